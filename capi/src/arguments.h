@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading what C callers pass: pointers, enumerations, growing structs, text results.
+#pragma once
+
+#include <heed/heed.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+#include "base/error.h"
+#include "tensor/dtype.h"
+#include "tensor/shape.h"
+
+namespace heed::capi {
+
+// `name` is the argument's name in heed.h.
+template <typename Pointer>
+Pointer* require(Pointer* pointer, const char* name) {
+  if (pointer == nullptr) fail(Status::InvalidArgument, "%s is NULL, expected it to be given", name);
+  return pointer;
+}
+
+// A caller's struct as this version knows it. Members that an older caller lacks keep `defaults`; a newer caller's further members must be zero.
+// `first_size` is the struct's size in version 0.1, `macro` its initialiser.
+template <typename Struct>
+Struct read_struct(const Struct* given, const Struct& defaults, size_t first_size, const char* name, const char* macro) {
+  Struct result = defaults;
+  if (given == nullptr) return result;
+  const size_t size = given->struct_size;
+  if (size < first_size) {
+    fail(Status::InvalidArgument, "%s->struct_size is %zu, expected at least %zu: start from %s", name, size, first_size, macro);
+  }
+  std::memcpy(&result, given, size < sizeof result ? size : sizeof result);
+  result.struct_size = sizeof result;
+  const auto* bytes = reinterpret_cast<const unsigned char*>(given);
+  for (size_t i = sizeof result; i < size; ++i) {
+    if (bytes[i] != 0) {
+      fail(Status::Unsupported, "%s->struct_size is %zu, and a member beyond the %zu bytes that this heed, version %s, knows is set", name, size,
+           sizeof result, heed_version_string());
+    }
+  }
+  return result;
+}
+
+// A member that is 0 or 1.
+inline bool read_flag(int32_t value, const char* name) {
+  if (value != 0 && value != 1) fail(Status::InvalidArgument, "%s is %d, expected 0 or 1", name, value);
+  return value == 1;
+}
+
+inline void require_zero(int32_t value, const char* name) {
+  if (value != 0) fail(Status::InvalidArgument, "%s is %d, expected 0", name, value);
+}
+
+// An enumeration whose values are 0 to `last`.
+template <typename Enum>
+Enum read_enum(int32_t value, Enum last, const char* name) {
+  if (value < 0 || value > static_cast<int32_t>(last)) {
+    fail(Status::InvalidArgument, "%s is %d, expected 0 to %d", name, value, static_cast<int>(last));
+  }
+  return static_cast<Enum>(value);
+}
+
+DType read_dtype(heed_dtype dtype);
+
+// Dims from (rank, dims). Negative ones are refused unless `allow_inferred`, when -1 may stand.
+Shape read_shape(int32_t rank, const int64_t* dims, bool allow_inferred = false);
+
+// Strides for a shape; null stays null. `storage` holds them.
+const Dims* read_strides(const Shape& shape, const int64_t* strides, Dims& storage);
+
+// A text result as heed.h defines it.
+void write_text(const std::string& result, char* text, size_t capacity, size_t* num_bytes);
+
+}  // namespace heed::capi

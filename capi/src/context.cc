@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Version, devices, contexts.
+#include <heed/heed.h>
+
+#include <nlohmann/json.hpp>
+
+#include "arguments.h"
+#include "errors.h"
+#include "handles.h"
+
+namespace heed::capi {
+namespace {
+
+static_assert(static_cast<int>(HEED_DEVICE_CPU) == static_cast<int>(DeviceKind::Cpu));
+static_assert(static_cast<int>(HEED_DEVICE_ASCEND) == static_cast<int>(DeviceKind::Ascend));
+
+constexpr size_t kFirstContextOptionsSize = 56;
+
+#define HEED_TEXT_OF(number) #number
+#define HEED_TEXT(number) HEED_TEXT_OF(number)
+constexpr const char* kVersionText = HEED_TEXT(HEED_VERSION_MAJOR) "." HEED_TEXT(HEED_VERSION_MINOR) "." HEED_TEXT(HEED_VERSION_PATCH);
+#undef HEED_TEXT
+#undef HEED_TEXT_OF
+
+void refuse_callbacks(const void* given, const char* name) {
+  if (given != nullptr) fail(Status::Unsupported, "options->%s is set, but this heed has no support for it yet: expected NULL", name);
+}
+
+ContextOptions read_options(const heed_context_options* given) {
+  const heed_context_options options =
+      read_struct(given, HEED_CONTEXT_OPTIONS_INIT, kFirstContextOptionsSize, "options", "HEED_CONTEXT_OPTIONS_INIT");
+  refuse_callbacks(options.allocator, "allocator");
+  refuse_callbacks(options.executor, "executor");
+  refuse_callbacks(options.logger, "logger");
+  require_zero(options.reserved, "options->reserved");
+  ContextOptions result;
+  result.device = read_enum(options.device, DeviceKind::Ascend, "options->device");
+  result.device_index = options.device_index;
+  result.num_threads = options.num_threads;
+  result.strict = read_flag(options.strict, "options->strict");
+  result.allow_reduced_precision = read_flag(options.allow_reduced_precision, "options->allow_reduced_precision");
+  return result;
+}
+
+}  // namespace
+}  // namespace heed::capi
+
+using namespace heed;        // NOLINT(google-build-using-namespace): the functions below are C
+using namespace heed::capi;  // NOLINT(google-build-using-namespace)
+
+extern "C" {
+
+int32_t heed_version(void) noexcept {
+  return HEED_VERSION;
+}
+
+const char* heed_version_string(void) noexcept {
+  return kVersionText;
+}
+
+int32_t heed_device_count(heed_device device) noexcept {
+  return guarded_value<int32_t>(0, [&] { return count_devices(read_enum(static_cast<int32_t>(device), DeviceKind::Ascend, "device")); });
+}
+
+heed_status heed_context_create(const heed_context_options* options, heed_context** context) noexcept {
+  return guarded([&] {
+    require(context, "context");
+    *context = new heed_context{Context::open(read_options(options))};
+  });
+}
+
+void heed_context_destroy(heed_context* context) noexcept {
+  delete context;
+}
+
+heed_status heed_context_synchronize(heed_context* context) noexcept {
+  return guarded([&] { require(context, "context")->context->synchronize(); });
+}
+
+heed_status heed_context_describe(const heed_context* context, char* text, size_t capacity, size_t* num_bytes) noexcept {
+  return guarded([&] {
+    const Context& self = *require(context, "context")->context;
+    const nlohmann::ordered_json description = {
+        {"device", self.backend().name},
+        {"device_index", self.options().device_index},
+        {"num_threads", self.num_threads()},
+        {"strict", self.options().strict},
+        {"allow_reduced_precision", self.options().allow_reduced_precision},
+        {"version", kVersionText},
+        {"description", self.describe()},
+    };
+    write_text(description.dump(2), text, capacity, num_bytes);
+  });
+}
+
+}  // extern "C"

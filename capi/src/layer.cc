@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "layers/layer.h"
+
+#include <heed/heed.h>
+
+#include <cinttypes>
+#include <optional>
+
+#include "arguments.h"
+#include "errors.h"
+#include "handles.h"
+#include "layers/dot_product_attention.h"
+#include "layers/multi_head_attention.h"
+
+namespace heed::capi {
+namespace {
+
+static_assert(HEED_CAUSAL_TOP_LEFT == static_cast<int>(Alignment::TopLeft) && HEED_WINDOW_TOP_LEFT == static_cast<int>(Alignment::TopLeft));
+static_assert(HEED_CAUSAL_BOTTOM_RIGHT == static_cast<int>(Alignment::BottomRight) &&
+              HEED_WINDOW_BOTTOM_RIGHT == static_cast<int>(Alignment::BottomRight));
+static_assert(HEED_EMPTY_ROWS_MEAN == static_cast<int>(EmptyRows::Mean));
+static_assert(HEED_BIAS_Q == static_cast<int>(kBiasQ) && HEED_BIAS_K == static_cast<int>(kBiasK) && HEED_BIAS_V == static_cast<int>(kBiasV) &&
+              HEED_BIAS_O == static_cast<int>(kBiasO) && HEED_BIAS_ALL == static_cast<int>(kBiasAll));
+
+// Sizes in version 0.1, below which no caller's struct can be.
+constexpr size_t kFirstDotProductOptionsSize = 48;
+constexpr size_t kFirstMultiHeadOptionsSize = 112;
+constexpr size_t kFirstInputsSize = 72;
+constexpr size_t kFirstOutputsSize = 32;
+
+// The members that both kinds of options have.
+template <typename Options>
+AttentionOptions read_attention_options(const Options& options) {
+  AttentionOptions result;
+  result.scale = options.scale;
+  result.soft_cap = options.soft_cap;
+  result.dropout = options.dropout;
+  result.causal = read_enum(options.causal, Alignment::BottomRight, "options->causal");
+  result.window = read_enum(options.window, Alignment::BottomRight, "options->window");
+  result.window_left = options.window_left;
+  result.window_right = options.window_right;
+  result.empty_rows = read_enum(options.empty_rows, EmptyRows::Mean, "options->empty_rows");
+  return result;
+}
+
+// The tensors of one call. Copies, which share storage: it stays alive during the call whatever happens to the handles.
+class CallTensors {
+ public:
+  CallTensors(const heed_layer_inputs* given_inputs, const heed_layer_outputs* given_outputs) {
+    require(given_inputs, "inputs");
+    const heed_layer_inputs read =
+        read_struct(given_inputs, HEED_LAYER_INPUTS_INIT, kFirstInputsSize, "inputs", "HEED_LAYER_INPUTS_INIT");
+    require_zero(read.reserved, "inputs->reserved");
+    inputs.queries = keep(read.queries);
+    inputs.keys = keep(read.keys);
+    inputs.values = keep(read.values);
+    inputs.valid_lens = keep(read.valid_lens);
+    inputs.mask = keep(read.mask);
+    inputs.bias = keep(read.bias);
+    inputs.dropout_seed = read.dropout_seed;
+    inputs.training = read_flag(read.training, "inputs->training");
+    if (given_outputs == nullptr) return;
+    const heed_layer_outputs wanted =
+        read_struct(given_outputs, HEED_LAYER_OUTPUTS_INIT, kFirstOutputsSize, "outputs", "HEED_LAYER_OUTPUTS_INIT");
+    outputs.output = keep(wanted.output);
+    outputs.weights = keep(wanted.weights);
+    outputs.log_sum_exp = keep(wanted.log_sum_exp);
+  }
+  CallTensors(const CallTensors&) = delete;
+  CallTensors& operator=(const CallTensors&) = delete;
+
+  LayerInputs inputs;
+  LayerOutputs outputs;
+
+ private:
+  const Tensor* keep(const heed_tensor* handle) {
+    if (handle == nullptr) return nullptr;
+    return &kept_[num_kept_++].emplace(handle->tensor);
+  }
+
+  std::optional<Tensor> kept_[9];
+  size_t num_kept_ = 0;
+};
+
+std::shared_ptr<Layer> layer_of(const heed_layer* handle) {
+  return require(handle, "layer")->layer;
+}
+
+}  // namespace
+}  // namespace heed::capi
+
+using namespace heed;        // NOLINT(google-build-using-namespace): the functions below are C
+using namespace heed::capi;  // NOLINT(google-build-using-namespace)
+
+extern "C" {
+
+heed_status heed_dot_product_attention_create(heed_context* context, const heed_dot_product_attention_options* options, heed_layer** layer) noexcept {
+  return guarded([&] {
+    require(context, "context");
+    require(layer, "layer");
+    const heed_dot_product_attention_options read = read_struct(options, HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT, kFirstDotProductOptionsSize, "options",
+                                                                "HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT");
+    *layer = new heed_layer{std::make_shared<DotProductAttention>(context->context, read_attention_options(read))};
+  });
+}
+
+heed_status heed_multi_head_attention_create(heed_context* context, const heed_multi_head_attention_options* options, heed_layer** layer) noexcept {
+  return guarded([&] {
+    require(context, "context");
+    require(layer, "layer");
+    const heed_multi_head_attention_options read = read_struct(options, HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT, kFirstMultiHeadOptionsSize, "options",
+                                                               "HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT");
+    require_zero(read.reserved, "options->reserved");
+    if (read.scoring == HEED_SCORING_ADDITIVE) {
+      fail(Status::Unsupported, "options->scoring is HEED_SCORING_ADDITIVE, which this heed has no support for yet: expected HEED_SCORING_DOT_PRODUCT");
+    }
+    if (read.scoring != HEED_SCORING_DOT_PRODUCT) {
+      fail(Status::InvalidArgument, "options->scoring is %d, expected HEED_SCORING_DOT_PRODUCT (0)", read.scoring);
+    }
+    MultiHeadAttentionOptions result;
+    result.num_hiddens = read.num_hiddens;
+    result.num_heads = read.num_heads;
+    result.num_kv_heads = read.num_kv_heads;
+    result.head_size = read.head_size;
+    result.value_head_size = read.value_head_size;
+    result.output_size = read.output_size;
+    result.no_output_projection = read_flag(read.no_output_projection, "options->no_output_projection");
+    result.biases = read.biases;
+    result.attention = read_attention_options(read);
+    *layer = new heed_layer{std::make_shared<MultiHeadAttention>(context->context, result)};
+  });
+}
+
+void heed_layer_destroy(heed_layer* layer) noexcept {
+  delete layer;
+}
+
+heed_status heed_layer_initialize(heed_layer* layer, const heed_layer_inputs* shapes, uint64_t seed) noexcept {
+  return guarded([&] {
+    const auto self = layer_of(layer);
+    const CallTensors call(shapes, nullptr);
+    self->initialize(call.inputs, seed);
+  });
+}
+
+int32_t heed_layer_is_initialized(const heed_layer* layer) noexcept {
+  return guarded_value<int32_t>(-1, [&] { return layer_of(layer)->is_initialized() ? 1 : 0; });
+}
+
+int64_t heed_layer_parameter_count(const heed_layer* layer) noexcept {
+  return guarded_value<int64_t>(-1, [&] { return static_cast<int64_t>(layer_of(layer)->parameters().size()); });
+}
+
+const char* heed_layer_parameter_name(const heed_layer* layer, int64_t index) noexcept {
+  return guarded_value<const char*>(nullptr, [&] {
+    const auto self = layer_of(layer);
+    const auto count = static_cast<int64_t>(self->parameters().size());
+    if (index < 0 || index >= count) fail(Status::InvalidArgument, "index is %" PRId64 ", but the layer has %" PRId64 " parameters", index, count);
+    return self->parameters()[static_cast<size_t>(index)].name();
+  });
+}
+
+heed_status heed_layer_parameter(const heed_layer* layer, const char* name, heed_tensor** snapshot) noexcept {
+  return guarded([&] {
+    const auto self = layer_of(layer);
+    require(name, "name");
+    require(snapshot, "snapshot");
+    *snapshot = new heed_tensor{self->parameter(name)};
+  });
+}
+
+heed_status heed_layer_set_parameter(heed_layer* layer, const char* name, const heed_tensor* value) noexcept {
+  return guarded([&] {
+    const auto self = layer_of(layer);
+    require(name, "name");
+    const Tensor source = require(value, "value")->tensor;
+    self->set_parameter(name, source);
+  });
+}
+
+heed_status heed_layer_load(heed_layer* layer, const char* path, const char* prefix) noexcept {
+  return guarded([&] {
+    const auto self = layer_of(layer);
+    require(path, "path");
+    self->load(path, prefix == nullptr ? "" : prefix);
+  });
+}
+
+heed_status heed_layer_save(const heed_layer* layer, const char* path) noexcept {
+  return guarded([&] {
+    const auto self = layer_of(layer);
+    require(path, "path");
+    self->save(path);
+  });
+}
+
+heed_status heed_layer_create_outputs(const heed_layer* layer, const heed_layer_inputs* inputs, int32_t wanted, heed_layer_outputs* outputs) noexcept {
+  return guarded([&] {
+    const auto self = layer_of(layer);
+    require(outputs, "outputs");
+    constexpr int32_t kAll = HEED_WANT_OUTPUT | HEED_WANT_WEIGHTS | HEED_WANT_LOG_SUM_EXP;
+    if (wanted <= 0 || wanted > kAll) fail(Status::InvalidArgument, "wanted is %d, expected a set of HEED_WANT_ bits, 1 to %d", wanted, kAll);
+    const CallTensors call(inputs, outputs);
+    for (const auto& [member, name] : {std::pair{call.outputs.output, "output"}, std::pair{call.outputs.weights, "weights"},
+                                       std::pair{call.outputs.log_sum_exp, "log_sum_exp"}}) {
+      if (member != nullptr) fail(Status::InvalidArgument, "outputs->%s is set, expected NULL: the tensor is made here", name);
+    }
+    const OutputShapes shapes = self->output_shapes(call.inputs);
+    const auto create = [&](int32_t bit, DType dtype, const Shape& shape) {
+      return (wanted & bit) == 0 ? nullptr : std::make_unique<heed_tensor>(heed_tensor{Tensor::zeros(self->context(), dtype, shape)});
+    };
+    auto output = create(HEED_WANT_OUTPUT, shapes.dtype, shapes.output);
+    auto weights = create(HEED_WANT_WEIGHTS, shapes.dtype, shapes.weights);
+    auto log_sum_exp = create(HEED_WANT_LOG_SUM_EXP, DType::F32, shapes.log_sum_exp);
+    outputs->output = output.release();
+    outputs->weights = weights.release();
+    outputs->log_sum_exp = log_sum_exp.release();
+  });
+}
+
+heed_status heed_layer_workspace_size(const heed_layer* layer, const heed_layer_inputs* inputs, const heed_layer_outputs* outputs,
+                                      size_t* num_bytes) noexcept {
+  return guarded([&] {
+    const auto self = layer_of(layer);
+    const CallTensors call(inputs, require(outputs, "outputs"));
+    require(num_bytes, "num_bytes");
+    *num_bytes = self->workspace_size(call.inputs, call.outputs);
+  });
+}
+
+heed_status heed_layer_forward(const heed_layer* layer, const heed_layer_inputs* inputs, heed_workspace* workspace,
+                               const heed_layer_outputs* outputs) noexcept {
+  return guarded([&] {
+    const auto self = layer_of(layer);
+    const CallTensors call(inputs, require(outputs, "outputs"));
+    const std::shared_ptr<Workspace> scratch = workspace == nullptr ? nullptr : workspace->workspace;
+    self->forward(call.inputs, scratch.get(), call.outputs);
+  });
+}
+
+heed_status heed_layer_explain(const heed_layer* layer, const heed_layer_inputs* inputs, const heed_layer_outputs* outputs, char* text, size_t capacity,
+                               size_t* num_bytes) noexcept {
+  return guarded([&] {
+    const auto self = layer_of(layer);
+    const CallTensors call(inputs, require(outputs, "outputs"));
+    write_text(self->explain(call.inputs, call.outputs), text, capacity, num_bytes);
+  });
+}
+
+}  // extern "C"

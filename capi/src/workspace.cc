@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/workspace.h"
+
+#include <heed/heed.h>
+
+#include "arguments.h"
+#include "errors.h"
+#include "handles.h"
+
+using namespace heed;        // NOLINT(google-build-using-namespace): the functions below are C
+using namespace heed::capi;  // NOLINT(google-build-using-namespace)
+
+extern "C" {
+
+heed_status heed_workspace_create(heed_context* context, size_t num_bytes, heed_workspace** workspace) noexcept {
+  return guarded([&] {
+    require(context, "context");
+    require(workspace, "workspace");
+    *workspace = new heed_workspace{Workspace::create(context->context, num_bytes)};
+  });
+}
+
+heed_status heed_workspace_wrap(heed_context* context, void* memory, size_t num_bytes, heed_workspace** workspace) noexcept {
+  return guarded([&] {
+    require(context, "context");
+    require(workspace, "workspace");
+    *workspace = new heed_workspace{Workspace::wrap(context->context, memory, num_bytes)};
+  });
+}
+
+size_t heed_workspace_num_bytes(const heed_workspace* workspace) noexcept {
+  return guarded_value<size_t>(0, [&] { return require(workspace, "workspace")->workspace->num_bytes(); });
+}
+
+void heed_workspace_destroy(heed_workspace* workspace) noexcept {
+  delete workspace;
+}
+
+}  // extern "C"

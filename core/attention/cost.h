@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an operation costs at least, whoever does it: the measure that heed_layer_explain and the benchmarks report.
+#pragma once
+
+#include "attention/problem.h"
+
+namespace heed {
+
+struct Cost {
+  double flops = 0;  // multiplications and additions
+  double bytes = 0;  // every operand once
+};
+
+Cost cost_of(const LinearProblem& problem);
+
+// flops: 2 * (head_size + value_head_size) for each visible pair of query and key, as far as lengths, causal mask and window tell
+// (a mask or bias is not looked into). Lengths without data count as num_keys.
+Cost cost_of(const AttentionProblem& problem);
+
+}  // namespace heed

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a backend is asked to compute: plain structs that state one operation completely, already validated. A backend may assume everything that is
+// written here, and needs nothing else.
+//
+// Plain data with fixed layouts, because these structs also cross into backends that are loaded as plugins.
+#pragma once
+
+#include <cstdint>
+
+#include "tensor/dtype.h"
+
+namespace heed {
+
+// Axes of an operand of attention, and of a linear operation (which uses the last three).
+inline constexpr int kOperandRank = 4;
+
+// A strided array that an operation reads or writes. Strides are in elements, 0 where an axis is repeated.
+struct Operand {
+  // Null when not given, and in problems that are only planned.
+  void* data = nullptr;
+  int64_t strides[kOperandRank] = {0, 0, 0, 0};
+  DType dtype = DType::F32;
+  // 1 when the operand takes part. Plans depend on it, never on data.
+  int32_t given = 0;
+};
+
+// y[s, r, n] = sum over e of x[s, r, e] * weight[n, e] + bias[n], accumulated in f32 in the order of e.
+struct LinearProblem {
+  int64_t batch = 0;        // s
+  int64_t rows = 0;         // r
+  int64_t input_size = 0;   // e
+  int64_t output_size = 0;  // n
+  Operand input;            // axes (-, s, r, e); F32, F16, BF16
+  Operand weight;           // axes (-, -, n, e); F32, F16, BF16
+  Operand bias;             // axes (-, -, -, n); F32, F16, BF16; optional
+  Operand output;           // axes (-, s, r, n); F32, F16, BF16
+};
+
+enum class EmptyRows : int32_t { Zero = 0, Mean = 1 };
+
+// One call of scaled dot-product attention; the meaning of every member is docs/semantics.md, rule by rule.
+struct AttentionProblem {
+  int64_t batch = 0;            // b
+  int64_t num_heads = 0;        // h, of queries
+  int64_t num_kv_heads = 0;     // divides num_heads: head h reads key head h / (num_heads / num_kv_heads)
+  int64_t num_queries = 0;      // q
+  int64_t num_keys = 0;         // k
+  int64_t head_size = 0;        // d, of queries and keys
+  int64_t value_head_size = 0;  // d, of values
+
+  Operand queries;     // axes (b, h, q, d); one dtype of F32, F16, BF16 for these three
+  Operand keys;        // axes (b, kv head, k, d)
+  Operand values;      // axes (b, kv head, k, d)
+  Operand valid_lens;  // axes (b, -, q, -); F32, I32, I64; whole numbers from 0 to num_keys; optional
+  Operand mask;        // axes (b, h, q, k); Bool, non-zero: may attend; optional
+  Operand bias;        // axes (b, h, q, k); F32, F16, BF16; optional
+
+  Operand output;       // axes (b, h, q, d); F32, F16, BF16; optional
+  Operand weights;      // axes (b, h, q, k); F32, F16, BF16; optional
+  Operand log_sum_exp;  // axes (b, h, q, -); F32; optional
+
+  // Causal masks and windows together: key k is visible to query q only if q + band_first <= k <= q + band_last.
+  // Unlimited sides are -num_queries and num_keys, so that the sums cannot overflow.
+  int64_t band_first = 0;
+  int64_t band_last = 0;
+
+  uint64_t dropout_seed = 0;
+  float scale = 1.0f;     // never 0
+  float soft_cap = 0.0f;  // 0: off
+  float dropout = 0.0f;   // 0 unless training
+  EmptyRows empty_rows = EmptyRows::Zero;
+};
+
+}  // namespace heed

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "attention/reference/attention.h"
+
+#include <Eigen/Core>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "attention/reference/error_bound.h"
+#include "attention/reference/philox.h"
+#include "attention/reference/visibility.h"
+
+namespace heed::reference {
+namespace {
+
+using Vector = Eigen::ArrayXd;
+using ConstRow = Eigen::Map<const Vector>;
+using Row = Eigen::Map<Vector>;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+// A weight below this may be 0 in f32, so that its product with an infinite value may be NaN there.
+constexpr double kSmallestSureWeight = 0x1p-120;
+
+// Row `index` of a dense (..., size) array.
+ConstRow row_of(const std::vector<double>& array, int64_t index, int64_t size) {
+  return ConstRow(array.data() + index * size, size);
+}
+
+Row row_of(std::vector<double>& array, int64_t index, int64_t size) { return Row(array.data() + index * size, size); }
+
+// One row: query q of head h of batch item b, with everything about it.
+class RowSolver {
+ public:
+  RowSolver(const AttentionProblem& problem, int64_t b, int64_t h, int64_t q)
+      : problem_(problem), sizes_(problem.sizes), options_(problem.options), b_(b), h_(h), q_(q) {
+    const int64_t group_size = sizes_.num_heads / sizes_.num_kv_heads;
+    first_key_ = (b * sizes_.num_kv_heads + h / group_size) * sizes_.num_keys;
+    row_ = (b * sizes_.num_heads + h) * sizes_.num_queries + q;
+    for (int64_t k = 0; k < sizes_.num_keys; ++k) {
+      if (is_visible(problem, b, h, q, k)) visible_.push_back(k);
+    }
+  }
+
+  void solve(AttentionResult& result) {
+    weights_ = Vector::Zero(sizes_.num_keys);
+    if (visible_.empty()) {
+      solve_empty();
+    } else {
+      solve_seen();
+    }
+    row_of(result.weights.values, row_, sizes_.num_keys) = weights_;
+    row_of(result.weights.errors, row_, sizes_.num_keys) = weight_errors();
+    result.log_sum_exp.values[static_cast<size_t>(row_)] = log_sum_exp_;
+    result.log_sum_exp.errors[static_cast<size_t>(row_)] = log_sum_exp_error();
+    write_output(row_of(result.output.values, row_, sizes_.value_head_size),
+                 row_of(result.output.errors, row_, sizes_.value_head_size));
+  }
+
+ private:
+  // Rule 7. The mean treats every key as seen, hidden ones too; without it nothing is added to the output's zeros.
+  void solve_empty() {
+    log_sum_exp_ = -kInfinity;
+    if (options_.empty_rows == EmptyRows::Zero || sizes_.num_keys == 0) return;
+    for (int64_t k = 0; k < sizes_.num_keys; ++k) visible_.push_back(k);
+    weights_.setConstant(1.0 / static_cast<double>(sizes_.num_keys));
+    exponent_ = row_exponent(constants(), RowMagnitudes());
+  }
+
+  // Rules 2, 3 and 8.
+  void solve_seen() {
+    RowMagnitudes magnitudes;
+    magnitudes.scores = std::fabs(options_.soft_cap);
+    Vector scores(static_cast<int64_t>(visible_.size()));
+    for (int64_t i = 0; i < scores.size(); ++i) scores[i] = score(visible_[static_cast<size_t>(i)], magnitudes);
+    exponent_ = row_exponent(constants(), magnitudes);
+    if (!covered_) exponent_ = kInfinity;
+
+    const double maximum = scores.maxCoeff<Eigen::PropagateNaN>();
+    if (!std::isfinite(maximum)) {
+      for (int64_t k : visible_) weights_[k] = kNaN;
+      log_sum_exp_ = kNaN;
+      return;
+    }
+    const Vector exponentials = (scores - maximum).unaryExpr([](double x) { return std::exp(x); });
+    const double sum = exponentials.sum();
+    for (int64_t i = 0; i < scores.size(); ++i) weights_[visible_[static_cast<size_t>(i)]] = exponentials[i] / sum;
+    log_sum_exp_ = maximum + std::log(sum);
+  }
+
+  // Rule 3 up to "hide", and what the bound needs to know of this key.
+  double score(int64_t k, RowMagnitudes& magnitudes) {
+    const ConstRow query = row_of(problem_.queries.values, row_, sizes_.head_size);
+    const ConstRow query_error = row_of(problem_.queries.errors, row_, sizes_.head_size);
+    const ConstRow key = row_of(problem_.keys.values, first_key_ + k, sizes_.head_size);
+    const ConstRow key_error = row_of(problem_.keys.errors, first_key_ + k, sizes_.head_size);
+    const auto head_size = static_cast<double>(sizes_.head_size);
+    const double scale = options_.scale != 0.0 ? options_.scale : 1.0 / std::sqrt(head_size);
+    const double cap = options_.soft_cap;
+
+    double score = (query * key).sum() * scale;
+    if (cap != 0.0) score = cap * std::tanh(score / cap);
+    if (!problem_.limits.bias.empty()) score += problem_.limits.bias[static_cast<size_t>(row_ * sizes_.num_keys + k)];
+    if (score == -kInfinity) return score;  // weight 0 in every arithmetic: nothing of it reaches the bound
+
+    const double products = (query * key).abs().sum();
+    const double inherited = (query_error * key.abs() + query.abs() * key_error + query_error * key_error).sum();
+    magnitudes.products = std::max(magnitudes.products, std::fabs(scale) * products);
+    magnitudes.inherited = std::max(magnitudes.inherited, std::fabs(scale) * inherited);
+    magnitudes.underflow = (head_size * std::fabs(scale) + std::fabs(cap) + 2.0) * kSmallestF32;
+    magnitudes.scores = std::max(magnitudes.scores, std::fabs(score));
+    const double largest_intermediate = (products + inherited) * std::max(1.0, std::fabs(scale)) + std::fabs(score);
+    if (!(largest_intermediate <= kLargestCovered)) covered_ = false;
+    return score;
+  }
+
+  // Rules 8 and 11: what is dropped is multiplied by 0, what is hidden takes no part.
+  void write_output(Row output, Row error) const {
+    const double inverse_kept = options_.drops() ? 1.0 / (1.0 - options_.dropout) : 1.0;
+    Vector sum = Vector::Zero(sizes_.value_head_size);
+    Vector largest = sum;
+    Vector inherited = sum;
+    Vector unsure = sum;
+    for (int64_t k : visible_) {
+      const ConstRow value = row_of(problem_.values.values, first_key_ + k, sizes_.value_head_size);
+      const ConstRow value_error = row_of(problem_.values.errors, first_key_ + k, sizes_.value_head_size);
+      const bool kept = !options_.drops() || dropout_keeps(options_.dropout_seed, options_.dropout, b_, h_, q_, k);
+      sum += (kept ? weights_[k] : 0.0) * value;
+      largest = largest.max(value.abs());
+      inherited = inherited.max(value_error);
+      if (kept && weights_[k] > 0.0 && weights_[k] < kSmallestSureWeight) unsure += value.isInf().cast<double>();
+    }
+    output = sum * inverse_kept;
+    if (visible_.empty()) return;
+    const double underflow = (constants().c3 + 2.0) * kSmallestF32;
+    error = inverse_kept * ((largest + inherited) * std::expm1(exponent_) + inherited + underflow);
+    for (int64_t d = 0; d < sizes_.value_head_size; ++d) {
+      if (std::isnan(output[d])) {
+        error[d] = 0.0;
+      } else if (unsure[d] != 0.0) {
+        output[d] = kNaN;
+        error[d] = kInfinity;
+      }
+    }
+  }
+
+  Vector weight_errors() const {
+    Vector errors = Vector::Zero(sizes_.num_keys);
+    if (std::isnan(log_sum_exp_)) return errors;
+    for (int64_t k : visible_) errors[k] = weights_[k] * std::expm1(exponent_) + 2.0 * kSmallestF32;
+    return errors;
+  }
+
+  double log_sum_exp_error() const {
+    return std::isfinite(log_sum_exp_) ? exponent_ + kSecondOrder * kUnitRoundoff * std::fabs(log_sum_exp_) : 0.0;
+  }
+
+  BoundConstants constants() const {
+    BoundParameters parameters;
+    parameters.head_size = sizes_.head_size;
+    parameters.num_keys = sizes_.num_keys;
+    parameters.has_soft_cap = options_.soft_cap != 0.0;
+    parameters.has_bias = !problem_.limits.bias.empty();
+    parameters.drops = options_.drops();
+    return bound_constants(parameters);
+  }
+
+  const AttentionProblem& problem_;
+  const AttentionSizes& sizes_;
+  const AttentionOptions& options_;
+  int64_t b_, h_, q_;
+  int64_t row_ = 0;        // of queries, output, weights and log_sum_exp
+  int64_t first_key_ = 0;  // row of keys and values that is key 0
+  std::vector<int64_t> visible_;
+  Vector weights_;
+  double log_sum_exp_ = 0.0;
+  double exponent_ = 0.0;
+  bool covered_ = true;
+};
+
+}  // namespace
+
+AttentionResult attention(const AttentionProblem& problem) {
+  const AttentionSizes& sizes = problem.sizes;
+  const auto rows = static_cast<size_t>(sizes.batch * sizes.num_heads * sizes.num_queries);
+  AttentionResult result;
+  result.output = Bounded(rows * static_cast<size_t>(sizes.value_head_size));
+  result.weights = Bounded(rows * static_cast<size_t>(sizes.num_keys));
+  result.log_sum_exp = Bounded(rows);
+  for (int64_t b = 0; b < sizes.batch; ++b) {
+    for (int64_t h = 0; h < sizes.num_heads; ++h) {
+      for (int64_t q = 0; q < sizes.num_queries; ++q) RowSolver(problem, b, h, q).solve(result);
+    }
+  }
+  return result;
+}
+
+}  // namespace heed::reference

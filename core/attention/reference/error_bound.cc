@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "attention/reference/error_bound.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace heed::reference {
+
+BoundConstants bound_constants(const BoundParameters& parameters) {
+  const auto keys = static_cast<double>(parameters.num_keys);
+  const double rescales = std::max(0.0, std::ceil(keys / static_cast<double>(kKeysPerBlock)) - 1.0);
+  BoundConstants constants;
+  constants.c1 = 5.0 + (parameters.drops ? 2.0 : 0.0);
+  constants.c2 = 2.0 * (static_cast<double>(parameters.head_size) + 2.0);
+  constants.c3 = 2.0 * keys + 6.0 * rescales;
+  constants.c4 = 4.0 + (parameters.has_soft_cap ? 12.0 : 0.0) + (parameters.has_bias ? 2.0 : 0.0);
+  return constants;
+}
+
+double row_exponent(const BoundConstants& constants, const RowMagnitudes& row) {
+  const double products = row.products + row.inherited;
+  const double bracket = constants.c1 + constants.c2 * products + constants.c3 + constants.c4 * row.scores;
+  return kSecondOrder * (kUnitRoundoff * bracket + 2.0 * row.inherited + 2.0 * row.underflow);
+}
+
+bool accepts(Format format, double expected, double error, double actual) {
+  if (std::isnan(expected)) return std::isinf(error) ? !std::isfinite(actual) : std::isnan(actual);
+  if (std::isinf(expected)) return actual == expected;
+  if (!std::isfinite(error)) return true;
+  // Rounding is monotonic: what lay between two numbers before it lies between their roundings after it.
+  return actual >= round_to(format, expected - error) && actual <= round_to(format, expected + error);
+}
+
+double used_fraction(Format format, double expected, double error, double actual) {
+  if (!std::isfinite(expected) || !std::isfinite(error) || !std::isfinite(actual)) return 0.0;
+  return std::fabs(actual - expected) / (error + half_unit(format, std::fabs(expected) + error));
+}
+
+}  // namespace heed::reference

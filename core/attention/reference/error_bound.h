@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// How far an f32 engine may be from the f64 answer (rule 15). Each constant is derived in docs/semantics.md, section "The error bound".
+#pragma once
+
+#include <cstdint>
+
+#include "attention/reference/number_format.h"
+
+namespace heed::reference {
+
+// u: the unit round-off of f32.
+inline constexpr double kUnitRoundoff = 0x1p-24;
+
+// The smallest subnormal of f32: twice the largest error of a product or an exponential that underflows.
+inline constexpr double kSmallestF32 = 0x1p-149;
+
+// Where sums of magnitudes pass this, an f32 engine may overflow on the way to a finite answer, and no bound is stated.
+inline constexpr double kLargestCovered = 0x1p127;
+
+// Covers the terms of second order that sums of roundings leave behind, where (2K + 6N) * u <= 0.01.
+inline constexpr double kSecondOrder = 1.01;
+
+// Keys between two updates of the running maximum, at least; N = ceil(K / kKeysPerBlock) - 1 updates rescale what was summed before.
+inline constexpr int64_t kKeysPerBlock = 64;
+
+// What the constants of one call depend on.
+struct BoundParameters {
+  int64_t head_size = 0;
+  int64_t num_keys = 0;
+  bool has_soft_cap = false;
+  bool has_bias = false;
+  bool drops = false;
+};
+
+// The constants of rule 15.
+struct BoundConstants {
+  double c1 = 0;  // exponentials, division, dropout
+  double c2 = 0;  // times S: the product of query and key
+  double c3 = 0;  // the sums over keys
+  double c4 = 0;  // times T: soft cap, bias, difference from the maximum
+};
+
+BoundConstants bound_constants(const BoundParameters& parameters);
+
+// What the bound of one row depends on besides.
+struct RowMagnitudes {
+  double products = 0;   // S: largest abs(scale) * sum of abs(q_d * k_d) of a visible key
+  double scores = 0;     // T: largest abs(score + bias) of a visible key, and abs(cap)
+  double inherited = 0;  // how far inexact queries and keys move a score, at most
+  double underflow = 0;  // how far underflow in products moves a score, at most
+};
+
+// x: the relative error of a weight is at most e^x - 1, the absolute one of log_sum_exp x + u * abs(log_sum_exp).
+double row_exponent(const BoundConstants& constants, const RowMagnitudes& row);
+
+// Whether a backend may return `actual` for a result whose value is within `error` of `expected`, rounded to the format.
+// An expected NaN asks for NaN, with an infinite error for anything that is not finite; of a number with an infinite error nothing is asked.
+bool accepts(Format format, double expected, double error, double actual);
+
+// abs(actual - expected) as a fraction of what is allowed; 0 where that is not a question of accuracy.
+double used_fraction(Format format, double expected, double error, double actual);
+
+}  // namespace heed::reference

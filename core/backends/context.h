@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// An open device with the options it was opened with. Everything made in a context keeps it alive through its memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "backends/backend.h"
+#include "base/memory.h"
+
+namespace heed {
+
+// Same numbers as heed_device in heed.h; capi/src asserts it.
+enum class DeviceKind : int32_t { Cpu = 0, Ascend = 1 };
+
+struct ContextOptions {
+  DeviceKind device = DeviceKind::Cpu;
+  int32_t device_index = 0;
+  int32_t num_threads = 0;
+  bool strict = false;
+  bool allow_reduced_precision = false;
+};
+
+// How many devices of a kind can be used. Throws DeviceUnavailable with the reason where there is none.
+int32_t count_devices(DeviceKind kind);
+
+class Context final : public Memory {
+ public:
+  // Throws InvalidArgument, DeviceUnavailable.
+  static std::shared_ptr<Context> open(const ContextOptions& options);
+  ~Context() override;
+
+  void* allocate(size_t num_bytes) const override;
+  void release(void* memory, size_t num_bytes) const noexcept override;
+  const char* device_name() const noexcept override { return device_name_.c_str(); }
+
+  const ContextOptions& options() const { return options_; }
+  const Backend& backend() const { return *backend_; }
+  std::string describe() const;
+  // Threads that the device computes with.
+  int32_t num_threads() const;
+  void synchronize();
+
+  // The operations, with failures as exceptions.
+  Plan plan(const LinearProblem& problem) const;
+  Plan plan(const AttentionProblem& problem) const;
+  void run(const LinearProblem& problem, const Plan& plan, void* scratch) const;
+  void run(const AttentionProblem& problem, const Plan& plan, void* scratch) const;
+
+  // Scratch memory from the context's pool, which holds one block for each call that has been in flight at once; given back at the end of the scope.
+  class PooledScratch {
+   public:
+    PooledScratch(const Context& context, size_t num_bytes);
+    PooledScratch(const PooledScratch&) = delete;
+    PooledScratch& operator=(const PooledScratch&) = delete;
+    ~PooledScratch();
+    void* data() const { return block_.data; }
+
+   private:
+    friend class Context;
+    struct Block {
+      void* data = nullptr;
+      size_t num_bytes = 0;
+    };
+
+    const Context& context_;
+    Block block_;
+  };
+
+ private:
+  Context(const ContextOptions& options, const Backend& backend);
+
+  ContextOptions options_;
+  const Backend* backend_;
+  BackendDevice* device_ = nullptr;
+  std::string device_name_;
+
+  // Blocks at rest. Its capacity covers all blocks there are, so that giving one back cannot fail.
+  mutable std::mutex pool_mutex_;
+  mutable std::vector<PooledScratch::Block> pool_;
+  mutable size_t num_blocks_ = 0;
+};
+
+}  // namespace heed

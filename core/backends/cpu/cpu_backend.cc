@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/cpu_backend.h"
+
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "backends/cpu/attention.h"
+#include "backends/cpu/linear.h"
+#include "base/memory.h"
+
+namespace heed {
+
+// This form keeps no state: it computes on the calling thread.
+struct BackendDevice {};
+
+namespace {
+
+BackendDevice the_cpu;
+
+// Beyond this a tile of one row could not be addressed; no tensor with data comes near.
+constexpr int64_t kMaxWidth = int64_t{1} << 40;
+
+Status refuse_width(const char* name, int64_t width, Failure* failure) {
+  failure->status = Status::InvalidArgument;
+  std::snprintf(failure->text, sizeof failure->text, "%s is %" PRId64 ", expected at most %" PRId64 ": its scratch memory could not be addressed", name,
+                width, kMaxWidth);
+  return failure->status;
+}
+
+Status open(const BackendOptions* options, BackendDevice** device, Failure* failure) {
+  if (options->device_index != 0) {
+    failure->status = Status::InvalidArgument;
+    std::snprintf(failure->text, sizeof failure->text, "options->device_index is %d, but there is one CPU device: expected 0", options->device_index);
+    return failure->status;
+  }
+  *device = &the_cpu;
+  return Status::Ok;
+}
+
+void close(BackendDevice*) {}
+
+Status synchronize(BackendDevice*, Failure*) {
+  return Status::Ok;
+}
+
+const char* describe(const BackendDevice*) {
+  return "CPU, portable code, computing on the calling thread";
+}
+
+int32_t num_threads(const BackendDevice*) {
+  return 1;
+}
+
+void* allocate(BackendDevice*, size_t num_bytes) {
+  // aligned_alloc wants a multiple of the alignment; no request of ours may wrap round to a small one.
+  if (num_bytes > SIZE_MAX - kMemoryAlignment) return nullptr;
+  const size_t rounded = (num_bytes + kMemoryAlignment - 1) / kMemoryAlignment * kMemoryAlignment;
+  void* memory = std::aligned_alloc(kMemoryAlignment, rounded == 0 ? kMemoryAlignment : rounded);
+  if (memory != nullptr) std::memset(memory, 0, num_bytes);
+  return memory;
+}
+
+void release(BackendDevice*, void* memory, size_t) {
+  std::free(memory);
+}
+
+Status plan_linear(const BackendDevice*, const LinearProblem* problem, Plan* plan, Failure* failure) {
+  if (problem->input_size > kMaxWidth) return refuse_width("the input size of a projection", problem->input_size, failure);
+  *plan = cpu::plan_linear(*problem);
+  return Status::Ok;
+}
+
+Status run_linear(BackendDevice*, const LinearProblem* problem, const Plan*, void* scratch, Failure*) {
+  cpu::run_linear(*problem, scratch);
+  return Status::Ok;
+}
+
+Status plan_attention(const BackendDevice*, const AttentionProblem* problem, Plan* plan, Failure* failure) {
+  if (problem->head_size > kMaxWidth) return refuse_width("the head size", problem->head_size, failure);
+  if (problem->value_head_size > kMaxWidth) return refuse_width("the head size of the values", problem->value_head_size, failure);
+  *plan = cpu::plan_attention(*problem);
+  return Status::Ok;
+}
+
+Status run_attention(BackendDevice*, const AttentionProblem* problem, const Plan*, void* scratch, Failure*) {
+  cpu::run_attention(*problem, scratch);
+  return Status::Ok;
+}
+
+}  // namespace
+
+const Backend& cpu_backend() {
+  static constexpr Backend kBackend = {
+      .version = kBackendVersion,
+      .name = "cpu",
+      .open = open,
+      .close = close,
+      .synchronize = synchronize,
+      .describe = describe,
+      .num_threads = num_threads,
+      .allocate = allocate,
+      .release = release,
+      .plan_linear = plan_linear,
+      .run_linear = run_linear,
+      .plan_attention = plan_attention,
+      .run_attention = run_attention,
+  };
+  return kBackend;
+}
+
+}  // namespace heed

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/workspace.h"
+
+#include "base/error.h"
+
+namespace heed {
+
+std::shared_ptr<Workspace> Workspace::create(std::shared_ptr<const Memory> memory, size_t num_bytes) {
+  std::shared_ptr<Workspace> workspace(new Workspace(std::move(memory)));
+  workspace->data_ = workspace->memory_->allocate(num_bytes);
+  workspace->num_bytes_ = num_bytes;
+  workspace->owned_ = true;
+  return workspace;
+}
+
+std::shared_ptr<Workspace> Workspace::wrap(std::shared_ptr<const Memory> memory, void* data, size_t num_bytes) {
+  if (data == nullptr && num_bytes > 0) fail(Status::InvalidArgument, "memory is NULL, but num_bytes is %zu: expected memory of that size", num_bytes);
+  std::shared_ptr<Workspace> workspace(new Workspace(std::move(memory)));
+  workspace->data_ = data;
+  workspace->num_bytes_ = num_bytes;
+  return workspace;
+}
+
+Workspace::~Workspace() {
+  if (owned_) memory_->release(data_, num_bytes_);
+}
+
+Workspace::Lease::Lease(Workspace& workspace) : workspace_(workspace) {
+  if (workspace_.busy_.exchange(true, std::memory_order_acquire)) {
+    fail(Status::Busy, "workspace is in use by another call, expected one workspace for each call at a time");
+  }
+}
+
+Workspace::Lease::~Lease() {
+  workspace_.busy_.store(false, std::memory_order_release);
+}
+
+}  // namespace heed

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scratch memory for one forward at a time.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <utility>
+
+#include "base/memory.h"
+
+namespace heed {
+
+class Workspace {
+ public:
+  // Owns num_bytes of `memory` and keeps it alive.
+  static std::shared_ptr<Workspace> create(std::shared_ptr<const Memory> memory, size_t num_bytes);
+  // Borrows the caller's bytes.
+  static std::shared_ptr<Workspace> wrap(std::shared_ptr<const Memory> memory, void* data, size_t num_bytes);
+
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
+  ~Workspace();
+
+  void* data() const { return data_; }
+  size_t num_bytes() const { return num_bytes_; }
+  const Memory& memory() const { return *memory_; }
+
+  // Holds the workspace for one call; throws Busy when another call has it.
+  class Lease {
+   public:
+    explicit Lease(Workspace& workspace);
+    Lease(const Lease&) = delete;
+    Lease& operator=(const Lease&) = delete;
+    ~Lease();
+
+   private:
+    Workspace& workspace_;
+  };
+
+ private:
+  explicit Workspace(std::shared_ptr<const Memory> memory) : memory_(std::move(memory)) {}
+
+  std::shared_ptr<const Memory> memory_;
+  void* data_ = nullptr;
+  size_t num_bytes_ = 0;
+  bool owned_ = false;
+  std::atomic<bool> busy_ = false;
+};
+
+}  // namespace heed

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files, closed on every way out. Failures are Status::Io and name the path and the system's reason.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace heed {
+
+// Bytes that a file format is read from; reading changes nothing, so many threads may read at once.
+class ByteSource {
+ public:
+  ByteSource() = default;
+  ByteSource(const ByteSource&) = delete;
+  ByteSource& operator=(const ByteSource&) = delete;
+  virtual ~ByteSource() = default;
+
+  // What error sentences call the source, for a file its path.
+  virtual const std::string& name() const = 0;
+  virtual uint64_t num_bytes() const = 0;
+  // All of offset .. offset + num_bytes or an error; the caller has checked the range against num_bytes().
+  virtual void read(uint64_t offset, void* destination, size_t num_bytes) const = 0;
+};
+
+// A regular file, opened for reading. Its size is taken once, at the opening.
+class FileSource final : public ByteSource {
+ public:
+  explicit FileSource(const char* path);
+  ~FileSource() override;
+
+  const std::string& name() const override { return path_; }
+  uint64_t num_bytes() const override { return num_bytes_; }
+  void read(uint64_t offset, void* destination, size_t num_bytes) const override;
+
+ private:
+  std::string path_;
+  int descriptor_ = -1;
+  uint64_t num_bytes_ = 0;
+};
+
+// A file that appears whole or not at all: written beside its target under a name of its own, moved over the target by
+// commit(). Without a commit, nothing is left behind and an older file stays as it was.
+class AtomicFile {
+ public:
+  // A symbolic link is followed, so that the link stays one. The new file can be read by no one who could not read the
+  // old one.
+  explicit AtomicFile(const char* path);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  void write(const void* source, size_t num_bytes);
+  void commit();
+
+ private:
+  void discard() noexcept;
+
+  std::string path_;
+  std::string target_;
+  std::string temporary_;
+  int descriptor_ = -1;
+};
+
+}  // namespace heed

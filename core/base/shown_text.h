@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Text from outside (paths, tensor names) made fit to stand in an error sentence: such a sentence is one line of ASCII
+// of limited length, and a name taken from a file may hold anything.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace heed {
+
+// Long enough for usual paths and names, short enough that three of them leave room for the sentence.
+inline constexpr size_t kMaxShownText = 120;
+
+// Bytes other than printable ASCII become \xHH; the middle of what is then too long becomes "...".
+inline std::string shown(std::string_view text) {
+  constexpr size_t kHead = kMaxShownText / 3;
+  constexpr size_t kTail = kMaxShownText - kHead - 3;
+  const auto append_escaped = [](std::string& result, char c) {
+    constexpr const char* kDigits = "0123456789ABCDEF";
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20u && byte < 0x7Fu) {
+      result += c;
+    } else {
+      result.append("\\x").append(1, kDigits[byte >> 4u]).append(1, kDigits[byte & 15u]);
+    }
+  };
+  std::string whole;
+  for (size_t i = 0; i < text.size() && whole.size() <= kMaxShownText; ++i) append_escaped(whole, text[i]);
+  if (whole.size() <= kMaxShownText) return whole;
+
+  // Escapes are kept whole at both cuts.
+  std::string head;
+  std::string escaped;
+  for (size_t i = 0; head.size() + escaped.size() <= kHead; ++i) {
+    head += escaped;
+    escaped.clear();
+    append_escaped(escaped, text[i]);
+  }
+  std::string tail;
+  escaped.clear();
+  for (size_t i = text.size(); tail.size() + escaped.size() <= kTail;) {
+    tail.insert(0, escaped);
+    escaped.clear();
+    append_escaped(escaped, text[--i]);
+  }
+  return head + "..." + tail;
+}
+
+}  // namespace heed

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scaled dot-product attention on given queries, keys and values, with heads as an axis (rank 4) or without (rank 3).
+#pragma once
+
+#include "attention/options.h"
+#include "layers/layer.h"
+
+namespace heed {
+
+class DotProductAttention final : public Layer {
+ public:
+  // Throws InvalidArgument naming the member of `options`.
+  DotProductAttention(std::shared_ptr<Context> context, const AttentionOptions& options);
+
+  const char* kind() const override { return "dot_product_attention"; }
+
+ protected:
+  OutputShapes check_inputs(const LayerInputs& inputs) const override;
+  std::vector<Shape> parameter_shapes(const LayerInputs& inputs) const override;
+  void compose(const LayerInputs& inputs, const LayerOutputs& outputs, Purpose purpose, Schedule& schedule) const override;
+  const char* const* possible_parameters() const override;
+
+ private:
+  AttentionOptions options_;
+};
+
+}  // namespace heed

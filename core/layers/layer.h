@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every kind of layer has: parameters by name, and the walk of a call from checked arguments to backend operations. A kind adds its sizes and its composition.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "attention/validate.h"
+#include "backends/context.h"
+#include "backends/workspace.h"
+#include "layers/parameter.h"
+#include "layers/schedule.h"
+
+namespace heed {
+
+// The shapes of all outputs for given inputs; the dtype is the inputs', for log_sum_exp F32.
+struct OutputShapes {
+  DType dtype = DType::F32;
+  Shape output;
+  Shape weights;
+  Shape log_sum_exp;
+};
+
+class Layer {
+ public:
+  Layer(const Layer&) = delete;
+  Layer& operator=(const Layer&) = delete;
+  virtual ~Layer() = default;
+
+  const std::shared_ptr<Context>& context() const { return context_; }
+  // As "multi_head_attention"; static.
+  virtual const char* kind() const = 0;
+
+  const std::vector<Parameter>& parameters() const { return parameters_; }
+  bool is_initialized() const;
+
+  // The functions of heed_layer_*, with the same names, rules and errors.
+  void initialize(const LayerInputs& inputs, uint64_t seed);
+  Tensor parameter(std::string_view name) const;
+  void set_parameter(std::string_view name, const Tensor& value);
+  void load(const char* path, std::string_view prefix);
+  void save(const char* path) const;
+  OutputShapes output_shapes(const LayerInputs& inputs) const;
+  size_t workspace_size(const LayerInputs& inputs, const LayerOutputs& outputs) const;
+  void forward(const LayerInputs& inputs, Workspace* workspace, const LayerOutputs& outputs) const;
+  std::string explain(const LayerInputs& inputs, const LayerOutputs& outputs) const;
+
+ protected:
+  Layer(std::shared_ptr<Context> context, std::vector<Parameter> parameters) : context_(std::move(context)), parameters_(std::move(parameters)) {}
+
+  const Parameter& parameter_at(size_t index) const { return parameters_[index]; }
+
+  // Checks the inputs among themselves and against the options, and gives the shapes of the outputs. `inputs` are complete.
+  virtual OutputShapes check_inputs(const LayerInputs& inputs) const = 0;
+  // The shape of each parameter for these inputs, in the order of parameters().
+  virtual std::vector<Shape> parameter_shapes(const LayerInputs& inputs) const = 0;
+  // Adds the operations of one call. Inputs and outputs have passed check_inputs and check_output; parameters are set.
+  virtual void compose(const LayerInputs& inputs, const LayerOutputs& outputs, Purpose purpose, Schedule& schedule) const = 0;
+  // Parameters that layers of this kind can have, whatever the options; null-terminated.
+  virtual const char* const* possible_parameters() const = 0;
+
+ private:
+  Parameter& find_parameter(std::string_view name);
+  // All checks of a call, and its planned schedule.
+  void prepare(const LayerInputs& inputs, const LayerOutputs& outputs, Purpose purpose, Schedule& schedule) const;
+
+  std::shared_ptr<Context> context_;
+  std::vector<Parameter> parameters_;
+};
+
+}  // namespace heed

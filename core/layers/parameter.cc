@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "layers/parameter.h"
+
+#include <string>
+
+#include "base/error.h"
+#include "tensor/copy.h"
+
+namespace heed {
+namespace {
+
+// As "(100, any)".
+std::string shown_shape(const Shape& shape) {
+  std::string text = "(";
+  for (int32_t axis = 0; axis < shape.rank; ++axis) {
+    if (axis > 0) text += ", ";
+    text += shape[axis] == kOpenDim ? "any" : std::to_string(shape[axis]);
+  }
+  return text + ")";
+}
+
+}  // namespace
+
+void Parameter::check(const Shape& shape, DType dtype, bool keeps_form, const char* shown_name) const {
+  const Shape& expected = keeps_form ? value_->shape() : shape_;
+  bool fits = shape.rank == expected.rank;
+  for (int32_t axis = 0; fits && axis < shape.rank; ++axis) fits = expected[axis] == kOpenDim || expected[axis] == shape[axis];
+  if (!fits) {
+    fail(Status::InvalidArgument, "%s has dims %s, expected %s for this layer's %s", shown_name, to_string(shape).c_str(), shown_shape(expected).c_str(),
+         name_);
+  }
+  if (!is_floating(dtype)) {
+    fail(Status::InvalidArgument, "%s is %s, expected F32, F16, BF16 or F64 for %s", shown_name, name_of(dtype), name_);
+  }
+}
+
+Tensor Parameter::accept(const Tensor& source, bool keeps_form) const {
+  check(source.shape(), source.dtype(), keeps_form, "value");
+  source.require_data("value");
+  const DType natural = source.dtype() == DType::F64 ? DType::F32 : source.dtype();
+  return converted_copy(source, keeps_form ? value_->dtype() : natural);
+}
+
+}  // namespace heed

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// A named tensor that a layer learns or loads.
+#pragma once
+
+#include <optional>
+#include <utility>
+
+#include "tensor/tensor.h"
+
+namespace heed {
+
+// A dim that the options leave open, until the first value sets it.
+inline constexpr int64_t kOpenDim = -1;
+
+class Parameter {
+ public:
+  // `name` is static; `shape` may hold kOpenDim.
+  Parameter(const char* name, const Shape& shape) : name_(name), shape_(shape) {}
+
+  const char* name() const { return name_; }
+  const Shape& shape() const { return shape_; }
+  bool is_bias() const { return shape_.rank == 1; }
+  bool is_set() const { return value_.has_value(); }
+  // Row-major, in the layer's memory. Replaced as a whole, never written: snapshots share it.
+  const Tensor& value() const { return *value_; }
+  void set(Tensor value) { value_ = std::move(value); }
+
+  // A dense copy of `source` fit to be the value: in the current value's shape and dtype where `keeps_form`, otherwise in the source's, where F64 becomes F32.
+  // Throws InvalidArgument.
+  Tensor accept(const Tensor& source, bool keeps_form) const;
+  // The checks of accept, without data. `shown_name` is what messages call the source.
+  void check(const Shape& shape, DType dtype, bool keeps_form, const char* shown_name) const;
+
+ private:
+  const char* name_;
+  Shape shape_;
+  std::optional<Tensor> value_;
+};
+
+}  // namespace heed

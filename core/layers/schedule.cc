@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "layers/schedule.h"
+
+#include <algorithm>
+#include <cinttypes>
+
+#include "base/checked.h"
+#include "base/error.h"
+
+namespace heed {
+namespace {
+
+[[noreturn]] void fail_workspace_overflow() {
+  fail(Status::InvalidArgument, "inputs are so large that the size of the workspace overflows, expected sizes that memory can hold");
+}
+
+size_t round_up(size_t num_bytes) {
+  return (num_bytes + kMemoryAlignment - 1) / kMemoryAlignment * kMemoryAlignment;
+}
+
+}  // namespace
+
+Step& Schedule::add(Step::Kind kind, const char* operation) {
+  Step& step = steps_.at(num_steps_++);
+  step.kind = kind;
+  step.operation = operation;
+  return step;
+}
+
+LinearProblem& Schedule::add_linear(const char* operation) {
+  return add(Step::Kind::Linear, operation).linear;
+}
+
+AttentionProblem& Schedule::add_attention(const char* operation) {
+  return add(Step::Kind::Attention, operation).attention;
+}
+
+Intermediate Schedule::reserve(int64_t num_elements) {
+  // Half of the address space for all arrays together leaves room for scratch and alignment.
+  int64_t num_bytes = 0;
+  if (!checked_multiply(num_elements, sizeof(float), num_bytes) || !checked_add(num_bytes, static_cast<int64_t>(intermediate_bytes_), num_bytes) ||
+      num_bytes > INT64_MAX / 2) {
+    fail_workspace_overflow();
+  }
+  const Intermediate intermediate{intermediate_bytes_};
+  intermediate_bytes_ = round_up(static_cast<size_t>(num_bytes));
+  return intermediate;
+}
+
+void Schedule::place(Operand& operand, Intermediate intermediate) {
+  operand.given = 1;
+  operand.dtype = DType::F32;
+  places_.at(num_places_++) = {&operand, intermediate.offset};
+}
+
+void Schedule::plan(const Context& context) {
+  for (size_t i = 0; i < num_steps_; ++i) {
+    Step& step = steps_[i];
+    step.plan = step.kind == Step::Kind::Linear ? context.plan(step.linear) : context.plan(step.attention);
+    // One step runs at a time.
+    scratch_bytes_ = std::max(scratch_bytes_, round_up(step.plan.scratch_bytes));
+  }
+}
+
+size_t Schedule::workspace_bytes() const {
+  return intermediate_bytes_ + scratch_bytes_ + kMemoryAlignment - 1;
+}
+
+void Schedule::run(const Context& context, void* workspace) {
+  const auto address = reinterpret_cast<uintptr_t>(workspace);
+  std::byte* base = static_cast<std::byte*>(workspace) + (round_up(address) - address);
+  for (size_t i = 0; i < num_places_; ++i) places_[i].operand->data = base + places_[i].offset;
+  void* scratch = base + intermediate_bytes_;
+  for (size_t i = 0; i < num_steps_; ++i) {
+    const Step& step = steps_[i];
+    if (step.kind == Step::Kind::Linear) {
+      context.run(step.linear, step.plan, scratch);
+    } else {
+      context.run(step.attention, step.plan, scratch);
+    }
+  }
+}
+
+}  // namespace heed

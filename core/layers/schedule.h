@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// One call of a layer as a list of backend operations over one piece of workspace: what is planned, explained and run.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "attention/cost.h"
+#include "attention/problem.h"
+#include "backends/context.h"
+
+namespace heed {
+
+// An f32 array that lives in the workspace during one call.
+struct Intermediate {
+  size_t offset = 0;
+};
+
+struct Step {
+  enum class Kind { Linear, Attention };
+  Kind kind = Kind::Linear;
+  const char* operation = "";  // what it is for, as "project queries"; static
+  LinearProblem linear;
+  AttentionProblem attention;
+  Plan plan;
+
+  Cost cost() const { return kind == Kind::Linear ? cost_of(linear) : cost_of(attention); }
+};
+
+// Fixed in size, because forward must not allocate. Operands point at one another's memory through places, so it stays where it is.
+class Schedule {
+ public:
+  Schedule() = default;
+  Schedule(const Schedule&) = delete;
+  Schedule& operator=(const Schedule&) = delete;
+
+  LinearProblem& add_linear(const char* operation);
+  AttentionProblem& add_attention(const char* operation);
+
+  // Reserves workspace for so many f32 elements; throws InvalidArgument when that overflows.
+  Intermediate reserve(int64_t num_elements);
+  // `operand`, which belongs to a step of this schedule, is that array.
+  void place(Operand& operand, Intermediate intermediate);
+
+  // Chooses kernels. After this workspace_bytes is known.
+  void plan(const Context& context);
+  // Bytes of workspace, whatever its alignment.
+  size_t workspace_bytes() const;
+  void run(const Context& context, void* workspace);
+
+  const Step* begin() const { return steps_.data(); }
+  const Step* end() const { return steps_.data() + num_steps_; }
+
+ private:
+  struct Place {
+    Operand* operand;
+    size_t offset;
+  };
+
+  Step& add(Step::Kind kind, const char* operation);
+
+  // Multi-head attention takes three projections, the attention, and the output's projection.
+  std::array<Step, 5> steps_;
+  size_t num_steps_ = 0;
+  // Four arrays between these steps, each written once and read once.
+  std::array<Place, 8> places_;
+  size_t num_places_ = 0;
+  size_t intermediate_bytes_ = 0;
+  size_t scratch_bytes_ = 0;
+};
+
+}  // namespace heed

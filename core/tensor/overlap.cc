@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tensor/overlap.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <utility>
+
+#include "tensor/tensor.h"
+
+namespace heed {
+namespace {
+
+// Is there a choice of 0 <= x[i] <= limit[i] with sum of coefficient[i] * x[i] == target? Coefficients are positive.
+//
+// Solved by search, largest coefficient first. What the smaller ones can reach bounds each choice from both sides; for tensors made by slicing and transposing
+// that leaves one or two candidates at each level. The number of steps is bounded because the problem as such is NP-hard.
+class BoundedSum {
+ public:
+  void add(int64_t coefficient, int64_t limit) {
+    if (coefficient == 0 || limit <= 0) return;
+    for (size_t i = 0; i < count_; ++i) {
+      if (terms_[i].coefficient == coefficient) {
+        terms_[i].limit += limit;
+        return;
+      }
+    }
+    terms_[count_++] = {coefficient, limit, 0, 0};
+  }
+
+  bool may_reach(int64_t target) {
+    std::sort(terms_.begin(), terms_.begin() + static_cast<std::ptrdiff_t>(count_),
+              [](const Term& a, const Term& b) { return a.coefficient > b.coefficient; });
+    int64_t reach = 0;
+    int64_t divisor = 0;
+    for (size_t i = count_; i-- > 0;) {
+      terms_[i].reach_below = reach;
+      reach += terms_[i].coefficient * terms_[i].limit;
+      divisor = std::gcd(divisor, terms_[i].coefficient);
+      terms_[i].divisor = divisor;
+    }
+    if (target < 0 || target > reach) return false;
+    steps_ = 0;
+    return search(0, target);
+  }
+
+ private:
+  struct Term {
+    int64_t coefficient;
+    int64_t limit;
+    int64_t reach_below;  // the most that the smaller coefficients can add up to
+    int64_t divisor;      // greatest common divisor of this and the smaller coefficients
+  };
+
+  bool search(size_t i, int64_t target) {
+    if (target == 0) return true;
+    if (i == count_ || target % terms_[i].divisor != 0) return false;
+    const Term& term = terms_[i];
+    const int64_t missing = std::max<int64_t>(target - term.reach_below, 0);
+    const int64_t least = (missing + term.coefficient - 1) / term.coefficient;
+    const int64_t most = std::min(term.limit, target / term.coefficient);
+    for (int64_t x = most; x >= least; --x) {
+      if (++steps_ > kMaxSteps || search(i + 1, target - x * term.coefficient)) return true;
+    }
+    return false;
+  }
+
+  static constexpr int kMaxSteps = 100'000;
+
+  // The axes of two tensors and the bytes of an element.
+  std::array<Term, 2 * kMaxRank + 1> terms_{};
+  size_t count_ = 0;
+  int steps_ = 0;
+};
+
+// Address of the lowest byte; that of the highest element lies `reach` bytes above.
+struct Range {
+  uintptr_t lowest;
+  int64_t reach;
+};
+
+Range range_of(const Tensor& tensor) {
+  const auto element = static_cast<int64_t>(size_of(tensor.dtype()));
+  Range range{reinterpret_cast<uintptr_t>(tensor.data()), 0};
+  for (int32_t axis = 0; axis < tensor.rank(); ++axis) {
+    const int64_t span = (tensor.dim(axis) - 1) * tensor.stride(axis) * element;
+    if (span < 0) range.lowest -= static_cast<uintptr_t>(-span);
+    range.reach += span < 0 ? -span : span;
+  }
+  return range;
+}
+
+}  // namespace
+
+bool overlaps(const Tensor& a, const Tensor& b) {
+  if (a.num_elements() == 0 || b.num_elements() == 0 || a.data() == nullptr || b.data() == nullptr) return false;
+  const Range range_a = range_of(a);
+  const Range range_b = range_of(b);
+  const auto element_a = static_cast<int64_t>(size_of(a.dtype()));
+  const auto element_b = static_cast<int64_t>(size_of(b.dtype()));
+  const auto distance = static_cast<int64_t>(range_b.lowest - range_a.lowest);
+  if (distance >= range_a.reach + element_a || -distance >= range_b.reach + element_b) return false;
+
+  // byte of a == byte of b, with b's indices counted from their ends so that every coefficient is positive:
+  // sum |stride_a| * x + sum |stride_b| * (dim - 1 - y) + byte in a + (last byte - byte in b) == distance + reach_b + element_b - 1.
+  BoundedSum sum;
+  for (const auto& [tensor, element] : {std::pair{&a, element_a}, std::pair{&b, element_b}}) {
+    for (int32_t axis = 0; axis < tensor->rank(); ++axis) {
+      const int64_t stride = tensor->stride(axis) * element;
+      sum.add(stride < 0 ? -stride : stride, tensor->dim(axis) - 1);
+    }
+  }
+  sum.add(1, element_a + element_b - 2);
+  return sum.may_reach(distance + range_b.reach + element_b - 1);
+}
+
+bool overlaps_itself(const Tensor& tensor) {
+  if (tensor.num_elements() <= 1 || tensor.is_row_major()) return false;
+  // Two indices with the same address differ by z, where sum stride * z == 0 and |z| < dim. Whichever axis is the first to differ may be taken to have
+  // z >= 1; the later ones are free. Shifted to start from 0: sum of stride * (z + dim - 1) over the later axes, and stride * (z - 1) for the first.
+  for (int32_t first = 0; first < tensor.rank(); ++first) {
+    if (tensor.dim(first) == 1) continue;
+    BoundedSum sum;
+    sum.add(tensor.stride(first), tensor.dim(first) - 2);
+    int64_t target = -tensor.stride(first);
+    for (int32_t axis = first + 1; axis < tensor.rank(); ++axis) {
+      if (tensor.dim(axis) == 1) continue;
+      sum.add(tensor.stride(axis), 2 * (tensor.dim(axis) - 1));
+      target += tensor.stride(axis) * (tensor.dim(axis) - 1);
+    }
+    if (sum.may_reach(target)) return true;
+  }
+  return false;
+}
+
+}  // namespace heed

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether strided tensors share memory, decided exactly: interleaved tensors, such as the thirds of a packed (B, S, 3, E), lie in the same range
+// of addresses without sharing a byte, and must be accepted.
+#pragma once
+
+namespace heed {
+
+class Tensor;
+
+// True when some byte belongs to both. Also true, for safety, in contrived cases where the search would take too long.
+bool overlaps(const Tensor& a, const Tensor& b);
+
+// True when two elements of the tensor share a byte. Expects positive strides on axes above 1.
+bool overlaps_itself(const Tensor& tensor);
+
+}  // namespace heed

@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+#include "base/shown_text.h"
+#include "tensor/safetensors.h"
+
+namespace heed {
+
+static_assert(std::endian::native == std::endian::little,
+              "the format is little-endian and elements are read as they lie");
+
+namespace {
+
+constexpr uint64_t kLengthBytes = 8;
+constexpr int64_t kMaxSize = std::numeric_limits<int64_t>::max();
+constexpr const char* kMetadataName = "__metadata__";
+
+// Every dtype the format names, with the bits of an element; some pack several elements into a byte.
+struct FormatDType {
+  const char* name;
+  uint64_t num_bits;
+};
+constexpr FormatDType kFormatDTypes[] = {
+    {"F4", 4},   {"F6_E2M3", 6}, {"F6_E3M2", 6}, {"F8_E4M3", 8}, {"F8_E5M2", 8}, {"F8_E8M0", 8}, {"BOOL", 8},
+    {"U8", 8},   {"I8", 8},      {"U16", 16},    {"I16", 16},    {"F16", 16},    {"BF16", 16},   {"U32", 32},
+    {"I32", 32}, {"F32", 32},    {"U64", 64},    {"I64", 64},    {"F64", 64},    {"C64", 64},
+};
+
+// Nothing for a dtype that the format did not have when this was written: its tensor's extent cannot be checked against
+// its shape.
+std::optional<uint64_t> num_bits_of(std::string_view dtype_name) {
+  for (const FormatDType& dtype : kFormatDTypes) {
+    if (dtype_name == dtype.name) return dtype.num_bits;
+  }
+  return std::nullopt;
+}
+
+std::optional<DType> dtype_of(std::string_view dtype_name) {
+  for (int32_t value = 0; value < kNumDTypes; ++value) {
+    if (dtype_name == name_of(static_cast<DType>(value))) return static_cast<DType>(value);
+  }
+  return std::nullopt;
+}
+
+unsigned long long wide(uint64_t value) { return value; }
+
+}  // namespace
+
+// Takes the header's JSON as a sequence of events. The format nests to a fixed depth, so a small state replaces a tree
+// and deep nesting ends the parse where it leaves the format.
+class SafetensorsHeaderParser : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  using StoredEntry = SafetensorsFile::StoredEntry;
+
+  SafetensorsHeaderParser(const std::string& path, uint64_t num_data_bytes)
+      : path_(shown(path)), num_data_bytes_(num_data_bytes) {}
+
+  std::vector<StoredEntry> take_entries() {
+    check_names();
+    check_ranges();
+    return std::move(entries_);
+  }
+
+  bool null() override { fail_unexpected("null"); }
+  bool boolean(bool value) override { fail_unexpected(value ? "true" : "false"); }
+  bool number_integer(number_integer_t value) override { fail_unexpected(std::to_string(value).c_str()); }
+  // `text` is the number as written: whole numbers too large for 64 bits arrive here as well.
+  bool number_float(number_float_t, const string_t& text) override { fail_unexpected(shown(text).c_str()); }
+  bool binary(binary_t&) override { fail_unexpected("binary data"); }
+
+  bool number_unsigned(number_unsigned_t value) override {
+    if (place_ == Place::Shape) {
+      add_dimension(value);
+    } else if (place_ == Place::Offsets && num_offsets_ < 2) {
+      (num_offsets_++ == 0 ? entry_.begin : entry_.end) = value;
+    } else if (place_ == Place::Offsets) {
+      fail_entry("has more than two data_offsets");
+    } else {
+      fail_unexpected(std::to_string(value).c_str());
+    }
+    return true;
+  }
+
+  bool string(string_t& value) override {
+    if (place_ == Place::Metadata) return true;
+    if (place_ != Place::Entry || field_ != kFieldDType) fail_unexpected("a string");
+    entry_.dtype_name = std::move(value);
+    return true;
+  }
+
+  bool key(string_t& value) override {
+    switch (place_) {
+      case Place::Header: start_entry(std::move(value)); break;
+      case Place::Metadata: metadata_names_.push_back(std::move(value)); break;
+      default: start_field(value); break;
+    }
+    return true;
+  }
+
+  bool start_object(size_t) override {
+    switch (place_) {
+      case Place::Nowhere: place_ = Place::Header; break;
+      case Place::Header: place_ = entry_.name == kMetadataName ? Place::Metadata : Place::Entry; break;
+      default: fail_unexpected("an object");
+    }
+    return true;
+  }
+
+  bool end_object() override {
+    if (place_ == Place::Entry) finish_entry();
+    if (place_ == Place::Metadata) check_metadata_names();
+    place_ = place_ == Place::Header ? Place::Nowhere : Place::Header;
+    return true;
+  }
+
+  bool start_array(size_t) override {
+    if (place_ != Place::Entry || field_ == kFieldDType) fail_unexpected("an array");
+    place_ = field_ == kFieldShape ? Place::Shape : Place::Offsets;
+    return true;
+  }
+
+  bool end_array() override {
+    place_ = Place::Entry;
+    return true;
+  }
+
+  bool parse_error(size_t position, const std::string&, const nlohmann::detail::exception&) override {
+    fail(Status::CorruptFile, "\"%s\": the header is not JSON in UTF-8 at its byte %zu", path_.c_str(), position);
+  }
+
+ private:
+  enum class Place { Nowhere, Header, Metadata, Entry, Shape, Offsets };
+
+  // Bits, so that fields_ can hold the ones seen.
+  static constexpr unsigned kFieldDType = 1;
+  static constexpr unsigned kFieldShape = 2;
+  static constexpr unsigned kFieldOffsets = 4;
+  static constexpr unsigned kAllFields = 7;
+
+  // `what` continues a sentence that begins with the tensor.
+  [[noreturn]] void fail_entry(const std::string& what) const {
+    fail(Status::CorruptFile, "\"%s\": tensor \"%s\" %s", path_.c_str(), shown(entry_.name).c_str(), what.c_str());
+  }
+
+  [[noreturn]] void fail_unexpected(const char* found) const {
+    switch (place_) {
+      case Place::Nowhere: break;
+      case Place::Header: fail_entry(std::string("is ") + found + " in the header, expected an object");
+      case Place::Metadata:
+        fail(Status::CorruptFile, "\"%s\": __metadata__ holds %s, expected only strings", path_.c_str(), found);
+      case Place::Entry:
+        fail_entry(std::string("has ") + found + " as its " +
+                   (field_ == kFieldDType
+                        ? "dtype, expected a string"
+                        : (field_ == kFieldShape ? "shape, expected an array of sizes"
+                                                 : "data_offsets, expected an array of two offsets")));
+      case Place::Shape:
+        fail_entry("has " + std::string(found) + " as size " + std::to_string(entry_.rank) +
+                   " of its shape, expected a whole number from 0 to " + std::to_string(kMaxSize));
+      case Place::Offsets:
+        fail_entry(std::string("has ") + found + " in its data_offsets, expected whole numbers from 0");
+    }
+    fail(Status::CorruptFile, "\"%s\": the header is %s, expected a JSON object", path_.c_str(), found);
+  }
+
+  void start_entry(std::string name) {
+    entry_ = StoredEntry();
+    entry_.name = std::move(name);
+    fields_ = 0;
+    field_ = 0;
+    num_offsets_ = 0;
+    num_elements_ = 1;
+    has_zero_ = false;
+    if (entry_.name == kMetadataName && std::exchange(has_metadata_, true)) {
+      fail(Status::CorruptFile, "\"%s\": the header has __metadata__ twice", path_.c_str());
+    }
+  }
+
+  void start_field(const std::string& name) {
+    if (name == "dtype") {
+      field_ = kFieldDType;
+    } else if (name == "shape") {
+      field_ = kFieldShape;
+    } else if (name == "data_offsets") {
+      field_ = kFieldOffsets;
+    } else {
+      fail_entry("has a field \"" + shown(name) + "\", expected only dtype, shape and data_offsets");
+    }
+    if ((fields_ & field_) != 0) fail_entry("has its " + name + " twice");
+    fields_ |= field_;
+  }
+
+  void add_dimension(uint64_t size) {
+    if (size > static_cast<uint64_t>(kMaxSize)) fail_unexpected(std::to_string(size).c_str());
+    if (entry_.rank < static_cast<uint64_t>(kMaxRank)) {
+      entry_.shape.dims[entry_.rank] = static_cast<int64_t>(size);
+      entry_.shape.rank = static_cast<int32_t>(entry_.rank + 1);
+    }
+    ++entry_.rank;
+    // A zero must not hide that the other sizes overflow: strides are products of them.
+    if (size == 0) {
+      has_zero_ = true;
+    } else if (__builtin_mul_overflow(num_elements_, static_cast<int64_t>(size), &num_elements_)) {
+      fail_entry("has a shape whose product exceeds " + std::to_string(kMaxSize) + " at its size " +
+                 std::to_string(entry_.rank - 1) + ", " + std::to_string(size));
+    }
+  }
+
+  void finish_entry() {
+    if ((fields_ & kFieldDType) == 0) fail_entry("has no dtype");
+    if ((fields_ & kFieldShape) == 0) fail_entry("has no shape");
+    if ((fields_ & kFieldOffsets) == 0) fail_entry("has no data_offsets");
+    if (num_offsets_ != 2) fail_entry("has " + std::to_string(num_offsets_) + " data_offsets, expected two");
+    const std::string range = "lies at bytes " + std::to_string(entry_.begin) + " to " + std::to_string(entry_.end);
+    if (entry_.begin > entry_.end) fail_entry(range + ", expected the end not to come before the beginning");
+    if (entry_.end > num_data_bytes_) {
+      fail_entry(range + ", but the file has only " + std::to_string(num_data_bytes_) + " bytes of data");
+    }
+    check_extent();
+    const std::optional<DType> dtype = dtype_of(entry_.dtype_name);
+    entry_.has_known_dtype = dtype.has_value();
+    entry_.dtype = dtype.value_or(DType::F32);
+    entry_.num_bytes = entry_.end - entry_.begin;
+    entries_.push_back(std::move(entry_));
+  }
+
+  void check_extent() const {
+    const std::optional<uint64_t> num_bits_each = num_bits_of(entry_.dtype_name);
+    if (!num_bits_each) return;
+    const uint64_t num_elements = has_zero_ ? 0 : static_cast<uint64_t>(num_elements_);
+    const std::string elements = std::to_string(num_elements) + " elements of " + entry_.dtype_name;
+    uint64_t num_bits = 0;
+    if (__builtin_mul_overflow(num_elements, *num_bits_each, &num_bits)) {
+      fail_entry("has " + elements + ", whose size in bits overflows 64 bits");
+    }
+    if (num_bits % 8 != 0) fail_entry("has " + elements + ", which do not fill whole bytes");
+    if (num_bits / 8 != entry_.end - entry_.begin) {
+      fail_entry("lies in " + std::to_string(entry_.end - entry_.begin) + " bytes, but its " + elements + " are " +
+                 std::to_string(num_bits / 8) + " bytes");
+    }
+  }
+
+  void check_metadata_names() {
+    std::sort(metadata_names_.begin(), metadata_names_.end());
+    const auto twice = std::adjacent_find(metadata_names_.begin(), metadata_names_.end());
+    if (twice != metadata_names_.end()) {
+      fail(Status::CorruptFile, "\"%s\": __metadata__ has \"%s\" twice", path_.c_str(), shown(*twice).c_str());
+    }
+  }
+
+  void check_names() {
+    std::sort(entries_.begin(), entries_.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+    const auto twice = std::adjacent_find(entries_.begin(), entries_.end(),
+                                          [](const auto& a, const auto& b) { return a.name == b.name; });
+    if (twice != entries_.end()) {
+      fail(Status::CorruptFile, "\"%s\": the header has tensor \"%s\" twice", path_.c_str(),
+           shown(twice->name).c_str());
+    }
+  }
+
+  // The format wants every byte of the data to belong to exactly one tensor.
+  void check_ranges() const {
+    std::vector<const StoredEntry*> in_order;
+    in_order.reserve(entries_.size());
+    for (const StoredEntry& entry : entries_) in_order.push_back(&entry);
+    std::sort(in_order.begin(), in_order.end(), [](const StoredEntry* a, const StoredEntry* b) {
+      return std::pair(a->begin, a->end) < std::pair(b->begin, b->end);
+    });
+    const StoredEntry* previous = nullptr;
+    uint64_t covered = 0;
+    for (const StoredEntry* entry : in_order) {
+      if (entry->begin < covered) {
+        fail(Status::CorruptFile,
+             "\"%s\": tensor \"%s\" begins at byte %llu, inside tensor \"%s\", which ends at byte %llu", path_.c_str(),
+             shown(entry->name).c_str(), wide(entry->begin), shown(previous->name).c_str(), wide(covered));
+      }
+      if (entry->begin > covered) {
+        fail(Status::CorruptFile, "\"%s\": bytes %llu to %llu before tensor \"%s\" belong to no tensor", path_.c_str(),
+             wide(covered), wide(entry->begin), shown(entry->name).c_str());
+      }
+      previous = entry;
+      covered = entry->end;
+    }
+    if (covered != num_data_bytes_) {
+      fail(Status::CorruptFile, "\"%s\": the tensors end at byte %llu, but the file has %llu bytes of data",
+           path_.c_str(), wide(covered), wide(num_data_bytes_));
+    }
+  }
+
+  std::string path_;
+  uint64_t num_data_bytes_;
+  std::vector<StoredEntry> entries_;
+  std::vector<std::string> metadata_names_;
+  bool has_metadata_ = false;
+
+  Place place_ = Place::Nowhere;
+  StoredEntry entry_;
+  unsigned fields_ = 0;
+  unsigned field_ = 0;
+  int num_offsets_ = 0;
+  // Of the sizes that are not zero.
+  int64_t num_elements_ = 1;
+  bool has_zero_ = false;
+};
+
+SafetensorsFile::SafetensorsFile(const char* path) : SafetensorsFile(std::make_unique<const FileSource>(path)) {}
+
+SafetensorsFile::SafetensorsFile(std::unique_ptr<const ByteSource> source) : source_(std::move(source)) {
+  const std::string text = shown(path());
+  const uint64_t num_bytes = source_->num_bytes();
+  if (num_bytes < kLengthBytes) {
+    fail(Status::CorruptFile, "\"%s\": the file has %llu bytes, expected at least %llu for the header's length",
+         text.c_str(), wide(num_bytes), wide(kLengthBytes));
+  }
+  uint64_t header_length = 0;
+  source_->read(0, &header_length, sizeof header_length);
+  if (header_length > num_bytes - kLengthBytes) {
+    fail(Status::CorruptFile, "\"%s\": the header's length is %llu, but only %llu bytes follow", text.c_str(),
+         wide(header_length), wide(num_bytes - kLengthBytes));
+  }
+  if (header_length > kMaxSafetensorsHeader) {
+    fail(Status::CorruptFile, "\"%s\": the header's length is %llu, expected at most %llu", text.c_str(),
+         wide(header_length), wide(kMaxSafetensorsHeader));
+  }
+  std::string header(header_length, '\0');
+  source_->read(kLengthBytes, header.data(), header.size());
+  if (header.empty() || header.front() != '{') {
+    fail(Status::CorruptFile, "\"%s\": the header of %llu bytes does not begin with '{'", text.c_str(),
+         wide(header_length));
+  }
+  // The JSON parser would take it for the header's end and never see what follows.
+  if (const size_t zero = header.find('\0'); zero != std::string::npos) {
+    fail(Status::CorruptFile, "\"%s\": the header has a zero byte at its byte %zu", text.c_str(), zero);
+  }
+  data_offset_ = kLengthBytes + header_length;
+  SafetensorsHeaderParser parser(path(), num_bytes - data_offset_);
+  nlohmann::json::sax_parse(header.begin(), header.end(), &parser);
+  entries_ = parser.take_entries();
+}
+
+const SafetensorsFile::StoredEntry* SafetensorsFile::lookup(std::string_view name) const {
+  const auto at =
+      std::lower_bound(entries_.begin(), entries_.end(), name,
+                       [](const StoredEntry& entry, std::string_view wanted) { return entry.name < wanted; });
+  return at != entries_.end() && at->name == name ? &*at : nullptr;
+}
+
+const SafetensorsEntry* SafetensorsFile::find(std::string_view name) const {
+  const StoredEntry* entry = lookup(name);
+  if (entry == nullptr) return nullptr;
+  if (!entry->has_known_dtype) {
+    fail(Status::Unsupported,
+         "\"%s\": tensor \"%s\" has dtype %s, expected one of F32, F16, BF16, F64, I32, I64, I8, U8, BOOL",
+         shown(path()).c_str(), shown(name).c_str(), shown(entry->dtype_name).c_str());
+  }
+  if (entry->rank > static_cast<uint64_t>(kMaxRank)) {
+    fail(Status::Unsupported, "\"%s\": tensor \"%s\" has %llu dimensions, expected at most %d", shown(path()).c_str(),
+         shown(name).c_str(), wide(entry->rank), kMaxRank);
+  }
+  return entry;
+}
+
+void SafetensorsFile::read(const SafetensorsEntry& entry, void* destination) const {
+  source_->read(data_offset_ + static_cast<const StoredEntry&>(entry).begin, destination, entry.num_bytes);
+}
+
+}  // namespace heed

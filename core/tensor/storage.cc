@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tensor/storage.h"
+
+namespace heed {
+
+std::shared_ptr<Storage> Storage::allocate(std::shared_ptr<const Memory> memory, size_t num_bytes) {
+  // The object that will own the bytes exists before they do, so that no failure in between leaks them.
+  std::shared_ptr<Storage> storage(new Storage(std::move(memory)));
+  storage->begin_ = static_cast<std::byte*>(storage->memory_->allocate(num_bytes));
+  storage->num_bytes_ = num_bytes;
+  storage->owned_ = true;
+  return storage;
+}
+
+std::shared_ptr<Storage> Storage::wrap(std::shared_ptr<const Memory> memory, std::byte* begin, size_t num_bytes) {
+  std::shared_ptr<Storage> storage(new Storage(std::move(memory)));
+  storage->begin_ = begin;
+  storage->num_bytes_ = num_bytes;
+  return storage;
+}
+
+Storage::~Storage() {
+  if (owned_) memory_->release(begin_, num_bytes_);
+  if (release_ != nullptr) release_(user_, data_);
+}
+
+}  // namespace heed

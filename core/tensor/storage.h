@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// The bytes behind tensors, shared by reference count between a tensor, its views and running calls.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+
+#include "base/memory.h"
+
+namespace heed {
+
+class Storage {
+ public:
+  using Release = void (*)(void* user, void* data);
+
+  // num_bytes zeros in `memory`.
+  static std::shared_ptr<Storage> allocate(std::shared_ptr<const Memory> memory, size_t num_bytes);
+
+  // The caller's bytes [begin, begin + num_bytes), which stay the caller's.
+  static std::shared_ptr<Storage> wrap(std::shared_ptr<const Memory> memory, std::byte* begin, size_t num_bytes);
+
+  // From here on the destructor calls release(user, data). Apart from wrap, so that the bytes are taken over only once nothing can fail any more.
+  void release_with(Release release, void* user, void* data) noexcept {
+    release_ = release;
+    user_ = user;
+    data_ = data;
+  }
+
+  Storage(const Storage&) = delete;
+  Storage& operator=(const Storage&) = delete;
+  ~Storage();
+
+  // Null for a tensor that has a shape only.
+  std::byte* begin() const { return begin_; }
+  size_t num_bytes() const { return num_bytes_; }
+  const std::shared_ptr<const Memory>& memory() const { return memory_; }
+
+ private:
+  explicit Storage(std::shared_ptr<const Memory> memory) : memory_(std::move(memory)) {}
+
+  std::shared_ptr<const Memory> memory_;
+  std::byte* begin_ = nullptr;
+  size_t num_bytes_ = 0;
+  bool owned_ = false;
+  Release release_ = nullptr;
+  void* user_ = nullptr;
+  void* data_ = nullptr;
+};
+
+}  // namespace heed

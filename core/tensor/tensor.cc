@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tensor/tensor.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdint>
+#include <utility>
+
+#include "base/checked.h"
+#include "base/error.h"
+#include "tensor/overlap.h"
+
+namespace heed {
+namespace {
+
+// Bytes from the element at index (0, 0, ...) to the lowest and to one past the highest byte that a strided tensor touches.
+struct Extent {
+  int64_t first = 0;
+  int64_t last = 0;
+};
+
+bool has_elements(const Shape& shape) {
+  for (int32_t axis = 0; axis < shape.rank; ++axis) {
+    if (shape[axis] == 0) return false;
+  }
+  return true;
+}
+
+Extent extent_of(const Shape& shape, const Dims& strides, DType dtype) {
+  if (!has_elements(shape)) return {};
+  Extent extent;
+  for (int32_t axis = 0; axis < shape.rank; ++axis) {
+    int64_t reach = 0;
+    int64_t& end = strides[static_cast<size_t>(axis)] < 0 ? extent.first : extent.last;
+    if (!checked_multiply(shape[axis] - 1, strides[static_cast<size_t>(axis)], reach) || !checked_add(end, reach, end)) {
+      fail(Status::InvalidArgument, "strides[%d] is %" PRId64 ", which over a dim of %" PRId64 " overflows", axis, strides[static_cast<size_t>(axis)],
+           shape[axis]);
+    }
+  }
+  const auto element = static_cast<int64_t>(size_of(dtype));
+  if (!checked_add(extent.last, 1, extent.last) || !checked_multiply(extent.first, element, extent.first) ||
+      !checked_multiply(extent.last, element, extent.last)) {
+    fail(Status::InvalidArgument, "strides reach beyond what memory can address");
+  }
+  return extent;
+}
+
+int64_t count_elements(const Shape& shape) {
+  int64_t count = 1;
+  for (int32_t axis = 0; axis < shape.rank; ++axis) count *= shape[axis];
+  return count;
+}
+
+// The strides by which a tensor can be seen in another shape with the same, non-zero, number of elements; false when there are none.
+//
+// Axes of size 1 say nothing about steps and are left out. The others are walked from the end in groups of equal product on both sides: the new axes of a
+// group can step through the old ones exactly when each old axis continues the next one, stride[i] == dim[i + 1] * stride[i + 1].
+bool strides_of_reshape(const Shape& shape, const Dims& strides, const Shape& new_shape, Dims& new_strides) {
+  int32_t axis = shape.rank - 1;
+  int32_t new_axis = new_shape.rank - 1;
+  int64_t step = 1;      // of the next new axis
+  int64_t reached = 1;   // product of the old axes of this group
+  int64_t consumed = 1;  // product of the new ones
+  for (; new_axis >= 0; --new_axis) {
+    const auto place = static_cast<size_t>(new_axis);
+    if (new_shape[new_axis] == 1) {
+      new_strides[place] = step;
+      continue;
+    }
+    if (consumed == reached) {
+      while (shape[axis] == 1) --axis;
+      step = strides[static_cast<size_t>(axis)];
+      reached = shape[axis--];
+      consumed = 1;
+    }
+    new_strides[place] = step;
+    consumed *= new_shape[new_axis];
+    step *= new_shape[new_axis];
+    while (reached < consumed) {
+      while (shape[axis] == 1) --axis;
+      const int64_t continued = step / consumed * reached;
+      if (strides[static_cast<size_t>(axis)] != continued) return false;
+      reached *= shape[axis--];
+    }
+  }
+  return true;
+}
+
+bool is_permutation(const int32_t* axes, int32_t rank) {
+  uint32_t seen = 0;
+  for (int32_t i = 0; i < rank; ++i) {
+    const int32_t axis = normalize_axis(axes[i], rank);
+    if (axis < 0 || (seen >> axis & 1u) != 0) return false;
+    seen |= 1u << axis;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string to_string(const Shape& shape) {
+  std::string text = "(";
+  for (int32_t axis = 0; axis < shape.rank; ++axis) {
+    if (axis > 0) text += ", ";
+    text += std::to_string(shape[axis]);
+  }
+  return text + ")";
+}
+
+Dims row_major_strides(const Shape& shape, DType dtype) {
+  Dims strides{};
+  int64_t stride = 1;
+  for (int32_t axis = shape.rank - 1; axis >= 0; --axis) {
+    strides[static_cast<size_t>(axis)] = stride;
+    if (!checked_multiply(stride, std::max<int64_t>(shape[axis], 1), stride)) {
+      fail(Status::InvalidArgument, "dims is %s, whose product overflows", to_string(shape).c_str());
+    }
+  }
+  int64_t num_bytes = 0;
+  if (!checked_multiply(stride, static_cast<int64_t>(size_of(dtype)), num_bytes)) {
+    fail(Status::InvalidArgument, "dims is %s, whose size in bytes overflows", to_string(shape).c_str());
+  }
+  return strides;
+}
+
+Tensor Tensor::zeros(std::shared_ptr<const Memory> memory, DType dtype, const Shape& shape) {
+  Tensor tensor;
+  tensor.dtype_ = dtype;
+  tensor.shape_ = shape;
+  tensor.strides_ = row_major_strides(shape, dtype);
+  tensor.num_elements_ = count_elements(shape);
+  tensor.storage_ = Storage::allocate(std::move(memory), tensor.num_bytes());
+  tensor.data_ = tensor.storage_->begin();
+  return tensor;
+}
+
+Tensor Tensor::wrap(std::shared_ptr<const Memory> memory, DType dtype, const Shape& shape, const Dims* strides, void* data) {
+  Tensor tensor;
+  tensor.dtype_ = dtype;
+  tensor.shape_ = shape;
+  // Computed even where strides are given: it is the check that the number of elements does not overflow.
+  tensor.strides_ = row_major_strides(shape, dtype);
+  if (strides != nullptr) tensor.strides_ = *strides;
+  tensor.num_elements_ = count_elements(shape);
+  const Extent extent = extent_of(shape, tensor.strides_, dtype);
+  const auto address = reinterpret_cast<uintptr_t>(data);
+  if (address % size_of(dtype) != 0) {
+    fail(Status::InvalidArgument, "data is %p, which is not aligned to the %zu bytes of an element of %s", data, size_of(dtype), name_of(dtype));
+  }
+  if (data != nullptr && (address + static_cast<uintptr_t>(extent.last) < address || address + static_cast<uintptr_t>(extent.first) > address)) {
+    fail(Status::InvalidArgument, "dims %s with these strides reach beyond what memory can address from data", to_string(shape).c_str());
+  }
+  tensor.data_ = static_cast<std::byte*>(data);
+  std::byte* begin = data == nullptr ? nullptr : tensor.data_ + extent.first;
+  const size_t num_bytes = data == nullptr ? 0 : static_cast<size_t>(extent.last - extent.first);
+  tensor.storage_ = Storage::wrap(std::move(memory), begin, num_bytes);
+  return tensor;
+}
+
+bool Tensor::is_row_major() const {
+  int64_t expected = 1;
+  for (int32_t axis = rank() - 1; axis >= 0; --axis) {
+    if (dim(axis) != 1 && stride(axis) != expected) return false;
+    expected *= dim(axis);
+  }
+  return true;
+}
+
+Tensor Tensor::derived(const Shape& shape, const Dims& strides, std::byte* data) const {
+  Tensor tensor = *this;
+  tensor.shape_ = shape;
+  tensor.strides_ = strides;
+  tensor.num_elements_ = count_elements(shape);
+  tensor.data_ = data;
+  return tensor;
+}
+
+Tensor Tensor::read_only() const {
+  Tensor tensor = *this;
+  tensor.read_only_ = true;
+  return tensor;
+}
+
+Tensor Tensor::view(const Shape& shape, const Dims* strides, int64_t offset) const {
+  require_data("tensor");
+  Dims view_strides = row_major_strides(shape, dtype_);
+  if (strides != nullptr) view_strides = *strides;
+  const Extent extent = extent_of(shape, view_strides, dtype_);
+  if (!has_elements(shape)) return derived(shape, view_strides, data_);
+
+  const auto element = static_cast<int64_t>(size_of(dtype_));
+  // A tensor without elements may have no storage to point into.
+  const int64_t base = storage_->begin() == nullptr ? 0 : data_ - storage_->begin();
+  const auto num_bytes = static_cast<int64_t>(storage_->num_bytes());
+  int64_t origin = 0;
+  int64_t first = 0;
+  int64_t last = 0;
+  if (!checked_multiply(offset, element, origin) || !checked_add(origin, base, origin) || !checked_add(origin, extent.first, first) ||
+      !checked_add(origin, extent.last, last) || first < 0 || last > num_bytes) {
+    fail(Status::InvalidArgument,
+         "a view of dims %s at offset %" PRId64 " would leave the storage: it reaches bytes from %" PRId64 " to %" PRId64 " of %" PRId64
+         " (counted from the start of the storage)",
+         to_string(shape).c_str(), offset, first, last, num_bytes);
+  }
+  return derived(shape, view_strides, storage_->begin() + origin);
+}
+
+Tensor Tensor::reshape(const Shape& wanted) const {
+  Shape shape = wanted;
+  int32_t inferred = -1;
+  int64_t known = 1;
+  for (int32_t axis = 0; axis < shape.rank; ++axis) {
+    if (shape[axis] == -1) {
+      if (inferred >= 0) fail(Status::InvalidArgument, "dims is %s: only one of them may be -1", to_string(wanted).c_str());
+      inferred = axis;
+    } else if (shape[axis] < 0) {
+      fail(Status::InvalidArgument, "dims[%d] is %" PRId64 ", expected at least 0, or -1 to have it worked out", axis, shape[axis]);
+    } else if (!checked_multiply(known, shape[axis], known)) {
+      fail(Status::InvalidArgument, "dims is %s, whose product overflows", to_string(wanted).c_str());
+    }
+  }
+  if (inferred >= 0) {
+    if (known == 0 || num_elements_ % known != 0) {
+      fail(Status::InvalidArgument, "dims is %s, but the tensor %s has %" PRId64 " elements: no whole number fits in place of -1",
+           to_string(wanted).c_str(), to_string(shape_).c_str(), num_elements_);
+    }
+    shape[inferred] = num_elements_ / known;
+    known = num_elements_;
+  }
+  if (known != num_elements_) {
+    fail(Status::InvalidArgument, "dims is %s with %" PRId64 " elements, but the tensor %s has %" PRId64, to_string(wanted).c_str(), known,
+         to_string(shape_).c_str(), num_elements_);
+  }
+  if (num_elements_ == 0) return derived(shape, row_major_strides(shape, dtype_), data_);
+
+  Dims strides{};
+  if (!strides_of_reshape(shape_, strides_, shape, strides)) {
+    fail(Status::Unsupported, "a tensor of dims %s with these strides has no view of dims %s: copy it into a row-major tensor first",
+         to_string(shape_).c_str(), to_string(shape).c_str());
+  }
+  return derived(shape, strides, data_);
+}
+
+Tensor Tensor::transpose(const int32_t* axes) const {
+  if (axes != nullptr && !is_permutation(axes, rank())) {
+    fail(Status::InvalidArgument, "axes is not a permutation of the %d axes of the tensor: each must be named once", rank());
+  }
+  Shape shape = shape_;
+  Dims strides = strides_;
+  for (int32_t axis = 0; axis < rank(); ++axis) {
+    const int32_t source = axes == nullptr ? rank() - 1 - axis : normalize_axis(axes[axis], rank());
+    shape[axis] = dim(source);
+    strides[static_cast<size_t>(axis)] = stride(source);
+  }
+  return derived(shape, strides, data_);
+}
+
+Tensor Tensor::slice(int32_t wanted_axis, int64_t wanted_start, int64_t length) const {
+  const int32_t axis = normalize_axis(wanted_axis, rank());
+  if (axis < 0) fail(Status::InvalidArgument, "axis is %d, but the tensor %s has rank %d", wanted_axis, to_string(shape_).c_str(), rank());
+  const int64_t size = dim(axis);
+  const int64_t start = wanted_start < 0 ? wanted_start + size : wanted_start;
+  if (start < 0 || start > size) {
+    fail(Status::InvalidArgument, "start is %" PRId64 ", expected %" PRId64 " to %" PRId64 " for axis %d of the tensor %s", wanted_start, -size, size,
+         axis, to_string(shape_).c_str());
+  }
+  if (length < 0 || length > size - start) {
+    fail(Status::InvalidArgument, "length is %" PRId64 ", expected 0 to %" PRId64 " from start %" PRId64 " on axis %d of the tensor %s", length,
+         size - start, start, axis, to_string(shape_).c_str());
+  }
+  Shape shape = shape_;
+  shape[axis] = length;
+  // A view without elements stays at the origin: start may be one past the end.
+  const bool moves = data_ != nullptr && length > 0 && num_elements_ > 0;
+  const int64_t offset = moves ? start * stride(axis) * static_cast<int64_t>(size_of(dtype_)) : 0;
+  return derived(shape, strides_, moves ? data_ + offset : data_);
+}
+
+void Tensor::require_data(const char* name) const {
+  if (!has_data()) {
+    fail(Status::InvalidArgument, "%s is a shape-only tensor %s: its data is NULL, expected elements", name, to_string(shape_).c_str());
+  }
+}
+
+void Tensor::require_writable(const char* name) const {
+  if (read_only_) fail(Status::InvalidArgument, "%s is a read-only snapshot of a parameter: use heed_layer_set_parameter to change it", name);
+  require_data(name);
+  if (num_elements_ == 0) return;
+  for (int32_t axis = 0; axis < rank(); ++axis) {
+    if (dim(axis) > 1 && stride(axis) <= 0) {
+      fail(Status::InvalidArgument, "%s has stride %" PRId64 " on axis %d of dims %s, expected a positive stride in a tensor that is written", name,
+           stride(axis), axis, to_string(shape_).c_str());
+    }
+  }
+  if (overlaps_itself(*this)) {
+    fail(Status::InvalidArgument, "%s has dims %s with strides that put two elements in the same place, expected none in a tensor that is written",
+         name, to_string(shape_).c_str());
+  }
+}
+
+}  // namespace heed

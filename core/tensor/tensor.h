@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// A strided array of elements over shared storage. A Tensor is a value: copies share the storage.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/memory.h"
+#include "tensor/dtype.h"
+#include "tensor/shape.h"
+#include "tensor/storage.h"
+
+namespace heed {
+
+class Tensor {
+ public:
+  // Row-major zeros.
+  static Tensor zeros(std::shared_ptr<const Memory> memory, DType dtype, const Shape& shape);
+
+  // Over the caller's memory; see heed_tensor_wrap. strides null: row-major. data null: shape-only.
+  static Tensor wrap(std::shared_ptr<const Memory> memory, DType dtype, const Shape& shape, const Dims* strides, void* data);
+
+  // Makes the wrapped memory's last user call release(user, data). Cannot fail.
+  void release_with(Storage::Release release, void* user) noexcept { storage_->release_with(release, user, data_); }
+
+  DType dtype() const { return dtype_; }
+  const Shape& shape() const { return shape_; }
+  int32_t rank() const { return shape_.rank; }
+  int64_t dim(int32_t axis) const { return shape_[axis]; }
+  int64_t stride(int32_t axis) const { return strides_[static_cast<size_t>(axis)]; }
+  const Dims& strides() const { return strides_; }
+  int64_t num_elements() const { return num_elements_; }
+  size_t num_bytes() const { return static_cast<size_t>(num_elements_) * size_of(dtype_); }
+  // The element at index (0, 0, ...).
+  std::byte* data() const { return data_; }
+  bool has_data() const { return data_ != nullptr || num_elements_ == 0; }
+  bool is_row_major() const;
+  bool is_read_only() const { return read_only_; }
+  const char* device_name() const { return storage_->memory()->device_name(); }
+  const std::shared_ptr<const Memory>& memory() const { return storage_->memory(); }
+
+  // The same elements; writing through it, or through its views, is refused.
+  Tensor read_only() const;
+
+  // Views. Those that take arguments from callers throw InvalidArgument or Unsupported as heed.h says.
+  Tensor view(const Shape& shape, const Dims* strides, int64_t offset) const;
+  Tensor reshape(const Shape& shape) const;
+  Tensor transpose(const int32_t* axes) const;
+  Tensor slice(int32_t axis, int64_t start, int64_t length) const;
+
+  // Throws unless the elements may be written: not read-only, with data, no element twice. `name` is the argument's.
+  void require_writable(const char* name) const;
+  // Throws for a shape-only tensor.
+  void require_data(const char* name) const;
+
+ private:
+  Tensor() = default;
+  Tensor derived(const Shape& shape, const Dims& strides, std::byte* data) const;
+
+  DType dtype_ = DType::F32;
+  bool read_only_ = false;
+  Shape shape_;
+  Dims strides_{};
+  int64_t num_elements_ = 0;
+  std::byte* data_ = nullptr;
+  std::shared_ptr<Storage> storage_;
+};
+
+// "(2, 4, 100)", for messages.
+std::string to_string(const Shape& shape);
+
+// The strides of a dense tensor with the last axis fastest; zero-sized axes count as one. Throws InvalidArgument when the size in bytes overflows.
+Dims row_major_strides(const Shape& shape, DType dtype);
+
+// The axis from 0, where negative ones count from the end; -1 when there is none.
+inline int32_t normalize_axis(int32_t axis, int32_t rank) {
+  if (axis >= rank || axis < -rank) return -1;
+  return axis < 0 ? axis + rank : axis;
+}
+
+}  // namespace heed

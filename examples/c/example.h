@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What both programs need beside heed itself: to stop with heed's sentence, to print a shape, to compare a result with a file's. */
+#ifndef HEED_EXAMPLE_H
+#define HEED_EXAMPLE_H
+
+#include <heed/heed.h>
+
+/* Ends the program with the library's sentence unless the call came to HEED_OK. */
+#define CHECK(call) check((call), #call)
+void check(heed_status status, const char* call);
+
+/* Prints the sizes as "(2, 4, 100)" and a line end. */
+void print_shape(const heed_tensor* tensor);
+
+/* Prints every element on a line of its own, with the nine digits that tell any two floats apart. */
+void print_elements(heed_context* context, const heed_tensor* tensor);
+
+/* Compares a result with tensor "output" of a safetensors file, and every difference with its bound in tensor "bound" if the file has one.
+ * Prints the largest difference. Returns 1 if each is within its bound (without bounds: is a number), else 0. */
+int compare_with_file(heed_context* context, const heed_tensor* result, const char* path);
+
+#endif

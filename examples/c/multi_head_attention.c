@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The multi-head attention program of "Dive into Deep Learning", section 10.5, line by line in C.
+ *
+ *   multi_head_attention                        new weights, all inputs one: prints the shape of the result
+ *   multi_head_attention FILE [--print]         weights, inputs and the expected output from a safetensors file: prints the shape, the
+ *                                               largest difference and, with --print, every number of the result
+ */
+#include <heed/heed.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "example.h"
+
+enum { kNumHiddens = 100, kNumHeads = 5, kBatchSize = 2, kNumQueries = 4, kNumKvPairs = 6 };
+
+static heed_layer* create_attention(heed_context* context) {
+  heed_multi_head_attention_options options = HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT;
+  heed_layer* attention = NULL;
+  options.num_hiddens = kNumHiddens;
+  options.num_heads = kNumHeads;
+  options.dropout = 0.5f;
+  CHECK(heed_multi_head_attention_create(context, &options, &attention));
+  return attention;
+}
+
+static heed_tensor* create_ones(heed_context* context, int64_t num_rows) {
+  const int64_t dims[] = {kBatchSize, num_rows, kNumHiddens};
+  heed_tensor* ones = NULL;
+  CHECK(heed_tensor_create(context, HEED_F32, 3, dims, &ones));
+  CHECK(heed_tensor_fill(ones, 1.0));
+  return ones;
+}
+
+static heed_tensor* create_valid_lens(heed_context* context) {
+  const int64_t dims[] = {kBatchSize};
+  const float lens[] = {3, 2};
+  heed_tensor* valid_lens = NULL;
+  CHECK(heed_tensor_create(context, HEED_F32, 1, dims, &valid_lens));
+  CHECK(heed_tensor_write(valid_lens, lens, sizeof lens));
+  return valid_lens;
+}
+
+/* Runs the layer as at inference: the dropout is off. */
+static heed_tensor* forward(const heed_layer* attention, const heed_layer_inputs* inputs) {
+  heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;
+  CHECK(heed_layer_create_outputs(attention, inputs, HEED_WANT_OUTPUT, &outputs));
+  CHECK(heed_layer_forward(attention, inputs, NULL, &outputs));
+  return outputs.output;
+}
+
+static void run_with_new_weights(heed_context* context) {
+  heed_layer* attention = create_attention(context);
+  heed_tensor* valid_lens = create_valid_lens(context);
+  heed_tensor* X = create_ones(context, kNumQueries);
+  heed_tensor* Y = create_ones(context, kNumKvPairs);
+  heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
+  heed_tensor* result = NULL;
+
+  inputs.queries = X;
+  inputs.keys = Y;
+  inputs.values = Y;
+  inputs.valid_lens = valid_lens;
+  CHECK(heed_layer_initialize(attention, &inputs, 42));
+  result = forward(attention, &inputs);
+  print_shape(result);
+
+  heed_tensor_destroy(result);
+  heed_tensor_destroy(Y);
+  heed_tensor_destroy(X);
+  heed_tensor_destroy(valid_lens);
+  heed_layer_destroy(attention);
+}
+
+/* Returns whether the result is within the file's bound. */
+static int run_with_file(heed_context* context, const char* path, int print) {
+  heed_layer* attention = create_attention(context);
+  heed_tensor *queries = NULL, *keys = NULL, *values = NULL, *valid_lens = NULL, *result = NULL;
+  heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
+  int within = 0;
+
+  CHECK(heed_layer_load(attention, path, "attention"));
+  CHECK(heed_tensor_load_safetensors(context, path, "queries", &queries));
+  CHECK(heed_tensor_load_safetensors(context, path, "keys", &keys));
+  CHECK(heed_tensor_load_safetensors(context, path, "values", &values));
+  CHECK(heed_tensor_load_safetensors(context, path, "valid_lens", &valid_lens));
+  inputs.queries = queries;
+  inputs.keys = keys;
+  inputs.values = values;
+  inputs.valid_lens = valid_lens;
+  result = forward(attention, &inputs);
+  print_shape(result);
+  within = compare_with_file(context, result, path);
+  if (print) print_elements(context, result);
+
+  heed_tensor_destroy(result);
+  heed_tensor_destroy(valid_lens);
+  heed_tensor_destroy(values);
+  heed_tensor_destroy(keys);
+  heed_tensor_destroy(queries);
+  heed_layer_destroy(attention);
+  return within;
+}
+
+int main(int argc, char** argv) {
+  const int print = argc == 3 && strcmp(argv[2], "--print") == 0;
+  heed_context* context = NULL;
+  int within = 1;
+  if (argc > 3 || (argc == 3 && !print)) {
+    fprintf(stderr, "usage: %s [FILE.safetensors [--print]]\n", argv[0]);
+    return 2;
+  }
+  CHECK(heed_context_create(NULL, &context));
+  if (argc == 1) {
+    run_with_new_weights(context);
+  } else {
+    within = run_with_file(context, argv[1], print);
+  }
+  heed_context_destroy(context);
+  return within ? 0 : 1;
+}

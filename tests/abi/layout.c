@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The layout of every public struct on systems with 64-bit pointers. A number here changes only together with the SONAME; a new member
+ * goes to the end of its struct, and only adds a line and raises the size. */
+#include <heed/heed.h>
+
+#define SIZE(structure, num_bytes) \
+  _Static_assert(sizeof(structure) == (num_bytes), #structure " must have " #num_bytes " bytes")
+#define AT(structure, member, num_bytes) \
+  _Static_assert(offsetof(structure, member) == (num_bytes), #structure "." #member " must be at byte " #num_bytes)
+
+_Static_assert(sizeof(void*) == 8 && sizeof(size_t) == 8, "the numbers below are those of 64-bit systems");
+
+SIZE(heed_allocator, 32);
+AT(heed_allocator, struct_size, 0);
+AT(heed_allocator, allocate, 8);
+AT(heed_allocator, release, 16);
+AT(heed_allocator, user, 24);
+
+SIZE(heed_executor, 32);
+AT(heed_executor, struct_size, 0);
+AT(heed_executor, parallel_for, 8);
+AT(heed_executor, num_threads, 16);
+AT(heed_executor, user, 24);
+
+SIZE(heed_logger, 24);
+AT(heed_logger, struct_size, 0);
+AT(heed_logger, write, 8);
+AT(heed_logger, user, 16);
+
+SIZE(heed_context_options, 56);
+AT(heed_context_options, struct_size, 0);
+AT(heed_context_options, allocator, 8);
+AT(heed_context_options, executor, 16);
+AT(heed_context_options, logger, 24);
+AT(heed_context_options, device, 32);
+AT(heed_context_options, device_index, 36);
+AT(heed_context_options, num_threads, 40);
+AT(heed_context_options, strict, 44);
+AT(heed_context_options, allow_reduced_precision, 48);
+AT(heed_context_options, reserved, 52);
+
+SIZE(heed_dot_product_attention_options, 48);
+AT(heed_dot_product_attention_options, struct_size, 0);
+AT(heed_dot_product_attention_options, window_left, 8);
+AT(heed_dot_product_attention_options, window_right, 16);
+AT(heed_dot_product_attention_options, scale, 24);
+AT(heed_dot_product_attention_options, soft_cap, 28);
+AT(heed_dot_product_attention_options, dropout, 32);
+AT(heed_dot_product_attention_options, causal, 36);
+AT(heed_dot_product_attention_options, window, 40);
+AT(heed_dot_product_attention_options, empty_rows, 44);
+
+SIZE(heed_multi_head_attention_options, 112);
+AT(heed_multi_head_attention_options, struct_size, 0);
+AT(heed_multi_head_attention_options, num_hiddens, 8);
+AT(heed_multi_head_attention_options, num_heads, 16);
+AT(heed_multi_head_attention_options, num_kv_heads, 24);
+AT(heed_multi_head_attention_options, head_size, 32);
+AT(heed_multi_head_attention_options, value_head_size, 40);
+AT(heed_multi_head_attention_options, output_size, 48);
+AT(heed_multi_head_attention_options, window_left, 56);
+AT(heed_multi_head_attention_options, window_right, 64);
+AT(heed_multi_head_attention_options, scale, 72);
+AT(heed_multi_head_attention_options, soft_cap, 76);
+AT(heed_multi_head_attention_options, dropout, 80);
+AT(heed_multi_head_attention_options, biases, 84);
+AT(heed_multi_head_attention_options, no_output_projection, 88);
+AT(heed_multi_head_attention_options, scoring, 92);
+AT(heed_multi_head_attention_options, causal, 96);
+AT(heed_multi_head_attention_options, window, 100);
+AT(heed_multi_head_attention_options, empty_rows, 104);
+AT(heed_multi_head_attention_options, reserved, 108);
+
+SIZE(heed_layer_inputs, 72);
+AT(heed_layer_inputs, struct_size, 0);
+AT(heed_layer_inputs, queries, 8);
+AT(heed_layer_inputs, keys, 16);
+AT(heed_layer_inputs, values, 24);
+AT(heed_layer_inputs, valid_lens, 32);
+AT(heed_layer_inputs, mask, 40);
+AT(heed_layer_inputs, bias, 48);
+AT(heed_layer_inputs, dropout_seed, 56);
+AT(heed_layer_inputs, training, 64);
+AT(heed_layer_inputs, reserved, 68);
+
+SIZE(heed_layer_outputs, 32);
+AT(heed_layer_outputs, struct_size, 0);
+AT(heed_layer_outputs, output, 8);
+AT(heed_layer_outputs, weights, 16);
+AT(heed_layer_outputs, log_sum_exp, 24);
+
+int main(void) { return 0; }

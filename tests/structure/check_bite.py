@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shows that the two checks bite: plants every violation below, each in a tree of its own, and requires that it is reported, and
+what is allowed beside it is not."""
+
+import sys
+import tempfile
+from pathlib import Path
+
+import check_files
+import check_includes
+
+# (rule that must report it, file, include)
+FORBIDDEN = [
+    ("base", "core/base/half.h", '"tensor/tensor.h"'),
+    ("base", "core/base/half.h", "<heed/heed.h>"),
+    ("base", "core/base/half.h", "<nlohmann/json.hpp>"),
+    ("tensor", "core/tensor/tensor.h", '"attention/problem.h"'),
+    ("tensor", "core/tensor/tensor.h", '"heed/heed.h"'),
+    ("tensor", "core/tensor/tensor.cc", "<nlohmann/json.hpp>"),
+    ("reference", "core/attention/reference/attention.cc", '"attention/problem.h"'),
+    ("reference", "core/attention/reference/attention.cc", '"base/philox.h"'),
+    ("reference", "core/attention/reference/attention.cc", '"../../tensor/tensor.h"'),
+    ("attention", "core/attention/validate.cc", '"attention/reference/attention.h"'),
+    ("attention", "core/attention/validate.cc", '"reference/attention.h"'),
+    ("attention", "core/attention/validate.cc", '"backends/backend.h"'),
+    ("attention", "core/attention/validate.cc", "<Eigen/Dense>"),
+    ("kernels", "core/backends/cpu/kernels/tile.cc", '"base/half.h"'),
+    ("kernels", "core/backends/cpu/kernels/tile.cc", '"../plan.h"'),
+    ("kernels", "core/backends/cpu/kernels/tile.cc", "<vector>"),
+    ("kernels", "core/backends/cpu/kernels/tile.cc", '"backends/other/kernels/tile.h"'),
+    ("backend", "core/backends/cpu/plan.cc", '"backends/ascend/plan.h"'),
+    ("backend", "core/backends/cpu/plan.cc", '"../ascend/plan.h"'),
+    ("backend", "core/backends/cpu/plan.cc", '"layers/layer.h"'),
+    ("backend", "core/backends/cpu/plan.cc", '"../../../capi/src/handles.h"'),
+    ("backend", "core/backends/cpu/plan.cc", "<heed/heed.h>"),
+    ("backend", "core/backends/cpu/plan.cc", '"attention/reference/attention.h"'),
+    ("backends", "core/backends/context.cc", '"layers/layer.h"'),
+    ("backends", "core/backends/context.cc", '"backends/cpu/plan.h"'),
+    ("layers", "core/layers/linear.cc", '"backends/cpu/backend.h"'),
+    ("layers", "core/layers/linear.cc", '"backends/cpu/kernels/tile.h"'),
+    ("layers", "core/layers/linear.cc", "<heed/heed.h>"),
+    ("layers", "core/layers/linear.cc", "<nlohmann/json.hpp>"),
+    ("header", "capi/include/heed/heed.h", "<string>"),
+    ("header", "capi/include/heed/heed.h", '"base/error.h"'),
+    ("capi", "capi/src/layer.cc", '"backends/cpu/plan.h"'),
+    ("capi", "capi/src/layer.cc", '"attention/reference/attention.h"'),
+    ("capi", "capi/src/layer.cc", "<Eigen/Dense>"),
+    ("bindings", "bindings/swig/heed.i", '"../../core/base/error.h"'),
+    ("bindings", "bindings/java/native.cc", '"tensor/tensor.h"'),
+    ("bindings", "bindings/java/native.cc", '"../../capi/src/handles.h"'),
+    ("examples", "examples/c/program.c", '"tensor/tensor.h"'),
+    ("installed", "tests/install/find_package/program.c", '"tensor/tensor.h"'),
+    ("tests", "tests/unit/tensor_test.cc", '"../../capi/src/handles.h"'),
+]
+
+ALLOWED = [
+    ("core/base/half.h", "<cstdint>"),
+    ("core/tensor/safetensors_reader.cc", "<nlohmann/json.hpp>"),
+    ("core/layers/explain.cc", "<nlohmann/json.hpp>"),
+    ("core/attention/reference/attention.cc", "<Eigen/Dense>"),
+    ("core/attention/reference/attention.cc", '"attention/reference/attention.h"'),
+    ("core/backends/cpu/kernels/tile.cc", "<immintrin.h>"),
+    ("core/backends/cpu/kernels/tile.cc", '"backends/cpu/kernels/tile.h"'),
+    ("core/backends/cpu/plan.cc", '"backends/cpu/kernels/tile.h"'),
+    ("core/layers/linear.cc", '"backends/backend.h"'),
+    ("capi/src/layer.cc", '"layers/layer.h"'),
+    ("bindings/swig/heed.i", "<heed/heed.h>"),
+    ("bindings/swig/heed.i", '"stdint.i"'),
+    ("tests/property/rules_test.cc", '"attention/reference/attention.h"'),
+]
+
+# (check that must report it or None, file, text); the texts are put together here so that this file passes the check itself.
+LICENCE_LINE = "// " + check_files.LICENCE + "\n"
+FILES = [
+    ("licence", "core/base/half.h", "#pragma once\n"),
+    ("licence", "scripts/build", "#!/bin/sh\n"),
+    ("licence", "core/CMakeLists.txt", "project(x)\n"),
+    ("path", "core/base/half.h", LICENCE_LINE + "// see /" + "work/notes\n"),
+    ("path", "docs/build.md", "cd /" + "home/me/heed\n"),
+    ("path", "tests/golden/data/a.safetensors", "\x00\x01/" + "root/model\n"),
+    (None, "core/base/half.h", LICENCE_LINE + "// lies in $prefix/" + "home/x\n"),
+    (None, "docs/build.md", "cmake --install build\n"),
+]
+
+
+def plant(folder: str, file: str, text: str) -> Path:
+    path = Path(folder) / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return Path(folder)
+
+
+failures = []
+for rule, file, include in FORBIDDEN + [(None, *pair) for pair in ALLOWED]:
+    directive = "%include" if rule is None and file.endswith(".i") else "#include"
+    with tempfile.TemporaryDirectory() as folder:
+        problems, _ = check_includes.check(plant(folder, file, f"{directive} {include}\n"))
+    expected = [] if rule is None else [f"{file}:1: [{rule}] may not include {include[1:-1]}"]
+    if problems != expected:
+        failures.append(f"{file} with {include}: expected {expected}, reported {problems}")
+for kind, file, text in FILES:
+    with tempfile.TemporaryDirectory() as folder:
+        problems, _ = check_files.check(plant(folder, file, text))
+    if len(problems) != (kind is not None) or not all(f"[{kind}]" in problem for problem in problems):
+        failures.append(f"{file} with {text!r}: expected a violation of {kind}, reported {problems}")
+
+failures += [f"no violation of rule {name} is planted" for name, *_ in check_includes.RULES if name not in {f[0] for f in FORBIDDEN}]
+
+if failures:
+    sys.exit("\n".join(failures))
+print(f"{len(FORBIDDEN) + sum(kind is not None for kind, *_ in FILES)} planted violations, all reported")

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""check_files.py ROOT: every source file below ROOT names its licence, and no file holds a path of the machine it was written on."""
+
+import re
+import sys
+from pathlib import Path
+
+SKIPPED_FOLDERS = {".git", "build", "__pycache__"}
+SOURCES = {".h", ".c", ".cc", ".cpp", ".i", ".java", ".cs", ".py", ".sh", ".cmake", ".in", ".map", ".csproj", ".props"}
+LICENCE = "SPDX-License-Identifier: Apache-2.0"
+FIRST_LINES = 3
+MACHINE_PATH = re.compile(rb"(?<![\w.~$})-])/(?:work|root|home|Users|tmp)/[\w.-]")
+
+
+def is_source(path: Path, data: bytes) -> bool:
+    return path.suffix in SOURCES or path.name == "CMakeLists.txt" or data.startswith(b"#!")
+
+
+def check(root: Path) -> tuple[list[str], int]:
+    """The violations, one sentence each, and the number of files that were looked at."""
+    problems = []
+    num_files = 0
+    for path in sorted(root.rglob("*")):
+        parts = path.relative_to(root).parts
+        if path.is_symlink() or not path.is_file() or SKIPPED_FOLDERS.intersection(parts[:-1]):
+            continue
+        num_files += 1
+        data = path.read_bytes()
+        file = "/".join(parts)
+        if is_source(path, data) and LICENCE.encode() not in b"\n".join(data.split(b"\n")[:FIRST_LINES]):
+            problems.append(f"{file}: [licence] no '{LICENCE}' in its first {FIRST_LINES} lines")
+        for found in MACHINE_PATH.finditer(data):
+            line = data.count(b"\n", 0, found.start()) + 1
+            problems.append(f"{file}:{line}: [path] a path of one machine: {found.group(0).decode()}...")
+    return problems, num_files
+
+
+if __name__ == "__main__":
+    violations, count = check(Path(sys.argv[1]))
+    if count == 0:
+        violations.append(f"no file found below {sys.argv[1]}")
+    if violations:
+        sys.exit("\n".join(violations))
+    print(f"{count} files")

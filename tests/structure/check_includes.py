@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who may include whom: check_includes.py ROOT reads every #include (and SWIG's %include) below ROOT and reports those that RULES forbid."""
+
+import re
+import sys
+from pathlib import Path, PurePosixPath
+
+# The first row whose pattern matches a file is its rule: (name, files, what they may include).
+# {} stands for one folder's name, the same one in files and in what they may include; * for anything within a folder, ** for any depth.
+# Below the last "/" a pattern names files, so "core/backends/*" is what lies directly in that folder.
+# What is not listed is forbidden; headers in <> that are not in OWNED (below) are the system's, and allowed where "system" is.
+RULES = [
+    ("base", "core/base/**", ["core/base/**", "system"]),
+    ("tensor", "core/tensor/**", ["core/base/**", "core/tensor/**", "json", "system"]),
+    ("reference", "core/attention/reference/**", ["core/attention/reference/**", "Eigen", "system"]),
+    ("attention", "core/attention/*", ["core/base/**", "core/tensor/**", "core/attention/*", "system"]),
+    ("kernels", "core/backends/{}/kernels/**", ["core/backends/{}/kernels/**", "C"]),
+    (
+        "backend",
+        "core/backends/{}/**",
+        ["core/base/**", "core/tensor/**", "core/attention/*", "core/backends/*", "core/backends/{}/**", "system"],
+    ),
+    (
+        "backends",
+        "core/backends/*",
+        ["core/base/**", "core/tensor/**", "core/attention/*", "core/backends/*", "core/backends/*/*_backend.h", "system"],
+    ),
+    (
+        "layers",
+        "core/layers/**",
+        [
+            "core/base/**",
+            "core/tensor/**",
+            "core/attention/*",
+            "core/layers/**",
+            "core/backends/backend.h",
+            "core/backends/context.h",
+            "core/backends/workspace.h",
+            "json",
+            "system",
+        ],
+    ),
+    ("header", "capi/include/**", ["C"]),
+    (
+        "capi",
+        "capi/src/**",
+        [
+            "core/base/**",
+            "core/tensor/**",
+            "core/attention/*",
+            "core/backends/*",
+            "core/layers/**",
+            "capi/src/**",
+            "capi/include/heed/heed.h",
+            "json",
+            "system",
+        ],
+    ),
+    ("bindings", "bindings/**", ["bindings/**", "capi/include/heed/heed.h", "swig", "system"]),
+    ("examples", "examples/**", ["examples/**", "capi/include/heed/heed.h", "system"]),
+    (
+        "installed",
+        "tests/install/**",
+        ["capi/include/heed/heed.h", "system"],
+    ),
+    ("tests", "tests/**", ["core/**", "capi/include/heed/heed.h", "tests/**", "Eigen", "json", "gtest", "system"]),
+]
+
+# Headers of others: first folder -> the word for it in RULES.
+OWNED = {"Eigen": "Eigen", "nlohmann": "json", "gtest": "gtest", "gmock": "gtest"}
+
+# The only files that may use "json", whatever their rule says: what is parsed or written there is nobody else's business.
+JSON_FILES = ["core/tensor/safetensors*", "core/layers/explain*", "capi/src/*", "tests/**"]
+
+# C's own headers and the processors': without templates, so that a kernel compiled for one processor leaves no code for another.
+C_HEADERS = re.compile(r"^(std(int|def|bool|arg|io|lib)|string|math|float|limits|\w+intrin|arm_\w+)\.h$|^c(stddef|stdint|float|limits)$")
+
+SOURCES = {".h", ".hpp", ".inc", ".c", ".cc", ".cpp", ".i", ".swg"}
+CORE_FOLDERS = {"base", "tensor", "attention", "backends", "layers"}
+INCLUDE = re.compile(r'^\s*[#%]\s*(?:include|import)\s*([<"])([^>"]+)[>"]', re.MULTILINE)
+
+
+def as_regex(pattern: str) -> str:
+    escaped = re.escape(pattern).replace(r"\*\*", ".+").replace(r"\*", "[^/]*")
+    return escaped.replace(r"\{\}", "(?P<folder>[^/]+)", 1) + "$"
+
+
+def normal(path: PurePosixPath) -> str:
+    parts: list[str] = []
+    for part in path.parts:
+        if part == ".." and parts and parts[-1] != "..":
+            parts.pop()
+        else:
+            parts.append(part)
+    return "/".join(parts)
+
+
+def target(root: Path, file: str, quoted: bool, include: str) -> str:
+    """The included file as a path from the root, or the word that RULES has for it."""
+    first = include.split("/")[0]
+    if include == "heed/heed.h":
+        return "capi/include/heed/heed.h"
+    beside = normal(PurePosixPath(file).parent / include)
+    if (root / beside).is_file():
+        return beside
+    if (root / "core" / include).is_file() or first in CORE_FOLDERS:
+        return normal(PurePosixPath("core") / include)
+    if first in OWNED:
+        return OWNED[first]
+    if include.endswith((".i", ".swg")):
+        return "swig"
+    return beside if quoted else "system"
+
+
+def allowed(name: str, allowance: list[str], folder: str | None, include: str, found: str, file: str) -> bool:
+    if found == "json" and not any(re.match(as_regex(pattern), file) for pattern in JSON_FILES):
+        return False
+    if found == "system" and "C" in allowance:
+        return C_HEADERS.match(include) is not None
+    for pattern in allowance:
+        if pattern == found or (folder is not None and re.match(as_regex(pattern.replace("{}", folder)), found)):
+            return True
+        if folder is None and re.match(as_regex(pattern), found):
+            return True
+    return False
+
+
+def check(root: Path) -> tuple[list[str], int]:
+    """The violations, one sentence each, and the number of includes that were looked at."""
+    problems = []
+    num_includes = 0
+    for top in ("core", "capi", "bindings", "examples", "tests"):
+        for path in sorted((root / top).rglob("*")):
+            if path.suffix not in SOURCES or not path.is_file():
+                continue
+            file = path.relative_to(root).as_posix()
+            rule = next(((r, m) for r in RULES if (m := re.match(as_regex(r[1]), file))), None)
+            if rule is None:
+                problems.append(f"{file}: no rule of check_includes.py covers it")
+                continue
+            (name, _, allowance), match = rule
+            text = path.read_text(encoding="utf-8")
+            for found_include in INCLUDE.finditer(text):
+                num_includes += 1
+                include = found_include.group(2)
+                found = target(root, file, found_include.group(1) == '"', include)
+                if not allowed(name, allowance, match.groupdict().get("folder"), include, found, file):
+                    line = text.count("\n", 0, found_include.start()) + 1 + found_include.group(0).count("\n")
+                    problems.append(f"{file}:{line}: [{name}] may not include {include}")
+    return problems, num_includes
+
+
+if __name__ == "__main__":
+    violations, count = check(Path(sys.argv[1]))
+    if count == 0:
+        violations.append(f"no #include found below {sys.argv[1]}")
+    if violations:
+        sys.exit("\n".join(violations))
+    print(f"{count} includes, all allowed")

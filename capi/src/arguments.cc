@@ -30,7 +30,8 @@ Shape read_shape(int32_t rank, const int64_t* dims, bool allow_inferred) {
   Shape shape;
   shape.rank = rank;
   for (int32_t axis = 0; axis < rank; ++axis) {
-    if (dims[axis] < 0 && !allow_inferred) fail(Status::InvalidArgument, "dims[%d] is %" PRId64 ", expected at least 0", axis, dims[axis]);
+    if (dims[axis] < 0 && !allow_inferred)
+      fail(Status::InvalidArgument, "dims[%d] is %" PRId64 ", expected at least 0", axis, dims[axis]);
     shape[axis] = dims[axis];
   }
   return shape;
@@ -43,9 +44,11 @@ const Dims* read_strides(const Shape& shape, const int64_t* strides, Dims& stora
 }
 
 void write_text(const std::string& result, char* text, size_t capacity, size_t* num_bytes) {
-  if (text == nullptr && num_bytes == nullptr) fail(Status::InvalidArgument, "text and num_bytes are both NULL, expected at least one of them");
+  if (text == nullptr && num_bytes == nullptr)
+    fail(Status::InvalidArgument, "text and num_bytes are both NULL, expected at least one of them");
   if (text != nullptr) {
-    if (capacity == 0) fail(Status::InvalidArgument, "capacity is 0, expected room for at least the terminating zero of text");
+    if (capacity == 0)
+      fail(Status::InvalidArgument, "capacity is 0, expected room for at least the terminating zero of text");
     const size_t length = std::min(result.size(), capacity - 1);
     std::memcpy(text, result.data(), length);
     text[length] = '\0';

@@ -22,23 +22,26 @@ Pointer* require(Pointer* pointer, const char* name) {
   return pointer;
 }
 
-// A caller's struct as this version knows it. Members that an older caller lacks keep `defaults`; a newer caller's further members must be zero.
-// `first_size` is the struct's size in version 0.1, `macro` its initialiser.
+// A caller's struct as this version knows it. Members that an older caller lacks keep `defaults`; a newer caller's
+// further members must be zero. `first_size` is the struct's size in version 0.1, `macro` its initialiser.
 template <typename Struct>
-Struct read_struct(const Struct* given, const Struct& defaults, size_t first_size, const char* name, const char* macro) {
+Struct read_struct(const Struct* given, const Struct& defaults, size_t first_size, const char* name,
+                   const char* macro) {
   Struct result = defaults;
   if (given == nullptr) return result;
   const size_t size = given->struct_size;
   if (size < first_size) {
-    fail(Status::InvalidArgument, "%s->struct_size is %zu, expected at least %zu: start from %s", name, size, first_size, macro);
+    fail(Status::InvalidArgument, "%s->struct_size is %zu, expected at least %zu: start from %s", name, size,
+         first_size, macro);
   }
   std::memcpy(&result, given, size < sizeof result ? size : sizeof result);
   result.struct_size = sizeof result;
   const auto* bytes = reinterpret_cast<const unsigned char*>(given);
   for (size_t i = sizeof result; i < size; ++i) {
     if (bytes[i] != 0) {
-      fail(Status::Unsupported, "%s->struct_size is %zu, and a member beyond the %zu bytes that this heed, version %s, knows is set", name, size,
-           sizeof result, heed_version_string());
+      fail(Status::Unsupported,
+           "%s->struct_size is %zu, and a member beyond the %zu bytes that this heed, version %s, knows is set", name,
+           size, sizeof result, heed_version_string());
     }
   }
   return result;

@@ -18,12 +18,14 @@ constexpr size_t kFirstContextOptionsSize = 56;
 
 #define HEED_TEXT_OF(number) #number
 #define HEED_TEXT(number) HEED_TEXT_OF(number)
-constexpr const char* kVersionText = HEED_TEXT(HEED_VERSION_MAJOR) "." HEED_TEXT(HEED_VERSION_MINOR) "." HEED_TEXT(HEED_VERSION_PATCH);
+constexpr const char* kVersionText =
+    HEED_TEXT(HEED_VERSION_MAJOR) "." HEED_TEXT(HEED_VERSION_MINOR) "." HEED_TEXT(HEED_VERSION_PATCH);
 #undef HEED_TEXT
 #undef HEED_TEXT_OF
 
 void refuse_callbacks(const void* given, const char* name) {
-  if (given != nullptr) fail(Status::Unsupported, "options->%s is set, but this heed has no support for it yet: expected NULL", name);
+  if (given != nullptr)
+    fail(Status::Unsupported, "options->%s is set, but this heed has no support for it yet: expected NULL", name);
 }
 
 ContextOptions read_options(const heed_context_options* given) {
@@ -50,16 +52,13 @@ using namespace heed::capi;  // NOLINT(google-build-using-namespace)
 
 extern "C" {
 
-int32_t heed_version(void) noexcept {
-  return HEED_VERSION;
-}
+int32_t heed_version(void) noexcept { return HEED_VERSION; }
 
-const char* heed_version_string(void) noexcept {
-  return kVersionText;
-}
+const char* heed_version_string(void) noexcept { return kVersionText; }
 
 int32_t heed_device_count(heed_device device) noexcept {
-  return guarded_value<int32_t>(0, [&] { return count_devices(read_enum(static_cast<int32_t>(device), DeviceKind::Ascend, "device")); });
+  return guarded_value<int32_t>(
+      0, [&] { return count_devices(read_enum(static_cast<int32_t>(device), DeviceKind::Ascend, "device")); });
 }
 
 heed_status heed_context_create(const heed_context_options* options, heed_context** context) noexcept {
@@ -69,15 +68,14 @@ heed_status heed_context_create(const heed_context_options* options, heed_contex
   });
 }
 
-void heed_context_destroy(heed_context* context) noexcept {
-  delete context;
-}
+void heed_context_destroy(heed_context* context) noexcept { delete context; }
 
 heed_status heed_context_synchronize(heed_context* context) noexcept {
   return guarded([&] { require(context, "context")->context->synchronize(); });
 }
 
-heed_status heed_context_describe(const heed_context* context, char* text, size_t capacity, size_t* num_bytes) noexcept {
+heed_status heed_context_describe(const heed_context* context, char* text, size_t capacity,
+                                  size_t* num_bytes) noexcept {
   return guarded([&] {
     const Context& self = *require(context, "context")->context;
     const nlohmann::ordered_json description = {

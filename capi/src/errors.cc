@@ -61,10 +61,12 @@ heed_status report_current_exception() noexcept {
     set_last_error(Status::OutOfMemory, "memory for heed's own objects could not be allocated");
   } catch (const std::exception& exception) {
     char text[kErrorCapacity];
-    std::snprintf(text, sizeof text, "an internal check failed (%s): please report this as a defect of heed", exception.what());
+    std::snprintf(text, sizeof text, "an internal check failed (%s): please report this as a defect of heed",
+                  exception.what());
     set_last_error(Status::Internal, text);
   } catch (...) {
-    set_last_error(Status::Internal, "an exception of unknown type was stopped: please report this as a defect of heed");
+    set_last_error(Status::Internal,
+                   "an exception of unknown type was stopped: please report this as a defect of heed");
   }
   return static_cast<heed_status>(last_error.status);
 }
@@ -73,13 +75,9 @@ heed_status report_current_exception() noexcept {
 
 extern "C" {
 
-heed_status heed_last_status(void) noexcept {
-  return static_cast<heed_status>(heed::capi::last_error.status);
-}
+heed_status heed_last_status(void) noexcept { return static_cast<heed_status>(heed::capi::last_error.status); }
 
-const char* heed_last_error(void) noexcept {
-  return heed::capi::last_error.text;
-}
+const char* heed_last_error(void) noexcept { return heed::capi::last_error.text; }
 
 const char* heed_status_name(heed_status status) noexcept {
   switch (status) {

@@ -15,12 +15,14 @@
 namespace heed::capi {
 namespace {
 
-static_assert(HEED_CAUSAL_TOP_LEFT == static_cast<int>(Alignment::TopLeft) && HEED_WINDOW_TOP_LEFT == static_cast<int>(Alignment::TopLeft));
+static_assert(HEED_CAUSAL_TOP_LEFT == static_cast<int>(Alignment::TopLeft) &&
+              HEED_WINDOW_TOP_LEFT == static_cast<int>(Alignment::TopLeft));
 static_assert(HEED_CAUSAL_BOTTOM_RIGHT == static_cast<int>(Alignment::BottomRight) &&
               HEED_WINDOW_BOTTOM_RIGHT == static_cast<int>(Alignment::BottomRight));
 static_assert(HEED_EMPTY_ROWS_MEAN == static_cast<int>(EmptyRows::Mean));
-static_assert(HEED_BIAS_Q == static_cast<int>(kBiasQ) && HEED_BIAS_K == static_cast<int>(kBiasK) && HEED_BIAS_V == static_cast<int>(kBiasV) &&
-              HEED_BIAS_O == static_cast<int>(kBiasO) && HEED_BIAS_ALL == static_cast<int>(kBiasAll));
+static_assert(HEED_BIAS_Q == static_cast<int>(kBiasQ) && HEED_BIAS_K == static_cast<int>(kBiasK) &&
+              HEED_BIAS_V == static_cast<int>(kBiasV) && HEED_BIAS_O == static_cast<int>(kBiasO) &&
+              HEED_BIAS_ALL == static_cast<int>(kBiasAll));
 
 // Sizes in version 0.1, below which no caller's struct can be.
 constexpr size_t kFirstDotProductOptionsSize = 48;
@@ -82,9 +84,7 @@ class CallTensors {
   size_t num_kept_ = 0;
 };
 
-std::shared_ptr<Layer> layer_of(const heed_layer* handle) {
-  return require(handle, "layer")->layer;
-}
+std::shared_ptr<Layer> layer_of(const heed_layer* handle) { return require(handle, "layer")->layer; }
 
 }  // namespace
 }  // namespace heed::capi
@@ -94,25 +94,31 @@ using namespace heed::capi;  // NOLINT(google-build-using-namespace)
 
 extern "C" {
 
-heed_status heed_dot_product_attention_create(heed_context* context, const heed_dot_product_attention_options* options, heed_layer** layer) noexcept {
+heed_status heed_dot_product_attention_create(heed_context* context, const heed_dot_product_attention_options* options,
+                                              heed_layer** layer) noexcept {
   return guarded([&] {
     require(context, "context");
     require(layer, "layer");
-    const heed_dot_product_attention_options read = read_struct(options, HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT, kFirstDotProductOptionsSize, "options",
-                                                                "HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT");
+    const heed_dot_product_attention_options read =
+        read_struct(options, HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT, kFirstDotProductOptionsSize, "options",
+                    "HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT");
     *layer = new heed_layer{std::make_shared<DotProductAttention>(context->context, read_attention_options(read))};
   });
 }
 
-heed_status heed_multi_head_attention_create(heed_context* context, const heed_multi_head_attention_options* options, heed_layer** layer) noexcept {
+heed_status heed_multi_head_attention_create(heed_context* context, const heed_multi_head_attention_options* options,
+                                             heed_layer** layer) noexcept {
   return guarded([&] {
     require(context, "context");
     require(layer, "layer");
-    const heed_multi_head_attention_options read = read_struct(options, HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT, kFirstMultiHeadOptionsSize, "options",
-                                                               "HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT");
+    const heed_multi_head_attention_options read =
+        read_struct(options, HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT, kFirstMultiHeadOptionsSize, "options",
+                    "HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT");
     require_zero(read.reserved, "options->reserved");
     if (read.scoring == HEED_SCORING_ADDITIVE) {
-      fail(Status::Unsupported, "options->scoring is HEED_SCORING_ADDITIVE, which this heed has no support for yet: expected HEED_SCORING_DOT_PRODUCT");
+      fail(Status::Unsupported,
+           "options->scoring is HEED_SCORING_ADDITIVE, which this heed has no support for yet: expected "
+           "HEED_SCORING_DOT_PRODUCT");
     }
     if (read.scoring != HEED_SCORING_DOT_PRODUCT) {
       fail(Status::InvalidArgument, "options->scoring is %d, expected HEED_SCORING_DOT_PRODUCT (0)", read.scoring);
@@ -131,9 +137,7 @@ heed_status heed_multi_head_attention_create(heed_context* context, const heed_m
   });
 }
 
-void heed_layer_destroy(heed_layer* layer) noexcept {
-  delete layer;
-}
+void heed_layer_destroy(heed_layer* layer) noexcept { delete layer; }
 
 heed_status heed_layer_initialize(heed_layer* layer, const heed_layer_inputs* shapes, uint64_t seed) noexcept {
   return guarded([&] {
@@ -155,7 +159,8 @@ const char* heed_layer_parameter_name(const heed_layer* layer, int64_t index) no
   return guarded_value<const char*>(nullptr, [&] {
     const auto self = layer_of(layer);
     const auto count = static_cast<int64_t>(self->parameters().size());
-    if (index < 0 || index >= count) fail(Status::InvalidArgument, "index is %" PRId64 ", but the layer has %" PRId64 " parameters", index, count);
+    if (index < 0 || index >= count)
+      fail(Status::InvalidArgument, "index is %" PRId64 ", but the layer has %" PRId64 " parameters", index, count);
     return self->parameters()[static_cast<size_t>(index)].name();
   });
 }
@@ -194,20 +199,26 @@ heed_status heed_layer_save(const heed_layer* layer, const char* path) noexcept 
   });
 }
 
-heed_status heed_layer_create_outputs(const heed_layer* layer, const heed_layer_inputs* inputs, int32_t wanted, heed_layer_outputs* outputs) noexcept {
+heed_status heed_layer_create_outputs(const heed_layer* layer, const heed_layer_inputs* inputs, int32_t wanted,
+                                      heed_layer_outputs* outputs) noexcept {
   return guarded([&] {
     const auto self = layer_of(layer);
     require(outputs, "outputs");
     constexpr int32_t kAll = HEED_WANT_OUTPUT | HEED_WANT_WEIGHTS | HEED_WANT_LOG_SUM_EXP;
-    if (wanted <= 0 || wanted > kAll) fail(Status::InvalidArgument, "wanted is %d, expected a set of HEED_WANT_ bits, 1 to %d", wanted, kAll);
+    if (wanted <= 0 || wanted > kAll)
+      fail(Status::InvalidArgument, "wanted is %d, expected a set of HEED_WANT_ bits, 1 to %d", wanted, kAll);
     const CallTensors call(inputs, outputs);
-    for (const auto& [member, name] : {std::pair{call.outputs.output, "output"}, std::pair{call.outputs.weights, "weights"},
-                                       std::pair{call.outputs.log_sum_exp, "log_sum_exp"}}) {
-      if (member != nullptr) fail(Status::InvalidArgument, "outputs->%s is set, expected NULL: the tensor is made here", name);
+    for (const auto& [member, name] :
+         {std::pair{call.outputs.output, "output"}, std::pair{call.outputs.weights, "weights"},
+          std::pair{call.outputs.log_sum_exp, "log_sum_exp"}}) {
+      if (member != nullptr)
+        fail(Status::InvalidArgument, "outputs->%s is set, expected NULL: the tensor is made here", name);
     }
     const OutputShapes shapes = self->output_shapes(call.inputs);
     const auto create = [&](int32_t bit, DType dtype, const Shape& shape) {
-      return (wanted & bit) == 0 ? nullptr : std::make_unique<heed_tensor>(heed_tensor{Tensor::zeros(self->context(), dtype, shape)});
+      return (wanted & bit) == 0
+                 ? nullptr
+                 : std::make_unique<heed_tensor>(heed_tensor{Tensor::zeros(self->context(), dtype, shape)});
     };
     auto output = create(HEED_WANT_OUTPUT, shapes.dtype, shapes.output);
     auto weights = create(HEED_WANT_WEIGHTS, shapes.dtype, shapes.weights);
@@ -218,8 +229,8 @@ heed_status heed_layer_create_outputs(const heed_layer* layer, const heed_layer_
   });
 }
 
-heed_status heed_layer_workspace_size(const heed_layer* layer, const heed_layer_inputs* inputs, const heed_layer_outputs* outputs,
-                                      size_t* num_bytes) noexcept {
+heed_status heed_layer_workspace_size(const heed_layer* layer, const heed_layer_inputs* inputs,
+                                      const heed_layer_outputs* outputs, size_t* num_bytes) noexcept {
   return guarded([&] {
     const auto self = layer_of(layer);
     const CallTensors call(inputs, require(outputs, "outputs"));
@@ -238,7 +249,8 @@ heed_status heed_layer_forward(const heed_layer* layer, const heed_layer_inputs*
   });
 }
 
-heed_status heed_layer_explain(const heed_layer* layer, const heed_layer_inputs* inputs, const heed_layer_outputs* outputs, char* text, size_t capacity,
+heed_status heed_layer_explain(const heed_layer* layer, const heed_layer_inputs* inputs,
+                               const heed_layer_outputs* outputs, char* text, size_t capacity,
                                size_t* num_bytes) noexcept {
   return guarded([&] {
     const auto self = layer_of(layer);

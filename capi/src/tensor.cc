@@ -18,14 +18,16 @@ namespace {
 // The axis of a getter from 0; throws when there is none.
 int32_t existing_axis(const Tensor& tensor, int32_t axis) {
   const int32_t normal = normalize_axis(axis, tensor.rank());
-  if (normal < 0) fail(Status::InvalidArgument, "axis is %d, but the tensor %s has rank %d", axis, to_string(tensor.shape()).c_str(), tensor.rank());
+  if (normal < 0)
+    fail(Status::InvalidArgument, "axis is %d, but the tensor %s has rank %d", axis, to_string(tensor.shape()).c_str(),
+         tensor.rank());
   return normal;
 }
 
 void check_transfer(const Tensor& tensor, const void* host, const char* host_name, size_t num_bytes) {
   if (num_bytes != tensor.num_bytes()) {
-    fail(Status::InvalidArgument, "num_bytes is %zu, but the tensor %s of %s has %zu bytes", num_bytes, to_string(tensor.shape()).c_str(),
-         name_of(tensor.dtype()), tensor.num_bytes());
+    fail(Status::InvalidArgument, "num_bytes is %zu, but the tensor %s of %s has %zu bytes", num_bytes,
+         to_string(tensor.shape()).c_str(), name_of(tensor.dtype()), tensor.num_bytes());
   }
   if (num_bytes > 0) require(host, host_name);
 }
@@ -38,7 +40,8 @@ using namespace heed::capi;  // NOLINT(google-build-using-namespace)
 
 extern "C" {
 
-heed_status heed_tensor_create(heed_context* context, heed_dtype dtype, int32_t rank, const int64_t* dims, heed_tensor** tensor) noexcept {
+heed_status heed_tensor_create(heed_context* context, heed_dtype dtype, int32_t rank, const int64_t* dims,
+                               heed_tensor** tensor) noexcept {
   return guarded([&] {
     require(context, "context");
     require(tensor, "tensor");
@@ -46,26 +49,28 @@ heed_status heed_tensor_create(heed_context* context, heed_dtype dtype, int32_t 
   });
 }
 
-heed_status heed_tensor_wrap(heed_context* context, heed_dtype dtype, int32_t rank, const int64_t* dims, const int64_t* strides, void* data,
-                             void (*release)(void* user, void* data), void* user, heed_tensor** tensor) noexcept {
+heed_status heed_tensor_wrap(heed_context* context, heed_dtype dtype, int32_t rank, const int64_t* dims,
+                             const int64_t* strides, void* data, void (*release)(void* user, void* data), void* user,
+                             heed_tensor** tensor) noexcept {
   return guarded([&] {
     require(context, "context");
     require(tensor, "tensor");
-    if (data == nullptr && release != nullptr) fail(Status::InvalidArgument, "release is given, but data is NULL: there is nothing to release");
+    if (data == nullptr && release != nullptr)
+      fail(Status::InvalidArgument, "release is given, but data is NULL: there is nothing to release");
     const Shape shape = read_shape(rank, dims);
     Dims storage{};
-    *tensor = new heed_tensor{Tensor::wrap(context->context, read_dtype(dtype), shape, read_strides(shape, strides, storage), data)};
+    *tensor = new heed_tensor{
+        Tensor::wrap(context->context, read_dtype(dtype), shape, read_strides(shape, strides, storage), data)};
     // Last, when nothing can fail any more: a call that fails must not release the caller's memory.
     (*tensor)->tensor.release_with(release, user);
   });
 }
 
-void heed_tensor_destroy(heed_tensor* tensor) noexcept {
-  delete tensor;
-}
+void heed_tensor_destroy(heed_tensor* tensor) noexcept { delete tensor; }
 
 heed_dtype heed_tensor_dtype(const heed_tensor* tensor) noexcept {
-  return guarded_value(HEED_DTYPE_INVALID, [&] { return static_cast<heed_dtype>(require(tensor, "tensor")->tensor.dtype()); });
+  return guarded_value(HEED_DTYPE_INVALID,
+                       [&] { return static_cast<heed_dtype>(require(tensor, "tensor")->tensor.dtype()); });
 }
 
 int32_t heed_tensor_rank(const heed_tensor* tensor) noexcept {
@@ -98,7 +103,8 @@ void* heed_tensor_data(heed_tensor* tensor) noexcept {
   return guarded_value<void*>(nullptr, [&]() -> void* {
     const Tensor& self = require(tensor, "tensor")->tensor;
     if (self.is_read_only()) {
-      fail(Status::InvalidArgument, "tensor is a read-only snapshot of a parameter, whose memory is not given out: use heed_tensor_read");
+      fail(Status::InvalidArgument,
+           "tensor is a read-only snapshot of a parameter, whose memory is not given out: use heed_tensor_read");
     }
     return self.data();
   });
@@ -135,7 +141,8 @@ heed_status heed_tensor_copy(heed_tensor* destination, const heed_tensor* source
   });
 }
 
-heed_status heed_tensor_view(heed_tensor* tensor, int32_t rank, const int64_t* dims, const int64_t* strides, int64_t offset, heed_tensor** view) noexcept {
+heed_status heed_tensor_view(heed_tensor* tensor, int32_t rank, const int64_t* dims, const int64_t* strides,
+                             int64_t offset, heed_tensor** view) noexcept {
   return guarded([&] {
     require(tensor, "tensor");
     require(view, "view");
@@ -161,7 +168,8 @@ heed_status heed_tensor_transpose(heed_tensor* tensor, const int32_t* axes, heed
   });
 }
 
-heed_status heed_tensor_slice(heed_tensor* tensor, int32_t axis, int64_t start, int64_t length, heed_tensor** view) noexcept {
+heed_status heed_tensor_slice(heed_tensor* tensor, int32_t axis, int64_t start, int64_t length,
+                              heed_tensor** view) noexcept {
   return guarded([&] {
     require(tensor, "tensor");
     require(view, "view");
@@ -169,7 +177,8 @@ heed_status heed_tensor_slice(heed_tensor* tensor, int32_t axis, int64_t start, 
   });
 }
 
-heed_status heed_tensor_load_safetensors(heed_context* context, const char* path, const char* name, heed_tensor** tensor) noexcept {
+heed_status heed_tensor_load_safetensors(heed_context* context, const char* path, const char* name,
+                                         heed_tensor** tensor) noexcept {
   return guarded([&] {
     require(context, "context");
     require(path, "path");
@@ -178,9 +187,11 @@ heed_status heed_tensor_load_safetensors(heed_context* context, const char* path
     const SafetensorsFile file(path);
     const SafetensorsEntry* entry = file.find(name);
     if (entry == nullptr) {
-      fail(Status::NotFound, "%s has no tensor \"%s\" among its %zu", shown(path).c_str(), shown(name).c_str(), file.num_tensors());
+      fail(Status::NotFound, "%s has no tensor \"%s\" among its %zu", shown(path).c_str(), shown(name).c_str(),
+           file.num_tensors());
     }
-    auto handle = std::make_unique<heed_tensor>(heed_tensor{Tensor::zeros(context->context, entry->dtype, entry->shape)});
+    auto handle =
+        std::make_unique<heed_tensor>(heed_tensor{Tensor::zeros(context->context, entry->dtype, entry->shape)});
     file.read(*entry, handle->tensor.data());
     *tensor = handle.release();
   });

@@ -20,7 +20,8 @@ heed_status heed_workspace_create(heed_context* context, size_t num_bytes, heed_
   });
 }
 
-heed_status heed_workspace_wrap(heed_context* context, void* memory, size_t num_bytes, heed_workspace** workspace) noexcept {
+heed_status heed_workspace_wrap(heed_context* context, void* memory, size_t num_bytes,
+                                heed_workspace** workspace) noexcept {
   return guarded([&] {
     require(context, "context");
     require(workspace, "workspace");
@@ -32,8 +33,6 @@ size_t heed_workspace_num_bytes(const heed_workspace* workspace) noexcept {
   return guarded_value<size_t>(0, [&] { return require(workspace, "workspace")->workspace->num_bytes(); });
 }
 
-void heed_workspace_destroy(heed_workspace* workspace) noexcept {
-  delete workspace;
-}
+void heed_workspace_destroy(heed_workspace* workspace) noexcept { delete workspace; }
 
 }  // extern "C"

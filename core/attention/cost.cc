@@ -23,8 +23,8 @@ double bytes_of(const Operand& operand, const Sizes& sizes) {
   return bytes;
 }
 
-// Pairs with key <= query + last and key < length, for queries first_query .. first_query + num_queries - 1. In closed form, since explain may be asked
-// about shapes that nobody could run.
+// Pairs with key <= query + last and key < length, for queries first_query .. first_query + num_queries - 1. In closed
+// form, since explain may be asked about shapes that nobody could run.
 double pairs_up_to(double last, double length, double first_query, double num_queries) {
   // Row i of these has clamp(i + grown, 0, length) keys.
   const double grown = first_query + last + 1;
@@ -39,12 +39,14 @@ double visible_pairs(const AttentionProblem& problem) {
   const auto in_band = [&problem](int64_t length, int64_t first_query, int64_t num_queries) {
     if (problem.band_last < problem.band_first) return 0.0;
     const auto pairs = [&](int64_t last) {
-      return pairs_up_to(static_cast<double>(last), static_cast<double>(length), static_cast<double>(first_query), static_cast<double>(num_queries));
+      return pairs_up_to(static_cast<double>(last), static_cast<double>(length), static_cast<double>(first_query),
+                         static_cast<double>(num_queries));
     };
     return pairs(problem.band_last) - pairs(problem.band_first - 1);
   };
   const Operand& lens = problem.valid_lens;
-  if (lens.data == nullptr) return static_cast<double>(problem.batch) * in_band(problem.num_keys, 0, problem.num_queries);
+  if (lens.data == nullptr)
+    return static_cast<double>(problem.batch) * in_band(problem.num_keys, 0, problem.num_queries);
   const bool per_query = lens.strides[2] != 0;
   double sum = 0;
   for (int64_t b = 0; b < problem.batch; ++b) {
@@ -66,8 +68,8 @@ Cost cost_of(const LinearProblem& problem) {
   const int64_t n = problem.output_size;
   Cost cost;
   cost.flops = 2.0 * static_cast<double>(s) * static_cast<double>(r) * static_cast<double>(e) * static_cast<double>(n);
-  cost.bytes = bytes_of(problem.input, {1, s, r, e}) + bytes_of(problem.weight, {1, 1, n, e}) + bytes_of(problem.bias, {1, 1, 1, n}) +
-               bytes_of(problem.output, {1, s, r, n});
+  cost.bytes = bytes_of(problem.input, {1, s, r, e}) + bytes_of(problem.weight, {1, 1, n, e}) +
+               bytes_of(problem.bias, {1, 1, 1, n}) + bytes_of(problem.output, {1, s, r, n});
   return cost;
 }
 
@@ -80,11 +82,12 @@ Cost cost_of(const AttentionProblem& problem) {
   Cost cost;
   const int64_t width = problem.head_size + (problem.output.given != 0 ? problem.value_head_size : 0);
   cost.flops = 2.0 * static_cast<double>(h) * visible_pairs(problem) * static_cast<double>(width);
-  cost.bytes = bytes_of(problem.queries, {b, h, q, problem.head_size}) + bytes_of(problem.keys, {b, g, k, problem.head_size}) +
-               bytes_of(problem.values, {b, g, k, problem.value_head_size}) + bytes_of(problem.valid_lens, {b, 1, q, 1}) +
-               bytes_of(problem.mask, {b, h, q, k}) + bytes_of(problem.bias, {b, h, q, k}) +
-               bytes_of(problem.output, {b, h, q, problem.value_head_size}) + bytes_of(problem.weights, {b, h, q, k}) +
-               bytes_of(problem.log_sum_exp, {b, h, q, 1});
+  cost.bytes = bytes_of(problem.queries, {b, h, q, problem.head_size}) +
+               bytes_of(problem.keys, {b, g, k, problem.head_size}) +
+               bytes_of(problem.values, {b, g, k, problem.value_head_size}) +
+               bytes_of(problem.valid_lens, {b, 1, q, 1}) + bytes_of(problem.mask, {b, h, q, k}) +
+               bytes_of(problem.bias, {b, h, q, k}) + bytes_of(problem.output, {b, h, q, problem.value_head_size}) +
+               bytes_of(problem.weights, {b, h, q, k}) + bytes_of(problem.log_sum_exp, {b, h, q, 1});
   return cost;
 }
 

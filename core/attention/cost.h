@@ -13,8 +13,8 @@ struct Cost {
 
 Cost cost_of(const LinearProblem& problem);
 
-// flops: 2 * (head_size + value_head_size) for each visible pair of query and key, as far as lengths, causal mask and window tell
-// (a mask or bias is not looked into). Lengths without data count as num_keys.
+// flops: 2 * (head_size + value_head_size) for each visible pair of query and key, as far as lengths, causal mask and
+// window tell (a mask or bias is not looked into). Lengths without data count as num_keys.
 Cost cost_of(const AttentionProblem& problem);
 
 }  // namespace heed

@@ -10,14 +10,17 @@ namespace heed {
 
 void check_options(const AttentionOptions& options) {
   if (!std::isfinite(options.scale)) {
-    fail(Status::InvalidArgument, "options->scale is %g, expected a finite number, or 0 for 1/sqrt(head_size)", static_cast<double>(options.scale));
+    fail(Status::InvalidArgument, "options->scale is %g, expected a finite number, or 0 for 1/sqrt(head_size)",
+         static_cast<double>(options.scale));
   }
   if (!std::isfinite(options.soft_cap) || options.soft_cap < 0) {
-    fail(Status::InvalidArgument, "options->soft_cap is %g, expected a finite number above 0, or 0 for none", static_cast<double>(options.soft_cap));
+    fail(Status::InvalidArgument, "options->soft_cap is %g, expected a finite number above 0, or 0 for none",
+         static_cast<double>(options.soft_cap));
   }
   // Written so that NaN fails too.
   if (!(options.dropout >= 0 && options.dropout < 1)) {
-    fail(Status::InvalidArgument, "options->dropout is %g, expected a probability from 0 to below 1", static_cast<double>(options.dropout));
+    fail(Status::InvalidArgument, "options->dropout is %g, expected a probability from 0 to below 1",
+         static_cast<double>(options.dropout));
   }
   if (options.window == Alignment::None && (options.window_left > 0 || options.window_right > 0)) {
     fail(Status::InvalidArgument,

@@ -8,7 +8,8 @@
 
 namespace heed {
 
-// Where positions are counted from when there are fewer or more queries than keys. Same numbers as HEED_CAUSAL_ and HEED_WINDOW_; capi/src asserts it.
+// Where positions are counted from when there are fewer or more queries than keys. Same numbers as HEED_CAUSAL_ and
+// HEED_WINDOW_; capi/src asserts it.
 enum class Alignment : int32_t { None = 0, TopLeft = 1, BottomRight = 2 };
 
 struct AttentionOptions {

@@ -33,12 +33,15 @@ std::array<Named, 6> named(const LayerInputs& inputs) {
 }
 
 std::array<Named, 3> named(const LayerOutputs& outputs) {
-  return {{{"outputs->output", outputs.output}, {"outputs->weights", outputs.weights}, {"outputs->log_sum_exp", outputs.log_sum_exp}}};
+  return {{{"outputs->output", outputs.output},
+           {"outputs->weights", outputs.weights},
+           {"outputs->log_sum_exp", outputs.log_sum_exp}}};
 }
 
 void check_device(const Tensor& tensor, const char* name, const char* device_name) {
   if (std::strcmp(tensor.device_name(), device_name) != 0) {
-    fail(Status::InvalidArgument, "%s is on device %s, but the layer is on %s: expected the same device", name, tensor.device_name(), device_name);
+    fail(Status::InvalidArgument, "%s is on device %s, but the layer is on %s: expected the same device", name,
+         tensor.device_name(), device_name);
   }
 }
 
@@ -55,7 +58,8 @@ void check_length(const Operand& lens, int64_t b, int64_t q, int64_t num_keys, b
   if (lens.dtype == DType::F32) {
     const float length = static_cast<const float*>(lens.data)[index];
     shown = static_cast<double>(length);
-    // Compared as doubles, into which every float and every length that a tensor can have go without loss that matters here. False for NaN.
+    // Compared as doubles, into which every float and every length that a tensor can have go without loss that matters
+    // here. False for NaN.
     valid = length >= 0 && shown <= static_cast<double>(num_keys) && std::floor(length) == length;
   } else {
     const int64_t length = length_of(lens, b, q);
@@ -69,7 +73,9 @@ void check_length(const Operand& lens, int64_t b, int64_t q, int64_t num_keys, b
   } else {
     std::snprintf(place, sizeof place, "[%" PRId64 "]", b);
   }
-  fail(Status::InvalidArgument, "inputs->valid_lens%s is %.9g, expected a whole number from 0 to the number of keys, %" PRId64, place, shown, num_keys);
+  fail(Status::InvalidArgument,
+       "inputs->valid_lens%s is %.9g, expected a whole number from 0 to the number of keys, %" PRId64, place, shown,
+       num_keys);
 }
 
 void set_lengths(AttentionProblem& problem, const Tensor& lens, Purpose purpose) {
@@ -80,14 +86,17 @@ void set_lengths(AttentionProblem& problem, const Tensor& lens, Purpose purpose)
   }
   const bool per_query = lens.rank() == 2;
   if (!(lens.shape() == Shape{batch} || lens.shape() == Shape{batch, num_queries})) {
-    fail(Status::InvalidArgument, "inputs->valid_lens has dims %s, expected (%" PRId64 ") for the batch or (%" PRId64 ", %" PRId64 ") for batch and queries",
+    fail(Status::InvalidArgument,
+         "inputs->valid_lens has dims %s, expected (%" PRId64 ") for the batch or (%" PRId64 ", %" PRId64
+         ") for batch and queries",
          to_string(lens.shape()).c_str(), batch, batch, num_queries);
   }
   problem.valid_lens = operand_of(lens, {0, -1, per_query ? 1 : -1, -1});
   if (purpose == Purpose::Shapes) problem.valid_lens.data = nullptr;
   if (problem.valid_lens.data == nullptr) return;
   for (int64_t b = 0; b < batch; ++b) {
-    for (int64_t q = 0; q < (per_query ? num_queries : 1); ++q) check_length(problem.valid_lens, b, q, problem.num_keys, per_query);
+    for (int64_t q = 0; q < (per_query ? num_queries : 1); ++q)
+      check_length(problem.valid_lens, b, q, problem.num_keys, per_query);
   }
 }
 
@@ -96,14 +105,17 @@ Operand pair_operand(const AttentionProblem& problem, const Tensor& tensor, cons
   const Shape full{problem.batch, has_heads ? problem.num_heads : 1, problem.num_queries, problem.num_keys};
   if (tensor.rank() != 4 && tensor.rank() != 2) {
     fail(Status::InvalidArgument,
-         "%s has dims %s of rank %d, expected rank 4, %s with ones where it is repeated (for one row of keys per item: (B, 1, 1, K)), or rank 2, (Q, K)", name,
-         to_string(tensor.shape()).c_str(), tensor.rank(), to_string(full).c_str());
+         "%s has dims %s of rank %d, expected rank 4, %s with ones where it is repeated (for one row of keys per item: "
+         "(B, 1, 1, K)), or rank 2, (Q, K)",
+         name, to_string(tensor.shape()).c_str(), tensor.rank(), to_string(full).c_str());
   }
   const int32_t missing = 4 - tensor.rank();
   for (int32_t axis = 0; axis < tensor.rank(); ++axis) {
     if (tensor.dim(axis) != 1 && tensor.dim(axis) != full[axis + missing]) {
-      fail(Status::InvalidArgument, "%s has dims %s, expected %s with ones where it is repeated%s", name, to_string(tensor.shape()).c_str(),
-           (missing == 0 ? to_string(full) : to_string(Shape{full[2], full[3]})).c_str(), has_heads ? "" : " (there are no heads here)");
+      fail(Status::InvalidArgument, "%s has dims %s, expected %s with ones where it is repeated%s", name,
+           to_string(tensor.shape()).c_str(),
+           (missing == 0 ? to_string(full) : to_string(Shape{full[2], full[3]})).c_str(),
+           has_heads ? "" : " (there are no heads here)");
     }
   }
   return missing == 0 ? operand_of(tensor, {0, 1, 2, 3}) : operand_of(tensor, {-1, -1, 0, 1});
@@ -116,12 +128,15 @@ void set_band(AttentionProblem& problem, const AttentionOptions& options) {
   const int64_t bottom_right = problem.num_keys - problem.num_queries;
   problem.band_first = unlimited_first;
   problem.band_last = unlimited_last;
-  if (options.causal != Alignment::None) problem.band_last = options.causal == Alignment::BottomRight ? bottom_right : 0;
+  if (options.causal != Alignment::None)
+    problem.band_last = options.causal == Alignment::BottomRight ? bottom_right : 0;
   if (options.window != Alignment::None) {
     const int64_t shift = options.window == Alignment::BottomRight ? bottom_right : 0;
     // The negation is safe: a negative window_left is unlimited, and INT64_MAX has a negative.
-    if (options.window_left >= 0) problem.band_first = std::max(unlimited_first, saturating_add(shift, -options.window_left));
-    if (options.window_right >= 0) problem.band_last = std::min(problem.band_last, saturating_add(shift, options.window_right));
+    if (options.window_left >= 0)
+      problem.band_first = std::max(unlimited_first, saturating_add(shift, -options.window_left));
+    if (options.window_right >= 0)
+      problem.band_last = std::min(problem.band_last, saturating_add(shift, options.window_right));
   }
 }
 
@@ -133,7 +148,10 @@ void set_dropout(AttentionProblem& problem, const LayerInputs& inputs, const Att
   const std::array<int64_t, 4> sizes{problem.batch, problem.num_heads, problem.num_queries, problem.num_keys};
   const int64_t largest = *std::max_element(sizes.begin(), sizes.end());
   if (largest > int64_t{1} << 32) {
-    fail(Status::Unsupported, "dropout with a dimension of %" PRId64 " is not supported, expected at most 2^32 in batch, heads, queries and keys", largest);
+    fail(Status::Unsupported,
+         "dropout with a dimension of %" PRId64
+         " is not supported, expected at most 2^32 in batch, heads, queries and keys",
+         largest);
   }
 }
 
@@ -159,8 +177,8 @@ LayerInputs complete_inputs(const LayerInputs& inputs, const char* device_name) 
   }
   for (const Named& other : {Named{"inputs->keys", complete.keys}, Named{"inputs->values", complete.values}}) {
     if (other.tensor->dtype() != dtype) {
-      fail(Status::InvalidArgument, "%s is %s, but inputs->queries is %s: expected the same dtype", other.name, name_of(other.tensor->dtype()),
-           name_of(dtype));
+      fail(Status::InvalidArgument, "%s is %s, but inputs->queries is %s: expected the same dtype", other.name,
+           name_of(other.tensor->dtype()), name_of(dtype));
     }
   }
   for (const Named& input : named(complete)) {
@@ -169,39 +187,44 @@ LayerInputs complete_inputs(const LayerInputs& inputs, const char* device_name) 
   return complete;
 }
 
-void set_visibility(AttentionProblem& problem, const LayerInputs& inputs, const AttentionOptions& options, bool has_heads, Purpose purpose) {
+void set_visibility(AttentionProblem& problem, const LayerInputs& inputs, const AttentionOptions& options,
+                    bool has_heads, Purpose purpose) {
   set_band(problem, options);
   if (inputs.valid_lens != nullptr) set_lengths(problem, *inputs.valid_lens, purpose);
   if (inputs.mask != nullptr) {
     if (inputs.mask->dtype() != DType::Bool) {
-      fail(Status::InvalidArgument, "inputs->mask is %s, expected BOOL (true: may attend); a mask of numbers to be added is inputs->bias",
+      fail(Status::InvalidArgument,
+           "inputs->mask is %s, expected BOOL (true: may attend); a mask of numbers to be added is inputs->bias",
            name_of(inputs.mask->dtype()));
     }
     problem.mask = pair_operand(problem, *inputs.mask, "inputs->mask", has_heads);
   }
   if (inputs.bias != nullptr) {
     if (inputs.bias->dtype() != DType::F32 && inputs.bias->dtype() != inputs.queries->dtype()) {
-      fail(Status::InvalidArgument, "inputs->bias is %s, expected F32 or the dtype of inputs->queries, %s", name_of(inputs.bias->dtype()),
-           name_of(inputs.queries->dtype()));
+      fail(Status::InvalidArgument, "inputs->bias is %s, expected F32 or the dtype of inputs->queries, %s",
+           name_of(inputs.bias->dtype()), name_of(inputs.queries->dtype()));
     }
     problem.bias = pair_operand(problem, *inputs.bias, "inputs->bias", has_heads);
   }
-  problem.scale = options.scale != 0 ? options.scale : static_cast<float>(1.0 / std::sqrt(static_cast<double>(problem.head_size)));
+  problem.scale =
+      options.scale != 0 ? options.scale : static_cast<float>(1.0 / std::sqrt(static_cast<double>(problem.head_size)));
   problem.soft_cap = options.soft_cap;
   problem.empty_rows = options.empty_rows;
   set_dropout(problem, inputs, options);
 }
 
-void check_output(const Tensor& tensor, const char* name, const Shape& expected, DType input_dtype, bool f32_only, const char* device_name) {
+void check_output(const Tensor& tensor, const char* name, const Shape& expected, DType input_dtype, bool f32_only,
+                  const char* device_name) {
   check_device(tensor, name, device_name);
   if (!(tensor.shape() == expected)) {
-    fail(Status::InvalidArgument, "%s has dims %s, expected %s", name, to_string(tensor.shape()).c_str(), to_string(expected).c_str());
+    fail(Status::InvalidArgument, "%s has dims %s, expected %s", name, to_string(tensor.shape()).c_str(),
+         to_string(expected).c_str());
   }
   if (tensor.dtype() == DType::F32) return;
   if (f32_only) fail(Status::InvalidArgument, "%s is %s, expected F32", name, name_of(tensor.dtype()));
   if (tensor.dtype() != input_dtype) {
-    fail(Status::InvalidArgument, "%s is %s, expected %s%s", name, name_of(tensor.dtype()), input_dtype == DType::F32 ? "" : "the inputs' dtype or ",
-         "F32");
+    fail(Status::InvalidArgument, "%s is %s, expected %s%s", name, name_of(tensor.dtype()),
+         input_dtype == DType::F32 ? "" : "the inputs' dtype or ", "F32");
   }
 }
 
@@ -221,7 +244,8 @@ void check_memory(const LayerInputs& inputs, const LayerOutputs& outputs) {
     }
     for (size_t other = 0; other < i; ++other) {
       if (all_outputs[other].tensor != nullptr && overlaps(*output.tensor, *all_outputs[other].tensor)) {
-        fail(Status::InvalidArgument, "%s shares memory with %s, expected separate memory", output.name, all_outputs[other].name);
+        fail(Status::InvalidArgument, "%s shares memory with %s, expected separate memory", output.name,
+             all_outputs[other].name);
       }
     }
   }

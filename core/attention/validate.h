@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0
-// From a caller's tensors to an AttentionProblem: the one place where the arguments of an attention call are checked. Everything throws InvalidArgument with the
-// argument's name, what it was and what was expected.
+// SPDX-License-Identifier: Apache-2.0 From a caller's tensors to an AttentionProblem: the one place where the
+// arguments of an attention call are checked. Everything throws InvalidArgument with the argument's name, what it was
+// and what was expected.
 #pragma once
 
 #include <cstdint>
@@ -37,16 +37,21 @@ enum class Purpose {
   Run,      // every tensor has data, and outputs can be written
 };
 
-// Fills in the defaults (keys: queries, values: keys) and checks that queries are there, that the three share one floating dtype, and that every tensor is on `device_name`.
+// Fills in the defaults (keys: queries, values: keys) and checks that queries are there, that the three share one
+// floating dtype, and that every tensor is on `device_name`.
 LayerInputs complete_inputs(const LayerInputs& inputs, const char* device_name);
 
-// The sizes of a problem are set; adds lengths, mask, bias, band, scale, cap, dropout and the treatment of empty rows. `has_heads` is false where H is not an axis.
-void set_visibility(AttentionProblem& problem, const LayerInputs& inputs, const AttentionOptions& options, bool has_heads, Purpose purpose);
+// The sizes of a problem are set; adds lengths, mask, bias, band, scale, cap, dropout and the treatment of empty rows.
+// `has_heads` is false where H is not an axis.
+void set_visibility(AttentionProblem& problem, const LayerInputs& inputs, const AttentionOptions& options,
+                    bool has_heads, Purpose purpose);
 
 // Checks one output against the shape it must have, its dtype (the inputs', or F32) and its device.
-void check_output(const Tensor& tensor, const char* name, const Shape& expected, DType input_dtype, bool f32_only, const char* device_name);
+void check_output(const Tensor& tensor, const char* name, const Shape& expected, DType input_dtype, bool f32_only,
+                  const char* device_name);
 
-// For Purpose::Run: all tensors have data, outputs can be written, and no output shares memory with another tensor of the call.
+// For Purpose::Run: all tensors have data, outputs can be written, and no output shares memory with another tensor of
+// the call.
 void check_memory(const LayerInputs& inputs, const LayerOutputs& outputs);
 
 // An operand whose axes are `axes` of the tensor (-1: repeated). Axes of size 1 are repeated too.

@@ -1,11 +1,13 @@
-// SPDX-License-Identifier: Apache-2.0
-// What a device has to do for heed: one table of functions, its memory and its operations. Layers compose these and know nothing else of devices.
+// SPDX-License-Identifier: Apache-2.0 What a device has to do for heed: one table of functions, its memory and its
+// operations. Layers compose these and know nothing else of devices.
 //
-// The table is plain C in its layout, so that a backend may be a plugin built by another compiler with another standard library: no C++ object and no exception
-// passes through it. A function that fails returns its status with a sentence in *failure, and has changed nothing that the caller can see.
+// The table is plain C in its layout, so that a backend may be a plugin built by another compiler with another
+// standard library: no C++ object and no exception passes through it. A function that fails returns its status with a
+// sentence in *failure, and has changed nothing that the caller can see.
 //
-// An operation goes in two steps. `plan` chooses the kernel for a problem and says what scratch it needs; it depends on the sizes, the dtypes, which operands are given,
-// and on no address, so that it can be asked before there is data. `run` does the work in scratch of that size. Neither allocates.
+// An operation goes in two steps. `plan` chooses the kernel for a problem and says what scratch it needs; it depends
+// on the sizes, the dtypes, which operands are given, and on no address, so that it can be asked before there is data.
+// `run` does the work in scratch of that size. Neither allocates.
 #pragma once
 
 #include <cstddef>
@@ -55,9 +57,11 @@ struct Backend {
   void (*release)(BackendDevice* device, void* memory, size_t num_bytes);
 
   Status (*plan_linear)(const BackendDevice* device, const LinearProblem* problem, Plan* plan, Failure* failure);
-  Status (*run_linear)(BackendDevice* device, const LinearProblem* problem, const Plan* plan, void* scratch, Failure* failure);
+  Status (*run_linear)(BackendDevice* device, const LinearProblem* problem, const Plan* plan, void* scratch,
+                       Failure* failure);
   Status (*plan_attention)(const BackendDevice* device, const AttentionProblem* problem, Plan* plan, Failure* failure);
-  Status (*run_attention)(BackendDevice* device, const AttentionProblem* problem, const Plan* plan, void* scratch, Failure* failure);
+  Status (*run_attention)(BackendDevice* device, const AttentionProblem* problem, const Plan* plan, void* scratch,
+                          Failure* failure);
 };
 
 }  // namespace heed

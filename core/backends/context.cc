@@ -10,14 +10,13 @@ namespace {
 // More threads than any machine has processors; a larger number is a mistake.
 constexpr int32_t kMaxThreads = 1024;
 
-[[noreturn]] void raise(const Failure& failure) {
-  throw Error(failure);
-}
+[[noreturn]] void raise(const Failure& failure) { throw Error(failure); }
 
 const Backend& backend_of(DeviceKind kind) {
   if (kind == DeviceKind::Cpu) return cpu_backend();
   fail(Status::DeviceUnavailable,
-       "options->device is HEED_DEVICE_ASCEND, for which this heed has no plugin: expected HEED_DEVICE_CPU, or a heed built with the Ascend backend");
+       "options->device is HEED_DEVICE_ASCEND, for which this heed has no plugin: expected HEED_DEVICE_CPU, or a heed "
+       "built with the Ascend backend");
 }
 
 }  // namespace
@@ -28,10 +27,15 @@ int32_t count_devices(DeviceKind kind) {
 }
 
 std::shared_ptr<Context> Context::open(const ContextOptions& options) {
+  return open(options, backend_of(options.device));
+}
+
+std::shared_ptr<Context> Context::open(const ContextOptions& options, const Backend& backend) {
   if (options.num_threads < 0 || options.num_threads > kMaxThreads) {
-    fail(Status::InvalidArgument, "options->num_threads is %d, expected 0 (as many as the process may use) to %d", options.num_threads, kMaxThreads);
+    fail(Status::InvalidArgument, "options->num_threads is %d, expected 0 (as many as the process may use) to %d",
+         options.num_threads, kMaxThreads);
   }
-  return std::shared_ptr<Context>(new Context(options, backend_of(options.device)));
+  return std::shared_ptr<Context>(new Context(options, backend));
 }
 
 Context::Context(const ContextOptions& options, const Backend& backend) : options_(options), backend_(&backend) {
@@ -52,21 +56,16 @@ Context::~Context() {
 
 void* Context::allocate(size_t num_bytes) const {
   void* memory = backend_->allocate(device_, num_bytes);
-  if (memory == nullptr) fail(Status::OutOfMemory, "%zu bytes could not be allocated on device %s", num_bytes, device_name());
+  if (memory == nullptr)
+    fail(Status::OutOfMemory, "%zu bytes could not be allocated on device %s", num_bytes, device_name());
   return memory;
 }
 
-void Context::release(void* memory, size_t num_bytes) const noexcept {
-  backend_->release(device_, memory, num_bytes);
-}
+void Context::release(void* memory, size_t num_bytes) const noexcept { backend_->release(device_, memory, num_bytes); }
 
-std::string Context::describe() const {
-  return backend_->describe(device_);
-}
+std::string Context::describe() const { return backend_->describe(device_); }
 
-int32_t Context::num_threads() const {
-  return backend_->num_threads(device_);
-}
+int32_t Context::num_threads() const { return backend_->num_threads(device_); }
 
 void Context::synchronize() {
   Failure failure;

@@ -32,6 +32,8 @@ class Context final : public Memory {
  public:
   // Throws InvalidArgument, DeviceUnavailable.
   static std::shared_ptr<Context> open(const ContextOptions& options);
+  // On a backend that the caller has found.
+  static std::shared_ptr<Context> open(const ContextOptions& options, const Backend& backend);
   ~Context() override;
 
   void* allocate(size_t num_bytes) const override;
@@ -51,7 +53,8 @@ class Context final : public Memory {
   void run(const LinearProblem& problem, const Plan& plan, void* scratch) const;
   void run(const AttentionProblem& problem, const Plan& plan, void* scratch) const;
 
-  // Scratch memory from the context's pool, which holds one block for each call that has been in flight at once; given back at the end of the scope.
+  // Scratch memory from the context's pool, which holds one block for each call that has been in flight at once; given
+  // back at the end of the scope.
   class PooledScratch {
    public:
     PooledScratch(const Context& context, size_t num_bytes);

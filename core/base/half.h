@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The two 16-bit float formats as storage: exact widening to f32, and narrowing from f64 with one rounding.
 //
-// Everything narrows through f64, into which f32, f16, bf16 and 32-bit integers widen exactly: one routine, one rounding, whatever the source.
+// Everything narrows through f64, into which f32, f16, bf16 and 32-bit integers widen exactly: one routine, one
+// rounding, whatever the source.
 #pragma once
 
 #include <bit>
@@ -19,9 +20,7 @@ struct BFloat16 {
   uint16_t bits;
 };
 
-inline float widen(BFloat16 value) {
-  return std::bit_cast<float>(static_cast<uint32_t>(value.bits) << 16);
-}
+inline float widen(BFloat16 value) { return std::bit_cast<float>(static_cast<uint32_t>(value.bits) << 16); }
 
 inline float widen(Half value) {
   const uint32_t sign = static_cast<uint32_t>(value.bits & 0x8000u) << 16;
@@ -39,7 +38,8 @@ inline float widen(Half value) {
 
 namespace detail {
 
-// Rounds to nearest even into a format of 1 + exponent_bits + mantissa_bits = 16 bits; overflow gives infinity, NaN a quiet NaN.
+// Rounds to nearest even into a format of 1 + exponent_bits + mantissa_bits = 16 bits; overflow gives infinity, NaN a
+// quiet NaN.
 template <int exponent_bits, int mantissa_bits>
 uint16_t narrow_bits(double value) {
   constexpr int kBias = (1 << (exponent_bits - 1)) - 1;
@@ -56,7 +56,8 @@ uint16_t narrow_bits(double value) {
 
   const int exponent = exponent_field - 1023;
   const uint64_t significand = fraction | uint64_t{1} << 52;
-  // Bits of the significand to drop: what the mantissa has no room for, and one more for each step below the least normal exponent.
+  // Bits of the significand to drop: what the mantissa has no room for, and one more for each step below the least
+  // normal exponent.
   const int below_normal = exponent < 1 - kBias ? 1 - kBias - exponent : 0;
   const int dropped = 52 - mantissa_bits + below_normal;
   if (dropped > 53) return sign;  // less than half of the least subnormal
@@ -72,12 +73,8 @@ uint16_t narrow_bits(double value) {
 
 }  // namespace detail
 
-inline Half narrow_to_half(double value) {
-  return {detail::narrow_bits<5, 10>(value)};
-}
+inline Half narrow_to_half(double value) { return {detail::narrow_bits<5, 10>(value)}; }
 
-inline BFloat16 narrow_to_bfloat16(double value) {
-  return {detail::narrow_bits<8, 7>(value)};
-}
+inline BFloat16 narrow_to_bfloat16(double value) { return {detail::narrow_bits<8, 7>(value)}; }
 
 }  // namespace heed

@@ -17,8 +17,8 @@ double polynomial(const double (&coefficients)[count], double x) {
   return sum;
 }
 
-// Natural logarithm of a normal positive number. log(m * 2^e) = e * log(2) + 2 * atanh((m - 1) / (m + 1)) with m in [sqrt(1/2), sqrt(2));
-// |(m - 1) / (m + 1)| < 0.172, so that 11 terms of the series of atanh leave less than 2^-55.
+// Natural logarithm of a normal positive number. log(m * 2^e) = e * log(2) + 2 * atanh((m - 1) / (m + 1)) with m in
+// [sqrt(1/2), sqrt(2)); |(m - 1) / (m + 1)| < 0.172, so that 11 terms of the series of atanh leave less than 2^-55.
 double portable_log(double x) {
   const auto bits = std::bit_cast<uint64_t>(x);
   auto exponent = static_cast<int>(bits >> 52) - 1023;
@@ -36,11 +36,13 @@ double portable_log(double x) {
 
 }  // namespace
 
-// Wichura, "Algorithm AS 241: the percentage points of the normal distribution", Applied Statistics 37 (1988), routine PPND16: rational approximations
-// in the middle and in the tails. Its third range, for tails beyond exp(-25), cannot be reached from 32-bit uniform numbers and is left out.
+// Wichura, "Algorithm AS 241: the percentage points of the normal distribution", Applied Statistics 37 (1988), routine
+// PPND16: rational approximations in the middle and in the tails. Its third range, for tails beyond exp(-25), cannot
+// be reached from 32-bit uniform numbers and is left out.
 double normal_quantile(double probability) {
-  constexpr double kMiddleTop[] = {3.3871328727963666080e0, 1.3314166789178437745e2, 1.9715909503065514427e3, 1.3731693765509461125e4,
-                                   4.5921953931549871457e4, 6.7265770927008700853e4, 3.3430575583588128105e4, 2.5090809287301226727e3};
+  constexpr double kMiddleTop[] = {3.3871328727963666080e0, 1.3314166789178437745e2, 1.9715909503065514427e3,
+                                   1.3731693765509461125e4, 4.5921953931549871457e4, 6.7265770927008700853e4,
+                                   3.3430575583588128105e4, 2.5090809287301226727e3};
   constexpr double kMiddleBottom[] = {1.0,
                                       4.2313330701600911252e1,
                                       6.8718700749205790830e2,
@@ -49,8 +51,9 @@ double normal_quantile(double probability) {
                                       3.9307895800092710610e4,
                                       2.8729085735721942674e4,
                                       5.2264952788528545610e3};
-  constexpr double kTailTop[] = {1.42343711074968357734e0, 4.63033784615654529590e0,  5.76949722146069140550e0,  3.64784832476320460504e0,
-                                 1.27045825245236838258e0, 2.41780725177450611770e-1, 2.27238449892691845833e-2, 7.74545014278341407640e-4};
+  constexpr double kTailTop[] = {1.42343711074968357734e0,  4.63033784615654529590e0, 5.76949722146069140550e0,
+                                 3.64784832476320460504e0,  1.27045825245236838258e0, 2.41780725177450611770e-1,
+                                 2.27238449892691845833e-2, 7.74545014278341407640e-4};
   constexpr double kTailBottom[] = {1.0,
                                     2.05319162663775882187e0,
                                     1.67638483018380384940e0,
@@ -72,7 +75,8 @@ double normal_quantile(double probability) {
 
 double normal_number(uint64_t seed, uint32_t stream, uint64_t index) {
   const uint64_t block = index / 4;
-  const PhiloxCounter words = philox4x32({static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32), stream, 0}, seed);
+  const PhiloxCounter words =
+      philox4x32({static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32), stream, 0}, seed);
   // The middle of the word's interval: never 0 and never 1.
   return normal_quantile((words[index % 4] + 0.5) * 0x1p-32);
 }

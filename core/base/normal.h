@@ -1,13 +1,14 @@
-// SPDX-License-Identifier: Apache-2.0
-// Normally distributed numbers that are the same on every machine: a uniform number from Philox through the inverse of the normal distribution.
+// SPDX-License-Identifier: Apache-2.0 Normally distributed numbers that are the same on every machine: a uniform
+// number from Philox through the inverse of the normal distribution.
 #pragma once
 
 #include <cstdint>
 
 namespace heed {
 
-// The value below which a standard normal variable lies with the given probability, for 2^-33 <= probability <= 1 - 2^-33, to about 1e-15 relative.
-// Uses IEEE basic operations and square root only (no libm), so that the bits do not depend on the machine.
+// The value below which a standard normal variable lies with the given probability, for 2^-33 <= probability <= 1 -
+// 2^-33, to about 1e-15 relative. Uses IEEE basic operations and square root only (no libm), so that the bits do not
+// depend on the machine.
 double normal_quantile(double probability);
 
 // Element `index` of the standard normal sequence with that seed.

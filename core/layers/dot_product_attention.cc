@@ -9,10 +9,11 @@
 namespace heed {
 namespace {
 
-void require_same_dim(const Tensor& tensor, const char* name, int32_t axis, const Tensor& other, const char* other_name, const char* what) {
+void require_same_dim(const Tensor& tensor, const char* name, int32_t axis, const Tensor& other, const char* other_name,
+                      const char* what) {
   if (tensor.dim(axis) != other.dim(axis)) {
-    fail(Status::InvalidArgument, "%s has dims %s, but %s has %s: expected the same %s, %" PRId64, name, to_string(tensor.shape()).c_str(), other_name,
-         to_string(other.shape()).c_str(), what, other.dim(axis));
+    fail(Status::InvalidArgument, "%s has dims %s, but %s has %s: expected the same %s, %" PRId64, name,
+         to_string(tensor.shape()).c_str(), other_name, to_string(other.shape()).c_str(), what, other.dim(axis));
   }
 }
 
@@ -29,20 +30,22 @@ OutputShapes DotProductAttention::check_inputs(const LayerInputs& inputs) const 
   const Tensor& values = *inputs.values;
   const int32_t rank = queries.rank();
   if (rank != 3 && rank != 4) {
-    fail(Status::InvalidArgument, "inputs->queries has dims %s of rank %d, expected rank 3, (B, Q, D), or rank 4, (B, H, Q, D)",
+    fail(Status::InvalidArgument,
+         "inputs->queries has dims %s of rank %d, expected rank 3, (B, Q, D), or rank 4, (B, H, Q, D)",
          to_string(queries.shape()).c_str(), rank);
   }
   for (const auto& [tensor, name] : {std::pair{&keys, "inputs->keys"}, std::pair{&values, "inputs->values"}}) {
     if (tensor->rank() != rank) {
-      fail(Status::InvalidArgument, "%s has dims %s of rank %d, but inputs->queries has %s: expected rank %d", name, to_string(tensor->shape()).c_str(),
-           tensor->rank(), to_string(queries.shape()).c_str(), rank);
+      fail(Status::InvalidArgument, "%s has dims %s of rank %d, but inputs->queries has %s: expected rank %d", name,
+           to_string(tensor->shape()).c_str(), tensor->rank(), to_string(queries.shape()).c_str(), rank);
     }
     require_same_dim(*tensor, name, 0, queries, "inputs->queries", "batch");
   }
   require_same_dim(keys, "inputs->keys", rank - 1, queries, "inputs->queries", "head size");
   require_same_dim(values, "inputs->values", rank - 2, keys, "inputs->keys", "number of keys");
   if (queries.dim(rank - 1) < 1) {
-    fail(Status::InvalidArgument, "inputs->queries has dims %s with head size 0, expected at least 1", to_string(queries.shape()).c_str());
+    fail(Status::InvalidArgument, "inputs->queries has dims %s with head size 0, expected at least 1",
+         to_string(queries.shape()).c_str());
   }
 
   OutputShapes shapes;
@@ -59,7 +62,9 @@ OutputShapes DotProductAttention::check_inputs(const LayerInputs& inputs) const 
   const int64_t num_heads = queries.dim(1);
   const int64_t num_kv_heads = keys.dim(1);
   if (num_kv_heads < 1 || num_heads < 1 || num_heads % num_kv_heads != 0) {
-    fail(Status::InvalidArgument, "inputs->keys has %" PRId64 " heads, but inputs->queries has %" PRId64 ": expected a divisor of it, both at least 1",
+    fail(Status::InvalidArgument,
+         "inputs->keys has %" PRId64 " heads, but inputs->queries has %" PRId64
+         ": expected a divisor of it, both at least 1",
          num_kv_heads, num_heads);
   }
   shapes.output = {queries.dim(0), num_heads, num_queries, values.dim(3)};
@@ -68,16 +73,15 @@ OutputShapes DotProductAttention::check_inputs(const LayerInputs& inputs) const 
   return shapes;
 }
 
-std::vector<Shape> DotProductAttention::parameter_shapes(const LayerInputs&) const {
-  return {};
-}
+std::vector<Shape> DotProductAttention::parameter_shapes(const LayerInputs&) const { return {}; }
 
 const char* const* DotProductAttention::possible_parameters() const {
   static constexpr const char* kNone[] = {nullptr};
   return kNone;
 }
 
-void DotProductAttention::compose(const LayerInputs& inputs, const LayerOutputs& outputs, Purpose purpose, Schedule& schedule) const {
+void DotProductAttention::compose(const LayerInputs& inputs, const LayerOutputs& outputs, Purpose purpose,
+                                  Schedule& schedule) const {
   const int32_t rank = inputs.queries->rank();
   const bool has_heads = rank == 4;
   AttentionProblem& problem = schedule.add_attention("attention");
@@ -98,7 +102,8 @@ void DotProductAttention::compose(const LayerInputs& inputs, const LayerOutputs&
   if (outputs.output != nullptr) problem.output = operand(*outputs.output);
   if (outputs.weights != nullptr) problem.weights = operand(*outputs.weights);
   if (outputs.log_sum_exp != nullptr) {
-    problem.log_sum_exp = has_heads ? operand_of(*outputs.log_sum_exp, {0, 1, 2, -1}) : operand_of(*outputs.log_sum_exp, {0, -1, 1, -1});
+    problem.log_sum_exp =
+        has_heads ? operand_of(*outputs.log_sum_exp, {0, 1, 2, -1}) : operand_of(*outputs.log_sum_exp, {0, -1, 1, -1});
   }
 }
 

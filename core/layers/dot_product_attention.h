@@ -17,7 +17,8 @@ class DotProductAttention final : public Layer {
  protected:
   OutputShapes check_inputs(const LayerInputs& inputs) const override;
   std::vector<Shape> parameter_shapes(const LayerInputs& inputs) const override;
-  void compose(const LayerInputs& inputs, const LayerOutputs& outputs, Purpose purpose, Schedule& schedule) const override;
+  void compose(const LayerInputs& inputs, const LayerOutputs& outputs, Purpose purpose,
+               Schedule& schedule) const override;
   const char* const* possible_parameters() const override;
 
  private:

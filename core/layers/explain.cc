@@ -20,14 +20,21 @@ std::string Layer::explain(const LayerInputs& inputs, const LayerOutputs& output
     const Cost cost = step.cost();
     total.flops += cost.flops;
     total.bytes += cost.bytes;
-    operations.push_back({{"operation", step.operation}, {"kernel", step.plan.kernel}, {"flops", cost.flops}, {"bytes", cost.bytes}});
+    operations.push_back(
+        {{"operation", step.operation}, {"kernel", step.plan.kernel}, {"flops", cost.flops}, {"bytes", cost.bytes}});
     if (step.kind == Step::Kind::Attention) attention_kernel = step.plan.kernel;
     if (step.plan.not_fastest != nullptr) not_fastest.push_back(step.plan.not_fastest);
   }
   const nlohmann::ordered_json result = {
-      {"layer", kind()},           {"backend", context()->backend().name}, {"device", context()->device_name()},
-      {"kernel", attention_kernel}, {"threads", context()->num_threads()}, {"workspace_bytes", schedule.workspace_bytes()},
-      {"flops", total.flops},      {"bytes", total.bytes},                 {"operations", operations},
+      {"layer", kind()},
+      {"backend", context()->backend().name},
+      {"device", context()->device_name()},
+      {"kernel", attention_kernel},
+      {"threads", context()->num_threads()},
+      {"workspace_bytes", schedule.workspace_bytes()},
+      {"flops", total.flops},
+      {"bytes", total.bytes},
+      {"operations", operations},
       {"not_fastest", not_fastest},
   };
   return result.dump(2);

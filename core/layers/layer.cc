@@ -20,22 +20,28 @@ OutputShapes Layer::output_shapes(const LayerInputs& inputs) const {
   return check_inputs(complete_inputs(inputs, context_->device_name()));
 }
 
-void Layer::prepare(const LayerInputs& given_inputs, const LayerOutputs& outputs, Purpose purpose, Schedule& schedule) const {
+void Layer::prepare(const LayerInputs& given_inputs, const LayerOutputs& outputs, Purpose purpose,
+                    Schedule& schedule) const {
   const char* device_name = context_->device_name();
   const LayerInputs inputs = complete_inputs(given_inputs, device_name);
   const OutputShapes shapes = check_inputs(inputs);
   for (const Parameter& parameter : parameters_) {
     if (!parameter.is_set()) {
-      fail(Status::NotInitialized, "layer is not initialized: %s is not set, expected heed_layer_initialize, heed_layer_load or heed_layer_set_parameter first",
+      fail(Status::NotInitialized,
+           "layer is not initialized: %s is not set, expected heed_layer_initialize, heed_layer_load or "
+           "heed_layer_set_parameter first",
            parameter.name());
     }
   }
   if (outputs.output == nullptr && outputs.weights == nullptr && outputs.log_sum_exp == nullptr) {
     fail(Status::InvalidArgument, "outputs has no tensor, expected at least one of output, weights and log_sum_exp");
   }
-  if (outputs.output != nullptr) check_output(*outputs.output, "outputs->output", shapes.output, shapes.dtype, false, device_name);
-  if (outputs.weights != nullptr) check_output(*outputs.weights, "outputs->weights", shapes.weights, shapes.dtype, false, device_name);
-  if (outputs.log_sum_exp != nullptr) check_output(*outputs.log_sum_exp, "outputs->log_sum_exp", shapes.log_sum_exp, shapes.dtype, true, device_name);
+  if (outputs.output != nullptr)
+    check_output(*outputs.output, "outputs->output", shapes.output, shapes.dtype, false, device_name);
+  if (outputs.weights != nullptr)
+    check_output(*outputs.weights, "outputs->weights", shapes.weights, shapes.dtype, false, device_name);
+  if (outputs.log_sum_exp != nullptr)
+    check_output(*outputs.log_sum_exp, "outputs->log_sum_exp", shapes.log_sum_exp, shapes.dtype, true, device_name);
   if (purpose == Purpose::Run) check_memory(inputs, outputs);
   compose(inputs, outputs, purpose, schedule);
   schedule.plan(*context_);
@@ -53,7 +59,8 @@ void Layer::forward(const LayerInputs& inputs, Workspace* workspace, const Layer
   if (context_->options().strict) {
     for (const Step& step : schedule) {
       if (step.plan.not_fastest != nullptr) {
-        fail(Status::NotFastest, "the context is strict, and \"%s\" would not take the fastest path: %s", step.operation, step.plan.not_fastest);
+        fail(Status::NotFastest, "the context is strict, and \"%s\" would not take the fastest path: %s",
+             step.operation, step.plan.not_fastest);
       }
     }
   }
@@ -64,12 +71,13 @@ void Layer::forward(const LayerInputs& inputs, Workspace* workspace, const Layer
     return;
   }
   if (std::strcmp(workspace->memory().device_name(), context_->device_name()) != 0) {
-    fail(Status::InvalidArgument, "workspace is on device %s, but the layer is on %s: expected the same device", workspace->memory().device_name(),
-         context_->device_name());
+    fail(Status::InvalidArgument, "workspace is on device %s, but the layer is on %s: expected the same device",
+         workspace->memory().device_name(), context_->device_name());
   }
   const Workspace::Lease lease(*workspace);
   if (workspace->num_bytes() < needed) {
-    fail(Status::WorkspaceTooSmall, "workspace has %zu bytes, but this call needs %zu: see heed_layer_workspace_size", workspace->num_bytes(), needed);
+    fail(Status::WorkspaceTooSmall, "workspace has %zu bytes, but this call needs %zu: see heed_layer_workspace_size",
+         workspace->num_bytes(), needed);
   }
   schedule.run(*context_, workspace->data());
 }

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// What every kind of layer has: parameters by name, and the walk of a call from checked arguments to backend operations. A kind adds its sizes and its composition.
+// SPDX-License-Identifier: Apache-2.0 What every kind of layer has: parameters by name, and the walk of a call from
+// checked arguments to backend operations. A kind adds its sizes and its composition.
 #pragma once
 
 #include <cstddef>
@@ -51,16 +51,19 @@ class Layer {
   std::string explain(const LayerInputs& inputs, const LayerOutputs& outputs) const;
 
  protected:
-  Layer(std::shared_ptr<Context> context, std::vector<Parameter> parameters) : context_(std::move(context)), parameters_(std::move(parameters)) {}
+  Layer(std::shared_ptr<Context> context, std::vector<Parameter> parameters)
+      : context_(std::move(context)), parameters_(std::move(parameters)) {}
 
   const Parameter& parameter_at(size_t index) const { return parameters_[index]; }
 
-  // Checks the inputs among themselves and against the options, and gives the shapes of the outputs. `inputs` are complete.
+  // Checks the inputs among themselves and against the options, and gives the shapes of the outputs. `inputs` are
+  // complete.
   virtual OutputShapes check_inputs(const LayerInputs& inputs) const = 0;
   // The shape of each parameter for these inputs, in the order of parameters().
   virtual std::vector<Shape> parameter_shapes(const LayerInputs& inputs) const = 0;
   // Adds the operations of one call. Inputs and outputs have passed check_inputs and check_output; parameters are set.
-  virtual void compose(const LayerInputs& inputs, const LayerOutputs& outputs, Purpose purpose, Schedule& schedule) const = 0;
+  virtual void compose(const LayerInputs& inputs, const LayerOutputs& outputs, Purpose purpose,
+                       Schedule& schedule) const = 0;
   // Parameters that layers of this kind can have, whatever the options; null-terminated.
   virtual const char* const* possible_parameters() const = 0;
 

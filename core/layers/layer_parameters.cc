@@ -16,9 +16,11 @@
 namespace heed {
 namespace {
 
-// Normal with variance 2 / fan_in: DJL's default for weights, XavierInitializer(GAUSSIAN, IN, 2) (Glorot and Bengio, "Understanding the difficulty of training
-// deep feedforward neural networks", 2010). Drawn in f32 and then converted, so that every dtype starts from the same numbers.
-Tensor draw_weight(const std::shared_ptr<const Memory>& memory, DType dtype, const Shape& shape, uint64_t seed, uint32_t stream) {
+// Normal with variance 2 / fan_in: DJL's default for weights, XavierInitializer(GAUSSIAN, IN, 2) (Glorot and Bengio,
+// "Understanding the difficulty of training deep feedforward neural networks", 2010). Drawn in f32 and then converted,
+// so that every dtype starts from the same numbers.
+Tensor draw_weight(const std::shared_ptr<const Memory>& memory, DType dtype, const Shape& shape, uint64_t seed,
+                   uint32_t stream) {
   const Tensor weight = Tensor::zeros(memory, DType::F32, shape);
   const double deviation = std::sqrt(2.0 / static_cast<double>(shape[1]));
   auto* elements = reinterpret_cast<float*>(weight.data());
@@ -47,8 +49,9 @@ void Layer::initialize(const LayerInputs& given_inputs, uint64_t seed) {
   std::vector<Tensor> values;
   values.reserve(parameters_.size());
   for (size_t i = 0; i < parameters_.size(); ++i) {
-    values.push_back(parameters_[i].is_bias() ? Tensor::zeros(context_, dtype, shapes[i])
-                                              : draw_weight(context_, dtype, shapes[i], seed, static_cast<uint32_t>(i)));
+    values.push_back(parameters_[i].is_bias()
+                         ? Tensor::zeros(context_, dtype, shapes[i])
+                         : draw_weight(context_, dtype, shapes[i], seed, static_cast<uint32_t>(i)));
   }
   for (size_t i = 0; i < parameters_.size(); ++i) parameters_[i].set(std::move(values[i]));
 }
@@ -57,13 +60,16 @@ Parameter& Layer::find_parameter(std::string_view name) {
   for (Parameter& parameter : parameters_) {
     if (name == parameter.name()) return parameter;
   }
-  fail(Status::NotFound, "name is \"%s\", which is no parameter of this layer; it has %s", shown(name).c_str(), joined_names(parameters_).c_str());
+  fail(Status::NotFound, "name is \"%s\", which is no parameter of this layer; it has %s", shown(name).c_str(),
+       joined_names(parameters_).c_str());
 }
 
 Tensor Layer::parameter(std::string_view name) const {
   const Parameter& parameter = const_cast<Layer*>(this)->find_parameter(name);
   if (!parameter.is_set()) {
-    fail(Status::NotInitialized, "%s is not set, expected heed_layer_initialize, heed_layer_load or heed_layer_set_parameter first", parameter.name());
+    fail(Status::NotInitialized,
+         "%s is not set, expected heed_layer_initialize, heed_layer_load or heed_layer_set_parameter first",
+         parameter.name());
   }
   return parameter.value().read_only();
 }
@@ -76,14 +82,16 @@ void Layer::set_parameter(std::string_view name, const Tensor& value) {
 void Layer::load(const char* path, std::string_view prefix) {
   const SafetensorsFile file(path);
   const bool keeps_form = is_initialized();
-  const auto full_name = [prefix](const char* name) { return prefix.empty() ? std::string(name) : std::string(prefix) + "." + name; };
+  const auto full_name = [prefix](const char* name) {
+    return prefix.empty() ? std::string(name) : std::string(prefix) + "." + name;
+  };
 
   for (const char* const* possible = possible_parameters(); *possible != nullptr; ++possible) {
     bool wanted = false;
     for (const Parameter& parameter : parameters_) wanted |= std::string_view(parameter.name()) == *possible;
     if (!wanted && file.contains(full_name(*possible))) {
-      fail(Status::InvalidArgument, "%s has \"%s\", a parameter that this layer's options lack; it has %s", shown(path).c_str(),
-           shown(full_name(*possible)).c_str(), joined_names(parameters_).c_str());
+      fail(Status::InvalidArgument, "%s has \"%s\", a parameter that this layer's options lack; it has %s",
+           shown(path).c_str(), shown(full_name(*possible)).c_str(), joined_names(parameters_).c_str());
     }
   }
 
@@ -92,7 +100,9 @@ void Layer::load(const char* path, std::string_view prefix) {
   for (const Parameter& parameter : parameters_) {
     const std::string name = full_name(parameter.name());
     const SafetensorsEntry* entry = file.find(name);
-    if (entry == nullptr) fail(Status::NotFound, "%s has no tensor \"%s\", which this layer needs", shown(path).c_str(), shown(name).c_str());
+    if (entry == nullptr)
+      fail(Status::NotFound, "%s has no tensor \"%s\", which this layer needs", shown(path).c_str(),
+           shown(name).c_str());
     parameter.check(entry->shape, entry->dtype, keeps_form, shown(name).c_str());
     const Tensor stored = Tensor::zeros(context_, entry->dtype, entry->shape);
     file.read(*entry, stored.data());

@@ -10,7 +10,7 @@
 namespace heed {
 namespace {
 
-constexpr const char* kParameterNames[] = {"W_q.weight", "W_q.bias",   "W_k.weight", "W_k.bias", "W_v.weight",
+constexpr const char* kParameterNames[] = {"W_q.weight", "W_q.bias",   "W_k.weight", "W_k.bias",   "W_v.weight",
                                            "W_v.bias",   "W_o.weight", "W_o.bias",   "w_v.weight", nullptr};
 
 void check_size(const char* name, int64_t size) {
@@ -21,7 +21,8 @@ void check_size(const char* name, int64_t size) {
 int64_t all_heads(const char* heads_name, int64_t heads, const char* size_name, int64_t size) {
   int64_t product = 0;
   if (!checked_multiply(heads, size, product)) {
-    fail(Status::InvalidArgument, "options->%s is %" PRId64 " and %s %" PRId64 ", whose product overflows", heads_name, heads, size_name, size);
+    fail(Status::InvalidArgument, "options->%s is %" PRId64 " and %s %" PRId64 ", whose product overflows", heads_name,
+         heads, size_name, size);
   }
   return product;
 }
@@ -35,36 +36,46 @@ MultiHeadAttentionOptions resolved(const MultiHeadAttentionOptions& given) {
   check_size("head_size", options.head_size);
   check_size("value_head_size", options.value_head_size);
   check_size("output_size", options.output_size);
-  if (options.num_heads < 1) fail(Status::InvalidArgument, "options->num_heads is %" PRId64 ", expected at least 1", options.num_heads);
+  if (options.num_heads < 1)
+    fail(Status::InvalidArgument, "options->num_heads is %" PRId64 ", expected at least 1", options.num_heads);
   if (options.num_kv_heads == 0) options.num_kv_heads = options.num_heads;
   if (options.num_heads % options.num_kv_heads != 0) {
-    fail(Status::InvalidArgument, "options->num_heads is %" PRId64 ", which options->num_kv_heads, %" PRId64 ", does not divide", options.num_heads,
-         options.num_kv_heads);
+    fail(Status::InvalidArgument,
+         "options->num_heads is %" PRId64 ", which options->num_kv_heads, %" PRId64 ", does not divide",
+         options.num_heads, options.num_kv_heads);
   }
   if (options.head_size == 0) {
-    if (options.num_hiddens == 0) fail(Status::InvalidArgument, "options->num_hiddens is 0 and so is options->head_size, expected at least one of them");
+    if (options.num_hiddens == 0)
+      fail(Status::InvalidArgument,
+           "options->num_hiddens is 0 and so is options->head_size, expected at least one of them");
     if (options.num_hiddens % options.num_heads != 0) {
-      fail(Status::InvalidArgument, "options->num_hiddens is %" PRId64 ", which options->num_heads, %" PRId64 ", does not divide: expected a multiple, or a head_size",
+      fail(Status::InvalidArgument,
+           "options->num_hiddens is %" PRId64 ", which options->num_heads, %" PRId64
+           ", does not divide: expected a multiple, or a head_size",
            options.num_hiddens, options.num_heads);
     }
     options.head_size = options.num_hiddens / options.num_heads;
   }
   if (options.value_head_size == 0) options.value_head_size = options.head_size;
   if (options.biases < 0 || options.biases > kBiasAll) {
-    fail(Status::InvalidArgument, "options->biases is %d, expected a set of HEED_BIAS_ bits, 0 to %d", options.biases, kBiasAll);
+    fail(Status::InvalidArgument, "options->biases is %d, expected a set of HEED_BIAS_ bits, 0 to %d", options.biases,
+         kBiasAll);
   }
   if (options.no_output_projection) {
     if (options.output_size != 0) {
-      fail(Status::InvalidArgument, "options->output_size is %" PRId64 ", but options->no_output_projection is set: expected one or the other",
+      fail(Status::InvalidArgument,
+           "options->output_size is %" PRId64 ", but options->no_output_projection is set: expected one or the other",
            options.output_size);
     }
     if ((options.biases & kBiasO) != 0) {
-      fail(Status::InvalidArgument, "options->biases has HEED_BIAS_O, but options->no_output_projection is set: expected one or the other");
+      fail(Status::InvalidArgument,
+           "options->biases has HEED_BIAS_O, but options->no_output_projection is set: expected one or the other");
     }
     options.output_size = all_heads("num_heads", options.num_heads, "value_head_size", options.value_head_size);
   } else if (options.output_size == 0) {
     if (options.num_hiddens == 0) {
-      fail(Status::InvalidArgument, "options->num_hiddens is 0, expected it, or an output_size, or no_output_projection");
+      fail(Status::InvalidArgument,
+           "options->num_hiddens is 0, expected it, or an output_size, or no_output_projection");
     }
     options.output_size = options.num_hiddens;
   }
@@ -72,14 +83,13 @@ MultiHeadAttentionOptions resolved(const MultiHeadAttentionOptions& given) {
 }
 
 // 'q' of "W_q.weight".
-char letter_of(const Parameter& parameter) {
-  return parameter.name()[2];
-}
+char letter_of(const Parameter& parameter) { return parameter.name()[2]; }
 
 std::vector<Parameter> make_parameters(const MultiHeadAttentionOptions& options) {
   const int64_t query_size = all_heads("num_heads", options.num_heads, "head_size", options.head_size);
   const int64_t key_size = all_heads("num_kv_heads", options.num_kv_heads, "head_size", options.head_size);
-  const int64_t value_size = all_heads("num_kv_heads", options.num_kv_heads, "value_head_size", options.value_head_size);
+  const int64_t value_size =
+      all_heads("num_kv_heads", options.num_kv_heads, "value_head_size", options.value_head_size);
   const int64_t merged_size = all_heads("num_heads", options.num_heads, "value_head_size", options.value_head_size);
   std::vector<Parameter> parameters;
   const auto add = [&](int32_t bias_bit, size_t first_name, const Shape& weight) {
@@ -98,7 +108,9 @@ Intermediate reserve_rows(Schedule& schedule, int64_t batch, int64_t rows, int64
   int64_t num_elements = 0;
   // Rows first: strides are made of them even where the batch is 0.
   if (!checked_multiply(rows, size, num_elements) || !checked_multiply(num_elements, batch, num_elements)) {
-    fail(Status::InvalidArgument, "inputs have batch %" PRId64 " and length %" PRId64 ", whose projections to %" PRId64 " overflow", batch, rows, size);
+    fail(Status::InvalidArgument,
+         "inputs have batch %" PRId64 " and length %" PRId64 ", whose projections to %" PRId64 " overflow", batch, rows,
+         size);
   }
   return schedule.reserve(num_elements);
 }
@@ -112,7 +124,8 @@ void place_rows(Schedule& schedule, Operand& operand, Intermediate array, int64_
 }
 
 // The same array as an operand of attention, axes (batch, head, rows, head size): heads lie side by side in a row.
-void place_heads(Schedule& schedule, Operand& operand, Intermediate array, int64_t rows, int64_t num_heads, int64_t head_size) {
+void place_heads(Schedule& schedule, Operand& operand, Intermediate array, int64_t rows, int64_t num_heads,
+                 int64_t head_size) {
   schedule.place(operand, array);
   operand.strides[0] = rows * num_heads * head_size;
   operand.strides[1] = head_size;
@@ -125,9 +138,7 @@ void place_heads(Schedule& schedule, Operand& operand, Intermediate array, int64
 MultiHeadAttention::MultiHeadAttention(std::shared_ptr<Context> context, const MultiHeadAttentionOptions& options)
     : Layer(std::move(context), make_parameters(resolved(options))), options_(resolved(options)) {}
 
-const char* const* MultiHeadAttention::possible_parameters() const {
-  return kParameterNames;
-}
+const char* const* MultiHeadAttention::possible_parameters() const { return kParameterNames; }
 
 OutputShapes MultiHeadAttention::check_inputs(const LayerInputs& inputs) const {
   const Tensor& queries = *inputs.queries;
@@ -139,19 +150,21 @@ OutputShapes MultiHeadAttention::check_inputs(const LayerInputs& inputs) const {
     const char* axes;
     char letter;
   };
-  for (const Input& input : {Input{"inputs->queries", queries, "(B, Q, E)", 'q'}, Input{"inputs->keys", keys, "(B, K, E)", 'k'},
-                             Input{"inputs->values", values, "(B, K, E)", 'v'}}) {
+  for (const Input& input :
+       {Input{"inputs->queries", queries, "(B, Q, E)", 'q'}, Input{"inputs->keys", keys, "(B, K, E)", 'k'},
+        Input{"inputs->values", values, "(B, K, E)", 'v'}}) {
     if (input.tensor.rank() != 3) {
-      fail(Status::InvalidArgument, "%s has dims %s of rank %d, expected rank 3, %s", input.name, to_string(input.tensor.shape()).c_str(),
-           input.tensor.rank(), input.axes);
+      fail(Status::InvalidArgument, "%s has dims %s of rank %d, expected rank 3, %s", input.name,
+           to_string(input.tensor.shape()).c_str(), input.tensor.rank(), input.axes);
     }
     if (input.tensor.dim(0) != queries.dim(0)) {
-      fail(Status::InvalidArgument, "%s has dims %s, but inputs->queries has %s: expected the same batch, %" PRId64, input.name,
-           to_string(input.tensor.shape()).c_str(), to_string(queries.shape()).c_str(), queries.dim(0));
+      fail(Status::InvalidArgument, "%s has dims %s, but inputs->queries has %s: expected the same batch, %" PRId64,
+           input.name, to_string(input.tensor.shape()).c_str(), to_string(queries.shape()).c_str(), queries.dim(0));
     }
   }
   if (values.dim(1) != keys.dim(1)) {
-    fail(Status::InvalidArgument, "inputs->values has dims %s, but inputs->keys has %s: expected the same number of keys, %" PRId64,
+    fail(Status::InvalidArgument,
+         "inputs->values has dims %s, but inputs->keys has %s: expected the same number of keys, %" PRId64,
          to_string(values.shape()).c_str(), to_string(keys.shape()).c_str(), keys.dim(1));
   }
   OutputShapes shapes;
@@ -192,10 +205,14 @@ Intermediate MultiHeadAttention::project(Schedule& schedule, char letter, const 
   const Projection parameters = projection(letter);
   if (input.dim(2) != parameters.weight->dim(1)) {
     const char* name = letter == 'q' ? "inputs->queries" : letter == 'k' ? "inputs->keys" : "inputs->values";
-    fail(Status::InvalidArgument, "%s has dims %s, but W_%c.weight has %s: the layer is initialized for an input size of %" PRId64, name,
-         to_string(input.shape()).c_str(), letter, to_string(parameters.weight->shape()).c_str(), parameters.weight->dim(1));
+    fail(Status::InvalidArgument,
+         "%s has dims %s, but W_%c.weight has %s: the layer is initialized for an input size of %" PRId64, name,
+         to_string(input.shape()).c_str(), letter, to_string(parameters.weight->shape()).c_str(),
+         parameters.weight->dim(1));
   }
-  LinearProblem& linear = schedule.add_linear(letter == 'q' ? "project queries" : letter == 'k' ? "project keys" : "project values");
+  LinearProblem& linear = schedule.add_linear(letter == 'q'   ? "project queries"
+                                              : letter == 'k' ? "project keys"
+                                                              : "project values");
   linear.batch = input.dim(0);
   linear.rows = input.dim(1);
   linear.input_size = input.dim(2);
@@ -207,7 +224,8 @@ Intermediate MultiHeadAttention::project(Schedule& schedule, char letter, const 
   return rows;
 }
 
-void MultiHeadAttention::compose(const LayerInputs& inputs, const LayerOutputs& outputs, Purpose purpose, Schedule& schedule) const {
+void MultiHeadAttention::compose(const LayerInputs& inputs, const LayerOutputs& outputs, Purpose purpose,
+                                 Schedule& schedule) const {
   const int64_t batch = inputs.queries->dim(0);
   const int64_t num_queries = inputs.queries->dim(1);
   const int64_t num_keys = inputs.keys->dim(1);

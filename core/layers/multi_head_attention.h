@@ -33,7 +33,8 @@ class MultiHeadAttention final : public Layer {
  protected:
   OutputShapes check_inputs(const LayerInputs& inputs) const override;
   std::vector<Shape> parameter_shapes(const LayerInputs& inputs) const override;
-  void compose(const LayerInputs& inputs, const LayerOutputs& outputs, Purpose purpose, Schedule& schedule) const override;
+  void compose(const LayerInputs& inputs, const LayerOutputs& outputs, Purpose purpose,
+               Schedule& schedule) const override;
   const char* const* possible_parameters() const override;
 
  private:
@@ -46,7 +47,8 @@ class MultiHeadAttention final : public Layer {
   // `letter` is that of the parameter's name: 'q', 'k', 'v' or 'o'.
   Projection projection(char letter) const;
   static void set_parameters(LinearProblem& linear, const Projection& projection);
-  // Adds the projection of `input`, (B, S, E), and returns where in the workspace its result lies, (B, S, heads * size) row-major.
+  // Adds the projection of `input`, (B, S, E), and returns where in the workspace its result lies, (B, S, heads *
+  // size) row-major.
   Intermediate project(Schedule& schedule, char letter, const Tensor& input) const;
 
   // With every default resolved.

@@ -25,8 +25,8 @@ class Parameter {
   const Tensor& value() const { return *value_; }
   void set(Tensor value) { value_ = std::move(value); }
 
-  // A dense copy of `source` fit to be the value: in the current value's shape and dtype where `keeps_form`, otherwise in the source's, where F64 becomes F32.
-  // Throws InvalidArgument.
+  // A dense copy of `source` fit to be the value: in the current value's shape and dtype where `keeps_form`, otherwise
+  // in the source's, where F64 becomes F32. Throws InvalidArgument.
   Tensor accept(const Tensor& source, bool keeps_form) const;
   // The checks of accept, without data. `shown_name` is what messages call the source.
   void check(const Shape& shape, DType dtype, bool keeps_form, const char* shown_name) const;

@@ -11,12 +11,11 @@ namespace heed {
 namespace {
 
 [[noreturn]] void fail_workspace_overflow() {
-  fail(Status::InvalidArgument, "inputs are so large that the size of the workspace overflows, expected sizes that memory can hold");
+  fail(Status::InvalidArgument,
+       "inputs are so large that the size of the workspace overflows, expected sizes that memory can hold");
 }
 
-size_t round_up(size_t num_bytes) {
-  return (num_bytes + kMemoryAlignment - 1) / kMemoryAlignment * kMemoryAlignment;
-}
+size_t round_up(size_t num_bytes) { return (num_bytes + kMemoryAlignment - 1) / kMemoryAlignment * kMemoryAlignment; }
 
 }  // namespace
 
@@ -27,9 +26,7 @@ Step& Schedule::add(Step::Kind kind, const char* operation) {
   return step;
 }
 
-LinearProblem& Schedule::add_linear(const char* operation) {
-  return add(Step::Kind::Linear, operation).linear;
-}
+LinearProblem& Schedule::add_linear(const char* operation) { return add(Step::Kind::Linear, operation).linear; }
 
 AttentionProblem& Schedule::add_attention(const char* operation) {
   return add(Step::Kind::Attention, operation).attention;
@@ -38,8 +35,8 @@ AttentionProblem& Schedule::add_attention(const char* operation) {
 Intermediate Schedule::reserve(int64_t num_elements) {
   // Half of the address space for all arrays together leaves room for scratch and alignment.
   int64_t num_bytes = 0;
-  if (!checked_multiply(num_elements, sizeof(float), num_bytes) || !checked_add(num_bytes, static_cast<int64_t>(intermediate_bytes_), num_bytes) ||
-      num_bytes > INT64_MAX / 2) {
+  if (!checked_multiply(num_elements, sizeof(float), num_bytes) ||
+      !checked_add(num_bytes, static_cast<int64_t>(intermediate_bytes_), num_bytes) || num_bytes > INT64_MAX / 2) {
     fail_workspace_overflow();
   }
   const Intermediate intermediate{intermediate_bytes_};
@@ -62,9 +59,7 @@ void Schedule::plan(const Context& context) {
   }
 }
 
-size_t Schedule::workspace_bytes() const {
-  return intermediate_bytes_ + scratch_bytes_ + kMemoryAlignment - 1;
-}
+size_t Schedule::workspace_bytes() const { return intermediate_bytes_ + scratch_bytes_ + kMemoryAlignment - 1; }
 
 void Schedule::run(const Context& context, void* workspace) {
   const auto address = reinterpret_cast<uintptr_t>(workspace);

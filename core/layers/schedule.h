@@ -28,7 +28,8 @@ struct Step {
   Cost cost() const { return kind == Kind::Linear ? cost_of(linear) : cost_of(attention); }
 };
 
-// Fixed in size, because forward must not allocate. Operands point at one another's memory through places, so it stays where it is.
+// Fixed in size, because forward must not allocate. Operands point at one another's memory through places, so it stays
+// where it is.
 class Schedule {
  public:
   Schedule() = default;

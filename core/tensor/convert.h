@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// Conversion of one element between any two dtypes: floats round to nearest even, float to integer truncates and saturates with NaN as 0, integers saturate,
-// and anything but zero is true.
+// SPDX-License-Identifier: Apache-2.0 Conversion of one element between any two dtypes: floats round to nearest even,
+// float to integer truncates and saturates with NaN as 0, integers saturate, and anything but zero is true.
 #pragma once
 
 #include <bit>
@@ -21,29 +20,16 @@ struct Boolean {
 namespace detail {
 
 // Every source widens exactly into one of two carriers, double or int64_t.
-inline double carry(double value) {
-  return value;
-}
-inline double carry(float value) {
-  return value;
-}
-inline double carry(Half value) {
-  return widen(value);
-}
-inline double carry(BFloat16 value) {
-  return widen(value);
-}
-inline int64_t carry(Boolean value) {
-  return value.byte != 0 ? 1 : 0;
-}
+inline double carry(double value) { return value; }
+inline double carry(float value) { return value; }
+inline double carry(Half value) { return widen(value); }
+inline double carry(BFloat16 value) { return widen(value); }
+inline int64_t carry(Boolean value) { return value.byte != 0 ? 1 : 0; }
 template <typename Integer>
-  requires std::is_integral_v<Integer>
-int64_t carry(Integer value) {
-  return value;
-}
+requires std::is_integral_v<Integer> int64_t carry(Integer value) { return value; }
 
-// A double from which a narrower float rounds to the same as from the integer itself: where the integer has more than 53 bits, the last bit kept is
-// set instead of rounded ("round to odd"), so that no tie appears that was none.
+// A double from which a narrower float rounds to the same as from the integer itself: where the integer has more than
+// 53 bits, the last bit kept is set instead of rounded ("round to odd"), so that no tie appears that was none.
 inline double to_odd_double(int64_t value) {
   const auto rounded = static_cast<double>(value);
   if (rounded >= 0x1p63) return std::bit_cast<double>(std::bit_cast<uint64_t>(0x1p63) - 1);
@@ -59,7 +45,8 @@ template <typename Integer>
 Integer truncate(double value) {
   // Both limits as doubles: the upper one is one past the largest value, exact for every integer type.
   constexpr auto kLowest = static_cast<double>(std::numeric_limits<Integer>::lowest());
-  constexpr double kPastHighest = -2.0 * static_cast<double>(std::numeric_limits<std::make_signed_t<Integer>>::lowest()) /
+  constexpr double kPastHighest = -2.0 *
+                                  static_cast<double>(std::numeric_limits<std::make_signed_t<Integer>>::lowest()) /
                                   (std::is_signed_v<Integer> ? 2 : 1);
   if (value != value) return 0;
   if (value <= kLowest) return std::numeric_limits<Integer>::lowest();

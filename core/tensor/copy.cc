@@ -13,10 +13,12 @@ namespace heed {
 namespace {
 
 // Converts `count` elements, `step` bytes apart on each side.
-using ConvertRow = void (*)(std::byte* destination, int64_t destination_step, const std::byte* source, int64_t source_step, int64_t count);
+using ConvertRow = void (*)(std::byte* destination, int64_t destination_step, const std::byte* source,
+                            int64_t source_step, int64_t count);
 
 template <typename To, typename From>
-void convert_row(std::byte* destination, int64_t destination_step, const std::byte* source, int64_t source_step, int64_t count) {
+void convert_row(std::byte* destination, int64_t destination_step, const std::byte* source, int64_t source_step,
+                 int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
     From from;
     std::memcpy(&from, source + i * source_step, sizeof from);
@@ -27,7 +29,8 @@ void convert_row(std::byte* destination, int64_t destination_step, const std::by
 
 // Elements as they are, whatever their bits.
 template <size_t size>
-void move_row(std::byte* destination, int64_t destination_step, const std::byte* source, int64_t source_step, int64_t count) {
+void move_row(std::byte* destination, int64_t destination_step, const std::byte* source, int64_t source_step,
+              int64_t count) {
   constexpr auto kSize = static_cast<int64_t>(size);
   if (destination_step == kSize && source_step == kSize) {
     std::memcpy(destination, source, static_cast<size_t>(count) * size);
@@ -50,19 +53,25 @@ ConvertRow row_converter(DType to, DType from) {
   if (to == from && to != DType::Bool) return row_mover(size_of(to));
   return visit_dtype(to, [from](auto* to_type) {
     using To = std::remove_pointer_t<decltype(to_type)>;
-    return visit_dtype(from, [](auto* from_type) -> ConvertRow { return convert_row<To, std::remove_pointer_t<decltype(from_type)>>; });
+    return visit_dtype(from, [](auto* from_type) -> ConvertRow {
+      return convert_row<To, std::remove_pointer_t<decltype(from_type)>>;
+    });
   });
 }
 
 // Walks `shape` and applies `row` along the last axis. Strides in elements.
-void walk(const Shape& shape, std::byte* destination, const Dims& destination_strides, size_t destination_size, const std::byte* source,
-          const Dims& source_strides, size_t source_size, ConvertRow row) {
+void walk(const Shape& shape, std::byte* destination, const Dims& destination_strides, size_t destination_size,
+          const std::byte* source, const Dims& source_strides, size_t source_size, ConvertRow row) {
   for (int32_t axis = 0; axis < shape.rank; ++axis) {
     if (shape[axis] == 0) return;
   }
   const int32_t last = shape.rank - 1;
-  const auto destination_step = [&](int32_t axis) { return destination_strides[static_cast<size_t>(axis)] * static_cast<int64_t>(destination_size); };
-  const auto source_step = [&](int32_t axis) { return source_strides[static_cast<size_t>(axis)] * static_cast<int64_t>(source_size); };
+  const auto destination_step = [&](int32_t axis) {
+    return destination_strides[static_cast<size_t>(axis)] * static_cast<int64_t>(destination_size);
+  };
+  const auto source_step = [&](int32_t axis) {
+    return source_strides[static_cast<size_t>(axis)] * static_cast<int64_t>(source_size);
+  };
   if (shape.rank == 0) {
     row(destination, 0, source, 0, 1);
     return;
@@ -97,19 +106,20 @@ void copy_tensor(const Tensor& destination, const Tensor& source) {
     source_strides[static_cast<size_t>(axis + missing)] = repeated ? 0 : source.stride(axis);
   }
   if (!fits) {
-    fail(Status::InvalidArgument, "source has dims %s, which do not broadcast to destination's %s", to_string(source.shape()).c_str(),
-         to_string(destination.shape()).c_str());
+    fail(Status::InvalidArgument, "source has dims %s, which do not broadcast to destination's %s",
+         to_string(source.shape()).c_str(), to_string(destination.shape()).c_str());
   }
-  if (overlaps(destination, source)) fail(Status::InvalidArgument, "destination shares memory with source, expected separate tensors");
-  walk(destination.shape(), destination.data(), destination.strides(), size_of(destination.dtype()), source.data(), source_strides,
-       size_of(source.dtype()), row_converter(destination.dtype(), source.dtype()));
+  if (overlaps(destination, source))
+    fail(Status::InvalidArgument, "destination shares memory with source, expected separate tensors");
+  walk(destination.shape(), destination.data(), destination.strides(), size_of(destination.dtype()), source.data(),
+       source_strides, size_of(source.dtype()), row_converter(destination.dtype(), source.dtype()));
 }
 
 void read_tensor(const Tensor& tensor, void* destination) {
   tensor.require_data("tensor");
   const size_t size = size_of(tensor.dtype());
-  walk(tensor.shape(), static_cast<std::byte*>(destination), row_major_strides(tensor.shape(), tensor.dtype()), size, tensor.data(), tensor.strides(),
-       size, row_mover(size));
+  walk(tensor.shape(), static_cast<std::byte*>(destination), row_major_strides(tensor.shape(), tensor.dtype()), size,
+       tensor.data(), tensor.strides(), size, row_mover(size));
 }
 
 void write_tensor(const Tensor& tensor, const void* source) {
@@ -121,8 +131,8 @@ void write_tensor(const Tensor& tensor, const void* source) {
 
 void fill_tensor(const Tensor& tensor, double value) {
   tensor.require_writable("tensor");
-  walk(tensor.shape(), tensor.data(), tensor.strides(), size_of(tensor.dtype()), reinterpret_cast<const std::byte*>(&value), Dims{}, sizeof value,
-       row_converter(tensor.dtype(), DType::F64));
+  walk(tensor.shape(), tensor.data(), tensor.strides(), size_of(tensor.dtype()),
+       reinterpret_cast<const std::byte*>(&value), Dims{}, sizeof value, row_converter(tensor.dtype(), DType::F64));
 }
 
 Tensor converted_copy(const Tensor& source, DType dtype) {

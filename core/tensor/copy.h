@@ -8,7 +8,8 @@
 
 namespace heed {
 
-// destination[i] = source[i], converted as heed_tensor_copy says; the source broadcasts. Throws InvalidArgument for shapes that do not and for overlap.
+// destination[i] = source[i], converted as heed_tensor_copy says; the source broadcasts. Throws InvalidArgument for
+// shapes that do not and for overlap.
 void copy_tensor(const Tensor& destination, const Tensor& source);
 
 // To and from dense host memory of the tensor's dtype in row-major order, bit by bit.

@@ -15,8 +15,9 @@ namespace {
 
 // Is there a choice of 0 <= x[i] <= limit[i] with sum of coefficient[i] * x[i] == target? Coefficients are positive.
 //
-// Solved by search, largest coefficient first. What the smaller ones can reach bounds each choice from both sides; for tensors made by slicing and transposing
-// that leaves one or two candidates at each level. The number of steps is bounded because the problem as such is NP-hard.
+// Solved by search, largest coefficient first. What the smaller ones can reach bounds each choice from both sides; for
+// tensors made by slicing and transposing that leaves one or two candidates at each level. The number of steps is
+// bounded because the problem as such is NP-hard.
 class BoundedSum {
  public:
   void add(int64_t coefficient, int64_t limit) {
@@ -103,8 +104,9 @@ bool overlaps(const Tensor& a, const Tensor& b) {
   const auto distance = static_cast<int64_t>(range_b.lowest - range_a.lowest);
   if (distance >= range_a.reach + element_a || -distance >= range_b.reach + element_b) return false;
 
-  // byte of a == byte of b, with b's indices counted from their ends so that every coefficient is positive:
-  // sum |stride_a| * x + sum |stride_b| * (dim - 1 - y) + byte in a + (last byte - byte in b) == distance + reach_b + element_b - 1.
+  // byte of a == byte of b, with b's indices counted from their ends so that every coefficient is positive: sum
+  // |stride_a| * x + sum |stride_b| * (dim - 1 - y) + byte in a + (last byte - byte in b) == distance + reach_b +
+  // element_b - 1.
   BoundedSum sum;
   for (const auto& [tensor, element] : {std::pair{&a, element_a}, std::pair{&b, element_b}}) {
     for (int32_t axis = 0; axis < tensor->rank(); ++axis) {
@@ -118,8 +120,9 @@ bool overlaps(const Tensor& a, const Tensor& b) {
 
 bool overlaps_itself(const Tensor& tensor) {
   if (tensor.num_elements() <= 1 || tensor.is_row_major()) return false;
-  // Two indices with the same address differ by z, where sum stride * z == 0 and |z| < dim. Whichever axis is the first to differ may be taken to have
-  // z >= 1; the later ones are free. Shifted to start from 0: sum of stride * (z + dim - 1) over the later axes, and stride * (z - 1) for the first.
+  // Two indices with the same address differ by z, where sum stride * z == 0 and |z| < dim. Whichever axis is the
+  // first to differ may be taken to have z >= 1; the later ones are free. Shifted to start from 0: sum of stride * (z
+  // + dim - 1) over the later axes, and stride * (z - 1) for the first.
   for (int32_t first = 0; first < tensor.rank(); ++first) {
     if (tensor.dim(first) == 1) continue;
     BoundedSum sum;

@@ -146,7 +146,7 @@ class SafetensorsHeaderParser : public nlohmann::json_sax<nlohmann::json> {
 
   // `what` continues a sentence that begins with the tensor.
   [[noreturn]] void fail_entry(const std::string& what) const {
-    fail(Status::CorruptFile, "\"%s\": tensor \"%s\" %s", path_.c_str(), shown(entry_.name).c_str(), what.c_str());
+    fail(Status::CorruptFile, R"("%s": tensor "%s" %s)", path_.c_str(), shown(entry_.name).c_str(), what.c_str());
   }
 
   [[noreturn]] void fail_unexpected(const char* found) const {
@@ -251,7 +251,7 @@ class SafetensorsHeaderParser : public nlohmann::json_sax<nlohmann::json> {
     std::sort(metadata_names_.begin(), metadata_names_.end());
     const auto twice = std::adjacent_find(metadata_names_.begin(), metadata_names_.end());
     if (twice != metadata_names_.end()) {
-      fail(Status::CorruptFile, "\"%s\": __metadata__ has \"%s\" twice", path_.c_str(), shown(*twice).c_str());
+      fail(Status::CorruptFile, R"("%s": __metadata__ has "%s" twice)", path_.c_str(), shown(*twice).c_str());
     }
   }
 
@@ -260,8 +260,7 @@ class SafetensorsHeaderParser : public nlohmann::json_sax<nlohmann::json> {
     const auto twice = std::adjacent_find(entries_.begin(), entries_.end(),
                                           [](const auto& a, const auto& b) { return a.name == b.name; });
     if (twice != entries_.end()) {
-      fail(Status::CorruptFile, "\"%s\": the header has tensor \"%s\" twice", path_.c_str(),
-           shown(twice->name).c_str());
+      fail(Status::CorruptFile, R"("%s": the header has tensor "%s" twice)", path_.c_str(), shown(twice->name).c_str());
     }
   }
 
@@ -278,11 +277,11 @@ class SafetensorsHeaderParser : public nlohmann::json_sax<nlohmann::json> {
     for (const StoredEntry* entry : in_order) {
       if (entry->begin < covered) {
         fail(Status::CorruptFile,
-             "\"%s\": tensor \"%s\" begins at byte %llu, inside tensor \"%s\", which ends at byte %llu", path_.c_str(),
+             R"("%s": tensor "%s" begins at byte %llu, inside tensor "%s", which ends at byte %llu)", path_.c_str(),
              shown(entry->name).c_str(), wide(entry->begin), shown(previous->name).c_str(), wide(covered));
       }
       if (entry->begin > covered) {
-        fail(Status::CorruptFile, "\"%s\": bytes %llu to %llu before tensor \"%s\" belong to no tensor", path_.c_str(),
+        fail(Status::CorruptFile, R"("%s": bytes %llu to %llu before tensor "%s" belong to no tensor)", path_.c_str(),
              wide(covered), wide(entry->begin), shown(entry->name).c_str());
       }
       previous = entry;
@@ -357,11 +356,11 @@ const SafetensorsEntry* SafetensorsFile::find(std::string_view name) const {
   if (entry == nullptr) return nullptr;
   if (!entry->has_known_dtype) {
     fail(Status::Unsupported,
-         "\"%s\": tensor \"%s\" has dtype %s, expected one of F32, F16, BF16, F64, I32, I64, I8, U8, BOOL",
+         R"("%s": tensor "%s" has dtype %s, expected one of F32, F16, BF16, F64, I32, I64, I8, U8, BOOL)",
          shown(path()).c_str(), shown(name).c_str(), shown(entry->dtype_name).c_str());
   }
   if (entry->rank > static_cast<uint64_t>(kMaxRank)) {
-    fail(Status::Unsupported, "\"%s\": tensor \"%s\" has %llu dimensions, expected at most %d", shown(path()).c_str(),
+    fail(Status::Unsupported, R"("%s": tensor "%s" has %llu dimensions, expected at most %d)", shown(path()).c_str(),
          shown(name).c_str(), wide(entry->rank), kMaxRank);
   }
   return entry;

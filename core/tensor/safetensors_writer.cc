@@ -19,8 +19,8 @@ namespace {
 constexpr size_t kAlignment = 8;
 
 [[noreturn]] void fail_tensor(const char* path, const NamedTensor& tensor, const char* what) {
-  fail(Status::InvalidArgument, "cannot write \"%s\": tensor \"%s\" %s", shown(path).c_str(),
-       shown(tensor.name).c_str(), what);
+  fail(Status::InvalidArgument, R"(cannot write "%s": tensor "%s" %s)", shown(path).c_str(), shown(tensor.name).c_str(),
+       what);
 }
 
 uint64_t num_bytes_of(const char* path, const NamedTensor& tensor) {

@@ -20,7 +20,8 @@ class Storage {
   // The caller's bytes [begin, begin + num_bytes), which stay the caller's.
   static std::shared_ptr<Storage> wrap(std::shared_ptr<const Memory> memory, std::byte* begin, size_t num_bytes);
 
-  // From here on the destructor calls release(user, data). Apart from wrap, so that the bytes are taken over only once nothing can fail any more.
+  // From here on the destructor calls release(user, data). Apart from wrap, so that the bytes are taken over only once
+  // nothing can fail any more.
   void release_with(Release release, void* user, void* data) noexcept {
     release_ = release;
     user_ = user;

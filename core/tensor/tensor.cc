@@ -13,7 +13,8 @@
 namespace heed {
 namespace {
 
-// Bytes from the element at index (0, 0, ...) to the lowest and to one past the highest byte that a strided tensor touches.
+// Bytes from the element at index (0, 0, ...) to the lowest and to one past the highest byte that a strided tensor
+// touches.
 struct Extent {
   int64_t first = 0;
   int64_t last = 0;
@@ -32,9 +33,10 @@ Extent extent_of(const Shape& shape, const Dims& strides, DType dtype) {
   for (int32_t axis = 0; axis < shape.rank; ++axis) {
     int64_t reach = 0;
     int64_t& end = strides[static_cast<size_t>(axis)] < 0 ? extent.first : extent.last;
-    if (!checked_multiply(shape[axis] - 1, strides[static_cast<size_t>(axis)], reach) || !checked_add(end, reach, end)) {
-      fail(Status::InvalidArgument, "strides[%d] is %" PRId64 ", which over a dim of %" PRId64 " overflows", axis, strides[static_cast<size_t>(axis)],
-           shape[axis]);
+    if (!checked_multiply(shape[axis] - 1, strides[static_cast<size_t>(axis)], reach) ||
+        !checked_add(end, reach, end)) {
+      fail(Status::InvalidArgument, "strides[%d] is %" PRId64 ", which over a dim of %" PRId64 " overflows", axis,
+           strides[static_cast<size_t>(axis)], shape[axis]);
     }
   }
   const auto element = static_cast<int64_t>(size_of(dtype));
@@ -51,10 +53,12 @@ int64_t count_elements(const Shape& shape) {
   return count;
 }
 
-// The strides by which a tensor can be seen in another shape with the same, non-zero, number of elements; false when there are none.
+// The strides by which a tensor can be seen in another shape with the same, non-zero, number of elements; false when
+// there are none.
 //
-// Axes of size 1 say nothing about steps and are left out. The others are walked from the end in groups of equal product on both sides: the new axes of a
-// group can step through the old ones exactly when each old axis continues the next one, stride[i] == dim[i + 1] * stride[i + 1].
+// Axes of size 1 say nothing about steps and are left out. The others are walked from the end in groups of equal
+// product on both sides: the new axes of a group can step through the old ones exactly when each old axis continues
+// the next one, stride[i] == dim[i + 1] * stride[i + 1].
 bool strides_of_reshape(const Shape& shape, const Dims& strides, const Shape& new_shape, Dims& new_strides) {
   int32_t axis = shape.rank - 1;
   int32_t new_axis = new_shape.rank - 1;
@@ -134,7 +138,8 @@ Tensor Tensor::zeros(std::shared_ptr<const Memory> memory, DType dtype, const Sh
   return tensor;
 }
 
-Tensor Tensor::wrap(std::shared_ptr<const Memory> memory, DType dtype, const Shape& shape, const Dims* strides, void* data) {
+Tensor Tensor::wrap(std::shared_ptr<const Memory> memory, DType dtype, const Shape& shape, const Dims* strides,
+                    void* data) {
   Tensor tensor;
   tensor.dtype_ = dtype;
   tensor.shape_ = shape;
@@ -145,10 +150,13 @@ Tensor Tensor::wrap(std::shared_ptr<const Memory> memory, DType dtype, const Sha
   const Extent extent = extent_of(shape, tensor.strides_, dtype);
   const auto address = reinterpret_cast<uintptr_t>(data);
   if (address % size_of(dtype) != 0) {
-    fail(Status::InvalidArgument, "data is %p, which is not aligned to the %zu bytes of an element of %s", data, size_of(dtype), name_of(dtype));
+    fail(Status::InvalidArgument, "data is %p, which is not aligned to the %zu bytes of an element of %s", data,
+         size_of(dtype), name_of(dtype));
   }
-  if (data != nullptr && (address + static_cast<uintptr_t>(extent.last) < address || address + static_cast<uintptr_t>(extent.first) > address)) {
-    fail(Status::InvalidArgument, "dims %s with these strides reach beyond what memory can address from data", to_string(shape).c_str());
+  if (data != nullptr && (address + static_cast<uintptr_t>(extent.last) < address ||
+                          address + static_cast<uintptr_t>(extent.first) > address)) {
+    fail(Status::InvalidArgument, "dims %s with these strides reach beyond what memory can address from data",
+         to_string(shape).c_str());
   }
   tensor.data_ = static_cast<std::byte*>(data);
   std::byte* begin = data == nullptr ? nullptr : tensor.data_ + extent.first;
@@ -195,11 +203,12 @@ Tensor Tensor::view(const Shape& shape, const Dims* strides, int64_t offset) con
   int64_t origin = 0;
   int64_t first = 0;
   int64_t last = 0;
-  if (!checked_multiply(offset, element, origin) || !checked_add(origin, base, origin) || !checked_add(origin, extent.first, first) ||
-      !checked_add(origin, extent.last, last) || first < 0 || last > num_bytes) {
+  if (!checked_multiply(offset, element, origin) || !checked_add(origin, base, origin) ||
+      !checked_add(origin, extent.first, first) || !checked_add(origin, extent.last, last) || first < 0 ||
+      last > num_bytes) {
     fail(Status::InvalidArgument,
-         "a view of dims %s at offset %" PRId64 " would leave the storage: it reaches bytes from %" PRId64 " to %" PRId64 " of %" PRId64
-         " (counted from the start of the storage)",
+         "a view of dims %s at offset %" PRId64 " would leave the storage: it reaches bytes from %" PRId64
+         " to %" PRId64 " of %" PRId64 " (counted from the start of the storage)",
          to_string(shape).c_str(), offset, first, last, num_bytes);
   }
   return derived(shape, view_strides, storage_->begin() + origin);
@@ -211,31 +220,35 @@ Tensor Tensor::reshape(const Shape& wanted) const {
   int64_t known = 1;
   for (int32_t axis = 0; axis < shape.rank; ++axis) {
     if (shape[axis] == -1) {
-      if (inferred >= 0) fail(Status::InvalidArgument, "dims is %s: only one of them may be -1", to_string(wanted).c_str());
+      if (inferred >= 0)
+        fail(Status::InvalidArgument, "dims is %s: only one of them may be -1", to_string(wanted).c_str());
       inferred = axis;
     } else if (shape[axis] < 0) {
-      fail(Status::InvalidArgument, "dims[%d] is %" PRId64 ", expected at least 0, or -1 to have it worked out", axis, shape[axis]);
+      fail(Status::InvalidArgument, "dims[%d] is %" PRId64 ", expected at least 0, or -1 to have it worked out", axis,
+           shape[axis]);
     } else if (!checked_multiply(known, shape[axis], known)) {
       fail(Status::InvalidArgument, "dims is %s, whose product overflows", to_string(wanted).c_str());
     }
   }
   if (inferred >= 0) {
     if (known == 0 || num_elements_ % known != 0) {
-      fail(Status::InvalidArgument, "dims is %s, but the tensor %s has %" PRId64 " elements: no whole number fits in place of -1",
+      fail(Status::InvalidArgument,
+           "dims is %s, but the tensor %s has %" PRId64 " elements: no whole number fits in place of -1",
            to_string(wanted).c_str(), to_string(shape_).c_str(), num_elements_);
     }
     shape[inferred] = num_elements_ / known;
     known = num_elements_;
   }
   if (known != num_elements_) {
-    fail(Status::InvalidArgument, "dims is %s with %" PRId64 " elements, but the tensor %s has %" PRId64, to_string(wanted).c_str(), known,
-         to_string(shape_).c_str(), num_elements_);
+    fail(Status::InvalidArgument, "dims is %s with %" PRId64 " elements, but the tensor %s has %" PRId64,
+         to_string(wanted).c_str(), known, to_string(shape_).c_str(), num_elements_);
   }
   if (num_elements_ == 0) return derived(shape, row_major_strides(shape, dtype_), data_);
 
   Dims strides{};
   if (!strides_of_reshape(shape_, strides_, shape, strides)) {
-    fail(Status::Unsupported, "a tensor of dims %s with these strides has no view of dims %s: copy it into a row-major tensor first",
+    fail(Status::Unsupported,
+         "a tensor of dims %s with these strides has no view of dims %s: copy it into a row-major tensor first",
          to_string(shape_).c_str(), to_string(shape).c_str());
   }
   return derived(shape, strides, data_);
@@ -243,7 +256,8 @@ Tensor Tensor::reshape(const Shape& wanted) const {
 
 Tensor Tensor::transpose(const int32_t* axes) const {
   if (axes != nullptr && !is_permutation(axes, rank())) {
-    fail(Status::InvalidArgument, "axes is not a permutation of the %d axes of the tensor: each must be named once", rank());
+    fail(Status::InvalidArgument, "axes is not a permutation of the %d axes of the tensor: each must be named once",
+         rank());
   }
   Shape shape = shape_;
   Dims strides = strides_;
@@ -257,15 +271,19 @@ Tensor Tensor::transpose(const int32_t* axes) const {
 
 Tensor Tensor::slice(int32_t wanted_axis, int64_t wanted_start, int64_t length) const {
   const int32_t axis = normalize_axis(wanted_axis, rank());
-  if (axis < 0) fail(Status::InvalidArgument, "axis is %d, but the tensor %s has rank %d", wanted_axis, to_string(shape_).c_str(), rank());
+  if (axis < 0)
+    fail(Status::InvalidArgument, "axis is %d, but the tensor %s has rank %d", wanted_axis, to_string(shape_).c_str(),
+         rank());
   const int64_t size = dim(axis);
   const int64_t start = wanted_start < 0 ? wanted_start + size : wanted_start;
   if (start < 0 || start > size) {
-    fail(Status::InvalidArgument, "start is %" PRId64 ", expected %" PRId64 " to %" PRId64 " for axis %d of the tensor %s", wanted_start, -size, size,
-         axis, to_string(shape_).c_str());
+    fail(Status::InvalidArgument,
+         "start is %" PRId64 ", expected %" PRId64 " to %" PRId64 " for axis %d of the tensor %s", wanted_start, -size,
+         size, axis, to_string(shape_).c_str());
   }
   if (length < 0 || length > size - start) {
-    fail(Status::InvalidArgument, "length is %" PRId64 ", expected 0 to %" PRId64 " from start %" PRId64 " on axis %d of the tensor %s", length,
+    fail(Status::InvalidArgument,
+         "length is %" PRId64 ", expected 0 to %" PRId64 " from start %" PRId64 " on axis %d of the tensor %s", length,
          size - start, start, axis, to_string(shape_).c_str());
   }
   Shape shape = shape_;
@@ -278,22 +296,28 @@ Tensor Tensor::slice(int32_t wanted_axis, int64_t wanted_start, int64_t length) 
 
 void Tensor::require_data(const char* name) const {
   if (!has_data()) {
-    fail(Status::InvalidArgument, "%s is a shape-only tensor %s: its data is NULL, expected elements", name, to_string(shape_).c_str());
+    fail(Status::InvalidArgument, "%s is a shape-only tensor %s: its data is NULL, expected elements", name,
+         to_string(shape_).c_str());
   }
 }
 
 void Tensor::require_writable(const char* name) const {
-  if (read_only_) fail(Status::InvalidArgument, "%s is a read-only snapshot of a parameter: use heed_layer_set_parameter to change it", name);
+  if (read_only_)
+    fail(Status::InvalidArgument,
+         "%s is a read-only snapshot of a parameter: use heed_layer_set_parameter to change it", name);
   require_data(name);
   if (num_elements_ == 0) return;
   for (int32_t axis = 0; axis < rank(); ++axis) {
     if (dim(axis) > 1 && stride(axis) <= 0) {
-      fail(Status::InvalidArgument, "%s has stride %" PRId64 " on axis %d of dims %s, expected a positive stride in a tensor that is written", name,
-           stride(axis), axis, to_string(shape_).c_str());
+      fail(Status::InvalidArgument,
+           "%s has stride %" PRId64 " on axis %d of dims %s, expected a positive stride in a tensor that is written",
+           name, stride(axis), axis, to_string(shape_).c_str());
     }
   }
   if (overlaps_itself(*this)) {
-    fail(Status::InvalidArgument, "%s has dims %s with strides that put two elements in the same place, expected none in a tensor that is written",
+    fail(Status::InvalidArgument,
+         "%s has dims %s with strides that put two elements in the same place, expected none in a tensor that is "
+         "written",
          name, to_string(shape_).c_str());
   }
 }

@@ -20,7 +20,8 @@ class Tensor {
   static Tensor zeros(std::shared_ptr<const Memory> memory, DType dtype, const Shape& shape);
 
   // Over the caller's memory; see heed_tensor_wrap. strides null: row-major. data null: shape-only.
-  static Tensor wrap(std::shared_ptr<const Memory> memory, DType dtype, const Shape& shape, const Dims* strides, void* data);
+  static Tensor wrap(std::shared_ptr<const Memory> memory, DType dtype, const Shape& shape, const Dims* strides,
+                     void* data);
 
   // Makes the wrapped memory's last user call release(user, data). Cannot fail.
   void release_with(Storage::Release release, void* user) noexcept { storage_->release_with(release, user, data_); }
@@ -71,7 +72,8 @@ class Tensor {
 // "(2, 4, 100)", for messages.
 std::string to_string(const Shape& shape);
 
-// The strides of a dense tensor with the last axis fastest; zero-sized axes count as one. Throws InvalidArgument when the size in bytes overflows.
+// The strides of a dense tensor with the last axis fastest; zero-sized axes count as one. Throws InvalidArgument when
+// the size in bytes overflows.
 Dims row_major_strides(const Shape& shape, DType dtype);
 
 // The axis from 0, where negative ones count from the end; -1 when there is none.

@@ -2,7 +2,8 @@
 /*
  * heed: attention as an embeddable library. This header is the whole public interface, and its manual.
  *
- * The smallest complete program: self-attention over two sentences of four words, five heads, the second sentence padded after three words.
+ * The smallest complete program: self-attention over two sentences of four words, five heads, the second sentence
+ * padded after three words.
  *
  *     #include <heed/heed.h>
  *     #include <stdio.h>
@@ -16,58 +17,77 @@
  *       heed_multi_head_attention_options options = HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT;
  *       heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
  *       heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;
+ *       int failed;
  *
  *       options.num_hiddens = 100;
  *       options.num_heads = 5;
- *       if (heed_context_create(NULL, &context) || heed_tensor_create(context, HEED_F32, 3, dims, &words) || heed_tensor_fill(words, 1.0) ||
- *           heed_tensor_create(context, HEED_I32, 1, lens_dims, &valid_lens) || heed_tensor_write(valid_lens, lens, sizeof lens) ||
- *           heed_multi_head_attention_create(context, &options, &attention)) goto failed;
- *       inputs.queries = words;                      // keys and values default to the queries: self-attention
+ *       failed = heed_context_create(NULL, &context) ||
+ *                heed_tensor_create(context, HEED_F32, 3, dims, &words) || heed_tensor_fill(words, 1.0) ||
+ *                heed_tensor_create(context, HEED_I32, 1, lens_dims, &valid_lens) ||
+ *                heed_tensor_write(valid_lens, lens, sizeof lens) ||
+ *                heed_multi_head_attention_create(context, &options, &attention);
+ *       inputs.queries = words;  // keys and values default to the queries: self-attention
  *       inputs.valid_lens = valid_lens;
- *       if (heed_layer_initialize(attention, &inputs, 42) ||   // or heed_layer_load(attention, "model.safetensors", "encoder.0.attention")
- *           heed_layer_create_outputs(attention, &inputs, HEED_WANT_OUTPUT, &outputs) ||
- *           heed_layer_forward(attention, &inputs, NULL, &outputs)) goto failed;
- *       printf("(%d, %d, %d)\n", (int)heed_tensor_dim(outputs.output, 0), (int)heed_tensor_dim(outputs.output, 1), (int)heed_tensor_dim(outputs.output, 2));
- *       heed_tensor_destroy(outputs.output); heed_layer_destroy(attention); heed_tensor_destroy(valid_lens); heed_tensor_destroy(words);
+ *       failed = failed ||
+ *                heed_layer_initialize(attention, &inputs, 42) ||  // or heed_layer_load, with trained weights
+ *                heed_layer_create_outputs(attention, &inputs, HEED_WANT_OUTPUT, &outputs) ||
+ *                heed_layer_forward(attention, &inputs, NULL, &outputs);
+ *       if (failed)
+ *         fprintf(stderr, "%s\n", heed_last_error());
+ *       else
+ *         printf("(%d, %d, %d)\n", (int)heed_tensor_dim(outputs.output, 0), (int)heed_tensor_dim(outputs.output, 1),
+ *                (int)heed_tensor_dim(outputs.output, 2));  // (2, 4, 100)
+ *       heed_tensor_destroy(outputs.output);  // every destroy takes NULL
+ *       heed_tensor_destroy(valid_lens);
+ *       heed_tensor_destroy(words);
+ *       heed_layer_destroy(attention);
  *       heed_context_destroy(context);
- *       return 0;
- *     failed:
- *       fprintf(stderr, "%s\n", heed_last_error());
- *       return 1;
+ *       return failed;
  *     }
  *
- * OBJECTS are opaque handles, made by a function that ends in an out-parameter and freed by heed_<type>_destroy, which takes NULL:
- *   heed_context    a device with its options                                heed_tensor     a strided array of elements
- *   heed_layer      attention with its parameters                            heed_workspace  scratch memory for one forward at a time
- * Every object holds references on what it needs (its context, its storage). Destroy drops the caller's reference: in any order, from any thread;
- * objects that are alive when their context's handle is destroyed keep working. A handle that was destroyed must not be used again.
+ * OBJECTS are opaque handles, made by a function that ends in an out-parameter and freed by heed_<type>_destroy, which
+ * takes NULL:
+ *   heed_context    a device with its options
+ *   heed_tensor     a strided array of elements
+ *   heed_layer      attention with its parameters
+ *   heed_workspace  scratch memory for one forward at a time
+ * Every object holds references on what it needs (its context, its storage). Destroy drops the caller's reference: in
+ * any order, from any thread; objects that are alive when their context's handle is destroyed keep working. A handle
+ * that was destroyed must not be used again.
  *
- * ERRORS. Functions that can fail return heed_status; HEED_OK is 0. Plain getters return their value, and on a bad handle or index -1, NULL or
- * 0 bytes. Every failure stores its status and one sentence for the calling thread: heed_last_status, heed_last_error. On failure
- * out-parameters are untouched, nothing is leaked, and every object is as it was. heed never ends the process, never prints, and no C++ exception leaves it.
- * Errors that nearly every function can report, and that are therefore not repeated below:
- *   HEED_ERROR_INVALID_ARGUMENT   a handle, required pointer or string is NULL; an enumeration or a struct's reserved member holds an unknown value;
- *                                 a struct's struct_size is smaller than in version 0.1, that is, the struct was not made by its macro
+ * ERRORS. Functions that can fail return heed_status; HEED_OK is 0. Plain getters return their value, and on a bad
+ * handle or index -1, NULL or 0 bytes. Every failure stores its status and one sentence for the calling thread:
+ * heed_last_status, heed_last_error. On failure out-parameters are untouched, nothing is leaked, and every object is
+ * as it was. heed never ends the process, never prints, and no C++ exception leaves it. Errors that nearly every
+ * function can report, and that are therefore not repeated below:
+ *   HEED_ERROR_INVALID_ARGUMENT   a handle, required pointer or string is NULL; an enumeration or a struct's reserved
+ *                                 member holds an unknown value; a struct's struct_size is smaller than in version 0.1,
+ *                                 that is, the struct was not made by its macro
  *   HEED_ERROR_UNSUPPORTED        a struct made for a later heed sets a member that this one does not know
  *   HEED_ERROR_OUT_OF_MEMORY      memory could not be had
  *   HEED_ERROR_INTERNAL           a defect of heed, please report the sentence
  *
- * STRUCTS begin with struct_size. Always start from the macro (HEED_..._INIT), which sets it and puts every member to its default; a zero member is the default
- * too. NULL options mean the macro's values. Later versions add members at the end only; a program built against this header keeps working with them.
+ * STRUCTS begin with struct_size. Always start from the macro (HEED_..._INIT), which sets it and puts every member to
+ * its default; a zero member is the default too. NULL options mean the macro's values. Later versions add members at
+ * the end only; a program built against this header keeps working with them.
  *
- * TEXT RESULTS (char* text, size_t capacity, size_t* num_bytes): *num_bytes (which may be NULL when text is not) gets the bytes that the whole text
- * needs, its terminating zero included. text NULL only asks that; otherwise as much as fits is written, always terminated (capacity 0 with a text is an error).
+ * TEXT RESULTS (char* text, size_t capacity, size_t* num_bytes): *num_bytes (which may be NULL when text is not) gets
+ * the bytes that the whole text needs, its terminating zero included. text NULL only asks that; otherwise as much as
+ * fits is written, always terminated (capacity 0 with a text is an error).
  *
- * SIZES in elements are int64_t, in bytes size_t. Strides are in elements. Negative axes count from the end. The rank of a tensor is at most 8.
- * Letters in shapes: B batch, H heads, Q queries (rows that attend), K keys (what is attended to), D head size, E input size.
+ * SIZES in elements are int64_t, in bytes size_t. Strides are in elements. Negative axes count from the end. The rank
+ * of a tensor is at most 8. Letters in shapes: B batch, H heads, Q queries (rows that attend), K keys (what is
+ * attended to), D head size, E input size.
  *
- * THREADS. A context may be used from many threads at once. A tensor may be read from many threads; writing it while another thread uses it is the
- * caller's race. A layer may run forward from many threads at once, each with its own workspace (or NULL); changing its parameters while it
- * runs is the caller's race. A workspace serves one call at a time, a second one at the same time gets HEED_ERROR_BUSY. Unless its text says more, a function follows these rules.
+ * THREADS. A context may be used from many threads at once. A tensor may be read from many threads; writing it while
+ * another thread uses it is the caller's race. A layer may run forward from many threads at once, each with its own
+ * workspace (or NULL); changing its parameters while it runs is the caller's race. A workspace serves one call at a
+ * time, a second one at the same time gets HEED_ERROR_BUSY. Unless its text says more, a function follows these rules.
  *
- * MEANING. What each option and input means, in every combination, is docs/semantics.md; the numbers in brackets below, as [rule 6], point there.
+ * MEANING. What each option and input means, in every combination, is docs/semantics.md; the numbers in brackets
+ * below, as [rule 6], point there.
  *
- * STABILITY. Until 1.0 a minor version may change this interface, with the SONAME (libheed.so.0) saying so; see docs/abi.md.
+ * STABILITY. Until 1.0 a minor version may change this interface; docs/abi.md says how, and what is kept even then.
  */
 #ifndef HEED_HEED_H
 #define HEED_HEED_H
@@ -88,7 +108,7 @@ extern "C" {
 #define HEED_NOEXCEPT
 #endif
 
-/* ---- Version ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- Version ----------------------------------------------------------------------------------------------------- */
 
 #define HEED_VERSION_MAJOR 0
 #define HEED_VERSION_MINOR 1
@@ -102,14 +122,14 @@ HEED_API int32_t heed_version(void) HEED_NOEXCEPT;
 /* The library's version as text, as "0.1.0". Static: never freed. Never fails. */
 HEED_API const char* heed_version_string(void) HEED_NOEXCEPT;
 
-/* ---- Status and errors ------------------------------------------------------------------------------------------------------------------ */
+/* ---- Status and errors ------------------------------------------------------------------------------------------- */
 
 /* What a call came to. Numbers are never reused; later versions may add some, so treat an unknown one as a failure. */
 typedef enum heed_status {
   HEED_OK = 0,
   HEED_ERROR_INVALID_ARGUMENT = 1,    /* an argument is wrong in itself or against another */
   HEED_ERROR_OUT_OF_MEMORY = 2,       /* host or device memory could not be had */
-  HEED_ERROR_UNSUPPORTED = 3,         /* valid, but not something this library or device does; the sentence says what would do */
+  HEED_ERROR_UNSUPPORTED = 3,         /* valid, but not something this library or device does */
   HEED_ERROR_NOT_INITIALIZED = 4,     /* the layer lacks parameters */
   HEED_ERROR_WORKSPACE_TOO_SMALL = 5, /* the sentence names both sizes */
   HEED_ERROR_BUSY = 6,                /* the workspace is in use by another call */
@@ -123,17 +143,20 @@ typedef enum heed_status {
   HEED_ERROR_INTERNAL = 14            /* a defect of heed */
 } heed_status;
 
-/* The enumerator's name as text, as "HEED_ERROR_IO"; "HEED_ERROR_UNKNOWN" for a number that is none. Static: never freed. Never fails. */
+/* The enumerator's name as text, as "HEED_ERROR_IO"; "HEED_ERROR_UNKNOWN" for a number that is none. Static: never
+ * freed. Never fails. */
 HEED_API const char* heed_status_name(heed_status status) HEED_NOEXCEPT;
 
-/* Status of the last call that failed on this thread, HEED_OK if none has. Calls that succeed do not change it. Never fails. */
+/* Status of the last call that failed on this thread, HEED_OK if none has. Calls that succeed do not change it. Never
+ * fails. */
 HEED_API heed_status heed_last_status(void) HEED_NOEXCEPT;
 
-/* One sentence on the last call that failed on this thread: the argument, what it was, what was expected. ASCII, at most 511 bytes (user's names in it are shown
- * escaped), "" if none has failed. Owned by the thread; valid until its next failing call. Never fails. */
+/* One sentence on the last call that failed on this thread: the argument, what it was, what was expected. ASCII, at
+ * most 511 bytes (user's names in it are shown escaped), "" if none has failed. Owned by the thread; valid until its
+ * next failing call. Never fails. */
 HEED_API const char* heed_last_error(void) HEED_NOEXCEPT;
 
-/* ---- Element types and devices ---------------------------------------------------------------------------------------------------------- */
+/* ---- Element types and devices ----------------------------------------------------------------------------------- */
 
 typedef enum heed_dtype {
   HEED_DTYPE_INVALID = -1, /* only as the result of heed_tensor_dtype on a bad handle */
@@ -153,11 +176,12 @@ typedef enum heed_device {
   HEED_DEVICE_ASCEND = 1   /* Huawei Ascend NPU */
 } heed_device;
 
-/* How many devices of that kind can be used: 1 for the CPU. 0 for the others where driver, plugin or device is missing, with the reason as the last error
- * (HEED_ERROR_DEVICE_UNAVAILABLE; HEED_ERROR_INVALID_ARGUMENT for an unknown kind). */
+/* How many devices of that kind can be used: 1 for the CPU. 0 for the others where driver, plugin or device is
+ * missing, with the reason as the last error (HEED_ERROR_DEVICE_UNAVAILABLE; HEED_ERROR_INVALID_ARGUMENT for an
+ * unknown kind). */
 HEED_API int32_t heed_device_count(heed_device device) HEED_NOEXCEPT;
 
-/* ---- Context ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- Context ----------------------------------------------------------------------------------------------------- */
 
 /* A device, its memory and its options. */
 typedef struct heed_context heed_context;
@@ -171,8 +195,9 @@ typedef struct heed_allocator {
 } heed_allocator;
 #define HEED_ALLOCATOR_INIT { sizeof(heed_allocator), NULL, NULL, NULL }
 
-/* The host's own thread pool: parallel_for calls run(task, item) once for each item from 0 to num_items - 1, on any threads, and returns when all are done.
- * Not built yet: a context that is given one is refused with HEED_ERROR_UNSUPPORTED. */
+/* The host's own thread pool: parallel_for calls run(task, item) once for each item from 0 to num_items - 1, on any
+ * threads, and returns when all are done. Not built yet: a context that is given one is refused with
+ * HEED_ERROR_UNSUPPORTED. */
 typedef struct heed_executor {
   size_t struct_size;
   void (*parallel_for)(void* user, int64_t num_items, void (*run)(void* task, int64_t item), void* task);
@@ -196,46 +221,57 @@ typedef struct heed_context_options {
   const heed_logger* logger;        /* NULL: silence */
   int32_t device;                   /* a heed_device */
   int32_t device_index;             /* which of its kind, from 0; the CPU has one */
-  int32_t num_threads;              /* 0: as many as the process may use; at most 1024. This version computes on the calling thread. Never changes a result [rule 10] */
-  int32_t strict;                   /* 1: a call that would not take the fastest path fails with HEED_ERROR_NOT_FASTEST and the reason; 0: it runs */
-  int32_t allow_reduced_precision;  /* 1: F32 tensors may be computed with in 16 bits on devices that have nothing wider; the CPU never needs it */
+  int32_t num_threads;              /* 0: as many as the process may use; at most 1024. Never changes a result
+                                       [rule 10]. This version computes on the calling thread. */
+  int32_t strict;                   /* 1: a call that would not take the fastest path fails with HEED_ERROR_NOT_FASTEST
+                                       and the reason; 0: it runs */
+  int32_t allow_reduced_precision;  /* 1: F32 tensors may be computed with in 16 bits on devices that have nothing
+                                       wider; the CPU never needs it */
   int32_t reserved;                 /* 0 */
 } heed_context_options;
 #define HEED_CONTEXT_OPTIONS_INIT { sizeof(heed_context_options), NULL, NULL, NULL, HEED_DEVICE_CPU, 0, 0, 0, 0, 0 }
 
-/* Opens a device. options NULL: the CPU with the defaults. The caller destroys *context.
- * Errors: INVALID_ARGUMENT (unknown device, device_index or num_threads out of range, strict or allow_reduced_precision not 0 or 1),
+/* Opens a device. options NULL: the CPU with the defaults. The caller destroys *context. Errors: INVALID_ARGUMENT
+ * (unknown device, device_index or num_threads out of range, strict or allow_reduced_precision not 0 or 1),
  * UNSUPPORTED (allocator, executor, logger), DEVICE_UNAVAILABLE (with what to do). */
 HEED_API heed_status heed_context_create(const heed_context_options* options, heed_context** context) HEED_NOEXCEPT;
 
 /* Drops the caller's reference. NULL is allowed. Objects of the context keep working. */
 HEED_API void heed_context_destroy(heed_context* context) HEED_NOEXCEPT;
 
-/* Waits until all that was asked of the device is done, and reports a failure that came after its call had returned, once. On the CPU calls return when
- * they are done, and this returns at once. Errors: DEVICE_LOST and what the deferred call failed with. */
+/* Waits until all that was asked of the device is done, and reports a failure that came after its call had returned,
+ * once. On the CPU calls return when they are done, and this returns at once. Errors: DEVICE_LOST and what the
+ * deferred call failed with. */
 HEED_API heed_status heed_context_synchronize(heed_context* context) HEED_NOEXCEPT;
 
-/* The device and the options in force as a JSON object (a text result, see above): "device", "device_index", "num_threads" (1 in this version), "strict",
- * "allow_reduced_precision", "version", "description". */
-HEED_API heed_status heed_context_describe(const heed_context* context, char* text, size_t capacity, size_t* num_bytes) HEED_NOEXCEPT;
+/* The device and the options in force as a JSON object (a text result, see above): "device", "device_index",
+ * "num_threads" (1 in this version), "strict", "allow_reduced_precision", "version", "description". */
+HEED_API heed_status heed_context_describe(const heed_context* context, char* text, size_t capacity,
+                                           size_t* num_bytes) HEED_NOEXCEPT;
 
-/* ---- Tensor ----------------------------------------------------------------------------------------------------------------------------- */
+/* ---- Tensor ------------------------------------------------------------------------------------------------------ */
 
 /* A strided array of elements over storage that it shares with its views. */
 typedef struct heed_tensor heed_tensor;
 
-/* A new row-major tensor of zeros in the context's memory, aligned to 64 bytes. dims has rank sizes, each >= 0 (rank 0: one element, dims may be NULL).
- * The caller destroys *tensor. Errors: INVALID_ARGUMENT (rank outside 0 to 8, a negative dim, a size that overflows, unknown dtype). */
-HEED_API heed_status heed_tensor_create(heed_context* context, heed_dtype dtype, int32_t rank, const int64_t* dims, heed_tensor** tensor) HEED_NOEXCEPT;
+/* A new row-major tensor of zeros in the context's memory, aligned to 64 bytes. dims has rank sizes, each >= 0 (rank
+ * 0: one element, dims may be NULL). The caller destroys *tensor. Errors: INVALID_ARGUMENT (rank outside 0 to 8, a
+ * negative dim, a size that overflows, unknown dtype). */
+HEED_API heed_status heed_tensor_create(heed_context* context, heed_dtype dtype, int32_t rank, const int64_t* dims,
+                                        heed_tensor** tensor) HEED_NOEXCEPT;
 
-/* A tensor over the caller's memory (of the context's device), without a copy. data is the element at index (0, 0, ...), aligned to its element's size.
- * strides NULL: row-major; zero and negative strides are allowed for tensors that are only read.
- * release (may be NULL) is called once as release(user, data), on whichever thread drops the last reference, when no tensor, view or running call uses the memory any more;
- * it must not fail, and until then the memory must stay valid. Where this call fails, release is not called and the memory is still the caller's alone.
- * data NULL makes a shape-only tensor, for heed_layer_initialize, _workspace_size, _explain and _create_outputs; release is then not allowed. A tensor with a zero dim has no elements and needs no data.
- * The caller destroys *tensor. Errors: as heed_tensor_create, INVALID_ARGUMENT (misaligned data; extent of the strides overflows). */
-HEED_API heed_status heed_tensor_wrap(heed_context* context, heed_dtype dtype, int32_t rank, const int64_t* dims, const int64_t* strides, void* data,
-                                      void (*release)(void* user, void* data), void* user, heed_tensor** tensor) HEED_NOEXCEPT;
+/* A tensor over the caller's memory (of the context's device), without a copy. data is the element at index (0, 0,
+ * ...), aligned to its element's size. strides NULL: row-major; zero and negative strides are allowed for tensors that
+ * are only read. release (may be NULL) is called once as release(user, data), on whichever thread drops the last
+ * reference, when no tensor, view or running call uses the memory any more; it must not fail, and until then the
+ * memory must stay valid. Where this call fails, release is not called and the memory is still the caller's alone.
+ * data NULL makes a shape-only tensor, for heed_layer_initialize, _workspace_size, _explain and _create_outputs;
+ * release is then not allowed. A tensor with a zero dim has no elements and needs no data. The caller destroys
+ * *tensor. Errors: as heed_tensor_create, INVALID_ARGUMENT (misaligned data; extent of the strides overflows). */
+HEED_API heed_status heed_tensor_wrap(heed_context* context, heed_dtype dtype, int32_t rank, const int64_t* dims,
+                                      const int64_t* strides, void* data,
+                                      void (*release)(void* user, void* data), void* user,
+                                      heed_tensor** tensor) HEED_NOEXCEPT;
 
 /* Drops the caller's reference. NULL is allowed. Views and running calls keep the storage alive. */
 HEED_API void heed_tensor_destroy(heed_tensor* tensor) HEED_NOEXCEPT;
@@ -249,7 +285,8 @@ HEED_API int32_t heed_tensor_rank(const heed_tensor* tensor) HEED_NOEXCEPT;
 /* The size of an axis in elements; a negative axis counts from the end. -1 for NULL or an axis that is not there. */
 HEED_API int64_t heed_tensor_dim(const heed_tensor* tensor, int32_t axis) HEED_NOEXCEPT;
 
-/* The stride of an axis in elements. -1 for NULL or an axis that is not there; since -1 is a valid stride too, set it apart by heed_tensor_rank. */
+/* The stride of an axis in elements. -1 for NULL or an axis that is not there; since -1 is a valid stride too, set it
+ * apart by heed_tensor_rank. */
 HEED_API int64_t heed_tensor_stride(const heed_tensor* tensor, int32_t axis) HEED_NOEXCEPT;
 
 /* The product of the dims, 1 for rank 0; -1 for NULL. */
@@ -258,50 +295,66 @@ HEED_API int64_t heed_tensor_num_elements(const heed_tensor* tensor) HEED_NOEXCE
 /* num_elements times the bytes of an element: what heed_tensor_read and heed_tensor_write take. 0 for NULL. */
 HEED_API size_t heed_tensor_num_bytes(const heed_tensor* tensor) HEED_NOEXCEPT;
 
-/* The address of the element at index (0, 0, ...) in the device's memory; step by dtype and strides. Valid as long as the tensor or a view of it is.
- * NULL for NULL, for a shape-only tensor, and for a parameter's snapshot, which is read-only (INVALID_ARGUMENT as the last error): use heed_tensor_read. */
+/* The address of the element at index (0, 0, ...) in the device's memory; step by dtype and strides. Valid as long as
+ * the tensor or a view of it is. NULL for NULL, for a shape-only tensor, and for a parameter's snapshot, which is
+ * read-only (INVALID_ARGUMENT as the last error): use heed_tensor_read. */
 HEED_API void* heed_tensor_data(heed_tensor* tensor) HEED_NOEXCEPT;
 
-/* Copies host memory into the tensor. source holds the elements in row-major (logical) order, of the tensor's dtype, exactly num_bytes = heed_tensor_num_bytes.
- * Errors: INVALID_ARGUMENT (another num_bytes, naming both; NULL source with bytes to copy; read-only, shape-only, or a dim above 1 with a zero or negative stride). */
+/* Copies host memory into the tensor. source holds the elements in row-major (logical) order, of the tensor's dtype,
+ * exactly num_bytes = heed_tensor_num_bytes. Errors: INVALID_ARGUMENT (another num_bytes, naming both; NULL source
+ * with bytes to copy; read-only, shape-only, or a dim above 1 with a zero or negative stride). */
 HEED_API heed_status heed_tensor_write(heed_tensor* tensor, const void* source, size_t num_bytes) HEED_NOEXCEPT;
 
-/* Copies the tensor to host memory in row-major (logical) order; waits for calls that write it. num_bytes as for heed_tensor_write.
- * Errors: INVALID_ARGUMENT (another num_bytes, naming both; NULL destination with bytes to copy; shape-only). */
+/* Copies the tensor to host memory in row-major (logical) order; waits for calls that write it. num_bytes as for
+ * heed_tensor_write. Errors: INVALID_ARGUMENT (another num_bytes, naming both; NULL destination with bytes to copy;
+ * shape-only). */
 HEED_API heed_status heed_tensor_read(const heed_tensor* tensor, void* destination, size_t num_bytes) HEED_NOEXCEPT;
 
-/* Sets every element to value, converted as heed_tensor_copy converts from F64. Errors: INVALID_ARGUMENT (read-only, shape-only, zero or negative stride). */
+/* Sets every element to value, converted as heed_tensor_copy converts from F64. Errors: INVALID_ARGUMENT (read-only,
+ * shape-only, zero or negative stride). */
 HEED_API heed_status heed_tensor_fill(heed_tensor* tensor, double value) HEED_NOEXCEPT;
 
-/* Copies source into destination with conversion of the dtype and NumPy's broadcasting: axes are aligned at the end, a source axis that is missing or 1 is repeated.
- * Floats narrow by rounding to nearest even, overflow gives infinity. Float to integer truncates and saturates, NaN gives 0; integer to integer saturates;
- * to BOOL, non-zero (NaN too) is true (1); from BOOL, true is 1. The tensors may be of different contexts of the same device.
- * Errors: INVALID_ARGUMENT (shapes that do not broadcast, naming both; source and destination overlap; destination read-only, shape-only, or with a zero or negative stride; source shape-only). */
+/* Copies source into destination with conversion of the dtype and NumPy's broadcasting: axes are aligned at the end, a
+ * source axis that is missing or 1 is repeated. Floats narrow by rounding to nearest even, overflow gives infinity.
+ * Float to integer truncates and saturates, NaN gives 0; integer to integer saturates; to BOOL, non-zero (NaN too) is
+ * true (1); from BOOL, true is 1. The tensors may be of different contexts of the same device. Errors:
+ * INVALID_ARGUMENT (shapes that do not broadcast, naming both; source and destination overlap; destination read-only,
+ * shape-only, or with a zero or negative stride; source shape-only). */
 HEED_API heed_status heed_tensor_copy(heed_tensor* destination, const heed_tensor* source) HEED_NOEXCEPT;
 
-/* A view with any dims and strides that stay inside the tensor's storage. offset is in elements from the tensor's element (0, 0, ...), and may be negative.
- * strides NULL: row-major. A view shares storage with the tensor, keeps it alive, and is read-only where the tensor is. The caller destroys *view.
- * Errors: INVALID_ARGUMENT (rank, dims; an element outside the storage, naming it; shape-only). */
-HEED_API heed_status heed_tensor_view(heed_tensor* tensor, int32_t rank, const int64_t* dims, const int64_t* strides, int64_t offset, heed_tensor** view) HEED_NOEXCEPT;
+/* A view with any dims and strides that stay inside the tensor's storage. offset is in elements from the tensor's
+ * element (0, 0, ...), and may be negative. strides NULL: row-major. A view shares storage with the tensor, keeps it
+ * alive, and is read-only where the tensor is. The caller destroys *view. Errors: INVALID_ARGUMENT (rank, dims; an
+ * element outside the storage, naming it; shape-only). */
+HEED_API heed_status heed_tensor_view(heed_tensor* tensor, int32_t rank, const int64_t* dims, const int64_t* strides,
+                                      int64_t offset, heed_tensor** view) HEED_NOEXCEPT;
 
-/* A view with other dims and the same elements in the same row-major order. One dim may be -1: it is worked out. Never copies. The caller destroys *view.
- * Errors: INVALID_ARGUMENT (another number of elements, naming both; two dims of -1; a -1 that does not come out even), UNSUPPORTED (the strides admit no such view: copy into a new tensor first). */
-HEED_API heed_status heed_tensor_reshape(heed_tensor* tensor, int32_t rank, const int64_t* dims, heed_tensor** view) HEED_NOEXCEPT;
+/* A view with other dims and the same elements in the same row-major order. One dim may be -1: it is worked out. Never
+ * copies. The caller destroys *view. Errors: INVALID_ARGUMENT (another number of elements, naming both; two dims of
+ * -1; a -1 that does not come out even), UNSUPPORTED (the strides admit no such view: copy into a new tensor first).
+ * */
+HEED_API heed_status heed_tensor_reshape(heed_tensor* tensor, int32_t rank, const int64_t* dims,
+                                         heed_tensor** view) HEED_NOEXCEPT;
 
-/* A view with the axes in another order: axis i of the view is axis axes[i] of the tensor. axes has rank entries, a permutation; NULL reverses the axes.
- * The caller destroys *view. Errors: INVALID_ARGUMENT (an axis out of range or named twice). */
+/* A view with the axes in another order: axis i of the view is axis axes[i] of the tensor. axes has rank entries, a
+ * permutation; NULL reverses the axes. The caller destroys *view. Errors: INVALID_ARGUMENT (an axis out of range or
+ * named twice). */
 HEED_API heed_status heed_tensor_transpose(heed_tensor* tensor, const int32_t* axes, heed_tensor** view) HEED_NOEXCEPT;
 
-/* A view of the elements start to start + length - 1 along one axis; the rank stays. start may be negative: it counts from the end. The caller destroys *view.
- * Errors: INVALID_ARGUMENT (axis, start or length out of range, naming the dim). */
-HEED_API heed_status heed_tensor_slice(heed_tensor* tensor, int32_t axis, int64_t start, int64_t length, heed_tensor** view) HEED_NOEXCEPT;
+/* A view of the elements start to start + length - 1 along one axis; the rank stays. start may be negative: it counts
+ * from the end. The caller destroys *view. Errors: INVALID_ARGUMENT (axis, start or length out of range, naming the
+ * dim). */
+HEED_API heed_status heed_tensor_slice(heed_tensor* tensor, int32_t axis, int64_t start, int64_t length,
+                                       heed_tensor** view) HEED_NOEXCEPT;
 
-/* A new tensor with the contents of one tensor of a .safetensors file (github.com/huggingface/safetensors), in the dtype of the file. Only the header and that tensor are read.
- * path is UTF-8, name is compared byte by byte. The caller destroys *tensor.
- * Errors: IO (with the system's reason), CORRUPT_FILE (truncated, or any length, range or type that does not fit, naming it), NOT_FOUND (name), UNSUPPORTED (a dtype that heed lacks, rank above 8). */
-HEED_API heed_status heed_tensor_load_safetensors(heed_context* context, const char* path, const char* name, heed_tensor** tensor) HEED_NOEXCEPT;
+/* A new tensor with the contents of one tensor of a .safetensors file (github.com/huggingface/safetensors), in the
+ * dtype of the file. Only the header and that tensor are read. path is UTF-8, name is compared byte by byte. The
+ * caller destroys *tensor. Errors: IO (with the system's reason), CORRUPT_FILE (truncated, or any length, range or
+ * type that does not fit, naming it), NOT_FOUND (name), UNSUPPORTED (a dtype that heed lacks, rank above 8). */
+HEED_API heed_status heed_tensor_load_safetensors(heed_context* context, const char* path, const char* name,
+                                                  heed_tensor** tensor) HEED_NOEXCEPT;
 
-/* ---- Layers: options -------------------------------------------------------------------------------------------------------------------- */
+/* ---- Layers: options --------------------------------------------------------------------------------------------- */
 
 /* Attention with its options and parameters. */
 typedef struct heed_layer heed_layer;
@@ -316,8 +369,8 @@ enum {
   HEED_CAUSAL_BOTTOM_RIGHT = 2  /* iff j <= i + K - Q: the last query sees the last key */
 };
 
-/* Sliding window. With p = i (top-left) or i + K - Q (bottom-right), key j is visible to query i iff p - window_left <= j <= p + window_right;
- * a negative window_left or window_right is unlimited on that side [rule 6]. */
+/* Sliding window. With p = i (top-left) or i + K - Q (bottom-right), key j is visible to query i iff p - window_left
+ * <= j <= p + window_right; a negative window_left or window_right is unlimited on that side [rule 6]. */
 enum { HEED_WINDOW_NONE = 0, HEED_WINDOW_TOP_LEFT = 1, HEED_WINDOW_BOTTOM_RIGHT = 2 };
 
 /* What a query without any visible key gets [rule 7]. */
@@ -335,23 +388,25 @@ enum {
 /* Which projections of multi-head attention add a bias, a set of bits. */
 enum { HEED_BIAS_NONE = 0, HEED_BIAS_Q = 1, HEED_BIAS_K = 2, HEED_BIAS_V = 4, HEED_BIAS_O = 8, HEED_BIAS_ALL = 15 };
 
-/* Scaled dot-product attention (Vaswani et al., "Attention Is All You Need", 2017, section 3.2.1), without parameters. */
+/* Scaled dot-product attention (Vaswani et al., "Attention Is All You Need", 2017, section 3.2.1), without parameters.
+ * */
 typedef struct heed_dot_product_attention_options {
   size_t struct_size;
-  int64_t window_left;   /* keys before the query's position, in elements; negative: unlimited; above 0 only with a window */
-  int64_t window_right;  /* keys after it */
+  int64_t window_left;   /* keys before the query's position; negative: unlimited; above 0 only with a window */
+  int64_t window_right;  /* keys after it, likewise */
   float scale;           /* factor on q . k; 0: 1/sqrt(D); any other finite number [rule 2] */
-  float soft_cap;        /* score becomes soft_cap * tanh(score / soft_cap); 0: off; otherwise finite and above 0 [rule 3] */
+  float soft_cap;        /* a score s becomes soft_cap * tanh(s / soft_cap); 0: off; else finite, above 0 [rule 3] */
   float dropout;         /* probability, 0 <= dropout < 1, that a weight is dropped when training [rule 11] */
   int32_t causal;        /* HEED_CAUSAL_... */
   int32_t window;        /* HEED_WINDOW_... */
   int32_t empty_rows;    /* HEED_EMPTY_ROWS_... */
 } heed_dot_product_attention_options;
-#define HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT \
-  { sizeof(heed_dot_product_attention_options), 0, 0, 0.0f, 0.0f, 0.0f, HEED_CAUSAL_NONE, HEED_WINDOW_NONE, HEED_EMPTY_ROWS_ZERO }
+#define HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT                                                          \
+  { sizeof(heed_dot_product_attention_options), 0, 0, 0.0f, 0.0f, 0.0f, HEED_CAUSAL_NONE, HEED_WINDOW_NONE, \
+    HEED_EMPTY_ROWS_ZERO }
 
-/* Multi-head attention (same paper, section 3.2.2; with num_kv_heads < num_heads grouped-query attention, Ainslie et al., 2023).
- * Parameters, all (out, in) as in d2l, DJL and PyTorch:
+/* Multi-head attention (same paper, section 3.2.2; with num_kv_heads < num_heads grouped-query attention, Ainslie et
+ * al., 2023). Parameters, all (out, in) as in d2l, DJL and PyTorch:
  *   W_q.weight (num_heads * head_size, Eq)               W_q.bias (num_heads * head_size)          with HEED_BIAS_Q
  *   W_k.weight (num_kv_heads * head_size, Ek)            W_k.bias (num_kv_heads * head_size)       with HEED_BIAS_K
  *   W_v.weight (num_kv_heads * value_head_size, Ev)      W_v.bias (num_kv_heads * value_head_size) with HEED_BIAS_V
@@ -361,7 +416,8 @@ typedef struct heed_multi_head_attention_options {
   size_t struct_size;
   int64_t num_hiddens;          /* E; may be 0 only if head_size and (output_size or no_output_projection) are given */
   int64_t num_heads;            /* required, >= 1 */
-  int64_t num_kv_heads;         /* heads of keys and values; 0: num_heads. Divides num_heads: query head h uses key head h / (num_heads / num_kv_heads) [rule 12] */
+  int64_t num_kv_heads;         /* heads of keys and values, a divisor of num_heads; 0: num_heads. Query head h uses
+                                   key head h / (num_heads / num_kv_heads) [rule 12] */
   int64_t head_size;            /* D of queries and keys; 0: num_hiddens / num_heads, which must come out even */
   int64_t value_head_size;      /* D of values; 0: head_size */
   int64_t output_size;          /* last dim of the output; 0: num_hiddens */
@@ -371,25 +427,28 @@ typedef struct heed_multi_head_attention_options {
   float soft_cap;
   float dropout;
   int32_t biases;               /* HEED_BIAS_... bits; 0: none */
-  int32_t no_output_projection; /* 1: no W_o, the output is (B, Q, num_heads * value_head_size); excludes output_size and HEED_BIAS_O */
+  int32_t no_output_projection; /* 1: no W_o, the output is (B, Q, num_heads * value_head_size); excludes output_size
+                                   and HEED_BIAS_O */
   int32_t scoring;              /* HEED_SCORING_... */
   int32_t causal;
   int32_t window;
   int32_t empty_rows;
   int32_t reserved;             /* 0 */
 } heed_multi_head_attention_options;
-#define HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT                                                                              \
-  { sizeof(heed_multi_head_attention_options), 0, 0, 0, 0, 0, 0, 0, 0, 0.0f, 0.0f, 0.0f, HEED_BIAS_NONE, 0,                 \
+#define HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT                                                              \
+  { sizeof(heed_multi_head_attention_options), 0, 0, 0, 0, 0, 0, 0, 0, 0.0f, 0.0f, 0.0f, HEED_BIAS_NONE, 0, \
     HEED_SCORING_DOT_PRODUCT, HEED_CAUSAL_NONE, HEED_WINDOW_NONE, HEED_EMPTY_ROWS_ZERO, 0 }
 
-/* ---- Layers: inputs and outputs --------------------------------------------------------------------------------------------------------- */
+/* ---- Layers: inputs and outputs ---------------------------------------------------------------------------------- */
 
 /* What a layer reads; nothing here is changed or kept.
  *
- *                multi-head       dot-product, rank 3     dot-product, rank 4 (any strides: a (B, S, H, D) tensor is a transposed view)
+ *                multi-head       dot-product, rank 3     dot-product, rank 4
  *   queries      (B, Q, Eq)       (B, Q, D)               (B, H, Q, D)
  *   keys         (B, K, Ek)       (B, K, D)               (B, Hkv, K, D), Hkv divides H [rule 12]
  *   values       (B, K, Ev)       (B, K, Dv)              (B, Hkv, K, Dv)
+ *
+ * Strides are free: heads in the layout (B, S, H, D) are a transposed view.
  *
  * queries, keys and values have one dtype of F32, F16 and BF16 [rule 13]. Any of B, Q, K may be 0 [rule 14]. */
 typedef struct heed_layer_inputs {
@@ -397,9 +456,12 @@ typedef struct heed_layer_inputs {
   const heed_tensor* queries;     /* required */
   const heed_tensor* keys;        /* NULL: the queries */
   const heed_tensor* values;      /* NULL: the keys */
-  const heed_tensor* valid_lens;  /* NULL, or (B) or (B, Q) of F32, I32, I64, for rank 4 too: key j is visible iff j < length; 0 <= length <= K, whole numbers [rule 4] */
-  const heed_tensor* mask;        /* NULL, or BOOL, (B, H, Q, K) or (Q, K), ones where it is repeated: any non-zero byte = may attend [rule 5] */
-  const heed_tensor* bias;        /* NULL, or F32 or the inputs' dtype, shaped as the mask: added to the scaled scores; -inf hides [rule 5] */
+  const heed_tensor* valid_lens;  /* NULL, or (B) or (B, Q) of F32, I32 or I64, for rank 4 too: key j is visible iff
+                                     j < length; whole numbers, 0 <= length <= K [rule 4] */
+  const heed_tensor* mask;        /* NULL, or BOOL of (B, H, Q, K) or (Q, K), ones where it is repeated: any non-zero
+                                     byte = may attend [rule 5] */
+  const heed_tensor* bias;        /* NULL, or F32 or the inputs' dtype, shaped as the mask: added to the scaled
+                                     scores; -inf hides [rule 5] */
   uint64_t dropout_seed;          /* seed of the dropout; the same seed drops the same weights [rule 11] */
   int32_t training;               /* 1: dropout is active */
   int32_t reserved;               /* 0 */
@@ -409,13 +471,17 @@ typedef struct heed_layer_inputs {
 /* Which outputs heed_layer_create_outputs makes, a set of bits. */
 enum { HEED_WANT_OUTPUT = 1, HEED_WANT_WEIGHTS = 2, HEED_WANT_LOG_SUM_EXP = 4 };
 
-/* What a layer writes. NULL: not wanted; at least one is. Asking for more never changes the others [rule 9]. Strides are free but positive (for dims above 1),
- * and no element may share memory with another output's, an input's or another of its own.
+/* What a layer writes. NULL: not wanted; at least one is. Asking for more never changes the others [rule 9]. Strides
+ * are free but positive (for dims above 1), and no element may share memory with another output's, an input's or
+ * another of its own.
  *
- *                multi-head               dot-product, rank 3    dot-product, rank 4     dtype
- *   output       (B, Q, output size)      (B, Q, Dv)             (B, H, Q, Dv)           the inputs', or F32
- *   weights      (B, H, Q, K)             (B, Q, K)              (B, H, Q, K)            the inputs', or F32; before dropout [rule 11]
- *   log_sum_exp  (B, H, Q)                (B, Q)                 (B, H, Q)               F32; natural logarithm, -inf for a row without a visible key [rules 3, 7] */
+ *                multi-head           dot-product, rank 3   dot-product, rank 4   dtype
+ *   output       (B, Q, output size)  (B, Q, Dv)            (B, H, Q, Dv)         the inputs', or F32
+ *   weights      (B, H, Q, K)         (B, Q, K)             (B, H, Q, K)          the inputs', or F32
+ *   log_sum_exp  (B, H, Q)            (B, Q)                (B, H, Q)             F32
+ *
+ * weights are those before dropout [rule 11]; log_sum_exp is a natural logarithm, -inf for a row without a visible
+ * key [rules 3, 7]. */
 typedef struct heed_layer_outputs {
   size_t struct_size;
   heed_tensor* output;
@@ -424,24 +490,33 @@ typedef struct heed_layer_outputs {
 } heed_layer_outputs;
 #define HEED_LAYER_OUTPUTS_INIT { sizeof(heed_layer_outputs), NULL, NULL, NULL }
 
-/* ---- Layers: functions ------------------------------------------------------------------------------------------------------------------ */
+/* ---- Layers: functions ------------------------------------------------------------------------------------------- */
 
-/* Makes a dot-product attention layer. It has no parameters and is initialized from the start. options NULL: the macro's. The caller destroys *layer.
- * Errors: INVALID_ARGUMENT (scale not finite; soft_cap negative or not finite; dropout outside [0, 1); a window size without a window; enumerations). */
-HEED_API heed_status heed_dot_product_attention_create(heed_context* context, const heed_dot_product_attention_options* options, heed_layer** layer) HEED_NOEXCEPT;
+/* Makes a dot-product attention layer. It has no parameters and is initialized from the start. options NULL: the
+ * macro's. The caller destroys *layer. Errors: INVALID_ARGUMENT (scale not finite; soft_cap negative or not finite;
+ * dropout outside [0, 1); a window size without a window; enumerations). */
+HEED_API heed_status heed_dot_product_attention_create(heed_context* context,
+                                                       const heed_dot_product_attention_options* options,
+                                                       heed_layer** layer) HEED_NOEXCEPT;
 
-/* Makes a multi-head attention layer. Its input sizes are learned when it gets its parameters. The caller destroys *layer.
- * Errors: those above; INVALID_ARGUMENT (num_heads missing; num_hiddens not divisible by num_heads and no head_size; num_heads not divisible by num_kv_heads;
- * a negative or overflowing size; no_output_projection with output_size or HEED_BIAS_O), UNSUPPORTED (HEED_SCORING_ADDITIVE). */
-HEED_API heed_status heed_multi_head_attention_create(heed_context* context, const heed_multi_head_attention_options* options, heed_layer** layer) HEED_NOEXCEPT;
+/* Makes a multi-head attention layer. Its input sizes are learned when it gets its parameters. The caller destroys
+ * *layer. Errors: those above; INVALID_ARGUMENT (num_heads missing; num_hiddens not divisible by num_heads and no
+ * head_size; num_heads not divisible by num_kv_heads; a negative or overflowing size; no_output_projection with
+ * output_size or HEED_BIAS_O), UNSUPPORTED (HEED_SCORING_ADDITIVE). */
+HEED_API heed_status heed_multi_head_attention_create(heed_context* context,
+                                                      const heed_multi_head_attention_options* options,
+                                                      heed_layer** layer) HEED_NOEXCEPT;
 
 /* Drops the caller's reference. NULL is allowed. */
 HEED_API void heed_layer_destroy(heed_layer* layer) HEED_NOEXCEPT;
 
-/* Makes all parameters for inputs of these shapes (only shapes and dtypes are read: shape-only tensors do). Parameters take the queries' dtype. Weights are drawn from a normal
- * distribution with variance 2 / (size of the input), DJL's default initializer (Glorot and Bengio, 2010); biases are 0. The same seed gives the same numbers on every machine.
- * On a layer that is initialized all parameters are made anew. Errors: INVALID_ARGUMENT (shapes and dtypes as heed_layer_forward), nothing is changed then. */
-HEED_API heed_status heed_layer_initialize(heed_layer* layer, const heed_layer_inputs* shapes, uint64_t seed) HEED_NOEXCEPT;
+/* Makes all parameters for inputs of these shapes (only shapes and dtypes are read: shape-only tensors do). Parameters
+ * take the queries' dtype. Weights are drawn from a normal distribution with variance 2 / (size of the input), DJL's
+ * default initializer (Glorot and Bengio, 2010); biases are 0. The same seed gives the same numbers on every machine.
+ * On a layer that is initialized all parameters are made anew. Errors: INVALID_ARGUMENT (shapes and dtypes as
+ * heed_layer_forward), nothing is changed then. */
+HEED_API heed_status heed_layer_initialize(heed_layer* layer, const heed_layer_inputs* shapes,
+                                           uint64_t seed) HEED_NOEXCEPT;
 
 /* 1 when every parameter is set, else 0; -1 for NULL. */
 HEED_API int32_t heed_layer_is_initialized(const heed_layer* layer) HEED_NOEXCEPT;
@@ -452,53 +527,81 @@ HEED_API int64_t heed_layer_parameter_count(const heed_layer* layer) HEED_NOEXCE
 /* The name of a parameter, as "W_q.weight", in a fixed order. Static: never freed. NULL for a bad handle or index. */
 HEED_API const char* heed_layer_parameter_name(const heed_layer* layer, int64_t index) HEED_NOEXCEPT;
 
-/* A read-only snapshot of a parameter: it keeps its values when the layer's parameter is replaced. To write it, to fill it, to copy into it or to use it as an output
- * is INVALID_ARGUMENT, the same for its views; heed_tensor_data gives NULL. The caller destroys *snapshot. Errors: NOT_FOUND (naming those there are), NOT_INITIALIZED (not set yet). */
-HEED_API heed_status heed_layer_parameter(const heed_layer* layer, const char* name, heed_tensor** snapshot) HEED_NOEXCEPT;
+/* A read-only snapshot of a parameter: it keeps its values when the layer's parameter is replaced. To write it, to
+ * fill it, to copy into it or to use it as an output is INVALID_ARGUMENT, the same for its views; heed_tensor_data
+ * gives NULL. The caller destroys *snapshot. Errors: NOT_FOUND (naming those there are), NOT_INITIALIZED (not set
+ * yet). */
+HEED_API heed_status heed_layer_parameter(const heed_layer* layer, const char* name,
+                                          heed_tensor** snapshot) HEED_NOEXCEPT;
 
-/* Replaces a parameter by a converted copy of value. On an initialized layer the parameter keeps its dtype and shape. Before, it takes the value's dtype (F64 becomes F32) and,
- * where the options leave it open, its input size; the layer is initialized once every parameter is set.
- * Errors: NOT_FOUND (name), INVALID_ARGUMENT (another shape, naming both; not a float dtype; shape-only). */
-HEED_API heed_status heed_layer_set_parameter(heed_layer* layer, const char* name, const heed_tensor* value) HEED_NOEXCEPT;
+/* Replaces a parameter by a converted copy of value. On an initialized layer the parameter keeps its dtype and shape.
+ * Before, it takes the value's dtype (F64 becomes F32) and, where the options leave it open, its input size; the layer
+ * is initialized once every parameter is set. Errors: NOT_FOUND (name), INVALID_ARGUMENT (another shape, naming both;
+ * not a float dtype; shape-only). */
+HEED_API heed_status heed_layer_set_parameter(heed_layer* layer, const char* name,
+                                              const heed_tensor* value) HEED_NOEXCEPT;
 
-/* Sets all parameters from a .safetensors file, which may be a whole model's: parameter W_q.weight is read from "<prefix>.W_q.weight" (prefix without the dot; NULL or "": none).
- * Other names are ignored, but one of a layer of this kind that the options lack (a bias) is an error. Dtypes and shapes as for heed_layer_set_parameter. All or nothing.
- * Errors: IO, CORRUPT_FILE as heed_tensor_load_safetensors; NOT_FOUND (a parameter is missing, naming it); INVALID_ARGUMENT (shape, naming both; a bias that the options lack). */
+/* Sets all parameters from a .safetensors file, which may be a whole model's: parameter W_q.weight is read from
+ * "<prefix>.W_q.weight" (prefix without the dot; NULL or "": none). Other names are ignored, but one of a layer of
+ * this kind that the options lack (a bias) is an error. Dtypes and shapes as for heed_layer_set_parameter. All or
+ * nothing. Errors: IO, CORRUPT_FILE as heed_tensor_load_safetensors; NOT_FOUND (a parameter is missing, naming it);
+ * INVALID_ARGUMENT (shape, naming both; a bias that the options lack). */
 HEED_API heed_status heed_layer_load(heed_layer* layer, const char* path, const char* prefix) HEED_NOEXCEPT;
 
-/* Writes all parameters to a .safetensors file, under their names. The file is replaced as a whole or, on failure, left as it was. Errors: NOT_INITIALIZED, IO. */
+/* Writes all parameters to a .safetensors file, under their names. The file is replaced as a whole or, on failure,
+ * left as it was. Errors: NOT_INITIALIZED, IO. */
 HEED_API heed_status heed_layer_save(const heed_layer* layer, const char* path) HEED_NOEXCEPT;
 
-/* Makes row-major output tensors of the right shapes for these inputs (only shapes and dtypes are read): output and weights in the inputs' dtype, log_sum_exp in F32. wanted: HEED_WANT_... bits,
- * at least one. The members of *outputs must be NULL; those not wanted stay so. The caller destroys the tensors. On failure none is made.
- * Works on a layer that is not initialized. Errors: INVALID_ARGUMENT (wanted, a member not NULL, inputs as heed_layer_forward). */
-HEED_API heed_status heed_layer_create_outputs(const heed_layer* layer, const heed_layer_inputs* inputs, int32_t wanted, heed_layer_outputs* outputs) HEED_NOEXCEPT;
+/* Makes row-major output tensors of the right shapes for these inputs (only shapes and dtypes are read): output and
+ * weights in the inputs' dtype, log_sum_exp in F32. wanted: HEED_WANT_... bits, at least one. The members of *outputs
+ * must be NULL; those not wanted stay so. The caller destroys the tensors. On failure none is made. Works on a layer
+ * that is not initialized. Errors: INVALID_ARGUMENT (wanted, a member not NULL, inputs as heed_layer_forward). */
+HEED_API heed_status heed_layer_create_outputs(const heed_layer* layer, const heed_layer_inputs* inputs, int32_t wanted,
+                                               heed_layer_outputs* outputs) HEED_NOEXCEPT;
 
-/* How many bytes of workspace forward needs (only shapes and dtypes are read). The size covers any alignment, and every call of this layer with the same dtypes, with
- * the same inputs and outputs given, and with B, Q and K the same or smaller: one made for the largest shape serves all. Errors: NOT_INITIALIZED, INVALID_ARGUMENT as heed_layer_forward. */
-HEED_API heed_status heed_layer_workspace_size(const heed_layer* layer, const heed_layer_inputs* inputs, const heed_layer_outputs* outputs, size_t* num_bytes) HEED_NOEXCEPT;
+/* How many bytes of workspace forward needs (only shapes and dtypes are read). The size covers any alignment, and
+ * every call of this layer with the same dtypes, with the same inputs and outputs given, and with B, Q and K the same
+ * or smaller: one made for the largest shape serves all. Errors: NOT_INITIALIZED, INVALID_ARGUMENT as
+ * heed_layer_forward. */
+HEED_API heed_status heed_layer_workspace_size(const heed_layer* layer, const heed_layer_inputs* inputs,
+                                               const heed_layer_outputs* outputs, size_t* num_bytes) HEED_NOEXCEPT;
 
-/* Runs the layer: reads inputs, writes the outputs that are not NULL. With a workspace nothing is allocated (on the CPU); with NULL the context keeps a pool of them, one for each call in flight, and
- * may allocate when it grows. On a device the call may return before it is done: heed_tensor_read and heed_context_synchronize wait.
- * May be called from many threads on one layer. Tensors may be of other contexts of the same device.
- * Errors: NOT_INITIALIZED; INVALID_ARGUMENT (ranks, sizes that differ, naming both; dtypes; lengths outside 0 to K or not whole; sizes other than the layer's parameters; shape-only tensors; outputs that are
- * read-only, overlap, or have a zero or negative stride; no output at all; a product of sizes that overflows), WORKSPACE_TOO_SMALL (naming both), BUSY, UNSUPPORTED, NOT_FASTEST (strict contexts), DEVICE_LOST. */
-HEED_API heed_status heed_layer_forward(const heed_layer* layer, const heed_layer_inputs* inputs, heed_workspace* workspace, const heed_layer_outputs* outputs) HEED_NOEXCEPT;
+/* Runs the layer: reads inputs, writes the outputs that are not NULL. With a workspace nothing is allocated (on the
+ * CPU); with NULL the context keeps a pool of them, one for each call in flight, and may allocate when it grows. On a
+ * device the call may return before it is done: heed_tensor_read and heed_context_synchronize wait. May be called from
+ * many threads on one layer. Tensors may be of other contexts of the same device. Errors: NOT_INITIALIZED;
+ * INVALID_ARGUMENT (ranks, sizes that differ, naming both; dtypes; lengths outside 0 to K or not whole; sizes other
+ * than the layer's parameters; shape-only tensors; outputs that are read-only, overlap, or have a zero or negative
+ * stride; no output at all; a product of sizes that overflows), WORKSPACE_TOO_SMALL (naming both), BUSY, UNSUPPORTED,
+ * NOT_FASTEST (strict contexts), DEVICE_LOST. */
+HEED_API heed_status heed_layer_forward(const heed_layer* layer, const heed_layer_inputs* inputs,
+                                        heed_workspace* workspace, const heed_layer_outputs* outputs) HEED_NOEXCEPT;
 
-/* What forward would do with these arguments, as a JSON object (a text result, see above); nothing is run, only shapes and dtypes are read, shape-only lengths count as K.
- * Members: "layer", "backend", "kernel" (of the attention itself), "workspace_bytes", "flops" (multiplications and additions of visible pairs as far as the shapes and options tell), "bytes" (least traffic),
- * "operations" (a list of {"operation", "kernel", "flops", "bytes"}, in order), "not_fastest" (a list of reasons, empty on the fastest path). Members may be added.
- * Errors: as heed_layer_workspace_size. */
-HEED_API heed_status heed_layer_explain(const heed_layer* layer, const heed_layer_inputs* inputs, const heed_layer_outputs* outputs, char* text, size_t capacity, size_t* num_bytes) HEED_NOEXCEPT;
+/* What forward would do with these arguments, as a JSON object (a text result, see above). Nothing is run, and nothing
+ * is read but shapes, dtypes and lengths; lengths without data count as K [rule 4]. Members (more may be added):
+ *   "layer", "backend", "device"  as "multi_head_attention", "cpu", "cpu:0"
+ *   "kernel"                      of the attention itself
+ *   "threads"                     that compute
+ *   "workspace_bytes"             as heed_layer_workspace_size
+ *   "flops"                       multiplications and additions, for the pairs that lengths, causal mask and window leave
+ *   "bytes"                       the least traffic: every operand once
+ *   "operations"                  in order, each with "operation", "kernel", "flops", "bytes"
+ *   "not_fastest"                 the reasons why this is not the fastest path; empty where it is
+ * Errors: as heed_layer_workspace_size; INVALID_ARGUMENT (lengths outside 0 to K or not whole). */
+HEED_API heed_status heed_layer_explain(const heed_layer* layer, const heed_layer_inputs* inputs,
+                                        const heed_layer_outputs* outputs, char* text, size_t capacity,
+                                        size_t* num_bytes) HEED_NOEXCEPT;
 
-/* ---- Workspace -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- Workspace --------------------------------------------------------------------------------------------------- */
 
 /* A workspace of num_bytes in the context's memory. The caller destroys *workspace. */
-HEED_API heed_status heed_workspace_create(heed_context* context, size_t num_bytes, heed_workspace** workspace) HEED_NOEXCEPT;
+HEED_API heed_status heed_workspace_create(heed_context* context, size_t num_bytes,
+                                           heed_workspace** workspace) HEED_NOEXCEPT;
 
-/* A workspace over the caller's memory (of the context's device, any alignment), which must outlive it and any call that uses it; it is never freed by heed.
- * Errors: INVALID_ARGUMENT (memory NULL with num_bytes above 0). */
-HEED_API heed_status heed_workspace_wrap(heed_context* context, void* memory, size_t num_bytes, heed_workspace** workspace) HEED_NOEXCEPT;
+/* A workspace over the caller's memory (of the context's device, any alignment), which must outlive it and any call
+ * that uses it; it is never freed by heed. Errors: INVALID_ARGUMENT (memory NULL with num_bytes above 0). */
+HEED_API heed_status heed_workspace_wrap(heed_context* context, void* memory, size_t num_bytes,
+                                         heed_workspace** workspace) HEED_NOEXCEPT;
 
 /* The size it was made with; 0 for NULL. */
 HEED_API size_t heed_workspace_num_bytes(const heed_workspace* workspace) HEED_NOEXCEPT;

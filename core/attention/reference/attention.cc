@@ -99,17 +99,21 @@ class RowSolver {
     const double scale = options_.scale != 0.0 ? options_.scale : 1.0 / std::sqrt(head_size);
     const double cap = options_.soft_cap;
 
-    double score = (query * key).sum() * scale;
+    const double product = (query * key).sum();
+    double score = product * scale;
     if (cap != 0.0) score = cap * std::tanh(score / cap);
     if (!problem_.limits.bias.empty()) score += problem_.limits.bias[static_cast<size_t>(row_ * sizes_.num_keys + k)];
     if (score == -kInfinity) return score;  // weight 0 in every arithmetic: nothing of it reaches the bound
+
+    magnitudes.scores = std::max(magnitudes.scores, std::fabs(score));
+    const bool is_exact = (query_error == 0.0).all() && (key_error == 0.0).all();
+    if (std::isinf(product) && is_exact) return score;  // capped; the same infinity, and so the same cap, in every arithmetic
 
     const double products = (query * key).abs().sum();
     const double inherited = (query_error * key.abs() + query.abs() * key_error + query_error * key_error).sum();
     magnitudes.products = std::max(magnitudes.products, std::fabs(scale) * products);
     magnitudes.inherited = std::max(magnitudes.inherited, std::fabs(scale) * inherited);
     magnitudes.underflow = (head_size * std::fabs(scale) + std::fabs(cap) + 2.0) * kSmallestF32;
-    magnitudes.scores = std::max(magnitudes.scores, std::fabs(score));
     const double largest_intermediate = (products + inherited) * std::max(1.0, std::fabs(scale)) + std::fabs(score);
     if (!(largest_intermediate <= kLargestCovered)) covered_ = false;
     return score;
@@ -126,7 +130,7 @@ class RowSolver {
       const ConstRow value = row_of(problem_.values.values, first_key_ + k, sizes_.value_head_size);
       const ConstRow value_error = row_of(problem_.values.errors, first_key_ + k, sizes_.value_head_size);
       const bool kept = !options_.drops() || dropout_keeps(options_.dropout_seed, options_.dropout, b_, h_, q_, k);
-      sum += (kept ? weights_[k] : 0.0) * value;
+      sum += weights_[k] * (kept ? 1.0 : 0.0) * value;
       largest = largest.max(value.abs());
       inherited = inherited.max(value_error);
       if (kept && weights_[k] > 0.0 && weights_[k] < kSmallestSureWeight) unsure += value.isInf().cast<double>();

@@ -1,10 +1,12 @@
-// SPDX-License-Identifier: Apache-2.0
-// Attention for kLanes queries of one head at a time, over blocks of keys, with the online softmax (Milakov and Gimelshein, "Online normalizer calculation for softmax",
-// arXiv 1805.02867; Rabe and Staats, "Self-attention does not need O(n^2) memory", arXiv 2112.05682): a running maximum m, the sum l of exp(score - m) and the sum of
-// exp(score - m) * value. When a block raises the maximum, both sums are scaled by exp(old m - new m). One division at the end.
+// SPDX-License-Identifier: Apache-2.0 Attention for kLanes queries of one head at a time, over blocks of keys, with
+// the online softmax (Milakov and Gimelshein, "Online normalizer calculation for softmax", arXiv 1805.02867; Rabe and
+// Staats, "Self-attention does not need O(n^2) memory", arXiv 2112.05682): a running maximum m, the sum l of exp(score
+// - m) and the sum of exp(score - m) * value. When a block raises the maximum, both sums are scaled by exp(old m - new
+// m). One division at the end.
 //
-// Order of every sum: keys ascending, elements of a head ascending, whatever rows share the tile and whichever blocks are skipped; that makes a row's result depend on
-// its own item alone. Blocks start at multiples of kBlockKeys, so that the same holds for the points at which sums are rescaled.
+// Order of every sum: keys ascending, elements of a head ascending, whatever rows share the tile and whichever blocks
+// are skipped; that makes a row's result depend on its own item alone. Blocks start at multiples of kBlockKeys, so
+// that the same holds for the points at which sums are rescaled.
 //
 // Hidden keys never take part, not even as 0 * value: the value may be infinite or NaN.
 #include "backends/cpu/attention.h"
@@ -23,7 +25,8 @@
 namespace heed::cpu {
 namespace {
 
-// 64 keys by 16 lanes of scores are 4 KiB, which with a block of keys and values of head size 64 stays in a first-level cache of 48 KiB.
+// 64 keys by 16 lanes of scores are 4 KiB, which with a block of keys and values of head size 64 stays in a
+// first-level cache of 48 KiB.
 constexpr int64_t kBlockKeys = 64;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
@@ -34,7 +37,7 @@ struct Scratch {
   float* value_block;  // [kBlockKeys][value_head_size]
   float* sums;         // [value_head_size][kLanes], weighted values
   float* scores;       // [kBlockKeys][kLanes], then probabilities
-  int32_t* visible;    // [kBlockKeys][kLanes], 1 or 0; as wide as a score, so that choosing by it is one vector operation
+  int32_t* visible;  // [kBlockKeys][kLanes], 1 or 0; as wide as a score, so that choosing by it is one vector operation
 
   Scratch(void* memory, int64_t head_size, int64_t value_head_size) {
     query_panel = static_cast<float*>(memory);
@@ -46,7 +49,8 @@ struct Scratch {
   }
 
   static size_t num_bytes(int64_t head_size, int64_t value_head_size) {
-    return (static_cast<size_t>(head_size + value_head_size) * (kLanes + kBlockKeys) + 2 * kBlockKeys * kLanes) * sizeof(float);
+    return (static_cast<size_t>(head_size + value_head_size) * (kLanes + kBlockKeys) + 2 * kBlockKeys * kLanes) *
+           sizeof(float);
   }
 };
 
@@ -99,8 +103,10 @@ class Tile {
     const Operand& queries = problem_.queries;
     std::fill_n(scratch_.query_panel, problem_.head_size * kLanes, 0.0f);
     for (int64_t lane = 0; lane < num_rows_; ++lane) {
-      const int64_t index = b_ * queries.strides[0] + h_ * queries.strides[1] + (first_query_ + lane) * queries.strides[2];
-      load_row(queries.data, queries.dtype, index, queries.strides[3], problem_.head_size, scratch_.query_panel + lane, kLanes);
+      const int64_t index =
+          b_ * queries.strides[0] + h_ * queries.strides[1] + (first_query_ + lane) * queries.strides[2];
+      load_row(queries.data, queries.dtype, index, queries.strides[3], problem_.head_size, scratch_.query_panel + lane,
+               kLanes);
     }
   }
 
@@ -124,7 +130,8 @@ class Tile {
     const int64_t count = block_size(k0);
     load_block(problem_.keys, k0, problem_.head_size, scratch_.key_block);
     std::fill_n(scratch_.scores, count * kLanes, 0.0f);
-    accumulate_products(scratch_.key_block, problem_.head_size, scratch_.query_panel, problem_.head_size, scratch_.scores, count);
+    accumulate_products(scratch_.key_block, problem_.head_size, scratch_.query_panel, problem_.head_size,
+                        scratch_.scores, count);
     for (int64_t k = 0; k < count; ++k) {
       for (int64_t lane = 0; lane < kLanes; ++lane) {
         float& score = scratch_.scores[k * kLanes + lane];
@@ -141,7 +148,8 @@ class Tile {
     float score = product * problem_.scale;
     if (problem_.soft_cap != 0) score = problem_.soft_cap * std::tanh(score / problem_.soft_cap);
     const int64_t query = first_query_ + lane;
-    if (problem_.mask.given != 0) visible = static_cast<const uint8_t*>(problem_.mask.data)[pair_index(problem_.mask, query, key)] != 0;
+    if (problem_.mask.given != 0)
+      visible = static_cast<const uint8_t*>(problem_.mask.data)[pair_index(problem_.mask, query, key)] != 0;
     if (problem_.bias.given != 0) {
       const float bias = load_element(problem_.bias.data, problem_.bias.dtype, pair_index(problem_.bias, query, key));
       score += bias;
@@ -154,7 +162,8 @@ class Tile {
     return b_ * operand.strides[0] + h_ * operand.strides[1] + query * operand.strides[2] + key * operand.strides[3];
   }
 
-  // What scores are taken relative to: the maximum, or anything finite while it is -inf, because -inf - -inf would be NaN where exp(-inf) = 0 is meant.
+  // What scores are taken relative to: the maximum, or anything finite while it is -inf, because -inf - -inf would be
+  // NaN where exp(-inf) = 0 is meant.
   float pivot(int64_t lane) const { return maximum_[lane] == -kInfinity ? 0.0f : maximum_[lane]; }
 
   void add_block(int64_t k0) {
@@ -236,8 +245,8 @@ class Tile {
     return false;
   }
 
-  // A second walk over the keys, now that maximum and total are known: writes the weights, and where `renormalize` sums the values again with weights that
-  // add up to one, for the rows whose first sums overflowed.
+  // A second walk over the keys, now that maximum and total are known: writes the weights, and where `renormalize`
+  // sums the values again with weights that add up to one, for the rows whose first sums overflowed.
   void sweep_normalized(bool renormalize) {
     bool again[kLanes] = {};
     for (int64_t lane = 0; lane < num_rows_; ++lane) {
@@ -290,7 +299,8 @@ class Tile {
       const float kept = problem_.dropout == 0 || dropout.keeps(b_, h_, first_query_ + lane, k) ? weight : 0.0f;
       const int64_t index = b_ * values.strides[0] + kv_head_ * values.strides[1] + k * values.strides[2];
       for (int64_t d = 0; d < problem_.value_head_size; ++d) {
-        scratch_.sums[d * kLanes + lane] += kept * load_element(values.data, values.dtype, index + d * values.strides[3]);
+        scratch_.sums[d * kLanes + lane] +=
+            kept * load_element(values.data, values.dtype, index + d * values.strides[3]);
       }
     }
   }
@@ -302,14 +312,16 @@ class Tile {
       if (problem_.log_sum_exp.given != 0) {
         const Operand& operand = problem_.log_sum_exp;
         const float value = any_visible_[lane] ? maximum_[lane] + std::log(total_[lane]) : -kInfinity;
-        static_cast<float*>(operand.data)[b_ * operand.strides[0] + h_ * operand.strides[1] + q * operand.strides[2]] = value;
+        static_cast<float*>(operand.data)[b_ * operand.strides[0] + h_ * operand.strides[1] + q * operand.strides[2]] =
+            value;
       }
       if (problem_.output.given == 0) continue;
       if (!any_visible_[lane] && problem_.empty_rows == EmptyRows::Mean) average_values(lane);
       const Operand& output = problem_.output;
       for (int64_t d = 0; d < problem_.value_head_size; ++d) {
         const float mean = scratch_.sums[d * kLanes + lane] / divisor_[lane];
-        const int64_t index = b_ * output.strides[0] + h_ * output.strides[1] + q * output.strides[2] + d * output.strides[3];
+        const int64_t index =
+            b_ * output.strides[0] + h_ * output.strides[1] + q * output.strides[2] + d * output.strides[3];
         store_element(output.data, output.dtype, index, problem_.dropout == 0 ? mean : mean * dropout_scale);
       }
     }

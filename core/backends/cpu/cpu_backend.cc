@@ -24,7 +24,8 @@ constexpr int64_t kMaxWidth = int64_t{1} << 40;
 
 Status refuse_width(const char* name, int64_t width, Failure* failure) {
   failure->status = Status::InvalidArgument;
-  std::snprintf(failure->text, sizeof failure->text, "%s is %" PRId64 ", expected at most %" PRId64 ": its scratch memory could not be addressed", name,
+  std::snprintf(failure->text, sizeof failure->text,
+                "%s is %" PRId64 ", expected at most %" PRId64 ": its scratch memory could not be addressed", name,
                 width, kMaxWidth);
   return failure->status;
 }
@@ -32,7 +33,8 @@ Status refuse_width(const char* name, int64_t width, Failure* failure) {
 Status open(const BackendOptions* options, BackendDevice** device, Failure* failure) {
   if (options->device_index != 0) {
     failure->status = Status::InvalidArgument;
-    std::snprintf(failure->text, sizeof failure->text, "options->device_index is %d, but there is one CPU device: expected 0", options->device_index);
+    std::snprintf(failure->text, sizeof failure->text,
+                  "options->device_index is %d, but there is one CPU device: expected 0", options->device_index);
     return failure->status;
   }
   *device = &the_cpu;
@@ -41,17 +43,11 @@ Status open(const BackendOptions* options, BackendDevice** device, Failure* fail
 
 void close(BackendDevice*) {}
 
-Status synchronize(BackendDevice*, Failure*) {
-  return Status::Ok;
-}
+Status synchronize(BackendDevice*, Failure*) { return Status::Ok; }
 
-const char* describe(const BackendDevice*) {
-  return "CPU, portable code, computing on the calling thread";
-}
+const char* describe(const BackendDevice*) { return "CPU, portable code, computing on the calling thread"; }
 
-int32_t num_threads(const BackendDevice*) {
-  return 1;
-}
+int32_t num_threads(const BackendDevice*) { return 1; }
 
 void* allocate(BackendDevice*, size_t num_bytes) {
   // aligned_alloc wants a multiple of the alignment; no request of ours may wrap round to a small one.
@@ -62,12 +58,11 @@ void* allocate(BackendDevice*, size_t num_bytes) {
   return memory;
 }
 
-void release(BackendDevice*, void* memory, size_t) {
-  std::free(memory);
-}
+void release(BackendDevice*, void* memory, size_t) { std::free(memory); }
 
 Status plan_linear(const BackendDevice*, const LinearProblem* problem, Plan* plan, Failure* failure) {
-  if (problem->input_size > kMaxWidth) return refuse_width("the input size of a projection", problem->input_size, failure);
+  if (problem->input_size > kMaxWidth)
+    return refuse_width("the input size of a projection", problem->input_size, failure);
   *plan = cpu::plan_linear(*problem);
   return Status::Ok;
 }
@@ -79,7 +74,8 @@ Status run_linear(BackendDevice*, const LinearProblem* problem, const Plan*, voi
 
 Status plan_attention(const BackendDevice*, const AttentionProblem* problem, Plan* plan, Failure* failure) {
   if (problem->head_size > kMaxWidth) return refuse_width("the head size", problem->head_size, failure);
-  if (problem->value_head_size > kMaxWidth) return refuse_width("the head size of the values", problem->value_head_size, failure);
+  if (problem->value_head_size > kMaxWidth)
+    return refuse_width("the head size of the values", problem->value_head_size, failure);
   *plan = cpu::plan_attention(*problem);
   return Status::Ok;
 }

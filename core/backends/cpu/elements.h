@@ -29,7 +29,8 @@ inline void store_element(void* data, DType dtype, int64_t index, float value) {
 }
 
 // destination[i * step] = source element (index + i * stride).
-inline void load_row(const void* data, DType dtype, int64_t index, int64_t stride, int64_t count, float* destination, int64_t step = 1) {
+inline void load_row(const void* data, DType dtype, int64_t index, int64_t stride, int64_t count, float* destination,
+                     int64_t step = 1) {
   for (int64_t i = 0; i < count; ++i) destination[i * step] = load_element(data, dtype, index + i * stride);
 }
 

@@ -11,8 +11,8 @@
 namespace heed::cpu {
 namespace {
 
-// Rows of the weight that are widened to f32 at a time and then used for all rows of the input: 64 outputs make transposing the input, which is done once for
-// each block, 1/64 of the work.
+// Rows of the weight that are widened to f32 at a time and then used for all rows of the input: 64 outputs make
+// transposing the input, which is done once for each block, 1/64 of the work.
 constexpr int64_t kBlockOutputs = 64;
 
 struct Scratch {
@@ -65,13 +65,17 @@ void run_linear(const LinearProblem& problem, void* memory) {
         const int64_t rows = std::min(kLanes, problem.rows - r0);
         load_panel(problem, item, r0, rows, scratch.input_panel);
         std::fill_n(scratch.tile, block * kLanes, 0.0f);
-        accumulate_products(scratch.weight_block, problem.input_size, scratch.input_panel, problem.input_size, scratch.tile, block);
+        accumulate_products(scratch.weight_block, problem.input_size, scratch.input_panel, problem.input_size,
+                            scratch.tile, block);
         for (int64_t n = 0; n < block; ++n) {
           for (int64_t lane = 0; lane < rows; ++lane) {
             float value = scratch.tile[n * kLanes + lane];
             // Only where there is one: adding 0 would turn a -0 into +0.
-            if (problem.bias.given != 0) value += load_element(problem.bias.data, problem.bias.dtype, (n0 + n) * problem.bias.strides[3]);
-            store_element(output.data, output.dtype, item * output.strides[1] + (r0 + lane) * output.strides[2] + (n0 + n) * output.strides[3], value);
+            if (problem.bias.given != 0)
+              value += load_element(problem.bias.data, problem.bias.dtype, (n0 + n) * problem.bias.strides[3]);
+            store_element(output.data, output.dtype,
+                          item * output.strides[1] + (r0 + lane) * output.strides[2] + (n0 + n) * output.strides[3],
+                          value);
           }
         }
       }

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layers on a backend that is not the CPU's: its reasons, its failures and its name come through.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <string>
+
+#include "backends/context.h"
+#include "backends/cpu/cpu_backend.h"
+#include "base/error.h"
+#include "layers/dot_product_attention.h"
+#include "tensor/tensor.h"
+
+namespace heed {
+namespace {
+
+// The CPU under another name, which calls every attention slow, and fails those with a single query.
+Backend slow_backend() {
+  Backend backend = cpu_backend();
+  backend.name = "slow";
+  backend.plan_attention = [](const BackendDevice* device, const AttentionProblem* problem, Plan* plan,
+                              Failure* failure) {
+    const Status status = cpu_backend().plan_attention(device, problem, plan, failure);
+    plan->not_fastest = "it is a test";
+    return status;
+  };
+  backend.run_attention = [](BackendDevice* device, const AttentionProblem* problem, const Plan* plan, void* scratch,
+                             Failure* failure) {
+    if (problem->num_queries != 1) return cpu_backend().run_attention(device, problem, plan, scratch, failure);
+    failure->status = Status::DeviceLost;
+    std::snprintf(failure->text, sizeof failure->text, "the device went away");
+    return failure->status;
+  };
+  return backend;
+}
+
+struct Call {
+  explicit Call(bool strict, int64_t num_queries = 2) {
+    ContextOptions options;
+    options.strict = strict;
+    context = Context::open(options, backend);
+    layer = std::make_unique<DotProductAttention>(context, AttentionOptions{});
+    queries = std::make_unique<Tensor>(Tensor::zeros(context, DType::F32, {1, num_queries, 4}));
+    output = std::make_unique<Tensor>(Tensor::zeros(context, DType::F32, {1, num_queries, 4}));
+    inputs.queries = queries.get();
+    outputs.output = output.get();
+  }
+
+  Backend backend = slow_backend();
+  std::shared_ptr<Context> context;
+  std::unique_ptr<DotProductAttention> layer;
+  std::unique_ptr<Tensor> queries;
+  std::unique_ptr<Tensor> output;
+  LayerInputs inputs;
+  LayerOutputs outputs;
+};
+
+TEST(Strict, RefusesWhatIsNotTheFastestWithTheReason) {
+  const Call call(true);
+  try {
+    call.layer->forward(call.inputs, nullptr, call.outputs);
+    FAIL() << "expected an error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.status, Status::NotFastest);
+    EXPECT_NE(std::string(error.text).find("it is a test"), std::string::npos) << error.text;
+  }
+}
+
+TEST(Strict, IsNotAskedForByDefault) {
+  const Call call(false);
+  EXPECT_NO_THROW(call.layer->forward(call.inputs, nullptr, call.outputs));
+}
+
+TEST(Strict, ExplainTellsTheReasonWithoutFailing) {
+  const Call call(true);
+  const std::string text = call.layer->explain(call.inputs, call.outputs);
+  EXPECT_NE(text.find("it is a test"), std::string::npos) << text;
+  EXPECT_NE(text.find("slow:0"), std::string::npos) << text;
+}
+
+TEST(Backend, FailuresOfOperationsBecomeErrors) {
+  const Call call(false, 1);
+  try {
+    call.layer->forward(call.inputs, nullptr, call.outputs);
+    FAIL() << "expected an error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.status, Status::DeviceLost);
+    EXPECT_STREQ(error.text, "the device went away");
+  }
+}
+
+TEST(Backend, TensorsOfAnotherDeviceAreRefusedNamingBoth) {
+  const Call call(false);
+  const auto cpu = Context::open({});
+  const Tensor elsewhere = Tensor::zeros(cpu, DType::F32, {1, 2, 4});
+  LayerInputs inputs = call.inputs;
+  inputs.keys = &elsewhere;
+  try {
+    call.layer->forward(inputs, nullptr, call.outputs);
+    FAIL() << "expected an error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.status, Status::InvalidArgument);
+    EXPECT_STREQ(error.text, "inputs->keys is on device cpu:0, but the layer is on slow:0: expected the same device");
+  }
+}
+
+}  // namespace
+}  // namespace heed

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "attention/cost.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <random>
+#include <vector>
+
+namespace heed {
+namespace {
+
+Operand given(void* data = nullptr) {
+  Operand operand;
+  operand.data = data;
+  operand.given = 1;
+  for (int64_t& stride : operand.strides) stride = 1;
+  return operand;
+}
+
+TEST(Cost, CountsTheVisiblePairs) {
+  std::mt19937 random(4);
+  const auto pick = [&random](int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random);
+  };
+  for (int i = 0; i < 5000; ++i) {
+    AttentionProblem problem;
+    problem.batch = pick(0, 3);
+    problem.num_heads = pick(1, 3);
+    problem.num_kv_heads = 1;
+    problem.num_queries = pick(0, 9);
+    problem.num_keys = pick(0, 9);
+    problem.head_size = pick(1, 5);
+    problem.value_head_size = pick(0, 5);
+    problem.band_first = pick(-problem.num_queries, problem.num_keys);
+    problem.band_last = pick(-problem.num_queries, problem.num_keys);
+    if (pick(0, 1) == 1) problem.output = given();
+    std::vector<int64_t> lens(static_cast<size_t>(problem.batch * problem.num_queries) + 1);
+    for (int64_t& length : lens) length = pick(0, problem.num_keys);
+    const int64_t kind = pick(0, 2);  // without lengths, one for each item, one for each query
+    if (kind > 0) {
+      problem.valid_lens = given(lens.data());
+      problem.valid_lens.dtype = DType::I64;
+      problem.valid_lens.strides[0] = kind == 1 ? 1 : problem.num_queries;
+      problem.valid_lens.strides[2] = kind == 1 ? 0 : 1;
+    }
+    int64_t pairs = 0;
+    for (int64_t b = 0; b < problem.batch; ++b) {
+      for (int64_t q = 0; q < problem.num_queries; ++q) {
+        const int64_t length = kind == 0   ? problem.num_keys
+                               : kind == 1 ? lens[static_cast<size_t>(b)]
+                                           : lens[static_cast<size_t>(b * problem.num_queries + q)];
+        for (int64_t k = 0; k < length; ++k) {
+          pairs += k >= q + problem.band_first && k <= q + problem.band_last ? 1 : 0;
+        }
+      }
+    }
+    const int64_t width = problem.head_size + (problem.output.given != 0 ? problem.value_head_size : 0);
+    ASSERT_EQ(cost_of(problem).flops, static_cast<double>(2 * pairs * problem.num_heads * width)) << "case " << i;
+  }
+}
+
+TEST(Cost, CountsRepeatedOperandsOnce) {
+  AttentionProblem problem;
+  problem.batch = 2;
+  problem.num_heads = 6;
+  problem.num_kv_heads = 3;
+  problem.num_queries = 5;
+  problem.num_keys = 7;
+  problem.head_size = 8;
+  problem.value_head_size = 4;
+  problem.queries = given();
+  problem.keys = given();
+  problem.values = given();
+  problem.values.dtype = DType::F16;
+  problem.mask = given();
+  problem.mask.dtype = DType::Bool;
+  problem.mask.strides[1] = 0;
+  problem.output = given();
+  EXPECT_EQ(cost_of(problem).bytes,
+            4.0 * 2 * 6 * 5 * 8 + 4.0 * 2 * 3 * 7 * 8 + 2.0 * 2 * 3 * 7 * 4 + 2.0 * 5 * 7 + 4.0 * 2 * 6 * 5 * 4);
+}
+
+TEST(Cost, OfALinearOperation) {
+  LinearProblem problem;
+  problem.batch = 2;
+  problem.rows = 3;
+  problem.input_size = 5;
+  problem.output_size = 7;
+  problem.input = given();
+  problem.weight = given();
+  problem.bias = given();
+  problem.output = given();
+  problem.output.dtype = DType::BF16;
+  EXPECT_EQ(cost_of(problem).flops, 2.0 * 2 * 3 * 5 * 7);
+  EXPECT_EQ(cost_of(problem).bytes, 4.0 * 2 * 3 * 5 + 4.0 * 7 * 5 + 4.0 * 7 + 2.0 * 2 * 3 * 7);
+}
+
+}  // namespace
+}  // namespace heed

@@ -90,7 +90,7 @@ void Layer::load(const char* path, std::string_view prefix) {
     bool wanted = false;
     for (const Parameter& parameter : parameters_) wanted |= std::string_view(parameter.name()) == *possible;
     if (!wanted && file.contains(full_name(*possible))) {
-      fail(Status::InvalidArgument, "%s has \"%s\", a parameter that this layer's options lack; it has %s",
+      fail(Status::InvalidArgument, "\"%s\" has \"%s\", a parameter that this layer's options lack; it has %s",
            shown(path).c_str(), shown(full_name(*possible)).c_str(), joined_names(parameters_).c_str());
     }
   }
@@ -101,7 +101,7 @@ void Layer::load(const char* path, std::string_view prefix) {
     const std::string name = full_name(parameter.name());
     const SafetensorsEntry* entry = file.find(name);
     if (entry == nullptr)
-      fail(Status::NotFound, "%s has no tensor \"%s\", which this layer needs", shown(path).c_str(),
+      fail(Status::NotFound, "\"%s\" has no tensor \"%s\", which this layer needs", shown(path).c_str(),
            shown(name).c_str());
     parameter.check(entry->shape, entry->dtype, keeps_form, shown(name).c_str());
     const Tensor stored = Tensor::zeros(context_, entry->dtype, entry->shape);

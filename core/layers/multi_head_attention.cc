@@ -193,6 +193,7 @@ MultiHeadAttention::Projection MultiHeadAttention::projection(char letter) const
   for (const Parameter& parameter : parameters()) {
     if (letter_of(parameter) == letter) (parameter.is_bias() ? found.bias : found.weight) = &parameter.value();
   }
+  if (found.weight == nullptr) fail(Status::Internal, "there is no parameter W_%c.weight", letter);
   return found;
 }
 

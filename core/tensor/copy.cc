@@ -103,7 +103,8 @@ void copy_tensor(const Tensor& destination, const Tensor& source) {
   for (int32_t axis = 0; fits && axis < source.rank(); ++axis) {
     const bool repeated = source.dim(axis) == 1;
     fits = repeated || source.dim(axis) == destination.dim(axis + missing);
-    source_strides[static_cast<size_t>(axis + missing)] = repeated ? 0 : source.stride(axis);
+    const int32_t aligned = axis + missing;
+    source_strides[static_cast<size_t>(aligned)] = repeated ? 0 : source.stride(axis);
   }
   if (!fits) {
     fail(Status::InvalidArgument, "source has dims %s, which do not broadcast to destination's %s",
@@ -136,7 +137,7 @@ void fill_tensor(const Tensor& tensor, double value) {
 }
 
 Tensor converted_copy(const Tensor& source, DType dtype) {
-  const Tensor copy = Tensor::zeros(source.memory(), dtype, source.shape());
+  Tensor copy = Tensor::zeros(source.memory(), dtype, source.shape());
   copy_tensor(copy, source);
   return copy;
 }

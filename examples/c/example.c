@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 void check(heed_status status, const char* call) {
   if (status == HEED_OK) return;
@@ -39,7 +40,12 @@ static double* read_elements(heed_context* context, const heed_tensor* tensor) {
 
 void print_elements(heed_context* context, const heed_tensor* tensor) {
   double* elements = read_elements(context, tensor);
-  for (int64_t i = 0; i < heed_tensor_num_elements(tensor); ++i) printf("%.9g\n", elements[i]);
+  for (int64_t i = 0; i < heed_tensor_num_elements(tensor); ++i) {
+    const float element = (float)elements[i];
+    uint32_t bits;
+    memcpy(&bits, &element, sizeof bits);
+    printf("%.9g %08lx\n", element, (unsigned long)bits);
+  }
   free(elements);
 }
 
@@ -74,9 +80,9 @@ int compare_with_file(heed_context* context, const heed_tensor* result, const ch
     if (!(difference <= (allowed != NULL ? allowed[i] : INFINITY))) ++num_outside;
   }
   if (num_elements > 0) {
-    printf("largest difference to the file's output: %.3g", fabs(actual[largest] - expected[largest]));
+    printf("largest difference to the file's output: %.2e", fabs(actual[largest] - expected[largest]));
     if (allowed != NULL) {
-      printf(", bound there %.3g; %lld of %lld numbers within their bounds", allowed[largest],
+      printf(", bound there %.2e; %lld of %lld numbers within their bounds", allowed[largest],
              (long long)(num_elements - num_outside), (long long)num_elements);
     }
     printf("\n");

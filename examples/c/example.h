@@ -12,7 +12,7 @@ void check(heed_status status, const char* call);
 /* Prints the sizes as "(2, 4, 100)" and a line end. */
 void print_shape(const heed_tensor* tensor);
 
-/* Prints every element on a line of its own, with the nine digits that tell any two floats apart. */
+/* Prints every element, as a float, on a line of its own: nine digits, which tell any two floats apart, and its bits in hexadecimal. */
 void print_elements(heed_context* context, const heed_tensor* tensor);
 
 /* Compares a result with tensor "output" of a safetensors file, and every difference with its bound in tensor "bound" if the file has one.

@@ -63,7 +63,7 @@ RULES = [
         "tests/install/**",
         ["capi/include/heed/heed.h", "system"],
     ),
-    ("tests", "tests/**", ["core/**", "capi/include/heed/heed.h", "tests/**", "Eigen", "json", "gtest", "system"]),
+    ("tests", "tests/**", ["core/**", "capi/src/**", "capi/include/heed/heed.h", "tests/**", "Eigen", "json", "gtest", "system"]),
 ]
 
 # Headers of others: first folder -> the word for it in RULES.
@@ -109,7 +109,10 @@ def target(root: Path, file: str, quoted: bool, include: str) -> str:
         return OWNED[first]
     if include.endswith((".i", ".swg")):
         return "swig"
-    return beside if quoted else "system"
+    if not quoted:
+        return "system"
+    in_capi = f"capi/src/{include}"
+    return in_capi if (root / in_capi).is_file() else beside if "/" in include else "nowhere"
 
 
 def allowed(name: str, allowance: list[str], folder: str | None, include: str, found: str, file: str) -> bool:

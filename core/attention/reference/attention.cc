@@ -107,7 +107,8 @@ class RowSolver {
 
     magnitudes.scores = std::max(magnitudes.scores, std::fabs(score));
     const bool is_exact = (query_error == 0.0).all() && (key_error == 0.0).all();
-    if (std::isinf(product) && is_exact) return score;  // capped; the same infinity, and so the same cap, in every arithmetic
+    if (std::isinf(product) && is_exact)
+      return score;  // capped; the same infinity, and so the same cap, in every arithmetic
 
     const double products = (query * key).abs().sum();
     const double inherited = (query_error * key.abs() + query.abs() * key_error + query_error * key_error).sum();

@@ -67,14 +67,16 @@ double decode_bits(Format format, uint16_t bits) {
 uint16_t encode_bits(Format format, double number) {
   const Layout layout = layout_of(format);
   const int max_field = (1 << layout.exponent_bits) - 1;
-  if (std::isnan(number)) return static_cast<uint16_t>((max_field << layout.stored_bits()) | 1 << (layout.stored_bits() - 1));
+  if (std::isnan(number))
+    return static_cast<uint16_t>((max_field << layout.stored_bits()) | 1 << (layout.stored_bits() - 1));
   const int sign = std::signbit(number) ? 0x8000 : 0;
   const double magnitude = std::fabs(round_to(format, number));
   if (std::isinf(magnitude)) return static_cast<uint16_t>(sign | max_field << layout.stored_bits());
   int exponent = 0;
   std::frexp(magnitude, &exponent);
   if (magnitude == 0.0 || exponent - 1 < layout.min_exponent) {
-    return static_cast<uint16_t>(sign | static_cast<int>(std::ldexp(magnitude, layout.stored_bits() - layout.min_exponent)));
+    return static_cast<uint16_t>(sign |
+                                 static_cast<int>(std::ldexp(magnitude, layout.stored_bits() - layout.min_exponent)));
   }
   const int significand = static_cast<int>(std::ldexp(magnitude, layout.stored_bits() - (exponent - 1)));
   const int field = exponent - 1 + layout.bias();

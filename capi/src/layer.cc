@@ -4,7 +4,9 @@
 #include <heed/heed.h>
 
 #include <cinttypes>
+#include <memory>
 #include <optional>
+#include <utility>
 
 #include "arguments.h"
 #include "errors.h"
@@ -207,13 +209,14 @@ heed_status heed_layer_create_outputs(const heed_layer* layer, const heed_layer_
     constexpr int32_t kAll = HEED_WANT_OUTPUT | HEED_WANT_WEIGHTS | HEED_WANT_LOG_SUM_EXP;
     if (wanted <= 0 || wanted > kAll)
       fail(Status::InvalidArgument, "wanted is %d, expected a set of HEED_WANT_ bits, 1 to %d", wanted, kAll);
-    const CallTensors call(inputs, outputs);
-    for (const auto& [member, name] :
-         {std::pair{call.outputs.output, "output"}, std::pair{call.outputs.weights, "weights"},
-          std::pair{call.outputs.log_sum_exp, "log_sum_exp"}}) {
+    const heed_layer_outputs given =
+        read_struct(outputs, HEED_LAYER_OUTPUTS_INIT, kFirstOutputsSize, "outputs", "HEED_LAYER_OUTPUTS_INIT");
+    for (const auto& [member, name] : {std::pair{given.output, "output"}, std::pair{given.weights, "weights"},
+                                       std::pair{given.log_sum_exp, "log_sum_exp"}}) {
       if (member != nullptr)
         fail(Status::InvalidArgument, "outputs->%s is set, expected NULL: the tensor is made here", name);
     }
+    const CallTensors call(inputs, nullptr);
     const OutputShapes shapes = self->output_shapes(call.inputs);
     const auto create = [&](int32_t bit, DType dtype, const Shape& shape) {
       return (wanted & bit) == 0

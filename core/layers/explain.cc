@@ -9,7 +9,7 @@
 namespace heed {
 namespace {
 
-// A whole number as JSON writes one, as long as it is exact; shapes that nobody could run may give larger ones.
+// A whole number as JSON writes one; past 64 bits, which only shapes that nobody could run reach, as a float.
 nlohmann::ordered_json whole(double number) {
   if (number < 0x1p63) return static_cast<int64_t>(number);
   return number;

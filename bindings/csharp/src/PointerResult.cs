@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+using System;
+
+namespace Heed;
+
+/// <summary>A status and a new native object, as the wrapper returns them.</summary>
+internal readonly struct PointerResult
+{
+#pragma warning disable CS0649 // The wrapper fills it.
+    private readonly int status;
+    private readonly IntPtr value;
+#pragma warning restore CS0649
+
+    internal IntPtr Check()
+    {
+        Errors.Check(status);
+        return value;
+    }
+}

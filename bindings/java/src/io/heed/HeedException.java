@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.heed;
+
+/** A failure of the native library for which Java has no exception of its own: of a file or a device, for example. */
+public final class HeedException extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+
+    /** The status. */
+    private final Status status;
+
+    HeedException(Status status, String sentence) {
+        super(sentence);
+        this.status = status;
+    }
+
+    /**
+     * Returns what kind of failure it was.
+     *
+     * @return the status
+     */
+    public Status getStatus() {
+        return status;
+    }
+}

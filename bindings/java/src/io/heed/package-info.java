@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Multi-head attention in the manner of d2l-java and DJL, computed by the native library heed.
+ *
+ * <p>Arrays belong to an {@link io.heed.NDManager}, whose {@code close} frees them:
+ *
+ * <pre>{@code
+ * try (NDManager manager = NDManager.newBaseManager()) {
+ *   MultiHeadAttention attention = new MultiHeadAttention(100, 5, 0.5f, false);
+ *   NDArray words = manager.ones(new Shape(2, 4, 100));
+ *   NDArray validLens = manager.create(new float[] {4, 3});
+ *   NDList input = new NDList(words, words, words, validLens);
+ *   attention.initialize(manager, DataType.FLOAT32, input.getShapes());
+ *   NDList result = attention.forward(new ParameterStore(manager, false), input, false);
+ *   System.out.println(result.get(0).getShape()); // (2, 4, 100)
+ * }
+ * }</pre>
+ *
+ * <p><b>Letters in shapes:</b> B batch, H heads, Q queries (rows that attend), K keys (what is attended to), E input
+ * size.
+ *
+ * <p><b>Freeing.</b> {@code close} is the way; what is forgotten is freed some time after the garbage collector has
+ * found it. Closing twice does nothing, using a closed object throws IllegalStateException, and an object that is
+ * closed during a call on another thread is freed after that call.
+ *
+ * <p><b>Exceptions</b> carry heed's sentence, which names the argument, what it was and what was expected:
+ *
+ * <table>
+ * <caption>heed's statuses and their exceptions</caption>
+ * <tr><th>status</th><th>exception</th></tr>
+ * <tr><td>{@link io.heed.Status#INVALID_ARGUMENT}</td><td>{@link java.lang.IllegalArgumentException}</td></tr>
+ * <tr><td>{@link io.heed.Status#OUT_OF_MEMORY}</td><td>{@link java.lang.OutOfMemoryError}</td></tr>
+ * <tr><td>{@link io.heed.Status#UNSUPPORTED}</td><td>{@link java.lang.UnsupportedOperationException}</td></tr>
+ * <tr><td>{@link io.heed.Status#NOT_INITIALIZED}, {@link io.heed.Status#BUSY}</td><td>{@link
+ * java.lang.IllegalStateException}</td></tr>
+ * <tr><td>any other</td><td>{@link io.heed.HeedException}, with the status</td></tr>
+ * </table>
+ *
+ * <p>A null argument is a {@link java.lang.NullPointerException} that names it. A native library that cannot be loaded
+ * is an {@link java.lang.UnsatisfiedLinkError} that names all that was tried; the system property {@code
+ * heed.native.path} says where it is.
+ *
+ * <p><b>Threads.</b> All classes but {@link io.heed.NDList} may be used from many threads at once; arrays are written
+ * only when they are made.
+ */
+package io.heed;

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * How heed.i becomes C#. Proxies are internal and hold their object in a SafeHandle, which the runtime keeps alive for
+ * the length of every call, so that one that is disposed during a call is freed after it. A function's status, and its
+ * value if it has one, come back as a small struct whose Check() throws: no native code calls back into .NET, which
+ * ahead-of-time compilers would refuse.
+ */
+%begin %{
+/* SWIG writes functions without parameters as f(). */
+#pragma GCC diagnostic ignored "-Wstrict-prototypes"
+%}
+
+%rename("%(camelcase)s", %$ismember, %$isfunction) "";
+%rename("%(camelcase)s", %$isfunction) "";
+%pragma(csharp) moduleclassmodifiers="internal static unsafe class"
+%pragma(csharp) imclassclassmodifiers="internal static unsafe class"
+
+%apply unsigned long long { size_t }
+
+/* ---- What comes back --------------------------------------------------------------------------------------------- */
+
+%typemap(ctype) heed_status "int32_t"
+%typemap(imtype) heed_status "int"
+%typemap(cstype) heed_status "void"
+%typemap(out) heed_status "$result = (int32_t)$1;"
+%typemap(csout, excode="") heed_status "{ Errors.Check($imcall); }"
+
+%{
+typedef struct { int32_t status; void* value; } pointer_result;
+%}
+%define %status(TYPE, CSTYPE)
+%typemap(ctype) TYPE "pointer_result"
+%typemap(imtype) TYPE "PointerResult"
+%typemap(cstype) TYPE "CSTYPE"
+%typemap(out) TYPE "$result.status = (int32_t)$1;"
+%typemap(csout, excode="") TYPE "{ return new CSTYPE($imcall.Check()); }"
+%enddef
+%status(made_context, NativeContext)
+%status(made_tensor, NativeTensor)
+%status(derived_tensor, NativeTensor)
+%status(made_layer, NativeLayer)
+
+%define %getter(TYPE, CTYPE, CSTYPE)
+%typemap(ctype) TYPE "CTYPE"
+%typemap(imtype) TYPE "CSTYPE"
+%typemap(cstype) TYPE "CSTYPE"
+%typemap(out) TYPE "$result = $1;"
+%typemap(csout, excode="") TYPE "{ return $imcall; }"
+%enddef
+%getter(getter_int32, int32_t, int)
+%getter(getter_int64, int64_t, long)
+
+/* ---- Objects ----------------------------------------------------------------------------------------------------- */
+
+%define %handle(CTYPE, PROXY, CLOSED)
+%rename(PROXY) CTYPE;
+%typemap(csclassmodifiers) struct CTYPE "internal sealed unsafe class"
+%typemap(csinterfaces) struct CTYPE "global::System.IDisposable"
+%typemap(imtype) struct CTYPE*, CTYPE* "NativeHandle"
+%typemap(csbody) struct CTYPE %{
+  private sealed class Handle : NativeHandle {
+    internal Handle(global::System.IntPtr pointer) : base(pointer) { }
+    protected override void Destroy() { $imclassname.Free ## PROXY(handle); }
+  }
+
+  private readonly NativeHandle swigCPtr;
+  internal PROXY(global::System.IntPtr pointer) { swigCPtr = new Handle(pointer); }
+  internal static NativeHandle getCPtr(PROXY proxy) { return proxy == null ? NativeHandle.Null : proxy.swigCPtr; }
+  internal NativeHandle SafeHandle { get { return swigCPtr; } }
+  internal const string ClosedSentence = CLOSED;
+%}
+%typemap(csdispose) struct CTYPE "  public void Dispose() { swigCPtr.Dispose(); }"
+%typemap(csdisposing, methodname="Unused", methodmodifiers="private", parameters="") struct CTYPE ""
+%typemap(in) struct CTYPE*, CTYPE* "$1 = ($1_ltype)$input;"
+%typemap(argout) CTYPE** result "$result.value = *$1;"
+%enddef
+
+%pragma(csharp) imclasscode=%{
+  [global::System.Runtime.InteropServices.DllImport("heed_csharp", EntryPoint="CSharp_Heed_delete_NativeContext")]
+  internal static extern void FreeNativeContext(global::System.IntPtr pointer);
+  [global::System.Runtime.InteropServices.DllImport("heed_csharp", EntryPoint="CSharp_Heed_delete_NativeTensor")]
+  internal static extern void FreeNativeTensor(global::System.IntPtr pointer);
+  [global::System.Runtime.InteropServices.DllImport("heed_csharp", EntryPoint="CSharp_Heed_delete_NativeLayer")]
+  internal static extern void FreeNativeLayer(global::System.IntPtr pointer);
+%}
+
+/* ---- Arrays and text --------------------------------------------------------------------------------------------- */
+
+/* Memory that the façade has pinned: elements, dims, or UTF-8 with its terminating zero; null is NULL. */
+%define %memory(CTYPE, CSTYPE)
+%typemap(ctype) CTYPE "CTYPE"
+%typemap(imtype) CTYPE "CSTYPE"
+%typemap(cstype) CTYPE "CSTYPE"
+%typemap(csin) CTYPE "$csinput"
+%typemap(in) CTYPE "$1 = ($1_ltype)$input;"
+%typemap(freearg) CTYPE ""
+%enddef
+%memory(const void*, void*)
+%memory(void*, void*)
+%memory(const int64_t*, long*)
+%memory(const char*, byte*)
+
+/* Text that heed owns. */
+%typemap(out) const char* "$result = $1;"
+%typemap(csout, excode="") const char* "{ return $imcall; }"

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * How heed.i becomes Java. Proxies are package-private and extend NativeHandle, which counts the calls that use an
+ * object, so that one that is closed during a call is freed after it:
+ *   - the object a method is called on is entered and left around the call (javaout); a closed one throws in Java;
+ *   - any other object among the arguments likewise (javain), but entering a closed one gives the pointer -1, for which
+ *     the C side throws: nothing that an earlier argument has entered is left behind then.
+ * No typemap returns early once an array is pinned: exceptions are thrown in `ret`, after the arrays are released.
+ */
+%rename("%(lowercamelcase)s", %$ismember, %$isfunction) "";
+%pragma(java) moduleclassmodifiers="final class"
+%pragma(java) jniclassclassmodifiers="final class"
+
+%{
+/* Throws what io.heed.Errors makes of this thread's last error. */
+static void throw_status(JNIEnv* jenv, heed_status status) {
+  jclass errors = (*jenv)->FindClass(jenv, "io/heed/Errors");
+  const char* signature = "(ILjava/lang/String;)Ljava/lang/Throwable;";
+  jmethodID of = errors ? (*jenv)->GetStaticMethodID(jenv, errors, "of", signature) : NULL;
+  jstring sentence = of ? (*jenv)->NewStringUTF(jenv, heed_last_error()) : NULL;
+  jobject error = sentence ? (*jenv)->CallStaticObjectMethod(jenv, errors, of, (jint)status, sentence) : NULL;
+  if (!(*jenv)->ExceptionCheck(jenv) && error) (*jenv)->Throw(jenv, (jthrowable)error);
+}
+
+/* One C function serves several Java arrays; each spelling picks the typemap of one of them. */
+typedef jfloat java_float;
+typedef jdouble java_double;
+typedef jint java_int;
+typedef jlong java_long;
+%}
+
+/* ---- What comes back --------------------------------------------------------------------------------------------- */
+
+%define %returned(TYPE, JNI, JTYPE, JSTYPE, BODY)
+%typemap(jni) TYPE "JNI"
+%typemap(jtype) TYPE "JTYPE"
+%typemap(jstype) TYPE "JSTYPE"
+%typemap(javaout) TYPE BODY
+%enddef
+
+%define %status(TYPE, JNI, JTYPE, JSTYPE, BODY)
+%returned(TYPE, JNI, JTYPE, JSTYPE, BODY)
+%typemap(out) TYPE ""
+%typemap(ret) TYPE { if ($1 != HEED_OK) throw_status(jenv, $1); }
+%enddef
+
+/* In a method the name swigCPtr, which $jnicall uses, is that of the local variable. */
+%status(heed_status, void, void, void, "{ long swigCPtr = enter(); try { $jnicall; } finally { leave(); } }")
+%status(derived_tensor, jlong, long, NativeTensor,
+        "{ long swigCPtr = enter(); try { return new NativeTensor($jnicall); } finally { leave(); } }")
+%status(made_context, jlong, long, NativeContext, "{ return new NativeContext($jnicall); }")
+%status(made_tensor, jlong, long, NativeTensor, "{ return new NativeTensor($jnicall); }")
+%status(made_layer, jlong, long, NativeLayer, "{ return new NativeLayer($jnicall); }")
+
+%returned(getter_int32, jint, int, int, "{ long swigCPtr = enter(); try { return $jnicall; } finally { leave(); } }")
+%returned(getter_int64, jlong, long, long, "{ long swigCPtr = enter(); try { return $jnicall; } finally { leave(); } }")
+%typemap(out) getter_int32 "$result = (jint)$1;"
+%typemap(out) getter_int64 "$result = (jlong)$1;"
+
+/* ---- Objects ----------------------------------------------------------------------------------------------------- */
+
+%define %handle(CTYPE, PROXY, CLOSED)
+%rename(PROXY) CTYPE;
+%typemap(javaclassmodifiers) struct CTYPE "final class"
+%typemap(javabase) struct CTYPE "NativeHandle"
+%typemap(javafinalize) struct CTYPE ""
+%typemap(javabody) struct CTYPE %{
+  PROXY(long pointer) {
+    super(pointer, $imclassname::delete_ ## PROXY);
+  }
+
+  @Override
+  String closedSentence() {
+    return CLOSED;
+  }
+%}
+%typemap(javadestruct, methodname="close", methodmodifiers="public") struct CTYPE "{ closeOnce(); }"
+%typemap(javain,
+         pre="    long pointer_$javainput = NativeHandle.enter($javainput);",
+         post="      NativeHandle.leave($javainput, pointer_$javainput);")
+  struct CTYPE*, CTYPE* "pointer_$javainput"
+%typemap(in) struct CTYPE*, CTYPE* {
+  if ($input == -1) {
+    SWIG_JavaThrowException(jenv, SWIG_JavaIllegalStateException, CLOSED);
+    return $null;
+  }
+  $1 = *($1_ltype*)&$input;
+}
+%typemap(argout) CTYPE** result "*(CTYPE**)&$result = *$1;"
+%enddef
+
+/* ---- Arrays and text --------------------------------------------------------------------------------------------- */
+
+/* A long[] of any length; heed itself refuses a rank above 8, and reads no dims then. */
+%typemap(jni) DIMS "jlongArray"
+%typemap(jtype) DIMS "long[]"
+%typemap(jstype) DIMS "long[]"
+%typemap(javain) DIMS "$javainput"
+%typemap(in) DIMS (jlong dims[8]) {
+  if (!$input) {
+    SWIG_JavaThrowException(jenv, SWIG_JavaNullPointerException, "dims");
+    return $null;
+  }
+  $1 = (int32_t)(*jenv)->GetArrayLength(jenv, $input);
+  (*jenv)->GetLongArrayRegion(jenv, $input, 0, $1 < 8 ? $1 : 8, dims);
+  $2 = (int64_t*)dims;
+}
+
+/* Arrays are pinned for the length of one copy, the fastest way for every size (no call that computes does it). */
+%define %pinned(TYPE, POINTER, NAME, RELEASE)
+%typemap(jni) (POINTER NAME, size_t num_bytes) "j""TYPE""Array"
+%typemap(jtype) (POINTER NAME, size_t num_bytes) "TYPE[]"
+%typemap(jstype) (POINTER NAME, size_t num_bytes) "TYPE[]"
+%typemap(javain) (POINTER NAME, size_t num_bytes) "$javainput"
+%typemap(in) (POINTER NAME, size_t num_bytes) {
+  if (!$input) {
+    SWIG_JavaThrowException(jenv, SWIG_JavaNullPointerException, "NAME");
+    return $null;
+  }
+  $2 = (size_t)(*jenv)->GetArrayLength(jenv, $input) * sizeof *$1;
+  $1 = ($1_ltype)(*jenv)->GetPrimitiveArrayCritical(jenv, $input, NULL);
+  if (!$1) return $null;
+}
+%typemap(freearg) (POINTER NAME, size_t num_bytes)
+  "(*jenv)->ReleasePrimitiveArrayCritical(jenv, $input, (void*)$1, RELEASE);"
+%enddef
+
+%define %java_array(TYPE)
+%pinned(TYPE, const java_ ## TYPE*, source, JNI_ABORT)
+%pinned(TYPE, java_ ## TYPE*, destination, 0)
+%enddef
+%java_array(float)
+%java_array(double)
+%java_array(int)
+%java_array(long)
+
+/* Text goes in as a direct buffer of UTF-8 with its terminating zero (NativeText), since JNI's own strings are not
+ * UTF-8; null is NULL. */
+%typemap(jni) const char* path, const char* name, const char* prefix "jobject"
+%typemap(jtype) const char* path, const char* name, const char* prefix "java.nio.ByteBuffer"
+%typemap(jstype) const char* path, const char* name, const char* prefix "java.nio.ByteBuffer"
+%typemap(javain) const char* path, const char* name, const char* prefix "$javainput"
+%typemap(in) const char* path, const char* name, const char* prefix {
+  $1 = $input ? (char*)(*jenv)->GetDirectBufferAddress(jenv, $input) : NULL;
+}
+%typemap(freearg) const char* path, const char* name, const char* prefix ""

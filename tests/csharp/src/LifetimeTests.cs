@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+using System;
+using System.Diagnostics;
+using System.Threading;
+using Xunit;
+
+namespace Heed.Tests;
+
+/// <summary>When objects are freed: never under a call, never twice, in the end even when they are forgotten.</summary>
+public class LifetimeTests
+{
+    private const string BlockClosed = "the block, or the manager that it was initialized with, is closed";
+
+    [Fact]
+    public void ADisposedBlockCannotBeUsed()
+    {
+        using var folder = new TestFolder();
+        using NDManager manager = NDManager.NewBaseManager();
+        NDArray x = manager.Ones(new Shape(1, 2, 8));
+        var inputs = new NDList(x, x, x);
+        var attention = new MultiHeadAttention(8, 2, 0, false);
+        attention.Initialize(manager, DataType.Float32, inputs.GetShapes());
+        attention.Dispose();
+        attention.Dispose();
+        foreach (Action use in new Action[]
+        {
+            () => attention.Forward(new ParameterStore(), inputs),
+            () => attention.Initialize(manager, DataType.Float32, inputs.GetShapes()),
+            () => attention.Load(TestFiles.Golden("d2l"), "attention"),
+            () => attention.Save(folder["weights"]),
+            () => _ = attention.IsInitialized,
+        })
+        {
+            Assert.Contains(BlockClosed, Assert.Throws<ObjectDisposedException>(use).Message);
+        }
+    }
+
+    [Fact]
+    public void ADisposedInputIsRefused()
+    {
+        using NDManager manager = NDManager.NewBaseManager();
+        var attention = new MultiHeadAttention(8, 2, 0, false);
+        var shape = new Shape(1, 2, 8);
+        attention.Initialize(manager, DataType.Float32, shape, shape, shape);
+        for (int disposed = 0; disposed < 4; disposed++)
+        {
+            var inputs = new NDList(
+                manager.Ones(shape), manager.Ones(shape), manager.Ones(shape), manager.Create(new[] { 2 }));
+            inputs[disposed].Dispose();
+            var error = Assert.Throws<ObjectDisposedException>(() => attention.Forward(new ParameterStore(), inputs));
+            Assert.Contains("the array is closed", error.Message);
+        }
+    }
+
+    /// <summary>What a call on another thread uses is disposed at any moment of it: each call gives its result or
+    /// ObjectDisposedException.</summary>
+    [Fact]
+    public void DisposeDuringACall()
+    {
+        for (int round = 0; round < 120; round++)
+        {
+            using NDManager manager = NDManager.NewBaseManager();
+            using NDManager results = NDManager.NewBaseManager();
+            NDArray x = results.Ones(new Shape(2, 64, 32));
+            NDArray keys = manager.Ones(new Shape(2, 64, 32));
+            var inputs = new NDList(x, keys, keys, manager.Create(new float[] { 64, 40 }));
+            using var attention = new MultiHeadAttention(32, 4, 0.1f, true);
+            attention.Initialize(results, DataType.Float32, inputs.GetShapes());
+
+            using var running = new ManualResetEventSlim();
+            Exception? end = null;
+            var thread = new Thread(() =>
+            {
+                try
+                {
+                    while (true)
+                    {
+                        using NDList result = attention.Forward(new ParameterStore(), inputs, training: true);
+                        result.Head.ToFloatArray();
+                        attention.Attention.AttentionWeights!.Dispose();
+                        running.Set();
+                    }
+                }
+                catch (Exception error)
+                {
+                    end = error;
+                    running.Set();
+                }
+            });
+            thread.Start();
+            running.Wait();
+            Thread.Sleep(TimeSpan.FromMilliseconds(0.1 * (round % 10)));
+            IDisposable[] disposed = { attention, keys, inputs[3], manager, results };
+            disposed[round % disposed.Length].Dispose();
+            thread.Join();
+            Assert.IsType<ObjectDisposedException>(end);
+        }
+    }
+
+    [Fact]
+    public void DisposingFromManyThreadsFreesOnce()
+    {
+        for (int round = 0; round < 200; round++)
+        {
+            NDManager manager = NDManager.NewBaseManager();
+            NDArray array = manager.Ones(new Shape(1000));
+            Thread[] threads =
+            {
+                new Thread(array.Dispose), new Thread(manager.Dispose), new Thread(array.Dispose),
+                new Thread(manager.Dispose),
+            };
+            Array.ForEach(threads, thread => thread.Start());
+            Array.ForEach(threads, thread => thread.Join());
+            Assert.Throws<ObjectDisposedException>(() => array.ToFloatArray());
+        }
+    }
+
+    /// <summary>Two gigabytes of arrays that nobody disposes, in a manager that stays open.</summary>
+    [Fact]
+    public void ForgottenArraysAreFreed()
+    {
+        long before = ResidentBytes();
+        using NDManager manager = NDManager.NewBaseManager();
+        for (int i = 0; i < 2000; i++)
+        {
+            Assert.Equal(1 << 18, manager.Ones(new Shape(1 << 18)).Size);
+            if (i % 50 == 49)
+            {
+                GC.Collect();
+                GC.WaitForPendingFinalizers();
+            }
+        }
+        long grown = ResidentBytes() - before;
+        Assert.True(grown < 1L << 30, $"the process grew by {grown} bytes");
+    }
+
+    /// <summary>The collector runs while calls use objects that only the call still refers to.</summary>
+    [Fact]
+    public void NothingIsFreedUnderACall()
+    {
+        using var stop = new CancellationTokenSource();
+        var collector = new Thread(() =>
+        {
+            while (!stop.IsCancellationRequested)
+            {
+                GC.Collect();
+            }
+        });
+        collector.Start();
+        for (int i = 0; i < 300; i++)
+        {
+            Assert.Equal(2 * 8 * 16, AttendToOnes(NDManager.NewBaseManager()).SingletonOrThrow().ToFloatArray().Length);
+        }
+        stop.Cancel();
+        collector.Join();
+    }
+
+    private static NDList AttendToOnes(NDManager manager)
+    {
+        NDArray x = manager.Ones(new Shape(2, 8, 16));
+        var attention = new MultiHeadAttention(16, 2, 0, false);
+        attention.Initialize(manager, DataType.Float32, x.Shape, x.Shape, x.Shape);
+        return attention.Forward(new ParameterStore(), new NDList(x, x, x));
+    }
+
+    private static long ResidentBytes()
+    {
+        using Process process = Process.GetCurrentProcess();
+        return process.WorkingSet64;
+    }
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+using System;
+using System.Linq;
+using Xunit;
+
+namespace Heed.Tests;
+
+public class NDArrayTests
+{
+    [Fact]
+    public void WidensFloatsOf16Bits()
+    {
+        // 1.5, -2 and the largest finite number, which only its own type can hold.
+        using var folder = new TestFolder();
+        string file = TestFiles.Write(
+            folder["halves"],
+            "{\"f16\":{\"dtype\":\"F16\",\"shape\":[3],\"data_offsets\":[0,6]},"
+            + "\"bf16\":{\"dtype\":\"BF16\",\"shape\":[3],\"data_offsets\":[6,12]}}",
+            Bytes(0x3e00, 0xc000, 0x7bff, 0x3fc0, 0xc000, 0x7f7f));
+        using NDManager manager = NDManager.NewBaseManager();
+        Assert.Equal(new[] { 1.5f, -2, 65504 }, manager.Load(file, "f16").ToFloatArray());
+        float largest = BitConverter.UInt32BitsToSingle(0x7f7f0000);
+        Assert.Equal(new[] { 1.5f, -2, largest }, manager.Load(file, "bf16").ToFloatArray());
+    }
+
+    [Fact]
+    public void RefusesToGiveAnotherType()
+    {
+        using NDManager manager = NDManager.NewBaseManager();
+        NDArray floats = manager.Ones(new Shape(2));
+        NDArray longs = manager.Ones(new Shape(2), DataType.Int64);
+        NDArray doubles = manager.Ones(new Shape(2), DataType.Float64);
+        Assert.Throws<InvalidOperationException>(() => floats.ToInt32Array());
+        Assert.Throws<InvalidOperationException>(() => floats.ToInt64Array());
+        Assert.Throws<InvalidOperationException>(() => floats.ToDoubleArray());
+        Assert.Throws<InvalidOperationException>(() => longs.ToInt32Array());
+        Assert.Throws<InvalidOperationException>(() => doubles.ToFloatArray());
+        Assert.Equal(
+            "ToFloatArray needs an array of Float32, Float16 or BFloat16, this one is of Int64",
+            Assert.Throws<InvalidOperationException>(() => longs.ToFloatArray()).Message);
+    }
+
+    [Fact]
+    public void SaysWhatItIs()
+    {
+        using NDManager manager = NDManager.NewBaseManager();
+        NDArray array = manager.Ones(new Shape(2, 3), DataType.BFloat16);
+        Assert.Equal("NDArray (2, 3) BFloat16", array.ToString());
+        Assert.Same(manager, array.Manager);
+        array.Dispose();
+        Assert.Equal("NDArray (2, 3) BFloat16 (closed)", array.ToString());
+        Assert.Same(manager, array.Manager);
+    }
+
+    [Fact]
+    public void CannotBeUsedOnceDisposed()
+    {
+        using NDManager manager = NDManager.NewBaseManager();
+        NDArray array = manager.Ones(new Shape(2));
+        array.Dispose();
+        array.Dispose();
+        foreach (Func<object> use in new Func<object>[]
+        {
+            () => array.Shape, () => array.DataType, () => array.Size, array.ToFloatArray, array.ToDoubleArray,
+            array.ToInt32Array, array.ToInt64Array,
+        })
+        {
+            Assert.Contains("the array is closed", Assert.Throws<ObjectDisposedException>(use).Message);
+        }
+    }
+
+    private static byte[] Bytes(params ushort[] halves) => halves.SelectMany(BitConverter.GetBytes).ToArray();
+}

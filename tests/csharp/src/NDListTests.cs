@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+using System;
+using Xunit;
+
+namespace Heed.Tests;
+
+public class NDListTests
+{
+    [Fact]
+    public void IsAListOfArrays()
+    {
+        using NDManager manager = NDManager.NewBaseManager();
+        NDArray a = manager.Ones(new Shape(2));
+        NDArray b = manager.Ones(new Shape(3, 4));
+        var list = new NDList(a, b, null);
+        Assert.Equal(3, list.Count);
+        Assert.Same(a, list.Head);
+        Assert.Same(b, list[1]);
+        Assert.Equal(new Shape?[] { new Shape(2), new Shape(3, 4), null }, list.GetShapes());
+        list.Dispose();
+        Assert.Throws<ObjectDisposedException>(() => b.Shape);
+        list.Dispose();
+    }
+
+    [Fact]
+    public void SingletonWantsOneArray()
+    {
+        using NDManager manager = NDManager.NewBaseManager();
+        NDArray a = manager.Ones(new Shape(2));
+        Assert.Same(a, new NDList(a).SingletonOrThrow());
+        Assert.Throws<InvalidOperationException>(() => new NDList(a, a).SingletonOrThrow());
+        Assert.Throws<InvalidOperationException>(() => new NDList().SingletonOrThrow());
+        Assert.Throws<InvalidOperationException>(() => new NDList().Head);
+        Assert.Throws<InvalidOperationException>(() => new NDList((NDArray?)null).Head);
+    }
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+using System;
+using Xunit;
+
+[assembly: CollectionBehavior(DisableTestParallelization = true)]
+
+namespace Heed.Tests;
+
+/// <summary>What LoadingTests runs in processes of their own.</summary>
+internal static class Program
+{
+    private static void Main()
+    {
+        for (int attempt = 0; attempt < 2; attempt++)
+        {
+            try
+            {
+                using NDManager manager = NDManager.NewBaseManager();
+                Console.WriteLine(manager.Ones(new Shape(2)).Shape);
+            }
+            catch (DllNotFoundException error)
+            {
+                Console.WriteLine(error.Message.ReplaceLineEndings(" "));
+            }
+        }
+    }
+}

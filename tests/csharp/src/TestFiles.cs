@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+using System;
+using System.IO;
+using System.Text;
+
+namespace Heed.Tests;
+
+/// <summary>The files that tests read.</summary>
+internal static class TestFiles
+{
+    /// <summary>A file with weights, inputs and PyTorch's output.</summary>
+    internal static string Golden(string name) =>
+        Path.Combine(Environment.GetEnvironmentVariable("HEED_GOLDEN")!, name + ".safetensors");
+
+    /// <summary>Writes a .safetensors file of a header and what follows it.</summary>
+    internal static string Write(string file, string header, params byte[] data)
+    {
+        byte[] text = Encoding.UTF8.GetBytes(header);
+        using var writer = new BinaryWriter(File.Create(file));
+        writer.Write((long)text.Length);
+        writer.Write(text);
+        writer.Write(data);
+        return file;
+    }
+}
+
+/// <summary>A folder that goes with its test.</summary>
+internal sealed class TestFolder : IDisposable
+{
+    private readonly DirectoryInfo folder = Directory.CreateTempSubdirectory("heed-tests");
+
+    internal string Path => folder.FullName;
+
+    internal string this[string file] => System.IO.Path.Combine(Path, file);
+
+    public void Dispose() => folder.Delete(recursive: true);
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.heed;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.Paths;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicReference;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
+import org.junit.jupiter.api.io.TempDir;
+
+/** When objects are freed: never under a call, never twice, and in the end even when they are forgotten. */
+class LifetimeTest {
+    private static final String BLOCK_CLOSED = "the block, or the manager that it was initialized with, is closed";
+
+    @Test
+    void aClosedBlockCannotBeUsed(@TempDir Path folder) {
+        try (NDManager manager = NDManager.newBaseManager()) {
+            NDArray x = manager.ones(new Shape(1, 2, 8));
+            NDList inputs = new NDList(x, x, x);
+            MultiHeadAttention attention = new MultiHeadAttention(8, 2, 0, false);
+            attention.initialize(manager, DataType.FLOAT32, inputs.getShapes());
+            attention.close();
+            attention.close();
+            for (Executable use : new Executable[] {
+                () -> attention.forward(new ParameterStore(), inputs, false),
+                () -> attention.initialize(manager, DataType.FLOAT32, inputs.getShapes()),
+                () -> attention.load(TestFiles.golden("d2l"), "attention"),
+                () -> attention.save(folder.resolve("weights")),
+                attention::isInitialized
+            }) {
+                assertEquals(BLOCK_CLOSED, assertThrows(IllegalStateException.class, use).getMessage());
+            }
+        }
+    }
+
+    @Test
+    void aClosedInputIsRefused() {
+        try (NDManager manager = NDManager.newBaseManager()) {
+            MultiHeadAttention attention = new MultiHeadAttention(8, 2, 0, false);
+            Shape shape = new Shape(1, 2, 8);
+            attention.initialize(manager, DataType.FLOAT32, shape, shape, shape);
+            for (int closed = 0; closed < 4; closed++) {
+                NDList inputs = new NDList(
+                        manager.ones(shape), manager.ones(shape), manager.ones(shape), manager.create(new int[] {2}));
+                inputs.get(closed).close();
+                assertEquals(
+                        "the array is closed",
+                        assertThrows(
+                                        IllegalStateException.class,
+                                        () -> attention.forward(new ParameterStore(), inputs, false))
+                                .getMessage());
+            }
+        }
+    }
+
+    /** What a call on another thread uses is closed at any moment of it: each call gives its result or "is closed". */
+    @Test
+    void closeDuringACall() throws Exception {
+        for (int round = 0; round < 120; round++) {
+            NDManager manager = NDManager.newBaseManager();
+            NDManager results = NDManager.newBaseManager();
+            NDArray x = results.ones(new Shape(2, 64, 32));
+            NDArray keys = manager.ones(new Shape(2, 64, 32));
+            NDList inputs = new NDList(x, keys, keys, manager.create(new float[] {64, 40}));
+            MultiHeadAttention attention = new MultiHeadAttention(32, 4, 0.1f, true);
+            attention.initialize(results, DataType.FLOAT32, inputs.getShapes());
+
+            CountDownLatch running = new CountDownLatch(1);
+            AtomicReference<Throwable> end = new AtomicReference<>();
+            Thread thread = new Thread(() -> {
+                try {
+                    for (;;) {
+                        try (NDList result = attention.forward(new ParameterStore(), inputs, true)) {
+                            result.head().toFloatArray();
+                        }
+                        attention.attention.attentionWeights.close();
+                        running.countDown();
+                    }
+                } catch (Throwable error) {
+                    end.set(error);
+                }
+            });
+            thread.start();
+            running.await();
+            Thread.sleep(0, 100_000 * (round % 10));
+            AutoCloseable[] closed = {attention, keys, inputs.get(3), manager, results};
+            closed[round % closed.length].close();
+            thread.join();
+            assertEquals(IllegalStateException.class, end.get().getClass(), () -> String.valueOf(end.get()));
+            assertTrue(end.get().getMessage().contains("is closed"), end.get().getMessage());
+            manager.close();
+            results.close();
+            attention.close();
+        }
+    }
+
+    @Test
+    void closingFromManyThreadsFreesOnce() throws Exception {
+        for (int round = 0; round < 200; round++) {
+            NDManager manager = NDManager.newBaseManager();
+            NDArray array = manager.ones(new Shape(1000));
+            Thread[] threads = {
+                new Thread(array::close), new Thread(manager::close),
+                new Thread(array::close), new Thread(manager::close)
+            };
+            for (Thread thread : threads) {
+                thread.start();
+            }
+            for (Thread thread : threads) {
+                thread.join();
+            }
+            assertThrows(IllegalStateException.class, array::toFloatArray);
+        }
+    }
+
+    /** Two gigabytes of arrays that nobody closes, in a manager that stays open. */
+    @Test
+    void forgottenArraysAreFreed() throws Exception {
+        long before = residentBytes();
+        try (NDManager manager = NDManager.newBaseManager()) {
+            for (int i = 0; i < 2000; i++) {
+                assertEquals(1 << 18, manager.ones(new Shape(1 << 18)).size());
+                if (i % 50 == 49) {
+                    System.gc();
+                    Thread.sleep(10);
+                }
+            }
+            long grown = residentBytes() - before;
+            assertTrue(grown < 1L << 30, "the process grew by " + grown + " bytes");
+        }
+    }
+
+    /** The collector runs while calls use objects that only the call still refers to. */
+    @Test
+    void nothingIsFreedUnderACall() throws Exception {
+        Thread collector = new Thread(() -> {
+            while (!Thread.currentThread().isInterrupted()) {
+                System.gc();
+            }
+        });
+        collector.start();
+        try {
+            for (int i = 0; i < 300; i++) {
+                NDManager manager = NDManager.newBaseManager();
+                assertEquals(2 * 8 * 16, attendToOnes(manager).singletonOrThrow().toFloatArray().length);
+            }
+        } finally {
+            collector.interrupt();
+            collector.join();
+        }
+    }
+
+    private static NDList attendToOnes(NDManager manager) {
+        NDArray x = manager.ones(new Shape(2, 8, 16));
+        MultiHeadAttention attention = new MultiHeadAttention(16, 2, 0, false);
+        attention.initialize(manager, DataType.FLOAT32, x.getShape(), x.getShape(), x.getShape());
+        return attention.forward(new ParameterStore(), new NDList(x, x, x), false);
+    }
+
+    private static long residentBytes() throws IOException {
+        for (String line : Files.readAllLines(Paths.get("/proc/self/status"))) {
+            if (line.startsWith("VmRSS:")) {
+                return 1024 * Long.parseLong(line.replaceAll("[^0-9]", ""));
+            }
+        }
+        throw new IOException("/proc/self/status has no VmRSS");
+    }
+}

@@ -80,11 +80,13 @@ const char* const* DotProductAttention::possible_parameters() const {
   return kNone;
 }
 
-void DotProductAttention::compose(const LayerInputs& inputs, const LayerOutputs& outputs, Purpose purpose,
-                                  Schedule& schedule) const {
+// There are no parameters to fit.
+void DotProductAttention::check_fit(const LayerInputs&) const {}
+
+AttentionProblem DotProductAttention::attention_problem(const LayerInputs& inputs, Purpose purpose) const {
   const int32_t rank = inputs.queries->rank();
   const bool has_heads = rank == 4;
-  AttentionProblem& problem = schedule.add_attention("attention");
+  AttentionProblem problem;
   problem.batch = inputs.queries->dim(0);
   problem.num_heads = has_heads ? inputs.queries->dim(1) : 1;
   problem.num_kv_heads = has_heads ? inputs.keys->dim(1) : 1;
@@ -92,13 +94,21 @@ void DotProductAttention::compose(const LayerInputs& inputs, const LayerOutputs&
   problem.num_keys = inputs.keys->dim(rank - 2);
   problem.head_size = inputs.queries->dim(rank - 1);
   problem.value_head_size = inputs.values->dim(rank - 1);
+  set_visibility(problem, inputs, options_, has_heads, purpose);
+  return problem;
+}
+
+void DotProductAttention::compose(const LayerInputs& inputs, const LayerOutputs& outputs, Purpose purpose,
+                                  Schedule& schedule) const {
+  const bool has_heads = inputs.queries->rank() == 4;
   const auto operand = [has_heads](const Tensor& tensor) {
     return has_heads ? operand_of(tensor, {0, 1, 2, 3}) : operand_of(tensor, {0, -1, 1, 2});
   };
+  AttentionProblem& problem = schedule.add_attention("attention");
+  problem = attention_problem(inputs, purpose);
   problem.queries = operand(*inputs.queries);
   problem.keys = operand(*inputs.keys);
   problem.values = operand(*inputs.values);
-  set_visibility(problem, inputs, options_, has_heads, purpose);
   if (outputs.output != nullptr) problem.output = operand(*outputs.output);
   if (outputs.weights != nullptr) problem.weights = operand(*outputs.weights);
   if (outputs.log_sum_exp != nullptr) {

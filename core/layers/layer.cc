@@ -17,7 +17,11 @@ bool Layer::is_initialized() const {
 }
 
 OutputShapes Layer::output_shapes(const LayerInputs& inputs) const {
-  return check_inputs(complete_inputs(inputs, context_->device_name()));
+  const LayerInputs complete = complete_inputs(inputs, context_->device_name());
+  const OutputShapes shapes = check_inputs(complete);
+  check_fit(complete);
+  attention_problem(complete, Purpose::Shapes);
+  return shapes;
 }
 
 void Layer::prepare(const LayerInputs& given_inputs, const LayerOutputs& outputs, Purpose purpose,
@@ -33,6 +37,7 @@ void Layer::prepare(const LayerInputs& given_inputs, const LayerOutputs& outputs
            parameter.name());
     }
   }
+  check_fit(inputs);
   if (outputs.output == nullptr && outputs.weights == nullptr && outputs.log_sum_exp == nullptr) {
     fail(Status::InvalidArgument, "outputs has no tensor, expected at least one of output, weights and log_sum_exp");
   }

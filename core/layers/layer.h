@@ -56,9 +56,14 @@ class Layer {
 
   const Parameter& parameter_at(size_t index) const { return parameters_[index]; }
 
-  // Checks the inputs among themselves and against the options, and gives the shapes of the outputs. `inputs` are
-  // complete.
+  // Checks the shapes of queries, keys and values among themselves and against the options, and gives those of the
+  // outputs. `inputs` are complete, here and below.
   virtual OutputShapes check_inputs(const LayerInputs& inputs) const = 0;
+  // Checks the inputs against the parameters that are set.
+  virtual void check_fit(const LayerInputs& inputs) const = 0;
+  // The attention of a call whose inputs passed check_inputs: its sizes and, checked here, lengths, mask and bias. Without
+  // queries, keys, values and outputs.
+  virtual AttentionProblem attention_problem(const LayerInputs& inputs, Purpose purpose) const = 0;
   // The shape of each parameter for these inputs, in the order of parameters().
   virtual std::vector<Shape> parameter_shapes(const LayerInputs& inputs) const = 0;
   // Adds the operations of one call. Inputs and outputs have passed check_inputs and check_output; parameters are set.

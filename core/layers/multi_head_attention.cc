@@ -82,6 +82,18 @@ MultiHeadAttentionOptions resolved(const MultiHeadAttentionOptions& given) {
   return options;
 }
 
+// What the projection with that letter reads.
+struct Source {
+  const char* name;
+  const Tensor& tensor;
+};
+
+Source source_of(const LayerInputs& inputs, char letter) {
+  if (letter == 'q') return {"inputs->queries", *inputs.queries};
+  if (letter == 'k') return {"inputs->keys", *inputs.keys};
+  return {"inputs->values", *inputs.values};
+}
+
 // 'q' of "W_q.weight".
 char letter_of(const Parameter& parameter) { return parameter.name()[2]; }
 
@@ -144,22 +156,15 @@ OutputShapes MultiHeadAttention::check_inputs(const LayerInputs& inputs) const {
   const Tensor& queries = *inputs.queries;
   const Tensor& keys = *inputs.keys;
   const Tensor& values = *inputs.values;
-  struct Input {
-    const char* name;
-    const Tensor& tensor;
-    const char* axes;
-    char letter;
-  };
-  for (const Input& input :
-       {Input{"inputs->queries", queries, "(B, Q, E)", 'q'}, Input{"inputs->keys", keys, "(B, K, E)", 'k'},
-        Input{"inputs->values", values, "(B, K, E)", 'v'}}) {
-    if (input.tensor.rank() != 3) {
-      fail(Status::InvalidArgument, "%s has dims %s of rank %d, expected rank 3, %s", input.name,
-           to_string(input.tensor.shape()).c_str(), input.tensor.rank(), input.axes);
+  for (const char letter : {'q', 'k', 'v'}) {
+    const auto& [name, tensor] = source_of(inputs, letter);
+    if (tensor.rank() != 3) {
+      fail(Status::InvalidArgument, "%s has dims %s of rank %d, expected rank 3, %s", name,
+           to_string(tensor.shape()).c_str(), tensor.rank(), letter == 'q' ? "(B, Q, E)" : "(B, K, E)");
     }
-    if (input.tensor.dim(0) != queries.dim(0)) {
+    if (tensor.dim(0) != queries.dim(0)) {
       fail(Status::InvalidArgument, "%s has dims %s, but inputs->queries has %s: expected the same batch, %" PRId64,
-           input.name, to_string(input.tensor.shape()).c_str(), to_string(queries.shape()).c_str(), queries.dim(0));
+           name, to_string(tensor.shape()).c_str(), to_string(queries.shape()).c_str(), queries.dim(0));
     }
   }
   if (values.dim(1) != keys.dim(1)) {
@@ -180,8 +185,7 @@ std::vector<Shape> MultiHeadAttention::parameter_shapes(const LayerInputs& input
   for (const Parameter& parameter : parameters()) {
     Shape shape = parameter.shape();
     if (shape.rank == 2 && shape[1] == kOpenDim) {
-      const char letter = letter_of(parameter);
-      shape[1] = (letter == 'q' ? inputs.queries : letter == 'k' ? inputs.keys : inputs.values)->dim(2);
+      shape[1] = source_of(inputs, letter_of(parameter)).tensor.dim(2);
     }
     shapes.push_back(shape);
   }
@@ -204,13 +208,6 @@ void MultiHeadAttention::set_parameters(LinearProblem& linear, const Projection&
 
 Intermediate MultiHeadAttention::project(Schedule& schedule, char letter, const Tensor& input) const {
   const Projection parameters = projection(letter);
-  if (input.dim(2) != parameters.weight->dim(1)) {
-    const char* name = letter == 'q' ? "inputs->queries" : letter == 'k' ? "inputs->keys" : "inputs->values";
-    fail(Status::InvalidArgument,
-         "%s has dims %s, but W_%c.weight has %s: the layer is initialized for an input size of %" PRId64, name,
-         to_string(input.shape()).c_str(), letter, to_string(parameters.weight->shape()).c_str(),
-         parameters.weight->dim(1));
-  }
   LinearProblem& linear = schedule.add_linear(letter == 'q'   ? "project queries"
                                               : letter == 'k' ? "project keys"
                                                               : "project values");
@@ -225,39 +222,54 @@ Intermediate MultiHeadAttention::project(Schedule& schedule, char letter, const 
   return rows;
 }
 
+void MultiHeadAttention::check_fit(const LayerInputs& inputs) const {
+  for (const Parameter& parameter : parameters()) {
+    const char letter = letter_of(parameter);
+    if (!parameter.is_set() || parameter.is_bias() || letter == 'o') continue;
+    const Source source = source_of(inputs, letter);
+    const Tensor& weight = parameter.value();
+    if (source.tensor.dim(2) == weight.dim(1)) continue;
+    fail(Status::InvalidArgument,
+         "%s has dims %s, but %s has %s: the layer has parameters for an input size of %" PRId64, source.name,
+         to_string(source.tensor.shape()).c_str(), parameter.name(), to_string(weight.shape()).c_str(), weight.dim(1));
+  }
+}
+
+AttentionProblem MultiHeadAttention::attention_problem(const LayerInputs& inputs, Purpose purpose) const {
+  AttentionProblem problem;
+  problem.batch = inputs.queries->dim(0);
+  problem.num_heads = options_.num_heads;
+  problem.num_kv_heads = options_.num_kv_heads;
+  problem.num_queries = inputs.queries->dim(1);
+  problem.num_keys = inputs.keys->dim(1);
+  problem.head_size = options_.head_size;
+  problem.value_head_size = options_.value_head_size;
+  set_visibility(problem, inputs, options_.attention, true, purpose);
+  return problem;
+}
+
 void MultiHeadAttention::compose(const LayerInputs& inputs, const LayerOutputs& outputs, Purpose purpose,
                                  Schedule& schedule) const {
-  const int64_t batch = inputs.queries->dim(0);
-  const int64_t num_queries = inputs.queries->dim(1);
-  const int64_t num_keys = inputs.keys->dim(1);
-  const int64_t num_heads = options_.num_heads;
-  const int64_t num_kv_heads = options_.num_kv_heads;
-  const int64_t head_size = options_.head_size;
-  const int64_t value_head_size = options_.value_head_size;
   // Weights and log_sum_exp come from queries and keys alone.
   const bool needs_values = outputs.output != nullptr;
-
   const Intermediate queries = project(schedule, 'q', *inputs.queries);
   const Intermediate keys = project(schedule, 'k', *inputs.keys);
   const Intermediate values = needs_values ? project(schedule, 'v', *inputs.values) : Intermediate{};
 
   AttentionProblem& attention = schedule.add_attention("attention");
-  attention.batch = batch;
-  attention.num_heads = num_heads;
-  attention.num_kv_heads = num_kv_heads;
-  attention.num_queries = num_queries;
-  attention.num_keys = num_keys;
-  attention.head_size = head_size;
-  attention.value_head_size = value_head_size;
-  place_heads(schedule, attention.queries, queries, num_queries, num_heads, head_size);
-  place_heads(schedule, attention.keys, keys, num_keys, num_kv_heads, head_size);
+  attention = attention_problem(inputs, purpose);
+  const int64_t num_heads = options_.num_heads;
+  const int64_t num_kv_heads = options_.num_kv_heads;
+  const int64_t num_queries = attention.num_queries;
+  const int64_t num_keys = attention.num_keys;
+  const int64_t value_head_size = options_.value_head_size;
+  place_heads(schedule, attention.queries, queries, num_queries, num_heads, options_.head_size);
+  place_heads(schedule, attention.keys, keys, num_keys, num_kv_heads, options_.head_size);
   if (needs_values) place_heads(schedule, attention.values, values, num_keys, num_kv_heads, value_head_size);
-  set_visibility(attention, inputs, options_.attention, true, purpose);
   if (outputs.weights != nullptr) attention.weights = operand_of(*outputs.weights, {0, 1, 2, 3});
   if (outputs.log_sum_exp != nullptr) attention.log_sum_exp = operand_of(*outputs.log_sum_exp, {0, 1, 2, -1});
   if (!needs_values) return;
 
-  const int64_t merged_size = num_heads * value_head_size;
   if (options_.no_output_projection) {
     // (B, Q, H * D) seen as (B, H, Q, D).
     attention.output = operand_of(*outputs.output, {0, -1, 1, 2});
@@ -265,10 +277,11 @@ void MultiHeadAttention::compose(const LayerInputs& inputs, const LayerOutputs& 
     attention.output.strides[3] = outputs.output->stride(2);
     return;
   }
-  const Intermediate merged = reserve_rows(schedule, batch, num_queries, merged_size);
+  const int64_t merged_size = num_heads * value_head_size;
+  const Intermediate merged = reserve_rows(schedule, attention.batch, num_queries, merged_size);
   place_heads(schedule, attention.output, merged, num_queries, num_heads, value_head_size);
   LinearProblem& linear = schedule.add_linear("project output");
-  linear.batch = batch;
+  linear.batch = attention.batch;
   linear.rows = num_queries;
   linear.input_size = merged_size;
   linear.output_size = options_.output_size;

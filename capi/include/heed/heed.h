@@ -101,11 +101,14 @@
 #define HEED_API __attribute__((visibility("default")))
 #endif
 
+/* In C++ enumerations have int32_t beneath, as they do in C in effect: any number can arrive, and is refused by name. */
 #ifdef __cplusplus
 #define HEED_NOEXCEPT noexcept
+#define HEED_INT32 : int32_t
 extern "C" {
 #else
 #define HEED_NOEXCEPT
+#define HEED_INT32
 #endif
 
 /* ---- Version ----------------------------------------------------------------------------------------------------- */
@@ -125,7 +128,7 @@ HEED_API const char* heed_version_string(void) HEED_NOEXCEPT;
 /* ---- Status and errors ------------------------------------------------------------------------------------------- */
 
 /* What a call came to. Numbers are never reused; later versions may add some, so treat an unknown one as a failure. */
-typedef enum heed_status {
+typedef enum heed_status HEED_INT32 {
   HEED_OK = 0,
   HEED_ERROR_INVALID_ARGUMENT = 1,    /* an argument is wrong in itself or against another */
   HEED_ERROR_OUT_OF_MEMORY = 2,       /* host or device memory could not be had */
@@ -158,7 +161,7 @@ HEED_API const char* heed_last_error(void) HEED_NOEXCEPT;
 
 /* ---- Element types and devices ----------------------------------------------------------------------------------- */
 
-typedef enum heed_dtype {
+typedef enum heed_dtype HEED_INT32 {
   HEED_DTYPE_INVALID = -1, /* only as the result of heed_tensor_dtype on a bad handle */
   HEED_F32 = 0,            /* IEEE 754 binary32, C's float */
   HEED_F16 = 1,            /* IEEE 754 binary16 */
@@ -171,7 +174,7 @@ typedef enum heed_dtype {
   HEED_BOOL = 8            /* one byte; any non-zero byte is true */
 } heed_dtype;
 
-typedef enum heed_device {
+typedef enum heed_device HEED_INT32 {
   HEED_DEVICE_CPU = 0,
   HEED_DEVICE_ASCEND = 1   /* Huawei Ascend NPU */
 } heed_device;

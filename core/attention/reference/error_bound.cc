@@ -13,7 +13,7 @@ BoundConstants bound_constants(const BoundParameters& parameters) {
   constants.c1 = 5.0 + (parameters.drops ? 2.0 : 0.0);
   constants.c2 = 2.0 * (static_cast<double>(parameters.head_size) + 2.0);
   constants.c3 = 2.0 * keys + 6.0 * rescales;
-  constants.c4 = 4.0 + (parameters.has_soft_cap ? 12.0 : 0.0) + (parameters.has_bias ? 2.0 : 0.0);
+  constants.c4 = 4.0 + (parameters.has_soft_cap ? 14.0 : 0.0) + (parameters.has_bias ? 2.0 : 0.0);
   return constants;
 }
 

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random calls of every kind against the f64 reference, within the bound of rule 15, until every pair of option values has occurred.
+//
+// A failing case prints its seed and number; to run it alone:
+//   HEED_PROPERTY_SEED=<seed> HEED_PROPERTY_CASE=<number> property_random_cases --gtest_filter='RandomCases.*'
+// HEED_PROPERTY_CASES sets how many are run.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <iomanip>
+#include <iostream>
+#include <string>
+
+#include "support/random_case.h"
+
+namespace heed::property {
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr int64_t kDefaultCases = 2000;  // a sanitizer looks at memory; accuracy is the other builds' matter
+#else
+constexpr int64_t kDefaultCases = 12000;
+#endif
+constexpr int64_t kDefaultSeed = 20240611;
+
+int64_t from_environment(const char* name, int64_t fallback) {
+  const char* text = std::getenv(name);
+  return text != nullptr && *text != '\0' ? std::strtoll(text, nullptr, 10) : fallback;
+}
+
+TEST(RandomCases, AgreeWithTheReferenceForEveryPairOfOptions) {
+  const int64_t seed = from_environment("HEED_PROPERTY_SEED", kDefaultSeed);
+  const int64_t only = from_environment("HEED_PROPERTY_CASE", -1);
+  const int64_t num_cases = from_environment("HEED_PROPERTY_CASES", kDefaultCases);
+
+  ChoiceSampler sampler(static_cast<uint64_t>(seed));
+  AccuracyStatistics statistics;
+  int64_t num_run = 0;
+  int64_t num_failures = 0;
+  for (int64_t number = 0; number < num_cases && num_failures < 5; ++number) {
+    const Choice choice = sampler.next();
+    if (only >= 0 && number != only) continue;
+    const std::string story = "HEED_PROPERTY_SEED=" + std::to_string(seed) +
+                              " HEED_PROPERTY_CASE=" + std::to_string(number) + "\n  " + describe(choice);
+    const Call call = make_call(choice, static_cast<uint64_t>(seed * 1000003 + number));
+    AccuracyStatistics of_case;
+    testing::AssertionResult verdict = testing::AssertionSuccess();
+    try {
+      verdict = agrees_with_reference(call, &of_case);
+    } catch (const std::exception& failure) {
+      verdict = testing::AssertionFailure() << failure.what();
+    }
+    EXPECT_TRUE(verdict) << story;
+    num_failures += !verdict;
+    of_case.where += " of " + std::to_string(number);
+    statistics.add(of_case);
+    ++num_run;
+  }
+
+  const PairCoverage& coverage = sampler.coverage();
+  std::cout << num_run << " cases, " << statistics.elements << " elements, largest part of the bound used "
+            << std::setprecision(3) << statistics.largest_fraction << " (" << statistics.where << "), without a bound "
+            << statistics.without_bound << "\n"
+            << "pairs of option values: " << coverage.num_covered() << " of " << coverage.num_possible() << " ("
+            << std::setprecision(5)
+            << 100.0 * static_cast<double>(coverage.num_covered()) / static_cast<double>(coverage.num_possible())
+            << " %); " << coverage.num_impossible() << " exclude each other\n";
+  EXPECT_EQ(statistics.without_bound, 0);
+  if (only >= 0) return;
+  EXPECT_EQ(coverage.num_covered(), coverage.num_possible());
+  for (const PairCoverage::Pair& pair : coverage.missing()) ADD_FAILURE() << "not covered: " << describe(pair);
+}
+
+}  // namespace
+}  // namespace heed::property

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+// The reference itself, against numbers worked out by hand or published.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "attention/reference/error_bound.h"
+#include "attention/reference/multi_head_attention.h"
+#include "attention/reference/number_format.h"
+#include "attention/reference/philox.h"
+#include "attention/reference/visibility.h"
+
+namespace heed::reference {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+// f64 arithmetic in another order than the reference's.
+constexpr double kF64Error = 1e-14;
+
+Bounded exact(std::vector<double> values) {
+  Bounded result(values.size());
+  result.values = std::move(values);
+  return result;
+}
+
+// One batch item, one head, one query q = 1, D = Dv = 1: the keys are then the scores, at scale 1.
+AttentionProblem one_row(std::vector<double> scores, std::vector<double> values) {
+  AttentionProblem problem;
+  problem.sizes.batch = 1;
+  problem.sizes.num_queries = 1;
+  problem.sizes.num_keys = static_cast<int64_t>(scores.size());
+  problem.options.scale = 1.0;
+  problem.queries = exact({1.0});
+  problem.keys = exact(std::move(scores));
+  problem.values = exact(std::move(values));
+  return problem;
+}
+
+TEST(NumberFormat, DecodesAndEncodesEveryPattern) {
+  for (Format format : {Format::F16, Format::BF16}) {
+    for (uint32_t bits = 0; bits < 0x10000; ++bits) {
+      const double number = decode_bits(format, static_cast<uint16_t>(bits));
+      if (std::isnan(number)) {
+        EXPECT_TRUE(std::isnan(decode_bits(format, encode_bits(format, number))));
+      } else {
+        ASSERT_EQ(encode_bits(format, number), bits) << number;
+      }
+    }
+  }
+  EXPECT_EQ(decode_bits(Format::F16, 0x3C00), 1.0);
+  EXPECT_EQ(decode_bits(Format::F16, 0x7BFF), 65504.0);
+  EXPECT_EQ(decode_bits(Format::F16, 0x8001), -0x1p-24);
+  EXPECT_EQ(decode_bits(Format::BF16, 0x4049), 3.140625);
+  EXPECT_EQ(decode_bits(Format::BF16, 0xFF80), -kInfinity);
+}
+
+TEST(NumberFormat, RoundsToNearestEvenWithSubnormalsAndOverflow) {
+  for (double number :
+       {1.0 / 3.0, 16777217.0, 16777219.0, 1e-40, 3.4028235677973366e38, 3.4e38, -1e39, 1e-46, 0x1p-150}) {
+    EXPECT_EQ(round_to(Format::F32, number), static_cast<double>(static_cast<float>(number))) << number;
+  }
+  EXPECT_EQ(round_to(Format::F16, 65519.9), 65504.0);
+  EXPECT_EQ(round_to(Format::F16, 65520.0), kInfinity);
+  EXPECT_EQ(round_to(Format::F16, 2049.0), 2048.0);
+  EXPECT_EQ(round_to(Format::F16, 2051.0), 2052.0);
+  EXPECT_EQ(round_to(Format::F16, 0x1p-25), 0.0);
+  EXPECT_EQ(round_to(Format::F16, 0x1.1p-25), 0x1p-24);
+  EXPECT_EQ(half_unit(Format::F16, 1.5), 0x1p-11);
+  EXPECT_EQ(half_unit(Format::F16, 0.0), 0x1p-25);
+  EXPECT_EQ(half_unit(Format::F32, 1.0), 0x1p-24);
+}
+
+// Test vectors of the paper's authors (Random123, kat_vectors).
+TEST(Philox, GivesThePublishedNumbers) {
+  using Words = std::array<uint32_t, 4>;
+  EXPECT_EQ(philox_4x32_10({0, 0, 0, 0}, {0, 0}), (Words{0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8}));
+  EXPECT_EQ(philox_4x32_10({0xFFFFFFFF, 0xFFFFFFFF, 0xFFFFFFFF, 0xFFFFFFFF}, {0xFFFFFFFF, 0xFFFFFFFF}),
+            (Words{0x408F276D, 0x41C83B0E, 0xA20BC7C6, 0x6D5451FD}));
+  EXPECT_EQ(philox_4x32_10({0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344}, {0xA4093822, 0x299F31D0}),
+            (Words{0xD16CFE09, 0x94FDCCEB, 0x5001E420, 0x24126EA1}));
+}
+
+TEST(Visibility, CausalAndWindowFollowTheirAlignment) {
+  AttentionProblem problem;
+  problem.sizes.batch = 1;
+  problem.sizes.num_queries = 2;
+  problem.sizes.num_keys = 4;
+  const auto row = [&](int64_t q) {
+    std::string text;
+    for (int64_t k = 0; k < 4; ++k) text += is_visible(problem, 0, 0, q, k) ? 'x' : '.';
+    return text;
+  };
+  problem.options.causal = Alignment::TopLeft;
+  EXPECT_EQ(row(0), "x...");
+  EXPECT_EQ(row(1), "xx..");
+  problem.options.causal = Alignment::BottomRight;
+  EXPECT_EQ(row(0), "xxx.");
+  EXPECT_EQ(row(1), "xxxx");
+  problem.options.causal = Alignment::None;
+  problem.options.window = Alignment::TopLeft;
+  problem.options.window_left = 0;
+  problem.options.window_right = 1;
+  EXPECT_EQ(row(0), "xx..");
+  EXPECT_EQ(row(1), ".xx.");
+  problem.options.window = Alignment::BottomRight;
+  EXPECT_EQ(row(0), "..xx");
+  EXPECT_EQ(row(1), "...x");
+  problem.options.window_left = -1;
+  EXPECT_EQ(row(0), "xxxx");
+}
+
+TEST(Reference, WeighsTwoKeysByTheLogisticFunction) {
+  const AttentionResult result = attention(one_row({0.0, std::log(3.0)}, {10.0, 20.0}));
+  EXPECT_NEAR(result.weights.values[0], 0.25, kF64Error);
+  EXPECT_NEAR(result.weights.values[1], 0.75, kF64Error);
+  EXPECT_NEAR(result.output.values[0], 17.5, 20 * kF64Error);
+  EXPECT_NEAR(result.log_sum_exp.values[0], std::log(4.0), kF64Error);
+}
+
+TEST(Reference, ScalesCapsAddsAndHidesInThisOrder) {
+  AttentionProblem problem = one_row({8.0, -4.0, 100.0}, {1.0, 2.0, 3.0});
+  problem.options.scale = 0.5;
+  problem.options.soft_cap = 2.0;
+  problem.limits.bias = {10.0, 11.0, -kInfinity};
+  const double a = std::exp(2.0 * std::tanh(2.0) + 10.0);
+  const double b = std::exp(2.0 * std::tanh(-1.0) + 11.0);
+  const AttentionResult result = attention(problem);
+  EXPECT_NEAR(result.log_sum_exp.values[0], std::log(a + b), 20 * kF64Error);
+  EXPECT_NEAR(result.output.values[0], (a + 2.0 * b) / (a + b), 20 * kF64Error);
+  EXPECT_EQ(result.weights.values[2], 0.0);
+  EXPECT_EQ(result.weights.errors[2], 0.0);
+}
+
+TEST(Reference, ScaleDefaultsToTheRootOfTheHeadSize) {
+  AttentionProblem problem;
+  problem.sizes.batch = problem.sizes.num_queries = problem.sizes.num_keys = 1;
+  problem.sizes.head_size = 4;
+  problem.queries = exact({1.0, 2.0, 3.0, 4.0});
+  problem.keys = exact({1.0, 1.0, 1.0, 1.0});
+  problem.values = exact({7.0});
+  EXPECT_NEAR(attention(problem).log_sum_exp.values[0], 5.0, 5 * kF64Error);
+}
+
+TEST(Reference, EmptyRowsAreZeroOrTheMean) {
+  AttentionProblem problem = one_row({1.0, 2.0}, {10.0, 30.0});
+  problem.limits.lengths = {0.0};
+  AttentionResult result = attention(problem);
+  EXPECT_EQ(result.output.values[0], 0.0);
+  EXPECT_EQ(result.output.errors[0], 0.0);
+  EXPECT_EQ(result.weights.values, (std::vector<double>{0.0, 0.0}));
+  EXPECT_EQ(result.log_sum_exp.values[0], -kInfinity);
+  problem.options.empty_rows = EmptyRows::Mean;
+  result = attention(problem);
+  EXPECT_EQ(result.output.values[0], 20.0);
+  EXPECT_EQ(result.weights.values, (std::vector<double>{0.5, 0.5}));
+  EXPECT_EQ(result.log_sum_exp.values[0], -kInfinity);
+}
+
+TEST(Reference, NumbersThatAreNotFiniteStayInTheRowsThatSeeThem) {
+  AttentionProblem problem = one_row({1.0, kNaN, 2.0}, {1.0, kInfinity, 3.0});
+  problem.limits.mask = {1, 0, 1};
+  AttentionResult result = attention(problem);
+  EXPECT_TRUE(std::isfinite(result.output.values[0]));
+  EXPECT_EQ(result.weights.values[1], 0.0);
+  problem.limits.mask = {0, 1, 1};
+  result = attention(problem);
+  EXPECT_TRUE(std::isnan(result.output.values[0]));
+  EXPECT_TRUE(std::isnan(result.log_sum_exp.values[0]));
+  EXPECT_EQ(result.weights.values[0], 0.0);
+  EXPECT_TRUE(std::isnan(result.weights.values[1]));
+  EXPECT_TRUE(std::isnan(result.weights.values[2]));
+
+  result = attention(one_row({1.0, -kInfinity}, {5.0, 6.0}));
+  EXPECT_EQ(result.weights.values, (std::vector<double>{1.0, 0.0}));
+  EXPECT_EQ(result.output.values[0], 5.0);
+  EXPECT_TRUE(std::isnan(attention(one_row({-kInfinity, -kInfinity}, {5.0, 6.0})).output.values[0]));
+  EXPECT_TRUE(std::isnan(attention(one_row({kInfinity, 0.0}, {5.0, 6.0})).output.values[0]));
+}
+
+TEST(Reference, DropoutLeavesTheWeightsAndScalesWhatIsKept) {
+  AttentionProblem problem = one_row({0.0, 0.0, 0.0, 0.0}, {1.0, 10.0, 100.0, 1000.0});
+  problem.options.dropout = 0.75;
+  problem.options.training = true;
+  double expected = 0.0;
+  for (int64_t k = 0; k < 4; ++k) {
+    const uint32_t word = philox_4x32_10({0, 0, 0, 0}, {0, 0})[static_cast<size_t>(k)];
+    if (word >= 0xC0000000) expected += std::pow(10.0, static_cast<double>(k)) * 0.25 * 4.0;
+  }
+  const AttentionResult result = attention(problem);
+  EXPECT_EQ(expected, 10.0);  // of the words 6627E8D5 E169C58D BC57AC4C 9B00DBD8 only the second is large enough
+  EXPECT_EQ(result.output.values[0], expected);
+  EXPECT_EQ(result.weights.values, std::vector<double>(4, 0.25));
+}
+
+TEST(Reference, MultiHeadProjectsSplitsAndJoins) {
+  // Two heads of size 1; W_q = W_k = 0, so every key weighs alike; head 0 reads the first input column, head 1 the second.
+  MultiHeadProblem problem;
+  problem.sizes.batch = 1;
+  problem.sizes.num_heads = problem.sizes.num_kv_heads = 2;
+  problem.sizes.num_queries = 1;
+  problem.sizes.num_keys = 2;
+  problem.queries = {1.0, 1.0};
+  problem.keys = problem.values = {1.0, 10.0, 3.0, 30.0};
+  problem.query_projection = {2, 2, {0.0, 0.0, 0.0, 0.0}, {}};
+  problem.key_projection = problem.query_projection;
+  problem.value_projection = {2, 2, {1.0, 0.0, 0.0, 1.0}, {0.5, 0.0}};
+  problem.output_projection = Projection{2, 1, {1.0, 2.0}, {100.0}};
+  const AttentionResult result = multi_head_attention(problem);
+  EXPECT_EQ(result.output.values, std::vector<double>{100.0 + 2.5 + 2.0 * 20.0});
+  EXPECT_EQ(result.weights.values, std::vector<double>(4, 0.5));
+}
+
+// The table of docs/semantics.md, line by line: D = 8; K = 130 makes N = 2 rescales.
+TEST(ErrorBound, ConstantsAreThoseOfTheTable) {
+  const BoundConstants plain = bound_constants({8, 130, false, false, false});
+  EXPECT_EQ(plain.c1, 5.0);
+  EXPECT_EQ(plain.c2, 20.0);
+  EXPECT_EQ(plain.c3, 272.0);
+  EXPECT_EQ(plain.c4, 4.0);
+  const BoundConstants full = bound_constants({8, 64, true, true, true});
+  EXPECT_EQ(full.c1, 7.0);
+  EXPECT_EQ(full.c3, 128.0);
+  EXPECT_EQ(full.c4, 20.0);
+}
+
+// The largest error of a function in units in the last place of its exact result, over every 97th float from `first` to `last`.
+template <typename Function>
+double largest_error_in_ulps(float first, float last, Function function) {
+  constexpr uint32_t kStep = 97;
+  double largest = 0.0;
+  for (uint32_t bits = std::bit_cast<uint32_t>(first); bits <= std::bit_cast<uint32_t>(last); bits += kStep) {
+    const float x = std::bit_cast<float>(bits);
+    const double exact = function(static_cast<double>(x));
+    const double unit = 2.0 * half_unit(Format::F32, exact);
+    largest = std::max(largest, std::fabs(static_cast<double>(function(x)) - exact) / unit);
+  }
+  return largest;
+}
+
+// The constants rest on the C library's functions of f32, here compared with those of f64.
+TEST(ErrorBound, FunctionsOfTheCLibraryAreAsExactAsAssumed) {
+  EXPECT_LE(largest_error_in_ulps(1e-9F, 110.0F, [](auto x) { return std::exp(-x); }), 1.0);
+  EXPECT_LE(largest_error_in_ulps(1.0F, 1e10F, [](auto x) { return std::log(x); }), 1.0);
+  EXPECT_LE(largest_error_in_ulps(1e-10F, 12.0F, [](auto x) { return std::tanh(x); }), 2.5);
+}
+
+TEST(ErrorBound, AcceptsWhatRoundsFromInside) {
+  EXPECT_TRUE(accepts(Format::F16, 1.0, 0.0, 1.0));
+  EXPECT_FALSE(accepts(Format::F16, 1.0, 0.0, 1.0 + 0x1p-10));
+  EXPECT_TRUE(accepts(Format::F16, 1.0, 0x1.1p-11, 1.0 + 0x1p-10));
+  EXPECT_TRUE(accepts(Format::F16, 65519.0, 2.0, kInfinity));
+  EXPECT_FALSE(accepts(Format::F16, 65510.0, 2.0, kInfinity));
+  EXPECT_FALSE(accepts(Format::F32, 1.0, 1.0, kNaN));
+  EXPECT_TRUE(accepts(Format::F32, kNaN, 0.0, kNaN));
+  EXPECT_FALSE(accepts(Format::F32, kNaN, 0.0, kInfinity));
+  EXPECT_TRUE(accepts(Format::F32, kNaN, kInfinity, kInfinity));
+  EXPECT_TRUE(accepts(Format::F32, -kInfinity, 0.0, -kInfinity));
+}
+
+}  // namespace
+}  // namespace heed::reference

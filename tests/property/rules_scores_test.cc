@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules 2 and 3: how a score comes about, with numbers worked out by hand.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "support/samples.h"
+
+namespace heed::property {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// What f32 leaves of a handful of operations on numbers of this size: each loses at most half a unit.
+double a_few_roundings(double magnitude) { return 20.0 * 0x1p-24 * magnitude; }
+
+// One query with q . k = `product`, and one key.
+Call one_pair(double product, int64_t head_size) {
+  Call call;
+  call.kind = Kind::DotProductRank3;
+  call.queries = make_input(filled({1, 1, head_size}, 1.0));
+  call.keys = make_input(filled({1, 1, head_size}, product / static_cast<double>(head_size)));
+  call.values = make_input(filled({1, 1, 1}, 1.0));
+  call.log_sum_exp = OutputRequest();
+  return call;
+}
+
+// With one visible key, log_sum_exp is its score.
+double score_of(const Call& call) { return run(call).log_sum_exp->contents.values[0]; }
+
+TEST(Rule02, ScaleDefaultsToTheRootOfTheHeadSize) {
+  for (int64_t head_size : {1, 4, 16, 64}) {
+    EXPECT_EQ(score_of(one_pair(8.0, head_size)), 8.0 / std::sqrt(static_cast<double>(head_size)));
+  }
+  EXPECT_NEAR(score_of(one_pair(12.0, 3)), 12.0 / std::sqrt(3.0), a_few_roundings(7.0));
+
+  Random random(201);
+  for (Call call : call_of_each_kind(random)) {
+    want_everything(call);
+    const Results by_default = run(call);
+    call.options.scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(sizes_of(call).head_size)));
+    EXPECT_TRUE(same_bits(by_default.output, run(call).output));
+  }
+}
+
+TEST(Rule02, GivenScaleTakesItsPlace) {
+  Call call = one_pair(8.0, 16);
+  call.options.scale = 3.0F;
+  EXPECT_EQ(score_of(call), 24.0);
+  call.options.scale = -0.5F;
+  EXPECT_EQ(score_of(call), -4.0);
+  // d2l-java's DotProductAttention divides by the root of the rank of its 2-D slices.
+  call.options.scale = static_cast<float>(1.0 / std::sqrt(2.0));
+  EXPECT_NEAR(score_of(call), 8.0 / std::sqrt(2.0), a_few_roundings(6.0));
+}
+
+TEST(Rule02, ScaleThatIsNotFiniteIsRefused) {
+  Random random(203);
+  for (Call call : call_of_each_kind(random)) {
+    call.options.scale = std::numeric_limits<float>::infinity();
+    EXPECT_TRUE(is_refused(call, HEED_ERROR_INVALID_ARGUMENT, {"scale"}));
+    call.options.scale = std::numeric_limits<float>::quiet_NaN();
+    EXPECT_TRUE(is_refused(call, HEED_ERROR_INVALID_ARGUMENT, {"scale"}));
+  }
+}
+
+TEST(Rule03, SoftCapFollowsTheScaleAndPrecedesTheBias) {
+  Call call = one_pair(8.0, 16);  // scaled: 2
+  call.options.soft_cap = 1.5F;
+  const double capped = 1.5 * std::tanh(2.0 / 1.5);
+  EXPECT_NEAR(score_of(call), capped, a_few_roundings(2.0));
+  call.bias = make_input(filled({1, 1}, 50.0));
+  EXPECT_NEAR(score_of(call), capped + 50.0, a_few_roundings(52.0));
+}
+
+TEST(Rule03, HidingFollowsTheBias) {
+  Random random(302);
+  Call call = dot_product_call({1, 1, 1, 1, 3, 4, 2}, random);
+  want_everything(call);
+  call.bias = make_input({{1, 3}, {0.0, 1000.0, 0.0}});
+  call.mask = make_input({{1, 3}, {1.0, 0.0, 1.0}}, HEED_BOOL);
+  const Results results = run(call);
+  EXPECT_EQ(results.weights->contents.values[1], 0.0);
+  EXPECT_LT(results.log_sum_exp->contents.values[0], 100.0);
+  EXPECT_TRUE(agrees_with_reference(call));
+}
+
+TEST(Rule03, LogSumExpIsOfTheScoresAfterBiasAndHiding) {
+  Call call;
+  call.kind = Kind::DotProductRank3;
+  call.queries = make_input(filled({1, 1, 1}, 1.0));
+  call.keys = make_input({{1, 4, 1}, {1.0, 2.0, 3.0, 4.0}});
+  call.values = make_input(filled({1, 4, 1}, 1.0));
+  call.bias = make_input({{1, 4}, {0.5, 0.0, -kInfinity, 0.0}});
+  call.valid_lens = make_input({{1}, {3.0}}, HEED_I32);
+  call.log_sum_exp = OutputRequest();
+  EXPECT_NEAR(run(call).log_sum_exp->contents.values[0], std::log(std::exp(1.5) + std::exp(2.0)), a_few_roundings(3.0));
+}
+
+TEST(Rule03, DropoutFollowsTheSoftmax) {
+  Random random(304);
+  for (Call call : call_of_each_kind(random)) {
+    call.options.dropout = 0.5F;
+    call.training = 1;
+    call.dropout_seed = 17;
+    want_everything(call);
+    EXPECT_TRUE(agrees_with_reference(call));
+    Call without = call;
+    without.training = 0;
+    const Results results = run(call);
+    const Results expected = run(without);
+    // Had dropout come before the softmax, the others' weights would have grown instead.
+    EXPECT_TRUE(same_bits(results.weights, expected.weights));
+    EXPECT_TRUE(same_bits(results.log_sum_exp, expected.log_sum_exp));
+    EXPECT_FALSE(same_bits(results.output, expected.output));
+  }
+}
+
+TEST(Rule03, EverythingTogether) {
+  Random random(305);
+  for (Call call : call_of_each_kind(random, HEED_F32, 20, 70)) {
+    call.options.scale = -0.7F;
+    call.options.soft_cap = 2.0F;
+    call.options.dropout = 0.3F;
+    call.options.causal = HEED_CAUSAL_BOTTOM_RIGHT;
+    call.training = 1;
+    call.bias = make_input(random_array({2, 1, 20, 70}, random, 3.0));
+    call.valid_lens = make_input(filled({2}, 50.0), HEED_I64);
+    want_everything(call);
+    EXPECT_TRUE(agrees_with_reference(call));
+  }
+}
+
+}  // namespace
+}  // namespace heed::property

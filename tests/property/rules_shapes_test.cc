@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules 1, 12 and 14: what goes in, what comes out, and how large it may be.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "support/samples.h"
+
+namespace heed::property {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+Dims dims_of(const heed_tensor* tensor) {
+  Dims dims;
+  for (int32_t axis = 0; axis < heed_tensor_rank(tensor); ++axis) dims.push_back(heed_tensor_dim(tensor, axis));
+  return dims;
+}
+
+// The shapes that the library itself gives the results of a call.
+ResultDims made_by_create_outputs(const Call& call) {
+  const Runner runner(call);
+  const HostTensor queries(runner.context(), call.queries);
+  const HostTensor keys(runner.context(), *call.keys);
+  const HostTensor values(runner.context(), *call.values);
+  heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
+  inputs.queries = queries.handle();
+  inputs.keys = keys.handle();
+  inputs.values = values.handle();
+  heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;
+  const int32_t wanted = HEED_WANT_OUTPUT | HEED_WANT_WEIGHTS | HEED_WANT_LOG_SUM_EXP;
+  check(heed_layer_create_outputs(runner.layer(), &inputs, wanted, &outputs));
+  const Tensor output(outputs.output);
+  const Tensor weights(outputs.weights);
+  const Tensor log_sum_exp(outputs.log_sum_exp);
+  return {dims_of(output.get()), dims_of(weights.get()), dims_of(log_sum_exp.get())};
+}
+
+TEST(Rule01, ResultsHaveTheirShapes) {
+  Random random(101);
+  const std::vector<Call> calls = call_of_each_kind(random);
+  const ResultDims rank3 = made_by_create_outputs(calls[0]);
+  EXPECT_EQ(rank3.output, (Dims{2, 3, 3}));
+  EXPECT_EQ(rank3.weights, (Dims{2, 3, 5}));
+  EXPECT_EQ(rank3.log_sum_exp, (Dims{2, 3}));
+  const ResultDims rank4 = made_by_create_outputs(calls[1]);
+  EXPECT_EQ(rank4.output, (Dims{2, 4, 3, 3}));
+  EXPECT_EQ(rank4.weights, (Dims{2, 4, 3, 5}));
+  EXPECT_EQ(rank4.log_sum_exp, (Dims{2, 4, 3}));
+  const ResultDims multi_head = made_by_create_outputs(calls[2]);
+  EXPECT_EQ(multi_head.output, (Dims{2, 3, 8}));
+  EXPECT_EQ(multi_head.weights, (Dims{2, 2, 3, 5}));
+  EXPECT_EQ(multi_head.log_sum_exp, (Dims{2, 2, 3}));
+  for (Call call : calls) {
+    want_everything(call);
+    EXPECT_TRUE(agrees_with_reference(call));
+  }
+}
+
+TEST(Rule01, OutputSizeFollowsTheOptions) {
+  Random random(102);
+  heed_multi_head_attention_options options = two_heads();
+  options.value_head_size = 5;
+  options.output_size = 11;
+  EXPECT_EQ(made_by_create_outputs(multi_head_call(options, {}, random)).output, (Dims{2, 3, 11}));
+  options.output_size = 0;
+  options.no_output_projection = 1;
+  options.biases = HEED_BIAS_NONE;
+  options.num_hiddens = 0;
+  options.head_size = 4;
+  const Call call = multi_head_call(options, {}, random);
+  EXPECT_EQ(made_by_create_outputs(call).output, (Dims{2, 3, 10}));
+  EXPECT_TRUE(agrees_with_reference(call));
+}
+
+TEST(Rule01, MissingKeysAreTheQueriesAndMissingValuesTheKeys) {
+  Random random(103);
+  heed_multi_head_attention_options options = two_heads();
+  MultiHeadSample sample;
+  sample.num_keys = sample.num_queries;
+  sample.key_size = sample.value_size = sample.query_size;
+  for (Call call : {dot_product_call({2, 1, 1, 3, 3, 4, 4}, random), dot_product_call({2, 4, 4, 3, 3, 4, 4}, random),
+                    multi_head_call(options, sample, random)}) {
+    want_everything(call);
+    Call written_out = call;
+    call.keys.reset();
+    call.values.reset();
+    written_out.keys = written_out.values = call.queries;
+    EXPECT_TRUE(same_bits(run(call).output, run(written_out).output));
+
+    call.keys = written_out.keys = make_input(random_array(call.queries.contents.dims, random), HEED_F32);
+    written_out.values = call.keys;
+    const Results results = run(call);
+    const Results expected = run(written_out);
+    EXPECT_TRUE(same_bits(results.output, expected.output));
+    EXPECT_TRUE(same_bits(results.weights, expected.weights));
+    EXPECT_TRUE(agrees_with_reference(call));
+  }
+}
+
+TEST(Rule01, ShapesThatDoNotFitAreRefused) {
+  Random random(104);
+  for (const Call& right : call_of_each_kind(random)) {
+    const auto with_dim = [&](const Input& input, size_t axis, int64_t dim) {
+      Dims dims = input.contents.dims;
+      dims[axis] = dim;
+      return make_input(filled(dims, 1.0), input.dtype);
+    };
+    const size_t rank = right.queries.contents.dims.size();
+    Call call = right;
+    call.keys = with_dim(*right.keys, 0, 7);
+    call.values = with_dim(*right.values, 0, 7);
+    EXPECT_TRUE(is_refused(call, HEED_ERROR_INVALID_ARGUMENT, {"keys", "7", "2"}));
+    call = right;
+    call.values = with_dim(*right.values, rank - 2, 9);
+    EXPECT_TRUE(is_refused(call, HEED_ERROR_INVALID_ARGUMENT, {"values", "9", "5"}));
+    call = right;
+    call.keys = with_dim(*right.keys, rank - 1, 13);
+    EXPECT_TRUE(is_refused(call, HEED_ERROR_INVALID_ARGUMENT, {"keys", "13"}));
+    call = right;
+    call.queries = make_input(filled({2, 3, 4, 4, 4}, 1.0));
+    EXPECT_TRUE(is_refused(call, HEED_ERROR_INVALID_ARGUMENT, {"queries", "rank"}));
+    call = right;
+    call.output->dims = Dims(rank, 2);
+    EXPECT_TRUE(is_refused(call, HEED_ERROR_INVALID_ARGUMENT, {"output", "expected"}));
+    call = right;
+    call.weights = OutputRequest{HEED_F32, Layout::RowMajor, Dims(rank, 2)};
+    EXPECT_TRUE(is_refused(call, HEED_ERROR_INVALID_ARGUMENT, {"weights", "expected"}));
+    call = right;
+    call.output.reset();
+    EXPECT_TRUE(is_refused(call, HEED_ERROR_INVALID_ARGUMENT, {"output"}));
+  }
+}
+
+TEST(Rule12, QueryHeadsShareTheKeyHeadOfTheirGroup) {
+  Random random(121);
+  Call grouped = dot_product_call({2, 6, 2, 3, 5, 4, 3}, random);
+  want_everything(grouped);
+  Call repeated = grouped;
+  const auto repeat = [](const Input& input) {
+    Array result = filled({2, 6, 5, input.contents.dims[3]}, 0.0);
+    for_each_index(result.dims, [&](const Dims& index, size_t position) {
+      const int64_t from = ((index[0] * 2 + index[1] / 3) * 5 + index[2]) * result.dims[3] + index[3];
+      result.values[position] = input.contents.values[static_cast<size_t>(from)];
+    });
+    return make_input(result, input.dtype);
+  };
+  repeated.keys = repeat(*grouped.keys);
+  repeated.values = repeat(*grouped.values);
+  const Results results = run(grouped);
+  const Results expected = run(repeated);
+  EXPECT_TRUE(same_bits(results.output, expected.output));
+  EXPECT_TRUE(same_bits(results.weights, expected.weights));
+  EXPECT_TRUE(same_bits(results.log_sum_exp, expected.log_sum_exp));
+}
+
+TEST(Rule12, MultiHeadSharesProjectedKeyHeads) {
+  Random random(122);
+  heed_multi_head_attention_options options = two_heads();
+  options.num_heads = 4;
+  options.num_hiddens = 12;
+  options.num_kv_heads = 2;
+  Call grouped = multi_head_call(options, {}, random);
+  want_everything(grouped);
+  Call repeated = grouped;
+  repeated.options.num_kv_heads = 0;
+  for (const char* name : {"W_k.weight", "W_k.bias", "W_v.weight", "W_v.bias"}) {
+    const Array& rows = grouped.parameters.at(name).contents;  // 2 heads of 3 rows
+    Dims dims = rows.dims;
+    dims[0] *= 2;
+    Array result = filled(dims, 0.0);
+    const size_t row_size = rows.values.size() / 6;
+    for (size_t row = 0; row < 12; ++row) {
+      const size_t from = row / 6 * 3 + row % 3;
+      for (size_t i = 0; i < row_size; ++i) result.values[row * row_size + i] = rows.values[from * row_size + i];
+    }
+    repeated.parameters[name] = make_input(result);
+  }
+  const Results results = run(grouped);
+  const Results expected = run(repeated);
+  EXPECT_TRUE(same_bits(results.output, expected.output));
+  EXPECT_TRUE(same_bits(results.weights, expected.weights));
+  EXPECT_TRUE(same_bits(results.log_sum_exp, expected.log_sum_exp));
+}
+
+TEST(Rule12, HeadsThatDoNotDivideAreRefused) {
+  Random random(123);
+  Call call = dot_product_call({2, 6, 4, 3, 5, 4, 3}, random);
+  EXPECT_TRUE(is_refused(call, HEED_ERROR_INVALID_ARGUMENT, {"keys", "6", "4"}));
+  call = multi_head_call(two_heads(), {}, random);
+  call.options.num_kv_heads = 3;
+  EXPECT_TRUE(is_refused(call, HEED_ERROR_INVALID_ARGUMENT, {"num_heads", "num_kv_heads", "2", "3"}));
+}
+
+TEST(Rule14, SizesOfZeroAreValid) {
+  Random random(141);
+  for (const Dims& sizes : {Dims{0, 3, 5}, Dims{2, 0, 5}, Dims{2, 3, 0}, Dims{0, 0, 0}}) {
+    const int64_t batch = sizes[0], num_queries = sizes[1], num_keys = sizes[2];
+    MultiHeadSample sample;
+    sample.batch = batch;
+    sample.num_queries = num_queries;
+    sample.num_keys = num_keys;
+    for (int32_t empty_rows : {HEED_EMPTY_ROWS_ZERO, HEED_EMPTY_ROWS_MEAN}) {
+      for (Call call : {dot_product_call({batch, 1, 1, num_queries, num_keys, 4, 3}, random),
+                        dot_product_call({batch, 4, 2, num_queries, num_keys, 4, 3}, random),
+                        multi_head_call(two_heads(), sample, random)}) {
+        call.options.empty_rows = empty_rows;
+        want_everything(call);
+        EXPECT_TRUE(agrees_with_reference(call)) << testing::PrintToString(sizes);
+      }
+    }
+  }
+}
+
+TEST(Rule14, WithoutKeysEveryRowIsEmpty) {
+  Random random(142);
+  Call call = dot_product_call({2, 1, 1, 3, 0, 4, 3}, random);
+  want_everything(call);
+  for (int32_t empty_rows : {HEED_EMPTY_ROWS_ZERO, HEED_EMPTY_ROWS_MEAN}) {
+    call.options.empty_rows = empty_rows;
+    const Results results = run(call);
+    EXPECT_EQ(results.output->contents.values, std::vector<double>(18, 0.0));
+    EXPECT_EQ(results.log_sum_exp->contents.values, std::vector<double>(6, -kInfinity));
+  }
+}
+
+TEST(Rule14, SizesThatOverflowAreErrors) {
+  constexpr int64_t kLarge = int64_t{1} << 40;
+  heed_context* raw_context = nullptr;
+  check(heed_context_create(nullptr, &raw_context));
+  const Context context(raw_context);
+
+  heed_tensor* tensor = nullptr;
+  const Dims too_many = {kLarge, kLarge};
+  EXPECT_EQ(heed_tensor_create(context.get(), HEED_F32, 2, too_many.data(), &tensor), HEED_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(heed_tensor_wrap(context.get(), HEED_F32, 2, too_many.data(), nullptr, nullptr, nullptr, nullptr, &tensor),
+            HEED_ERROR_INVALID_ARGUMENT);
+
+  heed_layer* layer = nullptr;
+  heed_multi_head_attention_options options = HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT;
+  options.num_heads = options.head_size = kLarge;
+  options.output_size = 1;
+  EXPECT_EQ(heed_multi_head_attention_create(context.get(), &options, &layer), HEED_ERROR_INVALID_ARGUMENT);
+
+  // Each tensor is possible by itself, all weights together are not.
+  check(heed_dot_product_attention_create(context.get(), nullptr, &layer));
+  const Layer owned_layer(layer);
+  const Dims dims = {1, kLarge, 1};
+  check(heed_tensor_wrap(context.get(), HEED_F32, 3, dims.data(), nullptr, nullptr, nullptr, nullptr, &tensor));
+  const Tensor queries(tensor);
+  heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
+  inputs.queries = queries.get();
+  heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;
+  EXPECT_EQ(heed_layer_create_outputs(layer, &inputs, HEED_WANT_WEIGHTS, &outputs), HEED_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(outputs.weights, nullptr);
+}
+
+}  // namespace
+}  // namespace heed::property

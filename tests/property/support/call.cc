@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/call.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <utility>
+
+#include "attention/reference/error_bound.h"
+#include "attention/reference/multi_head_attention.h"
+
+namespace heed::property {
+namespace {
+
+const Input& keys_of(const Call& call) { return call.keys ? *call.keys : call.queries; }
+const Input& values_of(const Call& call) { return call.values ? *call.values : keys_of(call); }
+
+int64_t value_or(int64_t value, int64_t fallback) { return value != 0 ? value : fallback; }
+
+Context make_context(int32_t num_threads) {
+  heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
+  options.num_threads = num_threads;
+  heed_context* context = nullptr;
+  check(heed_context_create(&options, &context));
+  return Context(context);
+}
+
+Layer make_layer(heed_context* context, const Call& call) {
+  heed_layer* layer = nullptr;
+  if (call.kind == Kind::MultiHead) {
+    check(heed_multi_head_attention_create(context, &call.options, &layer));
+    return Layer(layer);
+  }
+  heed_dot_product_attention_options options = HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT;
+  options.scale = call.options.scale;
+  options.soft_cap = call.options.soft_cap;
+  options.dropout = call.options.dropout;
+  options.causal = call.options.causal;
+  options.window = call.options.window;
+  options.window_left = call.options.window_left;
+  options.window_right = call.options.window_right;
+  options.empty_rows = call.options.empty_rows;
+  check(heed_dot_product_attention_create(context, &options, &layer));
+  return Layer(layer);
+}
+
+// The tensors of one forward, and the structs that name them.
+class Arguments {
+ public:
+  Arguments(heed_context* context, const Call& call) : context_(context) {
+    inputs_.queries = add_input(call.queries);
+    if (call.keys) inputs_.keys = add_input(*call.keys);
+    if (call.values) inputs_.values = add_input(*call.values);
+    if (call.valid_lens) inputs_.valid_lens = add_input(*call.valid_lens);
+    if (call.mask) inputs_.mask = add_input(*call.mask);
+    if (call.bias) inputs_.bias = add_input(*call.bias);
+    inputs_.dropout_seed = call.dropout_seed;
+    inputs_.training = call.training;
+
+    const ResultDims dims = result_dims(call);
+    outputs_.output = add_output(output_, call.output, dims.output);
+    outputs_.weights = add_output(weights_, call.weights, dims.weights);
+    outputs_.log_sum_exp = add_output(log_sum_exp_, call.log_sum_exp, dims.log_sum_exp);
+  }
+
+  const heed_layer_inputs* inputs() const { return &inputs_; }
+  const heed_layer_outputs* outputs() const { return &outputs_; }
+
+  Results read() const {
+    for (const HostTensor& tensor : input_tensors_) {
+      if (!tensor.input_is_untouched()) throw std::logic_error("forward changed an input");
+    }
+    return {read(output_), read(weights_), read(log_sum_exp_)};
+  }
+
+ private:
+  const heed_tensor* add_input(const Input& input) { return input_tensors_.emplace_back(context_, input).handle(); }
+
+  heed_tensor* add_output(std::optional<HostTensor>& tensor, const std::optional<OutputRequest>& request,
+                          const Dims& right_dims) {
+    if (!request) return nullptr;
+    const Dims& dims = request->dims ? *request->dims : right_dims;
+    Random random(7);
+    tensor.emplace(context_, request->dtype, dims, make_strides(request->layout, dims, random));
+    return tensor->handle();
+  }
+
+  static std::optional<Result> read(const std::optional<HostTensor>& tensor) {
+    if (!tensor) return std::nullopt;
+    if (!tensor->padding_is_untouched()) throw std::logic_error("forward wrote between the elements of a result");
+    return Result{tensor->dtype(), tensor->read(), tensor->read_bytes()};
+  }
+
+  heed_context* context_;
+  std::vector<HostTensor> input_tensors_;
+  std::optional<HostTensor> output_;
+  std::optional<HostTensor> weights_;
+  std::optional<HostTensor> log_sum_exp_;
+  heed_layer_inputs inputs_ = HEED_LAYER_INPUTS_INIT;
+  heed_layer_outputs outputs_ = HEED_LAYER_OUTPUTS_INIT;
+};
+
+reference::Alignment alignment_of(int32_t causal_or_window) {
+  static_assert(int{HEED_CAUSAL_TOP_LEFT} == int{HEED_WINDOW_TOP_LEFT});
+  static_assert(int{HEED_CAUSAL_BOTTOM_RIGHT} == int{HEED_WINDOW_BOTTOM_RIGHT});
+  if (causal_or_window == HEED_CAUSAL_TOP_LEFT) return reference::Alignment::TopLeft;
+  return causal_or_window == HEED_CAUSAL_BOTTOM_RIGHT ? reference::Alignment::BottomRight : reference::Alignment::None;
+}
+
+reference::AttentionOptions reference_options(const Call& call) {
+  const heed_multi_head_attention_options& options = call.options;
+  reference::AttentionOptions result;
+  result.scale = options.scale;
+  result.soft_cap = options.soft_cap;
+  result.causal = alignment_of(options.causal);
+  result.window = alignment_of(options.window);
+  result.window_left = options.window_left;
+  result.window_right = options.window_right;
+  result.empty_rows =
+      options.empty_rows == HEED_EMPTY_ROWS_MEAN ? reference::EmptyRows::Mean : reference::EmptyRows::Zero;
+  result.dropout = options.dropout;
+  result.training = call.training != 0;
+  result.dropout_seed = call.dropout_seed;
+  return result;
+}
+
+reference::AttentionLimits reference_limits(const Call& call) {
+  const reference::AttentionSizes sizes = sizes_of(call);
+  const Dims pairs = {sizes.batch, sizes.num_heads, sizes.num_queries, sizes.num_keys};
+  reference::AttentionLimits limits;
+  if (call.valid_lens) {
+    Array lengths = call.valid_lens->contents;
+    if (lengths.dims.size() == 1) lengths.dims.push_back(1);
+    limits.lengths = broadcast(lengths, {sizes.batch, sizes.num_queries}).values;
+  }
+  if (call.mask) {
+    for (double element : broadcast(call.mask->contents, pairs).values) limits.mask.push_back(element != 0.0);
+  }
+  if (call.bias) limits.bias = broadcast(call.bias->contents, pairs).values;
+  return limits;
+}
+
+reference::Bounded exactly(const Input& input) {
+  reference::Bounded result(input.contents.values.size());
+  result.values = input.contents.values;
+  return result;
+}
+
+reference::Projection projection_of(const Call& call, const std::string& name) {
+  const Input& weight = call.parameters.at(name + ".weight");
+  reference::Projection projection;
+  projection.output_size = weight.contents.dims[0];
+  projection.input_size = weight.contents.dims[1];
+  projection.weight = weight.contents.values;
+  const auto bias = call.parameters.find(name + ".bias");
+  if (bias != call.parameters.end()) projection.bias = bias->second.contents.values;
+  return projection;
+}
+
+testing::AssertionResult agree_one(const char* name, const std::optional<Result>& result,
+                                   const reference::Bounded& expected, AccuracyStatistics* statistics) {
+  if (!result) return testing::AssertionSuccess();
+  const reference::Format format = format_of(result->dtype);
+  const std::vector<double>& actual = result->contents.values;
+  if (actual.size() != expected.values.size()) {
+    return testing::AssertionFailure() << name << " has " << actual.size() << " elements, expected "
+                                       << expected.values.size();
+  }
+  testing::AssertionResult verdict = testing::AssertionSuccess();
+  for_each_index(result->contents.dims, [&](const Dims& index, size_t i) {
+    const double value = expected.values[i];
+    const double error = expected.errors[i];
+    const double fraction = reference::used_fraction(format, value, error, actual[i]);
+    const bool accepted = reference::accepts(format, value, error, actual[i]);
+    if (statistics != nullptr) {
+      ++statistics->elements;
+      if (std::isfinite(value) && !std::isfinite(error)) ++statistics->without_bound;
+      // In a narrower dtype the one rounding to it is nearly all of the error and of the bound.
+      if (result->dtype == HEED_F32 && fraction > statistics->largest_fraction) {
+        statistics->largest_fraction = fraction;
+        statistics->where = name;
+      }
+    }
+    if (accepted || !verdict) return;
+    verdict = testing::AssertionFailure() << name << " at " << testing::PrintToString(index);
+    char text[160];
+    std::snprintf(text, sizeof text, ": got %.9g, expected %.17g within %.3g (difference %.3g, %.3g of the bound)",
+                  actual[i], value, error, actual[i] - value, fraction);
+    verdict << text;
+  });
+  return verdict;
+}
+
+}  // namespace
+
+reference::AttentionSizes sizes_of(const Call& call) {
+  const Dims& queries = call.queries.contents.dims;
+  const Dims& keys = keys_of(call).contents.dims;
+  const Dims& values = values_of(call).contents.dims;
+  reference::AttentionSizes sizes;
+  sizes.batch = queries[0];
+  switch (call.kind) {
+    case Kind::DotProductRank3:
+      sizes.num_queries = queries[1];
+      sizes.num_keys = keys[1];
+      sizes.head_size = queries[2];
+      sizes.value_head_size = values[2];
+      break;
+    case Kind::DotProductRank4:
+      sizes.num_heads = queries[1];
+      sizes.num_kv_heads = keys[1];
+      sizes.num_queries = queries[2];
+      sizes.num_keys = keys[2];
+      sizes.head_size = queries[3];
+      sizes.value_head_size = values[3];
+      break;
+    case Kind::MultiHead: {
+      const heed_multi_head_attention_options& options = call.options;
+      sizes.num_heads = options.num_heads;
+      sizes.num_kv_heads = value_or(options.num_kv_heads, sizes.num_heads);
+      sizes.num_queries = queries[1];
+      sizes.num_keys = keys[1];
+      sizes.head_size = value_or(options.head_size, options.num_hiddens / options.num_heads);
+      sizes.value_head_size = value_or(options.value_head_size, sizes.head_size);
+      break;
+    }
+  }
+  return sizes;
+}
+
+ResultDims result_dims(const Call& call) {
+  const reference::AttentionSizes sizes = sizes_of(call);
+  const int64_t b = sizes.batch, h = sizes.num_heads, q = sizes.num_queries, k = sizes.num_keys,
+                d = sizes.value_head_size;
+  if (call.kind == Kind::DotProductRank3) return {{b, q, d}, {b, q, k}, {b, q}};
+  if (call.kind == Kind::DotProductRank4) return {{b, h, q, d}, {b, h, q, k}, {b, h, q}};
+  const heed_multi_head_attention_options& options = call.options;
+  const int64_t output_size = options.no_output_projection ? h * d : value_or(options.output_size, options.num_hiddens);
+  return {{b, q, output_size}, {b, h, q, k}, {b, h, q}};
+}
+
+Runner::Runner(const Call& call) : context_(make_context(call.num_threads)), layer_(make_layer(context_.get(), call)) {
+  for (const auto& [name, value] : call.parameters) {
+    const HostTensor tensor(context_.get(), value);
+    check(heed_layer_set_parameter(layer_.get(), name.c_str(), tensor.handle()));
+  }
+}
+
+Results Runner::forward(const Call& call, heed_workspace* workspace) const {
+  const Arguments arguments(context_.get(), call);
+  check(heed_layer_forward(layer_.get(), arguments.inputs(), workspace, arguments.outputs()));
+  return arguments.read();
+}
+
+size_t Runner::workspace_size(const Call& call) const {
+  const Arguments arguments(context_.get(), call);
+  size_t num_bytes = 0;
+  check(heed_layer_workspace_size(layer_.get(), arguments.inputs(), arguments.outputs(), &num_bytes));
+  return num_bytes;
+}
+
+Workspace Runner::make_workspace(size_t num_bytes) const {
+  heed_workspace* workspace = nullptr;
+  check(heed_workspace_create(context_.get(), num_bytes, &workspace));
+  return Workspace(workspace);
+}
+
+Results run(const Call& call) {
+  const Runner runner(call);
+  const Workspace workspace = call.with_workspace ? runner.make_workspace(runner.workspace_size(call)) : nullptr;
+  return runner.forward(call, workspace.get());
+}
+
+reference::AttentionResult solve(const Call& call) {
+  if (call.kind != Kind::MultiHead) {
+    reference::AttentionProblem problem;
+    problem.sizes = sizes_of(call);
+    problem.options = reference_options(call);
+    problem.limits = reference_limits(call);
+    problem.queries = exactly(call.queries);
+    problem.keys = exactly(keys_of(call));
+    problem.values = exactly(values_of(call));
+    return reference::attention(problem);
+  }
+  reference::MultiHeadProblem problem;
+  problem.sizes = sizes_of(call);
+  problem.options = reference_options(call);
+  problem.limits = reference_limits(call);
+  problem.queries = call.queries.contents.values;
+  problem.keys = keys_of(call).contents.values;
+  problem.values = values_of(call).contents.values;
+  problem.query_projection = projection_of(call, "W_q");
+  problem.key_projection = projection_of(call, "W_k");
+  problem.value_projection = projection_of(call, "W_v");
+  if (!call.options.no_output_projection) problem.output_projection = projection_of(call, "W_o");
+  return reference::multi_head_attention(problem);
+}
+
+void AccuracyStatistics::add(const AccuracyStatistics& other) {
+  elements += other.elements;
+  without_bound += other.without_bound;
+  if (other.largest_fraction > largest_fraction) {
+    largest_fraction = other.largest_fraction;
+    where = other.where;
+  }
+}
+
+testing::AssertionResult agree(const Results& results, const reference::AttentionResult& expected,
+                               AccuracyStatistics* statistics) {
+  testing::AssertionResult verdict = agree_one("output", results.output, expected.output, statistics);
+  if (verdict) verdict = agree_one("weights", results.weights, expected.weights, statistics);
+  if (verdict) verdict = agree_one("log_sum_exp", results.log_sum_exp, expected.log_sum_exp, statistics);
+  return verdict;
+}
+
+testing::AssertionResult agrees_with_reference(const Call& call, AccuracyStatistics* statistics) {
+  return agree(run(call), solve(call), statistics);
+}
+
+testing::AssertionResult same_bits(const std::optional<Result>& a, const std::optional<Result>& b) {
+  if (!a || !b) return testing::AssertionFailure() << "a result is missing";
+  if (a->dtype != b->dtype || a->contents.dims != b->contents.dims) {
+    return testing::AssertionFailure() << "dtypes or shapes differ";
+  }
+  if (a->bytes == b->bytes) return testing::AssertionSuccess();
+  const size_t element_size = a->bytes.size() / a->contents.values.size();
+  for (size_t i = 0; i < a->contents.values.size(); ++i) {
+    const auto from = static_cast<std::ptrdiff_t>(i * element_size);
+    const auto to = from + static_cast<std::ptrdiff_t>(element_size);
+    if (!std::equal(a->bytes.begin() + from, a->bytes.begin() + to, b->bytes.begin() + from)) {
+      return testing::AssertionFailure() << "element " << i << " of " << a->contents.values.size()
+                                         << " differs: " << testing::PrintToString(a->contents.values[i]) << " and "
+                                         << testing::PrintToString(b->contents.values[i]);
+    }
+  }
+  return testing::AssertionFailure() << "the results differ";
+}
+
+testing::AssertionResult is_refused(const Call& call, heed_status status, const std::vector<std::string>& words) {
+  try {
+    run(call);
+  } catch (const CallFailed& failure) {
+    if (failure.status != status) {
+      return testing::AssertionFailure() << "refused with " << heed_status_name(failure.status) << ", expected "
+                                         << heed_status_name(status) << "; the sentence is: " << failure.what();
+    }
+    for (const std::string& word : words) {
+      if (std::string(failure.what()).find(word) == std::string::npos) {
+        return testing::AssertionFailure() << "'" << word << "' is missing in the sentence: " << failure.what();
+      }
+    }
+    return testing::AssertionSuccess();
+  }
+  return testing::AssertionFailure() << "the call was not refused";
+}
+
+}  // namespace heed::property

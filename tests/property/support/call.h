@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// One attention call, told once: run through the C API, and solved by the reference.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attention/reference/attention.h"
+#include "support/host_tensor.h"
+
+namespace heed::property {
+
+enum class Kind { DotProductRank3, DotProductRank4, MultiHead };
+
+struct OutputRequest {
+  heed_dtype dtype = HEED_F32;
+  Layout layout = Layout::RowMajor;
+  std::optional<Dims> dims = {};  // instead of those of rule 1
+};
+
+struct Call {
+  Kind kind = Kind::MultiHead;
+  // Dot-product attention uses the members that its own options have too.
+  heed_multi_head_attention_options options = HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT;
+
+  Input queries;
+  std::optional<Input> keys;
+  std::optional<Input> values;
+  std::optional<Input> valid_lens;
+  std::optional<Input> mask;
+  std::optional<Input> bias;
+  std::map<std::string, Input> parameters;
+  uint64_t dropout_seed = 0;
+  int32_t training = 0;
+
+  std::optional<OutputRequest> output = OutputRequest();
+  std::optional<OutputRequest> weights;
+  std::optional<OutputRequest> log_sum_exp;
+
+  bool with_workspace = false;
+  int32_t num_threads = 0;
+};
+
+struct Result {
+  heed_dtype dtype = HEED_F32;
+  Array contents;
+  std::vector<uint8_t> bytes;
+};
+
+// Those that were asked for.
+struct Results {
+  std::optional<Result> output;
+  std::optional<Result> weights;
+  std::optional<Result> log_sum_exp;
+};
+
+// What a call means in the letters of the design: B, H, Hkv, Q, K, D, Dv.
+reference::AttentionSizes sizes_of(const Call& call);
+
+// The shapes that the results have by rule 1.
+struct ResultDims {
+  Dims output;
+  Dims weights;
+  Dims log_sum_exp;
+};
+ResultDims result_dims(const Call& call);
+
+// A context with a layer that has the call's options and parameters.
+class Runner {
+ public:
+  explicit Runner(const Call& call);
+
+  heed_context* context() const { return context_.get(); }
+  heed_layer* layer() const { return layer_.get(); }
+
+  // Throws CallFailed. The results' padding and the inputs are checked to be as they were.
+  Results forward(const Call& call, heed_workspace* workspace = nullptr) const;
+
+  size_t workspace_size(const Call& call) const;
+  Workspace make_workspace(size_t num_bytes) const;
+
+ private:
+  Context context_;
+  Layer layer_;
+};
+
+// Runs a call on a context and a layer of its own, with a workspace of exactly the size it needs if the call wants one.
+Results run(const Call& call);
+
+// The answer with its error bounds. Arrays have the shapes of result_dims.
+reference::AttentionResult solve(const Call& call);
+
+// How much of what rule 15 allows was used, over all elements that were compared.
+struct AccuracyStatistics {
+  double largest_fraction = 0.0;
+  std::string where;
+  int64_t elements = 0;
+  int64_t without_bound = 0;
+
+  void add(const AccuracyStatistics& other);
+};
+
+// Whether every result lies within the reference's bounds.
+testing::AssertionResult agree(const Results& results, const reference::AttentionResult& expected,
+                               AccuracyStatistics* statistics = nullptr);
+
+// Runs and solves the call, and compares.
+testing::AssertionResult agrees_with_reference(const Call& call, AccuracyStatistics* statistics = nullptr);
+
+// Whether two results are the same bytes.
+testing::AssertionResult same_bits(const std::optional<Result>& a, const std::optional<Result>& b);
+
+// Whether the call fails with this status and a sentence that contains every word.
+testing::AssertionResult is_refused(const Call& call, heed_status status, const std::vector<std::string>& words);
+
+}  // namespace heed::property

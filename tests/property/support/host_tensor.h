@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensors over memory of the test's own, with any strides: exactly as large as the strides reach, so that a sanitizer sees every step outside.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "attention/reference/number_format.h"
+#include "support/array.h"
+#include "support/handles.h"
+#include "support/random.h"
+
+namespace heed::property {
+
+enum class Layout {
+  RowMajor,
+  Transposed,  // row-major of the axes in another order
+  Padded,      // row-major with unused elements after each row, matrix, ...
+  Reversed,    // some strides negative
+  Repeated,    // some strides zero
+};
+
+Dims row_major_strides(const Dims& dims);
+Dims make_strides(Layout layout, const Dims& dims, Random& random);
+
+// The name as in HEED_F16, without the prefix.
+const char* name_of(heed_dtype dtype);
+
+// F32, F16 and BF16 only.
+reference::Format format_of(heed_dtype dtype);
+
+// An input before it is a tensor: what it holds, already rounded to the dtype, and how it lies in memory.
+struct Input {
+  Array contents;
+  heed_dtype dtype = HEED_F32;
+  Dims strides;
+};
+
+// Rounds the contents to the dtype; where strides are 0, the elements at index 0 are repeated.
+Input make_input(Array contents, heed_dtype dtype, Dims strides);
+Input make_input(Array contents, heed_dtype dtype = HEED_F32);
+
+class HostTensor {
+ public:
+  HostTensor(heed_context* context, const Input& input);
+
+  // Memory for results, filled with a pattern that is NaN in every float format.
+  HostTensor(heed_context* context, heed_dtype dtype, Dims dims, Dims strides);
+
+  heed_tensor* handle() const { return tensor_.get(); }
+  heed_dtype dtype() const { return dtype_; }
+
+  Array read() const;
+
+  // The elements' bytes in row-major order.
+  std::vector<uint8_t> read_bytes() const;
+
+  // False when a byte changed since construction; for results, one that belongs to no element.
+  bool input_is_untouched() const { return memory_ == original_; }
+  bool padding_is_untouched() const;
+
+ private:
+  void allocate();
+  void wrap(heed_context* context);
+  size_t offset_of(const Dims& index) const;  // in bytes
+
+  heed_dtype dtype_;
+  Dims dims_;
+  Dims strides_;
+  int64_t first_ = 0;  // element at index (0, 0, ...)
+  std::vector<uint8_t> memory_;
+  std::vector<uint8_t> original_;
+  Tensor tensor_;
+};
+
+}  // namespace heed::property

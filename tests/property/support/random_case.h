@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random calls that together reach every pair of option values.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "support/call.h"
+#include "support/options.h"
+
+namespace heed::property {
+
+// Draws choices, each time preferring those with pairs of values that have not been drawn yet.
+class ChoiceSampler {
+ public:
+  explicit ChoiceSampler(uint64_t seed) : random_(seed) {}
+
+  Choice next();
+
+  const PairCoverage& coverage() const { return coverage_; }
+
+ private:
+  Choice draw(const std::vector<PairCoverage::Pair>& missing);
+
+  Random random_;
+  PairCoverage coverage_;
+};
+
+// The call that a choice and a seed stand for: the seed decides what the choice leaves open (sizes within their class, contents).
+Call make_call(const Choice& choice, uint64_t seed);
+
+}  // namespace heed::property

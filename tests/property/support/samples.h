@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls to start a test from: random contents, F32, everything optional left out, the output alone wanted.
+#pragma once
+
+#include "support/call.h"
+
+namespace heed::property {
+
+// Numbers between -amplitude and amplitude.
+Array random_array(const Dims& dims, Random& random, double amplitude = 1.0);
+
+// Rank 3 where there is one head, otherwise rank 4; numbers between -2 and 2, which make the weights differ.
+Call dot_product_call(const reference::AttentionSizes& sizes, Random& random, heed_dtype dtype = HEED_F32);
+
+// Cross-attention: every size of queries, keys and values differs, with all biases.
+struct MultiHeadSample {
+  int64_t batch = 2;
+  int64_t num_queries = 3;
+  int64_t num_keys = 5;
+  int64_t query_size = 6;
+  int64_t key_size = 7;
+  int64_t value_size = 9;
+  heed_dtype dtype = HEED_F32;
+  heed_dtype parameter_dtype = HEED_F32;
+};
+Call multi_head_call(const heed_multi_head_attention_options& options, const MultiHeadSample& sample, Random& random);
+
+// num_hiddens 8 in 2 heads, all biases.
+heed_multi_head_attention_options two_heads();
+
+// A call of each kind: rank 3, rank 4 with grouped heads, multi-head with grouped heads.
+std::vector<Call> call_of_each_kind(Random& random, heed_dtype dtype = HEED_F32, int64_t num_queries = 3,
+                                    int64_t num_keys = 5);
+
+void want_everything(Call& call);
+
+// The results of a call that wanted everything, as B, H, Q, K.
+double weight_at(const Results& results, const reference::AttentionSizes& sizes, int64_t b, int64_t h, int64_t q,
+                 int64_t k);
+double log_sum_exp_at(const Results& results, const reference::AttentionSizes& sizes, int64_t b, int64_t h, int64_t q);
+
+// Where the weights are not 0.
+template <typename IsVisible>
+testing::AssertionResult sees_exactly(const Results& results, const reference::AttentionSizes& sizes,
+                                      IsVisible is_visible) {
+  for (int64_t b = 0; b < sizes.batch; ++b) {
+    for (int64_t h = 0; h < sizes.num_heads; ++h) {
+      for (int64_t q = 0; q < sizes.num_queries; ++q) {
+        for (int64_t k = 0; k < sizes.num_keys; ++k) {
+          const double weight = weight_at(results, sizes, b, h, q, k);
+          if ((weight != 0.0) == is_visible(b, h, q, k)) continue;
+          return testing::AssertionFailure()
+                 << "item " << b << ", head " << h << ", query " << q << " gives key " << k << " the weight " << weight;
+        }
+      }
+    }
+  }
+  return testing::AssertionSuccess();
+}
+
+}  // namespace heed::property

@@ -35,7 +35,7 @@ TEST(Cost, CountsTheVisiblePairs) {
     problem.band_first = pick(-problem.num_queries, problem.num_keys);
     problem.band_last = pick(-problem.num_queries, problem.num_keys);
     if (pick(0, 1) == 1) problem.output = given();
-    std::vector<int64_t> lens(static_cast<size_t>(problem.batch * problem.num_queries) + 1);
+    std::vector<int64_t> lens(static_cast<size_t>(problem.batch * (problem.num_queries + 1)));
     for (int64_t& length : lens) length = pick(0, problem.num_keys);
     const int64_t kind = pick(0, 2);  // without lengths, one for each item, one for each query
     if (kind > 0) {

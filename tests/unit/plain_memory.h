@@ -16,8 +16,6 @@ class PlainMemory final : public Memory {
   const char* device_name() const noexcept override { return "test:0"; }
 };
 
-inline std::shared_ptr<const Memory> plain_memory() {
-  return std::make_shared<PlainMemory>();
-}
+inline std::shared_ptr<const Memory> plain_memory() { return std::make_shared<PlainMemory>(); }
 
 }  // namespace heed

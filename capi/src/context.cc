@@ -2,9 +2,8 @@
 // Version, devices, contexts.
 #include <heed/heed.h>
 
-#include <nlohmann/json.hpp>
-
 #include "arguments.h"
+#include "base/json_writer.h"
 #include "errors.h"
 #include "handles.h"
 
@@ -78,16 +77,17 @@ heed_status heed_context_describe(const heed_context* context, char* text, size_
                                   size_t* num_bytes) noexcept {
   return guarded([&] {
     const Context& self = *require(context, "context")->context;
-    const nlohmann::ordered_json description = {
-        {"device", self.backend().name},
-        {"device_index", self.options().device_index},
-        {"num_threads", self.num_threads()},
-        {"strict", self.options().strict},
-        {"allow_reduced_precision", self.options().allow_reduced_precision},
-        {"version", kVersionText},
-        {"description", self.describe()},
-    };
-    write_text(description.dump(2), text, capacity, num_bytes);
+    JsonWriter json;
+    json.begin_object();
+    json.member("device", self.backend().name);
+    json.member("device_index", self.options().device_index);
+    json.member("num_threads", self.num_threads());
+    json.member("strict", self.options().strict);
+    json.member("allow_reduced_precision", self.options().allow_reduced_precision);
+    json.member("version", kVersionText);
+    json.member("description", self.describe());
+    json.end_object();
+    write_text(json.text(), text, capacity, num_bytes);
   });
 }
 

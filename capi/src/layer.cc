@@ -141,10 +141,10 @@ heed_status heed_multi_head_attention_create(heed_context* context, const heed_m
 
 void heed_layer_destroy(heed_layer* layer) noexcept { delete layer; }
 
-heed_status heed_layer_initialize(heed_layer* layer, const heed_layer_inputs* shapes, uint64_t seed) noexcept {
+heed_status heed_layer_initialize(heed_layer* layer, const heed_layer_inputs* inputs, uint64_t seed) noexcept {
   return guarded([&] {
     const auto self = layer_of(layer);
-    const CallTensors call(shapes, nullptr);
+    const CallTensors call(inputs, nullptr);
     self->initialize(call.inputs, seed);
   });
 }

@@ -50,23 +50,20 @@ int64_t operand_stride(const Tensor& tensor, int32_t axis) {
   return axis < 0 || tensor.dim(axis) == 1 ? 0 : tensor.stride(axis);
 }
 
-// One element of valid_lens as the length it states; throws naming the element otherwise.
+// One element of valid_lens must be a length; throws naming the element otherwise.
 void check_length(const Operand& lens, int64_t b, int64_t q, int64_t num_keys, bool per_query) {
-  const int64_t index = b * lens.strides[0] + q * lens.strides[2];
-  double shown = 0;
-  bool valid = false;
+  char shown[32];
   if (lens.dtype == DType::F32) {
-    const float length = static_cast<const float*>(lens.data)[index];
-    shown = static_cast<double>(length);
-    // Compared as doubles, into which every float and every length that a tensor can have go without loss that matters
-    // here. False for NaN.
-    valid = length >= 0 && shown <= static_cast<double>(num_keys) && std::floor(length) == length;
+    const float length = static_cast<const float*>(lens.data)[b * lens.strides[0] + q * lens.strides[2]];
+    // Compared as doubles, so that no rounding of num_keys lets a longer one pass. False for NaN.
+    const auto wide = static_cast<double>(length);
+    if (wide >= 0 && wide <= static_cast<double>(num_keys) && std::floor(wide) == wide) return;
+    std::snprintf(shown, sizeof shown, "%.9g", wide);
   } else {
     const int64_t length = length_of(lens, b, q);
-    shown = static_cast<double>(length);
-    valid = length >= 0 && length <= num_keys;
+    if (length >= 0 && length <= num_keys) return;
+    std::snprintf(shown, sizeof shown, "%" PRId64, length);
   }
-  if (valid) return;
   char place[64];
   if (per_query) {
     std::snprintf(place, sizeof place, "[%" PRId64 ", %" PRId64 "]", b, q);
@@ -74,7 +71,7 @@ void check_length(const Operand& lens, int64_t b, int64_t q, int64_t num_keys, b
     std::snprintf(place, sizeof place, "[%" PRId64 "]", b);
   }
   fail(Status::InvalidArgument,
-       "inputs->valid_lens%s is %.9g, expected a whole number from 0 to the number of keys, %" PRId64, place, shown,
+       "inputs->valid_lens%s is %s, expected a whole number from 0 to the number of keys, %" PRId64, place, shown,
        num_keys);
 }
 

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <new>
 
 #include "base/error.h"
 #include "base/shown_text.h"
@@ -45,6 +46,8 @@ auto retry_interrupted(Call call) {
 
 std::string resolve_links(const char* path) {
   const std::unique_ptr<char, decltype(&std::free)> resolved(::realpath(path, nullptr), &std::free);
+  // Without memory a link could not be told from a file, and would be replaced.
+  if (!resolved && errno == ENOMEM) throw std::bad_alloc();
   return resolved ? resolved.get() : path;
 }
 
@@ -108,7 +111,8 @@ AtomicFile::AtomicFile(const char* path) : path_(path), target_(resolve_links(pa
     mode = status.st_mode & 0777;
   }
   // The name is short whatever the target's is, so that a target that can be named can be written.
-  const std::string prefix = folder_of(target_) + "/.heed-" + std::to_string(::getpid()) + "-";
+  folder_ = folder_of(target_);
+  const std::string prefix = folder_ + "/.heed-" + std::to_string(::getpid()) + "-";
   static std::atomic<uint64_t> next_number{0};
   do {
     temporary_ = prefix + std::to_string(next_number.fetch_add(1)) + ".tmp";
@@ -145,7 +149,7 @@ void AtomicFile::commit() {
   if (closed != 0 && errno != EINTR) fail_on("write", path_, errno);
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail_on("write", path_, errno);
   temporary_.clear();
-  sync_folder(folder_of(target_));
+  sync_folder(folder_);
 }
 
 }  // namespace heed

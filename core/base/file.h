@@ -58,6 +58,8 @@ class AtomicFile {
 
   std::string path_;
   std::string target_;
+  // Of the target; made early, because after the rename nothing may fail any more.
+  std::string folder_;
   std::string temporary_;
   int descriptor_ = -1;
 };

@@ -45,6 +45,7 @@ FORBIDDEN = [
     ("capi", "capi/src/layer.cc", '"backends/cpu/plan.h"'),
     ("capi", "capi/src/layer.cc", '"attention/reference/attention.h"'),
     ("capi", "capi/src/layer.cc", "<Eigen/Dense>"),
+    ("capi", "capi/src/context.cc", "<nlohmann/json.hpp>"),
     ("bindings", "bindings/swig/heed.i", '"../../core/base/error.h"'),
     ("bindings", "bindings/java/native.cc", '"tensor/tensor.h"'),
     ("bindings", "bindings/java/native.cc", '"../../capi/src/handles.h"'),
@@ -57,7 +58,6 @@ FORBIDDEN = [
 ALLOWED = [
     ("core/base/half.h", "<cstdint>"),
     ("core/tensor/safetensors_reader.cc", "<nlohmann/json.hpp>"),
-    ("core/layers/explain.cc", "<nlohmann/json.hpp>"),
     ("core/attention/reference/attention.cc", "<Eigen/Dense>"),
     ("core/attention/reference/attention.cc", '"attention/reference/attention.h"'),
     ("core/backends/cpu/kernels/tile.cc", "<immintrin.h>"),

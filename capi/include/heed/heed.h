@@ -518,7 +518,7 @@ HEED_API void heed_layer_destroy(heed_layer* layer) HEED_NOEXCEPT;
  * default initializer (Glorot and Bengio, 2010); biases are 0. The same seed gives the same numbers on every machine.
  * On a layer that is initialized all parameters are made anew. Errors: INVALID_ARGUMENT (shapes and dtypes as
  * heed_layer_forward), nothing is changed then. */
-HEED_API heed_status heed_layer_initialize(heed_layer* layer, const heed_layer_inputs* shapes,
+HEED_API heed_status heed_layer_initialize(heed_layer* layer, const heed_layer_inputs* inputs,
                                            uint64_t seed) HEED_NOEXCEPT;
 
 /* 1 when every parameter is set, else 0; -1 for NULL. */

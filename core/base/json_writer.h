@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0 Writes JSON text, indented for people. A writer of our own because the results
+// must survive running out of memory: the documents of nlohmann-json allocate in their destructors, where a failure
+// ends the process.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+namespace heed {
+
+// Calls nest as the text does: begin_object, then key and value in turn, end_object; begin_array, then values,
+// end_array.
+class JsonWriter {
+ public:
+  void begin_object() { begin('{'); }
+  void end_object() { end('}'); }
+  void begin_array() { begin('['); }
+  void end_array() { end(']'); }
+
+  void key(std::string_view name) {
+    separate();
+    quote(name);
+    text_ += ": ";
+    after_key_ = true;
+  }
+
+  void value(std::string_view text) {
+    separate();
+    quote(text);
+  }
+
+  // Booleans too; constrained, since a text in quotes would rather become a bool than a string_view.
+  template <std::integral Number>
+  void value(Number number) {
+    if constexpr (std::same_as<Number, bool>) {
+      put(number ? "true" : "false");
+    } else {
+      put(std::to_string(number));
+    }
+  }
+
+  // A count kept in a double: as a whole number up to 2^63, beyond which only shapes that nobody could run reach.
+  void count(double number) {
+    if (number < 0x1p63) {
+      value(static_cast<int64_t>(number));
+      return;
+    }
+    char digits[32];
+    std::snprintf(digits, sizeof digits, "%.17g", number);
+    put(digits);
+  }
+
+  template <typename Value>
+  void member(std::string_view name, const Value& content) {
+    key(name);
+    value(content);
+  }
+
+  const std::string& text() const { return text_; }
+
+ private:
+  void begin(char bracket) {
+    separate();
+    text_ += bracket;
+    ++depth_;
+    first_ = true;
+  }
+
+  void end(char bracket) {
+    --depth_;
+    if (!first_) new_line();
+    text_ += bracket;
+    first_ = false;
+  }
+
+  void put(std::string_view token) {
+    separate();
+    text_ += token;
+  }
+
+  // What stands between one value and the next.
+  void separate() {
+    if (after_key_) {
+      after_key_ = false;
+      return;
+    }
+    if (depth_ > 0) {
+      if (!first_) text_ += ',';
+      new_line();
+    }
+    first_ = false;
+  }
+
+  void new_line() {
+    text_ += '\n';
+    text_.append(2 * depth_, ' ');
+  }
+
+  void quote(std::string_view text) {
+    text_ += '"';
+    for (const char c : text) {
+      if (c == '"' || c == '\\') text_ += '\\';
+      if (static_cast<unsigned char>(c) < 0x20) {
+        char escape[8];
+        std::snprintf(escape, sizeof escape, "\\u%04x", static_cast<unsigned>(c));
+        text_ += escape;
+      } else {
+        text_ += c;
+      }
+    }
+    text_ += '"';
+  }
+
+  std::string text_;
+  size_t depth_ = 0;
+  bool first_ = true;
+  bool after_key_ = false;
+};
+
+}  // namespace heed

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// Contexts that cannot be opened, and the functions around errors themselves.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <thread>
+
+#include "capi/support/objects.h"
+#include "capi/support/refusal.h"
+
+namespace heed::capi_test {
+namespace {
+
+// A call of heed_context_create whose options differ from the macro's.
+template <typename Change>
+std::function<heed_status(OutParameters&)> create_with(Change change) {
+  return [change](OutParameters& out) {
+    heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
+    change(options);
+    return heed_context_create(&options, &out.context);
+  };
+}
+
+TEST(ContextErrors, OptionsOutOfRangeAreRefused) {
+  using Options = heed_context_options;
+  expect_refused({
+      {"negative device",
+       create_with([](Options& options) { options.device = -1; }),
+       {HEED_ERROR_INVALID_ARGUMENT, {"device", "-1"}}},
+      {"unknown device",
+       create_with([](Options& options) { options.device = 2; }),
+       {HEED_ERROR_INVALID_ARGUMENT, {"device", "2"}}},
+      {"second CPU",
+       create_with([](Options& options) { options.device_index = 1; }),
+       {HEED_ERROR_INVALID_ARGUMENT, {"device_index", "1"}}},
+      {"negative index",
+       create_with([](Options& options) { options.device_index = -1; }),
+       {HEED_ERROR_INVALID_ARGUMENT, {"device_index", "-1"}}},
+      {"negative threads",
+       create_with([](Options& options) { options.num_threads = -1; }),
+       {HEED_ERROR_INVALID_ARGUMENT, {"num_threads", "-1", "1024"}}},
+      {"too many threads",
+       create_with([](Options& options) { options.num_threads = 1025; }),
+       {HEED_ERROR_INVALID_ARGUMENT, {"num_threads", "1025", "1024"}}},
+      {"strict 2",
+       create_with([](Options& options) { options.strict = 2; }),
+       {HEED_ERROR_INVALID_ARGUMENT, {"strict", "2"}}},
+      {"strict -1",
+       create_with([](Options& options) { options.strict = -1; }),
+       {HEED_ERROR_INVALID_ARGUMENT, {"strict", "-1"}}},
+      {"reduced precision 2",
+       create_with([](Options& options) { options.allow_reduced_precision = 2; }),
+       {HEED_ERROR_INVALID_ARGUMENT, {"allow_reduced_precision", "2"}}},
+      {"reserved",
+       create_with([](Options& options) { options.reserved = 1; }),
+       {HEED_ERROR_INVALID_ARGUMENT, {"reserved", "1"}}},
+  });
+}
+
+TEST(ContextErrors, CallbacksThatAreNotBuiltAreUnsupported) {
+  static const heed_allocator kAllocator = HEED_ALLOCATOR_INIT;
+  static const heed_executor kExecutor = HEED_EXECUTOR_INIT;
+  static const heed_logger kLogger = HEED_LOGGER_INIT;
+  expect_refused({
+      {"allocator",
+       create_with([](heed_context_options& options) { options.allocator = &kAllocator; }),
+       {HEED_ERROR_UNSUPPORTED, {"allocator"}}},
+      {"executor",
+       create_with([](heed_context_options& options) { options.executor = &kExecutor; }),
+       {HEED_ERROR_UNSUPPORTED, {"executor"}}},
+      {"logger",
+       create_with([](heed_context_options& options) { options.logger = &kLogger; }),
+       {HEED_ERROR_UNSUPPORTED, {"logger"}}},
+  });
+}
+
+TEST(ContextErrors, AMissingDeviceIsUnavailable) {
+  heed_tensor_rank(nullptr);  // another last error
+  heed_context* context = nullptr;
+  heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
+  options.device = HEED_DEVICE_ASCEND;
+  EXPECT_TRUE(is_refused(heed_context_create(&options, &context), {HEED_ERROR_DEVICE_UNAVAILABLE, {"ASCEND"}}));
+  EXPECT_EQ(context, nullptr);
+
+  heed_tensor_rank(nullptr);
+  EXPECT_EQ(heed_device_count(HEED_DEVICE_ASCEND), 0);
+  EXPECT_TRUE(is_refused(heed_last_status(), {HEED_ERROR_DEVICE_UNAVAILABLE, {"ASCEND"}}));
+}
+
+TEST(ContextErrors, DevicesAreCounted) {
+  EXPECT_EQ(heed_device_count(HEED_DEVICE_CPU), 1);
+  for (const int32_t unknown : {-1, 2, 1000}) {
+    forget_last_error();
+    EXPECT_EQ(heed_device_count(static_cast<heed_device>(unknown)), 0);
+    EXPECT_TRUE(is_refused(heed_last_status(), {HEED_ERROR_INVALID_ARGUMENT, {"device", std::to_string(unknown)}}));
+  }
+}
+
+TEST(LastError, SuccessKeepsIt) {
+  forget_last_error();
+  const std::string before = heed_last_error();
+  const Context context = make_context();
+  EXPECT_EQ(heed_context_synchronize(context.get()), HEED_OK);
+  EXPECT_EQ(heed_last_status(), HEED_ERROR_DEVICE_UNAVAILABLE);
+  EXPECT_EQ(heed_last_error(), before);
+}
+
+TEST(LastError, BelongsToItsThread) {
+  forget_last_error();
+  std::thread([] {
+    EXPECT_EQ(heed_last_status(), HEED_OK);
+    EXPECT_STREQ(heed_last_error(), "");
+    heed_tensor_rank(nullptr);
+    EXPECT_EQ(heed_last_status(), HEED_ERROR_INVALID_ARGUMENT);
+  }).join();
+  EXPECT_EQ(heed_last_status(), HEED_ERROR_DEVICE_UNAVAILABLE);
+}
+
+TEST(LastError, IsOneLineOfAsciiWhateverTheNamesHold) {
+  const Context context = make_context();
+  const std::string path = "no\nsuch \xC3\xA4\x01 folder/" + std::string(2000, 'x') + "/file";
+  heed_tensor* tensor = nullptr;
+  EXPECT_TRUE(is_refused(heed_tensor_load_safetensors(context.get(), path.c_str(), "name", &tensor),
+                         {HEED_ERROR_IO, {"no\\x0Asuch \\xC3\\xA4\\x01"}}));
+}
+
+TEST(StatusName, IsTheEnumerators) {
+  EXPECT_STREQ(heed_status_name(HEED_OK), "HEED_OK");
+  EXPECT_STREQ(heed_status_name(HEED_ERROR_INVALID_ARGUMENT), "HEED_ERROR_INVALID_ARGUMENT");
+  EXPECT_STREQ(heed_status_name(HEED_ERROR_OUT_OF_MEMORY), "HEED_ERROR_OUT_OF_MEMORY");
+  EXPECT_STREQ(heed_status_name(HEED_ERROR_UNSUPPORTED), "HEED_ERROR_UNSUPPORTED");
+  EXPECT_STREQ(heed_status_name(HEED_ERROR_NOT_INITIALIZED), "HEED_ERROR_NOT_INITIALIZED");
+  EXPECT_STREQ(heed_status_name(HEED_ERROR_WORKSPACE_TOO_SMALL), "HEED_ERROR_WORKSPACE_TOO_SMALL");
+  EXPECT_STREQ(heed_status_name(HEED_ERROR_BUSY), "HEED_ERROR_BUSY");
+  EXPECT_STREQ(heed_status_name(HEED_ERROR_IO), "HEED_ERROR_IO");
+  EXPECT_STREQ(heed_status_name(HEED_ERROR_CORRUPT_FILE), "HEED_ERROR_CORRUPT_FILE");
+  EXPECT_STREQ(heed_status_name(HEED_ERROR_NOT_FOUND), "HEED_ERROR_NOT_FOUND");
+  EXPECT_STREQ(heed_status_name(HEED_ERROR_CACHE_FULL), "HEED_ERROR_CACHE_FULL");
+  EXPECT_STREQ(heed_status_name(HEED_ERROR_DEVICE_UNAVAILABLE), "HEED_ERROR_DEVICE_UNAVAILABLE");
+  EXPECT_STREQ(heed_status_name(HEED_ERROR_DEVICE_LOST), "HEED_ERROR_DEVICE_LOST");
+  EXPECT_STREQ(heed_status_name(HEED_ERROR_NOT_FASTEST), "HEED_ERROR_NOT_FASTEST");
+  EXPECT_STREQ(heed_status_name(HEED_ERROR_INTERNAL), "HEED_ERROR_INTERNAL");
+  for (const int32_t unknown : {-1, 15, 1000000})
+    EXPECT_STREQ(heed_status_name(static_cast<heed_status>(unknown)), "HEED_ERROR_UNKNOWN");
+}
+
+TEST(Version, AgreesWithTheHeader) {
+  EXPECT_EQ(heed_version(), HEED_VERSION);
+  const std::string text = std::to_string(HEED_VERSION_MAJOR) + "." + std::to_string(HEED_VERSION_MINOR) + "." +
+                           std::to_string(HEED_VERSION_PATCH);
+  EXPECT_EQ(heed_version_string(), text);
+}
+
+}  // namespace
+}  // namespace heed::capi_test

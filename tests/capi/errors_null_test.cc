@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+// NULL for every handle, every required pointer and every string.
+#include <gtest/gtest.h>
+
+#include "capi/support/attention_call.h"
+#include "capi/support/refusal.h"
+
+namespace heed::capi_test {
+namespace {
+
+Refusal is_null(const char* name) { return {HEED_ERROR_INVALID_ARGUMENT, {std::string(name) + " is NULL"}}; }
+
+TEST(NullArguments, OfContextsAreRefused) {
+  const Context context = make_context();
+  expect_refused({
+      {"create: context", [](OutParameters&) { return heed_context_create(nullptr, nullptr); }, is_null("context")},
+      {"synchronize: context", [](OutParameters&) { return heed_context_synchronize(nullptr); }, is_null("context")},
+      {"describe: context",
+       [](OutParameters& out) {
+         return heed_context_describe(nullptr, out.text.data(), out.text.size(), &out.num_bytes);
+       },
+       is_null("context")},
+      {"describe: text and num_bytes",
+       [&](OutParameters&) { return heed_context_describe(context.get(), nullptr, 0, nullptr); },
+       {HEED_ERROR_INVALID_ARGUMENT, {"text", "num_bytes", "NULL"}}},
+  });
+}
+
+TEST(NullArguments, OfMakingTensorsAreRefused) {
+  const Context context = make_context();
+  const int64_t dims[] = {2, 3};
+  float data[6] = {};
+  expect_refused({
+      {"create: context",
+       [&](OutParameters& out) { return heed_tensor_create(nullptr, HEED_F32, 2, dims, &out.tensor); },
+       is_null("context")},
+      {"create: dims",
+       [&](OutParameters& out) { return heed_tensor_create(context.get(), HEED_F32, 2, nullptr, &out.tensor); },
+       is_null("dims")},
+      {"create: tensor", [&](OutParameters&) { return heed_tensor_create(context.get(), HEED_F32, 2, dims, nullptr); },
+       is_null("tensor")},
+      {"wrap: context",
+       [&](OutParameters& out) {
+         return heed_tensor_wrap(nullptr, HEED_F32, 2, dims, nullptr, data, nullptr, nullptr, &out.tensor);
+       },
+       is_null("context")},
+      {"wrap: dims",
+       [&](OutParameters& out) {
+         return heed_tensor_wrap(context.get(), HEED_F32, 2, nullptr, nullptr, data, nullptr, nullptr, &out.tensor);
+       },
+       is_null("dims")},
+      {"wrap: tensor",
+       [&](OutParameters&) {
+         return heed_tensor_wrap(context.get(), HEED_F32, 2, dims, nullptr, data, nullptr, nullptr, nullptr);
+       },
+       is_null("tensor")},
+      {"load: context",
+       [](OutParameters& out) { return heed_tensor_load_safetensors(nullptr, "file", "name", &out.tensor); },
+       is_null("context")},
+      {"load: path",
+       [&](OutParameters& out) { return heed_tensor_load_safetensors(context.get(), nullptr, "name", &out.tensor); },
+       is_null("path")},
+      {"load: name",
+       [&](OutParameters& out) { return heed_tensor_load_safetensors(context.get(), "file", nullptr, &out.tensor); },
+       is_null("name")},
+      {"load: tensor",
+       [&](OutParameters&) { return heed_tensor_load_safetensors(context.get(), "file", "name", nullptr); },
+       is_null("tensor")},
+  });
+}
+
+TEST(NullArguments, OfUsingTensorsAreRefused) {
+  const Context context = make_context();
+  const Tensor tensor = make_tensor(context.get(), {2, 3});
+  heed_tensor* const good = tensor.get();
+  const int64_t dims[] = {3, 2};
+  const int32_t axes[] = {1, 0};
+  float data[6] = {};
+  expect_refused({
+      {"write: tensor", [&](OutParameters&) { return heed_tensor_write(nullptr, data, sizeof data); },
+       is_null("tensor")},
+      {"write: source", [&](OutParameters&) { return heed_tensor_write(good, nullptr, sizeof data); },
+       is_null("source")},
+      {"read: tensor", [&](OutParameters&) { return heed_tensor_read(nullptr, data, sizeof data); }, is_null("tensor")},
+      {"read: destination", [&](OutParameters&) { return heed_tensor_read(good, nullptr, sizeof data); },
+       is_null("destination")},
+      {"fill: tensor", [](OutParameters&) { return heed_tensor_fill(nullptr, 1.0); }, is_null("tensor")},
+      {"copy: destination", [&](OutParameters&) { return heed_tensor_copy(nullptr, good); }, is_null("destination")},
+      {"copy: source", [&](OutParameters&) { return heed_tensor_copy(good, nullptr); }, is_null("source")},
+      {"view: tensor", [&](OutParameters& out) { return heed_tensor_view(nullptr, 2, dims, nullptr, 0, &out.tensor); },
+       is_null("tensor")},
+      {"view: dims", [&](OutParameters& out) { return heed_tensor_view(good, 2, nullptr, nullptr, 0, &out.tensor); },
+       is_null("dims")},
+      {"view: view", [&](OutParameters&) { return heed_tensor_view(good, 2, dims, nullptr, 0, nullptr); },
+       is_null("view")},
+      {"reshape: tensor", [&](OutParameters& out) { return heed_tensor_reshape(nullptr, 2, dims, &out.tensor); },
+       is_null("tensor")},
+      {"reshape: dims", [&](OutParameters& out) { return heed_tensor_reshape(good, 2, nullptr, &out.tensor); },
+       is_null("dims")},
+      {"reshape: view", [&](OutParameters&) { return heed_tensor_reshape(good, 2, dims, nullptr); }, is_null("view")},
+      {"transpose: tensor", [&](OutParameters& out) { return heed_tensor_transpose(nullptr, axes, &out.tensor); },
+       is_null("tensor")},
+      {"transpose: view", [&](OutParameters&) { return heed_tensor_transpose(good, axes, nullptr); }, is_null("view")},
+      {"slice: tensor", [](OutParameters& out) { return heed_tensor_slice(nullptr, 0, 0, 1, &out.tensor); },
+       is_null("tensor")},
+      {"slice: view", [&](OutParameters&) { return heed_tensor_slice(good, 0, 0, 1, nullptr); }, is_null("view")},
+  });
+}
+
+TEST(NullArguments, OfLayersAreRefused) {
+  const AttentionCall call(Kind::MultiHead);
+  heed_context* const context = call.context.get();
+  heed_layer* const layer = call.layer.get();
+  const heed_multi_head_attention_options options = two_heads();
+  const heed_tensor* value = call.inputs.queries;
+  expect_refused({
+      {"dot product: context",
+       [](OutParameters& out) { return heed_dot_product_attention_create(nullptr, nullptr, &out.layer); },
+       is_null("context")},
+      {"dot product: layer",
+       [&](OutParameters&) { return heed_dot_product_attention_create(context, nullptr, nullptr); }, is_null("layer")},
+      {"multi-head: context",
+       [&](OutParameters& out) { return heed_multi_head_attention_create(nullptr, &options, &out.layer); },
+       is_null("context")},
+      {"multi-head: layer",
+       [&](OutParameters&) { return heed_multi_head_attention_create(context, &options, nullptr); }, is_null("layer")},
+      {"multi-head: options, whose defaults name no heads",
+       [&](OutParameters& out) { return heed_multi_head_attention_create(context, nullptr, &out.layer); },
+       {HEED_ERROR_INVALID_ARGUMENT, {"num_heads", "0"}}},
+      {"initialize: layer", [&](OutParameters&) { return heed_layer_initialize(nullptr, &call.inputs, 1); },
+       is_null("layer")},
+      {"initialize: inputs", [&](OutParameters&) { return heed_layer_initialize(layer, nullptr, 1); },
+       is_null("inputs")},
+      {"parameter: layer", [](OutParameters& out) { return heed_layer_parameter(nullptr, "W_q.weight", &out.tensor); },
+       is_null("layer")},
+      {"parameter: name", [&](OutParameters& out) { return heed_layer_parameter(layer, nullptr, &out.tensor); },
+       is_null("name")},
+      {"parameter: snapshot", [&](OutParameters&) { return heed_layer_parameter(layer, "W_q.weight", nullptr); },
+       is_null("snapshot")},
+      {"set: layer", [&](OutParameters&) { return heed_layer_set_parameter(nullptr, "W_q.weight", value); },
+       is_null("layer")},
+      {"set: name", [&](OutParameters&) { return heed_layer_set_parameter(layer, nullptr, value); }, is_null("name")},
+      {"set: value", [&](OutParameters&) { return heed_layer_set_parameter(layer, "W_q.weight", nullptr); },
+       is_null("value")},
+      {"load: layer", [](OutParameters&) { return heed_layer_load(nullptr, "file", nullptr); }, is_null("layer")},
+      {"load: path", [&](OutParameters&) { return heed_layer_load(layer, nullptr, nullptr); }, is_null("path")},
+      {"save: layer", [](OutParameters&) { return heed_layer_save(nullptr, "file"); }, is_null("layer")},
+      {"save: path", [&](OutParameters&) { return heed_layer_save(layer, nullptr); }, is_null("path")},
+  });
+}
+
+TEST(NullArguments, OfCallsAreRefused) {
+  const AttentionCall call(Kind::MultiHead);
+  heed_layer* const layer = call.layer.get();
+  heed_layer_outputs made = HEED_LAYER_OUTPUTS_INIT;
+  heed_layer_inputs empty = HEED_LAYER_INPUTS_INIT;
+  expect_refused({
+      {"create_outputs: layer",
+       [&](OutParameters&) { return heed_layer_create_outputs(nullptr, &call.inputs, HEED_WANT_OUTPUT, &made); },
+       is_null("layer")},
+      {"create_outputs: inputs",
+       [&](OutParameters&) { return heed_layer_create_outputs(layer, nullptr, HEED_WANT_OUTPUT, &made); },
+       is_null("inputs")},
+      {"create_outputs: outputs",
+       [&](OutParameters&) { return heed_layer_create_outputs(layer, &call.inputs, HEED_WANT_OUTPUT, nullptr); },
+       is_null("outputs")},
+      {"create_outputs: queries",
+       [&](OutParameters&) { return heed_layer_create_outputs(layer, &empty, HEED_WANT_OUTPUT, &made); },
+       is_null("inputs->queries")},
+      {"workspace_size: layer",
+       [&](OutParameters& out) {
+         return heed_layer_workspace_size(nullptr, &call.inputs, &call.outputs, &out.num_bytes);
+       },
+       is_null("layer")},
+      {"workspace_size: inputs",
+       [&](OutParameters& out) { return heed_layer_workspace_size(layer, nullptr, &call.outputs, &out.num_bytes); },
+       is_null("inputs")},
+      {"workspace_size: outputs",
+       [&](OutParameters& out) { return heed_layer_workspace_size(layer, &call.inputs, nullptr, &out.num_bytes); },
+       is_null("outputs")},
+      {"workspace_size: num_bytes",
+       [&](OutParameters&) { return heed_layer_workspace_size(layer, &call.inputs, &call.outputs, nullptr); },
+       is_null("num_bytes")},
+      {"forward: layer",
+       [&](OutParameters&) { return heed_layer_forward(nullptr, &call.inputs, nullptr, &call.outputs); },
+       is_null("layer")},
+      {"forward: inputs", [&](OutParameters&) { return heed_layer_forward(layer, nullptr, nullptr, &call.outputs); },
+       is_null("inputs")},
+      {"forward: outputs", [&](OutParameters&) { return heed_layer_forward(layer, &call.inputs, nullptr, nullptr); },
+       is_null("outputs")},
+      {"forward: queries", [&](OutParameters&) { return heed_layer_forward(layer, &empty, nullptr, &call.outputs); },
+       is_null("inputs->queries")},
+      {"explain: layer",
+       [&](OutParameters& out) {
+         return heed_layer_explain(nullptr, &call.inputs, &call.outputs, out.text.data(), out.text.size(),
+                                   &out.num_bytes);
+       },
+       is_null("layer")},
+      {"explain: inputs",
+       [&](OutParameters& out) {
+         return heed_layer_explain(layer, nullptr, &call.outputs, out.text.data(), out.text.size(), &out.num_bytes);
+       },
+       is_null("inputs")},
+      {"explain: outputs",
+       [&](OutParameters& out) {
+         return heed_layer_explain(layer, &call.inputs, nullptr, out.text.data(), out.text.size(), &out.num_bytes);
+       },
+       is_null("outputs")},
+      {"explain: text and num_bytes",
+       [&](OutParameters&) { return heed_layer_explain(layer, &call.inputs, &call.outputs, nullptr, 0, nullptr); },
+       {HEED_ERROR_INVALID_ARGUMENT, {"text", "num_bytes", "NULL"}}},
+  });
+  EXPECT_EQ(made.output, nullptr);
+}
+
+TEST(NullArguments, OfWorkspacesAreRefused) {
+  const Context context = make_context();
+  char memory[64];
+  expect_refused({
+      {"create: context", [](OutParameters& out) { return heed_workspace_create(nullptr, 64, &out.workspace); },
+       is_null("context")},
+      {"create: workspace", [&](OutParameters&) { return heed_workspace_create(context.get(), 64, nullptr); },
+       is_null("workspace")},
+      {"wrap: context", [&](OutParameters& out) { return heed_workspace_wrap(nullptr, memory, 64, &out.workspace); },
+       is_null("context")},
+      {"wrap: memory",
+       [&](OutParameters& out) { return heed_workspace_wrap(context.get(), nullptr, 64, &out.workspace); },
+       {HEED_ERROR_INVALID_ARGUMENT, {"memory is NULL", "64"}}},
+      {"wrap: workspace", [&](OutParameters&) { return heed_workspace_wrap(context.get(), memory, 64, nullptr); },
+       is_null("workspace")},
+  });
+}
+
+TEST(NullArguments, OfGettersGiveTheBadValue) {
+  const auto after = [](auto got, auto bad) {
+    EXPECT_EQ(got, bad);
+    return heed_last_status();
+  };
+  expect_refused({
+      {"tensor_dtype", [&](OutParameters&) { return after(heed_tensor_dtype(nullptr), HEED_DTYPE_INVALID); },
+       is_null("tensor")},
+      {"tensor_rank", [&](OutParameters&) { return after(heed_tensor_rank(nullptr), -1); }, is_null("tensor")},
+      {"tensor_dim", [&](OutParameters&) { return after(heed_tensor_dim(nullptr, 0), -1); }, is_null("tensor")},
+      {"tensor_stride", [&](OutParameters&) { return after(heed_tensor_stride(nullptr, 0), -1); }, is_null("tensor")},
+      {"tensor_num_elements", [&](OutParameters&) { return after(heed_tensor_num_elements(nullptr), -1); },
+       is_null("tensor")},
+      {"tensor_num_bytes", [&](OutParameters&) { return after(heed_tensor_num_bytes(nullptr), 0u); },
+       is_null("tensor")},
+      {"tensor_data", [&](OutParameters&) { return after(heed_tensor_data(nullptr), nullptr); }, is_null("tensor")},
+      {"layer_is_initialized", [&](OutParameters&) { return after(heed_layer_is_initialized(nullptr), -1); },
+       is_null("layer")},
+      {"layer_parameter_count", [&](OutParameters&) { return after(heed_layer_parameter_count(nullptr), -1); },
+       is_null("layer")},
+      {"layer_parameter_name", [&](OutParameters&) { return after(heed_layer_parameter_name(nullptr, 0), nullptr); },
+       is_null("layer")},
+      {"workspace_num_bytes", [&](OutParameters&) { return after(heed_workspace_num_bytes(nullptr), 0u); },
+       is_null("workspace")},
+  });
+}
+
+TEST(NullArguments, OfDestroyAreFine) {
+  forget_last_error();
+  const std::string before = heed_last_error();
+  heed_context_destroy(nullptr);
+  heed_tensor_destroy(nullptr);
+  heed_layer_destroy(nullptr);
+  heed_workspace_destroy(nullptr);
+  EXPECT_EQ(heed_last_error(), before);
+}
+
+}  // namespace
+}  // namespace heed::capi_test

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layers whose options are wrong in themselves or against one another.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "capi/support/attention_call.h"
+#include "capi/support/refusal.h"
+
+namespace heed::capi_test {
+namespace {
+
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+template <typename Options>
+struct WrongOptions {
+  const char* what;
+  std::function<void(Options&)> change;
+  std::vector<std::string> words;
+  heed_status status = HEED_ERROR_INVALID_ARGUMENT;
+};
+
+void expect_refused_multi_head(const std::vector<WrongOptions<heed_multi_head_attention_options>>& table) {
+  const Context context = make_context();
+  std::vector<RefusedCall> calls;
+  for (const auto& row : table) {
+    calls.push_back({row.what,
+                     [&](OutParameters& out) {
+                       heed_multi_head_attention_options options = two_heads();
+                       row.change(options);
+                       return heed_multi_head_attention_create(context.get(), &options, &out.layer);
+                     },
+                     {row.status, row.words}});
+  }
+  expect_refused(calls);
+}
+
+void expect_refused_dot_product(const std::vector<WrongOptions<heed_dot_product_attention_options>>& table) {
+  const Context context = make_context();
+  std::vector<RefusedCall> calls;
+  for (const auto& row : table) {
+    calls.push_back({row.what,
+                     [&](OutParameters& out) {
+                       heed_dot_product_attention_options options = HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT;
+                       row.change(options);
+                       return heed_dot_product_attention_create(context.get(), &options, &out.layer);
+                     },
+                     {row.status, row.words}});
+  }
+  expect_refused(calls);
+}
+
+// The options that both kinds have.
+template <typename Options>
+std::vector<WrongOptions<Options>> wrong_shared_options() {
+  return {
+      {"dropout -0.1", [](Options& o) { o.dropout = -0.1f; }, {"dropout", "-0.1"}},
+      {"dropout 1", [](Options& o) { o.dropout = 1.0f; }, {"dropout", "1"}},
+      {"dropout NaN", [](Options& o) { o.dropout = kNaN; }, {"dropout", "nan"}},
+      {"scale NaN", [](Options& o) { o.scale = kNaN; }, {"scale", "nan"}},
+      {"scale inf", [](Options& o) { o.scale = kInfinity; }, {"scale", "inf"}},
+      {"scale -inf", [](Options& o) { o.scale = -kInfinity; }, {"scale", "-inf"}},
+      {"soft_cap negative", [](Options& o) { o.soft_cap = -2.0f; }, {"soft_cap", "-2"}},
+      {"soft_cap inf", [](Options& o) { o.soft_cap = kInfinity; }, {"soft_cap", "inf"}},
+      {"soft_cap NaN", [](Options& o) { o.soft_cap = kNaN; }, {"soft_cap", "nan"}},
+      {"window_left alone", [](Options& o) { o.window_left = 3; }, {"window_left", "3", "HEED_WINDOW_NONE"}},
+      {"window_right alone", [](Options& o) { o.window_right = 4; }, {"window_right", "4", "HEED_WINDOW_NONE"}},
+      {"causal -1", [](Options& o) { o.causal = -1; }, {"causal", "-1"}},
+      {"causal 3", [](Options& o) { o.causal = 3; }, {"causal", "3"}},
+      {"window -1", [](Options& o) { o.window = -1; }, {"window", "-1"}},
+      {"window 3", [](Options& o) { o.window = 3; }, {"window", "3"}},
+      {"empty_rows -1", [](Options& o) { o.empty_rows = -1; }, {"empty_rows", "-1"}},
+      {"empty_rows 2", [](Options& o) { o.empty_rows = 2; }, {"empty_rows", "2"}},
+  };
+}
+
+TEST(OptionErrors, OfDotProductAttention) {
+  expect_refused_dot_product(wrong_shared_options<heed_dot_product_attention_options>());
+}
+
+TEST(OptionErrors, OfMultiHeadAttentionThatBothHave) {
+  expect_refused_multi_head(wrong_shared_options<heed_multi_head_attention_options>());
+}
+
+TEST(OptionErrors, SizesThatDoNotFit) {
+  using Options = heed_multi_head_attention_options;
+  expect_refused_multi_head({
+      {"no heads", [](Options& o) { o.num_heads = 0; }, {"num_heads", "0", "at least 1"}},
+      {"negative heads", [](Options& o) { o.num_heads = -2; }, {"num_heads", "-2"}},
+      {"num_hiddens not divisible", [](Options& o) { o.num_hiddens = 9; }, {"num_hiddens", "9", "num_heads", "2"}},
+      {"num_hiddens negative", [](Options& o) { o.num_hiddens = -8; }, {"num_hiddens", "-8"}},
+      {"num_kv_heads no divisor", [](Options& o) { o.num_kv_heads = 3; }, {"num_heads", "2", "num_kv_heads", "3"}},
+      {"num_kv_heads above num_heads", [](Options& o) { o.num_kv_heads = 4; }, {"num_heads", "2", "num_kv_heads", "4"}},
+      {"num_kv_heads negative", [](Options& o) { o.num_kv_heads = -1; }, {"num_kv_heads", "-1"}},
+      {"head_size negative", [](Options& o) { o.head_size = -4; }, {"head_size", "-4"}},
+      {"value_head_size negative", [](Options& o) { o.value_head_size = -4; }, {"value_head_size", "-4"}},
+      {"output_size negative", [](Options& o) { o.output_size = -8; }, {"output_size", "-8"}},
+      {"no size of a head", [](Options& o) { o.num_hiddens = 0; }, {"num_hiddens", "head_size", "0"}},
+      {"no size of the output",
+       [](Options& o) {
+         o.num_hiddens = 0;
+         o.head_size = 4;
+       },
+       {"num_hiddens", "0", "output_size"}},
+      {"head_size that overflows",
+       [](Options& o) { o.head_size = INT64_MAX / 2 + 1; },
+       {"head_size", "4611686018427387904", "overflow"}},
+      {"value_head_size that overflows",
+       [](Options& o) { o.value_head_size = INT64_MAX; },
+       {"value_head_size", "9223372036854775807", "overflow"}},
+  });
+}
+
+TEST(OptionErrors, BiasesAndProjectionsThatContradict) {
+  using Options = heed_multi_head_attention_options;
+  expect_refused_multi_head({
+      {"an unknown bit", [](Options& o) { o.biases = 16; }, {"biases", "16"}},
+      {"all bits", [](Options& o) { o.biases = -1; }, {"biases", "-1"}},
+      {"no_output_projection 2", [](Options& o) { o.no_output_projection = 2; }, {"no_output_projection", "2"}},
+      {"no_output_projection with output_size",
+       [](Options& o) {
+         o.no_output_projection = 1;
+         o.output_size = 8;
+       },
+       {"no_output_projection", "output_size", "8"}},
+      {"no_output_projection with its bias",
+       [](Options& o) {
+         o.no_output_projection = 1;
+         o.biases = HEED_BIAS_O;
+       },
+       {"no_output_projection", "HEED_BIAS_O"}},
+      {"reserved", [](Options& o) { o.reserved = 1; }, {"reserved", "1"}},
+      {"scoring -1", [](Options& o) { o.scoring = -1; }, {"scoring", "-1"}},
+      {"scoring 2", [](Options& o) { o.scoring = 2; }, {"scoring", "2"}},
+      {"additive scoring",
+       [](Options& o) { o.scoring = HEED_SCORING_ADDITIVE; },
+       {"scoring", "HEED_SCORING_ADDITIVE"},
+       HEED_ERROR_UNSUPPORTED},
+  });
+}
+
+TEST(Options, TheirLimitsAreAccepted) {
+  const Context context = make_context();
+  heed_multi_head_attention_options options = two_heads();
+  options.dropout = std::nextafter(1.0f, 0.0f);
+  options.scale = -std::numeric_limits<float>::max();
+  options.soft_cap = std::numeric_limits<float>::denorm_min();
+  options.window_left = -1;  // unlimited, with or without a window
+  options.window_right = INT64_MIN;
+  EXPECT_NO_THROW(make_multi_head(context.get(), options));
+  options.window = HEED_WINDOW_BOTTOM_RIGHT;
+  options.window_left = INT64_MAX;
+  options.window_right = INT64_MAX;
+  EXPECT_NO_THROW(make_multi_head(context.get(), options));
+}
+
+TEST(Options, NoneAreTheMacrosValues) {
+  const Context context = make_context();
+  heed_context* second = nullptr;
+  EXPECT_EQ(heed_context_create(nullptr, &second), HEED_OK);
+  heed_context_destroy(second);
+  heed_layer* layer = nullptr;
+  ASSERT_EQ(heed_dot_product_attention_create(context.get(), nullptr, &layer), HEED_OK);
+  EXPECT_EQ(heed_layer_is_initialized(layer), 1);
+  EXPECT_EQ(heed_layer_parameter_count(layer), 0);
+  heed_layer_destroy(layer);
+}
+
+}  // namespace
+}  // namespace heed::capi_test

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+// Text results, and what describe and explain say in them.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "capi/support/attention_call.h"
+#include "capi/support/refusal.h"
+
+namespace heed::capi_test {
+namespace {
+
+using nlohmann::json;
+
+// A function that gives a text result.
+using GiveText = std::function<heed_status(char* text, size_t capacity, size_t* num_bytes)>;
+
+std::string whole_text(const GiveText& give) {
+  size_t num_bytes = 0;
+  check(give(nullptr, 0, &num_bytes));
+  std::string text(num_bytes, '#');
+  check(give(text.data(), text.size(), nullptr));
+  EXPECT_EQ(std::strlen(text.c_str()) + 1, num_bytes);
+  text.pop_back();
+  return text;
+}
+
+GiveText describe(const Context& context) {
+  return [&context](char* text, size_t capacity, size_t* num_bytes) {
+    return heed_context_describe(context.get(), text, capacity, num_bytes);
+  };
+}
+
+GiveText explain(const AttentionCall& call) {
+  return [&call](char* text, size_t capacity, size_t* num_bytes) {
+    return heed_layer_explain(call.layer.get(), &call.inputs, &call.outputs, text, capacity, num_bytes);
+  };
+}
+
+void expect_text_results(const GiveText& give) {
+  const std::string whole = whole_text(give);
+  for (const size_t capacity : {size_t{1}, size_t{2}, whole.size(), whole.size() + 1, whole.size() + 10}) {
+    std::string buffer(whole.size() + 20, '#');
+    size_t num_bytes = 0;
+    ASSERT_EQ(give(buffer.data(), capacity, &num_bytes), HEED_OK) << heed_last_error();
+    EXPECT_EQ(num_bytes, whole.size() + 1) << "the whole text's, whatever the capacity";
+    const size_t written = std::min(capacity, whole.size() + 1);
+    EXPECT_EQ(buffer.substr(0, written - 1), whole.substr(0, written - 1));
+    EXPECT_EQ(buffer[written - 1], '\0');
+    EXPECT_EQ(buffer.substr(written), std::string(buffer.size() - written, '#'));
+  }
+  expect_refused({{"no capacity",
+                   [&](OutParameters& out) { return give(out.text.data(), 0, &out.num_bytes); },
+                   {HEED_ERROR_INVALID_ARGUMENT, {"capacity", "0"}}}});
+}
+
+TEST(TextResults, FollowTheirRule) {
+  const Context context = make_context();
+  expect_text_results(describe(context));
+  const AttentionCall call(Kind::MultiHead);
+  expect_text_results(explain(call));
+}
+
+TEST(Describe, TellsTheOptionsInForce) {
+  heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
+  options.strict = 1;
+  options.allow_reduced_precision = 1;
+  options.num_threads = 1024;
+  heed_context* handle = nullptr;
+  ASSERT_EQ(heed_context_create(&options, &handle), HEED_OK) << heed_last_error();
+  const Context context(handle);
+  const json description = json::parse(whole_text(describe(context)));
+  EXPECT_EQ(description.at("device"), "cpu");
+  EXPECT_EQ(description.at("device_index"), 0);
+  EXPECT_EQ(description.at("num_threads"), 1);
+  EXPECT_EQ(description.at("strict"), true);
+  EXPECT_EQ(description.at("allow_reduced_precision"), true);
+  EXPECT_EQ(description.at("version"), heed_version_string());
+  EXPECT_FALSE(description.at("description").get<std::string>().empty());
+}
+
+TEST(Explain, HasItsMembers) {
+  const AttentionCall call(Kind::MultiHead);
+  const json plan = json::parse(whole_text(explain(call)));
+  EXPECT_EQ(plan.at("layer"), "multi_head_attention");
+  EXPECT_EQ(plan.at("backend"), "cpu");
+  EXPECT_EQ(plan.at("device"), "cpu:0");
+  EXPECT_FALSE(plan.at("kernel").get<std::string>().empty());
+  EXPECT_EQ(plan.at("threads"), 1);
+  EXPECT_EQ(plan.at("workspace_bytes"), call.workspace_size());
+  EXPECT_TRUE(plan.at("not_fastest").is_array());
+  const json& operations = plan.at("operations");
+  ASSERT_EQ(operations.size(), 5u);
+  double flops = 0;
+  double bytes = 0;
+  for (const json& operation : operations) {
+    EXPECT_FALSE(operation.at("operation").get<std::string>().empty());
+    EXPECT_FALSE(operation.at("kernel").get<std::string>().empty());
+    flops += operation.at("flops").get<double>();
+    bytes += operation.at("bytes").get<double>();
+  }
+  EXPECT_EQ(plan.at("flops").get<double>(), flops);
+  EXPECT_EQ(plan.at("bytes").get<double>(), bytes);
+  // Projections of (2 * 3, 6), (2 * 5, 7) and (2 * 5, 9) to 8; 2 * 2 * 3 * 5 pairs of heads of 4; the output's.
+  EXPECT_EQ(flops, 2.0 * (6 * 6 * 8 + 10 * 7 * 8 + 10 * 9 * 8 + 60 * 8 + 6 * 8 * 8));
+}
+
+TEST(Explain, CountsEveryOperandsBytesOnce) {
+  AttentionCall call(Kind::DotProductRank3);
+  call.outputs.weights = nullptr;
+  call.outputs.log_sum_exp = nullptr;
+  const json plan = json::parse(whole_text(explain(call)));
+  EXPECT_EQ(plan.at("layer"), "dot_product_attention");
+  EXPECT_EQ(plan.at("bytes"), 4 * 2 * (3 * 4 + 5 * 4 + 5 * 6 + 3 * 6));
+}
+
+// Multiplications and additions for the pairs that a call leaves visible, counted one by one.
+struct Visibility {
+  int64_t num_queries;
+  int64_t num_keys;
+  int32_t causal = HEED_CAUSAL_NONE;
+  int32_t window = HEED_WINDOW_NONE;
+  int64_t left = 0;
+  int64_t right = 0;
+
+  bool sees(int64_t query, int64_t key, int64_t length) const {
+    const int64_t to_end = num_keys - num_queries;
+    if (key >= length) return false;
+    if (causal == HEED_CAUSAL_TOP_LEFT && key > query) return false;
+    if (causal == HEED_CAUSAL_BOTTOM_RIGHT && key > query + to_end) return false;
+    if (window == HEED_WINDOW_NONE) return true;
+    const int64_t position = query + (window == HEED_WINDOW_BOTTOM_RIGHT ? to_end : 0);
+    return (left < 0 || key >= position - left) && (right < 0 || key <= position + right);
+  }
+};
+
+// lens[b] or lens[b * num_queries + q], or none.
+double count_flops(const Visibility& visibility, const std::vector<int32_t>& lens) {
+  const int64_t batch = 2;
+  const bool per_query = lens.size() > static_cast<size_t>(batch);
+  int64_t pairs = 0;
+  for (int64_t b = 0; b < batch; ++b) {
+    for (int64_t q = 0; q < visibility.num_queries; ++q) {
+      const auto row = static_cast<size_t>(per_query ? b * visibility.num_queries + q : b);
+      const int64_t length = lens.empty() ? visibility.num_keys : lens[row];
+      for (int64_t k = 0; k < visibility.num_keys; ++k) pairs += visibility.sees(q, k, length) ? 1 : 0;
+    }
+  }
+  return 2.0 * 4 * static_cast<double>(pairs) * (4 + 6);  // 4 heads, head sizes 4 and 6
+}
+
+TEST(Explain, CountsTheFlopsOfVisiblePairs) {
+  for (const auto& [num_queries, num_keys] : {std::pair{5, 5}, {3, 8}, {8, 3}, {1, 6}, {6, 1}}) {
+    for (const int32_t causal : {HEED_CAUSAL_NONE, HEED_CAUSAL_TOP_LEFT, HEED_CAUSAL_BOTTOM_RIGHT}) {
+      for (const int32_t window : {HEED_WINDOW_NONE, HEED_WINDOW_TOP_LEFT, HEED_WINDOW_BOTTOM_RIGHT}) {
+        for (const int64_t left : {int64_t{-1}, int64_t{0}, int64_t{2}, INT64_MAX}) {
+          for (const int64_t right : {int64_t{-1}, int64_t{0}, int64_t{1}, INT64_MAX}) {
+            if (window == HEED_WINDOW_NONE && (left > 0 || right > 0)) continue;
+            AttentionCall call(Kind::DotProductRank4, {.batch = 2, .num_queries = num_queries, .num_keys = num_keys});
+            heed_dot_product_attention_options options = HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT;
+            options.causal = causal;
+            options.window = window;
+            options.window_left = left;
+            options.window_right = right;
+            call.layer = make_dot_product(call.context.get(), options);
+            // Far enough for these sizes, and p + right stays in range.
+            const Visibility visibility{
+                num_queries, num_keys, causal, window, std::min<int64_t>(left, 100), std::min<int64_t>(right, 100)};
+            const auto flops = [&] { return json::parse(whole_text(explain(call))).at("flops").get<double>(); };
+            EXPECT_EQ(flops(), count_flops(visibility, {}));
+
+            std::vector<int32_t> lens = {num_keys / 2, num_keys};
+            call.inputs.valid_lens = call.tensor_of<int32_t>({2}, lens);
+            EXPECT_EQ(flops(), count_flops(visibility, lens));
+            lens.clear();
+            for (int32_t i = 0; i < 2 * num_queries; ++i) lens.push_back(i * 5 % (num_keys + 1));
+            if (num_queries == 1) continue;
+            call.inputs.valid_lens = call.tensor_of<int32_t>({2, num_queries}, lens);
+            EXPECT_EQ(flops(), count_flops(visibility, lens));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Explain, LengthsWithoutDataCountAsAllKeys) {
+  AttentionCall call(Kind::DotProductRank4);
+  const json without = json::parse(whole_text(explain(call)));
+  call.inputs.valid_lens = call.shape_only({2}, HEED_I64);
+  EXPECT_EQ(json::parse(whole_text(explain(call))).at("flops"), without.at("flops"));
+  call.inputs.valid_lens = call.shape_only({2, 3}, HEED_F32);
+  EXPECT_EQ(json::parse(whole_text(explain(call))).at("flops"), without.at("flops"));
+}
+
+TEST(Explain, RunsNothing) {
+  const AttentionCall call(Kind::MultiHead);
+  const std::vector<uint8_t> before = call.read_outputs();
+  whole_text(explain(call));
+  EXPECT_EQ(call.read_outputs(), before);
+}
+
+TEST(Explain, TellsOfShapesThatNobodyCouldRun) {
+  AttentionCall call(Kind::DotProductRank3);
+  const int64_t large = int64_t{1} << 28;
+  call.inputs.queries = call.shape_only({1, large, 4});
+  call.inputs.keys = call.shape_only({1, large, 4});
+  call.inputs.values = call.shape_only({1, large, 6});
+  call.outputs = HEED_LAYER_OUTPUTS_INIT;
+  call.outputs.output = call.shape_only({1, large, 6});
+  const json plan = json::parse(whole_text(explain(call)));
+  EXPECT_EQ(plan.at("flops").get<double>(), 0x1p56 * 2 * 10);
+}
+
+}  // namespace
+}  // namespace heed::capi_test

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parameters to files and back.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "capi/support/attention_call.h"
+#include "capi/support/files.h"
+
+namespace heed::capi_test {
+namespace {
+
+class LayerFiles : public testing::Test {
+ protected:
+  const TemporaryFolder folder_;
+};
+
+// AttentionCall's layer with all biases, not all zero.
+void give_biases(AttentionCall& call) {
+  heed_multi_head_attention_options options = two_heads();
+  options.biases = HEED_BIAS_ALL;
+  call.replace_layer(options);
+  check(heed_layer_initialize(call.layer.get(), &call.inputs, 11));
+  for (const char* name : {"W_q.bias", "W_k.bias", "W_v.bias", "W_o.bias"})
+    check(heed_layer_set_parameter(call.layer.get(), name, call.random({8}, 12)));
+}
+
+TEST_F(LayerFiles, SaveAndLoadKeepEveryBit) {
+  for (const heed_dtype dtype : {HEED_F32, HEED_F16, HEED_BF16}) {
+    AttentionCall call(Kind::MultiHead, {}, dtype);
+    give_biases(call);
+    ASSERT_EQ(call.forward(), HEED_OK) << heed_last_error();
+    const std::vector<uint8_t> expected = call.read_outputs();
+    const std::string path = folder_.path("layer.safetensors");
+    ASSERT_EQ(heed_layer_save(call.layer.get(), path.c_str()), HEED_OK) << heed_last_error();
+
+    heed_multi_head_attention_options options = two_heads();
+    options.biases = HEED_BIAS_ALL;
+    call.replace_layer(options);
+    for (const char* no_prefix : {static_cast<const char*>(nullptr), ""}) {
+      ASSERT_EQ(heed_layer_load(call.layer.get(), path.c_str(), no_prefix), HEED_OK) << heed_last_error();
+      EXPECT_EQ(heed_layer_is_initialized(call.layer.get()), 1);
+      EXPECT_EQ(heed_tensor_dtype(snapshot(call.layer.get(), "W_v.bias").get()), dtype);
+      check(heed_tensor_fill(call.outputs.output, 0.0));
+      ASSERT_EQ(call.forward(), HEED_OK) << heed_last_error();
+      EXPECT_EQ(call.read_outputs(), expected);
+    }
+  }
+}
+
+TEST_F(LayerFiles, SavingTwiceGivesTheSameBytesAndNothingElse) {
+  const AttentionCall call(Kind::MultiHead);
+  const std::string path = folder_.path("a");
+  check(heed_layer_save(call.layer.get(), path.c_str()));
+  const std::string first = read_file(path);
+  check(heed_layer_save(call.layer.get(), path.c_str()));
+  EXPECT_EQ(read_file(path), first);
+  EXPECT_EQ(folder_.file_names(), std::vector<std::string>{"a"});
+}
+
+TEST_F(LayerFiles, EachTensorOfTheFileCanBeReadByName) {
+  const AttentionCall call(Kind::MultiHead);
+  const std::string path = folder_.path("layer");
+  check(heed_layer_save(call.layer.get(), path.c_str()));
+  for (const char* name : {"W_q.weight", "W_k.weight", "W_v.weight", "W_o.weight"}) {
+    heed_tensor* handle = nullptr;
+    ASSERT_EQ(heed_tensor_load_safetensors(call.context.get(), path.c_str(), name, &handle), HEED_OK)
+        << heed_last_error();
+    const Tensor tensor(handle);
+    const Tensor weight = snapshot(call.layer.get(), name);
+    EXPECT_EQ(dims_of(handle), dims_of(weight.get()));
+    EXPECT_EQ(read_bytes(handle), read_bytes(weight.get()));
+    EXPECT_EQ(heed_tensor_fill(handle, 0.0), HEED_OK) << "a loaded tensor is the caller's own";
+  }
+}
+
+TEST_F(LayerFiles, ALayerIsFoundInAWholeModelByItsPrefix) {
+  // W_q.weight (2, 1) and so on, of two layers beside other tensors.
+  std::string header = R"({"__metadata__":{"format":"pt"},"embedding":{"dtype":"I8","shape":[5],"data_offsets":[0,5]})";
+  size_t offset = 5;
+  for (const char* prefix : {"decoder.0.attention", "decoder.1.attention"}) {
+    for (const char* name : {"W_q.weight", "W_k.weight", "W_v.weight"}) {
+      header += ",\"" + std::string(prefix) + "." + name + R"(":{"dtype":"F32","shape":[2,1],"data_offsets":[)" +
+                std::to_string(offset) + "," + std::to_string(offset + 8) + "]}";
+      offset += 8;
+    }
+  }
+  std::string file = safetensors(header + "}", offset);
+  // The last layer's W_v.weight is (1, 2).
+  const float values[2] = {1.0f, 2.0f};
+  file.replace(file.size() - sizeof values, sizeof values, reinterpret_cast<const char*>(values), sizeof values);
+  const std::string path = folder_.write("model", file);
+
+  const Context context = make_context();
+  heed_multi_head_attention_options options = HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT;
+  options.num_heads = 1;
+  options.head_size = 2;
+  options.no_output_projection = 1;
+  const Layer layer = make_multi_head(context.get(), options);
+  ASSERT_EQ(heed_layer_load(layer.get(), path.c_str(), "decoder.1.attention"), HEED_OK) << heed_last_error();
+  EXPECT_EQ(read_elements<float>(snapshot(layer.get(), "W_v.weight").get()), (std::vector<float>{1, 2}));
+  ASSERT_EQ(heed_layer_load(layer.get(), path.c_str(), "decoder.0.attention"), HEED_OK) << heed_last_error();
+  EXPECT_EQ(read_elements<float>(snapshot(layer.get(), "W_v.weight").get()), (std::vector<float>{0, 0}));
+}
+
+TEST_F(LayerFiles, LoadingIntoAnInitializedLayerKeepsItsDType) {
+  const AttentionCall singles(Kind::MultiHead);
+  const AttentionCall halves(Kind::MultiHead, {}, HEED_F16);
+  const std::string path = folder_.path("layer");
+  check(heed_layer_save(singles.layer.get(), path.c_str()));
+  ASSERT_EQ(heed_layer_load(halves.layer.get(), path.c_str(), nullptr), HEED_OK) << heed_last_error();
+  const Tensor stored = snapshot(halves.layer.get(), "W_q.weight");
+  EXPECT_EQ(heed_tensor_dtype(stored.get()), HEED_F16);
+  const Tensor expected = make_tensor(halves.context.get(), {8, 6}, HEED_F16);
+  check(heed_tensor_copy(expected.get(), snapshot(singles.layer.get(), "W_q.weight").get()));
+  EXPECT_EQ(read_bytes(stored.get()), read_bytes(expected.get()));
+}
+
+TEST_F(LayerFiles, DoublesAreLoadedAsSingles) {
+  const std::string header = R"({"W_q.weight":{"dtype":"F64","shape":[1,1],"data_offsets":[0,8]},)"
+                             R"("W_k.weight":{"dtype":"F64","shape":[1,1],"data_offsets":[8,16]},)"
+                             R"("W_v.weight":{"dtype":"F16","shape":[1,1],"data_offsets":[16,18]}})";
+  const std::string path = folder_.write("doubles", safetensors(header, 18));
+  const Context context = make_context();
+  heed_multi_head_attention_options options = HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT;
+  options.num_heads = 1;
+  options.head_size = 1;
+  options.no_output_projection = 1;
+  const Layer layer = make_multi_head(context.get(), options);
+  ASSERT_EQ(heed_layer_load(layer.get(), path.c_str(), nullptr), HEED_OK) << heed_last_error();
+  EXPECT_EQ(heed_tensor_dtype(snapshot(layer.get(), "W_q.weight").get()), HEED_F32);
+  EXPECT_EQ(heed_tensor_dtype(snapshot(layer.get(), "W_v.weight").get()), HEED_F16);
+}
+
+TEST_F(LayerFiles, TensorsOfEveryDTypeAndShapeAreLoaded) {
+  const std::string header = R"({"scalar":{"dtype":"F64","shape":[],"data_offsets":[0,8]},)"
+                             R"("empty":{"dtype":"I64","shape":[0,9223372036854775807],"data_offsets":[8,8]},)"
+                             R"("flags":{"dtype":"BOOL","shape":[3],"data_offsets":[8,11]}})";
+  const Context context = make_context();
+  const std::string path = folder_.write("tensors", safetensors(header, 11));
+  const auto load = [&](const char* name) {
+    heed_tensor* tensor = nullptr;
+    check(heed_tensor_load_safetensors(context.get(), path.c_str(), name, &tensor));
+    return Tensor(tensor);
+  };
+  EXPECT_EQ(dims_of(load("scalar").get()), Dims{});
+  EXPECT_EQ(heed_tensor_dtype(load("scalar").get()), HEED_F64);
+  EXPECT_EQ(heed_tensor_dtype(load("flags").get()), HEED_BOOL);
+  EXPECT_EQ(heed_tensor_num_elements(load("flags").get()), 3);
+}
+
+TEST_F(LayerFiles, ALayerWithoutParametersSavesAndLoadsNone) {
+  const AttentionCall call(Kind::DotProductRank3);
+  const std::string path = folder_.path("none");
+  EXPECT_EQ(heed_layer_save(call.layer.get(), path.c_str()), HEED_OK) << heed_last_error();
+  EXPECT_EQ(heed_layer_load(call.layer.get(), path.c_str(), nullptr), HEED_OK) << heed_last_error();
+}
+
+}  // namespace
+}  // namespace heed::capi_test

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// Outputs that are made, and outputs that are written.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+
+#include "capi/support/attention_call.h"
+
+namespace heed::capi_test {
+namespace {
+
+constexpr Kind kKinds[] = {Kind::MultiHead, Kind::DotProductRank3, Kind::DotProductRank4};
+constexpr int32_t kEverySubset[] = {1, 2, 3, 4, 5, 6, 7};
+
+TEST(CreateOutputs, MakesWhatIsWantedAndNothingElse) {
+  for (const Kind kind : kKinds) {
+    for (const heed_dtype dtype : {HEED_F32, HEED_F16, HEED_BF16}) {
+      const AttentionCall call(kind, {}, dtype);
+      for (const int32_t wanted : kEverySubset) {
+        heed_layer_outputs made = HEED_LAYER_OUTPUTS_INIT;
+        ASSERT_EQ(heed_layer_create_outputs(call.layer.get(), &call.inputs, wanted, &made), HEED_OK)
+            << heed_last_error();
+        const Tensor output(made.output);
+        const Tensor weights(made.weights);
+        const Tensor log_sum_exp(made.log_sum_exp);
+        EXPECT_EQ(made.output != nullptr, (wanted & HEED_WANT_OUTPUT) != 0);
+        EXPECT_EQ(made.weights != nullptr, (wanted & HEED_WANT_WEIGHTS) != 0);
+        EXPECT_EQ(made.log_sum_exp != nullptr, (wanted & HEED_WANT_LOG_SUM_EXP) != 0);
+        if (output) {
+          EXPECT_EQ(heed_tensor_dtype(made.output), dtype);
+        }
+        if (weights) {
+          EXPECT_EQ(heed_tensor_dtype(made.weights), dtype);
+        }
+        if (log_sum_exp) {
+          EXPECT_EQ(heed_tensor_dtype(made.log_sum_exp), HEED_F32);
+        }
+      }
+    }
+  }
+}
+
+TEST(CreateOutputs, GivesTheShapesOfTheHeader) {
+  const auto shapes = [](Kind kind) {
+    const AttentionCall call(kind);
+    return std::vector<Dims>{dims_of(call.outputs.output), dims_of(call.outputs.weights),
+                             dims_of(call.outputs.log_sum_exp)};
+  };
+  EXPECT_EQ(shapes(Kind::MultiHead), (std::vector<Dims>{{2, 3, 8}, {2, 2, 3, 5}, {2, 2, 3}}));
+  EXPECT_EQ(shapes(Kind::DotProductRank3), (std::vector<Dims>{{2, 3, 6}, {2, 3, 5}, {2, 3}}));
+  EXPECT_EQ(shapes(Kind::DotProductRank4), (std::vector<Dims>{{2, 4, 3, 6}, {2, 4, 3, 5}, {2, 4, 3}}));
+}
+
+TEST(CreateOutputs, WorksBeforeTheLayerIsInitializedAndOnShapes) {
+  AttentionCall call(Kind::MultiHead);
+  call.replace_layer(two_heads());
+  heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
+  inputs.queries = call.shape_only({4, 3, 17});
+  heed_layer_outputs made = HEED_LAYER_OUTPUTS_INIT;
+  ASSERT_EQ(heed_layer_create_outputs(call.layer.get(), &inputs, HEED_WANT_OUTPUT, &made), HEED_OK)
+      << heed_last_error();
+  EXPECT_EQ(dims_of(call.keep(Tensor(made.output))), (Dims{4, 3, 8}));
+}
+
+TEST(CreateOutputs, ThatRunsOutOfMemoryMakesNone) {
+  AttentionCall call(Kind::MultiHead);
+  heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
+  inputs.queries = call.shape_only({1, 100, 6});
+  inputs.keys = call.shape_only({1, int64_t{1} << 44, 7});
+  inputs.values = call.shape_only({1, int64_t{1} << 44, 9});
+  heed_layer_outputs made = HEED_LAYER_OUTPUTS_INIT;
+  EXPECT_EQ(heed_layer_create_outputs(call.layer.get(), &inputs, HEED_WANT_OUTPUT | HEED_WANT_WEIGHTS, &made),
+            HEED_ERROR_OUT_OF_MEMORY);
+  EXPECT_EQ(made.output, nullptr);
+  EXPECT_EQ(made.weights, nullptr);
+}
+
+TEST(Forward, WritesEverySubsetOfTheOutputsAlike) {
+  for (const Kind kind : kKinds) {
+    for (const heed_dtype dtype : {HEED_F32, HEED_F16, HEED_BF16}) {
+      const AttentionCall all(kind, {}, dtype);
+      ASSERT_EQ(all.forward(), HEED_OK) << heed_last_error();
+      for (const int32_t wanted : kEverySubset) {
+        AttentionCall some(kind, {}, dtype);
+        if ((wanted & HEED_WANT_OUTPUT) == 0) some.outputs.output = nullptr;
+        if ((wanted & HEED_WANT_WEIGHTS) == 0) some.outputs.weights = nullptr;
+        if ((wanted & HEED_WANT_LOG_SUM_EXP) == 0) some.outputs.log_sum_exp = nullptr;
+        const Workspace workspace = make_workspace(some.context.get(), some.workspace_size());
+        ASSERT_EQ(some.forward(workspace.get()), HEED_OK) << heed_last_error();
+        if (some.outputs.output != nullptr) {
+          EXPECT_EQ(read_bytes(some.outputs.output), read_bytes(all.outputs.output));
+        }
+        if (some.outputs.weights != nullptr) {
+          EXPECT_EQ(read_bytes(some.outputs.weights), read_bytes(all.outputs.weights));
+        }
+        if (some.outputs.log_sum_exp != nullptr) {
+          EXPECT_EQ(read_bytes(some.outputs.log_sum_exp), read_bytes(all.outputs.log_sum_exp));
+        }
+      }
+    }
+  }
+}
+
+TEST(Forward, TakesTensorsAndWorkspacesOfOtherContexts) {
+  AttentionCall call(Kind::MultiHead);
+  ASSERT_EQ(call.forward(), HEED_OK) << heed_last_error();
+  const std::vector<uint8_t> expected = call.read_outputs();
+  const Context other = make_context();
+  call.inputs.queries = call.keep(make_random(other.get(), {2, 3, 6}, 1));
+  call.outputs.output = call.keep(make_tensor(other.get(), {2, 3, 8}));
+  const Workspace workspace = make_workspace(other.get(), call.workspace_size());
+  ASSERT_EQ(call.forward(workspace.get()), HEED_OK) << heed_last_error();
+  EXPECT_EQ(call.read_outputs(), expected);
+}
+
+TEST(Forward, AStrictContextRunsOrSaysWhyNot) {
+  heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
+  options.strict = 1;
+  heed_context* handle = nullptr;
+  ASSERT_EQ(heed_context_create(&options, &handle), HEED_OK) << heed_last_error();
+  AttentionCall call(Kind::DotProductRank3);
+  call.context.reset(handle);
+  call.layer = make_dot_product(handle, HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT);
+  const heed_status status = call.forward();
+  EXPECT_TRUE(status == HEED_OK || status == HEED_ERROR_NOT_FASTEST) << heed_last_error();
+}
+
+TEST(Forward, NoBatchNoQueriesNoKeysAreFine) {
+  for (const Kind kind : kKinds) {
+    for (const Sizes sizes : {Sizes{.batch = 0}, Sizes{.num_queries = 0}, Sizes{.num_keys = 0}, Sizes{0, 0, 0}}) {
+      const AttentionCall call(kind, sizes);
+      const Workspace workspace = make_workspace(call.context.get(), call.workspace_size());
+      EXPECT_EQ(call.forward(workspace.get()), HEED_OK) << heed_last_error();
+      EXPECT_EQ(call.forward(), HEED_OK) << heed_last_error();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace heed::capi_test

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a layer gets its parameters and gives snapshots of them.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+
+#include "capi/support/attention_call.h"
+
+namespace heed::capi_test {
+namespace {
+
+std::vector<std::string> names_of(const heed_layer* layer) {
+  std::vector<std::string> names;
+  for (int64_t i = 0; i < heed_layer_parameter_count(layer); ++i)
+    names.emplace_back(heed_layer_parameter_name(layer, i));
+  return names;
+}
+
+std::vector<std::vector<float>> all_values(heed_context* context, const heed_layer* layer) {
+  std::vector<std::vector<float>> values;
+  for (const std::string& name : names_of(layer))
+    values.push_back(read_floats(context, snapshot(layer, name.c_str()).get()));
+  return values;
+}
+
+TEST(Parameters, AreNamedByTheOptions) {
+  const Context context = make_context();
+  heed_multi_head_attention_options options = two_heads();
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(names_of(make_multi_head(context.get(), options).get()),
+            (Names{"W_q.weight", "W_k.weight", "W_v.weight", "W_o.weight"}));
+  options.biases = HEED_BIAS_ALL;
+  EXPECT_EQ(
+      names_of(make_multi_head(context.get(), options).get()),
+      (Names{"W_q.weight", "W_q.bias", "W_k.weight", "W_k.bias", "W_v.weight", "W_v.bias", "W_o.weight", "W_o.bias"}));
+  options.biases = HEED_BIAS_K;
+  options.no_output_projection = 1;
+  EXPECT_EQ(names_of(make_multi_head(context.get(), options).get()),
+            (Names{"W_q.weight", "W_k.weight", "W_k.bias", "W_v.weight"}));
+  const Layer dot_product = make_dot_product(context.get(), HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT);
+  EXPECT_EQ(names_of(dot_product.get()), Names{});
+  EXPECT_EQ(heed_layer_is_initialized(dot_product.get()), 1);
+}
+
+TEST(Parameters, HaveTheShapesOfTheOptionsAndInputs) {
+  AttentionCall call(Kind::MultiHead);
+  heed_multi_head_attention_options options = HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT;
+  options.num_heads = 4;
+  options.num_kv_heads = 2;
+  options.head_size = 3;
+  options.value_head_size = 5;
+  options.output_size = 11;
+  options.biases = HEED_BIAS_ALL;
+  call.replace_layer(options);
+  EXPECT_EQ(heed_layer_is_initialized(call.layer.get()), 0);
+  ASSERT_EQ(heed_layer_initialize(call.layer.get(), &call.inputs, 1), HEED_OK) << heed_last_error();
+  EXPECT_EQ(heed_layer_is_initialized(call.layer.get()), 1);
+  const auto dims = [&](const char* name) { return dims_of(snapshot(call.layer.get(), name).get()); };
+  EXPECT_EQ(dims("W_q.weight"), (Dims{12, 6}));
+  EXPECT_EQ(dims("W_q.bias"), (Dims{12}));
+  EXPECT_EQ(dims("W_k.weight"), (Dims{6, 7}));
+  EXPECT_EQ(dims("W_k.bias"), (Dims{6}));
+  EXPECT_EQ(dims("W_v.weight"), (Dims{10, 9}));
+  EXPECT_EQ(dims("W_v.bias"), (Dims{10}));
+  EXPECT_EQ(dims("W_o.weight"), (Dims{11, 20}));
+  EXPECT_EQ(dims("W_o.bias"), (Dims{11}));
+}
+
+TEST(Initialize, DependsOnTheSeedAlone) {
+  AttentionCall first(Kind::MultiHead);
+  AttentionCall second(Kind::MultiHead, {.batch = 1, .num_queries = 1, .num_keys = 2});
+  heed_context* const context = first.context.get();
+  const auto initialized = [&](AttentionCall& call, uint64_t seed) {
+    check(heed_layer_initialize(call.layer.get(), &call.inputs, seed));
+    return all_values(context, call.layer.get());
+  };
+  const auto seed_5 = initialized(first, 5);
+  EXPECT_EQ(initialized(second, 5), seed_5);
+  const auto seed_6 = initialized(first, 6);
+  for (size_t i = 0; i < seed_5.size(); ++i) EXPECT_NE(seed_5[i], seed_6[i]);
+  EXPECT_NE(initialized(first, uint64_t{5} << 32), seed_5);
+  EXPECT_EQ(initialized(first, 5), seed_5);
+  // No two parameters begin alike.
+  for (size_t i = 1; i < seed_5.size(); ++i) EXPECT_NE(seed_5[i][0], seed_5[0][0]);
+}
+
+TEST(Initialize, NeedsShapesOnly) {
+  AttentionCall call(Kind::MultiHead);
+  check(heed_layer_initialize(call.layer.get(), &call.inputs, 3));
+  const auto with_data = all_values(call.context.get(), call.layer.get());
+  call.inputs.queries = call.shape_only({2, 3, 6});
+  call.inputs.keys = call.shape_only({2, 5, 7});
+  call.inputs.values = call.shape_only({2, 5, 9});
+  call.inputs.valid_lens = call.shape_only({2}, HEED_I32);
+  ASSERT_EQ(heed_layer_initialize(call.layer.get(), &call.inputs, 3), HEED_OK) << heed_last_error();
+  EXPECT_EQ(all_values(call.context.get(), call.layer.get()), with_data);
+}
+
+TEST(Initialize, DrawsWeightsWithVarianceTwoOverTheInputSize) {
+  const Context context = make_context();
+  heed_multi_head_attention_options options = HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT;
+  options.num_hiddens = 256;
+  options.num_heads = 4;
+  options.biases = HEED_BIAS_ALL;
+  const Layer layer = make_multi_head(context.get(), options);
+  const Tensor queries = make_shape_only(context.get(), {1, 1, 512});
+  const Tensor keys = make_shape_only(context.get(), {1, 1, 64});
+  heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
+  inputs.queries = queries.get();
+  inputs.keys = keys.get();
+  check(heed_layer_initialize(layer.get(), &inputs, 42));
+  struct Weight {
+    const char* name;
+    double input_size;
+  };
+  for (const auto& [name, input_size] :
+       {Weight{"W_q.weight", 512}, Weight{"W_k.weight", 64}, Weight{"W_v.weight", 64}, Weight{"W_o.weight", 256}}) {
+    const std::vector<float> elements = read_elements<float>(snapshot(layer.get(), name).get());
+    const auto n = static_cast<double>(elements.size());
+    double sum = 0;
+    double sum_of_squares = 0;
+    int num_far = 0;
+    const double deviation = std::sqrt(2.0 / input_size);
+    for (const float element : elements) {
+      sum += element;
+      sum_of_squares += static_cast<double>(element) * element;
+      if (std::abs(element) > 2 * deviation) ++num_far;
+    }
+    // Five standard deviations of each estimate.
+    EXPECT_NEAR(sum / n, 0.0, 5 * deviation / std::sqrt(n)) << name;
+    EXPECT_NEAR(sum_of_squares / n * input_size / 2, 1.0, 5 * std::sqrt(2 / n)) << name;
+    const double far = 0.0455002639;  // of a normal distribution lies beyond two deviations
+    EXPECT_NEAR(num_far / n, far, 5 * std::sqrt(far * (1 - far) / n)) << name;
+  }
+  for (const char* name : {"W_q.bias", "W_k.bias", "W_v.bias", "W_o.bias"})
+    EXPECT_EQ(read_elements<float>(snapshot(layer.get(), name).get()), std::vector<float>(256, 0.0f));
+}
+
+TEST(Initialize, TakesTheQueriesDType) {
+  for (const heed_dtype dtype : {HEED_F32, HEED_F16, HEED_BF16}) {
+    const AttentionCall call(Kind::MultiHead, {}, dtype);
+    for (const std::string& name : names_of(call.layer.get()))
+      EXPECT_EQ(heed_tensor_dtype(snapshot(call.layer.get(), name.c_str()).get()), dtype);
+    // Of a layer that was initialized too.
+    const AttentionCall singles(Kind::MultiHead);
+    ASSERT_EQ(heed_layer_initialize(singles.layer.get(), &call.inputs, 1), HEED_OK) << heed_last_error();
+    EXPECT_EQ(heed_tensor_dtype(snapshot(singles.layer.get(), "W_o.weight").get()), dtype);
+  }
+}
+
+TEST(Initialize, MayChangeTheInputSizes) {
+  AttentionCall call(Kind::MultiHead);
+  call.inputs.queries = call.zeros({2, 3, 10});
+  ASSERT_EQ(heed_layer_initialize(call.layer.get(), &call.inputs, 1), HEED_OK) << heed_last_error();
+  EXPECT_EQ(dims_of(snapshot(call.layer.get(), "W_q.weight").get()), (Dims{8, 10}));
+  EXPECT_EQ(call.forward(), HEED_OK) << heed_last_error();
+}
+
+TEST(Snapshot, KeepsItsValues) {
+  AttentionCall call(Kind::MultiHead);
+  heed_layer* const layer = call.layer.get();
+  const Tensor old = snapshot(layer, "W_q.weight");
+  const std::vector<float> before = read_elements<float>(old.get());
+  const Tensor value = make_random(call.context.get(), {8, 6}, 77);
+  ASSERT_EQ(heed_layer_set_parameter(layer, "W_q.weight", value.get()), HEED_OK) << heed_last_error();
+  EXPECT_EQ(read_elements<float>(old.get()), before);
+  EXPECT_EQ(read_elements<float>(snapshot(layer, "W_q.weight").get()), read_elements<float>(value.get()));
+  check(heed_layer_initialize(layer, &call.inputs, 99));
+  EXPECT_EQ(read_elements<float>(old.get()), before);
+}
+
+TEST(Snapshot, CanBeReadCopiedFromAndUsedAsAnInput) {
+  AttentionCall call(Kind::MultiHead);
+  const Tensor weight = snapshot(call.layer.get(), "W_q.weight");
+  const Tensor copy = make_tensor(call.context.get(), {8, 6}, HEED_F64);
+  EXPECT_EQ(heed_tensor_copy(copy.get(), weight.get()), HEED_OK) << heed_last_error();
+  const Tensor words = make_reshaped(weight.get(), {2, 4, 6});
+  const Tensor first = make_slice(words.get(), 1, 0, 3);
+  call.inputs.queries = first.get();
+  EXPECT_EQ(call.forward(), HEED_OK) << heed_last_error();
+  EXPECT_EQ(heed_layer_set_parameter(call.layer.get(), "W_q.weight", weight.get()), HEED_OK) << heed_last_error();
+}
+
+TEST(SetParameter, CopiesTheValue) {
+  AttentionCall call(Kind::MultiHead);
+  const Tensor value = make_random(call.context.get(), {8, 6}, 5);
+  const std::vector<float> elements = read_elements<float>(value.get());
+  check(heed_layer_set_parameter(call.layer.get(), "W_q.weight", value.get()));
+  check(heed_tensor_fill(value.get(), 0.0));
+  EXPECT_EQ(read_elements<float>(snapshot(call.layer.get(), "W_q.weight").get()), elements);
+}
+
+TEST(SetParameter, ReadsThroughStridesAndFromOtherContexts) {
+  AttentionCall call(Kind::MultiHead);
+  const Context other = make_context();
+  const Tensor value = make_random(other.get(), {6, 8}, 5);
+  const Tensor transposed = make_transposed(value.get(), {1, 0});
+  ASSERT_EQ(heed_layer_set_parameter(call.layer.get(), "W_q.weight", transposed.get()), HEED_OK) << heed_last_error();
+  EXPECT_EQ(read_elements<float>(snapshot(call.layer.get(), "W_q.weight").get()),
+            read_elements<float>(transposed.get()));
+}
+
+TEST(SetParameter, BeforeInitializationTakesTheValuesDTypeAndInputSize) {
+  AttentionCall call(Kind::MultiHead);
+  call.replace_layer(two_heads());
+  heed_layer* const layer = call.layer.get();
+  heed_context* const context = call.context.get();
+  struct Value {
+    const char* name;
+    Dims dims;
+    heed_dtype given;
+    heed_dtype kept;
+  };
+  for (const auto& [name, dims, given, kept] :
+       {Value{"W_q.weight", {8, 6}, HEED_F64, HEED_F32}, Value{"W_k.weight", {8, 7}, HEED_F16, HEED_F16},
+        Value{"W_v.weight", {8, 9}, HEED_BF16, HEED_BF16}, Value{"W_o.weight", {8, 8}, HEED_F32, HEED_F32}}) {
+    EXPECT_EQ(heed_layer_is_initialized(layer), 0);
+    const Tensor value = make_random(context, dims, 8, given);
+    ASSERT_EQ(heed_layer_set_parameter(layer, name, value.get()), HEED_OK) << heed_last_error();
+    const Tensor stored = snapshot(layer, name);
+    EXPECT_EQ(heed_tensor_dtype(stored.get()), kept);
+    EXPECT_EQ(read_floats(context, stored.get()), read_floats(context, value.get()));
+  }
+  EXPECT_EQ(heed_layer_is_initialized(layer), 1);
+  EXPECT_EQ(call.forward(), HEED_OK) << heed_last_error();
+}
+
+TEST(SetParameter, BeforeInitializationMayBeRepeated) {
+  AttentionCall call(Kind::MultiHead);
+  call.replace_layer(two_heads());
+  heed_layer* const layer = call.layer.get();
+  check(heed_layer_set_parameter(layer, "W_q.weight", call.zeros({8, 6})));
+  ASSERT_EQ(heed_layer_set_parameter(layer, "W_q.weight", call.zeros({8, 4}, HEED_F16)), HEED_OK) << heed_last_error();
+  EXPECT_EQ(dims_of(snapshot(layer, "W_q.weight").get()), (Dims{8, 4}));
+  EXPECT_EQ(heed_tensor_dtype(snapshot(layer, "W_q.weight").get()), HEED_F16);
+}
+
+TEST(SetParameter, OnAnInitializedLayerConverts) {
+  for (const heed_dtype kept : {HEED_F32, HEED_F16, HEED_BF16}) {
+    const AttentionCall call(Kind::MultiHead, {}, kept);
+    heed_context* const context = call.context.get();
+    for (const heed_dtype given : {HEED_F32, HEED_F16, HEED_BF16, HEED_F64}) {
+      const Tensor value = make_random(context, {8, 6}, 9, given);
+      ASSERT_EQ(heed_layer_set_parameter(call.layer.get(), "W_q.weight", value.get()), HEED_OK) << heed_last_error();
+      const Tensor stored = snapshot(call.layer.get(), "W_q.weight");
+      EXPECT_EQ(heed_tensor_dtype(stored.get()), kept);
+      const Tensor expected = make_tensor(context, {8, 6}, kept);
+      check(heed_tensor_copy(expected.get(), value.get()));
+      EXPECT_EQ(read_bytes(stored.get()), read_bytes(expected.get()));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace heed::capi_test

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// How much workspace a call asks for, and what that depends on.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+
+#include "capi/support/attention_call.h"
+
+namespace heed::capi_test {
+namespace {
+
+constexpr Kind kKinds[] = {Kind::MultiHead, Kind::DotProductRank3, Kind::DotProductRank4};
+
+TEST(WorkspaceSize, NeverShrinksWhenACallGrows) {
+  const std::vector<int64_t> sizes = {0, 1, 2, 7, 33, 130, 600};
+  for (const Kind kind : kKinds) {
+    const auto size_of = [&](int64_t b, int64_t q, int64_t k) {
+      static AttentionCall calls[] = {AttentionCall(Kind::MultiHead), AttentionCall(Kind::DotProductRank3),
+                                      AttentionCall(Kind::DotProductRank4)};
+      const AttentionCall& call = calls[static_cast<size_t>(kind)];
+      const bool has_heads = kind == Kind::DotProductRank4;
+      const auto shape = [&](int64_t heads, int64_t length, int64_t size) {
+        return make_shape_only(call.context.get(), has_heads ? Dims{b, heads, length, size} : Dims{b, length, size});
+      };
+      const bool multi_head = kind == Kind::MultiHead;
+      const Tensor queries = shape(4, q, multi_head ? 6 : 4);
+      const Tensor keys = shape(2, k, multi_head ? 7 : 4);
+      const Tensor values = shape(2, k, multi_head ? 9 : 6);
+      const Tensor output = shape(4, q, multi_head ? 8 : 6);
+      heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
+      inputs.queries = queries.get();
+      inputs.keys = keys.get();
+      inputs.values = values.get();
+      heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;
+      outputs.output = output.get();
+      size_t num_bytes = 0;
+      check(heed_layer_workspace_size(call.layer.get(), &inputs, &outputs, &num_bytes));
+      return num_bytes;
+    };
+    for (const int64_t b : {0, 1, 2, 5}) {
+      for (size_t i = 0; i < sizes.size(); ++i) {
+        for (size_t j = 0; j < sizes.size(); ++j) {
+          const size_t here = size_of(b, sizes[i], sizes[j]);
+          EXPECT_LE(here, size_of(b + 1, sizes[i], sizes[j]));
+          if (i + 1 < sizes.size()) {
+            EXPECT_LE(here, size_of(b, sizes[i + 1], sizes[j]));
+          }
+          if (j + 1 < sizes.size()) {
+            EXPECT_LE(here, size_of(b, sizes[i], sizes[j + 1]));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(WorkspaceSize, OneForTheLargestCallServesSmallerOnes) {
+  for (const Kind kind : kKinds) {
+    const AttentionCall largest(kind, {.batch = 3, .num_queries = 40, .num_keys = 70});
+    const Workspace workspace = make_workspace(largest.context.get(), largest.workspace_size());
+    for (const Sizes sizes : {Sizes{3, 40, 70}, Sizes{3, 40, 1}, Sizes{3, 1, 70}, Sizes{1, 40, 70}, Sizes{1, 1, 1},
+                              Sizes{2, 33, 64}, Sizes{0, 40, 70}, Sizes{3, 0, 70}, Sizes{3, 40, 0}}) {
+      const AttentionCall call(kind, sizes);
+      EXPECT_EQ(call.forward(workspace.get()), HEED_OK) << heed_last_error();
+    }
+  }
+}
+
+TEST(WorkspaceSize, DoesNotDependOnStridesSharingOrData) {
+  AttentionCall call(Kind::DotProductRank3, {.batch = 2, .num_queries = 9, .num_keys = 9});
+  call.inputs.values = call.random({2, 9, 4}, 5);
+  call.outputs.output = call.zeros({2, 9, 4});
+  const size_t expected = call.workspace_size();
+
+  call.inputs.keys = nullptr;
+  call.inputs.values = nullptr;
+  EXPECT_EQ(call.workspace_size(), expected) << "keys and values that are the queries";
+  const heed_tensor* const queries = call.inputs.queries;
+  call.inputs.keys = queries;
+  call.inputs.values = queries;
+  EXPECT_EQ(call.workspace_size(), expected) << "one tensor in three places";
+  call.inputs.keys = call.keep(make_transposed(call.zeros({4, 9, 2}), {2, 1, 0}));
+  EXPECT_EQ(call.workspace_size(), expected) << "keys with other strides";
+  call.inputs.keys = call.keep(make_view(call.zeros({4}), {2, 9, 4}, {0, 0, -1}, 3));
+  EXPECT_EQ(call.workspace_size(), expected) << "keys that repeat and run backwards";
+  call.outputs.output = call.keep(make_transposed(call.zeros({9, 2, 4}), {1, 0, 2}));
+  EXPECT_EQ(call.workspace_size(), expected) << "an output with other strides";
+  call.inputs.queries = call.shape_only({2, 9, 4});
+  call.inputs.keys = call.shape_only({2, 9, 4});
+  call.inputs.values = call.shape_only({2, 9, 4});
+  call.outputs.output = call.shape_only({2, 9, 4});
+  EXPECT_EQ(call.workspace_size(), expected) << "shapes without data";
+}
+
+TEST(WorkspaceSize, IsWhatExplainSays) {
+  for (const Kind kind : kKinds) {
+    const AttentionCall call(kind);
+    size_t num_bytes = 0;
+    check(heed_layer_explain(call.layer.get(), &call.inputs, &call.outputs, nullptr, 0, &num_bytes));
+    std::string text(num_bytes, '\0');
+    check(heed_layer_explain(call.layer.get(), &call.inputs, &call.outputs, text.data(), text.size(), nullptr));
+    EXPECT_NE(text.find("\"workspace_bytes\": " + std::to_string(call.workspace_size())), std::string::npos) << text;
+  }
+}
+
+}  // namespace
+}  // namespace heed::capi_test

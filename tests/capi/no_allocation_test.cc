@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// With a workspace, forward allocates nothing; and what objects allocate, they give back.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+
+#include "capi/support/allocation_hook.h"
+#include "capi/support/attention_call.h"
+
+namespace heed::capi_test {
+namespace {
+
+// Calls forward twice and counts what this thread asks of malloc meanwhile.
+void expect_no_allocation(const AttentionCall& call) {
+  const Workspace workspace = make_workspace(call.context.get(), call.workspace_size());
+  const int64_t before = num_allocations();
+  const heed_status first = call.forward(workspace.get());
+  const heed_status second = call.forward(workspace.get());
+  const int64_t after = num_allocations();
+  EXPECT_EQ(first, HEED_OK) << heed_last_error();
+  EXPECT_EQ(second, HEED_OK);
+  EXPECT_EQ(after - before, 0);
+}
+
+// Everything a call can be asked for.
+template <typename Options>
+Options with_everything(Options options) {
+  options.scale = 0.3f;
+  options.soft_cap = 5.0f;
+  options.dropout = 0.25f;
+  options.causal = HEED_CAUSAL_BOTTOM_RIGHT;
+  options.window = HEED_WINDOW_BOTTOM_RIGHT;
+  options.window_left = 40;
+  options.window_right = 3;
+  options.empty_rows = HEED_EMPTY_ROWS_MEAN;
+  return options;
+}
+
+void give_every_input(AttentionCall& call, const Sizes& sizes, heed_dtype dtype, int64_t heads) {
+  std::vector<float> lens;
+  for (int64_t i = 0; i < sizes.batch * sizes.num_queries; ++i)
+    lens.push_back(static_cast<float>(i * 7 % (sizes.num_keys + 1)));
+  call.inputs.valid_lens = call.tensor_of<float>({sizes.batch, sizes.num_queries}, lens);
+  heed_tensor* mask = call.zeros({sizes.batch, heads, sizes.num_queries, sizes.num_keys}, HEED_BOOL);
+  check(heed_tensor_fill(mask, 1.0));
+  call.inputs.mask = mask;
+  call.inputs.bias = call.random({sizes.num_queries, sizes.num_keys}, 9, dtype);
+  call.inputs.training = 1;
+  call.inputs.dropout_seed = 77;
+}
+
+TEST(AllocationHook, SeesAllocations) {
+  const int64_t before = num_allocations();
+  const int64_t live = num_live_blocks();
+  {
+    const Context context = make_context();
+    const Tensor tensor = make_tensor(context.get(), {100});
+    EXPECT_GT(num_allocations(), before);
+    EXPECT_GT(num_live_blocks(), live);
+  }
+  EXPECT_EQ(num_live_blocks(), live);
+}
+
+TEST(NoAllocation, InPlainForwards) {
+  for (const Kind kind : {Kind::MultiHead, Kind::DotProductRank3, Kind::DotProductRank4}) {
+    for (const heed_dtype dtype : {HEED_F32, HEED_F16, HEED_BF16}) {
+      for (const Sizes sizes : {Sizes{}, Sizes{1, 1, 1}, Sizes{2, 70, 300}, Sizes{2, 3, 0}, Sizes{0, 3, 5}})
+        expect_no_allocation(AttentionCall(kind, sizes, dtype));
+    }
+  }
+}
+
+TEST(NoAllocation, InMultiHeadAttentionWithEverything) {
+  const Sizes sizes{.batch = 2, .num_queries = 50, .num_keys = 200};
+  for (const heed_dtype dtype : {HEED_F32, HEED_F16, HEED_BF16}) {
+    AttentionCall call(Kind::MultiHead, sizes, dtype);
+    heed_multi_head_attention_options options = with_everything(two_heads());
+    options.num_heads = 4;
+    options.num_kv_heads = 2;
+    options.head_size = 3;
+    options.value_head_size = 5;
+    options.biases = HEED_BIAS_ALL;
+    call.replace_layer(options);
+    check(heed_layer_initialize(call.layer.get(), &call.inputs, 1));
+    give_every_input(call, sizes, dtype, 4);
+    call.outputs.weights = call.zeros({2, 4, 50, 200}, dtype);
+    call.outputs.log_sum_exp = call.zeros({2, 4, 50});
+    expect_no_allocation(call);
+    // In memory that no row-major kernel expects.
+    call.inputs.queries = call.keep(make_transposed(call.random({6, 50, 2}, 5, dtype), {2, 1, 0}));
+    call.outputs.output = call.keep(make_transposed(call.zeros({8, 50, 2}), {2, 1, 0}));
+    expect_no_allocation(call);
+  }
+}
+
+TEST(NoAllocation, InDotProductAttentionWithEverything) {
+  const Sizes sizes{.batch = 2, .num_queries = 50, .num_keys = 200};
+  for (const heed_dtype dtype : {HEED_F32, HEED_F16, HEED_BF16}) {
+    for (const auto& [kind, heads] : {std::pair{Kind::DotProductRank3, 1}, {Kind::DotProductRank4, 4}}) {
+      AttentionCall call(kind, sizes, dtype);
+      call.layer =
+          make_dot_product(call.context.get(),
+                           with_everything(heed_dot_product_attention_options HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT));
+      give_every_input(call, sizes, dtype, heads);
+      expect_no_allocation(call);
+    }
+  }
+}
+
+TEST(NoAllocation, InRefusedForwardsOfUsualMistakes) {
+  AttentionCall call(Kind::MultiHead);
+  const Workspace small = make_workspace(call.context.get(), 1);
+  const int64_t before = num_allocations();
+  EXPECT_EQ(call.forward(small.get()), HEED_ERROR_WORKSPACE_TOO_SMALL);
+  // An exception's own memory, and none besides.
+  EXPECT_LE(num_allocations() - before, 1);
+}
+
+TEST(NoAllocation, InWritingReadingFillingAndCopying) {
+  const Context context = make_context();
+  const Tensor tensor = make_tensor(context.get(), {4, 4});
+  const Tensor doubles = make_tensor(context.get(), {4}, HEED_F64);
+  const Tensor transposed = make_transposed(tensor.get(), {1, 0});
+  float elements[16] = {};
+  const int64_t before = num_allocations();
+  EXPECT_EQ(heed_tensor_write(transposed.get(), elements, sizeof elements), HEED_OK);
+  EXPECT_EQ(heed_tensor_read(transposed.get(), elements, sizeof elements), HEED_OK);
+  EXPECT_EQ(heed_tensor_fill(tensor.get(), 1.0), HEED_OK);
+  EXPECT_EQ(heed_tensor_copy(tensor.get(), doubles.get()), HEED_OK);
+  EXPECT_EQ(num_allocations() - before, 0);
+}
+
+TEST(PooledWorkspace, SettlesOnTheLargestCall) {
+  const AttentionCall small(Kind::MultiHead);
+  AttentionCall large(Kind::MultiHead, {.batch = 2, .num_queries = 30, .num_keys = 50});
+  // Both in one context.
+  const Layer layer = make_multi_head(small.context.get(), two_heads());
+  check(heed_layer_initialize(layer.get(), &large.inputs, 1));
+  const auto run_both = [&] {
+    EXPECT_EQ(heed_layer_forward(layer.get(), &large.inputs, nullptr, &large.outputs), HEED_OK) << heed_last_error();
+    EXPECT_EQ(small.forward(), HEED_OK) << heed_last_error();
+  };
+  run_both();
+  const int64_t before = num_allocations();
+  run_both();
+  EXPECT_EQ(num_allocations() - before, 0);
+}
+
+TEST(Balance, EverythingIsGivenBack) {
+  // What the C library and the test keep for themselves is allocated in the first round.
+  int64_t live = 0;
+  for (int round = 0; round < 3; ++round) {
+    const int64_t before = num_live_blocks();
+    for (const Kind kind : {Kind::MultiHead, Kind::DotProductRank4}) {
+      const AttentionCall call(kind, {.batch = 2, .num_queries = 30, .num_keys = 50});
+      EXPECT_EQ(call.forward(), HEED_OK) << heed_last_error();
+      const Workspace workspace = make_workspace(call.context.get(), call.workspace_size());
+      EXPECT_EQ(call.forward(workspace.get()), HEED_OK) << heed_last_error();
+      const Workspace small = make_workspace(call.context.get(), 1);
+      EXPECT_EQ(call.forward(small.get()), HEED_ERROR_WORKSPACE_TOO_SMALL);
+      size_t num_bytes = 0;
+      EXPECT_EQ(heed_layer_explain(call.layer.get(), &call.inputs, &call.outputs, nullptr, 0, &num_bytes), HEED_OK);
+      EXPECT_EQ(heed_layer_load(call.layer.get(), "none", nullptr), HEED_ERROR_IO);
+    }
+    live = num_live_blocks() - before;
+  }
+  EXPECT_EQ(live, 0);
+}
+
+}  // namespace
+}  // namespace heed::capi_test

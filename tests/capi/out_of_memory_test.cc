@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every allocation of every function fails once, alone and with all after it: the call says so, nothing is leaked, and
+// the objects are as they were.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+
+#include "capi/support/allocation_hook.h"
+#include "capi/support/attention_call.h"
+#include "capi/support/files.h"
+#include "capi/support/refusal.h"
+
+namespace heed::capi_test {
+namespace {
+
+// Far more than any function makes.
+constexpr int64_t kMaxAllocations = 2000;
+
+// One function in its surroundings, made anew for each allocation that fails.
+class Scenario {
+ public:
+  virtual ~Scenario() = default;
+  virtual heed_status run() = 0;
+  // After a run that failed: everything must be as it was.
+  virtual void expect_unchanged() {}
+  // Whether a run may succeed although an allocation failed.
+  virtual bool can_do_without() const { return false; }
+};
+
+using MakeScenario = std::function<std::unique_ptr<Scenario>()>;
+
+// One run; false when it made fewer allocations than `first`.
+bool run_with_failure(const MakeScenario& make, int64_t first, bool later_too) {
+  const std::unique_ptr<Scenario> scenario = make();
+  forget_last_error();
+  heed_status status = HEED_OK;
+  bool happened = false;
+  {
+    const FailAllocations fail(first, later_too);
+    status = scenario->run();
+    happened = fail.happened();
+  }
+  if (!happened) {
+    EXPECT_EQ(status, HEED_OK) << heed_last_error();
+    return false;
+  }
+  if (status != HEED_OK || !scenario->can_do_without()) {
+    EXPECT_TRUE(is_refused(status, {HEED_ERROR_OUT_OF_MEMORY, {}})) << "allocation " << first;
+    scenario->expect_unchanged();
+  }
+  // The same objects do their work once there is memory again.
+  EXPECT_EQ(scenario->run(), HEED_OK) << heed_last_error();
+  return true;
+}
+
+int num_noted() { return testing::UnitTest::GetInstance()->current_test_info()->result()->total_part_count(); }
+
+void expect_survival(const char* what, const MakeScenario& make) {
+  SCOPED_TRACE(what);
+  run_with_failure(make, kMaxAllocations, false);  // what is allocated once and for all
+  for (const bool later_too : {false, true}) {
+    int64_t first = 1;
+    for (; first < kMaxAllocations; ++first) {
+      const int noted = num_noted();
+      const int64_t live = num_live_blocks();
+      const bool happened = run_with_failure(make, first, later_too);
+      // What GoogleTest notes of a failure is allocated too.
+      if (num_noted() != noted) return;
+      EXPECT_EQ(num_live_blocks(), live) << "leaked after failing allocation " << first;
+      if (!happened) break;
+    }
+    EXPECT_GT(first, 1) << "the function allocates nothing: the scenario shows nothing";
+    EXPECT_LT(first, kMaxAllocations);
+  }
+}
+
+template <typename T>
+MakeScenario scenario() {
+  return [] { return std::make_unique<T>(); };
+}
+
+struct CreateContext final : Scenario {
+  heed_status run() override {
+    heed_context* context = nullptr;
+    const heed_status status = heed_context_create(nullptr, &context);
+    EXPECT_EQ(context != nullptr, status == HEED_OK);
+    heed_context_destroy(context);
+    return status;
+  }
+};
+
+struct CreateTensor final : Scenario {
+  Context context = make_context();
+  heed_status run() override {
+    const int64_t dims[] = {2, 3};
+    heed_tensor* tensor = nullptr;
+    const heed_status status = heed_tensor_create(context.get(), HEED_F32, 2, dims, &tensor);
+    EXPECT_EQ(tensor != nullptr, status == HEED_OK);
+    heed_tensor_destroy(tensor);
+    return status;
+  }
+};
+
+struct WrapTensor final : Scenario {
+  Context context = make_context();
+  float memory[6] = {};
+  int num_releases = 0;
+  heed_status run() override {
+    const int64_t dims[] = {2, 3};
+    const auto release = [](void* user, void*) { ++static_cast<WrapTensor*>(user)->num_releases; };
+    heed_tensor* tensor = nullptr;
+    const heed_status status =
+        heed_tensor_wrap(context.get(), HEED_F32, 2, dims, nullptr, memory, release, this, &tensor);
+    EXPECT_EQ(tensor != nullptr, status == HEED_OK);
+    EXPECT_EQ(num_releases, 0);
+    heed_tensor_destroy(tensor);
+    EXPECT_EQ(num_releases, status == HEED_OK ? 1 : 0);
+    num_releases = 0;
+    return status;
+  }
+};
+
+struct MakeViews final : Scenario {
+  Context context = make_context();
+  Tensor tensor = make_tensor(context.get(), {2, 3});
+  heed_status run() override {
+    const int64_t dims[] = {6};
+    heed_tensor* view = nullptr;
+    const auto is_made = [&view](heed_status status) {
+      EXPECT_EQ(view != nullptr, status == HEED_OK);
+      heed_tensor_destroy(view);
+      view = nullptr;
+      return status;
+    };
+    heed_status status = is_made(heed_tensor_view(tensor.get(), 1, dims, nullptr, 0, &view));
+    if (status == HEED_OK) status = is_made(heed_tensor_reshape(tensor.get(), 1, dims, &view));
+    if (status == HEED_OK) status = is_made(heed_tensor_transpose(tensor.get(), nullptr, &view));
+    if (status == HEED_OK) status = is_made(heed_tensor_slice(tensor.get(), 0, 0, 1, &view));
+    return status;
+  }
+};
+
+struct CreateLayers final : Scenario {
+  Context context = make_context();
+  heed_status run() override {
+    heed_multi_head_attention_options options = two_heads();
+    options.biases = HEED_BIAS_ALL;
+    heed_layer* layer = nullptr;
+    heed_status status = heed_multi_head_attention_create(context.get(), &options, &layer);
+    EXPECT_EQ(layer != nullptr, status == HEED_OK);
+    heed_layer_destroy(layer);
+    layer = nullptr;
+    if (status != HEED_OK) return status;
+    status = heed_dot_product_attention_create(context.get(), nullptr, &layer);
+    EXPECT_EQ(layer != nullptr, status == HEED_OK);
+    heed_layer_destroy(layer);
+    return status;
+  }
+};
+
+struct CreateWorkspaces final : Scenario {
+  Context context = make_context();
+  char memory[64] = {};
+  heed_status run() override {
+    heed_workspace* workspace = nullptr;
+    heed_status status = heed_workspace_create(context.get(), 64, &workspace);
+    EXPECT_EQ(workspace != nullptr, status == HEED_OK);
+    heed_workspace_destroy(workspace);
+    workspace = nullptr;
+    if (status != HEED_OK) return status;
+    status = heed_workspace_wrap(context.get(), memory, sizeof memory, &workspace);
+    EXPECT_EQ(workspace != nullptr, status == HEED_OK);
+    heed_workspace_destroy(workspace);
+    return status;
+  }
+};
+
+// Scenarios around a layer look at what it computes.
+struct OfALayer : Scenario {
+  OfALayer() {
+    check(call.forward());
+    before = call.read_outputs();
+  }
+  void expect_unchanged() override {
+    check(heed_tensor_fill(call.outputs.output, 0.0));
+    EXPECT_EQ(call.forward(), HEED_OK) << heed_last_error();
+    EXPECT_EQ(call.read_outputs(), before) << "the layer changed";
+  }
+  AttentionCall call{Kind::MultiHead};
+  std::vector<uint8_t> before;
+};
+
+struct Initialize final : OfALayer {
+  heed_status run() override { return heed_layer_initialize(call.layer.get(), &call.inputs, 99); }
+};
+
+struct InitializeInF16 final : OfALayer {
+  InitializeInF16() {
+    inputs.queries = call.shape_only({2, 3, 6}, HEED_F16);
+    inputs.keys = call.shape_only({2, 5, 7}, HEED_F16);
+    inputs.values = call.shape_only({2, 5, 9}, HEED_F16);
+  }
+  heed_status run() override { return heed_layer_initialize(call.layer.get(), &inputs, 99); }
+  heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
+};
+
+struct SetParameter final : OfALayer {
+  heed_status run() override { return heed_layer_set_parameter(call.layer.get(), "W_q.weight", value); }
+  heed_tensor* value = call.random({8, 6}, 5, HEED_F16);
+};
+
+struct GetParameter final : OfALayer {
+  heed_status run() override {
+    heed_tensor* weight = nullptr;
+    const heed_status status = heed_layer_parameter(call.layer.get(), "W_q.weight", &weight);
+    EXPECT_EQ(weight != nullptr, status == HEED_OK);
+    heed_tensor_destroy(weight);
+    return status;
+  }
+};
+
+struct ForwardWithoutWorkspace final : Scenario {
+  heed_status run() override { return call.forward(); }
+  void expect_unchanged() override { EXPECT_EQ(call.read_outputs(), before) << "an output was written"; }
+  AttentionCall call{Kind::MultiHead};
+  std::vector<uint8_t> before = call.read_outputs();
+};
+
+// The pool has a block, which is too small.
+struct ForwardThatGrowsThePool final : OfALayer {
+  heed_status run() override { return heed_layer_forward(call.layer.get(), &large.inputs, nullptr, &large.outputs); }
+  AttentionCall large{Kind::MultiHead, {.batch = 3, .num_queries = 20, .num_keys = 30}};
+};
+
+struct CreateOutputs final : OfALayer {
+  heed_status run() override {
+    heed_layer_outputs made = HEED_LAYER_OUTPUTS_INIT;
+    const heed_status status = heed_layer_create_outputs(call.layer.get(), &call.inputs, 7, &made);
+    for (heed_tensor* tensor : {made.output, made.weights, made.log_sum_exp}) {
+      EXPECT_EQ(tensor != nullptr, status == HEED_OK);
+      heed_tensor_destroy(tensor);
+    }
+    return status;
+  }
+};
+
+struct DescribeAndExplain final : OfALayer {
+  heed_status run() override {
+    OutParameters out;
+    heed_status status = heed_context_describe(call.context.get(), out.text.data(), out.text.size(), &out.num_bytes);
+    if (status != HEED_OK) {
+      EXPECT_TRUE(out == OutParameters());
+      return status;
+    }
+    OutParameters explained;
+    status = heed_layer_explain(call.layer.get(), &call.inputs, &call.outputs, explained.text.data(),
+                                explained.text.size(), &explained.num_bytes);
+    EXPECT_EQ(explained == OutParameters(), status != HEED_OK);
+    return status;
+  }
+};
+
+struct OfAFile : OfALayer {
+  OfAFile() { check(heed_layer_save(other.layer.get(), path.c_str())); }
+  AttentionCall other{Kind::MultiHead, {}, HEED_F16};  // loading converts
+  TemporaryFolder folder;
+  std::string path = folder.path("layer.safetensors");
+};
+
+struct Load final : OfAFile {
+  heed_status run() override { return heed_layer_load(call.layer.get(), path.c_str(), ""); }
+};
+
+struct LoadIntoAnEmptyLayer final : OfAFile {
+  LoadIntoAnEmptyLayer() { call.replace_layer(two_heads()); }
+  heed_status run() override { return heed_layer_load(call.layer.get(), path.c_str(), nullptr); }
+  void expect_unchanged() override {
+    heed_tensor* weight = nullptr;
+    EXPECT_EQ(heed_layer_parameter(call.layer.get(), "W_q.weight", &weight), HEED_ERROR_NOT_INITIALIZED);
+  }
+};
+
+struct LoadTensor final : OfAFile {
+  heed_status run() override {
+    heed_tensor* tensor = nullptr;
+    const heed_status status = heed_tensor_load_safetensors(call.context.get(), path.c_str(), "W_o.weight", &tensor);
+    EXPECT_EQ(tensor != nullptr, status == HEED_OK);
+    heed_tensor_destroy(tensor);
+    return status;
+  }
+};
+
+struct Save final : OfAFile {
+  heed_status run() override { return heed_layer_save(call.layer.get(), path.c_str()); }
+  void expect_unchanged() override {
+    EXPECT_TRUE(read_file(path) == old_file) << "the file was replaced";
+    EXPECT_EQ(folder.file_names(), std::vector<std::string>{"layer.safetensors"});
+    OfAFile::expect_unchanged();
+  }
+  // A path of which the real one cannot be found is used as it is.
+  bool can_do_without() const override { return true; }
+  std::string old_file = read_file(path);
+};
+
+// Sentences are made of text from outside; that too must not end in another failure.
+struct RefuseAFile final : OfAFile {
+  heed_status run() override {
+    const heed_status status = heed_layer_load(call.layer.get(), path.c_str(), "none");
+    return status == HEED_ERROR_NOT_FOUND ? HEED_OK : status;
+  }
+  // The C++ library keeps some memory for exceptions aside.
+  bool can_do_without() const override { return true; }
+};
+
+TEST(OutOfMemory, InContexts) { expect_survival("create", scenario<CreateContext>()); }
+
+TEST(OutOfMemory, InTensors) {
+  expect_survival("create", scenario<CreateTensor>());
+  expect_survival("wrap", scenario<WrapTensor>());
+  expect_survival("views", scenario<MakeViews>());
+}
+
+TEST(OutOfMemory, InLayers) {
+  expect_survival("create", scenario<CreateLayers>());
+  expect_survival("initialize", scenario<Initialize>());
+  expect_survival("initialize in F16", scenario<InitializeInF16>());
+  expect_survival("set_parameter", scenario<SetParameter>());
+  expect_survival("parameter", scenario<GetParameter>());
+}
+
+TEST(OutOfMemory, InCalls) {
+  expect_survival("forward", scenario<ForwardWithoutWorkspace>());
+  expect_survival("forward that grows the pool", scenario<ForwardThatGrowsThePool>());
+  expect_survival("create_outputs", scenario<CreateOutputs>());
+  expect_survival("workspaces", scenario<CreateWorkspaces>());
+}
+
+TEST(OutOfMemory, InFiles) {
+  expect_survival("load", scenario<Load>());
+  expect_survival("load into an empty layer", scenario<LoadIntoAnEmptyLayer>());
+  expect_survival("load a tensor", scenario<LoadTensor>());
+  expect_survival("save", scenario<Save>());
+  expect_survival("a file without the parameters", scenario<RefuseAFile>());
+}
+
+TEST(OutOfMemory, InTextResults) { expect_survival("describe and explain", scenario<DescribeAndExplain>()); }
+
+}  // namespace
+}  // namespace heed::capi_test

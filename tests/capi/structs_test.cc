@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// Structs of callers that were built for another version of heed.
+#include <gtest/gtest.h>
+
+#include <cstddef>
+
+#include "capi/support/attention_call.h"
+#include "capi/support/refusal.h"
+
+namespace heed::capi_test {
+namespace {
+
+// A struct as a later version may have it: with more members at the end.
+template <typename Struct>
+struct Later {
+  Struct known;
+  unsigned char more[24] = {};
+};
+
+// Passes a struct, in whatever size, to one function.
+template <typename Struct>
+using Pass = std::function<heed_status(const Struct*)>;
+
+// `macro` is the initialiser's name, `argument` the argument's.
+template <typename Struct>
+void expect_growth(Struct valid, const char* argument, const char* macro, const Pass<Struct>& pass) {
+  SCOPED_TRACE(macro);
+  ASSERT_EQ(valid.struct_size, sizeof(Struct)) << "the macro does not set it";
+  EXPECT_EQ(pass(&valid), HEED_OK) << heed_last_error();
+
+  for (const size_t too_small : {size_t{0}, size_t{1}, sizeof(size_t), sizeof(Struct) - 1}) {
+    Struct smaller = valid;
+    smaller.struct_size = too_small;
+    forget_last_error();
+    EXPECT_TRUE(is_refused(pass(&smaller), {HEED_ERROR_INVALID_ARGUMENT,
+                                            {argument, "struct_size is " + std::to_string(too_small),
+                                             std::to_string(sizeof(Struct)), macro}}));
+  }
+
+  Later<Struct> later{valid};
+  for (const size_t extra : {size_t{1}, size_t{8}, sizeof later.more}) {
+    later.known.struct_size = sizeof(Struct) + extra;
+    EXPECT_EQ(pass(&later.known), HEED_OK) << heed_last_error();
+    later.more[extra - 1] = 1;
+    forget_last_error();
+    EXPECT_TRUE(is_refused(pass(&later.known), {HEED_ERROR_UNSUPPORTED,
+                                                {argument, std::to_string(sizeof(Struct) + extra),
+                                                 std::to_string(sizeof(Struct)), heed_version_string()}}));
+    later.more[extra - 1] = 0;
+  }
+  // What lies behind struct_size is not looked at.
+  later.known.struct_size = sizeof(Struct);
+  later.more[0] = 1;
+  EXPECT_EQ(pass(&later.known), HEED_OK) << heed_last_error();
+}
+
+TEST(StructGrowth, OfOptions) {
+  const Context context = make_context();
+  expect_growth<heed_context_options>(HEED_CONTEXT_OPTIONS_INIT, "options", "HEED_CONTEXT_OPTIONS_INIT",
+                                      [](const heed_context_options* options) {
+                                        heed_context* made = nullptr;
+                                        const heed_status status = heed_context_create(options, &made);
+                                        EXPECT_EQ(made != nullptr, status == HEED_OK);
+                                        heed_context_destroy(made);
+                                        return status;
+                                      });
+  expect_growth<heed_dot_product_attention_options>(
+      HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT, "options", "HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT",
+      [&](const heed_dot_product_attention_options* options) {
+        heed_layer* made = nullptr;
+        const heed_status status = heed_dot_product_attention_create(context.get(), options, &made);
+        EXPECT_EQ(made != nullptr, status == HEED_OK);
+        heed_layer_destroy(made);
+        return status;
+      });
+  expect_growth<heed_multi_head_attention_options>(two_heads(), "options", "HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT",
+                                                   [&](const heed_multi_head_attention_options* options) {
+                                                     heed_layer* made = nullptr;
+                                                     const heed_status status = heed_multi_head_attention_create(
+                                                         context.get(), options, &made);
+                                                     EXPECT_EQ(made != nullptr, status == HEED_OK);
+                                                     heed_layer_destroy(made);
+                                                     return status;
+                                                   });
+}
+
+TEST(StructGrowth, OfInputs) {
+  const AttentionCall call(Kind::MultiHead);
+  heed_layer* const layer = call.layer.get();
+  const std::vector<Pass<heed_layer_inputs>> functions = {
+      [&](const heed_layer_inputs* inputs) { return heed_layer_initialize(layer, inputs, 1); },
+      [&](const heed_layer_inputs* inputs) {
+        heed_layer_outputs made = HEED_LAYER_OUTPUTS_INIT;
+        const heed_status status = heed_layer_create_outputs(layer, inputs, HEED_WANT_OUTPUT, &made);
+        heed_tensor_destroy(made.output);
+        return status;
+      },
+      [&](const heed_layer_inputs* inputs) {
+        size_t num_bytes = 0;
+        return heed_layer_workspace_size(layer, inputs, &call.outputs, &num_bytes);
+      },
+      [&](const heed_layer_inputs* inputs) { return heed_layer_forward(layer, inputs, nullptr, &call.outputs); },
+      [&](const heed_layer_inputs* inputs) {
+        size_t num_bytes = 0;
+        return heed_layer_explain(layer, inputs, &call.outputs, nullptr, 0, &num_bytes);
+      },
+  };
+  for (const auto& function : functions)
+    expect_growth<heed_layer_inputs>(call.inputs, "inputs", "HEED_LAYER_INPUTS_INIT", function);
+}
+
+TEST(StructGrowth, OfOutputs) {
+  const AttentionCall call(Kind::MultiHead);
+  heed_layer* const layer = call.layer.get();
+  const std::vector<Pass<heed_layer_outputs>> functions = {
+      [&](const heed_layer_outputs* outputs) {
+        size_t num_bytes = 0;
+        return heed_layer_workspace_size(layer, &call.inputs, outputs, &num_bytes);
+      },
+      [&](const heed_layer_outputs* outputs) { return heed_layer_forward(layer, &call.inputs, nullptr, outputs); },
+      [&](const heed_layer_outputs* outputs) {
+        size_t num_bytes = 0;
+        return heed_layer_explain(layer, &call.inputs, outputs, nullptr, 0, &num_bytes);
+      },
+  };
+  for (const auto& function : functions)
+    expect_growth<heed_layer_outputs>(call.outputs, "outputs", "HEED_LAYER_OUTPUTS_INIT", function);
+  expect_growth<heed_layer_outputs>(
+      HEED_LAYER_OUTPUTS_INIT, "outputs", "HEED_LAYER_OUTPUTS_INIT", [&](const heed_layer_outputs* given) {
+        // Written as well as read.
+        auto* outputs = const_cast<heed_layer_outputs*>(given);
+        const heed_status status = heed_layer_create_outputs(layer, &call.inputs, HEED_WANT_WEIGHTS, outputs);
+        EXPECT_EQ(outputs->weights != nullptr, status == HEED_OK);
+        heed_tensor_destroy(outputs->weights);
+        outputs->weights = nullptr;
+        return status;
+      });
+}
+
+// A zero member is the default: a struct of zeros behind its size is what the macro gives.
+TEST(StructMacros, AreZeroBehindTheirSize) {
+  const auto is_zero_behind_size = [](const auto& given) {
+    const auto* bytes = reinterpret_cast<const unsigned char*>(&given);
+    for (size_t i = sizeof(size_t); i < sizeof given; ++i) {
+      if (bytes[i] != 0) return false;
+    }
+    return given.struct_size == sizeof given;
+  };
+  EXPECT_TRUE(is_zero_behind_size(heed_allocator HEED_ALLOCATOR_INIT));
+  EXPECT_TRUE(is_zero_behind_size(heed_executor HEED_EXECUTOR_INIT));
+  EXPECT_TRUE(is_zero_behind_size(heed_logger HEED_LOGGER_INIT));
+  EXPECT_TRUE(is_zero_behind_size(heed_context_options HEED_CONTEXT_OPTIONS_INIT));
+  EXPECT_TRUE(is_zero_behind_size(heed_dot_product_attention_options HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT));
+  EXPECT_TRUE(is_zero_behind_size(heed_multi_head_attention_options HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT));
+  EXPECT_TRUE(is_zero_behind_size(heed_layer_inputs HEED_LAYER_INPUTS_INIT));
+  EXPECT_TRUE(is_zero_behind_size(heed_layer_outputs HEED_LAYER_OUTPUTS_INIT));
+}
+
+}  // namespace
+}  // namespace heed::capi_test

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// For glibc, whose own allocator stays reachable under other names. operator new ends here too.
+#include "capi/support/allocation_hook.h"
+
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+
+extern "C" {
+void* __libc_malloc(size_t num_bytes);
+void* __libc_calloc(size_t count, size_t num_bytes);
+void* __libc_realloc(void* memory, size_t num_bytes);
+void* __libc_memalign(size_t alignment, size_t num_bytes);
+void __libc_free(void* memory);
+}
+
+namespace heed::capi_test {
+namespace {
+
+std::atomic<int64_t> live_blocks{0};
+
+// Of one thread. Constant initialization: no allocation when the thread begins.
+struct Hook {
+  int64_t num_allocations = 0;
+  int64_t until_failure = 0;  // 0: none
+  bool later_too = false;
+  bool happened = false;
+};
+thread_local constinit Hook hook;
+
+bool must_fail() {
+  ++hook.num_allocations;
+  if (hook.until_failure == 0) return false;
+  if (hook.until_failure > 1) {
+    --hook.until_failure;
+    return false;
+  }
+  if (!hook.later_too) hook.until_failure = 0;
+  hook.happened = true;
+  errno = ENOMEM;
+  return true;
+}
+
+void* counted(void* memory) {
+  if (memory != nullptr) live_blocks.fetch_add(1, std::memory_order_relaxed);
+  return memory;
+}
+
+}  // namespace
+
+int64_t num_live_blocks() { return live_blocks.load(std::memory_order_relaxed); }
+
+int64_t num_allocations() { return hook.num_allocations; }
+
+FailAllocations::FailAllocations(int64_t first, bool later_too) {
+  hook.happened = false;
+  hook.later_too = later_too;
+  hook.until_failure = first;
+}
+
+FailAllocations::~FailAllocations() { hook.until_failure = 0; }
+
+bool FailAllocations::happened() const { return hook.happened; }
+
+}  // namespace heed::capi_test
+
+using namespace heed::capi_test;  // NOLINT(google-build-using-namespace): the functions below are C
+
+extern "C" {
+
+void* malloc(size_t num_bytes) noexcept { return must_fail() ? nullptr : counted(__libc_malloc(num_bytes)); }
+
+void* calloc(size_t count, size_t num_bytes) noexcept {
+  return must_fail() ? nullptr : counted(__libc_calloc(count, num_bytes));
+}
+
+void* realloc(void* memory, size_t num_bytes) noexcept {
+  if (must_fail()) return nullptr;
+  void* moved = __libc_realloc(memory, num_bytes);
+  if (memory == nullptr) return counted(moved);
+  if (num_bytes == 0 && moved == nullptr) live_blocks.fetch_sub(1, std::memory_order_relaxed);
+  return moved;
+}
+
+void* memalign(size_t alignment, size_t num_bytes) noexcept {
+  return must_fail() ? nullptr : counted(__libc_memalign(alignment, num_bytes));
+}
+
+void* aligned_alloc(size_t alignment, size_t num_bytes) noexcept { return memalign(alignment, num_bytes); }
+
+int posix_memalign(void** memory, size_t alignment, size_t num_bytes) noexcept {
+  void* made = memalign(alignment, num_bytes);
+  if (made == nullptr) return ENOMEM;
+  *memory = made;
+  return 0;
+}
+
+void free(void* memory) noexcept {
+  if (memory != nullptr) live_blocks.fetch_sub(1, std::memory_order_relaxed);
+  __libc_free(memory);
+}
+
+}  // extern "C"

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Looks at, and spoils, what is asked of malloc and its relatives by the whole program, libraries included. The file
+// that implements it replaces these functions in the program that links it.
+#pragma once
+
+#include <cstdint>
+
+namespace heed::capi_test {
+
+// Blocks that are allocated and not freed, of all threads.
+int64_t num_live_blocks();
+
+// Allocations by this thread since the program began, failed ones included.
+int64_t num_allocations();
+
+// Makes allocations of this thread fail: the `first`th from now on (from 1) and, where `later_too`, all after it.
+class FailAllocations {
+ public:
+  FailAllocations(int64_t first, bool later_too);
+  FailAllocations(const FailAllocations&) = delete;
+  FailAllocations& operator=(const FailAllocations&) = delete;
+  ~FailAllocations();
+
+  // Whether one has failed.
+  bool happened() const;
+};
+
+}  // namespace heed::capi_test

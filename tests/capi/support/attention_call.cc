@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capi/support/attention_call.h"
+
+#include <utility>
+
+namespace heed::capi_test {
+namespace {
+
+constexpr int32_t kAllOutputs = HEED_WANT_OUTPUT | HEED_WANT_WEIGHTS | HEED_WANT_LOG_SUM_EXP;
+
+struct InputDims {
+  Dims queries;
+  Dims keys;
+  Dims values;
+};
+
+InputDims input_dims(Kind kind, const Sizes& sizes) {
+  const int64_t b = sizes.batch;
+  const int64_t q = sizes.num_queries;
+  const int64_t k = sizes.num_keys;
+  switch (kind) {
+    case Kind::MultiHead: return {{b, q, 6}, {b, k, 7}, {b, k, 9}};
+    case Kind::DotProductRank3: return {{b, q, 4}, {b, k, 4}, {b, k, 6}};
+    case Kind::DotProductRank4: break;
+  }
+  return {{b, 4, q, 4}, {b, 2, k, 4}, {b, 2, k, 6}};
+}
+
+}  // namespace
+
+heed_multi_head_attention_options two_heads() {
+  heed_multi_head_attention_options options = HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT;
+  options.num_hiddens = 8;
+  options.num_heads = 2;
+  return options;
+}
+
+AttentionCall::AttentionCall(Kind kind, Sizes sizes, heed_dtype dtype) : context(make_context()) {
+  layer = kind == Kind::MultiHead ? make_multi_head(context.get(), two_heads())
+                                  : make_dot_product(context.get(), HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT);
+  const InputDims dims = input_dims(kind, sizes);
+  inputs.queries = random(dims.queries, 1, dtype);
+  inputs.keys = random(dims.keys, 2, dtype);
+  inputs.values = random(dims.values, 3, dtype);
+  if (kind == Kind::MultiHead) check(heed_layer_initialize(layer.get(), &inputs, 4));
+  check(heed_layer_create_outputs(layer.get(), &inputs, kAllOutputs, &outputs));
+  keep(Tensor(outputs.output));
+  keep(Tensor(outputs.weights));
+  keep(Tensor(outputs.log_sum_exp));
+}
+
+size_t AttentionCall::workspace_size() const {
+  size_t num_bytes = 0;
+  check(heed_layer_workspace_size(layer.get(), &inputs, &outputs, &num_bytes));
+  return num_bytes;
+}
+
+std::vector<uint8_t> AttentionCall::read_outputs() const {
+  std::vector<uint8_t> all;
+  for (const heed_tensor* output : {outputs.output, outputs.weights, outputs.log_sum_exp}) {
+    if (output == nullptr) continue;
+    const std::vector<uint8_t> bytes = read_bytes(output);
+    all.insert(all.end(), bytes.begin(), bytes.end());
+  }
+  return all;
+}
+
+heed_tensor* AttentionCall::keep(Tensor tensor) { return tensors_.emplace_back(std::move(tensor)).get(); }
+
+void AttentionCall::replace_layer(const heed_multi_head_attention_options& options) {
+  layer = make_multi_head(context.get(), options);
+}
+
+}  // namespace heed::capi_test

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// A whole call of a layer that works, for tests to change one thing of.
+#pragma once
+
+#include <heed/heed.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "capi/support/objects.h"
+
+namespace heed::capi_test {
+
+enum class Kind { MultiHead, DotProductRank3, DotProductRank4 };
+
+// In the letters of heed.h.
+struct Sizes {
+  int64_t batch = 2;
+  int64_t num_queries = 3;
+  int64_t num_keys = 5;
+};
+
+class AttentionCall {
+ public:
+  // Multi-head: queries (B, Q, 6), keys (B, K, 7), values (B, K, 9), num_hiddens 8 in 2 heads, initialized.
+  // Rank 3: (B, Q, 4), (B, K, 4), (B, K, 6). Rank 4: 4 heads of queries, 2 of keys, the same head sizes.
+  // All outputs are wanted, in the dtype.
+  explicit AttentionCall(Kind kind, Sizes sizes = {}, heed_dtype dtype = HEED_F32);
+
+  heed_status forward(heed_workspace* workspace = nullptr) const {
+    return heed_layer_forward(layer.get(), &inputs, workspace, &outputs);
+  }
+  size_t workspace_size() const;
+
+  // The bytes of the outputs that are wanted, one after the other.
+  std::vector<uint8_t> read_outputs() const;
+
+  // Keeps the tensor alive as long as the call.
+  heed_tensor* keep(Tensor tensor);
+
+  template <typename T>
+  heed_tensor* tensor_of(const Dims& dims, const std::vector<T>& elements, heed_dtype dtype = kDTypeOf<T>) {
+    return keep(make_tensor_of(context.get(), dims, elements, dtype));
+  }
+  heed_tensor* zeros(const Dims& dims, heed_dtype dtype = HEED_F32) {
+    return keep(make_tensor(context.get(), dims, dtype));
+  }
+  heed_tensor* random(const Dims& dims, uint64_t seed, heed_dtype dtype = HEED_F32) {
+    return keep(make_random(context.get(), dims, seed, dtype));
+  }
+  heed_tensor* shape_only(const Dims& dims, heed_dtype dtype = HEED_F32) {
+    return keep(make_shape_only(context.get(), dims, dtype));
+  }
+  // Uninitialized, with the options of the call's layer changed by the caller.
+  void replace_layer(const heed_multi_head_attention_options& options);
+
+  Context context;
+  Layer layer;
+  heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
+  heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;
+
+ private:
+  std::vector<Tensor> tensors_;
+};
+
+// The options of AttentionCall's multi-head layer.
+heed_multi_head_attention_options two_heads();
+
+}  // namespace heed::capi_test

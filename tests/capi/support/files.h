@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files that a test writes below its working folder, and takes away again.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace heed::capi_test {
+
+class TemporaryFolder {
+ public:
+  TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryFolder();
+
+  // A file in it, which need not exist.
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  std::string write(const std::string& name, const std::string& bytes) const;
+
+  std::vector<std::string> file_names() const;
+
+ private:
+  std::filesystem::path folder_;
+};
+
+std::string read_file(const std::string& path);
+
+// A .safetensors file: the header's length, the header, and so many zero bytes.
+std::string safetensors(const std::string& header, size_t num_data_bytes);
+
+}  // namespace heed::capi_test

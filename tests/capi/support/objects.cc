@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capi/support/objects.h"
+
+#include "property/support/random.h"
+
+namespace heed::capi_test {
+namespace {
+
+int32_t rank_of(const Dims& dims) { return static_cast<int32_t>(dims.size()); }
+
+}  // namespace
+
+Context make_context() {
+  heed_context* context = nullptr;
+  check(heed_context_create(nullptr, &context));
+  return Context(context);
+}
+
+Tensor make_tensor(heed_context* context, const Dims& dims, heed_dtype dtype) {
+  heed_tensor* tensor = nullptr;
+  check(heed_tensor_create(context, dtype, rank_of(dims), dims.data(), &tensor));
+  return Tensor(tensor);
+}
+
+Tensor make_random(heed_context* context, const Dims& dims, uint64_t seed, heed_dtype dtype) {
+  Tensor tensor = make_tensor(context, dims, dtype);
+  property::Random random(seed);
+  std::vector<double> elements(static_cast<size_t>(heed_tensor_num_elements(tensor.get())));
+  for (double& element : elements) element = random.uniform(-1.0, 1.0);
+  check(heed_tensor_copy(tensor.get(), make_tensor_of(context, dims, elements).get()));
+  return tensor;
+}
+
+Tensor make_shape_only(heed_context* context, const Dims& dims, heed_dtype dtype) {
+  return wrap(context, dims, {}, nullptr, dtype);
+}
+
+Tensor wrap(heed_context* context, const Dims& dims, const Dims& strides, void* data, heed_dtype dtype) {
+  heed_tensor* tensor = nullptr;
+  check(heed_tensor_wrap(context, dtype, rank_of(dims), dims.data(), strides.empty() ? nullptr : strides.data(), data,
+                         nullptr, nullptr, &tensor));
+  return Tensor(tensor);
+}
+
+Tensor make_view(heed_tensor* tensor, const Dims& dims, const Dims& strides, int64_t offset) {
+  heed_tensor* view = nullptr;
+  check(
+      heed_tensor_view(tensor, rank_of(dims), dims.data(), strides.empty() ? nullptr : strides.data(), offset, &view));
+  return Tensor(view);
+}
+
+Tensor make_transposed(heed_tensor* tensor, const std::vector<int32_t>& axes) {
+  heed_tensor* view = nullptr;
+  check(heed_tensor_transpose(tensor, axes.data(), &view));
+  return Tensor(view);
+}
+
+Tensor make_slice(heed_tensor* tensor, int32_t axis, int64_t start, int64_t length) {
+  heed_tensor* view = nullptr;
+  check(heed_tensor_slice(tensor, axis, start, length, &view));
+  return Tensor(view);
+}
+
+Tensor make_reshaped(heed_tensor* tensor, const Dims& dims) {
+  heed_tensor* view = nullptr;
+  check(heed_tensor_reshape(tensor, rank_of(dims), dims.data(), &view));
+  return Tensor(view);
+}
+
+Tensor snapshot(const heed_layer* layer, const char* name) {
+  heed_tensor* tensor = nullptr;
+  check(heed_layer_parameter(layer, name, &tensor));
+  return Tensor(tensor);
+}
+
+Dims dims_of(const heed_tensor* tensor) {
+  Dims dims;
+  for (int32_t axis = 0; axis < heed_tensor_rank(tensor); ++axis) dims.push_back(heed_tensor_dim(tensor, axis));
+  return dims;
+}
+
+Dims strides_of(const heed_tensor* tensor) {
+  Dims strides;
+  for (int32_t axis = 0; axis < heed_tensor_rank(tensor); ++axis) strides.push_back(heed_tensor_stride(tensor, axis));
+  return strides;
+}
+
+std::vector<float> read_floats(heed_context* context, const heed_tensor* tensor) {
+  const Tensor floats = make_tensor(context, dims_of(tensor));
+  check(heed_tensor_copy(floats.get(), tensor));
+  return read_elements<float>(floats.get());
+}
+
+std::vector<uint8_t> read_bytes(const heed_tensor* tensor) {
+  std::vector<uint8_t> bytes(heed_tensor_num_bytes(tensor));
+  check(heed_tensor_read(tensor, bytes.data(), bytes.size()));
+  return bytes;
+}
+
+Layer make_dot_product(heed_context* context, const heed_dot_product_attention_options& options) {
+  heed_layer* layer = nullptr;
+  check(heed_dot_product_attention_create(context, &options, &layer));
+  return Layer(layer);
+}
+
+Layer make_multi_head(heed_context* context, const heed_multi_head_attention_options& options) {
+  heed_layer* layer = nullptr;
+  check(heed_multi_head_attention_create(context, &options, &layer));
+  return Layer(layer);
+}
+
+Workspace make_workspace(heed_context* context, size_t num_bytes) {
+  heed_workspace* workspace = nullptr;
+  check(heed_workspace_create(context, num_bytes, &workspace));
+  return Workspace(workspace);
+}
+
+}  // namespace heed::capi_test

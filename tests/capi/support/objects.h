@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// heed's objects made in one line, for tests that need them to look at something else.
+#pragma once
+
+#include <heed/heed.h>
+
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+#include "property/support/handles.h"
+
+namespace heed::capi_test {
+
+using property::CallFailed;
+using property::check;
+using property::Context;
+using property::Layer;
+using property::Tensor;
+using property::Workspace;
+
+using Dims = std::vector<int64_t>;
+
+// The dtype whose elements are C++'s T.
+template <typename T>
+constexpr heed_dtype kDTypeOf = std::is_same_v<T, float>     ? HEED_F32
+                                : std::is_same_v<T, double>  ? HEED_F64
+                                : std::is_same_v<T, int32_t> ? HEED_I32
+                                : std::is_same_v<T, int64_t> ? HEED_I64
+                                : std::is_same_v<T, int8_t>  ? HEED_I8
+                                                             : HEED_U8;
+
+Context make_context();
+
+// Zeros.
+Tensor make_tensor(heed_context* context, const Dims& dims, heed_dtype dtype = HEED_F32);
+
+// Numbers between -1 and 1 that depend on the seed.
+Tensor make_random(heed_context* context, const Dims& dims, uint64_t seed, heed_dtype dtype = HEED_F32);
+
+// Over no memory.
+Tensor make_shape_only(heed_context* context, const Dims& dims, heed_dtype dtype = HEED_F32);
+
+// Over memory of the test's own, row-major where strides are empty.
+Tensor wrap(heed_context* context, const Dims& dims, const Dims& strides, void* data, heed_dtype dtype = HEED_F32);
+
+Tensor make_view(heed_tensor* tensor, const Dims& dims, const Dims& strides, int64_t offset = 0);
+Tensor make_transposed(heed_tensor* tensor, const std::vector<int32_t>& axes);
+Tensor make_slice(heed_tensor* tensor, int32_t axis, int64_t start, int64_t length);
+Tensor make_reshaped(heed_tensor* tensor, const Dims& dims);
+
+Tensor snapshot(const heed_layer* layer, const char* name);
+
+Dims dims_of(const heed_tensor* tensor);
+Dims strides_of(const heed_tensor* tensor);
+
+// The elements in row-major order, of a tensor whose dtype has C++'s T as its elements.
+template <typename T>
+std::vector<T> read_elements(const heed_tensor* tensor) {
+  std::vector<T> elements(static_cast<size_t>(heed_tensor_num_elements(tensor)));
+  check(heed_tensor_read(tensor, elements.data(), elements.size() * sizeof(T)));
+  return elements;
+}
+
+// The elements as F32, whatever their dtype.
+std::vector<float> read_floats(heed_context* context, const heed_tensor* tensor);
+
+// The elements' bytes in row-major order.
+std::vector<uint8_t> read_bytes(const heed_tensor* tensor);
+
+template <typename T>
+Tensor make_tensor_of(heed_context* context, const Dims& dims, const std::vector<T>& elements,
+                      heed_dtype dtype = kDTypeOf<T>) {
+  Tensor tensor = make_tensor(context, dims, dtype);
+  check(heed_tensor_write(tensor.get(), elements.data(), elements.size() * sizeof(T)));
+  return tensor;
+}
+
+Layer make_dot_product(heed_context* context, const heed_dot_product_attention_options& options);
+Layer make_multi_head(heed_context* context, const heed_multi_head_attention_options& options);
+Workspace make_workspace(heed_context* context, size_t num_bytes);
+
+}  // namespace heed::capi_test

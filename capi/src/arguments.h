@@ -18,7 +18,7 @@ namespace heed::capi {
 // `name` is the argument's name in heed.h.
 template <typename Pointer>
 Pointer* require(Pointer* pointer, const char* name) {
-  if (pointer == nullptr) fail(Status::InvalidArgument, "%s is NULL, expected it to be given", name);
+  if (pointer == nullptr) fail(Status::InvalidArgument, "%s is NULL, expected a pointer", name);
   return pointer;
 }
 
@@ -57,11 +57,11 @@ inline void require_zero(int32_t value, const char* name) {
   if (value != 0) fail(Status::InvalidArgument, "%s is %d, expected 0", name, value);
 }
 
-// An enumeration whose values are 0 to `last`.
+// An enumeration whose values are 0 to `last`; `names` lists them for the caller.
 template <typename Enum>
-Enum read_enum(int32_t value, Enum last, const char* name) {
+Enum read_enum(int32_t value, Enum last, const char* name, const char* names) {
   if (value < 0 || value > static_cast<int32_t>(last)) {
-    fail(Status::InvalidArgument, "%s is %d, expected 0 to %d", name, value, static_cast<int>(last));
+    fail(Status::InvalidArgument, "%s is %d, expected %s", name, value, names);
   }
   return static_cast<Enum>(value);
 }

@@ -13,6 +13,8 @@ namespace {
 static_assert(static_cast<int>(HEED_DEVICE_CPU) == static_cast<int>(DeviceKind::Cpu));
 static_assert(static_cast<int>(HEED_DEVICE_ASCEND) == static_cast<int>(DeviceKind::Ascend));
 
+constexpr const char* kDeviceNames = "HEED_DEVICE_CPU (0) or HEED_DEVICE_ASCEND (1)";
+
 constexpr size_t kFirstContextOptionsSize = 56;
 
 #define HEED_TEXT_OF(number) #number
@@ -35,7 +37,7 @@ ContextOptions read_options(const heed_context_options* given) {
   refuse_callbacks(options.logger, "logger");
   require_zero(options.reserved, "options->reserved");
   ContextOptions result;
-  result.device = read_enum(options.device, DeviceKind::Ascend, "options->device");
+  result.device = read_enum(options.device, DeviceKind::Ascend, "options->device", kDeviceNames);
   result.device_index = options.device_index;
   result.num_threads = options.num_threads;
   result.strict = read_flag(options.strict, "options->strict");
@@ -56,8 +58,9 @@ int32_t heed_version(void) noexcept { return HEED_VERSION; }
 const char* heed_version_string(void) noexcept { return kVersionText; }
 
 int32_t heed_device_count(heed_device device) noexcept {
-  return guarded_value<int32_t>(
-      0, [&] { return count_devices(read_enum(static_cast<int32_t>(device), DeviceKind::Ascend, "device")); });
+  return guarded_value<int32_t>(0, [&] {
+    return count_devices(read_enum(static_cast<int32_t>(device), DeviceKind::Ascend, "device", kDeviceNames));
+  });
 }
 
 heed_status heed_context_create(const heed_context_options* options, heed_context** context) noexcept {

@@ -39,11 +39,14 @@ AttentionOptions read_attention_options(const Options& options) {
   result.scale = options.scale;
   result.soft_cap = options.soft_cap;
   result.dropout = options.dropout;
-  result.causal = read_enum(options.causal, Alignment::BottomRight, "options->causal");
-  result.window = read_enum(options.window, Alignment::BottomRight, "options->window");
+  result.causal = read_enum(options.causal, Alignment::BottomRight, "options->causal",
+                            "HEED_CAUSAL_NONE (0), HEED_CAUSAL_TOP_LEFT (1) or HEED_CAUSAL_BOTTOM_RIGHT (2)");
+  result.window = read_enum(options.window, Alignment::BottomRight, "options->window",
+                            "HEED_WINDOW_NONE (0), HEED_WINDOW_TOP_LEFT (1) or HEED_WINDOW_BOTTOM_RIGHT (2)");
   result.window_left = options.window_left;
   result.window_right = options.window_right;
-  result.empty_rows = read_enum(options.empty_rows, EmptyRows::Mean, "options->empty_rows");
+  result.empty_rows = read_enum(options.empty_rows, EmptyRows::Mean, "options->empty_rows",
+                                "HEED_EMPTY_ROWS_ZERO (0) or HEED_EMPTY_ROWS_MEAN (1)");
   return result;
 }
 

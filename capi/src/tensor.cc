@@ -187,7 +187,7 @@ heed_status heed_tensor_load_safetensors(heed_context* context, const char* path
     const SafetensorsFile file(path);
     const SafetensorsEntry* entry = file.find(name);
     if (entry == nullptr) {
-      fail(Status::NotFound, "\"%s\" has no tensor \"%s\" among its %zu", shown(path).c_str(), shown(name).c_str(),
+      fail(Status::NotFound, "\"%s\" has no tensor \"%s\" (it has %zu)", shown(path).c_str(), shown(name).c_str(),
            file.num_tensors());
     }
     auto handle =

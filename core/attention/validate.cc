@@ -100,18 +100,19 @@ void set_lengths(AttentionProblem& problem, const Tensor& lens, Purpose purpose)
 // Mask and bias: (B, H, Q, K) or (Q, K), ones where repeated.
 Operand pair_operand(const AttentionProblem& problem, const Tensor& tensor, const char* name, bool has_heads) {
   const Shape full{problem.batch, has_heads ? problem.num_heads : 1, problem.num_queries, problem.num_keys};
+  const Shape plane{problem.num_queries, problem.num_keys};
   if (tensor.rank() != 4 && tensor.rank() != 2) {
     fail(Status::InvalidArgument,
-         "%s has dims %s of rank %d, expected rank 4, %s with ones where it is repeated (for one row of keys per item: "
-         "(B, 1, 1, K)), or rank 2, (Q, K)",
-         name, to_string(tensor.shape()).c_str(), tensor.rank(), to_string(full).c_str());
+         "%s has dims %s of rank %d, expected rank 4, %s, or rank 2, %s, with ones where it is repeated; one row of "
+         "keys "
+         "for each item is (B, 1, 1, K)",
+         name, to_string(tensor.shape()).c_str(), tensor.rank(), to_string(full).c_str(), to_string(plane).c_str());
   }
   const int32_t missing = 4 - tensor.rank();
   for (int32_t axis = 0; axis < tensor.rank(); ++axis) {
     if (tensor.dim(axis) != 1 && tensor.dim(axis) != full[axis + missing]) {
       fail(Status::InvalidArgument, "%s has dims %s, expected %s with ones where it is repeated%s", name,
-           to_string(tensor.shape()).c_str(),
-           (missing == 0 ? to_string(full) : to_string(Shape{full[2], full[3]})).c_str(),
+           to_string(tensor.shape()).c_str(), to_string(missing == 0 ? full : plane).c_str(),
            has_heads ? "" : " (there are no heads here)");
     }
   }
@@ -198,8 +199,9 @@ void set_visibility(AttentionProblem& problem, const LayerInputs& inputs, const 
   }
   if (inputs.bias != nullptr) {
     if (inputs.bias->dtype() != DType::F32 && inputs.bias->dtype() != inputs.queries->dtype()) {
-      fail(Status::InvalidArgument, "inputs->bias is %s, expected F32 or the dtype of inputs->queries, %s",
-           name_of(inputs.bias->dtype()), name_of(inputs.queries->dtype()));
+      const bool both = inputs.queries->dtype() != DType::F32;
+      fail(Status::InvalidArgument, "inputs->bias is %s, expected F32%s%s", name_of(inputs.bias->dtype()),
+           both ? " or the dtype of inputs->queries, " : "", both ? name_of(inputs.queries->dtype()) : "");
     }
     problem.bias = pair_operand(problem, *inputs.bias, "inputs->bias", has_heads);
   }

@@ -15,7 +15,7 @@ constexpr int32_t kMaxThreads = 1024;
 const Backend& backend_of(DeviceKind kind) {
   if (kind == DeviceKind::Cpu) return cpu_backend();
   fail(Status::DeviceUnavailable,
-       "options->device is HEED_DEVICE_ASCEND, for which this heed has no plugin: expected HEED_DEVICE_CPU, or a heed "
+       "device is HEED_DEVICE_ASCEND, for which this heed has no plugin: expected HEED_DEVICE_CPU, or a heed "
        "built with the Ascend backend");
 }
 

@@ -27,7 +27,7 @@ Workspace::~Workspace() {
 }
 
 Workspace::Lease::Lease(Workspace& workspace) : workspace_(workspace) {
-  if (workspace_.busy_.exchange(true, std::memory_order_acquire)) {
+  if (workspace_.busy_.exchange(true, std::memory_order_acq_rel)) {
     fail(Status::Busy, "workspace is in use by another call, expected one workspace for each call at a time");
   }
 }

@@ -61,11 +61,14 @@ OutputShapes DotProductAttention::check_inputs(const LayerInputs& inputs) const 
   require_same_dim(values, "inputs->values", 1, keys, "inputs->keys", "number of heads");
   const int64_t num_heads = queries.dim(1);
   const int64_t num_kv_heads = keys.dim(1);
-  if (num_kv_heads < 1 || num_heads < 1 || num_heads % num_kv_heads != 0) {
+  if (num_heads < 1) {
+    fail(Status::InvalidArgument, "inputs->queries has dims %s with 0 heads, expected at least 1",
+         to_string(queries.shape()).c_str());
+  }
+  if (num_kv_heads < 1 || num_heads % num_kv_heads != 0) {
     fail(Status::InvalidArgument,
-         "inputs->keys has %" PRId64 " heads, but inputs->queries has %" PRId64
-         ": expected a divisor of it, both at least 1",
-         num_kv_heads, num_heads);
+         "inputs->keys has %" PRId64 " heads, expected a divisor of the %" PRId64 " of inputs->queries", num_kv_heads,
+         num_heads);
   }
   shapes.output = {queries.dim(0), num_heads, num_queries, values.dim(3)};
   shapes.weights = {queries.dim(0), num_heads, num_queries, num_keys};

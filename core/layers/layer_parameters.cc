@@ -104,7 +104,8 @@ void Layer::load(const char* path, std::string_view prefix) {
     if (entry == nullptr)
       fail(Status::NotFound, "\"%s\" has no tensor \"%s\", which this layer needs", shown(path).c_str(),
            shown(name).c_str());
-    parameter.check(entry->shape, entry->dtype, keeps_form, shown(name).c_str());
+    const std::string shown_name = "\"" + shown(name) + "\" in \"" + shown(path) + "\"";
+    parameter.check(entry->shape, entry->dtype, keeps_form, shown_name.c_str());
     const Tensor stored = Tensor::zeros(context_, entry->dtype, entry->shape);
     file.read(*entry, stored.data());
     const DType dtype = keeps_form ? parameter.value().dtype() : entry->dtype == DType::F64 ? DType::F32 : entry->dtype;

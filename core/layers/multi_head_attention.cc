@@ -47,7 +47,7 @@ MultiHeadAttentionOptions resolved(const MultiHeadAttentionOptions& given) {
   if (options.head_size == 0) {
     if (options.num_hiddens == 0)
       fail(Status::InvalidArgument,
-           "options->num_hiddens is 0 and so is options->head_size, expected at least one of them");
+           "options->num_hiddens is 0 and so is options->head_size, expected one of them above 0");
     if (options.num_hiddens % options.num_heads != 0) {
       fail(Status::InvalidArgument,
            "options->num_hiddens is %" PRId64 ", which options->num_heads, %" PRId64
@@ -75,7 +75,7 @@ MultiHeadAttentionOptions resolved(const MultiHeadAttentionOptions& given) {
   } else if (options.output_size == 0) {
     if (options.num_hiddens == 0) {
       fail(Status::InvalidArgument,
-           "options->num_hiddens is 0, expected it, or an output_size, or no_output_projection");
+           "options->num_hiddens is 0, expected above 0, or an output_size, or no_output_projection");
     }
     options.output_size = options.num_hiddens;
   }

@@ -27,8 +27,8 @@ void Parameter::check(const Shape& shape, DType dtype, bool keeps_form, const ch
   for (int32_t axis = 0; fits && axis < shape.rank; ++axis)
     fits = expected[axis] == kOpenDim || expected[axis] == shape[axis];
   if (!fits) {
-    fail(Status::InvalidArgument, "%s has dims %s, expected %s for this layer's %s", shown_name,
-         to_string(shape).c_str(), shown_shape(expected).c_str(), name_);
+    fail(Status::InvalidArgument, "%s has dims %s, expected %s for %s", shown_name, to_string(shape).c_str(),
+         shown_shape(expected).c_str(), name_);
   }
   if (!is_floating(dtype)) {
     fail(Status::InvalidArgument, "%s is %s, expected F32, F16, BF16 or F64 for %s", shown_name, name_of(dtype), name_);

@@ -42,7 +42,8 @@ Extent extent_of(const Shape& shape, const Dims& strides, DType dtype) {
   const auto element = static_cast<int64_t>(size_of(dtype));
   if (!checked_add(extent.last, 1, extent.last) || !checked_multiply(extent.first, element, extent.first) ||
       !checked_multiply(extent.last, element, extent.last)) {
-    fail(Status::InvalidArgument, "strides reach beyond what memory can address");
+    fail(Status::InvalidArgument, "dims %s with these strides reach beyond what memory can address",
+         to_string(shape).c_str());
   }
   return extent;
 }
@@ -90,14 +91,20 @@ bool strides_of_reshape(const Shape& shape, const Dims& strides, const Shape& ne
   return true;
 }
 
-bool is_permutation(const int32_t* axes, int32_t rank) {
+void check_permutation(const int32_t* axes, int32_t rank) {
   uint32_t seen = 0;
   for (int32_t i = 0; i < rank; ++i) {
     const int32_t axis = normalize_axis(axes[i], rank);
-    if (axis < 0 || (seen >> axis & 1u) != 0) return false;
+    if (axis < 0) {
+      fail(Status::InvalidArgument, "axes[%d] is %d, expected %d to %d for a tensor of rank %d", i, axes[i], -rank,
+           rank - 1, rank);
+    }
+    if ((seen >> axis & 1u) != 0) {
+      fail(Status::InvalidArgument,
+           "axes[%d] is %d, an axis that is named before it, expected each of the %d axes once", i, axes[i], rank);
+    }
     seen |= 1u << axis;
   }
-  return true;
 }
 
 }  // namespace
@@ -204,12 +211,15 @@ Tensor Tensor::view(const Shape& shape, const Dims* strides, int64_t offset) con
   int64_t first = 0;
   int64_t last = 0;
   if (!checked_multiply(offset, element, origin) || !checked_add(origin, base, origin) ||
-      !checked_add(origin, extent.first, first) || !checked_add(origin, extent.last, last) || first < 0 ||
-      last > num_bytes) {
+      !checked_add(origin, extent.first, first) || !checked_add(origin, extent.last, last)) {
+    fail(Status::InvalidArgument, "offset is %" PRId64 ", with which a view of dims %s overflows", offset,
+         to_string(shape).c_str());
+  }
+  if (first < 0 || last > num_bytes) {
     fail(Status::InvalidArgument,
-         "a view of dims %s at offset %" PRId64 " would leave the storage: it reaches bytes from %" PRId64
-         " to %" PRId64 " of %" PRId64 " (counted from the start of the storage)",
-         to_string(shape).c_str(), offset, first, last, num_bytes);
+         "offset is %" PRId64 ", from where a view of dims %s would reach from byte %" PRId64 " to %" PRId64
+         " of a storage of %" PRId64 " bytes",
+         offset, to_string(shape).c_str(), first, last, num_bytes);
   }
   return derived(shape, view_strides, storage_->begin() + origin);
 }
@@ -255,10 +265,7 @@ Tensor Tensor::reshape(const Shape& wanted) const {
 }
 
 Tensor Tensor::transpose(const int32_t* axes) const {
-  if (axes != nullptr && !is_permutation(axes, rank())) {
-    fail(Status::InvalidArgument, "axes is not a permutation of the %d axes of the tensor: each must be named once",
-         rank());
-  }
+  if (axes != nullptr) check_permutation(axes, rank());
   Shape shape = shape_;
   Dims strides = strides_;
   for (int32_t axis = 0; axis < rank(); ++axis) {

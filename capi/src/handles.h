@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0 What the handles point to. Each holds a counted reference, of which functions
-// take a copy before they work: a handle that is destroyed by another thread does not pull the object from under a
-// running call.
+// SPDX-License-Identifier: Apache-2.0
+// What the handles point to. Each holds a counted reference, of which functions take a copy before they work: a handle
+// that is destroyed by another thread does not pull the object from under a running call.
 #pragma once
 
 #include <heed/heed.h>

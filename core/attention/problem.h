@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0 What a backend is asked to compute: plain structs that state one operation
-// completely, already validated. A backend may assume everything that is written here, and needs nothing else.
+// SPDX-License-Identifier: Apache-2.0
+// What a backend is asked to compute: plain structs that state one operation completely, already validated. A backend
+// may assume everything that is written here, and needs nothing else.
 //
 // Plain data with fixed layouts, because these structs also cross into backends that are loaded as plugins.
 #pragma once

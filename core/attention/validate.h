@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0 From a caller's tensors to an AttentionProblem: the one place where the
-// arguments of an attention call are checked. Everything throws InvalidArgument with the argument's name, what it was
-// and what was expected.
+// SPDX-License-Identifier: Apache-2.0
+// From a caller's tensors to an AttentionProblem: the one place where the arguments of an attention call are checked.
+// Everything throws InvalidArgument with the argument's name, what it was and what was expected.
 #pragma once
 
 #include <cstdint>

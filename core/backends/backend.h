@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0 What a device has to do for heed: one table of functions, its memory and its
-// operations. Layers compose these and know nothing else of devices.
+// SPDX-License-Identifier: Apache-2.0
+// What a device has to do for heed: one table of functions, its memory and its operations. Layers compose these and
+// know nothing else of devices.
 //
 // The table is plain C in its layout, so that a backend may be a plugin built by another compiler with another
 // standard library: no C++ object and no exception passes through it. A function that fails returns its status with a

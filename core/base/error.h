@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: Apache-2.0 How a failure travels inside heed: one exception type with a status and one
-// sentence, thrown where the fault is seen and caught only at the C functions. The sentence lives in the object, so
-// that reporting "out of memory" needs no memory of its own.
+// SPDX-License-Identifier: Apache-2.0
+// How a failure travels inside heed: one exception type with a status and one sentence, thrown where the fault is seen
+// and caught only at the C functions. The sentence lives in the object, so that reporting "out of memory" needs no
+// memory of its own.
 #pragma once
 
 #include <cstdarg>

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0 Writes JSON text, indented for people. A writer of our own because the results
-// must survive running out of memory: the documents of nlohmann-json allocate in their destructors, where a failure
-// ends the process.
+// SPDX-License-Identifier: Apache-2.0
+// Writes JSON text, indented for people. A writer of our own because the results must survive running out of memory:
+// the documents of nlohmann-json allocate in their destructors, where a failure ends the process.
 #pragma once
 
 #include <concepts>

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0 Normally distributed numbers that are the same on every machine: a uniform
-// number from Philox through the inverse of the normal distribution.
+// SPDX-License-Identifier: Apache-2.0
+// Normally distributed numbers that are the same on every machine: a uniform number from Philox through the inverse of
+// the normal distribution.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: Apache-2.0 Philox4x32-10, the counter-based random number generator of Salmon, Moraes, Dror
-// and Shaw, "Parallel random numbers: as easy as 1, 2, 3" (SC 2011). The same counter and key give the same four words
-// everywhere and in any order, so that dropout needs no state and depends on no thread.
+// SPDX-License-Identifier: Apache-2.0
+// Philox4x32-10, the counter-based random number generator of Salmon, Moraes, Dror and Shaw, "Parallel random numbers:
+// as easy as 1, 2, 3" (SC 2011). The same counter and key give the same four words everywhere and in any order, so
+// that dropout needs no state and depends on no thread.
 #pragma once
 
 #include <array>

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0 What every kind of layer has: parameters by name, and the walk of a call from
-// checked arguments to backend operations. A kind adds its sizes and its composition.
+// SPDX-License-Identifier: Apache-2.0
+// What every kind of layer has: parameters by name, and the walk of a call from checked arguments to backend
+// operations. A kind adds its sizes and its composition.
 #pragma once
 
 #include <cstddef>
@@ -61,8 +62,8 @@ class Layer {
   virtual OutputShapes check_inputs(const LayerInputs& inputs) const = 0;
   // Checks the inputs against the parameters that are set.
   virtual void check_fit(const LayerInputs& inputs) const = 0;
-  // The attention of a call whose inputs passed check_inputs: its sizes and, checked here, lengths, mask and bias. Without
-  // queries, keys, values and outputs.
+  // The attention of a call whose inputs passed check_inputs, without the tensors it attends to and writes: its sizes
+  // and, checked here, lengths, mask and bias.
   virtual AttentionProblem attention_problem(const LayerInputs& inputs, Purpose purpose) const = 0;
   // The shape of each parameter for these inputs, in the order of parameters().
   virtual std::vector<Shape> parameter_shapes(const LayerInputs& inputs) const = 0;

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0 Conversion of one element between any two dtypes: floats round to nearest even,
-// float to integer truncates and saturates with NaN as 0, integers saturate, and anything but zero is true.
+// SPDX-License-Identifier: Apache-2.0
+// Conversion of one element between any two dtypes: floats round to nearest even, float to integer truncates and
+// saturates with NaN as 0, integers saturate, and anything but zero is true.
 #pragma once
 
 #include <bit>

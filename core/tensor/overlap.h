@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0 Whether strided tensors share memory, decided exactly: interleaved tensors, such
-// as the thirds of a packed (B, S, 3, E), lie in the same range of addresses without sharing a byte, and must be
-// accepted.
+// SPDX-License-Identifier: Apache-2.0
+// Whether strided tensors share memory, decided exactly: interleaved tensors, such as the thirds of a packed (B, S, 3,
+// E), lie in the same range of addresses without sharing a byte, and must be accepted.
 #pragma once
 
 namespace heed {

@@ -8,6 +8,8 @@ from pathlib import Path
 SKIPPED_FOLDERS = {".git", "build", "__pycache__"}
 SOURCES = {".h", ".c", ".cc", ".cpp", ".i", ".java", ".cs", ".py", ".sh", ".cmake", ".in", ".map", ".csproj", ".props"}
 LICENCE = "SPDX-License-Identifier: Apache-2.0"
+# Alone on its line, but for the marks of a comment.
+LICENCE_LINE = re.compile(rb"^(?://|#|/\*|<!--) " + LICENCE.encode() + rb"(?: \*/| -->)?$", re.MULTILINE)
 FIRST_LINES = 3
 MACHINE_PATH = re.compile(rb"(?<![\w.~$})-])/(?:work|root|home|Users|tmp)/[\w.-]")
 
@@ -27,8 +29,8 @@ def check(root: Path) -> tuple[list[str], int]:
         num_files += 1
         data = path.read_bytes()
         file = "/".join(parts)
-        if is_source(path, data) and LICENCE.encode() not in b"\n".join(data.split(b"\n")[:FIRST_LINES]):
-            problems.append(f"{file}: [licence] no '{LICENCE}' in its first {FIRST_LINES} lines")
+        if is_source(path, data) and not LICENCE_LINE.search(b"\n".join(data.split(b"\n")[:FIRST_LINES])):
+            problems.append(f"{file}: [licence] no line '{LICENCE}' among its first {FIRST_LINES} lines")
         for found in MACHINE_PATH.finditer(data):
             line = data.count(b"\n", 0, found.start()) + 1
             problems.append(f"{file}:{line}: [path] a path of one machine: {found.group(0).decode()}...")

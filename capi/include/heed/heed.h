@@ -101,7 +101,7 @@
 #define HEED_API __attribute__((visibility("default")))
 #endif
 
-/* In C++ enumerations have int32_t beneath, as they do in C in effect: any number can arrive, and is refused by name. */
+/* In C++, too, any number can arrive in an enumeration, and is refused by name. */
 #ifdef __cplusplus
 #define HEED_NOEXCEPT noexcept
 #define HEED_INT32 : int32_t
@@ -234,17 +234,18 @@ typedef struct heed_context_options {
 } heed_context_options;
 #define HEED_CONTEXT_OPTIONS_INIT { sizeof(heed_context_options), NULL, NULL, NULL, HEED_DEVICE_CPU, 0, 0, 0, 0, 0 }
 
-/* Opens a device. options NULL: the CPU with the defaults. The caller destroys *context. Errors: INVALID_ARGUMENT
- * (unknown device, device_index or num_threads out of range, strict or allow_reduced_precision not 0 or 1),
- * UNSUPPORTED (allocator, executor, logger), DEVICE_UNAVAILABLE (with what to do). */
+/* Opens a device. options NULL: the CPU with the defaults. The caller destroys *context.
+ * Errors: INVALID_ARGUMENT (unknown device, device_index or num_threads out of range, strict or
+ * allow_reduced_precision not 0 or 1), UNSUPPORTED (allocator, executor, logger), DEVICE_UNAVAILABLE (with what to
+ * do). */
 HEED_API heed_status heed_context_create(const heed_context_options* options, heed_context** context) HEED_NOEXCEPT;
 
 /* Drops the caller's reference. NULL is allowed. Objects of the context keep working. */
 HEED_API void heed_context_destroy(heed_context* context) HEED_NOEXCEPT;
 
 /* Waits until all that was asked of the device is done, and reports a failure that came after its call had returned,
- * once. On the CPU calls return when they are done, and this returns at once. Errors: DEVICE_LOST and what the
- * deferred call failed with. */
+ * once. On the CPU calls return when they are done, and this returns at once.
+ * Errors: DEVICE_LOST and what the deferred call failed with. */
 HEED_API heed_status heed_context_synchronize(heed_context* context) HEED_NOEXCEPT;
 
 /* The device and the options in force as a JSON object (a text result, see above): "device", "device_index",
@@ -257,20 +258,20 @@ HEED_API heed_status heed_context_describe(const heed_context* context, char* te
 /* A strided array of elements over storage that it shares with its views. */
 typedef struct heed_tensor heed_tensor;
 
-/* A new row-major tensor of zeros in the context's memory, aligned to 64 bytes. dims has rank sizes, each >= 0 (rank
- * 0: one element, dims may be NULL). The caller destroys *tensor. Errors: INVALID_ARGUMENT (rank outside 0 to 8, a
- * negative dim, a size that overflows, unknown dtype). */
+/* A new row-major tensor of zeros in the context's memory, aligned to 64 bytes. dims has rank sizes, each >= 0 (rank 0:
+ * one element, dims may be NULL). The caller destroys *tensor.
+ * Errors: INVALID_ARGUMENT (rank outside 0 to 8, a negative dim, a size that overflows, unknown dtype). */
 HEED_API heed_status heed_tensor_create(heed_context* context, heed_dtype dtype, int32_t rank, const int64_t* dims,
                                         heed_tensor** tensor) HEED_NOEXCEPT;
 
 /* A tensor over the caller's memory (of the context's device), without a copy. data is the element at index (0, 0,
  * ...), aligned to its element's size. strides NULL: row-major; zero and negative strides are allowed for tensors that
  * are only read. release (may be NULL) is called once as release(user, data), on whichever thread drops the last
- * reference, when no tensor, view or running call uses the memory any more; it must not fail, and until then the
- * memory must stay valid. Where this call fails, release is not called and the memory is still the caller's alone.
- * data NULL makes a shape-only tensor, for heed_layer_initialize, _workspace_size, _explain and _create_outputs;
- * release is then not allowed. A tensor with a zero dim has no elements and needs no data. The caller destroys
- * *tensor. Errors: as heed_tensor_create, INVALID_ARGUMENT (misaligned data; extent of the strides overflows). */
+ * reference, when no tensor, view or running call uses the memory any more; it must not fail, and until then the memory
+ * must stay valid. Where this call fails, release is not called and the memory is still the caller's alone. data NULL
+ * makes a shape-only tensor, for heed_layer_initialize, _workspace_size, _explain and _create_outputs; release is then
+ * not allowed. A tensor with a zero dim has no elements and needs no data. The caller destroys *tensor.
+ * Errors: as heed_tensor_create, INVALID_ARGUMENT (misaligned data; extent of the strides overflows). */
 HEED_API heed_status heed_tensor_wrap(heed_context* context, heed_dtype dtype, int32_t rank, const int64_t* dims,
                                       const int64_t* strides, void* data,
                                       void (*release)(void* user, void* data), void* user,
@@ -304,56 +305,58 @@ HEED_API size_t heed_tensor_num_bytes(const heed_tensor* tensor) HEED_NOEXCEPT;
 HEED_API void* heed_tensor_data(heed_tensor* tensor) HEED_NOEXCEPT;
 
 /* Copies host memory into the tensor. source holds the elements in row-major (logical) order, of the tensor's dtype,
- * exactly num_bytes = heed_tensor_num_bytes. Errors: INVALID_ARGUMENT (another num_bytes, naming both; NULL source
- * with bytes to copy; read-only, shape-only, or a dim above 1 with a zero or negative stride). */
+ * exactly num_bytes = heed_tensor_num_bytes.
+ * Errors: INVALID_ARGUMENT (another num_bytes, naming both; NULL source with bytes to copy; read-only, shape-only, or
+ * a dim above 1 with a zero or negative stride). */
 HEED_API heed_status heed_tensor_write(heed_tensor* tensor, const void* source, size_t num_bytes) HEED_NOEXCEPT;
 
 /* Copies the tensor to host memory in row-major (logical) order; waits for calls that write it. num_bytes as for
- * heed_tensor_write. Errors: INVALID_ARGUMENT (another num_bytes, naming both; NULL destination with bytes to copy;
- * shape-only). */
+ * heed_tensor_write.
+ * Errors: INVALID_ARGUMENT (another num_bytes, naming both; NULL destination with bytes to copy; shape-only). */
 HEED_API heed_status heed_tensor_read(const heed_tensor* tensor, void* destination, size_t num_bytes) HEED_NOEXCEPT;
 
-/* Sets every element to value, converted as heed_tensor_copy converts from F64. Errors: INVALID_ARGUMENT (read-only,
- * shape-only, zero or negative stride). */
+/* Sets every element to value, converted as heed_tensor_copy converts from F64.
+ * Errors: INVALID_ARGUMENT (read-only, shape-only, zero or negative stride). */
 HEED_API heed_status heed_tensor_fill(heed_tensor* tensor, double value) HEED_NOEXCEPT;
 
 /* Copies source into destination with conversion of the dtype and NumPy's broadcasting: axes are aligned at the end, a
  * source axis that is missing or 1 is repeated. Floats narrow by rounding to nearest even, overflow gives infinity.
  * Float to integer truncates and saturates, NaN gives 0; integer to integer saturates; to BOOL, non-zero (NaN too) is
- * true (1); from BOOL, true is 1. The tensors may be of different contexts of the same device. Errors:
- * INVALID_ARGUMENT (shapes that do not broadcast, naming both; source and destination overlap; destination read-only,
- * shape-only, or with a zero or negative stride; source shape-only). */
+ * true (1); from BOOL, true is 1. The tensors may be of different contexts of the same device.
+ * Errors: INVALID_ARGUMENT (shapes that do not broadcast, naming both; source and destination overlap; destination
+ * read-only, shape-only, or with a zero or negative stride; source shape-only). */
 HEED_API heed_status heed_tensor_copy(heed_tensor* destination, const heed_tensor* source) HEED_NOEXCEPT;
 
 /* A view with any dims and strides that stay inside the tensor's storage. offset is in elements from the tensor's
  * element (0, 0, ...), and may be negative. strides NULL: row-major. A view shares storage with the tensor, keeps it
- * alive, and is read-only where the tensor is. The caller destroys *view. Errors: INVALID_ARGUMENT (rank, dims; an
- * element outside the storage, naming it; shape-only). */
+ * alive, and is read-only where the tensor is. The caller destroys *view.
+ * Errors: INVALID_ARGUMENT (rank, dims; a byte outside the storage, naming it; shape-only). */
 HEED_API heed_status heed_tensor_view(heed_tensor* tensor, int32_t rank, const int64_t* dims, const int64_t* strides,
                                       int64_t offset, heed_tensor** view) HEED_NOEXCEPT;
 
 /* A view with other dims and the same elements in the same row-major order. One dim may be -1: it is worked out. Never
- * copies. The caller destroys *view. Errors: INVALID_ARGUMENT (another number of elements, naming both; two dims of
- * -1; a -1 that does not come out even), UNSUPPORTED (the strides admit no such view: copy into a new tensor first).
- * */
+ * copies. The caller destroys *view.
+ * Errors: INVALID_ARGUMENT (another number of elements, naming both; two dims of -1; a -1 that does not come out
+ * even), UNSUPPORTED (the strides admit no such view: copy into a new tensor first). */
 HEED_API heed_status heed_tensor_reshape(heed_tensor* tensor, int32_t rank, const int64_t* dims,
                                          heed_tensor** view) HEED_NOEXCEPT;
 
 /* A view with the axes in another order: axis i of the view is axis axes[i] of the tensor. axes has rank entries, a
- * permutation; NULL reverses the axes. The caller destroys *view. Errors: INVALID_ARGUMENT (an axis out of range or
- * named twice). */
+ * permutation; NULL reverses the axes. The caller destroys *view.
+ * Errors: INVALID_ARGUMENT (an axis out of range or named twice). */
 HEED_API heed_status heed_tensor_transpose(heed_tensor* tensor, const int32_t* axes, heed_tensor** view) HEED_NOEXCEPT;
 
 /* A view of the elements start to start + length - 1 along one axis; the rank stays. start may be negative: it counts
- * from the end. The caller destroys *view. Errors: INVALID_ARGUMENT (axis, start or length out of range, naming the
- * dim). */
+ * from the end. The caller destroys *view.
+ * Errors: INVALID_ARGUMENT (axis, start or length out of range, naming the dim). */
 HEED_API heed_status heed_tensor_slice(heed_tensor* tensor, int32_t axis, int64_t start, int64_t length,
                                        heed_tensor** view) HEED_NOEXCEPT;
 
 /* A new tensor with the contents of one tensor of a .safetensors file (github.com/huggingface/safetensors), in the
- * dtype of the file. Only the header and that tensor are read. path is UTF-8, name is compared byte by byte. The
- * caller destroys *tensor. Errors: IO (with the system's reason), CORRUPT_FILE (truncated, or any length, range or
- * type that does not fit, naming it), NOT_FOUND (name), UNSUPPORTED (a dtype that heed lacks, rank above 8). */
+ * dtype of the file. Only the header and that tensor are read. path is UTF-8, name is compared byte by byte. The caller
+ * destroys *tensor.
+ * Errors: IO (with the system's reason), CORRUPT_FILE (truncated, or any length, range or type that does not fit,
+ * naming it), NOT_FOUND (name), UNSUPPORTED (a dtype that heed lacks, rank above 8). */
 HEED_API heed_status heed_tensor_load_safetensors(heed_context* context, const char* path, const char* name,
                                                   heed_tensor** tensor) HEED_NOEXCEPT;
 
@@ -496,16 +499,18 @@ typedef struct heed_layer_outputs {
 /* ---- Layers: functions ------------------------------------------------------------------------------------------- */
 
 /* Makes a dot-product attention layer. It has no parameters and is initialized from the start. options NULL: the
- * macro's. The caller destroys *layer. Errors: INVALID_ARGUMENT (scale not finite; soft_cap negative or not finite;
- * dropout outside [0, 1); a window size without a window; enumerations). */
+ * macro's. The caller destroys *layer.
+ * Errors: INVALID_ARGUMENT (scale not finite; soft_cap negative or not finite; dropout outside [0, 1); a window size
+ * without a window; enumerations). */
 HEED_API heed_status heed_dot_product_attention_create(heed_context* context,
                                                        const heed_dot_product_attention_options* options,
                                                        heed_layer** layer) HEED_NOEXCEPT;
 
 /* Makes a multi-head attention layer. Its input sizes are learned when it gets its parameters. The caller destroys
- * *layer. Errors: those above; INVALID_ARGUMENT (num_heads missing; num_hiddens not divisible by num_heads and no
- * head_size; num_heads not divisible by num_kv_heads; a negative or overflowing size; no_output_projection with
- * output_size or HEED_BIAS_O), UNSUPPORTED (HEED_SCORING_ADDITIVE). */
+ * *layer.
+ * Errors: those above; INVALID_ARGUMENT (num_heads missing; num_hiddens not divisible by num_heads and no head_size;
+ * num_heads not divisible by num_kv_heads; a negative or overflowing size; no_output_projection with output_size or
+ * HEED_BIAS_O), UNSUPPORTED (HEED_SCORING_ADDITIVE). */
 HEED_API heed_status heed_multi_head_attention_create(heed_context* context,
                                                       const heed_multi_head_attention_options* options,
                                                       heed_layer** layer) HEED_NOEXCEPT;
@@ -516,8 +521,8 @@ HEED_API void heed_layer_destroy(heed_layer* layer) HEED_NOEXCEPT;
 /* Makes all parameters for inputs of these shapes (only shapes and dtypes are read: shape-only tensors do). Parameters
  * take the queries' dtype. Weights are drawn from a normal distribution with variance 2 / (size of the input), DJL's
  * default initializer (Glorot and Bengio, 2010); biases are 0. The same seed gives the same numbers on every machine.
- * On a layer that is initialized all parameters are made anew. Errors: INVALID_ARGUMENT (shapes and dtypes as
- * heed_layer_forward), nothing is changed then. */
+ * On a layer that is initialized all parameters are made anew.
+ * Errors: INVALID_ARGUMENT (shapes and dtypes as heed_layer_forward), nothing is changed then. */
 HEED_API heed_status heed_layer_initialize(heed_layer* layer, const heed_layer_inputs* inputs,
                                            uint64_t seed) HEED_NOEXCEPT;
 
@@ -530,53 +535,55 @@ HEED_API int64_t heed_layer_parameter_count(const heed_layer* layer) HEED_NOEXCE
 /* The name of a parameter, as "W_q.weight", in a fixed order. Static: never freed. NULL for a bad handle or index. */
 HEED_API const char* heed_layer_parameter_name(const heed_layer* layer, int64_t index) HEED_NOEXCEPT;
 
-/* A read-only snapshot of a parameter: it keeps its values when the layer's parameter is replaced. To write it, to
- * fill it, to copy into it or to use it as an output is INVALID_ARGUMENT, the same for its views; heed_tensor_data
- * gives NULL. The caller destroys *snapshot. Errors: NOT_FOUND (naming those there are), NOT_INITIALIZED (not set
- * yet). */
+/* A read-only snapshot of a parameter: it keeps its values when the layer's parameter is replaced. To write it, to fill
+ * it, to copy into it or to use it as an output is INVALID_ARGUMENT, the same for its views; heed_tensor_data gives
+ * NULL. The caller destroys *snapshot.
+ * Errors: NOT_FOUND (naming those there are), NOT_INITIALIZED (not set yet). */
 HEED_API heed_status heed_layer_parameter(const heed_layer* layer, const char* name,
                                           heed_tensor** snapshot) HEED_NOEXCEPT;
 
 /* Replaces a parameter by a converted copy of value. On an initialized layer the parameter keeps its dtype and shape.
  * Before, it takes the value's dtype (F64 becomes F32) and, where the options leave it open, its input size; the layer
- * is initialized once every parameter is set. Errors: NOT_FOUND (name), INVALID_ARGUMENT (another shape, naming both;
- * not a float dtype; shape-only). */
+ * is initialized once every parameter is set.
+ * Errors: NOT_FOUND (name), INVALID_ARGUMENT (another shape, naming both; not a float dtype; shape-only). */
 HEED_API heed_status heed_layer_set_parameter(heed_layer* layer, const char* name,
                                               const heed_tensor* value) HEED_NOEXCEPT;
 
 /* Sets all parameters from a .safetensors file, which may be a whole model's: parameter W_q.weight is read from
- * "<prefix>.W_q.weight" (prefix without the dot; NULL or "": none). Other names are ignored, but one of a layer of
- * this kind that the options lack (a bias) is an error. Dtypes and shapes as for heed_layer_set_parameter. All or
- * nothing. Errors: IO, CORRUPT_FILE as heed_tensor_load_safetensors; NOT_FOUND (a parameter is missing, naming it);
+ * "<prefix>.W_q.weight" (prefix without the dot; NULL or "": none). Other names are ignored, but one of a layer of this
+ * kind that the options lack (a bias) is an error. Dtypes and shapes as for heed_layer_set_parameter. All or nothing.
+ * Errors: IO, CORRUPT_FILE as heed_tensor_load_safetensors; NOT_FOUND (a parameter is missing, naming it);
  * INVALID_ARGUMENT (shape, naming both; a bias that the options lack). */
 HEED_API heed_status heed_layer_load(heed_layer* layer, const char* path, const char* prefix) HEED_NOEXCEPT;
 
-/* Writes all parameters to a .safetensors file, under their names. The file is replaced as a whole or, on failure,
- * left as it was. Errors: NOT_INITIALIZED, IO. */
+/* Writes all parameters to a .safetensors file, under their names. The file is replaced as a whole or, on failure, left
+ * as it was.
+ * Errors: NOT_INITIALIZED, IO. */
 HEED_API heed_status heed_layer_save(const heed_layer* layer, const char* path) HEED_NOEXCEPT;
 
 /* Makes row-major output tensors of the right shapes for these inputs (only shapes and dtypes are read): output and
  * weights in the inputs' dtype, log_sum_exp in F32. wanted: HEED_WANT_... bits, at least one. The members of *outputs
  * must be NULL; those not wanted stay so. The caller destroys the tensors. On failure none is made. Works on a layer
- * that is not initialized. Errors: INVALID_ARGUMENT (wanted, a member not NULL, inputs as heed_layer_forward). */
+ * that is not initialized.
+ * Errors: INVALID_ARGUMENT (wanted, a member not NULL, inputs as heed_layer_forward). */
 HEED_API heed_status heed_layer_create_outputs(const heed_layer* layer, const heed_layer_inputs* inputs, int32_t wanted,
                                                heed_layer_outputs* outputs) HEED_NOEXCEPT;
 
-/* How many bytes of workspace forward needs (only shapes and dtypes are read). The size covers any alignment, and
- * every call of this layer with the same dtypes, with the same inputs and outputs given, and with B, Q and K the same
- * or smaller: one made for the largest shape serves all. Errors: NOT_INITIALIZED, INVALID_ARGUMENT as
- * heed_layer_forward. */
+/* How many bytes of workspace forward needs (only shapes and dtypes are read). The size covers any alignment, and every
+ * call of this layer with the same dtypes, with the same inputs and outputs given, and with B, Q and K the same or
+ * smaller: one made for the largest shape serves all.
+ * Errors: NOT_INITIALIZED, INVALID_ARGUMENT as heed_layer_forward. */
 HEED_API heed_status heed_layer_workspace_size(const heed_layer* layer, const heed_layer_inputs* inputs,
                                                const heed_layer_outputs* outputs, size_t* num_bytes) HEED_NOEXCEPT;
 
 /* Runs the layer: reads inputs, writes the outputs that are not NULL. With a workspace nothing is allocated (on the
  * CPU); with NULL the context keeps a pool of them, one for each call in flight, and may allocate when it grows. On a
  * device the call may return before it is done: heed_tensor_read and heed_context_synchronize wait. May be called from
- * many threads on one layer. Tensors may be of other contexts of the same device. Errors: NOT_INITIALIZED;
- * INVALID_ARGUMENT (ranks, sizes that differ, naming both; dtypes; lengths outside 0 to K or not whole; sizes other
- * than the layer's parameters; shape-only tensors; outputs that are read-only, overlap, or have a zero or negative
- * stride; no output at all; a product of sizes that overflows), WORKSPACE_TOO_SMALL (naming both), BUSY, UNSUPPORTED,
- * NOT_FASTEST (strict contexts), DEVICE_LOST. */
+ * many threads on one layer. Tensors may be of other contexts of the same device.
+ * Errors: NOT_INITIALIZED; INVALID_ARGUMENT (ranks, sizes that differ, naming both; dtypes; lengths outside 0 to K or
+ * not whole; sizes other than the layer's parameters; shape-only tensors; outputs that are read-only, overlap, or have
+ * a zero or negative stride; no output at all; a product of sizes that overflows), WORKSPACE_TOO_SMALL (naming both),
+ * BUSY, UNSUPPORTED, NOT_FASTEST (strict contexts), DEVICE_LOST. */
 HEED_API heed_status heed_layer_forward(const heed_layer* layer, const heed_layer_inputs* inputs,
                                         heed_workspace* workspace, const heed_layer_outputs* outputs) HEED_NOEXCEPT;
 
@@ -586,7 +593,7 @@ HEED_API heed_status heed_layer_forward(const heed_layer* layer, const heed_laye
  *   "kernel"                      of the attention itself
  *   "threads"                     that compute
  *   "workspace_bytes"             as heed_layer_workspace_size
- *   "flops"                       multiplications and additions, for the pairs that lengths, causal mask and window leave
+ *   "flops"                       multiplications and additions, for pairs that lengths, causal mask and window leave
  *   "bytes"                       the least traffic: every operand once
  *   "operations"                  in order, each with "operation", "kernel", "flops", "bytes"
  *   "not_fastest"                 the reasons why this is not the fastest path; empty where it is
@@ -602,7 +609,8 @@ HEED_API heed_status heed_workspace_create(heed_context* context, size_t num_byt
                                            heed_workspace** workspace) HEED_NOEXCEPT;
 
 /* A workspace over the caller's memory (of the context's device, any alignment), which must outlive it and any call
- * that uses it; it is never freed by heed. Errors: INVALID_ARGUMENT (memory NULL with num_bytes above 0). */
+ * that uses it; it is never freed by heed.
+ * Errors: INVALID_ARGUMENT (memory NULL with num_bytes above 0). */
 HEED_API heed_status heed_workspace_wrap(heed_context* context, void* memory, size_t num_bytes,
                                          heed_workspace** workspace) HEED_NOEXCEPT;
 

@@ -1,8 +1,8 @@
-// SPDX-License-Identifier: Apache-2.0 Attention for kLanes queries of one head at a time, over blocks of keys, with
-// the online softmax (Milakov and Gimelshein, "Online normalizer calculation for softmax", arXiv 1805.02867; Rabe and
-// Staats, "Self-attention does not need O(n^2) memory", arXiv 2112.05682): a running maximum m, the sum l of exp(score
-// - m) and the sum of exp(score - m) * value. When a block raises the maximum, both sums are scaled by exp(old m - new
-// m). One division at the end.
+// SPDX-License-Identifier: Apache-2.0
+// Attention for kLanes queries of one head at a time, over blocks of keys, with the online softmax (Milakov and
+// Gimelshein, "Online normalizer calculation for softmax", arXiv 1805.02867; Rabe and Staats, "Self-attention does not
+// need O(n^2) memory", arXiv 2112.05682): a running maximum m, the sum l of exp(score - m) and the sum of exp(score -
+// m) * value. When a block raises the maximum, both sums are scaled by exp(old m - new m). One division at the end.
 //
 // Order of every sum: keys ascending, elements of a head ascending, whatever rows share the tile and whichever blocks
 // are skipped; that makes a row's result depend on its own item alone. Blocks start at multiples of kBlockKeys, so

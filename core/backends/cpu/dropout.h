@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0 Which weights dropout keeps: a pure function of the weight's place and the seed,
-// so that it is the same in any order and can be repeated.
+// SPDX-License-Identifier: Apache-2.0
+// Which weights dropout keeps: a pure function of the weight's place and the seed, so that it is the same in any order
+// and can be repeated.
 #pragma once
 
 #include <cmath>

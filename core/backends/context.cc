@@ -35,6 +35,10 @@ std::shared_ptr<Context> Context::open(const ContextOptions& options, const Back
     fail(Status::InvalidArgument, "options->num_threads is %d, expected 0 (as many as the process may use) to %d",
          options.num_threads, kMaxThreads);
   }
+  if (backend.version != kBackendVersion) {
+    fail(Status::DeviceUnavailable, "backend %s has interface version %d, expected %d: it was built for another heed",
+         backend.name, backend.version, kBackendVersion);
+  }
   return std::shared_ptr<Context>(new Context(options, backend));
 }
 

@@ -78,6 +78,18 @@ TEST(Strict, ExplainTellsTheReasonWithoutFailing) {
   EXPECT_NE(text.find("slow:0"), std::string::npos) << text;
 }
 
+TEST(Backend, OfAnotherVersionIsRefused) {
+  Backend backend = cpu_backend();
+  ++backend.version;
+  try {
+    Context::open({}, backend);
+    FAIL() << "expected an error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.status, Status::DeviceUnavailable);
+    EXPECT_NE(std::string(error.text).find("backend cpu"), std::string::npos) << error.text;
+  }
+}
+
 TEST(Backend, FailuresOfOperationsBecomeErrors) {
   const Call call(false, 1);
   try {

@@ -227,6 +227,17 @@ void check_output(const Tensor& tensor, const char* name, const Shape& expected,
   }
 }
 
+void check_workspace_memory(const LayerInputs& inputs, const LayerOutputs& outputs, const void* workspace,
+                            size_t num_bytes) {
+  const auto check = [&](const Named& argument) {
+    if (argument.tensor != nullptr && overlaps(*argument.tensor, workspace, num_bytes)) {
+      fail(Status::InvalidArgument, "workspace shares memory with %s, expected separate memory", argument.name);
+    }
+  };
+  for (const Named& input : named(inputs)) check(input);
+  for (const Named& output : named(outputs)) check(output);
+}
+
 void check_memory(const LayerInputs& inputs, const LayerOutputs& outputs) {
   for (const Named& input : named(inputs)) {
     if (input.tensor != nullptr) input.tensor->require_data(input.name);

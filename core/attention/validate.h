@@ -3,6 +3,7 @@
 // Everything throws InvalidArgument with the argument's name, what it was and what was expected.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "attention/options.h"
@@ -53,6 +54,10 @@ void check_output(const Tensor& tensor, const char* name, const Shape& expected,
 // For Purpose::Run: all tensors have data, outputs can be written, and no output shares memory with another tensor of
 // the call.
 void check_memory(const LayerInputs& inputs, const LayerOutputs& outputs);
+
+// No tensor of the call shares memory with the workspace, which is written while inputs are still read.
+void check_workspace_memory(const LayerInputs& inputs, const LayerOutputs& outputs, const void* workspace,
+                            size_t num_bytes);
 
 // An operand whose axes are `axes` of the tensor (-1: repeated). Axes of size 1 are repeated too.
 Operand operand_of(const Tensor& tensor, const int32_t (&axes)[kOperandRank]);

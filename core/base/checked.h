@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arithmetic on sizes that tells an overflow instead of wrapping. Each returns false when the result does not fit.
+// Arithmetic on sizes that tells an overflow instead of wrapping: the checked_ functions return false when the result
+// does not fit.
 #pragma once
 
 #include <cstddef>

@@ -2,6 +2,7 @@
 #include "base/file.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -48,6 +49,11 @@ std::string resolve_links(const char* path) {
   const std::unique_ptr<char, decltype(&std::free)> resolved(::realpath(path, nullptr), &std::free);
   // Without memory a link could not be told from a file, and would be replaced.
   if (!resolved && errno == ENOMEM) throw std::bad_alloc();
+  if (!resolved && errno != ENOENT) fail_on("write", path, errno);
+  struct stat status = {};
+  if (!resolved && ::lstat(path, &status) == 0 && S_ISLNK(status.st_mode)) {
+    fail(Status::Io, "cannot write \"%s\": it is a link to a file that is not there", shown(path).c_str());
+  }
   return resolved ? resolved.get() : path;
 }
 
@@ -67,6 +73,10 @@ void sync_folder(const std::string& folder) noexcept {
 }
 
 }  // namespace
+
+NoCancellation::NoCancellation() noexcept { ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
+
+NoCancellation::~NoCancellation() { ::pthread_setcancelstate(before_, nullptr); }
 
 FileSource::FileSource(const char* path) : path_(path) {
   // O_NONBLOCK: opening a pipe without a writer would wait forever; regular files do not know the flag.

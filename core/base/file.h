@@ -8,6 +8,19 @@
 
 namespace heed {
 
+// As long as it lives, its thread cannot be cancelled: reading and writing are points where it could, and a cancellation
+// that unwinds through heed would end the process.
+class NoCancellation {
+ public:
+  NoCancellation() noexcept;
+  ~NoCancellation();
+  NoCancellation(const NoCancellation&) = delete;
+  NoCancellation& operator=(const NoCancellation&) = delete;
+
+ private:
+  int before_ = 0;
+};
+
 // Bytes that a file format is read from; reading changes nothing, so many threads may read at once.
 class ByteSource {
  public:
@@ -34,6 +47,7 @@ class FileSource final : public ByteSource {
   void read(uint64_t offset, void* destination, size_t num_bytes) const override;
 
  private:
+  NoCancellation no_cancellation_;
   std::string path_;
   int descriptor_ = -1;
   uint64_t num_bytes_ = 0;
@@ -56,6 +70,7 @@ class AtomicFile {
  private:
   void discard() noexcept;
 
+  NoCancellation no_cancellation_;
   std::string path_;
   std::string target_;
   // Of the target; made early, because after the rename nothing may fail any more.

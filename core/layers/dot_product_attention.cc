@@ -111,8 +111,10 @@ void DotProductAttention::compose(const LayerInputs& inputs, const LayerOutputs&
   problem = attention_problem(inputs, purpose);
   problem.queries = operand(*inputs.queries);
   problem.keys = operand(*inputs.keys);
-  problem.values = operand(*inputs.values);
-  if (outputs.output != nullptr) problem.output = operand(*outputs.output);
+  if (outputs.output != nullptr) {
+    problem.values = operand(*inputs.values);
+    problem.output = operand(*outputs.output);
+  }
   if (outputs.weights != nullptr) problem.weights = operand(*outputs.weights);
   if (outputs.log_sum_exp != nullptr) {
     problem.log_sum_exp =

@@ -29,14 +29,7 @@ void Layer::prepare(const LayerInputs& given_inputs, const LayerOutputs& outputs
   const char* device_name = context_->device_name();
   const LayerInputs inputs = complete_inputs(given_inputs, device_name);
   const OutputShapes shapes = check_inputs(inputs);
-  for (const Parameter& parameter : parameters_) {
-    if (!parameter.is_set()) {
-      fail(Status::NotInitialized,
-           "layer is not initialized: %s is not set, expected heed_layer_initialize, heed_layer_load or "
-           "heed_layer_set_parameter first",
-           parameter.name());
-    }
-  }
+  for (const Parameter& parameter : parameters_) parameter.require_set();
   check_fit(inputs);
   if (outputs.output == nullptr && outputs.weights == nullptr && outputs.log_sum_exp == nullptr) {
     fail(Status::InvalidArgument, "outputs has no tensor, expected at least one of output, weights and log_sum_exp");
@@ -84,6 +77,7 @@ void Layer::forward(const LayerInputs& inputs, Workspace* workspace, const Layer
     fail(Status::WorkspaceTooSmall, "workspace has %zu bytes, but this call needs %zu: see heed_layer_workspace_size",
          workspace->num_bytes(), needed);
   }
+  check_workspace_memory(inputs, outputs, workspace->data(), workspace->num_bytes());
   schedule.run(*context_, workspace->data());
 }
 

@@ -74,7 +74,8 @@ class Layer {
   virtual const char* const* possible_parameters() const = 0;
 
  private:
-  Parameter& find_parameter(std::string_view name);
+  // Throws NotFound.
+  size_t index_of(std::string_view name) const;
   // All checks of a call, and its planned schedule.
   void prepare(const LayerInputs& inputs, const LayerOutputs& outputs, Purpose purpose, Schedule& schedule) const;
 

@@ -27,7 +27,7 @@ Tensor draw_weight(const std::shared_ptr<const Memory>& memory, DType dtype, con
   for (int64_t i = 0; i < weight.num_elements(); ++i) {
     elements[i] = static_cast<float>(deviation * normal_number(seed, stream, static_cast<uint64_t>(i)));
   }
-  return dtype == DType::F32 ? weight : converted_copy(weight, dtype);
+  return dtype == DType::F32 ? weight : converted_copy(memory, weight, dtype);
 }
 
 std::string joined_names(const std::vector<Parameter>& parameters) {
@@ -57,27 +57,23 @@ void Layer::initialize(const LayerInputs& given_inputs, uint64_t seed) {
   for (size_t i = 0; i < parameters_.size(); ++i) parameters_[i].set(std::move(values[i]));
 }
 
-Parameter& Layer::find_parameter(std::string_view name) {
-  for (Parameter& parameter : parameters_) {
-    if (name == parameter.name()) return parameter;
+size_t Layer::index_of(std::string_view name) const {
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    if (name == parameters_[i].name()) return i;
   }
   fail(Status::NotFound, "name is \"%s\", which is no parameter of this layer; it has %s", shown(name).c_str(),
        joined_names(parameters_).c_str());
 }
 
 Tensor Layer::parameter(std::string_view name) const {
-  const Parameter& parameter = const_cast<Layer*>(this)->find_parameter(name);
-  if (!parameter.is_set()) {
-    fail(Status::NotInitialized,
-         "%s is not set, expected heed_layer_initialize, heed_layer_load or heed_layer_set_parameter first",
-         parameter.name());
-  }
+  const Parameter& parameter = parameters_[index_of(name)];
+  parameter.require_set();
   return parameter.value().read_only();
 }
 
 void Layer::set_parameter(std::string_view name, const Tensor& value) {
-  Parameter& parameter = find_parameter(name);
-  parameter.set(parameter.accept(value, is_initialized()));
+  Parameter& parameter = parameters_[index_of(name)];
+  parameter.set(parameter.accept(context_, value, is_initialized()));
 }
 
 void Layer::load(const char* path, std::string_view prefix) {
@@ -108,8 +104,8 @@ void Layer::load(const char* path, std::string_view prefix) {
     parameter.check(entry->shape, entry->dtype, keeps_form, shown_name.c_str());
     const Tensor stored = Tensor::zeros(context_, entry->dtype, entry->shape);
     file.read(*entry, stored.data());
-    const DType dtype = keeps_form ? parameter.value().dtype() : entry->dtype == DType::F64 ? DType::F32 : entry->dtype;
-    values.push_back(dtype == stored.dtype() ? stored : converted_copy(stored, dtype));
+    const DType dtype = parameter.kept_dtype(entry->dtype, keeps_form);
+    values.push_back(dtype == stored.dtype() ? stored : converted_copy(context_, stored, dtype));
   }
   for (size_t i = 0; i < parameters_.size(); ++i) parameters_[i].set(std::move(values[i]));
 }

@@ -148,7 +148,10 @@ void place_heads(Schedule& schedule, Operand& operand, Intermediate array, int64
 }  // namespace
 
 MultiHeadAttention::MultiHeadAttention(std::shared_ptr<Context> context, const MultiHeadAttentionOptions& options)
-    : Layer(std::move(context), make_parameters(resolved(options))), options_(resolved(options)) {}
+    : MultiHeadAttention(std::move(context), Resolved{resolved(options)}) {}
+
+MultiHeadAttention::MultiHeadAttention(std::shared_ptr<Context> context, const Resolved& resolved)
+    : Layer(std::move(context), make_parameters(resolved.options)), options_(resolved.options) {}
 
 const char* const* MultiHeadAttention::possible_parameters() const { return kParameterNames; }
 
@@ -273,7 +276,7 @@ void MultiHeadAttention::compose(const LayerInputs& inputs, const LayerOutputs& 
   if (options_.no_output_projection) {
     // (B, Q, H * D) seen as (B, H, Q, D).
     attention.output = operand_of(*outputs.output, {0, -1, 1, 2});
-    attention.output.strides[1] = value_head_size * outputs.output->stride(2);
+    attention.output.strides[1] = num_heads == 1 ? 0 : value_head_size * outputs.output->stride(2);
     attention.output.strides[3] = outputs.output->stride(2);
     return;
   }

@@ -40,6 +40,12 @@ class MultiHeadAttention final : public Layer {
   const char* const* possible_parameters() const override;
 
  private:
+  // Options with every default filled in.
+  struct Resolved {
+    MultiHeadAttentionOptions options;
+  };
+  MultiHeadAttention(std::shared_ptr<Context> context, const Resolved& resolved);
+
   // The weight and, where there is one, the bias of one projection.
   struct Projection {
     const Tensor* weight;
@@ -53,7 +59,7 @@ class MultiHeadAttention final : public Layer {
   // size) row-major.
   Intermediate project(Schedule& schedule, char letter, const Tensor& input) const;
 
-  // With every default resolved.
+  // Resolved.
   MultiHeadAttentionOptions options_;
 };
 

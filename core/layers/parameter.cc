@@ -2,6 +2,7 @@
 #include "layers/parameter.h"
 
 #include <string>
+#include <utility>
 
 #include "base/error.h"
 #include "tensor/copy.h"
@@ -35,11 +36,21 @@ void Parameter::check(const Shape& shape, DType dtype, bool keeps_form, const ch
   }
 }
 
-Tensor Parameter::accept(const Tensor& source, bool keeps_form) const {
+void Parameter::require_set() const {
+  if (is_set()) return;
+  fail(Status::NotInitialized,
+       "%s is not set, expected heed_layer_initialize, heed_layer_load or heed_layer_set_parameter first", name_);
+}
+
+DType Parameter::kept_dtype(DType source, bool keeps_form) const {
+  if (keeps_form) return value_->dtype();
+  return source == DType::F64 ? DType::F32 : source;
+}
+
+Tensor Parameter::accept(std::shared_ptr<const Memory> memory, const Tensor& source, bool keeps_form) const {
   check(source.shape(), source.dtype(), keeps_form, "value");
   source.require_data("value");
-  const DType natural = source.dtype() == DType::F64 ? DType::F32 : source.dtype();
-  return converted_copy(source, keeps_form ? value_->dtype() : natural);
+  return converted_copy(std::move(memory), source, kept_dtype(source.dtype(), keeps_form));
 }
 
 }  // namespace heed

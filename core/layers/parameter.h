@@ -2,6 +2,7 @@
 // A named tensor that a layer learns or loads.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -25,9 +26,14 @@ class Parameter {
   const Tensor& value() const { return *value_; }
   void set(Tensor value) { value_ = std::move(value); }
 
-  // A dense copy of `source` fit to be the value: in the current value's shape and dtype where `keeps_form`, otherwise
-  // in the source's, where F64 becomes F32. Throws InvalidArgument.
-  Tensor accept(const Tensor& source, bool keeps_form) const;
+  // Throws NotInitialized unless there is a value.
+  void require_set() const;
+  // The dtype in which a value of dtype `source` is kept: the current value's where `keeps_form`, otherwise the source's,
+  // where F64 becomes F32.
+  DType kept_dtype(DType source, bool keeps_form) const;
+  // A dense copy of `source` fit to be the value, in the current value's shape where `keeps_form`. Throws
+  // InvalidArgument.
+  Tensor accept(std::shared_ptr<const Memory> memory, const Tensor& source, bool keeps_form) const;
   // The checks of accept, without data. `shown_name` is what messages call the source.
   void check(const Shape& shape, DType dtype, bool keeps_form, const char* shown_name) const;
 

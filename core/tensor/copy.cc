@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 #include "base/error.h"
 #include "tensor/convert.h"
@@ -97,6 +98,10 @@ void walk(const Shape& shape, std::byte* destination, const Dims& destination_st
 void copy_tensor(const Tensor& destination, const Tensor& source) {
   source.require_data("source");
   destination.require_writable("destination");
+  if (std::strcmp(destination.device_name(), source.device_name()) != 0) {
+    fail(Status::InvalidArgument, "source is on device %s, but destination is on %s: expected the same device",
+         source.device_name(), destination.device_name());
+  }
   const int32_t missing = destination.rank() - source.rank();
   bool fits = missing >= 0;
   Dims source_strides{};
@@ -136,8 +141,8 @@ void fill_tensor(const Tensor& tensor, double value) {
        reinterpret_cast<const std::byte*>(&value), Dims{}, sizeof value, row_converter(tensor.dtype(), DType::F64));
 }
 
-Tensor converted_copy(const Tensor& source, DType dtype) {
-  Tensor copy = Tensor::zeros(source.memory(), dtype, source.shape());
+Tensor converted_copy(std::shared_ptr<const Memory> memory, const Tensor& source, DType dtype) {
+  Tensor copy = Tensor::zeros(std::move(memory), dtype, source.shape());
   copy_tensor(copy, source);
   return copy;
 }

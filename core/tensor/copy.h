@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 
 #include "tensor/tensor.h"
 
@@ -19,7 +20,7 @@ void write_tensor(const Tensor& tensor, const void* source);
 // Every element becomes `value`, converted from F64.
 void fill_tensor(const Tensor& tensor, double value);
 
-// A dense copy in a dtype, in the same memory as the source.
-Tensor converted_copy(const Tensor& source, DType dtype);
+// A dense copy in a dtype.
+Tensor converted_copy(std::shared_ptr<const Memory> memory, const Tensor& source, DType dtype);
 
 }  // namespace heed

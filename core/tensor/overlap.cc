@@ -93,29 +93,46 @@ Range range_of(const Tensor& tensor) {
   return range;
 }
 
+int64_t element_size(const Tensor& tensor) { return static_cast<int64_t>(size_of(tensor.dtype())); }
+
+// Elements of a size, repeated along the axes of a tensor, or a single one.
+struct Elements {
+  const Tensor* axes;
+  Range range;
+  int64_t size;
+};
+
+bool share_a_byte(const Elements& a, const Elements& b) {
+  const auto distance = static_cast<int64_t>(b.range.lowest - a.range.lowest);
+  if (distance >= a.range.reach + a.size || -distance >= b.range.reach + b.size) return false;
+
+  // byte of a == byte of b, with b's indices counted from their ends so that every coefficient is positive:
+  // sum |stride_a| * x + sum |stride_b| * (dim - 1 - y) + byte in a + (last byte - byte in b) == distance + reach_b +
+  // size_b - 1.
+  BoundedSum sum;
+  for (const Elements* elements : {&a, &b}) {
+    if (elements->axes == nullptr) continue;
+    for (int32_t axis = 0; axis < elements->axes->rank(); ++axis) {
+      const int64_t stride = elements->axes->stride(axis) * element_size(*elements->axes);
+      sum.add(stride < 0 ? -stride : stride, elements->axes->dim(axis) - 1);
+    }
+  }
+  sum.add(1, a.size + b.size - 2);
+  return sum.may_reach(distance + b.range.reach + b.size - 1);
+}
+
 }  // namespace
 
 bool overlaps(const Tensor& a, const Tensor& b) {
   if (a.num_elements() == 0 || b.num_elements() == 0 || a.data() == nullptr || b.data() == nullptr) return false;
-  const Range range_a = range_of(a);
-  const Range range_b = range_of(b);
-  const auto element_a = static_cast<int64_t>(size_of(a.dtype()));
-  const auto element_b = static_cast<int64_t>(size_of(b.dtype()));
-  const auto distance = static_cast<int64_t>(range_b.lowest - range_a.lowest);
-  if (distance >= range_a.reach + element_a || -distance >= range_b.reach + element_b) return false;
+  return share_a_byte({&a, range_of(a), element_size(a)}, {&b, range_of(b), element_size(b)});
+}
 
-  // byte of a == byte of b, with b's indices counted from their ends so that every coefficient is positive: sum
-  // |stride_a| * x + sum |stride_b| * (dim - 1 - y) + byte in a + (last byte - byte in b) == distance + reach_b +
-  // element_b - 1.
-  BoundedSum sum;
-  for (const auto& [tensor, element] : {std::pair{&a, element_a}, std::pair{&b, element_b}}) {
-    for (int32_t axis = 0; axis < tensor->rank(); ++axis) {
-      const int64_t stride = tensor->stride(axis) * element;
-      sum.add(stride < 0 ? -stride : stride, tensor->dim(axis) - 1);
-    }
-  }
-  sum.add(1, element_a + element_b - 2);
-  return sum.may_reach(distance + range_b.reach + element_b - 1);
+bool overlaps(const Tensor& tensor, const void* begin, size_t num_bytes) {
+  if (tensor.num_elements() == 0 || tensor.data() == nullptr || num_bytes == 0) return false;
+  // A block is one element of its size.
+  return share_a_byte({&tensor, range_of(tensor), element_size(tensor)},
+                      {nullptr, {reinterpret_cast<uintptr_t>(begin), 0}, static_cast<int64_t>(num_bytes)});
 }
 
 bool overlaps_itself(const Tensor& tensor) {

@@ -3,12 +3,17 @@
 // E), lie in the same range of addresses without sharing a byte, and must be accepted.
 #pragma once
 
+#include <cstddef>
+
 namespace heed {
 
 class Tensor;
 
 // True when some byte belongs to both. Also true, for safety, in contrived cases where the search would take too long.
 bool overlaps(const Tensor& a, const Tensor& b);
+
+// The same for a tensor and a block of memory.
+bool overlaps(const Tensor& tensor, const void* begin, size_t num_bytes);
 
 // True when two elements of the tensor share a byte. Expects positive strides on axes above 1.
 bool overlaps_itself(const Tensor& tensor);

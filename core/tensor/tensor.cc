@@ -27,6 +27,19 @@ bool has_elements(const Shape& shape) {
   return true;
 }
 
+// The caller's strides, or row-major ones. The stride of an axis over which there is no step (of size 0 or 1, or of a
+// tensor without elements) means nothing; it is made row-major, so that arithmetic on strides never overflows.
+Dims usable_strides(const Shape& shape, const Dims* strides, DType dtype) {
+  // Computed even where strides are given: it is the check that the number of elements does not overflow.
+  Dims usable = row_major_strides(shape, dtype);
+  if (strides == nullptr || !has_elements(shape)) return usable;
+  for (int32_t axis = 0; axis < shape.rank; ++axis) {
+    const auto place = static_cast<size_t>(axis);
+    if (shape[axis] > 1) usable[place] = (*strides)[place];
+  }
+  return usable;
+}
+
 Extent extent_of(const Shape& shape, const Dims& strides, DType dtype) {
   if (!has_elements(shape)) return {};
   Extent extent;
@@ -80,13 +93,17 @@ bool strides_of_reshape(const Shape& shape, const Dims& strides, const Shape& ne
     }
     new_strides[place] = step;
     consumed *= new_shape[new_axis];
-    step *= new_shape[new_axis];
+    // The step past the last old axis can be wider than any that the tensor has. One that overflows continues nothing.
+    const bool fits = checked_multiply(step, new_shape[new_axis], step);
     while (reached < consumed) {
+      if (!fits) return false;
       while (shape[axis] == 1) --axis;
       const int64_t continued = step / consumed * reached;
       if (strides[static_cast<size_t>(axis)] != continued) return false;
       reached *= shape[axis--];
     }
+    // Only axes of size 1 can come before the next old axis.
+    if (!fits) step = 1;
   }
   return true;
 }
@@ -150,9 +167,7 @@ Tensor Tensor::wrap(std::shared_ptr<const Memory> memory, DType dtype, const Sha
   Tensor tensor;
   tensor.dtype_ = dtype;
   tensor.shape_ = shape;
-  // Computed even where strides are given: it is the check that the number of elements does not overflow.
-  tensor.strides_ = row_major_strides(shape, dtype);
-  if (strides != nullptr) tensor.strides_ = *strides;
+  tensor.strides_ = usable_strides(shape, strides, dtype);
   tensor.num_elements_ = count_elements(shape);
   const Extent extent = extent_of(shape, tensor.strides_, dtype);
   const auto address = reinterpret_cast<uintptr_t>(data);
@@ -198,8 +213,7 @@ Tensor Tensor::read_only() const {
 
 Tensor Tensor::view(const Shape& shape, const Dims* strides, int64_t offset) const {
   require_data("tensor");
-  Dims view_strides = row_major_strides(shape, dtype_);
-  if (strides != nullptr) view_strides = *strides;
+  const Dims view_strides = usable_strides(shape, strides, dtype_);
   const Extent extent = extent_of(shape, view_strides, dtype_);
   if (!has_elements(shape)) return derived(shape, view_strides, data_);
 

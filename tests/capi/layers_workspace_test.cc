@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <vector>
 
 #include "capi/support/attention_call.h"
 
@@ -101,6 +102,32 @@ TEST(WorkspaceSize, IsWhatExplainSays) {
     check(heed_layer_explain(call.layer.get(), &call.inputs, &call.outputs, text.data(), text.size(), nullptr));
     EXPECT_NE(text.find("\"workspace_bytes\": " + std::to_string(call.workspace_size())), std::string::npos) << text;
   }
+}
+
+// A workspace is written while inputs are still read.
+TEST(Workspace, ThatHoldsATensorOfTheCallIsRefused) {
+  AttentionCall call(Kind::MultiHead);
+  const size_t num_bytes = call.workspace_size();
+  std::vector<float> memory(num_bytes / sizeof(float) + 1024);
+  const auto wrapped = [&](float* begin) {
+    heed_workspace* workspace = nullptr;
+    check(heed_workspace_wrap(call.context.get(), begin, num_bytes, &workspace));
+    return Workspace(workspace);
+  };
+  const heed_tensor* queries = call.inputs.queries;
+  const int64_t dims[] = {heed_tensor_dim(queries, 0), heed_tensor_dim(queries, 1), heed_tensor_dim(queries, 2)};
+  heed_tensor* inside = nullptr;
+  float* const place = memory.data() + 512;
+  check(heed_tensor_wrap(call.context.get(), HEED_F32, 3, dims, nullptr, place, nullptr, nullptr, &inside));
+  const Tensor owner(inside);
+  call.inputs.queries = inside;
+  const Workspace around = wrapped(memory.data());
+  EXPECT_EQ(heed_layer_forward(call.layer.get(), &call.inputs, around.get(), &call.outputs),
+            HEED_ERROR_INVALID_ARGUMENT);
+  EXPECT_STREQ(heed_last_error(), "workspace shares memory with inputs->queries, expected separate memory");
+  // Behind the queries, not a byte shared.
+  const Workspace behind = wrapped(place + heed_tensor_num_elements(inside));
+  EXPECT_EQ(heed_layer_forward(call.layer.get(), &call.inputs, behind.get(), &call.outputs), HEED_OK);
 }
 
 }  // namespace

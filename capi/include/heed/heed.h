@@ -300,8 +300,8 @@ HEED_API int64_t heed_tensor_num_elements(const heed_tensor* tensor) HEED_NOEXCE
 HEED_API size_t heed_tensor_num_bytes(const heed_tensor* tensor) HEED_NOEXCEPT;
 
 /* The address of the element at index (0, 0, ...) in the device's memory; step by dtype and strides. Valid as long as
- * the tensor or a view of it is. NULL for NULL, for a shape-only tensor, and for a parameter's snapshot, which is
- * read-only (INVALID_ARGUMENT as the last error): use heed_tensor_read. */
+ * the tensor or a view of it is. NULL for a shape-only tensor, which has none; NULL with INVALID_ARGUMENT as the last
+ * error for NULL, and for a parameter's snapshot, which is read-only: use heed_tensor_read. */
 HEED_API void* heed_tensor_data(heed_tensor* tensor) HEED_NOEXCEPT;
 
 /* Copies host memory into the tensor. source holds the elements in row-major (logical) order, of the tensor's dtype,
@@ -553,7 +553,8 @@ HEED_API heed_status heed_layer_set_parameter(heed_layer* layer, const char* nam
  * "<prefix>.W_q.weight" (prefix without the dot; NULL or "": none). Other names are ignored, but one of a layer of this
  * kind that the options lack (a bias) is an error. Dtypes and shapes as for heed_layer_set_parameter. All or nothing.
  * Errors: IO, CORRUPT_FILE as heed_tensor_load_safetensors; NOT_FOUND (a parameter is missing, naming it);
- * INVALID_ARGUMENT (shape, naming both; a bias that the options lack). */
+ * INVALID_ARGUMENT (shape, naming both; not a float dtype; a bias that the options lack), UNSUPPORTED (a dtype that
+ * heed lacks). */
 HEED_API heed_status heed_layer_load(heed_layer* layer, const char* path, const char* prefix) HEED_NOEXCEPT;
 
 /* Writes all parameters to a .safetensors file, under their names. The file is replaced as a whole or, on failure, left
@@ -609,7 +610,7 @@ HEED_API heed_status heed_workspace_create(heed_context* context, size_t num_byt
                                            heed_workspace** workspace) HEED_NOEXCEPT;
 
 /* A workspace over the caller's memory (of the context's device, any alignment), which must outlive it and any call
- * that uses it; it is never freed by heed.
+ * that uses it; it is never freed by heed. A call whose tensors share memory with it is refused.
  * Errors: INVALID_ARGUMENT (memory NULL with num_bytes above 0). */
 HEED_API heed_status heed_workspace_wrap(heed_context* context, void* memory, size_t num_bytes,
                                          heed_workspace** workspace) HEED_NOEXCEPT;

@@ -62,6 +62,11 @@ static heed_status heed_layer_initialize_for(heed_layer* layer, heed_tensor* que
   return heed_layer_initialize(layer, &shapes, (uint64_t)seed);
 }
 
+/* A read-only snapshot of one parameter, for its dtype. */
+static heed_status heed_layer_snapshot(heed_layer* layer, int64_t index, heed_tensor** result) {
+  return heed_layer_parameter(layer, heed_layer_parameter_name(layer, index), result);
+}
+
 /* Whether an initialized layer takes such inputs; only shapes and dtypes are read. */
 static heed_status heed_layer_check_inputs(heed_layer* layer, heed_tensor* queries, heed_tensor* keys,
                                            heed_tensor* values, heed_tensor* valid_lens) {
@@ -171,6 +176,8 @@ typedef struct heed_layer {} heed_layer;
   heed_status initialize_for(heed_tensor* queries, heed_tensor* keys, heed_tensor* values, heed_tensor* valid_lens,
                              int64_t seed);
   getter_int32 is_initialized();
+  getter_int64 parameter_count();
+  derived_tensor snapshot(int64_t index, heed_tensor** result);
   heed_status load(const char* path, const char* prefix);
   heed_status save(const char* path);
   heed_status check_inputs(heed_tensor* queries, heed_tensor* keys, heed_tensor* values, heed_tensor* valid_lens);

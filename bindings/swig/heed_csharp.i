@@ -3,7 +3,8 @@
  * How heed.i becomes C#. Proxies are internal and hold their object in a SafeHandle, which the runtime keeps alive for
  * the length of every call, so that one that is disposed during a call is freed after it. A function's status, and its
  * value if it has one, come back as a small struct whose Check() throws: no native code calls back into .NET, which
- * ahead-of-time compilers would refuse.
+ * ahead-of-time compilers would refuse. An object that another thread disposes just before a call makes the runtime
+ * throw; each call turns that into heed's own sentence (Errors.Closed).
  */
 %begin %{
 /* SWIG writes functions without parameters as f(). */
@@ -19,11 +20,18 @@
 
 /* ---- What comes back --------------------------------------------------------------------------------------------- */
 
+%define %closed(BODY)
+"{
+    try { BODY; }
+    catch (global::System.ObjectDisposedException error) { throw Errors.Closed(error); }
+  }"
+%enddef
+
 %typemap(ctype) heed_status "int32_t"
 %typemap(imtype) heed_status "int"
 %typemap(cstype) heed_status "void"
 %typemap(out) heed_status "$result = (int32_t)$1;"
-%typemap(csout, excode="") heed_status "{ Errors.Check($imcall); }"
+%typemap(csout, excode="") heed_status %closed(Errors.Check($imcall))
 
 %{
 typedef struct { int32_t status; void* value; } pointer_result;
@@ -33,7 +41,7 @@ typedef struct { int32_t status; void* value; } pointer_result;
 %typemap(imtype) TYPE "PointerResult"
 %typemap(cstype) TYPE "CSTYPE"
 %typemap(out) TYPE "$result.status = (int32_t)$1;"
-%typemap(csout, excode="") TYPE "{ return new CSTYPE($imcall.Check()); }"
+%typemap(csout, excode="") TYPE %closed(return new CSTYPE($imcall.Check()))
 %enddef
 %status(made_context, NativeContext)
 %status(made_tensor, NativeTensor)
@@ -45,7 +53,7 @@ typedef struct { int32_t status; void* value; } pointer_result;
 %typemap(imtype) TYPE "CSTYPE"
 %typemap(cstype) TYPE "CSTYPE"
 %typemap(out) TYPE "$result = $1;"
-%typemap(csout, excode="") TYPE "{ return $imcall; }"
+%typemap(csout, excode="") TYPE %closed(return $imcall)
 %enddef
 %getter(getter_int32, int32_t, int)
 %getter(getter_int64, int64_t, long)

@@ -39,7 +39,9 @@ void Parameter::check(const Shape& shape, DType dtype, bool keeps_form, const ch
 void Parameter::require_set() const {
   if (is_set()) return;
   fail(Status::NotInitialized,
-       "%s is not set, expected heed_layer_initialize, heed_layer_load or heed_layer_set_parameter first", name_);
+       "the layer is not initialized: %s is not set, expected heed_layer_initialize, heed_layer_load or "
+       "heed_layer_set_parameter first",
+       name_);
 }
 
 DType Parameter::kept_dtype(DType source, bool keeps_form) const {

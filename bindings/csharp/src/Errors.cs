@@ -16,6 +16,18 @@ internal static class Errors
         }
     }
 
+    /// <summary>What the runtime throws for a handle that is disposed, with heed's sentence.</summary>
+    internal static ObjectDisposedException Closed(ObjectDisposedException error) =>
+        error.ObjectName.Contains(nameof(NativeLayer)) ? ClosedLayer()
+        : error.ObjectName.Contains(nameof(NativeTensor)) ? ClosedArray()
+        : error;
+
+    internal static ObjectDisposedException ClosedLayer() =>
+        new ObjectDisposedException(nameof(MultiHeadAttention), NativeLayer.ClosedSentence);
+
+    internal static ObjectDisposedException ClosedArray() =>
+        new ObjectDisposedException(nameof(NDArray), NativeTensor.ClosedSentence);
+
     private static Exception Of(Status status, string sentence) => status switch
     {
         Status.InvalidArgument => new ArgumentException(sentence),

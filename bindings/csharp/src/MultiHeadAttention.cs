@@ -56,7 +56,8 @@ public sealed class MultiHeadAttention : IDisposable
     public DotProductAttention Attention { get; } = new DotProductAttention();
 
     /// <summary>Whether each Forward computes and keeps the attention weights, which take B * H * Q * K elements;
-    /// true from the beginning. The result is the same.</summary>
+    /// true from the beginning. The result is the same. Those of the last Forward are disposed when they are no longer
+    /// kept.</summary>
     public bool KeepAttentionWeights
     {
         get => keepAttentionWeights;
@@ -65,24 +66,40 @@ public sealed class MultiHeadAttention : IDisposable
             keepAttentionWeights = value;
             if (!value)
             {
-                Attention.AttentionWeights = null;
+                Attention.Keep(null);
             }
         }
     }
 
-    /// <summary>Whether the block has its parameters: false before <see cref="Initialize"/> or <see
-    /// cref="Load"/>.</summary>
-    public bool IsInitialized => OpenLayer().IsInitialized() == 1;
+    /// <summary>Whether the block has its parameters: false before <see cref="Initialize"/> or <see cref="Load"/>,
+    /// and once the manager of the parameters is disposed.</summary>
+    /// <exception cref="ObjectDisposedException">The block is disposed.</exception>
+    public bool IsInitialized
+    {
+        get
+        {
+            parameters.EnterReadLock();
+            try
+            {
+                return HasParameters();
+            }
+            finally
+            {
+                parameters.ExitReadLock();
+            }
+        }
+    }
 
     /// <summary>Gives the block parameters for inputs of these shapes: weights drawn from a normal distribution of
     /// variance 2 / (size of the input), DJL's default, and biases of 0. They belong to the manager: once it is
-    /// disposed the block can no longer be used, but initialized anew. On a block that has its parameters nothing
-    /// changes, but the shapes are checked.</summary>
+    /// disposed the block has none, and can be initialized or loaded anew. On a block that has its parameters nothing
+    /// changes, but the shapes and the type are checked.</summary>
     /// <param name="manager">The owner of the parameters.</param>
     /// <param name="dataType">Their type: Float32, Float16 or BFloat16.</param>
     /// <param name="inputShapes">The shapes of queries (B, Q, E), keys (B, K, E), values (B, K, E) and, optional or
     /// null, the valid lengths (B) or (B, Q).</param>
-    /// <exception cref="ArgumentException">The shapes do not fit each other, or the type is another.</exception>
+    /// <exception cref="ArgumentException">The shapes do not fit each other or the parameters that are there, or
+    /// the type is another or not that of the parameters that are there.</exception>
     public void Initialize(NDManager manager, DataType dataType, params Shape?[] inputShapes)
     {
         _ = manager ?? throw new ArgumentNullException(nameof(manager));
@@ -96,13 +113,11 @@ public sealed class MultiHeadAttention : IDisposable
             using NativeTensor? keys = ShapeOnly(context, dataType, inputShapes, 1);
             using NativeTensor? values = ShapeOnly(context, dataType, inputShapes, 2);
             using NativeTensor? validLens = ShapeOnly(context, DataType.Float32, inputShapes, 3);
-            if (disposed)
-            {
-                throw Closed();
-            }
-            if (!layer.SafeHandle.IsClosed && layer.IsInitialized() == 1)
+            CheckNotDisposed();
+            if (HasParameters())
             {
                 layer.CheckInputs(queries, keys, values, validLens);
+                CheckParametersAre(dataType);
                 return;
             }
             NativeLayer made = NewLayer(context);
@@ -116,12 +131,7 @@ public sealed class MultiHeadAttention : IDisposable
                 made.Dispose();
                 throw;
             }
-            layer.Dispose();
-            layer = made;
-            if (disposed)
-            {
-                made.Dispose();
-            }
+            ReplaceLayer(made);
         }
         finally
         {
@@ -159,12 +169,13 @@ public sealed class MultiHeadAttention : IDisposable
         parameters.EnterReadLock();
         try
         {
-            NativeLayer open = OpenLayer();
+            NativeLayer open = layer;
             output = open.CreateOutput(queries, keys, values, validLens, WantOutput);
             weights = keep ? open.CreateOutput(queries, keys, values, validLens, WantWeights) : null;
             open.Run(queries, keys, values, validLens, training ? NextSeed() : 0, training ? 1 : 0, output, weights);
-            Attention.AttentionWeights = weights is null ? null : manager.Adopt(HeadsInBatch(weights));
-            return new NDList(manager.Adopt(output));
+            NDArray result = manager.Adopt(output);
+            Attention.Keep(weights is null ? null : manager.Adopt(HeadsInBatch(weights)));
+            return new NDList(result);
         }
         catch
         {
@@ -180,7 +191,8 @@ public sealed class MultiHeadAttention : IDisposable
 
     /// <summary>Reads all parameters from a .safetensors file, which may be a whole model's: W_q is read from
     /// "prefix.W_q.weight", its bias from "prefix.W_q.bias", and so on. Sizes and types are the file's, or, on a
-    /// block that has its parameters, stay as they are. All or nothing.</summary>
+    /// block that has its parameters, stay as they are. All or nothing. Once the manager of <see cref="Initialize"/>
+    /// is disposed, the block gets parameters anew, which belong to the block.</summary>
     /// <param name="path">The file.</param>
     /// <param name="prefix">What stands before the names and a dot; empty or null: nothing.</param>
     /// <exception cref="ArgumentException">A parameter has another shape, or the file has a bias and the block
@@ -197,7 +209,23 @@ public sealed class MultiHeadAttention : IDisposable
         {
             fixed (byte* nativeFile = file, nativeBefore = before)
             {
-                OpenLayer().Load(nativeFile, nativeBefore);
+                CheckNotDisposed();
+                if (!layer.SafeHandle.IsClosed)
+                {
+                    layer.Load(nativeFile, nativeBefore);
+                    return;
+                }
+                NativeLayer made = NewLayer(Library.Context);
+                try
+                {
+                    made.Load(nativeFile, nativeBefore);
+                }
+                catch
+                {
+                    made.Dispose();
+                    throw;
+                }
+                ReplaceLayer(made);
             }
         }
         finally
@@ -219,7 +247,7 @@ public sealed class MultiHeadAttention : IDisposable
         {
             fixed (byte* nativeFile = file)
             {
-                OpenLayer().Save(nativeFile);
+                layer.Save(nativeFile);
             }
         }
         finally
@@ -249,9 +277,6 @@ public sealed class MultiHeadAttention : IDisposable
         string options = $"numHiddens={numHiddens}, numHeads={numHeads}, useBias={biases != BiasNone}";
         return $"MultiHeadAttention({options}, dropout={dropout.ToString(CultureInfo.InvariantCulture)})";
     }
-
-    private static ObjectDisposedException Closed() =>
-        new ObjectDisposedException(nameof(MultiHeadAttention), NativeLayer.ClosedSentence);
 
     /// <summary>Three or four inputs, of which the first three are there.</summary>
     private static void CheckInputs(object?[] inputs, string name, string what)
@@ -293,10 +318,52 @@ public sealed class MultiHeadAttention : IDisposable
     private NativeLayer NewLayer(NativeContext context) =>
         NativeLayer.MultiHeadAttention(context, numHiddens, numHeads, dropout, biases);
 
-    private NativeLayer OpenLayer()
+    /// <summary>Under the write lock.</summary>
+    private void ReplaceLayer(NativeLayer made)
     {
-        NativeLayer current = layer;
-        return current.SafeHandle.IsClosed ? throw Closed() : current;
+        layer.Dispose();
+        layer = made;
+        if (disposed)
+        {
+            made.Dispose();
+        }
+    }
+
+    private void CheckNotDisposed()
+    {
+        if (disposed)
+        {
+            throw Errors.ClosedLayer();
+        }
+    }
+
+    /// <summary>Under either lock. False as well if the parameters were disposed with their manager, which may be
+    /// right now.</summary>
+    private bool HasParameters()
+    {
+        try
+        {
+            return layer.IsInitialized() == 1;
+        }
+        catch (ObjectDisposedException)
+        {
+            CheckNotDisposed();
+            return false;
+        }
+    }
+
+    private void CheckParametersAre(DataType dataType)
+    {
+        for (long index = 0; index < layer.ParameterCount(); index++)
+        {
+            using NativeTensor parameter = layer.Snapshot(index);
+            var found = (DataType)parameter.Dtype();
+            if (found != dataType)
+            {
+                throw new ArgumentException(
+                    $"dataType is {dataType}, but the block has parameters of {found} already", nameof(dataType));
+            }
+        }
     }
 
     private long NextSeed() => Interlocked.Increment(ref nextSeed) - 1;

@@ -10,6 +10,9 @@ namespace Heed;
 /// array or its manager is disposed.</remarks>
 public sealed class NDArray : IDisposable
 {
+    /// <summary>Array.MaxLength, which .NET Standard lacks.</summary>
+    private const long MaxManagedArray = 0x7fffffc7;
+
     private readonly NativeTensor tensor;
     private readonly DataType dataType;
     private readonly Shape shape;
@@ -75,11 +78,12 @@ public sealed class NDArray : IDisposable
         }
         if (dataType != DataType.Float32)
         {
+            var elements = new float[ManagedSize()];
             using NativeTensor floats = NewFloats();
             floats.Copy(tensor);
-            return Read(floats, new float[Size]);
+            return Read(floats, elements);
         }
-        return Read(tensor, new float[Size]);
+        return Read(tensor, new float[ManagedSize()]);
     }
 
     /// <summary>Copies the elements out of a Float64 array.</summary>
@@ -88,7 +92,7 @@ public sealed class NDArray : IDisposable
     public double[] ToDoubleArray()
     {
         Require(DataType.Float64, nameof(ToDoubleArray));
-        return Read(tensor, new double[Size]);
+        return Read(tensor, new double[ManagedSize()]);
     }
 
     /// <summary>Copies the elements out of an Int32 array.</summary>
@@ -97,7 +101,7 @@ public sealed class NDArray : IDisposable
     public int[] ToInt32Array()
     {
         Require(DataType.Int32, nameof(ToInt32Array));
-        return Read(tensor, new int[Size]);
+        return Read(tensor, new int[ManagedSize()]);
     }
 
     /// <summary>Copies the elements out of an Int64 array.</summary>
@@ -106,7 +110,7 @@ public sealed class NDArray : IDisposable
     public long[] ToInt64Array()
     {
         Require(DataType.Int64, nameof(ToInt64Array));
-        return Read(tensor, new long[Size]);
+        return Read(tensor, new long[ManagedSize()]);
     }
 
     /// <summary>Frees the array; if a call on another thread uses it, after that call. Doing so twice does
@@ -132,7 +136,7 @@ public sealed class NDArray : IDisposable
     {
         if (tensor.SafeHandle.IsClosed)
         {
-            throw new ObjectDisposedException(nameof(NDArray), NativeTensor.ClosedSentence);
+            throw Errors.ClosedArray();
         }
     }
 
@@ -142,6 +146,15 @@ public sealed class NDArray : IDisposable
         {
             return NativeTensor.Create(Library.Context, (int)DataType.Float32, shape.Dimension, dims);
         }
+    }
+
+    private int ManagedSize()
+    {
+        long size = Size;
+        return size <= MaxManagedArray
+            ? (int)size
+            : throw new InvalidOperationException(
+                "the array has " + size + " elements, more than a .NET array can hold");
     }
 
     private void Require(DataType wanted, string method)

@@ -11,7 +11,7 @@ public sealed class NDList : List<NDArray>, IDisposable
     /// <summary>Makes a list.</summary>
     /// <param name="arrays">Its elements.</param>
     public NDList(params NDArray?[] arrays)
-        : base(arrays!)
+        : base((arrays ?? throw new ArgumentNullException(nameof(arrays)))!)
     {
     }
 

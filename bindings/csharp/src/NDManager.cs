@@ -33,7 +33,7 @@ public sealed class NDManager : IDisposable
     public NDManager NewSubManager()
     {
         var manager = new NDManager(context, registry);
-        return registry.Add(manager) ? manager : throw Closed();
+        return registry.Add(manager.registry) ? manager : throw Closed();
     }
 
     /// <summary>Makes a scalar.</summary>
@@ -133,7 +133,7 @@ public sealed class NDManager : IDisposable
     public void Dispose()
     {
         registry.Close();
-        parent?.Remove(this);
+        parent?.Remove(registry);
     }
 
     /// <summary>Says what the manager is.</summary>

@@ -7,6 +7,8 @@ namespace Heed;
 /// <summary>Text as the native wrapper takes it: UTF-8 with a terminating zero.</summary>
 internal static class NativeText
 {
+    private static readonly Encoding Strict = new UTF8Encoding(false, throwOnInvalidBytes: true);
+
     internal static byte[] ToNative(string text, string name)
     {
         _ = text ?? throw new ArgumentNullException(name);
@@ -14,7 +16,15 @@ internal static class NativeText
         {
             throw new ArgumentException(name + " contains a zero character", name);
         }
-        return Encoding.UTF8.GetBytes(text + '\0');
+        try
+        {
+            return Strict.GetBytes(text + '\0');
+        }
+        catch (EncoderFallbackException error)
+        {
+            throw new ArgumentException(
+                name + " contains one half of a surrogate pair without the other, which is no text", name, error);
+        }
     }
 
     internal static unsafe string ToManaged(byte* text)

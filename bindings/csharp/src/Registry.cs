@@ -10,7 +10,9 @@ internal sealed class Registry
 {
     private readonly object gate = new object();
     private Dictionary<IntPtr, WeakReference<NativeHandle>>? handles = new();
-    private HashSet<NDManager> children = new HashSet<NDManager>();
+
+    /// <summary>Those of the sub-managers.</summary>
+    private HashSet<Registry> children = new HashSet<Registry>();
 
     internal bool IsOpen
     {
@@ -46,7 +48,8 @@ internal sealed class Registry
         }
     }
 
-    internal bool Add(NDManager child)
+    /// <summary>False if the registry is closed.</summary>
+    internal bool Add(Registry child)
     {
         lock (gate)
         {
@@ -54,7 +57,7 @@ internal sealed class Registry
         }
     }
 
-    internal void Remove(NDManager child)
+    internal void Remove(Registry child)
     {
         lock (gate)
         {
@@ -62,31 +65,42 @@ internal sealed class Registry
         }
     }
 
+    /// <summary>Closes all below it, one registry after the other: however deep they are nested, the stack is
+    /// not.</summary>
     internal void Close()
     {
-        Dictionary<IntPtr, WeakReference<NativeHandle>>? takenHandles;
-        HashSet<NDManager> takenChildren;
+        var waiting = new Stack<Registry>();
+        waiting.Push(this);
+        while (waiting.Count > 0)
+        {
+            foreach (WeakReference<NativeHandle> reference in waiting.Pop().Take(waiting))
+            {
+                if (reference.TryGetTarget(out NativeHandle? handle))
+                {
+                    handle.Dispose();
+                }
+            }
+        }
+    }
+
+    /// <summary>Closes this registry alone: gives the handles to dispose, and adds the children to those that wait
+    /// to be closed.</summary>
+    private IReadOnlyCollection<WeakReference<NativeHandle>> Take(Stack<Registry> waiting)
+    {
         lock (gate)
         {
-            takenHandles = handles;
-            handles = null;
-            takenChildren = children;
-            children = new HashSet<NDManager>();
-        }
-        if (takenHandles == null)
-        {
-            return;
-        }
-        foreach (NDManager child in takenChildren)
-        {
-            child.Dispose();
-        }
-        foreach (WeakReference<NativeHandle> reference in takenHandles.Values)
-        {
-            if (reference.TryGetTarget(out NativeHandle? handle))
+            if (handles == null)
             {
-                handle.Dispose();
+                return Array.Empty<WeakReference<NativeHandle>>();
             }
+            foreach (Registry child in children)
+            {
+                waiting.Push(child);
+            }
+            children = new HashSet<Registry>();
+            IReadOnlyCollection<WeakReference<NativeHandle>> taken = handles.Values;
+            handles = null;
+            return taken;
         }
     }
 }

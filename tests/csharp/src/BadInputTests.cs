@@ -100,7 +100,8 @@ public sealed class BadInputTests : IDisposable
         Shape k = keys.Shape;
         Illegal(() => other.Initialize(manager, DataType.Int32, q, k, k), "I32");
         Illegal(() => other.Initialize(manager, DataType.Float32, q, new Shape(3, 6, 100), k), "(3, 6, 100)");
-        Check<InvalidOperationException>(() => other.Forward(ps, new NDList(queries, keys, keys)), "not initialized");
+        var inputs = new NDList(queries, keys, keys);
+        Check<InvalidOperationException>(() => other.Forward(ps, inputs), "W_q.weight is not set");
         Check<InvalidOperationException>(() => other.Save("never-written"), "W_q.weight");
     }
 
@@ -113,6 +114,12 @@ public sealed class BadInputTests : IDisposable
         Failed(Status.IO, () => manager.Load(folder.Path, "x"), folder.Path);
         Failed(Status.NotFound, () => manager.Load(golden, "nobody"), "nobody");
         Illegal(() => manager.Load(golden, "a\0b"), "name", "zero character");
+        foreach (string half in new[] { "a\ud83db", "a\ude00", "\ud83d" })
+        {
+            Illegal(() => manager.Load(golden, half), "name", "surrogate");
+            Illegal(() => manager.Load(half, "x"), "path", "surrogate");
+            Illegal(() => attention.Load(golden, half), "prefix", "surrogate");
+        }
         string truncated = TestFiles.Write(
             folder["truncated"], "{\"a\":{\"dtype\":\"U8\",\"shape\":[3],\"data_offsets\":[0,3]}}", 1);
         Failed(Status.CorruptFile, () => manager.Load(truncated, "a"), "truncated");
@@ -135,6 +142,8 @@ public sealed class BadInputTests : IDisposable
         IsNull("data", () => manager.Create((int[])null!));
         IsNull("data", () => manager.Create((long[])null!));
         IsNull("shape", () => manager.Ones(null!));
+        IsNull("dims", () => new Shape(null!));
+        IsNull("arrays", () => new NDList(null!));
         IsNull("path", () => manager.Load(null!, "x"));
         IsNull("name", () => manager.Load(TestFiles.Golden("d2l"), null!));
         IsNull("path", () => attention.Load(null!, "x"));

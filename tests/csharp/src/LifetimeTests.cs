@@ -93,8 +93,41 @@ public class LifetimeTests
             IDisposable[] disposed = { attention, keys, inputs[3], manager, results };
             disposed[round % disposed.Length].Dispose();
             thread.Join();
-            Assert.IsType<ObjectDisposedException>(end);
+            Assert.Contains("is closed", Assert.IsType<ObjectDisposedException>(end).Message);
         }
+    }
+
+    /// <summary>Asking is answered at any moment of Initialize, and of the end of the manager.</summary>
+    [Fact]
+    public void IsInitializedDuringInitialize()
+    {
+        using var attention = new MultiHeadAttention(8, 2);
+        var shape = new Shape(1, 2, 8);
+        using var stop = new CancellationTokenSource();
+        Exception? wrong = null;
+        var asking = new Thread(() =>
+        {
+            try
+            {
+                while (!stop.IsCancellationRequested)
+                {
+                    _ = attention.IsInitialized;
+                }
+            }
+            catch (Exception error)
+            {
+                wrong = error;
+            }
+        });
+        asking.Start();
+        for (int round = 0; round < 200; round++)
+        {
+            using NDManager manager = NDManager.NewBaseManager();
+            attention.Initialize(manager, DataType.Float32, shape, shape, shape);
+        }
+        stop.Cancel();
+        asking.Join();
+        Assert.Null(wrong);
     }
 
     [Fact]
@@ -113,6 +146,24 @@ public class LifetimeTests
             Array.ForEach(threads, thread => thread.Join());
             Assert.Throws<ObjectDisposedException>(() => array.ToFloatArray());
         }
+    }
+
+    /// <summary>Not beside the test that makes the collector run all the time, which walks all of them.</summary>
+    [Fact]
+    public void DisposesSubManagersHoweverDeep()
+    {
+        NDManager manager = NDManager.NewBaseManager();
+        var managers = new NDManager[100_000];
+        NDManager deepest = manager;
+        for (int i = 0; i < managers.Length; i++)
+        {
+            deepest = deepest.NewSubManager();
+            managers[i] = deepest;
+        }
+        NDArray array = deepest.Ones(new Shape(2));
+        manager.Dispose();
+        Assert.DoesNotContain(managers, each => each.IsOpen);
+        Assert.Throws<ObjectDisposedException>(() => array.ToFloatArray());
     }
 
     /// <summary>Two gigabytes of arrays that nobody disposes, in a manager that stays open.</summary>

@@ -211,17 +211,57 @@ public sealed class MultiHeadAttentionTests : IDisposable
         Assert.Null(attention.Attention.AttentionWeights);
         Forward(attention, Ramps(true));
         NDArray first = attention.Attention.AttentionWeights!;
+        float[] firstWeights = first.ToFloatArray();
         Forward(attention, Ramps(false));
-        Assert.NotEqual(first.ToFloatArray(), attention.Attention.AttentionWeights!.ToFloatArray());
+        Assert.Throws<ObjectDisposedException>(() => first.Size);
+        Assert.NotEqual(firstWeights, attention.Attention.AttentionWeights!.ToFloatArray());
 
         float[] kept = Forward(attention, Ramps(true));
+        NDArray last = attention.Attention.AttentionWeights!;
         attention.KeepAttentionWeights = false;
+        Assert.Throws<ObjectDisposedException>(() => last.Size);
         Assert.Null(attention.Attention.AttentionWeights);
         Assert.Equal(kept, Forward(attention, Ramps(true)));
         Assert.Null(attention.Attention.AttentionWeights);
         attention.KeepAttentionWeights = true;
         Forward(attention, Ramps(true));
         Assert.NotNull(attention.Attention.AttentionWeights);
+    }
+
+    [Fact]
+    public void InitializeRefusesAnotherTypeThanThatOfTheParameters()
+    {
+        MultiHeadAttention attention = Initialized(0, true);
+        float[] expected = Forward(attention, Ramps(true));
+        Assert.Contains(
+            "dataType is Float16, but the block has parameters of Float32 already",
+            Assert.Throws<ArgumentException>(
+                () => attention.Initialize(manager, DataType.Float16, Ramps(true).GetShapes())).Message);
+        Assert.Equal(expected, Forward(attention, Ramps(true)));
+    }
+
+    [Fact]
+    public void StartsAnewAfterTheManagerOfItsParameters()
+    {
+        var attention = new MultiHeadAttention(100, 5, 0, false);
+        foreach (DataType type in new[] { DataType.Float16, DataType.Float32 })
+        {
+            using (NDManager owner = manager.NewSubManager())
+            {
+                attention.Initialize(owner, type, Ramps(true).GetShapes());
+                Assert.True(attention.IsInitialized);
+            }
+            Assert.False(attention.IsInitialized);
+        }
+        Assert.Throws<HeedException>(() => attention.Load(TestFiles.Golden("d2l"), "nobody"));
+        Assert.False(attention.IsInitialized);
+        attention.Load(TestFiles.Golden("d2l"), "attention");
+        Assert.True(attention.IsInitialized);
+        Assert.Equal(800, Forward(attention, Ramps(true)).Length);
+
+        MultiHeadAttention disposed = Initialized(0, false);
+        disposed.Dispose();
+        Assert.Throws<ObjectDisposedException>(() => disposed.Load(TestFiles.Golden("d2l"), "attention"));
     }
 
     [Fact]
@@ -245,6 +285,7 @@ public sealed class MultiHeadAttentionTests : IDisposable
         float[] expected = Forward(attention, inputs);
         Parallel.For(0, 200, new ParallelOptions { MaxDegreeOfParallelism = 4 }, _ =>
             Assert.Equal(expected, Forward(attention, inputs)));
+        Assert.Equal(240, attention.Attention.AttentionWeights!.Size);
     }
 
     [Fact]

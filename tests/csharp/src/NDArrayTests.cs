@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 using System;
 using System.Linq;
+using System.Reflection;
 using Xunit;
 
 namespace Heed.Tests;
@@ -38,6 +39,29 @@ public class NDArrayTests
         Assert.Equal(
             "ToFloatArray needs an array of Float32, Float16 or BFloat16, this one is of Int64",
             Assert.Throws<InvalidOperationException>(() => longs.ToFloatArray()).Message);
+    }
+
+    /// <summary>Of a shape-only array, which takes no memory and which the public classes do not make.</summary>
+    [Theory]
+    [InlineData(DataType.Float32)]
+    [InlineData(DataType.BFloat16)]
+    [InlineData(DataType.Int64)]
+    public unsafe void RefusesToGiveMoreThanAManagedArrayHolds(DataType type)
+    {
+        const BindingFlags Any =
+            BindingFlags.Public | BindingFlags.NonPublic | BindingFlags.Static | BindingFlags.Instance;
+        Assembly heed = typeof(NDArray).Assembly;
+        object context = heed.GetType("Heed.Library")!.GetProperty("Context", Any)!.GetValue(null)!;
+        MethodInfo shapeOnly = heed.GetType("Heed.NativeTensor")!.GetMethod("ShapeOnly", Any)!;
+        long elements = 1L << 31;
+        object dims = Pointer.Box(&elements, typeof(long*));
+        using var tensor = (IDisposable)shapeOnly.Invoke(null, new object[] { context, (int)type, 1, dims })!;
+        using NDManager manager = NDManager.NewBaseManager();
+        using var array = (NDArray)typeof(NDArray).GetConstructors(Any)[0].Invoke(new object[] { manager, tensor });
+        Func<object> use = type == DataType.Int64 ? array.ToInt64Array : array.ToFloatArray;
+        Assert.Equal(
+            "the array has 2147483648 elements, more than a .NET array can hold",
+            Assert.Throws<InvalidOperationException>(use).Message);
     }
 
     [Fact]

@@ -37,10 +37,13 @@ public final class MultiHeadAttention implements AutoCloseable {
     private final int biases;
     /** Read by calls that use the parameters, written by those that change them. */
     private final ReadWriteLock parameters = new ReentrantReadWriteLock();
+    private final Object weightsLock = new Object();
     private final AtomicLong nextSeed = new AtomicLong(BLOCKS.getAndIncrement() << 32);
     private volatile NativeLayer layer;
     private volatile boolean closed;
     private volatile boolean keepAttentionWeights = true;
+    /** The array that the block itself put into the public field last, whatever is in it now. Under weightsLock. */
+    private NDArray keptWeights;
 
     /**
      * Makes a block without parameters.
@@ -61,15 +64,16 @@ public final class MultiHeadAttention implements AutoCloseable {
 
     /**
      * Gives the block parameters for inputs of these shapes: weights drawn from a normal distribution of variance 2 /
-     * (size of the input), DJL's default, and biases of 0. They belong to the manager: once it is closed the block can
-     * no longer be used, but initialized anew. On a block that has its parameters nothing changes, but the shapes are
-     * checked.
+     * (size of the input), DJL's default, and biases of 0. They belong to the manager: once it is closed the block has
+     * none, and can be initialized or loaded anew. On a block that has its parameters nothing changes, but the shapes
+     * and the type are checked.
      *
      * @param manager the owner of the parameters
      * @param dataType their type: FLOAT32, FLOAT16 or BFLOAT16
      * @param inputShapes the shapes of queries (B, Q, E), keys (B, K, E), values (B, K, E) and, optional or null, the
      *     valid lengths (B) or (B, Q)
-     * @throws IllegalArgumentException if the shapes do not fit each other, or the type is another
+     * @throws IllegalArgumentException if the shapes do not fit each other or the parameters that are there, or the type
+     *     is another or not that of the parameters that are there
      */
     public void initialize(NDManager manager, DataType dataType, Shape... inputShapes) {
         NativeContext context = Objects.requireNonNull(manager, "manager").openContext();
@@ -81,11 +85,10 @@ public final class MultiHeadAttention implements AutoCloseable {
                 NativeTensor keys = shapeOnly(context, dataType, inputShapes, 1);
                 NativeTensor values = shapeOnly(context, dataType, inputShapes, 2);
                 NativeTensor validLens = shapeOnly(context, DataType.FLOAT32, inputShapes, 3)) {
-            if (closed) {
-                throw new IllegalStateException(layer.closedSentence());
-            }
-            if (layer.isOpen() && layer.isInitialized() == 1) {
+            checkNotClosed();
+            if (hasParameters()) {
                 layer.checkInputs(queries, keys, values, validLens);
+                checkParametersAre(dataType);
                 return;
             }
             NativeLayer made = newLayer(context);
@@ -96,11 +99,7 @@ public final class MultiHeadAttention implements AutoCloseable {
                 made.close();
                 throw error;
             }
-            layer.close();
-            layer = made;
-            if (closed) {
-                made.close();
-            }
+            replaceLayer(made);
         } finally {
             parameters.writeLock().unlock();
         }
@@ -109,10 +108,16 @@ public final class MultiHeadAttention implements AutoCloseable {
     /**
      * Tells whether the block has its parameters.
      *
-     * @return false before {@link #initialize} or {@link #load}
+     * @return false before {@link #initialize} or {@link #load}, and once the manager of the parameters is closed
+     * @throws IllegalStateException if the block is closed
      */
     public boolean isInitialized() {
-        return layer.isInitialized() == 1;
+        parameters.readLock().lock();
+        try {
+            return hasParameters();
+        } finally {
+            parameters.readLock().unlock();
+        }
     }
 
     /**
@@ -147,8 +152,9 @@ public final class MultiHeadAttention implements AutoCloseable {
             weights = keep ? layer.createOutput(queries, keys, values, validLens, WANT_WEIGHTS) : null;
             long seed = training ? nextSeed.getAndIncrement() : 0;
             layer.run(queries, keys, values, validLens, seed, training ? 1 : 0, output, weights);
-            attention.attentionWeights = keep ? manager.adopt(headsInBatch(weights)) : null;
-            return new NDList(manager.adopt(output));
+            NDArray result = manager.adopt(output);
+            keepWeights(keep ? manager.adopt(headsInBatch(weights)) : null);
+            return new NDList(result);
         } catch (Throwable error) {
             if (output != null) {
                 output.close();
@@ -165,7 +171,8 @@ public final class MultiHeadAttention implements AutoCloseable {
     /**
      * Reads all parameters from a .safetensors file, which may be a whole model's: W_q is read from
      * "prefix.W_q.weight", its bias from "prefix.W_q.bias", and so on. Sizes and types are the file's, or, on a block
-     * that has its parameters, stay as they are. All or nothing.
+     * that has its parameters, stay as they are. All or nothing. Once the manager of {@link #initialize} is closed, the
+     * block gets parameters anew, which belong to the block.
      *
      * @param path the file
      * @param prefix what stands before the names and a dot; empty or null: nothing
@@ -178,7 +185,19 @@ public final class MultiHeadAttention implements AutoCloseable {
         ByteBuffer before = prefix == null ? null : NativeText.of(prefix, "prefix");
         parameters.writeLock().lock();
         try {
-            layer.load(file, before);
+            checkNotClosed();
+            if (layer.isOpen()) {
+                layer.load(file, before);
+                return;
+            }
+            NativeLayer made = newLayer(Library.context());
+            try {
+                made.load(file, before);
+            } catch (Throwable error) {
+                made.close();
+                throw error;
+            }
+            replaceLayer(made);
         } finally {
             parameters.writeLock().unlock();
         }
@@ -215,14 +234,14 @@ public final class MultiHeadAttention implements AutoCloseable {
 
     /**
      * Sets whether each forward computes and keeps the attention weights, which take B * H * Q * K elements. The result
-     * is the same.
+     * is the same. Those of the last forward are closed when they are no longer kept.
      *
      * @param keep true, as it is from the beginning, to keep them in {@link #attention}
      */
     public void setKeepAttentionWeights(boolean keep) {
         keepAttentionWeights = keep;
         if (!keep) {
-            attention.attentionWeights = null;
+            keepWeights(null);
         }
     }
 
@@ -241,6 +260,56 @@ public final class MultiHeadAttention implements AutoCloseable {
 
     private NativeLayer newLayer(NativeContext context) {
         return NativeLayer.multiHeadAttention(context, numHiddens, numHeads, dropout, biases);
+    }
+
+    /** Under the write lock. */
+    private void replaceLayer(NativeLayer made) {
+        layer.close();
+        layer = made;
+        if (closed) {
+            made.close();
+        }
+    }
+
+    private void checkNotClosed() {
+        if (closed) {
+            throw new IllegalStateException(layer.closedSentence());
+        }
+    }
+
+    /** Under either lock. False as well if the parameters were closed with their manager, which may be right now. */
+    private boolean hasParameters() {
+        try {
+            return layer.isInitialized() == 1;
+        } catch (IllegalStateException error) {
+            checkNotClosed();
+            return false;
+        }
+    }
+
+    private void checkParametersAre(DataType dataType) {
+        for (long index = 0; index < layer.parameterCount(); index++) {
+            try (NativeTensor parameter = layer.snapshot(index)) {
+                DataType found = DataType.of(parameter.dtype());
+                if (found != dataType) {
+                    throw new IllegalArgumentException("dataType is " + dataType.name()
+                            + ", but the block has parameters of " + found.name() + " already");
+                }
+            }
+        }
+    }
+
+    /** Puts the weights of a forward, or null, in the place of those before, which are closed. */
+    private void keepWeights(NDArray weights) {
+        NDArray before;
+        synchronized (weightsLock) {
+            before = keptWeights;
+            keptWeights = weights;
+            attention.attentionWeights = weights;
+        }
+        if (before != null) {
+            before.close();
+        }
     }
 
     /** Three or four inputs, of which the first three are there. */

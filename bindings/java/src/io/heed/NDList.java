@@ -3,6 +3,7 @@ package io.heed;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Objects;
 
 /** A list of arrays: what a block takes and gives. Elements may be null where the block says so. */
 public final class NDList extends ArrayList<NDArray> implements AutoCloseable {
@@ -17,7 +18,7 @@ public final class NDList extends ArrayList<NDArray> implements AutoCloseable {
      * @param arrays its elements
      */
     public NDList(NDArray... arrays) {
-        super(Arrays.asList(arrays));
+        super(Arrays.asList(Objects.requireNonNull(arrays, "arrays")));
     }
 
     /**

@@ -17,7 +17,6 @@ public final class NDManager implements AutoCloseable {
     private final NativeContext context;
     private final Registry registry = new Registry();
     private final Registry parent;
-    private final Runnable closer = this::close;
 
     private NDManager(NativeContext context, Registry parent) {
         this.context = context;
@@ -42,7 +41,7 @@ public final class NDManager implements AutoCloseable {
      */
     public NDManager newSubManager() {
         NDManager manager = new NDManager(context, registry);
-        if (!registry.add(manager.closer)) {
+        if (!registry.add(manager.registry)) {
             throw new IllegalStateException(CLOSED);
         }
         return manager;
@@ -224,7 +223,7 @@ public final class NDManager implements AutoCloseable {
     public void close() {
         registry.close();
         if (parent != null) {
-            parent.remove(closer);
+            parent.remove(registry);
         }
     }
 

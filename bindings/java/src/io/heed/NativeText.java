@@ -2,6 +2,8 @@
 package io.heed;
 
 import java.nio.ByteBuffer;
+import java.nio.CharBuffer;
+import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.Objects;
@@ -15,8 +17,13 @@ final class NativeText {
         if (text.indexOf('\0') >= 0) {
             throw new IllegalArgumentException(name + " contains a zero character");
         }
-        byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
-        return ByteBuffer.allocateDirect(bytes.length + 1).put(bytes);
+        try {
+            ByteBuffer bytes = StandardCharsets.UTF_8.newEncoder().encode(CharBuffer.wrap(text));
+            return ByteBuffer.allocateDirect(bytes.remaining() + 1).put(bytes);
+        } catch (CharacterCodingException error) {
+            throw new IllegalArgumentException(
+                    name + " contains one half of a surrogate pair without the other, which is no text", error);
+        }
     }
 
     /** A path of the default file system, the only one that native code can open. */

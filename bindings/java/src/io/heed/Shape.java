@@ -2,6 +2,7 @@
 package io.heed;
 
 import java.util.Arrays;
+import java.util.Objects;
 
 /** The sizes of an array's axes, as (2, 4, 100). Immutable. */
 public final class Shape {
@@ -13,7 +14,7 @@ public final class Shape {
      * @param dims the size of each axis; none: a scalar
      */
     public Shape(long... dims) {
-        this.dims = dims.clone();
+        this.dims = Objects.requireNonNull(dims, "dims").clone();
     }
 
     /**

@@ -104,7 +104,7 @@ class BadInputTest {
         assertThrows(IllegalStateException.class, () -> other.forward(ps, new NDList(queries, keys, keys), false));
         check(
                 IllegalStateException.class, () -> other.forward(ps, new NDList(queries, keys, keys), false),
-                "not initialized");
+                "W_q.weight is not set");
         check(IllegalStateException.class, () -> other.save(Paths.get("never-written")), "W_q.weight");
     }
 
@@ -115,6 +115,10 @@ class BadInputTest {
         heed(Status.IO, () -> manager.load(folder, "x"), folder.toString());
         heed(Status.NOT_FOUND, () -> manager.load(golden, "nobody"), "nobody");
         illegal(() -> manager.load(golden, "a\0b"), "name", "zero character");
+        for (String half : new String[] {"a\ud83db", "a\ude00", "\ud83d"}) {
+            illegal(() -> manager.load(golden, half), "name", "surrogate");
+            illegal(() -> attention.load(golden, half), "prefix", "surrogate");
+        }
         Path truncated = TestFiles.write(folder.resolve("truncated"), "{\"a\":{\"dtype\":\"U8\",\"shape\":[3],"
                 + "\"data_offsets\":[0,3]}}", (byte) 1);
         heed(Status.CORRUPT_FILE, () -> manager.load(truncated, "a"), "truncated");
@@ -139,6 +143,8 @@ class BadInputTest {
         isNull("data", () -> manager.create((long[]) null, new Shape(1)));
         isNull("shape", () -> manager.create(new float[1], null));
         isNull("shape", () -> manager.ones(null));
+        isNull("dims", () -> new Shape((long[]) null));
+        isNull("arrays", () -> new NDList((NDArray[]) null));
         isNull("dataType", () -> manager.zeros(new Shape(1), null));
         isNull("path", () -> manager.load(null, "x"));
         isNull("name", () -> manager.load(golden, null));

@@ -2,6 +2,7 @@
 package io.heed;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -99,6 +100,33 @@ class LifetimeTest {
             manager.close();
             results.close();
             attention.close();
+        }
+    }
+
+    /** Asking is answered at any moment of initialize, and of the end of the manager. */
+    @Test
+    void isInitializedDuringInitialize() throws Exception {
+        try (MultiHeadAttention attention = new MultiHeadAttention(8, 2, 0, false)) {
+            Shape shape = new Shape(1, 2, 8);
+            AtomicReference<Throwable> wrong = new AtomicReference<>();
+            Thread asking = new Thread(() -> {
+                try {
+                    while (!Thread.currentThread().isInterrupted()) {
+                        attention.isInitialized();
+                    }
+                } catch (Throwable error) {
+                    wrong.set(error);
+                }
+            });
+            asking.start();
+            for (int round = 0; round < 2000; round++) {
+                try (NDManager manager = NDManager.newBaseManager()) {
+                    attention.initialize(manager, DataType.FLOAT32, shape, shape, shape);
+                }
+            }
+            asking.interrupt();
+            asking.join();
+            assertNull(wrong.get(), () -> String.valueOf(wrong.get()));
         }
     }
 

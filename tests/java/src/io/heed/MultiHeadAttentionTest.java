@@ -222,17 +222,72 @@ class MultiHeadAttentionTest {
         forward(attention, ramps(true), false);
         NDArray first = attention.attention.attentionWeights;
         assertNotNull(first);
+        float[] firstWeights = first.toFloatArray();
         forward(attention, ramps(false), false);
-        assertFalse(Arrays.equals(first.toFloatArray(), attention.attention.attentionWeights.toFloatArray()));
+        assertFalse(Arrays.equals(firstWeights, attention.attention.attentionWeights.toFloatArray()));
 
         float[] kept = forward(attention, ramps(true), false);
+        NDArray last = attention.attention.attentionWeights;
         attention.setKeepAttentionWeights(false);
+        assertThrows(IllegalStateException.class, last::size);
         assertNull(attention.attention.attentionWeights);
         assertArrayEquals(kept, forward(attention, ramps(true), false));
         assertNull(attention.attention.attentionWeights);
         attention.setKeepAttentionWeights(true);
         forward(attention, ramps(true), false);
         assertNotNull(attention.attention.attentionWeights);
+    }
+
+    @Test
+    void closesTheWeightsOfTheForwardBefore() {
+        MultiHeadAttention attention = initialized(0, false);
+        NDList inputs = ramps(true);
+        for (int i = 0; i < 3; i++) {
+            NDArray before = attention.attention.attentionWeights;
+            // What is in the public field instead is not the block's to close.
+            NDArray callers = manager.ones(new Shape(1));
+            attention.attention.attentionWeights = callers;
+            forward(attention, inputs, false);
+            assertEquals(1, callers.size());
+            assertEquals(10 * 4 * 6, attention.attention.attentionWeights.size());
+            if (before != null) {
+                assertThrows(IllegalStateException.class, before::size);
+            }
+        }
+    }
+
+    @Test
+    void initializeRefusesAnotherTypeThanThatOfTheParameters() {
+        MultiHeadAttention attention = initialized(0, true);
+        float[] expected = forward(attention, ramps(true), false);
+        assertEquals(
+                "dataType is FLOAT16, but the block has parameters of FLOAT32 already",
+                assertThrows(
+                                IllegalArgumentException.class,
+                                () -> attention.initialize(manager, DataType.FLOAT16, ramps(true).getShapes()))
+                        .getMessage());
+        assertArrayEquals(expected, forward(attention, ramps(true), false));
+    }
+
+    @Test
+    void startsAnewAfterTheManagerOfItsParameters() {
+        MultiHeadAttention attention = new MultiHeadAttention(100, 5, 0, false);
+        for (DataType type : new DataType[] {DataType.FLOAT16, DataType.FLOAT32}) {
+            try (NDManager owner = manager.newSubManager()) {
+                attention.initialize(owner, type, ramps(true).getShapes());
+                assertTrue(attention.isInitialized());
+            }
+            assertFalse(attention.isInitialized());
+        }
+        assertThrows(HeedException.class, () -> attention.load(TestFiles.golden("d2l"), "nobody"));
+        assertFalse(attention.isInitialized());
+        attention.load(TestFiles.golden("d2l"), "attention");
+        assertTrue(attention.isInitialized());
+        assertEquals(800, forward(attention, ramps(true), false).length);
+
+        MultiHeadAttention closed = initialized(0, false);
+        closed.close();
+        assertThrows(IllegalStateException.class, () -> closed.load(TestFiles.golden("d2l"), "attention"));
     }
 
     @Test
@@ -261,6 +316,7 @@ class MultiHeadAttentionTest {
             for (Future<float[]> result : results) {
                 assertArrayEquals(expected, result.get());
             }
+            assertEquals(240, attention.attention.attentionWeights.size());
         } finally {
             threads.shutdownNow();
         }

@@ -47,6 +47,21 @@ class NDArrayTest {
         }
     }
 
+    /** Of a shape-only array, which takes no memory. */
+    @Test
+    void refusesToGiveMoreThanAJavaArrayHolds() {
+        long[] dims = {1L << 31};
+        for (DataType type : new DataType[] {DataType.FLOAT32, DataType.BFLOAT16, DataType.INT64}) {
+            try (NativeTensor tensor = NativeTensor.shapeOnly(Library.context(), type.code, dims)) {
+                NDArray array = new NDArray(null, tensor);
+                Executable use = type == DataType.INT64 ? array::toLongArray : array::toFloatArray;
+                assertEquals(
+                        "the array has 2147483648 elements, more than a Java array can hold",
+                        assertThrows(IllegalStateException.class, use).getMessage());
+            }
+        }
+    }
+
     @Test
     void saysWhatItIs() {
         try (NDManager manager = NDManager.newBaseManager()) {

@@ -102,6 +102,23 @@ class NDManagerTest {
         }
     }
 
+    @Test
+    void closesSubManagersHoweverDeep() {
+        NDManager manager = NDManager.newBaseManager();
+        NDManager[] managers = new NDManager[100_000];
+        NDManager deepest = manager;
+        for (int i = 0; i < managers.length; i++) {
+            deepest = deepest.newSubManager();
+            managers[i] = deepest;
+        }
+        NDArray array = deepest.ones(new Shape(2));
+        manager.close();
+        for (NDManager each : managers) {
+            assertFalse(each.isOpen());
+        }
+        assertThrows(IllegalStateException.class, array::toFloatArray);
+    }
+
     private static void check(NDArray array, DataType type, Shape shape) {
         assertEquals(type, array.getDataType());
         assertEquals(shape, array.getShape());

@@ -45,8 +45,7 @@ OutParameters::OutParameters()
     : context(sentinel<heed_context>()),
       tensor(sentinel<heed_tensor>()),
       layer(sentinel<heed_layer>()),
-      workspace(sentinel<heed_workspace>()),
-      num_bytes(0x5EED) {
+      workspace(sentinel<heed_workspace>()) {
   text.fill('#');
 }
 

@@ -31,7 +31,7 @@ struct OutParameters {
   heed_tensor* tensor;
   heed_layer* layer;
   heed_workspace* workspace;
-  size_t num_bytes;
+  size_t num_bytes = 0x5EED;
   std::array<char, 16> text;
 
   OutParameters();

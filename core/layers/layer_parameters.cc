@@ -76,8 +76,8 @@ void Layer::set_parameter(std::string_view name, const Tensor& value) {
   parameter.set(parameter.accept(context_, value, is_initialized()));
 }
 
-void Layer::load(const char* path, std::string_view prefix) {
-  const SafetensorsFile file(path);
+void Layer::load(const SafetensorsFile& file, std::string_view prefix) {
+  const std::string& path = file.path();
   const bool keeps_form = is_initialized();
   const auto full_name = [prefix](const char* name) {
     return prefix.empty() ? std::string(name) : std::string(prefix) + "." + name;
@@ -110,13 +110,21 @@ void Layer::load(const char* path, std::string_view prefix) {
   for (size_t i = 0; i < parameters_.size(); ++i) parameters_[i].set(std::move(values[i]));
 }
 
-void Layer::save(const char* path) const {
+std::vector<NamedTensor> Layer::named_values() const {
   std::vector<NamedTensor> tensors;
+  tensors.reserve(parameters_.size());
   for (const Parameter& parameter : parameters_) {
-    const Tensor value = this->parameter(parameter.name());
+    parameter.require_set();
+    const Tensor& value = parameter.value();
     tensors.push_back({parameter.name(), value.dtype(), value.shape(), value.data()});
   }
-  save_safetensors(path, tensors);
+  return tensors;
+}
+
+void Layer::save(const char* path) const { save_safetensors(path, named_values()); }
+
+size_t Layer::save_to_memory(void* destination, size_t capacity) const {
+  return save_safetensors_to_memory(destination, capacity, named_values());
 }
 
 }  // namespace heed

@@ -104,14 +104,15 @@ std::vector<Parameter> make_parameters(const MultiHeadAttentionOptions& options)
       all_heads("num_kv_heads", options.num_kv_heads, "value_head_size", options.value_head_size);
   const int64_t merged_size = all_heads("num_heads", options.num_heads, "value_head_size", options.value_head_size);
   std::vector<Parameter> parameters;
-  const auto add = [&](int32_t bias_bit, size_t first_name, const Shape& weight) {
-    parameters.emplace_back(kParameterNames[first_name], weight);
-    if ((options.biases & bias_bit) != 0) parameters.emplace_back(kParameterNames[first_name + 1], Shape{weight[0]});
+  const auto add = [&](int32_t bias_bit, size_t first_name, int64_t num_heads, const Shape& weight) {
+    parameters.emplace_back(kParameterNames[first_name], weight, num_heads);
+    if ((options.biases & bias_bit) != 0)
+      parameters.emplace_back(kParameterNames[first_name + 1], Shape{weight[0]}, num_heads);
   };
-  add(kBiasQ, 0, {query_size, kOpenDim});
-  add(kBiasK, 2, {key_size, kOpenDim});
-  add(kBiasV, 4, {value_size, kOpenDim});
-  if (!options.no_output_projection) add(kBiasO, 6, {options.output_size, merged_size});
+  add(kBiasQ, 0, options.num_heads, {query_size, kOpenDim});
+  add(kBiasK, 2, options.num_kv_heads, {key_size, kOpenDim});
+  add(kBiasV, 4, options.num_kv_heads, {value_size, kOpenDim});
+  if (!options.no_output_projection) add(kBiasO, 6, options.num_heads, {options.output_size, merged_size});
   return parameters;
 }
 

@@ -255,6 +255,8 @@ class Finder {
       if (file_.name(i).starts_with(prefix_) && num_below++ == 0) example = &file_.name(i);
     }
     const std::string num_tensors = std::to_string(file_.num_tensors());
+    if (file_.num_tensors() == 0) return "; it has no tensors at all";
+    if (prefix_.empty()) return "; its " + num_tensors + " tensors have other names, as " + quoted(*example);
     if (num_below == 0) return "; none of its " + num_tensors + " tensors begins with " + quoted(prefix_);
     return "; " + std::to_string(num_below) + " of its " + num_tensors + " tensors begin with " + quoted(prefix_) +
            ", as " + quoted(*example);

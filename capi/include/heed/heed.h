@@ -58,8 +58,8 @@
  * ERRORS. Functions that can fail return heed_status; HEED_OK is 0. Plain getters return their value, and on a bad
  * handle or index -1, NULL or 0 bytes. Every failure stores its status and one sentence for the calling thread:
  * heed_last_status, heed_last_error. On failure out-parameters are untouched, nothing is leaked, and every object is
- * as it was. heed never ends the process, never prints, and no C++ exception leaves it. Errors that nearly every
- * function can report, and that are therefore not repeated below:
+ * as it was. heed never ends the process, never prints (a heed_logger gets its messages), and no C++ exception leaves
+ * it. Errors that nearly every function can report, and that are therefore not repeated below:
  *   HEED_ERROR_INVALID_ARGUMENT   a handle, required pointer or string is NULL; an enumeration or a struct's reserved
  *                                 member holds an unknown value; a struct's struct_size is smaller than in version 0.1,
  *                                 that is, the struct was not made by its macro
@@ -189,7 +189,20 @@ HEED_API int32_t heed_device_count(heed_device device) HEED_NOEXCEPT;
 /* A device, its memory and its options. */
 typedef struct heed_context heed_context;
 
-/* The host's own allocator. Not built yet: a context that is given one is refused with HEED_ERROR_UNSUPPORTED. */
+/* The host's own allocator. Everything that outlives a call comes from it, down to the last byte: the handles and the
+ * objects behind them, parameters, outputs, workspaces and the context's pool of them, and what tensors and layers
+ * keep. What stays with the C library is what a call needs while it runs and gives back before it returns: texts, the
+ * header of a file, lists of tensors on their way into a layer, C++ exceptions. heed_layer_forward with a workspace
+ * calls neither.
+ *   allocate  num_bytes (at least 1) at an address that is a multiple of alignment: 64 for elements and workspaces,
+ *             otherwise a power of two that is at least C's alignof(max_align_t). The bytes may hold anything. NULL
+ *             makes the call fail with HEED_ERROR_OUT_OF_MEMORY; a misaligned address is released and makes it fail
+ *             with HEED_ERROR_INVALID_ARGUMENT
+ *   release   gets the address and the num_bytes of one allocate, once, on any thread
+ * Both may be called from many threads at once, and may call heed, which holds no lock meanwhile; neither may throw a
+ * C++ exception. The struct is copied. The functions and what user points to must stay valid until the context and all
+ * objects made in it are destroyed and no call uses them any more. Objects that come from others (views, snapshots)
+ * belong to the same context as these. */
 typedef struct heed_allocator {
   size_t struct_size;
   void* (*allocate)(void* user, size_t num_bytes, size_t alignment);
@@ -209,7 +222,20 @@ typedef struct heed_executor {
 } heed_executor;
 #define HEED_EXECUTOR_INIT { sizeof(heed_executor), NULL, 0, NULL }
 
-/* Receives heed's messages. Not built yet: a context that is given one is refused with HEED_ERROR_UNSUPPORTED. */
+/* How much a message matters. Later versions may add levels. */
+enum {
+  HEED_LOG_ERROR = 1,   /* a call failed: its name and what heed_last_error says, as "heed_layer_load: ..." */
+  HEED_LOG_WARNING = 2, /* a forward does not take the fastest path, and why */
+  HEED_LOG_INFO = 3,    /* a context was opened, a layer was loaded from a file */
+  HEED_LOG_DEBUG = 4    /* the kernels of a forward */
+};
+
+/* Receives heed's messages; without one heed is silent. write gets one of HEED_LOG_... and a text of one line in ASCII
+ * without a newline, which is valid during the call alone. It is called on the thread whose call it is about, so on
+ * many threads at once; it must not throw a C++ exception. It may call heed, which holds no lock meanwhile: messages
+ * about its own calls are dropped, and they leave no trace in the thread's last error. A failure is told to the logger
+ * of the function's first argument; where that is NULL, and in heed_context_create, which has no context yet, it is in
+ * heed_last_error alone. The struct is copied; write and user must stay valid as those of heed_allocator. */
 typedef struct heed_logger {
   size_t struct_size;
   void (*write)(void* user, int32_t level, const char* text);
@@ -236,8 +262,8 @@ typedef struct heed_context_options {
 
 /* Opens a device. options NULL: the CPU with the defaults. The caller destroys *context.
  * Errors: INVALID_ARGUMENT (unknown device, device_index or num_threads out of range, strict or
- * allow_reduced_precision not 0 or 1), UNSUPPORTED (allocator, executor, logger), DEVICE_UNAVAILABLE (with what to
- * do). */
+ * allow_reduced_precision not 0 or 1; a function of allocator or logger that is NULL), UNSUPPORTED (executor),
+ * DEVICE_UNAVAILABLE (with what to do). */
 HEED_API heed_status heed_context_create(const heed_context_options* options, heed_context** context) HEED_NOEXCEPT;
 
 /* Drops the caller's reference. NULL is allowed. Objects of the context keep working. */
@@ -249,7 +275,8 @@ HEED_API void heed_context_destroy(heed_context* context) HEED_NOEXCEPT;
 HEED_API heed_status heed_context_synchronize(heed_context* context) HEED_NOEXCEPT;
 
 /* The device and the options in force as a JSON object (a text result, see above): "device", "device_index",
- * "num_threads" (1 in this version), "strict", "allow_reduced_precision", "version", "description". */
+ * "num_threads" (1 in this version), "strict", "allow_reduced_precision", "allocator" ("host" where one was given, else
+ * "C library"), "logger" (whether there is one), "version", "description". */
 HEED_API heed_status heed_context_describe(const heed_context* context, char* text, size_t capacity,
                                            size_t* num_bytes) HEED_NOEXCEPT;
 

@@ -20,7 +20,7 @@
 namespace heed {
 
 // Grows by one whenever the table or a struct in it changes.
-inline constexpr int32_t kBackendVersion = 1;
+inline constexpr int32_t kBackendVersion = 2;
 
 using Failure = Error;
 
@@ -63,6 +63,9 @@ struct Backend {
   Status (*plan_attention)(const BackendDevice* device, const AttentionProblem* problem, Plan* plan, Failure* failure);
   Status (*run_attention)(BackendDevice* device, const AttentionProblem* problem, const Plan* plan, void* scratch,
                           Failure* failure);
+  Status (*plan_softmax)(const BackendDevice* device, const SoftmaxProblem* problem, Plan* plan, Failure* failure);
+  Status (*run_softmax)(BackendDevice* device, const SoftmaxProblem* problem, const Plan* plan, void* scratch,
+                        Failure* failure);
 };
 
 }  // namespace heed

@@ -90,6 +90,13 @@ Plan Context::plan(const AttentionProblem& problem) const {
   return plan;
 }
 
+Plan Context::plan(const SoftmaxProblem& problem) const {
+  Plan plan;
+  Failure failure;
+  if (backend_->plan_softmax(device_, &problem, &plan, &failure) != Status::Ok) raise(failure);
+  return plan;
+}
+
 void Context::run(const LinearProblem& problem, const Plan& plan, void* scratch) const {
   Failure failure;
   if (backend_->run_linear(device_, &problem, &plan, scratch, &failure) != Status::Ok) raise(failure);
@@ -98,6 +105,17 @@ void Context::run(const LinearProblem& problem, const Plan& plan, void* scratch)
 void Context::run(const AttentionProblem& problem, const Plan& plan, void* scratch) const {
   Failure failure;
   if (backend_->run_attention(device_, &problem, &plan, scratch, &failure) != Status::Ok) raise(failure);
+}
+
+void Context::run(const SoftmaxProblem& problem, const Plan& plan, void* scratch) const {
+  Failure failure;
+  if (backend_->run_softmax(device_, &problem, &plan, scratch, &failure) != Status::Ok) raise(failure);
+}
+
+void Context::require_fastest(const char* operation, const Plan& plan) const {
+  if (!options_.strict || plan.not_fastest == nullptr) return;
+  fail(Status::NotFastest, "the context is strict, and \"%s\" would not take the fastest path: %s", operation,
+       plan.not_fastest);
 }
 
 Context::PooledScratch::PooledScratch(const Context& context, size_t num_bytes) : context_(context) {

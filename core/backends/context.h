@@ -50,8 +50,14 @@ class Context final : public Memory {
   // The operations, with failures as exceptions.
   Plan plan(const LinearProblem& problem) const;
   Plan plan(const AttentionProblem& problem) const;
+  Plan plan(const SoftmaxProblem& problem) const;
   void run(const LinearProblem& problem, const Plan& plan, void* scratch) const;
   void run(const AttentionProblem& problem, const Plan& plan, void* scratch) const;
+  void run(const SoftmaxProblem& problem, const Plan& plan, void* scratch) const;
+
+  // Throws NotFastest with the reason where the context is strict and the plan is not the fastest path. `operation` is
+  // what it is for.
+  void require_fastest(const char* operation, const Plan& plan) const;
 
   // Scratch memory from the context's pool, which holds one block for each call that has been in flight at once; given
   // back at the end of the scope.

@@ -238,6 +238,43 @@ def merge_heads(x):
     return x.transpose(0, 2, 1, 3).reshape(B, S, H * D)
 
 
+def attend(queries, keys, values, weight, bias, H, kv_heads, scale, visible, added):
+    """Multi-head attention in float64, and its error bounds: |x| and d(x) go through the same sums as x."""
+    K, D, repeat = keys.shape[1], weight["q"].shape[0] // H, H // kv_heads
+    q, k, v = (x @ weight[letter].T + bias[letter] for letter, x in (("q", queries), ("k", keys), ("v", values)))
+    dq, dk, dv = (
+        (x.shape[-1] + 2) * U * (np.abs(x) @ np.abs(weight[letter]).T + np.abs(bias[letter]))
+        for letter, x in (("q", queries), ("k", keys), ("v", values)))
+    q, dq = split_heads(q, H), split_heads(dq, H)
+    k, dk, v, dv = (np.repeat(split_heads(x, kv_heads), repeat, axis=1) for x in (k, dk, v, dv))
+    dot = lambda a, b: scale * a @ b.transpose(0, 1, 3, 2)
+    assert visible.any(axis=-1).all()
+    scores = dot(q, k) + added
+    dscores = (dot(dq, np.abs(k)) + dot(np.abs(q), dk) + dot(dq, dk) + (D + 6) * U * dot(np.abs(q), np.abs(k))
+               + 3 * U * np.abs(added) + U * np.abs(scores))
+    largest = lambda x: np.where(visible, x, 0.0).max(axis=-1, keepdims=True)
+    T = largest(np.abs(scores))
+    m = np.where(visible, scores, -np.inf).max(axis=-1, keepdims=True)
+    exponentials = np.where(visible, np.exp(scores - m), 0.0)
+    total = exponentials.sum(axis=-1, keepdims=True)
+    weights = exponentials / total
+    log_sum_exp = (m + np.log(total))[..., 0]
+    softmax_error = (2 * K + 22) * U + 12 * U * T
+    r = dscores + (weights * dscores).sum(axis=-1, keepdims=True) + softmax_error
+    weights_factor = np.expm1(r)
+    weights_bound = 1.01 * weights * weights_factor + np.where(visible, (K / 10 + 3) * 2.0**-149, 0.0)
+    log_sum_exp_bound = 1.01 * (largest(dscores) + softmax_error + 4 * U * (T + np.log(K)))[..., 0]
+    heads = weights @ v
+    dheads = weights @ dv + (weights * (weights_factor + (K + 1) * U)) @ (np.abs(v) + dv)
+    heads, dheads = merge_heads(heads), merge_heads(dheads)
+    output = heads @ weight["o"].T + bias["o"]
+    output_bound = 1.01 * ((heads.shape[-1] + 2) * U * ((np.abs(heads) + dheads) @ np.abs(weight["o"]).T + np.abs(bias["o"]))
+                           + dheads @ np.abs(weight["o"]).T)
+    assert r[visible].max() < 0.02, r[visible].max()
+    return {"output": output, "bound": output_bound, "weights": weights, "weights_bound": weights_bound,
+            "log_sum_exp": log_sum_exp, "log_sum_exp_bound": log_sum_exp_bound, "largest_score": T.max()}
+
+
 def make(case):
     import torch
 
@@ -296,15 +333,7 @@ def make(case):
         need_weights=True, average_attn_weights=False)
     output, weights = output.detach().numpy(), weights.detach().numpy()
 
-    # ---- the second calculation, with its error bounds; |x| and d(x) go through the same sums as x
-    q, k, v = (x @ weight[letter].T + bias[letter] for letter, x in (("q", queries), ("k", keys), ("v", values)))
-    dq, dk, dv = (
-        (x.shape[-1] + 2) * U * (np.abs(x) @ np.abs(weight[letter]).T + np.abs(bias[letter]))
-        for letter, x in (("q", queries), ("k", keys), ("v", values)))
-    q, dq = split_heads(q, H), split_heads(dq, H)
-    k, dk, v, dv = (np.repeat(split_heads(x, case.kv_heads), repeat, axis=1) for x in (k, dk, v, dv))
-    scale = 1 / np.sqrt(D)
-    dot = lambda a, b: scale * a @ b.transpose(0, 1, 3, 2)
+    # ---- the second calculation
     added, visible = np.zeros((B, H, Q, K)), np.ones((B, H, Q, K), bool)
     if attn_mask is not None:
         full = np.broadcast_to(attn_mask if attn_mask.ndim == 2 else attn_mask.reshape(B, H, Q, K), (B, H, Q, K))
@@ -312,40 +341,18 @@ def make(case):
         added = np.where(visible, full, 0.0) if full.dtype != bool else added
     if key_padding_mask is not None:
         visible &= ~key_padding_mask[:, None, None, :]
-    assert visible.any(axis=-1).all()
-    scores = dot(q, k) + added
-    dscores = (dot(dq, np.abs(k)) + dot(np.abs(q), dk) + dot(dq, dk) + (D + 6) * U * dot(np.abs(q), np.abs(k))
-               + 3 * U * np.abs(added) + U * np.abs(scores))
-    largest = lambda x: np.where(visible, x, 0.0).max(axis=-1, keepdims=True)
-    T = largest(np.abs(scores))
-    m = np.where(visible, scores, -np.inf).max(axis=-1, keepdims=True)
-    exponentials = np.where(visible, np.exp(scores - m), 0.0)
-    total = exponentials.sum(axis=-1, keepdims=True)
-    own_weights = exponentials / total
-    log_sum_exp = (m + np.log(total))[..., 0]
-    softmax_error = (2 * K + 22) * U + 12 * U * T
-    r = dscores + (own_weights * dscores).sum(axis=-1, keepdims=True) + softmax_error
-    weights_factor = np.expm1(r)
-    weights_bound = 1.01 * own_weights * weights_factor + np.where(visible, (K / 10 + 3) * 2.0**-149, 0.0)
-    log_sum_exp_bound = 1.01 * (largest(dscores) + softmax_error + 4 * U * (T + np.log(K)))[..., 0]
-    heads = own_weights @ v
-    dheads = own_weights @ dv + (own_weights * (weights_factor + (K + 1) * U)) @ (np.abs(v) + dv)
-    heads, dheads = merge_heads(heads), merge_heads(dheads)
-    own_output = heads @ weight["o"].T + bias["o"]
-    output_bound = 1.01 * ((H * D + 2) * U * ((np.abs(heads) + dheads) @ np.abs(weight["o"]).T + np.abs(bias["o"]))
-                           + dheads @ np.abs(weight["o"]).T)
-    assert r[visible].max() < 0.02, r[visible].max()
-    disagreement = max(np.abs(output - own_output).max(), np.abs(weights - own_weights).max())
+    own = attend(queries, keys, values, weight, bias, H, case.kv_heads, 1 / np.sqrt(D), visible, added)
+    disagreement = max(np.abs(output - own["output"]).max(), np.abs(weights - own["weights"]).max())
     assert disagreement < 1e-12, disagreement
 
-    tensors.update(output=output, bound=output_bound, weights=weights, weights_bound=weights_bound,
-                   log_sum_exp=log_sum_exp, log_sum_exp_bound=log_sum_exp_bound)
+    largest_score = own.pop("largest_score")
+    tensors.update(own, output=output, weights=weights)
     path = Path(__file__).parent / "data" / f"{case.name}.safetensors"
     write_safetensors(path, tensors, {
         "format": "pt", "description": case.description, "heed_options": case.options,
         "made_by": f"tests/golden/make_goldens.py, seed {case.seed}, torch {torch.__version__}, numpy {np.__version__}"})
-    print(f"{path.name:32} {path.stat().st_size:7} bytes, B {B} Q {Q} K {K} E {E} H {H}, largest score {T.max():6.2f}, "
-          f"output {np.abs(output).max():.2f} within {output_bound.max():.1e}, weights within {weights_bound.max():.1e}, "
+    print(f"{path.name:32} {path.stat().st_size:7} bytes, B {B} Q {Q} K {K} E {E} H {H}, largest score {largest_score:6.2f}, "
+          f"output {np.abs(output).max():.2f} within {own['bound'].max():.1e}, weights within {own['weights_bound'].max():.1e}, "
           f"PyTorch against NumPy {disagreement:.0e}")
 
 

@@ -9,7 +9,7 @@ the other frameworks the names and shapes are theirs, and the output comes from 
 linear modules as torch.nn.functional.linear, Keras' kernels in its own einsum equations. make_goldens.attend, which is given heed's form of
 the parameters, must agree, and gives the bound of what a float32 engine may answer; make_goldens.py derives it.
 
-Each file has, beside the parameters, queries, keys and values where they differ, output and bound.
+Each file has, beside the parameters, queries, keys and values where they differ, valid_lens where some keys are padding, output and bound.
 """
 
 from dataclasses import dataclass, field
@@ -39,6 +39,7 @@ class Case:
     biases: str = ""
     scale: float = 0
     causal: bool = False
+    key_lens: list = None
     dtype: str = "f32"
     prefix: str = ""
     self_attention: bool = False
@@ -71,6 +72,8 @@ def make_inputs(case, random):
     if not case.self_attention:
         inputs["keys"] = narrow(random.standard_normal((BATCH, KEYS, case.kdim)), "f32")
         inputs["values"] = narrow(random.standard_normal((BATCH, KEYS, case.vdim)), "f32")
+    if case.key_lens:
+        inputs["valid_lens"] = np.asarray(case.key_lens, np.int32)
     return inputs
 
 
@@ -112,8 +115,9 @@ def pytorch(case, random, inputs):
     file = {name: stored(tensor, case.dtype) for name, tensor in model.state_dict().items()}
     with torch.no_grad():
         model.double().load_state_dict({name: as_torch(array) for name, array in file.items()})
+    padding = torch.arange(KEYS) >= torch.tensor(case.key_lens)[:, None] if case.key_lens else None
     # In training mode it takes its documented path; evaluation may take a fused one.
-    output, _ = attention(*(torch.from_numpy(x) for x in three(inputs)), need_weights=True)
+    output, _ = attention(*(torch.from_numpy(x) for x in three(inputs)), key_padding_mask=padding, need_weights=True)
 
     of = {name: wide(file[case.prefix + "." * bool(case.prefix) + name]) for name in attention.state_dict()}
     apart = [of[f"{letter}_proj_weight"] for letter in "qkv"] if "q_proj_weight" in of else np.split(of["in_proj_weight"], 3)
@@ -222,7 +226,7 @@ def cases():
     named = lambda *names: dict(zip("qkvo", names))
     apart = named("q_proj", "k_proj", "v_proj", "out_proj")
     llama = named("q_proj", "k_proj", "v_proj", "o_proj")
-    yield pytorch, Case("pytorch", "nn.MultiheadAttention by itself", biases="qkvo")
+    yield pytorch, Case("pytorch", "nn.MultiheadAttention by itself", biases="qkvo", key_lens=[5, 2])
     yield pytorch, Case("pytorch_no_bias", "nn.MultiheadAttention(bias=False)")
     yield pytorch, Case("pytorch_kdim_vdim", "nn.MultiheadAttention(kdim=10, vdim=7): three weights, one bias", kdim=10, vdim=7, biases="qkvo")
     yield pytorch, Case("pytorch_kdim_no_bias", "nn.MultiheadAttention(kdim=10, bias=False)", kdim=10)
@@ -279,6 +283,8 @@ def main():
         visible = np.ones((BATCH, case.H, queries.shape[1], keys.shape[1]), bool)
         if case.causal:
             visible &= np.tri(queries.shape[1], keys.shape[1], dtype=bool)
+        if case.key_lens:
+            visible &= (np.arange(keys.shape[1]) < np.asarray(case.key_lens)[:, None])[:, None, None, :]
         own = attend(queries, keys, values, weight, bias, case.H, case.kv_heads, case.scale, visible, np.zeros(visible.shape))
         disagreement = np.abs(output - own["output"]).max()
         assert disagreement < 1e-12, disagreement

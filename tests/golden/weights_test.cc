@@ -125,10 +125,12 @@ class FrameworkWeights : public testing::TestWithParam<Weights> {
     const Tensor queries = load_if_present(context_, GetParam(), "queries");
     const Tensor keys = load_if_present(context_, GetParam(), "keys");
     const Tensor values = load_if_present(context_, GetParam(), "values");
+    const Tensor valid_lens = load_if_present(context_, GetParam(), "valid_lens");
     heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
     inputs.queries = queries.get();
     inputs.keys = keys.get();
     inputs.values = values.get();
+    inputs.valid_lens = valid_lens.get();
     heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;
     check(heed_layer_create_outputs(layer.get(), &inputs, HEED_WANT_OUTPUT, &outputs));
     const Tensor output(outputs.output);

@@ -20,7 +20,7 @@
 namespace heed {
 
 // Grows by one whenever the table or a struct in it changes.
-inline constexpr int32_t kBackendVersion = 1;
+inline constexpr int32_t kBackendVersion = 2;
 
 using Failure = Error;
 

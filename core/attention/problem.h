@@ -53,7 +53,8 @@ struct AttentionProblem {
   Operand queries;  // axes (b, h, q, d); one dtype of F32, F16, BF16 for these three
   Operand keys;     // axes (b, kv head, k, d)
   Operand values;   // axes (b, kv head, k, d)
-  // axes (-, h, -, d); F32, F16, BF16; given iff scoring is Additive: score = sum over d of score_weights * tanh(query + key)
+  // axes (-, h, -, d); F32, F16, BF16; given iff scoring is Additive: the sum over d of these times tanh(query + key)
+  // then takes the place of the product.
   Operand score_weights;
   Operand valid_lens;  // axes (b, -, q, -); F32, I32, I64; whole numbers from 0 to num_keys; optional
   Operand mask;        // axes (b, h, q, k); Bool, non-zero: may attend; optional

@@ -419,16 +419,16 @@ typedef struct heed_dot_product_attention_options {
 typedef struct heed_additive_attention_options {
   size_t struct_size;
   int64_t num_hiddens;   /* required, >= 1 */
-  int64_t window_left;   /* these as in heed_dot_product_attention_options, */
+  int64_t window_left;   /* this and the following as in heed_dot_product_attention_options, but for scale */
   int64_t window_right;
-  float scale;           /* but here 0 is 1, the formula above: factor on the score [rule 2] */
+  float scale;           /* factor on the formula above; 0: 1; any other finite number [rule 2] */
   float soft_cap;
   float dropout;
   int32_t causal;
   int32_t window;
   int32_t empty_rows;
 } heed_additive_attention_options;
-#define HEED_ADDITIVE_ATTENTION_OPTIONS_INIT                                                                 \
+#define HEED_ADDITIVE_ATTENTION_OPTIONS_INIT                                                                \
   { sizeof(heed_additive_attention_options), 0, 0, 0, 0.0f, 0.0f, 0.0f, HEED_CAUSAL_NONE, HEED_WINDOW_NONE, \
     HEED_EMPTY_ROWS_ZERO }
 

@@ -155,8 +155,8 @@ class Tile {
     }
   }
 
-  // scores[k][lane] = sum over d of score_weights[d] * tanh(query[d][lane] + key[k][d]), d ascending. Only for pairs that
-  // lengths, causal mask and window leave, unlike the products: tanh is nearly all of the work.
+  // scores[k][lane] = sum over d of score_weights[d] * tanh(query[d][lane] + key[k][d]), d ascending. Unlike products
+  // only for pairs that lengths, causal mask and window leave: tanh is nearly all of the work.
   void add_additive_scores(int64_t k0) {
     for (int64_t lane = 0; lane < num_rows_; ++lane) {
       const int64_t end = std::min(block_size(k0), row_end_[lane] - k0);

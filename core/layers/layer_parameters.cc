@@ -55,9 +55,7 @@ void check_parts(std::span<const FoundWeight> found, std::span<const Parameter> 
 }  // namespace
 
 void Layer::initialize(const LayerInputs& given_inputs, uint64_t seed) {
-  const LayerInputs inputs = complete_inputs(given_inputs, context_->device_name());
-  check_inputs(inputs);
-  attention_problem(inputs, Purpose::Shapes);
+  const LayerInputs inputs = checked(given_inputs, Purpose::Shapes).inputs;
   const std::vector<Shape> shapes = parameter_shapes(inputs);
   const DType dtype = inputs.queries->dtype();
   std::vector<Tensor> values;

@@ -65,7 +65,7 @@ class Finder {
       if (num_found(candidate, prefix_) == candidate.wanted.size()) complete.push_back(&candidate);
     }
     if (complete.empty()) fail_not_found();
-    const std::vector<FoundWeight> found = weights_of(*complete.front());
+    std::vector<FoundWeight> found = weights_of(*complete.front());
     for (const Candidate* candidate : complete) {
       // Layouts that differ only in parameters that this layer lacks may name the same tensors.
       const std::vector<FoundWeight> others = weights_of(*candidate);

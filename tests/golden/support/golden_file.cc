@@ -79,7 +79,7 @@ void GoldenFile::expect(const heed_tensor* result, const std::string& name) cons
   EXPECT_EQ(comparison.num_beyond, 0u) << name << " of " << heed_tensor_num_elements(result)
                                        << " elements, largest difference " << comparison.largest_difference << ", "
                                        << comparison.largest_ratio << " of its bound";
-  std::printf("%-22s %-11s largest difference %.2e, %.4f of its bound", name_.c_str(), name.c_str(),
+  std::printf("%-28s %-11s largest difference %.2e, %.4f of its bound", name_.c_str(), name.c_str(),
               comparison.largest_difference, comparison.largest_ratio);
   if (heed_tensor_dtype(result) == HEED_F32) {
     EXPECT_LE(comparison.root_mean_square, comparison.deviation) << "root mean square difference of " << name;

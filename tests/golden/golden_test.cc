@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // heed's answers against those of torch.nn.MultiheadAttention in float64, through the C functions alone. The files come
-// from make_goldens.py.
-//
-// Of nn.MultiheadAttention's options heed has embed_dim, num_heads, dropout, bias, kdim and vdim; key_padding_mask and
-// attn_mask, of bool and of float, in two and three dimensions; average_attn_weights as a mean that the caller takes;
-// batch_first=False and inputs without a batch as views. need_weights is which outputs are asked for. It has no
-// add_bias_kv and no add_zero_attn: append the key and value of the one, or a zero key and value, to the projected
-// sequences, and use dot-product attention.
+// from make_goldens.py. docs/semantics.md lists nn.MultiheadAttention's options and what each is in heed.
 #include <gtest/gtest.h>
 #include <heed/heed.h>
 

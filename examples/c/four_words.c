@@ -22,10 +22,10 @@ enum { kNumWords = 4, kSize = 3 };
 
 static const float kWords[kNumWords][kSize] = {{1, 0, 0}, {0, 1, 0}, {1, 1, 0}, {0, 0, 1}};
 
-/* What NumPy draws after np.random.seed(42): row e holds what component e of a word adds to the query, key or value. */
-static const float kW_Q[kSize][kSize] = {{2, 0, 2}, {2, 0, 0}, {2, 1, 2}};
-static const float kW_K[kSize][kSize] = {{2, 2, 2}, {0, 2, 1}, {0, 1, 1}};
-static const float kW_V[kSize][kSize] = {{1, 1, 0}, {0, 1, 1}, {0, 0, 0}};
+/* W_Q, W_K and W_V as NumPy draws them. Row e holds what component e of a word adds to its query, key or value. */
+static const float kToQueries[kSize][kSize] = {{2, 0, 2}, {2, 0, 0}, {2, 1, 2}};
+static const float kToKeys[kSize][kSize] = {{2, 2, 2}, {0, 2, 1}, {0, 1, 1}};
+static const float kToValues[kSize][kSize] = {{1, 1, 0}, {0, 1, 1}, {0, 0, 0}};
 
 /* The tutorial's matrices are (in, out), for words @ W. heed's parameters are (out, in), as PyTorch's: the view that
  * exchanges the axes is one, and copies nothing. */
@@ -47,9 +47,9 @@ static heed_layer* create_attention(heed_context* context) {
   options.num_heads = 1;
   options.no_output_projection = 1;
   CHECK(heed_multi_head_attention_create(context, &options, &attention));
-  set_matrix(context, attention, "W_q.weight", kW_Q);
-  set_matrix(context, attention, "W_k.weight", kW_K);
-  set_matrix(context, attention, "W_v.weight", kW_V);
+  set_matrix(context, attention, "W_q.weight", kToQueries);
+  set_matrix(context, attention, "W_k.weight", kToKeys);
+  set_matrix(context, attention, "W_v.weight", kToValues);
   return attention;
 }
 

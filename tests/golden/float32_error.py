@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Attention in float64 NumPy, and how far a correct float32 engine may be away from it: at worst, and on average.
 
-Every number carries two figures: `bound`, which the error of no engine may pass, and `variance`, the mean square of the error in the usual
-run of things. u = 2^-24 is the unit round-off of float32; no operand is narrower than float32. d(x) is the bound on the error of x, v(x) its variance.
+Every number carries two figures: `bound`, which the error of no engine may pass, and `variance`, its mean square in the usual run of things.
+u = 2^-24 is the unit round-off of float32; no operand is narrower than float32. d(x) is the bound on the error of x, v(x) its variance.
 
 The bounds. A sum of n rounded products, in any order, fused or not, is off by at most n u sum |a||b| (first order).
 

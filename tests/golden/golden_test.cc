@@ -270,8 +270,8 @@ TEST(GoldenDeviations, SeeASmallSystematicError) {
     const GoldenFile file(context.get(), golden.file);
     const BatchFirstInputs inputs(file, golden.layout);
     heed_multi_head_attention_options wrong = options_of(golden);
-    const auto head_size = static_cast<float>(wrong.num_hiddens / wrong.num_heads);
-    wrong.scale = (1 + 1.0F / 2048) / std::sqrt(head_size);
+    const int64_t head_size = wrong.num_hiddens / wrong.num_heads;
+    wrong.scale = (1 + 1.0F / 2048) / std::sqrt(static_cast<float>(head_size));
     const Comparison comparison = compare_output(file, golden, wrong, inputs.given);
     EXPECT_GT(comparison.root_mean_square, comparison.deviation);
     if (comparison.num_beyond == 0) ++num_unseen_by_bounds;

@@ -32,10 +32,11 @@ TEST(Keras, KernelsAreTransposedViewsOfHeedsParameters) {
     const Tensor bias = capi_test::make_reshaped(keras_bias.get(), {-1});
     check(heed_layer_set_parameter(layer.get(), (std::string(name) + ".bias").c_str(), bias.get()));
   };
-  set("W_q", "query", {5, 2 * 3});
-  set("W_k", "key", {6, 2 * 3});
-  set("W_v", "value", {7, 2 * 4});
-  set("W_o", "attention_output", {2 * 4, 8});
+  // (in, heads * head size), and for the output (heads * head size, out).
+  set("W_q", "query", {5, 6});
+  set("W_k", "key", {6, 6});
+  set("W_v", "value", {7, 8});
+  set("W_o", "attention_output", {8, 8});
 
   const Tensor queries = file.load("query");
   const Tensor keys = file.load("key");

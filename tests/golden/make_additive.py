@@ -38,14 +38,13 @@ class Case:
     bias: bool = False
 
 
+MULTI_HEAD = "head_size 3, value_head_size 2, output_size 6, biases all, scoring additive"
 CASES = [
     Case("additive_lens", "num_hiddens 7", 401, lens=(6, 2)),
     Case("additive_lens_per_query", "num_hiddens 7", 402, lens=((1, 0, 6, 3), (5, 4, 0, 2))),
     Case("additive_mean", "num_hiddens 1, empty_rows mean", 403, num_hiddens=1, lens=((1, 0, 6, 3), (5, 4, 0, 2)), mean=True),
-    Case("additive_multi_head", "num_heads 2, head_size 3, value_head_size 2, output_size 6, biases all, scoring additive", 404,
-         num_heads=2, kv_heads=2, lens=(3, 6)),
-    Case("additive_multi_head_grouped", "num_heads 4, num_kv_heads 2, head_size 3, value_head_size 2, output_size 6, biases all, scoring additive, scale 1.5",
-         405, num_heads=4, kv_heads=2, scale=1.5, bias=True),
+    Case("additive_multi_head", f"num_heads 2, {MULTI_HEAD}", 404, num_heads=2, kv_heads=2, lens=(3, 6)),
+    Case("additive_multi_head_grouped", f"num_heads 4, num_kv_heads 2, {MULTI_HEAD}, scale 1.5", 405, num_heads=4, kv_heads=2, scale=1.5, bias=True),
 ]
 
 

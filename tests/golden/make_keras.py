@@ -37,7 +37,8 @@ def main():
     numbers = {name: wide(tensor) for name, tensor in tensors.items() if name in shapes}
 
     # ---- as Keras
-    q, k, v = (np.einsum("bse,enh->bsnh", numbers[name], numbers[name + "/kernel"]) + numbers[name + "/bias"] for name in ("query", "key", "value"))
+    q, k, v = (np.einsum("bse,enh->bsnh", numbers[name], numbers[name + "/kernel"]) + numbers[name + "/bias"] 
+        for name in ("query", "key", "value"))
     visible = attention_mask & np.tril(np.ones((Q, K), bool))
     scores = np.einsum("bqnh,bknh->bnqk", q / np.sqrt(H), k)
     exponentials = np.exp(scores) * visible[:, None]
@@ -46,11 +47,15 @@ def main():
     output = np.einsum("bqnv,nvo->bqo", heads, numbers["attention_output/kernel"]) + numbers["attention_output/bias"]
 
     # ---- with matrices, and its errors
-    matrix = lambda name: numbers[name + "/kernel"].reshape(-1, O) if name == "attention_output" else numbers[name + "/kernel"].reshape(-1, N * (V if name == "value" else H))
-    q, k, v = (
-        project(exact(numbers[name]), matrix(name).T, numbers[name + "/bias"].ravel()).map(lambda x: split_heads(x, N)) for name in ("query", "key", "value"))
+    def project_to_heads(name):
+        kernel = numbers[name + "/kernel"]
+        weight = kernel.reshape(kernel.shape[0], -1).T
+        return project(exact(numbers[name]), weight, numbers[name + "/bias"].ravel()).map(lambda x: split_heads(x, N))
+
+    q, k, v = (project_to_heads(name) for name in ("query", "key", "value"))
     own_heads, own_weights, log_sum_exp = attend(dot_scores(q, k, 1 / np.sqrt(H)), v, visible[:, None])
-    own_output = project(own_heads.map(merge_heads), matrix("attention_output").T, numbers["attention_output/bias"])
+    own_output = project(
+        own_heads.map(merge_heads), numbers["attention_output/kernel"].reshape(-1, O).T, numbers["attention_output/bias"])
     assert np.abs(own_output.value - output).max() < 1e-12 and np.abs(own_weights.value - weights).max() < 1e-12
     own_output.value, own_weights.value = output, weights
 

@@ -11,7 +11,7 @@
 
 namespace heed {
 
-// Axes of an operand of attention, and of a linear operation (which uses the last three).
+// Axes of an operand of attention and softmax, and of a linear operation (which uses the last three).
 inline constexpr int kOperandRank = 4;
 
 // A strided array that an operation reads or writes. Strides are in elements, 0 where an axis is repeated.
@@ -34,6 +34,19 @@ struct LinearProblem {
   Operand weight;           // axes (-, -, n, e); F32, F16, BF16
   Operand bias;             // axes (-, -, -, n); F32, F16, BF16; optional
   Operand output;           // axes (-, s, r, n); F32, F16, BF16
+};
+
+// weights[b, h, q, k] = exp(scores[b, h, q, k]) / sum over visible k' of exp(scores[b, h, q, k']), with the row's maximum
+// subtracted from the scores, in f32, summed in the order of k. Key k is visible to row (b, q) iff k is less than its
+// length; hidden weights are 0, and hidden scores are not read.
+struct SoftmaxProblem {
+  int64_t batch = 0;        // b
+  int64_t num_heads = 0;    // h
+  int64_t num_queries = 0;  // q
+  int64_t num_keys = 0;     // k
+  Operand scores;           // axes (b, h, q, k); F32, F16, BF16
+  Operand valid_lens;       // axes (b, -, q, -); F32, I32, I64; whole numbers from 0 to num_keys; optional
+  Operand weights;          // axes (b, h, q, k); F32, F16, BF16; shares no memory with the others
 };
 
 enum class EmptyRows : int32_t { Zero = 0, Mean = 1 };

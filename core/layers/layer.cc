@@ -54,14 +54,7 @@ size_t Layer::workspace_size(const LayerInputs& inputs, const LayerOutputs& outp
 void Layer::forward(const LayerInputs& inputs, Workspace* workspace, const LayerOutputs& outputs) const {
   Schedule schedule;
   prepare(inputs, outputs, Purpose::Run, schedule);
-  if (context_->options().strict) {
-    for (const Step& step : schedule) {
-      if (step.plan.not_fastest != nullptr) {
-        fail(Status::NotFastest, "the context is strict, and \"%s\" would not take the fastest path: %s",
-             step.operation, step.plan.not_fastest);
-      }
-    }
-  }
+  for (const Step& step : schedule) context_->require_fastest("heed_layer_forward", step.operation, step.plan);
   const size_t needed = schedule.workspace_bytes();
   if (workspace == nullptr) {
     const Context::PooledScratch scratch(*context_, needed);

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -37,7 +38,7 @@ class Layer {
   // As "multi_head_attention"; static.
   virtual const char* kind() const = 0;
 
-  const std::vector<Parameter>& parameters() const { return parameters_; }
+  std::span<const Parameter> parameters() const { return parameters_; }
   bool is_initialized() const;
 
   // The functions of heed_layer_*, with the same names, rules and errors.
@@ -52,8 +53,9 @@ class Layer {
   std::string explain(const LayerInputs& inputs, const LayerOutputs& outputs) const;
 
  protected:
-  Layer(std::shared_ptr<Context> context, std::vector<Parameter> parameters)
-      : context_(std::move(context)), parameters_(std::move(parameters)) {}
+  // The parameters are kept in the host's memory.
+  Layer(std::shared_ptr<Context> context, std::span<const Parameter> parameters)
+      : context_(std::move(context)), parameters_(parameters.begin(), parameters.end(), context_->host_allocator()) {}
 
   const Parameter& parameter_at(size_t index) const { return parameters_[index]; }
 
@@ -80,7 +82,7 @@ class Layer {
   void prepare(const LayerInputs& inputs, const LayerOutputs& outputs, Purpose purpose, Schedule& schedule) const;
 
   std::shared_ptr<Context> context_;
-  std::vector<Parameter> parameters_;
+  HostVector<Parameter> parameters_;
 };
 
 }  // namespace heed

@@ -104,40 +104,24 @@ TEST_F(Teaching, AFactorAfterTheSoftmaxBelongsToTheValues) {
   file.expect(capi_test::make_reshaped(class_weights.get(), {2, 4, 4}).get(), "class_weights");
 }
 
-// a (M,N) times b (N,P).
-Tensor product(const GoldenFile& file, const heed_tensor* a, const heed_tensor* b) {
-  const Dims dims = {heed_tensor_dim(a, 0), heed_tensor_dim(b, 1)};
-  const std::vector<float> left = capi_test::read_floats(file.context(), a);
-  const std::vector<float> right = capi_test::read_floats(file.context(), b);
-  const auto num_terms = static_cast<size_t>(heed_tensor_dim(b, 0));
-  const auto num_columns = static_cast<size_t>(dims[1]);
-  std::vector<float> sums(static_cast<size_t>(dims[0]) * num_columns);
-  for (size_t i = 0; i < sums.size(); ++i) {
-    for (size_t n = 0; n < num_terms; ++n) {
-      sums[i] += left[i / num_columns * num_terms + n] * right[n * num_columns + i % num_columns];
-    }
-  }
-  return capi_test::make_tensor_of(file.context(), dims, sums);
-}
-
-// x W^T + b as one product: x with a column of ones times W with b as its last column.
+// x W^T + b as one product of matrices: x with a last column of ones times W with b as its last column.
 Tensor project(const GoldenFile& file, const char* weight_name, const char* bias_name) {
   const Tensor x = file.load("queries");
   const Tensor weight = file.load(weight_name);
   const Tensor bias = file.load(bias_name);
-  const int64_t size = heed_tensor_dim(x.get(), 2);
-  const int64_t num_rows = heed_tensor_dim(x.get(), 0) * heed_tensor_dim(x.get(), 1);
+  const Dims dims = capi_test::dims_of(x.get());
   const int64_t num_outputs = heed_tensor_dim(weight.get(), 0);
 
-  const Tensor with_ones = capi_test::make_tensor(file.context(), {num_rows, size + 1});
+  const Tensor with_ones = capi_test::make_tensor(file.context(), {dims[0], dims[1], dims[2] + 1});
   check(heed_tensor_fill(with_ones.get(), 1));
-  check(heed_tensor_copy(capi_test::make_slice(with_ones.get(), 1, 0, size).get(),
-                         capi_test::make_reshaped(x.get(), {num_rows, size}).get()));
-  const Tensor with_bias = capi_test::make_tensor(file.context(), {num_outputs, size + 1});
-  check(heed_tensor_copy(capi_test::make_slice(with_bias.get(), 1, 0, size).get(), weight.get()));
-  check(heed_tensor_copy(capi_test::make_slice(with_bias.get(), 1, size, 1).get(),
+  check(heed_tensor_copy(capi_test::make_slice(with_ones.get(), 2, 0, dims[2]).get(), x.get()));
+  const Tensor with_bias = capi_test::make_tensor(file.context(), {num_outputs, dims[2] + 1});
+  check(heed_tensor_copy(capi_test::make_slice(with_bias.get(), 1, 0, dims[2]).get(), weight.get()));
+  check(heed_tensor_copy(capi_test::make_slice(with_bias.get(), 1, dims[2], 1).get(),
                          capi_test::make_reshaped(bias.get(), {num_outputs, 1}).get()));
-  return product(file, with_ones.get(), transposed(with_bias).get());
+  Tensor projected = capi_test::make_tensor(file.context(), {dims[0], dims[1], num_outputs});
+  check(heed_matmul(with_ones.get(), transposed(with_bias).get(), projected.get()));
+  return projected;
 }
 
 // Heads that are cut out of memory are no heads of heed's multi-head attention, but any tensor of rank 4 has heads.

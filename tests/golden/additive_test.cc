@@ -8,12 +8,10 @@
 namespace heed::golden {
 namespace {
 
-void expect_as_in(const char* name, const auto& options, const auto& create) {
+void expect_as_in(const char* name, const auto& options, const auto& make) {
   const Context context = capi_test::make_context();
   const GoldenFile file(context.get(), name);
-  heed_layer* made = nullptr;
-  check(create(context.get(), &options, &made));
-  const Layer layer(made);
+  const Layer layer = make(context.get(), options);
   check(heed_layer_load(layer.get(), file.path().c_str(), "attention"));
   forward(layer.get(), Inputs(file).given).expect_as_in(file);
 }
@@ -36,24 +34,24 @@ heed_multi_head_attention_options multi_head(int64_t num_heads, int64_t num_kv_h
   return options;
 }
 
-TEST(Additive, WithLengthsPerItem) { expect_as_in("additive_lens", additive(7), heed_additive_attention_create); }
+TEST(Additive, WithLengthsPerItem) { expect_as_in("additive_lens", additive(7), capi_test::make_additive); }
 
 TEST(Additive, WithLengthsPerQueryAndEmptyRows) {
-  expect_as_in("additive_lens_per_query", additive(7), heed_additive_attention_create);
+  expect_as_in("additive_lens_per_query", additive(7), capi_test::make_additive);
 }
 
 TEST(Additive, WithTheMeanForEmptyRows) {
   heed_additive_attention_options options = additive(1);
   options.empty_rows = HEED_EMPTY_ROWS_MEAN;
-  expect_as_in("additive_mean", options, heed_additive_attention_create);
+  expect_as_in("additive_mean", options, capi_test::make_additive);
 }
 
-TEST(Additive, InEveryHead) { expect_as_in("additive_multi_head", multi_head(2, 2), heed_multi_head_attention_create); }
+TEST(Additive, InEveryHead) { expect_as_in("additive_multi_head", multi_head(2, 2), capi_test::make_multi_head); }
 
 TEST(Additive, InGroupedHeadsWithScaleAndBias) {
   heed_multi_head_attention_options options = multi_head(4, 2);
   options.scale = 1.5F;
-  expect_as_in("additive_multi_head_grouped", options, heed_multi_head_attention_create);
+  expect_as_in("additive_multi_head_grouped", options, capi_test::make_multi_head);
 }
 
 }  // namespace

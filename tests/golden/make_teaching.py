@@ -13,7 +13,7 @@ import torch
 
 import golden_file
 from float32_error import (
-    STEP, U, Number, attend, dot_scores, exact, project, result_tensors, results, scaled, sum_of_products, summary)
+    STEP, U, Number, additive_scores, attend, dot_scores, exact, project, result_tensors, results, scaled, sum_of_products, summary)
 from golden_file import narrow, wide
 
 
@@ -170,6 +170,22 @@ def luong_general():
           tensors, (own[0], own[1].map(lambda x: x[:, None]), own[2].map(lambda x: x[:, None])))
 
 
+def luong_concat():
+    """score(h_t, h_s) = v_a . tanh(W_a [h_t; h_s]), the same section, "concat"."""
+    random = np.random.RandomState(207)
+    tensors = random_inputs(random, Dq=4, Dk=3)
+    tensors["W_a"] = narrow(random.standard_normal((5, 4 + 3)))
+    tensors["v_a"] = narrow(random.standard_normal(5))
+    q, k, v, W_a, v_a = (wide(tensors[name]) for name in ("queries", "keys", "values", "W_a", "v_a"))
+    pairs = [np.broadcast_to(x, (2, 4, 5, x.shape[-1])) for x in (q[:, :, None], k[:, None])]
+    weights = softmax(np.tanh(np.concatenate(pairs, axis=-1) @ W_a.T) @ v_a)
+    tensors.update(output=weights @ v, weights=weights)
+    scores = additive_scores(*(project(exact(x), W).map(lambda y: y[:, None]) for x, W in ((q, W_a[:, :4]), (k, W_a[:, 4:]))), v_a[None], 1.0)
+    own = attend(scores, exact(v[:, None]))
+    write("teaching_luong_concat", "additive score; W_a (num_hiddens, size of queries + size of keys)",
+          "num_hiddens 5; W_q and W_k are the left and the right part of W_a", tensors, [x.map(lambda y: y[:, 0]) for x in own])
+
+
 def d2l_java():
     """Scores divided by sqrt(2), whatever the size; hidden ones replaced by -10^6 before the softmax, so that a row of nothing else is uniform."""
     tensors = random_inputs(np.random.RandomState(206))
@@ -191,4 +207,5 @@ if __name__ == "__main__":
     vaswani()
     luong_dot()
     luong_general()
+    luong_concat()
     d2l_java()

@@ -79,6 +79,19 @@ TEST_F(Teaching, LuongsGeneralScoreIsAProjectionOfTheQueries) {
   forward(layer.get(), Inputs(file).given).expect_as_in(file);
 }
 
+TEST_F(Teaching, LuongsConcatIsTheAdditiveLayer) {
+  const GoldenFile file(context_.get(), "teaching_luong_concat");
+  heed_additive_attention_options options = HEED_ADDITIVE_ATTENTION_OPTIONS_INIT;
+  options.num_hiddens = 5;
+  const Layer layer = capi_test::make_additive(context_.get(), options);
+  const Tensor both = file.load("W_a");
+  const Tensor row = file.load("v_a");
+  check(heed_layer_set_parameter(layer.get(), "W_q.weight", capi_test::make_slice(both.get(), 1, 0, 4).get()));
+  check(heed_layer_set_parameter(layer.get(), "W_k.weight", capi_test::make_slice(both.get(), 1, 4, 3).get()));
+  check(heed_layer_set_parameter(layer.get(), "w_v.weight", capi_test::make_reshaped(row.get(), {1, 5}).get()));
+  forward(layer.get(), Inputs(file).given).expect_as_in(file);
+}
+
 TEST_F(Teaching, D2lJavaDividesByTheRootOfTwoAndAveragesEmptyRows) {
   const GoldenFile file(context_.get(), "teaching_d2l_java");
   dot_product(file, 0.70710678F, HEED_EMPTY_ROWS_MEAN).expect_as_in(file);

@@ -479,10 +479,11 @@ enum {
   HEED_EMPTY_ROWS_MEAN = 1      /* the mean of all K values, weights 1/K: what d2l-java's masked softmax gives */
 };
 
-/* How a query and a key are scored. */
+/* How a query and a key are scored [rule 2]. */
 enum {
-  HEED_SCORING_DOT_PRODUCT = 0, /* (q . k) * scale [rule 2] */
-  HEED_SCORING_ADDITIVE = 1     /* not built yet: refused with HEED_ERROR_UNSUPPORTED */
+  HEED_SCORING_DOT_PRODUCT = 0, /* (q . k) * scale */
+  HEED_SCORING_ADDITIVE = 1     /* (w_v . tanh(q + k)) * scale: mind that scale's default in multi-head attention is
+                                   1/sqrt(head_size) with this scoring too; scale = 1 is the plain formula */
 };
 
 /* Which projections of multi-head attention add a bias, a set of bits. */
@@ -505,13 +506,35 @@ typedef struct heed_dot_product_attention_options {
   { sizeof(heed_dot_product_attention_options), 0, 0, 0.0f, 0.0f, 0.0f, HEED_CAUSAL_NONE, HEED_WINDOW_NONE, \
     HEED_EMPTY_ROWS_ZERO }
 
-/* Multi-head attention (same paper, section 3.2.2; with num_kv_heads < num_heads grouped-query attention, Ainslie et
- * al., 2023). Parameters, all (out, in) as in d2l, DJL and PyTorch:
+/* Additive attention (Bahdanau et al., "Neural Machine Translation by Jointly Learning to Align and Translate", 2014,
+ * arXiv 1409.0473, appendix A.1.2): a query q and a key k, of different sizes if need be, score
+ * w_v . tanh(W_q q + W_k k). Values are not projected. Parameters, (out, in) as in d2l, DJL and PyTorch, no biases:
+ *   W_q.weight (num_hiddens, Eq)     W_k.weight (num_hiddens, Ek)     w_v.weight (1, num_hiddens) */
+typedef struct heed_additive_attention_options {
+  size_t struct_size;
+  int64_t num_hiddens;   /* required, >= 1 */
+  int64_t window_left;   /* this and the following as in heed_dot_product_attention_options, but for scale */
+  int64_t window_right;
+  float scale;           /* factor on the formula above; 0: 1; any other finite number [rule 2] */
+  float soft_cap;
+  float dropout;
+  int32_t causal;
+  int32_t window;
+  int32_t empty_rows;
+} heed_additive_attention_options;
+#define HEED_ADDITIVE_ATTENTION_OPTIONS_INIT                                                                \
+  { sizeof(heed_additive_attention_options), 0, 0, 0, 0.0f, 0.0f, 0.0f, HEED_CAUSAL_NONE, HEED_WINDOW_NONE, \
+    HEED_EMPTY_ROWS_ZERO }
+
+/* Multi-head attention (Vaswani et al., section 3.2.2; with num_kv_heads < num_heads grouped-query attention, Ainslie
+ * et al., 2023). Parameters, all (out, in) as in d2l, DJL and PyTorch:
  *   W_q.weight (num_heads * head_size, Eq)               W_q.bias (num_heads * head_size)          with HEED_BIAS_Q
  *   W_k.weight (num_kv_heads * head_size, Ek)            W_k.bias (num_kv_heads * head_size)       with HEED_BIAS_K
  *   W_v.weight (num_kv_heads * value_head_size, Ev)      W_v.bias (num_kv_heads * value_head_size) with HEED_BIAS_V
  *   W_o.weight (output_size, num_heads * value_head_size) W_o.bias (output_size)                   with HEED_BIAS_O
- * Head h owns rows h * head_size to (h + 1) * head_size - 1 of W_q, and so on. */
+ *   w_v.weight (num_heads, head_size)                                                  with HEED_SCORING_ADDITIVE
+ * Head h owns rows h * head_size to (h + 1) * head_size - 1 of W_q, and so on. With HEED_SCORING_ADDITIVE a query q of
+ * head h and a key k of its key head score w_v[h] . tanh(q + k), times scale. */
 typedef struct heed_multi_head_attention_options {
   size_t struct_size;
   int64_t num_hiddens;          /* E; may be 0 only if head_size and (output_size or no_output_projection) are given */
@@ -523,7 +546,7 @@ typedef struct heed_multi_head_attention_options {
   int64_t output_size;          /* last dim of the output; 0: num_hiddens */
   int64_t window_left;          /* as in heed_dot_product_attention_options */
   int64_t window_right;
-  float scale;                  /* 0: 1/sqrt(head_size) */
+  float scale;                  /* 0: 1/sqrt(head_size), whatever the scoring; HEED_SCORING_ADDITIVE usually wants 1 */
   float soft_cap;
   float dropout;
   int32_t biases;               /* HEED_BIAS_... bits; 0: none */
@@ -543,10 +566,10 @@ typedef struct heed_multi_head_attention_options {
 
 /* What a layer reads; nothing here is changed or kept.
  *
- *                multi-head       dot-product, rank 3     dot-product, rank 4
- *   queries      (B, Q, Eq)       (B, Q, D)               (B, H, Q, D)
- *   keys         (B, K, Ek)       (B, K, D)               (B, Hkv, K, D), Hkv divides H [rule 12]
- *   values       (B, K, Ev)       (B, K, Dv)              (B, Hkv, K, Dv)
+ *                multi-head, additive     dot-product, rank 3     dot-product, rank 4
+ *   queries      (B, Q, Eq)               (B, Q, D)               (B, H, Q, D)
+ *   keys         (B, K, Ek)               (B, K, D)               (B, Hkv, K, D), Hkv divides H [rule 12]
+ *   values       (B, K, Ev)               (B, K, Dv)              (B, Hkv, K, Dv)
  *
  * Strides are free: heads in the layout (B, S, H, D) are a transposed view.
  *
@@ -575,10 +598,10 @@ enum { HEED_WANT_OUTPUT = 1, HEED_WANT_WEIGHTS = 2, HEED_WANT_LOG_SUM_EXP = 4 };
  * are free but positive (for dims above 1), and no element may share memory with another output's, an input's or
  * another of its own.
  *
- *                multi-head           dot-product, rank 3   dot-product, rank 4   dtype
- *   output       (B, Q, output size)  (B, Q, Dv)            (B, H, Q, Dv)         the inputs', or F32
- *   weights      (B, H, Q, K)         (B, Q, K)             (B, H, Q, K)          the inputs', or F32
- *   log_sum_exp  (B, H, Q)            (B, Q)                (B, H, Q)             F32
+ *                multi-head           additive    dot-product, rank 3   dot-product, rank 4   dtype
+ *   output       (B, Q, output size)  (B, Q, Ev)  (B, Q, Dv)            (B, H, Q, Dv)         the inputs', or F32
+ *   weights      (B, H, Q, K)         (B, Q, K)   (B, Q, K)             (B, H, Q, K)          the inputs', or F32
+ *   log_sum_exp  (B, H, Q)            (B, Q)      (B, Q)                (B, H, Q)             F32
  *
  * weights are those before dropout [rule 11]; log_sum_exp is a natural logarithm, -inf for a row without a visible
  * key [rules 3, 7]. */
@@ -600,11 +623,18 @@ HEED_API heed_status heed_dot_product_attention_create(heed_context* context,
                                                        const heed_dot_product_attention_options* options,
                                                        heed_layer** layer) HEED_NOEXCEPT;
 
+/* Makes an additive attention layer. Its input sizes are learned when it gets its parameters. The caller destroys
+ * *layer.
+ * Errors: those of dot-product attention; INVALID_ARGUMENT (num_hiddens below 1). */
+HEED_API heed_status heed_additive_attention_create(heed_context* context,
+                                                    const heed_additive_attention_options* options,
+                                                    heed_layer** layer) HEED_NOEXCEPT;
+
 /* Makes a multi-head attention layer. Its input sizes are learned when it gets its parameters. The caller destroys
  * *layer.
- * Errors: those above; INVALID_ARGUMENT (num_heads missing; num_hiddens not divisible by num_heads and no head_size;
- * num_heads not divisible by num_kv_heads; a negative or overflowing size; no_output_projection with output_size or
- * HEED_BIAS_O), UNSUPPORTED (HEED_SCORING_ADDITIVE). */
+ * Errors: those of dot-product attention; INVALID_ARGUMENT (num_heads missing; num_hiddens not divisible by num_heads
+ * and no head_size; num_heads not divisible by num_kv_heads; a negative or overflowing size; no_output_projection with
+ * output_size or HEED_BIAS_O). */
 HEED_API heed_status heed_multi_head_attention_create(heed_context* context,
                                                       const heed_multi_head_attention_options* options,
                                                       heed_layer** layer) HEED_NOEXCEPT;
@@ -684,11 +714,13 @@ HEED_API heed_status heed_layer_forward(const heed_layer* layer, const heed_laye
 
 /* What forward would do with these arguments, as a JSON object (a text result, see above). Nothing is run, and nothing
  * is read but shapes, dtypes and lengths; lengths without data count as K [rule 4]. Members (more may be added):
- *   "layer", "backend", "device"  as "multi_head_attention", "cpu", "cpu:0"
+ *   "layer", "backend", "device"  as "multi_head_attention", "cpu", "cpu:0"; the others are "additive_attention" and
+ *                                 "dot_product_attention"
  *   "kernel"                      of the attention itself
  *   "threads"                     that compute
  *   "workspace_bytes"             as heed_layer_workspace_size
- *   "flops"                       multiplications and additions, for pairs that lengths, causal mask and window leave
+ *   "flops"                       multiplications and additions, and each tanh of additive scores as one operation, for
+ *                                 pairs that lengths, causal mask and window leave
  *   "bytes"                       the least traffic: every operand once
  *   "operations"                  in order, each with "operation", "kernel", "flops", "bytes"
  *   "not_fastest"                 the reasons why this is not the fastest path; empty where it is

@@ -15,7 +15,7 @@ using namespace heed::capi;  // NOLINT(google-build-using-namespace)
 extern "C" {
 
 heed_status heed_matmul(const heed_tensor* a, const heed_tensor* b, heed_tensor* product) noexcept {
-  return guarded([&] {
+  return guarded(__func__, a, [&] {
     const Tensor left = require(a, "a")->tensor;
     const Tensor right = require(b, "b")->tensor;
     const Tensor result = require(product, "product")->tensor;
@@ -24,7 +24,7 @@ heed_status heed_matmul(const heed_tensor* a, const heed_tensor* b, heed_tensor*
 }
 
 heed_status heed_softmax(const heed_tensor* tensor, int32_t axis, heed_tensor* result) noexcept {
-  return guarded([&] {
+  return guarded(__func__, tensor, [&] {
     const Tensor scores = require(tensor, "tensor")->tensor;
     const Tensor weights = require(result, "result")->tensor;
     softmax(scores, axis, weights);
@@ -33,7 +33,7 @@ heed_status heed_softmax(const heed_tensor* tensor, int32_t axis, heed_tensor* r
 
 heed_status heed_masked_softmax(const heed_tensor* scores, const heed_tensor* valid_lens,
                                 heed_tensor* result) noexcept {
-  return guarded([&] {
+  return guarded(__func__, scores, [&] {
     const Tensor given = require(scores, "scores")->tensor;
     const std::optional<Tensor> lens = valid_lens == nullptr ? std::nullopt : std::optional(valid_lens->tensor);
     const Tensor weights = require(result, "result")->tensor;

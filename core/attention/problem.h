@@ -49,9 +49,11 @@ struct SoftmaxProblem {
   Operand weights;          // axes (b, h, q, k); F32, F16, BF16; shares no memory with the others
 };
 
+// Same numbers as HEED_EMPTY_ROWS_ and HEED_SCORING_; capi/src asserts it.
 enum class EmptyRows : int32_t { Zero = 0, Mean = 1 };
+enum class Scoring : int32_t { DotProduct = 0, Additive = 1 };
 
-// One call of scaled dot-product attention; the meaning of every member is docs/semantics.md, rule by rule.
+// One call of attention; the meaning of every member is docs/semantics.md, rule by rule.
 struct AttentionProblem {
   int64_t batch = 0;            // b
   int64_t num_heads = 0;        // h, of queries
@@ -61,9 +63,12 @@ struct AttentionProblem {
   int64_t head_size = 0;        // d, of queries and keys
   int64_t value_head_size = 0;  // d, of values
 
-  Operand queries;     // axes (b, h, q, d); one dtype of F32, F16, BF16 for these three
-  Operand keys;        // axes (b, kv head, k, d)
-  Operand values;      // axes (b, kv head, k, d)
+  Operand queries;  // axes (b, h, q, d); one dtype of F32, F16, BF16 for these three
+  Operand keys;     // axes (b, kv head, k, d)
+  Operand values;   // axes (b, kv head, k, d)
+  // axes (-, h, -, d); F32, F16, BF16; given iff scoring is Additive: the sum over d of these times tanh(query + key)
+  // then takes the place of the product.
+  Operand score_weights;
   Operand valid_lens;  // axes (b, -, q, -); F32, I32, I64; whole numbers from 0 to num_keys; optional
   Operand mask;        // axes (b, h, q, k); Bool, non-zero: may attend; optional
   Operand bias;        // axes (b, h, q, k); F32, F16, BF16; optional
@@ -82,6 +87,7 @@ struct AttentionProblem {
   float soft_cap = 0.0f;  // 0: off
   float dropout = 0.0f;   // 0 unless training
   EmptyRows empty_rows = EmptyRows::Zero;
+  Scoring scoring = Scoring::DotProduct;
 };
 
 }  // namespace heed

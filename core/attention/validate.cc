@@ -6,11 +6,11 @@
 #include <cinttypes>
 #include <cmath>
 #include <cstddef>
-#include <cstring>
 
 #include "attention/lengths.h"
 #include "base/checked.h"
 #include "base/error.h"
+#include "tensor/device.h"
 #include "tensor/overlap.h"
 
 namespace heed {
@@ -35,13 +35,6 @@ std::array<Named, 3> named(const LayerOutputs& outputs) {
   return {{{"outputs->output", outputs.output},
            {"outputs->weights", outputs.weights},
            {"outputs->log_sum_exp", outputs.log_sum_exp}}};
-}
-
-void check_device(const Tensor& tensor, const char* name, const char* device_name) {
-  if (std::strcmp(tensor.device_name(), device_name) != 0) {
-    fail(Status::InvalidArgument, "%s is on device %s, but the layer is on %s: expected the same device", name,
-         tensor.device_name(), device_name);
-  }
 }
 
 // -1 becomes a repeated axis; so does an axis of size 1, whose stride means nothing.
@@ -132,7 +125,8 @@ LayerInputs complete_inputs(const LayerInputs& inputs, const char* device_name) 
     }
   }
   for (const Named& input : named(complete)) {
-    if (input.tensor != nullptr) check_device(*input.tensor, input.name, device_name);
+    if (input.tensor == nullptr) continue;
+    check_same_device(input.name, input.tensor->device_name(), "the layer", device_name);
   }
   return complete;
 }
@@ -170,7 +164,7 @@ void set_visibility(AttentionProblem& problem, const LayerInputs& inputs, const 
 
 void check_output(const Tensor& tensor, const char* name, const Shape& expected, DType input_dtype, bool f32_only,
                   const char* device_name) {
-  check_device(tensor, name, device_name);
+  check_same_device(name, tensor.device_name(), "the layer", device_name);
   if (!(tensor.shape() == expected)) {
     fail(Status::InvalidArgument, "%s has dims %s, expected %s", name, to_string(tensor.shape()).c_str(),
          to_string(expected).c_str());

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operations/check.h"
 
-#include <cstring>
-
 #include "base/error.h"
+#include "tensor/device.h"
 #include "tensor/overlap.h"
 
 namespace heed {
@@ -19,10 +18,7 @@ void check_input(const Argument& input) {
 }
 
 void check_same_device(const Argument& argument, const Argument& as) {
-  if (std::strcmp(argument.tensor.device_name(), as.tensor.device_name()) != 0) {
-    fail(Status::InvalidArgument, "%s is on device %s, but %s is on %s: expected the same device", argument.name,
-         argument.tensor.device_name(), as.name, as.tensor.device_name());
-  }
+  check_same_device(argument.name, argument.tensor.device_name(), as.name, as.tensor.device_name());
 }
 
 void check_result(const Argument& result, const Shape& expected, const char* what, const Argument& input) {

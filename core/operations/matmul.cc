@@ -136,7 +136,7 @@ void matmul(const Tensor& a, const Tensor& b, const Tensor& product) {
 
   const Context& context = context_of(product);
   const Plan plan = context.plan(problem);
-  context.require_fastest("matmul", plan);
+  context.require_fastest("heed_matmul", "matmul", plan);
   const Context::PooledScratch scratch(context, plan.scratch_bytes);
   walk<3>(batch, {left.batch_strides, right.batch_strides, result.batch_strides}, [&](const auto& offsets) {
     problem.input.data = element(a, offsets[0]);

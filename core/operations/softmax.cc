@@ -68,7 +68,7 @@ void softmax(const Tensor& tensor, int32_t axis, const Tensor& result) {
       problem_of(scores, weights, {axis_or_none(0), axis_or_none(1), axis_or_none(2), axis_or_none(3)});
   const Context& context = context_of(result);
   const Plan plan = context.plan(problem);
-  context.require_fastest("softmax", plan);
+  context.require_fastest("heed_softmax", "softmax", plan);
   const Context::PooledScratch scratch(context, plan.scratch_bytes);
   walk<2>(leading_axes(scores.shape(), first), {scores.strides(), weights.strides()}, [&](const auto& offsets) {
     problem.scores.data = element(scores, offsets[0]);
@@ -97,7 +97,7 @@ void masked_softmax(const Tensor& scores, const Tensor* valid_lens, const Tensor
   if (result.num_elements() == 0) return;
   const Context& context = context_of(result);
   const Plan plan = context.plan(problem);
-  context.require_fastest("masked softmax", plan);
+  context.require_fastest("heed_masked_softmax", "masked softmax", plan);
   const Context::PooledScratch scratch(context, plan.scratch_bytes);
   context.run(problem, plan, scratch.data());
 }

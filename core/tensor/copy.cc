@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "tensor/convert.h"
+#include "tensor/device.h"
 #include "tensor/overlap.h"
 #include "tensor/walk.h"
 
@@ -83,10 +84,7 @@ void for_each_row(const Shape& shape, std::byte* destination, const Dims& destin
 void copy_tensor(const Tensor& destination, const Tensor& source) {
   source.require_data("source");
   destination.require_writable("destination");
-  if (std::strcmp(destination.device_name(), source.device_name()) != 0) {
-    fail(Status::InvalidArgument, "source is on device %s, but destination is on %s: expected the same device",
-         source.device_name(), destination.device_name());
-  }
+  check_same_device("source", source.device_name(), "destination", destination.device_name());
   const int32_t missing = destination.rank() - source.rank();
   bool fits = missing >= 0;
   Dims source_strides{};

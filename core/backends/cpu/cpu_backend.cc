@@ -3,8 +3,8 @@
 
 #include <cinttypes>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
+#include <new>
 
 #include "backends/cpu/attention.h"
 #include "backends/cpu/linear.h"
@@ -13,12 +13,12 @@
 
 namespace heed {
 
-// This form keeps no state: it computes on the calling thread.
-struct BackendDevice {};
+// This form computes on the calling thread.
+struct BackendDevice {
+  HostAllocator allocator;
+};
 
 namespace {
-
-BackendDevice the_cpu;
 
 // Beyond this a tile of one row could not be addressed; no tensor with data comes near.
 constexpr int64_t kMaxWidth = int64_t{1} << 40;
@@ -38,11 +38,14 @@ Status open(const BackendOptions* options, BackendDevice** device, Failure* fail
                   "options->device_index is %d, but there is one CPU device: expected 0", options->device_index);
     return failure->status;
   }
-  *device = &the_cpu;
+  void* memory = nullptr;
+  if (host_allocate(options->allocator, sizeof(BackendDevice), kObjectAlignment, &memory, failure) != Status::Ok)
+    return failure->status;
+  *device = new (memory) BackendDevice{options->allocator};
   return Status::Ok;
 }
 
-void close(BackendDevice*) {}
+void close(BackendDevice* device) { host_destroy(device->allocator, device); }
 
 Status synchronize(BackendDevice*, Failure*) { return Status::Ok; }
 
@@ -50,16 +53,15 @@ const char* describe(const BackendDevice*) { return "CPU, portable code, computi
 
 int32_t num_threads(const BackendDevice*) { return 1; }
 
-void* allocate(BackendDevice*, size_t num_bytes) {
-  // aligned_alloc wants a multiple of the alignment; no request of ours may wrap round to a small one.
-  if (num_bytes > SIZE_MAX - kMemoryAlignment) return nullptr;
-  const size_t rounded = (num_bytes + kMemoryAlignment - 1) / kMemoryAlignment * kMemoryAlignment;
-  void* memory = std::aligned_alloc(kMemoryAlignment, rounded == 0 ? kMemoryAlignment : rounded);
-  if (memory != nullptr) std::memset(memory, 0, num_bytes);
-  return memory;
+Status allocate(BackendDevice* device, size_t num_bytes, int32_t zeros, void** memory, Failure* failure) {
+  const Status status = host_allocate(device->allocator, num_bytes, kMemoryAlignment, memory, failure);
+  if (status == Status::Ok && zeros != 0) std::memset(*memory, 0, num_bytes);
+  return status;
 }
 
-void release(BackendDevice*, void* memory, size_t) { std::free(memory); }
+void release(BackendDevice* device, void* memory, size_t num_bytes) {
+  host_release(device->allocator, memory, num_bytes);
+}
 
 Status plan_linear(const BackendDevice*, const LinearProblem* problem, Plan* plan, Failure* failure) {
   if (problem->input_size > kMaxWidth)

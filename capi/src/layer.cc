@@ -213,7 +213,7 @@ heed_status heed_layer_load(heed_layer* layer, const char* path, const char* pre
 }
 
 heed_status heed_layer_load_memory(heed_layer* layer, const void* data, size_t num_bytes, const char* prefix) noexcept {
-  return guarded([&] {
+  return guarded(__func__, layer, [&] {
     const auto self = layer_of(layer);
     require(data, "data");
     self->load(SafetensorsFile(std::make_unique<const MemorySource>(data, num_bytes)), prefix == nullptr ? "" : prefix);
@@ -230,7 +230,7 @@ heed_status heed_layer_save(const heed_layer* layer, const char* path) noexcept 
 
 heed_status heed_layer_save_memory(const heed_layer* layer, void* destination, size_t capacity,
                                    size_t* num_bytes) noexcept {
-  return guarded([&] {
+  return guarded(__func__, layer, [&] {
     const auto self = layer_of(layer);
     if (destination == nullptr) require(num_bytes, "num_bytes");
     const size_t written = self->save_to_memory(destination, capacity);

@@ -84,14 +84,14 @@ class Layer {
 
   // Throws NotFound.
   size_t index_of(std::string_view name) const;
-  // All parameters, as a file holds them. Throws NotInitialized.
-  std::vector<NamedTensor> named_values() const;
   // All checks of a call's inputs but that against the parameters, which is check_fit.
   CheckedInputs checked(const LayerInputs& inputs, Purpose purpose) const;
   // Checks the inputs against the parameters that are set.
   void check_fit(const LayerInputs& inputs) const;
   // The shape of each parameter for these inputs, in the order of parameters().
   std::vector<Shape> parameter_shapes(const LayerInputs& inputs) const;
+  // All parameters, as a file holds them. Throws NotInitialized.
+  std::vector<NamedTensor> named_values() const;
   // All checks of a call, and its planned schedule.
   void prepare(const LayerInputs& inputs, const LayerOutputs& outputs, Purpose purpose, Schedule& schedule) const;
 

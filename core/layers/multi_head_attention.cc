@@ -100,10 +100,10 @@ MultiHeadAttention::Resolved MultiHeadAttention::resolve(const MultiHeadAttentio
                        std::optional<Source> source) {
     Projection projection;
     projection.weight = parameters.size();
-    parameters.emplace_back(kParameterNames[weight_name], weight, source, num_heads);
+    parameters.emplace_back(kParameterNames[weight_name], weight, num_heads, source);
     if ((options.biases & bias_bit) != 0) {
       projection.bias = parameters.size();
-      parameters.emplace_back(kParameterNames[weight_name + 1], Shape{weight[0]}, std::nullopt, num_heads);
+      parameters.emplace_back(kParameterNames[weight_name + 1], Shape{weight[0]}, num_heads);
     }
     return projection;
   };
@@ -115,7 +115,8 @@ MultiHeadAttention::Resolved MultiHeadAttention::resolve(const MultiHeadAttentio
     places.output = add(kOutputWeight, kBiasO, options.num_heads, {options.output_size, merged_size}, std::nullopt);
   if (options.scoring == Scoring::Additive) {
     places.score_weights = parameters.size();
-    parameters.emplace_back(kParameterNames[kScoreWeights], Shape{options.num_heads, options.head_size});
+    parameters.emplace_back(kParameterNames[kScoreWeights], Shape{options.num_heads, options.head_size},
+                            options.num_heads);
   }
   return result;
 }

@@ -6,18 +6,20 @@
 
 The files are committed. Those of PyTorch are the state_dict of a real module, and the output is what that module answers in float64. For
 the other frameworks the names and shapes are theirs, and the output comes from PyTorch or NumPy, used as the framework uses its parameters:
-linear modules as torch.nn.functional.linear, Keras' kernels in its own einsum equations. make_goldens.attend, which is given heed's form of
-the parameters, must agree, and gives the bound of what a float32 engine may answer; make_goldens.py derives it.
+linear modules as torch.nn.functional.linear, Keras' kernels in its own einsum equations. The calculation of float32_error.py, which is given
+heed's form of the parameters, must agree, and gives the bound of what a float32 engine may answer.
 
-Each file has, beside the parameters, queries, keys and values where they differ, valid_lens where some keys are padding, output and bound.
+Each file has, beside the parameters, queries, keys and values where they differ, valid_lens where some keys are padding, output, bound and deviation.
 """
 
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 import torch
-from make_goldens import BFloat16, attend, narrow, wide, write_safetensors
+
+import golden_file
+from float32_error import attend, dot_scores, exact, merge_heads, project, repeat_heads, result_tensors, split_heads
+from golden_file import narrow, wide
 
 BATCH, QUERIES, KEYS = 2, 3, 5
 
@@ -272,28 +274,30 @@ def cases():
 
 def main():
     torch.set_num_threads(1)
-    folder = Path(__file__).parent / "data" / "weights"
-    folder.mkdir(exist_ok=True)
     for seed, (framework, case) in enumerate(cases()):
         random = np.random.RandomState(seed)
         inputs = make_inputs(case, random)
         file, output, weight, bias = framework(case, random, inputs)
-        bias = {letter: bias.get(letter, np.zeros(weight[letter].shape[0])) for letter in "qkvo"}
         queries, keys, values = three(inputs)
-        visible = np.ones((BATCH, case.H, queries.shape[1], keys.shape[1]), bool)
+        visible = np.ones((BATCH, 1, queries.shape[1], keys.shape[1]), bool)
         if case.causal:
             visible &= np.tri(queries.shape[1], keys.shape[1], dtype=bool)
         if case.key_lens:
             visible &= (np.arange(keys.shape[1]) < np.asarray(case.key_lens)[:, None])[:, None, None, :]
-        own = attend(queries, keys, values, weight, bias, case.H, case.kv_heads, case.scale, visible, np.zeros(visible.shape))
-        disagreement = np.abs(output - own["output"]).max()
+        q, k, v = (project(exact(x), weight[letter], bias.get(letter)) for letter, x in zip("qkv", (queries, keys, values)))
+        q = q.map(lambda x: split_heads(x, case.H))
+        k, v = (y.map(lambda x: repeat_heads(split_heads(x, case.kv_heads), case.H // case.kv_heads)) for y in (k, v))
+        heads, _, _ = attend(dot_scores(q, k, case.scale), v, np.broadcast_to(visible, (BATCH, case.H, *visible.shape[2:])))
+        own = project(heads.map(merge_heads), weight["o"], bias.get("o"))
+        disagreement = np.abs(output - own.value).max()
         assert disagreement < 1e-12, disagreement
+        own.value = output
         others = {name: narrow(random.standard_normal(dims), "f32") for name, dims in case.others.items()}
-        path = folder / f"{case.name}.safetensors"
-        write_safetensors(path, {**file, **others, **inputs, "output": output, "bound": own["bound"]}, {
-            "format": "pt", "description": case.description, "prefix": case.prefix,
-            "made_by": f"tests/golden/make_weights.py, torch {torch.__version__}, numpy {np.__version__}"})
-        print(f"{path.name:32} {path.stat().st_size:6} bytes, output {np.abs(output).max():.2f} within {own['bound'].max():.1e}, "
+        path = golden_file.write(
+            f"weights/{case.name}", {**file, **others, **inputs, **result_tensors("output", own)}, case.description,
+            f"prefix {case.prefix}" if case.prefix else "no prefix",
+            f"tests/golden/make_weights.py, torch {torch.__version__}, numpy {np.__version__}")
+        print(f"{path.name:32} {path.stat().st_size:6} bytes, output {np.abs(output).max():.2f} within {own.bound.max():.1e}, "
               f"framework against NumPy {disagreement:.0e}")
 
 

@@ -66,6 +66,12 @@ TEST(NullArguments, OfMakingTensorsAreRefused) {
       {"load: tensor",
        [&](OutParameters&) { return heed_tensor_load_safetensors(context.get(), "file", "name", nullptr); },
        is_null("tensor")},
+      {"load_npy: context", [](OutParameters& out) { return heed_tensor_load_npy(nullptr, "file", &out.tensor); },
+       is_null("context")},
+      {"load_npy: path", [&](OutParameters& out) { return heed_tensor_load_npy(context.get(), nullptr, &out.tensor); },
+       is_null("path")},
+      {"load_npy: tensor", [&](OutParameters&) { return heed_tensor_load_npy(context.get(), "file", nullptr); },
+       is_null("tensor")},
   });
 }
 
@@ -104,6 +110,8 @@ TEST(NullArguments, OfUsingTensorsAreRefused) {
       {"slice: tensor", [](OutParameters& out) { return heed_tensor_slice(nullptr, 0, 0, 1, &out.tensor); },
        is_null("tensor")},
       {"slice: view", [&](OutParameters&) { return heed_tensor_slice(good, 0, 0, 1, nullptr); }, is_null("view")},
+      {"save_npy: tensor", [](OutParameters&) { return heed_tensor_save_npy(nullptr, "file"); }, is_null("tensor")},
+      {"save_npy: path", [&](OutParameters&) { return heed_tensor_save_npy(good, nullptr); }, is_null("path")},
   });
 }
 

@@ -290,6 +290,41 @@ struct LoadTensor final : OfAFile {
   }
 };
 
+// In Fortran order, of an array that does not fit a buffer.
+struct LoadNpy final : Scenario {
+  LoadNpy() {
+    std::string bytes("\x93NUMPY\1\0\x76\0", 10);
+    bytes += "{'descr': '<f4', 'fortran_order': True, 'shape': (300, 301), }";
+    bytes.resize(128, ' ');
+    path = folder.write("array.npy", bytes + std::string(4 * 300 * 301, '\0'));
+  }
+  heed_status run() override {
+    heed_tensor* tensor = nullptr;
+    const heed_status status = heed_tensor_load_npy(context.get(), path.c_str(), &tensor);
+    EXPECT_EQ(tensor != nullptr, status == HEED_OK);
+    heed_tensor_destroy(tensor);
+    return status;
+  }
+  Context context = make_context();
+  TemporaryFolder folder;
+  std::string path;
+};
+
+struct SaveNpy final : Scenario {
+  heed_status run() override { return heed_tensor_save_npy(turned.get(), path.c_str()); }
+  void expect_unchanged() override {
+    EXPECT_EQ(read_file(path), "old contents");
+    EXPECT_EQ(folder.file_names(), std::vector<std::string>{"array.npy"});
+  }
+  // As in Save.
+  bool can_do_without() const override { return true; }
+  Context context = make_context();
+  Tensor tensor = make_tensor(context.get(), {2, 3});
+  Tensor turned = make_transposed(tensor.get(), {1, 0});
+  TemporaryFolder folder;
+  std::string path = folder.write("array.npy", "old contents");
+};
+
 struct Save final : OfAFile {
   heed_status run() override { return heed_layer_save(call.layer.get(), path.c_str()); }
   void expect_unchanged() override {
@@ -340,6 +375,8 @@ TEST(OutOfMemory, InFiles) {
   expect_survival("load into an empty layer", scenario<LoadIntoAnEmptyLayer>());
   expect_survival("load a tensor", scenario<LoadTensor>());
   expect_survival("save", scenario<Save>());
+  expect_survival("load .npy", scenario<LoadNpy>());
+  expect_survival("save .npy", scenario<SaveNpy>());
   expect_survival("a file without the parameters", scenario<RefuseAFile>());
 }
 

@@ -360,6 +360,23 @@ HEED_API heed_status heed_tensor_slice(heed_tensor* tensor, int32_t axis, int64_
 HEED_API heed_status heed_tensor_load_safetensors(heed_context* context, const char* path, const char* name,
                                                   heed_tensor** tensor) HEED_NOEXCEPT;
 
+/* A new row-major tensor with the array of a .npy file, in the dtype of the file, whether the file is in row-major (C)
+ * or column-major (Fortran) order (NumPy's numpy.lib.format, versions 1.0, 2.0 and 3.0). path is UTF-8. The caller
+ * destroys *tensor.
+ *   descr   <f4  <f2  <f8  <i4  <i8  |i1  |u1  |b1
+ *   dtype   F32  F16  F64  I32  I64  I8   U8   BOOL
+ * Errors: IO (with the system's reason), CORRUPT_FILE (no magic string; truncated or too long, naming both sizes; a
+ * header that is not as the format says, naming its byte or key; a shape that overflows), UNSUPPORTED (big endian,
+ * objects, which are pickled, structured arrays, any other dtype, naming it; rank above 8; another version). */
+HEED_API heed_status heed_tensor_load_npy(heed_context* context, const char* path, heed_tensor** tensor) HEED_NOEXCEPT;
+
+/* Writes the tensor to a .npy file of version 1.0 in row-major (C) order, as numpy.save does, byte for byte; BOOL as 0
+ * and 1. The strides are free, and a parameter's snapshot can be saved. The file is replaced as a whole or, on failure,
+ * left as it was.
+ * Errors: IO, INVALID_ARGUMENT (shape-only), UNSUPPORTED (BF16, which the format lacks: copy into a tensor of F32
+ * first). */
+HEED_API heed_status heed_tensor_save_npy(const heed_tensor* tensor, const char* path) HEED_NOEXCEPT;
+
 /* ---- Layers: options --------------------------------------------------------------------------------------------- */
 
 /* Attention with its options and parameters. */

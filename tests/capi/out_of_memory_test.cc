@@ -7,6 +7,7 @@
 
 #include "capi/support/allocation_hook.h"
 #include "capi/support/attention_call.h"
+#include "capi/support/dlpack_lender.h"
 #include "capi/support/files.h"
 #include "capi/support/refusal.h"
 
@@ -140,6 +141,35 @@ struct MakeViews final : Scenario {
   }
 };
 
+struct FromDlpack final : Scenario {
+  Context context = make_context();
+  DlpackLender lender{{4, 6}};
+  heed_status run() override {
+    heed_tensor* tensor = nullptr;
+    const heed_status status = heed_tensor_from_dlpack(context.get(), &lender.managed, &tensor);
+    EXPECT_EQ(tensor != nullptr, status == HEED_OK);
+    EXPECT_EQ(lender.num_deletions, 0);
+    heed_tensor_destroy(tensor);
+    EXPECT_EQ(lender.num_deletions, status == HEED_OK ? 1 : 0);
+    lender.num_deletions = 0;
+    return status;
+  }
+};
+
+heed_status export_once(heed_tensor* tensor) {
+  DLManagedTensor* managed = nullptr;
+  const heed_status status = heed_tensor_to_dlpack(tensor, &managed);
+  EXPECT_EQ(managed != nullptr, status == HEED_OK);
+  if (managed != nullptr) managed->deleter(managed);
+  return status;
+}
+
+struct ToDlpack final : Scenario {
+  Context context = make_context();
+  Tensor tensor = make_tensor(context.get(), {2, 3});
+  heed_status run() override { return export_once(tensor.get()); }
+};
+
 struct CreateLayers final : Scenario {
   Context context = make_context();
   heed_status run() override {
@@ -217,6 +247,11 @@ struct GetParameter final : OfALayer {
     heed_tensor_destroy(weight);
     return status;
   }
+};
+
+struct SnapshotToDlpack final : OfALayer {
+  heed_status run() override { return export_once(weight.get()); }
+  Tensor weight = snapshot(call.layer.get(), "W_q.weight");
 };
 
 struct ForwardWithoutWorkspace final : Scenario {
@@ -353,6 +388,8 @@ TEST(OutOfMemory, InTensors) {
   expect_survival("create", scenario<CreateTensor>());
   expect_survival("wrap", scenario<WrapTensor>());
   expect_survival("views", scenario<MakeViews>());
+  expect_survival("from DLPack", scenario<FromDlpack>());
+  expect_survival("to DLPack", scenario<ToDlpack>());
 }
 
 TEST(OutOfMemory, InLayers) {
@@ -361,6 +398,7 @@ TEST(OutOfMemory, InLayers) {
   expect_survival("initialize in F16", scenario<InitializeInF16>());
   expect_survival("set_parameter", scenario<SetParameter>());
   expect_survival("parameter", scenario<GetParameter>());
+  expect_survival("parameter to DLPack", scenario<SnapshotToDlpack>());
 }
 
 TEST(OutOfMemory, InCalls) {

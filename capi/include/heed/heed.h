@@ -377,6 +377,39 @@ HEED_API heed_status heed_tensor_load_npy(heed_context* context, const char* pat
  * first). */
 HEED_API heed_status heed_tensor_save_npy(const heed_tensor* tensor, const char* path) HEED_NOEXCEPT;
 
+/* ---- Tensor: DLPack ---------------------------------------------------------------------------------------------- */
+
+/* Tensors are exchanged with other array libraries (PyTorch, NumPy, JAX, ...) without a copy as DLPack's
+ * DLManagedTensor (github.com/dmlc/dlpack, dlpack/dlpack.h; heed needs no more of it here than the name). Whoever takes
+ * one calls managed->deleter(managed) once, from any thread, when it is done with the elements; in Python that is what
+ * a capsule named "dltensor" does.
+ *
+ *   DLPack  float 32  float 16  bfloat 16  float 64  int 32  int 64  int 8  uint 8  bool 8 (code 6)   each with 1 lane
+ *   dtype   F32       F16       BF16       F64       I32     I64     I8     U8      BOOL
+ *
+ * The device is kDLCPU, for which DLPack knows no streams: all calls that write the elements must have returned before
+ * a tensor changes hands, and from then on writing on one side while the other uses them is the caller's race. */
+struct DLManagedTensor;
+
+/* A managed tensor that shares the tensor's storage and keeps it alive, also when the tensor and its context are
+ * destroyed; what one side writes, the other sees. data is the element at index (0, 0, ...) with byte_offset 0, aligned
+ * to its element's size; strides are always given. A parameter's snapshot, and a view of one, is copied into new
+ * row-major memory, since DLPack cannot say that it is read-only. The caller, or whoever takes it, calls the deleter,
+ * which frees *managed with its arrays and drops its reference on the storage.
+ * Errors: INVALID_ARGUMENT (shape-only). */
+HEED_API heed_status heed_tensor_to_dlpack(heed_tensor* tensor, struct DLManagedTensor** managed) HEED_NOEXCEPT;
+
+/* A tensor over the elements of a managed tensor, of which heed takes ownership: its deleter (may be NULL) is called
+ * once, on whichever thread drops the last reference, when no tensor, view or running call uses the elements any more;
+ * it must not fail. Where this call fails, heed has not taken ownership and the deleter is not called. strides NULL:
+ * row-major; zero and negative strides are allowed for tensors that are only read. data may be NULL where there are no
+ * elements. The caller destroys *tensor.
+ * Errors: INVALID_ARGUMENT (a device other than the context's, naming both; ndim or a dim that is negative; shape NULL;
+ * data NULL or, with byte_offset, misaligned; sizes or strides that overflow), UNSUPPORTED (any other dtype, more than
+ * one lane, ndim above 8). */
+HEED_API heed_status heed_tensor_from_dlpack(heed_context* context, struct DLManagedTensor* managed,
+                                             heed_tensor** tensor) HEED_NOEXCEPT;
+
 /* ---- Layers: options --------------------------------------------------------------------------------------------- */
 
 /* Attention with its options and parameters. */

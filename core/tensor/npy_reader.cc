@@ -350,7 +350,7 @@ Tensor load_npy(std::shared_ptr<const Memory> memory, const ByteSource& source) 
          kMaxRank);
   }
 
-  const Tensor tensor = Tensor::zeros(std::move(memory), dtype, header.shape);
+  Tensor tensor = Tensor::zeros(std::move(memory), dtype, header.shape);
   // Column-major order is the row-major order of the transposed array.
   const Tensor in_file_order = header.fortran_order ? tensor.transpose(nullptr) : tensor;
   if (in_file_order.is_row_major()) {

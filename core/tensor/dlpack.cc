@@ -96,7 +96,8 @@ void* first_element(const DLTensor& given) {
 
 // What the deleter of an exported tensor frees.
 struct Exported {
-  explicit Exported(Tensor exported) : tensor(std::move(exported)), dims(tensor.shape().dims), strides(tensor.strides()) {}
+  explicit Exported(Tensor exported)
+      : tensor(std::move(exported)), dims(tensor.shape().dims), strides(tensor.strides()) {}
 
   DLManagedTensor managed{};
   Tensor tensor;

@@ -12,7 +12,7 @@ using namespace heed::capi;  // NOLINT(google-build-using-namespace)
 extern "C" {
 
 heed_status heed_tensor_to_dlpack(heed_tensor* tensor, struct DLManagedTensor** managed) noexcept {
-  return guarded([&] {
+  return guarded(__func__, tensor, [&] {
     const Tensor self = require(tensor, "tensor")->tensor;
     require(managed, "managed");
     *managed = to_dlpack(self);
@@ -21,11 +21,11 @@ heed_status heed_tensor_to_dlpack(heed_tensor* tensor, struct DLManagedTensor** 
 
 heed_status heed_tensor_from_dlpack(heed_context* context, struct DLManagedTensor* managed,
                                     heed_tensor** tensor) noexcept {
-  return guarded([&] {
+  return guarded(__func__, context, [&] {
     require(context, "context");
     require(managed, "managed");
     require(tensor, "tensor");
-    *tensor = new heed_tensor{from_dlpack(context->context, *managed)};
+    *tensor = make_handle(heed_tensor{from_dlpack(context->context, *managed)});
     // Last, when nothing can fail any more: a call that fails has not taken ownership.
     (*tensor)->tensor.release_with(delete_dlpack, managed);
   });

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <heed/heed.h>
 
-#include <memory>
-
 #include "arguments.h"
 #include "base/file.h"
 #include "base/shown_text.h"
@@ -18,7 +16,7 @@ extern "C" {
 
 heed_status heed_tensor_load_safetensors(heed_context* context, const char* path, const char* name,
                                          heed_tensor** tensor) noexcept {
-  return guarded([&] {
+  return guarded(__func__, context, [&] {
     require(context, "context");
     require(path, "path");
     require(name, "name");
@@ -29,24 +27,23 @@ heed_status heed_tensor_load_safetensors(heed_context* context, const char* path
       fail(Status::NotFound, "\"%s\" has no tensor \"%s\" (it has %zu)", shown(path).c_str(), shown(name).c_str(),
            file.num_tensors());
     }
-    auto handle =
-        std::make_unique<heed_tensor>(heed_tensor{Tensor::zeros(context->context, entry->dtype, entry->shape)});
-    file.read(*entry, handle->tensor.data());
-    *tensor = handle.release();
+    const Tensor loaded = Tensor::zeros(context->context, entry->dtype, entry->shape);
+    file.read(*entry, loaded.data());
+    *tensor = make_handle(heed_tensor{loaded});
   });
 }
 
 heed_status heed_tensor_load_npy(heed_context* context, const char* path, heed_tensor** tensor) noexcept {
-  return guarded([&] {
+  return guarded(__func__, context, [&] {
     require(context, "context");
     require(path, "path");
     require(tensor, "tensor");
-    *tensor = new heed_tensor{load_npy(context->context, FileSource(path))};
+    *tensor = make_handle(heed_tensor{load_npy(context->context, FileSource(path))});
   });
 }
 
 heed_status heed_tensor_save_npy(const heed_tensor* tensor, const char* path) noexcept {
-  return guarded([&] {
+  return guarded(__func__, tensor, [&] {
     const Tensor self = require(tensor, "tensor")->tensor;
     save_npy(require(path, "path"), self);
   });

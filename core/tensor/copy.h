@@ -23,9 +23,6 @@ void write_tensor(const Tensor& tensor, const void* source);
 void read_elements(const Tensor& tensor, int64_t first, int64_t num_elements, void* destination);
 void write_elements(const Tensor& tensor, int64_t first, int64_t num_elements, const void* source);
 
-// Every element becomes `value`, converted from F64.
-void fill_tensor(const Tensor& tensor, double value);
-
 // A dense copy in a dtype.
 Tensor converted_copy(std::shared_ptr<const Memory> memory, const Tensor& source, DType dtype);
 

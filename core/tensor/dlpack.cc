@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/host_allocator.h"
 #include "tensor/copy.h"
 
 namespace heed {
@@ -96,7 +97,7 @@ void* first_element(const DLTensor& given) {
 
 // What the deleter of an exported tensor frees.
 struct Exported {
-  explicit Exported(Tensor exported)
+  explicit Exported(Tensor exported) noexcept
       : tensor(std::move(exported)), dims(tensor.shape().dims), strides(tensor.strides()) {}
 
   DLManagedTensor managed{};
@@ -106,7 +107,10 @@ struct Exported {
   Dims strides;
 };
 
-void delete_exported(DLManagedTensor* managed) { delete static_cast<Exported*>(managed->manager_ctx); }
+void delete_exported(DLManagedTensor* managed) {
+  auto* const exported = static_cast<Exported*>(managed->manager_ctx);
+  host_destroy(exported->tensor.memory()->host_allocator(), exported);
+}
 
 }  // namespace
 
@@ -133,8 +137,8 @@ void delete_dlpack(void* managed, void*) noexcept {
 
 DLManagedTensor* to_dlpack(const Tensor& tensor) {
   tensor.require_data("tensor");
-  auto* const exported =
-      new Exported(tensor.is_read_only() ? converted_copy(tensor.memory(), tensor, tensor.dtype()) : tensor);
+  Tensor shared = tensor.is_read_only() ? converted_copy(tensor.memory(), tensor, tensor.dtype()) : tensor;
+  auto* const exported = host_create<Exported>(tensor.memory()->host_allocator(), std::move(shared));
   DLTensor& given = exported->managed.dl_tensor;
   given.data = exported->tensor.data();
   given.device = {kDLCPU, 0};

@@ -42,7 +42,7 @@ class TextSource final : public ByteSource {
 // Memory that refuses to give any: what is refused with it was refused before anything was allocated.
 class NoMemory final : public Memory {
  public:
-  void* allocate(size_t) const override { fail(Status::OutOfMemory, "asked for memory"); }
+  void* allocate(size_t, Contents) const override { fail(Status::OutOfMemory, "asked for memory"); }
   void release(void*, size_t) const noexcept override {}
   const char* device_name() const noexcept override { return "none:0"; }
 };

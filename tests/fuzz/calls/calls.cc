@@ -52,6 +52,13 @@ bool are_the_same(const Results& a, const Results& b) {
   return same(a.output, b.output) && same(a.weights, b.weights) && same(a.log_sum_exp, b.log_sum_exp);
 }
 
+// The reference works out the number of rows from the size of a row, which must not be 0 then.
+bool can_be_solved(const Call& call) {
+  return std::none_of(call.parameters.begin(), call.parameters.end(), [](const auto& parameter) {
+    return parameter.second.contents.dims.size() == 2 && parameter.second.contents.dims[1] == 0;
+  });
+}
+
 // Sizes of a call in the letters of heed.h, those of the inputs' last axes as the layer's parameters have them.
 struct CallSizes {
   int64_t batch;
@@ -239,6 +246,7 @@ bool Machine::choose_outputs(const LayerEntry& layer, const property::Call& call
     return true;
   }
   const property::ResultDims dims = property::result_dims(call);
+  if (!are_small(dims.output) || !are_small(dims.weights)) return false;
   // A zero or negative stride is a mistake.
   const auto layout = static_cast<property::Layout>(bytes_.rarely() ? bytes_.below(5) : bytes_.below(3));
   const heed_dtype dtype = bytes_.flag() ? HEED_F32 : call.queries.dtype;
@@ -305,8 +313,10 @@ void Machine::call_layer() {
   if (!layer->is_multi_head) {
     call.kind = call.queries.contents.dims.size() == 4 ? Kind::DotProductRank4 : Kind::DotProductRank3;
   }
-  const testing::AssertionResult verdict = property::agree(after, property::solve(call));
-  require(static_cast<bool>(verdict), verdict.message());
+  if (can_be_solved(call)) {
+    const testing::AssertionResult verdict = property::agree(after, property::solve(call));
+    require(static_cast<bool>(verdict), verdict.message());
+  }
 
   // Memory of exactly the size: a sanitizer sees a step outside.
   const auto scratch = std::make_unique<uint8_t[]>(num_bytes);

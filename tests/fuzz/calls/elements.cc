@@ -92,8 +92,12 @@ std::vector<double> decode(heed_dtype dtype, const std::vector<uint8_t>& bytes) 
     case HEED_I32: return decode_as<int32_t>(bytes);
     case HEED_I64: return decode_as<int64_t>(bytes);
     case HEED_I8: return decode_as<int8_t>(bytes);
-    default: return decode_as<uint8_t>(bytes);
+    case HEED_U8: return decode_as<uint8_t>(bytes);
+    default: break;
   }
+  std::vector<double> truths;
+  for (const uint8_t byte : bytes) truths.push_back(byte != 0 ? 1 : 0);
+  return truths;
 }
 
 double converted(heed_dtype dtype, double number) {

@@ -142,7 +142,7 @@ class Machine {
                       heed_layer_outputs& outputs, CallTensors& tensors);
 
   // Takes a tensor that a call made, if it made one, and compares all that heed says of it with the model.
-  void add_tensor(heed_tensor* made, const TensorModel& model);
+  void add_tensor(heed_tensor* made, TensorModel model);
 
   heed_dtype dtype();
   heed_dtype float_dtype();

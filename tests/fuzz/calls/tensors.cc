@@ -54,7 +54,7 @@ bool is_exact(double number) { return std::isnan(number) || std::abs(number) <= 
 
 }  // namespace
 
-void Machine::add_tensor(heed_tensor* made, const TensorModel& model) {
+void Machine::add_tensor(heed_tensor* made, TensorModel model) {
   if (made == nullptr) return;
   Tensor tensor(made);
   require(heed_tensor_dtype(made) == model.dtype, "the dtype is the one that was asked for");
@@ -66,7 +66,7 @@ void Machine::add_tensor(heed_tensor* made, const TensorModel& model) {
     require(heed_tensor_dim(made, axis) == model.dims[at], "a dim is the one that was asked for");
     require(heed_tensor_dim(made, axis - rank) == model.dims[at], "negative axes count from the end");
     // The stride of an axis without a second element leads nowhere.
-    if (!has_elements || model.dims[at] == 1) continue;
+    if (!has_elements || !are_small(model.dims) || model.dims[at] == 1) continue;
     require(heed_tensor_stride(made, axis) == model.strides[at], "a stride leads to the next element");
   }
   require_result_or_error(heed_tensor_dim(made, rank) != -1, "heed_tensor_dim behind the last axis");
@@ -84,12 +84,14 @@ void Machine::add_tensor(heed_tensor* made, const TensorModel& model) {
   if (has_elements && model.first != nullptr && !model.is_read_only) {
     require(data == model.first, "data is the address of the first element");
   }
+  // A view of a tensor without elements may have some all the same: it begins where heed says that the tensor does.
+  if (!has_elements && data != nullptr) model.first = static_cast<uint8_t*>(data);
   if (model.can_be_read()) {
     std::vector<uint8_t> contents(heed_tensor_num_bytes(made));
     require(succeeded(heed_tensor_read(made, contents.data(), contents.size())), "a tensor with data can be read");
     require(contents == model.gather(), "the elements come in row-major order");
   }
-  tensors_.add({std::move(tensor), model}, bytes_);
+  tensors_.add({std::move(tensor), std::move(model)}, bytes_);
 }
 
 Dims Machine::dims() {

@@ -281,7 +281,7 @@ void Machine::call_layer() {
   choose_inputs(call, inputs, tensors);
   const bool replaces = inputs.queries == nullptr || bytes_.below(16) == 15;
   if (replaces) replace_an_input(call, inputs);
-  inputs.training = bytes_.rarely() ? bytes_.enumerator(1) : inputs.training;
+  if (bytes_.rarely()) call.training = inputs.training = bytes_.enumerator(1);
   if (!choose_outputs(*layer, call, inputs, !replaces, outputs, tensors)) return;
 
   const Results before = read_results(outputs);

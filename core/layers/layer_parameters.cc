@@ -2,6 +2,7 @@
 // How a layer gets and gives its parameters.
 #include <cmath>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,7 +31,7 @@ Tensor draw_weight(const std::shared_ptr<const Memory>& memory, DType dtype, con
   return dtype == DType::F32 ? weight : converted_copy(memory, weight, dtype);
 }
 
-std::string joined_names(const std::vector<Parameter>& parameters) {
+std::string joined_names(std::span<const Parameter> parameters) {
   std::string names;
   for (const Parameter& parameter : parameters) {
     if (!names.empty()) names += ", ";
@@ -42,9 +43,7 @@ std::string joined_names(const std::vector<Parameter>& parameters) {
 }  // namespace
 
 void Layer::initialize(const LayerInputs& given_inputs, uint64_t seed) {
-  const LayerInputs inputs = complete_inputs(given_inputs, context_->device_name());
-  check_inputs(inputs);
-  attention_problem(inputs, Purpose::Shapes);
+  const LayerInputs inputs = checked(given_inputs, Purpose::Shapes).inputs;
   const std::vector<Shape> shapes = parameter_shapes(inputs);
   const DType dtype = inputs.queries->dtype();
   std::vector<Tensor> values;
@@ -78,6 +77,7 @@ void Layer::set_parameter(std::string_view name, const Tensor& value) {
 
 void Layer::load(const char* path, std::string_view prefix) {
   const SafetensorsFile file(path);
+  const std::string shown_path = shown(path);
   const bool keeps_form = is_initialized();
   const auto full_name = [prefix](const char* name) {
     return prefix.empty() ? std::string(name) : std::string(prefix) + "." + name;
@@ -88,7 +88,7 @@ void Layer::load(const char* path, std::string_view prefix) {
     for (const Parameter& parameter : parameters_) wanted |= std::string_view(parameter.name()) == *possible;
     if (!wanted && file.contains(full_name(*possible))) {
       fail(Status::InvalidArgument, "\"%s\" has \"%s\", a parameter that this layer's options lack; it has %s",
-           shown(path).c_str(), shown(full_name(*possible)).c_str(), joined_names(parameters_).c_str());
+           shown_path.c_str(), shown(full_name(*possible)).c_str(), joined_names(parameters_).c_str());
     }
   }
 
@@ -98,9 +98,9 @@ void Layer::load(const char* path, std::string_view prefix) {
     const std::string name = full_name(parameter.name());
     const SafetensorsEntry* entry = file.find(name);
     if (entry == nullptr)
-      fail(Status::NotFound, "\"%s\" has no tensor \"%s\", which this layer needs", shown(path).c_str(),
+      fail(Status::NotFound, "\"%s\" has no tensor \"%s\", which this layer needs", shown_path.c_str(),
            shown(name).c_str());
-    const std::string shown_name = "\"" + shown(name) + "\" in \"" + shown(path) + "\"";
+    const std::string shown_name = "\"" + shown(name) + "\" in \"" + shown_path + "\"";
     parameter.check(entry->shape, entry->dtype, keeps_form, shown_name.c_str());
     const Tensor stored = Tensor::zeros(context_, entry->dtype, entry->shape);
     file.read(*entry, stored.data());
@@ -108,6 +108,8 @@ void Layer::load(const char* path, std::string_view prefix) {
     values.push_back(dtype == stored.dtype() ? stored : converted_copy(context_, stored, dtype));
   }
   for (size_t i = 0; i < parameters_.size(); ++i) parameters_[i].set(std::move(values[i]));
+  log(context_->logger(), LogLevel::Info, "heed_layer_load: %s has its %zu parameters from \"%s\"", kind(),
+      parameters_.size(), shown_path.c_str());
 }
 
 void Layer::save(const char* path) const {

@@ -22,7 +22,6 @@ namespace {
 
 constexpr int kNumThreads = 8;
 constexpr int kNumRounds = 20;
-constexpr Kind kKinds[] = {Kind::MultiHead, Kind::DotProductRank3, Kind::DotProductRank4};
 
 // The outputs of one thread, beside the inputs that all share.
 struct Share {

@@ -83,7 +83,7 @@ CallSizes choose_sizes(const Call& call, Bytes& bytes) {
   sizes.query_size = 1 + bytes.below(5);
   sizes.key_size = sizes.query_size;
   sizes.value_size = 1 + bytes.below(5);
-  if (call.kind == Kind::MultiHead) {
+  if (call.kind == Kind::MultiHead || call.kind == Kind::Additive) {
     const auto learned = [&call](const char* name, int64_t& size) {
       const auto parameter = call.parameters.find(name);
       if (parameter != call.parameters.end()) size = parameter->second.contents.dims[1];
@@ -91,7 +91,7 @@ CallSizes choose_sizes(const Call& call, Bytes& bytes) {
     learned("W_q.weight", sizes.query_size);
     learned("W_k.weight", sizes.key_size);
     learned("W_v.weight", sizes.value_size);
-    sizes.num_heads = call.options.num_heads;
+    sizes.num_heads = call.kind == Kind::Additive ? 1 : call.options.num_heads;
   } else if (call.kind == Kind::DotProductRank3) {
     sizes.num_heads = 1;
   }
@@ -276,7 +276,7 @@ void Machine::call_layer() {
   Call call;
   call.options = layer->options;
   call.parameters = parameters_of(layer->handle.get());
-  call.kind = layer->is_multi_head ? Kind::MultiHead : bytes_.flag() ? Kind::DotProductRank4 : Kind::DotProductRank3;
+  call.kind = layer->kind == Kind::DotProductRank3 && bytes_.flag() ? Kind::DotProductRank4 : layer->kind;
   CallTensors tensors(context);
   choose_inputs(call, inputs, tensors);
   const bool replaces = inputs.queries == nullptr || bytes_.below(16) == 15;
@@ -310,7 +310,7 @@ void Machine::call_layer() {
   }
   require(explained.has_value(), "what can be run can be explained");
   // A replaced input may be of another rank, which the layer goes by.
-  if (!layer->is_multi_head) {
+  if (layer->kind == Kind::DotProductRank3) {
     call.kind = call.queries.contents.dims.size() == 4 ? Kind::DotProductRank4 : Kind::DotProductRank3;
   }
   if (can_be_solved(call)) {

@@ -4,7 +4,6 @@
 #include <map>
 #include <string>
 
-#include "capi/support/files.h"
 #include "fuzz/calls/checks.h"
 #include "fuzz/calls/layers.h"
 #include "fuzz/calls/machine.h"
@@ -12,8 +11,17 @@
 namespace heed::fuzz {
 namespace {
 
-constexpr const char* kNames[] = {"W_q.weight", "W_k.weight", "W_v.weight", "W_o.weight", "W_q.bias",
-                                  "W_k.bias",   "W_v.bias",   "W_o.bias",   "none",       ""};
+constexpr const char* kNames[] = {"W_q.weight",
+                                  "W_k.weight",
+                                  "W_v.weight",
+                                  "W_o.weight",
+                                  "w_v.weight",
+                                  "W_q.bias",
+                                  "W_k.bias",
+                                  "W_v.bias",
+                                  "W_o.bias",
+                                  "none",
+                                  ""};
 
 // What both kinds of layers have.
 template <typename Options>
@@ -36,6 +44,38 @@ void choose_common(Options& options, Bytes& bytes) {
     options.window_left = bytes.size();
     options.window_right = bytes.size();
   }
+}
+
+template <typename Options>
+void copy_common(const Options& from, heed_multi_head_attention_options& to) {
+  to.scale = from.scale;
+  to.soft_cap = from.soft_cap;
+  to.dropout = from.dropout;
+  to.causal = from.causal;
+  to.window = from.window;
+  to.window_left = from.window_left;
+  to.window_right = from.window_right;
+  to.empty_rows = from.empty_rows;
+}
+
+// The dims that a parameter must have, as far as the layer's options say. Only of small options.
+Dims dims_of_parameter(const LayerEntry& layer, const std::string& name, int64_t input_size) {
+  const heed_multi_head_attention_options& options = layer.options;
+  if (layer.kind == property::Kind::Additive) {
+    return name == "w_v.weight" ? Dims{1, options.num_hiddens} : Dims{options.num_hiddens, input_size};
+  }
+  const int64_t heads = options.num_heads;
+  const int64_t head_size = options.head_size > 0 ? options.head_size : options.num_hiddens / heads;
+  const int64_t value_size = options.value_head_size > 0 ? options.value_head_size : head_size;
+  const int64_t kv_heads = options.num_kv_heads > 0 ? options.num_kv_heads : heads;
+  if (name == "w_v.weight") return {heads, head_size};
+  const std::string of = name.substr(0, 3);
+  const int64_t rows = of == "W_q"   ? heads * head_size
+                       : of == "W_k" ? kv_heads * head_size
+                       : of == "W_v" ? kv_heads * value_size
+                                     : (options.output_size > 0 ? options.output_size : options.num_hiddens);
+  if (name.ends_with(".bias")) return {rows};
+  return {rows, of == "W_o" ? heads * value_size : input_size};
 }
 
 // The parameter as heed gives it; nothing where it is not set.
@@ -89,16 +129,7 @@ void Machine::create_dot_product() {
   if (made == nullptr) return;
   LayerEntry entry;
   entry.handle.reset(made);
-  if (has_options) {
-    entry.options.scale = options.scale;
-    entry.options.soft_cap = options.soft_cap;
-    entry.options.dropout = options.dropout;
-    entry.options.causal = options.causal;
-    entry.options.window = options.window;
-    entry.options.window_left = options.window_left;
-    entry.options.window_right = options.window_right;
-    entry.options.empty_rows = options.empty_rows;
-  }
+  if (has_options) copy_common(options, entry.options);
   require(heed_layer_parameter_count(made) == 0 && heed_layer_is_initialized(made) == 1, "there are no parameters");
   layers_.add(std::move(entry), bytes_);
 }
@@ -115,7 +146,7 @@ void Machine::create_multi_head() {
   if (bytes_.rarely()) options.num_heads = bytes_.size();
   if (bytes_.rarely()) options.num_hiddens = bytes_.size();
   if (bytes_.rarely()) options.reserved = bytes_.next();
-  if (bytes_.rarely()) options.scoring = bytes_.enumerator(1);
+  if (bytes_.below(4) == 3) options.scoring = bytes_.enumerator(HEED_SCORING_ADDITIVE);
   options.biases = bytes_.enumerator(HEED_BIAS_ALL);
   options.no_output_projection = bytes_.below(4) == 3 ? 1 : 0;
   if (options.no_output_projection == 1 && !bytes_.rarely()) {
@@ -133,8 +164,27 @@ void Machine::create_multi_head() {
   require(heed_layer_is_initialized(made) == 0, "a new layer lacks its parameters");
   LayerEntry entry;
   entry.handle.reset(made);
-  entry.is_multi_head = true;
+  entry.kind = property::Kind::MultiHead;
   entry.options = options;
+  layers_.add(std::move(entry), bytes_);
+}
+
+void Machine::create_additive() {
+  heed_additive_attention_options options = HEED_ADDITIVE_ATTENTION_OPTIONS_INIT;
+  options.num_hiddens = bytes_.rarely() ? bytes_.size() : 1 + bytes_.below(6);
+  choose_common(options, bytes_);
+  heed_context* context = handle_of(contexts_.pick(bytes_));
+  const Passed passed(options, bytes_);
+  heed_layer* made = made_by(&capi_test::OutParameters::layer, [&](heed_layer** out) {
+    return heed_additive_attention_create(context, passed.get(), out);
+  });
+  if (made == nullptr) return;
+  require(options.num_hiddens >= 1 && heed_layer_is_initialized(made) == 0, "a new layer lacks its parameters");
+  LayerEntry entry;
+  entry.handle.reset(made);
+  entry.kind = property::Kind::Additive;
+  entry.options.num_hiddens = options.num_hiddens;
+  copy_common(options, entry.options);
   layers_.add(std::move(entry), bytes_);
 }
 
@@ -190,22 +240,11 @@ void Machine::set_parameter() {
   Dims shape = dims();
   std::optional<property::Input> old;
   const auto has_small_heads = [](const heed_multi_head_attention_options& options) {
-    return options.num_heads <= 64 && options.head_size <= 64 && options.value_head_size <= 64;
+    return options.num_heads <= 64 && options.head_size <= 64 && options.value_head_size <= 64 &&
+           options.num_hiddens <= kMaxElements;
   };
-  if (entry != nullptr && entry->is_multi_head && name != nullptr && has_small_heads(entry->options) &&
-      !bytes_.rarely()) {
-    const heed_multi_head_attention_options& options = entry->options;
-    const int64_t heads = options.num_heads;
-    const int64_t head_size = options.head_size > 0 ? options.head_size : options.num_hiddens / heads;
-    const int64_t value_size = options.value_head_size > 0 ? options.value_head_size : head_size;
-    const int64_t kv_heads = options.num_kv_heads > 0 ? options.num_kv_heads : heads;
-    const std::string of = std::string(name).substr(0, 3);
-    const int64_t rows = of == "W_q"   ? heads * head_size
-                         : of == "W_k" ? kv_heads * head_size
-                         : of == "W_v" ? kv_heads * value_size
-                                       : (options.output_size > 0 ? options.output_size : options.num_hiddens);
-    const int64_t columns = of == "W_o" ? heads * value_size : 1 + bytes_.below(5);
-    shape = std::string(name).ends_with(".bias") ? Dims{rows} : Dims{rows, columns};
+  if (count > 0 && name != nullptr && has_small_heads(entry->options) && !bytes_.rarely()) {
+    shape = dims_of_parameter(*entry, name, 1 + bytes_.below(5));
     old = parameter_of(layer, name);
     if (old && !bytes_.rarely()) shape = old->contents.dims;
   }
@@ -251,30 +290,44 @@ void Machine::take_parameter() {
 }
 
 void Machine::save_and_load() {
-  // A file that is to last is waited for, which takes as long as a whole program.
-  if (bytes_.below(8) != 7) return;
-  static const capi_test::TemporaryFolder folder;
   const LayerEntry* entry = layers_.pick(bytes_);
-  heed_context* context = handle_of(contexts_.pick(bytes_));
-  const std::string path = folder.path("layer.safetensors");
-  if (!succeeded(heed_layer_save(handle_of(entry), path.c_str())) || context == nullptr) return;
+  const LayerEntry* target = layers_.pick(bytes_);
+  size_t num_bytes = 0x5EED;
+  if (!succeeded(heed_layer_save_memory(handle_of(entry), nullptr, 0, &num_bytes))) {
+    require(num_bytes == 0x5EED, "a call that failed left its out-parameter");
+    return;
+  }
+  std::vector<uint8_t> file(num_bytes);
+  require(succeeded(heed_layer_save_memory(entry->handle.get(), file.data(), file.size(), &num_bytes)),
+          "there is room");
+  // Rarely something else than what was saved.
+  const bool is_whole = !bytes_.rarely();
+  if (!is_whole) {
+    if (bytes_.flag()) file.resize(bytes_.next() * file.size() / 256);
+    if (!file.empty()) file[(256 * bytes_.next() + bytes_.next()) % file.size()] = bytes_.next();
+  }
   const auto saved = parameters_of(entry->handle.get());
-  if (!entry->is_multi_head) return;
-  heed_layer* made = made_by(&capi_test::OutParameters::layer, [&](heed_layer** out) {
-    return heed_multi_head_attention_create(context, &entry->options, out);
-  });
-  require(made != nullptr, "options that made a layer make another");
-  LayerEntry copy;
-  copy.handle.reset(made);
-  copy.is_multi_head = true;
-  copy.options = entry->options;
-  const bool has_prefix = bytes_.rarely();
-  const bool is_loaded = succeeded(heed_layer_load(made, path.c_str(), has_prefix ? "none" : nullptr));
-  require(is_loaded != has_prefix, "what was saved can be loaded, under its own names");
-  const auto loaded = parameters_of(made);
-  require(loaded.size() == (is_loaded ? saved.size() : 0), "all parameters are loaded or none");
-  for (const auto& [name, value] : loaded) require(are_the_same(value, saved.at(name)), "a file keeps every number");
-  layers_.add(std::move(copy), bytes_);
+  heed_layer* layer = handle_of(target);
+  const auto before = layer == nullptr ? saved : parameters_of(layer);
+  if (!succeeded(heed_layer_load_memory(layer, file.data(), file.size(), bytes_.rarely() ? "none" : nullptr))) {
+    if (layer == nullptr) return;
+    const auto after = parameters_of(layer);
+    require(after.size() == before.size(), "a refused file sets nothing");
+    for (const auto& [name, value] : before)
+      require(are_the_same(after.at(name), value), "nor does it change anything");
+    return;
+  }
+  require(heed_layer_is_initialized(layer) == 1, "all parameters are loaded");
+  if (!is_whole) return;
+  for (const auto& [name, value] : parameters_of(layer)) {
+    const auto old = before.find(name);
+    const auto from = saved.find(name);
+    require(from != saved.end() && from->second.contents.dims == value.contents.dims,
+            "a parameter comes from the file");
+    // A layer that has parameters keeps their dtypes.
+    require(old != before.end() ? value.dtype == old->second.dtype : are_the_same(value, from->second),
+            "a file keeps every number");
+  }
 }
 
 }  // namespace heed::fuzz

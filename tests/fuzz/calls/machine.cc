@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fuzz/calls/machine.h"
 
+#include <cstdlib>
 #include <string>
+#include <utility>
 
 #include "fuzz/calls/checks.h"
 
@@ -11,20 +13,49 @@ namespace {
 // Enough for every object to meet every other; a longer program only takes longer.
 constexpr int kMaxOperations = 200;
 
+// A logger that calls back into heed.
+void require_one_line(void* /*user*/, int32_t level, const char* text) {
+  require(level >= HEED_LOG_ERROR && level <= HEED_LOG_DEBUG, "a message has a level");
+  const std::string line = text;
+  require(!line.empty() && line.find('\n') == std::string::npos, "a message is one line: " + line);
+  require(heed_tensor_rank(nullptr) == -1, "a logger may call heed");
+}
+
 }  // namespace
+
+HostMemory::~HostMemory() { require(sizes_.empty(), "every byte is given back to the host"); }
+
+heed_allocator HostMemory::allocator() {
+  heed_allocator allocator = HEED_ALLOCATOR_INIT;
+  allocator.user = this;
+  allocator.allocate = [](void* user, size_t num_bytes, size_t alignment) -> void* {
+    require(num_bytes > 0 && alignment > 0 && (alignment & (alignment - 1)) == 0, "the host is asked for memory");
+    void* memory = nullptr;
+    if (posix_memalign(&memory, alignment, num_bytes) != 0) return nullptr;
+    static_cast<HostMemory*>(user)->sizes_[memory] = num_bytes;
+    return memory;
+  };
+  allocator.release = [](void* user, void* memory, size_t num_bytes) {
+    auto& sizes = static_cast<HostMemory*>(user)->sizes_;
+    const auto at = sizes.find(memory);
+    require(at != sizes.end() && at->second == num_bytes, "memory is given back once, with its size");
+    sizes.erase(at);
+    std::free(memory);
+  };
+  return allocator;
+}
 
 // Those that programs need more of come more than once.
 const std::vector<Machine::Operation>& Machine::operations() {
   using M = Machine;
   static const std::vector<Operation> all = {
-      &M::create_context,    &M::describe_context,   &M::create_workspace,   &M::wrap_workspace,
-      &M::destroy_one,       &M::ask_about_nothing,  &M::create_tensor,      &M::wrap_tensor,
-      &M::wrap_tensor,       &M::view_tensor,        &M::reshape_tensor,     &M::transpose_tensor,
-      &M::slice_tensor,      &M::write_tensor,       &M::read_tensor,        &M::fill_tensor,
-      &M::copy_tensor,       &M::create_dot_product, &M::create_dot_product, &M::create_multi_head,
-      &M::create_multi_head, &M::initialize,         &M::initialize,         &M::set_parameter,
-      &M::set_parameter,     &M::take_parameter,     &M::save_and_load,      &M::ask_about_shapes,
-      &M::call_layer,        &M::call_layer,         &M::call_layer,         &M::call_layer,
+      &M::create_context,    &M::describe_context,  &M::create_workspace,  &M::wrap_workspace,   &M::destroy_one,
+      &M::ask_about_nothing, &M::create_tensor,     &M::wrap_tensor,       &M::view_tensor,      &M::reshape_tensor,
+      &M::transpose_tensor,  &M::slice_tensor,      &M::write_tensor,      &M::read_tensor,      &M::fill_tensor,
+      &M::copy_tensor,       &M::fill_with_numbers, &M::multiply_matrices, &M::take_softmax,     &M::create_dot_product,
+      &M::create_multi_head, &M::create_multi_head, &M::create_additive,   &M::initialize,       &M::initialize,
+      &M::set_parameter,     &M::take_parameter,    &M::save_and_load,     &M::ask_about_shapes, &M::call_layer,
+      &M::call_layer,        &M::call_layer,
   };
   return all;
 }
@@ -55,19 +86,27 @@ void Machine::run() {
 
 void Machine::create_context() {
   heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
-  const heed_allocator allocator = HEED_ALLOCATOR_INIT;
+  auto host_memory = std::make_unique<HostMemory>();
+  heed_allocator allocator = host_memory->allocator();
+  const heed_logger logger = {sizeof logger, require_one_line, nullptr};
   options.num_threads = static_cast<int32_t>(bytes_.size());
   options.strict = bytes_.enumerator(1);
   options.allow_reduced_precision = bytes_.enumerator(1);
   if (bytes_.rarely()) options.device = bytes_.enumerator(1);
   if (bytes_.rarely()) options.device_index = static_cast<int32_t>(bytes_.size());
   if (bytes_.rarely()) options.reserved = bytes_.next();
-  // Without functions, so refused whether contexts take allocators or not.
-  if (bytes_.rarely()) options.allocator = &allocator;
+  if (bytes_.flag()) {
+    options.allocator = &allocator;
+    if (bytes_.rarely()) allocator.release = nullptr;
+  }
+  if (bytes_.flag()) options.logger = &logger;
   const Passed passed(options, bytes_);
   heed_context* made = made_by(&capi_test::OutParameters::context,
                                [&](heed_context** out) { return heed_context_create(passed.get(), out); });
-  if (made != nullptr) contexts_.add({Context(made)}, bytes_);
+  if (made == nullptr) return;
+  require(options.allocator == nullptr || allocator.release != nullptr, "half an allocator is refused");
+  host_memory_.push_back(std::move(host_memory));
+  contexts_.add({Context(made)}, bytes_);
 }
 
 void Machine::describe_context() {

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -35,6 +36,16 @@ struct Lent {
   }
 };
 
+// The host's allocator of one context, which notices what is given back with another size, and what never is.
+class HostMemory {
+ public:
+  ~HostMemory();
+  heed_allocator allocator();
+
+ private:
+  std::map<void*, size_t> sizes_;
+};
+
 struct ContextEntry {
   Context handle;
 };
@@ -46,8 +57,8 @@ struct TensorEntry {
 
 struct LayerEntry {
   Layer handle;
-  bool is_multi_head = false;
-  // As the reference wants them; dot-product attention uses the members that its own options have too.
+  property::Kind kind = property::Kind::DotProductRank3;  // which stands for rank 4 too
+  // As the reference wants them; the other kinds use the members that their own options have too.
   heed_multi_head_attention_options options = HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT;
 };
 
@@ -124,9 +135,13 @@ class Machine {
   void read_tensor();
   void fill_tensor();
   void copy_tensor();
+  void fill_with_numbers();
+  void multiply_matrices();
+  void take_softmax();
 
   // layers.cc
   void create_dot_product();
+  void create_additive();
   void create_multi_head();
   void initialize();
   void set_parameter();
@@ -153,6 +168,7 @@ class Machine {
   Bytes bytes_;
   // Before the objects, so that it goes after them.
   std::vector<std::unique_ptr<Lent>> lent_;
+  std::vector<std::unique_ptr<HostMemory>> host_memory_;
   Pool<ContextEntry> contexts_;
   Pool<TensorEntry> tensors_;
   Pool<LayerEntry> layers_;

@@ -394,4 +394,104 @@ void Machine::copy_tensor() {
   }
 }
 
+void Machine::fill_with_numbers() {
+  const TensorEntry* entry = tensors_.pick(bytes_);
+  constexpr double kNumbers[] = {0.0, 1.0, -1.0, 0.5, 100.0, -3.0, 1e300, -1e300, HUGE_VAL, NAN};
+  const auto number = [&] { return kNumbers[bytes_.rarely() ? bytes_.below(std::size(kNumbers)) : bytes_.below(6)]; };
+  const double first = number();
+  const double second = number();
+  heed_tensor* tensor = handle_of(entry);
+  const int64_t kind = bytes_.below(3);
+  const bool is_filled = succeeded(kind == 0   ? heed_tensor_fill_arange(tensor, first, second)
+                                   : kind == 1 ? heed_tensor_fill_uniform(tensor, first, second, bytes_.next())
+                                               : heed_tensor_fill_normal(tensor, first, second, bytes_.next()));
+  if (!is_filled) return;
+  require(std::isfinite(first) && std::isfinite(second), "what is not finite is refused");
+  const TensorModel& model = entry->model;
+  if (!model.can_be_read() || model.addresses().size() != static_cast<size_t>(*small_product(model.dims))) return;
+  const std::vector<double> numbers = decode(model.dtype, model.gather());
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    if (kind == 0) {
+      const double expected = converted(model.dtype, first + static_cast<double>(i) * second);
+      require(are_the_same_numbers(numbers[i], expected), "an element is start + i * step");
+    }
+    if (kind == 1 && model.dtype != HEED_BOOL) {
+      require(numbers[i] >= std::min(first, std::trunc(first)) && numbers[i] <= second,
+              "an element is between the two");
+    }
+  }
+}
+
+// The operands of an operation are what the program has, or new ones that fit.
+void Machine::multiply_matrices() {
+  heed_context* context = handle_of(contexts_.pick(bytes_));
+  const auto m = bytes_.below(6);
+  const auto k = bytes_.below(6);
+  const auto n = bytes_.below(6);
+  const auto items = bytes_.below(3);
+  if (context == nullptr || bytes_.rarely()) {
+    heed_tensor* product = handle_of(tensors_.pick(bytes_));
+    succeeded(heed_matmul(handle_of(tensors_.pick(bytes_)), handle_of(tensors_.pick(bytes_)), product));
+    return;
+  }
+  const heed_dtype dtype = float_dtype();
+  const property::Input a = random_input(bytes_.flag() ? Dims{items, m, k} : Dims{m, k}, dtype);
+  const property::Input b = random_input(bytes_.flag() ? Dims{1, k, n} : Dims{items, k, n}, dtype);
+  const HostTensor left(context, a);
+  const HostTensor right(context, b);
+  const HostTensor product(context, HEED_F32, {items, m, n}, property::row_major_strides({items, m, n}));
+  require(succeeded(heed_matmul(left.handle(), right.handle(), product.handle())), "matrices that fit are multiplied");
+  require(left.input_is_untouched() && right.input_is_untouched(), "no operation changes its inputs");
+  const Array x = property::broadcast(a.contents, {items, m, k});
+  const Array y = property::broadcast(b.contents, {items, k, n});
+  property::for_each_index({items, m, n}, [&](const Dims& at, size_t position) {
+    double sum = 0;
+    double magnitude = 0;
+    for (int64_t i = 0; i < k; ++i) {
+      const double term = x.values[static_cast<size_t>((at[0] * m + at[1]) * k + i)] *
+                          y.values[static_cast<size_t>((at[0] * k + i) * n + at[2])];
+      sum += term;
+      magnitude += std::abs(term);
+    }
+    // k products and k - 1 sums, each rounded to f32; what overflows there may be anything.
+    if (!(magnitude < 0x1p127)) return;
+    const double bound = static_cast<double>(2 * k + 1) * 0x1p-24 * magnitude + 0x1p-149 * static_cast<double>(k + 1);
+    require(std::abs(product.read().values[position] - sum) <= bound, "a product is the sum of its terms");
+  });
+}
+
+void Machine::take_softmax() {
+  heed_context* context = handle_of(contexts_.pick(bytes_));
+  const Dims dims = {bytes_.below(4), bytes_.below(4), bytes_.below(6)};
+  const auto axis = static_cast<int32_t>(bytes_.below(6) - 3);
+  if (context == nullptr || bytes_.rarely()) {
+    heed_tensor* result = handle_of(tensors_.pick(bytes_));
+    const heed_tensor* scores = handle_of(tensors_.pick(bytes_));
+    if (bytes_.flag()) {
+      succeeded(heed_softmax(scores, axis, result));
+    } else {
+      succeeded(heed_masked_softmax(scores, handle_of(tensors_.pick(bytes_)), result));
+    }
+    return;
+  }
+  const property::Input scores = random_input(dims, float_dtype());
+  const HostTensor tensor(context, scores);
+  const HostTensor result(context, HEED_F32, dims, property::row_major_strides(dims));
+  Array lengths = property::filled({dims[0]}, 0);
+  for (double& length : lengths.values) length = static_cast<double>(bytes_.next() % (dims[2] + 1));
+  const HostTensor valid_lens(context, property::make_input(lengths, HEED_I32));
+  const bool is_masked = bytes_.flag();
+  const bool is_done = succeeded(is_masked ? heed_masked_softmax(tensor.handle(), valid_lens.handle(), result.handle())
+                                           : heed_softmax(tensor.handle(), axis, result.handle()));
+  require(is_done && tensor.input_is_untouched(), "a softmax of any numbers can be taken");
+  const std::vector<double> numbers = result.read().values;
+  property::for_each_index(dims, [&](const Dims& at, size_t position) {
+    const double number = numbers[position];
+    require(std::isnan(number) || (number >= 0 && number <= 1 + 0x1p-20), "a softmax is from 0 to 1");
+    if (is_masked && static_cast<double>(at[2]) >= lengths.values[static_cast<size_t>(at[0])]) {
+      require(number == 0, "a hidden key has no weight");
+    }
+  });
+}
+
 }  // namespace heed::fuzz

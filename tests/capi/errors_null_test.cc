@@ -85,6 +85,12 @@ TEST(NullArguments, OfUsingTensorsAreRefused) {
       {"read: destination", [&](OutParameters&) { return heed_tensor_read(good, nullptr, sizeof data); },
        is_null("destination")},
       {"fill: tensor", [](OutParameters&) { return heed_tensor_fill(nullptr, 1.0); }, is_null("tensor")},
+      {"fill_arange: tensor", [](OutParameters&) { return heed_tensor_fill_arange(nullptr, 0.0, 1.0); },
+       is_null("tensor")},
+      {"fill_uniform: tensor", [](OutParameters&) { return heed_tensor_fill_uniform(nullptr, 0.0, 1.0, 1); },
+       is_null("tensor")},
+      {"fill_normal: tensor", [](OutParameters&) { return heed_tensor_fill_normal(nullptr, 0.0, 1.0, 1); },
+       is_null("tensor")},
       {"copy: destination", [&](OutParameters&) { return heed_tensor_copy(nullptr, good); }, is_null("destination")},
       {"copy: source", [&](OutParameters&) { return heed_tensor_copy(good, nullptr); }, is_null("source")},
       {"view: tensor", [&](OutParameters& out) { return heed_tensor_view(nullptr, 2, dims, nullptr, 0, &out.tensor); },
@@ -104,6 +110,24 @@ TEST(NullArguments, OfUsingTensorsAreRefused) {
       {"slice: tensor", [](OutParameters& out) { return heed_tensor_slice(nullptr, 0, 0, 1, &out.tensor); },
        is_null("tensor")},
       {"slice: view", [&](OutParameters&) { return heed_tensor_slice(good, 0, 0, 1, nullptr); }, is_null("view")},
+  });
+}
+
+TEST(NullArguments, OfOperationsAreRefused) {
+  const Context context = make_context();
+  const Tensor tensor = make_tensor(context.get(), {1, 2, 2});
+  const Tensor result = make_tensor(context.get(), {1, 2, 2});
+  const heed_tensor* const good = tensor.get();
+  expect_refused({
+      {"matmul: a", [&](OutParameters&) { return heed_matmul(nullptr, good, result.get()); }, is_null("a")},
+      {"matmul: b", [&](OutParameters&) { return heed_matmul(good, nullptr, result.get()); }, is_null("b")},
+      {"matmul: product", [&](OutParameters&) { return heed_matmul(good, good, nullptr); }, is_null("product")},
+      {"softmax: tensor", [&](OutParameters&) { return heed_softmax(nullptr, 0, result.get()); }, is_null("tensor")},
+      {"softmax: result", [&](OutParameters&) { return heed_softmax(good, 0, nullptr); }, is_null("result")},
+      {"masked_softmax: scores", [&](OutParameters&) { return heed_masked_softmax(nullptr, nullptr, result.get()); },
+       is_null("scores")},
+      {"masked_softmax: result", [&](OutParameters&) { return heed_masked_softmax(good, nullptr, nullptr); },
+       is_null("result")},
   });
 }
 

@@ -138,7 +138,29 @@ TEST(NoAllocation, InWritingReadingFillingAndCopying) {
   EXPECT_EQ(heed_tensor_write(transposed.get(), elements, sizeof elements), HEED_OK);
   EXPECT_EQ(heed_tensor_read(transposed.get(), elements, sizeof elements), HEED_OK);
   EXPECT_EQ(heed_tensor_fill(tensor.get(), 1.0), HEED_OK);
+  EXPECT_EQ(heed_tensor_fill_arange(transposed.get(), 1.0, 2.0), HEED_OK);
+  EXPECT_EQ(heed_tensor_fill_uniform(transposed.get(), 1.0, 2.0, 3), HEED_OK);
+  EXPECT_EQ(heed_tensor_fill_normal(doubles.get(), 1.0, 2.0, 3), HEED_OK);
   EXPECT_EQ(heed_tensor_copy(tensor.get(), doubles.get()), HEED_OK);
+  EXPECT_EQ(num_allocations() - before, 0);
+}
+
+TEST(PooledWorkspace, ServesOperations) {
+  const Context context = make_context();
+  const Tensor a = make_random(context.get(), {2, 1, 1, 1, 20, 30}, 1);
+  const Tensor transposed = make_transposed(a.get(), {0, 1, 2, 3, 5, 4});
+  const Tensor product = make_tensor(context.get(), {2, 1, 1, 1, 20, 20});
+  const Tensor scores = make_random(context.get(), {2, 20, 30}, 2);
+  const Tensor lens = make_tensor_of<int32_t>(context.get(), {2}, {7, 30});
+  const Tensor weights = make_tensor(context.get(), {2, 20, 30});
+  const auto run_all = [&] {
+    EXPECT_EQ(heed_matmul(a.get(), transposed.get(), product.get()), HEED_OK) << heed_last_error();
+    EXPECT_EQ(heed_softmax(scores.get(), 1, weights.get()), HEED_OK) << heed_last_error();
+    EXPECT_EQ(heed_masked_softmax(scores.get(), lens.get(), weights.get()), HEED_OK) << heed_last_error();
+  };
+  run_all();
+  const int64_t before = num_allocations();
+  run_all();
   EXPECT_EQ(num_allocations() - before, 0);
 }
 

@@ -252,6 +252,42 @@ struct ForwardThatGrowsThePool final : OfALayer {
   AttentionCall large{Kind::MultiHead, {.batch = 3, .num_queries = 20, .num_keys = 30}};
 };
 
+// Each operation on the empty pool of a context of its own.
+template <typename Operation>
+struct Operate final : Scenario {
+  heed_status run() override { return Operation::run(a.get(), result.get()); }
+  void expect_unchanged() override { EXPECT_EQ(read_bytes(result.get()), before) << "the result was written"; }
+  Context context = make_context();
+  Tensor a = make_random(context.get(), {2, 3, 3}, 1);
+  Tensor result = make_tensor(context.get(), {2, 3, 3});
+  std::vector<uint8_t> before = read_bytes(result.get());
+};
+
+struct Matmul {
+  static heed_status run(const heed_tensor* a, heed_tensor* result) { return heed_matmul(a, a, result); }
+};
+
+struct Softmax {
+  static heed_status run(const heed_tensor* a, heed_tensor* result) { return heed_softmax(a, 1, result); }
+};
+
+struct MaskedSoftmax {
+  static heed_status run(const heed_tensor* a, heed_tensor* result) { return heed_masked_softmax(a, nullptr, result); }
+};
+
+// Sentences with shapes are made of strings.
+struct RefuseAProduct final : Scenario {
+  heed_status run() override {
+    const heed_status status = heed_matmul(a.get(), b.get(), result.get());
+    return status == HEED_ERROR_INVALID_ARGUMENT ? HEED_OK : status;
+  }
+  bool can_do_without() const override { return true; }
+  Context context = make_context();
+  Tensor a = make_tensor(context.get(), {1, 1, 1, 1, 1, 2, 3});
+  Tensor b = make_tensor(context.get(), {1, 1, 1, 1, 1, 4, 5});
+  Tensor result = make_tensor(context.get(), {2, 5});
+};
+
 struct CreateOutputs final : OfALayer {
   heed_status run() override {
     heed_layer_outputs made = HEED_LAYER_OUTPUTS_INIT;
@@ -373,6 +409,13 @@ TEST(OutOfMemory, InCalls) {
   expect_survival("forward that grows the pool", scenario<ForwardThatGrowsThePool>());
   expect_survival("create_outputs", scenario<CreateOutputs>());
   expect_survival("workspaces", scenario<CreateWorkspaces>());
+}
+
+TEST(OutOfMemory, InOperations) {
+  expect_survival("matmul", scenario<Operate<Matmul>>());
+  expect_survival("softmax", scenario<Operate<Softmax>>());
+  expect_survival("masked softmax", scenario<Operate<MaskedSoftmax>>());
+  expect_survival("shapes that do not fit", scenario<RefuseAProduct>());
 }
 
 TEST(OutOfMemory, InFiles) {

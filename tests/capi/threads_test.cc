@@ -86,6 +86,22 @@ TEST(Threads, MayMakeAndUseEverythingInOneContext) {
   });
 }
 
+TEST(Threads, RunOperationsOnOneTensorWithTheContextsPool) {
+  const Context context = make_context();
+  const Tensor a = make_random(context.get(), {2, 20, 20}, 1);
+  const auto compute = [&] {
+    const Tensor product = make_tensor(context.get(), {2, 20, 20});
+    const Tensor weights = make_tensor(context.get(), {2, 20, 20});
+    check(heed_matmul(a.get(), a.get(), product.get()));
+    check(heed_softmax(a.get(), 1, weights.get()));
+    return std::pair(read_bytes(product.get()), read_bytes(weights.get()));
+  };
+  const auto expected = compute();
+  run_together(kNumThreads, [&](int) {
+    for (int round = 0; round < kNumRounds; ++round) ASSERT_TRUE(compute() == expected);
+  });
+}
+
 TEST(Threads, ReadOneTensorTogether) {
   const Context context = make_context();
   const Tensor tensor = make_random(context.get(), {50, 20}, 1);

@@ -39,6 +39,19 @@ RULES = [
             "system",
         ],
     ),
+    (
+        "operations",
+        "core/operations/**",
+        [
+            "core/base/**",
+            "core/tensor/**",
+            "core/attention/*",
+            "core/operations/**",
+            "core/backends/backend.h",
+            "core/backends/context.h",
+            "system",
+        ],
+    ),
     ("header", "capi/include/**", ["C"]),
     (
         "capi",
@@ -49,6 +62,7 @@ RULES = [
             "core/attention/*",
             "core/backends/*",
             "core/layers/**",
+            "core/operations/**",
             "capi/src/**",
             "capi/include/heed/heed.h",
             "system",
@@ -74,7 +88,7 @@ JSON_FILES = ["core/tensor/safetensors*", "tests/**"]
 C_HEADERS = re.compile(r"^(std(int|def|bool|arg|io|lib)|string|math|float|limits|\w+intrin|arm_\w+)\.h$|^c(stddef|stdint|float|limits)$")
 
 SOURCES = {".h", ".hpp", ".inc", ".c", ".cc", ".cpp", ".i", ".swg"}
-CORE_FOLDERS = {"base", "tensor", "attention", "backends", "layers"}
+CORE_FOLDERS = {"base", "tensor", "attention", "backends", "layers", "operations"}
 INCLUDE = re.compile(r'^\s*[#%]\s*(?:include|import)\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdio>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -13,18 +14,25 @@
 #include "layers/additive_attention.h"
 #include "layers/dot_product_attention.h"
 #include "layers/multi_head_attention.h"
+#include "operations/matmul.h"
+#include "operations/softmax.h"
 #include "tensor/tensor.h"
 
 namespace heed {
 namespace {
 
-// The CPU under another name, which calls every attention slow, and fails those with a single query.
+// The CPU under another name, which calls everything but softmax slow, and fails attention with a single query.
 Backend slow_backend() {
   Backend backend = cpu_backend();
   backend.name = "slow";
   backend.plan_attention = [](const BackendDevice* device, const AttentionProblem* problem, Plan* plan,
                               Failure* failure) {
     const Status status = cpu_backend().plan_attention(device, problem, plan, failure);
+    plan->not_fastest = "it is a test";
+    return status;
+  };
+  backend.plan_linear = [](const BackendDevice* device, const LinearProblem* problem, Plan* plan, Failure* failure) {
+    const Status status = cpu_backend().plan_linear(device, problem, plan, failure);
     plan->not_fastest = "it is a test";
     return status;
   };
@@ -168,6 +176,45 @@ TEST(Backend, TensorsOfAnotherDeviceAreRefusedNamingBoth) {
     EXPECT_EQ(error.status, Status::InvalidArgument);
     EXPECT_STREQ(error.text, "inputs->keys is on device cpu:0, but the layer is on slow:0: expected the same device");
   }
+}
+
+std::string error_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.text;
+  }
+  return "";
+}
+
+TEST(Strict, HoldsForOperationsToo) {
+  const Backend backend = slow_backend();
+  ContextOptions options;
+  options.strict = true;
+  const auto context = Context::open(options, backend);
+  const Tensor a = Tensor::zeros(context, DType::F32, {2, 2});
+  const Tensor result = Tensor::zeros(context, DType::F32, {2, 2});
+  EXPECT_EQ(error_of([&] { matmul(a, a, result); }),
+            "the context is strict, and \"matmul\" would not take the fastest path: it is a test");
+  EXPECT_EQ(error_of([&] { softmax(a, 0, result); }), "");
+}
+
+TEST(Backend, OperationsRefuseTensorsOfAnotherDevice) {
+  const Backend backend = slow_backend();
+  const auto here = Context::open({}, backend);
+  const auto cpu = Context::open({});
+  const Tensor a = Tensor::zeros(here, DType::F32, {1, 2, 2});
+  const Tensor result = Tensor::zeros(here, DType::F32, {1, 2, 2});
+  const Tensor elsewhere = Tensor::zeros(cpu, DType::F32, {1, 2, 2});
+  const Tensor lens = Tensor::zeros(cpu, DType::F32, {1});
+  EXPECT_EQ(error_of([&] { matmul(a, elsewhere, result); }),
+            "b is on device cpu:0, but a is on slow:0: expected the same device");
+  EXPECT_EQ(error_of([&] { matmul(a, a, elsewhere); }),
+            "product is on device cpu:0, but a is on slow:0: expected the same device");
+  EXPECT_EQ(error_of([&] { softmax(a, 0, elsewhere); }),
+            "result is on device cpu:0, but tensor is on slow:0: expected the same device");
+  EXPECT_EQ(error_of([&] { masked_softmax(a, &lens, result); }),
+            "valid_lens is on device cpu:0, but scores is on slow:0: expected the same device");
 }
 
 }  // namespace

@@ -355,10 +355,10 @@ HEED_API heed_status heed_tensor_fill_arange(heed_tensor* tensor, double start, 
 /* Sets every element to a random number between low and high, all alike: low <= element < high in every dtype but BOOL.
  * low == high gives low. The same seed gives the same numbers on every machine and, but for rounding, in every dtype:
  * element i in row-major (logical) order is low + f_i * (high - low) in double, with f_i in [0, 1) a multiple of 2^-53
- * from Philox 4x32-10 (docs/semantics.md, "Random numbers"); then moved to the nearest that the dtype's numbers from low
- * up to high span, and converted as heed_tensor_copy converts from F64. So integers truncate towards 0: from 0 to 10
- * they are 0 to 9, one as often as the other, but from -5 to 5 they are -4 to 4, and 0 comes twice as often. BOOL is
- * true where the number is not 0.
+ * from Philox 4x32-10 (docs/semantics.md, "Random numbers"); it is moved between the dtype's first number from low on
+ * and its last below high, and converted as heed_tensor_copy converts from F64. So integers truncate towards 0: from 0
+ * to 10 they are 0 to 9, one as often as the other, but from -5 to 5 they are -4 to 4, and 0 comes twice as often. BOOL
+ * is true where the number is not 0.
  * Errors: INVALID_ARGUMENT (low or high not finite; low > high; high - low overflows; a dtype without a number between
  * them; tensor as heed_tensor_fill). */
 HEED_API heed_status heed_tensor_fill_uniform(heed_tensor* tensor, double low, double high,
@@ -432,8 +432,8 @@ HEED_API heed_status heed_tensor_load_safetensors(heed_context* context, const c
  *   product[..., m, n] = sum over k of a[..., m, k] * b[..., k, n]
  * a and b have rank 1 to 8 and one dtype; product has that dtype or F32. The axes before the last two are broadcast:
  * they are aligned at the end, and one that is missing or 1 is repeated. A vector a (K) counts as one row, a vector b
- * (K) as one column, and product then lacks that axis: (M, K) with (K) gives (M), (K) with (K) gives rank 0. Sums run in
- * the order of k, so that an item is, to the bit, what it is alone [rule 10]; K = 0 gives zeros.
+ * (K) as one column, and product then lacks that axis: (M, K) with (K) gives (M), (K) with (K) gives rank 0. Sums run
+ * in the order of k, so that an item is, to the bit, what it is alone [rule 10]; K = 0 gives zeros.
  * Errors: INVALID_ARGUMENT (shapes that do not fit, naming both). */
 HEED_API heed_status heed_matmul(const heed_tensor* a, const heed_tensor* b, heed_tensor* product) HEED_NOEXCEPT;
 

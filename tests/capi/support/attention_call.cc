@@ -35,7 +35,11 @@ heed_multi_head_attention_options two_heads() {
   return options;
 }
 
-AttentionCall::AttentionCall(Kind kind, Sizes sizes, heed_dtype dtype) : context(make_context()) {
+AttentionCall::AttentionCall(Kind kind, Sizes sizes, heed_dtype dtype)
+    : AttentionCall(make_context(), kind, sizes, dtype) {}
+
+AttentionCall::AttentionCall(Context given_context, Kind kind, Sizes sizes, heed_dtype dtype)
+    : context(std::move(given_context)) {
   layer = kind == Kind::MultiHead ? make_multi_head(context.get(), two_heads())
                                   : make_dot_product(context.get(), HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT);
   const InputDims dims = input_dims(kind, sizes);

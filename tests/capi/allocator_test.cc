@@ -6,8 +6,8 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <cstdio>
 #include <functional>
-#include <optional>
 #include <random>
 #include <string>
 #include <thread>
@@ -145,10 +145,16 @@ class Program {
   size_t next_step_ = 0;
   const std::vector<std::function<heed_status()>> steps_ = {
       [this] { return create_context(); },
-      [this] { return create_tensor({2, 3, 6}, HEED_F32, queries_); },
+      [this] {
+        return create_tensor({2, 3, 6}, HEED_F32, queries_);
+      },
       [this] { return heed_tensor_fill(queries_, 0.5); },
-      [this] { return create_tensor({8, 6}, HEED_F16, half_); },
-      [this] { return create_tensor({2, 3, 6}, HEED_F32, alone_output_); },
+      [this] {
+        return create_tensor({8, 6}, HEED_F16, half_);
+      },
+      [this] {
+        return create_tensor({2, 3, 6}, HEED_F32, alone_output_);
+      },
       [this] { return wrap(); },
       [this] { return keep(heed_tensor_view(queries_, 1, kViewDims, nullptr, 0, views_.data()), views_[0]); },
       [this] { return keep(heed_tensor_reshape(half_, 1, std::array<int64_t, 1>{48}.data(), &views_[1]), views_[1]); },
@@ -164,9 +170,7 @@ class Program {
       [this] { return heed_layer_set_parameter(layer_, "W_q.weight", half_); },
       [this] { return heed_layer_save(layer_, path_.c_str()); },
       [this] { return heed_layer_load(layer_, path_.c_str(), nullptr); },
-      [this] {
-        return keep(heed_tensor_load_safetensors(context_, path_.c_str(), "W_v.weight", &loaded_), loaded_);
-      },
+      [this] { return keep(heed_tensor_load_safetensors(context_, path_.c_str(), "W_v.weight", &loaded_), loaded_); },
       [this] { return create_outputs(); },
       [this] { return explain(); },
       [this] { return create_workspace(); },
@@ -330,7 +334,9 @@ void expect_survival(Trouble trouble, heed_status expected, bool later_too) {
   FAIL() << "there is no end";
 }
 
-TEST(BadAllocator, ThatGivesNullOnceMakesTheCallFail) { expect_survival(Trouble::Null, HEED_ERROR_OUT_OF_MEMORY, false); }
+TEST(BadAllocator, ThatGivesNullOnceMakesTheCallFail) {
+  expect_survival(Trouble::Null, HEED_ERROR_OUT_OF_MEMORY, false);
+}
 
 TEST(BadAllocator, ThatGivesNullFromThenOnMakesTheCallFail) {
   expect_survival(Trouble::Null, HEED_ERROR_OUT_OF_MEMORY, true);
@@ -355,21 +361,22 @@ TEST(BadAllocator, IsNamedWithWhatItGaveAndWhatWasAsked) {
     const void* given = nullptr;
     int num_released = 0;
   } fixed;
-  const heed_allocator allocator = {
-      sizeof(heed_allocator),
-      [](void* user, size_t num_bytes, size_t alignment) -> void* {
-        auto& self = *static_cast<Fixed*>(user);
-        if (num_bytes != 4000) return self.rest_struct.allocate(&self.rest, num_bytes, alignment);
-        self.given = self.memory + 32;
-        return self.memory + 32;
-      },
-      [](void* user, void* memory, size_t num_bytes) {
-        auto& self = *static_cast<Fixed*>(user);
-        if (num_bytes != 4000) return self.rest_struct.release(&self.rest, memory, num_bytes);
-        EXPECT_EQ(memory, self.given);
-        ++self.num_released;
-      },
-      &fixed};
+  const heed_allocator allocator = {sizeof(heed_allocator),
+                                    [](void* user, size_t num_bytes, size_t alignment) -> void* {
+                                      auto& self = *static_cast<Fixed*>(user);
+                                      if (num_bytes != 4000)
+                                        return self.rest_struct.allocate(&self.rest, num_bytes, alignment);
+                                      self.given = self.memory + 32;
+                                      return self.memory + 32;
+                                    },
+                                    [](void* user, void* memory, size_t num_bytes) {
+                                      auto& self = *static_cast<Fixed*>(user);
+                                      if (num_bytes != 4000)
+                                        return self.rest_struct.release(&self.rest, memory, num_bytes);
+                                      EXPECT_EQ(memory, self.given);
+                                      ++self.num_released;
+                                    },
+                                    &fixed};
   heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
   options.allocator = &allocator;
   const Context context = make_context(&options);
@@ -414,8 +421,7 @@ TEST(BadAllocator, WithoutItsFunctionsIsRefused) {
 TEST(Allocator, MayCallHeed) {
   CountingAllocator allocator;
   const AttentionCall call(allocator.make_context(), Kind::MultiHead);
-  const AttentionCall large(allocator.make_context(), Kind::MultiHead,
-                            {.batch = 2, .num_queries = 40, .num_keys = 50});
+  const AttentionCall large(allocator.make_context(), Kind::MultiHead, {.batch = 2, .num_queries = 40, .num_keys = 50});
   const Layer layer = make_multi_head(call.context.get(), two_heads());
   check(heed_layer_initialize(layer.get(), &call.inputs, 1));
   int num_nested = 0;
@@ -428,8 +434,9 @@ TEST(Allocator, MayCallHeed) {
     is_nested = false;
     ++num_nested;
   };
-  EXPECT_EQ(call.forward(), HEED_OK) << heed_last_error();                                                // a first block
-  EXPECT_EQ(heed_layer_forward(layer.get(), &large.inputs, nullptr, &large.outputs), HEED_OK);  // a larger one
+  // The pool gets its first block, and then a larger one.
+  EXPECT_EQ(call.forward(), HEED_OK) << heed_last_error();
+  EXPECT_EQ(heed_layer_forward(layer.get(), &large.inputs, nullptr, &large.outputs), HEED_OK);
   make_tensor(call.context.get(), {10});
   EXPECT_GT(num_nested, 5);
   allocator.before_each = nullptr;

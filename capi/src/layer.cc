@@ -11,6 +11,7 @@
 #include "arguments.h"
 #include "errors.h"
 #include "handles.h"
+#include "layers/additive_attention.h"
 #include "layers/dot_product_attention.h"
 #include "layers/multi_head_attention.h"
 
@@ -22,17 +23,19 @@ static_assert(HEED_CAUSAL_TOP_LEFT == static_cast<int>(Alignment::TopLeft) &&
 static_assert(HEED_CAUSAL_BOTTOM_RIGHT == static_cast<int>(Alignment::BottomRight) &&
               HEED_WINDOW_BOTTOM_RIGHT == static_cast<int>(Alignment::BottomRight));
 static_assert(HEED_EMPTY_ROWS_MEAN == static_cast<int>(EmptyRows::Mean));
+static_assert(HEED_SCORING_ADDITIVE == static_cast<int>(Scoring::Additive));
 static_assert(HEED_BIAS_Q == static_cast<int>(kBiasQ) && HEED_BIAS_K == static_cast<int>(kBiasK) &&
               HEED_BIAS_V == static_cast<int>(kBiasV) && HEED_BIAS_O == static_cast<int>(kBiasO) &&
               HEED_BIAS_ALL == static_cast<int>(kBiasAll));
 
 // Sizes in version 0.1, below which no caller's struct can be.
 constexpr size_t kFirstDotProductOptionsSize = 48;
+constexpr size_t kFirstAdditiveOptionsSize = 56;
 constexpr size_t kFirstMultiHeadOptionsSize = 112;
 constexpr size_t kFirstInputsSize = 72;
 constexpr size_t kFirstOutputsSize = 32;
 
-// The members that both kinds of options have.
+// The members that all kinds of options have.
 template <typename Options>
 AttentionOptions read_attention_options(const Options& options) {
   AttentionOptions result;
@@ -112,6 +115,22 @@ heed_status heed_dot_product_attention_create(heed_context* context, const heed_
   });
 }
 
+heed_status heed_additive_attention_create(heed_context* context, const heed_additive_attention_options* options,
+                                           heed_layer** layer) noexcept {
+  return guarded(__func__, context, [&] {
+    require(context, "context");
+    require(layer, "layer");
+    const heed_additive_attention_options read =
+        read_struct(options, HEED_ADDITIVE_ATTENTION_OPTIONS_INIT, kFirstAdditiveOptionsSize, "options",
+                    "HEED_ADDITIVE_ATTENTION_OPTIONS_INIT");
+    AdditiveAttentionOptions result;
+    result.num_hiddens = read.num_hiddens;
+    result.attention = read_attention_options(read);
+    *layer = make_handle(
+        heed_layer{host_make_shared<AdditiveAttention>(context->context->host_allocator(), context->context, result)});
+  });
+}
+
 heed_status heed_multi_head_attention_create(heed_context* context, const heed_multi_head_attention_options* options,
                                              heed_layer** layer) noexcept {
   return guarded(__func__, context, [&] {
@@ -121,14 +140,6 @@ heed_status heed_multi_head_attention_create(heed_context* context, const heed_m
         read_struct(options, HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT, kFirstMultiHeadOptionsSize, "options",
                     "HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT");
     require_zero(read.reserved, "options->reserved");
-    if (read.scoring == HEED_SCORING_ADDITIVE) {
-      fail(Status::Unsupported,
-           "options->scoring is HEED_SCORING_ADDITIVE, which this heed has no support for yet: expected "
-           "HEED_SCORING_DOT_PRODUCT");
-    }
-    if (read.scoring != HEED_SCORING_DOT_PRODUCT) {
-      fail(Status::InvalidArgument, "options->scoring is %d, expected HEED_SCORING_DOT_PRODUCT (0)", read.scoring);
-    }
     MultiHeadAttentionOptions result;
     result.num_hiddens = read.num_hiddens;
     result.num_heads = read.num_heads;
@@ -138,6 +149,8 @@ heed_status heed_multi_head_attention_create(heed_context* context, const heed_m
     result.output_size = read.output_size;
     result.no_output_projection = read_flag(read.no_output_projection, "options->no_output_projection");
     result.biases = read.biases;
+    result.scoring = read_enum(read.scoring, Scoring::Additive, "options->scoring",
+                               "HEED_SCORING_DOT_PRODUCT (0) or HEED_SCORING_ADDITIVE (1)");
     result.attention = read_attention_options(read);
     *layer = make_handle(
         heed_layer{host_make_shared<MultiHeadAttention>(context->context->host_allocator(), context->context, result)});

@@ -126,13 +126,6 @@ heed_status heed_tensor_read(const heed_tensor* tensor, void* destination, size_
   });
 }
 
-heed_status heed_tensor_fill(heed_tensor* tensor, double value) noexcept {
-  return guarded(__func__, tensor, [&] {
-    const Tensor self = require(tensor, "tensor")->tensor;
-    fill_tensor(self, value);
-  });
-}
-
 heed_status heed_tensor_copy(heed_tensor* destination, const heed_tensor* source) noexcept {
   return guarded(__func__, destination, [&] {
     const Tensor to = require(destination, "destination")->tensor;

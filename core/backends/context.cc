@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/context.h"
 
+#include <string>
 #include <utility>
 
 #include "backends/cpu/cpu_backend.h"
@@ -99,6 +100,13 @@ Plan Context::plan(const AttentionProblem& problem) const {
   return plan;
 }
 
+Plan Context::plan(const SoftmaxProblem& problem) const {
+  Plan plan;
+  Failure failure;
+  if (backend_->plan_softmax(device_, &problem, &plan, &failure) != Status::Ok) raise(failure);
+  return plan;
+}
+
 void Context::run(const LinearProblem& problem, const Plan& plan, void* scratch) const {
   Failure failure;
   if (backend_->run_linear(device_, &problem, &plan, scratch, &failure) != Status::Ok) raise(failure);
@@ -107,6 +115,23 @@ void Context::run(const LinearProblem& problem, const Plan& plan, void* scratch)
 void Context::run(const AttentionProblem& problem, const Plan& plan, void* scratch) const {
   Failure failure;
   if (backend_->run_attention(device_, &problem, &plan, scratch, &failure) != Status::Ok) raise(failure);
+}
+
+void Context::run(const SoftmaxProblem& problem, const Plan& plan, void* scratch) const {
+  Failure failure;
+  if (backend_->run_softmax(device_, &problem, &plan, scratch, &failure) != Status::Ok) raise(failure);
+}
+
+void Context::require_fastest(const char* function, const char* operation, const Plan& plan) const {
+  if (plan.not_fastest != nullptr && options_.strict) {
+    fail(Status::NotFastest, "the context is strict, and \"%s\" would not take the fastest path: %s", operation,
+         plan.not_fastest);
+  }
+  if (plan.not_fastest != nullptr) {
+    log(logger(), LogLevel::Warning, "%s: \"%s\" does not take the fastest path: %s", function, operation,
+        plan.not_fastest);
+  }
+  log(logger(), LogLevel::Debug, "%s: \"%s\" by kernel \"%s\"", function, operation, plan.kernel);
 }
 
 Context::PooledScratch::PooledScratch(const Context& context, size_t num_bytes) : context_(context) {

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <string>
 
 #include "backends/backend.h"
 #include "base/memory.h"
@@ -58,8 +57,14 @@ class Context final : public Memory {
   // The operations, with failures as exceptions.
   Plan plan(const LinearProblem& problem) const;
   Plan plan(const AttentionProblem& problem) const;
+  Plan plan(const SoftmaxProblem& problem) const;
   void run(const LinearProblem& problem, const Plan& plan, void* scratch) const;
   void run(const AttentionProblem& problem, const Plan& plan, void* scratch) const;
+  void run(const SoftmaxProblem& problem, const Plan& plan, void* scratch) const;
+
+  // Before a plan is run by the C function of that name: where it is not the fastest path, throws NotFastest with the
+  // reason if the context is strict, and otherwise warns the logger. `operation` is what the plan is for.
+  void require_fastest(const char* function, const char* operation, const Plan& plan) const;
 
   // Scratch memory from the context's pool, which holds one block for each call that has been in flight at once; given
   // back at the end of the scope. What it holds is undefined.

@@ -62,22 +62,32 @@ class Layer {
   // Checks the shapes of queries, keys and values among themselves and against the options, and gives those of the
   // outputs. `inputs` are complete, here and below.
   virtual OutputShapes check_inputs(const LayerInputs& inputs) const = 0;
-  // Checks the inputs against the parameters that are set.
-  virtual void check_fit(const LayerInputs& inputs) const = 0;
   // The attention of a call whose inputs passed check_inputs, without the tensors it attends to and writes: its sizes
   // and, checked here, lengths, mask and bias.
   virtual AttentionProblem attention_problem(const LayerInputs& inputs, Purpose purpose) const = 0;
-  // The shape of each parameter for these inputs, in the order of parameters().
-  virtual std::vector<Shape> parameter_shapes(const LayerInputs& inputs) const = 0;
-  // Adds the operations of one call. Inputs and outputs have passed check_inputs and check_output; parameters are set.
-  virtual void compose(const LayerInputs& inputs, const LayerOutputs& outputs, Purpose purpose,
+  // Adds the operations of one call. Inputs and outputs have passed check_inputs and check_output; parameters are set;
+  // `problem` is attention_problem's.
+  virtual void compose(const LayerInputs& inputs, const LayerOutputs& outputs, const AttentionProblem& problem,
                        Schedule& schedule) const = 0;
   // Parameters that layers of this kind can have, whatever the options; null-terminated.
   virtual const char* const* possible_parameters() const = 0;
 
  private:
+  // Inputs that are complete and fit each other, and what follows from them.
+  struct CheckedInputs {
+    LayerInputs inputs;
+    OutputShapes shapes;
+    AttentionProblem problem;
+  };
+
   // Throws NotFound.
   size_t index_of(std::string_view name) const;
+  // All checks of a call's inputs but that against the parameters, which is check_fit.
+  CheckedInputs checked(const LayerInputs& inputs, Purpose purpose) const;
+  // Checks the inputs against the parameters that are set.
+  void check_fit(const LayerInputs& inputs) const;
+  // The shape of each parameter for these inputs, in the order of parameters().
+  std::vector<Shape> parameter_shapes(const LayerInputs& inputs) const;
   // All checks of a call, and its planned schedule.
   void prepare(const LayerInputs& inputs, const LayerOutputs& outputs, Purpose purpose, Schedule& schedule) const;
 

@@ -43,9 +43,7 @@ std::string joined_names(std::span<const Parameter> parameters) {
 }  // namespace
 
 void Layer::initialize(const LayerInputs& given_inputs, uint64_t seed) {
-  const LayerInputs inputs = complete_inputs(given_inputs, context_->device_name());
-  check_inputs(inputs);
-  attention_problem(inputs, Purpose::Shapes);
+  const LayerInputs inputs = checked(given_inputs, Purpose::Shapes).inputs;
   const std::vector<Shape> shapes = parameter_shapes(inputs);
   const DType dtype = inputs.queries->dtype();
   std::vector<Tensor> values;

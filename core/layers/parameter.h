@@ -13,13 +13,18 @@ namespace heed {
 // A dim that the options leave open, until the first value sets it.
 inline constexpr int64_t kOpenDim = -1;
 
+// The tensor of a call that a projection reads.
+enum class Source { Queries, Keys, Values };
+
 class Parameter {
  public:
-  // `name` is static; `shape` may hold kOpenDim.
-  Parameter(const char* name, const Shape& shape) : name_(name), shape_(shape) {}
+  // `name` is static. With a source, `shape` is (output size, kOpenDim): the last dim of that tensor is the open one.
+  Parameter(const char* name, const Shape& shape, std::optional<Source> source = std::nullopt)
+      : name_(name), shape_(shape), source_(source) {}
 
   const char* name() const { return name_; }
   const Shape& shape() const { return shape_; }
+  std::optional<Source> source() const { return source_; }
   bool is_bias() const { return shape_.rank == 1; }
   bool is_set() const { return value_.has_value(); }
   // Row-major, in the layer's memory. Replaced as a whole, never written: snapshots share it.
@@ -40,6 +45,7 @@ class Parameter {
  private:
   const char* name_;
   Shape shape_;
+  std::optional<Source> source_;
   std::optional<Tensor> value_;
 };
 

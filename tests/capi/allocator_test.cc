@@ -90,7 +90,7 @@ class Program {
     return keep(heed_tensor_wrap(context_, HEED_F32, 2, dims, nullptr, wrapped_memory_, nullptr, nullptr, &wrapped_),
                 wrapped_);
   }
-  heed_status create_layers() {
+  heed_status create_multi_head() {
     heed_multi_head_attention_options options = two_heads();
     options.biases = HEED_BIAS_ALL;
     return keep(heed_multi_head_attention_create(context_, &options, &layer_), layer_, heed_layer_destroy);
@@ -135,6 +135,7 @@ class Program {
   heed_tensor* loaded_ = nullptr;
   heed_layer* layer_ = nullptr;
   heed_layer* dot_product_ = nullptr;
+  heed_layer* additive_ = nullptr;
   heed_workspace* workspace_ = nullptr;
   heed_workspace* wrapped_workspace_ = nullptr;
   heed_layer_inputs inputs_ = HEED_LAYER_INPUTS_INIT;
@@ -160,11 +161,16 @@ class Program {
       [this] { return keep(heed_tensor_reshape(half_, 1, std::array<int64_t, 1>{48}.data(), &views_[1]), views_[1]); },
       [this] { return keep(heed_tensor_transpose(half_, nullptr, &views_[2]), views_[2]); },
       [this] { return keep(heed_tensor_slice(half_, 0, 1, 2, &views_[3]), views_[3]); },
-      [this] { return create_layers(); },
+      [this] { return create_multi_head(); },
       [this] {
         return keep(heed_dot_product_attention_create(context_, nullptr, &dot_product_), dot_product_,
                     heed_layer_destroy);
       },
+      [this] {
+        const heed_additive_attention_options options = five_hiddens();
+        return keep(heed_additive_attention_create(context_, &options, &additive_), additive_, heed_layer_destroy);
+      },
+      [this] { return heed_layer_initialize(additive_, &inputs(), 1); },
       [this] { return heed_layer_initialize(layer_, &inputs(), 42); },
       [this] { return keep(heed_layer_parameter(layer_, "W_k.weight", &snapshot_), snapshot_); },
       [this] { return heed_layer_set_parameter(layer_, "W_q.weight", half_); },
@@ -279,7 +285,7 @@ TEST(Allocator, GivesEmptyTensorsAnAddressToo) {
 
 TEST(Allocator, IsNotCalledByForwardWithAWorkspace) {
   CountingAllocator allocator;
-  for (const Kind kind : {Kind::MultiHead, Kind::DotProductRank3, Kind::DotProductRank4}) {
+  for (const Kind kind : {Kind::MultiHead, Kind::DotProductRank3, Kind::DotProductRank4, Kind::Additive}) {
     const AttentionCall call(allocator.make_context(), kind, {.batch = 2, .num_queries = 30, .num_keys = 70});
     const Workspace workspace = make_workspace(call.context.get(), call.workspace_size());
     std::atomic<int> num_calls = 0;

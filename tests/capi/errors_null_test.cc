@@ -119,6 +119,21 @@ TEST(NullArguments, OfLayersAreRefused) {
        is_null("context")},
       {"dot product: layer",
        [&](OutParameters&) { return heed_dot_product_attention_create(context, nullptr, nullptr); }, is_null("layer")},
+      {"additive: context",
+       [](OutParameters& out) {
+         const heed_additive_attention_options additive = five_hiddens();
+         return heed_additive_attention_create(nullptr, &additive, &out.layer);
+       },
+       is_null("context")},
+      {"additive: layer",
+       [&](OutParameters&) {
+         const heed_additive_attention_options additive = five_hiddens();
+         return heed_additive_attention_create(context, &additive, nullptr);
+       },
+       is_null("layer")},
+      {"additive: options, whose defaults name no size",
+       [&](OutParameters& out) { return heed_additive_attention_create(context, nullptr, &out.layer); },
+       {HEED_ERROR_INVALID_ARGUMENT, {"num_hiddens", "0"}}},
       {"multi-head: context",
        [&](OutParameters& out) { return heed_multi_head_attention_create(nullptr, &options, &out.layer); },
        is_null("context")},

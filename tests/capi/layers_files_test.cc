@@ -48,6 +48,24 @@ TEST_F(LayerFiles, SaveAndLoadKeepEveryBit) {
   }
 }
 
+TEST_F(LayerFiles, SaveAndLoadKeepEveryBitOfAdditiveScoring) {
+  for (const Kind kind : {Kind::Additive, Kind::MultiHeadAdditive}) {
+    for (const heed_dtype dtype : {HEED_F32, HEED_F16, HEED_BF16}) {
+      const AttentionCall call(kind, {}, dtype);
+      ASSERT_EQ(call.forward(), HEED_OK) << heed_last_error();
+      const std::vector<uint8_t> expected = call.read_outputs();
+      const std::string path = folder_.path("layer.safetensors");
+      ASSERT_EQ(heed_layer_save(call.layer.get(), path.c_str()), HEED_OK) << heed_last_error();
+      check(heed_layer_initialize(call.layer.get(), &call.inputs, 99));
+      ASSERT_EQ(call.forward(), HEED_OK) << heed_last_error();
+      EXPECT_NE(call.read_outputs(), expected);
+      ASSERT_EQ(heed_layer_load(call.layer.get(), path.c_str(), nullptr), HEED_OK) << heed_last_error();
+      ASSERT_EQ(call.forward(), HEED_OK) << heed_last_error();
+      EXPECT_EQ(call.read_outputs(), expected);
+    }
+  }
+}
+
 TEST_F(LayerFiles, SavingTwiceGivesTheSameBytesAndNothingElse) {
   const AttentionCall call(Kind::MultiHead);
   const std::string path = folder_.path("a");

@@ -124,6 +124,7 @@ TEST(Logger, HearsOfEveryCallThatFails) {
       {"heed_tensor_slice", [&] { heed_tensor_slice(tensor, 0, 0, 100, &made); }},
       {"heed_tensor_load_safetensors", [&] { heed_tensor_load_safetensors(context, "none\n\xC3\xA4", "a", &made); }},
       {"heed_dot_product_attention_create", [&] { heed_dot_product_attention_create(context, &bad_cap, &made_layer); }},
+      {"heed_additive_attention_create", [&] { heed_additive_attention_create(context, nullptr, &made_layer); }},
       {"heed_multi_head_attention_create", [&] { heed_multi_head_attention_create(context, &bad_heads, &made_layer); }},
       {"heed_layer_initialize", [&] { heed_layer_initialize(layer, &no_inputs, 1); }},
       {"heed_layer_parameter_name", [&] { heed_layer_parameter_name(layer, 99); }},

@@ -8,6 +8,7 @@
 
 #include "backends/cpu/attention.h"
 #include "backends/cpu/linear.h"
+#include "backends/cpu/softmax.h"
 #include "base/memory.h"
 
 namespace heed {
@@ -64,7 +65,7 @@ void release(BackendDevice* device, void* memory, size_t num_bytes) {
 
 Status plan_linear(const BackendDevice*, const LinearProblem* problem, Plan* plan, Failure* failure) {
   if (problem->input_size > kMaxWidth)
-    return refuse_width("the input size of a projection", problem->input_size, failure);
+    return refuse_width("the input size of a projection or the inner size of a product", problem->input_size, failure);
   *plan = cpu::plan_linear(*problem);
   return Status::Ok;
 }
@@ -87,6 +88,17 @@ Status run_attention(BackendDevice*, const AttentionProblem* problem, const Plan
   return Status::Ok;
 }
 
+Status plan_softmax(const BackendDevice*, const SoftmaxProblem* problem, Plan* plan, Failure* failure) {
+  if (problem->num_keys > kMaxWidth) return refuse_width("the length of a softmax", problem->num_keys, failure);
+  *plan = cpu::plan_softmax(*problem);
+  return Status::Ok;
+}
+
+Status run_softmax(BackendDevice*, const SoftmaxProblem* problem, const Plan*, void* scratch, Failure*) {
+  cpu::run_softmax(*problem, scratch);
+  return Status::Ok;
+}
+
 }  // namespace
 
 const Backend& cpu_backend() {
@@ -104,6 +116,8 @@ const Backend& cpu_backend() {
       .run_linear = run_linear,
       .plan_attention = plan_attention,
       .run_attention = run_attention,
+      .plan_softmax = plan_softmax,
+      .run_softmax = run_softmax,
   };
   return kBackend;
 }

@@ -208,7 +208,15 @@ heed_status heed_layer_load(heed_layer* layer, const char* path, const char* pre
   return guarded(__func__, layer, [&] {
     const auto self = layer_of(layer);
     require(path, "path");
-    self->load(path, prefix == nullptr ? "" : prefix);
+    self->load(SafetensorsFile(path), prefix == nullptr ? "" : prefix);
+  });
+}
+
+heed_status heed_layer_load_memory(heed_layer* layer, const void* data, size_t num_bytes, const char* prefix) noexcept {
+  return guarded(__func__, layer, [&] {
+    const auto self = layer_of(layer);
+    require(data, "data");
+    self->load(SafetensorsFile(std::make_unique<const MemorySource>(data, num_bytes)), prefix == nullptr ? "" : prefix);
   });
 }
 
@@ -217,6 +225,16 @@ heed_status heed_layer_save(const heed_layer* layer, const char* path) noexcept 
     const auto self = layer_of(layer);
     require(path, "path");
     self->save(path);
+  });
+}
+
+heed_status heed_layer_save_memory(const heed_layer* layer, void* destination, size_t capacity,
+                                   size_t* num_bytes) noexcept {
+  return guarded(__func__, layer, [&] {
+    const auto self = layer_of(layer);
+    if (destination == nullptr) require(num_bytes, "num_bytes");
+    const size_t written = self->save_to_memory(destination, capacity);
+    if (num_bytes != nullptr) *num_bytes = written;
   });
 }
 

@@ -28,9 +28,9 @@ AdditiveAttentionOptions with_defaults(const AdditiveAttentionOptions& given) {
 
 std::vector<Parameter> make_parameters(int64_t num_hiddens) {
   std::vector<Parameter> parameters;
-  parameters.emplace_back(kParameterNames[kQueryWeight], Shape{num_hiddens, kOpenDim}, Source::Queries);
-  parameters.emplace_back(kParameterNames[kKeyWeight], Shape{num_hiddens, kOpenDim}, Source::Keys);
-  parameters.emplace_back(kParameterNames[kScoreWeights], Shape{1, num_hiddens});
+  parameters.emplace_back(kParameterNames[kQueryWeight], Shape{num_hiddens, kOpenDim}, 1, Source::Queries);
+  parameters.emplace_back(kParameterNames[kKeyWeight], Shape{num_hiddens, kOpenDim}, 1, Source::Keys);
+  parameters.emplace_back(kParameterNames[kScoreWeights], Shape{1, num_hiddens}, 1);
   return parameters;
 }
 

@@ -17,6 +17,7 @@
 #include "backends/workspace.h"
 #include "layers/parameter.h"
 #include "layers/schedule.h"
+#include "tensor/safetensors.h"
 
 namespace heed {
 
@@ -45,8 +46,9 @@ class Layer {
   void initialize(const LayerInputs& inputs, uint64_t seed);
   Tensor parameter(std::string_view name) const;
   void set_parameter(std::string_view name, const Tensor& value);
-  void load(const char* path, std::string_view prefix);
+  void load(const SafetensorsFile& file, std::string_view prefix);
   void save(const char* path) const;
+  size_t save_to_memory(void* destination, size_t capacity) const;
   OutputShapes output_shapes(const LayerInputs& inputs) const;
   size_t workspace_size(const LayerInputs& inputs, const LayerOutputs& outputs) const;
   void forward(const LayerInputs& inputs, Workspace* workspace, const LayerOutputs& outputs) const;
@@ -88,6 +90,8 @@ class Layer {
   void check_fit(const LayerInputs& inputs) const;
   // The shape of each parameter for these inputs, in the order of parameters().
   std::vector<Shape> parameter_shapes(const LayerInputs& inputs) const;
+  // All parameters, as a file holds them. Throws NotInitialized.
+  std::vector<NamedTensor> named_values() const;
   // All checks of a call, and its planned schedule.
   void prepare(const LayerInputs& inputs, const LayerOutputs& outputs, Purpose purpose, Schedule& schedule) const;
 

@@ -96,25 +96,27 @@ MultiHeadAttention::Resolved MultiHeadAttention::resolve(const MultiHeadAttentio
       all_heads("num_kv_heads", options.num_kv_heads, "value_head_size", options.value_head_size);
   const int64_t merged_size = all_heads("num_heads", options.num_heads, "value_head_size", options.value_head_size);
   std::vector<Parameter>& parameters = result.parameters;
-  const auto add = [&](size_t weight_name, int32_t bias_bit, const Shape& weight, std::optional<Source> source) {
+  const auto add = [&](size_t weight_name, int32_t bias_bit, int64_t num_heads, const Shape& weight,
+                       std::optional<Source> source) {
     Projection projection;
     projection.weight = parameters.size();
-    parameters.emplace_back(kParameterNames[weight_name], weight, source);
+    parameters.emplace_back(kParameterNames[weight_name], weight, num_heads, source);
     if ((options.biases & bias_bit) != 0) {
       projection.bias = parameters.size();
-      parameters.emplace_back(kParameterNames[weight_name + 1], Shape{weight[0]});
+      parameters.emplace_back(kParameterNames[weight_name + 1], Shape{weight[0]}, num_heads);
     }
     return projection;
   };
   Places& places = result.places;
-  places.queries = add(kQueryWeight, kBiasQ, {query_size, kOpenDim}, Source::Queries);
-  places.keys = add(kKeyWeight, kBiasK, {key_size, kOpenDim}, Source::Keys);
-  places.values = add(kValueWeight, kBiasV, {value_size, kOpenDim}, Source::Values);
+  places.queries = add(kQueryWeight, kBiasQ, options.num_heads, {query_size, kOpenDim}, Source::Queries);
+  places.keys = add(kKeyWeight, kBiasK, options.num_kv_heads, {key_size, kOpenDim}, Source::Keys);
+  places.values = add(kValueWeight, kBiasV, options.num_kv_heads, {value_size, kOpenDim}, Source::Values);
   if (!options.no_output_projection)
-    places.output = add(kOutputWeight, kBiasO, {options.output_size, merged_size}, std::nullopt);
+    places.output = add(kOutputWeight, kBiasO, options.num_heads, {options.output_size, merged_size}, std::nullopt);
   if (options.scoring == Scoring::Additive) {
     places.score_weights = parameters.size();
-    parameters.emplace_back(kParameterNames[kScoreWeights], Shape{options.num_heads, options.head_size});
+    parameters.emplace_back(kParameterNames[kScoreWeights], Shape{options.num_heads, options.head_size},
+                            options.num_heads);
   }
   return result;
 }

@@ -159,8 +159,17 @@ TEST(NullArguments, OfLayersAreRefused) {
        is_null("value")},
       {"load: layer", [](OutParameters&) { return heed_layer_load(nullptr, "file", nullptr); }, is_null("layer")},
       {"load: path", [&](OutParameters&) { return heed_layer_load(layer, nullptr, nullptr); }, is_null("path")},
+      {"load from memory: layer", [](OutParameters&) { return heed_layer_load_memory(nullptr, "data", 4, nullptr); },
+       is_null("layer")},
+      {"load from memory: data", [&](OutParameters&) { return heed_layer_load_memory(layer, nullptr, 0, nullptr); },
+       is_null("data")},
       {"save: layer", [](OutParameters&) { return heed_layer_save(nullptr, "file"); }, is_null("layer")},
       {"save: path", [&](OutParameters&) { return heed_layer_save(layer, nullptr); }, is_null("path")},
+      {"save to memory: layer",
+       [](OutParameters& out) { return heed_layer_save_memory(nullptr, nullptr, 0, &out.num_bytes); },
+       is_null("layer")},
+      {"save to memory: num_bytes, when only the size is asked for",
+       [&](OutParameters&) { return heed_layer_save_memory(layer, nullptr, 0, nullptr); }, is_null("num_bytes")},
   });
 }
 

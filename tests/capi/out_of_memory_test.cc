@@ -322,6 +322,25 @@ struct Save final : OfAFile {
   std::string old_file = read_file(path);
 };
 
+struct LoadFromMemory final : OfAFile {
+  heed_status run() override { return heed_layer_load_memory(call.layer.get(), file.data(), file.size(), ""); }
+  std::string file = read_file(path);
+};
+
+struct SaveToMemory final : OfAFile {
+  heed_status run() override {
+    OutParameters out;
+    const heed_status status = heed_layer_save_memory(other.layer.get(), memory.data(), memory.size(), &out.num_bytes);
+    EXPECT_EQ(out == OutParameters(), status != HEED_OK);
+    return status;
+  }
+  void expect_unchanged() override { EXPECT_TRUE(memory == unwritten) << "a part was written"; }
+  // The C++ library sorts without a buffer where it gets none.
+  bool can_do_without() const override { return true; }
+  const std::string unwritten = std::string(read_file(path).size(), '~');
+  std::string memory = unwritten;
+};
+
 // Sentences are made of text from outside; that too must not end in another failure.
 struct RefuseAFile final : OfAFile {
   heed_status run() override {
@@ -361,6 +380,8 @@ TEST(OutOfMemory, InFiles) {
   expect_survival("load into an empty layer", scenario<LoadIntoAnEmptyLayer>());
   expect_survival("load a tensor", scenario<LoadTensor>());
   expect_survival("save", scenario<Save>());
+  expect_survival("load from memory", scenario<LoadFromMemory>());
+  expect_survival("save to memory", scenario<SaveToMemory>());
   expect_survival("a file without the parameters", scenario<RefuseAFile>());
 }
 

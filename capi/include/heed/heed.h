@@ -681,10 +681,24 @@ HEED_API heed_status heed_layer_set_parameter(heed_layer* layer, const char* nam
  * heed lacks). */
 HEED_API heed_status heed_layer_load(heed_layer* layer, const char* path, const char* prefix) HEED_NOEXCEPT;
 
+/* heed_layer_load from the num_bytes at data, which are what such a file holds. data is only read, and not needed any
+ * more when the call returns. Error sentences call it "memory".
+ * Errors: as heed_layer_load, without IO. */
+HEED_API heed_status heed_layer_load_memory(heed_layer* layer, const void* data, size_t num_bytes,
+                                            const char* prefix) HEED_NOEXCEPT;
+
 /* Writes all parameters to a .safetensors file, under their names. The file is replaced as a whole or, on failure, left
  * as it was.
  * Errors: NOT_INITIALIZED, IO. */
 HEED_API heed_status heed_layer_save(const heed_layer* layer, const char* path) HEED_NOEXCEPT;
+
+/* Writes to destination, of capacity bytes, what heed_layer_save would write to a file, byte for byte. *num_bytes gets
+ * how many bytes that are (num_bytes may be NULL when destination is not). destination NULL only asks that; the number
+ * stays the same until a parameter is replaced.
+ * Errors: NOT_INITIALIZED; INVALID_ARGUMENT (capacity too small, naming both sizes: nothing is written then, and
+ * *num_bytes stays as it was). */
+HEED_API heed_status heed_layer_save_memory(const heed_layer* layer, void* destination, size_t capacity,
+                                            size_t* num_bytes) HEED_NOEXCEPT;
 
 /* Makes row-major output tensors of the right shapes for these inputs (only shapes and dtypes are read): output and
  * weights in the inputs' dtype, log_sum_exp in F32. wanted: HEED_WANT_... bits, at least one. The members of *outputs

@@ -252,7 +252,7 @@ TEST(Allocator, GivesTheBytesOfEveryObject) {
   // W_q, W_k and W_v are 8 x 1000, W_o 8 x 8.
   expect_bytes((3 * 8000 + 64) * sizeof(float), [&] { check(heed_layer_initialize(layer.get(), &inputs, 1)); });
   heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;
-  expect_bytes(100 * 8 * sizeof(float),
+  expect_bytes(sizeof(float) * 100 * 8,
                [&] { check(heed_layer_create_outputs(layer.get(), &inputs, HEED_WANT_OUTPUT, &outputs)); });
   const Tensor output(outputs.output);
   size_t num_bytes = 0;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 
+#include <functional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -15,9 +16,8 @@ namespace heed {
 namespace {
 
 // Notes what it is told, and lets the test do more.
-template <typename Then>
 struct Recorder {
-  Then then;
+  std::function<void()> then;
   std::vector<std::string> texts;
 
   Logger logger() {

@@ -111,6 +111,7 @@ void Layer::load(const SafetensorsFile& file, std::string_view prefix) {
     const bool is_whole = value.is_row_major() && value.num_elements() == stored.num_elements();
     values.push_back(is_whole && dtype == value.dtype() ? value : converted_copy(context_, value, dtype));
   }
+  // From here on nothing can fail.
   for (size_t i = 0; i < parameters_.size(); ++i) parameters_[i].set(std::move(values[i]));
   log(context_->logger(), LogLevel::Info, "heed_layer_load: %s has its %zu parameters from \"%s\"", kind(),
       parameters_.size(), shown_path.c_str());

@@ -89,12 +89,13 @@ void Layer::set_parameter(std::string_view name, const Tensor& value) {
 
 void Layer::load(const SafetensorsFile& file, std::string_view prefix) {
   const bool keeps_form = is_initialized();
+  const std::string shown_path = shown(file.path());
   const std::vector<FoundWeight> found = find_weights(file, prefix, parameters_, possible_parameters());
   check_parts(found, parameters_, keeps_form, file.path());
   for (size_t i = 0; i < found.size(); ++i) {
     const Parameter& parameter = parameters_[i];
     const SafetensorsEntry& entry = *file.find(found[i].name);
-    const std::string shown_name = "\"" + shown(entry.name) + "\" in \"" + shown(file.path()) + "\"";
+    const std::string shown_name = "\"" + shown(entry.name) + "\" in \"" + shown_path + "\"";
     const Shape expected = stored_shape(found[i].source, parameter.expected_shape(keeps_form), parameter.num_heads());
     parameter.check(entry.shape, entry.dtype, expected, shown_name.c_str());
   }
@@ -110,8 +111,7 @@ void Layer::load(const SafetensorsFile& file, std::string_view prefix) {
     const bool is_whole = value.is_row_major() && value.num_elements() == stored.num_elements();
     values.push_back(is_whole && dtype == value.dtype() ? value : converted_copy(context_, value, dtype));
   }
-  // Made before anything changes, because it may fail.
-  const std::string shown_path = shown(file.path());
+  // From here on nothing can fail.
   for (size_t i = 0; i < parameters_.size(); ++i) parameters_[i].set(std::move(values[i]));
   log(context_->logger(), LogLevel::Info, "heed_layer_load: %s has its %zu parameters from \"%s\"", kind(),
       parameters_.size(), shown_path.c_str());

@@ -66,6 +66,27 @@ TEST(NullArguments, OfMakingTensorsAreRefused) {
       {"load: tensor",
        [&](OutParameters&) { return heed_tensor_load_safetensors(context.get(), "file", "name", nullptr); },
        is_null("tensor")},
+      {"from_dlpack: context",
+       [](OutParameters& out) {
+         char never_followed = 0;
+         return heed_tensor_from_dlpack(nullptr, reinterpret_cast<DLManagedTensor*>(&never_followed), &out.tensor);
+       },
+       is_null("context")},
+      {"from_dlpack: managed",
+       [&](OutParameters& out) { return heed_tensor_from_dlpack(context.get(), nullptr, &out.tensor); },
+       is_null("managed")},
+      {"from_dlpack: tensor",
+       [&](OutParameters&) {
+         char never_followed = 0;
+         return heed_tensor_from_dlpack(context.get(), reinterpret_cast<DLManagedTensor*>(&never_followed), nullptr);
+       },
+       is_null("tensor")},
+      {"load_npy: context", [](OutParameters& out) { return heed_tensor_load_npy(nullptr, "file", &out.tensor); },
+       is_null("context")},
+      {"load_npy: path", [&](OutParameters& out) { return heed_tensor_load_npy(context.get(), nullptr, &out.tensor); },
+       is_null("path")},
+      {"load_npy: tensor", [&](OutParameters&) { return heed_tensor_load_npy(context.get(), "file", nullptr); },
+       is_null("tensor")},
   });
 }
 
@@ -110,6 +131,17 @@ TEST(NullArguments, OfUsingTensorsAreRefused) {
       {"slice: tensor", [](OutParameters& out) { return heed_tensor_slice(nullptr, 0, 0, 1, &out.tensor); },
        is_null("tensor")},
       {"slice: view", [&](OutParameters&) { return heed_tensor_slice(good, 0, 0, 1, nullptr); }, is_null("view")},
+      {"to_dlpack: tensor",
+       [](OutParameters&) {
+         DLManagedTensor* managed = nullptr;
+         const heed_status status = heed_tensor_to_dlpack(nullptr, &managed);
+         EXPECT_EQ(managed, nullptr);
+         return status;
+       },
+       is_null("tensor")},
+      {"to_dlpack: managed", [&](OutParameters&) { return heed_tensor_to_dlpack(good, nullptr); }, is_null("managed")},
+      {"save_npy: tensor", [](OutParameters&) { return heed_tensor_save_npy(nullptr, "file"); }, is_null("tensor")},
+      {"save_npy: path", [&](OutParameters&) { return heed_tensor_save_npy(good, nullptr); }, is_null("path")},
   });
 }
 

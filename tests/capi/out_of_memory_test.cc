@@ -7,6 +7,7 @@
 
 #include "capi/support/allocation_hook.h"
 #include "capi/support/attention_call.h"
+#include "capi/support/dlpack_lender.h"
 #include "capi/support/files.h"
 #include "capi/support/refusal.h"
 
@@ -140,6 +141,35 @@ struct MakeViews final : Scenario {
   }
 };
 
+struct FromDlpack final : Scenario {
+  Context context = make_context();
+  DlpackLender lender{{4, 6}};
+  heed_status run() override {
+    heed_tensor* tensor = nullptr;
+    const heed_status status = heed_tensor_from_dlpack(context.get(), &lender.managed, &tensor);
+    EXPECT_EQ(tensor != nullptr, status == HEED_OK);
+    EXPECT_EQ(lender.num_deletions, 0);
+    heed_tensor_destroy(tensor);
+    EXPECT_EQ(lender.num_deletions, status == HEED_OK ? 1 : 0);
+    lender.num_deletions = 0;
+    return status;
+  }
+};
+
+heed_status export_once(heed_tensor* tensor) {
+  DLManagedTensor* managed = nullptr;
+  const heed_status status = heed_tensor_to_dlpack(tensor, &managed);
+  EXPECT_EQ(managed != nullptr, status == HEED_OK);
+  if (managed != nullptr) managed->deleter(managed);
+  return status;
+}
+
+struct ToDlpack final : Scenario {
+  Context context = make_context();
+  Tensor tensor = make_tensor(context.get(), {2, 3});
+  heed_status run() override { return export_once(tensor.get()); }
+};
+
 struct CreateLayers final : Scenario {
   Context context = make_context();
   heed_status run() override {
@@ -237,6 +267,11 @@ struct GetParameter final : OfALayer {
     heed_tensor_destroy(weight);
     return status;
   }
+};
+
+struct SnapshotToDlpack final : OfALayer {
+  heed_status run() override { return export_once(weight.get()); }
+  Tensor weight = snapshot(call.layer.get(), "W_q.weight");
 };
 
 struct ForwardWithoutWorkspace final : Scenario {
@@ -346,6 +381,41 @@ struct LoadTensor final : OfAFile {
   }
 };
 
+// In Fortran order, of an array that does not fit a buffer.
+struct LoadNpy final : Scenario {
+  LoadNpy() {
+    std::string bytes("\x93NUMPY\1\0\x76\0", 10);
+    bytes += "{'descr': '<f4', 'fortran_order': True, 'shape': (300, 301), }";
+    bytes.resize(128, ' ');
+    path = folder.write("array.npy", bytes + std::string(4 * 300 * 301, '\0'));
+  }
+  heed_status run() override {
+    heed_tensor* tensor = nullptr;
+    const heed_status status = heed_tensor_load_npy(context.get(), path.c_str(), &tensor);
+    EXPECT_EQ(tensor != nullptr, status == HEED_OK);
+    heed_tensor_destroy(tensor);
+    return status;
+  }
+  Context context = make_context();
+  TemporaryFolder folder;
+  std::string path;
+};
+
+struct SaveNpy final : Scenario {
+  heed_status run() override { return heed_tensor_save_npy(turned.get(), path.c_str()); }
+  void expect_unchanged() override {
+    EXPECT_EQ(read_file(path), "old contents");
+    EXPECT_EQ(folder.file_names(), std::vector<std::string>{"array.npy"});
+  }
+  // As in Save.
+  bool can_do_without() const override { return true; }
+  Context context = make_context();
+  Tensor tensor = make_tensor(context.get(), {2, 3});
+  Tensor turned = make_transposed(tensor.get(), {1, 0});
+  TemporaryFolder folder;
+  std::string path = folder.write("array.npy", "old contents");
+};
+
 struct Save final : OfAFile {
   heed_status run() override { return heed_layer_save(call.layer.get(), path.c_str()); }
   void expect_unchanged() override {
@@ -393,6 +463,8 @@ TEST(OutOfMemory, InTensors) {
   expect_survival("create", scenario<CreateTensor>());
   expect_survival("wrap", scenario<WrapTensor>());
   expect_survival("views", scenario<MakeViews>());
+  expect_survival("from DLPack", scenario<FromDlpack>());
+  expect_survival("to DLPack", scenario<ToDlpack>());
 }
 
 TEST(OutOfMemory, InLayers) {
@@ -402,6 +474,7 @@ TEST(OutOfMemory, InLayers) {
   expect_survival("initialize additive attention", scenario<InitializeAdditive>());
   expect_survival("set_parameter", scenario<SetParameter>());
   expect_survival("parameter", scenario<GetParameter>());
+  expect_survival("parameter to DLPack", scenario<SnapshotToDlpack>());
 }
 
 TEST(OutOfMemory, InCalls) {
@@ -425,6 +498,8 @@ TEST(OutOfMemory, InFiles) {
   expect_survival("save", scenario<Save>());
   expect_survival("load from memory", scenario<LoadFromMemory>());
   expect_survival("save to memory", scenario<SaveToMemory>());
+  expect_survival("load .npy", scenario<LoadNpy>());
+  expect_survival("save .npy", scenario<SaveNpy>());
   expect_survival("a file without the parameters", scenario<RefuseAFile>());
 }
 

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "backends/context.h"
 #include "backends/cpu/cpu_backend.h"
@@ -50,6 +51,10 @@ struct Call {
   explicit Call(bool strict, int64_t num_queries = 2) {
     ContextOptions options;
     options.strict = strict;
+    options.logger = {[](void* user, int32_t level, const char* text) {
+                        static_cast<Call*>(user)->messages.push_back(std::to_string(level) + " " + text);
+                      },
+                      this};
     context = Context::open(options, backend);
     layer = std::make_unique<DotProductAttention>(context, AttentionOptions{});
     queries = std::make_unique<Tensor>(Tensor::zeros(context, DType::F32, {1, num_queries, 4}));
@@ -58,6 +63,10 @@ struct Call {
     outputs.output = output.get();
   }
 
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  std::vector<std::string> messages;
   Backend backend = slow_backend();
   std::shared_ptr<Context> context;
   std::unique_ptr<DotProductAttention> layer;
@@ -81,6 +90,26 @@ TEST(Strict, RefusesWhatIsNotTheFastestWithTheReason) {
 TEST(Strict, IsNotAskedForByDefault) {
   const Call call(false);
   EXPECT_NO_THROW(call.layer->forward(call.inputs, nullptr, call.outputs));
+}
+
+TEST(Slowness, IsLoggedAsAWarningAtEachForward) {
+  const Call call(false);
+  const auto workspace = Workspace::create(call.context, call.layer->workspace_size(call.inputs, call.outputs));
+  call.layer->explain(call.inputs, call.outputs);
+  EXPECT_TRUE(call.messages.empty());
+  call.layer->forward(call.inputs, nullptr, call.outputs);
+  call.layer->forward(call.inputs, workspace.get(), call.outputs);
+  ASSERT_EQ(call.messages.size(), 4u);
+  for (const size_t warning : {0, 2})
+    EXPECT_EQ(call.messages[warning],
+              "2 heed_layer_forward: \"attention\" does not take the fastest path: it is a test");
+  for (const size_t debug : {1, 3}) EXPECT_EQ(call.messages[debug].substr(0, 2), "4 ") << call.messages[debug];
+}
+
+TEST(Slowness, IsAnErrorAndNoWarningInStrictContexts) {
+  const Call call(true);
+  EXPECT_THROW(call.layer->forward(call.inputs, nullptr, call.outputs), Error);
+  EXPECT_TRUE(call.messages.empty());
 }
 
 TEST(Strict, ExplainTellsTheReasonWithoutFailing) {

@@ -415,6 +415,56 @@ HEED_API heed_status heed_tensor_slice(heed_tensor* tensor, int32_t axis, int64_
 HEED_API heed_status heed_tensor_load_safetensors(heed_context* context, const char* path, const char* name,
                                                   heed_tensor** tensor) HEED_NOEXCEPT;
 
+/* A new row-major tensor with the array of a .npy file, in the dtype of the file, whether the file is in row-major (C)
+ * or column-major (Fortran) order (NumPy's numpy.lib.format, versions 1.0, 2.0 and 3.0). path is UTF-8. The caller
+ * destroys *tensor.
+ *   descr   <f4  <f2  <f8  <i4  <i8  |i1  |u1  |b1
+ *   dtype   F32  F16  F64  I32  I64  I8   U8   BOOL
+ * Errors: IO (with the system's reason), CORRUPT_FILE (no magic string; truncated or too long, naming both sizes; a
+ * header that is not as the format says, naming its byte or key; a shape that overflows), UNSUPPORTED (big endian,
+ * objects, which are pickled, structured arrays, any other dtype, naming it; rank above 8; another version). */
+HEED_API heed_status heed_tensor_load_npy(heed_context* context, const char* path, heed_tensor** tensor) HEED_NOEXCEPT;
+
+/* Writes the tensor to a .npy file of version 1.0 in row-major (C) order, as numpy.save does, byte for byte; BOOL as 0
+ * and 1. The strides are free, and a parameter's snapshot can be saved. The file is replaced as a whole or, on failure,
+ * left as it was.
+ * Errors: IO, INVALID_ARGUMENT (shape-only), UNSUPPORTED (BF16, which the format lacks: copy into a tensor of F32
+ * first). */
+HEED_API heed_status heed_tensor_save_npy(const heed_tensor* tensor, const char* path) HEED_NOEXCEPT;
+
+/* ---- Tensor: DLPack ---------------------------------------------------------------------------------------------- */
+
+/* Tensors are exchanged with other array libraries (PyTorch, NumPy, JAX, ...) without a copy as DLPack's
+ * DLManagedTensor (github.com/dmlc/dlpack, dlpack/dlpack.h; heed needs no more of it here than the name). Whoever takes
+ * one calls managed->deleter(managed) once, from any thread, when it is done with the elements; in Python that is what
+ * a capsule named "dltensor" does.
+ *
+ *   DLPack  float 32  float 16  bfloat 16  float 64  int 32  int 64  int 8  uint 8  bool 8 (code 6)   each with 1 lane
+ *   dtype   F32       F16       BF16       F64       I32     I64     I8     U8      BOOL
+ *
+ * The device is kDLCPU, for which DLPack knows no streams: all calls that write the elements must have returned before
+ * a tensor changes hands, and from then on writing on one side while the other uses them is the caller's race. */
+struct DLManagedTensor;
+
+/* A managed tensor that shares the tensor's storage and keeps it alive, also when the tensor and its context are
+ * destroyed; what one side writes, the other sees. data is the element at index (0, 0, ...) with byte_offset 0, aligned
+ * to its element's size; strides are always given. A parameter's snapshot, and a view of one, is copied into new
+ * row-major memory, since DLPack cannot say that it is read-only. The caller, or whoever takes it, calls the deleter,
+ * which frees *managed with its arrays and drops its reference on the storage.
+ * Errors: INVALID_ARGUMENT (shape-only). */
+HEED_API heed_status heed_tensor_to_dlpack(heed_tensor* tensor, struct DLManagedTensor** managed) HEED_NOEXCEPT;
+
+/* A tensor over the elements of a managed tensor, of which heed takes ownership: its deleter (may be NULL) is called
+ * once, on whichever thread drops the last reference, when no tensor, view or running call uses the elements any more;
+ * it must not fail. Where this call fails, heed has not taken ownership and the deleter is not called. strides NULL:
+ * row-major; zero and negative strides are allowed for tensors that are only read. data may be NULL where there are no
+ * elements. The caller destroys *tensor.
+ * Errors: INVALID_ARGUMENT (a device other than the context's, naming both; ndim or a dim that is negative; shape NULL;
+ * data NULL or, with byte_offset, misaligned; sizes or strides that overflow), UNSUPPORTED (any other dtype, more than
+ * one lane, ndim above 8). */
+HEED_API heed_status heed_tensor_from_dlpack(heed_context* context, struct DLManagedTensor* managed,
+                                             heed_tensor** tensor) HEED_NOEXCEPT;
+
 /* ---- Operations on tensors --------------------------------------------------------------------------------------- */
 
 /*

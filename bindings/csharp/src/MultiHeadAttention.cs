@@ -198,6 +198,7 @@ public sealed class MultiHeadAttention : IDisposable
     /// <param name="prefix">What stands before the names, without the separator; empty or null: nothing.</param>
     /// <exception cref="ArgumentException">A parameter has another shape, the file has a bias and the block none, or
     /// it has the parameters under the names of two frameworks.</exception>
+    /// <exception cref="NotSupportedException">The file has what the block cannot do, as PyTorch's bias_k.</exception>
     /// <exception cref="HeedException">With <see cref="Status.IO"/>: the file cannot be read; <see
     /// cref="Status.CorruptFile"/>: it is not what its format says; <see cref="Status.NotFound"/>: a parameter is
     /// missing.</exception>

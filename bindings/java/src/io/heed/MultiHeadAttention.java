@@ -179,6 +179,7 @@ public final class MultiHeadAttention implements AutoCloseable {
      * @param prefix what stands before the names, without the separator; empty or null: nothing
      * @throws IllegalArgumentException if a parameter has another shape, the file has a bias and the block none, or it
      *     has the parameters under the names of two frameworks
+     * @throws UnsupportedOperationException if the file has what the block cannot do, as PyTorch's bias_k
      * @throws HeedException with {@link Status#IO} if the file cannot be read, {@link Status#CORRUPT_FILE} if it is not
      *     what its format says, {@link Status#NOT_FOUND} if a parameter is missing
      */

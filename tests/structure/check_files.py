@@ -5,7 +5,7 @@ import re
 import sys
 from pathlib import Path
 
-SKIPPED = {".git", "build", "__pycache__"}
+SKIPPED_FOLDERS = {".git", "build", "__pycache__"}
 SOURCES = {".h", ".c", ".cc", ".cpp", ".i", ".java", ".cs", ".py", ".sh", ".cmake", ".in", ".map", ".csproj", ".props"}
 LICENCE = "SPDX-License-Identifier: Apache-2.0"
 # Alone on its line, but for the marks of a comment.
@@ -24,7 +24,8 @@ def check(root: Path) -> tuple[list[str], int]:
     num_files = 0
     for path in sorted(root.rglob("*")):
         parts = path.relative_to(root).parts
-        if path.is_symlink() or not path.is_file() or SKIPPED.intersection(parts):
+        # In a linked work tree .git is a file.
+        if path.is_symlink() or not path.is_file() or SKIPPED_FOLDERS.intersection(parts[:-1]) or parts == (".git",):
             continue
         num_files += 1
         data = path.read_bytes()

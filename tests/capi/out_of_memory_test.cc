@@ -447,6 +447,38 @@ struct SaveToMemory final : OfAFile {
   std::string memory = unwritten;
 };
 
+// Weights in frameworks' own layouts: tensors are cut, turned and converted.
+struct LoadAFrameworksFile : Scenario {
+  LoadAFrameworksFile(const char* file, const char* given_prefix, heed_multi_head_attention_options options)
+      : path(std::string(HEED_SOURCE_DIR "/tests/golden/data/weights/") + file + ".safetensors"), prefix(given_prefix) {
+    options.num_hiddens = 12;
+    options.biases = HEED_BIAS_ALL;
+    layer = make_multi_head(context.get(), options);
+  }
+  heed_status run() override { return heed_layer_load(layer.get(), path.c_str(), prefix); }
+  void expect_unchanged() override { EXPECT_EQ(heed_layer_is_initialized(layer.get()), 0); }
+  std::string path;
+  const char* prefix;
+  Context context = make_context();
+  Layer layer;
+};
+
+heed_multi_head_attention_options with_heads(int64_t num_heads, int64_t num_kv_heads, int64_t head_size) {
+  heed_multi_head_attention_options options = HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT;
+  options.num_heads = num_heads;
+  options.num_kv_heads = num_kv_heads;
+  options.head_size = head_size;
+  return options;
+}
+
+struct LoadPyTorch final : LoadAFrameworksFile {
+  LoadPyTorch() : LoadAFrameworksFile("pytorch_f64", nullptr, with_heads(3, 0, 0)) {}
+};
+
+struct LoadKeras final : LoadAFrameworksFile {
+  LoadKeras() : LoadAFrameworksFile("keras_grouped", "attention", with_heads(4, 2, 3)) {}
+};
+
 // Sentences are made of text from outside; that too must not end in another failure.
 struct RefuseAFile final : OfAFile {
   heed_status run() override {
@@ -496,6 +528,8 @@ TEST(OutOfMemory, InFiles) {
   expect_survival("load into an empty layer", scenario<LoadIntoAnEmptyLayer>());
   expect_survival("load a tensor", scenario<LoadTensor>());
   expect_survival("save", scenario<Save>());
+  expect_survival("load PyTorch's layout", scenario<LoadPyTorch>());
+  expect_survival("load Keras' layout", scenario<LoadKeras>());
   expect_survival("load from memory", scenario<LoadFromMemory>());
   expect_survival("save to memory", scenario<SaveToMemory>());
   expect_survival("load .npy", scenario<LoadNpy>());

@@ -723,12 +723,21 @@ HEED_API heed_status heed_layer_parameter(const heed_layer* layer, const char* n
 HEED_API heed_status heed_layer_set_parameter(heed_layer* layer, const char* name,
                                               const heed_tensor* value) HEED_NOEXCEPT;
 
-/* Sets all parameters from a .safetensors file, which may be a whole model's: parameter W_q.weight is read from
- * "<prefix>.W_q.weight" (prefix without the dot; NULL or "": none). Other names are ignored, but one of a layer of this
- * kind that the options lack (a bias) is an error. Dtypes and shapes as for heed_layer_set_parameter. All or nothing.
- * Errors: IO, CORRUPT_FILE as heed_tensor_load_safetensors; NOT_FOUND (a parameter is missing, naming it);
- * INVALID_ARGUMENT (shape, naming both; not a float dtype; a bias that the options lack), UNSUPPORTED (a dtype that
- * heed lacks). */
+/* Sets all parameters from a .safetensors file, which may be a whole model's. They are known by the names under the
+ * prefix (without the separator; NULL or "": none), which may be
+ *   heed's own                     "<prefix>.W_q.weight", as heed_layer_save writes and d2l-pytorch has
+ *   PyTorch's                      nn.MultiheadAttention: in_proj_weight, or q_proj_weight and so on
+ *   Hugging Face's                 BERT, ViT, ALBERT, BART, Whisper, CLIP, Llama, Mistral, Qwen2, T5, DistilBERT, GPT-2
+ *   timm's, Keras', DJL's, d2l-java's
+ * and are turned from that framework's shapes into heed's. docs/weights.md has all names, the options that go with
+ * each, and how to write such files. Nothing of the computation is in a file: heads, scale, causal masks and positions
+ * are the options' part.
+ * Dtypes and shapes as for heed_layer_set_parameter. All or nothing. Other names are ignored, but a parameter of the
+ * same layout that the options lack (a bias) is an error, and so is what heed has no option for.
+ * Errors: IO, CORRUPT_FILE as heed_tensor_load_safetensors; NOT_FOUND (no layout has all parameters, naming one that
+ * is missing and where else in the file they may be); INVALID_ARGUMENT (two layouts are complete; a parameter that the
+ * options lack, naming the option; shape, naming both; packed projections for grouped heads; not a float dtype),
+ * UNSUPPORTED (a dtype that heed lacks; PyTorch's bias_k and bias_v, norms of queries and keys). */
 HEED_API heed_status heed_layer_load(heed_layer* layer, const char* path, const char* prefix) HEED_NOEXCEPT;
 
 /* heed_layer_load from the num_bytes at data, which are what such a file holds. data is only read, and not needed any

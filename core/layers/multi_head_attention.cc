@@ -21,8 +21,9 @@ void check_size(const char* name, int64_t size) {
 int64_t all_heads(const char* heads_name, int64_t heads, const char* size_name, int64_t size) {
   int64_t product = 0;
   if (!checked_multiply(heads, size, product)) {
-    fail(Status::InvalidArgument, "options->%s is %" PRId64 " and %s %" PRId64 ", whose product overflows", heads_name,
-         heads, size_name, size);
+    fail(Status::InvalidArgument,
+         "options->%s is %" PRId64 " and %s %" PRId64 ", whose product overflows, expected at most 2^63 - 1",
+         heads_name, heads, size_name, size);
   }
   return product;
 }
@@ -41,7 +42,8 @@ MultiHeadAttentionOptions resolved(const MultiHeadAttentionOptions& given) {
   if (options.num_kv_heads == 0) options.num_kv_heads = options.num_heads;
   if (options.num_heads % options.num_kv_heads != 0) {
     fail(Status::InvalidArgument,
-         "options->num_heads is %" PRId64 ", which options->num_kv_heads, %" PRId64 ", does not divide",
+         "options->num_heads is %" PRId64 ", which options->num_kv_heads, %" PRId64
+         ", does not divide: expected a divisor",
          options.num_heads, options.num_kv_heads);
   }
   if (options.head_size == 0) {
@@ -121,8 +123,9 @@ Intermediate reserve_rows(Schedule& schedule, int64_t batch, int64_t rows, int64
   // Rows first: strides are made of them even where the batch is 0.
   if (!checked_multiply(rows, size, num_elements) || !checked_multiply(num_elements, batch, num_elements)) {
     fail(Status::InvalidArgument,
-         "inputs have batch %" PRId64 " and length %" PRId64 ", whose projections to %" PRId64 " overflow", batch, rows,
-         size);
+         "inputs have batch %" PRId64 " and length %" PRId64 ", whose projections to %" PRId64
+         " overflow, expected at most 2^63 - 1 elements",
+         batch, rows, size);
   }
   return schedule.reserve(num_elements);
 }

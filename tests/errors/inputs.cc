@@ -32,10 +32,8 @@ Topic layer_inputs() {
                   heads.queries = tensor_of(HEED_F32, {2, 0, 3, 4})),
           PROVOKE(heed_layer_forward(dot_product, &heads, NULL, &head_outputs),
                   heads.queries = heads.keys = heads.values = tensor_of(HEED_F32, {2, 4, 3, 0})),
-          PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs),
-                  inputs.valid_lens = tensor_of(HEED_I8, {2})),
-          PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs),
-                  inputs.valid_lens = tensor_of(HEED_I32, {3})),
+          PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), inputs.valid_lens = tensor_of(HEED_I8, {2})),
+          PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), inputs.valid_lens = tensor_of(HEED_I32, {3})),
           PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), inputs.valid_lens = lengths({5, 6})),
           PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), inputs.valid_lens = lengths({2.5f, 5})),
           PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs),
@@ -45,8 +43,7 @@ Topic layer_inputs() {
           PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), inputs.mask = tensor_of(HEED_BOOL, {2, 3, 5})),
           PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), inputs.mask = tensor_of(HEED_BOOL, {3, 4})),
           PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), inputs.bias = tensor_of(HEED_F16, {3, 5})),
-          PROVOKE(heed_layer_initialize(layer, &inputs, 42),
-                  inputs.queries = shape_of(HEED_F16, {2, 3, 6});
+          PROVOKE(heed_layer_initialize(layer, &inputs, 42), inputs.queries = shape_of(HEED_F16, {2, 3, 6});
                   inputs.keys = inputs.values = NULL; inputs.bias = shape_of(HEED_I32, {3, 3})),
           PROVOKE(heed_layer_create_outputs(dot_product, &inputs, HEED_WANT_OUTPUT, &new_outputs),
                   inputs.queries = tensor_of(HEED_F32, {2, 3, 4});
@@ -60,8 +57,8 @@ Topic layer_inputs() {
                   inputs.keys = inputs.values = NULL; heed_layer_initialize(layer, &inputs, 42);
                   new_outputs.log_sum_exp = shape_of(HEED_F32, {1, 1, INT64_MAX / 8 + 1})),
           PROVOKE(heed_layer_workspace_size(new_layer, &inputs, &new_outputs, &num_bytes),
-                  dot_product_options.dropout = 0.5f; inputs.training = 1;
-                  heed_dot_product_attention_create(context, &dot_product_options, &new_layer);
+                  dot_product_options.dropout = 0.5f;
+                  inputs.training = 1; heed_dot_product_attention_create(context, &dot_product_options, &new_layer);
                   inputs.queries = new_outputs.output = shape_of(HEED_F32, {1, 4294967297, 1});
                   inputs.keys = inputs.values = NULL),
           PROVOKE(heed_layer_workspace_size(dot_product, &inputs, &new_outputs, &num_bytes),

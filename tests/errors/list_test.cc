@@ -20,8 +20,8 @@ namespace {
 constexpr const char* kList = HEED_SOURCE_DIR "/docs/errors.md";
 
 std::vector<Topic> all_topics() {
-  return {general(),          contexts(), tensors(),      views(),        copies(), files(),
-          layer_options(), layer_parameters(), layer_inputs(), layer_outputs()};
+  return {general(), contexts(),      tensors(),          views(),        copies(),
+          files(),   layer_options(), layer_parameters(), layer_inputs(), layer_outputs()};
 }
 
 // Files have short names, the same everywhere, in a folder of the test's own.

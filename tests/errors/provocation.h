@@ -57,8 +57,9 @@ heed_status outcome(Value) {
 }  // namespace heed::errors_test
 
 // A struct, whose members are the scene's, so that the call can be written as a caller writes it.
-#define PROVOKE(attempted_call, ...)                              \
-  {#__VA_ARGS__, #attempted_call, [] {                            \
+#define PROVOKE(attempted_call, ...)                             \
+  {                                                              \
+#__VA_ARGS__, #attempted_call, [] {                            \
      struct Attempt : Scene {                                     \
        heed_status run() {                                        \
          __VA_ARGS__;                                             \
@@ -66,4 +67,5 @@ heed_status outcome(Value) {
        }                                                          \
      };                                                           \
      return Attempt().run();                                      \
-   }}
+   } \
+  }

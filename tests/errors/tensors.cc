@@ -4,33 +4,32 @@
 namespace heed::errors_test {
 
 Topic tensors() {
-  return {
-      "Tensors",
-      "",
-      {
-          PROVOKE(heed_tensor_create(context, (heed_dtype)9, 3, dims, &new_tensor)),
-          PROVOKE(heed_tensor_create(context, HEED_F32, 9, dims, &new_tensor)),
-          PROVOKE(heed_tensor_create(context, HEED_F32, 3, dims, &new_tensor), dims[1] = -1),
-          PROVOKE(heed_tensor_create(context, HEED_F32, 2, dims, &new_tensor), dims[0] = INT64_MAX),
-          PROVOKE(heed_tensor_create(context, HEED_F32, 1, dims, &new_tensor), dims[0] = INT64_MAX / 2),
-          PROVOKE(heed_tensor_wrap(context, HEED_F32, 3, dims, NULL, NULL, release, NULL, &new_tensor)),
-          PROVOKE(heed_tensor_wrap(context, HEED_F32, 3, dims, NULL, (void*)0x1002, NULL, NULL, &new_tensor)),
-          PROVOKE(heed_tensor_wrap(context, HEED_F32, 3, dims, strides, memory, NULL, NULL, &new_tensor),
-                  strides[1] = INT64_MAX),
-          PROVOKE(heed_tensor_wrap(context, HEED_F32, 3, dims, strides, memory, NULL, NULL, &new_tensor),
-                  strides[0] = INT64_MAX / 2),
-          PROVOKE(heed_tensor_wrap(context, HEED_F32, 3, dims, strides, (void*)0x1000, NULL, NULL, &new_tensor),
-                  strides[1] = -1024),
-          PROVOKE(heed_tensor_dim(tensor, 3)),
-          PROVOKE(heed_tensor_data(snapshot("W_q.weight"))),
-          PROVOKE(heed_tensor_read(tensor, memory, 95)),
-          PROVOKE(heed_tensor_fill(shape_only, 1.0)),
-          PROVOKE(heed_tensor_fill(snapshot("W_q.weight"), 1.0)),
-          PROVOKE(heed_tensor_fill(new_tensor, 1.0), strides[2] = 0;
-                  heed_tensor_wrap(context, HEED_F32, 3, dims, strides, memory, NULL, NULL, &new_tensor)),
-          PROVOKE(heed_tensor_fill(new_tensor, 1.0), strides[0] = 4;
-                  heed_tensor_wrap(context, HEED_F32, 3, dims, strides, memory, NULL, NULL, &new_tensor)),
-      }};
+  return {"Tensors",
+          "",
+          {
+              PROVOKE(heed_tensor_create(context, (heed_dtype)9, 3, dims, &new_tensor)),
+              PROVOKE(heed_tensor_create(context, HEED_F32, 9, dims, &new_tensor)),
+              PROVOKE(heed_tensor_create(context, HEED_F32, 3, dims, &new_tensor), dims[1] = -1),
+              PROVOKE(heed_tensor_create(context, HEED_F32, 2, dims, &new_tensor), dims[0] = INT64_MAX),
+              PROVOKE(heed_tensor_create(context, HEED_F32, 1, dims, &new_tensor), dims[0] = INT64_MAX / 2),
+              PROVOKE(heed_tensor_wrap(context, HEED_F32, 3, dims, NULL, NULL, release, NULL, &new_tensor)),
+              PROVOKE(heed_tensor_wrap(context, HEED_F32, 3, dims, NULL, (void*)0x1002, NULL, NULL, &new_tensor)),
+              PROVOKE(heed_tensor_wrap(context, HEED_F32, 3, dims, strides, memory, NULL, NULL, &new_tensor),
+                      strides[1] = INT64_MAX),
+              PROVOKE(heed_tensor_wrap(context, HEED_F32, 3, dims, strides, memory, NULL, NULL, &new_tensor),
+                      strides[0] = INT64_MAX / 2),
+              PROVOKE(heed_tensor_wrap(context, HEED_F32, 3, dims, strides, (void*)0x1000, NULL, NULL, &new_tensor),
+                      strides[1] = -1024),
+              PROVOKE(heed_tensor_dim(tensor, 3)),
+              PROVOKE(heed_tensor_data(snapshot("W_q.weight"))),
+              PROVOKE(heed_tensor_read(tensor, memory, 95)),
+              PROVOKE(heed_tensor_fill(shape_only, 1.0)),
+              PROVOKE(heed_tensor_fill(snapshot("W_q.weight"), 1.0)),
+              PROVOKE(heed_tensor_fill(new_tensor, 1.0), strides[2] = 0;
+                      heed_tensor_wrap(context, HEED_F32, 3, dims, strides, memory, NULL, NULL, &new_tensor)),
+              PROVOKE(heed_tensor_fill(new_tensor, 1.0), strides[0] = 4;
+                      heed_tensor_wrap(context, HEED_F32, 3, dims, strides, memory, NULL, NULL, &new_tensor)),
+          }};
 }
 
 Topic views() {

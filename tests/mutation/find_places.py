@@ -35,6 +35,7 @@ CONSTANT = {
     "CXXDefaultInitExpr",
     "CXXNoexceptExpr",
     "EnumConstantDecl",
+    "FieldDecl",  # a default that constructors and readers overwrite
     "StaticAssertDecl",
     "TemplateArgument",
     "TypeAliasDecl",

@@ -110,7 +110,7 @@ def build(work: Path, places: list[Place]) -> list[Place]:
     log.unlink(missing_ok=True)
     configure = [
         *("cmake", "-S", copy, "-B", tree, "-G", "Ninja"),
-        *("-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O1", f"-DCMAKE_CXX_FLAGS=-w -include {header}"),
+        *("-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O1", f"-DCMAKE_CXX_FLAGS=-w -D_GLIBCXX_ASSERTIONS -include {header}"),
         *("-DHEED_WARNINGS_AS_ERRORS=OFF", "-DHEED_BUILD_JAVA=OFF", "-DHEED_BUILD_CSHARP=OFF", "-DHEED_BUILD_TESTS=ON"),
     ]
     while True:
@@ -225,12 +225,15 @@ def read_equivalents(mutants: list[Mutant]) -> set[int]:
     found = set()
     problems = []
     for entry in read_entries(LIST, "-+"):
-        for original in entry.texts("-"):
-            for mutated in entry.texts("+"):
-                key = (entry.file, original, mutated)
-                if key not in numbers:
-                    problems.append(f"{entry.at}: {entry.file} has no mutant '{original}' -> '{mutated}': take it out")
-                found |= numbers.get(key, set())
+        original = ""
+        for mark, text in entry.marked:
+            if mark == "-":
+                original = text
+                continue
+            key = (entry.file, original, text)
+            if key not in numbers:
+                problems.append(f"{entry.at}: {entry.file} has no mutant '{original}' -> '{text}': take it out")
+            found |= numbers.get(key, set())
     if problems:
         sys.exit("\n".join(problems))
     return found
@@ -240,6 +243,7 @@ parser = argparse.ArgumentParser(prog="scripts/mutate", description=__doc__, for
 parser.add_argument("count", nargs="?", type=int, default=250, help="how many mutants are woken; 0: all (default: %(default)s)")
 parser.add_argument("--seed", type=int, default=1, help="of the sample (default: %(default)s)")
 parser.add_argument("--file", default="", help="only mutants of files whose path holds this")
+parser.add_argument("--again", action="store_true", help="only those that survived the last time")
 parser.add_argument("--equivalents", action="store_true", help="wake those of equivalent.txt instead: none may be killed")
 parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="how many at a time (default: %(default)s)")
 arguments = parser.parse_args()
@@ -259,6 +263,10 @@ tests.sort(key=lambda test: test.seconds)
 say(f"{len(tests)} tests reach {len(set().union(*(test.reached for test in tests)))} of them")
 
 candidates = [mutant for mutant in mutants if arguments.file in mutant.file and (mutant.id in equivalents) == arguments.equivalents]
+last_survivors = work / "survivors.json"
+if arguments.again:
+    last = {tuple(key) for key in json.loads(last_survivors.read_text())}
+    candidates = [mutant for mutant in candidates if (mutant.file, *shown(mutant)) in last]
 count = min(arguments.count or len(candidates), len(candidates))
 if count == 0:
     sys.exit("there is nothing to wake")
@@ -277,6 +285,7 @@ if arguments.equivalents:
     wrong = [f"{mutant.file}: '{shown(mutant)[1]}' is killed, and so not equivalent" for mutant in sample if mutant.id not in alive]
     sys.exit("\n".join(wrong) or 0)
 
+last_survivors.write_text(json.dumps([(mutant.file, *shown(mutant)) for mutant in survivors]))
 for mutant in survivors:
     reached = any(mutant.id in test.reached for test in tests)
     original, mutated = shown(mutant)

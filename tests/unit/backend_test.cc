@@ -7,6 +7,7 @@
 
 #include "backends/context.h"
 #include "backends/cpu/cpu_backend.h"
+#include "backends/workspace.h"
 #include "base/error.h"
 #include "layers/dot_product_attention.h"
 #include "tensor/tensor.h"
@@ -113,6 +114,33 @@ TEST(Backend, TensorsOfAnotherDeviceAreRefusedNamingBoth) {
   } catch (const Error& error) {
     EXPECT_EQ(error.status, Status::InvalidArgument);
     EXPECT_STREQ(error.text, "inputs->keys is on device cpu:0, but the layer is on slow:0: expected the same device");
+  }
+}
+
+TEST(Backend, AWorkspaceOfAnotherDeviceIsRefusedNamingBoth) {
+  const Call call(false);
+  const auto elsewhere = Workspace::create(Context::open({}), 1 << 16);
+  try {
+    call.layer->forward(call.inputs, elsewhere.get(), call.outputs);
+    FAIL() << "expected an error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.status, Status::InvalidArgument);
+    EXPECT_STREQ(error.text, "workspace is on device cpu:0, but the layer is on slow:0: expected the same device");
+  }
+}
+
+TEST(Backend, TheCpuRefusesProjectionsItCouldNotAddress) {
+  const auto context = Context::open({});
+  LinearProblem problem;
+  problem.input_size = (int64_t{1} << 40) + 1;
+  try {
+    context->plan(problem);
+    FAIL() << "expected an error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.status, Status::InvalidArgument);
+    EXPECT_STREQ(error.text,
+                 "the input size of a projection is 1099511627777, expected at most 1099511627776: its scratch memory "
+                 "could not be addressed");
   }
 }
 

@@ -7,6 +7,7 @@ import re
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 COMPARISONS = {
@@ -256,8 +257,9 @@ def parse(compiler: str, flags: list[str], root: Path, file: str) -> Iterator[di
         yield document
 
 
+@cache
 def read_source(path: Path) -> str:
-    """Clang counts bytes: each becomes one character."""
+    """Clang counts bytes: each becomes one character. What is read once stays as it was."""
     return path.read_text(encoding="latin-1")
 
 

@@ -217,11 +217,16 @@ def shown(mutant: Mutant) -> tuple[str, str]:
     return " ".join(source[begin:end].split()), " ".join(mutated.split())
 
 
+def identity(mutant: Mutant) -> tuple[str, str, str]:
+    """What it is whatever else changes: its function and its lines."""
+    return (f"{mutant.file} in {mutant.function or 'no function'}", *shown(mutant))
+
+
 def read_equivalents(mutants: list[Mutant]) -> set[int]:
     """The numbers of the mutants that equivalent.txt names."""
     numbers: dict[tuple, set[int]] = {}
     for mutant in mutants:
-        numbers.setdefault((mutant.file, *shown(mutant)), set()).add(mutant.id)
+        numbers.setdefault(identity(mutant), set()).add(mutant.id)
     found = set()
     problems = []
     for entry in read_entries(LIST, "-+"):
@@ -232,7 +237,7 @@ def read_equivalents(mutants: list[Mutant]) -> set[int]:
                 continue
             key = (entry.file, original, text)
             if key not in numbers:
-                problems.append(f"{entry.at}: {entry.file} has no mutant '{original}' -> '{text}': take it out")
+                problems.append(f"{entry.at}: there is no mutant '{original}' -> '{text}' {entry.file}: take it out")
             found |= numbers.get(key, set())
     if problems:
         sys.exit("\n".join(problems))
@@ -266,7 +271,7 @@ candidates = [mutant for mutant in mutants if arguments.file in mutant.file and 
 last_survivors = work / "survivors.json"
 if arguments.again:
     last = {tuple(key) for key in json.loads(last_survivors.read_text())}
-    candidates = [mutant for mutant in candidates if (mutant.file, *shown(mutant)) in last]
+    candidates = [mutant for mutant in candidates if identity(mutant) in last]
 count = min(arguments.count or len(candidates), len(candidates))
 if count == 0:
     sys.exit("there is nothing to wake")
@@ -285,12 +290,12 @@ if arguments.equivalents:
     wrong = [f"{mutant.file}: '{shown(mutant)[1]}' is killed, and so not equivalent" for mutant in sample if mutant.id not in alive]
     sys.exit("\n".join(wrong) or 0)
 
-last_survivors.write_text(json.dumps([(mutant.file, *shown(mutant)) for mutant in survivors]))
+last_survivors.write_text(json.dumps([identity(mutant) for mutant in survivors]))
 for mutant in survivors:
     reached = any(mutant.id in test.reached for test in tests)
-    original, mutated = shown(mutant)
-    say(f"\n{mutant.file}:{line_of(mutant)}: in {mutant.function}, {'survives' if reached else 'reached by no test'}")
-    say(f"- {original}\n+ {mutated}")
+    where, original, mutated = identity(mutant)
+    say(f"\n{where}\n- {original}\n+ {mutated}")
+    say(f"  Line {line_of(mutant)}; {'no test fails' if reached else 'no test comes here'}.")
 percent = 100 * killed / len(sample)
 say(f"\nkilled: {killed}/{len(sample)}, {percent:.1f} %; {len(equivalents)} equivalent ones are left out")
 if percent < LEAST_PERCENT:

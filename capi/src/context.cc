@@ -16,6 +16,8 @@ static_assert(static_cast<int>(HEED_DEVICE_ASCEND) == static_cast<int>(DeviceKin
 constexpr const char* kDeviceNames = "HEED_DEVICE_CPU (0) or HEED_DEVICE_ASCEND (1)";
 
 constexpr size_t kFirstContextOptionsSize = 56;
+constexpr size_t kFirstAllocatorSize = 32;
+constexpr size_t kFirstLoggerSize = 24;
 
 #define HEED_TEXT_OF(number) #number
 #define HEED_TEXT(number) HEED_TEXT_OF(number)
@@ -24,17 +26,27 @@ constexpr const char* kVersionText =
 #undef HEED_TEXT
 #undef HEED_TEXT_OF
 
-void refuse_callbacks(const void* given, const char* name) {
-  if (given != nullptr)
-    fail(Status::Unsupported, "options->%s is set, but this heed has no support for it yet: expected NULL", name);
+HostAllocator read_allocator(const heed_allocator* given) {
+  if (given == nullptr) return {};
+  const heed_allocator read =
+      read_struct(given, HEED_ALLOCATOR_INIT, kFirstAllocatorSize, "options->allocator", "HEED_ALLOCATOR_INIT");
+  return {.allocate = require(read.allocate, "options->allocator->allocate"),
+          .release = require(read.release, "options->allocator->release"),
+          .user = read.user};
+}
+
+Logger read_logger(const heed_logger* given) {
+  if (given == nullptr) return {};
+  const heed_logger read =
+      read_struct(given, HEED_LOGGER_INIT, kFirstLoggerSize, "options->logger", "HEED_LOGGER_INIT");
+  return {.write = require(read.write, "options->logger->write"), .user = read.user};
 }
 
 ContextOptions read_options(const heed_context_options* given) {
   const heed_context_options options =
       read_struct(given, HEED_CONTEXT_OPTIONS_INIT, kFirstContextOptionsSize, "options", "HEED_CONTEXT_OPTIONS_INIT");
-  refuse_callbacks(options.allocator, "allocator");
-  refuse_callbacks(options.executor, "executor");
-  refuse_callbacks(options.logger, "logger");
+  if (options.executor != nullptr)
+    fail(Status::Unsupported, "options->executor is set, but this heed has no support for it yet: expected NULL");
   require_zero(options.reserved, "options->reserved");
   ContextOptions result;
   result.device = read_enum(options.device, DeviceKind::Ascend, "options->device", kDeviceNames);
@@ -42,6 +54,8 @@ ContextOptions read_options(const heed_context_options* given) {
   result.num_threads = options.num_threads;
   result.strict = read_flag(options.strict, "options->strict");
   result.allow_reduced_precision = read_flag(options.allow_reduced_precision, "options->allow_reduced_precision");
+  result.allocator = read_allocator(options.allocator);
+  result.logger = read_logger(options.logger);
   return result;
 }
 
@@ -66,19 +80,22 @@ int32_t heed_device_count(heed_device device) noexcept {
 heed_status heed_context_create(const heed_context_options* options, heed_context** context) noexcept {
   return guarded([&] {
     require(context, "context");
-    *context = new heed_context{Context::open(read_options(options))};
+    const std::shared_ptr<Context> opened = Context::open(read_options(options));
+    *context = make_handle(heed_context{opened});
+    log(opened->logger(), LogLevel::Info, "heed_context_create: heed %s on %s (%s), threads: %d", kVersionText,
+        opened->device_name(), opened->describe(), opened->num_threads());
   });
 }
 
-void heed_context_destroy(heed_context* context) noexcept { delete context; }
+void heed_context_destroy(heed_context* context) noexcept { destroy_handle(context); }
 
 heed_status heed_context_synchronize(heed_context* context) noexcept {
-  return guarded([&] { require(context, "context")->context->synchronize(); });
+  return guarded(__func__, context, [&] { require(context, "context")->context->synchronize(); });
 }
 
 heed_status heed_context_describe(const heed_context* context, char* text, size_t capacity,
                                   size_t* num_bytes) noexcept {
-  return guarded([&] {
+  return guarded(__func__, context, [&] {
     const Context& self = *require(context, "context")->context;
     JsonWriter json;
     json.begin_object();
@@ -87,6 +104,8 @@ heed_status heed_context_describe(const heed_context* context, char* text, size_
     json.member("num_threads", self.num_threads());
     json.member("strict", self.options().strict);
     json.member("allow_reduced_precision", self.options().allow_reduced_precision);
+    json.member("allocator", self.options().allocator == HostAllocator{} ? "C library" : "host");
+    json.member("logger", self.options().logger.write != nullptr);
     json.member("version", kVersionText);
     json.member("description", self.describe());
     json.end_object();

@@ -1,21 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "errors.h"
 
-#include <cstddef>
 #include <cstdio>
 #include <exception>
 #include <new>
 
+#include "base/last_error.h"
+#include "base/shown_text.h"
+
 namespace heed::capi {
 namespace {
-
-struct LastError {
-  Status status = Status::Ok;
-  char text[kErrorCapacity] = "";
-};
-
-// A fixed buffer: reporting that memory has run out must not need any.
-thread_local LastError last_error;
 
 static_assert(static_cast<int>(HEED_ERROR_INVALID_ARGUMENT) == static_cast<int>(Status::InvalidArgument));
 static_assert(static_cast<int>(HEED_ERROR_OUT_OF_MEMORY) == static_cast<int>(Status::OutOfMemory));
@@ -31,53 +25,55 @@ static_assert(static_cast<int>(HEED_ERROR_DEVICE_UNAVAILABLE) == static_cast<int
 static_assert(static_cast<int>(HEED_ERROR_DEVICE_LOST) == static_cast<int>(Status::DeviceLost));
 static_assert(static_cast<int>(HEED_ERROR_NOT_FASTEST) == static_cast<int>(Status::NotFastest));
 static_assert(static_cast<int>(HEED_ERROR_INTERNAL) == static_cast<int>(Status::Internal));
+static_assert(static_cast<int>(HEED_LOG_ERROR) == static_cast<int>(LogLevel::Error));
+static_assert(static_cast<int>(HEED_LOG_WARNING) == static_cast<int>(LogLevel::Warning));
+static_assert(static_cast<int>(HEED_LOG_INFO) == static_cast<int>(LogLevel::Info));
+static_assert(static_cast<int>(HEED_LOG_DEBUG) == static_cast<int>(LogLevel::Debug));
+
+Error current_exception() noexcept {
+  Error failure;
+  try {
+    throw;
+  } catch (const Error& error) {
+    failure = error;
+  } catch (const std::bad_alloc&) {
+    failure.status = Status::OutOfMemory;
+    std::snprintf(failure.text, sizeof failure.text, "memory for heed's own objects could not be allocated");
+  } catch (const std::exception& exception) {
+    std::snprintf(failure.text, sizeof failure.text,
+                  "an internal check failed (%s): please report this as a defect of heed", exception.what());
+  } catch (...) {
+    std::snprintf(failure.text, sizeof failure.text,
+                  "an exception of unknown type was stopped: please report this as a defect of heed");
+  }
+  return failure;
+}
 
 }  // namespace
 
 void set_last_error(Status status, const char* text) noexcept {
-  last_error.status = status;
-  size_t length = 0;
-  for (; *text != '\0'; ++text) {
-    const auto byte = static_cast<unsigned char>(*text);
-    const bool printable = byte >= 0x20 && byte < 0x7f;
-    const size_t width = printable ? 1 : 4;
-    if (length + width >= kErrorCapacity) break;
-    if (printable) {
-      last_error.text[length] = *text;
-    } else {
-      std::snprintf(last_error.text + length, width + 1, "\\x%02x", byte);
-    }
-    length += width;
-  }
-  last_error.text[length] = '\0';
+  Error& error = last_error();
+  error.status = status;
+  copy_printable(error.text, sizeof error.text, text);
 }
 
-heed_status report_current_exception() noexcept {
-  try {
-    throw;
-  } catch (const Error& error) {
-    set_last_error(error.status, error.text);
-  } catch (const std::bad_alloc&) {
-    set_last_error(Status::OutOfMemory, "memory for heed's own objects could not be allocated");
-  } catch (const std::exception& exception) {
-    char text[kErrorCapacity];
-    std::snprintf(text, sizeof text, "an internal check failed (%s): please report this as a defect of heed",
-                  exception.what());
-    set_last_error(Status::Internal, text);
-  } catch (...) {
-    set_last_error(Status::Internal,
-                   "an exception of unknown type was stopped: please report this as a defect of heed");
-  }
-  return static_cast<heed_status>(last_error.status);
+heed_status report_current_exception(const char* function, const Logger& logger) noexcept {
+  const Error failure = current_exception();
+  char sentence[kErrorCapacity];
+  copy_printable(sentence, sizeof sentence, failure.text);
+  // First: a logger may call heed and fail there, and the caller must read of its own call.
+  log(logger, LogLevel::Error, "%s: %s", function, sentence);
+  set_last_error(failure.status, sentence);
+  return static_cast<heed_status>(failure.status);
 }
 
 }  // namespace heed::capi
 
 extern "C" {
 
-heed_status heed_last_status(void) noexcept { return static_cast<heed_status>(heed::capi::last_error.status); }
+heed_status heed_last_status(void) noexcept { return static_cast<heed_status>(heed::last_error().status); }
 
-const char* heed_last_error(void) noexcept { return heed::capi::last_error.text; }
+const char* heed_last_error(void) noexcept { return heed::last_error().text; }
 
 const char* heed_status_name(heed_status status) noexcept {
   switch (status) {

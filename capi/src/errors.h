@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The barrier between C++ and C: what a body throws becomes the thread's last error and a status.
+// The barrier between C++ and C: what a body throws becomes the thread's last error, a message to the logger of the
+// object whose call it is, and a status.
 #pragma once
 
 #include <heed/heed.h>
@@ -7,16 +8,49 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/logger.h"
+#include "handles.h"
 
 namespace heed::capi {
 
 // Stores the thread's last error; characters that are not printable ASCII are shown as \xHH.
 void set_last_error(Status status, const char* text) noexcept;
 
-// Call inside a catch block: stores the exception being handled, whatever it is, as the last error.
-heed_status report_current_exception() noexcept;
+// Call inside a catch block: stores the exception being handled, whatever it is, as the last error, and logs it for the
+// C function of that name.
+heed_status report_current_exception(const char* function = "", const Logger& logger = {}) noexcept;
 
-// Runs the body of a function that returns a status.
+// To be asked for before the body runs, since another thread may destroy the handle meanwhile. Silence for NULL.
+template <typename Handle>
+Logger logger_of(const Handle* self) noexcept {
+  return self == nullptr ? Logger{} : memory_of(*self).logger();
+}
+
+// Runs the body of a function that returns a status. `function` is __func__, `self` the handle whose function it is.
+template <typename Handle, typename Body>
+heed_status guarded(const char* function, const Handle* self, Body&& body) noexcept {
+  const Logger logger = logger_of(self);
+  try {
+    std::forward<Body>(body)();
+    return HEED_OK;
+  } catch (...) {
+    return report_current_exception(function, logger);
+  }
+}
+
+// The same for a getter; `on_failure` is what it returns when the body throws.
+template <typename Result, typename Handle, typename Body>
+Result guarded_value(const char* function, const Handle* self, Result on_failure, Body&& body) noexcept {
+  const Logger logger = logger_of(self);
+  try {
+    return std::forward<Body>(body)();
+  } catch (...) {
+    report_current_exception(function, logger);
+    return on_failure;
+  }
+}
+
+// Functions that belong to no object, and so have no logger.
 template <typename Body>
 heed_status guarded(Body&& body) noexcept {
   try {
@@ -27,7 +61,6 @@ heed_status guarded(Body&& body) noexcept {
   }
 }
 
-// Runs the body of a getter; `on_failure` is what it returns when the body throws.
 template <typename Result, typename Body>
 Result guarded_value(Result on_failure, Body&& body) noexcept {
   try {

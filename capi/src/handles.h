@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the handles point to. Each holds a counted reference, of which functions take a copy before they work: a handle
-// that is destroyed by another thread does not pull the object from under a running call.
+// What the handles point to, and the one place where they are made and destroyed. Each holds a counted reference, of
+// which functions take a copy before they work: a handle that is destroyed by another thread does not pull the object
+// from under a running call.
 #pragma once
 
 #include <heed/heed.h>
 
 #include <memory>
+#include <utility>
 
 #include "backends/context.h"
 #include "backends/workspace.h"
+#include "base/host_allocator.h"
 #include "layers/layer.h"
 #include "tensor/tensor.h"
 
@@ -27,3 +30,36 @@ struct heed_layer {
 struct heed_workspace {
   std::shared_ptr<heed::Workspace> workspace;
 };
+
+namespace heed::capi {
+
+// The context of the object, which knows the host's allocator and logger.
+inline const Memory& memory_of(const heed_context& handle) { return *handle.context; }
+inline const Memory& memory_of(const heed_tensor& handle) { return *handle.tensor.memory(); }
+inline const Memory& memory_of(const heed_layer& handle) { return *handle.layer->context(); }
+inline const Memory& memory_of(const heed_workspace& handle) { return handle.workspace->memory(); }
+
+// A handle in the host's memory that holds `content`.
+template <typename Handle>
+Handle* make_handle(Handle content) {
+  return host_create<Handle>(memory_of(content).host_allocator(), std::move(content));
+}
+
+// NULL is allowed.
+template <typename Handle>
+void destroy_handle(Handle* handle) noexcept {
+  if (handle != nullptr) host_destroy(memory_of(*handle).host_allocator(), handle);
+}
+
+struct HandleDestroyer {
+  template <typename Handle>
+  void operator()(Handle* handle) const noexcept {
+    destroy_handle(handle);
+  }
+};
+
+// A handle that is not the caller's yet.
+template <typename Handle>
+using OwnedHandle = std::unique_ptr<Handle, HandleDestroyer>;
+
+}  // namespace heed::capi

@@ -11,6 +11,7 @@
 #include "arguments.h"
 #include "errors.h"
 #include "handles.h"
+#include "layers/additive_attention.h"
 #include "layers/dot_product_attention.h"
 #include "layers/multi_head_attention.h"
 
@@ -22,17 +23,19 @@ static_assert(HEED_CAUSAL_TOP_LEFT == static_cast<int>(Alignment::TopLeft) &&
 static_assert(HEED_CAUSAL_BOTTOM_RIGHT == static_cast<int>(Alignment::BottomRight) &&
               HEED_WINDOW_BOTTOM_RIGHT == static_cast<int>(Alignment::BottomRight));
 static_assert(HEED_EMPTY_ROWS_MEAN == static_cast<int>(EmptyRows::Mean));
+static_assert(HEED_SCORING_ADDITIVE == static_cast<int>(Scoring::Additive));
 static_assert(HEED_BIAS_Q == static_cast<int>(kBiasQ) && HEED_BIAS_K == static_cast<int>(kBiasK) &&
               HEED_BIAS_V == static_cast<int>(kBiasV) && HEED_BIAS_O == static_cast<int>(kBiasO) &&
               HEED_BIAS_ALL == static_cast<int>(kBiasAll));
 
 // Sizes in version 0.1, below which no caller's struct can be.
 constexpr size_t kFirstDotProductOptionsSize = 48;
+constexpr size_t kFirstAdditiveOptionsSize = 56;
 constexpr size_t kFirstMultiHeadOptionsSize = 112;
 constexpr size_t kFirstInputsSize = 72;
 constexpr size_t kFirstOutputsSize = 32;
 
-// The members that both kinds of options have.
+// The members that all kinds of options have.
 template <typename Options>
 AttentionOptions read_attention_options(const Options& options) {
   AttentionOptions result;
@@ -101,33 +104,42 @@ extern "C" {
 
 heed_status heed_dot_product_attention_create(heed_context* context, const heed_dot_product_attention_options* options,
                                               heed_layer** layer) noexcept {
-  return guarded([&] {
+  return guarded(__func__, context, [&] {
     require(context, "context");
     require(layer, "layer");
     const heed_dot_product_attention_options read =
         read_struct(options, HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT, kFirstDotProductOptionsSize, "options",
                     "HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT");
-    *layer = new heed_layer{std::make_shared<DotProductAttention>(context->context, read_attention_options(read))};
+    *layer = make_handle(heed_layer{host_make_shared<DotProductAttention>(
+        context->context->host_allocator(), context->context, read_attention_options(read))});
+  });
+}
+
+heed_status heed_additive_attention_create(heed_context* context, const heed_additive_attention_options* options,
+                                           heed_layer** layer) noexcept {
+  return guarded(__func__, context, [&] {
+    require(context, "context");
+    require(layer, "layer");
+    const heed_additive_attention_options read =
+        read_struct(options, HEED_ADDITIVE_ATTENTION_OPTIONS_INIT, kFirstAdditiveOptionsSize, "options",
+                    "HEED_ADDITIVE_ATTENTION_OPTIONS_INIT");
+    AdditiveAttentionOptions result;
+    result.num_hiddens = read.num_hiddens;
+    result.attention = read_attention_options(read);
+    *layer = make_handle(
+        heed_layer{host_make_shared<AdditiveAttention>(context->context->host_allocator(), context->context, result)});
   });
 }
 
 heed_status heed_multi_head_attention_create(heed_context* context, const heed_multi_head_attention_options* options,
                                              heed_layer** layer) noexcept {
-  return guarded([&] {
+  return guarded(__func__, context, [&] {
     require(context, "context");
     require(layer, "layer");
     const heed_multi_head_attention_options read =
         read_struct(options, HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT, kFirstMultiHeadOptionsSize, "options",
                     "HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT");
     require_zero(read.reserved, "options->reserved");
-    if (read.scoring == HEED_SCORING_ADDITIVE) {
-      fail(Status::Unsupported,
-           "options->scoring is HEED_SCORING_ADDITIVE, which this heed has no support for yet: expected "
-           "HEED_SCORING_DOT_PRODUCT");
-    }
-    if (read.scoring != HEED_SCORING_DOT_PRODUCT) {
-      fail(Status::InvalidArgument, "options->scoring is %d, expected HEED_SCORING_DOT_PRODUCT (0)", read.scoring);
-    }
     MultiHeadAttentionOptions result;
     result.num_hiddens = read.num_hiddens;
     result.num_heads = read.num_heads;
@@ -137,15 +149,18 @@ heed_status heed_multi_head_attention_create(heed_context* context, const heed_m
     result.output_size = read.output_size;
     result.no_output_projection = read_flag(read.no_output_projection, "options->no_output_projection");
     result.biases = read.biases;
+    result.scoring = read_enum(read.scoring, Scoring::Additive, "options->scoring",
+                               "HEED_SCORING_DOT_PRODUCT (0) or HEED_SCORING_ADDITIVE (1)");
     result.attention = read_attention_options(read);
-    *layer = new heed_layer{std::make_shared<MultiHeadAttention>(context->context, result)};
+    *layer = make_handle(
+        heed_layer{host_make_shared<MultiHeadAttention>(context->context->host_allocator(), context->context, result)});
   });
 }
 
-void heed_layer_destroy(heed_layer* layer) noexcept { delete layer; }
+void heed_layer_destroy(heed_layer* layer) noexcept { destroy_handle(layer); }
 
 heed_status heed_layer_initialize(heed_layer* layer, const heed_layer_inputs* inputs, uint64_t seed) noexcept {
-  return guarded([&] {
+  return guarded(__func__, layer, [&] {
     const auto self = layer_of(layer);
     const CallTensors call(inputs, nullptr);
     self->initialize(call.inputs, seed);
@@ -153,15 +168,16 @@ heed_status heed_layer_initialize(heed_layer* layer, const heed_layer_inputs* in
 }
 
 int32_t heed_layer_is_initialized(const heed_layer* layer) noexcept {
-  return guarded_value<int32_t>(-1, [&] { return layer_of(layer)->is_initialized() ? 1 : 0; });
+  return guarded_value<int32_t>(__func__, layer, -1, [&] { return layer_of(layer)->is_initialized() ? 1 : 0; });
 }
 
 int64_t heed_layer_parameter_count(const heed_layer* layer) noexcept {
-  return guarded_value<int64_t>(-1, [&] { return static_cast<int64_t>(layer_of(layer)->parameters().size()); });
+  return guarded_value<int64_t>(__func__, layer, -1,
+                                [&] { return static_cast<int64_t>(layer_of(layer)->parameters().size()); });
 }
 
 const char* heed_layer_parameter_name(const heed_layer* layer, int64_t index) noexcept {
-  return guarded_value<const char*>(nullptr, [&] {
+  return guarded_value<const char*>(__func__, layer, nullptr, [&] {
     const auto self = layer_of(layer);
     const auto count = static_cast<int64_t>(self->parameters().size());
     if (index < 0 || index >= count)
@@ -171,16 +187,16 @@ const char* heed_layer_parameter_name(const heed_layer* layer, int64_t index) no
 }
 
 heed_status heed_layer_parameter(const heed_layer* layer, const char* name, heed_tensor** snapshot) noexcept {
-  return guarded([&] {
+  return guarded(__func__, layer, [&] {
     const auto self = layer_of(layer);
     require(name, "name");
     require(snapshot, "snapshot");
-    *snapshot = new heed_tensor{self->parameter(name)};
+    *snapshot = make_handle(heed_tensor{self->parameter(name)});
   });
 }
 
 heed_status heed_layer_set_parameter(heed_layer* layer, const char* name, const heed_tensor* value) noexcept {
-  return guarded([&] {
+  return guarded(__func__, layer, [&] {
     const auto self = layer_of(layer);
     require(name, "name");
     const Tensor source = require(value, "value")->tensor;
@@ -189,24 +205,42 @@ heed_status heed_layer_set_parameter(heed_layer* layer, const char* name, const 
 }
 
 heed_status heed_layer_load(heed_layer* layer, const char* path, const char* prefix) noexcept {
-  return guarded([&] {
+  return guarded(__func__, layer, [&] {
     const auto self = layer_of(layer);
     require(path, "path");
-    self->load(path, prefix == nullptr ? "" : prefix);
+    self->load(SafetensorsFile(path), prefix == nullptr ? "" : prefix);
+  });
+}
+
+heed_status heed_layer_load_memory(heed_layer* layer, const void* data, size_t num_bytes, const char* prefix) noexcept {
+  return guarded(__func__, layer, [&] {
+    const auto self = layer_of(layer);
+    require(data, "data");
+    self->load(SafetensorsFile(std::make_unique<const MemorySource>(data, num_bytes)), prefix == nullptr ? "" : prefix);
   });
 }
 
 heed_status heed_layer_save(const heed_layer* layer, const char* path) noexcept {
-  return guarded([&] {
+  return guarded(__func__, layer, [&] {
     const auto self = layer_of(layer);
     require(path, "path");
     self->save(path);
   });
 }
 
+heed_status heed_layer_save_memory(const heed_layer* layer, void* destination, size_t capacity,
+                                   size_t* num_bytes) noexcept {
+  return guarded(__func__, layer, [&] {
+    const auto self = layer_of(layer);
+    if (destination == nullptr) require(num_bytes, "num_bytes");
+    const size_t written = self->save_to_memory(destination, capacity);
+    if (num_bytes != nullptr) *num_bytes = written;
+  });
+}
+
 heed_status heed_layer_create_outputs(const heed_layer* layer, const heed_layer_inputs* inputs, int32_t wanted,
                                       heed_layer_outputs* outputs) noexcept {
-  return guarded([&] {
+  return guarded(__func__, layer, [&] {
     const auto self = layer_of(layer);
     require(outputs, "outputs");
     constexpr int32_t kAll = HEED_WANT_OUTPUT | HEED_WANT_WEIGHTS | HEED_WANT_LOG_SUM_EXP;
@@ -222,9 +256,8 @@ heed_status heed_layer_create_outputs(const heed_layer* layer, const heed_layer_
     const CallTensors call(inputs, nullptr);
     const OutputShapes shapes = self->output_shapes(call.inputs);
     const auto create = [&](int32_t bit, DType dtype, const Shape& shape) {
-      return (wanted & bit) == 0
-                 ? nullptr
-                 : std::make_unique<heed_tensor>(heed_tensor{Tensor::zeros(self->context(), dtype, shape)});
+      return OwnedHandle<heed_tensor>(
+          (wanted & bit) == 0 ? nullptr : make_handle(heed_tensor{Tensor::zeros(self->context(), dtype, shape)}));
     };
     auto output = create(HEED_WANT_OUTPUT, shapes.dtype, shapes.output);
     auto weights = create(HEED_WANT_WEIGHTS, shapes.dtype, shapes.weights);
@@ -237,7 +270,7 @@ heed_status heed_layer_create_outputs(const heed_layer* layer, const heed_layer_
 
 heed_status heed_layer_workspace_size(const heed_layer* layer, const heed_layer_inputs* inputs,
                                       const heed_layer_outputs* outputs, size_t* num_bytes) noexcept {
-  return guarded([&] {
+  return guarded(__func__, layer, [&] {
     const auto self = layer_of(layer);
     const CallTensors call(inputs, require(outputs, "outputs"));
     require(num_bytes, "num_bytes");
@@ -247,7 +280,7 @@ heed_status heed_layer_workspace_size(const heed_layer* layer, const heed_layer_
 
 heed_status heed_layer_forward(const heed_layer* layer, const heed_layer_inputs* inputs, heed_workspace* workspace,
                                const heed_layer_outputs* outputs) noexcept {
-  return guarded([&] {
+  return guarded(__func__, layer, [&] {
     const auto self = layer_of(layer);
     const CallTensors call(inputs, require(outputs, "outputs"));
     const std::shared_ptr<Workspace> scratch = workspace == nullptr ? nullptr : workspace->workspace;
@@ -258,7 +291,7 @@ heed_status heed_layer_forward(const heed_layer* layer, const heed_layer_inputs*
 heed_status heed_layer_explain(const heed_layer* layer, const heed_layer_inputs* inputs,
                                const heed_layer_outputs* outputs, char* text, size_t capacity,
                                size_t* num_bytes) noexcept {
-  return guarded([&] {
+  return guarded(__func__, layer, [&] {
     const auto self = layer_of(layer);
     const CallTensors call(inputs, require(outputs, "outputs"));
     write_text(self->explain(call.inputs, call.outputs), text, capacity, num_bytes);

@@ -42,65 +42,65 @@ extern "C" {
 
 heed_status heed_tensor_create(heed_context* context, heed_dtype dtype, int32_t rank, const int64_t* dims,
                                heed_tensor** tensor) noexcept {
-  return guarded([&] {
+  return guarded(__func__, context, [&] {
     require(context, "context");
     require(tensor, "tensor");
-    *tensor = new heed_tensor{Tensor::zeros(context->context, read_dtype(dtype), read_shape(rank, dims))};
+    *tensor = make_handle(heed_tensor{Tensor::zeros(context->context, read_dtype(dtype), read_shape(rank, dims))});
   });
 }
 
 heed_status heed_tensor_wrap(heed_context* context, heed_dtype dtype, int32_t rank, const int64_t* dims,
                              const int64_t* strides, void* data, void (*release)(void* user, void* data), void* user,
                              heed_tensor** tensor) noexcept {
-  return guarded([&] {
+  return guarded(__func__, context, [&] {
     require(context, "context");
     require(tensor, "tensor");
     if (data == nullptr && release != nullptr)
       fail(Status::InvalidArgument, "release is given, but data is NULL: there is nothing to release");
     const Shape shape = read_shape(rank, dims);
     Dims storage{};
-    *tensor = new heed_tensor{
-        Tensor::wrap(context->context, read_dtype(dtype), shape, read_strides(shape, strides, storage), data)};
+    *tensor = make_handle(heed_tensor{
+        Tensor::wrap(context->context, read_dtype(dtype), shape, read_strides(shape, strides, storage), data)});
     // Last, when nothing can fail any more: a call that fails must not release the caller's memory.
     (*tensor)->tensor.release_with(release, user);
   });
 }
 
-void heed_tensor_destroy(heed_tensor* tensor) noexcept { delete tensor; }
+void heed_tensor_destroy(heed_tensor* tensor) noexcept { destroy_handle(tensor); }
 
 heed_dtype heed_tensor_dtype(const heed_tensor* tensor) noexcept {
-  return guarded_value(HEED_DTYPE_INVALID,
+  return guarded_value(__func__, tensor, HEED_DTYPE_INVALID,
                        [&] { return static_cast<heed_dtype>(require(tensor, "tensor")->tensor.dtype()); });
 }
 
 int32_t heed_tensor_rank(const heed_tensor* tensor) noexcept {
-  return guarded_value(-1, [&] { return require(tensor, "tensor")->tensor.rank(); });
+  return guarded_value(__func__, tensor, -1, [&] { return require(tensor, "tensor")->tensor.rank(); });
 }
 
 int64_t heed_tensor_dim(const heed_tensor* tensor, int32_t axis) noexcept {
-  return guarded_value<int64_t>(-1, [&] {
+  return guarded_value<int64_t>(__func__, tensor, -1, [&] {
     const Tensor& self = require(tensor, "tensor")->tensor;
     return self.dim(existing_axis(self, axis));
   });
 }
 
 int64_t heed_tensor_stride(const heed_tensor* tensor, int32_t axis) noexcept {
-  return guarded_value<int64_t>(-1, [&] {
+  return guarded_value<int64_t>(__func__, tensor, -1, [&] {
     const Tensor& self = require(tensor, "tensor")->tensor;
     return self.stride(existing_axis(self, axis));
   });
 }
 
 int64_t heed_tensor_num_elements(const heed_tensor* tensor) noexcept {
-  return guarded_value<int64_t>(-1, [&] { return require(tensor, "tensor")->tensor.num_elements(); });
+  return guarded_value<int64_t>(__func__, tensor, -1, [&] { return require(tensor, "tensor")->tensor.num_elements(); });
 }
 
 size_t heed_tensor_num_bytes(const heed_tensor* tensor) noexcept {
-  return guarded_value<size_t>(0, [&] { return require(tensor, "tensor")->tensor.num_bytes(); });
+  return guarded_value<size_t>(__func__, tensor, 0, [&] { return require(tensor, "tensor")->tensor.num_bytes(); });
 }
 
 void* heed_tensor_data(heed_tensor* tensor) noexcept {
-  return guarded_value<void*>(nullptr, [&]() -> void* {
+  return guarded_value<void*>(__func__, tensor, nullptr, [&]() -> void* {
     const Tensor& self = require(tensor, "tensor")->tensor;
     if (self.is_read_only()) {
       fail(Status::InvalidArgument,
@@ -111,7 +111,7 @@ void* heed_tensor_data(heed_tensor* tensor) noexcept {
 }
 
 heed_status heed_tensor_write(heed_tensor* tensor, const void* source, size_t num_bytes) noexcept {
-  return guarded([&] {
+  return guarded(__func__, tensor, [&] {
     const Tensor self = require(tensor, "tensor")->tensor;
     check_transfer(self, source, "source", num_bytes);
     write_tensor(self, source);
@@ -119,22 +119,15 @@ heed_status heed_tensor_write(heed_tensor* tensor, const void* source, size_t nu
 }
 
 heed_status heed_tensor_read(const heed_tensor* tensor, void* destination, size_t num_bytes) noexcept {
-  return guarded([&] {
+  return guarded(__func__, tensor, [&] {
     const Tensor self = require(tensor, "tensor")->tensor;
     check_transfer(self, destination, "destination", num_bytes);
     read_tensor(self, destination);
   });
 }
 
-heed_status heed_tensor_fill(heed_tensor* tensor, double value) noexcept {
-  return guarded([&] {
-    const Tensor self = require(tensor, "tensor")->tensor;
-    fill_tensor(self, value);
-  });
-}
-
 heed_status heed_tensor_copy(heed_tensor* destination, const heed_tensor* source) noexcept {
-  return guarded([&] {
+  return guarded(__func__, destination, [&] {
     const Tensor to = require(destination, "destination")->tensor;
     const Tensor from = require(source, "source")->tensor;
     copy_tensor(to, from);
@@ -143,43 +136,43 @@ heed_status heed_tensor_copy(heed_tensor* destination, const heed_tensor* source
 
 heed_status heed_tensor_view(heed_tensor* tensor, int32_t rank, const int64_t* dims, const int64_t* strides,
                              int64_t offset, heed_tensor** view) noexcept {
-  return guarded([&] {
+  return guarded(__func__, tensor, [&] {
     require(tensor, "tensor");
     require(view, "view");
     const Shape shape = read_shape(rank, dims);
     Dims storage{};
-    *view = new heed_tensor{tensor->tensor.view(shape, read_strides(shape, strides, storage), offset)};
+    *view = make_handle(heed_tensor{tensor->tensor.view(shape, read_strides(shape, strides, storage), offset)});
   });
 }
 
 heed_status heed_tensor_reshape(heed_tensor* tensor, int32_t rank, const int64_t* dims, heed_tensor** view) noexcept {
-  return guarded([&] {
+  return guarded(__func__, tensor, [&] {
     require(tensor, "tensor");
     require(view, "view");
-    *view = new heed_tensor{tensor->tensor.reshape(read_shape(rank, dims, true))};
+    *view = make_handle(heed_tensor{tensor->tensor.reshape(read_shape(rank, dims, true))});
   });
 }
 
 heed_status heed_tensor_transpose(heed_tensor* tensor, const int32_t* axes, heed_tensor** view) noexcept {
-  return guarded([&] {
+  return guarded(__func__, tensor, [&] {
     require(tensor, "tensor");
     require(view, "view");
-    *view = new heed_tensor{tensor->tensor.transpose(axes)};
+    *view = make_handle(heed_tensor{tensor->tensor.transpose(axes)});
   });
 }
 
 heed_status heed_tensor_slice(heed_tensor* tensor, int32_t axis, int64_t start, int64_t length,
                               heed_tensor** view) noexcept {
-  return guarded([&] {
+  return guarded(__func__, tensor, [&] {
     require(tensor, "tensor");
     require(view, "view");
-    *view = new heed_tensor{tensor->tensor.slice(axis, start, length)};
+    *view = make_handle(heed_tensor{tensor->tensor.slice(axis, start, length)});
   });
 }
 
 heed_status heed_tensor_load_safetensors(heed_context* context, const char* path, const char* name,
                                          heed_tensor** tensor) noexcept {
-  return guarded([&] {
+  return guarded(__func__, context, [&] {
     require(context, "context");
     require(path, "path");
     require(name, "name");
@@ -190,10 +183,9 @@ heed_status heed_tensor_load_safetensors(heed_context* context, const char* path
       fail(Status::NotFound, "\"%s\" has no tensor \"%s\" (it has %zu)", shown(path).c_str(), shown(name).c_str(),
            file.num_tensors());
     }
-    auto handle =
-        std::make_unique<heed_tensor>(heed_tensor{Tensor::zeros(context->context, entry->dtype, entry->shape)});
-    file.read(*entry, handle->tensor.data());
-    *tensor = handle.release();
+    const Tensor loaded = Tensor::zeros(context->context, entry->dtype, entry->shape);
+    file.read(*entry, loaded.data());
+    *tensor = make_handle(heed_tensor{loaded});
   });
 }
 

@@ -13,26 +13,27 @@ using namespace heed::capi;  // NOLINT(google-build-using-namespace)
 extern "C" {
 
 heed_status heed_workspace_create(heed_context* context, size_t num_bytes, heed_workspace** workspace) noexcept {
-  return guarded([&] {
+  return guarded(__func__, context, [&] {
     require(context, "context");
     require(workspace, "workspace");
-    *workspace = new heed_workspace{Workspace::create(context->context, num_bytes)};
+    *workspace = make_handle(heed_workspace{Workspace::create(context->context, num_bytes)});
   });
 }
 
 heed_status heed_workspace_wrap(heed_context* context, void* memory, size_t num_bytes,
                                 heed_workspace** workspace) noexcept {
-  return guarded([&] {
+  return guarded(__func__, context, [&] {
     require(context, "context");
     require(workspace, "workspace");
-    *workspace = new heed_workspace{Workspace::wrap(context->context, memory, num_bytes)};
+    *workspace = make_handle(heed_workspace{Workspace::wrap(context->context, memory, num_bytes)});
   });
 }
 
 size_t heed_workspace_num_bytes(const heed_workspace* workspace) noexcept {
-  return guarded_value<size_t>(0, [&] { return require(workspace, "workspace")->workspace->num_bytes(); });
+  return guarded_value<size_t>(__func__, workspace, 0,
+                               [&] { return require(workspace, "workspace")->workspace->num_bytes(); });
 }
 
-void heed_workspace_destroy(heed_workspace* workspace) noexcept { delete workspace; }
+void heed_workspace_destroy(heed_workspace* workspace) noexcept { destroy_handle(workspace); }
 
 }  // extern "C"

@@ -80,11 +80,14 @@ Cost cost_of(const AttentionProblem& problem) {
   const int64_t q = problem.num_queries;
   const int64_t k = problem.num_keys;
   Cost cost;
-  const int64_t width = problem.head_size + (problem.output.given != 0 ? problem.value_head_size : 0);
-  cost.flops = 2.0 * static_cast<double>(h) * visible_pairs(problem) * static_cast<double>(width);
+  const double score_flops =
+      (problem.scoring == Scoring::Additive ? 4.0 : 2.0) * static_cast<double>(problem.head_size);
+  const double value_flops = problem.output.given != 0 ? 2.0 * static_cast<double>(problem.value_head_size) : 0.0;
+  cost.flops = static_cast<double>(h) * visible_pairs(problem) * (score_flops + value_flops);
   cost.bytes = bytes_of(problem.queries, {b, h, q, problem.head_size}) +
                bytes_of(problem.keys, {b, g, k, problem.head_size}) +
                bytes_of(problem.values, {b, g, k, problem.value_head_size}) +
+               bytes_of(problem.score_weights, {1, h, 1, problem.head_size}) +
                bytes_of(problem.valid_lens, {b, 1, q, 1}) + bytes_of(problem.mask, {b, h, q, k}) +
                bytes_of(problem.bias, {b, h, q, k}) + bytes_of(problem.output, {b, h, q, problem.value_head_size}) +
                bytes_of(problem.weights, {b, h, q, k}) + bytes_of(problem.log_sum_exp, {b, h, q, 1});

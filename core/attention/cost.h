@@ -7,14 +7,16 @@
 namespace heed {
 
 struct Cost {
-  double flops = 0;  // multiplications and additions
+  double flops = 0;  // multiplications, additions and values of tanh in additive scores
   double bytes = 0;  // every operand once
 };
 
 Cost cost_of(const LinearProblem& problem);
 
-// flops: 2 * (head_size + value_head_size) for each visible pair of query and key, as far as lengths, causal mask and
-// window tell (a mask or bias is not looked into). Lengths without data count as num_keys.
+// flops: for each visible pair of query and key 2 * value_head_size for the value, and for the score 2 * head_size, or
+// 4 * head_size where scoring is additive: an addition, a tanh, a multiplication and an addition. Pairs are visible as
+// far as lengths, causal mask and window tell (a mask or bias is not looked into). Lengths without data count as
+// num_keys.
 Cost cost_of(const AttentionProblem& problem);
 
 }  // namespace heed

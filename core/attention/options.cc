@@ -10,7 +10,7 @@ namespace heed {
 
 void check_options(const AttentionOptions& options) {
   if (!std::isfinite(options.scale)) {
-    fail(Status::InvalidArgument, "options->scale is %g, expected a finite number, or 0 for 1/sqrt(head_size)",
+    fail(Status::InvalidArgument, "options->scale is %g, expected a finite number, or 0 for the default",
          static_cast<double>(options.scale));
   }
   if (!std::isfinite(options.soft_cap) || options.soft_cap < 0) {

@@ -13,7 +13,7 @@ namespace heed {
 enum class Alignment : int32_t { None = 0, TopLeft = 1, BottomRight = 2 };
 
 struct AttentionOptions {
-  float scale = 0;  // 0: 1 / sqrt(head_size)
+  float scale = 0;  // 0: 1 / sqrt(head_size), unless the layer has put its own default here
   float soft_cap = 0;
   float dropout = 0;
   Alignment causal = Alignment::None;

@@ -11,7 +11,7 @@
 
 namespace heed {
 
-// Axes of an operand of attention, and of a linear operation (which uses the last three).
+// Axes of an operand of attention and softmax, and of a linear operation (which uses the last three).
 inline constexpr int kOperandRank = 4;
 
 // A strided array that an operation reads or writes. Strides are in elements, 0 where an axis is repeated.
@@ -36,9 +36,24 @@ struct LinearProblem {
   Operand output;           // axes (-, s, r, n); F32, F16, BF16
 };
 
-enum class EmptyRows : int32_t { Zero = 0, Mean = 1 };
+// weights[b, h, q, k] = exp(scores[b, h, q, k]) / sum over visible k' of exp(scores[b, h, q, k']), with the row's maximum
+// subtracted from the scores, in f32, summed in the order of k. Key k is visible to row (b, q) iff k is less than its
+// length; hidden weights are 0, and hidden scores are not read.
+struct SoftmaxProblem {
+  int64_t batch = 0;        // b
+  int64_t num_heads = 0;    // h
+  int64_t num_queries = 0;  // q
+  int64_t num_keys = 0;     // k
+  Operand scores;           // axes (b, h, q, k); F32, F16, BF16
+  Operand valid_lens;       // axes (b, -, q, -); F32, I32, I64; whole numbers from 0 to num_keys; optional
+  Operand weights;          // axes (b, h, q, k); F32, F16, BF16; shares no memory with the others
+};
 
-// One call of scaled dot-product attention; the meaning of every member is docs/semantics.md, rule by rule.
+// Same numbers as HEED_EMPTY_ROWS_ and HEED_SCORING_; capi/src asserts it.
+enum class EmptyRows : int32_t { Zero = 0, Mean = 1 };
+enum class Scoring : int32_t { DotProduct = 0, Additive = 1 };
+
+// One call of attention; the meaning of every member is docs/semantics.md, rule by rule.
 struct AttentionProblem {
   int64_t batch = 0;            // b
   int64_t num_heads = 0;        // h, of queries
@@ -48,9 +63,12 @@ struct AttentionProblem {
   int64_t head_size = 0;        // d, of queries and keys
   int64_t value_head_size = 0;  // d, of values
 
-  Operand queries;     // axes (b, h, q, d); one dtype of F32, F16, BF16 for these three
-  Operand keys;        // axes (b, kv head, k, d)
-  Operand values;      // axes (b, kv head, k, d)
+  Operand queries;  // axes (b, h, q, d); one dtype of F32, F16, BF16 for these three
+  Operand keys;     // axes (b, kv head, k, d)
+  Operand values;   // axes (b, kv head, k, d)
+  // axes (-, h, -, d); F32, F16, BF16; given iff scoring is Additive: the sum over d of these times tanh(query + key)
+  // then takes the place of the product.
+  Operand score_weights;
   Operand valid_lens;  // axes (b, -, q, -); F32, I32, I64; whole numbers from 0 to num_keys; optional
   Operand mask;        // axes (b, h, q, k); Bool, non-zero: may attend; optional
   Operand bias;        // axes (b, h, q, k); F32, F16, BF16; optional
@@ -69,6 +87,7 @@ struct AttentionProblem {
   float soft_cap = 0.0f;  // 0: off
   float dropout = 0.0f;   // 0 unless training
   EmptyRows empty_rows = EmptyRows::Zero;
+  Scoring scoring = Scoring::DotProduct;
 };
 
 }  // namespace heed

@@ -6,12 +6,11 @@
 #include <cinttypes>
 #include <cmath>
 #include <cstddef>
-#include <cstdio>
-#include <cstring>
 
 #include "attention/lengths.h"
 #include "base/checked.h"
 #include "base/error.h"
+#include "tensor/device.h"
 #include "tensor/overlap.h"
 
 namespace heed {
@@ -38,63 +37,9 @@ std::array<Named, 3> named(const LayerOutputs& outputs) {
            {"outputs->log_sum_exp", outputs.log_sum_exp}}};
 }
 
-void check_device(const Tensor& tensor, const char* name, const char* device_name) {
-  if (std::strcmp(tensor.device_name(), device_name) != 0) {
-    fail(Status::InvalidArgument, "%s is on device %s, but the layer is on %s: expected the same device", name,
-         tensor.device_name(), device_name);
-  }
-}
-
 // -1 becomes a repeated axis; so does an axis of size 1, whose stride means nothing.
 int64_t operand_stride(const Tensor& tensor, int32_t axis) {
   return axis < 0 || tensor.dim(axis) == 1 ? 0 : tensor.stride(axis);
-}
-
-// One element of valid_lens must be a length; throws naming the element otherwise.
-void check_length(const Operand& lens, int64_t b, int64_t q, int64_t num_keys, bool per_query) {
-  char shown[32];
-  if (lens.dtype == DType::F32) {
-    const float length = static_cast<const float*>(lens.data)[b * lens.strides[0] + q * lens.strides[2]];
-    // Compared as doubles, so that no rounding of num_keys lets a longer one pass. False for NaN.
-    const auto wide = static_cast<double>(length);
-    if (wide >= 0 && wide <= static_cast<double>(num_keys) && std::floor(wide) == wide) return;
-    std::snprintf(shown, sizeof shown, "%.9g", wide);
-  } else {
-    const int64_t length = length_of(lens, b, q);
-    if (length >= 0 && length <= num_keys) return;
-    std::snprintf(shown, sizeof shown, "%" PRId64, length);
-  }
-  char place[64];
-  if (per_query) {
-    std::snprintf(place, sizeof place, "[%" PRId64 ", %" PRId64 "]", b, q);
-  } else {
-    std::snprintf(place, sizeof place, "[%" PRId64 "]", b);
-  }
-  fail(Status::InvalidArgument,
-       "inputs->valid_lens%s is %s, expected a whole number from 0 to the number of keys, %" PRId64, place, shown,
-       num_keys);
-}
-
-void set_lengths(AttentionProblem& problem, const Tensor& lens, Purpose purpose) {
-  const int64_t batch = problem.batch;
-  const int64_t num_queries = problem.num_queries;
-  if (lens.dtype() != DType::F32 && lens.dtype() != DType::I32 && lens.dtype() != DType::I64) {
-    fail(Status::InvalidArgument, "inputs->valid_lens is %s, expected F32, I32 or I64", name_of(lens.dtype()));
-  }
-  const bool per_query = lens.rank() == 2;
-  if (!(lens.shape() == Shape{batch} || lens.shape() == Shape{batch, num_queries})) {
-    fail(Status::InvalidArgument,
-         "inputs->valid_lens has dims %s, expected (%" PRId64 ") for the batch or (%" PRId64 ", %" PRId64
-         ") for batch and queries",
-         to_string(lens.shape()).c_str(), batch, batch, num_queries);
-  }
-  problem.valid_lens = operand_of(lens, {0, -1, per_query ? 1 : -1, -1});
-  if (purpose == Purpose::Shapes) problem.valid_lens.data = nullptr;
-  if (problem.valid_lens.data == nullptr) return;
-  for (int64_t b = 0; b < batch; ++b) {
-    for (int64_t q = 0; q < (per_query ? num_queries : 1); ++q)
-      check_length(problem.valid_lens, b, q, problem.num_keys, per_query);
-  }
 }
 
 // Mask and bias: (B, H, Q, K) or (Q, K), ones where repeated.
@@ -180,7 +125,8 @@ LayerInputs complete_inputs(const LayerInputs& inputs, const char* device_name) 
     }
   }
   for (const Named& input : named(complete)) {
-    if (input.tensor != nullptr) check_device(*input.tensor, input.name, device_name);
+    if (input.tensor == nullptr) continue;
+    check_same_device(input.name, input.tensor->device_name(), "the layer", device_name);
   }
   return complete;
 }
@@ -188,7 +134,11 @@ LayerInputs complete_inputs(const LayerInputs& inputs, const char* device_name) 
 void set_visibility(AttentionProblem& problem, const LayerInputs& inputs, const AttentionOptions& options,
                     bool has_heads, Purpose purpose) {
   set_band(problem, options);
-  if (inputs.valid_lens != nullptr) set_lengths(problem, *inputs.valid_lens, purpose);
+  if (inputs.valid_lens != nullptr) {
+    problem.valid_lens =
+        lengths_operand(*inputs.valid_lens, "inputs->valid_lens",
+                        {problem.batch, problem.num_queries, problem.num_keys}, purpose != Purpose::Shapes);
+  }
   if (inputs.mask != nullptr) {
     if (inputs.mask->dtype() != DType::Bool) {
       fail(Status::InvalidArgument,
@@ -214,7 +164,7 @@ void set_visibility(AttentionProblem& problem, const LayerInputs& inputs, const 
 
 void check_output(const Tensor& tensor, const char* name, const Shape& expected, DType input_dtype, bool f32_only,
                   const char* device_name) {
-  check_device(tensor, name, device_name);
+  check_same_device(name, tensor.device_name(), "the layer", device_name);
   if (!(tensor.shape() == expected)) {
     fail(Status::InvalidArgument, "%s has dims %s, expected %s", name, to_string(tensor.shape()).c_str(),
          to_string(expected).c_str());

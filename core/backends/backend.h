@@ -16,11 +16,12 @@
 
 #include "attention/problem.h"
 #include "base/error.h"
+#include "base/host_allocator.h"
 
 namespace heed {
 
 // Grows by one whenever the table or a struct in it changes.
-inline constexpr int32_t kBackendVersion = 1;
+inline constexpr int32_t kBackendVersion = 2;
 
 using Failure = Error;
 
@@ -28,6 +29,8 @@ struct BackendOptions {
   int32_t device_index = 0;
   int32_t num_threads = 0;  // 0: as many as the process may use
   int32_t allow_reduced_precision = 0;
+  // For all host memory that the device keeps.
+  HostAllocator allocator;
 };
 
 // How an operation will be done.
@@ -53,8 +56,8 @@ struct Backend {
   const char* (*describe)(const BackendDevice* device);
   int32_t (*num_threads)(const BackendDevice* device);
 
-  // Zeros, aligned to kMemoryAlignment; null when there is no memory. num_bytes may be 0.
-  void* (*allocate)(BackendDevice* device, size_t num_bytes);
+  // Memory aligned to kMemoryAlignment, all zeros where `zeros` is 1. num_bytes may be 0; the address is never null.
+  Status (*allocate)(BackendDevice* device, size_t num_bytes, int32_t zeros, void** memory, Failure* failure);
   void (*release)(BackendDevice* device, void* memory, size_t num_bytes);
 
   Status (*plan_linear)(const BackendDevice* device, const LinearProblem* problem, Plan* plan, Failure* failure);
@@ -63,6 +66,9 @@ struct Backend {
   Status (*plan_attention)(const BackendDevice* device, const AttentionProblem* problem, Plan* plan, Failure* failure);
   Status (*run_attention)(BackendDevice* device, const AttentionProblem* problem, const Plan* plan, void* scratch,
                           Failure* failure);
+  Status (*plan_softmax)(const BackendDevice* device, const SoftmaxProblem* problem, Plan* plan, Failure* failure);
+  Status (*run_softmax)(BackendDevice* device, const SoftmaxProblem* problem, const Plan* plan, void* scratch,
+                        Failure* failure);
 };
 
 }  // namespace heed

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/context.h"
 
+#include <utility>
+
 #include "backends/cpu/cpu_backend.h"
 #include "base/error.h"
 
@@ -39,35 +41,42 @@ std::shared_ptr<Context> Context::open(const ContextOptions& options, const Back
     fail(Status::DeviceUnavailable, "backend %s has interface version %d, expected %d: it was built for another heed",
          backend.name, backend.version, kBackendVersion);
   }
-  return std::shared_ptr<Context>(new Context(options, backend));
+  return host_make_shared<Context>(options.allocator, Key(), options, backend);
 }
 
-Context::Context(const ContextOptions& options, const Backend& backend) : options_(options), backend_(&backend) {
-  device_name_ = std::string(backend.name) + ":" + std::to_string(options.device_index);
+Context::Context(Key, const ContextOptions& options, const Backend& backend)
+    : Memory(options.allocator, options.logger),
+      options_(options),
+      backend_(&backend),
+      device_name_(backend.name, options.allocator) {
+  device_name_ += ":";
+  device_name_ += std::to_string(options.device_index);
   const BackendOptions backend_options = {
       .device_index = options.device_index,
       .num_threads = options.num_threads,
       .allow_reduced_precision = options.allow_reduced_precision ? 1 : 0,
+      .allocator = options.allocator,
   };
   Failure failure;
   if (backend_->open(&backend_options, &device_, &failure) != Status::Ok) raise(failure);
 }
 
 Context::~Context() {
-  for (const auto& block : pool_) release(block.data, block.num_bytes);
+  while (pool_ != nullptr) destroy(std::exchange(pool_, pool_->next));
   backend_->close(device_);
 }
 
-void* Context::allocate(size_t num_bytes) const {
-  void* memory = backend_->allocate(device_, num_bytes);
-  if (memory == nullptr)
-    fail(Status::OutOfMemory, "%zu bytes could not be allocated on device %s", num_bytes, device_name());
+void* Context::allocate(size_t num_bytes, Contents contents) const {
+  void* memory = nullptr;
+  Failure failure;
+  if (backend_->allocate(device_, num_bytes, contents == Contents::Zeros ? 1 : 0, &memory, &failure) != Status::Ok)
+    raise(failure);
   return memory;
 }
 
 void Context::release(void* memory, size_t num_bytes) const noexcept { backend_->release(device_, memory, num_bytes); }
 
-std::string Context::describe() const { return backend_->describe(device_); }
+const char* Context::describe() const { return backend_->describe(device_); }
 
 int32_t Context::num_threads() const { return backend_->num_threads(device_); }
 
@@ -90,6 +99,13 @@ Plan Context::plan(const AttentionProblem& problem) const {
   return plan;
 }
 
+Plan Context::plan(const SoftmaxProblem& problem) const {
+  Plan plan;
+  Failure failure;
+  if (backend_->plan_softmax(device_, &problem, &plan, &failure) != Status::Ok) raise(failure);
+  return plan;
+}
+
 void Context::run(const LinearProblem& problem, const Plan& plan, void* scratch) const {
   Failure failure;
   if (backend_->run_linear(device_, &problem, &plan, scratch, &failure) != Status::Ok) raise(failure);
@@ -100,34 +116,51 @@ void Context::run(const AttentionProblem& problem, const Plan& plan, void* scrat
   if (backend_->run_attention(device_, &problem, &plan, scratch, &failure) != Status::Ok) raise(failure);
 }
 
+void Context::run(const SoftmaxProblem& problem, const Plan& plan, void* scratch) const {
+  Failure failure;
+  if (backend_->run_softmax(device_, &problem, &plan, scratch, &failure) != Status::Ok) raise(failure);
+}
+
+void Context::require_fastest(const char* function, const char* operation, const Plan& plan) const {
+  if (plan.not_fastest != nullptr && options_.strict) {
+    fail(Status::NotFastest, "the context is strict, and \"%s\" would not take the fastest path: %s", operation,
+         plan.not_fastest);
+  }
+  if (plan.not_fastest != nullptr) {
+    log(logger(), LogLevel::Warning, "%s: \"%s\" does not take the fastest path: %s", function, operation,
+        plan.not_fastest);
+  }
+  log(logger(), LogLevel::Debug, "%s: \"%s\" by kernel \"%s\"", function, operation, plan.kernel);
+}
+
 Context::PooledScratch::PooledScratch(const Context& context, size_t num_bytes) : context_(context) {
   {
     const std::lock_guard lock(context_.pool_mutex_);
-    if (context_.pool_.empty()) {
-      context_.pool_.reserve(context_.num_blocks_ + 1);
-      ++context_.num_blocks_;
-    } else {
-      block_ = context_.pool_.back();
-      context_.pool_.pop_back();
-    }
+    block_ = context_.pool_;
+    if (block_ != nullptr) context_.pool_ = block_->next;
   }
-  if (block_.num_bytes >= num_bytes && block_.data != nullptr) return;
+  if (block_ == nullptr) block_ = host_create<Block>(context_.host_allocator());
+  if (block_->data != nullptr && block_->num_bytes >= num_bytes) return;
   // Too small: replaced by a larger one, so that the pool settles on the largest call.
-  if (block_.data != nullptr) context_.release(block_.data, block_.num_bytes);
-  block_ = {};
   try {
-    block_.data = context_.allocate(num_bytes);
-    block_.num_bytes = num_bytes;
+    if (block_->data != nullptr) context_.release(std::exchange(block_->data, nullptr), block_->num_bytes);
+    block_->data = context_.allocate(num_bytes, Contents::Undefined);
+    block_->num_bytes = num_bytes;
   } catch (...) {
-    const std::lock_guard lock(context_.pool_mutex_);
-    --context_.num_blocks_;
+    context_.destroy(block_);
     throw;
   }
 }
 
 Context::PooledScratch::~PooledScratch() {
   const std::lock_guard lock(context_.pool_mutex_);
-  context_.pool_.push_back(block_);
+  block_->next = context_.pool_;
+  context_.pool_ = block_;
+}
+
+void Context::destroy(PooledScratch::Block* block) const noexcept {
+  if (block->data != nullptr) release(block->data, block->num_bytes);
+  host_destroy(host_allocator(), block);
 }
 
 }  // namespace heed

@@ -7,7 +7,6 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <vector>
 
 #include "backends/backend.h"
 #include "base/memory.h"
@@ -23,26 +22,35 @@ struct ContextOptions {
   int32_t num_threads = 0;
   bool strict = false;
   bool allow_reduced_precision = false;
+  HostAllocator allocator;
+  Logger logger;
 };
 
 // How many devices of a kind can be used. Throws DeviceUnavailable with the reason where there is none.
 int32_t count_devices(DeviceKind kind);
 
 class Context final : public Memory {
+  // Only this class can make one, so that all are made by `open`.
+  class Key {
+    friend class Context;
+    Key() = default;
+  };
+
  public:
   // Throws InvalidArgument, DeviceUnavailable.
   static std::shared_ptr<Context> open(const ContextOptions& options);
   // On a backend that the caller has found.
   static std::shared_ptr<Context> open(const ContextOptions& options, const Backend& backend);
+  Context(Key, const ContextOptions& options, const Backend& backend);
   ~Context() override;
 
-  void* allocate(size_t num_bytes) const override;
+  void* allocate(size_t num_bytes, Contents contents) const override;
   void release(void* memory, size_t num_bytes) const noexcept override;
   const char* device_name() const noexcept override { return device_name_.c_str(); }
 
   const ContextOptions& options() const { return options_; }
   const Backend& backend() const { return *backend_; }
-  std::string describe() const;
+  const char* describe() const;
   // Threads that the device computes with.
   int32_t num_threads() const;
   void synchronize();
@@ -50,42 +58,49 @@ class Context final : public Memory {
   // The operations, with failures as exceptions.
   Plan plan(const LinearProblem& problem) const;
   Plan plan(const AttentionProblem& problem) const;
+  Plan plan(const SoftmaxProblem& problem) const;
   void run(const LinearProblem& problem, const Plan& plan, void* scratch) const;
   void run(const AttentionProblem& problem, const Plan& plan, void* scratch) const;
+  void run(const SoftmaxProblem& problem, const Plan& plan, void* scratch) const;
+
+  // Before a plan is run by the C function of that name: where it is not the fastest path, throws NotFastest with the
+  // reason if the context is strict, and otherwise warns the logger. `operation` is what the plan is for.
+  void require_fastest(const char* function, const char* operation, const Plan& plan) const;
 
   // Scratch memory from the context's pool, which holds one block for each call that has been in flight at once; given
-  // back at the end of the scope.
+  // back at the end of the scope. What it holds is undefined.
   class PooledScratch {
    public:
     PooledScratch(const Context& context, size_t num_bytes);
     PooledScratch(const PooledScratch&) = delete;
     PooledScratch& operator=(const PooledScratch&) = delete;
     ~PooledScratch();
-    void* data() const { return block_.data; }
+    void* data() const { return block_->data; }
 
    private:
     friend class Context;
     struct Block {
       void* data = nullptr;
       size_t num_bytes = 0;
+      Block* next = nullptr;
     };
 
     const Context& context_;
-    Block block_;
+    Block* block_;
   };
 
  private:
-  Context(const ContextOptions& options, const Backend& backend);
+  // Gives a block of the pool back to the device and to the host.
+  void destroy(PooledScratch::Block* block) const noexcept;
 
   ContextOptions options_;
   const Backend* backend_;
   BackendDevice* device_ = nullptr;
-  std::string device_name_;
+  HostString device_name_;
 
-  // Blocks at rest. Its capacity covers all blocks there are, so that giving one back cannot fail.
+  // Blocks at rest, a list: giving one back cannot fail, and nothing is allocated while the mutex is held.
   mutable std::mutex pool_mutex_;
-  mutable std::vector<PooledScratch::Block> pool_;
-  mutable size_t num_blocks_ = 0;
+  mutable PooledScratch::Block* pool_ = nullptr;
 };
 
 }  // namespace heed

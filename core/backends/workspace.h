@@ -12,12 +12,19 @@
 namespace heed {
 
 class Workspace {
+  // Only this class can make one, so that all are made by the functions below.
+  class Key {
+    friend class Workspace;
+    Key() = default;
+  };
+
  public:
   // Owns num_bytes of `memory` and keeps it alive.
   static std::shared_ptr<Workspace> create(std::shared_ptr<const Memory> memory, size_t num_bytes);
   // Borrows the caller's bytes.
   static std::shared_ptr<Workspace> wrap(std::shared_ptr<const Memory> memory, void* data, size_t num_bytes);
 
+  Workspace(Key, std::shared_ptr<const Memory> memory) : memory_(std::move(memory)) {}
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;
   ~Workspace();
@@ -39,7 +46,7 @@ class Workspace {
   };
 
  private:
-  explicit Workspace(std::shared_ptr<const Memory> memory) : memory_(std::move(memory)) {}
+  static std::shared_ptr<Workspace> create(std::shared_ptr<const Memory> memory);
 
   std::shared_ptr<const Memory> memory_;
   void* data_ = nullptr;

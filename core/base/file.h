@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 
 namespace heed {
@@ -51,6 +52,23 @@ class FileSource final : public ByteSource {
   std::string path_;
   int descriptor_ = -1;
   uint64_t num_bytes_ = 0;
+};
+
+// Bytes in the caller's memory, which must outlive the source.
+class MemorySource final : public ByteSource {
+ public:
+  MemorySource(const void* data, size_t num_bytes) : data_(static_cast<const char*>(data)), num_bytes_(num_bytes) {}
+
+  const std::string& name() const override { return name_; }
+  uint64_t num_bytes() const override { return num_bytes_; }
+  void read(uint64_t offset, void* destination, size_t num_bytes) const override {
+    if (num_bytes > 0) std::memcpy(destination, data_ + offset, num_bytes);
+  }
+
+ private:
+  std::string name_ = "memory";
+  const char* data_;
+  size_t num_bytes_;
 };
 
 // A file that appears whole or not at all: written beside its target under a name of its own, moved over the target by

@@ -77,8 +77,7 @@ double normal_number(uint64_t seed, uint32_t stream, uint64_t index) {
   const uint64_t block = index / 4;
   const PhiloxCounter words =
       philox4x32({static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32), stream, 0}, seed);
-  // The middle of the word's interval: never 0 and never 1.
-  return normal_quantile((words[index % 4] + 0.5) * 0x1p-32);
+  return normal_of(words[index % 4]);
 }
 
 }  // namespace heed

@@ -12,6 +12,10 @@ namespace heed {
 // depend on the machine.
 double normal_quantile(double probability);
 
+// The standard normal number that a random word stands for: the quantile at the middle of the word's interval, which is
+// never 0 and never 1.
+inline double normal_of(uint32_t word) { return normal_quantile((word + 0.5) * 0x1p-32); }
+
 // Element `index` of the standard normal sequence with that seed.
 double normal_number(uint64_t seed, uint32_t stream, uint64_t index);
 

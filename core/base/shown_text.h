@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdio>
 #include <string>
 #include <string_view>
 
@@ -45,6 +46,25 @@ inline std::string shown(std::string_view text) {
     append_escaped(escaped, text[--i]);
   }
   return head + "..." + tail;
+}
+
+// A whole sentence that may still hold other bytes, cut to fit: each byte that is not printable ASCII becomes \xhh.
+// Needs no memory.
+inline void copy_printable(char* destination, size_t capacity, const char* text) noexcept {
+  size_t length = 0;
+  for (; *text != '\0'; ++text) {
+    const auto byte = static_cast<unsigned char>(*text);
+    const bool printable = byte >= 0x20 && byte < 0x7f;
+    const size_t width = printable ? 1 : 4;
+    if (length + width >= capacity) break;
+    if (printable) {
+      destination[length] = *text;
+    } else {
+      std::snprintf(destination + length, width + 1, "\\x%02x", byte);
+    }
+    length += width;
+  }
+  destination[length] = '\0';
 }
 
 }  // namespace heed

@@ -76,15 +76,10 @@ OutputShapes DotProductAttention::check_inputs(const LayerInputs& inputs) const 
   return shapes;
 }
 
-std::vector<Shape> DotProductAttention::parameter_shapes(const LayerInputs&) const { return {}; }
-
 const char* const* DotProductAttention::possible_parameters() const {
   static constexpr const char* kNone[] = {nullptr};
   return kNone;
 }
-
-// There are no parameters to fit.
-void DotProductAttention::check_fit(const LayerInputs&) const {}
 
 AttentionProblem DotProductAttention::attention_problem(const LayerInputs& inputs, Purpose purpose) const {
   const int32_t rank = inputs.queries->rank();
@@ -101,23 +96,23 @@ AttentionProblem DotProductAttention::attention_problem(const LayerInputs& input
   return problem;
 }
 
-void DotProductAttention::compose(const LayerInputs& inputs, const LayerOutputs& outputs, Purpose purpose,
-                                  Schedule& schedule) const {
+void DotProductAttention::compose(const LayerInputs& inputs, const LayerOutputs& outputs,
+                                  const AttentionProblem& problem, Schedule& schedule) const {
   const bool has_heads = inputs.queries->rank() == 4;
   const auto operand = [has_heads](const Tensor& tensor) {
     return has_heads ? operand_of(tensor, {0, 1, 2, 3}) : operand_of(tensor, {0, -1, 1, 2});
   };
-  AttentionProblem& problem = schedule.add_attention("attention");
-  problem = attention_problem(inputs, purpose);
-  problem.queries = operand(*inputs.queries);
-  problem.keys = operand(*inputs.keys);
+  AttentionProblem& attention = schedule.add_attention("attention");
+  attention = problem;
+  attention.queries = operand(*inputs.queries);
+  attention.keys = operand(*inputs.keys);
   if (outputs.output != nullptr) {
-    problem.values = operand(*inputs.values);
-    problem.output = operand(*outputs.output);
+    attention.values = operand(*inputs.values);
+    attention.output = operand(*outputs.output);
   }
-  if (outputs.weights != nullptr) problem.weights = operand(*outputs.weights);
+  if (outputs.weights != nullptr) attention.weights = operand(*outputs.weights);
   if (outputs.log_sum_exp != nullptr) {
-    problem.log_sum_exp =
+    attention.log_sum_exp =
         has_heads ? operand_of(*outputs.log_sum_exp, {0, 1, 2, -1}) : operand_of(*outputs.log_sum_exp, {0, -1, 1, -1});
   }
 }

@@ -16,10 +16,8 @@ class DotProductAttention final : public Layer {
 
  protected:
   OutputShapes check_inputs(const LayerInputs& inputs) const override;
-  void check_fit(const LayerInputs& inputs) const override;
   AttentionProblem attention_problem(const LayerInputs& inputs, Purpose purpose) const override;
-  std::vector<Shape> parameter_shapes(const LayerInputs& inputs) const override;
-  void compose(const LayerInputs& inputs, const LayerOutputs& outputs, Purpose purpose,
+  void compose(const LayerInputs& inputs, const LayerOutputs& outputs, const AttentionProblem& problem,
                Schedule& schedule) const override;
   const char* const* possible_parameters() const override;
 

@@ -3,9 +3,10 @@
 #include "layers/layer.h"
 
 #include <cinttypes>
-#include <cstring>
 
 #include "base/error.h"
+#include "layers/projection.h"
+#include "tensor/device.h"
 
 namespace heed {
 
@@ -16,19 +17,49 @@ bool Layer::is_initialized() const {
   return true;
 }
 
-OutputShapes Layer::output_shapes(const LayerInputs& inputs) const {
-  const LayerInputs complete = complete_inputs(inputs, context_->device_name());
-  const OutputShapes shapes = check_inputs(complete);
-  check_fit(complete);
-  attention_problem(complete, Purpose::Shapes);
+Layer::CheckedInputs Layer::checked(const LayerInputs& inputs, Purpose purpose) const {
+  CheckedInputs result;
+  result.inputs = complete_inputs(inputs, context_->device_name());
+  result.shapes = check_inputs(result.inputs);
+  result.problem = attention_problem(result.inputs, purpose);
+  return result;
+}
+
+void Layer::check_fit(const LayerInputs& inputs) const {
+  for (const Parameter& parameter : parameters_) {
+    if (!parameter.is_set() || !parameter.source()) continue;
+    const SourceTensor source = source_of(inputs, *parameter.source());
+    const Tensor& weight = parameter.value();
+    if (source.tensor.dim(source.tensor.rank() - 1) == weight.dim(1)) continue;
+    fail(Status::InvalidArgument,
+         "%s has dims %s, but %s has %s: the layer has parameters for an input size of %" PRId64, source.name,
+         to_string(source.tensor.shape()).c_str(), parameter.name(), to_string(weight.shape()).c_str(), weight.dim(1));
+  }
+}
+
+std::vector<Shape> Layer::parameter_shapes(const LayerInputs& inputs) const {
+  std::vector<Shape> shapes;
+  for (const Parameter& parameter : parameters_) {
+    Shape shape = parameter.shape();
+    if (parameter.source()) {
+      const Tensor& source = source_of(inputs, *parameter.source()).tensor;
+      shape[1] = source.dim(source.rank() - 1);
+    }
+    shapes.push_back(shape);
+  }
   return shapes;
+}
+
+OutputShapes Layer::output_shapes(const LayerInputs& inputs) const {
+  const CheckedInputs call = checked(inputs, Purpose::Shapes);
+  check_fit(call.inputs);
+  return call.shapes;
 }
 
 void Layer::prepare(const LayerInputs& given_inputs, const LayerOutputs& outputs, Purpose purpose,
                     Schedule& schedule) const {
   const char* device_name = context_->device_name();
-  const LayerInputs inputs = complete_inputs(given_inputs, device_name);
-  const OutputShapes shapes = check_inputs(inputs);
+  const auto& [inputs, shapes, problem] = checked(given_inputs, purpose);
   for (const Parameter& parameter : parameters_) parameter.require_set();
   check_fit(inputs);
   if (outputs.output == nullptr && outputs.weights == nullptr && outputs.log_sum_exp == nullptr) {
@@ -41,7 +72,7 @@ void Layer::prepare(const LayerInputs& given_inputs, const LayerOutputs& outputs
   if (outputs.log_sum_exp != nullptr)
     check_output(*outputs.log_sum_exp, "outputs->log_sum_exp", shapes.log_sum_exp, shapes.dtype, true, device_name);
   if (purpose == Purpose::Run) check_memory(inputs, outputs);
-  compose(inputs, outputs, purpose, schedule);
+  compose(inputs, outputs, problem, schedule);
   schedule.plan(*context_);
 }
 
@@ -54,24 +85,14 @@ size_t Layer::workspace_size(const LayerInputs& inputs, const LayerOutputs& outp
 void Layer::forward(const LayerInputs& inputs, Workspace* workspace, const LayerOutputs& outputs) const {
   Schedule schedule;
   prepare(inputs, outputs, Purpose::Run, schedule);
-  if (context_->options().strict) {
-    for (const Step& step : schedule) {
-      if (step.plan.not_fastest != nullptr) {
-        fail(Status::NotFastest, "the context is strict, and \"%s\" would not take the fastest path: %s",
-             step.operation, step.plan.not_fastest);
-      }
-    }
-  }
+  for (const Step& step : schedule) context_->require_fastest("heed_layer_forward", step.operation, step.plan);
   const size_t needed = schedule.workspace_bytes();
   if (workspace == nullptr) {
     const Context::PooledScratch scratch(*context_, needed);
     schedule.run(*context_, scratch.data());
     return;
   }
-  if (std::strcmp(workspace->memory().device_name(), context_->device_name()) != 0) {
-    fail(Status::InvalidArgument, "workspace is on device %s, but the layer is on %s: expected the same device",
-         workspace->memory().device_name(), context_->device_name());
-  }
+  check_same_device("workspace", workspace->memory().device_name(), "the layer", context_->device_name());
   const Workspace::Lease lease(*workspace);
   if (workspace->num_bytes() < needed) {
     fail(Status::WorkspaceTooSmall, "workspace has %zu bytes, but this call needs %zu: see heed_layer_workspace_size",

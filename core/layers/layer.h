@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "backends/workspace.h"
 #include "layers/parameter.h"
 #include "layers/schedule.h"
+#include "tensor/safetensors.h"
 
 namespace heed {
 
@@ -37,50 +39,64 @@ class Layer {
   // As "multi_head_attention"; static.
   virtual const char* kind() const = 0;
 
-  const std::vector<Parameter>& parameters() const { return parameters_; }
+  std::span<const Parameter> parameters() const { return parameters_; }
   bool is_initialized() const;
 
   // The functions of heed_layer_*, with the same names, rules and errors.
   void initialize(const LayerInputs& inputs, uint64_t seed);
   Tensor parameter(std::string_view name) const;
   void set_parameter(std::string_view name, const Tensor& value);
-  void load(const char* path, std::string_view prefix);
+  void load(const SafetensorsFile& file, std::string_view prefix);
   void save(const char* path) const;
+  size_t save_to_memory(void* destination, size_t capacity) const;
   OutputShapes output_shapes(const LayerInputs& inputs) const;
   size_t workspace_size(const LayerInputs& inputs, const LayerOutputs& outputs) const;
   void forward(const LayerInputs& inputs, Workspace* workspace, const LayerOutputs& outputs) const;
   std::string explain(const LayerInputs& inputs, const LayerOutputs& outputs) const;
 
  protected:
-  Layer(std::shared_ptr<Context> context, std::vector<Parameter> parameters)
-      : context_(std::move(context)), parameters_(std::move(parameters)) {}
+  // The parameters are kept in the host's memory.
+  Layer(std::shared_ptr<Context> context, std::span<const Parameter> parameters)
+      : context_(std::move(context)), parameters_(parameters.begin(), parameters.end(), context_->host_allocator()) {}
 
   const Parameter& parameter_at(size_t index) const { return parameters_[index]; }
 
   // Checks the shapes of queries, keys and values among themselves and against the options, and gives those of the
   // outputs. `inputs` are complete, here and below.
   virtual OutputShapes check_inputs(const LayerInputs& inputs) const = 0;
-  // Checks the inputs against the parameters that are set.
-  virtual void check_fit(const LayerInputs& inputs) const = 0;
   // The attention of a call whose inputs passed check_inputs, without the tensors it attends to and writes: its sizes
   // and, checked here, lengths, mask and bias.
   virtual AttentionProblem attention_problem(const LayerInputs& inputs, Purpose purpose) const = 0;
-  // The shape of each parameter for these inputs, in the order of parameters().
-  virtual std::vector<Shape> parameter_shapes(const LayerInputs& inputs) const = 0;
-  // Adds the operations of one call. Inputs and outputs have passed check_inputs and check_output; parameters are set.
-  virtual void compose(const LayerInputs& inputs, const LayerOutputs& outputs, Purpose purpose,
+  // Adds the operations of one call. Inputs and outputs have passed check_inputs and check_output; parameters are set;
+  // `problem` is attention_problem's.
+  virtual void compose(const LayerInputs& inputs, const LayerOutputs& outputs, const AttentionProblem& problem,
                        Schedule& schedule) const = 0;
   // Parameters that layers of this kind can have, whatever the options; null-terminated.
   virtual const char* const* possible_parameters() const = 0;
 
  private:
+  // Inputs that are complete and fit each other, and what follows from them.
+  struct CheckedInputs {
+    LayerInputs inputs;
+    OutputShapes shapes;
+    AttentionProblem problem;
+  };
+
   // Throws NotFound.
   size_t index_of(std::string_view name) const;
+  // All checks of a call's inputs but that against the parameters, which is check_fit.
+  CheckedInputs checked(const LayerInputs& inputs, Purpose purpose) const;
+  // Checks the inputs against the parameters that are set.
+  void check_fit(const LayerInputs& inputs) const;
+  // The shape of each parameter for these inputs, in the order of parameters().
+  std::vector<Shape> parameter_shapes(const LayerInputs& inputs) const;
+  // All parameters, as a file holds them. Throws NotInitialized.
+  std::vector<NamedTensor> named_values() const;
   // All checks of a call, and its planned schedule.
   void prepare(const LayerInputs& inputs, const LayerOutputs& outputs, Purpose purpose, Schedule& schedule) const;
 
   std::shared_ptr<Context> context_;
-  std::vector<Parameter> parameters_;
+  HostVector<Parameter> parameters_;
 };
 
 }  // namespace heed

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a layer gets and gives its parameters.
+#include <algorithm>
+#include <cinttypes>
 #include <cmath>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +13,8 @@
 #include "base/normal.h"
 #include "base/shown_text.h"
 #include "layers/layer.h"
+#include "layers/weight_finder.h"
+#include "layers/weight_layout.h"
 #include "tensor/copy.h"
 #include "tensor/safetensors.h"
 
@@ -30,21 +35,27 @@ Tensor draw_weight(const std::shared_ptr<const Memory>& memory, DType dtype, con
   return dtype == DType::F32 ? weight : converted_copy(memory, weight, dtype);
 }
 
-std::string joined_names(const std::vector<Parameter>& parameters) {
-  std::string names;
-  for (const Parameter& parameter : parameters) {
-    if (!names.empty()) names += ", ";
-    names += parameter.name();
+// Parameters that share a tensor have equal parts of it.
+void check_parts(std::span<const FoundWeight> found, std::span<const Parameter> parameters, bool keeps_form,
+                 const std::string& path) {
+  for (size_t i = 0; i < found.size(); ++i) {
+    const auto first =
+        std::find_if(found.begin(), found.end(), [&](const FoundWeight& other) { return other.name == found[i].name; });
+    const Parameter& one = parameters[static_cast<size_t>(first - found.begin())];
+    const int64_t rows_of_one = one.expected_shape(keeps_form)[0];
+    const int64_t rows = parameters[i].expected_shape(keeps_form)[0];
+    if (rows == rows_of_one) continue;
+    fail(Status::InvalidArgument,
+         "\"%s\" in \"%s\" holds equal parts for %s and %s, but this layer's have %" PRId64 " and %" PRId64
+         " rows: expected options with as many key and value heads as query heads, of one size",
+         shown(found[i].name).c_str(), shown(path).c_str(), one.name(), parameters[i].name(), rows_of_one, rows);
   }
-  return names.empty() ? "none" : names;
 }
 
 }  // namespace
 
 void Layer::initialize(const LayerInputs& given_inputs, uint64_t seed) {
-  const LayerInputs inputs = complete_inputs(given_inputs, context_->device_name());
-  check_inputs(inputs);
-  attention_problem(inputs, Purpose::Shapes);
+  const LayerInputs inputs = checked(given_inputs, Purpose::Shapes).inputs;
   const std::vector<Shape> shapes = parameter_shapes(inputs);
   const DType dtype = inputs.queries->dtype();
   std::vector<Tensor> values;
@@ -76,47 +87,49 @@ void Layer::set_parameter(std::string_view name, const Tensor& value) {
   parameter.set(parameter.accept(context_, value, is_initialized()));
 }
 
-void Layer::load(const char* path, std::string_view prefix) {
-  const SafetensorsFile file(path);
+void Layer::load(const SafetensorsFile& file, std::string_view prefix) {
   const bool keeps_form = is_initialized();
-  const auto full_name = [prefix](const char* name) {
-    return prefix.empty() ? std::string(name) : std::string(prefix) + "." + name;
-  };
-
-  for (const char* const* possible = possible_parameters(); *possible != nullptr; ++possible) {
-    bool wanted = false;
-    for (const Parameter& parameter : parameters_) wanted |= std::string_view(parameter.name()) == *possible;
-    if (!wanted && file.contains(full_name(*possible))) {
-      fail(Status::InvalidArgument, "\"%s\" has \"%s\", a parameter that this layer's options lack; it has %s",
-           shown(path).c_str(), shown(full_name(*possible)).c_str(), joined_names(parameters_).c_str());
-    }
+  const std::vector<FoundWeight> found = find_weights(file, prefix, parameters_, possible_parameters());
+  check_parts(found, parameters_, keeps_form, file.path());
+  for (size_t i = 0; i < found.size(); ++i) {
+    const Parameter& parameter = parameters_[i];
+    const SafetensorsEntry& entry = *file.find(found[i].name);
+    const std::string shown_name = "\"" + shown(entry.name) + "\" in \"" + shown(file.path()) + "\"";
+    const Shape expected = stored_shape(found[i].source, parameter.expected_shape(keeps_form), parameter.num_heads());
+    parameter.check(entry.shape, entry.dtype, expected, shown_name.c_str());
   }
 
   std::vector<Tensor> values;
   values.reserve(parameters_.size());
-  for (const Parameter& parameter : parameters_) {
-    const std::string name = full_name(parameter.name());
-    const SafetensorsEntry* entry = file.find(name);
-    if (entry == nullptr)
-      fail(Status::NotFound, "\"%s\" has no tensor \"%s\", which this layer needs", shown(path).c_str(),
-           shown(name).c_str());
-    const std::string shown_name = "\"" + shown(name) + "\" in \"" + shown(path) + "\"";
-    parameter.check(entry->shape, entry->dtype, keeps_form, shown_name.c_str());
-    const Tensor stored = Tensor::zeros(context_, entry->dtype, entry->shape);
-    file.read(*entry, stored.data());
-    const DType dtype = parameter.kept_dtype(entry->dtype, keeps_form);
-    values.push_back(dtype == stored.dtype() ? stored : converted_copy(context_, stored, dtype));
+  for (size_t i = 0; i < found.size(); ++i) {
+    const SafetensorsEntry& entry = *file.find(found[i].name);
+    const Tensor stored = Tensor::zeros(context_, entry.dtype, entry.shape);
+    file.read(entry, stored.data());
+    const Tensor value = view_as_parameter(found[i].source, stored);
+    const DType dtype = parameters_[i].kept_dtype(entry.dtype, keeps_form);
+    const bool is_whole = value.is_row_major() && value.num_elements() == stored.num_elements();
+    values.push_back(is_whole && dtype == value.dtype() ? value : converted_copy(context_, value, dtype));
   }
   for (size_t i = 0; i < parameters_.size(); ++i) parameters_[i].set(std::move(values[i]));
+  log(context_->logger(), LogLevel::Info, "heed_layer_load: %s has its %zu parameters from \"%s\"", kind(),
+      parameters_.size(), shown(file.path()).c_str());
 }
 
-void Layer::save(const char* path) const {
+std::vector<NamedTensor> Layer::named_values() const {
   std::vector<NamedTensor> tensors;
+  tensors.reserve(parameters_.size());
   for (const Parameter& parameter : parameters_) {
-    const Tensor value = this->parameter(parameter.name());
+    parameter.require_set();
+    const Tensor& value = parameter.value();
     tensors.push_back({parameter.name(), value.dtype(), value.shape(), value.data()});
   }
-  save_safetensors(path, tensors);
+  return tensors;
+}
+
+void Layer::save(const char* path) const { save_safetensors(path, named_values()); }
+
+size_t Layer::save_to_memory(void* destination, size_t capacity) const {
+  return save_safetensors_to_memory(destination, capacity, named_values());
 }
 
 }  // namespace heed

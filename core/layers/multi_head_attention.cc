@@ -12,6 +12,8 @@ namespace {
 
 constexpr const char* kParameterNames[] = {"W_q.weight", "W_q.bias",   "W_k.weight", "W_k.bias",   "W_v.weight",
                                            "W_v.bias",   "W_o.weight", "W_o.bias",   "w_v.weight", nullptr};
+// Where in these names the weights are; a projection's bias follows its weight.
+enum : size_t { kQueryWeight = 0, kKeyWeight = 2, kValueWeight = 4, kOutputWeight = 6, kScoreWeights = 8 };
 
 void check_size(const char* name, int64_t size) {
   if (size < 0) fail(Status::InvalidArgument, "options->%s is %" PRId64 ", expected at least 0", name, size);
@@ -29,7 +31,7 @@ int64_t all_heads(const char* heads_name, int64_t heads, const char* size_name, 
 }
 
 // The options with their defaults filled in, checked one against another.
-MultiHeadAttentionOptions resolved(const MultiHeadAttentionOptions& given) {
+MultiHeadAttentionOptions with_defaults(const MultiHeadAttentionOptions& given) {
   MultiHeadAttentionOptions options = given;
   check_options(options.attention);
   check_size("num_hiddens", options.num_hiddens);
@@ -84,161 +86,65 @@ MultiHeadAttentionOptions resolved(const MultiHeadAttentionOptions& given) {
   return options;
 }
 
-// What the projection with that letter reads.
-struct Source {
-  const char* name;
-  const Tensor& tensor;
-};
+}  // namespace
 
-Source source_of(const LayerInputs& inputs, char letter) {
-  if (letter == 'q') return {"inputs->queries", *inputs.queries};
-  if (letter == 'k') return {"inputs->keys", *inputs.keys};
-  return {"inputs->values", *inputs.values};
-}
-
-// 'q' of "W_q.weight".
-char letter_of(const Parameter& parameter) { return parameter.name()[2]; }
-
-std::vector<Parameter> make_parameters(const MultiHeadAttentionOptions& options) {
+MultiHeadAttention::Resolved MultiHeadAttention::resolve(const MultiHeadAttentionOptions& given) {
+  Resolved result;
+  result.options = with_defaults(given);
+  const MultiHeadAttentionOptions& options = result.options;
   const int64_t query_size = all_heads("num_heads", options.num_heads, "head_size", options.head_size);
   const int64_t key_size = all_heads("num_kv_heads", options.num_kv_heads, "head_size", options.head_size);
   const int64_t value_size =
       all_heads("num_kv_heads", options.num_kv_heads, "value_head_size", options.value_head_size);
   const int64_t merged_size = all_heads("num_heads", options.num_heads, "value_head_size", options.value_head_size);
-  std::vector<Parameter> parameters;
-  const auto add = [&](int32_t bias_bit, size_t first_name, const Shape& weight) {
-    parameters.emplace_back(kParameterNames[first_name], weight);
-    if ((options.biases & bias_bit) != 0) parameters.emplace_back(kParameterNames[first_name + 1], Shape{weight[0]});
+  std::vector<Parameter>& parameters = result.parameters;
+  const auto add = [&](size_t weight_name, int32_t bias_bit, int64_t num_heads, const Shape& weight,
+                       std::optional<Source> source) {
+    Projection projection;
+    projection.weight = parameters.size();
+    parameters.emplace_back(kParameterNames[weight_name], weight, num_heads, source);
+    if ((options.biases & bias_bit) != 0) {
+      projection.bias = parameters.size();
+      parameters.emplace_back(kParameterNames[weight_name + 1], Shape{weight[0]}, num_heads);
+    }
+    return projection;
   };
-  add(kBiasQ, 0, {query_size, kOpenDim});
-  add(kBiasK, 2, {key_size, kOpenDim});
-  add(kBiasV, 4, {value_size, kOpenDim});
-  if (!options.no_output_projection) add(kBiasO, 6, {options.output_size, merged_size});
-  return parameters;
-}
-
-// An array (batch, rows, size) in the workspace.
-Intermediate reserve_rows(Schedule& schedule, int64_t batch, int64_t rows, int64_t size) {
-  int64_t num_elements = 0;
-  // Rows first: strides are made of them even where the batch is 0.
-  if (!checked_multiply(rows, size, num_elements) || !checked_multiply(num_elements, batch, num_elements)) {
-    fail(Status::InvalidArgument,
-         "inputs have batch %" PRId64 " and length %" PRId64 ", whose projections to %" PRId64
-         " overflow, expected at most 2^63 - 1 elements",
-         batch, rows, size);
+  Places& places = result.places;
+  places.queries = add(kQueryWeight, kBiasQ, options.num_heads, {query_size, kOpenDim}, Source::Queries);
+  places.keys = add(kKeyWeight, kBiasK, options.num_kv_heads, {key_size, kOpenDim}, Source::Keys);
+  places.values = add(kValueWeight, kBiasV, options.num_kv_heads, {value_size, kOpenDim}, Source::Values);
+  if (!options.no_output_projection)
+    places.output = add(kOutputWeight, kBiasO, options.num_heads, {options.output_size, merged_size}, std::nullopt);
+  if (options.scoring == Scoring::Additive) {
+    places.score_weights = parameters.size();
+    parameters.emplace_back(kParameterNames[kScoreWeights], Shape{options.num_heads, options.head_size},
+                            options.num_heads);
   }
-  return schedule.reserve(num_elements);
+  return result;
 }
-
-// Such an array as an operand of a linear operation, axes (-, batch, rows, size).
-void place_rows(Schedule& schedule, Operand& operand, Intermediate array, int64_t rows, int64_t size) {
-  schedule.place(operand, array);
-  operand.strides[1] = rows * size;
-  operand.strides[2] = size;
-  operand.strides[3] = 1;
-}
-
-// The same array as an operand of attention, axes (batch, head, rows, head size): heads lie side by side in a row.
-void place_heads(Schedule& schedule, Operand& operand, Intermediate array, int64_t rows, int64_t num_heads,
-                 int64_t head_size) {
-  schedule.place(operand, array);
-  operand.strides[0] = rows * num_heads * head_size;
-  operand.strides[1] = head_size;
-  operand.strides[2] = num_heads * head_size;
-  operand.strides[3] = 1;
-}
-
-}  // namespace
 
 MultiHeadAttention::MultiHeadAttention(std::shared_ptr<Context> context, const MultiHeadAttentionOptions& options)
-    : MultiHeadAttention(std::move(context), Resolved{resolved(options)}) {}
+    : MultiHeadAttention(std::move(context), resolve(options)) {}
 
-MultiHeadAttention::MultiHeadAttention(std::shared_ptr<Context> context, const Resolved& resolved)
-    : Layer(std::move(context), make_parameters(resolved.options)), options_(resolved.options) {}
+MultiHeadAttention::MultiHeadAttention(std::shared_ptr<Context> context, Resolved resolved)
+    : Layer(std::move(context), std::move(resolved.parameters)), options_(resolved.options), places_(resolved.places) {}
 
 const char* const* MultiHeadAttention::possible_parameters() const { return kParameterNames; }
 
 OutputShapes MultiHeadAttention::check_inputs(const LayerInputs& inputs) const {
+  check_sequences(inputs);
   const Tensor& queries = *inputs.queries;
-  const Tensor& keys = *inputs.keys;
-  const Tensor& values = *inputs.values;
-  for (const char letter : {'q', 'k', 'v'}) {
-    const auto& [name, tensor] = source_of(inputs, letter);
-    if (tensor.rank() != 3) {
-      fail(Status::InvalidArgument, "%s has dims %s of rank %d, expected rank 3, %s", name,
-           to_string(tensor.shape()).c_str(), tensor.rank(), letter == 'q' ? "(B, Q, E)" : "(B, K, E)");
-    }
-    if (tensor.dim(0) != queries.dim(0)) {
-      fail(Status::InvalidArgument, "%s has dims %s, but inputs->queries has %s: expected the same batch, %" PRId64,
-           name, to_string(tensor.shape()).c_str(), to_string(queries.shape()).c_str(), queries.dim(0));
-    }
-  }
-  if (values.dim(1) != keys.dim(1)) {
-    fail(Status::InvalidArgument,
-         "inputs->values has dims %s, but inputs->keys has %s: expected the same number of keys, %" PRId64,
-         to_string(values.shape()).c_str(), to_string(keys.shape()).c_str(), keys.dim(1));
-  }
+  const int64_t num_keys = inputs.keys->dim(1);
   OutputShapes shapes;
   shapes.dtype = queries.dtype();
   shapes.output = {queries.dim(0), queries.dim(1), options_.output_size};
-  shapes.weights = {queries.dim(0), options_.num_heads, queries.dim(1), keys.dim(1)};
+  shapes.weights = {queries.dim(0), options_.num_heads, queries.dim(1), num_keys};
   shapes.log_sum_exp = {queries.dim(0), options_.num_heads, queries.dim(1)};
   return shapes;
 }
 
-std::vector<Shape> MultiHeadAttention::parameter_shapes(const LayerInputs& inputs) const {
-  std::vector<Shape> shapes;
-  for (const Parameter& parameter : parameters()) {
-    Shape shape = parameter.shape();
-    if (shape.rank == 2 && shape[1] == kOpenDim) {
-      shape[1] = source_of(inputs, letter_of(parameter)).tensor.dim(2);
-    }
-    shapes.push_back(shape);
-  }
-  return shapes;
-}
-
-MultiHeadAttention::Projection MultiHeadAttention::projection(char letter) const {
-  Projection found{nullptr, nullptr};
-  for (const Parameter& parameter : parameters()) {
-    if (letter_of(parameter) == letter) (parameter.is_bias() ? found.bias : found.weight) = &parameter.value();
-  }
-  if (found.weight == nullptr) fail(Status::Internal, "there is no parameter W_%c.weight", letter);
-  return found;
-}
-
-void MultiHeadAttention::set_parameters(LinearProblem& linear, const Projection& projection) {
-  linear.weight = operand_of(*projection.weight, {-1, -1, 0, 1});
-  if (projection.bias != nullptr) linear.bias = operand_of(*projection.bias, {-1, -1, -1, 0});
-}
-
-Intermediate MultiHeadAttention::project(Schedule& schedule, char letter, const Tensor& input) const {
-  const Projection parameters = projection(letter);
-  LinearProblem& linear = schedule.add_linear(letter == 'q'   ? "project queries"
-                                              : letter == 'k' ? "project keys"
-                                                              : "project values");
-  linear.batch = input.dim(0);
-  linear.rows = input.dim(1);
-  linear.input_size = input.dim(2);
-  linear.output_size = parameters.weight->dim(0);
-  linear.input = operand_of(input, {-1, 0, 1, 2});
-  set_parameters(linear, parameters);
-  const Intermediate rows = reserve_rows(schedule, linear.batch, linear.rows, linear.output_size);
-  place_rows(schedule, linear.output, rows, linear.rows, linear.output_size);
-  return rows;
-}
-
-void MultiHeadAttention::check_fit(const LayerInputs& inputs) const {
-  for (const Parameter& parameter : parameters()) {
-    const char letter = letter_of(parameter);
-    if (!parameter.is_set() || parameter.is_bias() || letter == 'o') continue;
-    const Source source = source_of(inputs, letter);
-    const Tensor& weight = parameter.value();
-    if (source.tensor.dim(2) == weight.dim(1)) continue;
-    fail(Status::InvalidArgument,
-         "%s has dims %s, but %s has %s: the layer has parameters for an input size of %" PRId64, source.name,
-         to_string(source.tensor.shape()).c_str(), parameter.name(), to_string(weight.shape()).c_str(), weight.dim(1));
-  }
+ProjectionParameters MultiHeadAttention::parameters_of(const Projection& projection) const {
+  return {parameter_at(projection.weight).value(), projection.bias ? &parameter_at(*projection.bias).value() : nullptr};
 }
 
 AttentionProblem MultiHeadAttention::attention_problem(const LayerInputs& inputs, Purpose purpose) const {
@@ -250,20 +156,23 @@ AttentionProblem MultiHeadAttention::attention_problem(const LayerInputs& inputs
   problem.num_keys = inputs.keys->dim(1);
   problem.head_size = options_.head_size;
   problem.value_head_size = options_.value_head_size;
+  problem.scoring = options_.scoring;
   set_visibility(problem, inputs, options_.attention, true, purpose);
   return problem;
 }
 
-void MultiHeadAttention::compose(const LayerInputs& inputs, const LayerOutputs& outputs, Purpose purpose,
-                                 Schedule& schedule) const {
+void MultiHeadAttention::compose(const LayerInputs& inputs, const LayerOutputs& outputs,
+                                 const AttentionProblem& problem, Schedule& schedule) const {
   // Weights and log_sum_exp come from queries and keys alone.
   const bool needs_values = outputs.output != nullptr;
-  const Intermediate queries = project(schedule, 'q', *inputs.queries);
-  const Intermediate keys = project(schedule, 'k', *inputs.keys);
-  const Intermediate values = needs_values ? project(schedule, 'v', *inputs.values) : Intermediate{};
+  const Intermediate queries = project(schedule, "project queries", *inputs.queries, parameters_of(places_.queries));
+  const Intermediate keys = project(schedule, "project keys", *inputs.keys, parameters_of(places_.keys));
+  const Intermediate values = needs_values
+                                  ? project(schedule, "project values", *inputs.values, parameters_of(places_.values))
+                                  : Intermediate{};
 
   AttentionProblem& attention = schedule.add_attention("attention");
-  attention = attention_problem(inputs, purpose);
+  attention = problem;
   const int64_t num_heads = options_.num_heads;
   const int64_t num_kv_heads = options_.num_kv_heads;
   const int64_t num_queries = attention.num_queries;
@@ -271,6 +180,8 @@ void MultiHeadAttention::compose(const LayerInputs& inputs, const LayerOutputs& 
   const int64_t value_head_size = options_.value_head_size;
   place_heads(schedule, attention.queries, queries, num_queries, num_heads, options_.head_size);
   place_heads(schedule, attention.keys, keys, num_keys, num_kv_heads, options_.head_size);
+  if (options_.scoring == Scoring::Additive)
+    attention.score_weights = operand_of(parameter_at(places_.score_weights).value(), {-1, 0, -1, 1});
   if (needs_values) place_heads(schedule, attention.values, values, num_keys, num_kv_heads, value_head_size);
   if (outputs.weights != nullptr) attention.weights = operand_of(*outputs.weights, {0, 1, 2, 3});
   if (outputs.log_sum_exp != nullptr) attention.log_sum_exp = operand_of(*outputs.log_sum_exp, {0, 1, 2, -1});
@@ -292,7 +203,7 @@ void MultiHeadAttention::compose(const LayerInputs& inputs, const LayerOutputs& 
   linear.input_size = merged_size;
   linear.output_size = options_.output_size;
   place_rows(schedule, linear.input, merged, num_queries, merged_size);
-  set_parameters(linear, projection('o'));
+  set_parameters(linear, parameters_of(places_.output));
   linear.output = operand_of(*outputs.output, {-1, 0, 1, 2});
 }
 

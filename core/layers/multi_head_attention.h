@@ -2,8 +2,15 @@
 // Multi-head attention: three projections, attention over heads, and the projection of their concatenation.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
 #include "attention/options.h"
 #include "layers/layer.h"
+#include "layers/projection.h"
 
 namespace heed {
 
@@ -20,6 +27,7 @@ struct MultiHeadAttentionOptions {
   int64_t output_size = 0;
   bool no_output_projection = false;
   int32_t biases = 0;
+  Scoring scoring = Scoring::DotProduct;
   AttentionOptions attention;
 };
 
@@ -32,35 +40,38 @@ class MultiHeadAttention final : public Layer {
 
  protected:
   OutputShapes check_inputs(const LayerInputs& inputs) const override;
-  void check_fit(const LayerInputs& inputs) const override;
   AttentionProblem attention_problem(const LayerInputs& inputs, Purpose purpose) const override;
-  std::vector<Shape> parameter_shapes(const LayerInputs& inputs) const override;
-  void compose(const LayerInputs& inputs, const LayerOutputs& outputs, Purpose purpose,
+  void compose(const LayerInputs& inputs, const LayerOutputs& outputs, const AttentionProblem& problem,
                Schedule& schedule) const override;
   const char* const* possible_parameters() const override;
 
  private:
-  // Options with every default filled in.
+  // Where in parameters() a projection's weight is and, where it has one, its bias.
+  struct Projection {
+    size_t weight = 0;
+    std::optional<size_t> bias;
+  };
+  struct Places {
+    Projection queries;
+    Projection keys;
+    Projection values;
+    Projection output;         // unless no_output_projection
+    size_t score_weights = 0;  // with additive scoring
+  };
+  // Options with every default filled in, and the parameters that they ask for.
   struct Resolved {
     MultiHeadAttentionOptions options;
+    std::vector<Parameter> parameters;
+    Places places;
   };
-  MultiHeadAttention(std::shared_ptr<Context> context, const Resolved& resolved);
+  static Resolved resolve(const MultiHeadAttentionOptions& given);
+  MultiHeadAttention(std::shared_ptr<Context> context, Resolved resolved);
 
-  // The weight and, where there is one, the bias of one projection.
-  struct Projection {
-    const Tensor* weight;
-    const Tensor* bias;
-  };
+  ProjectionParameters parameters_of(const Projection& projection) const;
 
-  // `letter` is that of the parameter's name: 'q', 'k', 'v' or 'o'.
-  Projection projection(char letter) const;
-  static void set_parameters(LinearProblem& linear, const Projection& projection);
-  // Adds the projection of `input`, (B, S, E), and returns where in the workspace its result lies, (B, S, heads *
-  // size) row-major.
-  Intermediate project(Schedule& schedule, char letter, const Tensor& input) const;
-
-  // Resolved.
+  // With every default filled in.
   MultiHeadAttentionOptions options_;
+  Places places_;
 };
 
 }  // namespace heed

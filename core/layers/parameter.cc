@@ -22,8 +22,7 @@ std::string shown_shape(const Shape& shape) {
 
 }  // namespace
 
-void Parameter::check(const Shape& shape, DType dtype, bool keeps_form, const char* shown_name) const {
-  const Shape& expected = keeps_form ? value_->shape() : shape_;
+void Parameter::check(const Shape& shape, DType dtype, const Shape& expected, const char* shown_name) const {
   bool fits = shape.rank == expected.rank;
   for (int32_t axis = 0; fits && axis < shape.rank; ++axis)
     fits = expected[axis] == kOpenDim || expected[axis] == shape[axis];
@@ -50,9 +49,18 @@ DType Parameter::kept_dtype(DType source, bool keeps_form) const {
 }
 
 Tensor Parameter::accept(std::shared_ptr<const Memory> memory, const Tensor& source, bool keeps_form) const {
-  check(source.shape(), source.dtype(), keeps_form, "value");
+  check(source.shape(), source.dtype(), expected_shape(keeps_form), "value");
   source.require_data("value");
   return converted_copy(std::move(memory), source, kept_dtype(source.dtype(), keeps_form));
+}
+
+std::string joined_names(std::span<const Parameter> parameters) {
+  std::string names;
+  for (const Parameter& parameter : parameters) {
+    if (!names.empty()) names += ", ";
+    names += parameter.name();
+  }
+  return names.empty() ? "none" : names;
 }
 
 }  // namespace heed

@@ -2,8 +2,11 @@
 // A named tensor that a layer learns or loads.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
+#include <string>
 #include <utility>
 
 #include "tensor/tensor.h"
@@ -13,13 +16,20 @@ namespace heed {
 // A dim that the options leave open, until the first value sets it.
 inline constexpr int64_t kOpenDim = -1;
 
+// The tensor of a call that a projection reads.
+enum class Source { Queries, Keys, Values };
+
 class Parameter {
  public:
-  // `name` is static; `shape` may hold kOpenDim.
-  Parameter(const char* name, const Shape& shape) : name_(name), shape_(shape) {}
+  // `name` is static. `num_heads`: how many heads share the axis of the features that are projected to or, in an output's
+  // weight, from. With a source, `shape` is (output size, kOpenDim): the last dim of that tensor is the open one.
+  Parameter(const char* name, const Shape& shape, int64_t num_heads = 1, std::optional<Source> source = std::nullopt)
+      : name_(name), shape_(shape), num_heads_(num_heads), source_(source) {}
 
   const char* name() const { return name_; }
   const Shape& shape() const { return shape_; }
+  int64_t num_heads() const { return num_heads_; }
+  std::optional<Source> source() const { return source_; }
   bool is_bias() const { return shape_.rank == 1; }
   bool is_set() const { return value_.has_value(); }
   // Row-major, in the layer's memory. Replaced as a whole, never written: snapshots share it.
@@ -34,13 +44,21 @@ class Parameter {
   // A dense copy of `source` fit to be the value, in the current value's shape where `keeps_form`. Throws
   // InvalidArgument.
   Tensor accept(std::shared_ptr<const Memory> memory, const Tensor& source, bool keeps_form) const;
-  // The checks of accept, without data. `shown_name` is what messages call the source.
-  void check(const Shape& shape, DType dtype, bool keeps_form, const char* shown_name) const;
+  // The dims of a new value: the current one's where `keeps_form`, otherwise shape().
+  const Shape& expected_shape(bool keeps_form) const { return keeps_form ? value_->shape() : shape_; }
+  // Throws InvalidArgument unless a source of this shape and dtype can be converted; `expected` may hold kOpenDim.
+  // `shown_name` is what messages call the source.
+  void check(const Shape& shape, DType dtype, const Shape& expected, const char* shown_name) const;
 
  private:
   const char* name_;
   Shape shape_;
+  int64_t num_heads_;
+  std::optional<Source> source_;
   std::optional<Tensor> value_;
 };
+
+// "W_q.weight, W_k.weight", or "none".
+std::string joined_names(std::span<const Parameter> parameters);
 
 }  // namespace heed

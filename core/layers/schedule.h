@@ -61,10 +61,11 @@ class Schedule {
 
   Step& add(Step::Kind kind, const char* operation);
 
-  // Multi-head attention takes three projections, the attention, and the output's projection.
+  // Multi-head attention takes most: three projections, the attention, and the output's projection. Additive attention
+  // takes two projections and the attention.
   std::array<Step, 5> steps_;
   size_t num_steps_ = 0;
-  // Four arrays between these steps, each written once and read once.
+  // Multi-head attention has four arrays between its steps, each written once and read once; additive attention two.
   std::array<Place, 8> places_;
   size_t num_places_ = 0;
   size_t intermediate_bytes_ = 0;

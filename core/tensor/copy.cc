@@ -8,7 +8,9 @@
 
 #include "base/error.h"
 #include "tensor/convert.h"
+#include "tensor/device.h"
 #include "tensor/overlap.h"
+#include "tensor/walk.h"
 
 namespace heed {
 namespace {
@@ -60,37 +62,21 @@ ConvertRow row_converter(DType to, DType from) {
   });
 }
 
-// Walks `shape` and applies `row` along the last axis. Strides in elements.
-void walk(const Shape& shape, std::byte* destination, const Dims& destination_strides, size_t destination_size,
-          const std::byte* source, const Dims& source_strides, size_t source_size, ConvertRow row) {
-  for (int32_t axis = 0; axis < shape.rank; ++axis) {
-    if (shape[axis] == 0) return;
-  }
+// Applies `row` along the last axis, for every index of the others. Strides in elements.
+void for_each_row(const Shape& shape, std::byte* destination, const Dims& destination_strides, size_t destination_size,
+                  const std::byte* source, const Dims& source_strides, size_t source_size, ConvertRow row) {
   const int32_t last = shape.rank - 1;
-  const auto destination_step = [&](int32_t axis) {
-    return destination_strides[static_cast<size_t>(axis)] * static_cast<int64_t>(destination_size);
+  const int64_t count = last < 0 ? 1 : shape[last];
+  if (count == 0) return;
+  const auto bytes = [last](const Dims& strides, size_t size) {
+    return last < 0 ? 0 : strides[static_cast<size_t>(last)] * static_cast<int64_t>(size);
   };
-  const auto source_step = [&](int32_t axis) {
-    return source_strides[static_cast<size_t>(axis)] * static_cast<int64_t>(source_size);
-  };
-  if (shape.rank == 0) {
-    row(destination, 0, source, 0, 1);
-    return;
-  }
-  Dims index{};
-  while (true) {
-    row(destination, destination_step(last), source, source_step(last), shape[last]);
-    int32_t axis = last - 1;
-    for (; axis >= 0; --axis) {
-      destination += destination_step(axis);
-      source += source_step(axis);
-      if (++index[static_cast<size_t>(axis)] < shape[axis]) break;
-      destination -= destination_step(axis) * shape[axis];
-      source -= source_step(axis) * shape[axis];
-      index[static_cast<size_t>(axis)] = 0;
-    }
-    if (axis < 0) return;
-  }
+  const int64_t destination_step = bytes(destination_strides, destination_size);
+  const int64_t source_step = bytes(source_strides, source_size);
+  walk<2>(leading_axes(shape, last), {destination_strides, source_strides}, [&](const auto& offsets) {
+    row(destination + offsets[0] * static_cast<int64_t>(destination_size), destination_step,
+        source + offsets[1] * static_cast<int64_t>(source_size), source_step, count);
+  });
 }
 
 }  // namespace
@@ -98,10 +84,7 @@ void walk(const Shape& shape, std::byte* destination, const Dims& destination_st
 void copy_tensor(const Tensor& destination, const Tensor& source) {
   source.require_data("source");
   destination.require_writable("destination");
-  if (std::strcmp(destination.device_name(), source.device_name()) != 0) {
-    fail(Status::InvalidArgument, "source is on device %s, but destination is on %s: expected the same device",
-         source.device_name(), destination.device_name());
-  }
+  check_same_device("source", source.device_name(), "destination", destination.device_name());
   const int32_t missing = destination.rank() - source.rank();
   bool fits = missing >= 0;
   Dims source_strides{};
@@ -118,28 +101,23 @@ void copy_tensor(const Tensor& destination, const Tensor& source) {
   }
   if (overlaps(destination, source))
     fail(Status::InvalidArgument, "destination shares memory with source, expected separate tensors");
-  walk(destination.shape(), destination.data(), destination.strides(), size_of(destination.dtype()), source.data(),
-       source_strides, size_of(source.dtype()), row_converter(destination.dtype(), source.dtype()));
+  for_each_row(destination.shape(), destination.data(), destination.strides(), size_of(destination.dtype()),
+               source.data(), source_strides, size_of(source.dtype()),
+               row_converter(destination.dtype(), source.dtype()));
 }
 
 void read_tensor(const Tensor& tensor, void* destination) {
   tensor.require_data("tensor");
   const size_t size = size_of(tensor.dtype());
-  walk(tensor.shape(), static_cast<std::byte*>(destination), row_major_strides(tensor.shape(), tensor.dtype()), size,
-       tensor.data(), tensor.strides(), size, row_mover(size));
+  for_each_row(tensor.shape(), static_cast<std::byte*>(destination), row_major_strides(tensor.shape(), tensor.dtype()),
+               size, tensor.data(), tensor.strides(), size, row_mover(size));
 }
 
 void write_tensor(const Tensor& tensor, const void* source) {
   tensor.require_writable("tensor");
   const size_t size = size_of(tensor.dtype());
-  walk(tensor.shape(), tensor.data(), tensor.strides(), size, static_cast<const std::byte*>(source),
-       row_major_strides(tensor.shape(), tensor.dtype()), size, row_mover(size));
-}
-
-void fill_tensor(const Tensor& tensor, double value) {
-  tensor.require_writable("tensor");
-  walk(tensor.shape(), tensor.data(), tensor.strides(), size_of(tensor.dtype()),
-       reinterpret_cast<const std::byte*>(&value), Dims{}, sizeof value, row_converter(tensor.dtype(), DType::F64));
+  for_each_row(tensor.shape(), tensor.data(), tensor.strides(), size, static_cast<const std::byte*>(source),
+               row_major_strides(tensor.shape(), tensor.dtype()), size, row_mover(size));
 }
 
 Tensor converted_copy(std::shared_ptr<const Memory> memory, const Tensor& source, DType dtype) {

@@ -17,9 +17,6 @@ void copy_tensor(const Tensor& destination, const Tensor& source);
 void read_tensor(const Tensor& tensor, void* destination);
 void write_tensor(const Tensor& tensor, const void* source);
 
-// Every element becomes `value`, converted from F64.
-void fill_tensor(const Tensor& tensor, double value);
-
 // A dense copy in a dtype.
 Tensor converted_copy(std::shared_ptr<const Memory> memory, const Tensor& source, DType dtype);
 

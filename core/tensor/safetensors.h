@@ -38,7 +38,7 @@ class SafetensorsFile {
   explicit SafetensorsFile(const char* path);
   explicit SafetensorsFile(std::unique_ptr<const ByteSource> source);
 
-  // What error sentences call the file: its path.
+  // What error sentences call the file: its path, or "memory".
   const std::string& path() const { return source_->name(); }
 
   // Sorted bytewise.
@@ -84,5 +84,9 @@ struct NamedTensor {
 // Writes a file that holds these tensors. It appears whole or not at all: on failure an older file of this name is as
 // it was. The same tensors give the same bytes. Names must be unique, UTF-8 and not "__metadata__".
 void save_safetensors(const char* path, std::span<const NamedTensor> tensors);
+
+// Writes the bytes of that file into memory and returns how many they are. destination null: only returns that. Throws
+// InvalidArgument when capacity is smaller, and then nothing is written.
+size_t save_safetensors_to_memory(void* destination, size_t capacity, std::span<const NamedTensor> tensors);
 
 }  // namespace heed

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -63,7 +64,15 @@ std::vector<const NamedTensor*> in_file_order(const char* path, std::span<const 
   return order;
 }
 
-std::string header_of(const char* path, const std::vector<const NamedTensor*>& tensors) {
+// All that lies in a file, in order.
+struct Contents {
+  std::string header;
+  std::vector<const NamedTensor*> tensors;
+  uint64_t num_bytes = 0;
+};
+
+Contents contents_of(const char* path, std::span<const NamedTensor> given) {
+  const std::vector<const NamedTensor*> tensors = in_file_order(path, given);
   // Hugging Face's loaders refuse a file that does not say which framework's layout it has.
   std::string header = R"({"__metadata__":{"format":"pt"})";
   uint64_t offset = 0;
@@ -84,21 +93,44 @@ std::string header_of(const char* path, const std::vector<const NamedTensor*>& t
     fail(Status::InvalidArgument, "cannot write \"%s\": the header would have %zu bytes, expected at most %llu",
          shown(path).c_str(), header.size(), static_cast<unsigned long long>(kMaxSafetensorsHeader));
   }
-  return header;
+  uint64_t num_bytes = 0;
+  if (__builtin_add_overflow(sizeof(uint64_t) + header.size(), offset, &num_bytes))
+    fail_tensor(path, *tensors.back(), "makes the file's size overflow");
+  return {header, tensors, num_bytes};
+}
+
+// Calls write(source, num_bytes) with each part of the file.
+template <typename Write>
+void write_contents(const char* path, const Contents& contents, Write write) {
+  const uint64_t header_length = contents.header.size();
+  write(&header_length, sizeof header_length);
+  write(contents.header.data(), contents.header.size());
+  for (const NamedTensor* tensor : contents.tensors) write(tensor->data, num_bytes_of(path, *tensor));
 }
 
 }  // namespace
 
 void save_safetensors(const char* path, std::span<const NamedTensor> tensors) {
-  const std::vector<const NamedTensor*> order = in_file_order(path, tensors);
-  const std::string header = header_of(path, order);
-  const uint64_t header_length = header.size();
-
+  const Contents contents = contents_of(path, tensors);
   AtomicFile file(path);
-  file.write(&header_length, sizeof header_length);
-  file.write(header.data(), header.size());
-  for (const NamedTensor* tensor : order) file.write(tensor->data, num_bytes_of(path, *tensor));
+  write_contents(path, contents, [&](const void* source, size_t num_bytes) { file.write(source, num_bytes); });
   file.commit();
+}
+
+size_t save_safetensors_to_memory(void* destination, size_t capacity, std::span<const NamedTensor> tensors) {
+  constexpr const char* kName = "memory";
+  const Contents contents = contents_of(kName, tensors);
+  if (destination == nullptr) return contents.num_bytes;
+  if (capacity < contents.num_bytes) {
+    fail(Status::InvalidArgument, "capacity is %zu, expected at least %llu bytes", capacity,
+         static_cast<unsigned long long>(contents.num_bytes));
+  }
+  char* next = static_cast<char*>(destination);
+  write_contents(kName, contents, [&](const void* source, size_t num_bytes) {
+    if (num_bytes > 0) std::memcpy(next, source, num_bytes);
+    next += num_bytes;
+  });
+  return contents.num_bytes;
 }
 
 }  // namespace heed

@@ -11,6 +11,12 @@
 namespace heed {
 
 class Storage {
+  // Only this class can make one, so that all are made by the functions below.
+  class Key {
+    friend class Storage;
+    Key() = default;
+  };
+
  public:
   using Release = void (*)(void* user, void* data);
 
@@ -28,6 +34,7 @@ class Storage {
     data_ = data;
   }
 
+  Storage(Key, std::shared_ptr<const Memory> memory) : memory_(std::move(memory)) {}
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
   ~Storage();
@@ -38,7 +45,7 @@ class Storage {
   const std::shared_ptr<const Memory>& memory() const { return memory_; }
 
  private:
-  explicit Storage(std::shared_ptr<const Memory> memory) : memory_(std::move(memory)) {}
+  static std::shared_ptr<Storage> create(std::shared_ptr<const Memory> memory);
 
   std::shared_ptr<const Memory> memory_;
   std::byte* begin_ = nullptr;

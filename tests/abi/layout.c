@@ -50,6 +50,18 @@ AT(heed_dot_product_attention_options, causal, 36);
 AT(heed_dot_product_attention_options, window, 40);
 AT(heed_dot_product_attention_options, empty_rows, 44);
 
+SIZE(heed_additive_attention_options, 56);
+AT(heed_additive_attention_options, struct_size, 0);
+AT(heed_additive_attention_options, num_hiddens, 8);
+AT(heed_additive_attention_options, window_left, 16);
+AT(heed_additive_attention_options, window_right, 24);
+AT(heed_additive_attention_options, scale, 32);
+AT(heed_additive_attention_options, soft_cap, 36);
+AT(heed_additive_attention_options, dropout, 40);
+AT(heed_additive_attention_options, causal, 44);
+AT(heed_additive_attention_options, window, 48);
+AT(heed_additive_attention_options, empty_rows, 52);
+
 SIZE(heed_multi_head_attention_options, 112);
 AT(heed_multi_head_attention_options, struct_size, 0);
 AT(heed_multi_head_attention_options, num_hiddens, 8);

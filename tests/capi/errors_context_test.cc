@@ -57,20 +57,12 @@ TEST(ContextErrors, OptionsOutOfRangeAreRefused) {
   });
 }
 
-TEST(ContextErrors, CallbacksThatAreNotBuiltAreUnsupported) {
-  static const heed_allocator kAllocator = HEED_ALLOCATOR_INIT;
+TEST(ContextErrors, AnExecutorIsNotBuiltYet) {
   static const heed_executor kExecutor = HEED_EXECUTOR_INIT;
-  static const heed_logger kLogger = HEED_LOGGER_INIT;
   expect_refused({
-      {"allocator",
-       create_with([](heed_context_options& options) { options.allocator = &kAllocator; }),
-       {HEED_ERROR_UNSUPPORTED, {"allocator"}}},
       {"executor",
        create_with([](heed_context_options& options) { options.executor = &kExecutor; }),
        {HEED_ERROR_UNSUPPORTED, {"executor"}}},
-      {"logger",
-       create_with([](heed_context_options& options) { options.logger = &kLogger; }),
-       {HEED_ERROR_UNSUPPORTED, {"logger"}}},
   });
 }
 

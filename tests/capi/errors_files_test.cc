@@ -226,5 +226,49 @@ TEST_F(FileErrors, AFailedSaveLeavesTheOldFile) {
   EXPECT_EQ(folder_.file_names(), std::vector<std::string>{"old"});
 }
 
+TEST_F(FileErrors, MemoryThatIsTooSmallStaysAsItWas) {
+  const AttentionCall call(Kind::MultiHead);
+  const heed_layer* layer = call.layer.get();
+  size_t num_bytes = 0;
+  check(heed_layer_save_memory(layer, nullptr, 0, &num_bytes));
+  const std::string too_small(num_bytes - 1, '~');
+  std::string memory = too_small;
+  const auto save = [&](size_t capacity) {
+    return [&, capacity](OutParameters& out) {
+      return heed_layer_save_memory(layer, memory.data(), capacity, &out.num_bytes);
+    };
+  };
+  const std::string needed = std::to_string(num_bytes);
+  expect_refused({
+      {"one byte too small",
+       save(num_bytes - 1),
+       {HEED_ERROR_INVALID_ARGUMENT,
+        {"capacity is " + std::to_string(num_bytes - 1) + ", expected at least " + needed + " bytes"}}},
+      {"nothing", save(0), {HEED_ERROR_INVALID_ARGUMENT, {"capacity is 0, expected at least " + needed + " bytes"}}},
+  });
+  EXPECT_EQ(memory, too_small);
+  const Layer fresh = make_multi_head(context_.get(), two_heads());
+  expect_refused({{"not initialized",
+                   [&](OutParameters& out) {
+                     return heed_layer_save_memory(fresh.get(), memory.data(), memory.size(), &out.num_bytes);
+                   },
+                   {HEED_ERROR_NOT_INITIALIZED, {"W_q.weight"}}}});
+  EXPECT_EQ(memory, too_small);
+}
+
+TEST_F(FileErrors, MemoryThatIsNoFileIsRefused) {
+  const Layer layer = make_multi_head(context_.get(), two_heads());
+  const std::string whole = layer_file("");
+  const auto load = [&](size_t num_bytes) {
+    return [&, num_bytes](OutParameters&) {
+      return heed_layer_load_memory(layer.get(), whole.data(), num_bytes, nullptr);
+    };
+  };
+  for (const size_t num_bytes : {size_t{0}, size_t{7}, size_t{8}, size_t{100}, whole.size() - 1})
+    expect_refused({{"cut", load(num_bytes), {HEED_ERROR_CORRUPT_FILE, {"\"memory\": "}}}});
+  EXPECT_EQ(heed_layer_is_initialized(layer.get()), 0);
+  EXPECT_EQ(heed_layer_load_memory(layer.get(), whole.data(), whole.size(), nullptr), HEED_OK) << heed_last_error();
+}
+
 }  // namespace
 }  // namespace heed::capi_test

@@ -12,42 +12,44 @@ namespace {
 
 Refusal invalid(std::vector<std::string> words) { return {HEED_ERROR_INVALID_ARGUMENT, std::move(words)}; }
 
-TEST(InputErrors, ShapesOfMultiHeadAttention) {
-  expect_refused(Kind::MultiHead, Reach::Inputs,
-                 {
-                     {"queries of rank 2",
-                      [](AttentionCall& c) {
-                        c.inputs.queries = c.zeros({3, 6});
-                      },
-                      invalid({"queries", "(3, 6)", "rank 2", "rank 3"})},
-                     {"queries of rank 4",
-                      [](AttentionCall& c) {
-                        c.inputs.queries = c.zeros({2, 1, 3, 6});
-                      },
-                      invalid({"queries", "(2, 1, 3, 6)", "rank 4", "rank 3"})},
-                     {"keys of rank 2",
-                      [](AttentionCall& c) {
-                        c.inputs.keys = c.zeros({5, 7});
-                      },
-                      invalid({"keys", "(5, 7)", "rank 2", "rank 3"})},
-                     {"values of rank 1", [](AttentionCall& c) { c.inputs.values = c.zeros({9}); },
-                      invalid({"values", "(9)", "rank 1", "rank 3"})},
-                     {"keys of another batch",
-                      [](AttentionCall& c) {
-                        c.inputs.keys = c.zeros({4, 5, 7});
-                      },
-                      invalid({"keys", "(4, 5, 7)", "queries", "(2, 3, 6)", "batch"})},
-                     {"values of another batch",
-                      [](AttentionCall& c) {
-                        c.inputs.values = c.zeros({1, 5, 9});
-                      },
-                      invalid({"values", "(1, 5, 9)", "queries", "(2, 3, 6)", "batch"})},
-                     {"values of another length",
-                      [](AttentionCall& c) {
-                        c.inputs.values = c.zeros({2, 4, 9});
-                      },
-                      invalid({"values", "(2, 4, 9)", "keys", "(2, 5, 7)"})},
-                 });
+// Those that project their inputs ask the same of them.
+TEST(InputErrors, ShapesOfMultiHeadAndAdditiveAttention) {
+  for (const Kind kind : {Kind::MultiHead, Kind::MultiHeadAdditive, Kind::Additive})
+    expect_refused(kind, Reach::Inputs,
+                   {
+                       {"queries of rank 2",
+                        [](AttentionCall& c) {
+                          c.inputs.queries = c.zeros({3, 6});
+                        },
+                        invalid({"queries", "(3, 6)", "rank 2", "rank 3"})},
+                       {"queries of rank 4",
+                        [](AttentionCall& c) {
+                          c.inputs.queries = c.zeros({2, 1, 3, 6});
+                        },
+                        invalid({"queries", "(2, 1, 3, 6)", "rank 4", "rank 3"})},
+                       {"keys of rank 2",
+                        [](AttentionCall& c) {
+                          c.inputs.keys = c.zeros({5, 7});
+                        },
+                        invalid({"keys", "(5, 7)", "rank 2", "rank 3"})},
+                       {"values of rank 1", [](AttentionCall& c) { c.inputs.values = c.zeros({9}); },
+                        invalid({"values", "(9)", "rank 1", "rank 3"})},
+                       {"keys of another batch",
+                        [](AttentionCall& c) {
+                          c.inputs.keys = c.zeros({4, 5, 7});
+                        },
+                        invalid({"keys", "(4, 5, 7)", "queries", "(2, 3, 6)", "batch"})},
+                       {"values of another batch",
+                        [](AttentionCall& c) {
+                          c.inputs.values = c.zeros({1, 5, 9});
+                        },
+                        invalid({"values", "(1, 5, 9)", "queries", "(2, 3, 6)", "batch"})},
+                       {"values of another length",
+                        [](AttentionCall& c) {
+                          c.inputs.values = c.zeros({2, 4, 9});
+                        },
+                        invalid({"values", "(2, 4, 9)", "keys", "(2, 5, 7)"})},
+                   });
 }
 
 TEST(InputErrors, ShapesOfRank3) {
@@ -132,7 +134,7 @@ TEST(InputErrors, ShapesOfRank4) {
 }
 
 TEST(InputErrors, DTypes) {
-  for (const Kind kind : {Kind::MultiHead, Kind::DotProductRank3, Kind::DotProductRank4}) {
+  for (const Kind kind : kKinds) {
     const auto change_queries = [](heed_dtype dtype) {
       return [dtype](AttentionCall& c) { c.inputs.queries = c.zeros(dims_of(c.inputs.queries), dtype); };
     };
@@ -161,7 +163,7 @@ TEST(InputErrors, ReservedAndTraining) {
 }
 
 TEST(InputErrors, ShapesAndDTypesOfLengths) {
-  for (const Kind kind : {Kind::MultiHead, Kind::DotProductRank3, Kind::DotProductRank4}) {
+  for (const Kind kind : kKinds) {
     expect_refused(kind, Reach::Inputs,
                    {
                        {"of another batch", [](AttentionCall& c) { c.inputs.valid_lens = c.zeros({3}, HEED_I32); },
@@ -207,7 +209,7 @@ TEST(InputErrors, LengthsThatCannotBe) {
       c.inputs.valid_lens = c.tensor_of<T>({2, 3}, {T{5}, T{4}, T{3}, T{2}, T{1}, last});
     };
   };
-  for (const Kind kind : {Kind::MultiHead, Kind::DotProductRank3, Kind::DotProductRank4}) {
+  for (const Kind kind : kKinds) {
     expect_refused(
         kind, Reach::Lengths,
         {
@@ -267,14 +269,15 @@ TEST(InputErrors, Masks) {
                         invalid({"mask", "(2, 3, 3, 5)", full})},
                    });
   }
-  expect_refused(Kind::DotProductRank3, Reach::Inputs,
-                 {
-                     {"of heads where there are none",
-                      [](AttentionCall& c) {
-                        c.inputs.mask = c.zeros({2, 2, 3, 5}, HEED_BOOL);
-                      },
-                      invalid({"mask", "(2, 2, 3, 5)", "(2, 1, 3, 5)", "no heads"})},
-                 });
+  for (const Kind kind : {Kind::DotProductRank3, Kind::Additive})
+    expect_refused(kind, Reach::Inputs,
+                   {
+                       {"of heads where there are none",
+                        [](AttentionCall& c) {
+                          c.inputs.mask = c.zeros({2, 2, 3, 5}, HEED_BOOL);
+                        },
+                        invalid({"mask", "(2, 2, 3, 5)", "(2, 1, 3, 5)", "no heads"})},
+                   });
 }
 
 TEST(InputErrors, Biases) {

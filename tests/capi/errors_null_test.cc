@@ -119,6 +119,21 @@ TEST(NullArguments, OfLayersAreRefused) {
        is_null("context")},
       {"dot product: layer",
        [&](OutParameters&) { return heed_dot_product_attention_create(context, nullptr, nullptr); }, is_null("layer")},
+      {"additive: context",
+       [](OutParameters& out) {
+         const heed_additive_attention_options additive = five_hiddens();
+         return heed_additive_attention_create(nullptr, &additive, &out.layer);
+       },
+       is_null("context")},
+      {"additive: layer",
+       [&](OutParameters&) {
+         const heed_additive_attention_options additive = five_hiddens();
+         return heed_additive_attention_create(context, &additive, nullptr);
+       },
+       is_null("layer")},
+      {"additive: options, whose defaults name no size",
+       [&](OutParameters& out) { return heed_additive_attention_create(context, nullptr, &out.layer); },
+       {HEED_ERROR_INVALID_ARGUMENT, {"num_hiddens", "0"}}},
       {"multi-head: context",
        [&](OutParameters& out) { return heed_multi_head_attention_create(nullptr, &options, &out.layer); },
        is_null("context")},
@@ -144,8 +159,17 @@ TEST(NullArguments, OfLayersAreRefused) {
        is_null("value")},
       {"load: layer", [](OutParameters&) { return heed_layer_load(nullptr, "file", nullptr); }, is_null("layer")},
       {"load: path", [&](OutParameters&) { return heed_layer_load(layer, nullptr, nullptr); }, is_null("path")},
+      {"load from memory: layer", [](OutParameters&) { return heed_layer_load_memory(nullptr, "data", 4, nullptr); },
+       is_null("layer")},
+      {"load from memory: data", [&](OutParameters&) { return heed_layer_load_memory(layer, nullptr, 0, nullptr); },
+       is_null("data")},
       {"save: layer", [](OutParameters&) { return heed_layer_save(nullptr, "file"); }, is_null("layer")},
       {"save: path", [&](OutParameters&) { return heed_layer_save(layer, nullptr); }, is_null("path")},
+      {"save to memory: layer",
+       [](OutParameters& out) { return heed_layer_save_memory(nullptr, nullptr, 0, &out.num_bytes); },
+       is_null("layer")},
+      {"save to memory: num_bytes, when only the size is asked for",
+       [&](OutParameters&) { return heed_layer_save_memory(layer, nullptr, 0, nullptr); }, is_null("num_bytes")},
   });
 }
 

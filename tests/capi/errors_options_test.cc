@@ -53,14 +53,31 @@ void expect_refused_dot_product(const std::vector<WrongOptions<heed_dot_product_
   expect_refused(calls);
 }
 
-// The options that both kinds have.
+void expect_refused_additive(const std::vector<WrongOptions<heed_additive_attention_options>>& table) {
+  const Context context = make_context();
+  std::vector<RefusedCall> calls;
+  for (const auto& row : table) {
+    calls.push_back({row.what,
+                     [&](OutParameters& out) {
+                       heed_additive_attention_options options = five_hiddens();
+                       row.change(options);
+                       return heed_additive_attention_create(context.get(), &options, &out.layer);
+                     },
+                     {row.status, row.words}});
+  }
+  expect_refused(calls);
+}
+
+// The options that all kinds have.
 template <typename Options>
 std::vector<WrongOptions<Options>> wrong_shared_options() {
   return {
       {"dropout -0.1", [](Options& o) { o.dropout = -0.1f; }, {"dropout", "-0.1"}},
       {"dropout 1", [](Options& o) { o.dropout = 1.0f; }, {"dropout", "1"}},
       {"dropout NaN", [](Options& o) { o.dropout = kNaN; }, {"dropout", "nan"}},
-      {"scale NaN", [](Options& o) { o.scale = kNaN; }, {"scale", "nan"}},
+      {"scale NaN",
+       [](Options& o) { o.scale = kNaN; },
+       {"options->scale is nan, expected a finite number, or 0 for the default"}},
       {"scale inf", [](Options& o) { o.scale = kInfinity; }, {"scale", "inf"}},
       {"scale -inf", [](Options& o) { o.scale = -kInfinity; }, {"scale", "-inf"}},
       {"soft_cap negative", [](Options& o) { o.soft_cap = -2.0f; }, {"soft_cap", "-2"}},
@@ -81,7 +98,18 @@ TEST(OptionErrors, OfDotProductAttention) {
   expect_refused_dot_product(wrong_shared_options<heed_dot_product_attention_options>());
 }
 
-TEST(OptionErrors, OfMultiHeadAttentionThatBothHave) {
+TEST(OptionErrors, OfAdditiveAttention) {
+  using Options = heed_additive_attention_options;
+  expect_refused_additive(wrong_shared_options<Options>());
+  const auto with_size = [](int64_t size) { return [size](Options& o) { o.num_hiddens = size; }; };
+  expect_refused_additive({
+      {"no size", with_size(0), {"options->num_hiddens is 0, expected at least 1"}},
+      {"a negative size", with_size(-5), {"options->num_hiddens is -5, expected at least 1"}},
+      {"the smallest size", with_size(INT64_MIN), {"num_hiddens", "-9223372036854775808"}},
+  });
+}
+
+TEST(OptionErrors, OfMultiHeadAttentionThatAllHave) {
   expect_refused_multi_head(wrong_shared_options<heed_multi_head_attention_options>());
 }
 
@@ -134,11 +162,9 @@ TEST(OptionErrors, BiasesAndProjectionsThatContradict) {
        {"no_output_projection", "HEED_BIAS_O"}},
       {"reserved", [](Options& o) { o.reserved = 1; }, {"reserved", "1"}},
       {"scoring -1", [](Options& o) { o.scoring = -1; }, {"scoring", "-1"}},
-      {"scoring 2", [](Options& o) { o.scoring = 2; }, {"scoring", "2"}},
-      {"additive scoring",
-       [](Options& o) { o.scoring = HEED_SCORING_ADDITIVE; },
-       {"scoring", "HEED_SCORING_ADDITIVE"},
-       HEED_ERROR_UNSUPPORTED},
+      {"scoring 2",
+       [](Options& o) { o.scoring = 2; },
+       {"options->scoring is 2, expected HEED_SCORING_DOT_PRODUCT (0) or HEED_SCORING_ADDITIVE (1)"}},
   });
 }
 

@@ -235,6 +235,37 @@ TEST(LayerErrors, InitializedForOtherSizes) {
                  });
 }
 
+TEST(LayerErrors, OfAdditiveAttention) {
+  expect_refused(Kind::Additive, Reach::Call,
+                 {{"one parameter is missing",
+                   [](AttentionCall& c) {
+                     c.layer = make_additive(c.context.get(), five_hiddens());
+                     check(heed_layer_set_parameter(c.layer.get(), "W_q.weight", c.zeros({5, 6})));
+                     check(heed_layer_set_parameter(c.layer.get(), "W_k.weight", c.zeros({5, 7})));
+                   },
+                   {HEED_ERROR_NOT_INITIALIZED, {"layer", "w_v.weight"}}}});
+  expect_refused(Kind::Additive, Reach::Parameters,
+                 {
+                     {"queries",
+                      [](AttentionCall& c) {
+                        c.inputs.queries = c.zeros({2, 3, 5});
+                      },
+                      invalid({"inputs->queries", "(2, 3, 5)", "W_q.weight", "(5, 6)"})},
+                     {"keys",
+                      [](AttentionCall& c) {
+                        c.inputs.keys = c.zeros({2, 5, 8});
+                      },
+                      invalid({"inputs->keys", "(2, 5, 8)", "W_k.weight", "(5, 7)"})},
+                 });
+  // Values are not projected: their size is the output's.
+  expect_refused(Kind::Additive, Reach::Call,
+                 {{"values",
+                   [](AttentionCall& c) {
+                     c.inputs.values = c.zeros({2, 5, 4});
+                   },
+                   invalid({"outputs->output has dims (2, 3, 9), expected (2, 3, 4)"})}});
+}
+
 TEST(CreateOutputsErrors, WantedAndMembers) {
   const AttentionCall call(Kind::MultiHead);
   heed_layer_outputs made = HEED_LAYER_OUTPUTS_INIT;

@@ -103,6 +103,27 @@ TEST(ParameterErrors, ValuesThatDoNotFit) {
   EXPECT_EQ(heed_layer_is_initialized(call.layer.get()), 0);
 }
 
+TEST(ParameterErrors, ValuesThatDoNotFitAdditiveAttention) {
+  AttentionCall call(Kind::Additive);
+  call.layer = make_additive(call.context.get(), five_hiddens());
+  const auto set = [&](const char* name, const heed_tensor* value) {
+    heed_layer* const layer = call.layer.get();
+    return [=](OutParameters&) { return heed_layer_set_parameter(layer, name, value); };
+  };
+  expect_refused({
+      {"another number of hidden elements", set("W_q.weight", call.zeros({6, 6})),
+       invalid({"value has dims (6, 6), expected (5, any) for W_q.weight"})},
+      {"w_v as a vector", set("w_v.weight", call.zeros({5})),
+       invalid({"value has dims (5), expected (1, 5) for w_v.weight"})},
+      {"w_v as a column", set("w_v.weight", call.zeros({5, 1})),
+       invalid({"value has dims (5, 1), expected (1, 5) for w_v.weight"})},
+      {"a projection of values",
+       set("W_v.weight", call.zeros({5, 9})),
+       {HEED_ERROR_NOT_FOUND, {"\"W_v.weight\"", "W_q.weight, W_k.weight, w_v.weight"}}},
+      {"a bias", set("W_q.bias", call.zeros({5})), {HEED_ERROR_NOT_FOUND, {"\"W_q.bias\""}}},
+  });
+}
+
 TEST(ParameterErrors, InitializeThatRunsOutOfMemoryChangesNothing) {
   AttentionCall call(Kind::MultiHead);
   ASSERT_EQ(call.forward(), HEED_OK) << heed_last_error();

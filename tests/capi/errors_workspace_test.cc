@@ -8,8 +8,6 @@
 namespace heed::capi_test {
 namespace {
 
-constexpr Kind kKinds[] = {Kind::MultiHead, Kind::DotProductRank3, Kind::DotProductRank4};
-
 TEST(WorkspaceErrors, OneByteTooFewNamesBothSizes) {
   for (const Kind kind : kKinds) {
     const AttentionCall call(kind);

@@ -108,6 +108,36 @@ TEST(Explain, HasItsMembers) {
   EXPECT_EQ(flops, 2.0 * (6 * 6 * 8 + 10 * 7 * 8 + 10 * 9 * 8 + 60 * 8 + 6 * 8 * 8));
 }
 
+TEST(Explain, OfAdditiveAttention) {
+  const AttentionCall call(Kind::Additive);
+  const json plan = json::parse(whole_text(explain(call)));
+  EXPECT_EQ(plan.at("layer"), "additive_attention");
+  EXPECT_EQ(plan.at("kernel"), "tiled_online_softmax_additive");
+  const json& operations = plan.at("operations");
+  ASSERT_EQ(operations.size(), 3u);
+  EXPECT_EQ(operations.at(0).at("operation"), "project queries");
+  EXPECT_EQ(operations.at(1).at("operation"), "project keys");
+  EXPECT_EQ(operations.at(2).at("operation"), "attention");
+  // Projections of (2 * 3, 6) and (2 * 5, 7) to 5; for each of 2 * 3 * 5 pairs and each of 5 hidden elements the sum of
+  // query and key, tanh, product and sum; 9 elements of the value.
+  EXPECT_EQ(plan.at("flops"), 2 * (6 * 6 * 5 + 10 * 7 * 5) + 30 * (4 * 5 + 2 * 9));
+  // Projected queries and keys, values, w_v, output, weights, log_sum_exp.
+  EXPECT_EQ(operations.at(2).at("bytes"), 4 * (2 * 3 * 5 + 2 * 5 * 5 + 2 * 5 * 9 + 5 + 2 * 3 * 9 + 2 * 3 * 5 + 2 * 3));
+}
+
+TEST(Explain, OfAdditiveScoringInMultiHeadAttention) {
+  const AttentionCall dot_product(Kind::MultiHead);
+  const AttentionCall additive(Kind::MultiHeadAdditive);
+  const json before = json::parse(whole_text(explain(dot_product)));
+  const json plan = json::parse(whole_text(explain(additive)));
+  EXPECT_EQ(plan.at("layer"), "multi_head_attention");
+  EXPECT_NE(plan.at("kernel"), before.at("kernel"));
+  EXPECT_EQ(plan.at("operations").size(), 5u);
+  // Two operations more for each of 2 * 2 * 3 * 5 pairs and 4 elements of a head; w_v is (2, 4).
+  EXPECT_EQ(plan.at("flops").get<double>(), before.at("flops").get<double>() + 2 * 60 * 4);
+  EXPECT_EQ(plan.at("bytes").get<double>(), before.at("bytes").get<double>() + 4 * 2 * 4);
+}
+
 TEST(Explain, CountsEveryOperandsBytesOnce) {
   AttentionCall call(Kind::DotProductRank3);
   call.outputs.weights = nullptr;

@@ -2,6 +2,8 @@
 // Parameters to files and back.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <filesystem>
 
 #include "capi/support/attention_call.h"
@@ -48,6 +50,24 @@ TEST_F(LayerFiles, SaveAndLoadKeepEveryBit) {
   }
 }
 
+TEST_F(LayerFiles, SaveAndLoadKeepEveryBitOfAdditiveScoring) {
+  for (const Kind kind : {Kind::Additive, Kind::MultiHeadAdditive}) {
+    for (const heed_dtype dtype : {HEED_F32, HEED_F16, HEED_BF16}) {
+      const AttentionCall call(kind, {}, dtype);
+      ASSERT_EQ(call.forward(), HEED_OK) << heed_last_error();
+      const std::vector<uint8_t> expected = call.read_outputs();
+      const std::string path = folder_.path("layer.safetensors");
+      ASSERT_EQ(heed_layer_save(call.layer.get(), path.c_str()), HEED_OK) << heed_last_error();
+      check(heed_layer_initialize(call.layer.get(), &call.inputs, 99));
+      ASSERT_EQ(call.forward(), HEED_OK) << heed_last_error();
+      EXPECT_NE(call.read_outputs(), expected);
+      ASSERT_EQ(heed_layer_load(call.layer.get(), path.c_str(), nullptr), HEED_OK) << heed_last_error();
+      ASSERT_EQ(call.forward(), HEED_OK) << heed_last_error();
+      EXPECT_EQ(call.read_outputs(), expected);
+    }
+  }
+}
+
 TEST_F(LayerFiles, SavingTwiceGivesTheSameBytesAndNothingElse) {
   const AttentionCall call(Kind::MultiHead);
   const std::string path = folder_.path("a");
@@ -56,6 +76,55 @@ TEST_F(LayerFiles, SavingTwiceGivesTheSameBytesAndNothingElse) {
   check(heed_layer_save(call.layer.get(), path.c_str()));
   EXPECT_EQ(read_file(path), first);
   EXPECT_EQ(folder_.file_names(), std::vector<std::string>{"a"});
+}
+
+// What heed_layer_save_memory writes.
+std::vector<uint8_t> saved_to_memory(const heed_layer* layer) {
+  size_t num_bytes = 0;
+  check(heed_layer_save_memory(layer, nullptr, 0, &num_bytes));
+  std::vector<uint8_t> bytes(num_bytes);
+  check(heed_layer_save_memory(layer, bytes.data(), bytes.size(), nullptr));
+  return bytes;
+}
+
+TEST_F(LayerFiles, MemoryGetsTheBytesOfTheFile) {
+  for (const heed_dtype dtype : {HEED_F32, HEED_F16, HEED_BF16}) {
+    AttentionCall call(Kind::MultiHead, {}, dtype);
+    give_biases(call);
+    const std::string path = folder_.path("layer");
+    check(heed_layer_save(call.layer.get(), path.c_str()));
+    const std::string file = read_file(path);
+
+    size_t num_bytes = 0;
+    ASSERT_EQ(heed_layer_save_memory(call.layer.get(), nullptr, 77, &num_bytes), HEED_OK) << heed_last_error();
+    EXPECT_EQ(num_bytes, file.size());
+    // More room than is needed is left as it was.
+    std::string memory(file.size() + 3, '~');
+    num_bytes = 0;
+    ASSERT_EQ(heed_layer_save_memory(call.layer.get(), memory.data(), memory.size(), &num_bytes), HEED_OK);
+    EXPECT_EQ(num_bytes, file.size());
+    EXPECT_TRUE(memory == file + "~~~");
+    ASSERT_EQ(heed_layer_save_memory(call.layer.get(), memory.data(), file.size(), nullptr), HEED_OK);
+  }
+}
+
+TEST_F(LayerFiles, LoadingFromMemoryIsLoadingFromTheFile) {
+  AttentionCall call(Kind::MultiHead);
+  give_biases(call);
+  ASSERT_EQ(call.forward(), HEED_OK) << heed_last_error();
+  const std::vector<uint8_t> expected = call.read_outputs();
+  // At an odd address, and overwritten as soon as it is loaded: it is only borrowed.
+  std::vector<uint8_t> bytes = saved_to_memory(call.layer.get());
+  bytes.insert(bytes.begin(), 0);
+  heed_multi_head_attention_options options = two_heads();
+  options.biases = HEED_BIAS_ALL;
+  call.replace_layer(options);
+  ASSERT_EQ(heed_layer_load_memory(call.layer.get(), bytes.data() + 1, bytes.size() - 1, nullptr), HEED_OK)
+      << heed_last_error();
+  std::fill(bytes.begin(), bytes.end(), uint8_t{0xFF});
+  check(heed_tensor_fill(call.outputs.output, 0.0));
+  ASSERT_EQ(call.forward(), HEED_OK) << heed_last_error();
+  EXPECT_EQ(call.read_outputs(), expected);
 }
 
 TEST_F(LayerFiles, EachTensorOfTheFileCanBeReadByName) {
@@ -154,6 +223,9 @@ TEST_F(LayerFiles, ALayerWithoutParametersSavesAndLoadsNone) {
   const std::string path = folder_.path("none");
   EXPECT_EQ(heed_layer_save(call.layer.get(), path.c_str()), HEED_OK) << heed_last_error();
   EXPECT_EQ(heed_layer_load(call.layer.get(), path.c_str(), nullptr), HEED_OK) << heed_last_error();
+  const std::vector<uint8_t> bytes = saved_to_memory(call.layer.get());
+  EXPECT_EQ(heed_layer_load_memory(call.layer.get(), bytes.data(), bytes.size(), nullptr), HEED_OK)
+      << heed_last_error();
 }
 
 }  // namespace

@@ -9,7 +9,6 @@
 namespace heed::capi_test {
 namespace {
 
-constexpr Kind kKinds[] = {Kind::MultiHead, Kind::DotProductRank3, Kind::DotProductRank4};
 constexpr int32_t kEverySubset[] = {1, 2, 3, 4, 5, 6, 7};
 
 TEST(CreateOutputs, MakesWhatIsWantedAndNothingElse) {
@@ -49,6 +48,8 @@ TEST(CreateOutputs, GivesTheShapesOfTheHeader) {
   EXPECT_EQ(shapes(Kind::MultiHead), (std::vector<Dims>{{2, 3, 8}, {2, 2, 3, 5}, {2, 2, 3}}));
   EXPECT_EQ(shapes(Kind::DotProductRank3), (std::vector<Dims>{{2, 3, 6}, {2, 3, 5}, {2, 3}}));
   EXPECT_EQ(shapes(Kind::DotProductRank4), (std::vector<Dims>{{2, 4, 3, 6}, {2, 4, 3, 5}, {2, 4, 3}}));
+  EXPECT_EQ(shapes(Kind::MultiHeadAdditive), shapes(Kind::MultiHead));
+  EXPECT_EQ(shapes(Kind::Additive), (std::vector<Dims>{{2, 3, 9}, {2, 3, 5}, {2, 3}}));
 }
 
 TEST(CreateOutputs, WorksBeforeTheLayerIsInitializedAndOnShapes) {

@@ -38,6 +38,11 @@ TEST(Parameters, AreNamedByTheOptions) {
   options.no_output_projection = 1;
   EXPECT_EQ(names_of(make_multi_head(context.get(), options).get()),
             (Names{"W_q.weight", "W_k.weight", "W_k.bias", "W_v.weight"}));
+  options.scoring = HEED_SCORING_ADDITIVE;
+  EXPECT_EQ(names_of(make_multi_head(context.get(), options).get()),
+            (Names{"W_q.weight", "W_k.weight", "W_k.bias", "W_v.weight", "w_v.weight"}));
+  EXPECT_EQ(names_of(make_additive(context.get(), five_hiddens()).get()),
+            (Names{"W_q.weight", "W_k.weight", "w_v.weight"}));
   const Layer dot_product = make_dot_product(context.get(), HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT);
   EXPECT_EQ(names_of(dot_product.get()), Names{});
   EXPECT_EQ(heed_layer_is_initialized(dot_product.get()), 1);
@@ -52,6 +57,7 @@ TEST(Parameters, HaveTheShapesOfTheOptionsAndInputs) {
   options.value_head_size = 5;
   options.output_size = 11;
   options.biases = HEED_BIAS_ALL;
+  options.scoring = HEED_SCORING_ADDITIVE;
   call.replace_layer(options);
   EXPECT_EQ(heed_layer_is_initialized(call.layer.get()), 0);
   ASSERT_EQ(heed_layer_initialize(call.layer.get(), &call.inputs, 1), HEED_OK) << heed_last_error();
@@ -65,6 +71,15 @@ TEST(Parameters, HaveTheShapesOfTheOptionsAndInputs) {
   EXPECT_EQ(dims("W_v.bias"), (Dims{10}));
   EXPECT_EQ(dims("W_o.weight"), (Dims{11, 20}));
   EXPECT_EQ(dims("W_o.bias"), (Dims{11}));
+  EXPECT_EQ(dims("w_v.weight"), (Dims{4, 3}));
+}
+
+TEST(Parameters, OfAdditiveAttentionHaveTheShapesOfItsSizeAndInputs) {
+  const AttentionCall call(Kind::Additive);
+  const auto dims = [&](const char* name) { return dims_of(snapshot(call.layer.get(), name).get()); };
+  EXPECT_EQ(dims("W_q.weight"), (Dims{5, 6}));
+  EXPECT_EQ(dims("W_k.weight"), (Dims{5, 7}));
+  EXPECT_EQ(dims("w_v.weight"), (Dims{1, 5}));
 }
 
 TEST(Initialize, DependsOnTheSeedAlone) {
@@ -135,6 +150,22 @@ TEST(Initialize, DrawsWeightsWithVarianceTwoOverTheInputSize) {
   }
   for (const char* name : {"W_q.bias", "W_k.bias", "W_v.bias", "W_o.bias"})
     EXPECT_EQ(read_elements<float>(snapshot(layer.get(), name).get()), std::vector<float>(256, 0.0f));
+}
+
+TEST(Initialize, DrawsTheWeightsOfScoresLikeOthers) {
+  const Context context = make_context();
+  heed_additive_attention_options options = HEED_ADDITIVE_ATTENTION_OPTIONS_INIT;
+  options.num_hiddens = 20000;
+  const Layer layer = make_additive(context.get(), options);
+  const Tensor queries = make_shape_only(context.get(), {1, 1, 1});
+  heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
+  inputs.queries = queries.get();
+  check(heed_layer_initialize(layer.get(), &inputs, 42));
+  double sum_of_squares = 0;
+  for (const float element : read_elements<float>(snapshot(layer.get(), "w_v.weight").get()))
+    sum_of_squares += static_cast<double>(element) * element;
+  // n elements of variance 2 / n; five standard deviations of the estimate.
+  EXPECT_NEAR(sum_of_squares / 2, 1.0, 5 * std::sqrt(2.0 / 20000));
 }
 
 TEST(Initialize, TakesTheQueriesDType) {

@@ -10,24 +10,24 @@
 namespace heed::capi_test {
 namespace {
 
-constexpr Kind kKinds[] = {Kind::MultiHead, Kind::DotProductRank3, Kind::DotProductRank4};
+int64_t last_dim(const heed_tensor* tensor) { return heed_tensor_dim(tensor, heed_tensor_rank(tensor) - 1); }
 
 TEST(WorkspaceSize, NeverShrinksWhenACallGrows) {
   const std::vector<int64_t> sizes = {0, 1, 2, 7, 33, 130, 600};
   for (const Kind kind : kKinds) {
     const auto size_of = [&](int64_t b, int64_t q, int64_t k) {
       static AttentionCall calls[] = {AttentionCall(Kind::MultiHead), AttentionCall(Kind::DotProductRank3),
-                                      AttentionCall(Kind::DotProductRank4)};
+                                      AttentionCall(Kind::DotProductRank4), AttentionCall(Kind::MultiHeadAdditive),
+                                      AttentionCall(Kind::Additive)};
       const AttentionCall& call = calls[static_cast<size_t>(kind)];
       const bool has_heads = kind == Kind::DotProductRank4;
       const auto shape = [&](int64_t heads, int64_t length, int64_t size) {
         return make_shape_only(call.context.get(), has_heads ? Dims{b, heads, length, size} : Dims{b, length, size});
       };
-      const bool multi_head = kind == Kind::MultiHead;
-      const Tensor queries = shape(4, q, multi_head ? 6 : 4);
-      const Tensor keys = shape(2, k, multi_head ? 7 : 4);
-      const Tensor values = shape(2, k, multi_head ? 9 : 6);
-      const Tensor output = shape(4, q, multi_head ? 8 : 6);
+      const Tensor queries = shape(4, q, last_dim(call.inputs.queries));
+      const Tensor keys = shape(2, k, last_dim(call.inputs.keys));
+      const Tensor values = shape(2, k, last_dim(call.inputs.values));
+      const Tensor output = shape(4, q, last_dim(call.outputs.output));
       heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
       inputs.queries = queries.get();
       inputs.keys = keys.get();
@@ -102,6 +102,13 @@ TEST(WorkspaceSize, IsWhatExplainSays) {
     check(heed_layer_explain(call.layer.get(), &call.inputs, &call.outputs, text.data(), text.size(), nullptr));
     EXPECT_NE(text.find("\"workspace_bytes\": " + std::to_string(call.workspace_size())), std::string::npos) << text;
   }
+}
+
+// The hidden elements of every pair of query and key together would be 600 * 600 * 5 floats.
+TEST(WorkspaceSize, OfAdditiveScoresGrowsWithQueriesAndKeysNotWithTheirProduct) {
+  const AttentionCall one(Kind::Additive, {.batch = 1, .num_queries = 1, .num_keys = 1});
+  const AttentionCall many(Kind::Additive, {.batch = 1, .num_queries = 600, .num_keys = 600});
+  EXPECT_LE(many.workspace_size() - one.workspace_size(), 2 * (600 * 5 * sizeof(float) + 64));
 }
 
 // A workspace is written while inputs are still read.

@@ -62,7 +62,7 @@ TEST(AllocationHook, SeesAllocations) {
 }
 
 TEST(NoAllocation, InPlainForwards) {
-  for (const Kind kind : {Kind::MultiHead, Kind::DotProductRank3, Kind::DotProductRank4}) {
+  for (const Kind kind : kKinds) {
     for (const heed_dtype dtype : {HEED_F32, HEED_F16, HEED_BF16}) {
       for (const Sizes sizes : {Sizes{}, Sizes{1, 1, 1}, Sizes{2, 70, 300}, Sizes{2, 3, 0}, Sizes{0, 3, 5}})
         expect_no_allocation(AttentionCall(kind, sizes, dtype));
@@ -80,6 +80,7 @@ TEST(NoAllocation, InMultiHeadAttentionWithEverything) {
     options.head_size = 3;
     options.value_head_size = 5;
     options.biases = HEED_BIAS_ALL;
+    options.scoring = HEED_SCORING_ADDITIVE;
     call.replace_layer(options);
     check(heed_layer_initialize(call.layer.get(), &call.inputs, 1));
     give_every_input(call, sizes, dtype, 4);
@@ -89,6 +90,17 @@ TEST(NoAllocation, InMultiHeadAttentionWithEverything) {
     // In memory that no row-major kernel expects.
     call.inputs.queries = call.keep(make_transposed(call.random({6, 50, 2}, 5, dtype), {2, 1, 0}));
     call.outputs.output = call.keep(make_transposed(call.zeros({8, 50, 2}), {2, 1, 0}));
+    expect_no_allocation(call);
+  }
+}
+
+TEST(NoAllocation, InAdditiveAttentionWithEverything) {
+  const Sizes sizes{.batch = 2, .num_queries = 50, .num_keys = 200};
+  for (const heed_dtype dtype : {HEED_F32, HEED_F16, HEED_BF16}) {
+    AttentionCall call(Kind::Additive, sizes, dtype);
+    call.layer = make_additive(call.context.get(), with_everything(five_hiddens()));
+    check(heed_layer_initialize(call.layer.get(), &call.inputs, 1));
+    give_every_input(call, sizes, dtype, 1);
     expect_no_allocation(call);
   }
 }
@@ -151,7 +163,7 @@ TEST(Balance, EverythingIsGivenBack) {
   int64_t live = 0;
   for (int round = 0; round < 3; ++round) {
     const int64_t before = num_live_blocks();
-    for (const Kind kind : {Kind::MultiHead, Kind::DotProductRank4}) {
+    for (const Kind kind : kKinds) {
       const AttentionCall call(kind, {.batch = 2, .num_queries = 30, .num_keys = 50});
       EXPECT_EQ(call.forward(), HEED_OK) << heed_last_error();
       const Workspace workspace = make_workspace(call.context.get(), call.workspace_size());

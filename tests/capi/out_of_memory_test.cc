@@ -154,6 +154,12 @@ struct CreateLayers final : Scenario {
     status = heed_dot_product_attention_create(context.get(), nullptr, &layer);
     EXPECT_EQ(layer != nullptr, status == HEED_OK);
     heed_layer_destroy(layer);
+    layer = nullptr;
+    if (status != HEED_OK) return status;
+    const heed_additive_attention_options additive = five_hiddens();
+    status = heed_additive_attention_create(context.get(), &additive, &layer);
+    EXPECT_EQ(layer != nullptr, status == HEED_OK);
+    heed_layer_destroy(layer);
     return status;
   }
 };
@@ -202,6 +208,20 @@ struct InitializeInF16 final : OfALayer {
   }
   heed_status run() override { return heed_layer_initialize(call.layer.get(), &inputs, 99); }
   heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
+};
+
+struct InitializeAdditive final : Scenario {
+  heed_status run() override { return heed_layer_initialize(call.layer.get(), &call.inputs, 4); }
+  void expect_unchanged() override {
+    EXPECT_EQ(call.forward(), HEED_OK) << heed_last_error();
+    EXPECT_EQ(call.read_outputs(), before) << "the layer changed";
+  }
+  InitializeAdditive() {
+    check(call.forward());
+    before = call.read_outputs();
+  }
+  AttentionCall call{Kind::Additive};
+  std::vector<uint8_t> before;
 };
 
 struct SetParameter final : OfALayer {
@@ -302,6 +322,25 @@ struct Save final : OfAFile {
   std::string old_file = read_file(path);
 };
 
+struct LoadFromMemory final : OfAFile {
+  heed_status run() override { return heed_layer_load_memory(call.layer.get(), file.data(), file.size(), ""); }
+  std::string file = read_file(path);
+};
+
+struct SaveToMemory final : OfAFile {
+  heed_status run() override {
+    OutParameters out;
+    const heed_status status = heed_layer_save_memory(other.layer.get(), memory.data(), memory.size(), &out.num_bytes);
+    EXPECT_EQ(out == OutParameters(), status != HEED_OK);
+    return status;
+  }
+  void expect_unchanged() override { EXPECT_TRUE(memory == unwritten) << "a part was written"; }
+  // The C++ library sorts without a buffer where it gets none.
+  bool can_do_without() const override { return true; }
+  const std::string unwritten = std::string(read_file(path).size(), '~');
+  std::string memory = unwritten;
+};
+
 // Sentences are made of text from outside; that too must not end in another failure.
 struct RefuseAFile final : OfAFile {
   heed_status run() override {
@@ -324,6 +363,7 @@ TEST(OutOfMemory, InLayers) {
   expect_survival("create", scenario<CreateLayers>());
   expect_survival("initialize", scenario<Initialize>());
   expect_survival("initialize in F16", scenario<InitializeInF16>());
+  expect_survival("initialize additive attention", scenario<InitializeAdditive>());
   expect_survival("set_parameter", scenario<SetParameter>());
   expect_survival("parameter", scenario<GetParameter>());
 }
@@ -340,6 +380,8 @@ TEST(OutOfMemory, InFiles) {
   expect_survival("load into an empty layer", scenario<LoadIntoAnEmptyLayer>());
   expect_survival("load a tensor", scenario<LoadTensor>());
   expect_survival("save", scenario<Save>());
+  expect_survival("load from memory", scenario<LoadFromMemory>());
+  expect_survival("save to memory", scenario<SaveToMemory>());
   expect_survival("a file without the parameters", scenario<RefuseAFile>());
 }
 

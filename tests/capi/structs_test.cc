@@ -73,6 +73,15 @@ TEST(StructGrowth, OfOptions) {
         heed_layer_destroy(made);
         return status;
       });
+  expect_growth<heed_additive_attention_options>(five_hiddens(), "options", "HEED_ADDITIVE_ATTENTION_OPTIONS_INIT",
+                                                 [&](const heed_additive_attention_options* options) {
+                                                   heed_layer* made = nullptr;
+                                                   const heed_status status =
+                                                       heed_additive_attention_create(context.get(), options, &made);
+                                                   EXPECT_EQ(made != nullptr, status == HEED_OK);
+                                                   heed_layer_destroy(made);
+                                                   return status;
+                                                 });
   expect_growth<heed_multi_head_attention_options>(two_heads(), "options", "HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT",
                                                    [&](const heed_multi_head_attention_options* options) {
                                                      heed_layer* made = nullptr;
@@ -151,6 +160,7 @@ TEST(StructMacros, AreZeroBehindTheirSize) {
   EXPECT_TRUE(is_zero_behind_size(heed_logger HEED_LOGGER_INIT));
   EXPECT_TRUE(is_zero_behind_size(heed_context_options HEED_CONTEXT_OPTIONS_INIT));
   EXPECT_TRUE(is_zero_behind_size(heed_dot_product_attention_options HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT));
+  EXPECT_TRUE(is_zero_behind_size(heed_additive_attention_options HEED_ADDITIVE_ATTENTION_OPTIONS_INIT));
   EXPECT_TRUE(is_zero_behind_size(heed_multi_head_attention_options HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT));
   EXPECT_TRUE(is_zero_behind_size(heed_layer_inputs HEED_LAYER_INPUTS_INIT));
   EXPECT_TRUE(is_zero_behind_size(heed_layer_outputs HEED_LAYER_OUTPUTS_INIT));

@@ -16,7 +16,6 @@ namespace {
 
 constexpr int kNumThreads = 8;
 constexpr int kNumRounds = 20;
-constexpr Kind kKinds[] = {Kind::MultiHead, Kind::DotProductRank3, Kind::DotProductRank4};
 
 // Runs work(0), work(1), ... at once, as nearly as threads can.
 template <typename Work>

@@ -146,6 +146,39 @@ TEST(Reference, ScaleDefaultsToTheRootOfTheHeadSize) {
   EXPECT_NEAR(attention(problem).log_sum_exp.values[0], 5.0, 5 * kF64Error);
 }
 
+TEST(Reference, AdditiveScoresAreTheWeightedTanhOfTheSum) {
+  // Two heads of size 2 that share their keys.
+  AttentionProblem problem;
+  problem.sizes.batch = problem.sizes.num_queries = problem.sizes.num_keys = 1;
+  problem.sizes.num_heads = 2;
+  problem.sizes.head_size = 2;
+  problem.options.scoring = Scoring::Additive;
+  problem.options.scale = 0.5;
+  problem.queries = exact({1.0, 2.0, 3.0, 4.0});
+  problem.keys = exact({0.25, -2.5});
+  problem.values = exact({7.0});
+  problem.score_weights = {10.0, 100.0, -1.0, 3.0};
+  const AttentionResult result = attention(problem);
+  EXPECT_NEAR(result.log_sum_exp.values[0], 0.5 * (10.0 * std::tanh(1.25) + 100.0 * std::tanh(-0.5)), 60 * kF64Error);
+  EXPECT_NEAR(result.log_sum_exp.values[1], 0.5 * (std::tanh(1.5) * 3.0 - std::tanh(3.25)), 5 * kF64Error);
+}
+
+// A wrong sum of query and key moves a score by at most the weight times the mistake, whatever the tanh.
+TEST(Reference, ErrorsOfQueriesAndKeysReachAdditiveScores) {
+  AttentionProblem problem;
+  problem.sizes.batch = problem.sizes.num_queries = problem.sizes.num_keys = 1;
+  problem.options.scoring = Scoring::Additive;
+  problem.options.scale = 2.0;
+  problem.queries = exact({0.0});
+  problem.keys = exact({0.0});
+  problem.values = exact({1.0});
+  problem.score_weights = {-5.0};
+  const double without = attention(problem).log_sum_exp.errors[0];
+  problem.queries.errors = {0.25};
+  problem.keys.errors = {0.5};
+  EXPECT_NEAR(attention(problem).log_sum_exp.errors[0] - without, kSecondOrder * 2.0 * 2.0 * 5.0 * 0.75, 1e-4);
+}
+
 TEST(Reference, EmptyRowsAreZeroOrTheMean) {
   AttentionProblem problem = one_row({1.0, 2.0}, {10.0, 30.0});
   problem.limits.lengths = {0.0};
@@ -226,6 +259,11 @@ TEST(ErrorBound, ConstantsAreThoseOfTheTable) {
   EXPECT_EQ(full.c1, 7.0);
   EXPECT_EQ(full.c3, 128.0);
   EXPECT_EQ(full.c4, 20.0);
+  const BoundConstants additive = bound_constants({8, 130, false, false, false, Scoring::Additive});
+  EXPECT_EQ(additive.c1, plain.c1);
+  EXPECT_EQ(additive.c2, 32.0);
+  EXPECT_EQ(additive.c3, plain.c3);
+  EXPECT_EQ(additive.c4, plain.c4);
 }
 
 // The largest error of a function in units in the last place of its exact result, over every 97th float from `first` to `last`.

@@ -88,6 +88,58 @@ TEST_F(Rule15, HoldsForLargeBiasAndSoftCap) {
   }
 }
 
+TEST_F(Rule15, HoldsForAdditiveScoresOfEverySize) {
+  for (int64_t num_hiddens : {1, 3, 16, 17, 64, 128}) {
+    for (int64_t num_keys : {1, 2, 5, 63, 64, 65, 128, 129, 300}) {
+      MultiHeadSample sample;
+      sample.num_keys = num_keys;
+      expect_within_bound(additive_call(num_hiddens, sample, random));
+    }
+  }
+}
+
+TEST_F(Rule15, HoldsForAdditiveScoresUpToOneHundred) {
+  for (heed_dtype dtype : {HEED_F32, HEED_F16, HEED_BF16}) {
+    for (int64_t num_hiddens : {1, 8, 64, 128}) {
+      MultiHeadSample sample;
+      sample.num_queries = 20;
+      sample.num_keys = 70;
+      sample.dtype = dtype;
+      Call call = additive_call(num_hiddens, sample, random);
+      Input& score_weights = call.parameters.at("w_v.weight");
+      score_weights =
+          make_input(random_array({1, num_hiddens}, random, 200.0 / static_cast<double>(num_hiddens)), HEED_F32);
+      expect_within_bound(call);
+      call.options.scale = -2.0F;
+      call.options.soft_cap = 30.0F;
+      expect_within_bound(call);
+    }
+  }
+}
+
+// Queries that are nearly the negative of the keys: what is left of their sum is what they were rounded by.
+TEST_F(Rule15, HoldsWhereQueriesAndKeysOfAdditiveScoresCancel) {
+  MultiHeadSample sample;
+  sample.query_size = sample.key_size = 6;
+  Call call = additive_call(16, sample, random);
+  call.parameters["W_k.weight"] = call.parameters["W_q.weight"];
+  call.queries = make_input(filled({2, 3, 6}, 1000.0));
+  for (double& element : call.keys->contents.values) element = -1000.0 + element / 1000.0;
+  call.keys = make_input(call.keys->contents);
+  expect_within_bound(call);
+}
+
+TEST_F(Rule15, HoldsForTinyAdditiveScores) {
+  for (double factor : {1e-10, 1e-20, 1e-37, 1e-40, 1e-44}) {
+    Call call = additive_call(8, {}, random);
+    multiply(call.queries, factor);
+    multiply(*call.keys, factor);
+    expect_within_bound(call);
+    multiply(call.parameters.at("w_v.weight"), factor);
+    expect_within_bound(call);
+  }
+}
+
 // Each block of keys raises the maximum, so that everything before is scaled again.
 TEST_F(Rule15, HoldsWhereEveryBlockRaisesTheMaximum) {
   Call call = dot_product_call({1, 1, 1, 3, 5000, 1, 2}, random);

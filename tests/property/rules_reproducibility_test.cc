@@ -166,6 +166,7 @@ TEST(Rule10, OneRowAloneIsWhatItIsAmongMany) {
     heed_multi_head_attention_options options = two_heads();
     options.num_hiddens = 34;
     expect_items_alone_are_the_same(multi_head_call(options, sample, random));
+    expect_items_alone_are_the_same(additive_call(34, sample, random));
     expect_items_alone_are_the_same(dot_product_call({batch, 2, 1, 1, 67, 17, 3}, random));
   }
 }

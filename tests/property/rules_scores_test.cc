@@ -39,8 +39,68 @@ TEST(Rule02, ScaleDefaultsToTheRootOfTheHeadSize) {
   for (Call call : call_of_each_kind(random)) {
     want_everything(call);
     const Results by_default = run(call);
-    call.options.scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(sizes_of(call).head_size)));
+    const auto head_size = static_cast<double>(sizes_of(call).head_size);
+    call.options.scale = call.kind == Kind::Additive ? 1.0F : static_cast<float>(1.0 / std::sqrt(head_size));
     EXPECT_TRUE(same_bits(by_default.output, run(call).output));
+  }
+}
+
+// Queries and keys of two elements, projected to themselves, and one key.
+Call one_additive_pair(Kind kind, const std::vector<double>& query, const std::vector<double>& key,
+                       const std::vector<double>& score_weights) {
+  Call call;
+  call.kind = kind;
+  call.options.num_hiddens = 2;
+  call.queries = make_input({{1, 1, 2}, query});
+  call.keys = make_input({{1, 1, 2}, key});
+  call.values = make_input(filled({1, 1, 2}, 1.0));
+  call.log_sum_exp = OutputRequest();
+  const Input identity = make_input({{2, 2}, {1.0, 0.0, 0.0, 1.0}});
+  call.parameters = {{"W_q.weight", identity}, {"W_k.weight", identity}};
+  call.parameters["w_v.weight"] = make_input({{1, 2}, score_weights});
+  if (kind == Kind::Additive) return call;
+  call.options.num_heads = 1;
+  call.options.scoring = HEED_SCORING_ADDITIVE;
+  call.parameters["W_v.weight"] = call.parameters["W_o.weight"] = identity;
+  return call;
+}
+
+TEST(Rule02, AdditiveScoreIsTheWeightedTanhOfTheSum) {
+  const double score = 2.0 * std::tanh(0.5 + 0.25) - 3.0 * std::tanh(-1.0 + 0.25);
+  Call layer = one_additive_pair(Kind::Additive, {0.5, -1.0}, {0.25, 0.25}, {2.0, -3.0});
+  EXPECT_NEAR(score_of(layer), score, a_few_roundings(4.0));
+  layer.options.scale = -0.5F;
+  EXPECT_NEAR(score_of(layer), -0.5 * score, a_few_roundings(4.0));
+
+  Call multi_head = one_additive_pair(Kind::MultiHead, {0.5, -1.0}, {0.25, 0.25}, {2.0, -3.0});
+  EXPECT_NEAR(score_of(multi_head), score / std::sqrt(2.0), a_few_roundings(4.0));
+  multi_head.options.scale = 1.0F;
+  EXPECT_NEAR(score_of(multi_head), score, a_few_roundings(4.0));
+}
+
+// Each query head has its own row of w_v, and meets the keys of its group.
+TEST(Rule02, AdditiveScoresOfAHeadHaveItsWeights) {
+  Call call;
+  call.kind = Kind::MultiHead;
+  call.options.num_hiddens = call.options.num_heads = 4;
+  call.options.num_kv_heads = 2;
+  call.options.scale = 1.0F;
+  call.options.scoring = HEED_SCORING_ADDITIVE;
+  call.options.no_output_projection = 1;
+  const std::vector<double> queries = {0.1, 0.2, 0.3, 0.4};
+  const std::vector<double> keys = {0.5, -0.7};
+  const std::vector<double> weights = {1.0, 20.0, 300.0, 4000.0};
+  call.queries = make_input(filled({1, 1, 1}, 1.0));
+  call.keys = call.values = call.queries;
+  call.parameters["W_q.weight"] = make_input({{4, 1}, queries});
+  call.parameters["W_k.weight"] = call.parameters["W_v.weight"] = make_input({{2, 1}, keys});
+  call.parameters["w_v.weight"] = make_input({{4, 1}, weights});
+  call.log_sum_exp = OutputRequest();
+  const Results results = run(call);
+  for (size_t h = 0; h < 4; ++h) {
+    EXPECT_NEAR(results.log_sum_exp->contents.values[h], weights[h] * std::tanh(queries[h] + keys[h / 2]),
+                a_few_roundings(weights[h]))
+        << "head " << h;
   }
 }
 
@@ -72,6 +132,15 @@ TEST(Rule03, SoftCapFollowsTheScaleAndPrecedesTheBias) {
   EXPECT_NEAR(score_of(call), capped, a_few_roundings(2.0));
   call.bias = make_input(filled({1, 1}, 50.0));
   EXPECT_NEAR(score_of(call), capped + 50.0, a_few_roundings(52.0));
+}
+
+TEST(Rule03, SoftCapFollowsTheScaleOfAdditiveScoresToo) {
+  Call call = one_additive_pair(Kind::Additive, {0.5, 0.0}, {0.5, 0.0}, {6.0, 0.0});
+  call.options.scale = 0.5F;
+  call.options.soft_cap = 1.5F;
+  call.bias = make_input(filled({1, 1}, 50.0));
+  const double scaled = 3.0 * std::tanh(1.0);
+  EXPECT_NEAR(score_of(call), 1.5 * std::tanh(scaled / 1.5) + 50.0, a_few_roundings(52.0));
 }
 
 TEST(Rule03, HidingFollowsTheBias) {

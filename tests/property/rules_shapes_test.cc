@@ -52,6 +52,14 @@ TEST(Rule01, ResultsHaveTheirShapes) {
   EXPECT_EQ(multi_head.output, (Dims{2, 3, 8}));
   EXPECT_EQ(multi_head.weights, (Dims{2, 2, 3, 5}));
   EXPECT_EQ(multi_head.log_sum_exp, (Dims{2, 2, 3}));
+  const ResultDims multi_head_additive = made_by_create_outputs(calls[3]);
+  EXPECT_EQ(multi_head_additive.output, multi_head.output);
+  EXPECT_EQ(multi_head_additive.weights, multi_head.weights);
+  EXPECT_EQ(multi_head_additive.log_sum_exp, multi_head.log_sum_exp);
+  const ResultDims additive = made_by_create_outputs(calls[4]);
+  EXPECT_EQ(additive.output, (Dims{2, 3, 9}));
+  EXPECT_EQ(additive.weights, (Dims{2, 3, 5}));
+  EXPECT_EQ(additive.log_sum_exp, (Dims{2, 3}));
   for (Call call : calls) {
     want_everything(call);
     EXPECT_TRUE(agrees_with_reference(call));
@@ -81,7 +89,7 @@ TEST(Rule01, MissingKeysAreTheQueriesAndMissingValuesTheKeys) {
   sample.num_keys = sample.num_queries;
   sample.key_size = sample.value_size = sample.query_size;
   for (Call call : {dot_product_call({2, 1, 1, 3, 3, 4, 4}, random), dot_product_call({2, 4, 4, 3, 3, 4, 4}, random),
-                    multi_head_call(options, sample, random)}) {
+                    multi_head_call(options, sample, random), additive_call(7, sample, random)}) {
     want_everything(call);
     Call written_out = call;
     call.keys.reset();
@@ -155,9 +163,11 @@ TEST(Rule12, QueryHeadsShareTheKeyHeadOfTheirGroup) {
   EXPECT_TRUE(same_bits(results.log_sum_exp, expected.log_sum_exp));
 }
 
-TEST(Rule12, MultiHeadSharesProjectedKeyHeads) {
+// Key heads are repeated, and with them their rows of the projections; w_v has a row for each query head already.
+void expect_multi_head_to_share_key_heads(int32_t scoring) {
   Random random(122);
   heed_multi_head_attention_options options = two_heads();
+  options.scoring = scoring;
   options.num_heads = 4;
   options.num_hiddens = 12;
   options.num_kv_heads = 2;
@@ -184,6 +194,10 @@ TEST(Rule12, MultiHeadSharesProjectedKeyHeads) {
   EXPECT_TRUE(same_bits(results.log_sum_exp, expected.log_sum_exp));
 }
 
+TEST(Rule12, MultiHeadSharesProjectedKeyHeads) { expect_multi_head_to_share_key_heads(HEED_SCORING_DOT_PRODUCT); }
+
+TEST(Rule12, AdditiveScoringSharesProjectedKeyHeads) { expect_multi_head_to_share_key_heads(HEED_SCORING_ADDITIVE); }
+
 TEST(Rule12, HeadsThatDoNotDivideAreRefused) {
   Random random(123);
   Call call = dot_product_call({2, 6, 4, 3, 5, 4, 3}, random);
@@ -204,7 +218,7 @@ TEST(Rule14, SizesOfZeroAreValid) {
     for (int32_t empty_rows : {HEED_EMPTY_ROWS_ZERO, HEED_EMPTY_ROWS_MEAN}) {
       for (Call call : {dot_product_call({batch, 1, 1, num_queries, num_keys, 4, 3}, random),
                         dot_product_call({batch, 4, 2, num_queries, num_keys, 4, 3}, random),
-                        multi_head_call(two_heads(), sample, random)}) {
+                        multi_head_call(two_heads(), sample, random), additive_call(5, sample, random)}) {
         call.options.empty_rows = empty_rows;
         want_everything(call);
         EXPECT_TRUE(agrees_with_reference(call)) << testing::PrintToString(sizes);

@@ -118,14 +118,17 @@ TEST_F(Rule13, ParametersMayHaveAnotherFloatDtype) {
       MultiHeadSample sample;
       sample.dtype = dtype;
       sample.parameter_dtype = parameter_dtype;
-      Call call = multi_head_call(two_heads(), sample, random);
-      want_everything(call);
-      expect_accepted(call);
-      call.output->dtype = HEED_F32;
-      expect_accepted(call);
-      // One parameter of another dtype than the rest.
-      call.parameters["W_k.weight"] = in_dtype(call.parameters["W_k.weight"], HEED_BF16);
-      expect_accepted(call);
+      for (Call call : {multi_head_call(two_heads(), sample, random), additive_call(5, sample, random)}) {
+        want_everything(call);
+        expect_accepted(call);
+        call.output->dtype = HEED_F32;
+        call.weights->dtype = HEED_F32;
+        expect_accepted(call);
+        // One parameter of another dtype than the rest.
+        const char* name = call.kind == Kind::Additive ? "w_v.weight" : "W_k.weight";
+        call.parameters[name] = in_dtype(call.parameters[name], HEED_BF16);
+        expect_accepted(call);
+      }
     }
   }
   for (heed_dtype dtype : {HEED_I32, HEED_I64, HEED_I8, HEED_U8, HEED_BOOL}) {
@@ -133,6 +136,25 @@ TEST_F(Rule13, ParametersMayHaveAnotherFloatDtype) {
     call.parameters["W_q.weight"] = in_dtype(call.parameters["W_q.weight"], dtype);
     EXPECT_TRUE(is_refused(call, HEED_ERROR_INVALID_ARGUMENT, {name_of(dtype)}));
   }
+}
+
+// A sum of 4096 and many steps of 1/64 needs more than the 11 bits of F16, and the projections more than 65504.
+TEST_F(Rule13, NoIntermediateOfAdditiveScoresIsNarrowerThanF32) {
+  constexpr int64_t kHiddens = 200;
+  MultiHeadSample sample;
+  sample.dtype = sample.parameter_dtype = HEED_F16;
+  Call call = additive_call(kHiddens, sample, random);
+  Array score_weights = filled({1, kHiddens}, 1.0 / 64.0);
+  score_weights.values[0] = 4096.0;
+  call.parameters["w_v.weight"] = make_input(score_weights, HEED_F16);
+  Input& query_weight = call.parameters["W_q.weight"];
+  for (double& element : query_weight.contents.values) element *= 30000.0;
+  query_weight = make_input(query_weight.contents, HEED_F16);
+  call.options.scale = 1.0F / 64.0F;
+  want_everything(call);
+  call.output->dtype = HEED_F32;
+  call.weights->dtype = HEED_F32;
+  expect_accepted(call);
 }
 
 // Projected values of about 10^6 are infinite in F16, and sums of 1/64 steps at 4096 need more than its 11 bits.

@@ -476,6 +476,34 @@ TEST(Rule08, ScoreThatIsNaNSpoilsItsRowButNotHiddenWeights) {
   }
 }
 
+// tanh of an infinity is 1 or -1, so that an additive score is finite where queries and keys are not.
+TEST(Rule08, AdditiveScoresOfInfiniteKeysAreFinite) {
+  Random random(805);
+  MultiHeadSample sample;
+  sample.batch = 1;
+  sample.num_keys = 4;
+  sample.key_size = 1;
+  Call call = additive_call(3, sample, random);
+  call.parameters["W_k.weight"] = make_input({{3, 1}, {1.0, -1.0, 2.0}});
+  call.parameters["w_v.weight"] = make_input({{1, 3}, {0.5, 0.25, -1.0}});
+  call.keys = make_input({{1, 4, 1}, {kInfinity, -kInfinity, 100.0, -100.0}});
+  want_everything(call);
+  const Results results = run(call);
+  EXPECT_TRUE(is_finite(*results.output));
+  for (int64_t q = 0; q < sample.num_queries; ++q) {
+    const auto weight = [&](int64_t k) { return weight_at(results, sizes_of(call), 0, 0, q, k); };
+    // 100 is as far as it takes: the tanh of both is 1 in f32.
+    EXPECT_EQ(weight(0), weight(2));
+    EXPECT_EQ(weight(1), weight(3));
+    EXPECT_NEAR(weight(0) / weight(1), std::exp(2.0 * (0.5 - 0.25 - 1.0)), 1e-6);
+  }
+
+  call.keys->contents.values[1] = kNaN;
+  EXPECT_TRUE(std::isnan(run(call).output->contents.values[0]));
+  call.mask = make_input({{1, 4}, {1.0, 0.0, 1.0, 1.0}}, HEED_BOOL);
+  EXPECT_TRUE(is_finite(*run(call).output));
+}
+
 TEST(Rule08, VisibleScoreOfMinusInfinityIsAWeightOfZero) {
   Call call;
   call.kind = Kind::DotProductRank3;

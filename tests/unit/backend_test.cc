@@ -2,14 +2,18 @@
 // Layers on a backend that is not the CPU's: its reasons, its failures and its name come through.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdio>
+#include <memory>
 #include <string>
 
 #include "backends/context.h"
 #include "backends/cpu/cpu_backend.h"
 #include "backends/workspace.h"
 #include "base/error.h"
+#include "layers/additive_attention.h"
 #include "layers/dot_product_attention.h"
+#include "layers/multi_head_attention.h"
 #include "tensor/tensor.h"
 
 namespace heed {
@@ -89,6 +93,56 @@ TEST(Backend, OfAnotherVersionIsRefused) {
     EXPECT_EQ(error.status, Status::DeviceUnavailable);
     EXPECT_NE(std::string(error.text).find("backend cpu"), std::string::npos) << error.text;
   }
+}
+
+AttentionProblem seen;
+
+// What a backend is asked to attend to by a layer that is initialized for these inputs and asked for its log_sum_exp.
+template <typename LayerType, typename Options>
+AttentionProblem problem_of(const Options& options) {
+  Backend backend = cpu_backend();
+  backend.run_attention = [](BackendDevice*, const AttentionProblem* problem, const Plan*, void*, Failure*) {
+    seen = *problem;
+    return Status::Ok;
+  };
+  const auto context = Context::open({}, backend);
+  LayerType layer(context, options);
+  const Tensor queries = Tensor::zeros(context, DType::F16, {2, 3, 6});
+  LayerInputs inputs;
+  inputs.queries = &queries;
+  layer.initialize(inputs, 1);
+  const Tensor log_sum_exp = Tensor::zeros(context, DType::F32, layer.output_shapes(inputs).log_sum_exp);
+  LayerOutputs outputs;
+  outputs.log_sum_exp = &log_sum_exp;
+  layer.forward(inputs, nullptr, outputs);
+  return seen;
+}
+
+TEST(Backend, IsToldTheScoringAndItsWeights) {
+  MultiHeadAttentionOptions multi_head;
+  multi_head.num_hiddens = 8;
+  multi_head.num_heads = 2;
+  AttentionProblem problem = problem_of<MultiHeadAttention>(multi_head);
+  EXPECT_EQ(problem.scoring, Scoring::DotProduct);
+  EXPECT_EQ(problem.score_weights.given, 0);
+
+  multi_head.scoring = Scoring::Additive;
+  problem = problem_of<MultiHeadAttention>(multi_head);
+  EXPECT_EQ(problem.scoring, Scoring::Additive);
+  EXPECT_EQ(problem.scale, 0.5f);
+  EXPECT_EQ(problem.score_weights.given, 1);
+  EXPECT_EQ(problem.score_weights.dtype, DType::F16);
+  EXPECT_EQ(std::to_array(problem.score_weights.strides), (std::array<int64_t, kOperandRank>{0, 4, 0, 1}));
+
+  AdditiveAttentionOptions additive;
+  additive.num_hiddens = 16;
+  problem = problem_of<AdditiveAttention>(additive);
+  EXPECT_EQ(problem.scoring, Scoring::Additive);
+  EXPECT_EQ(problem.scale, 1.0f);
+  EXPECT_EQ(problem.num_heads, 1);
+  EXPECT_EQ(problem.head_size, 16);
+  EXPECT_EQ(problem.value_head_size, 6);
+  EXPECT_EQ(std::to_array(problem.score_weights.strides), (std::array<int64_t, kOperandRank>{0, 0, 0, 1}));
 }
 
 TEST(Backend, FailuresOfOperationsBecomeErrors) {

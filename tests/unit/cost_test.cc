@@ -35,6 +35,7 @@ TEST(Cost, CountsTheVisiblePairs) {
     problem.band_first = pick(-problem.num_queries, problem.num_keys);
     problem.band_last = pick(-problem.num_queries, problem.num_keys);
     if (pick(0, 1) == 1) problem.output = given();
+    if (pick(0, 1) == 1) problem.scoring = Scoring::Additive;
     std::vector<int64_t> lens(static_cast<size_t>(problem.batch * (problem.num_queries + 1)));
     for (int64_t& length : lens) length = pick(0, problem.num_keys);
     const int64_t kind = pick(0, 2);  // without lengths, one for each item, one for each query
@@ -55,8 +56,10 @@ TEST(Cost, CountsTheVisiblePairs) {
         }
       }
     }
-    const int64_t width = problem.head_size + (problem.output.given != 0 ? problem.value_head_size : 0);
-    ASSERT_EQ(cost_of(problem).flops, static_cast<double>(2 * pairs * problem.num_heads * width)) << "case " << i;
+    const int64_t of_score = (problem.scoring == Scoring::Additive ? 4 : 2) * problem.head_size;
+    const int64_t of_value = problem.output.given != 0 ? 2 * problem.value_head_size : 0;
+    ASSERT_EQ(cost_of(problem).flops, static_cast<double>(pairs * problem.num_heads * (of_score + of_value)))
+        << "case " << i;
   }
 }
 
@@ -79,6 +82,12 @@ TEST(Cost, CountsRepeatedOperandsOnce) {
   problem.output = given();
   EXPECT_EQ(cost_of(problem).bytes,
             4.0 * 2 * 6 * 5 * 8 + 4.0 * 2 * 3 * 7 * 8 + 2.0 * 2 * 3 * 7 * 4 + 2.0 * 5 * 7 + 4.0 * 2 * 6 * 5 * 4);
+  // The weights of additive scores: one row for each query head, whatever the batch.
+  const double without = cost_of(problem).bytes;
+  problem.score_weights = given();
+  problem.score_weights.dtype = DType::F16;
+  problem.score_weights.strides[0] = problem.score_weights.strides[2] = 0;
+  EXPECT_EQ(cost_of(problem).bytes, without + 2.0 * 6 * 8);
 }
 
 TEST(Cost, OfALinearOperation) {

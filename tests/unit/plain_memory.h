@@ -11,7 +11,7 @@ namespace heed {
 
 class PlainMemory final : public Memory {
  public:
-  void* allocate(size_t num_bytes) const override { return std::calloc(1, num_bytes + 1); }
+  void* allocate(size_t num_bytes, Contents) const override { return std::calloc(1, num_bytes + 1); }
   void release(void* memory, size_t) const noexcept override { std::free(memory); }
   const char* device_name() const noexcept override { return "test:0"; }
 };

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <limits>
 
 #include "base/error.h"
 
@@ -489,28 +490,39 @@ TEST_F(SafetensorsTest, NoticesAFileThatShrinksAfterItsOpening) {
   EXPECT_TRUE(mentions(failure.text, "file.safetensors") && mentions(failure.text, "it ended at byte")) << failure.text;
 }
 
-TEST_F(SafetensorsTest, ReadsFromAnySource) {
-  class Memory final : public ByteSource {
-   public:
-    explicit Memory(std::string bytes) : bytes_(std::move(bytes)) {}
-    const std::string& name() const override { return name_; }
-    uint64_t num_bytes() const override { return bytes_.size(); }
-    void read(uint64_t offset, void* destination, size_t num_bytes) const override {
-      ASSERT_LE(offset + num_bytes, bytes_.size());
-      std::memcpy(destination, bytes_.data() + offset, num_bytes);
-    }
-
-   private:
-    std::string name_ = "memory";
-    std::string bytes_;
-  };
+TEST_F(SafetensorsTest, MemoryIsReadAndWrittenLikeAFile) {
   const float numbers[] = {3, 4};
-  const std::string data(reinterpret_cast<const char*>(numbers), sizeof numbers);
-  const std::string header = kOne;
-  const SafetensorsFile file(std::make_unique<const Memory>(with_length(header.size(), header + data)));
+  const NamedTensor tensor{"a", DType::F32, {2}, numbers};
+  save_safetensors(path().c_str(), std::span(&tensor, 1));
+  const std::string bytes = read_bytes(path());
+
+  ASSERT_EQ(save_safetensors_to_memory(nullptr, 0, std::span(&tensor, 1)), bytes.size());
+  std::string memory(bytes.size(), '~');
+  EXPECT_EQ(save_safetensors_to_memory(memory.data(), memory.size(), std::span(&tensor, 1)), bytes.size());
+  EXPECT_EQ(memory, bytes);
+  memory.assign(bytes.size(), '~');
+  const Failure failure =
+      failure_of([&] { save_safetensors_to_memory(memory.data(), bytes.size() - 1, std::span(&tensor, 1)); });
+  EXPECT_EQ(failure.status, Status::InvalidArgument);
+  EXPECT_EQ(failure.text, "capacity is " + std::to_string(bytes.size() - 1) + ", expected at least " +
+                              std::to_string(bytes.size()) + " bytes");
+  EXPECT_EQ(memory, std::string(bytes.size(), '~'));
+
+  const SafetensorsFile file(std::make_unique<const MemorySource>(bytes.data(), bytes.size()));
+  EXPECT_EQ(file.path(), "memory");
   float read[2] = {};
   file.read(*file.find("a"), read);
   EXPECT_TRUE(std::equal(std::begin(numbers), std::end(numbers), read));
+}
+
+TEST_F(SafetensorsTest, SizesThatOverflowTogetherAreRefused) {
+  // Each is the largest a tensor may be: two of them leave no room for a header below 2^64.
+  const uint8_t byte = 0;
+  const Shape largest = {std::numeric_limits<int64_t>::max()};
+  const NamedTensor tensors[] = {{"a", DType::U8, largest, &byte}, {"b", DType::U8, largest, &byte}};
+  const Failure failure = failure_of([&] { save_safetensors_to_memory(nullptr, 0, tensors); });
+  EXPECT_EQ(failure.status, Status::InvalidArgument);
+  EXPECT_EQ(failure.text, "cannot write \"memory\": tensor \"b\" makes the file's size overflow");
 }
 
 TEST_F(SafetensorsTest, RefusesToSaveWhatItCouldNotRead) {

@@ -58,8 +58,8 @@
  * ERRORS. Functions that can fail return heed_status; HEED_OK is 0. Plain getters return their value, and on a bad
  * handle or index -1, NULL or 0 bytes. Every failure stores its status and one sentence for the calling thread:
  * heed_last_status, heed_last_error. On failure out-parameters are untouched, nothing is leaked, and every object is
- * as it was. heed never ends the process, never prints, and no C++ exception leaves it. Errors that nearly every
- * function can report, and that are therefore not repeated below:
+ * as it was. heed never ends the process, never prints (a heed_logger gets its messages), and no C++ exception leaves
+ * it. Errors that nearly every function can report, and that are therefore not repeated below:
  *   HEED_ERROR_INVALID_ARGUMENT   a handle, required pointer or string is NULL; an enumeration or a struct's reserved
  *                                 member holds an unknown value; a struct's struct_size is smaller than in version 0.1,
  *                                 that is, the struct was not made by its macro
@@ -189,7 +189,20 @@ HEED_API int32_t heed_device_count(heed_device device) HEED_NOEXCEPT;
 /* A device, its memory and its options. */
 typedef struct heed_context heed_context;
 
-/* The host's own allocator. Not built yet: a context that is given one is refused with HEED_ERROR_UNSUPPORTED. */
+/* The host's own allocator. Everything that outlives a call comes from it, down to the last byte: the handles and the
+ * objects behind them, parameters, outputs, workspaces and the context's pool of them, and what tensors and layers
+ * keep. What stays with the C library is what a call needs while it runs and gives back before it returns: texts, the
+ * header of a file, lists of tensors on their way into a layer, C++ exceptions. heed_layer_forward with a workspace
+ * calls neither.
+ *   allocate  num_bytes (at least 1) at an address that is a multiple of alignment: 64 for elements and workspaces,
+ *             otherwise a power of two that is at least C's alignof(max_align_t). The bytes may hold anything. NULL
+ *             makes the call fail with HEED_ERROR_OUT_OF_MEMORY; a misaligned address is released and makes it fail
+ *             with HEED_ERROR_INVALID_ARGUMENT
+ *   release   gets the address and the num_bytes of one allocate, once, on any thread
+ * Both may be called from many threads at once, and may call heed, which holds no lock meanwhile; neither may throw a
+ * C++ exception. The struct is copied. The functions and what user points to must stay valid until the context and all
+ * objects made in it are destroyed and no call uses them any more. Objects that come from others (views, snapshots)
+ * belong to the same context as these. */
 typedef struct heed_allocator {
   size_t struct_size;
   void* (*allocate)(void* user, size_t num_bytes, size_t alignment);
@@ -209,7 +222,20 @@ typedef struct heed_executor {
 } heed_executor;
 #define HEED_EXECUTOR_INIT { sizeof(heed_executor), NULL, 0, NULL }
 
-/* Receives heed's messages. Not built yet: a context that is given one is refused with HEED_ERROR_UNSUPPORTED. */
+/* How much a message matters. Later versions may add levels. */
+enum {
+  HEED_LOG_ERROR = 1,   /* a call failed: its name and what heed_last_error says, as "heed_layer_load: ..." */
+  HEED_LOG_WARNING = 2, /* a forward does not take the fastest path, and why */
+  HEED_LOG_INFO = 3,    /* a context was opened, a layer was loaded from a file */
+  HEED_LOG_DEBUG = 4    /* the kernels of a forward */
+};
+
+/* Receives heed's messages; without one heed is silent. write gets one of HEED_LOG_... and a text of one line in ASCII
+ * without a newline, which is valid during the call alone. It is called on the thread whose call it is about, so on
+ * many threads at once; it must not throw a C++ exception. It may call heed, which holds no lock meanwhile: messages
+ * about its own calls are dropped, and they leave no trace in the thread's last error. A failure is told to the logger
+ * of the function's first argument; where that is NULL, and in heed_context_create, which has no context yet, it is in
+ * heed_last_error alone. The struct is copied; write and user must stay valid as those of heed_allocator. */
 typedef struct heed_logger {
   size_t struct_size;
   void (*write)(void* user, int32_t level, const char* text);
@@ -236,8 +262,8 @@ typedef struct heed_context_options {
 
 /* Opens a device. options NULL: the CPU with the defaults. The caller destroys *context.
  * Errors: INVALID_ARGUMENT (unknown device, device_index or num_threads out of range, strict or
- * allow_reduced_precision not 0 or 1), UNSUPPORTED (allocator, executor, logger), DEVICE_UNAVAILABLE (with what to
- * do). */
+ * allow_reduced_precision not 0 or 1; a function of allocator or logger that is NULL), UNSUPPORTED (executor),
+ * DEVICE_UNAVAILABLE (with what to do). */
 HEED_API heed_status heed_context_create(const heed_context_options* options, heed_context** context) HEED_NOEXCEPT;
 
 /* Drops the caller's reference. NULL is allowed. Objects of the context keep working. */
@@ -249,7 +275,8 @@ HEED_API void heed_context_destroy(heed_context* context) HEED_NOEXCEPT;
 HEED_API heed_status heed_context_synchronize(heed_context* context) HEED_NOEXCEPT;
 
 /* The device and the options in force as a JSON object (a text result, see above): "device", "device_index",
- * "num_threads" (1 in this version), "strict", "allow_reduced_precision", "version", "description". */
+ * "num_threads" (1 in this version), "strict", "allow_reduced_precision", "allocator" ("host" where one was given, else
+ * "C library"), "logger" (whether there is one), "version", "description". */
 HEED_API heed_status heed_context_describe(const heed_context* context, char* text, size_t capacity,
                                            size_t* num_bytes) HEED_NOEXCEPT;
 
@@ -319,6 +346,34 @@ HEED_API heed_status heed_tensor_read(const heed_tensor* tensor, void* destinati
  * Errors: INVALID_ARGUMENT (read-only, shape-only, zero or negative stride). */
 HEED_API heed_status heed_tensor_fill(heed_tensor* tensor, double value) HEED_NOEXCEPT;
 
+/* Sets element i, counted in row-major (logical) order whatever the strides, to start + i * step: i as a double, one
+ * product and one sum, each rounded in double; then converted as heed_tensor_copy converts from F64. What overflows is
+ * infinite.
+ * Errors: INVALID_ARGUMENT (start or step not finite; tensor as heed_tensor_fill). */
+HEED_API heed_status heed_tensor_fill_arange(heed_tensor* tensor, double start, double step) HEED_NOEXCEPT;
+
+/* Sets every element to a random number between low and high, all alike: low <= element < high in every dtype but BOOL.
+ * low == high gives low. The same seed gives the same numbers on every machine and, but for rounding, in every dtype:
+ * element i in row-major (logical) order is low + f_i * (high - low) in double, with f_i in [0, 1) a multiple of 2^-53
+ * from Philox 4x32-10 (docs/semantics.md, "Random numbers"); then moved to the nearest that the dtype's numbers from low
+ * up to high span, and converted as heed_tensor_copy converts from F64. So integers truncate towards 0: from 0 to 10
+ * they are 0 to 9, one as often as the other, but from -5 to 5 they are -4 to 4, and 0 comes twice as often. BOOL is
+ * true where the number is not 0.
+ * Errors: INVALID_ARGUMENT (low or high not finite; low > high; high - low overflows; a dtype without a number between
+ * them; tensor as heed_tensor_fill). */
+HEED_API heed_status heed_tensor_fill_uniform(heed_tensor* tensor, double low, double high,
+                                              uint64_t seed) HEED_NOEXCEPT;
+
+/* Sets every element to a random number of a normal distribution. The same seed gives the same numbers on every machine
+ * and, but for rounding, in every dtype: element i in row-major (logical) order is mean + standard_deviation * z_i in
+ * double, with z_i a standard normal number from Philox 4x32-10, at most 6.4 away from 0 (docs/semantics.md, "Random
+ * numbers"), converted as heed_tensor_copy converts from F64. They are other numbers than those of
+ * heed_tensor_fill_uniform and heed_layer_initialize with that seed.
+ * Errors: INVALID_ARGUMENT (mean or standard_deviation not finite; standard_deviation < 0; tensor as
+ * heed_tensor_fill). */
+HEED_API heed_status heed_tensor_fill_normal(heed_tensor* tensor, double mean, double standard_deviation,
+                                             uint64_t seed) HEED_NOEXCEPT;
+
 /* Copies source into destination with conversion of the dtype and NumPy's broadcasting: axes are aligned at the end, a
  * source axis that is missing or 1 is repeated. Floats narrow by rounding to nearest even, overflow gives infinity.
  * Float to integer truncates and saturates, NaN gives 0; integer to integer saturates; to BOOL, non-zero (NaN too) is
@@ -360,6 +415,45 @@ HEED_API heed_status heed_tensor_slice(heed_tensor* tensor, int32_t axis, int64_
 HEED_API heed_status heed_tensor_load_safetensors(heed_context* context, const char* path, const char* name,
                                                   heed_tensor** tensor) HEED_NOEXCEPT;
 
+/* ---- Operations on tensors --------------------------------------------------------------------------------------- */
+
+/*
+ * They compute in F32 from inputs of F32, F16 or BF16 and round once, to the result's dtype; another dtype is refused:
+ * copy it first. Inputs may have any strides, zero and negative ones too; a result is a tensor of the right dims that
+ * can be written (heed_tensor_create makes one) and shares no memory with an input. A dim may be 0. Scratch memory
+ * comes from the pool of the result's context, which may allocate when it grows. Errors that all of them report:
+ *   INVALID_ARGUMENT   a dtype; a shape, naming what was expected; shape-only tensors; a result that is read-only,
+ *                      shares memory with an input, or has a zero or negative stride; tensors of different devices
+ *   NOT_FASTEST        the result's context is strict
+ *   DEVICE_LOST
+ */
+
+/* The product of two matrices, or of many at once, with the shapes of NumPy's matmul: product = a b, that is
+ *   product[..., m, n] = sum over k of a[..., m, k] * b[..., k, n]
+ * a and b have rank 1 to 8 and one dtype; product has that dtype or F32. The axes before the last two are broadcast:
+ * they are aligned at the end, and one that is missing or 1 is repeated. A vector a (K) counts as one row, a vector b
+ * (K) as one column, and product then lacks that axis: (M, K) with (K) gives (M), (K) with (K) gives rank 0. Sums run in
+ * the order of k, so that an item is, to the bit, what it is alone [rule 10]; K = 0 gives zeros.
+ * Errors: INVALID_ARGUMENT (shapes that do not fit, naming both). */
+HEED_API heed_status heed_matmul(const heed_tensor* a, const heed_tensor* b, heed_tensor* product) HEED_NOEXCEPT;
+
+/* Softmax along an axis, negative ones counted from the end: result = exp(x) / (sum over the axis of exp(x)), with the
+ * largest x subtracted first, so that nothing overflows. tensor has rank 1 to 8; result has its dims, and its dtype or
+ * F32. NaN or +inf make their row NaN, -inf is a 0, and a row that is all -inf is NaN [rule 8]. An axis of length 0 has
+ * no elements, and there is nothing to do.
+ * Errors: INVALID_ARGUMENT (axis). */
+HEED_API heed_status heed_softmax(const heed_tensor* tensor, int32_t axis, heed_tensor* result) HEED_NOEXCEPT;
+
+/* Attention weights from scores: softmax over the last axis with the keys from each row's length on hidden. scores is
+ * (B, Q, K) or (B, H, Q, K); valid_lens is NULL (no key is hidden: heed_softmax), or (B) or (B, Q) of F32, I32 or I64,
+ * with whole numbers 0 <= length <= K, for all heads alike [rule 4]; result has the dims of scores, and their dtype or
+ * F32. Hidden weights are exactly 0, whatever the scores there, which are not read [rule 8]. A row of length 0 is all 0
+ * [rule 7]; d2l's masked_softmax, which sets hidden scores to -1e6, gives 1/K there, and the same numbers elsewhere
+ * unless scores are near -1e6 themselves.
+ * Errors: INVALID_ARGUMENT (lengths outside 0 to K or not whole). */
+HEED_API heed_status heed_masked_softmax(const heed_tensor* scores, const heed_tensor* valid_lens,
+                                         heed_tensor* result) HEED_NOEXCEPT;
+
 /* ---- Layers: options --------------------------------------------------------------------------------------------- */
 
 /* Attention with its options and parameters. */
@@ -385,10 +479,11 @@ enum {
   HEED_EMPTY_ROWS_MEAN = 1      /* the mean of all K values, weights 1/K: what d2l-java's masked softmax gives */
 };
 
-/* How a query and a key are scored. */
+/* How a query and a key are scored [rule 2]. */
 enum {
-  HEED_SCORING_DOT_PRODUCT = 0, /* (q . k) * scale [rule 2] */
-  HEED_SCORING_ADDITIVE = 1     /* not built yet: refused with HEED_ERROR_UNSUPPORTED */
+  HEED_SCORING_DOT_PRODUCT = 0, /* (q . k) * scale */
+  HEED_SCORING_ADDITIVE = 1     /* (w_v . tanh(q + k)) * scale: mind that scale's default in multi-head attention is
+                                   1/sqrt(head_size) with this scoring too; scale = 1 is the plain formula */
 };
 
 /* Which projections of multi-head attention add a bias, a set of bits. */
@@ -411,13 +506,35 @@ typedef struct heed_dot_product_attention_options {
   { sizeof(heed_dot_product_attention_options), 0, 0, 0.0f, 0.0f, 0.0f, HEED_CAUSAL_NONE, HEED_WINDOW_NONE, \
     HEED_EMPTY_ROWS_ZERO }
 
-/* Multi-head attention (same paper, section 3.2.2; with num_kv_heads < num_heads grouped-query attention, Ainslie et
- * al., 2023). Parameters, all (out, in) as in d2l, DJL and PyTorch:
+/* Additive attention (Bahdanau et al., "Neural Machine Translation by Jointly Learning to Align and Translate", 2014,
+ * arXiv 1409.0473, appendix A.1.2): a query q and a key k, of different sizes if need be, score
+ * w_v . tanh(W_q q + W_k k). Values are not projected. Parameters, (out, in) as in d2l, DJL and PyTorch, no biases:
+ *   W_q.weight (num_hiddens, Eq)     W_k.weight (num_hiddens, Ek)     w_v.weight (1, num_hiddens) */
+typedef struct heed_additive_attention_options {
+  size_t struct_size;
+  int64_t num_hiddens;   /* required, >= 1 */
+  int64_t window_left;   /* this and the following as in heed_dot_product_attention_options, but for scale */
+  int64_t window_right;
+  float scale;           /* factor on the formula above; 0: 1; any other finite number [rule 2] */
+  float soft_cap;
+  float dropout;
+  int32_t causal;
+  int32_t window;
+  int32_t empty_rows;
+} heed_additive_attention_options;
+#define HEED_ADDITIVE_ATTENTION_OPTIONS_INIT                                                                \
+  { sizeof(heed_additive_attention_options), 0, 0, 0, 0.0f, 0.0f, 0.0f, HEED_CAUSAL_NONE, HEED_WINDOW_NONE, \
+    HEED_EMPTY_ROWS_ZERO }
+
+/* Multi-head attention (Vaswani et al., section 3.2.2; with num_kv_heads < num_heads grouped-query attention, Ainslie
+ * et al., 2023). Parameters, all (out, in) as in d2l, DJL and PyTorch:
  *   W_q.weight (num_heads * head_size, Eq)               W_q.bias (num_heads * head_size)          with HEED_BIAS_Q
  *   W_k.weight (num_kv_heads * head_size, Ek)            W_k.bias (num_kv_heads * head_size)       with HEED_BIAS_K
  *   W_v.weight (num_kv_heads * value_head_size, Ev)      W_v.bias (num_kv_heads * value_head_size) with HEED_BIAS_V
  *   W_o.weight (output_size, num_heads * value_head_size) W_o.bias (output_size)                   with HEED_BIAS_O
- * Head h owns rows h * head_size to (h + 1) * head_size - 1 of W_q, and so on. */
+ *   w_v.weight (num_heads, head_size)                                                  with HEED_SCORING_ADDITIVE
+ * Head h owns rows h * head_size to (h + 1) * head_size - 1 of W_q, and so on. With HEED_SCORING_ADDITIVE a query q of
+ * head h and a key k of its key head score w_v[h] . tanh(q + k), times scale. */
 typedef struct heed_multi_head_attention_options {
   size_t struct_size;
   int64_t num_hiddens;          /* E; may be 0 only if head_size and (output_size or no_output_projection) are given */
@@ -429,7 +546,7 @@ typedef struct heed_multi_head_attention_options {
   int64_t output_size;          /* last dim of the output; 0: num_hiddens */
   int64_t window_left;          /* as in heed_dot_product_attention_options */
   int64_t window_right;
-  float scale;                  /* 0: 1/sqrt(head_size) */
+  float scale;                  /* 0: 1/sqrt(head_size), whatever the scoring; HEED_SCORING_ADDITIVE usually wants 1 */
   float soft_cap;
   float dropout;
   int32_t biases;               /* HEED_BIAS_... bits; 0: none */
@@ -449,10 +566,10 @@ typedef struct heed_multi_head_attention_options {
 
 /* What a layer reads; nothing here is changed or kept.
  *
- *                multi-head       dot-product, rank 3     dot-product, rank 4
- *   queries      (B, Q, Eq)       (B, Q, D)               (B, H, Q, D)
- *   keys         (B, K, Ek)       (B, K, D)               (B, Hkv, K, D), Hkv divides H [rule 12]
- *   values       (B, K, Ev)       (B, K, Dv)              (B, Hkv, K, Dv)
+ *                multi-head, additive     dot-product, rank 3     dot-product, rank 4
+ *   queries      (B, Q, Eq)               (B, Q, D)               (B, H, Q, D)
+ *   keys         (B, K, Ek)               (B, K, D)               (B, Hkv, K, D), Hkv divides H [rule 12]
+ *   values       (B, K, Ev)               (B, K, Dv)              (B, Hkv, K, Dv)
  *
  * Strides are free: heads in the layout (B, S, H, D) are a transposed view.
  *
@@ -481,10 +598,10 @@ enum { HEED_WANT_OUTPUT = 1, HEED_WANT_WEIGHTS = 2, HEED_WANT_LOG_SUM_EXP = 4 };
  * are free but positive (for dims above 1), and no element may share memory with another output's, an input's or
  * another of its own.
  *
- *                multi-head           dot-product, rank 3   dot-product, rank 4   dtype
- *   output       (B, Q, output size)  (B, Q, Dv)            (B, H, Q, Dv)         the inputs', or F32
- *   weights      (B, H, Q, K)         (B, Q, K)             (B, H, Q, K)          the inputs', or F32
- *   log_sum_exp  (B, H, Q)            (B, Q)                (B, H, Q)             F32
+ *                multi-head           additive    dot-product, rank 3   dot-product, rank 4   dtype
+ *   output       (B, Q, output size)  (B, Q, Ev)  (B, Q, Dv)            (B, H, Q, Dv)         the inputs', or F32
+ *   weights      (B, H, Q, K)         (B, Q, K)   (B, Q, K)             (B, H, Q, K)          the inputs', or F32
+ *   log_sum_exp  (B, H, Q)            (B, Q)      (B, Q)                (B, H, Q)             F32
  *
  * weights are those before dropout [rule 11]; log_sum_exp is a natural logarithm, -inf for a row without a visible
  * key [rules 3, 7]. */
@@ -506,11 +623,18 @@ HEED_API heed_status heed_dot_product_attention_create(heed_context* context,
                                                        const heed_dot_product_attention_options* options,
                                                        heed_layer** layer) HEED_NOEXCEPT;
 
+/* Makes an additive attention layer. Its input sizes are learned when it gets its parameters. The caller destroys
+ * *layer.
+ * Errors: those of dot-product attention; INVALID_ARGUMENT (num_hiddens below 1). */
+HEED_API heed_status heed_additive_attention_create(heed_context* context,
+                                                    const heed_additive_attention_options* options,
+                                                    heed_layer** layer) HEED_NOEXCEPT;
+
 /* Makes a multi-head attention layer. Its input sizes are learned when it gets its parameters. The caller destroys
  * *layer.
- * Errors: those above; INVALID_ARGUMENT (num_heads missing; num_hiddens not divisible by num_heads and no head_size;
- * num_heads not divisible by num_kv_heads; a negative or overflowing size; no_output_projection with output_size or
- * HEED_BIAS_O), UNSUPPORTED (HEED_SCORING_ADDITIVE). */
+ * Errors: those of dot-product attention; INVALID_ARGUMENT (num_heads missing; num_hiddens not divisible by num_heads
+ * and no head_size; num_heads not divisible by num_kv_heads; a negative or overflowing size; no_output_projection with
+ * output_size or HEED_BIAS_O). */
 HEED_API heed_status heed_multi_head_attention_create(heed_context* context,
                                                       const heed_multi_head_attention_options* options,
                                                       heed_layer** layer) HEED_NOEXCEPT;
@@ -557,10 +681,24 @@ HEED_API heed_status heed_layer_set_parameter(heed_layer* layer, const char* nam
  * heed lacks). */
 HEED_API heed_status heed_layer_load(heed_layer* layer, const char* path, const char* prefix) HEED_NOEXCEPT;
 
+/* heed_layer_load from the num_bytes at data, which are what such a file holds. data is only read, and not needed any
+ * more when the call returns. Error sentences call it "memory".
+ * Errors: as heed_layer_load, without IO. */
+HEED_API heed_status heed_layer_load_memory(heed_layer* layer, const void* data, size_t num_bytes,
+                                            const char* prefix) HEED_NOEXCEPT;
+
 /* Writes all parameters to a .safetensors file, under their names. The file is replaced as a whole or, on failure, left
  * as it was.
  * Errors: NOT_INITIALIZED, IO. */
 HEED_API heed_status heed_layer_save(const heed_layer* layer, const char* path) HEED_NOEXCEPT;
+
+/* Writes to destination, of capacity bytes, what heed_layer_save would write to a file, byte for byte. *num_bytes gets
+ * how many bytes that are (num_bytes may be NULL when destination is not). destination NULL only asks that; the number
+ * stays the same until a parameter is replaced.
+ * Errors: NOT_INITIALIZED; INVALID_ARGUMENT (capacity too small, naming both sizes: nothing is written then, and
+ * *num_bytes stays as it was). */
+HEED_API heed_status heed_layer_save_memory(const heed_layer* layer, void* destination, size_t capacity,
+                                            size_t* num_bytes) HEED_NOEXCEPT;
 
 /* Makes row-major output tensors of the right shapes for these inputs (only shapes and dtypes are read): output and
  * weights in the inputs' dtype, log_sum_exp in F32. wanted: HEED_WANT_... bits, at least one. The members of *outputs
@@ -590,11 +728,13 @@ HEED_API heed_status heed_layer_forward(const heed_layer* layer, const heed_laye
 
 /* What forward would do with these arguments, as a JSON object (a text result, see above). Nothing is run, and nothing
  * is read but shapes, dtypes and lengths; lengths without data count as K [rule 4]. Members (more may be added):
- *   "layer", "backend", "device"  as "multi_head_attention", "cpu", "cpu:0"
+ *   "layer", "backend", "device"  as "multi_head_attention", "cpu", "cpu:0"; the others are "additive_attention" and
+ *                                 "dot_product_attention"
  *   "kernel"                      of the attention itself
  *   "threads"                     that compute
  *   "workspace_bytes"             as heed_layer_workspace_size
- *   "flops"                       multiplications and additions, for pairs that lengths, causal mask and window leave
+ *   "flops"                       multiplications and additions, and each tanh of additive scores as one operation, for
+ *                                 pairs that lengths, causal mask and window leave
  *   "bytes"                       the least traffic: every operand once
  *   "operations"                  in order, each with "operation", "kernel", "flops", "bytes"
  *   "not_fastest"                 the reasons why this is not the fastest path; empty where it is

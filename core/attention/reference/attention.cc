@@ -99,23 +99,32 @@ class RowSolver {
     const double scale = options_.scale != 0.0 ? options_.scale : 1.0 / std::sqrt(head_size);
     const double cap = options_.soft_cap;
 
-    const double product = (query * key).sum();
-    double score = product * scale;
+    const bool is_exact = (query_error == 0.0).all() && (key_error == 0.0).all();
+    Vector terms = query * key;
+    Vector term_errors = query_error * key.abs() + query.abs() * key_error + query_error * key_error;
+    Vector underflows = Vector::Ones(sizes_.head_size);
+    if (options_.scoring == Scoring::Additive) {
+      const ConstRow weights = row_of(problem_.score_weights, h_, sizes_.head_size);
+      terms = weights * (query + key).unaryExpr([](double x) { return std::tanh(x); });
+      term_errors = weights.abs() * (query_error + key_error);
+      underflows += kTanhUlps * weights.abs();
+    }
+    const double sum = terms.sum();
+    double score = sum * scale;
     if (cap != 0.0) score = cap * std::tanh(score / cap);
     if (!problem_.limits.bias.empty()) score += problem_.limits.bias[static_cast<size_t>(row_ * sizes_.num_keys + k)];
     if (score == -kInfinity) return score;  // weight 0 in every arithmetic: nothing of it reaches the bound
 
     magnitudes.scores = std::max(magnitudes.scores, std::fabs(score));
-    const bool is_exact = (query_error == 0.0).all() && (key_error == 0.0).all();
-    if (std::isinf(product) && is_exact)
+    if (std::isinf(sum) && is_exact)
       return score;  // capped; the same infinity, and so the same cap, in every arithmetic
 
-    const double products = (query * key).abs().sum();
-    const double inherited = (query_error * key.abs() + query.abs() * key_error + query_error * key_error).sum();
-    magnitudes.products = std::max(magnitudes.products, std::fabs(scale) * products);
+    const double magnitude = terms.abs().sum();
+    const double inherited = term_errors.sum();
+    magnitudes.terms = std::max(magnitudes.terms, std::fabs(scale) * magnitude);
     magnitudes.inherited = std::max(magnitudes.inherited, std::fabs(scale) * inherited);
-    magnitudes.underflow = (head_size * std::fabs(scale) + std::fabs(cap) + 2.0) * kSmallestF32;
-    const double largest_intermediate = (products + inherited) * std::max(1.0, std::fabs(scale)) + std::fabs(score);
+    magnitudes.underflow = (underflows.sum() * std::fabs(scale) + std::fabs(cap) + 2.0) * kSmallestF32;
+    const double largest_intermediate = (magnitude + inherited) * std::max(1.0, std::fabs(scale)) + std::fabs(score);
     if (!(largest_intermediate <= kLargestCovered)) covered_ = false;
     return score;
   }
@@ -163,6 +172,7 @@ class RowSolver {
 
   BoundConstants constants() const {
     BoundParameters parameters;
+    parameters.scoring = options_.scoring;
     parameters.head_size = sizes_.head_size;
     parameters.num_keys = sizes_.num_keys;
     parameters.has_soft_cap = options_.soft_cap != 0.0;

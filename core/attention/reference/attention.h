@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The definition of scaled dot-product attention: f64, one row after the other, nothing clever. Every backend is measured against it.
+// The definition of attention: f64, one row after the other, nothing clever. Every backend is measured against it.
 //
 // Inputs are dense row-major f64 copies of what the caller's tensors hold; heads are always there (1 for rank 3), lengths, mask and bias
 // are already repeated to their full shapes. Rules are those of docs/semantics.md.
@@ -13,8 +13,10 @@ namespace heed::reference {
 
 enum class Alignment { None, TopLeft, BottomRight };
 enum class EmptyRows { Zero, Mean };
+enum class Scoring { DotProduct, Additive };
 
 struct AttentionOptions {
+  Scoring scoring = Scoring::DotProduct;
   double scale = 0;     // 0: 1/sqrt(head_size)
   double soft_cap = 0;  // 0: off
   Alignment causal = Alignment::None;
@@ -60,9 +62,10 @@ struct AttentionProblem {
   AttentionSizes sizes;
   AttentionOptions options;
   AttentionLimits limits;
-  Bounded queries;  // (B, H, Q, D)
-  Bounded keys;     // (B, Hkv, K, D)
-  Bounded values;   // (B, Hkv, K, Dv)
+  Bounded queries;                    // (B, H, Q, D)
+  Bounded keys;                       // (B, Hkv, K, D)
+  Bounded values;                     // (B, Hkv, K, Dv)
+  std::vector<double> score_weights;  // (H, D), with additive scoring
 };
 
 struct AttentionResult {

@@ -11,15 +11,17 @@ BoundConstants bound_constants(const BoundParameters& parameters) {
   const double rescales = std::max(0.0, std::ceil(keys / static_cast<double>(kKeysPerBlock)) - 1.0);
   BoundConstants constants;
   constants.c1 = 5.0 + (parameters.drops ? 2.0 : 0.0);
-  constants.c2 = 2.0 * (static_cast<double>(parameters.head_size) + 2.0);
+  // Of one term: the sum of query and key, and the tanh, whose units in the last place are twice the unit round-off.
+  const double tanh_error = parameters.scoring == Scoring::Additive ? 1.0 + 2.0 * kTanhUlps : 0.0;
+  constants.c2 = 2.0 * (static_cast<double>(parameters.head_size) + 2.0 + tanh_error);
   constants.c3 = 2.0 * keys + 6.0 * rescales;
   constants.c4 = 4.0 + (parameters.has_soft_cap ? 14.0 : 0.0) + (parameters.has_bias ? 2.0 : 0.0);
   return constants;
 }
 
 double row_exponent(const BoundConstants& constants, const RowMagnitudes& row) {
-  const double products = row.products + row.inherited;
-  const double bracket = constants.c1 + constants.c2 * products + constants.c3 + constants.c4 * row.scores;
+  const double terms = row.terms + row.inherited;
+  const double bracket = constants.c1 + constants.c2 * terms + constants.c3 + constants.c4 * row.scores;
   return kSecondOrder * (kUnitRoundoff * bracket + 2.0 * row.inherited + 2.0 * row.underflow);
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "attention/reference/attention.h"
 #include "attention/reference/number_format.h"
 
 namespace heed::reference {
@@ -23,6 +24,9 @@ inline constexpr double kSecondOrder = 1.01;
 // Keys between two updates of the running maximum, at least; N = ceil(K / kKeysPerBlock) - 1 updates rescale what was summed before.
 inline constexpr int64_t kKeysPerBlock = 64;
 
+// Units in the last place by which an engine's tanh may be off.
+inline constexpr double kTanhUlps = 2.5;
+
 // What the constants of one call depend on.
 struct BoundParameters {
   int64_t head_size = 0;
@@ -30,12 +34,13 @@ struct BoundParameters {
   bool has_soft_cap = false;
   bool has_bias = false;
   bool drops = false;
+  Scoring scoring = Scoring::DotProduct;
 };
 
 // The constants of rule 15.
 struct BoundConstants {
   double c1 = 0;  // exponentials, division, dropout
-  double c2 = 0;  // times S: the product of query and key
+  double c2 = 0;  // times S: the sum over the head
   double c3 = 0;  // the sums over keys
   double c4 = 0;  // times T: soft cap, bias, difference from the maximum
 };
@@ -44,10 +49,10 @@ BoundConstants bound_constants(const BoundParameters& parameters);
 
 // What the bound of one row depends on besides.
 struct RowMagnitudes {
-  double products = 0;   // S: largest abs(scale) * sum of abs(q_d * k_d) of a visible key
-  double scores = 0;     // T: largest abs(score + bias) of a visible key, and abs(cap)
+  double terms = 0;   // S: largest abs(scale) * sum of abs(q_d * k_d), or abs(w_d * tanh(q_d + k_d)), of a visible key
+  double scores = 0;  // T: largest abs(score + bias) of a visible key, and abs(cap)
   double inherited = 0;  // how far inexact queries and keys move a score, at most
-  double underflow = 0;  // how far underflow in products moves a score, at most
+  double underflow = 0;  // how far underflow in the terms of its sum moves a score, at most
 };
 
 // x: the relative error of a weight is at most e^x - 1, the absolute one of log_sum_exp x + u * abs(log_sum_exp).

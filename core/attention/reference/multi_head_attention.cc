@@ -98,8 +98,10 @@ AttentionResult multi_head_attention(const MultiHeadProblem& problem) {
                               sizes.num_heads, sizes.head_size);
   inner.keys = swap_middle(project(problem.key_projection, exact(problem.keys)), sizes.batch, sizes.num_keys,
                            sizes.num_kv_heads, sizes.head_size);
-  inner.values = swap_middle(project(problem.value_projection, exact(problem.values)), sizes.batch, sizes.num_keys,
-                             sizes.num_kv_heads, sizes.value_head_size);
+  const Bounded values = exact(problem.values);
+  inner.values = swap_middle(problem.value_projection ? project(*problem.value_projection, values) : values,
+                             sizes.batch, sizes.num_keys, sizes.num_kv_heads, sizes.value_head_size);
+  inner.score_weights = problem.score_weights;
 
   AttentionResult result = attention(inner);
   result.output = swap_middle(result.output, sizes.batch, sizes.num_heads, sizes.num_queries, sizes.value_head_size);

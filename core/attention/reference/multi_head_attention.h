@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Multi-head attention in f64: project, attend, join the heads, project.
+// Multi-head attention in f64: project, attend, join the heads, project. The additive layer is the same with one head
+// and additive scoring, without the projections of values and output.
 #pragma once
 
 #include <optional>
@@ -20,13 +21,14 @@ struct MultiHeadProblem {
   AttentionSizes sizes;
   AttentionOptions options;
   AttentionLimits limits;
-  std::vector<double> queries;  // (B, Q, Eq)
-  std::vector<double> keys;     // (B, K, Ek)
-  std::vector<double> values;   // (B, K, Ev)
-  Projection query_projection;  // to H * D
-  Projection key_projection;    // to Hkv * D
-  Projection value_projection;  // to Hkv * Dv
+  std::vector<double> queries;                 // (B, Q, Eq)
+  std::vector<double> keys;                    // (B, K, Ek)
+  std::vector<double> values;                  // (B, K, Ev)
+  Projection query_projection;                 // to H * D
+  Projection key_projection;                   // to Hkv * D
+  std::optional<Projection> value_projection;  // to Hkv * Dv; without it the values are that already
   std::optional<Projection> output_projection;
+  std::vector<double> score_weights;  // (H, D), with additive scoring
 };
 
 // (rows, input size) to (rows, output size)

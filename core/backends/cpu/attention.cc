@@ -38,18 +38,22 @@ struct Scratch {
   float* sums;         // [value_head_size][kLanes], weighted values
   float* scores;       // [kBlockKeys][kLanes], then probabilities
   int32_t* visible;  // [kBlockKeys][kLanes], 1 or 0; as wide as a score, so that choosing by it is one vector operation
+  float* score_weights;  // [head_size], the head's, with additive scoring only
 
-  Scratch(void* memory, int64_t head_size, int64_t value_head_size) {
+  Scratch(void* memory, const AttentionProblem& problem) {
     query_panel = static_cast<float*>(memory);
-    key_block = query_panel + head_size * kLanes;
-    value_block = key_block + kBlockKeys * head_size;
-    sums = value_block + kBlockKeys * value_head_size;
-    scores = sums + value_head_size * kLanes;
+    key_block = query_panel + problem.head_size * kLanes;
+    value_block = key_block + kBlockKeys * problem.head_size;
+    sums = value_block + kBlockKeys * problem.value_head_size;
+    scores = sums + problem.value_head_size * kLanes;
     visible = reinterpret_cast<int32_t*>(scores + kBlockKeys * kLanes);
+    score_weights = scores + 2 * kBlockKeys * kLanes;
   }
 
-  static size_t num_bytes(int64_t head_size, int64_t value_head_size) {
-    return (static_cast<size_t>(head_size + value_head_size) * (kLanes + kBlockKeys) + 2 * kBlockKeys * kLanes) *
+  static size_t num_bytes(const AttentionProblem& problem) {
+    const int64_t score_weights = problem.scoring == Scoring::Additive ? problem.head_size : 0;
+    return (static_cast<size_t>(problem.head_size + problem.value_head_size) * (kLanes + kBlockKeys) +
+            2 * kBlockKeys * kLanes + static_cast<size_t>(score_weights)) *
            sizeof(float);
   }
 };
@@ -108,6 +112,10 @@ class Tile {
       load_row(queries.data, queries.dtype, index, queries.strides[3], problem_.head_size, scratch_.query_panel + lane,
                kLanes);
     }
+    if (problem_.scoring != Scoring::Additive) return;
+    const Operand& weights = problem_.score_weights;
+    load_row(weights.data, weights.dtype, h_ * weights.strides[1], weights.strides[3], problem_.head_size,
+             scratch_.score_weights);
   }
 
   void reset() {
@@ -130,8 +138,12 @@ class Tile {
     const int64_t count = block_size(k0);
     load_block(problem_.keys, k0, problem_.head_size, scratch_.key_block);
     std::fill_n(scratch_.scores, count * kLanes, 0.0f);
-    accumulate_products(scratch_.key_block, problem_.head_size, scratch_.query_panel, problem_.head_size,
-                        scratch_.scores, count);
+    if (problem_.scoring == Scoring::Additive) {
+      add_additive_scores(k0);
+    } else {
+      accumulate_products(scratch_.key_block, problem_.head_size, scratch_.query_panel, problem_.head_size,
+                          scratch_.scores, count);
+    }
     for (int64_t k = 0; k < count; ++k) {
       for (int64_t lane = 0; lane < kLanes; ++lane) {
         float& score = scratch_.scores[k * kLanes + lane];
@@ -143,9 +155,24 @@ class Tile {
     }
   }
 
-  // From a product to a score; clears `visible` where mask or bias hides the key.
-  float finish_score(float product, int64_t lane, int64_t key, bool& visible) const {
-    float score = product * problem_.scale;
+  // scores[k][lane] = sum over d of score_weights[d] * tanh(query[d][lane] + key[k][d]), d ascending. Unlike products
+  // only for pairs that lengths, causal mask and window leave: tanh is nearly all of the work.
+  void add_additive_scores(int64_t k0) {
+    for (int64_t lane = 0; lane < num_rows_; ++lane) {
+      const int64_t end = std::min(block_size(k0), row_end_[lane] - k0);
+      for (int64_t k = std::max<int64_t>(0, row_first_[lane] - k0); k < end; ++k) {
+        const float* key = scratch_.key_block + k * problem_.head_size;
+        float sum = 0.0f;
+        for (int64_t d = 0; d < problem_.head_size; ++d)
+          sum += scratch_.score_weights[d] * std::tanh(scratch_.query_panel[d * kLanes + lane] + key[d]);
+        scratch_.scores[k * kLanes + lane] = sum;
+      }
+    }
+  }
+
+  // From a sum over the head to a score; clears `visible` where mask or bias hides the key.
+  float finish_score(float sum, int64_t lane, int64_t key, bool& visible) const {
+    float score = sum * problem_.scale;
     if (problem_.soft_cap != 0) score = problem_.soft_cap * std::tanh(score / problem_.soft_cap);
     const int64_t query = first_query_ + lane;
     if (problem_.mask.given != 0)
@@ -349,13 +376,13 @@ class Tile {
 
 Plan plan_attention(const AttentionProblem& problem) {
   Plan plan;
-  plan.kernel = "tiled_online_softmax";
-  plan.scratch_bytes = Scratch::num_bytes(problem.head_size, problem.value_head_size);
+  plan.kernel = problem.scoring == Scoring::Additive ? "tiled_online_softmax_additive" : "tiled_online_softmax";
+  plan.scratch_bytes = Scratch::num_bytes(problem);
   return plan;
 }
 
 void run_attention(const AttentionProblem& problem, void* memory) {
-  const Scratch scratch(memory, problem.head_size, problem.value_head_size);
+  const Scratch scratch(memory, problem);
   for (int64_t b = 0; b < problem.batch; ++b) {
     for (int64_t h = 0; h < problem.num_heads; ++h) {
       for (int64_t q = 0; q < problem.num_queries; q += kLanes) Tile(problem, scratch, b, h, q).run();

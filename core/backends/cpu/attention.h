@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scaled dot-product attention on the CPU, in memory that does not grow with the sequence.
+// Attention on the CPU, with dot-product or additive scores, in memory that does not grow with the sequence.
 #pragma once
 
 #include "backends/backend.h"

@@ -3,21 +3,22 @@
 
 #include <cinttypes>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
+#include <new>
 
 #include "backends/cpu/attention.h"
 #include "backends/cpu/linear.h"
+#include "backends/cpu/softmax.h"
 #include "base/memory.h"
 
 namespace heed {
 
-// This form keeps no state: it computes on the calling thread.
-struct BackendDevice {};
+// This form computes on the calling thread.
+struct BackendDevice {
+  HostAllocator allocator;
+};
 
 namespace {
-
-BackendDevice the_cpu;
 
 // Beyond this a tile of one row could not be addressed; no tensor with data comes near.
 constexpr int64_t kMaxWidth = int64_t{1} << 40;
@@ -37,11 +38,14 @@ Status open(const BackendOptions* options, BackendDevice** device, Failure* fail
                   "options->device_index is %d, but there is one CPU device: expected 0", options->device_index);
     return failure->status;
   }
-  *device = &the_cpu;
+  void* memory = nullptr;
+  if (host_allocate(options->allocator, sizeof(BackendDevice), kObjectAlignment, &memory, failure) != Status::Ok)
+    return failure->status;
+  *device = new (memory) BackendDevice{options->allocator};
   return Status::Ok;
 }
 
-void close(BackendDevice*) {}
+void close(BackendDevice* device) { host_destroy(device->allocator, device); }
 
 Status synchronize(BackendDevice*, Failure*) { return Status::Ok; }
 
@@ -49,20 +53,19 @@ const char* describe(const BackendDevice*) { return "CPU, portable code, computi
 
 int32_t num_threads(const BackendDevice*) { return 1; }
 
-void* allocate(BackendDevice*, size_t num_bytes) {
-  // aligned_alloc wants a multiple of the alignment; no request of ours may wrap round to a small one.
-  if (num_bytes > SIZE_MAX - kMemoryAlignment) return nullptr;
-  const size_t rounded = (num_bytes + kMemoryAlignment - 1) / kMemoryAlignment * kMemoryAlignment;
-  void* memory = std::aligned_alloc(kMemoryAlignment, rounded == 0 ? kMemoryAlignment : rounded);
-  if (memory != nullptr) std::memset(memory, 0, num_bytes);
-  return memory;
+Status allocate(BackendDevice* device, size_t num_bytes, int32_t zeros, void** memory, Failure* failure) {
+  const Status status = host_allocate(device->allocator, num_bytes, kMemoryAlignment, memory, failure);
+  if (status == Status::Ok && zeros != 0) std::memset(*memory, 0, num_bytes);
+  return status;
 }
 
-void release(BackendDevice*, void* memory, size_t) { std::free(memory); }
+void release(BackendDevice* device, void* memory, size_t num_bytes) {
+  host_release(device->allocator, memory, num_bytes);
+}
 
 Status plan_linear(const BackendDevice*, const LinearProblem* problem, Plan* plan, Failure* failure) {
   if (problem->input_size > kMaxWidth)
-    return refuse_width("the input size of a projection", problem->input_size, failure);
+    return refuse_width("the input size of a projection or the inner size of a product", problem->input_size, failure);
   *plan = cpu::plan_linear(*problem);
   return Status::Ok;
 }
@@ -85,6 +88,17 @@ Status run_attention(BackendDevice*, const AttentionProblem* problem, const Plan
   return Status::Ok;
 }
 
+Status plan_softmax(const BackendDevice*, const SoftmaxProblem* problem, Plan* plan, Failure* failure) {
+  if (problem->num_keys > kMaxWidth) return refuse_width("the length of a softmax", problem->num_keys, failure);
+  *plan = cpu::plan_softmax(*problem);
+  return Status::Ok;
+}
+
+Status run_softmax(BackendDevice*, const SoftmaxProblem* problem, const Plan*, void* scratch, Failure*) {
+  cpu::run_softmax(*problem, scratch);
+  return Status::Ok;
+}
+
 }  // namespace
 
 const Backend& cpu_backend() {
@@ -102,6 +116,8 @@ const Backend& cpu_backend() {
       .run_linear = run_linear,
       .plan_attention = plan_attention,
       .run_attention = run_attention,
+      .plan_softmax = plan_softmax,
+      .run_softmax = run_softmax,
   };
   return kBackend;
 }

@@ -19,11 +19,23 @@ InputDims input_dims(Kind kind, const Sizes& sizes) {
   const int64_t q = sizes.num_queries;
   const int64_t k = sizes.num_keys;
   switch (kind) {
-    case Kind::MultiHead: return {{b, q, 6}, {b, k, 7}, {b, k, 9}};
+    case Kind::MultiHead:
+    case Kind::MultiHeadAdditive:
+    case Kind::Additive: return {{b, q, 6}, {b, k, 7}, {b, k, 9}};
     case Kind::DotProductRank3: return {{b, q, 4}, {b, k, 4}, {b, k, 6}};
     case Kind::DotProductRank4: break;
   }
   return {{b, 4, q, 4}, {b, 2, k, 4}, {b, 2, k, 6}};
+}
+
+Layer make_layer(heed_context* context, Kind kind) {
+  heed_multi_head_attention_options options = two_heads();
+  switch (kind) {
+    case Kind::MultiHeadAdditive: options.scoring = HEED_SCORING_ADDITIVE; [[fallthrough]];
+    case Kind::MultiHead: return make_multi_head(context, options);
+    case Kind::Additive: return make_additive(context, five_hiddens());
+    default: return make_dot_product(context, HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT);
+  }
 }
 
 }  // namespace
@@ -35,14 +47,19 @@ heed_multi_head_attention_options two_heads() {
   return options;
 }
 
+heed_additive_attention_options five_hiddens() {
+  heed_additive_attention_options options = HEED_ADDITIVE_ATTENTION_OPTIONS_INIT;
+  options.num_hiddens = 5;
+  return options;
+}
+
 AttentionCall::AttentionCall(Kind kind, Sizes sizes, heed_dtype dtype) : context(make_context()) {
-  layer = kind == Kind::MultiHead ? make_multi_head(context.get(), two_heads())
-                                  : make_dot_product(context.get(), HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT);
+  layer = make_layer(context.get(), kind);
   const InputDims dims = input_dims(kind, sizes);
   inputs.queries = random(dims.queries, 1, dtype);
   inputs.keys = random(dims.keys, 2, dtype);
   inputs.values = random(dims.values, 3, dtype);
-  if (kind == Kind::MultiHead) check(heed_layer_initialize(layer.get(), &inputs, 4));
+  check(heed_layer_initialize(layer.get(), &inputs, 4));
   check(heed_layer_create_outputs(layer.get(), &inputs, kAllOutputs, &outputs));
   keep(Tensor(outputs.output));
   keep(Tensor(outputs.weights));

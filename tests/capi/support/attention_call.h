@@ -11,7 +11,10 @@
 
 namespace heed::capi_test {
 
-enum class Kind { MultiHead, DotProductRank3, DotProductRank4 };
+enum class Kind { MultiHead, DotProductRank3, DotProductRank4, MultiHeadAdditive, Additive };
+
+inline constexpr Kind kKinds[] = {Kind::MultiHead, Kind::DotProductRank3, Kind::DotProductRank4,
+                                  Kind::MultiHeadAdditive, Kind::Additive};
 
 // In the letters of heed.h.
 struct Sizes {
@@ -22,7 +25,8 @@ struct Sizes {
 
 class AttentionCall {
  public:
-  // Multi-head: queries (B, Q, 6), keys (B, K, 7), values (B, K, 9), num_hiddens 8 in 2 heads, initialized.
+  // Multi-head, with either scoring: queries (B, Q, 6), keys (B, K, 7), values (B, K, 9), num_hiddens 8 in 2 heads,
+  // initialized. Additive: the same inputs, num_hiddens 5, initialized.
   // Rank 3: (B, Q, 4), (B, K, 4), (B, K, 6). Rank 4: 4 heads of queries, 2 of keys, the same head sizes.
   // All outputs are wanted, in the dtype.
   explicit AttentionCall(Kind kind, Sizes sizes = {}, heed_dtype dtype = HEED_F32);
@@ -63,7 +67,8 @@ class AttentionCall {
   std::vector<Tensor> tensors_;
 };
 
-// The options of AttentionCall's multi-head layer.
+// The options of AttentionCall's multi-head layer, and of its additive one.
 heed_multi_head_attention_options two_heads();
+heed_additive_attention_options five_hiddens();
 
 }  // namespace heed::capi_test

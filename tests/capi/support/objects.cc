@@ -103,6 +103,12 @@ Layer make_dot_product(heed_context* context, const heed_dot_product_attention_o
   return Layer(layer);
 }
 
+Layer make_additive(heed_context* context, const heed_additive_attention_options& options) {
+  heed_layer* layer = nullptr;
+  check(heed_additive_attention_create(context, &options, &layer));
+  return Layer(layer);
+}
+
 Layer make_multi_head(heed_context* context, const heed_multi_head_attention_options& options) {
   heed_layer* layer = nullptr;
   check(heed_multi_head_attention_create(context, &options, &layer));

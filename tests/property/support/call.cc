@@ -25,21 +25,34 @@ Context make_context(int32_t num_threads) {
   return Context(context);
 }
 
+// The members that the options of every kind have.
+template <typename Options>
+void copy_shared_options(const heed_multi_head_attention_options& from, Options& to) {
+  to.scale = from.scale;
+  to.soft_cap = from.soft_cap;
+  to.dropout = from.dropout;
+  to.causal = from.causal;
+  to.window = from.window;
+  to.window_left = from.window_left;
+  to.window_right = from.window_right;
+  to.empty_rows = from.empty_rows;
+}
+
 Layer make_layer(heed_context* context, const Call& call) {
   heed_layer* layer = nullptr;
   if (call.kind == Kind::MultiHead) {
     check(heed_multi_head_attention_create(context, &call.options, &layer));
     return Layer(layer);
   }
+  if (call.kind == Kind::Additive) {
+    heed_additive_attention_options options = HEED_ADDITIVE_ATTENTION_OPTIONS_INIT;
+    options.num_hiddens = call.options.num_hiddens;
+    copy_shared_options(call.options, options);
+    check(heed_additive_attention_create(context, &options, &layer));
+    return Layer(layer);
+  }
   heed_dot_product_attention_options options = HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT;
-  options.scale = call.options.scale;
-  options.soft_cap = call.options.soft_cap;
-  options.dropout = call.options.dropout;
-  options.causal = call.options.causal;
-  options.window = call.options.window;
-  options.window_left = call.options.window_left;
-  options.window_right = call.options.window_right;
-  options.empty_rows = call.options.empty_rows;
+  copy_shared_options(call.options, options);
   check(heed_dot_product_attention_create(context, &options, &layer));
   return Layer(layer);
 }
@@ -110,7 +123,11 @@ reference::Alignment alignment_of(int32_t causal_or_window) {
 reference::AttentionOptions reference_options(const Call& call) {
   const heed_multi_head_attention_options& options = call.options;
   reference::AttentionOptions result;
-  result.scale = options.scale;
+  const bool is_additive_layer = call.kind == Kind::Additive;
+  result.scoring = is_additive_layer || options.scoring == HEED_SCORING_ADDITIVE ? reference::Scoring::Additive
+                                                                                 : reference::Scoring::DotProduct;
+  // The additive layer has a default of its own.
+  result.scale = is_additive_layer && options.scale == 0.0F ? 1.0 : options.scale;
   result.soft_cap = options.soft_cap;
   result.causal = alignment_of(options.causal);
   result.window = alignment_of(options.window);
@@ -214,6 +231,12 @@ reference::AttentionSizes sizes_of(const Call& call) {
       sizes.head_size = queries[3];
       sizes.value_head_size = values[3];
       break;
+    case Kind::Additive:
+      sizes.num_queries = queries[1];
+      sizes.num_keys = keys[1];
+      sizes.head_size = call.options.num_hiddens;
+      sizes.value_head_size = values[2];
+      break;
     case Kind::MultiHead: {
       const heed_multi_head_attention_options& options = call.options;
       sizes.num_heads = options.num_heads;
@@ -232,7 +255,7 @@ ResultDims result_dims(const Call& call) {
   const reference::AttentionSizes sizes = sizes_of(call);
   const int64_t b = sizes.batch, h = sizes.num_heads, q = sizes.num_queries, k = sizes.num_keys,
                 d = sizes.value_head_size;
-  if (call.kind == Kind::DotProductRank3) return {{b, q, d}, {b, q, k}, {b, q}};
+  if (call.kind == Kind::DotProductRank3 || call.kind == Kind::Additive) return {{b, q, d}, {b, q, k}, {b, q}};
   if (call.kind == Kind::DotProductRank4) return {{b, h, q, d}, {b, h, q, k}, {b, h, q}};
   const heed_multi_head_attention_options& options = call.options;
   const int64_t output_size = options.no_output_projection ? h * d : value_or(options.output_size, options.num_hiddens);
@@ -272,7 +295,7 @@ Results run(const Call& call) {
 }
 
 reference::AttentionResult solve(const Call& call) {
-  if (call.kind != Kind::MultiHead) {
+  if (call.kind == Kind::DotProductRank3 || call.kind == Kind::DotProductRank4) {
     reference::AttentionProblem problem;
     problem.sizes = sizes_of(call);
     problem.options = reference_options(call);
@@ -291,6 +314,9 @@ reference::AttentionResult solve(const Call& call) {
   problem.values = values_of(call).contents.values;
   problem.query_projection = projection_of(call, "W_q");
   problem.key_projection = projection_of(call, "W_k");
+  if (problem.options.scoring == reference::Scoring::Additive)
+    problem.score_weights = call.parameters.at("w_v.weight").contents.values;
+  if (call.kind == Kind::Additive) return reference::multi_head_attention(problem);
   problem.value_projection = projection_of(call, "W_v");
   if (!call.options.no_output_projection) problem.output_projection = projection_of(call, "W_o");
   return reference::multi_head_attention(problem);

@@ -14,7 +14,7 @@
 
 namespace heed::property {
 
-enum class Kind { DotProductRank3, DotProductRank4, MultiHead };
+enum class Kind { DotProductRank3, DotProductRank4, MultiHead, Additive };
 
 struct OutputRequest {
   heed_dtype dtype = HEED_F32;
@@ -24,7 +24,7 @@ struct OutputRequest {
 
 struct Call {
   Kind kind = Kind::MultiHead;
-  // Dot-product attention uses the members that its own options have too.
+  // The other kinds use the members that their own options have too.
   heed_multi_head_attention_options options = HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT;
 
   Input queries;

@@ -20,7 +20,8 @@ const std::vector<const char*> kSizes = {"0", "1", "2", "odd", "about 16", "abou
 
 const std::vector<OptionDescription>& option_table() {
   static const std::vector<OptionDescription> table = {
-      {"kind", {"rank 3", "rank 4", "multi-head"}},
+      {"kind", {"rank 3", "rank 4", "multi-head", "additive"}},
+      {"scoring", {"dot product", "additive"}},
       {"input dtype", {"F32", "F16", "BF16"}},
       {"parameter dtype", {"F32", "F16", "BF16"}},
       {"parameter layout", kLayouts},
@@ -82,9 +83,11 @@ const std::vector<Condition>& conditions() {
   static const std::vector<int32_t> kAnyRepetition = {1,  2,  3,  4,  5,  6,  7,  8,  9,  10,
                                                       11, 12, 13, 14, 15, 16, 17, 18, 19, 20};
   static const std::vector<Condition> all = {
-      // Parameters and what shapes them belong to multi-head attention, heads to it and to rank 4.
-      {kParameterDtype, {}, kKind, {2}},
-      {kParameterLayout, {}, kKind, {2}},
+      // Parameters belong to multi-head and additive attention, the choice of scoring and what shapes projections to
+      // multi-head alone, heads to it and to rank 4.
+      {kParameterDtype, {}, kKind, {2, 3}},
+      {kParameterLayout, {}, kKind, {2, 3}},
+      {kScoring, {}, kKind, {2}},
       {kHeadSizeGiven, {}, kKind, {2}},
       {kOutputProjection, {}, kKind, {2}},
       {kBiasQ, {}, kKind, {2}},

@@ -12,6 +12,7 @@ namespace heed::property {
 // In the order of option_table().
 enum Option : int32_t {
   kKind,
+  kScoring,
   kInputDtype,
   kParameterDtype,
   kParameterLayout,

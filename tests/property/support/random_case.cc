@@ -14,7 +14,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // Indices into option_table() that the code below asks for by meaning.
-enum KindValue { kRank3, kRank4, kMultiHead };
+enum KindValue { kRank3, kRank4, kMultiHead, kAdditive };
 enum LayoutValue { kRepeated = 4, kNull = 5 };
 enum DropoutValue { kDropoutOff, kDropoutIdle, kDropoutOn, kTrainingOnly };
 enum GroupingValue { kOneToOne, kTwoToOne, kAllToOne };
@@ -36,22 +36,28 @@ int64_t draw_size(int32_t size_class, Random& random) {
   }
 }
 
+bool has_projections(const Choice& choice) { return choice[kKind] == kMultiHead || choice[kKind] == kAdditive; }
+
+bool has_additive_scores(const Choice& choice) { return choice[kKind] == kAdditive || choice[kScoring] == 1; }
+
 // Multiplications of the attention, about.
 double work_of(const Choice& choice) {
+  // A tanh takes as long as so many of them.
+  const double score = has_additive_scores(choice) ? 8.0 : 1.0;
   const auto largest = [&](Option option) { return static_cast<double>(kLargestOfClass[choice[option]]); };
-  const double num_heads = choice[kKind] == kRank3 ? 1.0 : choice[kNumHeads] + 1.0;
+  const double num_heads = choice[kNumHeads] == kAbsent ? 1.0 : choice[kNumHeads] + 1.0;
   const double num_keys = choice[kKeys] == kNull ? largest(kNumQueries) : largest(kNumKeys);
   const auto head_size = static_cast<double>(kHeadSizes[choice[kHeadSize]]);
   const double rows = largest(kBatch) * num_heads * largest(kNumQueries);
   const double projected =
-      choice[kKind] == kMultiHead ? largest(kBatch) * num_heads * (largest(kNumQueries) + num_keys) : 0.0;
-  return rows * num_keys * (2.0 * head_size + 8.0) + projected * head_size * 32.0;
+      has_projections(choice) ? largest(kBatch) * num_heads * (largest(kNumQueries) + num_keys) : 0.0;
+  return rows * num_keys * ((1.0 + score) * head_size + 8.0) + projected * head_size * 32.0;
 }
 
 // Whether the choice is one call, beyond what pairs of values can tell.
 bool is_consistent(const Choice& choice) {
   if (choice[kOutput] == 0 && choice[kWeights] == 0 && choice[kLogSumExp] == 0) return false;
-  // Dot-product attention without values takes the keys, whose size and heads are then settled.
+  // Where values are not projected, those that are the keys have their size and heads.
   if (choice[kKind] != kMultiHead && choice[kValues] == kNull && choice[kValueHeadSize] != 0) return false;
   if (choice[kKind] == kRank4 && choice[kKeys] == kNull && choice[kGrouping] != kOneToOne) return false;
   // Keys that are the queries are as many.
@@ -86,7 +92,7 @@ class CallMaker {
     draw_sizes();
     set_options();
     set_tensors();
-    if (choice_[kKind] == kMultiHead) set_parameters();
+    if (has_projections(choice_)) set_parameters();
     set_limits();
     set_requests();
     return std::move(call_);
@@ -104,7 +110,7 @@ class CallMaker {
     while (is(kValueHeadSize, 1) && sizes_.value_head_size == sizes_.head_size) {
       sizes_.value_head_size = kHeadSizes[random_.below(6)];
     }
-    if (is(kKind, kRank3)) return;
+    if (is(kNumHeads, kAbsent)) return;
     sizes_.num_heads = sizes_.num_kv_heads = choice_[kNumHeads] + 1;
     if (is(kGrouping, kTwoToOne)) sizes_.num_kv_heads = sizes_.num_heads / 2;
     if (is(kGrouping, kAllToOne)) sizes_.num_kv_heads = 1;
@@ -128,8 +134,10 @@ class CallMaker {
       options.window_right = window_size(choice_[kWindowRight]);
     }
     options.empty_rows = choice_[kEmptyRows];
+    if (is(kKind, kAdditive)) options.num_hiddens = sizes_.head_size;
     if (!is(kKind, kMultiHead)) return;
 
+    options.scoring = choice_[kScoring];
     options.num_heads = sizes_.num_heads;
     if (sizes_.num_kv_heads != sizes_.num_heads || random_.chance(0.3)) options.num_kv_heads = sizes_.num_kv_heads;
     if (is(kHeadSizeGiven, 1)) {
@@ -156,16 +164,20 @@ class CallMaker {
 
   void set_tensors() {
     const auto dtype = static_cast<heed_dtype>(choice_[kInputDtype]);
-    const bool multi_head = is(kKind, kMultiHead);
-    query_size_ = multi_head ? random_.one_of(kInputSizes) : sizes_.head_size;
-    key_size_ = is(kKeys, kNull) ? query_size_ : multi_head ? random_.one_of(kInputSizes) : sizes_.head_size;
-    value_size_ = is(kValues, kNull) ? key_size_ : multi_head ? random_.one_of(kInputSizes) : sizes_.value_head_size;
+    const bool projected = has_projections(choice_);
+    const auto input_size = [&](bool is_free, int64_t size) { return is_free ? random_.one_of(kInputSizes) : size; };
+    // An additive layer's values are not projected, and neither are then keys and queries that are the values.
+    const bool keys_are_values = is(kKind, kAdditive) && is(kValues, kNull);
+    const bool queries_are_values = keys_are_values && is(kKeys, kNull);
+    query_size_ = input_size(projected && !queries_are_values, sizes_.head_size);
+    key_size_ = is(kKeys, kNull) ? query_size_ : input_size(projected && !keys_are_values, sizes_.head_size);
+    value_size_ = is(kValues, kNull) ? key_size_ : input_size(is(kKind, kMultiHead), sizes_.value_head_size);
 
     // Products of two numbers up to a, summed over the head and scaled, come to about a^2 / 3 at most.
-    double query_amplitude = multi_head ? 1.0 : 2.0;
+    double query_amplitude = projected ? 1.0 : 2.0;
     double value_amplitude = 1.0;
     if (is(kContents, kLarge)) {
-      query_amplitude = multi_head ? 12.0 : 18.0 / std::pow(static_cast<double>(sizes_.head_size), 0.25);
+      query_amplitude = projected ? 12.0 : 18.0 / std::pow(static_cast<double>(sizes_.head_size), 0.25);
       value_amplitude = dtype == HEED_F16 ? 6e4 : random_.magnitude(1e2, 1e30);
     } else if (is(kContents, kTiny)) {
       query_amplitude = dtype == HEED_F16 ? 1e-6 : random_.magnitude(1e-30, 1e-10);
@@ -206,14 +218,16 @@ class CallMaker {
     const int64_t rows = static_cast<int64_t>(array.values.size()) / size;
     for (int64_t row = 0; row < rows; ++row) {
       if (!random_.chance(0.1)) continue;
-      const double spoiler = is(kKind, kMultiHead) ? kNaN : random_.one_of<double>({kNaN, kInfinity, -kInfinity});
+      const double spoiler = has_projections(choice_) ? kNaN : random_.one_of<double>({kNaN, kInfinity, -kInfinity});
       array.values[static_cast<size_t>(row * size + random_.below(size))] = spoiler;
     }
   }
 
   void set_parameters() {
+    if (has_additive_scores(choice_)) set_score_weights();
     add_parameters("W_q", sizes_.num_heads * sizes_.head_size, query_size_, call_.options.biases & HEED_BIAS_Q);
     add_parameters("W_k", sizes_.num_kv_heads * sizes_.head_size, key_size_, call_.options.biases & HEED_BIAS_K);
+    if (is(kKind, kAdditive)) return;
     add_parameters("W_v", sizes_.num_kv_heads * sizes_.value_head_size, value_size_,
                    call_.options.biases & HEED_BIAS_V);
     if (is(kOutputProjection, kNoProjection)) return;
@@ -222,14 +236,26 @@ class CallMaker {
     add_parameters("W_o", output_size, sizes_.num_heads * sizes_.value_head_size, call_.options.biases & HEED_BIAS_O);
   }
 
-  void add_parameters(const std::string& name, int64_t output_size, int64_t input_size, bool with_bias) {
+  // A score is a sum of numbers up to the weights, and up to about 100 where contents are large.
+  void set_score_weights() {
+    const auto head_size = static_cast<double>(sizes_.head_size);
+    const double usual_scale = is(kKind, kAdditive) ? 1.0 : 1.0 / std::sqrt(head_size);
+    const double largest = is(kContents, kLarge) ? 100.0 / (head_size * usual_scale) : std::sqrt(3.0 / head_size);
+    add_weight("w_v", {sizes_.num_heads, sizes_.head_size}, largest);
+  }
+
+  void add_weight(const std::string& name, const Dims& dims, double amplitude) {
     const auto dtype = static_cast<heed_dtype>(choice_[kParameterDtype]);
     const auto layout = static_cast<Layout>(choice_[kParameterLayout]);
-    const Dims weight_dims = {output_size, input_size};
-    const double amplitude = std::sqrt(3.0 / static_cast<double>(input_size));
     call_.parameters[name + ".weight"] =
-        make_input(random_array(weight_dims, amplitude), dtype, make_strides(layout, weight_dims, random_));
+        make_input(random_array(dims, amplitude), dtype, make_strides(layout, dims, random_));
+  }
+
+  void add_parameters(const std::string& name, int64_t output_size, int64_t input_size, bool with_bias) {
+    add_weight(name, {output_size, input_size}, std::sqrt(3.0 / static_cast<double>(input_size)));
     if (!with_bias) return;
+    const auto dtype = static_cast<heed_dtype>(choice_[kParameterDtype]);
+    const auto layout = static_cast<Layout>(choice_[kParameterLayout]);
     const Dims bias_dims = {output_size};
     const Layout bias_layout = layout == Layout::Transposed ? Layout::RowMajor : layout;
     call_.parameters[name + ".bias"] =

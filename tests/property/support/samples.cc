@@ -28,23 +28,37 @@ Call dot_product_call(const reference::AttentionSizes& sizes, Random& random, he
   return call;
 }
 
-Call multi_head_call(const heed_multi_head_attention_options& options, const MultiHeadSample& sample, Random& random) {
-  Call call;
-  call.kind = Kind::MultiHead;
-  call.options = options;
+namespace {
+
+// Queries, keys and values of rank 3, and the output in their dtype.
+Call sequences_call(Kind kind, const heed_multi_head_attention_options& options, const MultiHeadSample& sample,
+                    Random& random) {
   const auto input = [&](int64_t length, int64_t size) {
     return make_input(random_array({sample.batch, length, size}, random, 2.0), sample.dtype);
   };
+  Call call;
+  call.kind = kind;
+  call.options = options;
   call.queries = input(sample.num_queries, sample.query_size);
   call.keys = input(sample.num_keys, sample.key_size);
   call.values = input(sample.num_keys, sample.value_size);
   call.output = OutputRequest{sample.dtype};
+  return call;
+}
 
+void add_weight(Call& call, const std::string& name, int64_t output_size, int64_t input_size, heed_dtype dtype,
+                Random& random) {
+  const double amplitude = std::sqrt(3.0 / static_cast<double>(input_size));
+  call.parameters[name + ".weight"] = make_input(random_array({output_size, input_size}, random, amplitude), dtype);
+}
+
+}  // namespace
+
+Call multi_head_call(const heed_multi_head_attention_options& options, const MultiHeadSample& sample, Random& random) {
+  Call call = sequences_call(Kind::MultiHead, options, sample, random);
   const reference::AttentionSizes sizes = sizes_of(call);
   const auto add = [&](const std::string& name, int64_t output_size, int64_t input_size, int32_t bias) {
-    const double amplitude = std::sqrt(3.0 / static_cast<double>(input_size));
-    call.parameters[name + ".weight"] =
-        make_input(random_array({output_size, input_size}, random, amplitude), sample.parameter_dtype);
+    add_weight(call, name, output_size, input_size, sample.parameter_dtype, random);
     if ((options.biases & bias) == 0) return;
     call.parameters[name + ".bias"] = make_input(random_array({output_size}, random), sample.parameter_dtype);
   };
@@ -54,6 +68,18 @@ Call multi_head_call(const heed_multi_head_attention_options& options, const Mul
   if (!options.no_output_projection) {
     add("W_o", result_dims(call).output[2], sizes.num_heads * sizes.value_head_size, HEED_BIAS_O);
   }
+  if (options.scoring == HEED_SCORING_ADDITIVE)
+    add_weight(call, "w_v", sizes.num_heads, sizes.head_size, sample.parameter_dtype, random);
+  return call;
+}
+
+Call additive_call(int64_t num_hiddens, const MultiHeadSample& sample, Random& random) {
+  heed_multi_head_attention_options options = HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT;
+  options.num_hiddens = num_hiddens;
+  Call call = sequences_call(Kind::Additive, options, sample, random);
+  add_weight(call, "W_q", num_hiddens, sample.query_size, sample.parameter_dtype, random);
+  add_weight(call, "W_k", num_hiddens, sample.key_size, sample.parameter_dtype, random);
+  add_weight(call, "w_v", 1, num_hiddens, sample.parameter_dtype, random);
   return call;
 }
 
@@ -68,13 +94,16 @@ heed_multi_head_attention_options two_heads() {
 std::vector<Call> call_of_each_kind(Random& random, heed_dtype dtype, int64_t num_queries, int64_t num_keys) {
   heed_multi_head_attention_options options = two_heads();
   options.num_kv_heads = 1;
+  heed_multi_head_attention_options additive = options;
+  additive.scoring = HEED_SCORING_ADDITIVE;
   MultiHeadSample sample;
   sample.num_queries = num_queries;
   sample.num_keys = num_keys;
   sample.dtype = dtype;
   return {dot_product_call({2, 1, 1, num_queries, num_keys, 4, 3}, random, dtype),
           dot_product_call({2, 4, 2, num_queries, num_keys, 4, 3}, random, dtype),
-          multi_head_call(options, sample, random)};
+          multi_head_call(options, sample, random), multi_head_call(additive, sample, random),
+          additive_call(5, sample, random)};
 }
 
 void want_everything(Call& call) {

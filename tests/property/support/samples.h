@@ -28,7 +28,10 @@ Call multi_head_call(const heed_multi_head_attention_options& options, const Mul
 // num_hiddens 8 in 2 heads, all biases.
 heed_multi_head_attention_options two_heads();
 
-// A call of each kind: rank 3, rank 4 with grouped heads, multi-head with grouped heads.
+// The additive layer with so many hidden elements: every size of queries, keys and values differs.
+Call additive_call(int64_t num_hiddens, const MultiHeadSample& sample, Random& random);
+
+// A call of each kind: rank 3, rank 4 with grouped heads, multi-head with grouped heads and either scoring, additive.
 std::vector<Call> call_of_each_kind(Random& random, heed_dtype dtype = HEED_F32, int64_t num_queries = 3,
                                     int64_t num_keys = 5);
 

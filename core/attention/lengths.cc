@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "attention/lengths.h"
+
+#include <cinttypes>
+#include <cmath>
+#include <cstdio>
+
+#include "attention/validate.h"
+#include "base/error.h"
+#include "tensor/tensor.h"
+
+namespace heed {
+namespace {
+
+// One element must be a length; throws naming the element otherwise.
+void check_length(const Operand& lens, const char* name, int64_t b, int64_t q, int64_t num_keys, bool per_query) {
+  char shown[32];
+  if (lens.dtype == DType::F32) {
+    const float length = static_cast<const float*>(lens.data)[b * lens.strides[0] + q * lens.strides[2]];
+    // Compared as doubles, so that no rounding of num_keys lets a longer one pass. False for NaN.
+    const auto wide = static_cast<double>(length);
+    if (wide >= 0 && wide <= static_cast<double>(num_keys) && std::floor(wide) == wide) return;
+    std::snprintf(shown, sizeof shown, "%.9g", wide);
+  } else {
+    const int64_t length = length_of(lens, b, q);
+    if (length >= 0 && length <= num_keys) return;
+    std::snprintf(shown, sizeof shown, "%" PRId64, length);
+  }
+  char place[64];
+  if (per_query) {
+    std::snprintf(place, sizeof place, "[%" PRId64 ", %" PRId64 "]", b, q);
+  } else {
+    std::snprintf(place, sizeof place, "[%" PRId64 "]", b);
+  }
+  fail(Status::InvalidArgument, "%s%s is %s, expected a whole number from 0 to the number of keys, %" PRId64, name,
+       place, shown, num_keys);
+}
+
+}  // namespace
+
+Operand lengths_operand(const Tensor& lens, const char* name, const LengthsFor& rows, bool read) {
+  if (lens.dtype() != DType::F32 && lens.dtype() != DType::I32 && lens.dtype() != DType::I64) {
+    fail(Status::InvalidArgument, "%s is %s, expected F32, I32 or I64", name, name_of(lens.dtype()));
+  }
+  const bool per_query = lens.rank() == 2;
+  if (!(lens.shape() == Shape{rows.batch} || lens.shape() == Shape{rows.batch, rows.num_queries})) {
+    fail(Status::InvalidArgument,
+         "%s has dims %s, expected (%" PRId64 ") for the batch or (%" PRId64 ", %" PRId64 ") for batch and queries",
+         name, to_string(lens.shape()).c_str(), rows.batch, rows.batch, rows.num_queries);
+  }
+  Operand operand = operand_of(lens, {0, -1, per_query ? 1 : -1, -1});
+  if (!read) operand.data = nullptr;
+  if (operand.data == nullptr) return operand;
+  for (int64_t b = 0; b < rows.batch; ++b) {
+    for (int64_t q = 0; q < (per_query ? rows.num_queries : 1); ++q)
+      check_length(operand, name, b, q, rows.num_keys, per_query);
+  }
+  return operand;
+}
+
+}  // namespace heed

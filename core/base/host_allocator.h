@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// Host memory for whatever outlives a call: handles, the objects behind them, the vectors and names these keep, and on
+// the CPU the elements of tensors. A context gets its allocator when it is opened, and all its objects use that one.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+
+namespace heed {
+
+// What C++'s new aligns to, and the least that any allocation asks for.
+inline constexpr size_t kObjectAlignment = alignof(std::max_align_t);
+
+inline void* allocate_from_c_library(void*, size_t num_bytes, size_t alignment) {
+  if (alignment <= kObjectAlignment) return std::malloc(num_bytes);
+  // aligned_alloc wants a multiple of the alignment; no request may wrap round to a small one.
+  if (num_bytes > SIZE_MAX - alignment) return nullptr;
+  return std::aligned_alloc(alignment, (num_bytes + alignment - 1) / alignment * alignment);
+}
+
+inline void release_to_c_library(void*, void* memory, size_t) { std::free(memory); }
+
+// The members of heed_allocator, by default the C library's. Each object keeps a copy, since its memory may be the last
+// thing that is given back, after the context itself.
+struct HostAllocator {
+  void* (*allocate)(void* user, size_t num_bytes, size_t alignment) = allocate_from_c_library;
+  void (*release)(void* user, void* memory, size_t num_bytes) = release_to_c_library;
+  void* user = nullptr;
+
+  bool operator==(const HostAllocator&) const = default;
+};
+
+// An empty array still needs an address of its own, and an allocator never sees a request for nothing.
+inline size_t host_size(size_t num_bytes) { return std::max<size_t>(num_bytes, 1); }
+
+inline void host_release(const HostAllocator& allocator, void* memory, size_t num_bytes) {
+  allocator.release(allocator.user, memory, host_size(num_bytes));
+}
+
+// Calls the allocator and checks what it gives. Throws nothing by itself, so that backends can use it.
+inline Status host_allocate(const HostAllocator& allocator, size_t num_bytes, size_t alignment, void** memory,
+                            Error* failure) {
+  void* given = allocator.allocate(allocator.user, host_size(num_bytes), alignment);
+  if (given == nullptr) {
+    failure->status = Status::OutOfMemory;
+    std::snprintf(failure->text, sizeof failure->text, "%zu bytes of host memory could not be allocated",
+                  host_size(num_bytes));
+    return failure->status;
+  }
+  if (reinterpret_cast<uintptr_t>(given) % alignment != 0) {
+    host_release(allocator, given, num_bytes);
+    failure->status = Status::InvalidArgument;
+    std::snprintf(failure->text, sizeof failure->text,
+                  "the context's allocator gave the address %p for %zu bytes, expected one that is aligned to %zu",
+                  given, host_size(num_bytes), alignment);
+    return failure->status;
+  }
+  *memory = given;
+  return Status::Ok;
+}
+
+// HostAllocator as the C++ library wants an allocator to be.
+template <typename T>
+class HostStlAllocator {
+ public:
+  using value_type = T;
+
+  // Implicit, like the C++ library's own conversions between allocators.
+  HostStlAllocator(const HostAllocator& allocator) noexcept : allocator_(allocator) {}  // NOLINT(*-explicit-*)
+  template <typename U>
+  HostStlAllocator(const HostStlAllocator<U>& other) noexcept
+      : allocator_(other.allocator()) {}  // NOLINT(*-explicit-*)
+
+  // `count` is at most what max_size() allows, so that the product does not overflow.
+  T* allocate(size_t count) {
+    void* memory = nullptr;
+    Error failure;
+    constexpr size_t kAlignment = std::max(alignof(T), kObjectAlignment);
+    if (host_allocate(allocator_, count * sizeof(T), kAlignment, &memory, &failure) != Status::Ok) throw Error(failure);
+    return static_cast<T*>(memory);
+  }
+  void deallocate(T* memory, size_t count) noexcept { host_release(allocator_, memory, count * sizeof(T)); }
+
+  const HostAllocator& allocator() const noexcept { return allocator_; }
+
+  template <typename U>
+  bool operator==(const HostStlAllocator<U>& other) const noexcept {
+    return allocator_ == other.allocator();
+  }
+
+ private:
+  HostAllocator allocator_;
+};
+
+template <typename T>
+using HostVector = std::vector<T, HostStlAllocator<T>>;
+using HostString = std::basic_string<char, std::char_traits<char>, HostStlAllocator<char>>;
+
+// A shared object whose count and bytes lie in one block of the allocator's.
+template <typename T, typename... Arguments>
+std::shared_ptr<T> host_make_shared(const HostAllocator& allocator, Arguments&&... arguments) {
+  return std::allocate_shared<T>(HostStlAllocator<T>(allocator), std::forward<Arguments>(arguments)...);
+}
+
+// An object with one owner, who gives it back with host_destroy.
+template <typename T, typename... Arguments>
+T* host_create(const HostAllocator& allocator, Arguments&&... arguments) {
+  static_assert(noexcept(T{std::forward<Arguments>(arguments)...}), "a constructor that throws would leak the memory");
+  return new (HostStlAllocator<T>(allocator).allocate(1)) T{std::forward<Arguments>(arguments)...};
+}
+
+// `allocator` by value: the object may hold the last reference on what keeps the allocator.
+template <typename T>
+void host_destroy(HostAllocator allocator, T* object) noexcept {
+  object->~T();
+  HostStlAllocator<T>(allocator).deallocate(object, 1);
+}
+
+}  // namespace heed

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "layers/additive_attention.h"
+
+#include <cinttypes>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "layers/projection.h"
+
+namespace heed {
+namespace {
+
+// The parameters in their order, and their names.
+enum : size_t { kQueryWeight, kKeyWeight, kScoreWeights };
+constexpr const char* kParameterNames[] = {"W_q.weight", "W_k.weight", "w_v.weight", nullptr};
+
+// The options with their defaults filled in.
+AdditiveAttentionOptions with_defaults(const AdditiveAttentionOptions& given) {
+  AdditiveAttentionOptions options = given;
+  check_options(options.attention);
+  if (options.num_hiddens < 1)
+    fail(Status::InvalidArgument, "options->num_hiddens is %" PRId64 ", expected at least 1", options.num_hiddens);
+  if (options.attention.scale == 0) options.attention.scale = 1;
+  return options;
+}
+
+std::vector<Parameter> make_parameters(int64_t num_hiddens) {
+  std::vector<Parameter> parameters;
+  parameters.emplace_back(kParameterNames[kQueryWeight], Shape{num_hiddens, kOpenDim}, 1, Source::Queries);
+  parameters.emplace_back(kParameterNames[kKeyWeight], Shape{num_hiddens, kOpenDim}, 1, Source::Keys);
+  parameters.emplace_back(kParameterNames[kScoreWeights], Shape{1, num_hiddens}, 1);
+  return parameters;
+}
+
+}  // namespace
+
+AdditiveAttention::AdditiveAttention(std::shared_ptr<Context> context, const AdditiveAttentionOptions& options)
+    : Layer(std::move(context), make_parameters(options.num_hiddens)), options_(with_defaults(options)) {}
+
+const char* const* AdditiveAttention::possible_parameters() const { return kParameterNames; }
+
+OutputShapes AdditiveAttention::check_inputs(const LayerInputs& inputs) const {
+  check_sequences(inputs);
+  const Tensor& queries = *inputs.queries;
+  const Tensor& values = *inputs.values;
+  OutputShapes shapes;
+  shapes.dtype = queries.dtype();
+  shapes.output = {queries.dim(0), queries.dim(1), values.dim(2)};
+  shapes.weights = {queries.dim(0), queries.dim(1), values.dim(1)};
+  shapes.log_sum_exp = {queries.dim(0), queries.dim(1)};
+  return shapes;
+}
+
+AttentionProblem AdditiveAttention::attention_problem(const LayerInputs& inputs, Purpose purpose) const {
+  AttentionProblem problem;
+  problem.batch = inputs.queries->dim(0);
+  problem.num_heads = problem.num_kv_heads = 1;
+  problem.num_queries = inputs.queries->dim(1);
+  problem.num_keys = inputs.keys->dim(1);
+  problem.head_size = options_.num_hiddens;
+  problem.value_head_size = inputs.values->dim(2);
+  problem.scoring = Scoring::Additive;
+  set_visibility(problem, inputs, options_.attention, false, purpose);
+  return problem;
+}
+
+void AdditiveAttention::compose(const LayerInputs& inputs, const LayerOutputs& outputs, const AttentionProblem& problem,
+                                Schedule& schedule) const {
+  const Intermediate queries =
+      project(schedule, "project queries", *inputs.queries, {parameter_at(kQueryWeight).value(), nullptr});
+  const Intermediate keys =
+      project(schedule, "project keys", *inputs.keys, {parameter_at(kKeyWeight).value(), nullptr});
+
+  AttentionProblem& attention = schedule.add_attention("attention");
+  attention = problem;
+  place_heads(schedule, attention.queries, queries, problem.num_queries, 1, options_.num_hiddens);
+  place_heads(schedule, attention.keys, keys, problem.num_keys, 1, options_.num_hiddens);
+  attention.score_weights = operand_of(parameter_at(kScoreWeights).value(), {-1, 0, -1, 1});
+  if (outputs.output != nullptr) {
+    attention.values = operand_of(*inputs.values, {0, -1, 1, 2});
+    attention.output = operand_of(*outputs.output, {0, -1, 1, 2});
+  }
+  if (outputs.weights != nullptr) attention.weights = operand_of(*outputs.weights, {0, -1, 1, 2});
+  if (outputs.log_sum_exp != nullptr) attention.log_sum_exp = operand_of(*outputs.log_sum_exp, {0, -1, 1, -1});
+}
+
+}  // namespace heed

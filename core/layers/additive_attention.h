@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Additive attention (Bahdanau et al., "Neural machine translation by jointly learning to align and translate", 2014,
+// arXiv 1409.0473, appendix A.1.2): score = w_v . tanh(W_q q + W_k k). Values are attended to as they are.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "attention/options.h"
+#include "layers/layer.h"
+
+namespace heed {
+
+// As in heed_additive_attention_options.
+struct AdditiveAttentionOptions {
+  int64_t num_hiddens = 0;
+  AttentionOptions attention;  // scale 0: 1
+};
+
+class AdditiveAttention final : public Layer {
+ public:
+  // Throws InvalidArgument naming the member of `options`.
+  AdditiveAttention(std::shared_ptr<Context> context, const AdditiveAttentionOptions& options);
+
+  const char* kind() const override { return "additive_attention"; }
+
+ protected:
+  OutputShapes check_inputs(const LayerInputs& inputs) const override;
+  AttentionProblem attention_problem(const LayerInputs& inputs, Purpose purpose) const override;
+  void compose(const LayerInputs& inputs, const LayerOutputs& outputs, const AttentionProblem& problem,
+               Schedule& schedule) const override;
+  const char* const* possible_parameters() const override;
+
+ private:
+  // With every default filled in.
+  AdditiveAttentionOptions options_;
+};
+
+}  // namespace heed

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// What layers that project their inputs have in common: queries, keys and values of rank 3, y = x W^T + b for one of
+// them, and where in the workspace the result lies.
+#pragma once
+
+#include <cstdint>
+
+#include "attention/problem.h"
+#include "attention/validate.h"
+#include "layers/parameter.h"
+#include "layers/schedule.h"
+
+namespace heed {
+
+// A tensor of a call and what messages call it.
+struct SourceTensor {
+  const char* name;
+  const Tensor& tensor;
+};
+
+SourceTensor source_of(const LayerInputs& inputs, Source source);
+
+// Throws InvalidArgument unless queries are (B, Q, E), keys (B, K, E) and values (B, K, E), each with its own E.
+void check_sequences(const LayerInputs& inputs);
+
+// The parameters of one projection; bias is null where there is none.
+struct ProjectionParameters {
+  const Tensor& weight;
+  const Tensor* bias;
+};
+
+void set_parameters(LinearProblem& linear, const ProjectionParameters& parameters);
+
+// An array (batch, rows, size) in the workspace.
+Intermediate reserve_rows(Schedule& schedule, int64_t batch, int64_t rows, int64_t size);
+
+// Such an array as an operand of a linear operation, axes (-, batch, rows, size).
+void place_rows(Schedule& schedule, Operand& operand, Intermediate array, int64_t rows, int64_t size);
+
+// The same array as an operand of attention, axes (batch, head, rows, head size): heads lie side by side in a row.
+void place_heads(Schedule& schedule, Operand& operand, Intermediate array, int64_t rows, int64_t num_heads,
+                 int64_t head_size);
+
+// Adds the projection of `input`, (B, S, E), and returns where its result lies: (B, S, output size) row-major.
+// `operation` is what explain calls it.
+Intermediate project(Schedule& schedule, const char* operation, const Tensor& input,
+                     const ProjectionParameters& parameters);
+
+}  // namespace heed

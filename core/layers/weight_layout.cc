@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "layers/weight_layout.h"
+
+#include <array>
+
+#include "base/checked.h"
+#include "layers/parameter.h"
+
+namespace heed {
+namespace {
+
+struct ProjectionNames {
+  const char* weight;
+  const char* bias;
+};
+
+// The usual layout: a linear module, (out, in) and (out), for each projection.
+constexpr std::array<WeightSource, 8> linear_modules(ProjectionNames queries, ProjectionNames keys,
+                                                     ProjectionNames values, ProjectionNames output) {
+  return {{{"W_q.weight", queries.weight},
+           {"W_q.bias", queries.bias},
+           {"W_k.weight", keys.weight},
+           {"W_k.bias", keys.bias},
+           {"W_v.weight", values.weight},
+           {"W_v.bias", values.bias},
+           {"W_o.weight", output.weight},
+           {"W_o.bias", output.bias}}};
+}
+
+// Queries, keys and values one below the other in one module, in a form of its own or as usual.
+constexpr std::array<WeightSource, 8> packed_modules(WeightForm form, ProjectionNames packed, ProjectionNames output) {
+  return {{{"W_q.weight", packed.weight, form, 0, 3},
+           {"W_q.bias", packed.bias, WeightForm::Linear, 0, 3},
+           {"W_k.weight", packed.weight, form, 1, 3},
+           {"W_k.bias", packed.bias, WeightForm::Linear, 1, 3},
+           {"W_v.weight", packed.weight, form, 2, 3},
+           {"W_v.bias", packed.bias, WeightForm::Linear, 2, 3},
+           {"W_o.weight", output.weight, form},
+           {"W_o.bias", output.bias}}};
+}
+
+constexpr auto kPyTorch =
+    packed_modules(WeightForm::Linear, {"in_proj_weight", "in_proj_bias"}, {"out_proj.weight", "out_proj.bias"});
+
+// nn.MultiheadAttention whose kdim or vdim is not embed_dim: weights apart, biases together.
+constexpr WeightSource kPyTorchApart[] = {
+    {"W_q.weight", "q_proj_weight"},   {"W_q.bias", "in_proj_bias", WeightForm::Linear, 0, 3},
+    {"W_k.weight", "k_proj_weight"},   {"W_k.bias", "in_proj_bias", WeightForm::Linear, 1, 3},
+    {"W_v.weight", "v_proj_weight"},   {"W_v.bias", "in_proj_bias", WeightForm::Linear, 2, 3},
+    {"W_o.weight", "out_proj.weight"}, {"W_o.bias", "out_proj.bias"},
+};
+
+constexpr auto kBert =
+    linear_modules({"self.query.weight", "self.query.bias"}, {"self.key.weight", "self.key.bias"},
+                   {"self.value.weight", "self.value.bias"}, {"output.dense.weight", "output.dense.bias"});
+
+constexpr auto kViT =
+    linear_modules({"attention.query.weight", "attention.query.bias"}, {"attention.key.weight", "attention.key.bias"},
+                   {"attention.value.weight", "attention.value.bias"}, {"output.dense.weight", "output.dense.bias"});
+
+// ALBERT's attention; without the output also what BERT and ViT have below "self" and "attention".
+constexpr auto kAlbert = linear_modules({"query.weight", "query.bias"}, {"key.weight", "key.bias"},
+                                        {"value.weight", "value.bias"}, {"dense.weight", "dense.bias"});
+
+// BART, Whisper, CLIP and many others.
+constexpr auto kBart = linear_modules({"q_proj.weight", "q_proj.bias"}, {"k_proj.weight", "k_proj.bias"},
+                                      {"v_proj.weight", "v_proj.bias"}, {"out_proj.weight", "out_proj.bias"});
+
+// Llama, Mistral, Qwen2 and many others.
+constexpr auto kLlama = linear_modules({"q_proj.weight", "q_proj.bias"}, {"k_proj.weight", "k_proj.bias"},
+                                       {"v_proj.weight", "v_proj.bias"}, {"o_proj.weight", "o_proj.bias"});
+
+constexpr auto kT5 =
+    linear_modules({"q.weight", "q.bias"}, {"k.weight", "k.bias"}, {"v.weight", "v.bias"}, {"o.weight", "o.bias"});
+
+constexpr auto kDistilBert = linear_modules({"q_lin.weight", "q_lin.bias"}, {"k_lin.weight", "k_lin.bias"},
+                                            {"v_lin.weight", "v_lin.bias"}, {"out_lin.weight", "out_lin.bias"});
+
+// GPT-2's Conv1D modules are linear ones with (in, out).
+constexpr auto kGpt2 =
+    packed_modules(WeightForm::Transposed, {"c_attn.weight", "c_attn.bias"}, {"c_proj.weight", "c_proj.bias"});
+
+constexpr auto kTimm = packed_modules(WeightForm::Linear, {"qkv.weight", "qkv.bias"}, {"proj.weight", "proj.bias"});
+
+constexpr WeightSource kKeras[] = {
+    {"W_q.weight", "query.kernel", WeightForm::HeadsOut},
+    {"W_q.bias", "query.bias", WeightForm::HeadsOut},
+    {"W_k.weight", "key.kernel", WeightForm::HeadsOut},
+    {"W_k.bias", "key.bias", WeightForm::HeadsOut},
+    {"W_v.weight", "value.kernel", WeightForm::HeadsOut},
+    {"W_v.bias", "value.bias", WeightForm::HeadsOut},
+    {"W_o.weight", "attention_output.kernel", WeightForm::HeadsIn},
+    {"W_o.bias", "attention_output.bias"},
+};
+
+// DJL numbers the children of a block in the order in which they were added.
+constexpr auto kDjl = linear_modules(
+    {"02queryProjection.weight", "02queryProjection.bias"}, {"01keyProjection.weight", "01keyProjection.bias"},
+    {"03valueProjection.weight", "03valueProjection.bias"}, {"04resultProjection.weight", "04resultProjection.bias"});
+
+constexpr auto kD2lJava = linear_modules({"01W_q.weight", "01W_q.bias"}, {"02W_k.weight", "02W_k.bias"},
+                                         {"03W_v.weight", "03W_v.bias"}, {"04W_o.weight", "04W_o.bias"});
+
+constexpr WeightSource kD2lJavaAdditive[] = {
+    {"W_q.weight", "02W_q.weight"},
+    {"W_k.weight", "01W_k.weight"},
+    {"w_v.weight", "03W_v.weight"},
+};
+
+// Paths of variables, which Keras 2 ends with an output's number, and the same in dotted form.
+constexpr NameStyle kKerasStyles[] = {{'/', ""}, {'/', ":0"}, {'.', ""}, {'.', ":0"}};
+constexpr NameStyle kDjlStyles[] = {{'_', ""}};
+
+constexpr const char* kAddedKeys[] = {"bias_k", "bias_v"};
+// Queries and keys are normalized after their projection (Qwen3, Gemma 3), or the softmax has a learned denominator.
+constexpr const char* kNorms[] = {"q_norm.weight", "k_norm.weight", "sinks"};
+// Positions that enter between the projections and the softmax.
+constexpr const char* kBertPositions[] = {"self.distance_embedding.weight", "self.relative_position_bias_table"};
+constexpr const char* kAlbertPositions[] = {"distance_embedding.weight", "relative_position_bias_table"};
+constexpr const char* kViTPositions[] = {"attention.relative_position_bias.relative_position_bias_table"};
+constexpr const char* kTimmExtras[] = {"q_norm.weight", "k_norm.weight", "relative_position_bias_table"};
+
+constexpr WeightLayout kLayouts[] = {
+    {"PyTorch nn.MultiheadAttention", kPyTorch, kAddedKeys},
+    {"PyTorch nn.MultiheadAttention with kdim or vdim", kPyTorchApart, kAddedKeys},
+    {"Hugging Face BERT", kBert, kBertPositions},
+    {"Hugging Face ViT", kViT, kViTPositions},
+    {"Hugging Face ALBERT", kAlbert, kAlbertPositions},
+    {"Hugging Face BART", kBart, kNorms},
+    {"Hugging Face Llama", kLlama, kNorms},
+    {"Hugging Face T5", kT5, {}},
+    {"Hugging Face DistilBERT", kDistilBert, {}},
+    {"Hugging Face GPT-2", kGpt2, {}},
+    {"timm Attention", kTimm, kTimmExtras},
+    {"Keras MultiHeadAttention", kKeras, {}, kKerasStyles},
+    {"DJL ScaledDotProductAttentionBlock", kDjl, {}, kDjlStyles},
+    {"d2l-java MultiHeadAttention", kD2lJava, {}, kDjlStyles},
+    {"d2l-java AdditiveAttention", kD2lJavaAdditive, {}, kDjlStyles},
+};
+
+}  // namespace
+
+std::span<const WeightLayout> foreign_layouts() { return kLayouts; }
+
+Shape stored_shape(const WeightSource& source, const Shape& parameter, int64_t num_heads) {
+  const bool is_bias = parameter.rank == 1;
+  int64_t out = 0;
+  // No tensor is as large as a product that overflows.
+  if (!checked_multiply(parameter[0], source.num_parts, out)) out = INT64_MAX;
+  const int64_t in = is_bias ? 1 : parameter[1];
+  switch (source.form) {
+    case WeightForm::Linear: break;
+    case WeightForm::Transposed: return {in, out};
+    case WeightForm::HeadsOut:
+      return is_bias ? Shape{num_heads, out / num_heads} : Shape{in, num_heads, out / num_heads};
+    case WeightForm::HeadsIn: return {num_heads, in == kOpenDim ? kOpenDim : in / num_heads, out};
+  }
+  return is_bias ? Shape{out} : Shape{out, in};
+}
+
+Tensor view_as_parameter(const WeightSource& source, const Tensor& stored) {
+  const auto whole = [&]() -> Tensor {
+    switch (source.form) {
+      case WeightForm::Linear: break;
+      case WeightForm::Transposed: return stored.transpose(nullptr);
+      case WeightForm::HeadsOut:
+        if (stored.rank() == 2) return stored.reshape({stored.num_elements()});
+        return stored.reshape({stored.dim(0), stored.dim(1) * stored.dim(2)}).transpose(nullptr);
+      case WeightForm::HeadsIn:
+        return stored.reshape({stored.dim(0) * stored.dim(1), stored.dim(2)}).transpose(nullptr);
+    }
+    return stored;
+  }();
+  if (source.num_parts == 1) return whole;
+  const int64_t rows = whole.dim(0) / source.num_parts;
+  return whole.slice(0, source.part * rows, rows);
+}
+
+}  // namespace heed

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// How frameworks name and shape the parameters of attention in the files they write. A layout is a table: to know
+// another framework is to add one to weight_layout.cc, and a row to docs/weights.md.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "tensor/tensor.h"
+
+namespace heed {
+
+// How a tensor of a file holds a parameter, which is (out, in) or, a bias, (out).
+enum class WeightForm : int32_t {
+  Linear,      // as the parameter
+  Transposed,  // (in, out)
+  HeadsOut,    // (in, heads, size) or (heads, size): out is heads * size
+  HeadsIn,     // (heads, size, out): in is heads * size
+};
+
+// Where a layout keeps one parameter.
+struct WeightSource {
+  const char* parameter;
+  // Below the prefix; '.' stands for the separator of the style.
+  const char* name;
+  WeightForm form = WeightForm::Linear;
+  // The tensor holds num_parts parameters of one size side by side along out; this is number `part`, from 0.
+  int32_t part = 0;
+  int32_t num_parts = 1;
+};
+
+// How the parts of a name are put together, its prefix being one of them.
+struct NameStyle {
+  char separator = '.';
+  const char* ending = "";
+};
+
+inline constexpr NameStyle kDotted[] = {{'.', ""}};
+
+struct WeightLayout {
+  // As sentences call it.
+  const char* title;
+  std::span<const WeightSource> sources;
+  // Names of tensors that go with these and change the result in a way that heed has no option for.
+  std::span<const char* const> refused;
+  std::span<const NameStyle> styles = kDotted;
+};
+
+// All layouts but heed's own, which is a kind of layer's to know.
+std::span<const WeightLayout> foreign_layouts();
+
+// The dims of a tensor that holds a parameter of these dims; kOpenDim stays open. num_heads: of the parameter.
+Shape stored_shape(const WeightSource& source, const Shape& parameter, int64_t num_heads);
+
+// The parameter as a view of a tensor of such dims.
+Tensor view_as_parameter(const WeightSource& source, const Tensor& stored);
+
+}  // namespace heed

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Softmax along an axis, and softmax of attention scores with lengths.
+#pragma once
+
+#include <cstdint>
+
+#include "tensor/tensor.h"
+
+namespace heed {
+
+// heed_softmax.
+void softmax(const Tensor& tensor, int32_t axis, const Tensor& result);
+
+// heed_masked_softmax; valid_lens null: every key is visible.
+void masked_softmax(const Tensor& scores, const Tensor* valid_lens, const Tensor& result);
+
+}  // namespace heed

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tensor/fill.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "base/error.h"
+#include "base/normal.h"
+#include "base/philox.h"
+#include "tensor/convert.h"
+#include "tensor/walk.h"
+
+namespace heed {
+namespace {
+
+// The last word of the Philox counter, so that one seed gives each use numbers of its own. Layers count their parameters
+// with 0 in this place, and dropout has the item of the batch there.
+constexpr uint32_t kUniformDomain = 0xFFFFFFFF;
+constexpr uint32_t kNormalDomain = 0xFFFFFFFE;
+
+// The random words 0, 1, 2, ... of a seed.
+class Words {
+ public:
+  Words(uint64_t seed, uint32_t domain) : seed_(seed), domain_(domain) {}
+
+  uint32_t next() {
+    if (place_ == block_.size()) {
+      block_ =
+          philox4x32({static_cast<uint32_t>(num_blocks_), static_cast<uint32_t>(num_blocks_ >> 32), 0, domain_}, seed_);
+      ++num_blocks_;
+      place_ = 0;
+    }
+    return block_[place_++];
+  }
+
+ private:
+  uint64_t seed_;
+  uint32_t domain_;
+  uint64_t num_blocks_ = 0;
+  PhiloxCounter block_{};
+  size_t place_ = block_.size();
+};
+
+// Elements in row-major order become next(), next(), ...
+template <typename Next>
+void fill_in_order(const Tensor& tensor, Next next) {
+  const int32_t last = tensor.rank() - 1;
+  const int64_t count = last < 0 ? 1 : tensor.dim(last);
+  if (count == 0) return;
+  visit_dtype(tensor.dtype(), [&](auto* type) {
+    using To = std::remove_pointer_t<decltype(type)>;
+    constexpr auto kSize = static_cast<int64_t>(sizeof(To));
+    const int64_t step = last < 0 ? 0 : tensor.stride(last) * kSize;
+    walk<1>(leading_axes(tensor.shape(), last), {tensor.strides()}, [&](const auto& offsets) {
+      std::byte* row = tensor.data() + offsets[0] * kSize;
+      for (int64_t i = 0; i < count; ++i) {
+        const To element = convert<To>(static_cast<double>(next()));
+        std::memcpy(row + i * step, &element, sizeof element);
+      }
+    });
+  });
+}
+
+void require_finite(double value, const char* name) {
+  if (!std::isfinite(value)) fail(Status::InvalidArgument, "%s is %g, expected a finite number", name, value);
+}
+
+// The next lower number of a float type, from infinity the largest.
+template <typename Float, typename Bits>
+Float step_down(Float value) {
+  static_assert(sizeof(Float) == sizeof(Bits));
+  constexpr auto kSign = static_cast<Bits>(Bits{1} << (8 * sizeof(Bits) - 1));
+  const auto bits = std::bit_cast<Bits>(value);
+  if ((bits & ~kSign) == 0) return std::bit_cast<Float>(static_cast<Bits>(kSign | 1));
+  return std::bit_cast<Float>(static_cast<Bits>((bits & kSign) != 0 ? bits + 1 : bits - 1));
+}
+
+double below(double value) { return step_down<double, uint64_t>(value); }
+
+// The largest number of a dtype that is less than `limit`, as a double; -infinity where a float type has none.
+template <typename To>
+double largest_below(double limit) {
+  if constexpr (std::is_same_v<To, Boolean> || std::is_same_v<To, double>) {
+    // A boolean only asks whether a number is zero; the number itself is not narrowed.
+    return below(limit);
+  } else if constexpr (std::is_integral_v<To>) {
+    return std::min(std::floor(below(limit)), static_cast<double>(std::numeric_limits<To>::max()));
+  } else {
+    using Bits = std::conditional_t<sizeof(To) == 4, uint32_t, uint16_t>;
+    const To nearest = convert<To>(limit);
+    const double wide = detail::carry(nearest);
+    return wide < limit ? wide : detail::carry(step_down<To, Bits>(nearest));
+  }
+}
+
+// The smallest number of a dtype that is at least `limit`.
+template <typename To>
+double smallest_from(double limit) {
+  if constexpr (std::is_same_v<To, Boolean>) {
+    return limit;
+  } else if constexpr (std::is_integral_v<To>) {
+    return std::max(std::ceil(limit), static_cast<double>(std::numeric_limits<To>::lowest()));
+  } else {
+    // What is at least `limit` is, negated, less than the next number above -limit.
+    return -largest_below<To>(-below(limit));
+  }
+}
+
+}  // namespace
+
+void fill_tensor(const Tensor& tensor, double value) {
+  tensor.require_writable("tensor");
+  fill_in_order(tensor, [value] { return value; });
+}
+
+void fill_arange(const Tensor& tensor, double start, double step) {
+  require_finite(start, "start");
+  require_finite(step, "step");
+  tensor.require_writable("tensor");
+  fill_in_order(tensor, [start, step, i = int64_t{0}]() mutable { return start + static_cast<double>(i++) * step; });
+}
+
+void fill_uniform(const Tensor& tensor, double low, double high, uint64_t seed) {
+  require_finite(low, "low");
+  require_finite(high, "high");
+  if (low > high) fail(Status::InvalidArgument, "low is %g and high is %g, expected low <= high", low, high);
+  const double range = high - low;
+  if (!std::isfinite(range)) {
+    fail(Status::InvalidArgument, "low is %g and high is %g, expected a difference that a double can hold", low, high);
+  }
+  tensor.require_writable("tensor");
+  if (low == high) {
+    fill_in_order(tensor, [low] { return low; });
+    return;
+  }
+  double first = 0;
+  double last = 0;
+  visit_dtype(tensor.dtype(), [&](auto* type) {
+    using To = std::remove_pointer_t<decltype(type)>;
+    first = smallest_from<To>(low);
+    last = largest_below<To>(high);
+  });
+  if (first > last) {
+    fail(Status::InvalidArgument, "low is %g and high is %g, between which %s, the dtype of tensor, has no number", low,
+         high, name_of(tensor.dtype()));
+  }
+  fill_in_order(tensor, [=, words = Words(seed, kUniformDomain)]() mutable {
+    // 32 bits from one word and 21 from the next: a multiple of 2^-53 in [0, 1).
+    const auto upper = static_cast<uint64_t>(words.next());
+    const double fraction = static_cast<double>(upper << 21 | words.next() >> 11) * 0x1p-53;
+    return std::clamp(low + fraction * range, first, last);
+  });
+}
+
+void fill_normal(const Tensor& tensor, double mean, double standard_deviation, uint64_t seed) {
+  require_finite(mean, "mean");
+  require_finite(standard_deviation, "standard_deviation");
+  if (standard_deviation < 0)
+    fail(Status::InvalidArgument, "standard_deviation is %g, expected at least 0", standard_deviation);
+  tensor.require_writable("tensor");
+  fill_in_order(tensor, [=, words = Words(seed, kNormalDomain)]() mutable {
+    return mean + standard_deviation * normal_of(words.next());
+  });
+}
+
+}  // namespace heed

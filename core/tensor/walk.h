@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stepping through strided arrays of one shape side by side, in row-major order. Nothing here allocates.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "tensor/shape.h"
+
+namespace heed {
+
+// The first `rank` axes of a shape; none where that is negative.
+inline Shape leading_axes(const Shape& shape, int32_t rank) {
+  Shape leading = shape;
+  leading.rank = rank < 0 ? 0 : rank;
+  return leading;
+}
+
+// Calls visit(offsets) for each index of `shape`: offsets[i] is how far the array with strides[i] lies from its element
+// at (0, 0, ...), in the unit of its strides. Once for rank 0, never where an axis is 0.
+template <size_t count, typename Visit>
+void walk(const Shape& shape, const std::array<Dims, count>& strides, Visit visit) {
+  for (int32_t axis = 0; axis < shape.rank; ++axis) {
+    if (shape[axis] == 0) return;
+  }
+  std::array<int64_t, count> offsets{};
+  Dims index{};
+  while (true) {
+    visit(static_cast<const std::array<int64_t, count>&>(offsets));
+    int32_t axis = shape.rank - 1;
+    for (; axis >= 0; --axis) {
+      const auto place = static_cast<size_t>(axis);
+      for (size_t i = 0; i < count; ++i) offsets[i] += strides[i][place];
+      if (++index[place] < shape[axis]) break;
+      for (size_t i = 0; i < count; ++i) offsets[i] -= strides[i][place] * shape[axis];
+      index[place] = 0;
+    }
+    if (axis < 0) return;
+  }
+}
+
+}  // namespace heed

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "layers/weight_finder.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+
+namespace heed {
+namespace {
+
+constexpr const char* kPossible[] = {"W_q.weight", "W_q.bias",   "W_k.weight", "W_k.bias",   "W_v.weight",
+                                     "W_v.bias",   "W_o.weight", "W_o.bias",   "w_v.weight", nullptr};
+
+using Names = std::vector<std::string>;
+
+const Names kWeights = {"W_q.weight", "W_k.weight", "W_v.weight", "W_o.weight"};
+const Names kBiases = {"W_q.bias", "W_k.bias", "W_v.bias", "W_o.bias"};
+const Names kAll = {"W_q.weight", "W_q.bias", "W_k.weight", "W_k.bias",
+                    "W_v.weight", "W_v.bias", "W_o.weight", "W_o.bias"};
+
+Names operator+(Names a, const Names& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+Names without(Names names, const std::string& name) {
+  std::erase(names, name);
+  return names;
+}
+
+// Each name below a prefix.
+Names below(const std::string& prefix, Names names, char separator = '.') {
+  for (std::string& name : names) name = prefix + separator + name;
+  return names;
+}
+
+// A file with tensors of these names, given twice or not.
+class File {
+ public:
+  explicit File(Names names) : names_(std::move(names)) {
+    std::sort(names_.begin(), names_.end());
+    names_.erase(std::unique(names_.begin(), names_.end()), names_.end());
+    std::vector<NamedTensor> tensors;
+    tensors.reserve(names_.size());
+    for (const std::string& name : names_) tensors.push_back({name, DType::F32, {1}, &kNumber});
+    bytes_.resize(save_safetensors_to_memory(nullptr, 0, tensors));
+    save_safetensors_to_memory(bytes_.data(), bytes_.size(), tensors);
+    file_.emplace(std::make_unique<const MemorySource>(bytes_.data(), bytes_.size()));
+  }
+
+  const SafetensorsFile& get() const { return *file_; }
+
+ private:
+  static constexpr float kNumber = 1;
+  Names names_;
+  std::string bytes_;
+  std::optional<SafetensorsFile> file_;
+};
+
+std::vector<FoundWeight> find(const File& file, const std::string& prefix, const Names& parameters) {
+  std::vector<Parameter> list;
+  list.reserve(parameters.size());
+  for (const std::string& name : parameters)
+    list.emplace_back(name.c_str(), name.ends_with(".bias") ? Shape{4} : Shape{4, kOpenDim});
+  return find_weights(file.get(), prefix, list, kPossible);
+}
+
+// The names that are found, in the parameters' order.
+Names found_names(const File& file, const std::string& prefix, const Names& parameters) {
+  Names names;
+  for (const FoundWeight& weight : find(file, prefix, parameters)) names.push_back(weight.name);
+  return names;
+}
+
+void expect_refused(const Names& names, const std::string& prefix, const Names& parameters, Status status,
+                    const std::string& sentence) {
+  const File file(names);
+  try {
+    find(file, prefix, parameters);
+    ADD_FAILURE() << "found, expected: " << sentence;
+  } catch (const Error& error) {
+    EXPECT_EQ(error.status, status);
+    EXPECT_EQ(std::string(error.text), sentence);
+  }
+}
+
+// A layout with all biases: where it keeps kAll, in that order.
+struct Layout {
+  const char* title;
+  Names names;
+  char separator = '.';
+};
+
+std::vector<Layout> layouts() {
+  const auto modules = [](const Names& projections, const std::string& weight, const std::string& bias) {
+    Names names;
+    for (const std::string& projection : projections) {
+      names.push_back(projection + weight);
+      names.push_back(projection + bias);
+    }
+    return names;
+  };
+  const auto linear = [&](const Names& projections) { return modules(projections, ".weight", ".bias"); };
+  const auto packed = [&](const std::string& name, const std::string& output) {
+    return linear({name, name, name, output});
+  };
+  return {
+      {"heed", linear({"W_q", "W_k", "W_v", "W_o"})},
+      {"PyTorch nn.MultiheadAttention",
+       {"in_proj_weight", "in_proj_bias", "in_proj_weight", "in_proj_bias", "in_proj_weight", "in_proj_bias",
+        "out_proj.weight", "out_proj.bias"}},
+      {"PyTorch nn.MultiheadAttention with kdim or vdim",
+       {"q_proj_weight", "in_proj_bias", "k_proj_weight", "in_proj_bias", "v_proj_weight", "in_proj_bias",
+        "out_proj.weight", "out_proj.bias"}},
+      {"Hugging Face BERT", linear({"self.query", "self.key", "self.value", "output.dense"})},
+      {"Hugging Face ViT", linear({"attention.query", "attention.key", "attention.value", "output.dense"})},
+      {"Hugging Face ALBERT", linear({"query", "key", "value", "dense"})},
+      {"Hugging Face BART", linear({"q_proj", "k_proj", "v_proj", "out_proj"})},
+      {"Hugging Face Llama", linear({"q_proj", "k_proj", "v_proj", "o_proj"})},
+      {"Hugging Face T5", linear({"q", "k", "v", "o"})},
+      {"Hugging Face DistilBERT", linear({"q_lin", "k_lin", "v_lin", "out_lin"})},
+      {"Hugging Face GPT-2", packed("c_attn", "c_proj")},
+      {"timm Attention", packed("qkv", "proj")},
+      {"Keras MultiHeadAttention", modules({"query", "key", "value", "attention_output"}, "/kernel", "/bias"), '/'},
+      {"Keras MultiHeadAttention", modules({"query", "key", "value", "attention_output"}, "/kernel:0", "/bias:0"), '/'},
+      {"Keras MultiHeadAttention", modules({"query", "key", "value", "attention_output"}, ".kernel", ".bias")},
+      {"DJL ScaledDotProductAttentionBlock",
+       modules({"02queryProjection", "01keyProjection", "03valueProjection", "04resultProjection"}, "_weight", "_bias"),
+       '_'},
+      {"d2l-java MultiHeadAttention", modules({"01W_q", "02W_k", "03W_v", "04W_o"}, "_weight", "_bias"), '_'},
+  };
+}
+
+TEST(WeightFinder, RecognisesEveryLayoutUnderAnyPrefix) {
+  const Names others = {"embedding.weight", "model.layers.1.mlp.weight", "model.layers.10.W_q.weight"};
+  for (const Layout& layout : layouts()) {
+    SCOPED_TRACE(layout.title + (" as " + layout.names[0]));
+    EXPECT_EQ(found_names(File(layout.names), "", kAll), layout.names);
+    const std::string prefix = "model.layers.1";
+    const Names names = below(prefix, layout.names, layout.separator);
+    EXPECT_EQ(found_names(File(names + others), prefix, kAll), names);
+  }
+}
+
+TEST(WeightFinder, SaysWhichPartOfATensorAParameterIs) {
+  for (const Layout& layout : layouts()) {
+    SCOPED_TRACE(layout.title);
+    const std::vector<FoundWeight> found = find(File(layout.names), "", kAll);
+    ASSERT_EQ(found.size(), kAll.size());
+    for (size_t i = 0; i < found.size(); ++i) {
+      EXPECT_EQ(found[i].source.parameter, kAll[i]);
+      // Three parameters share a tensor or none does; queries, keys and values are its parts in this order.
+      const auto num_sharing = std::count(layout.names.begin(), layout.names.end(), found[i].name);
+      EXPECT_EQ(found[i].source.num_parts, num_sharing);
+      EXPECT_EQ(found[i].source.part, num_sharing == 3 ? static_cast<int>(i / 2) : 0);
+    }
+  }
+}
+
+TEST(WeightFinder, BiasesAreThoseThatTheLayerHas) {
+  // Whisper's keys and Qwen2's output have none.
+  const Names whisper = {"q_proj.weight", "q_proj.bias",     "k_proj.weight", "v_proj.weight",
+                         "v_proj.bias",   "out_proj.weight", "out_proj.bias"};
+  EXPECT_EQ(found_names(File(whisper), "", without(kAll, "W_k.bias")), whisper);
+  const Names qwen2 = {"q_proj.weight", "q_proj.bias", "k_proj.weight", "k_proj.bias",
+                       "v_proj.weight", "v_proj.bias", "o_proj.weight"};
+  EXPECT_EQ(found_names(File(qwen2), "", without(kAll, "W_o.bias")), qwen2);
+  const Names llama = {"q_proj.weight", "k_proj.weight", "v_proj.weight", "o_proj.weight"};
+  EXPECT_EQ(found_names(File(llama + Names{"rotary_emb.inv_freq"}), "", kWeights), llama);
+}
+
+TEST(WeightFinder, ALayerWithoutOutputNeedsNone) {
+  const Names parameters = without(kWeights, "W_o.weight");
+  // BART and Llama differ in the output alone: here they are the same.
+  const Names apart = {"q_proj.weight", "k_proj.weight", "v_proj.weight"};
+  EXPECT_EQ(found_names(File(apart), "", parameters), apart);
+  const Names bert = {"a.self.query.weight", "a.self.key.weight", "a.self.value.weight"};
+  EXPECT_EQ(found_names(File(bert + Names{"a.output.dense.weight"}), "a.self", parameters), bert);
+  const std::string lack = ", a parameter that this layer's options lack: expected options->no_output_projection 0";
+  for (const char* output : {"o_proj.weight", "out_proj.weight"}) {
+    expect_refused(apart + Names{output}, "", parameters, Status::InvalidArgument,
+                   "\"memory\" has \"" + std::string(output) + "\" for W_o.weight" + lack);
+  }
+}
+
+TEST(WeightFinder, KnowsAdditiveLayers) {
+  const Names parameters = {"W_q.weight", "W_k.weight", "w_v.weight"};
+  EXPECT_EQ(found_names(File(below("a", parameters)), "a", parameters), below("a", parameters));
+  const Names d2l_java = {"02W_q_weight", "01W_k_weight", "03W_v_weight"};
+  EXPECT_EQ(found_names(File(below("01attention", d2l_java, '_')), "01attention", parameters),
+            below("01attention", d2l_java, '_'));
+  // No other layout has such a score.
+  expect_refused({"q.weight", "k.weight", "v.weight", "o.weight"}, "", parameters, Status::NotFound,
+                 "\"memory\" has no tensor \"W_q.weight\", nor the names by which other frameworks call it; its 4 "
+                 "tensors have other names, as \"k.weight\"");
+}
+
+TEST(WeightFinder, ALayerWithoutParametersFindsNone) { EXPECT_TRUE(find(File({"a"}), "b", {}).empty()); }
+
+TEST(WeightFinder, EveryBiasThatTheOptionsLackIsRefused) {
+  const char* const bits[] = {"HEED_BIAS_Q", "HEED_BIAS_K", "HEED_BIAS_V", "HEED_BIAS_O"};
+  for (const Layout& layout : layouts()) {
+    for (size_t i = 0; i < kBiases.size(); ++i) {
+      SCOPED_TRACE(layout.title + (" lacks " + kBiases[i]));
+      const std::string name = "a" + std::string(1, layout.separator) + layout.names[2 * i + 1];
+      const bool is_own = layout.names[2 * i + 1] == kBiases[i];
+      expect_refused(below("a", layout.names, layout.separator), "a", without(kAll, kBiases[i]),
+                     Status::InvalidArgument,
+                     "\"memory\" has \"" + name + "\"" + (is_own ? "" : " for " + kBiases[i]) +
+                         ", a parameter that this layer's options lack: expected " + bits[i] + " in options->biases");
+    }
+  }
+}
+
+TEST(WeightFinder, AParameterOfAnotherKindOfLayerIsRefused) {
+  expect_refused(kWeights + Names{"w_v.weight"}, "", kWeights, Status::InvalidArgument,
+                 "\"memory\" has \"w_v.weight\", a parameter that this layer's options lack: it has W_q.weight, "
+                 "W_k.weight, W_v.weight, W_o.weight");
+}
+
+TEST(WeightFinder, AMissingParameterIsNamedWithItsLayout) {
+  const Names llama = below("a", {"q_proj.weight", "k_proj.weight", "v_proj.weight", "o_proj.weight"});
+  expect_refused(llama, "a", kAll, Status::NotFound,
+                 "\"memory\" has no tensor \"a.q_proj.bias\" for W_q.bias, which HEED_BIAS_Q in options->biases asks "
+                 "for; it has 4 of the 8 parameters by the names of Hugging Face Llama");
+  expect_refused(without(llama, "a.v_proj.weight"), "a", kWeights, Status::NotFound,
+                 "\"memory\" has no tensor \"a.v_proj.weight\" for W_v.weight; it has 3 of the 4 parameters by the "
+                 "names of Hugging Face Llama");
+  expect_refused({"in_proj_weight"}, "", kWeights, Status::NotFound,
+                 "\"memory\" has no tensor \"out_proj.weight\" for W_o.weight, which options->no_output_projection 0 "
+                 "asks for; it has 3 of the 4 parameters by the names of PyTorch nn.MultiheadAttention");
+  expect_refused(without(kWeights, "W_k.weight"), "", kWeights, Status::NotFound,
+                 "\"memory\" has no tensor \"W_k.weight\"; it has 3 of the 4 parameters by the names of heed");
+}
+
+TEST(WeightFinder, NamesOfTwoLayoutsAreNotMixed) {
+  // BART's output with the bias of Llama's.
+  expect_refused({"q_proj.weight", "k_proj.weight", "v_proj.weight", "out_proj.weight", "o_proj.bias"}, "",
+                 kWeights + Names{"W_o.bias"}, Status::NotFound,
+                 "\"memory\" has no tensor \"out_proj.bias\" for W_o.bias, which HEED_BIAS_O in options->biases asks "
+                 "for; it has 4 of the 5 parameters by the names of Hugging Face BART");
+}
+
+TEST(WeightFinder, TwoCompleteLayoutsAreRefused) {
+  expect_refused(below("a", kWeights) + Names{"a.in_proj_weight", "a.out_proj.weight"}, "a", kWeights,
+                 Status::InvalidArgument,
+                 "\"memory\" has this layer's parameters twice under the prefix \"a\": by the names of heed, as "
+                 "\"a.W_q.weight\", and by those of PyTorch nn.MultiheadAttention, as \"a.in_proj_weight\"; expected "
+                 "one");
+  expect_refused({"q_proj.weight", "k_proj.weight", "v_proj.weight", "out_proj.weight", "o_proj.weight"}, "", kWeights,
+                 Status::InvalidArgument,
+                 "\"memory\" has this layer's parameters twice without a prefix: by the names of Hugging Face BART, as "
+                 "\"q_proj.weight\", and by those of Hugging Face Llama, as \"q_proj.weight\"; expected one");
+}
+
+TEST(WeightFinder, WhatHeedHasNoOptionForIsRefused) {
+  const Names pytorch = {"a.in_proj_weight", "a.out_proj.weight"};
+  for (const char* added : {"a.bias_k", "a.bias_v"}) {
+    expect_refused(pytorch + Names{added}, "a", kWeights, Status::Unsupported,
+                   "\"memory\" has \"" + std::string(added) +
+                       "\", which changes what PyTorch nn.MultiheadAttention computes, and heed has no option for it");
+  }
+  const Names llama = {"q_proj.weight", "k_proj.weight", "v_proj.weight", "o_proj.weight"};
+  expect_refused(llama + Names{"q_norm.weight", "k_norm.weight"}, "", kWeights, Status::Unsupported,
+                 "\"memory\" has \"q_norm.weight\", which changes what Hugging Face Llama computes, and heed has no "
+                 "option for it");
+  // Another module's are nobody's business here.
+  EXPECT_EQ(find(File(below("a", llama) + Names{"b.q_norm.weight", "q_norm.weight"}), "a", kWeights).size(), 4u);
+}
+
+TEST(WeightFinder, AWrongPrefixIsToldTheRightOnes) {
+  Names bert;
+  for (const char* prefix : {"bert.encoder.layer.0.attention", "bert.encoder.layer.1.attention"}) {
+    bert = bert + below(prefix, {"self.query.weight", "self.key.weight", "self.value.weight", "output.dense.weight"});
+  }
+  const std::string no_name = ", nor the names by which other frameworks call it; ";
+  expect_refused(bert, "encoder", kWeights, Status::NotFound,
+                 "\"memory\" has no tensor \"encoder.W_q.weight\"" + no_name +
+                     "found the names of Hugging Face BERT under the prefix \"bert.encoder.layer.0.attention\" and 1 "
+                     "more");
+  // The one that begins most like what was asked for.
+  expect_refused(bert, "bert.encoder.layer.1", kWeights, Status::NotFound,
+                 "\"memory\" has no tensor \"bert.encoder.layer.1.W_q.weight\"" + no_name +
+                     "found the names of Hugging Face BERT under the prefix \"bert.encoder.layer.1.attention\" and 1 "
+                     "more");
+  // Too far down, where the output is not.
+  expect_refused(bert, "bert.encoder.layer.1.attention.self", kWeights, Status::NotFound,
+                 "\"memory\" has no tensor \"bert.encoder.layer.1.attention.self.dense.weight\" for W_o.weight, which "
+                 "options->no_output_projection 0 asks for; it has 3 of the 4 parameters by the names of Hugging Face "
+                 "ALBERT; found the names of Hugging Face BERT under the prefix \"bert.encoder.layer.1.attention\" and "
+                 "1 more");
+  expect_refused(kWeights, "encoder", kWeights, Status::NotFound,
+                 "\"memory\" has no tensor \"encoder.W_q.weight\"" + no_name +
+                     "found the names of heed without a "
+                     "prefix");
+  expect_refused(below("encoder", kWeights), "encoder.", kWeights, Status::NotFound,
+                 "\"memory\" has no tensor \"encoder..W_q.weight\"" + no_name +
+                     "found the names of heed under the prefix \"encoder\"");
+  expect_refused(below("net/mha", {"query/kernel", "key/kernel", "value/kernel", "attention_output/kernel"}, '/'),
+                 "net.mha", kWeights, Status::NotFound,
+                 "\"memory\" has no tensor \"net.mha.W_q.weight\"" + no_name +
+                     "found the names of Keras MultiHeadAttention under the prefix \"net/mha\"");
+}
+
+TEST(WeightFinder, AFileWithoutTheLayerIsDescribed) {
+  const std::string no_name =
+      "\"memory\" has no tensor \"W_q.weight\", nor the names by which other frameworks call "
+      "it; ";
+  expect_refused({}, "", kWeights, Status::NotFound, no_name + "it has no tensors at all");
+  expect_refused({"b", "a"}, "", kWeights, Status::NotFound, no_name + "its 2 tensors have other names, as \"a\"");
+  const std::string below_a =
+      "\"memory\" has no tensor \"a.W_q.weight\", nor the names by which other frameworks "
+      "call it; ";
+  expect_refused({"b", "c"}, "a", kWeights, Status::NotFound, below_a + "none of its 2 tensors begins with \"a\"");
+  expect_refused({"b", "a.x", "a.y"}, "a", kWeights, Status::NotFound,
+                 below_a + "2 of its 3 tensors begin with \"a\", as \"a.x\"");
+}
+
+TEST(WeightFinder, LongNamesLeaveRoomForWhereToLook) {
+  const std::string wrong(300, 'w');
+  const std::string right(115, 'r');
+  const File file(below(wrong, {"q_proj.weight"}) +
+                  below(right, {"q_proj.weight", "k_proj.weight", "v_proj.weight", "o_proj.weight"}));
+  try {
+    find(file, wrong, kWeights);
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    const std::string text = error.text;
+    EXPECT_LT(text.size(), kErrorCapacity);
+    EXPECT_TRUE(text.ends_with("found the names of Hugging Face Llama under the prefix \"" + right + "\"")) << text;
+  }
+}
+
+}  // namespace
+}  // namespace heed

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "layers/weight_layout.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "layers/parameter.h"
+#include "plain_memory.h"
+#include "tensor/copy.h"
+
+namespace heed {
+namespace {
+
+// A tensor whose elements are f(indices).
+Tensor tensor_of(const Shape& shape, const std::function<float(const Dims&)>& f) {
+  const Tensor tensor = Tensor::zeros(plain_memory(), DType::F32, shape);
+  auto* elements = reinterpret_cast<float*>(tensor.data());
+  for (int64_t i = 0; i < tensor.num_elements(); ++i) {
+    Dims index{};
+    int64_t rest = i;
+    for (int32_t axis = shape.rank - 1; axis >= 0; --axis) {
+      index[static_cast<size_t>(axis)] = rest % shape[axis];
+      rest /= shape[axis];
+    }
+    elements[i] = f(index);
+  }
+  return tensor;
+}
+
+std::vector<float> elements_of(const Tensor& tensor) {
+  std::vector<float> elements(static_cast<size_t>(tensor.num_elements()));
+  read_tensor(tensor, elements.data());
+  return elements;
+}
+
+// Element (out, in) of a parameter is 100 * out + in; 7 heads of 3 features, 5 inputs.
+constexpr int64_t kHeads = 7;
+constexpr int64_t kSize = 3;
+constexpr int64_t kFeatures = kHeads * kSize;
+constexpr int64_t kInputs = 5;
+
+const Shape kWeight = {kFeatures, kInputs};
+const Shape kBias = {kFeatures};
+// An output's weight: its inputs are the heads' features.
+const Shape kOutputWeight = {kInputs, kFeatures};
+
+float number(int64_t out, int64_t in) { return static_cast<float>(100 * out + in); }
+
+std::vector<float> expected(const Shape& shape) {
+  return elements_of(tensor_of(shape, [](const Dims& i) { return number(i[0], i[1]); }));
+}
+
+TEST(WeightForm, EachHoldsTheSameParameter) {
+  const struct {
+    const char* what;
+    WeightForm form;
+    Shape parameter;
+    Shape stored;
+    std::function<float(const Dims&)> element;
+  } cases[] = {
+      {"a linear weight",
+       WeightForm::Linear,
+       kWeight,
+       {kFeatures, kInputs},
+       [](const Dims& i) { return number(i[0], i[1]); }},
+      {"a linear bias", WeightForm::Linear, kBias, {kFeatures}, [](const Dims& i) { return number(i[0], 0); }},
+      {"a transposed weight",
+       WeightForm::Transposed,
+       kWeight,
+       {kInputs, kFeatures},
+       [](const Dims& i) { return number(i[1], i[0]); }},
+      {"a kernel to heads",
+       WeightForm::HeadsOut,
+       kWeight,
+       {kInputs, kHeads, kSize},
+       [](const Dims& i) { return number(i[1] * kSize + i[2], i[0]); }},
+      {"a bias of heads",
+       WeightForm::HeadsOut,
+       kBias,
+       {kHeads, kSize},
+       [](const Dims& i) { return number(i[0] * kSize + i[1], 0); }},
+      {"a kernel from heads",
+       WeightForm::HeadsIn,
+       kOutputWeight,
+       {kHeads, kSize, kInputs},
+       [](const Dims& i) { return number(i[2], i[0] * kSize + i[1]); }},
+  };
+  for (const auto& row : cases) {
+    SCOPED_TRACE(row.what);
+    const WeightSource source{"", "", row.form};
+    EXPECT_EQ(to_string(stored_shape(source, row.parameter, kHeads)), to_string(row.stored));
+    const Tensor view = view_as_parameter(source, tensor_of(row.stored, row.element));
+    EXPECT_EQ(to_string(view.shape()), to_string(row.parameter));
+    EXPECT_EQ(elements_of(view), expected(row.parameter));
+  }
+}
+
+TEST(WeightForm, PartsLieSideBySideAlongOut) {
+  for (const int32_t part : {0, 1, 2}) {
+    const auto shifted = [part](int64_t out, int64_t in) {
+      return out / kFeatures == part ? number(out % kFeatures, in) : -1;
+    };
+    const WeightSource rows{"", "", WeightForm::Linear, part, 3};
+    EXPECT_EQ(to_string(stored_shape(rows, kWeight, kHeads)), "(63, 5)");
+    EXPECT_EQ(
+        elements_of(view_as_parameter(rows, tensor_of({63, 5}, [&](const Dims& i) { return shifted(i[0], i[1]); }))),
+        expected(kWeight));
+    EXPECT_EQ(to_string(stored_shape(rows, kBias, kHeads)), "(63)");
+    EXPECT_EQ(elements_of(view_as_parameter(rows, tensor_of({63}, [&](const Dims& i) { return shifted(i[0], 0); }))),
+              expected(kBias));
+    const WeightSource columns{"", "", WeightForm::Transposed, part, 3};
+    EXPECT_EQ(to_string(stored_shape(columns, kWeight, kHeads)), "(5, 63)");
+    EXPECT_EQ(
+        elements_of(view_as_parameter(columns, tensor_of({5, 63}, [&](const Dims& i) { return shifted(i[1], i[0]); }))),
+        expected(kWeight));
+  }
+}
+
+TEST(WeightForm, OpenDimsStayOpen) {
+  const Shape open = {kFeatures, kOpenDim};
+  EXPECT_TRUE(stored_shape({"", "", WeightForm::Linear}, open, kHeads) == open);
+  EXPECT_TRUE(stored_shape({"", "", WeightForm::Transposed}, open, kHeads) == (Shape{kOpenDim, kFeatures}));
+  EXPECT_TRUE(stored_shape({"", "", WeightForm::HeadsOut}, open, kHeads) == (Shape{kOpenDim, kHeads, kSize}));
+  EXPECT_TRUE(stored_shape({"", "", WeightForm::HeadsIn}, open, kHeads) == (Shape{kHeads, kOpenDim, kFeatures}));
+}
+
+TEST(WeightForm, SizesThatOverflowFitNoTensor) {
+  const Shape huge = {INT64_MAX / 2, 1};
+  EXPECT_EQ(stored_shape({"", "", WeightForm::Linear, 0, 3}, huge, 1)[0], INT64_MAX);
+}
+
+// What a table may not say, since the finder and the loader take it for granted.
+TEST(WeightLayouts, AreWellFormed) {
+  for (const WeightLayout& layout : foreign_layouts()) {
+    SCOPED_TRACE(layout.title);
+    EXPECT_FALSE(layout.styles.empty());
+    for (const WeightSource& source : layout.sources) {
+      const std::string parameter = source.parameter;
+      EXPECT_EQ(std::count_if(layout.sources.begin(), layout.sources.end(),
+                              [&](const WeightSource& other) { return other.parameter == parameter; }),
+                1)
+          << parameter;
+      EXPECT_LT(source.part, source.num_parts);
+      const bool is_for_biases = source.form == WeightForm::Linear || source.form == WeightForm::HeadsOut;
+      EXPECT_TRUE(is_for_biases || !parameter.ends_with(".bias")) << parameter;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace heed

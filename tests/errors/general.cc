@@ -30,7 +30,6 @@ const std::vector<Unprovoked>& unprovoked() {
        "Stops exceptions that nothing throws on purpose."},
       {"an exception of unknown type was stopped: please report this as a defect of heed",
        "Stops exceptions that nothing throws on purpose."},
-      {"there is no parameter W_%c.weight", "Checks that the layer's own code asks for parameters that it made."},
       {"backend %s has interface version %d, expected %d: it was built for another heed",
        "The only backend, the CPU's, is a part of the library."},
       {"the context is strict, and \"%s\" would not take the fastest path: %s",
@@ -51,8 +50,11 @@ const std::vector<Unprovoked>& unprovoked() {
       {"cannot write \"%s\": tensor \"%s\" is given twice", kWriter},
       {"cannot write \"%s\": tensor \"%s\" makes the file's size overflow", kWriter},
       {"cannot write \"%s\": the header would have %zu bytes, expected at most %llu", kWriter},
-      {"the input size of a projection is %d, expected at most %d: its scratch memory could not be addressed",
-       "The layer would need a parameter of more than 4 TiB first."},
+      {"the input size of a projection or the inner size of a product is %d, expected at most %d: its scratch memory "
+       "could not be addressed",
+       "Takes a tensor of more than 4 TiB."},
+      {"the length of a softmax is %d, expected at most %d: its scratch memory could not be addressed",
+       "Takes a tensor of more than 4 TiB."},
       {"\"%s\": the header's length is %llu, expected at most %llu", "Takes a file of more than 100 MB."},
       {"\"%s\": the header is %s, expected a JSON object", "A header that does not begin with '{' is refused before."},
   };

@@ -20,8 +20,8 @@ namespace {
 constexpr const char* kList = HEED_SOURCE_DIR "/docs/errors.md";
 
 std::vector<Topic> all_topics() {
-  return {general(), contexts(),      tensors(),          views(),        copies(),
-          files(),   layer_options(), layer_parameters(), layer_inputs(), layer_outputs()};
+  return {general(), contexts(),      tensors(),          views(),   copies(),       fills(),        operations(),
+          files(),   layer_options(), layer_parameters(), weights(), layer_inputs(), layer_outputs()};
 }
 
 // Files have short names, the same everywhere, in a folder of the test's own.
@@ -94,6 +94,21 @@ these numbers, `layer_with(options)` a layer without parameters.
   return text.str();
 }
 
+bool fits(const std::string& sentence, const char* pattern) { return std::regex_search(sentence, std::regex(pattern)); }
+
+// As far as a program can tell: what it was, and what was expected instead.
+void expect_helpful(heed_status status, const std::string& sentence) {
+  if (status == HEED_ERROR_INVALID_ARGUMENT) {
+    EXPECT_TRUE(
+        fits(sentence, "[0-9\"]|NULL|HEED_|BOOL|\\bnan\\b|\\binf\\b|shares memory|read-only|has no tensor|so large"))
+        << "says no value: " << sentence;
+    EXPECT_TRUE(fits(sentence, "expected| but |: ")) << "says not what was expected: " << sentence;
+  }
+  if (status == HEED_ERROR_IO || status == HEED_ERROR_CORRUPT_FILE || status == HEED_ERROR_NOT_FOUND) {
+    EXPECT_TRUE(fits(sentence, "\"[^\"]*\"")) << "names no file, tensor or parameter: " << sentence;
+  }
+}
+
 TEST_F(Errors, EachCallIsRefusedWithASentenceOfItsOwn) {
   std::set<std::string> sentences;
   for (const Topic& topic : all_topics()) {
@@ -102,6 +117,7 @@ TEST_F(Errors, EachCallIsRefusedWithASentenceOfItsOwn) {
       const auto [status, sentence] = refused(provocation);
       EXPECT_NE(status, HEED_OK);
       EXPECT_TRUE(capi_test::is_refused(status, {heed_last_status(), {}}));
+      expect_helpful(status, sentence);
       EXPECT_TRUE(sentences.insert(sentence).second) << "another call gets this already: " << sentence;
     }
   }

@@ -37,8 +37,7 @@ Topic layer_options() {
               PROVOKE(heed_multi_head_attention_create(context, &options, &new_layer), options.no_output_projection = 1;
                       options.biases = HEED_BIAS_O),
               PROVOKE(heed_multi_head_attention_create(context, &options, &new_layer), options.scoring = 2),
-              PROVOKE(heed_multi_head_attention_create(context, &options, &new_layer),
-                      options.scoring = HEED_SCORING_ADDITIVE),
+              PROVOKE(heed_additive_attention_create(context, NULL, &new_layer)),
           }};
 }
 

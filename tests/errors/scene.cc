@@ -2,6 +2,8 @@
 #include "errors/scene.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <cstdlib>
 #include <fstream>
 
 #include "capi/support/files.h"
@@ -63,6 +65,24 @@ const char* Scene::file(const std::string& header, size_t data_size) {
   std::string json = header;
   std::replace(json.begin(), json.end(), '\'', '"');
   return bytes(capi_test::safetensors(json, data_size));
+}
+
+const char* Scene::names(std::initializer_list<const char*> all) {
+  std::string header;
+  for (const char* name : all) {
+    header += (header.empty() ? "'" : ",'") + std::string(name) + "':{'dtype':'F32','shape':[0],'data_offsets':[0,0]}";
+  }
+  return file("{" + header + "}", 0);
+}
+
+void* Scene::give_none(void*, size_t size, size_t alignment) { return alignment < 64 ? std::malloc(size) : nullptr; }
+
+void* Scene::give_odd(void*, size_t size, size_t alignment) {
+  return alignment < 64 ? std::malloc(size) : reinterpret_cast<void*>(uintptr_t{0x1001});
+}
+
+void Scene::take(void*, void* given, size_t) {
+  if (given != reinterpret_cast<void*>(uintptr_t{0x1001})) std::free(given);
 }
 
 const char* Scene::bytes(const std::string& contents) {

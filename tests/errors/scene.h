@@ -32,6 +32,8 @@ class Scene {
 
   // A .safetensors file with so many zero bytes of data, by its header, in which ' stands for ". Gives its name.
   const char* file(const std::string& header, size_t data_size);
+  // One whose tensors have these names and no elements.
+  const char* names(std::initializer_list<const char*> all);
   // A file of these bytes.
   const char* bytes(const std::string& contents);
 
@@ -53,6 +55,10 @@ class Scene {
   int32_t axes[3] = {0, 1, 2};
   alignas(64) float memory[24] = {};
   static void release(void*, void*) {}
+  // For a heed_allocator: the elements of tensors get no memory, or the address 0x1001.
+  static void* give_none(void*, size_t size, size_t alignment);
+  static void* give_odd(void*, size_t size, size_t alignment);
+  static void take(void*, void* given, size_t size);
 
   // Multi-head attention with these options, initialized, and a call of it that works.
   heed_layer* layer;

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "plain_memory.h"
 #include "tensor/copy.h"
+#include "tensor/fill.h"
 #include "tensor/tensor.h"
 
 namespace heed {
@@ -139,7 +140,7 @@ TEST(TensorBounds, EightAxesAreAll) {
 TEST(TensorBounds, ACopyStaysOnOneDevice) {
   class OtherMemory final : public Memory {
    public:
-    void* allocate(size_t num_bytes) const override { return std::malloc(num_bytes); }
+    void* allocate(size_t num_bytes, Contents) const override { return std::malloc(num_bytes); }
     void release(void* memory, size_t) const noexcept override { std::free(memory); }
     const char* device_name() const noexcept override { return "other:0"; }
   };

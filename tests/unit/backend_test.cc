@@ -193,7 +193,8 @@ TEST(Backend, TheCpuRefusesProjectionsItCouldNotAddress) {
   } catch (const Error& error) {
     EXPECT_EQ(error.status, Status::InvalidArgument);
     EXPECT_STREQ(error.text,
-                 "the input size of a projection is 1099511627777, expected at most 1099511627776: its scratch memory "
+                 "the input size of a projection or the inner size of a product is 1099511627777, expected at most "
+                 "1099511627776: its scratch memory "
                  "could not be addressed");
   }
 }

@@ -120,12 +120,16 @@ TEST(Cost, BytesAreThoseOfEveryOperandOnce) {
   }
   problem.mask.dtype = DType::Bool;
   problem.log_sum_exp.strides[3] = 0;
+  problem.score_weights = given();
+  problem.score_weights.strides[0] = 0;
+  problem.score_weights.strides[2] = 0;
   problem.valid_lens = given();
   problem.valid_lens.dtype = DType::I64;
   problem.valid_lens.strides[1] = 0;
   problem.valid_lens.strides[3] = 0;
   const int64_t pairs = 2 * 6 * 5 * 7;
-  const int64_t f32 = 2 * 6 * 5 * 11 + 2 * 3 * 7 * 11 + 2 * 3 * 7 * 13 + pairs + 2 * 6 * 5 * 13 + pairs + 2 * 6 * 5;
+  const int64_t f32 =
+      2 * 6 * 5 * 11 + 2 * 3 * 7 * 11 + 2 * 3 * 7 * 13 + 6 * 11 + pairs + 2 * 6 * 5 * 13 + pairs + 2 * 6 * 5;
   EXPECT_EQ(cost_of(problem).bytes, static_cast<double>(4 * f32 + pairs + 8 * 2 * 5));
 }
 

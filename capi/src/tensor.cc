@@ -6,11 +6,9 @@
 #include <cinttypes>
 
 #include "arguments.h"
-#include "base/shown_text.h"
 #include "errors.h"
 #include "handles.h"
 #include "tensor/copy.h"
-#include "tensor/safetensors.h"
 
 namespace heed::capi {
 namespace {
@@ -167,25 +165,6 @@ heed_status heed_tensor_slice(heed_tensor* tensor, int32_t axis, int64_t start, 
     require(tensor, "tensor");
     require(view, "view");
     *view = make_handle(heed_tensor{tensor->tensor.slice(axis, start, length)});
-  });
-}
-
-heed_status heed_tensor_load_safetensors(heed_context* context, const char* path, const char* name,
-                                         heed_tensor** tensor) noexcept {
-  return guarded(__func__, context, [&] {
-    require(context, "context");
-    require(path, "path");
-    require(name, "name");
-    require(tensor, "tensor");
-    const SafetensorsFile file(path);
-    const SafetensorsEntry* entry = file.find(name);
-    if (entry == nullptr) {
-      fail(Status::NotFound, "\"%s\" has no tensor \"%s\" (it has %zu)", shown(path).c_str(), shown(name).c_str(),
-           file.num_tensors());
-    }
-    const Tensor loaded = Tensor::zeros(context->context, entry->dtype, entry->shape);
-    file.read(*entry, loaded.data());
-    *tensor = make_handle(heed_tensor{loaded});
   });
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/context.h"
 
+#include <string>
 #include <utility>
 
 #include "backends/cpu/cpu_backend.h"

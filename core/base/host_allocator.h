@@ -73,7 +73,7 @@ inline Status host_allocate(const HostAllocator& allocator, size_t num_bytes, si
 template <typename T>
 class HostStlAllocator {
  public:
-  using value_type = T;
+  using value_type = T;  // NOLINT(readability-identifier-naming): the C++ library's name
 
   // Implicit, like the C++ library's own conversions between allocators.
   HostStlAllocator(const HostAllocator& allocator) noexcept : allocator_(allocator) {}  // NOLINT(*-explicit-*)

@@ -37,7 +37,7 @@ Tensor draw_weight(const std::shared_ptr<const Memory>& memory, DType dtype, con
 
 // Parameters that share a tensor have equal parts of it.
 void check_parts(std::span<const FoundWeight> found, std::span<const Parameter> parameters, bool keeps_form,
-                 const std::string& path) {
+                 const std::string& shown_path) {
   for (size_t i = 0; i < found.size(); ++i) {
     const auto first =
         std::find_if(found.begin(), found.end(), [&](const FoundWeight& other) { return other.name == found[i].name; });
@@ -48,7 +48,7 @@ void check_parts(std::span<const FoundWeight> found, std::span<const Parameter> 
     fail(Status::InvalidArgument,
          "\"%s\" in \"%s\" holds equal parts for %s and %s, but this layer's have %" PRId64 " and %" PRId64
          " rows: expected options with as many key and value heads as query heads, of one size",
-         shown(found[i].name).c_str(), shown(path).c_str(), one.name(), parameters[i].name(), rows_of_one, rows);
+         shown(found[i].name).c_str(), shown_path.c_str(), one.name(), parameters[i].name(), rows_of_one, rows);
   }
 }
 
@@ -88,13 +88,14 @@ void Layer::set_parameter(std::string_view name, const Tensor& value) {
 }
 
 void Layer::load(const SafetensorsFile& file, std::string_view prefix) {
+  const std::string shown_path = shown(file.path());
   const bool keeps_form = is_initialized();
   const std::vector<FoundWeight> found = find_weights(file, prefix, parameters_, possible_parameters());
-  check_parts(found, parameters_, keeps_form, file.path());
+  check_parts(found, parameters_, keeps_form, shown_path);
   for (size_t i = 0; i < found.size(); ++i) {
     const Parameter& parameter = parameters_[i];
     const SafetensorsEntry& entry = *file.find(found[i].name);
-    const std::string shown_name = "\"" + shown(entry.name) + "\" in \"" + shown(file.path()) + "\"";
+    const std::string shown_name = "\"" + shown(entry.name) + "\" in \"" + shown_path + "\"";
     const Shape expected = stored_shape(found[i].source, parameter.expected_shape(keeps_form), parameter.num_heads());
     parameter.check(entry.shape, entry.dtype, expected, shown_name.c_str());
   }
@@ -110,9 +111,10 @@ void Layer::load(const SafetensorsFile& file, std::string_view prefix) {
     const bool is_whole = value.is_row_major() && value.num_elements() == stored.num_elements();
     values.push_back(is_whole && dtype == value.dtype() ? value : converted_copy(context_, value, dtype));
   }
+  // From here on nothing can fail.
   for (size_t i = 0; i < parameters_.size(); ++i) parameters_[i].set(std::move(values[i]));
   log(context_->logger(), LogLevel::Info, "heed_layer_load: %s has its %zu parameters from \"%s\"", kind(),
-      parameters_.size(), shown(file.path()).c_str());
+      parameters_.size(), shown_path.c_str());
 }
 
 std::vector<NamedTensor> Layer::named_values() const {

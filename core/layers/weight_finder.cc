@@ -11,14 +11,14 @@
 namespace heed {
 namespace {
 
-// What in the options gives a layer a parameter, for sentences.
+// What in the options gives a layer a parameter that it lacks, for sentences.
 constexpr struct {
   const char* parameter;
   const char* option;
 } kOptions[] = {
     {"W_q.bias", "HEED_BIAS_Q in options->biases"},    {"W_k.bias", "HEED_BIAS_K in options->biases"},
     {"W_v.bias", "HEED_BIAS_V in options->biases"},    {"W_o.bias", "HEED_BIAS_O in options->biases"},
-    {"W_o.weight", "options->no_output_projection 0"},
+    {"W_o.weight", "options->no_output_projection 0"}, {"w_v.weight", "HEED_SCORING_ADDITIVE in options->scoring"},
 };
 
 const char* option_of(std::string_view parameter) {
@@ -65,7 +65,7 @@ class Finder {
       if (num_found(candidate, prefix_) == candidate.wanted.size()) complete.push_back(&candidate);
     }
     if (complete.empty()) fail_not_found();
-    const std::vector<FoundWeight> found = weights_of(*complete.front());
+    std::vector<FoundWeight> found = weights_of(*complete.front());
     for (const Candidate* candidate : complete) {
       // Layouts that differ only in parameters that this layer lacks may name the same tensors.
       const std::vector<FoundWeight> others = weights_of(*candidate);
@@ -185,7 +185,8 @@ class Finder {
       text += ", nor the names by which other frameworks call it" + (elsewhere.empty() ? instead_text() : elsewhere);
     } else {
       const char* option = option_of(missing->parameter);
-      if (option != nullptr) text += std::string(", which ") + option + " asks for";
+      if (option != nullptr && std::string_view(missing->parameter).ends_with(".bias"))
+        text += std::string(", which ") + option + " asks for";
       const std::string count = "; it has " + std::to_string(most) + " of the " + std::to_string(parameters_.size()) +
                                 " parameters by the names of " + nearest->title;
       // Where long names leave no room for both, the place where the layer may lie is of more use.

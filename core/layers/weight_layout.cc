@@ -159,7 +159,7 @@ Shape stored_shape(const WeightSource& source, const Shape& parameter, int64_t n
 }
 
 Tensor view_as_parameter(const WeightSource& source, const Tensor& stored) {
-  const auto whole = [&]() -> Tensor {
+  Tensor whole = [&]() -> Tensor {
     switch (source.form) {
       case WeightForm::Linear: break;
       case WeightForm::Transposed: return stored.transpose(nullptr);

@@ -34,7 +34,8 @@ Matrices matrices_of(const Tensor& tensor, bool has_rows, bool has_columns, int3
   Matrices matrices;
   if (has_columns) matrices.columns = take(matrices.column_stride);
   if (has_rows) matrices.rows = take(matrices.row_stride);
-  for (int32_t place = batch_rank - 1; axis > 0; --place) take(matrices.batch_strides[static_cast<size_t>(place)]);
+  const int32_t num_batch_axes = axis;
+  for (int32_t i = 1; i <= num_batch_axes; ++i) take(matrices.batch_strides[static_cast<size_t>(batch_rank - i)]);
   return matrices;
 }
 

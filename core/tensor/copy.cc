@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tensor/copy.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
@@ -79,6 +80,41 @@ void for_each_row(const Shape& shape, std::byte* destination, const Dims& destin
   });
 }
 
+// Walks elements `first` to `first + num_elements - 1` of the tensor's row-major order, and calls row(address of its
+// first element, bytes from one to the next, how many) for each stretch of them along the last axis.
+template <typename Row>
+void walk_range(const Tensor& tensor, int64_t first, int64_t num_elements, const Row& row) {
+  if (num_elements == 0) return;
+  if (tensor.rank() == 0) {
+    row(tensor.data(), 0, 1);
+    return;
+  }
+  const auto size = static_cast<int64_t>(size_of(tensor.dtype()));
+  const int32_t last = tensor.rank() - 1;
+  Dims index{};
+  std::byte* place = tensor.data();
+  int64_t rest = first;
+  for (int32_t axis = last; axis >= 0; --axis) {
+    index[static_cast<size_t>(axis)] = rest % tensor.dim(axis);
+    rest /= tensor.dim(axis);
+    place += index[static_cast<size_t>(axis)] * tensor.stride(axis) * size;
+  }
+  for (int64_t left = num_elements; left > 0;) {
+    int64_t& start = index[static_cast<size_t>(last)];
+    const int64_t count = std::min(left, tensor.dim(last) - start);
+    row(place, tensor.stride(last) * size, count);
+    left -= count;
+    place -= start * tensor.stride(last) * size;
+    start = 0;
+    for (int32_t axis = last - 1; axis >= 0; --axis) {
+      place += tensor.stride(axis) * size;
+      if (++index[static_cast<size_t>(axis)] < tensor.dim(axis)) break;
+      place -= tensor.stride(axis) * tensor.dim(axis) * size;
+      index[static_cast<size_t>(axis)] = 0;
+    }
+  }
+}
+
 }  // namespace
 
 void copy_tensor(const Tensor& destination, const Tensor& source) {
@@ -106,18 +142,34 @@ void copy_tensor(const Tensor& destination, const Tensor& source) {
                row_converter(destination.dtype(), source.dtype()));
 }
 
+void read_elements(const Tensor& tensor, int64_t first, int64_t num_elements, void* destination) {
+  const auto size = static_cast<int64_t>(size_of(tensor.dtype()));
+  const ConvertRow move = row_mover(size_of(tensor.dtype()));
+  auto* next = static_cast<std::byte*>(destination);
+  walk_range(tensor, first, num_elements, [&](const std::byte* row, int64_t step, int64_t count) {
+    move(next, size, row, step, count);
+    next += count * size;
+  });
+}
+
+void write_elements(const Tensor& tensor, int64_t first, int64_t num_elements, const void* source) {
+  const auto size = static_cast<int64_t>(size_of(tensor.dtype()));
+  const ConvertRow move = row_mover(size_of(tensor.dtype()));
+  const auto* next = static_cast<const std::byte*>(source);
+  walk_range(tensor, first, num_elements, [&](std::byte* row, int64_t step, int64_t count) {
+    move(row, step, next, size, count);
+    next += count * size;
+  });
+}
+
 void read_tensor(const Tensor& tensor, void* destination) {
   tensor.require_data("tensor");
-  const size_t size = size_of(tensor.dtype());
-  for_each_row(tensor.shape(), static_cast<std::byte*>(destination), row_major_strides(tensor.shape(), tensor.dtype()),
-               size, tensor.data(), tensor.strides(), size, row_mover(size));
+  read_elements(tensor, 0, tensor.num_elements(), destination);
 }
 
 void write_tensor(const Tensor& tensor, const void* source) {
   tensor.require_writable("tensor");
-  const size_t size = size_of(tensor.dtype());
-  for_each_row(tensor.shape(), tensor.data(), tensor.strides(), size, static_cast<const std::byte*>(source),
-               row_major_strides(tensor.shape(), tensor.dtype()), size, row_mover(size));
+  write_elements(tensor, 0, tensor.num_elements(), source);
 }
 
 Tensor converted_copy(std::shared_ptr<const Memory> memory, const Tensor& source, DType dtype) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 #include "tensor/tensor.h"
@@ -16,6 +17,11 @@ void copy_tensor(const Tensor& destination, const Tensor& source);
 // To and from dense host memory of the tensor's dtype in row-major order, bit by bit.
 void read_tensor(const Tensor& tensor, void* destination);
 void write_tensor(const Tensor& tensor, const void* source);
+
+// The same for the elements `first` to `first + num_elements - 1` of the row-major order, so that a tensor of any size
+// passes through a small buffer. The caller has checked that the tensor has data, and may be written.
+void read_elements(const Tensor& tensor, int64_t first, int64_t num_elements, void* destination);
+void write_elements(const Tensor& tensor, int64_t first, int64_t num_elements, const void* source);
 
 // A dense copy in a dtype.
 Tensor converted_copy(std::shared_ptr<const Memory> memory, const Tensor& source, DType dtype);

@@ -10,7 +10,7 @@ std::shared_ptr<Storage> Storage::create(std::shared_ptr<const Memory> memory) {
 
 std::shared_ptr<Storage> Storage::allocate(std::shared_ptr<const Memory> memory, size_t num_bytes) {
   // The object that will own the bytes exists before they do, so that no failure in between leaks them.
-  const std::shared_ptr<Storage> storage = create(std::move(memory));
+  std::shared_ptr<Storage> storage = create(std::move(memory));
   storage->begin_ = static_cast<std::byte*>(storage->memory_->allocate(num_bytes, Contents::Zeros));
   storage->num_bytes_ = num_bytes;
   storage->owned_ = true;
@@ -18,7 +18,7 @@ std::shared_ptr<Storage> Storage::allocate(std::shared_ptr<const Memory> memory,
 }
 
 std::shared_ptr<Storage> Storage::wrap(std::shared_ptr<const Memory> memory, std::byte* begin, size_t num_bytes) {
-  const std::shared_ptr<Storage> storage = create(std::move(memory));
+  std::shared_ptr<Storage> storage = create(std::move(memory));
   storage->begin_ = begin;
   storage->num_bytes_ = num_bytes;
   return storage;

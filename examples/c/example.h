@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What both programs need beside heed itself: to stop with heed's sentence, to print a shape, to compare a result with a file's. */
+/* What the programs need beside heed itself: to stop with heed's sentence, to print a shape, to compare a result with a file's. */
 #ifndef HEED_EXAMPLE_H
 #define HEED_EXAMPLE_H
 

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs a torch.nn.MultiheadAttention(100, 5, batch_first=True) in heed, and compares with what PyTorch gave.
+/* Runs a torch.nn.MultiheadAttention(12, 3, batch_first=True) in heed, and compares with what PyTorch gave.
  *
  *   load_pytorch FILE
  *
- * The file comes from Python, by giving PyTorch's parameters heed's names:
+ * The file comes from Python, and holds the module's parameters under PyTorch's own names:
  *
- *   weights = dict(zip("qkv", attention.in_proj_weight.chunk(3)), o=attention.out_proj.weight)
- *   biases = dict(zip("qkv", attention.in_proj_bias.chunk(3)), o=attention.out_proj.bias)
- *   tensors = {f"attention.W_{name}.weight": weight.contiguous() for name, weight in weights.items()}
- *   tensors |= {f"attention.W_{name}.bias": bias.contiguous() for name, bias in biases.items()}
+ *   tensors = attention.state_dict()
  *   tensors |= {"queries": queries, "keys": keys, "values": values, "valid_lens": valid_lens, "output": output}
  *   safetensors.torch.save_file(tensors, "attention.safetensors")
+ *
+ * docs/weights.md has the other frameworks that heed knows.
  */
 #include <heed/heed.h>
 #include <stdio.h>
@@ -32,11 +31,12 @@ int main(int argc, char** argv) {
   }
 
   CHECK(heed_context_create(NULL, &context));
-  options.num_hiddens = 100;
-  options.num_heads = 5;
-  options.biases = HEED_BIAS_ALL;
+  options.num_hiddens = 12;
+  options.num_heads = 3;
+  options.biases = HEED_BIAS_ALL; /* PyTorch's default */
   CHECK(heed_multi_head_attention_create(context, &options, &attention));
-  CHECK(heed_layer_load(attention, path, "attention"));
+  /* Out of a whole model's file: its prefix instead of NULL, as "encoder.layers.0.self_attn". */
+  CHECK(heed_layer_load(attention, path, NULL));
 
   CHECK(heed_tensor_load_safetensors(context, path, "queries", &queries));
   CHECK(heed_tensor_load_safetensors(context, path, "keys", &keys));

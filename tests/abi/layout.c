@@ -10,6 +10,9 @@
 
 _Static_assert(sizeof(void*) == 8 && sizeof(size_t) == 8, "the numbers below are those of 64-bit systems");
 
+_Static_assert(HEED_LOG_ERROR == 1 && HEED_LOG_WARNING == 2 && HEED_LOG_INFO == 3 && HEED_LOG_DEBUG == 4,
+               "levels are never renumbered");
+
 SIZE(heed_allocator, 32);
 AT(heed_allocator, struct_size, 0);
 AT(heed_allocator, allocate, 8);

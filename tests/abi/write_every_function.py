@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes a C program that takes the address of every function that heed.h declares: write_every_function.py HEADER PROGRAM"""
+"""Writes a program, C and C++ alike, that takes the address of every function that heed.h declares: write_every_function.py HEADER PROGRAM"""
 
 import sys
 from pathlib import Path

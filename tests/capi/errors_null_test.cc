@@ -66,6 +66,27 @@ TEST(NullArguments, OfMakingTensorsAreRefused) {
       {"load: tensor",
        [&](OutParameters&) { return heed_tensor_load_safetensors(context.get(), "file", "name", nullptr); },
        is_null("tensor")},
+      {"from_dlpack: context",
+       [](OutParameters& out) {
+         char never_followed = 0;
+         return heed_tensor_from_dlpack(nullptr, reinterpret_cast<DLManagedTensor*>(&never_followed), &out.tensor);
+       },
+       is_null("context")},
+      {"from_dlpack: managed",
+       [&](OutParameters& out) { return heed_tensor_from_dlpack(context.get(), nullptr, &out.tensor); },
+       is_null("managed")},
+      {"from_dlpack: tensor",
+       [&](OutParameters&) {
+         char never_followed = 0;
+         return heed_tensor_from_dlpack(context.get(), reinterpret_cast<DLManagedTensor*>(&never_followed), nullptr);
+       },
+       is_null("tensor")},
+      {"load_npy: context", [](OutParameters& out) { return heed_tensor_load_npy(nullptr, "file", &out.tensor); },
+       is_null("context")},
+      {"load_npy: path", [&](OutParameters& out) { return heed_tensor_load_npy(context.get(), nullptr, &out.tensor); },
+       is_null("path")},
+      {"load_npy: tensor", [&](OutParameters&) { return heed_tensor_load_npy(context.get(), "file", nullptr); },
+       is_null("tensor")},
   });
 }
 
@@ -85,6 +106,12 @@ TEST(NullArguments, OfUsingTensorsAreRefused) {
       {"read: destination", [&](OutParameters&) { return heed_tensor_read(good, nullptr, sizeof data); },
        is_null("destination")},
       {"fill: tensor", [](OutParameters&) { return heed_tensor_fill(nullptr, 1.0); }, is_null("tensor")},
+      {"fill_arange: tensor", [](OutParameters&) { return heed_tensor_fill_arange(nullptr, 0.0, 1.0); },
+       is_null("tensor")},
+      {"fill_uniform: tensor", [](OutParameters&) { return heed_tensor_fill_uniform(nullptr, 0.0, 1.0, 1); },
+       is_null("tensor")},
+      {"fill_normal: tensor", [](OutParameters&) { return heed_tensor_fill_normal(nullptr, 0.0, 1.0, 1); },
+       is_null("tensor")},
       {"copy: destination", [&](OutParameters&) { return heed_tensor_copy(nullptr, good); }, is_null("destination")},
       {"copy: source", [&](OutParameters&) { return heed_tensor_copy(good, nullptr); }, is_null("source")},
       {"view: tensor", [&](OutParameters& out) { return heed_tensor_view(nullptr, 2, dims, nullptr, 0, &out.tensor); },
@@ -104,6 +131,35 @@ TEST(NullArguments, OfUsingTensorsAreRefused) {
       {"slice: tensor", [](OutParameters& out) { return heed_tensor_slice(nullptr, 0, 0, 1, &out.tensor); },
        is_null("tensor")},
       {"slice: view", [&](OutParameters&) { return heed_tensor_slice(good, 0, 0, 1, nullptr); }, is_null("view")},
+      {"to_dlpack: tensor",
+       [](OutParameters&) {
+         DLManagedTensor* managed = nullptr;
+         const heed_status status = heed_tensor_to_dlpack(nullptr, &managed);
+         EXPECT_EQ(managed, nullptr);
+         return status;
+       },
+       is_null("tensor")},
+      {"to_dlpack: managed", [&](OutParameters&) { return heed_tensor_to_dlpack(good, nullptr); }, is_null("managed")},
+      {"save_npy: tensor", [](OutParameters&) { return heed_tensor_save_npy(nullptr, "file"); }, is_null("tensor")},
+      {"save_npy: path", [&](OutParameters&) { return heed_tensor_save_npy(good, nullptr); }, is_null("path")},
+  });
+}
+
+TEST(NullArguments, OfOperationsAreRefused) {
+  const Context context = make_context();
+  const Tensor tensor = make_tensor(context.get(), {1, 2, 2});
+  const Tensor result = make_tensor(context.get(), {1, 2, 2});
+  const heed_tensor* const good = tensor.get();
+  expect_refused({
+      {"matmul: a", [&](OutParameters&) { return heed_matmul(nullptr, good, result.get()); }, is_null("a")},
+      {"matmul: b", [&](OutParameters&) { return heed_matmul(good, nullptr, result.get()); }, is_null("b")},
+      {"matmul: product", [&](OutParameters&) { return heed_matmul(good, good, nullptr); }, is_null("product")},
+      {"softmax: tensor", [&](OutParameters&) { return heed_softmax(nullptr, 0, result.get()); }, is_null("tensor")},
+      {"softmax: result", [&](OutParameters&) { return heed_softmax(good, 0, nullptr); }, is_null("result")},
+      {"masked_softmax: scores", [&](OutParameters&) { return heed_masked_softmax(nullptr, nullptr, result.get()); },
+       is_null("scores")},
+      {"masked_softmax: result", [&](OutParameters&) { return heed_masked_softmax(good, nullptr, nullptr); },
+       is_null("result")},
   });
 }
 

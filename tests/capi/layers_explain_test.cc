@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "capi/support/attention_call.h"
+#include "capi/support/counting_allocator.h"
 #include "capi/support/refusal.h"
 
 namespace heed::capi_test {
@@ -78,8 +79,24 @@ TEST(Describe, TellsTheOptionsInForce) {
   EXPECT_EQ(description.at("num_threads"), 1);
   EXPECT_EQ(description.at("strict"), true);
   EXPECT_EQ(description.at("allow_reduced_precision"), true);
+  EXPECT_EQ(description.at("allocator"), "C library");
+  EXPECT_EQ(description.at("logger"), false);
   EXPECT_EQ(description.at("version"), heed_version_string());
   EXPECT_FALSE(description.at("description").get<std::string>().empty());
+}
+
+TEST(Describe, TellsWhatTheHostGave) {
+  CountingAllocator counting;
+  const heed_allocator allocator = counting.as_struct();
+  heed_logger logger = HEED_LOGGER_INIT;
+  logger.write = [](void*, int32_t, const char*) {};
+  heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
+  options.allocator = &allocator;
+  options.logger = &logger;
+  const Context context = make_context(&options);
+  const json description = json::parse(whole_text(describe(context)));
+  EXPECT_EQ(description.at("allocator"), "host");
+  EXPECT_EQ(description.at("logger"), true);
 }
 
 TEST(Explain, HasItsMembers) {

@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 #include <heed/heed.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
 #include <string>
 #include <thread>
 
@@ -33,6 +36,101 @@ TEST(LoadedLate, ReportsInANewThreadThatMemoryHasRunOut) {
   EXPECT_NE(text.find("memory"), std::string::npos) << text;
   EXPECT_EQ(context, nullptr);
   dlclose(library);
+}
+
+// libheed for as long as this object lives.
+class Library {
+ public:
+  Library() : handle_(dlopen(HEED_LIBRARY, RTLD_NOW | RTLD_LOCAL)) { EXPECT_NE(handle_, nullptr) << dlerror(); }
+  ~Library() { dlclose(handle_); }
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
+
+  // `declared` only says which type the function has.
+  template <typename Function>
+  Function* find(const char* name, Function* /*declared*/) const {
+    auto* found = reinterpret_cast<Function*>(dlsym(handle_, name));
+    EXPECT_NE(found, nullptr) << name;
+    return found;
+  }
+
+ private:
+  void* handle_;
+};
+
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a type is no expression
+#define FIND(library, function) (library).find(#function, decltype (&function)(nullptr))
+
+// Attention from the context to the output, with a failure on the way, on one thread.
+void use(const Library& library, const char* prefix) {
+  const auto last_status = FIND(library, heed_last_status);
+  const auto last_error = FIND(library, heed_last_error);
+  EXPECT_EQ(last_status(), HEED_OK) << prefix;
+  EXPECT_STREQ(last_error(), "") << prefix;
+
+  heed_context* context = nullptr;
+  heed_context_options wrong = HEED_CONTEXT_OPTIONS_INIT;
+  wrong.num_threads = -1;
+  EXPECT_EQ(FIND(library, heed_context_create)(&wrong, &context), HEED_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(last_status(), HEED_ERROR_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(last_error()).find("num_threads is -1"), std::string::npos) << last_error();
+  ASSERT_EQ(FIND(library, heed_context_create)(nullptr, &context), HEED_OK) << last_error();
+
+  heed_multi_head_attention_options options = HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT;
+  options.num_hiddens = 8;
+  options.num_heads = 2;
+  const int64_t dims[] = {2, 3, 8};
+  heed_layer* layer = nullptr;
+  heed_tensor* words = nullptr;
+  heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
+  heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;
+  ASSERT_EQ(FIND(library, heed_multi_head_attention_create)(context, &options, &layer), HEED_OK) << last_error();
+  ASSERT_EQ(FIND(library, heed_tensor_create)(context, HEED_F32, 3, dims, &words), HEED_OK) << last_error();
+  inputs.queries = words;
+  ASSERT_EQ(FIND(library, heed_layer_initialize)(layer, &inputs, 1), HEED_OK) << last_error();
+  ASSERT_EQ(FIND(library, heed_layer_create_outputs)(layer, &inputs, HEED_WANT_OUTPUT, &outputs), HEED_OK);
+  EXPECT_EQ(FIND(library, heed_layer_forward)(layer, &inputs, nullptr, &outputs), HEED_OK) << last_error();
+  FIND(library, heed_tensor_destroy)(outputs.output);
+  FIND(library, heed_tensor_destroy)(words);
+  FIND(library, heed_layer_destroy)(layer);
+  FIND(library, heed_context_destroy)(context);
+}
+
+struct Resources {
+  int64_t blocks;
+  int64_t descriptors;
+  int64_t threads;
+  bool operator==(const Resources&) const = default;
+};
+
+Resources resources() {
+  // Read before the blocks, of which listing a folder takes some for a while.
+  const auto count = [](const char* folder) {
+    return static_cast<int64_t>(std::distance(std::filesystem::directory_iterator(folder), {}));
+  };
+  const int64_t descriptors = count("/proc/self/fd");
+  const int64_t threads = count("/proc/self/task");
+  return {num_live_blocks(), descriptors, threads};
+}
+
+TEST(LoadedLate, CanBeLoadedAndUnloadedAHundredTimes) {
+  Resources warm{};
+  for (int round = 0; round < 100; ++round) {
+    {
+      const Library library;
+      use(library, "in the first thread");
+      // Each thread has an error of its own, in memory that goes with the library.
+      std::thread([&library] { use(library, "in a new thread"); }).join();
+    }
+    ASSERT_EQ(dlopen(HEED_LIBRARY, RTLD_NOW | RTLD_NOLOAD), nullptr) << "the library stayed in memory";
+    // The loader's and the C++ library's own memory is there after a few rounds.
+    if (round == 10) warm = resources();
+    if (round > 10) {
+      ASSERT_TRUE(resources() == warm) << "round " << round << ": " << resources().blocks - warm.blocks << " blocks, "
+                                       << resources().descriptors - warm.descriptors << " descriptors and "
+                                       << resources().threads - warm.threads << " threads more";
+    }
+  }
 }
 
 }  // namespace

@@ -6,6 +6,8 @@
 
 #include "capi/support/allocation_hook.h"
 #include "capi/support/attention_call.h"
+#include "capi/support/counting_allocator.h"
+#include "capi/support/files.h"
 
 namespace heed::capi_test {
 namespace {
@@ -138,8 +140,96 @@ TEST(NoAllocation, InWritingReadingFillingAndCopying) {
   EXPECT_EQ(heed_tensor_write(transposed.get(), elements, sizeof elements), HEED_OK);
   EXPECT_EQ(heed_tensor_read(transposed.get(), elements, sizeof elements), HEED_OK);
   EXPECT_EQ(heed_tensor_fill(tensor.get(), 1.0), HEED_OK);
+  EXPECT_EQ(heed_tensor_fill_arange(transposed.get(), 1.0, 2.0), HEED_OK);
+  EXPECT_EQ(heed_tensor_fill_uniform(transposed.get(), 1.0, 2.0, 3), HEED_OK);
+  EXPECT_EQ(heed_tensor_fill_normal(doubles.get(), 1.0, 2.0, 3), HEED_OK);
   EXPECT_EQ(heed_tensor_copy(tensor.get(), doubles.get()), HEED_OK);
   EXPECT_EQ(num_allocations() - before, 0);
+}
+
+TEST(PooledWorkspace, ServesOperations) {
+  const Context context = make_context();
+  const Tensor a = make_random(context.get(), {2, 1, 1, 1, 20, 30}, 1);
+  const Tensor transposed = make_transposed(a.get(), {0, 1, 2, 3, 5, 4});
+  const Tensor product = make_tensor(context.get(), {2, 1, 1, 1, 20, 20});
+  const Tensor scores = make_random(context.get(), {2, 20, 30}, 2);
+  const Tensor lens = make_tensor_of<int32_t>(context.get(), {2}, {7, 30});
+  const Tensor weights = make_tensor(context.get(), {2, 20, 30});
+  const auto run_all = [&] {
+    EXPECT_EQ(heed_matmul(a.get(), transposed.get(), product.get()), HEED_OK) << heed_last_error();
+    EXPECT_EQ(heed_softmax(scores.get(), 1, weights.get()), HEED_OK) << heed_last_error();
+    EXPECT_EQ(heed_masked_softmax(scores.get(), lens.get(), weights.get()), HEED_OK) << heed_last_error();
+  };
+  run_all();
+  const int64_t before = num_allocations();
+  run_all();
+  EXPECT_EQ(num_allocations() - before, 0);
+}
+
+TEST(NoAllocation, InForwardsThatALoggerHearsOf) {
+  int64_t num_messages = 0;
+  const heed_logger logger = {sizeof(heed_logger),
+                              [](void* user, int32_t, const char*) { ++*static_cast<int64_t*>(user); }, &num_messages};
+  heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
+  options.logger = &logger;
+  const AttentionCall call(make_context(&options), Kind::MultiHead);
+  const int64_t before = num_messages;
+  expect_no_allocation(call);
+  EXPECT_GT(num_messages, before);
+}
+
+// Between calls the C library holds no byte for heed when the host brings its own allocator: what is live are the
+// blocks of the host's allocator, each of which is one of the C library's.
+TEST(HostsAllocator, LeavesNothingToTheCLibrary) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path("layer.safetensors");
+  // What the C library keeps for itself is allocated in the first round.
+  for (int round = 0; round < 2; ++round) {
+    CountingAllocator allocator;
+    const int64_t before = num_live_blocks();
+    const auto expect_nothing_else = [&](const char* after) {
+      if (round == 0) return;
+      EXPECT_EQ(num_live_blocks() - before, allocator.num_live_blocks()) << "after " << after;
+    };
+    Context context = allocator.make_context();
+    expect_nothing_else("heed_context_create");
+    Tensor queries = make_random(context.get(), {2, 30, 6}, 1);
+    expect_nothing_else("heed_tensor_create");
+    const Tensor transposed = make_transposed(queries.get(), {1, 0, 2});
+    const Tensor shape_only = make_shape_only(context.get(), {2, 3});
+    expect_nothing_else("views and wraps");
+    Layer layer = make_multi_head(context.get(), two_heads());
+    const Layer dot_product = make_dot_product(context.get(), HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT);
+    expect_nothing_else("layers");
+    heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
+    inputs.queries = queries.get();
+    check(heed_layer_initialize(layer.get(), &inputs, 1));
+    expect_nothing_else("heed_layer_initialize");
+    const Tensor weight = snapshot(layer.get(), "W_q.weight");
+    check(heed_layer_set_parameter(layer.get(), "W_k.weight", weight.get()));
+    expect_nothing_else("parameters");
+    check(heed_layer_save(layer.get(), path.c_str()));
+    check(heed_layer_load(layer.get(), path.c_str(), nullptr));
+    expect_nothing_else("files");
+    heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;
+    check(heed_layer_create_outputs(layer.get(), &inputs, HEED_WANT_OUTPUT, &outputs));
+    const Tensor output(outputs.output);
+    expect_nothing_else("heed_layer_create_outputs");
+    size_t num_bytes = 0;
+    check(heed_layer_workspace_size(layer.get(), &inputs, &outputs, &num_bytes));
+    const Workspace workspace = make_workspace(context.get(), num_bytes);
+    expect_nothing_else("heed_workspace_create");
+    check(heed_layer_forward(layer.get(), &inputs, workspace.get(), &outputs));
+    check(heed_layer_forward(layer.get(), &inputs, nullptr, &outputs));
+    expect_nothing_else("heed_layer_forward");
+    check(heed_layer_explain(layer.get(), &inputs, &outputs, nullptr, 0, &num_bytes));
+    EXPECT_EQ(heed_layer_load(layer.get(), "none", nullptr), HEED_ERROR_IO);
+    expect_nothing_else("texts and errors");
+    context.reset();
+    layer.reset();
+    queries.reset();
+    expect_nothing_else("the destruction of half of it");
+  }
 }
 
 TEST(PooledWorkspace, SettlesOnTheLargestCall) {

@@ -7,6 +7,7 @@
 
 #include "capi/support/allocation_hook.h"
 #include "capi/support/attention_call.h"
+#include "capi/support/dlpack_lender.h"
 #include "capi/support/files.h"
 #include "capi/support/refusal.h"
 
@@ -140,6 +141,35 @@ struct MakeViews final : Scenario {
   }
 };
 
+struct FromDlpack final : Scenario {
+  Context context = make_context();
+  DlpackLender lender{{4, 6}};
+  heed_status run() override {
+    heed_tensor* tensor = nullptr;
+    const heed_status status = heed_tensor_from_dlpack(context.get(), &lender.managed, &tensor);
+    EXPECT_EQ(tensor != nullptr, status == HEED_OK);
+    EXPECT_EQ(lender.num_deletions, 0);
+    heed_tensor_destroy(tensor);
+    EXPECT_EQ(lender.num_deletions, status == HEED_OK ? 1 : 0);
+    lender.num_deletions = 0;
+    return status;
+  }
+};
+
+heed_status export_once(heed_tensor* tensor) {
+  DLManagedTensor* managed = nullptr;
+  const heed_status status = heed_tensor_to_dlpack(tensor, &managed);
+  EXPECT_EQ(managed != nullptr, status == HEED_OK);
+  if (managed != nullptr) managed->deleter(managed);
+  return status;
+}
+
+struct ToDlpack final : Scenario {
+  Context context = make_context();
+  Tensor tensor = make_tensor(context.get(), {2, 3});
+  heed_status run() override { return export_once(tensor.get()); }
+};
+
 struct CreateLayers final : Scenario {
   Context context = make_context();
   heed_status run() override {
@@ -239,6 +269,11 @@ struct GetParameter final : OfALayer {
   }
 };
 
+struct SnapshotToDlpack final : OfALayer {
+  heed_status run() override { return export_once(weight.get()); }
+  Tensor weight = snapshot(call.layer.get(), "W_q.weight");
+};
+
 struct ForwardWithoutWorkspace final : Scenario {
   heed_status run() override { return call.forward(); }
   void expect_unchanged() override { EXPECT_EQ(call.read_outputs(), before) << "an output was written"; }
@@ -250,6 +285,42 @@ struct ForwardWithoutWorkspace final : Scenario {
 struct ForwardThatGrowsThePool final : OfALayer {
   heed_status run() override { return heed_layer_forward(call.layer.get(), &large.inputs, nullptr, &large.outputs); }
   AttentionCall large{Kind::MultiHead, {.batch = 3, .num_queries = 20, .num_keys = 30}};
+};
+
+// Each operation on the empty pool of a context of its own.
+template <typename Operation>
+struct Operate final : Scenario {
+  heed_status run() override { return Operation::run(a.get(), result.get()); }
+  void expect_unchanged() override { EXPECT_EQ(read_bytes(result.get()), before) << "the result was written"; }
+  Context context = make_context();
+  Tensor a = make_random(context.get(), {2, 3, 3}, 1);
+  Tensor result = make_tensor(context.get(), {2, 3, 3});
+  std::vector<uint8_t> before = read_bytes(result.get());
+};
+
+struct Matmul {
+  static heed_status run(const heed_tensor* a, heed_tensor* result) { return heed_matmul(a, a, result); }
+};
+
+struct Softmax {
+  static heed_status run(const heed_tensor* a, heed_tensor* result) { return heed_softmax(a, 1, result); }
+};
+
+struct MaskedSoftmax {
+  static heed_status run(const heed_tensor* a, heed_tensor* result) { return heed_masked_softmax(a, nullptr, result); }
+};
+
+// Sentences with shapes are made of strings.
+struct RefuseAProduct final : Scenario {
+  heed_status run() override {
+    const heed_status status = heed_matmul(a.get(), b.get(), result.get());
+    return status == HEED_ERROR_INVALID_ARGUMENT ? HEED_OK : status;
+  }
+  bool can_do_without() const override { return true; }
+  Context context = make_context();
+  Tensor a = make_tensor(context.get(), {1, 1, 1, 1, 1, 2, 3});
+  Tensor b = make_tensor(context.get(), {1, 1, 1, 1, 1, 4, 5});
+  Tensor result = make_tensor(context.get(), {2, 5});
 };
 
 struct CreateOutputs final : OfALayer {
@@ -310,6 +381,41 @@ struct LoadTensor final : OfAFile {
   }
 };
 
+// In Fortran order, of an array that does not fit a buffer.
+struct LoadNpy final : Scenario {
+  LoadNpy() {
+    std::string bytes("\x93NUMPY\1\0\x76\0", 10);
+    bytes += "{'descr': '<f4', 'fortran_order': True, 'shape': (300, 301), }";
+    bytes.resize(128, ' ');
+    path = folder.write("array.npy", bytes + std::string(4 * 300 * 301, '\0'));
+  }
+  heed_status run() override {
+    heed_tensor* tensor = nullptr;
+    const heed_status status = heed_tensor_load_npy(context.get(), path.c_str(), &tensor);
+    EXPECT_EQ(tensor != nullptr, status == HEED_OK);
+    heed_tensor_destroy(tensor);
+    return status;
+  }
+  Context context = make_context();
+  TemporaryFolder folder;
+  std::string path;
+};
+
+struct SaveNpy final : Scenario {
+  heed_status run() override { return heed_tensor_save_npy(turned.get(), path.c_str()); }
+  void expect_unchanged() override {
+    EXPECT_EQ(read_file(path), "old contents");
+    EXPECT_EQ(folder.file_names(), std::vector<std::string>{"array.npy"});
+  }
+  // As in Save.
+  bool can_do_without() const override { return true; }
+  Context context = make_context();
+  Tensor tensor = make_tensor(context.get(), {2, 3});
+  Tensor turned = make_transposed(tensor.get(), {1, 0});
+  TemporaryFolder folder;
+  std::string path = folder.write("array.npy", "old contents");
+};
+
 struct Save final : OfAFile {
   heed_status run() override { return heed_layer_save(call.layer.get(), path.c_str()); }
   void expect_unchanged() override {
@@ -341,6 +447,38 @@ struct SaveToMemory final : OfAFile {
   std::string memory = unwritten;
 };
 
+// Weights in frameworks' own layouts: tensors are cut, turned and converted.
+struct LoadAFrameworksFile : Scenario {
+  LoadAFrameworksFile(const char* file, const char* given_prefix, heed_multi_head_attention_options options)
+      : path(std::string(HEED_SOURCE_DIR "/tests/golden/data/weights/") + file + ".safetensors"), prefix(given_prefix) {
+    options.num_hiddens = 12;
+    options.biases = HEED_BIAS_ALL;
+    layer = make_multi_head(context.get(), options);
+  }
+  heed_status run() override { return heed_layer_load(layer.get(), path.c_str(), prefix); }
+  void expect_unchanged() override { EXPECT_EQ(heed_layer_is_initialized(layer.get()), 0); }
+  std::string path;
+  const char* prefix;
+  Context context = make_context();
+  Layer layer;
+};
+
+heed_multi_head_attention_options with_heads(int64_t num_heads, int64_t num_kv_heads, int64_t head_size) {
+  heed_multi_head_attention_options options = HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT;
+  options.num_heads = num_heads;
+  options.num_kv_heads = num_kv_heads;
+  options.head_size = head_size;
+  return options;
+}
+
+struct LoadPyTorch final : LoadAFrameworksFile {
+  LoadPyTorch() : LoadAFrameworksFile("pytorch_f64", nullptr, with_heads(3, 0, 0)) {}
+};
+
+struct LoadKeras final : LoadAFrameworksFile {
+  LoadKeras() : LoadAFrameworksFile("keras_grouped", "attention", with_heads(4, 2, 3)) {}
+};
+
 // Sentences are made of text from outside; that too must not end in another failure.
 struct RefuseAFile final : OfAFile {
   heed_status run() override {
@@ -357,6 +495,8 @@ TEST(OutOfMemory, InTensors) {
   expect_survival("create", scenario<CreateTensor>());
   expect_survival("wrap", scenario<WrapTensor>());
   expect_survival("views", scenario<MakeViews>());
+  expect_survival("from DLPack", scenario<FromDlpack>());
+  expect_survival("to DLPack", scenario<ToDlpack>());
 }
 
 TEST(OutOfMemory, InLayers) {
@@ -366,6 +506,7 @@ TEST(OutOfMemory, InLayers) {
   expect_survival("initialize additive attention", scenario<InitializeAdditive>());
   expect_survival("set_parameter", scenario<SetParameter>());
   expect_survival("parameter", scenario<GetParameter>());
+  expect_survival("parameter to DLPack", scenario<SnapshotToDlpack>());
 }
 
 TEST(OutOfMemory, InCalls) {
@@ -375,13 +516,24 @@ TEST(OutOfMemory, InCalls) {
   expect_survival("workspaces", scenario<CreateWorkspaces>());
 }
 
+TEST(OutOfMemory, InOperations) {
+  expect_survival("matmul", scenario<Operate<Matmul>>());
+  expect_survival("softmax", scenario<Operate<Softmax>>());
+  expect_survival("masked softmax", scenario<Operate<MaskedSoftmax>>());
+  expect_survival("shapes that do not fit", scenario<RefuseAProduct>());
+}
+
 TEST(OutOfMemory, InFiles) {
   expect_survival("load", scenario<Load>());
   expect_survival("load into an empty layer", scenario<LoadIntoAnEmptyLayer>());
   expect_survival("load a tensor", scenario<LoadTensor>());
   expect_survival("save", scenario<Save>());
+  expect_survival("load PyTorch's layout", scenario<LoadPyTorch>());
+  expect_survival("load Keras' layout", scenario<LoadKeras>());
   expect_survival("load from memory", scenario<LoadFromMemory>());
   expect_survival("save to memory", scenario<SaveToMemory>());
+  expect_survival("load .npy", scenario<LoadNpy>());
+  expect_survival("save .npy", scenario<SaveNpy>());
   expect_survival("a file without the parameters", scenario<RefuseAFile>());
 }
 

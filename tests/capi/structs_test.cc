@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "capi/support/attention_call.h"
+#include "capi/support/counting_allocator.h"
 #include "capi/support/refusal.h"
 
 namespace heed::capi_test {
@@ -91,6 +92,30 @@ TEST(StructGrowth, OfOptions) {
                                                      heed_layer_destroy(made);
                                                      return status;
                                                    });
+}
+
+TEST(StructGrowth, OfWhatTheHostGives) {
+  const auto create_with = [](const heed_context_options& options) {
+    heed_context* made = nullptr;
+    const heed_status status = heed_context_create(&options, &made);
+    EXPECT_EQ(made != nullptr, status == HEED_OK);
+    heed_context_destroy(made);
+    return status;
+  };
+  CountingAllocator counting;
+  expect_growth<heed_allocator>(counting.as_struct(), "options->allocator", "HEED_ALLOCATOR_INIT",
+                                [&](const heed_allocator* allocator) {
+                                  heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
+                                  options.allocator = allocator;
+                                  return create_with(options);
+                                });
+  heed_logger silent = HEED_LOGGER_INIT;
+  silent.write = [](void*, int32_t, const char*) {};
+  expect_growth<heed_logger>(silent, "options->logger", "HEED_LOGGER_INIT", [&](const heed_logger* logger) {
+    heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
+    options.logger = logger;
+    return create_with(options);
+  });
 }
 
 TEST(StructGrowth, OfInputs) {

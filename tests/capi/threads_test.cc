@@ -3,34 +3,25 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
-#include <chrono>
 #include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
 #include <thread>
+#include <utility>
 
 #include "capi/support/attention_call.h"
 #include "capi/support/refusal.h"
+#include "capi/support/run_together.h"
+#include "property/support/random.h"
 
 namespace heed::capi_test {
 namespace {
 
 constexpr int kNumThreads = 8;
 constexpr int kNumRounds = 20;
-
-// Runs work(0), work(1), ... at once, as nearly as threads can.
-template <typename Work>
-void run_together(int num_threads, Work work) {
-  std::atomic<int> num_waiting{num_threads};
-  std::vector<std::thread> threads;
-  for (int i = 0; i < num_threads; ++i) {
-    threads.emplace_back([&, i] {
-      --num_waiting;
-      while (num_waiting > 0) std::this_thread::yield();
-      work(i);
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-}
 
 // The outputs of one thread, beside the inputs that all share.
 struct Share {
@@ -95,6 +86,22 @@ TEST(Threads, MayMakeAndUseEverythingInOneContext) {
   });
 }
 
+TEST(Threads, RunOperationsOnOneTensorWithTheContextsPool) {
+  const Context context = make_context();
+  const Tensor a = make_random(context.get(), {2, 20, 20}, 1);
+  const auto compute = [&] {
+    const Tensor product = make_tensor(context.get(), {2, 20, 20});
+    const Tensor weights = make_tensor(context.get(), {2, 20, 20});
+    check(heed_matmul(a.get(), a.get(), product.get()));
+    check(heed_softmax(a.get(), 1, weights.get()));
+    return std::pair(read_bytes(product.get()), read_bytes(weights.get()));
+  };
+  const auto expected = compute();
+  run_together(kNumThreads, [&](int) {
+    for (int round = 0; round < kNumRounds; ++round) ASSERT_TRUE(compute() == expected);
+  });
+}
+
 TEST(Threads, ReadOneTensorTogether) {
   const Context context = make_context();
   const Tensor tensor = make_random(context.get(), {50, 20}, 1);
@@ -120,6 +127,74 @@ TEST(Threads, HaveErrorsOfTheirOwn) {
   });
 }
 
+TEST(Threads, BeginWithoutAnError) {
+  heed_context* context = nullptr;
+  heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
+  options.num_threads = -1;
+  EXPECT_EQ(heed_context_create(&options, &context), HEED_ERROR_INVALID_ARGUMENT);
+  const std::string here = heed_last_error();
+  std::thread([] {
+    EXPECT_EQ(heed_last_status(), HEED_OK);
+    EXPECT_STREQ(heed_last_error(), "");
+    heed_device_count(HEED_DEVICE_ASCEND);
+    EXPECT_EQ(heed_last_status(), HEED_ERROR_DEVICE_UNAVAILABLE);
+  }).join();
+  EXPECT_EQ(heed_last_status(), HEED_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(heed_last_error(), here);
+}
+
+// Each thread does something else with the same context, layer and tensors.
+TEST(Threads, MayDoDifferentThingsWithOneLayer) {
+  const AttentionCall call(Kind::MultiHead, {.batch = 2, .num_queries = 20, .num_keys = 33});
+  const Share alone(call);
+  check(heed_layer_forward(call.layer.get(), &call.inputs, nullptr, &alone.outputs));
+  const auto expected = alone.read();
+  const std::vector<float> expected_weight = read_elements<float>(snapshot(call.layer.get(), "W_q.weight").get());
+  const size_t expected_size = call.workspace_size();
+  const std::vector<std::function<void()>> works = {
+      [&] {
+        const Share share(call);
+        ASSERT_EQ(heed_layer_forward(call.layer.get(), &call.inputs, nullptr, &share.outputs), HEED_OK)
+            << heed_last_error();
+        ASSERT_TRUE(share.read() == expected);
+      },
+      [&] {
+        const Workspace workspace = make_workspace(call.context.get(), call.workspace_size());
+        const Share share(call);
+        ASSERT_EQ(heed_layer_forward(call.layer.get(), &call.inputs, workspace.get(), &share.outputs), HEED_OK)
+            << heed_last_error();
+        ASSERT_TRUE(share.read() == expected);
+      },
+      [&] {
+        std::array<char, 4096> text{};
+        ASSERT_EQ(heed_layer_explain(call.layer.get(), &call.inputs, &call.outputs, text.data(), text.size(), nullptr),
+                  HEED_OK)
+            << heed_last_error();
+        ASSERT_EQ(call.workspace_size(), expected_size);
+      },
+      [&] {
+        const Tensor weight = snapshot(call.layer.get(), "W_q.weight");
+        ASSERT_TRUE(read_elements<float>(weight.get()) == expected_weight);
+      },
+      [&] {
+        const Tensor tensor = make_random(call.context.get(), {4, 5}, 1);
+        const Tensor view = make_transposed(make_slice(tensor.get(), 0, 1, 2).get(), {1, 0});
+        ASSERT_EQ(dims_of(view.get()), (Dims{5, 2}));
+        // Of the shared inputs, too.
+        const Tensor keys = make_slice(const_cast<heed_tensor*>(call.inputs.keys), 1, 0, 3);
+        ASSERT_EQ(read_elements<float>(keys.get()).size(), size_t{2 * 3 * 7});
+      },
+      [&] {
+        heed_tensor* none = nullptr;
+        ASSERT_TRUE(
+            is_refused(heed_layer_parameter(call.layer.get(), "none", &none), {HEED_ERROR_NOT_FOUND, {"none"}}));
+      },
+  };
+  run_together(kNumThreads, [&](int i) {
+    for (int round = 0; round < kNumRounds; ++round) works[static_cast<size_t>(i + round) % works.size()]();
+  });
+}
+
 // A call that takes long enough for another to come in between, on one processor too.
 AttentionCall make_long_call() { return AttentionCall(Kind::DotProductRank3, {1, 2000, 4000}); }
 
@@ -136,6 +211,8 @@ bool wait_until_busy(const AttentionCall& probe, heed_workspace* workspace, cons
 
 TEST(Busy, IsASecondCallOnOneWorkspace) {
   const AttentionCall longer = make_long_call();
+  ASSERT_EQ(longer.forward(), HEED_OK) << heed_last_error();
+  const std::vector<uint8_t> expected = longer.read_outputs();
   const AttentionCall probe(Kind::DotProductRank3);
   const Workspace workspace = make_workspace(longer.context.get(), longer.workspace_size());
   bool was_busy = false;
@@ -153,6 +230,7 @@ TEST(Busy, IsASecondCallOnOneWorkspace) {
     thread.join();
     // The probe may have been the first.
     EXPECT_TRUE(status == HEED_OK || status == HEED_ERROR_BUSY) << heed_status_name(status);
+    EXPECT_TRUE(longer.read_outputs() == expected) << "the call that was refused spoiled the other";
   }
   EXPECT_TRUE(was_busy);
   EXPECT_EQ(probe.forward(workspace.get()), HEED_OK) << "the workspace was not given back";
@@ -237,6 +315,79 @@ TEST(Destruction, DuringACallLeavesItToFinish) {
     EXPECT_TRUE(memory == expected_output);
   }
   EXPECT_TRUE(was_running);
+}
+
+// A call with all it needs and more that belongs to it, where each object has a function that destroys it.
+struct Ensemble {
+  explicit Ensemble(uint64_t seed) {
+    heed_context* context = own(make_context());
+    heed_context* other_context = own(make_context());
+    layer = own(make_multi_head(context, two_heads()));
+    inputs.queries = own(make_random(other_context, {1, 200, 6}, seed));
+    inputs.keys = own(make_random(context, {1, 1000, 6}, seed + 1));
+    check(heed_layer_initialize(layer, &inputs, seed));
+    heed_layer_outputs made = HEED_LAYER_OUTPUTS_INIT;
+    check(heed_layer_create_outputs(layer, &inputs, HEED_WANT_OUTPUT, &made));
+    const Dims dims = dims_of(own(Tensor(made.output)));
+    memory.resize(static_cast<size_t>(heed_tensor_num_elements(made.output)));
+    const auto release = [](void* user, void*) { ++*static_cast<std::atomic<int>*>(user); };
+    check(heed_tensor_wrap(other_context, HEED_F32, 3, dims.data(), nullptr, memory.data(), release, &num_releases,
+                           &outputs.output));
+    own(Tensor(outputs.output));
+    own(make_transposed(own(make_slice(outputs.output, 1, 3, 5)), {2, 0, 1}));
+    own(make_reshaped(own(snapshot(layer, "W_o.weight")), {64}));
+    size_t num_bytes = 0;
+    check(heed_layer_workspace_size(layer, &inputs, &outputs, &num_bytes));
+    workspace = own(make_workspace(other_context, num_bytes));
+  }
+
+  template <typename Handle>
+  typename Handle::pointer own(Handle handle) {
+    const auto shared = std::make_shared<Handle>(std::move(handle));
+    destroy.emplace_back([shared] { shared->reset(); });
+    return shared->get();
+  }
+
+  heed_layer* layer = nullptr;
+  heed_workspace* workspace = nullptr;
+  heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
+  heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;
+  std::vector<float> memory;
+  std::atomic<int> num_releases{0};
+  std::vector<std::function<void()>> destroy;
+};
+
+TEST(Destruction, InRandomOrdersFromManyThreadsLeavesARunningCallToFinish) {
+  constexpr int kNumDestroyers = 3;
+  const AttentionCall probe(Kind::DotProductRank3);
+  int num_running = 0;
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    Ensemble expected(seed);
+    check(heed_layer_forward(expected.layer, &expected.inputs, nullptr, &expected.outputs));
+
+    Ensemble ensemble(seed);
+    std::atomic<bool> is_over{false};
+    heed_status status = HEED_OK;
+    std::thread thread([&, inputs = ensemble.inputs, outputs = ensemble.outputs] {
+      status = heed_layer_forward(ensemble.layer, &inputs, ensemble.workspace, &outputs);
+      is_over = true;
+    });
+    // From here on the call holds all that it needs, or is over.
+    if (wait_until_busy(probe, ensemble.workspace, is_over)) ++num_running;
+    property::Random random(seed);
+    for (size_t i = ensemble.destroy.size(); i > 1; --i) {
+      std::swap(ensemble.destroy[i - 1], ensemble.destroy[static_cast<size_t>(random.below(static_cast<int64_t>(i)))]);
+    }
+    run_together(kNumDestroyers, [&](int i) {
+      for (auto at = static_cast<size_t>(i); at < ensemble.destroy.size(); at += kNumDestroyers) ensemble.destroy[at]();
+    });
+    thread.join();
+    EXPECT_EQ(ensemble.num_releases, 1);
+    if (status == HEED_ERROR_BUSY) continue;  // the probe was first
+    ASSERT_EQ(status, HEED_OK);
+    EXPECT_TRUE(ensemble.memory == expected.memory);
+  }
+  EXPECT_GT(num_running, 0);
 }
 
 }  // namespace

@@ -1,108 +1,29 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes data/*.safetensors: inputs, parameters and what torch.nn.MultiheadAttention answers to them in float64.
+"""Makes the files of golden_test.cc: inputs, parameters and what torch.nn.MultiheadAttention answers to them in float64.
 
     /usr/bin/python3 make_goldens.py             make all files (Debian: python3-torch, python3-numpy)
-    /usr/bin/python3 make_goldens.py --show F... print what the files hold, read by this script's own reader
 
 The files are committed: only a change of this script needs PyTorch. Everything that heed reads from them is stored in the type it is computed
 from, so heed and PyTorch start from the same numbers; what heed is compared with is stored as F64:
 
     output (B,Q,E), weights (B,H,Q,K), log_sum_exp (B,H,Q), and for each, element by element, how far a correct float32 engine may be
-    away from it: bound (of output), weights_bound, log_sum_exp_bound.
+    away from it: bound (of output), weights_bound, log_sum_exp_bound; and the root mean square of the error that is to be expected of all its
+    elements: deviation (of output), weights_deviation, log_sum_exp_deviation. float32_error.py derives both.
 
-PyTorch gives output and weights; a second calculation, in NumPy, gives log_sum_exp and must agree with both before a file is written.
-
-The bounds. u = 2^-24 is the unit round-off of float32; a sum of n rounded products, in any order, fused or not, is off by at most
-n u sum |a||b| (first order). No operand is narrower than float32. d(x) is the bound on the error of x.
-
-  projections   d(y) = (E + 2) u (|x| |W|^T + |b|): E products and additions, the bias, one to spare.
-  scores        s = scale q.k, perhaps in base 2: d(s) = scale (d(q)|k| + |q|d(k) + d(q)d(k)) + (D + 6) u scale |q||k| + 3 u |bias|
-                + u |s + bias|: D products; the scale's own rounding, its application and the same for the factor log2(e), two to spare;
-                the bias times log2(e), added.
-  weights       w = exp(s - m) / sum exp(s - m), m a running maximum, with T = max |s + bias| over the row's visible keys. The argument s - m
-                and its change to base 2 are three roundings of a number up to 2 T; rescaling to a new maximum telescopes into the same
-                2 T: 6 u T, in the numerator and in the sum: 12 u T. An exponential within 4 u, the division and the sum's last rounding:
-                together 12 u with some to spare. The sum: K u. Each rescaling adds an exponential and a product, 5 u, to the numerator
-                and to the sum: for an engine that takes at least 10 keys at a time, 10 (K / 10 + 1) u. So w_j is off by a factor of
-                at most exp(r_j), r_j = d(s_j) + sum_i w_i d(s_i) + (2 K + 22) u + 12 u T. Where numbers become subnormal, the exponential
-                (within one unit, 2^-149), each rescaling and the division round to a multiple of 2^-149 besides: K / 10 + 3 of these.
-  log_sum_exp   max d(s) + (2 K + 22) u + 12 u T + 4 u (T + ln K): the logarithm within 2 u, its product with ln 2, the addition of m.
-  heads         o = sum w_j v_j: d(o) = sum w_j (d(v_j) + (exp(r_j) - 1 + (K + 1) u)(|v_j| + d(v_j))).
-  output        d(y) = (n + 2) u ((|o| + d(o)) |W|^T + |b|) + d(o) |W|^T, n the input size of the output projection.
-
-Maxima and sums are over visible keys. What is of second order and left out is below r / 2 of the whole: a factor of 1.01 covers it, as r is checked
-to be below 0.02. A narrower output type adds its own rounding; the test does that. These bounds hold for every order of summation, so they are
-far above what an engine usually shows.
+PyTorch gives output and weights; a second calculation, in NumPy, gives log_sum_exp and must agree with both before a file is written. It must
+also be what PyTorch answers to each of its other ways of being asked: sequence first, without weights, and with their mean over the heads.
 """
 
-import json
-import struct
-import sys
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 
 import numpy as np
+import torch
 
-U = 2.0**-24
-DTYPE_NAMES = {"float64": "F64", "float32": "F32", "float16": "F16", "int64": "I64", "int32": "I32", "bool": "BOOL"}
-
-
-class BFloat16:
-    """Values of an array rounded to bfloat16 (nearest, ties to even); NumPy has no such type."""
-
-    def __init__(self, values):
-        bits = np.ascontiguousarray(values, np.float32).view(np.uint32).astype(np.uint64)
-        self.bits = ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
-        self.shape = self.bits.shape
-
-    def wide(self):
-        return (self.bits.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
-
-
-def narrow(values, dtype):
-    return BFloat16(values) if dtype == "bf16" else np.asarray(values, {"f32": np.float32, "f16": np.float16}[dtype])
-
-
-def wide(array):
-    return array.wide() if isinstance(array, BFloat16) else np.asarray(array, np.float64)
-
-
-def write_safetensors(path, tensors, metadata):
-    def raw(array):
-        return array.bits if isinstance(array, BFloat16) else np.ascontiguousarray(array)
-
-    # Larger elements first keeps every tensor aligned.
-    order = sorted(tensors, key=lambda name: (-raw(tensors[name]).itemsize, name))
-    header, offset = {"__metadata__": metadata}, 0
-    for name in order:
-        end = offset + raw(tensors[name]).nbytes
-        dtype = "BF16" if isinstance(tensors[name], BFloat16) else DTYPE_NAMES[tensors[name].dtype.name]
-        header[name] = {"dtype": dtype, "shape": list(tensors[name].shape), "data_offsets": [offset, end]}
-        offset = end
-    text = json.dumps(header, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)
-    path.write_bytes(struct.pack("<Q", len(text)) + text + b"".join(raw(tensors[name]).tobytes() for name in order))
-
-
-def show_safetensors(path):
-    content = path.read_bytes()
-    (length,) = struct.unpack_from("<Q", content)
-    header = json.loads(content[8 : 8 + length])
-    print(f"{path}: {len(content)} bytes, {header.pop('__metadata__', {})}")
-    covered = 0
-    numpy_names = {name: dtype for dtype, name in DTYPE_NAMES.items()}
-    for name, entry in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
-        begin, end = entry["data_offsets"]
-        assert begin == covered, name
-        covered = end
-        data = content[8 + length + begin : 8 + length + end]
-        text = f"  {name} {entry['dtype']} {tuple(entry['shape'])}"
-        if entry["dtype"] in numpy_names:
-            array = np.frombuffer(data, numpy_names[entry["dtype"]]).reshape(entry["shape"])
-            text += f" from {array.min()} to {array.max()}" if array.size else " empty"
-        print(text)
-    assert 8 + length + covered == len(content)
+import golden_file
+from float32_error import (
+    attend, dot_scores, exact, merge_heads, project, repeat_heads, result_tensors, results, split_heads, summary)
+from golden_file import narrow, wide
 
 
 @dataclass
@@ -126,7 +47,11 @@ class Case:
     gain: float = 1.0  # of queries' and keys' parameters: makes scores large
     input_dtype: str = "f32"
     parameter_dtype: str = "f32"
+    dropout: float = 0.0  # of a layer that is not training
+    layout: str = "batch_first"  # of queries, keys, values and output: (B,S,E); "sequence_first": (S,B,E); "unbatched": (S,E)
+    averages: bool = False  # the file also holds the mean of the weights over the heads
     key_lens: list = None  # PyTorch's key_padding_mask
+    key_bias: object = None  # function of the case and its random numbers: PyTorch's key_padding_mask of floats, (B,K)
     attn_mask: object = None  # function of the case and its random numbers: PyTorch's attn_mask
     extra: object = None  # function of the case and that mask: the tensors that tell heed the same
 
@@ -135,6 +60,12 @@ class Case:
         self.kdim = self.kdim or self.E
         self.vdim = self.vdim or self.E
         self.D = self.E // self.H
+
+    def laid_out(self, x):
+        """(B,S,E) as it is stored."""
+        if self.layout == "batch_first":
+            return x
+        return x[0] if self.layout == "unbatched" else x.swapaxes(0, 1)
 
 
 def cases():
@@ -176,6 +107,7 @@ def cases():
     # True means "may attend" in heed and "may not" in PyTorch.
     mask_tensor = lambda case, mask: {"mask": ~as_heads(case, mask)}
     bias_tensor = lambda case, mask: {"bias": as_heads(case, mask)}
+    key_bias_tensor = lambda case, mask: {"bias": mask[:, None, None, :]}
     return [
         Case("d2l", "the sizes of the d2l example, no biases", "num_hiddens 100, num_heads 5", 1,
              key_lens=[3, 2], extra=lens(np.int32)),
@@ -210,6 +142,15 @@ def cases():
              Q=5, K=9, E=40, H=5, attn_mask=random_bias(lambda c: (c.Q, c.K)), extra=bias_tensor),
         Case("float_mask_per_head", "float attn_mask (B*H,Q,K) with -inf, which hides", "num_hiddens 40, num_heads 5, biases all", 15,
              Q=5, K=9, E=40, H=5, biases="qkvo", attn_mask=bias_with_hiding, extra=bias_tensor),
+        Case("float_key_padding", "float key_padding_mask (B,K), a bias (B,1,1,K)", "num_hiddens 12, num_heads 3", 23,
+             Q=5, K=9, E=12, H=3, key_bias=random_bias(lambda c: (c.B, c.K)), extra=key_bias_tensor),
+        Case("kdim", "keys of another size, no biases", "num_hiddens 12, num_heads 3", 24, Q=3, K=5, E=12, H=3, kdim=7),
+        Case("sequence_first", "batch_first=False, dropout in evaluation, weights averaged over the heads",
+             "num_hiddens 12, num_heads 3, dropout 0.5, biases all; transposed views", 25,
+             B=3, Q=4, K=6, E=12, H=3, biases="qkvo", dropout=0.5, layout="sequence_first", averages=True,
+             key_lens=[6, 2, 3], extra=lens(np.int32)),
+        Case("unbatched", "inputs without a batch axis, float attn_mask (H,Q,K)", "num_hiddens 12, num_heads 3, biases all; reshaped views", 26,
+             B=1, Q=4, K=6, E=12, H=3, biases="qkvo", layout="unbatched", averages=True, attn_mask=bias_with_hiding, extra=bias_tensor),
         Case("grouped", "PyTorch's key and value parameters repeat each of two heads three times",
              "num_hiddens 48, num_heads 6, num_kv_heads 2, biases all", 16, Q=5, K=9, E=48, H=6, kv_heads=2, biases="qkvo"),
         Case("many_keys", "more keys than an engine takes at once", "num_hiddens 32, num_heads 2", 17,
@@ -228,19 +169,7 @@ def cases():
     ]
 
 
-def split_heads(x, H):
-    B, S, width = x.shape
-    return x.reshape(B, S, H, width // H).transpose(0, 2, 1, 3)
-
-
-def merge_heads(x):
-    B, H, S, D = x.shape
-    return x.transpose(0, 2, 1, 3).reshape(B, S, H * D)
-
-
 def make(case):
-    import torch
-
     random = np.random.RandomState(case.seed)
     B, Q, K, E, H, D = case.B, case.Q, case.K, case.E, case.H, case.D
     repeat = H // case.kv_heads
@@ -258,8 +187,9 @@ def make(case):
         if letter in case.biases:
             tensors[name + ".bias"] = narrow(random.uniform(-1, 1, rows), case.parameter_dtype)
     attn_mask = case.attn_mask(case, random) if case.attn_mask else None
+    key_bias = case.key_bias(case, random) if case.key_bias else None
     if case.extra:
-        tensors.update(case.extra(case, attn_mask))
+        tensors.update(case.extra(case, attn_mask if key_bias is None else key_bias))
 
     queries = wide(tensors["queries"])
     keys = wide(tensors["keys"]) if "keys" in tensors else queries
@@ -270,11 +200,13 @@ def make(case):
         for letter in "qkvo"
     }
 
-    # ---- PyTorch. In training mode it takes its documented path; evaluation may take a fused one.
+    # ---- PyTorch. In training mode it takes its documented path; evaluation may take a fused one, and is there for the dropout.
     def ungroup(rows):
         return np.repeat(rows.reshape(case.kv_heads, D, -1), repeat, axis=0).reshape(H * D, *rows.shape[1:])
 
-    module = torch.nn.MultiheadAttention(E, H, bias=bool(case.biases), kdim=case.kdim, vdim=case.vdim, batch_first=True, dtype=torch.float64)
+    module = torch.nn.MultiheadAttention(E, H, bias=bool(case.biases), kdim=case.kdim, vdim=case.vdim,
+                                         dropout=case.dropout, batch_first=True, dtype=torch.float64)
+    module.train(case.dropout == 0.0)
     projections = [torch.from_numpy(weight["q"]), torch.from_numpy(ungroup(weight["k"])), torch.from_numpy(ungroup(weight["v"]))]
     with torch.no_grad():
         if case.kdim == E and case.vdim == E:
@@ -289,76 +221,67 @@ def make(case):
             module.out_proj.bias.copy_(torch.from_numpy(bias["o"]))
     key_padding_mask = None if case.key_lens is None else np.arange(K) >= np.asarray(case.key_lens)[:, None]
     torch_mask = attn_mask if attn_mask is None or attn_mask.dtype == bool else attn_mask.astype(np.float64)
-    output, weights = module(
-        torch.from_numpy(queries), torch.from_numpy(keys), torch.from_numpy(values),
-        key_padding_mask=None if key_padding_mask is None else torch.from_numpy(key_padding_mask),
-        attn_mask=None if torch_mask is None else torch.from_numpy(torch_mask),
-        need_weights=True, average_attn_weights=False)
-    output, weights = output.detach().numpy(), weights.detach().numpy()
+    torch_padding = key_padding_mask if key_bias is None else key_bias.astype(np.float64)
 
-    # ---- the second calculation, with its error bounds; |x| and d(x) go through the same sums as x
-    q, k, v = (x @ weight[letter].T + bias[letter] for letter, x in (("q", queries), ("k", keys), ("v", values)))
-    dq, dk, dv = (
-        (x.shape[-1] + 2) * U * (np.abs(x) @ np.abs(weight[letter]).T + np.abs(bias[letter]))
-        for letter, x in (("q", queries), ("k", keys), ("v", values)))
-    q, dq = split_heads(q, H), split_heads(dq, H)
-    k, dk, v, dv = (np.repeat(split_heads(x, case.kv_heads), repeat, axis=1) for x in (k, dk, v, dv))
-    scale = 1 / np.sqrt(D)
-    dot = lambda a, b: scale * a @ b.transpose(0, 1, 3, 2)
-    added, visible = np.zeros((B, H, Q, K)), np.ones((B, H, Q, K), bool)
+    def ask(layout="batch_first", **arguments):
+        """Output and weights, batch first, of inputs that are laid out in that way."""
+        tensor_or_none = lambda x: None if x is None else torch.from_numpy(np.ascontiguousarray(x))
+        module.batch_first = layout != "sequence_first"
+        given = replace(case, layout=layout)
+        results_there = module(
+            *(tensor_or_none(given.laid_out(x)) for x in (queries, keys, values)),
+            key_padding_mask=tensor_or_none(torch_padding), attn_mask=tensor_or_none(torch_mask), **arguments)
+        output, weights = (None if x is None else x.detach().numpy() for x in results_there)
+        if layout == "unbatched":
+            return output[None], weights[None]
+        return output.swapaxes(0, 1) if layout == "sequence_first" else output, weights
+
+    output, weights = ask(case.layout, average_attn_weights=False)
+    far = lambda one, other: np.abs(one - other).max() > 1e-12
+    sequence_first, same_weights = ask("sequence_first", average_attn_weights=False)
+    without_weights, no_weights = ask(need_weights=False)
+    with_average, average_weights = ask()
+    assert not far(sequence_first, output) and not far(same_weights, weights)
+    assert not far(without_weights, output) and no_weights is None
+    assert not far(with_average, output) and not far(average_weights, weights.mean(axis=1))
+
+    # ---- the second calculation, with its errors
+    q, k, v = (project(exact(x), weight[letter], bias[letter]) for letter, x in (("q", queries), ("k", keys), ("v", values)))
+    q = q.map(lambda x: split_heads(x, H))
+    k, v = (y.map(lambda x: repeat_heads(split_heads(x, case.kv_heads), repeat)) for y in (k, v))
+    visible, added = np.ones((B, H, Q, K), bool), None
     if attn_mask is not None:
         full = np.broadcast_to(attn_mask if attn_mask.ndim == 2 else attn_mask.reshape(B, H, Q, K), (B, H, Q, K))
-        visible &= ~full if full.dtype == bool else full > -np.inf
-        added = np.where(visible, full, 0.0) if full.dtype != bool else added
+        visible, added = (~full, None) if full.dtype == bool else (visible, full.astype(np.float64))
     if key_padding_mask is not None:
-        visible &= ~key_padding_mask[:, None, None, :]
-    assert visible.any(axis=-1).all()
-    scores = dot(q, k) + added
-    dscores = (dot(dq, np.abs(k)) + dot(np.abs(q), dk) + dot(dq, dk) + (D + 6) * U * dot(np.abs(q), np.abs(k))
-               + 3 * U * np.abs(added) + U * np.abs(scores))
-    largest = lambda x: np.where(visible, x, 0.0).max(axis=-1, keepdims=True)
-    T = largest(np.abs(scores))
-    m = np.where(visible, scores, -np.inf).max(axis=-1, keepdims=True)
-    exponentials = np.where(visible, np.exp(scores - m), 0.0)
-    total = exponentials.sum(axis=-1, keepdims=True)
-    own_weights = exponentials / total
-    log_sum_exp = (m + np.log(total))[..., 0]
-    softmax_error = (2 * K + 22) * U + 12 * U * T
-    r = dscores + (own_weights * dscores).sum(axis=-1, keepdims=True) + softmax_error
-    weights_factor = np.expm1(r)
-    weights_bound = 1.01 * own_weights * weights_factor + np.where(visible, (K / 10 + 3) * 2.0**-149, 0.0)
-    log_sum_exp_bound = 1.01 * (largest(dscores) + softmax_error + 4 * U * (T + np.log(K)))[..., 0]
-    heads = own_weights @ v
-    dheads = own_weights @ dv + (own_weights * (weights_factor + (K + 1) * U)) @ (np.abs(v) + dv)
-    heads, dheads = merge_heads(heads), merge_heads(dheads)
-    own_output = heads @ weight["o"].T + bias["o"]
-    output_bound = 1.01 * ((H * D + 2) * U * ((np.abs(heads) + dheads) @ np.abs(weight["o"]).T + np.abs(bias["o"]))
-                           + dheads @ np.abs(weight["o"]).T)
-    assert r[visible].max() < 0.02, r[visible].max()
-    disagreement = max(np.abs(output - own_output).max(), np.abs(weights - own_weights).max())
+        visible = visible & ~key_padding_mask[:, None, None, :]
+    if key_bias is not None:
+        added = key_bias.astype(np.float64)[:, None, None, :]
+    heads, own_weights, log_sum_exp = attend(dot_scores(q, k, 1 / np.sqrt(D)), v, visible, added)
+    own_output = project(heads.map(merge_heads), weight["o"], bias["o"])
+    disagreement = max(np.abs(output - own_output.value).max(), np.abs(weights - own_weights.value).max())
     assert disagreement < 1e-12, disagreement
+    own_output.value, own_weights.value = output, weights
 
-    tensors.update(output=output, bound=output_bound, weights=weights, weights_bound=weights_bound,
-                   log_sum_exp=log_sum_exp, log_sum_exp_bound=log_sum_exp_bound)
-    path = Path(__file__).parent / "data" / f"{case.name}.safetensors"
-    write_safetensors(path, tensors, {
-        "format": "pt", "description": case.description, "heed_options": case.options,
-        "made_by": f"tests/golden/make_goldens.py, seed {case.seed}, torch {torch.__version__}, numpy {np.__version__}"})
-    print(f"{path.name:32} {path.stat().st_size:7} bytes, B {B} Q {Q} K {K} E {E} H {H}, largest score {T.max():6.2f}, "
-          f"output {np.abs(output).max():.2f} within {output_bound.max():.1e}, weights within {weights_bound.max():.1e}, "
+    tensors.update(results(own_output, own_weights, log_sum_exp))
+    if case.averages:
+        # The mean of bounds and, by (sum of H errors / H)^2 <= sum of their squares / H, of variances.
+        average = own_weights.map(lambda x: x.mean(axis=1))
+        average.value = average_weights
+        tensors.update(result_tensors("average_weights", average))
+    for name in tensors:
+        if name in ("queries", "keys", "values", "output", "bound"):
+            tensors[name] = case.laid_out(tensors[name])
+    path = golden_file.write(
+        case.name, tensors, case.description, case.options,
+        f"tests/golden/make_goldens.py, seed {case.seed}, torch {torch.__version__}, numpy {np.__version__}")
+    print(f"{path.name:32} {path.stat().st_size:7} bytes, B {B} Q {Q} K {K} E {E} H {H}, {summary(tensors)}, "
           f"PyTorch against NumPy {disagreement:.0e}")
 
 
 def main():
-    if sys.argv[1:2] == ["--show"]:
-        for name in sys.argv[2:]:
-            show_safetensors(Path(name))
-        return
-    import torch
-
-    print(f"Python {sys.version.split()[0]}, torch {torch.__version__}, numpy {np.__version__}")
+    print(f"torch {torch.__version__}, numpy {np.__version__}")
     torch.set_num_threads(1)
-    (Path(__file__).parent / "data").mkdir(exist_ok=True)
     for case in cases():
         make(case)
 

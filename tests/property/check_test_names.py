@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""check_test_names.py SEMANTICS FOLDER: every test of a rule in FOLDER is named in the document SEMANTICS, and every test named there exists."""
+"""check_test_names.py SEMANTICS FOLDER...: every test of a rule in the FOLDERs is named in the document SEMANTICS, and every test named there exists."""
 
 import re
 import sys
 from pathlib import Path
 
 document = Path(sys.argv[1]).read_text(encoding="utf-8")
-sources = "\n".join(path.read_text(encoding="utf-8") for path in sorted(Path(sys.argv[2]).glob("*_test.cc")))
+sources = "\n".join(path.read_text(encoding="utf-8") for folder in sys.argv[2:] for path in sorted(Path(folder).glob("*_test.cc")))
 
-exists = {f"{suite}.{name}" for suite, name in re.findall(r"^TEST(?:_F)?\((\w+),\s*(\w+)\)", sources, re.MULTILINE)}
+exists = {f"{suite}.{name}" for suite, name in re.findall(r"^TEST(?:_[FP])?\((\w+),\s*(\w+)\)", sources, re.MULTILINE)}
 named = set(re.findall(r"`([A-Z]\w+\.[A-Z]\w+)`", document))
 
 problems = [f"{test} is named in {sys.argv[1]}, but there is no such test" for test in sorted(named - exists)]

@@ -4,8 +4,10 @@
 
 #include <array>
 #include <cstdio>
+#include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "backends/context.h"
 #include "backends/cpu/cpu_backend.h"
@@ -14,18 +16,25 @@
 #include "layers/additive_attention.h"
 #include "layers/dot_product_attention.h"
 #include "layers/multi_head_attention.h"
+#include "operations/matmul.h"
+#include "operations/softmax.h"
 #include "tensor/tensor.h"
 
 namespace heed {
 namespace {
 
-// The CPU under another name, which calls every attention slow, and fails those with a single query.
+// The CPU under another name, which calls everything but softmax slow, and fails attention with a single query.
 Backend slow_backend() {
   Backend backend = cpu_backend();
   backend.name = "slow";
   backend.plan_attention = [](const BackendDevice* device, const AttentionProblem* problem, Plan* plan,
                               Failure* failure) {
     const Status status = cpu_backend().plan_attention(device, problem, plan, failure);
+    plan->not_fastest = "it is a test";
+    return status;
+  };
+  backend.plan_linear = [](const BackendDevice* device, const LinearProblem* problem, Plan* plan, Failure* failure) {
+    const Status status = cpu_backend().plan_linear(device, problem, plan, failure);
     plan->not_fastest = "it is a test";
     return status;
   };
@@ -43,6 +52,10 @@ struct Call {
   explicit Call(bool strict, int64_t num_queries = 2) {
     ContextOptions options;
     options.strict = strict;
+    options.logger = {[](void* user, int32_t level, const char* text) {
+                        static_cast<Call*>(user)->messages.push_back(std::to_string(level) + " " + text);
+                      },
+                      this};
     context = Context::open(options, backend);
     layer = std::make_unique<DotProductAttention>(context, AttentionOptions{});
     queries = std::make_unique<Tensor>(Tensor::zeros(context, DType::F32, {1, num_queries, 4}));
@@ -51,6 +64,10 @@ struct Call {
     outputs.output = output.get();
   }
 
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  std::vector<std::string> messages;
   Backend backend = slow_backend();
   std::shared_ptr<Context> context;
   std::unique_ptr<DotProductAttention> layer;
@@ -74,6 +91,26 @@ TEST(Strict, RefusesWhatIsNotTheFastestWithTheReason) {
 TEST(Strict, IsNotAskedForByDefault) {
   const Call call(false);
   EXPECT_NO_THROW(call.layer->forward(call.inputs, nullptr, call.outputs));
+}
+
+TEST(Slowness, IsLoggedAsAWarningAtEachForward) {
+  const Call call(false);
+  const auto workspace = Workspace::create(call.context, call.layer->workspace_size(call.inputs, call.outputs));
+  call.layer->explain(call.inputs, call.outputs);
+  EXPECT_TRUE(call.messages.empty());
+  call.layer->forward(call.inputs, nullptr, call.outputs);
+  call.layer->forward(call.inputs, workspace.get(), call.outputs);
+  ASSERT_EQ(call.messages.size(), 4u);
+  for (const size_t warning : {0, 2})
+    EXPECT_EQ(call.messages[warning],
+              "2 heed_layer_forward: \"attention\" does not take the fastest path: it is a test");
+  for (const size_t debug : {1, 3}) EXPECT_EQ(call.messages[debug].substr(0, 2), "4 ") << call.messages[debug];
+}
+
+TEST(Slowness, IsAnErrorAndNoWarningInStrictContexts) {
+  const Call call(true);
+  EXPECT_THROW(call.layer->forward(call.inputs, nullptr, call.outputs), Error);
+  EXPECT_TRUE(call.messages.empty());
 }
 
 TEST(Strict, ExplainTellsTheReasonWithoutFailing) {
@@ -171,32 +208,59 @@ TEST(Backend, TensorsOfAnotherDeviceAreRefusedNamingBoth) {
   }
 }
 
-TEST(Backend, AWorkspaceOfAnotherDeviceIsRefusedNamingBoth) {
-  const Call call(false);
-  const auto elsewhere = Workspace::create(Context::open({}), 1 << 16);
+std::string error_of(const std::function<void()>& call) {
   try {
-    call.layer->forward(call.inputs, elsewhere.get(), call.outputs);
-    FAIL() << "expected an error";
+    call();
   } catch (const Error& error) {
-    EXPECT_EQ(error.status, Status::InvalidArgument);
-    EXPECT_STREQ(error.text, "workspace is on device cpu:0, but the layer is on slow:0: expected the same device");
+    return error.text;
   }
+  return "";
 }
 
 TEST(Backend, TheCpuRefusesProjectionsItCouldNotAddress) {
   const auto context = Context::open({});
   LinearProblem problem;
   problem.input_size = (int64_t{1} << 40) + 1;
-  try {
-    context->plan(problem);
-    FAIL() << "expected an error";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.status, Status::InvalidArgument);
-    EXPECT_STREQ(error.text,
-                 "the input size of a projection or the inner size of a product is 1099511627777, expected at most "
-                 "1099511627776: its scratch memory "
-                 "could not be addressed");
-  }
+  EXPECT_EQ(error_of([&] { context->plan(problem); }),
+            "the input size of a projection or the inner size of a product is 1099511627777, expected at most "
+            "1099511627776: its scratch memory could not be addressed");
+}
+
+TEST(Backend, AWorkspaceOfAnotherDeviceIsRefusedNamingBoth) {
+  const Call call(false);
+  const auto elsewhere = Workspace::create(Context::open({}), 1 << 16);
+  EXPECT_EQ(error_of([&] { call.layer->forward(call.inputs, elsewhere.get(), call.outputs); }),
+            "workspace is on device cpu:0, but the layer is on slow:0: expected the same device");
+}
+
+TEST(Strict, HoldsForOperationsToo) {
+  const Backend backend = slow_backend();
+  ContextOptions options;
+  options.strict = true;
+  const auto context = Context::open(options, backend);
+  const Tensor a = Tensor::zeros(context, DType::F32, {2, 2});
+  const Tensor result = Tensor::zeros(context, DType::F32, {2, 2});
+  EXPECT_EQ(error_of([&] { matmul(a, a, result); }),
+            "the context is strict, and \"matmul\" would not take the fastest path: it is a test");
+  EXPECT_EQ(error_of([&] { softmax(a, 0, result); }), "");
+}
+
+TEST(Backend, OperationsRefuseTensorsOfAnotherDevice) {
+  const Backend backend = slow_backend();
+  const auto here = Context::open({}, backend);
+  const auto cpu = Context::open({});
+  const Tensor a = Tensor::zeros(here, DType::F32, {1, 2, 2});
+  const Tensor result = Tensor::zeros(here, DType::F32, {1, 2, 2});
+  const Tensor elsewhere = Tensor::zeros(cpu, DType::F32, {1, 2, 2});
+  const Tensor lens = Tensor::zeros(cpu, DType::F32, {1});
+  EXPECT_EQ(error_of([&] { matmul(a, elsewhere, result); }),
+            "b is on device cpu:0, but a is on slow:0: expected the same device");
+  EXPECT_EQ(error_of([&] { matmul(a, a, elsewhere); }),
+            "product is on device cpu:0, but a is on slow:0: expected the same device");
+  EXPECT_EQ(error_of([&] { softmax(a, 0, elsewhere); }),
+            "result is on device cpu:0, but tensor is on slow:0: expected the same device");
+  EXPECT_EQ(error_of([&] { masked_softmax(a, &lens, result); }),
+            "valid_lens is on device cpu:0, but scores is on slow:0: expected the same device");
 }
 
 }  // namespace

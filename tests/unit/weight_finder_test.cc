@@ -220,8 +220,8 @@ TEST(WeightFinder, EveryBiasThatTheOptionsLackIsRefused) {
 
 TEST(WeightFinder, AParameterOfAnotherKindOfLayerIsRefused) {
   expect_refused(kWeights + Names{"w_v.weight"}, "", kWeights, Status::InvalidArgument,
-                 "\"memory\" has \"w_v.weight\", a parameter that this layer's options lack: it has W_q.weight, "
-                 "W_k.weight, W_v.weight, W_o.weight");
+                 "\"memory\" has \"w_v.weight\", a parameter that this layer's options lack: expected "
+                 "HEED_SCORING_ADDITIVE in options->scoring");
 }
 
 TEST(WeightFinder, AMissingParameterIsNamedWithItsLayout) {
@@ -233,8 +233,8 @@ TEST(WeightFinder, AMissingParameterIsNamedWithItsLayout) {
                  "\"memory\" has no tensor \"a.v_proj.weight\" for W_v.weight; it has 3 of the 4 parameters by the "
                  "names of Hugging Face Llama");
   expect_refused({"in_proj_weight"}, "", kWeights, Status::NotFound,
-                 "\"memory\" has no tensor \"out_proj.weight\" for W_o.weight, which options->no_output_projection 0 "
-                 "asks for; it has 3 of the 4 parameters by the names of PyTorch nn.MultiheadAttention");
+                 "\"memory\" has no tensor \"out_proj.weight\" for W_o.weight; it has 3 of the 4 parameters by the "
+                 "names of PyTorch nn.MultiheadAttention");
   expect_refused(without(kWeights, "W_k.weight"), "", kWeights, Status::NotFound,
                  "\"memory\" has no tensor \"W_k.weight\"; it has 3 of the 4 parameters by the names of heed");
 }
@@ -291,8 +291,8 @@ TEST(WeightFinder, AWrongPrefixIsToldTheRightOnes) {
                      "more");
   // Too far down, where the output is not.
   expect_refused(bert, "bert.encoder.layer.1.attention.self", kWeights, Status::NotFound,
-                 "\"memory\" has no tensor \"bert.encoder.layer.1.attention.self.dense.weight\" for W_o.weight, which "
-                 "options->no_output_projection 0 asks for; it has 3 of the 4 parameters by the names of Hugging Face "
+                 "\"memory\" has no tensor \"bert.encoder.layer.1.attention.self.dense.weight\" for W_o.weight; it has "
+                 "3 of the 4 parameters by the names of Hugging Face "
                  "ALBERT; found the names of Hugging Face BERT under the prefix \"bert.encoder.layer.1.attention\" and "
                  "1 more");
   expect_refused(kWeights, "encoder", kWeights, Status::NotFound,

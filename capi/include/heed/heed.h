@@ -355,10 +355,10 @@ HEED_API heed_status heed_tensor_fill_arange(heed_tensor* tensor, double start, 
 /* Sets every element to a random number between low and high, all alike: low <= element < high in every dtype but BOOL.
  * low == high gives low. The same seed gives the same numbers on every machine and, but for rounding, in every dtype:
  * element i in row-major (logical) order is low + f_i * (high - low) in double, with f_i in [0, 1) a multiple of 2^-53
- * from Philox 4x32-10 (docs/semantics.md, "Random numbers"); then moved to the nearest that the dtype's numbers from low
- * up to high span, and converted as heed_tensor_copy converts from F64. So integers truncate towards 0: from 0 to 10
- * they are 0 to 9, one as often as the other, but from -5 to 5 they are -4 to 4, and 0 comes twice as often. BOOL is
- * true where the number is not 0.
+ * from Philox 4x32-10 (docs/semantics.md, "Random numbers"); it is moved between the dtype's first number from low on
+ * and its last below high, and converted as heed_tensor_copy converts from F64. So integers truncate towards 0: from 0
+ * to 10 they are 0 to 9, one as often as the other, but from -5 to 5 they are -4 to 4, and 0 comes twice as often. BOOL
+ * is true where the number is not 0.
  * Errors: INVALID_ARGUMENT (low or high not finite; low > high; high - low overflows; a dtype without a number between
  * them; tensor as heed_tensor_fill). */
 HEED_API heed_status heed_tensor_fill_uniform(heed_tensor* tensor, double low, double high,
@@ -415,6 +415,56 @@ HEED_API heed_status heed_tensor_slice(heed_tensor* tensor, int32_t axis, int64_
 HEED_API heed_status heed_tensor_load_safetensors(heed_context* context, const char* path, const char* name,
                                                   heed_tensor** tensor) HEED_NOEXCEPT;
 
+/* A new row-major tensor with the array of a .npy file, in the dtype of the file, whether the file is in row-major (C)
+ * or column-major (Fortran) order (NumPy's numpy.lib.format, versions 1.0, 2.0 and 3.0). path is UTF-8. The caller
+ * destroys *tensor.
+ *   descr   <f4  <f2  <f8  <i4  <i8  |i1  |u1  |b1
+ *   dtype   F32  F16  F64  I32  I64  I8   U8   BOOL
+ * Errors: IO (with the system's reason), CORRUPT_FILE (no magic string; truncated or too long, naming both sizes; a
+ * header that is not as the format says, naming its byte or key; a shape that overflows), UNSUPPORTED (big endian,
+ * objects, which are pickled, structured arrays, any other dtype, naming it; rank above 8; another version). */
+HEED_API heed_status heed_tensor_load_npy(heed_context* context, const char* path, heed_tensor** tensor) HEED_NOEXCEPT;
+
+/* Writes the tensor to a .npy file of version 1.0 in row-major (C) order, as numpy.save does, byte for byte; BOOL as 0
+ * and 1. The strides are free, and a parameter's snapshot can be saved. The file is replaced as a whole or, on failure,
+ * left as it was.
+ * Errors: IO, INVALID_ARGUMENT (shape-only), UNSUPPORTED (BF16, which the format lacks: copy into a tensor of F32
+ * first). */
+HEED_API heed_status heed_tensor_save_npy(const heed_tensor* tensor, const char* path) HEED_NOEXCEPT;
+
+/* ---- Tensor: DLPack ---------------------------------------------------------------------------------------------- */
+
+/* Tensors are exchanged with other array libraries (PyTorch, NumPy, JAX, ...) without a copy as DLPack's
+ * DLManagedTensor (github.com/dmlc/dlpack, dlpack/dlpack.h; heed needs no more of it here than the name). Whoever takes
+ * one calls managed->deleter(managed) once, from any thread, when it is done with the elements; in Python that is what
+ * a capsule named "dltensor" does.
+ *
+ *   DLPack  float 32  float 16  bfloat 16  float 64  int 32  int 64  int 8  uint 8  bool 8 (code 6)   each with 1 lane
+ *   dtype   F32       F16       BF16       F64       I32     I64     I8     U8      BOOL
+ *
+ * The device is kDLCPU, for which DLPack knows no streams: all calls that write the elements must have returned before
+ * a tensor changes hands, and from then on writing on one side while the other uses them is the caller's race. */
+struct DLManagedTensor;
+
+/* A managed tensor that shares the tensor's storage and keeps it alive, also when the tensor and its context are
+ * destroyed; what one side writes, the other sees. data is the element at index (0, 0, ...) with byte_offset 0, aligned
+ * to its element's size; strides are always given. A parameter's snapshot, and a view of one, is copied into new
+ * row-major memory, since DLPack cannot say that it is read-only. The caller, or whoever takes it, calls the deleter,
+ * which frees *managed with its arrays and drops its reference on the storage.
+ * Errors: INVALID_ARGUMENT (shape-only). */
+HEED_API heed_status heed_tensor_to_dlpack(heed_tensor* tensor, struct DLManagedTensor** managed) HEED_NOEXCEPT;
+
+/* A tensor over the elements of a managed tensor, of which heed takes ownership: its deleter (may be NULL) is called
+ * once, on whichever thread drops the last reference, when no tensor, view or running call uses the elements any more;
+ * it must not fail. Where this call fails, heed has not taken ownership and the deleter is not called. strides NULL:
+ * row-major; zero and negative strides are allowed for tensors that are only read. data may be NULL where there are no
+ * elements. The caller destroys *tensor.
+ * Errors: INVALID_ARGUMENT (a device other than the context's, naming both; ndim or a dim that is negative; shape NULL;
+ * data NULL or, with byte_offset, misaligned; sizes or strides that overflow), UNSUPPORTED (any other dtype, more than
+ * one lane, ndim above 8). */
+HEED_API heed_status heed_tensor_from_dlpack(heed_context* context, struct DLManagedTensor* managed,
+                                             heed_tensor** tensor) HEED_NOEXCEPT;
+
 /* ---- Operations on tensors --------------------------------------------------------------------------------------- */
 
 /*
@@ -432,8 +482,8 @@ HEED_API heed_status heed_tensor_load_safetensors(heed_context* context, const c
  *   product[..., m, n] = sum over k of a[..., m, k] * b[..., k, n]
  * a and b have rank 1 to 8 and one dtype; product has that dtype or F32. The axes before the last two are broadcast:
  * they are aligned at the end, and one that is missing or 1 is repeated. A vector a (K) counts as one row, a vector b
- * (K) as one column, and product then lacks that axis: (M, K) with (K) gives (M), (K) with (K) gives rank 0. Sums run in
- * the order of k, so that an item is, to the bit, what it is alone [rule 10]; K = 0 gives zeros.
+ * (K) as one column, and product then lacks that axis: (M, K) with (K) gives (M), (K) with (K) gives rank 0. Sums run
+ * in the order of k, so that an item is, to the bit, what it is alone [rule 10]; K = 0 gives zeros.
  * Errors: INVALID_ARGUMENT (shapes that do not fit, naming both). */
 HEED_API heed_status heed_matmul(const heed_tensor* a, const heed_tensor* b, heed_tensor* product) HEED_NOEXCEPT;
 
@@ -673,12 +723,21 @@ HEED_API heed_status heed_layer_parameter(const heed_layer* layer, const char* n
 HEED_API heed_status heed_layer_set_parameter(heed_layer* layer, const char* name,
                                               const heed_tensor* value) HEED_NOEXCEPT;
 
-/* Sets all parameters from a .safetensors file, which may be a whole model's: parameter W_q.weight is read from
- * "<prefix>.W_q.weight" (prefix without the dot; NULL or "": none). Other names are ignored, but one of a layer of this
- * kind that the options lack (a bias) is an error. Dtypes and shapes as for heed_layer_set_parameter. All or nothing.
- * Errors: IO, CORRUPT_FILE as heed_tensor_load_safetensors; NOT_FOUND (a parameter is missing, naming it);
- * INVALID_ARGUMENT (shape, naming both; not a float dtype; a bias that the options lack), UNSUPPORTED (a dtype that
- * heed lacks). */
+/* Sets all parameters from a .safetensors file, which may be a whole model's. They are known by the names under the
+ * prefix (without the separator; NULL or "": none), which may be
+ *   heed's own                     "<prefix>.W_q.weight", as heed_layer_save writes and d2l-pytorch has
+ *   PyTorch's                      nn.MultiheadAttention: in_proj_weight, or q_proj_weight and so on
+ *   Hugging Face's                 BERT, ViT, ALBERT, BART, Whisper, CLIP, Llama, Mistral, Qwen2, T5, DistilBERT, GPT-2
+ *   timm's, Keras', DJL's, d2l-java's
+ * and are turned from that framework's shapes into heed's. docs/weights.md has all names, the options that go with
+ * each, and how to write such files. Nothing of the computation is in a file: heads, scale, causal masks and positions
+ * are the options' part.
+ * Dtypes and shapes as for heed_layer_set_parameter. All or nothing. Other names are ignored, but a parameter of the
+ * same layout that the options lack (a bias) is an error, and so is what heed has no option for.
+ * Errors: IO, CORRUPT_FILE as heed_tensor_load_safetensors; NOT_FOUND (no layout has all parameters, naming one that
+ * is missing and where else in the file they may be); INVALID_ARGUMENT (two layouts are complete; a parameter that the
+ * options lack, naming the option; shape, naming both; packed projections for grouped heads; not a float dtype),
+ * UNSUPPORTED (a dtype that heed lacks; PyTorch's bias_k and bias_v, norms of queries and keys). */
 HEED_API heed_status heed_layer_load(heed_layer* layer, const char* path, const char* prefix) HEED_NOEXCEPT;
 
 /* heed_layer_load from the num_bytes at data, which are what such a file holds. data is only read, and not needed any

@@ -2,6 +2,8 @@
 // For glibc, whose own allocator stays reachable under other names. operator new ends here too.
 #include "capi/support/allocation_hook.h"
 
+#include <malloc.h>
+
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
@@ -18,6 +20,8 @@ namespace heed::capi_test {
 namespace {
 
 std::atomic<int64_t> live_blocks{0};
+std::atomic<int64_t> live_bytes{0};
+std::atomic<int64_t> most_bytes{0};
 
 // Of one thread. Constant initialization: no allocation when the thread begins.
 struct Hook {
@@ -41,14 +45,39 @@ bool must_fail() {
   return true;
 }
 
+void add_bytes(int64_t num_bytes) {
+  const int64_t now = live_bytes.fetch_add(num_bytes, std::memory_order_relaxed) + num_bytes;
+  int64_t most = most_bytes.load(std::memory_order_relaxed);
+  while (now > most && !most_bytes.compare_exchange_weak(most, now, std::memory_order_relaxed)) {
+  }
+}
+
+int64_t usable_bytes(void* memory) { return static_cast<int64_t>(malloc_usable_size(memory)); }
+
 void* counted(void* memory) {
-  if (memory != nullptr) live_blocks.fetch_add(1, std::memory_order_relaxed);
+  if (memory == nullptr) return memory;
+  live_blocks.fetch_add(1, std::memory_order_relaxed);
+  add_bytes(usable_bytes(memory));
   return memory;
+}
+
+void uncount(void* memory) {
+  if (memory == nullptr) return;
+  live_blocks.fetch_sub(1, std::memory_order_relaxed);
+  add_bytes(-usable_bytes(memory));
 }
 
 }  // namespace
 
 int64_t num_live_blocks() { return live_blocks.load(std::memory_order_relaxed); }
+
+PeakOfBytes PeakOfBytes::since_now() {
+  const int64_t now = live_bytes.load(std::memory_order_relaxed);
+  most_bytes.store(now, std::memory_order_relaxed);
+  return PeakOfBytes(now);
+}
+
+int64_t PeakOfBytes::bytes() const { return most_bytes.load(std::memory_order_relaxed) - before_; }
 
 int64_t num_allocations() { return hook.num_allocations; }
 
@@ -76,9 +105,15 @@ void* calloc(size_t count, size_t num_bytes) noexcept {
 
 void* realloc(void* memory, size_t num_bytes) noexcept {
   if (must_fail()) return nullptr;
+  const int64_t before = usable_bytes(memory);
   void* moved = __libc_realloc(memory, num_bytes);
   if (memory == nullptr) return counted(moved);
-  if (num_bytes == 0 && moved == nullptr) live_blocks.fetch_sub(1, std::memory_order_relaxed);
+  if (moved != nullptr) {
+    add_bytes(usable_bytes(moved) - before);
+  } else if (num_bytes == 0) {  // which frees
+    live_blocks.fetch_sub(1, std::memory_order_relaxed);
+    add_bytes(-before);
+  }
   return moved;
 }
 
@@ -96,7 +131,7 @@ int posix_memalign(void** memory, size_t alignment, size_t num_bytes) noexcept {
 }
 
 void free(void* memory) noexcept {
-  if (memory != nullptr) live_blocks.fetch_sub(1, std::memory_order_relaxed);
+  uncount(memory);
   __libc_free(memory);
 }
 

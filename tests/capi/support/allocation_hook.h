@@ -10,6 +10,17 @@ namespace heed::capi_test {
 // Blocks that are allocated and not freed, of all threads.
 int64_t num_live_blocks();
 
+// The most bytes, of all threads, that were allocated at once since `since_now()`, beyond those that were then.
+class PeakOfBytes {
+ public:
+  static PeakOfBytes since_now();
+  int64_t bytes() const;
+
+ private:
+  explicit PeakOfBytes(int64_t before) : before_(before) {}
+  int64_t before_;
+};
+
 // Allocations by this thread since the program began, failed ones included.
 int64_t num_allocations();
 

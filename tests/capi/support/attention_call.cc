@@ -53,7 +53,11 @@ heed_additive_attention_options five_hiddens() {
   return options;
 }
 
-AttentionCall::AttentionCall(Kind kind, Sizes sizes, heed_dtype dtype) : context(make_context()) {
+AttentionCall::AttentionCall(Kind kind, Sizes sizes, heed_dtype dtype)
+    : AttentionCall(make_context(), kind, sizes, dtype) {}
+
+AttentionCall::AttentionCall(Context given_context, Kind kind, Sizes sizes, heed_dtype dtype)
+    : context(std::move(given_context)) {
   layer = make_layer(context.get(), kind);
   const InputDims dims = input_dims(kind, sizes);
   inputs.queries = random(dims.queries, 1, dtype);

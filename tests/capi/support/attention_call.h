@@ -30,6 +30,8 @@ class AttentionCall {
   // Rank 3: (B, Q, 4), (B, K, 4), (B, K, 6). Rank 4: 4 heads of queries, 2 of keys, the same head sizes.
   // All outputs are wanted, in the dtype.
   explicit AttentionCall(Kind kind, Sizes sizes = {}, heed_dtype dtype = HEED_F32);
+  // All of it in this context.
+  AttentionCall(Context given_context, Kind kind, Sizes sizes = {}, heed_dtype dtype = HEED_F32);
 
   heed_status forward(heed_workspace* workspace = nullptr) const {
     return heed_layer_forward(layer.get(), &inputs, workspace, &outputs);

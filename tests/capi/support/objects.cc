@@ -10,9 +10,9 @@ int32_t rank_of(const Dims& dims) { return static_cast<int32_t>(dims.size()); }
 
 }  // namespace
 
-Context make_context() {
+Context make_context(const heed_context_options* options) {
   heed_context* context = nullptr;
-  check(heed_context_create(nullptr, &context));
+  check(heed_context_create(options, &context));
   return Context(context);
 }
 

@@ -30,7 +30,7 @@ constexpr heed_dtype kDTypeOf = std::is_same_v<T, float>     ? HEED_F32
                                 : std::is_same_v<T, int8_t>  ? HEED_I8
                                                              : HEED_U8;
 
-Context make_context();
+Context make_context(const heed_context_options* options = nullptr);
 
 // Zeros.
 Tensor make_tensor(heed_context* context, const Dims& dims, heed_dtype dtype = HEED_F32);

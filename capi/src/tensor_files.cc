@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <heed/heed.h>
+
+#include "arguments.h"
+#include "base/file.h"
+#include "base/shown_text.h"
+#include "errors.h"
+#include "handles.h"
+#include "tensor/npy.h"
+#include "tensor/safetensors.h"
+
+using namespace heed;        // NOLINT(google-build-using-namespace): the functions below are C
+using namespace heed::capi;  // NOLINT(google-build-using-namespace)
+
+extern "C" {
+
+heed_status heed_tensor_load_safetensors(heed_context* context, const char* path, const char* name,
+                                         heed_tensor** tensor) noexcept {
+  return guarded(__func__, context, [&] {
+    require(context, "context");
+    require(path, "path");
+    require(name, "name");
+    require(tensor, "tensor");
+    const SafetensorsFile file(path);
+    const SafetensorsEntry* entry = file.find(name);
+    if (entry == nullptr) {
+      fail(Status::NotFound, "\"%s\" has no tensor \"%s\" (it has %zu)", shown(path).c_str(), shown(name).c_str(),
+           file.num_tensors());
+    }
+    const Tensor loaded = Tensor::zeros(context->context, entry->dtype, entry->shape);
+    file.read(*entry, loaded.data());
+    *tensor = make_handle(heed_tensor{loaded});
+  });
+}
+
+heed_status heed_tensor_load_npy(heed_context* context, const char* path, heed_tensor** tensor) noexcept {
+  return guarded(__func__, context, [&] {
+    require(context, "context");
+    require(path, "path");
+    require(tensor, "tensor");
+    *tensor = make_handle(heed_tensor{load_npy(context->context, FileSource(path))});
+  });
+}
+
+heed_status heed_tensor_save_npy(const heed_tensor* tensor, const char* path) noexcept {
+  return guarded(__func__, tensor, [&] {
+    const Tensor self = require(tensor, "tensor")->tensor;
+    save_npy(require(path, "path"), self);
+  });
+}
+
+}  // extern "C"

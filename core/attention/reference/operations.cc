@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "attention/reference/operations.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "attention/reference/error_bound.h"
+
+namespace heed::reference {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+}  // namespace
+
+BoundedNumber sum_of_products(const std::vector<double>& a, const std::vector<double>& b) {
+  BoundedNumber sum;
+  double magnitude = 0.0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    sum.value += a[i] * b[i];
+    magnitude += std::fabs(a[i] * b[i]);
+  }
+  if (std::isnan(sum.value)) return sum;
+  if (magnitude > kLargestCovered) {
+    sum.error = kInfinity;
+    return sum;
+  }
+  const double roundings = static_cast<double>(a.size()) * kUnitRoundoff;
+  sum.error = roundings / (1.0 - roundings) * magnitude + static_cast<double>(a.size()) * kSmallestF32;
+  return sum;
+}
+
+Bounded softmax(const std::vector<double>& scores, size_t length) {
+  Bounded weights(scores.size());
+  double maximum = -kInfinity;
+  double largest = 0.0;  // of the scores' magnitudes, but for those of -infinity, whose weight is 0 in every arithmetic
+  bool has_nan = false;
+  for (size_t k = 0; k < length; ++k) {
+    has_nan |= std::isnan(scores[k]);
+    maximum = std::max(maximum, scores[k]);
+    if (scores[k] != -kInfinity) largest = std::max(largest, std::fabs(scores[k]));
+  }
+  if (has_nan || !std::isfinite(maximum)) {
+    std::fill_n(weights.values.begin(), length, kNaN);
+    return weights;
+  }
+  double total = 0.0;
+  for (size_t k = 0; k < length; ++k) total += std::exp(scores[k] - maximum);
+  const double bracket = 4.0 + static_cast<double>(length) + 4.0 * largest;
+  for (size_t k = 0; k < length; ++k) {
+    weights.values[k] = std::exp(scores[k] - maximum) / total;
+    if (scores[k] == -kInfinity) continue;
+    weights.errors[k] = weights.values[k] * std::expm1(kSecondOrder * kUnitRoundoff * bracket) + 2.0 * kSmallestF32;
+  }
+  return weights;
+}
+
+}  // namespace heed::reference

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tensor/dlpack.h"
+
+#include <dlpack/dlpack.h>
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "base/error.h"
+#include "base/host_allocator.h"
+#include "tensor/copy.h"
+
+namespace heed {
+namespace {
+
+// DLPack has a code for booleans from version 0.8 on.
+constexpr uint8_t kBooleanCode = 6;
+
+// Each with one lane.
+struct DlpackDType {
+  uint8_t code;
+  uint8_t bits;
+  DType dtype;
+};
+constexpr DlpackDType kDlpackDTypes[] = {
+    {kDLFloat, 32, DType::F32}, {kDLFloat, 16, DType::F16}, {kDLBfloat, 16, DType::BF16},
+    {kDLFloat, 64, DType::F64}, {kDLInt, 32, DType::I32},   {kDLInt, 64, DType::I64},
+    {kDLInt, 8, DType::I8},     {kDLUInt, 8, DType::U8},    {kBooleanCode, 8, DType::Bool},
+};
+
+// Codes of later versions than the header's are here too; what is not is named by its number alone.
+std::string name_of_device(int32_t type) {
+  constexpr const char* kNames[] = {nullptr,     "kDLCPU",      "kDLCUDA",   "kDLCUDAHost",    "kDLOpenCL",
+                                    nullptr,     nullptr,       "kDLVulkan", "kDLMetal",       "kDLVPI",
+                                    "kDLROCM",   "kDLROCMHost", "kDLExtDev", "kDLCUDAManaged", "kDLOneAPI",
+                                    "kDLWebGPU", "kDLHexagon",  "kDLMAIA"};
+  const bool is_known = type >= 0 && type < static_cast<int32_t>(std::size(kNames)) && kNames[type] != nullptr;
+  return is_known ? std::string(kNames[type]) + " (" + std::to_string(type) + ")" : std::to_string(type);
+}
+
+// The memory of every context there is today is the processor's.
+void check_device(const DLDevice& device, const Memory& memory) {
+  // A later version's number need not be one that the header's enumeration can hold.
+  int32_t type = 0;
+  static_assert(sizeof type == sizeof device.device_type);
+  std::memcpy(&type, &device.device_type, sizeof type);
+  if (type != kDLCPU) {
+    fail(Status::InvalidArgument,
+         "managed->dl_tensor.device is %s with index %d, but the context is on device %s: expected kDLCPU (1)",
+         name_of_device(type).c_str(), static_cast<int>(device.device_id), memory.device_name());
+  }
+}
+
+DType dtype_of(const DLDataType& type) {
+  for (const DlpackDType& known : kDlpackDTypes) {
+    if (type.code == known.code && type.bits == known.bits && type.lanes == 1) return known.dtype;
+  }
+  fail(Status::Unsupported,
+       "managed->dl_tensor.dtype has code %d, %d bits and %d lanes, expected one lane of float of 16, 32 or 64 bits, "
+       "bfloat of 16, int of 8, 32 or 64, uint of 8, or bool of 8",
+       type.code, type.bits, type.lanes);
+}
+
+Shape shape_of(const DLTensor& given) {
+  if (given.ndim < 0) fail(Status::InvalidArgument, "managed->dl_tensor.ndim is %d, expected at least 0", given.ndim);
+  if (given.ndim > kMaxRank) {
+    fail(Status::Unsupported, "managed->dl_tensor.ndim is %d, expected at most %d", given.ndim, kMaxRank);
+  }
+  if (given.ndim > 0 && given.shape == nullptr) {
+    fail(Status::InvalidArgument, "managed->dl_tensor.shape is NULL, expected %d sizes", given.ndim);
+  }
+  Shape shape;
+  shape.rank = given.ndim;
+  for (int32_t axis = 0; axis < shape.rank; ++axis) {
+    shape[axis] = given.shape[axis];
+    if (shape[axis] < 0) {
+      fail(Status::InvalidArgument, "managed->dl_tensor.shape[%d] is %" PRId64 ", expected at least 0", axis,
+           shape[axis]);
+    }
+  }
+  return shape;
+}
+
+// The element at index (0, 0, ...); NULL stays NULL.
+void* first_element(const DLTensor& given) {
+  if (given.data == nullptr) return nullptr;
+  if (given.byte_offset > UINTPTR_MAX - reinterpret_cast<uintptr_t>(given.data)) {
+    fail(Status::InvalidArgument, "managed->dl_tensor.byte_offset is %" PRIu64 ", which from data %p overflows",
+         given.byte_offset, given.data);
+  }
+  return static_cast<std::byte*>(given.data) + given.byte_offset;
+}
+
+// What the deleter of an exported tensor frees.
+struct Exported {
+  explicit Exported(Tensor exported) noexcept
+      : tensor(std::move(exported)), dims(tensor.shape().dims), strides(tensor.strides()) {}
+
+  DLManagedTensor managed{};
+  Tensor tensor;
+  // Of its own, since DLPack lets whoever takes it write them.
+  Dims dims;
+  Dims strides;
+};
+
+void delete_exported(DLManagedTensor* managed) {
+  auto* const exported = static_cast<Exported*>(managed->manager_ctx);
+  host_destroy(exported->tensor.memory()->host_allocator(), exported);
+}
+
+}  // namespace
+
+Tensor from_dlpack(std::shared_ptr<const Memory> memory, const DLManagedTensor& managed) {
+  const DLTensor& given = managed.dl_tensor;
+  check_device(given.device, *memory);
+  const DType dtype = dtype_of(given.dtype);
+  const Shape shape = shape_of(given);
+  Dims strides{};
+  if (given.strides != nullptr) std::copy_n(given.strides, shape.rank, strides.begin());
+  Tensor tensor = Tensor::wrap(std::move(memory), dtype, shape, given.strides == nullptr ? nullptr : &strides,
+                               first_element(given));
+  if (!tensor.has_data()) {
+    fail(Status::InvalidArgument, "managed->dl_tensor.data is NULL, but its shape %s has %" PRId64 " elements",
+         to_string(shape).c_str(), tensor.num_elements());
+  }
+  return tensor;
+}
+
+void delete_dlpack(void* managed, void*) noexcept {
+  auto* const owner = static_cast<DLManagedTensor*>(managed);
+  if (owner->deleter != nullptr) owner->deleter(owner);
+}
+
+DLManagedTensor* to_dlpack(const Tensor& tensor) {
+  tensor.require_data("tensor");
+  Tensor shared = tensor.is_read_only() ? converted_copy(tensor.memory(), tensor, tensor.dtype()) : tensor;
+  auto* const exported = host_create<Exported>(tensor.memory()->host_allocator(), std::move(shared));
+  DLTensor& given = exported->managed.dl_tensor;
+  given.data = exported->tensor.data();
+  given.device = {kDLCPU, 0};
+  given.ndim = tensor.rank();
+  const auto* const type = std::find_if(std::begin(kDlpackDTypes), std::end(kDlpackDTypes),
+                                        [&](const DlpackDType& known) { return known.dtype == tensor.dtype(); });
+  given.dtype = {type->code, type->bits, 1};
+  given.shape = exported->dims.data();
+  given.strides = exported->strides.data();
+  given.byte_offset = 0;
+  exported->managed.manager_ctx = exported;
+  exported->managed.deleter = delete_exported;
+  return &exported->managed;
+}
+
+}  // namespace heed

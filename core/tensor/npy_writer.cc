@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "tensor/copy.h"
+#include "tensor/npy.h"
+#include "tensor/npy_format.h"
+
+namespace heed {
+namespace {
+
+// NumPy fills a header with spaces until the elements begin at a multiple of 64 bytes. With kMaxRank sizes, whose product
+// has 19 digits at most, that is always the second.
+constexpr size_t kDataOffset = 128;
+constexpr size_t kTextOffset = 10;
+
+std::string_view descr_of(DType dtype) {
+  for (const NpyDType& known : kNpyDTypes) {
+    if (known.dtype == dtype) return known.descr;
+  }
+  fail(Status::Unsupported, "tensor has dtype %s, which .npy files do not have: copy it into a tensor of F32 first",
+       name_of(dtype));
+}
+
+// A tuple in Python's notation, where one size alone has a comma too.
+std::string tuple_of(const Shape& shape) {
+  std::string text = to_string(shape);
+  if (shape.rank == 1) text.insert(text.size() - 1, ",");
+  return text;
+}
+
+// All that comes before the elements: magic string, version, the length of the text in two bytes, the text.
+std::string header_of(const Tensor& tensor) {
+  std::string header(kNpyMagic);
+  for (const size_t byte : {size_t{1}, size_t{0}, kDataOffset - kTextOffset, size_t{0}}) {
+    header += static_cast<char>(byte);
+  }
+  header.append("{'descr': '").append(descr_of(tensor.dtype())).append("', 'fortran_order': False, 'shape': ");
+  header.append(tuple_of(tensor.shape())).append(", }");
+  header.resize(kDataOffset - 1, ' ');
+  return header + '\n';
+}
+
+}  // namespace
+
+void save_npy(const char* path, const Tensor& tensor) {
+  tensor.require_data("tensor");
+  const std::string header = header_of(tensor);
+
+  AtomicFile file(path);
+  file.write(header.data(), header.size());
+  const bool is_boolean = tensor.dtype() == DType::Bool;
+  if (tensor.is_row_major() && !is_boolean) {
+    file.write(tensor.data(), tensor.num_bytes());
+  } else {
+    const int64_t most = std::min(npy_buffer_elements(tensor.dtype()), tensor.num_elements());
+    std::vector<uint8_t> buffer(static_cast<size_t>(most) * size_of(tensor.dtype()));
+    for (int64_t first = 0; first < tensor.num_elements(); first += most) {
+      const int64_t count = std::min(most, tensor.num_elements() - first);
+      read_elements(tensor, first, count, buffer.data());
+      // Here any byte but zero is true, in NumPy 1 alone.
+      if (is_boolean) std::for_each_n(buffer.begin(), count, [](uint8_t& byte) { byte = byte != 0 ? 1 : 0; });
+      file.write(buffer.data(), static_cast<size_t>(count) * size_of(tensor.dtype()));
+    }
+  }
+  file.commit();
+}
+
+}  // namespace heed

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files that are made to be costly: what opening one allocates is bounded by its size, whatever its header says.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+
+#include "capi/support/allocation_hook.h"
+#include "capi/support/attention_call.h"
+#include "capi/support/files.h"
+#include "capi/support/refusal.h"
+
+namespace heed::capi_test {
+namespace {
+
+constexpr size_t kHeaderBytes = 1'000'000;
+
+// `begin`, as many of unit(0), unit(1), ... as make a large header, and `end`.
+template <typename Unit>
+std::string repeated(const std::string& begin, Unit unit, const std::string& end) {
+  std::string header = begin;
+  for (int i = 0; header.size() < kHeaderBytes; ++i) header += unit(i);
+  return header + end;
+}
+
+std::string always(const std::string& begin, const std::string& unit, const std::string& end) {
+  return repeated(
+      begin, [&unit](int) { return unit; }, end);
+}
+
+// The smallest tensor, under the shortest name that is not taken.
+std::string empty_tensor(int i) {
+  return (i > 0 ? ",\"" : "\"") + std::to_string(i) + R"(":{"dtype":"U8","shape":[0],"data_offsets":[0,0]})";
+}
+
+TEST(FileMemory, IsBoundedByTheFilesSize) {
+  // The header as text, and for the tensor that costs most for its length, the smallest: 53 bytes of text become an
+  // entry of some 200, in a vector that grows twofold and then has the old entries beside the new ones.
+  constexpr int64_t kMostPerByte = 16;
+  constexpr int64_t kFixed = 20'000;  // the path, a sentence, an exception
+  struct Costly {
+    const char* what;
+    std::string header;
+  };
+  const Costly files[] = {
+      {"many tensors", repeated("{", empty_tensor, "}")},
+      {"many tensors of one name", always(R"({"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]})",
+                                          R"(,"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]})", "}")},
+      {"much metadata",
+       repeated(R"({"__metadata__":{"":"")", [](int i) { return ",\"" + std::to_string(i) + "\":\"\""; }, "}}")},
+      {"metadata of one name", always(R"({"__metadata__":{"":"")", R"(,"":"")", "}}")},
+      {"a long name", always("{\"", "n", R"(":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}})")},
+      {"a long name of escapes", always("{\"", "\\u0001", R"(":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}})")},
+      {"a long dtype", always(R"({"a":{"dtype":")", "D", R"(","shape":[0],"data_offsets":[0,0]}})")},
+      {"a long shape", always(R"({"a":{"dtype":"U8","shape":[0)", ",0", R"(],"data_offsets":[0,0]}})")},
+      {"a long number", always(R"({"a":{"dtype":"U8","shape":[)", "9", R"(],"data_offsets":[0,0]}})")},
+      {"many offsets", always(R"({"a":{"dtype":"U8","shape":[0],"data_offsets":[0)", ",0", "]}}")},
+      {"deep nesting", always(R"({"a":)", "[", "")},
+      {"deep objects", always(R"({"a":)", R"({"a":)", "")},
+      {"spaces", always("{", " ", "}")},
+      {"a name that does not end", always("{\"", "n", "")},
+  };
+  const TemporaryFolder folder;
+  const Context context = make_context();
+  for (const Costly& costly : files) {
+    SCOPED_TRACE(costly.what);
+    const std::string path = folder.write("costly", safetensors(costly.header, 0));
+    const auto num_bytes = static_cast<int64_t>(costly.header.size()) + 8;
+    const int64_t live = num_live_blocks();
+    heed_tensor* tensor = nullptr;
+    const PeakOfBytes peak = PeakOfBytes::since_now();
+    const heed_status status = heed_tensor_load_safetensors(context.get(), path.c_str(), "none", &tensor);
+    const int64_t most = peak.bytes();
+    EXPECT_NE(status, HEED_OK);
+    EXPECT_NE(status, HEED_ERROR_OUT_OF_MEMORY);
+    EXPECT_EQ(num_live_blocks(), live) << "leaked";
+    EXPECT_LE(most, kMostPerByte * num_bytes + kFixed) << static_cast<double>(most) / static_cast<double>(num_bytes);
+  }
+}
+
+// A few bytes that promise very many.
+TEST(FileMemory, IsNotWhatAHeaderPromises) {
+  const std::string header =
+      R"({"a":{"dtype":"U8","shape":[4611686018427387904],"data_offsets":[0,4611686018427387904]}})";
+  std::string long_header = safetensors(header, 0);
+  long_header.replace(0, 8, std::string("\x00\x00\x00\x00\x00\x00\x00\x40", 8));
+  std::string header_at_the_limit = safetensors(header, 0);
+  header_at_the_limit.replace(0, 8, std::string("\x00\xE1\xF5\x05\x00\x00\x00\x00", 8));  // 100,000,000
+  const TemporaryFolder folder;
+  AttentionCall call(Kind::MultiHead);
+  for (const std::string& bytes : {safetensors(header, 8), long_header, header_at_the_limit}) {
+    const std::string path = folder.write("promise", bytes);
+    heed_tensor* tensor = nullptr;
+    const PeakOfBytes peak = PeakOfBytes::since_now();
+    EXPECT_TRUE(is_refused(heed_tensor_load_safetensors(call.context.get(), path.c_str(), "a", &tensor),
+                           {HEED_ERROR_CORRUPT_FILE, {"promise"}}));
+    EXPECT_TRUE(
+        is_refused(heed_layer_load(call.layer.get(), path.c_str(), nullptr), {HEED_ERROR_CORRUPT_FILE, {"promise"}}));
+    EXPECT_LE(peak.bytes(), 20'000);
+  }
+}
+
+}  // namespace
+}  // namespace heed::capi_test

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// A host's allocator that believes nothing: it knows every block it gave, aligns exactly as far as it was asked to, fills
+// memory with patterns, and fails where a test wants it to.
+#pragma once
+
+#include <heed/heed.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+
+#include "capi/support/objects.h"
+
+namespace heed::capi_test {
+
+class CountingAllocator {
+ public:
+  enum class Trouble { None, Null, Misaligned, ThrowsBadAlloc, ThrowsAnInteger };
+
+  CountingAllocator() = default;
+  CountingAllocator(const CountingAllocator&) = delete;
+  CountingAllocator& operator=(const CountingAllocator&) = delete;
+  // Everything must have been given back.
+  ~CountingAllocator();
+
+  heed_allocator as_struct();
+  Context make_context();
+
+  // The `first`th allocation from now on (from 1) goes wrong and, where `later_too`, all after it.
+  void make_trouble(Trouble trouble, int64_t first, bool later_too = false);
+  void end_trouble() { make_trouble(Trouble::None, 0); }
+  bool trouble_happened() const;
+
+  // Called before each allocation and each release, outside of the allocator's own lock.
+  std::function<void()> before_each;
+
+  int64_t num_allocations() const;
+  int64_t num_live_blocks() const;
+  size_t num_live_bytes() const;
+
+ private:
+  struct Block;
+
+  static void* allocate(void* user, size_t num_bytes, size_t alignment);
+  static void release(void* user, void* memory, size_t num_bytes);
+  Trouble next_trouble();
+
+  mutable std::mutex mutex_;
+  Block* live_ = nullptr;
+  int64_t num_allocations_ = 0;
+  int64_t num_live_blocks_ = 0;
+  size_t num_live_bytes_ = 0;
+  Trouble trouble_ = Trouble::None;
+  int64_t until_trouble_ = 0;
+  bool later_too_ = false;
+  bool happened_ = false;
+};
+
+}  // namespace heed::capi_test

@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls of layers: inputs that fit each other, with a mistake now and then. What forward accepts must be what the f64
+// reference says, and the same bits with a workspace of exactly the size asked for; what it refuses must write nothing.
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <string>
+
+#include "fuzz/calls/checks.h"
+#include "fuzz/calls/layers.h"
+#include "fuzz/calls/machine.h"
+
+namespace heed::fuzz {
+namespace {
+
+using property::Call;
+using property::Input;
+using property::Kind;
+using property::Result;
+using property::Results;
+
+constexpr int32_t kAllWanted = HEED_WANT_OUTPUT | HEED_WANT_WEIGHTS | HEED_WANT_LOG_SUM_EXP;
+
+Input read_input(const heed_tensor* tensor) {
+  Input input;
+  input.dtype = heed_tensor_dtype(tensor);
+  for (int32_t axis = 0; axis < heed_tensor_rank(tensor); ++axis) {
+    input.contents.dims.push_back(heed_tensor_dim(tensor, axis));
+  }
+  std::vector<uint8_t> bytes(heed_tensor_num_bytes(tensor));
+  require(succeeded(heed_tensor_read(tensor, bytes.data(), bytes.size())), "a tensor of a call can be read");
+  input.contents.values = decode(input.dtype, bytes);
+  return input;
+}
+
+std::optional<Result> read_result(const heed_tensor* tensor) {
+  if (tensor == nullptr) return std::nullopt;
+  const Input read = read_input(tensor);
+  std::vector<uint8_t> bytes(heed_tensor_num_bytes(tensor));
+  require(succeeded(heed_tensor_read(tensor, bytes.data(), bytes.size())), "an output can be read");
+  return Result{read.dtype, read.contents, std::move(bytes)};
+}
+
+Results read_results(const heed_layer_outputs& outputs) {
+  return {read_result(outputs.output), read_result(outputs.weights), read_result(outputs.log_sum_exp)};
+}
+
+bool are_the_same(const Results& a, const Results& b) {
+  const auto same = [](const std::optional<Result>& x, const std::optional<Result>& y) {
+    return x.has_value() == y.has_value() && (!x || x->bytes == y->bytes);
+  };
+  return same(a.output, b.output) && same(a.weights, b.weights) && same(a.log_sum_exp, b.log_sum_exp);
+}
+
+// The reference works out the number of rows from the size of a row, which must not be 0 then.
+bool can_be_solved(const Call& call) {
+  return std::none_of(call.parameters.begin(), call.parameters.end(), [](const auto& parameter) {
+    return parameter.second.contents.dims.size() == 2 && parameter.second.contents.dims[1] == 0;
+  });
+}
+
+// Sizes of a call in the letters of heed.h, those of the inputs' last axes as the layer's parameters have them.
+struct CallSizes {
+  int64_t batch;
+  int64_t num_heads;
+  int64_t num_kv_heads;
+  int64_t num_queries;
+  int64_t num_keys;
+  int64_t query_size;
+  int64_t key_size;
+  int64_t value_size;
+};
+
+CallSizes choose_sizes(const Call& call, Bytes& bytes) {
+  CallSizes sizes{};
+  sizes.batch = bytes.below(4);
+  sizes.num_queries = bytes.below(6);
+  // More than 64 keys are more than one block of them.
+  const int64_t byte = bytes.next();
+  sizes.num_keys = byte < 0xE0 ? byte % 6 : 60 + byte % 16;
+  sizes.num_kv_heads = 1 + bytes.below(2);
+  sizes.num_heads = sizes.num_kv_heads * (1 + bytes.below(2));
+  sizes.query_size = 1 + bytes.below(5);
+  sizes.key_size = sizes.query_size;
+  sizes.value_size = 1 + bytes.below(5);
+  if (call.kind == Kind::MultiHead || call.kind == Kind::Additive) {
+    const auto learned = [&call](const char* name, int64_t& size) {
+      const auto parameter = call.parameters.find(name);
+      if (parameter != call.parameters.end()) size = parameter->second.contents.dims[1];
+    };
+    learned("W_q.weight", sizes.query_size);
+    learned("W_k.weight", sizes.key_size);
+    learned("W_v.weight", sizes.value_size);
+    sizes.num_heads = call.kind == Kind::Additive ? 1 : call.options.num_heads;
+  } else if (call.kind == Kind::DotProductRank3) {
+    sizes.num_heads = 1;
+  }
+  if (bytes.rarely()) sizes.key_size = bytes.below(6);
+  if (bytes.rarely()) sizes.num_kv_heads = bytes.below(6);
+  return sizes;
+}
+
+// Where nothing overflows, and the reference is done in no time.
+bool is_small(const CallSizes& sizes) {
+  const int64_t all[] = {sizes.num_heads, sizes.query_size, sizes.key_size, sizes.value_size};
+  return std::all_of(std::begin(all), std::end(all), [](int64_t size) { return size <= 64; });
+}
+
+}  // namespace
+
+// The tensors of one call, in memory of their own.
+class CallTensors {
+ public:
+  explicit CallTensors(heed_context* context) : context_(context) {}
+
+  const heed_tensor* add(const Input& input) { return inputs_.emplace_back(context_, input).handle(); }
+  heed_tensor* add_output(heed_dtype dtype, const Dims& dims, property::Layout layout, uint8_t seed) {
+    property::Random random(seed);
+    return outputs_.emplace_back(context_, dtype, dims, property::make_strides(layout, dims, random)).handle();
+  }
+  heed_tensor* keep(heed_tensor* made) { return made_.emplace_back(made).get(); }
+
+  void require_unchanged_inputs() const {
+    for (const HostTensor& input : inputs_) require(input.input_is_untouched(), "no call changes its inputs");
+    for (const HostTensor& output : outputs_) require(output.padding_is_untouched(), "nothing lies between elements");
+  }
+
+ private:
+  heed_context* context_;
+  std::deque<HostTensor> inputs_;
+  std::deque<HostTensor> outputs_;
+  std::vector<Tensor> made_;
+};
+
+void Machine::choose_inputs(property::Call& call, heed_layer_inputs& inputs, CallTensors& tensors) {
+  const CallSizes sizes = choose_sizes(call, bytes_);
+  if (!is_small(sizes)) return;
+  const heed_dtype dtype = float_dtype();
+  const auto shape = [&](int64_t heads, int64_t length, int64_t size) {
+    return call.kind == Kind::DotProductRank4 ? Dims{sizes.batch, heads, length, size}
+                                              : Dims{sizes.batch, length, size};
+  };
+  call.queries = random_input(shape(sizes.num_heads, sizes.num_queries, sizes.query_size), dtype);
+  if (bytes_.below(4) != 3) {
+    call.keys = random_input(shape(sizes.num_kv_heads, sizes.num_keys, sizes.key_size), dtype);
+    if (bytes_.below(4) != 3) {
+      const heed_dtype value_dtype = bytes_.rarely() ? float_dtype() : dtype;
+      call.values = random_input(shape(sizes.num_kv_heads, sizes.num_keys, sizes.value_size), value_dtype);
+    }
+  }
+  const int64_t num_keys = call.keys ? sizes.num_keys : sizes.num_queries;
+  if (bytes_.below(4) == 3) {
+    Array lengths = property::filled(bytes_.flag() ? Dims{sizes.batch} : Dims{sizes.batch, sizes.num_queries}, 0);
+    for (double& length : lengths.values) {
+      length = static_cast<double>(bytes_.next() % (num_keys + 1)) + (bytes_.rarely() ? 1.0 : 0.0);
+    }
+    constexpr heed_dtype kDtypes[] = {HEED_I32, HEED_I64, HEED_F32, HEED_F64};
+    call.valid_lens = property::make_input(std::move(lengths), kDtypes[bytes_.rarely() ? 3 : bytes_.below(3)]);
+  }
+  const auto pairs = [&] {
+    if (bytes_.flag()) return Dims{sizes.num_queries, num_keys};
+    Dims dims = {sizes.batch, sizes.num_heads, sizes.num_queries, num_keys};
+    for (int64_t& dim : dims) {
+      if (bytes_.flag()) dim = 1;
+    }
+    return dims;
+  };
+  if (bytes_.below(4) == 3) {
+    Array mask = property::filled(pairs(), 0);
+    for (double& element : mask.values) element = static_cast<double>(bytes_.next() % 3);
+    call.mask = property::make_input(std::move(mask), HEED_BOOL);
+  }
+  if (bytes_.below(4) == 3) {
+    call.bias = random_input(pairs(), bytes_.flag() ? HEED_F32 : dtype);
+    if (!call.bias->contents.values.empty() && bytes_.flag()) {
+      Array contents = call.bias->contents;
+      contents.values[bytes_.next() % contents.values.size()] = -HUGE_VAL;
+      call.bias = property::make_input(std::move(contents), call.bias->dtype, call.bias->strides);
+    }
+  }
+  call.training = bytes_.flag() ? 1 : 0;
+  call.dropout_seed = bytes_.next();
+
+  inputs.queries = tensors.add(call.queries);
+  if (call.keys) inputs.keys = tensors.add(*call.keys);
+  if (call.values) inputs.values = tensors.add(*call.values);
+  if (call.valid_lens) inputs.valid_lens = tensors.add(*call.valid_lens);
+  if (call.mask) inputs.mask = tensors.add(*call.mask);
+  if (call.bias) inputs.bias = tensors.add(*call.bias);
+  inputs.dropout_seed = call.dropout_seed;
+  inputs.training = call.training;
+}
+
+// Puts a tensor of the program where one that fits was. It fits all the same now and then, a layer's earlier output in
+// particular.
+void Machine::replace_an_input(property::Call& call, heed_layer_inputs& inputs) {
+  const TensorEntry* entry = tensors_.pick(bytes_);
+  if (entry == nullptr || !entry->model.can_be_read()) return;
+  const heed_tensor* tensor = entry->handle.get();
+  switch (bytes_.below(6)) {
+    case 0:
+      inputs.queries = tensor;
+      call.queries = read_input(tensor);
+      break;
+    case 1:
+      inputs.keys = tensor;
+      call.keys = read_input(tensor);
+      break;
+    case 2:
+      inputs.values = tensor;
+      call.values = read_input(tensor);
+      break;
+    case 3:
+      inputs.valid_lens = tensor;
+      call.valid_lens = read_input(tensor);
+      break;
+    case 4:
+      inputs.mask = tensor;
+      call.mask = read_input(tensor);
+      break;
+    default:
+      inputs.bias = tensor;
+      call.bias = read_input(tensor);
+      break;
+  }
+}
+
+// False where there are none to call with.
+bool Machine::choose_outputs(const LayerEntry& layer, const property::Call& call, const heed_layer_inputs& inputs,
+                             bool fits, heed_layer_outputs& outputs, CallTensors& tensors) {
+  const auto wanted = static_cast<int32_t>(bytes_.rarely() ? bytes_.size() : 1 + bytes_.below(kAllWanted));
+  if (!fits || bytes_.flag()) {
+    const Passed passed(inputs, bytes_);
+    if (bytes_.rarely()) outputs.weights = handle_of(tensors_.pick(bytes_));
+    const heed_layer_outputs before = outputs;
+    if (!succeeded(heed_layer_create_outputs(layer.handle.get(), passed.get(), wanted, &outputs))) {
+      require(outputs.output == before.output && outputs.weights == before.weights &&
+                  outputs.log_sum_exp == before.log_sum_exp,
+              "a call that failed left its outputs");
+      return false;
+    }
+    require((outputs.output != nullptr) == ((wanted & HEED_WANT_OUTPUT) != 0), "what is wanted is made");
+    if (outputs.output != nullptr) tensors.keep(outputs.output);
+    if (outputs.weights != nullptr) tensors.keep(outputs.weights);
+    if (outputs.log_sum_exp != nullptr) tensors.keep(outputs.log_sum_exp);
+    return true;
+  }
+  const property::ResultDims dims = property::result_dims(call);
+  if (!are_small(dims.output) || !are_small(dims.weights)) return false;
+  // A zero or negative stride is a mistake.
+  const auto layout = static_cast<property::Layout>(bytes_.rarely() ? bytes_.below(5) : bytes_.below(3));
+  const heed_dtype dtype = bytes_.flag() ? HEED_F32 : call.queries.dtype;
+  const auto make = [&](const Dims& right_dims) {
+    Dims made = right_dims;
+    if (bytes_.rarely()) made[static_cast<size_t>(bytes_.below(2))] = bytes_.below(4);
+    return tensors.add_output(dtype, made, layout, bytes_.next());
+  };
+  if ((wanted & HEED_WANT_OUTPUT) != 0) outputs.output = make(dims.output);
+  if ((wanted & HEED_WANT_WEIGHTS) != 0) outputs.weights = make(dims.weights);
+  if ((wanted & HEED_WANT_LOG_SUM_EXP) != 0) {
+    outputs.log_sum_exp = tensors.add_output(HEED_F32, dims.log_sum_exp, layout, bytes_.next());
+  }
+  if (bytes_.rarely()) outputs.weights = outputs.output;
+  return true;
+}
+
+void Machine::call_layer() {
+  const LayerEntry* layer = layers_.pick(bytes_);
+  heed_context* context = handle_of(contexts_.pick(bytes_));
+  heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
+  heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;
+  if (layer == nullptr || context == nullptr) {
+    require(!succeeded(heed_layer_forward(handle_of(layer), &inputs, nullptr, &outputs)), "a call needs a layer");
+    return;
+  }
+  Call call;
+  call.options = layer->options;
+  call.parameters = parameters_of(layer->handle.get());
+  call.kind = layer->kind == Kind::DotProductRank3 && bytes_.flag() ? Kind::DotProductRank4 : layer->kind;
+  CallTensors tensors(context);
+  choose_inputs(call, inputs, tensors);
+  const bool replaces = inputs.queries == nullptr || bytes_.below(16) == 15;
+  if (replaces) replace_an_input(call, inputs);
+  if (bytes_.rarely()) call.training = inputs.training = bytes_.enumerator(1);
+  if (!choose_outputs(*layer, call, inputs, !replaces, outputs, tensors)) return;
+
+  const Results before = read_results(outputs);
+  const Passed passed_inputs(inputs, bytes_);
+  const Passed passed_outputs(outputs, bytes_);
+  size_t num_bytes = 0x5EED;
+  const bool has_size =
+      succeeded(heed_layer_workspace_size(layer->handle.get(), passed_inputs.get(), passed_outputs.get(), &num_bytes));
+  require(has_size || num_bytes == 0x5EED, "a call that failed left its out-parameter");
+  const auto explained = text_of(
+      [&](char* text, size_t capacity, size_t* needed) {
+        return heed_layer_explain(layer->handle.get(), passed_inputs.get(), passed_outputs.get(), text, capacity,
+                                  needed);
+      },
+      bytes_);
+  require(!explained || has_size, "what can be explained has a workspace");
+
+  heed_workspace* workspace = bytes_.flag() ? handle_of(workspaces_.pick(bytes_)) : nullptr;
+  const bool has_run =
+      succeeded(heed_layer_forward(layer->handle.get(), passed_inputs.get(), workspace, passed_outputs.get()));
+  tensors.require_unchanged_inputs();
+  const Results after = read_results(outputs);
+  if (!has_run) {
+    require(are_the_same(before, after), "a call that is refused writes nothing");
+    return;
+  }
+  require(explained.has_value(), "what can be run can be explained");
+  // A replaced input may be of another rank, which the layer goes by.
+  if (layer->kind == Kind::DotProductRank3) {
+    call.kind = call.queries.contents.dims.size() == 4 ? Kind::DotProductRank4 : Kind::DotProductRank3;
+  }
+  if (can_be_solved(call)) {
+    const testing::AssertionResult verdict = property::agree(after, property::solve(call));
+    require(static_cast<bool>(verdict), verdict.message());
+  }
+
+  // Memory of exactly the size: a sanitizer sees a step outside.
+  const auto scratch = std::make_unique<uint8_t[]>(num_bytes);
+  const Workspace exact(made_by(&capi_test::OutParameters::workspace, [&](heed_workspace** out) {
+    return heed_workspace_wrap(context, num_bytes == 0 ? nullptr : scratch.get(), num_bytes, out);
+  }));
+  require(succeeded(heed_layer_forward(layer->handle.get(), passed_inputs.get(), exact.get(), passed_outputs.get())),
+          "a workspace of the size that was asked for is large enough");
+  tensors.require_unchanged_inputs();
+  require(are_the_same(after, read_results(outputs)), "a workspace changes no bit");
+}
+
+// Shapes alone, of any size: nothing may be touched, nothing may overflow.
+void Machine::ask_about_shapes() {
+  const LayerEntry* layer = layers_.pick(bytes_);
+  heed_context* context = handle_of(contexts_.pick(bytes_));
+  const heed_dtype dtype = float_dtype();
+  const auto rank = static_cast<int32_t>(bytes_.rarely() ? bytes_.below(6) : 3 + bytes_.below(2));
+  const auto shape = [&]() -> Tensor {
+    const int64_t sizes[] = {bytes_.size(), bytes_.size(), bytes_.size(), bytes_.size(), bytes_.size()};
+    return Tensor(made_by(&capi_test::OutParameters::tensor, [&](heed_tensor** out) {
+      return heed_tensor_wrap(context, dtype, rank, sizes, nullptr, nullptr, nullptr, nullptr, out);
+    }));
+  };
+  const Tensor queries = shape();
+  const Tensor keys = bytes_.flag() ? shape() : nullptr;
+  const Tensor values = bytes_.flag() ? shape() : nullptr;
+  const Tensor output = shape();
+  heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
+  heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;
+  inputs.queries = queries.get();
+  inputs.keys = keys.get();
+  inputs.values = values.get();
+  outputs.output = output.get();
+  const Passed passed_inputs(inputs, bytes_);
+  const heed_layer* handle = handle_of(layer);
+  size_t num_bytes = 0;
+  const bool has_size = succeeded(heed_layer_workspace_size(handle, passed_inputs.get(), &outputs, &num_bytes));
+  const auto explained = text_of(
+      [&](char* text, size_t capacity, size_t* needed) {
+        return heed_layer_explain(handle, passed_inputs.get(), &outputs, text, capacity, needed);
+      },
+      bytes_);
+  require(explained.has_value() == has_size, "without lengths both look at the same");
+  heed_layer_outputs made = HEED_LAYER_OUTPUTS_INIT;
+  if (!succeeded(heed_layer_create_outputs(handle, passed_inputs.get(), kAllWanted, &made))) return;
+  const Tensor all[] = {Tensor(made.output), Tensor(made.weights), Tensor(made.log_sum_exp)};
+  for (const Tensor& tensor : all) require(tensor != nullptr, "all that is wanted is made");
+}
+
+}  // namespace heed::fuzz

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// What must hold for every call, whatever its arguments are.
+#pragma once
+
+#include <heed/heed.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "capi/support/refusal.h"
+#include "fuzz/support/bytes.h"
+#include "fuzz/support/require.h"
+
+namespace heed::fuzz {
+
+// Whether the call succeeded. If not, it must have left one sentence, which is then forgotten, so that no later call
+// can pass it off as its own.
+bool succeeded(heed_status status);
+
+// The same for getters, which have no status: `is_result` says whether what they returned is one.
+void require_result_or_error(bool is_result, const char* getter);
+
+// Makes an object by create(&object). Nothing where that failed; the out-parameter is then untouched.
+template <typename Object, typename Create>
+Object* made_by(Object* capi_test::OutParameters::*member, Create create) {
+  capi_test::OutParameters out;
+  if (succeeded(create(&(out.*member)))) {
+    require(out.*member != nullptr && out.*member != capi_test::OutParameters().*member, "a call made its object");
+    return out.*member;
+  }
+  require(out == capi_test::OutParameters(), "a call that failed left its out-parameter");
+  return nullptr;
+}
+
+// A text result by ask(text, capacity, &num_bytes): its size, the whole, and a part of it. Nothing where it failed.
+template <typename Ask>
+std::optional<std::vector<char>> text_of(Ask ask, Bytes& bytes) {
+  size_t num_bytes = 0x5EED;
+  if (!succeeded(ask(nullptr, 0, &num_bytes))) {
+    require(num_bytes == 0x5EED, "a text that was refused has no size");
+    return std::nullopt;
+  }
+  require(num_bytes >= 3, "a JSON object has its braces and a terminating zero");
+  std::vector<char> whole(num_bytes, '#');
+  require(succeeded(ask(whole.data(), whole.size(), nullptr)), "a text with enough room is written");
+  require(whole.front() == '{' && whole[num_bytes - 2] == '}' && whole.back() == '\0', "a text is a whole JSON object");
+  std::vector<char> part(static_cast<size_t>(1 + bytes.below(64)), '#');
+  size_t again = 0;
+  require(succeeded(ask(part.data(), part.size(), &again)) && again == num_bytes, "a text that is cut says its size");
+  require(part[std::min(part.size(), num_bytes) - 1] == '\0', "a text that is cut is terminated");
+  return whole;
+}
+
+// A struct as a caller may pass it: rarely one that claims another size, with or without something behind its members.
+template <typename Struct>
+class Passed {
+ public:
+  Passed(const Struct& contents, Bytes& bytes) : memory_{contents, {}} {
+    if (!bytes.rarely()) return;
+    const int64_t kind = bytes.below(5);
+    if (kind == 0) memory_.contents.struct_size = 0;
+    if (kind == 1) memory_.contents.struct_size -= sizeof(void*);
+    if (kind >= 2) memory_.contents.struct_size += sizeof memory_.behind;
+    if (kind >= 3) memory_.behind[bytes.below(sizeof memory_.behind)] = bytes.next();
+  }
+
+  const Struct* get() const { return &memory_.contents; }
+
+ private:
+  struct {
+    Struct contents;
+    uint8_t behind[16];
+  } memory_;
+};
+
+}  // namespace heed::fuzz

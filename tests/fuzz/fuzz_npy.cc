@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any bytes as a .npy file: refused with a sentence, or the array whose elements are the file's last bytes.
+#include <algorithm>
+#include <cstring>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "fuzz/support/require.h"
+#include "tensor/npy.h"
+#include "unit/plain_memory.h"
+
+namespace heed::fuzz {
+namespace {
+
+void read_file(std::span<const uint8_t> bytes) {
+  try {
+    const Tensor tensor = load_npy(plain_memory(), MemorySource(bytes.data(), bytes.size()));
+    const auto num_bytes = static_cast<size_t>(tensor.num_elements()) * size_of(tensor.dtype());
+    require(num_bytes <= bytes.size(), "the elements come from the file");
+    // Whatever the file's order is, it is an order of the same elements.
+    std::vector<uint8_t> loaded(num_bytes);
+    if (num_bytes > 0) std::memcpy(loaded.data(), tensor.data(), num_bytes);
+    std::vector<uint8_t> stored(bytes.end() - static_cast<std::ptrdiff_t>(num_bytes), bytes.end());
+    std::sort(loaded.begin(), loaded.end());
+    std::sort(stored.begin(), stored.end());
+    require(loaded == stored, "the elements are those of the file");
+  } catch (const Error& error) {
+    const std::string text = error.text;
+    require(error.status == Status::CorruptFile || error.status == Status::Unsupported, text);
+    require(text.size() > 10 && text.find("\"memory\"") != std::string::npos, "a sentence names the file: " + text);
+  }
+}
+
+}  // namespace
+}  // namespace heed::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t num_bytes) {
+  using heed::fuzz::read_file;
+  const std::span<const uint8_t> bytes(data, num_bytes);
+  read_file(bytes);
+
+  // Once more behind a right beginning, with the header's length: what comes before the first zero byte is the header.
+  const void* zero = num_bytes == 0 ? nullptr : std::memchr(data, 0, num_bytes);
+  const size_t header_length = zero == nullptr ? num_bytes : static_cast<const uint8_t*>(zero) - data;
+  if (header_length > 0xFFFF) return 0;
+  std::vector<uint8_t> file = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0};
+  file.push_back(static_cast<uint8_t>(header_length & 0xFF));
+  file.push_back(static_cast<uint8_t>(header_length >> 8));
+  file.insert(file.end(), bytes.begin(), bytes.end());
+  read_file(file);
+  return 0;
+}

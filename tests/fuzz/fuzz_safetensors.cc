@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any bytes as a .safetensors file: refused with a sentence, or read to the last tensor, each inside the file.
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "fuzz/support/require.h"
+#include "tensor/safetensors.h"
+
+namespace heed::fuzz {
+namespace {
+
+constexpr size_t kLengthBytes = 8;
+
+void require_sentence(const Error& error) {
+  const std::string text = error.text;
+  require(text.size() > 10 && text.find("\"memory\"") != std::string::npos, "a sentence names the file: " + text);
+}
+
+// The bytes of the tensors that can be read; those that heed cannot hold say so.
+size_t read_tensor(const SafetensorsFile& file, const std::string& name) {
+  require(file.contains(name), "a tensor of the list is contained");
+  try {
+    const SafetensorsEntry* entry = file.find(name);
+    require(entry != nullptr && entry->name == name, "a tensor of the list is found");
+    size_t num_bytes = size_of(entry->dtype);
+    for (int32_t axis = 0; axis < entry->shape.rank; ++axis) num_bytes *= static_cast<size_t>(entry->shape[axis]);
+    require(num_bytes == entry->num_bytes, "shape and dtype give the bytes of " + name);
+    // As large as it must be: a sanitizer sees what is written beyond.
+    std::vector<uint8_t> contents(entry->num_bytes);
+    file.read(*entry, contents.data());
+    return entry->num_bytes;
+  } catch (const Error& error) {
+    require(error.status == Status::Unsupported, error.text);
+    require_sentence(error);
+    return 0;
+  }
+}
+
+void read_file(std::span<const uint8_t> bytes) {
+  try {
+    const SafetensorsFile file(std::make_unique<MemorySource>(bytes.data(), bytes.size()));
+    size_t num_bytes = 0;
+    for (size_t i = 0; i < file.num_tensors(); ++i) {
+      require(i == 0 || file.name(i - 1) < file.name(i), "names are sorted and differ");
+      num_bytes += read_tensor(file, file.name(i));
+    }
+    require(num_bytes <= bytes.size() - kLengthBytes, "no byte belongs to two tensors");
+    require(file.contains("a") == (file.find("a") != nullptr), "what is contained is found");
+  } catch (const Error& error) {
+    require(error.status == Status::CorruptFile || error.status == Status::Unsupported, error.text);
+    require_sentence(error);
+  }
+}
+
+}  // namespace
+}  // namespace heed::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t num_bytes) {
+  using heed::fuzz::read_file;
+  const std::span<const uint8_t> bytes(data, num_bytes);
+  read_file(bytes);
+
+  // Once more with the right length in front, which a mutation would have to change together with the header: what
+  // comes before the first zero byte is the header.
+  const void* zero = num_bytes == 0 ? nullptr : std::memchr(data, 0, num_bytes);
+  const uint64_t header_length = zero == nullptr ? num_bytes : static_cast<const uint8_t*>(zero) - data;
+  std::vector<uint8_t> file(heed::fuzz::kLengthBytes);
+  std::memcpy(file.data(), &header_length, sizeof header_length);
+  file.insert(file.end(), bytes.begin(), bytes.end());
+  read_file(file);
+  return 0;
+}

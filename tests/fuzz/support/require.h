@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a fuzzer asserts: where it does not hold, the process ends, and the input is kept.
+#pragma once
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+namespace heed::fuzz {
+
+inline void require(bool holds, const std::string& what) {
+  if (holds) return;
+  std::fprintf(stderr, "does not hold: %s\n", what.c_str());
+  std::abort();
+}
+
+}  // namespace heed::fuzz

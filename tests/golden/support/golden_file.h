@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// A file of tests/golden/data, and results held against it: each element within its bound, all together as near as is
+// to be expected. float32_error.py derives both figures.
+#pragma once
+
+#include <heed/heed.h>
+
+#include <cstddef>
+#include <string>
+
+#include "capi/support/objects.h"
+
+namespace heed::golden {
+
+using capi_test::check;
+using capi_test::Context;
+using capi_test::Dims;
+using capi_test::Layer;
+using capi_test::Tensor;
+
+struct Comparison {
+  double largest_difference = 0;
+  // Of a difference to its bound.
+  double largest_ratio = 0;
+  // Elements beyond their bound, NaN among them.
+  size_t num_beyond = 0;
+  double root_mean_square = 0;
+  // What a float32 engine's root mean square is expected to stay below.
+  double deviation = 0;
+};
+
+class GoldenFile {
+ public:
+  GoldenFile(heed_context* context, const std::string& name);
+
+  heed_context* context() const { return context_; }
+  const std::string& path() const { return path_; }
+
+  Tensor load(const char* tensor) const;
+  // NULL when the file has no such tensor.
+  Tensor load_if_present(const char* tensor) const;
+
+  // A result, of F32, F16 or BF16, against the file's tensor of that name.
+  Comparison compare(const heed_tensor* result, const std::string& name) const;
+
+  // The same as expectations, and a printed line. The deviation is asked of F32 only: in narrower results their own
+  // rounding is all that is to be seen.
+  void expect(const heed_tensor* result, const std::string& name) const;
+
+ private:
+  heed_context* context_;
+  std::string name_;
+  std::string path_;
+};
+
+// What tensors the file has of queries, keys, values, valid_lens, mask and bias.
+struct Inputs {
+  explicit Inputs(const GoldenFile& file);
+
+  Tensor queries, keys, values, valid_lens, mask, bias;
+  heed_layer_inputs given = HEED_LAYER_INPUTS_INIT;
+};
+
+struct Outputs {
+  Tensor output, weights, log_sum_exp;
+
+  void expect_as_in(const GoldenFile& file) const;
+};
+
+// All three outputs, in the dtypes of heed_layer_create_outputs.
+Outputs forward(const heed_layer* layer, const heed_layer_inputs& inputs);
+
+}  // namespace heed::golden

@@ -1,0 +1,540 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of matrices, softmax and softmax with lengths: docs/semantics.md, section "Operations", against the f64
+// reference, and what must be the same to the bit.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <optional>
+
+#include "attention/reference/error_bound.h"
+#include "attention/reference/operations.h"
+#include "support/samples.h"
+
+namespace heed::property {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+const std::vector<heed_dtype> kFloats = {HEED_F32, HEED_F16, HEED_BF16};
+const std::vector<Layout> kReadable = {Layout::RowMajor, Layout::Transposed, Layout::Padded, Layout::Reversed,
+                                       Layout::Repeated};
+const std::vector<Layout> kWritable = {Layout::RowMajor, Layout::Transposed, Layout::Padded};
+
+Context make_context() {
+  heed_context* context = nullptr;
+  check(heed_context_create(nullptr, &context));
+  return Context(context);
+}
+
+size_t place(int64_t index) { return static_cast<size_t>(index); }
+
+Input random_input(const Dims& dims, heed_dtype dtype, Layout layout, Random& random, double amplitude = 2.0) {
+  return make_input(random_array(dims, random, amplitude), dtype, make_strides(layout, dims, random));
+}
+
+// The inputs' dtype or F32, as results may be.
+heed_dtype result_dtype(heed_dtype input, Random& random) { return random.chance(0.5) ? input : HEED_F32; }
+
+// ---- running ----------------------------------------------------------------------------------------------------------
+
+struct Out {
+  Array contents;
+  std::vector<uint8_t> bytes;
+};
+
+// Runs `call` on a result of these dims, and sees that nothing but its elements is written.
+template <typename Call>
+Out into_result(heed_context* context, heed_dtype dtype, const Dims& dims, const Dims& strides,
+                const std::vector<const HostTensor*>& inputs, Call call) {
+  const HostTensor result(context, dtype, dims, strides);
+  check(call(result.handle()));
+  EXPECT_TRUE(result.padding_is_untouched());
+  for (const HostTensor* input : inputs) EXPECT_TRUE(input->input_is_untouched());
+  return {result.read(), result.read_bytes()};
+}
+
+Out matmul(const Input& a, const Input& b, heed_dtype dtype, const Dims& dims, const Dims& strides) {
+  const Context context = make_context();
+  const HostTensor left(context.get(), a);
+  const HostTensor right(context.get(), b);
+  return into_result(context.get(), dtype, dims, strides, {&left, &right},
+                     [&](heed_tensor* product) { return heed_matmul(left.handle(), right.handle(), product); });
+}
+
+Out matmul(const Input& a, const Input& b, heed_dtype dtype, const Dims& dims) {
+  return matmul(a, b, dtype, dims, row_major_strides(dims));
+}
+
+Out softmax(const Input& tensor, int32_t axis, heed_dtype dtype, const Dims& strides) {
+  const Context context = make_context();
+  const HostTensor scores(context.get(), tensor);
+  return into_result(context.get(), dtype, tensor.contents.dims, strides, {&scores},
+                     [&](heed_tensor* result) { return heed_softmax(scores.handle(), axis, result); });
+}
+
+Out softmax(const Input& tensor, int32_t axis, heed_dtype dtype = HEED_F32) {
+  return softmax(tensor, axis, dtype, row_major_strides(tensor.contents.dims));
+}
+
+Out masked_softmax(const Input& scores, const std::optional<Input>& lens, heed_dtype dtype, const Dims& strides) {
+  const Context context = make_context();
+  const HostTensor given(context.get(), scores);
+  std::optional<HostTensor> lengths;
+  if (lens) lengths.emplace(context.get(), *lens);
+  return into_result(context.get(), dtype, scores.contents.dims, strides, {&given}, [&](heed_tensor* result) {
+    return heed_masked_softmax(given.handle(), lengths ? lengths->handle() : nullptr, result);
+  });
+}
+
+Out masked_softmax(const Input& scores, const std::optional<Input>& lens, heed_dtype dtype = HEED_F32) {
+  return masked_softmax(scores, lens, dtype, row_major_strides(scores.contents.dims));
+}
+
+// Whether the contents are within the errors of the values.
+testing::AssertionResult agree(heed_dtype dtype, const Array& actual, const Array& values, const Array& errors) {
+  const reference::Format format = format_of(dtype);
+  if (actual.values.size() != values.values.size()) return testing::AssertionFailure() << "another number of elements";
+  for (size_t i = 0; i < values.values.size(); ++i) {
+    if (reference::accepts(format, values.values[i], errors.values[i], actual.values[i])) continue;
+    return testing::AssertionFailure() << "element " << i << " is " << actual.values[i] << ", expected "
+                                       << values.values[i] << " within " << errors.values[i];
+  }
+  return testing::AssertionSuccess();
+}
+
+double largest_fraction(heed_dtype dtype, const Array& actual, const Array& values, const Array& errors) {
+  double largest = 0.0;
+  for (size_t i = 0; i < values.values.size(); ++i) {
+    largest = std::max(
+        largest, reference::used_fraction(format_of(dtype), values.values[i], errors.values[i], actual.values[i]));
+  }
+  return largest;
+}
+
+// ---- matmul -----------------------------------------------------------------------------------------------------------
+
+struct Expected {
+  Array values;
+  Array errors;
+};
+
+// By NumPy's words: vectors become matrices, the axes before are broadcast, the added axes are taken away again.
+Expected expected_product(const Array& a, const Array& b) {
+  Array left = a;
+  Array right = b;
+  if (a.dims.size() == 1) left.dims.insert(left.dims.begin(), 1);
+  if (b.dims.size() == 1) right.dims.push_back(1);
+  const int64_t rows = left.dims.end()[-2];
+  const int64_t inner = left.dims.end()[-1];
+  const int64_t columns = right.dims.end()[-1];
+  Dims batch;
+  const size_t rank = std::max(left.dims.size(), right.dims.size());
+  for (size_t axis = 0; axis + 2 < rank; ++axis) {
+    const auto dim = [&](const Dims& dims) { return axis + dims.size() < rank ? 1 : dims[axis + dims.size() - rank]; };
+    batch.push_back(dim(left.dims) == 1 ? dim(right.dims) : dim(left.dims));
+  }
+  const auto whole = [&](const Array& array, int64_t m, int64_t n) {
+    Dims dims = batch;
+    dims.insert(dims.end(), {m, n});
+    return broadcast(array, dims);
+  };
+  left = whole(left, rows, inner);
+  right = whole(right, inner, columns);
+  Dims dims = batch;
+  if (a.dims.size() > 1) dims.push_back(rows);
+  if (b.dims.size() > 1) dims.push_back(columns);
+  Expected expected{filled(dims, 0.0), filled(dims, 0.0)};
+  for (int64_t i = 0; i < num_elements(dims); ++i) {
+    const int64_t item = i / (rows * columns);
+    const int64_t row = i / columns % rows;
+    std::vector<double> x(place(inner));
+    std::vector<double> y(place(inner));
+    for (int64_t k = 0; k < inner; ++k) {
+      x[place(k)] = left.values[place((item * rows + row) * inner + k)];
+      y[place(k)] = right.values[place((item * inner + k) * columns + i % columns)];
+    }
+    const reference::BoundedNumber sum = reference::sum_of_products(x, y);
+    expected.values.values[place(i)] = sum.value;
+    expected.errors.values[place(i)] = sum.error;
+  }
+  return expected;
+}
+
+// Dims of a and b that fit, with everything that may be repeated.
+std::pair<Dims, Dims> random_fit(Random& random) {
+  const std::vector<int64_t> sizes = {0, 1, 1, 2, 3, 5, 17, 33};
+  const int64_t inner = random.chance(0.1) ? 67 : random.one_of(sizes);
+  Dims batch;
+  const int64_t batch_rank = random.chance(0.1) ? 6 : random.below(4);
+  for (int64_t axis = 0; axis < batch_rank; ++axis) batch.push_back(random.chance(0.05) ? 0 : 1 + random.below(3));
+  const auto with_batch = [&](std::initializer_list<int64_t> matrix) {
+    Dims dims = batch;
+    for (int64_t& dim : dims) {
+      if (random.chance(0.3)) dim = 1;
+    }
+    dims.erase(dims.begin(), dims.begin() + random.below(static_cast<int64_t>(dims.size()) + 1));
+    dims.insert(dims.end(), matrix);
+    return dims;
+  };
+  Dims a = random.chance(0.15) ? Dims{inner} : with_batch({random.one_of(sizes), inner});
+  Dims b = random.chance(0.15) ? Dims{inner} : with_batch({inner, random.chance(0.05) ? 70 : random.one_of(sizes)});
+  return {a, b};
+}
+
+TEST(Matmul, AgreesWithTheReference) {
+  Random random(4001);
+  double largest = 0.0;
+  for (int round = 0; round < 1500; ++round) {
+    const auto [a_dims, b_dims] = random_fit(random);
+    const heed_dtype dtype = random.one_of(kFloats);
+    const Input a = random_input(a_dims, dtype, random.one_of(kReadable), random);
+    const Input b = random_input(b_dims, dtype, random.one_of(kReadable), random);
+    const Expected expected = expected_product(a.contents, b.contents);
+    const heed_dtype to = result_dtype(dtype, random);
+    const Dims& dims = expected.values.dims;
+    const Dims strides = dims.empty() ? Dims{} : make_strides(random.one_of(kWritable), dims, random);
+    const Out product = matmul(a, b, to, dims, strides);
+    ASSERT_TRUE(agree(to, product.contents, expected.values, expected.errors)) << "round " << round;
+    largest = std::max(largest, largest_fraction(to, product.contents, expected.values, expected.errors));
+  }
+  // Rounding to 16 bits alone comes to nearly all of what is allowed there, so the bound is not idle.
+  EXPECT_GT(largest, 0.1);
+  EXPECT_LE(largest, 1.0);
+}
+
+TEST(Matmul, AddsInTheOrderOfTheInnerIndex) {
+  Random random(4002);
+  for (const int64_t inner : {1, 2, 16, 63, 64, 65, 1000}) {
+    const Input a = random_input({3, inner}, HEED_F32, Layout::RowMajor, random);
+    const Input b = random_input({inner, 5}, HEED_F32, Layout::Transposed, random);
+    const Out product = matmul(a, b, HEED_F32, {3, 5});
+    for (int64_t i = 0; i < 15; ++i) {
+      float sum = 0.0F;
+      for (int64_t k = 0; k < inner; ++k) {
+        const volatile float term = static_cast<float>(a.contents.values[place(i / 5 * inner + k)]) *
+                                    static_cast<float>(b.contents.values[place(k * 5 + i % 5)]);
+        sum += term;
+      }
+      EXPECT_EQ(product.contents.values[place(i)], static_cast<double>(sum)) << inner;
+    }
+  }
+}
+
+// The bytes of item i of n.
+std::vector<uint8_t> part(const std::vector<uint8_t>& bytes, int64_t i, int64_t n) {
+  const auto size = static_cast<int64_t>(bytes.size()) / n;
+  return {bytes.begin() + i * size, bytes.begin() + (i + 1) * size};
+}
+
+TEST(Matmul, ItemAloneIsWhatItIsInABatch) {
+  Random random(4003);
+  constexpr int64_t kItems = 3;
+  constexpr int64_t kRows = 37;
+  constexpr int64_t kInner = 131;
+  constexpr int64_t kColumns = 70;
+  for (const heed_dtype dtype : kFloats) {
+    const Input a = random_input({kItems, kRows, kInner}, dtype, Layout::RowMajor, random);
+    const auto item_of = [](const Input& input, int64_t i) {
+      Array item = slice(input.contents, 0, i, 1);
+      item.dims.erase(item.dims.begin());
+      return make_input(item, input.dtype);
+    };
+    for (const Dims& b_dims : {Dims{kItems, kInner, kColumns}, Dims{1, kInner, kColumns}, Dims{kInner, kColumns}}) {
+      const Input b = random_input(b_dims, dtype, Layout::RowMajor, random);
+      const Out whole = matmul(a, b, dtype, {kItems, kRows, kColumns});
+      for (int64_t i = 0; i < kItems; ++i) {
+        const Input b_item = b_dims.size() == 2 ? b : item_of(b, b_dims[0] == 1 ? 0 : i);
+        const Out alone = matmul(item_of(a, i), b_item, dtype, {kRows, kColumns});
+        EXPECT_EQ(alone.bytes, part(whole.bytes, i, kItems));
+        // One row of it as a vector, and one column.
+        const Input row = item_of(item_of(a, i), kRows - 1);
+        EXPECT_EQ(matmul(row, b_item, dtype, {kColumns}).bytes, part(alone.bytes, kRows - 1, kRows));
+        const Array column{{kInner}, slice(b_item.contents, 1, 5, 1).values};
+        const Out of_column = matmul(item_of(a, i), make_input(column, dtype), dtype, {kRows});
+        for (int64_t r = 0; r < kRows; ++r)
+          EXPECT_EQ(part(of_column.bytes, r, kRows), part(part(alone.bytes, r, kRows), 5, kColumns));
+      }
+    }
+  }
+}
+
+TEST(Matmul, StridesChangeNothing) {
+  Random random(4004);
+  const Input a = random_input({2, 1, 5, 9}, HEED_F32, Layout::RowMajor, random);
+  const Input b = random_input({3, 9, 4}, HEED_F32, Layout::RowMajor, random);
+  const Dims dims = {2, 3, 5, 4};
+  const Out expected = matmul(a, b, HEED_F32, dims);
+  for (const Layout layout : {Layout::Transposed, Layout::Padded, Layout::Reversed}) {
+    const Input other_a = make_input(a.contents, HEED_F32, make_strides(layout, a.contents.dims, random));
+    const Input other_b = make_input(b.contents, HEED_F32, make_strides(layout, b.contents.dims, random));
+    EXPECT_EQ(matmul(other_a, other_b, HEED_F32, dims).bytes, expected.bytes);
+    const Layout of_result = layout == Layout::Reversed ? Layout::RowMajor : layout;
+    EXPECT_EQ(matmul(a, b, HEED_F32, dims, make_strides(of_result, dims, random)).bytes, expected.bytes);
+  }
+}
+
+TEST(Matmul, WithoutInnerSizeIsZero) {
+  for (const heed_dtype dtype : kFloats) {
+    const Out product =
+        matmul(make_input(filled({2, 3, 0}, 0.0), dtype), make_input(filled({0, 4}, 0.0), dtype), dtype, {2, 3, 4});
+    EXPECT_EQ(product.contents.values, std::vector<double>(24, 0.0));
+    EXPECT_EQ(
+        matmul(make_input(filled({0}, 0.0), dtype), make_input(filled({0}, 0.0), dtype), dtype, {}).contents.values,
+        std::vector<double>{0.0});
+  }
+}
+
+TEST(Matmul, NumbersThatAreNotFiniteSpoilTheirRowsAndColumnsOnly) {
+  Random random(4005);
+  Array a = random_array({4, 6}, random, 1.0);
+  Array b = random_array({6, 5}, random, 1.0);
+  a.values[place(1 * 6 + 2)] = kNaN;
+  b.values[place(3 * 5 + 4)] = kInfinity;
+  const Out product = matmul(make_input(a), make_input(b), HEED_F32, {4, 5});
+  for (int64_t m = 0; m < 4; ++m) {
+    for (int64_t n = 0; n < 5; ++n) {
+      const double value = product.contents.values[place(m * 5 + n)];
+      if (m == 1) {
+        EXPECT_TRUE(std::isnan(value));
+      } else if (n == 4) {
+        EXPECT_EQ(value, std::copysign(kInfinity, a.values[place(m * 6 + 3)]));
+      } else {
+        EXPECT_TRUE(std::isfinite(value));
+      }
+    }
+  }
+}
+
+TEST(Matmul, OfHalfPrecisionIsRoundedOnce) {
+  // 2048 + 1 + 1: in F16 each addition of 1 would be lost, since its numbers are even there.
+  const Input ones = make_input(filled({3, 1}, 1.0), HEED_F16);
+  const Out product = matmul(make_input({{1, 3}, {2048, 1, 1}}, HEED_F16), ones, HEED_F16, {1, 1});
+  EXPECT_EQ(product.contents.values, std::vector<double>{2050});
+  // Above the largest number, 65504, by more than half a unit.
+  const Out large = matmul(make_input({{1, 3}, {65504, 16, 1}}, HEED_F16), ones, HEED_F16, {1, 1});
+  EXPECT_EQ(large.contents.values, std::vector<double>{kInfinity});
+}
+
+// ---- softmax ----------------------------------------------------------------------------------------------------------
+
+// Along the last axis, with the length of each row in row-major order.
+Expected expected_softmax(const Array& scores, const std::vector<int64_t>& lengths) {
+  const int64_t size = scores.dims.back();
+  Expected expected{filled(scores.dims, 0.0), filled(scores.dims, 0.0)};
+  for (size_t row = 0; row < lengths.size(); ++row) {
+    const auto first = scores.values.begin() + static_cast<int64_t>(row) * size;
+    const reference::Bounded weights = reference::softmax({first, first + size}, place(lengths[row]));
+    std::copy(weights.values.begin(), weights.values.end(),
+              expected.values.values.begin() + static_cast<int64_t>(row) * size);
+    std::copy(weights.errors.begin(), weights.errors.end(),
+              expected.errors.values.begin() + static_cast<int64_t>(row) * size);
+  }
+  return expected;
+}
+
+// The axis moved to the end.
+Array with_axis_last(const Array& array, size_t axis) {
+  Dims dims = array.dims;
+  dims.erase(dims.begin() + static_cast<int64_t>(axis));
+  dims.push_back(array.dims[axis]);
+  Array moved = filled(dims, 0.0);
+  const Dims strides = row_major_strides(array.dims);
+  for_each_index(dims, [&](const Dims& index, size_t position) {
+    int64_t from = index.back() * strides[axis];
+    for (size_t i = 0; i + 1 < index.size(); ++i) from += index[i] * strides[i < axis ? i : i + 1];
+    moved.values[position] = array.values[place(from)];
+  });
+  return moved;
+}
+
+TEST(Softmax, AgreesWithTheReference) {
+  Random random(4101);
+  double largest = 0.0;
+  for (int round = 0; round < 1500; ++round) {
+    const int64_t rank = 1 + random.below(8);
+    Dims dims;
+    for (int64_t i = 0; i < rank; ++i) dims.push_back(random.chance(0.03) ? 0 : 1 + random.below(3));
+    const int64_t axis = random.below(rank);
+    dims[place(axis)] = random.one_of<int64_t>({0, 1, 2, 7, 64, 100});
+    const heed_dtype dtype = random.one_of(kFloats);
+    const heed_dtype to = result_dtype(dtype, random);
+    const Input input =
+        random_input(dims, dtype, random.one_of(kReadable), random, random.one_of<double>({0.1, 3.0, 100.0, 60000.0}));
+    const auto given_axis = static_cast<int32_t>(random.chance(0.5) ? axis : axis - rank);
+    const Out result = softmax(input, given_axis, to, make_strides(random.one_of(kWritable), dims, random));
+    const Array scores = with_axis_last(input.contents, place(axis));
+    const int64_t size = scores.dims.back();
+    const Expected expected =
+        expected_softmax(scores, std::vector<int64_t>(size == 0 ? 0 : scores.values.size() / place(size), size));
+    const Array actual = with_axis_last(result.contents, place(axis));
+    ASSERT_TRUE(agree(to, actual, expected.values, expected.errors)) << "round " << round;
+    largest = std::max(largest, largest_fraction(to, actual, expected.values, expected.errors));
+  }
+  EXPECT_GT(largest, 0.1);
+  EXPECT_LE(largest, 1.0);
+}
+
+TEST(Softmax, OfLongRowsAgreesWithTheReference) {
+  Random random(4102);
+  const Input input = random_input({2, 20000}, HEED_F32, Layout::RowMajor, random, 10.0);
+  const Expected expected = expected_softmax(input.contents, {20000, 20000});
+  EXPECT_TRUE(agree(HEED_F32, softmax(input, 1).contents, expected.values, expected.errors));
+}
+
+TEST(Softmax, SubtractsTheMaximum) {
+  for (const double score : {-3e38, -1e5, 1e5, 3e38}) {
+    EXPECT_EQ(softmax(make_input(filled({4}, score)), 0).contents.values, std::vector<double>(4, 0.25));
+  }
+  EXPECT_EQ(softmax(make_input({{2}, {-3e38, 3e38}}), 0).contents.values, (std::vector<double>{0, 1}));
+}
+
+TEST(Softmax, NumbersThatAreNotFinite) {
+  const auto of = [](std::vector<double> scores) {
+    return softmax(make_input({{static_cast<int64_t>(scores.size())}, scores}), 0).contents.values;
+  };
+  EXPECT_EQ(of({1, -kInfinity, 1}), (std::vector<double>{0.5, 0, 0.5}));
+  EXPECT_EQ(of({-kInfinity, 7}), (std::vector<double>{0, 1}));
+  for (const std::vector<double>& scores : {std::vector<double>{1, kNaN, 2},
+                                            {kNaN},
+                                            {kNaN, -kInfinity},
+                                            {kInfinity, 1},
+                                            {kInfinity, -kInfinity},
+                                            {-kInfinity},
+                                            {-kInfinity, -kInfinity},
+                                            {kInfinity, kInfinity}}) {
+    for (const double weight : of(scores)) EXPECT_TRUE(std::isnan(weight));
+  }
+  // Other rows do not feel it.
+  const Out rows = softmax(make_input({{2, 2}, {kNaN, 0, 3, 3}}), 1);
+  EXPECT_TRUE(std::isnan(rows.contents.values[0]) && std::isnan(rows.contents.values[1]));
+  EXPECT_EQ(rows.contents.values[2], 0.5);
+}
+
+TEST(Softmax, RowAloneIsWhatItIsInABatchAndOnEveryAxis) {
+  Random random(4103);
+  for (const heed_dtype dtype : kFloats) {
+    const Input rows = random_input({19, 131}, dtype, Layout::RowMajor, random, 5.0);
+    const Out whole = softmax(rows, -1, dtype);
+    for (int64_t i = 0; i < 19; ++i) {
+      const Input row = make_input({{131}, slice(rows.contents, 0, i, 1).values}, dtype);
+      EXPECT_EQ(softmax(row, 0, dtype).bytes, part(whole.bytes, i, 19));
+    }
+    // The same rows as columns of a tensor that is transposed, and of one that is stored so.
+    Array columns = with_axis_last(rows.contents, 0);
+    const Out along_columns = softmax(make_input(columns, dtype), 0, dtype);
+    EXPECT_EQ(with_axis_last(along_columns.contents, 0).values, whole.contents.values);
+  }
+}
+
+// ---- masked softmax ---------------------------------------------------------------------------------------------------
+
+TEST(MaskedSoftmax, AgreesWithTheReference) {
+  Random random(4201);
+  for (int round = 0; round < 800; ++round) {
+    const bool has_heads = random.chance(0.5);
+    const auto size = [&] { return random.one_of<int64_t>({0, 1, 2, 3, 7}); };
+    const int64_t batch = size();
+    const int64_t heads = has_heads ? size() : 1;
+    const int64_t queries = size();
+    const int64_t keys = random.one_of<int64_t>({0, 1, 2, 5, 70});
+    const Dims dims = has_heads ? Dims{batch, heads, queries, keys} : Dims{batch, queries, keys};
+    const heed_dtype dtype = random.one_of(kFloats);
+    const Input scores = random_input(dims, dtype, random.one_of(kReadable), random, 10.0);
+    const bool per_query = random.chance(0.5);
+    Array lens = filled(per_query ? Dims{batch, queries} : Dims{batch}, 0.0);
+    for (double& length : lens.values) length = static_cast<double>(random.below(keys + 1));
+    const Input given = make_input(lens, random.one_of<heed_dtype>({HEED_F32, HEED_I32, HEED_I64}),
+                                   make_strides(random.one_of(kReadable), lens.dims, random));
+    std::vector<int64_t> lengths;
+    for (int64_t b = 0; b < batch; ++b) {
+      for (int64_t i = 0; i < heads * queries; ++i) {
+        const int64_t from = per_query ? b * queries + i % queries : b;
+        lengths.push_back(static_cast<int64_t>(given.contents.values[place(from)]));
+      }
+    }
+    const Expected expected = expected_softmax(scores.contents, lengths);
+    const heed_dtype to = result_dtype(dtype, random);
+    const Out result = masked_softmax(scores, given, to, make_strides(random.one_of(kWritable), dims, random));
+    ASSERT_TRUE(agree(to, result.contents, expected.values, expected.errors)) << "round " << round;
+    // Hidden weights are 0 with the sign of 0, whatever the bound allows.
+    for (size_t i = 0; i < result.contents.values.size(); ++i) {
+      const auto key = static_cast<int64_t>(i) % keys;
+      if (key < lengths[i / place(keys)]) continue;
+      ASSERT_TRUE(result.contents.values[i] == 0.0 && !std::signbit(result.contents.values[i])) << "round " << round;
+    }
+  }
+}
+
+TEST(MaskedSoftmax, WithoutLengthsIsSoftmax) {
+  Random random(4202);
+  for (const Dims& dims : {Dims{2, 3, 70}, Dims{2, 4, 3, 70}}) {
+    const Input scores = random_input(dims, HEED_F16, Layout::Padded, random, 10.0);
+    EXPECT_EQ(masked_softmax(scores, std::nullopt).bytes, softmax(scores, -1).bytes);
+    EXPECT_EQ(masked_softmax(scores, make_input({{2}, {70, 70}}, HEED_I64)).bytes, softmax(scores, -1).bytes);
+  }
+}
+
+TEST(MaskedSoftmax, HiddenScoresChangeNothing) {
+  Random random(4203);
+  for (const heed_dtype dtype : kFloats) {
+    const Array clean = random_array({2, 3, 9}, random, 4.0);
+    const Input lens = make_input({{2, 3}, {9, 4, 1, 3, 0, 8}}, HEED_F32);
+    const Out expected = masked_softmax(make_input(clean, dtype), lens, dtype);
+    for (const double poison : {kNaN, kInfinity, -kInfinity, 6e4}) {
+      Array spoiled = clean;
+      for (size_t i = 0; i < spoiled.values.size(); ++i) {
+        if (static_cast<double>(i % 9) >= lens.contents.values[i / 9]) spoiled.values[i] = poison;
+      }
+      EXPECT_EQ(masked_softmax(make_input(spoiled, dtype), lens, dtype).bytes, expected.bytes) << poison;
+    }
+  }
+}
+
+TEST(MaskedSoftmax, VisibleNaNLeavesHiddenWeightsZero) {
+  const Out result = masked_softmax(make_input({{1, 1, 4}, {1, kNaN, 2, 3}}), make_input({{1}, {3}}, HEED_I32));
+  for (size_t k = 0; k < 3; ++k) EXPECT_TRUE(std::isnan(result.contents.values[k]));
+  EXPECT_EQ(result.contents.values[3], 0.0);
+}
+
+TEST(MaskedSoftmax, RowsWithoutVisibleKeysAreZero) {
+  Random random(4204);
+  const Input scores = random_input({2, 2, 3, 5}, HEED_F32, Layout::RowMajor, random);
+  const Out result = masked_softmax(scores, make_input({{2}, {0, 5}}, HEED_F32));
+  const auto middle = result.contents.values.begin() + 30;
+  EXPECT_TRUE(std::all_of(result.contents.values.begin(), middle, [](double weight) { return weight == 0.0; }));
+  EXPECT_TRUE(std::all_of(middle, result.contents.values.end(), [](double weight) { return weight > 0.0; }));
+}
+
+// d2l's masked_softmax sets hidden scores to -1e6 and takes the softmax of the whole row, here in f64.
+TEST(MaskedSoftmax, GivesD2lsNumbersWhereAKeyIsVisible) {
+  Random random(4205);
+  const Input scores = random_input({2, 2, 4}, HEED_F32, Layout::RowMajor, random, 1.0);
+  const Input lens = make_input({{2, 2}, {1, 3, 2, 4}}, HEED_F32);
+  Array filled_in = scores.contents;
+  for (size_t i = 0; i < 16; ++i) {
+    if (static_cast<double>(i % 4) >= lens.contents.values[i / 4]) filled_in.values[i] = -1e6;
+  }
+  const Expected d2l = expected_softmax(filled_in, {4, 4, 4, 4});
+  // exp(-1e6) is 0 in f64 too, so that the numbers are the same; the bound is that of the visible scores.
+  const Expected expected = expected_softmax(scores.contents, {1, 3, 2, 4});
+  EXPECT_EQ(d2l.values.values, expected.values.values);
+  EXPECT_TRUE(agree(HEED_F32, masked_softmax(scores, lens).contents, d2l.values, expected.errors));
+}
+
+TEST(MaskedSoftmax, ItemAloneIsWhatItIsInABatch) {
+  Random random(4206);
+  const Input scores = random_input({3, 2, 5, 131}, HEED_BF16, Layout::RowMajor, random, 5.0);
+  const std::vector<double> lens = {131, 77, 3};
+  const Out whole = masked_softmax(scores, make_input({{3}, lens}, HEED_I64), HEED_BF16);
+  for (int64_t b = 0; b < 3; ++b) {
+    const Out alone = masked_softmax(make_input(slice(scores.contents, 0, b, 1), HEED_BF16),
+                                     make_input({{1}, {lens[place(b)]}}, HEED_I64), HEED_BF16);
+    EXPECT_EQ(alone.bytes, part(whole.bytes, b, 3));
+  }
+}
+
+}  // namespace
+}  // namespace heed::property

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Messages on their way to a host's logger.
+#include "base/logger.h"
+
+#include <gtest/gtest.h>
+#include <pthread.h>
+
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "base/last_error.h"
+
+namespace heed {
+namespace {
+
+// Notes what it is told, and lets the test do more.
+struct Recorder {
+  std::function<void()> then;
+  std::vector<std::string> texts;
+
+  Logger logger() {
+    return {[](void* user, int32_t level, const char* text) {
+              auto& self = *static_cast<Recorder*>(user);
+              self.texts.push_back(std::to_string(level) + " " + text);
+              self.then();
+            },
+            this};
+  }
+};
+
+void nothing() {}
+
+TEST(Log, IsSilentWithoutALogger) { log({}, LogLevel::Error, "%s", "unheard"); }
+
+TEST(Log, HasTheLevelsOfTheHeader) {
+  Recorder recorder{nothing, {}};
+  log(recorder.logger(), LogLevel::Error, "a%d", 1);
+  log(recorder.logger(), LogLevel::Warning, "b");
+  log(recorder.logger(), LogLevel::Info, "c");
+  log(recorder.logger(), LogLevel::Debug, "d");
+  EXPECT_EQ(recorder.texts, (std::vector<std::string>{"1 a1", "2 b", "3 c", "4 d"}));
+}
+
+TEST(Log, IsOneLineOfAsciiThatHoldsAnErrorsWholeSentence) {
+  Recorder recorder{nothing, {}};
+  log(recorder.logger(), LogLevel::Info, "caf\xc3\xa9\n");
+  const std::string longest =
+      "heed_a_function_with_a_long_name_of_some_60_letters_as_none_is: " + std::string(kErrorCapacity - 1, 'x');
+  log(recorder.logger(), LogLevel::Info, "%s", longest.c_str());
+  log(recorder.logger(), LogLevel::Info, "%s", std::string(5000, '\n').c_str());
+  ASSERT_EQ(recorder.texts.size(), 3u);
+  EXPECT_EQ(recorder.texts[0], "3 caf\\xc3\\xa9\\x0a");
+  EXPECT_EQ(recorder.texts[1], "3 " + longest);
+  EXPECT_LT(recorder.texts[2].size(), kLogCapacity + 2);
+}
+
+TEST(Log, DropsWhatALoggerCauses) {
+  Logger again;
+  Recorder recorder{[&again] { log(again, LogLevel::Error, "inner"); }, {}};
+  again = recorder.logger();
+  log(again, LogLevel::Info, "outer");
+  log(again, LogLevel::Info, "outer");
+  EXPECT_EQ(recorder.texts, (std::vector<std::string>{"3 outer", "3 outer"}));
+}
+
+TEST(Log, KeepsTheLastError) {
+  last_error() = {Status::Busy, "before"};
+  Recorder recorder{[] { last_error() = {Status::Io, "inside"}; }, {}};
+  log(recorder.logger(), LogLevel::Info, "message");
+  EXPECT_EQ(last_error().status, Status::Busy);
+  EXPECT_STREQ(last_error().text, "before");
+}
+
+TEST(Log, StopsWhatALoggerThrows) {
+  Recorder recorder{[] { throw std::runtime_error("a logger must not"); }, {}};
+  log(recorder.logger(), LogLevel::Info, "first");
+  log(recorder.logger(), LogLevel::Info, "second");
+  EXPECT_EQ(recorder.texts.size(), 2u);
+}
+
+TEST(Log, IsNoPlaceToCancelAThread) {
+  Recorder recorder{[] { pthread_testcancel(); }, {}};
+  // Cancelled while it logs; the thread ends where it asks again.
+  struct Task {
+    Logger logger;
+    bool came_back = false;
+  } task{recorder.logger()};
+  pthread_t thread{};
+  ASSERT_EQ(pthread_create(
+                &thread, nullptr,
+                [](void* argument) -> void* {
+                  auto& self = *static_cast<Task*>(argument);
+                  pthread_cancel(pthread_self());
+                  log(self.logger, LogLevel::Info, "message");
+                  self.came_back = true;
+                  pthread_testcancel();
+                  return nullptr;
+                },
+                &task),
+            0);
+  void* result = nullptr;
+  ASSERT_EQ(pthread_join(thread, &result), 0);
+  EXPECT_EQ(result, PTHREAD_CANCELED);
+  EXPECT_TRUE(task.came_back);
+}
+
+}  // namespace
+}  // namespace heed

@@ -20,8 +20,9 @@ namespace {
 constexpr const char* kList = HEED_SOURCE_DIR "/docs/errors.md";
 
 std::vector<Topic> all_topics() {
-  return {general(), contexts(),      tensors(),          views(),   copies(),       fills(),        operations(),
-          files(),   layer_options(), layer_parameters(), weights(), layer_inputs(), layer_outputs()};
+  return {general(),       contexts(),         tensors(), views(),        copies(),
+          fills(),         operations(),       files(),   npy_files(),    dlpack(),
+          layer_options(), layer_parameters(), weights(), layer_inputs(), layer_outputs()};
 }
 
 // Files have short names, the same everywhere, in a folder of the test's own.
@@ -78,7 +79,7 @@ What the calls find: `context` on the CPU; `tensor` of F32 and dims (2, 3, 4), `
 attention of `num_hiddens` 8 in 2 heads, as in `options`, with `inputs` (2, 3, 6), (2, 5, 7), (2, 5, 9) and `outputs` of a call that
 works; `dot_product` with `heads` (2, 4, 3, 4), (2, 2, 5, 4), (2, 2, 5, 6) and `head_outputs`; `dims` {2, 3, 4, 1, ...}, `strides`
 {12, 4, 1, 1, ...} and `axes` {0, 1, 2}. `tensor_of(dtype, sizes)` makes another tensor, `shape_of` one without data, `lengths` one of
-these numbers, `layer_with(options)` a layer without parameters.
+these numbers, `layer_with(options)` a layer without parameters; `managed` lends `memory`, (2, 3, 4) of F32, by DLPack.
 )";
   for (const Topic& topic : all_topics()) {
     text << "\n## " << topic.title << "\n\n";

@@ -43,6 +43,8 @@ Topic copies();
 Topic fills();
 Topic operations();
 Topic files();
+Topic npy_files();
+Topic dlpack();
 Topic weights();
 Topic layer_options();
 Topic layer_parameters();

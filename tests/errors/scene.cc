@@ -30,7 +30,13 @@ Scene::Scene()
       outputs(call_.outputs),
       dot_product(dot_product_call_.layer.get()),
       heads(dot_product_call_.inputs),
-      head_outputs(dot_product_call_.outputs) {}
+      head_outputs(dot_product_call_.outputs) {
+  managed.dl_tensor.data = memory;
+  managed.dl_tensor.device = {kDLCPU, 0};
+  managed.dl_tensor.ndim = 3;
+  managed.dl_tensor.dtype = {kDLFloat, 32, 1};
+  managed.dl_tensor.shape = dims;
+}
 
 Scene::~Scene() {
   heed_workspace_destroy(new_workspace);
@@ -73,6 +79,11 @@ const char* Scene::names(std::initializer_list<const char*> all) {
     header += (header.empty() ? "'" : ",'") + std::string(name) + "':{'dtype':'F32','shape':[0],'data_offsets':[0,0]}";
   }
   return file("{" + header + "}", 0);
+}
+
+const char* Scene::npy(const std::string& header, size_t data_size) {
+  const auto length = static_cast<char>(header.size());
+  return bytes(std::string("\x93NUMPY\1\0", 8) + length + '\0' + header + std::string(data_size, '\0'));
 }
 
 void* Scene::give_none(void*, size_t size, size_t alignment) { return alignment < 64 ? std::malloc(size) : nullptr; }

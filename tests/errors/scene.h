@@ -3,6 +3,7 @@
 // of it, and reads like the program of a caller, since the names here are a caller's.
 #pragma once
 
+#include <dlpack/dlpack.h>
 #include <heed/heed.h>
 
 #include <cstdint>
@@ -34,6 +35,8 @@ class Scene {
   const char* file(const std::string& header, size_t data_size);
   // One whose tensors have these names and no elements.
   const char* names(std::initializer_list<const char*> all);
+  // A .npy file with so many zero bytes of data, by its header.
+  const char* npy(const std::string& header, size_t data_size);
   // A file of these bytes.
   const char* bytes(const std::string& contents);
 
@@ -55,6 +58,8 @@ class Scene {
   int32_t axes[3] = {0, 1, 2};
   alignas(64) float memory[24] = {};
   static void release(void*, void*) {}
+  // Lends that memory as (2, 3, 4) of F32.
+  DLManagedTensor managed{};
   // For a heed_allocator: the elements of tensors get no memory, or the address 0x1001.
   static void* give_none(void*, size_t size, size_t alignment);
   static void* give_odd(void*, size_t size, size_t alignment);

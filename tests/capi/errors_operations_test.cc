@@ -205,9 +205,11 @@ TEST_F(OperationErrors, Fills) {
   expect_sentence(heed_tensor_fill_uniform(tensor, -1e308, 1e308, 1),
                   "low is -1e+308 and high is 1e+308, expected a difference that a double can hold");
   expect_sentence(heed_tensor_fill_uniform(tensor, 1.0001, 1.0002, 1),
-                  "low is 1.0001 and high is 1.0002, between which F16, the dtype of tensor, has no number");
-  expect_sentence(heed_tensor_fill_uniform(ones({2}, HEED_U8), 300, 400, 1),
-                  "low is 300 and high is 400, between which U8, the dtype of tensor, has no number");
+                  "low is 1.0001 and high is 1.0002, between which F16, the dtype of tensor, has no number: expected a "
+                  "wider range");
+  expect_sentence(
+      heed_tensor_fill_uniform(ones({2}, HEED_U8), 300, 400, 1),
+      "low is 300 and high is 400, between which U8, the dtype of tensor, has no number: expected a wider range");
   expect_sentence(heed_tensor_fill_normal(tensor, kNaN, 1, 1), "mean is nan, expected a finite number");
   expect_sentence(heed_tensor_fill_normal(tensor, 0, kInfinity, 1),
                   "standard_deviation is inf, expected a finite number");

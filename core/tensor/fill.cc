@@ -149,7 +149,8 @@ void fill_uniform(const Tensor& tensor, double low, double high, uint64_t seed) 
     last = largest_below<To>(high);
   });
   if (first > last) {
-    fail(Status::InvalidArgument, "low is %g and high is %g, between which %s, the dtype of tensor, has no number", low,
+    fail(Status::InvalidArgument,
+         "low is %g and high is %g, between which %s, the dtype of tensor, has no number: expected a wider range", low,
          high, name_of(tensor.dtype()));
   }
   fill_in_order(tensor, [=, words = Words(seed, kUniformDomain)]() mutable {

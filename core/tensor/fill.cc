@@ -18,20 +18,15 @@
 namespace heed {
 namespace {
 
-// The last word of the Philox counter, so that one seed gives each use numbers of its own. Layers count their
-// parameters with 0 in this place, and dropout has the item of the batch there.
-constexpr uint32_t kUniformDomain = 0xFFFFFFFF;
-constexpr uint32_t kNormalDomain = 0xFFFFFFFE;
-
 // The random words 0, 1, 2, ... of a seed.
 class Words {
  public:
-  Words(uint64_t seed, uint32_t domain) : seed_(seed), domain_(domain) {}
+  Words(uint64_t seed, uint32_t use) : seed_(seed), use_(use) {}
 
   uint32_t next() {
     if (place_ == block_.size()) {
       block_ =
-          philox4x32({static_cast<uint32_t>(num_blocks_), static_cast<uint32_t>(num_blocks_ >> 32), 0, domain_}, seed_);
+          philox4x32({static_cast<uint32_t>(num_blocks_), static_cast<uint32_t>(num_blocks_ >> 32), 0, use_}, seed_);
       ++num_blocks_;
       place_ = 0;
     }
@@ -40,7 +35,7 @@ class Words {
 
  private:
   uint64_t seed_;
-  uint32_t domain_;
+  uint32_t use_;
   uint64_t num_blocks_ = 0;
   PhiloxCounter block_{};
   size_t place_ = block_.size();
@@ -153,7 +148,7 @@ void fill_uniform(const Tensor& tensor, double low, double high, uint64_t seed) 
          "low is %g and high is %g, between which %s, the dtype of tensor, has no number: expected a wider range", low,
          high, name_of(tensor.dtype()));
   }
-  fill_in_order(tensor, [=, words = Words(seed, kUniformDomain)]() mutable {
+  fill_in_order(tensor, [=, words = Words(seed, kUniformUse)]() mutable {
     // 32 bits from one word and 21 from the next: a multiple of 2^-53 in [0, 1).
     const auto upper = static_cast<uint64_t>(words.next());
     const double fraction = static_cast<double>(upper << 21 | words.next() >> 11) * 0x1p-53;
@@ -167,7 +162,7 @@ void fill_normal(const Tensor& tensor, double mean, double standard_deviation, u
   if (standard_deviation < 0)
     fail(Status::InvalidArgument, "standard_deviation is %g, expected at least 0", standard_deviation);
   tensor.require_writable("tensor");
-  fill_in_order(tensor, [=, words = Words(seed, kNormalDomain)]() mutable {
+  fill_in_order(tensor, [=, words = Words(seed, kNormalUse)]() mutable {
     return mean + standard_deviation * normal_of(words.next());
   });
 }

@@ -63,7 +63,7 @@ class File {
   std::optional<SafetensorsFile> file_;
 };
 
-std::vector<FoundWeight> find(const File& file, const std::string& prefix, const Names& parameters) {
+FoundWeights find(const File& file, const std::string& prefix, const Names& parameters) {
   std::vector<Parameter> list;
   list.reserve(parameters.size());
   for (const std::string& name : parameters)
@@ -74,7 +74,7 @@ std::vector<FoundWeight> find(const File& file, const std::string& prefix, const
 // The names that are found, in the parameters' order.
 Names found_names(const File& file, const std::string& prefix, const Names& parameters) {
   Names names;
-  for (const FoundWeight& weight : find(file, prefix, parameters)) names.push_back(weight.name);
+  for (const FoundWeight& weight : find(file, prefix, parameters).weights) names.push_back(weight.name);
   return names;
 }
 
@@ -145,13 +145,14 @@ TEST(WeightFinder, RecognisesEveryLayoutUnderAnyPrefix) {
     const std::string prefix = "model.layers.1";
     const Names names = below(prefix, layout.names, layout.separator);
     EXPECT_EQ(found_names(File(names + others), prefix, kAll), names);
+    EXPECT_STREQ(find(File(names + others), prefix, kAll).title, layout.title);
   }
 }
 
 TEST(WeightFinder, SaysWhichPartOfATensorAParameterIs) {
   for (const Layout& layout : layouts()) {
     SCOPED_TRACE(layout.title);
-    const std::vector<FoundWeight> found = find(File(layout.names), "", kAll);
+    const std::vector<FoundWeight> found = find(File(layout.names), "", kAll).weights;
     ASSERT_EQ(found.size(), kAll.size());
     for (size_t i = 0; i < found.size(); ++i) {
       EXPECT_EQ(found[i].source.parameter, kAll[i]);
@@ -201,7 +202,7 @@ TEST(WeightFinder, KnowsAdditiveLayers) {
                  "tensors have other names, as \"k.weight\"");
 }
 
-TEST(WeightFinder, ALayerWithoutParametersFindsNone) { EXPECT_TRUE(find(File({"a"}), "b", {}).empty()); }
+TEST(WeightFinder, ALayerWithoutParametersFindsNone) { EXPECT_TRUE(find(File({"a"}), "b", {}).weights.empty()); }
 
 TEST(WeightFinder, EveryBiasThatTheOptionsLackIsRefused) {
   const char* const bits[] = {"HEED_BIAS_Q", "HEED_BIAS_K", "HEED_BIAS_V", "HEED_BIAS_O"};
@@ -251,7 +252,7 @@ TEST(WeightFinder, TwoCompleteLayoutsAreRefused) {
   expect_refused(below("a", kWeights) + Names{"a.in_proj_weight", "a.out_proj.weight"}, "a", kWeights,
                  Status::InvalidArgument,
                  "\"memory\" has this layer's parameters twice under the prefix \"a\": by the names of heed, as "
-                 "\"a.W_q.weight\", and by those of PyTorch nn.MultiheadAttention, as \"a.in_proj_weight\"; expected "
+                 "\"W_q.weight\", and by those of PyTorch nn.MultiheadAttention, as \"in_proj_weight\"; expected "
                  "one");
   expect_refused({"q_proj.weight", "k_proj.weight", "v_proj.weight", "out_proj.weight", "o_proj.weight"}, "", kWeights,
                  Status::InvalidArgument,
@@ -271,7 +272,8 @@ TEST(WeightFinder, WhatHeedHasNoOptionForIsRefused) {
                  "\"memory\" has \"q_norm.weight\", which changes what Hugging Face Llama computes, and heed has no "
                  "option for it");
   // Another module's are nobody's business here.
-  EXPECT_EQ(find(File(below("a", llama) + Names{"b.q_norm.weight", "q_norm.weight"}), "a", kWeights).size(), 4u);
+  EXPECT_EQ(find(File(below("a", llama) + Names{"b.q_norm.weight", "q_norm.weight"}), "a", kWeights).weights.size(),
+            4u);
 }
 
 TEST(WeightFinder, AWrongPrefixIsToldTheRightOnes) {
@@ -319,7 +321,7 @@ TEST(WeightFinder, AFileWithoutTheLayerIsDescribed) {
       "call it; ";
   expect_refused({"b", "c"}, "a", kWeights, Status::NotFound, below_a + "none of its 2 tensors begins with \"a\"");
   expect_refused({"b", "a.x", "a.y"}, "a", kWeights, Status::NotFound,
-                 below_a + "2 of its 3 tensors begin with \"a\", as \"a.x\"");
+                 below_a + "2 of its 3 tensors begin with the prefix, as \"a.x\"");
 }
 
 TEST(WeightFinder, LongNamesLeaveRoomForWhereToLook) {

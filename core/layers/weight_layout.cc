@@ -114,12 +114,14 @@ constexpr NameStyle kDjlStyles[] = {{'_', ""}};
 // A key and a value more, and open_clip's factors of scores and heads.
 constexpr const char* kPyTorchExtras[] = {"bias_k", "bias_v", "logit_scale", "head_scale"};
 
-// Modules of this kind have, in fairseq, PyTorch's added key and value; norms of queries and keys (Qwen3, Gemma 3; Phi;
-// Idefics; Hunyuan; StableLM, one for each head); norms before the output (BitNet; Kosmos-2); a learned denominator of
-// the softmax (GPT-OSS); gated relative positions (WavLM).
+// Modules of this kind have, in fairseq, PyTorch's added key and value; biases apart (EVA); norms of queries and keys
+// (Qwen3, Gemma 3; Phi; Idefics; Hunyuan; StableLM, one for each head); norms before the output (BitNet; Kosmos-2); a
+// learned denominator of the softmax (GPT-OSS); gated relative positions (WavLM).
 constexpr const char* kProjExtras[] = {
     "bias_k",
     "bias_v",
+    "q_bias",
+    "v_bias",
     "q_norm.weight",
     "k_norm.weight",
     "q_layernorm.weight",

@@ -256,10 +256,11 @@ class Finder {
     size_t num_others = 0;  // prefixes
   };
 
-  // The one whose prefix begins most like the given one; the first of several.
+  // The one whose prefix begins and ends most like the given one: a wrapper's name may be missing, or a module's. The
+  // first of several.
   Elsewhere find_elsewhere() const {
     Elsewhere best;
-    size_t best_length = 0;
+    size_t best_likeness = 0;
     // Several layouts may be complete in one place.
     std::set<std::string_view> prefixes;
     for (const Candidate& candidate : candidates_) {
@@ -267,12 +268,12 @@ class Finder {
       for (size_t i = 0; i < file_.num_tensors(); ++i) {
         const std::optional<std::string_view> prefix = prefix_before(file_.name(i), ending, candidate.style.separator);
         if (!prefix || num_found(candidate, *prefix) != candidate.wanted.size()) continue;
-        const size_t length = common_length(*prefix, prefix_);
+        const size_t likeness = likeness_of(*prefix, prefix_);
         prefixes.insert(*prefix);
-        if (best.candidate != nullptr && length <= best_length) continue;
+        if (best.candidate != nullptr && likeness <= best_likeness) continue;
         best.candidate = &candidate;
         best.prefix = *prefix;
-        best_length = length;
+        best_likeness = likeness;
       }
     }
     best.num_others = prefixes.empty() ? 0 : prefixes.size() - 1;
@@ -288,10 +289,11 @@ class Finder {
     return rest.substr(0, rest.size() - 1);
   }
 
-  static size_t common_length(std::string_view a, std::string_view b) {
-    size_t length = 0;
-    while (length < a.size() && length < b.size() && a[length] == b[length]) ++length;
-    return length;
+  // How many bytes are the same at the beginning and at the end.
+  static size_t likeness_of(std::string_view a, std::string_view b) {
+    const auto beginning = std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin();
+    const auto end = std::mismatch(a.rbegin(), a.rend(), b.rbegin(), b.rend()).first - a.rbegin();
+    return static_cast<size_t>(beginning + end);
   }
 
   // The end of a sentence: where else the layer may lie. Empty when nowhere.

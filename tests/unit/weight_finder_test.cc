@@ -363,6 +363,11 @@ TEST(WeightFinder, AWrongPrefixIsToldTheRightOnes) {
                  "\"memory\" has no tensor \"bert.encoder.layer.1.W_q.weight\"" + no_name +
                      "found the names of Hugging Face BERT under the prefix \"bert.encoder.layer.1.attention\" and 1 "
                      "more");
+  // The model lies in another's.
+  expect_refused(bert, "encoder.layer.1.attention", kWeights, Status::NotFound,
+                 "\"memory\" has no tensor \"encoder.layer.1.attention.W_q.weight\"" + no_name +
+                     "found the names of Hugging Face BERT under the prefix \"bert.encoder.layer.1.attention\" and 1 "
+                     "more");
   // Too far down, where the output is not.
   expect_refused(bert, "bert.encoder.layer.1.attention.self", kWeights, Status::NotFound,
                  "\"memory\" has no tensor \"bert.encoder.layer.1.attention.self.dense.weight\" for W_o.weight; it has "

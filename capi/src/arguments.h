@@ -40,8 +40,9 @@ Struct read_struct(const Struct* given, const Struct& defaults, size_t first_siz
   for (size_t i = sizeof result; i < size; ++i) {
     if (bytes[i] != 0) {
       fail(Status::Unsupported,
-           "%s->struct_size is %zu, and a member beyond the %zu bytes that this heed, version %s, knows is set", name,
-           size, sizeof result, heed_version_string());
+           "%s->struct_size is %zu, and a member beyond the %zu bytes that this heed, version %s, knows is set: "
+           "expected 0 there",
+           name, size, sizeof result, heed_version_string());
     }
   }
   return result;

@@ -61,7 +61,8 @@ std::string resolve_links(const char* path) {
   if (!resolved && errno != ENOENT) fail_on("write", path, errno);
   struct stat status = {};
   if (!resolved && ::lstat(path, &status) == 0 && S_ISLNK(status.st_mode)) {
-    fail(Status::Io, "cannot write \"%s\": it is a link to a file that is not there", shown(path).c_str());
+    fail(Status::Io, "cannot write \"%s\": it is a link to a file that is not there, expected a file or a link to one",
+         shown(path).c_str());
   }
   return resolved ? resolved.get() : path;
 }

@@ -23,8 +23,9 @@ void check_size(const char* name, int64_t size) {
 int64_t all_heads(const char* heads_name, int64_t heads, const char* size_name, int64_t size) {
   int64_t product = 0;
   if (!checked_multiply(heads, size, product)) {
-    fail(Status::InvalidArgument, "options->%s is %" PRId64 " and %s %" PRId64 ", whose product overflows", heads_name,
-         heads, size_name, size);
+    fail(Status::InvalidArgument,
+         "options->%s is %" PRId64 " and %s %" PRId64 ", whose product overflows, expected at most 2^63 - 1",
+         heads_name, heads, size_name, size);
   }
   return product;
 }
@@ -43,7 +44,8 @@ MultiHeadAttentionOptions with_defaults(const MultiHeadAttentionOptions& given) 
   if (options.num_kv_heads == 0) options.num_kv_heads = options.num_heads;
   if (options.num_heads % options.num_kv_heads != 0) {
     fail(Status::InvalidArgument,
-         "options->num_heads is %" PRId64 ", which options->num_kv_heads, %" PRId64 ", does not divide",
+         "options->num_heads is %" PRId64 ", which options->num_kv_heads, %" PRId64
+         ", does not divide: expected a divisor",
          options.num_heads, options.num_kv_heads);
   }
   if (options.head_size == 0) {

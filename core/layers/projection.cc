@@ -46,8 +46,9 @@ Intermediate reserve_rows(Schedule& schedule, int64_t batch, int64_t rows, int64
   // Rows first: strides are made of them even where the batch is 0.
   if (!checked_multiply(rows, size, num_elements) || !checked_multiply(num_elements, batch, num_elements)) {
     fail(Status::InvalidArgument,
-         "inputs have batch %" PRId64 " and length %" PRId64 ", whose projections to %" PRId64 " overflow", batch, rows,
-         size);
+         "inputs have batch %" PRId64 " and length %" PRId64 ", whose projections to %" PRId64
+         " overflow, expected at most 2^63 - 1 elements",
+         batch, rows, size);
   }
   return schedule.reserve(num_elements);
 }

@@ -90,8 +90,8 @@ class Finder {
     for (const Candidate* candidate : complete) {
       check_lacking(*candidate);
       check_refused(*candidate);
-      check_modules(*candidate);
     }
+    for (const Candidate* candidate : complete) check_modules(*candidate);
     return {complete.front()->title, std::move(found)};
   }
 

@@ -131,7 +131,8 @@ void copy_tensor(const Tensor& destination, const Tensor& source) {
     source_strides[static_cast<size_t>(aligned)] = repeated ? 0 : source.stride(axis);
   }
   if (!fits) {
-    fail(Status::InvalidArgument, "source has dims %s, which do not broadcast to destination's %s",
+    fail(Status::InvalidArgument,
+         "source has dims %s, which do not broadcast to destination's %s: expected each to be 1 or the same",
          to_string(source.shape()).c_str(), to_string(destination.shape()).c_str());
   }
   if (overlaps(destination, source))

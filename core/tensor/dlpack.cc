@@ -89,7 +89,8 @@ Shape shape_of(const DLTensor& given) {
 void* first_element(const DLTensor& given) {
   if (given.data == nullptr) return nullptr;
   if (given.byte_offset > UINTPTR_MAX - reinterpret_cast<uintptr_t>(given.data)) {
-    fail(Status::InvalidArgument, "managed->dl_tensor.byte_offset is %" PRIu64 ", which from data %p overflows",
+    fail(Status::InvalidArgument,
+         "managed->dl_tensor.byte_offset is %" PRIu64 ", which from data %p overflows, expected an address",
          given.byte_offset, given.data);
   }
   return static_cast<std::byte*>(given.data) + given.byte_offset;

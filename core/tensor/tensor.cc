@@ -48,14 +48,16 @@ Extent extent_of(const Shape& shape, const Dims& strides, DType dtype) {
     int64_t& end = strides[static_cast<size_t>(axis)] < 0 ? extent.first : extent.last;
     if (!checked_multiply(shape[axis] - 1, strides[static_cast<size_t>(axis)], reach) ||
         !checked_add(end, reach, end)) {
-      fail(Status::InvalidArgument, "strides[%d] is %" PRId64 ", which over a dim of %" PRId64 " overflows", axis,
-           strides[static_cast<size_t>(axis)], shape[axis]);
+      fail(Status::InvalidArgument,
+           "strides[%d] is %" PRId64 ", which over a dim of %" PRId64 " overflows, expected steps that fit in 64 bits",
+           axis, strides[static_cast<size_t>(axis)], shape[axis]);
     }
   }
   const auto element = static_cast<int64_t>(size_of(dtype));
   if (!checked_add(extent.last, 1, extent.last) || !checked_multiply(extent.first, element, extent.first) ||
       !checked_multiply(extent.last, element, extent.last)) {
-    fail(Status::InvalidArgument, "dims %s with these strides reach beyond what memory can address",
+    fail(Status::InvalidArgument,
+         "strides over dims %s reach beyond what memory can address, expected at most 2^63 - 1 bytes",
          to_string(shape).c_str());
   }
   return extent;
@@ -141,12 +143,14 @@ Dims row_major_strides(const Shape& shape, DType dtype) {
   for (int32_t axis = shape.rank - 1; axis >= 0; --axis) {
     strides[static_cast<size_t>(axis)] = stride;
     if (!checked_multiply(stride, std::max<int64_t>(shape[axis], 1), stride)) {
-      fail(Status::InvalidArgument, "dims is %s, whose product overflows", to_string(shape).c_str());
+      fail(Status::InvalidArgument, "dims is %s, whose product overflows, expected at most 2^63 - 1 elements",
+           to_string(shape).c_str());
     }
   }
   int64_t num_bytes = 0;
   if (!checked_multiply(stride, static_cast<int64_t>(size_of(dtype)), num_bytes)) {
-    fail(Status::InvalidArgument, "dims is %s, whose size in bytes overflows", to_string(shape).c_str());
+    fail(Status::InvalidArgument, "dims is %s, whose size in bytes overflows, expected at most 2^63 - 1 bytes",
+         to_string(shape).c_str());
   }
   return strides;
 }
@@ -172,12 +176,13 @@ Tensor Tensor::wrap(std::shared_ptr<const Memory> memory, DType dtype, const Sha
   const Extent extent = extent_of(shape, tensor.strides_, dtype);
   const auto address = reinterpret_cast<uintptr_t>(data);
   if (address % size_of(dtype) != 0) {
-    fail(Status::InvalidArgument, "data is %p, which is not aligned to the %zu bytes of an element of %s", data,
+    fail(Status::InvalidArgument, "data is %p, expected an address aligned to the %zu bytes of an element of %s", data,
          size_of(dtype), name_of(dtype));
   }
   if (data != nullptr && (address + static_cast<uintptr_t>(extent.last) < address ||
                           address + static_cast<uintptr_t>(extent.first) > address)) {
-    fail(Status::InvalidArgument, "dims %s with these strides reach beyond what memory can address from data",
+    fail(Status::InvalidArgument,
+         "strides over dims %s reach from data beyond what memory can address, expected every element inside it",
          to_string(shape).c_str());
   }
   tensor.data_ = static_cast<std::byte*>(data);
@@ -226,13 +231,15 @@ Tensor Tensor::view(const Shape& shape, const Dims* strides, int64_t offset) con
   int64_t last = 0;
   if (!checked_multiply(offset, element, origin) || !checked_add(origin, base, origin) ||
       !checked_add(origin, extent.first, first) || !checked_add(origin, extent.last, last)) {
-    fail(Status::InvalidArgument, "offset is %" PRId64 ", with which a view of dims %s overflows", offset,
-         to_string(shape).c_str());
+    fail(Status::InvalidArgument,
+         "offset is %" PRId64 ", with which a view of dims %s overflows, expected it inside the %" PRId64
+         " bytes of the storage",
+         offset, to_string(shape).c_str(), num_bytes);
   }
   if (first < 0 || last > num_bytes) {
     fail(Status::InvalidArgument,
          "offset is %" PRId64 ", from where a view of dims %s would reach from byte %" PRId64 " to %" PRId64
-         " of a storage of %" PRId64 " bytes",
+         ", expected it inside the %" PRId64 " bytes of the storage",
          offset, to_string(shape).c_str(), first, last, num_bytes);
   }
   return derived(shape, view_strides, storage_->begin() + origin);
@@ -251,7 +258,8 @@ Tensor Tensor::reshape(const Shape& wanted) const {
       fail(Status::InvalidArgument, "dims[%d] is %" PRId64 ", expected at least 0, or -1 to have it worked out", axis,
            shape[axis]);
     } else if (!checked_multiply(known, shape[axis], known)) {
-      fail(Status::InvalidArgument, "dims is %s, whose product overflows", to_string(wanted).c_str());
+      fail(Status::InvalidArgument, "dims is %s, whose product overflows, expected at most 2^63 - 1 elements",
+           to_string(wanted).c_str());
     }
   }
   if (inferred >= 0) {

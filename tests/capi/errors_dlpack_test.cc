@@ -103,15 +103,16 @@ TEST(DlpackErrors, OfShapes) {
          l.shape = {int64_t{1} << 32, int64_t{1} << 32};
          l.managed.dl_tensor.shape = l.shape.data();
        },
-       HEED_ERROR_INVALID_ARGUMENT, "dims is (4294967296, 4294967296), whose product overflows"},
+       HEED_ERROR_INVALID_ARGUMENT,
+       "dims is (4294967296, 4294967296), whose product overflows, expected at most 2^63 - 1 elements"},
       {"bytes that overflow", [](auto& l) { l.shape[0] = int64_t{1} << 60; }, HEED_ERROR_INVALID_ARGUMENT,
-       "dims is (1152921504606846976, 3), whose size in bytes overflows"},
+       "dims is (1152921504606846976, 3), whose size in bytes overflows, expected at most 2^63 - 1 bytes"},
       {"a stride that overflows", [](auto& l) { l.steps[1] = INT64_MAX; }, HEED_ERROR_INVALID_ARGUMENT,
-       "strides[1] is 9223372036854775807, which over a dim of 3 overflows"},
+       "strides[1] is 9223372036854775807, which over a dim of 3 overflows, expected steps that fit in 64 bits"},
       {"strides beyond all memory", [](auto& l) { l.steps[0] = int64_t{1} << 62; }, HEED_ERROR_INVALID_ARGUMENT,
-       "dims (2, 3) with these strides reach beyond what memory can address"},
+       "strides over dims (2, 3) reach beyond what memory can address, expected at most 2^63 - 1 bytes"},
       {"strides below all memory", [](auto& l) { l.steps[0] = -(int64_t{1} << 60); }, HEED_ERROR_INVALID_ARGUMENT,
-       "dims (2, 3) with these strides reach beyond what memory can address from data"},
+       "strides over dims (2, 3) reach from data beyond what memory can address, expected every element inside it"},
   });
 }
 
@@ -120,7 +121,7 @@ TEST(DlpackErrors, OfData) {
     char address[32];
     std::snprintf(address, sizeof address, "%p",
                   static_cast<const void*>(reinterpret_cast<const char*>(lender.memory) + bytes));
-    return "data is " + std::string(address) + ", which is not aligned to the 4 bytes of an element of F32";
+    return "data is " + std::string(address) + ", expected an address aligned to the 4 bytes of an element of F32";
   };
   expect_not_taken({
       {"NULL", [](auto& l) { l.managed.dl_tensor.data = nullptr; }, HEED_ERROR_INVALID_ARGUMENT,

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <heed/heed.h>
 
-#include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <iterator>
 #include <string>
@@ -103,13 +103,25 @@ struct Resources {
   bool operator==(const Resources&) const = default;
 };
 
+int64_t num_entries(const char* folder) {
+  return static_cast<int64_t>(std::distance(std::filesystem::directory_iterator(folder), {}));
+}
+
+// A thread that was joined can be seen for a moment longer, until the system has put it away.
+int64_t num_threads_left() {
+  int64_t num_threads = 0;
+  for (int attempt = 0; attempt < 1000; ++attempt) {
+    num_threads = num_entries("/proc/self/task");
+    if (num_threads == 1) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return num_threads;
+}
+
 Resources resources() {
-  // Read before the blocks, of which listing a folder takes some for a while.
-  const auto count = [](const char* folder) {
-    return static_cast<int64_t>(std::distance(std::filesystem::directory_iterator(folder), {}));
-  };
-  const int64_t descriptors = count("/proc/self/fd");
-  const int64_t threads = count("/proc/self/task");
+  // Counted first: listing a folder takes blocks for a while.
+  const int64_t descriptors = num_entries("/proc/self/fd");
+  const int64_t threads = num_threads_left();
   return {num_live_blocks(), descriptors, threads};
 }
 

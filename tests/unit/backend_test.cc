@@ -11,6 +11,7 @@
 
 #include "backends/context.h"
 #include "backends/cpu/cpu_backend.h"
+#include "backends/workspace.h"
 #include "base/error.h"
 #include "layers/additive_attention.h"
 #include "layers/dot_product_attention.h"
@@ -214,6 +215,22 @@ std::string error_of(const std::function<void()>& call) {
     return error.text;
   }
   return "";
+}
+
+TEST(Backend, TheCpuRefusesProjectionsItCouldNotAddress) {
+  const auto context = Context::open({});
+  LinearProblem problem;
+  problem.input_size = (int64_t{1} << 40) + 1;
+  EXPECT_EQ(error_of([&] { context->plan(problem); }),
+            "the input size of a projection or the inner size of a product is 1099511627777, expected at most "
+            "1099511627776: its scratch memory could not be addressed");
+}
+
+TEST(Backend, AWorkspaceOfAnotherDeviceIsRefusedNamingBoth) {
+  const Call call(false);
+  const auto elsewhere = Workspace::create(Context::open({}), 1 << 16);
+  EXPECT_EQ(error_of([&] { call.layer->forward(call.inputs, elsewhere.get(), call.outputs); }),
+            "workspace is on device cpu:0, but the layer is on slow:0: expected the same device");
 }
 
 TEST(Strict, HoldsForOperationsToo) {

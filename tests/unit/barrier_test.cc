@@ -43,6 +43,8 @@ TEST(Barrier, LastErrorBelongsToItsThread) {
 TEST(Barrier, SentencesArePrintableAsciiAndFit) {
   set_last_error(Status::Io, "caf\xc3\xa9\n");
   EXPECT_STREQ(heed_last_error(), "caf\\xc3\\xa9\\x0a");
+  set_last_error(Status::Io, "\x1f\x20\x7e\x7f");
+  EXPECT_STREQ(heed_last_error(), "\\x1f ~\\x7f");
   set_last_error(Status::Io, std::string(5000, 'x').c_str());
   EXPECT_EQ(std::string(heed_last_error()), std::string(kErrorCapacity - 1, 'x'));
   set_last_error(Status::Io, std::string(5000, '\n').c_str());

@@ -46,6 +46,10 @@ TEST(Convert, IntegersSaturate) {
   EXPECT_EQ((convert<uint8_t>(int8_t{-1})), 0);
   EXPECT_EQ((convert<int32_t>(int64_t{1} << 40)), std::numeric_limits<int32_t>::max());
   EXPECT_EQ((convert<int64_t>(uint8_t{255})), 255);
+  EXPECT_EQ((convert<int8_t>(int32_t{127})), 127);
+  EXPECT_EQ((convert<int8_t>(int32_t{128})), 127);
+  EXPECT_EQ((convert<int8_t>(int32_t{-128})), -128);
+  EXPECT_EQ((convert<int8_t>(int32_t{-129})), -128);
 }
 
 TEST(Convert, AnythingButZeroIsTrue) {
@@ -55,6 +59,7 @@ TEST(Convert, AnythingButZeroIsTrue) {
   EXPECT_EQ((convert<Boolean>(int8_t{-4})).byte, 1);
   EXPECT_EQ((convert<Boolean>(Boolean{7})).byte, 1);
   EXPECT_EQ((convert<float>(Boolean{7})), 1.0F);
+  EXPECT_EQ((convert<float>(Boolean{0})), 0.0F);
 }
 
 // Rounding through a double first would make a tie of values that lie just beside one.

@@ -105,5 +105,33 @@ TEST(Cost, OfALinearOperation) {
   EXPECT_EQ(cost_of(problem).bytes, 4.0 * 2 * 3 * 5 + 4.0 * 7 * 5 + 4.0 * 7 + 2.0 * 2 * 3 * 7);
 }
 
+TEST(Cost, BytesAreThoseOfEveryOperandOnce) {
+  AttentionProblem problem;
+  problem.batch = 2;
+  problem.num_heads = 6;
+  problem.num_kv_heads = 3;
+  problem.num_queries = 5;
+  problem.num_keys = 7;
+  problem.head_size = 11;
+  problem.value_head_size = 13;
+  for (Operand* operand : {&problem.queries, &problem.keys, &problem.values, &problem.mask, &problem.bias,
+                           &problem.output, &problem.weights, &problem.log_sum_exp}) {
+    *operand = given();
+  }
+  problem.mask.dtype = DType::Bool;
+  problem.log_sum_exp.strides[3] = 0;
+  problem.score_weights = given();
+  problem.score_weights.strides[0] = 0;
+  problem.score_weights.strides[2] = 0;
+  problem.valid_lens = given();
+  problem.valid_lens.dtype = DType::I64;
+  problem.valid_lens.strides[1] = 0;
+  problem.valid_lens.strides[3] = 0;
+  const int64_t pairs = 2 * 6 * 5 * 7;
+  const int64_t f32 =
+      2 * 6 * 5 * 11 + 2 * 3 * 7 * 11 + 2 * 3 * 7 * 13 + 6 * 11 + pairs + 2 * 6 * 5 * 13 + pairs + 2 * 6 * 5;
+  EXPECT_EQ(cost_of(problem).bytes, static_cast<double>(4 * f32 + pairs + 8 * 2 * 5));
+}
+
 }  // namespace
 }  // namespace heed

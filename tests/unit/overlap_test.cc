@@ -114,5 +114,26 @@ TEST(Overlap, ThirdsOfAPackedTensorAreSeparate) {
   EXPECT_FALSE(overlaps_itself(packed.slice(2, 1, 1)));
 }
 
+TEST(Overlap, IsExactToTheByte) {
+  std::byte memory[8] = {};
+  const auto wrap = [](int64_t dim, int64_t stride, void* data) {
+    const Dims strides{stride};
+    return Tensor::wrap(plain_memory(), DType::U8, {dim}, &strides, data);
+  };
+  // Bytes 4 and 3.
+  const Tensor reversed = wrap(2, -1, memory + 4);
+  for (int64_t place = 0; place < 8; ++place) {
+    const bool inside = place == 3 || place == 4;
+    EXPECT_EQ(overlaps(reversed, wrap(1, 1, memory + place)), inside) << place;
+    EXPECT_EQ(overlaps(wrap(1, 1, memory + place), reversed), inside) << place;
+    EXPECT_EQ(overlaps(reversed, memory + place, 1), inside) << place;
+    EXPECT_FALSE(overlaps(reversed, memory + place, 0)) << place;
+  }
+  // A block that ends where the tensor begins, and one that begins where it ends.
+  EXPECT_FALSE(overlaps(reversed, memory, 3));
+  EXPECT_TRUE(overlaps(reversed, memory, 4));
+  EXPECT_FALSE(overlaps(reversed, memory + 5, 3));
+}
+
 }  // namespace
 }  // namespace heed

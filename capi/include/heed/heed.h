@@ -79,13 +79,23 @@
  * of a tensor is at most 8. Letters in shapes: B batch, H heads, Q queries (rows that attend), K keys (what is
  * attended to), D head size, E input size.
  *
+ * STRINGS that are passed in end in a zero byte. Paths are UTF-8; names are compared byte by byte. Like all memory of
+ * the caller they are not needed any more when the call returns, where the text of a function does not say otherwise.
+ *
  * THREADS. A context may be used from many threads at once. A tensor may be read from many threads; writing it while
  * another thread uses it is the caller's race. A layer may run forward from many threads at once, each with its own
  * workspace (or NULL); changing its parameters while it runs is the caller's race. A workspace serves one call at a
  * time, a second one at the same time gets HEED_ERROR_BUSY. Unless its text says more, a function follows these rules.
  *
+ * THE HOST'S OWN. With a heed_allocator, all memory that outlives a call comes from the program that uses heed; with a
+ * heed_logger, it gets heed's messages. heed calls both on the thread whose call needs them (a release may come on any
+ * thread that drops a last reference), so on many threads at once, and holds no lock meanwhile: they may call heed.
+ *
  * MEANING. What each option and input means, in every combination, is docs/semantics.md; the numbers in brackets
  * below, as [rule 6], point there.
+ *
+ * SECTIONS below: Version; Status and errors; Element types and devices; Context, with allocator and logger; Tensor,
+ * its files and DLPack; Operations on tensors; Layers: options, inputs and outputs, functions; Workspace.
  *
  * STABILITY. Until 1.0 a minor version may change this interface; docs/abi.md says how, and what is kept even then.
  */
@@ -193,7 +203,7 @@ typedef struct heed_context heed_context;
  * objects behind them, parameters, outputs, workspaces and the context's pool of them, and what tensors and layers
  * keep. What stays with the C library is what a call needs while it runs and gives back before it returns: texts, the
  * header of a file, lists of tensors on their way into a layer, C++ exceptions. heed_layer_forward with a workspace
- * calls neither.
+ * allocates from neither.
  *   allocate  num_bytes (at least 1) at an address that is a multiple of alignment: 64 for elements and workspaces,
  *             otherwise a power of two that is at least C's alignof(max_align_t). The bytes may hold anything. NULL
  *             makes the call fail with HEED_ERROR_OUT_OF_MEMORY; a misaligned address is released and makes it fail
@@ -225,9 +235,9 @@ typedef struct heed_executor {
 /* How much a message matters. Later versions may add levels. */
 enum {
   HEED_LOG_ERROR = 1,   /* a call failed: its name and what heed_last_error says, as "heed_layer_load: ..." */
-  HEED_LOG_WARNING = 2, /* a forward does not take the fastest path, and why */
-  HEED_LOG_INFO = 3,    /* a context was opened, a layer was loaded from a file */
-  HEED_LOG_DEBUG = 4    /* the kernels of a forward */
+  HEED_LOG_WARNING = 2, /* a forward, or an operation, does not take the fastest path, and why */
+  HEED_LOG_INFO = 3,    /* a context was opened, a layer was loaded from a file or from memory */
+  HEED_LOG_DEBUG = 4    /* the kernel of each operation that runs */
 };
 
 /* Receives heed's messages; without one heed is silent. write gets one of HEED_LOG_... and a text of one line in ASCII
@@ -407,17 +417,17 @@ HEED_API heed_status heed_tensor_transpose(heed_tensor* tensor, const int32_t* a
 HEED_API heed_status heed_tensor_slice(heed_tensor* tensor, int32_t axis, int64_t start, int64_t length,
                                        heed_tensor** view) HEED_NOEXCEPT;
 
-/* A new tensor with the contents of one tensor of a .safetensors file (github.com/huggingface/safetensors), in the
- * dtype of the file. Only the header and that tensor are read. path is UTF-8, name is compared byte by byte. The caller
- * destroys *tensor.
+/* ---- Tensor: files ----------------------------------------------------------------------------------------------- */
+
+/* A new row-major tensor with the contents of one tensor of a .safetensors file (github.com/huggingface/safetensors),
+ * in the dtype of the file. Only the header and that tensor are read. The caller destroys *tensor.
  * Errors: IO (with the system's reason), CORRUPT_FILE (truncated, or any length, range or type that does not fit,
  * naming it), NOT_FOUND (name), UNSUPPORTED (a dtype that heed lacks, rank above 8). */
 HEED_API heed_status heed_tensor_load_safetensors(heed_context* context, const char* path, const char* name,
                                                   heed_tensor** tensor) HEED_NOEXCEPT;
 
 /* A new row-major tensor with the array of a .npy file, in the dtype of the file, whether the file is in row-major (C)
- * or column-major (Fortran) order (NumPy's numpy.lib.format, versions 1.0, 2.0 and 3.0). path is UTF-8. The caller
- * destroys *tensor.
+ * or column-major (Fortran) order (NumPy's numpy.lib.format, versions 1.0, 2.0 and 3.0). The caller destroys *tensor.
  *   descr   <f4  <f2  <f8  <i4  <i8  |i1  |u1  |b1
  *   dtype   F32  F16  F64  I32  I64  I8   U8   BOOL
  * Errors: IO (with the system's reason), CORRUPT_FILE (no magic string; truncated or too long, naming both sizes; a
@@ -539,8 +549,8 @@ enum {
 /* Which projections of multi-head attention add a bias, a set of bits. */
 enum { HEED_BIAS_NONE = 0, HEED_BIAS_Q = 1, HEED_BIAS_K = 2, HEED_BIAS_V = 4, HEED_BIAS_O = 8, HEED_BIAS_ALL = 15 };
 
-/* Scaled dot-product attention (Vaswani et al., "Attention Is All You Need", 2017, section 3.2.1), without parameters.
- * */
+/* Scaled dot-product attention, softmax(scale * q k^T) v (Vaswani et al., "Attention Is All You Need", 2017, section
+ * 3.2.1). It has no parameters. */
 typedef struct heed_dot_product_attention_options {
   size_t struct_size;
   int64_t window_left;   /* keys before the query's position; negative: unlimited; above 0 only with a window */
@@ -693,10 +703,10 @@ HEED_API heed_status heed_multi_head_attention_create(heed_context* context,
 HEED_API void heed_layer_destroy(heed_layer* layer) HEED_NOEXCEPT;
 
 /* Makes all parameters for inputs of these shapes (only shapes and dtypes are read: shape-only tensors do). Parameters
- * take the queries' dtype. Weights are drawn from a normal distribution with variance 2 / (size of the input), DJL's
- * default initializer (Glorot and Bengio, 2010); biases are 0. The same seed gives the same numbers on every machine.
- * On a layer that is initialized all parameters are made anew.
- * Errors: INVALID_ARGUMENT (shapes and dtypes as heed_layer_forward), nothing is changed then. */
+ * take the queries' dtype. Weights are drawn from a normal distribution with variance 2 / (the weight's second dim),
+ * DJL's default initializer (Glorot and Bengio, 2010); biases are 0. The same seed gives the same numbers on every
+ * machine (docs/semantics.md, "Random numbers"). On a layer that is initialized all parameters are made anew.
+ * Errors: INVALID_ARGUMENT (shapes and dtypes as heed_layer_forward). */
 HEED_API heed_status heed_layer_initialize(heed_layer* layer, const heed_layer_inputs* inputs,
                                            uint64_t seed) HEED_NOEXCEPT;
 
@@ -780,8 +790,9 @@ HEED_API heed_status heed_layer_workspace_size(const heed_layer* layer, const he
  * many threads on one layer. Tensors may be of other contexts of the same device.
  * Errors: NOT_INITIALIZED; INVALID_ARGUMENT (ranks, sizes that differ, naming both; dtypes; lengths outside 0 to K or
  * not whole; sizes other than the layer's parameters; shape-only tensors; outputs that are read-only, overlap, or have
- * a zero or negative stride; no output at all; a product of sizes that overflows), WORKSPACE_TOO_SMALL (naming both),
- * BUSY, UNSUPPORTED, NOT_FASTEST (strict contexts), DEVICE_LOST. */
+ * a zero or negative stride; no output at all; a product of sizes that overflows; a workspace that shares memory with a
+ * tensor), WORKSPACE_TOO_SMALL (naming both), BUSY, UNSUPPORTED (dropout with a dim above 2^32), NOT_FASTEST (strict
+ * contexts), DEVICE_LOST. */
 HEED_API heed_status heed_layer_forward(const heed_layer* layer, const heed_layer_inputs* inputs,
                                         heed_workspace* workspace, const heed_layer_outputs* outputs) HEED_NOEXCEPT;
 
@@ -804,12 +815,14 @@ HEED_API heed_status heed_layer_explain(const heed_layer* layer, const heed_laye
 
 /* ---- Workspace --------------------------------------------------------------------------------------------------- */
 
-/* A workspace of num_bytes in the context's memory. The caller destroys *workspace. */
+/* A workspace of num_bytes, which may be 0, in the context's memory; what it holds is undefined. How many a forward
+ * needs is heed_layer_workspace_size's to say. The caller destroys *workspace. */
 HEED_API heed_status heed_workspace_create(heed_context* context, size_t num_bytes,
                                            heed_workspace** workspace) HEED_NOEXCEPT;
 
 /* A workspace over the caller's memory (of the context's device, any alignment), which must outlive it and any call
- * that uses it; it is never freed by heed. A call whose tensors share memory with it is refused.
+ * that uses it; it is never freed by heed. A call whose tensors share memory with it is refused. The caller destroys
+ * *workspace.
  * Errors: INVALID_ARGUMENT (memory NULL with num_bytes above 0). */
 HEED_API heed_status heed_workspace_wrap(heed_context* context, void* memory, size_t num_bytes,
                                          heed_workspace** workspace) HEED_NOEXCEPT;

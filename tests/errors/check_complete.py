@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""check_complete.py ROOT: no error text of the sources is missing in docs/errors.md.
+
+Every string literal of core/ and capi/src with a space in it is a sentence or a part of one, unless not_errors.txt says what else it is.
+As a pattern, in which conversions such as %d stand for anything of their kind, it must fit a sentence that docs/errors.md shows, as
+a whole and with its status where it is the format of fail(), else as a part. What docs/errors.md lists without a call must stand in
+the sources, and no call may get it.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+from source_texts import Text, all_texts
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "support"))
+from reasons import read_entries  # noqa: E402
+
+FOLDERS = ("core", "capi/src")
+REFERENCE = "core/attention/reference/"
+LIST = Path(__file__).with_name("not_errors.txt")
+CONVERSION = re.compile(r"%[-+ #0-9.*]*(?:hh|h|ll|l|z|j|t)?([diuxXsgcp%])")
+KINDS = {"s": ".*", "c": ".", "p": "0x[0-9a-f]+", "g": r"[-+.e0-9]+|-?inf|-?nan", "%": "%"}
+WHOLE_NUMBER = r"-?[0-9]+|\.\.\."  # ... where it differs between machines
+
+# What a format is given to.
+THROWN = re.compile(r"\bfail\(Status::(\w+),$")
+ASSERTED = re.compile(r"\bstatic_assert\([^;]*,$")
+
+
+def pattern(text: str) -> str:
+    pieces = []
+    at = 0
+    for match in CONVERSION.finditer(text):
+        pieces += [re.escape(text[at : match.start()]), f"(?:{KINDS.get(match[1], WHOLE_NUMBER)})"]
+        at = match.end()
+    return "".join(pieces) + re.escape(text[at:])
+
+
+def upper_snake(name: str) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).upper()
+
+
+class Listed:
+    """What docs/errors.md shows."""
+
+    def __init__(self, document: str):
+        provoked, _, unprovoked = document.partition("\n## Without a call\n")
+        self.sentences = re.findall(r"^- \*\*(.*)\*\*<br>\n  `(\w+)`", provoked, re.MULTILINE)
+        self.formats = re.findall(r"^- \*\*(.*)\*\*<br>$", unprovoked, re.MULTILINE)
+
+    def has(self, text: Text) -> bool:
+        status = THROWN.search(text.before)
+        if text.text in self.formats or (not status and any(text.text in listed for listed in self.formats)):
+            return True
+        wanted = re.compile(pattern(text.text))
+        if any(wanted.fullmatch(listed) for listed in self.formats):
+            return True
+        if not status:
+            return any(wanted.search(sentence) for sentence, _ in self.sentences)
+        return any(wanted.fullmatch(sentence) and its == upper_snake(status[1]) for sentence, its in self.sentences)
+
+
+root = Path(sys.argv[1])
+listed = Listed((root / "docs/errors.md").read_text(encoding="utf-8"))
+texts = [text for text in all_texts(root, FOLDERS, REFERENCE) if " " in text.text.strip() and not ASSERTED.search(text.before)]
+exceptions = {(entry.file, text): entry for entry in read_entries(LIST) for text in entry.texts("-")}
+used = set()
+problems = []
+for text in texts:
+    if (text.file, text.text.strip()) in exceptions:
+        used.add((text.file, text.text.strip()))
+    elif not listed.has(text):
+        problems.append(f"{text.file}:{text.line}: no call in docs/errors.md gets this: {text.text}")
+for key in sorted(set(exceptions) - used):
+    problems.append(f"{exceptions[key].at}: {key[0]} has no text '{key[1]}': take it out")
+for listed_format in listed.formats:
+    # Its parts may be formats of their own, as in fail_tensor(path, tensor, "has no data").
+    parts = [text for text in texts if re.search(re.escape(text.text), listed_format) or re.fullmatch(pattern(text.text), listed_format)]
+    if not parts:
+        problems.append(f"docs/errors.md lists '{listed_format}' without a call, but it is not in the sources")
+    if any(re.fullmatch(pattern(listed_format), sentence) for sentence, _ in listed.sentences):
+        problems.append(f"docs/errors.md lists '{listed_format}' without a call, but a call gets it")
+if not texts or not listed.sentences:
+    problems.append("no texts found")
+if problems:
+    sys.exit("\n".join(problems))
+print(f"{len(texts)} texts, {len(listed.sentences)} sentences with a call, {len(listed.formats)} without")

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "errors/provocation.h"
+
+namespace heed::errors_test {
+
+Topic general() {
+  return {"Any function",
+          "Pointers, structs, enumerations and text results are refused in the same words everywhere.",
+          {
+              PROVOKE(heed_tensor_fill(NULL, 1.0)),
+              PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), inputs.struct_size = 8),
+              PROVOKE(heed_context_create((heed_context_options*)later, &new_context),
+                      char later[sizeof(heed_context_options) + 8] = "";
+                      *(size_t*)later = sizeof later; later[sizeof later - 1] = 1),
+              PROVOKE(heed_context_create(&context_options, &new_context), context_options.reserved = 1),
+              PROVOKE(heed_context_create(&context_options, &new_context), context_options.strict = 2),
+              PROVOKE(heed_context_describe(context, NULL, 0, NULL)),
+              PROVOKE(heed_context_describe(context, text, 0, &num_bytes)),
+              PROVOKE(heed_workspace_create(context, SIZE_MAX / 2, &new_workspace)),
+          }};
+}
+
+const std::vector<Unprovoked>& unprovoked() {
+  static constexpr const char* kWriter =
+      "heed_layer_save, which alone writes such files, has names and tensors of its own.";
+  static const std::vector<Unprovoked> all = {
+      {"memory for heed's own objects could not be allocated",
+       "Comes where the process has no memory left for a few hundred bytes."},
+      {"an internal check failed (%s): please report this as a defect of heed",
+       "Stops exceptions that nothing throws on purpose."},
+      {"an exception of unknown type was stopped: please report this as a defect of heed",
+       "Stops exceptions that nothing throws on purpose."},
+      {"backend %s has interface version %d, expected %d: it was built for another heed",
+       "The only backend, the CPU's, is a part of the library."},
+      {"the context is strict, and \"%s\" would not take the fastest path: %s",
+       "Every path of the CPU is the fastest that there is in this version."},
+      {"%s is on device %s, but the layer is on %s: expected the same device", "There is one device."},
+      {"workspace is on device %s, but the layer is on %s: expected the same device", "There is one device."},
+      {"source is on device %s, but destination is on %s: expected the same device", "There is one device."},
+      {"workspace is in use by another call, expected one workspace for each call at a time",
+       "Takes two threads that call heed_layer_forward at the same time with one workspace."},
+      {"cannot %s \"%s\": unknown reason", "Comes where the system has no words for its refusal."},
+      {"cannot read \"%s\": it ended at byte %llu although it had %llu bytes when it was opened",
+       "Takes another program that cuts the file while it is read."},
+      {"cannot write \"%s\": tensor \"%s\" has a negative size", kWriter},
+      {"cannot write \"%s\": tensor \"%s\" has sizes that overflow", kWriter},
+      {"cannot write \"%s\": tensor \"%s\" has no data", kWriter},
+      {"cannot write \"%s\": tensor \"%s\" has a name that is not UTF-8", kWriter},
+      {"cannot write \"%s\": tensor \"%s\" has the name of the file's metadata", kWriter},
+      {"cannot write \"%s\": tensor \"%s\" is given twice", kWriter},
+      {"cannot write \"%s\": tensor \"%s\" makes the file's size overflow", kWriter},
+      {"cannot write \"%s\": the header would have %zu bytes, expected at most %llu", kWriter},
+      {"the input size of a projection or the inner size of a product is %d, expected at most %d: its scratch memory "
+       "could not be addressed",
+       "Takes a tensor of more than 4 TiB."},
+      {"the length of a softmax is %d, expected at most %d: its scratch memory could not be addressed",
+       "Takes a tensor of more than 4 TiB."},
+      {"\"%s\": the header's length is %llu, expected at most %llu", "Takes a file of more than 100 MB."},
+      {"\"%s\": the header is %s, expected a JSON object", "A header that does not begin with '{' is refused before."},
+  };
+  return all;
+}
+
+}  // namespace heed::errors_test

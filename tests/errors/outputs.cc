@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "errors/provocation.h"
+
+namespace heed::errors_test {
+
+Topic layer_outputs() {
+  return {
+      "Outputs of layers, and workspaces",
+      "",
+      {
+          PROVOKE(heed_layer_create_outputs(layer, &inputs, 0, &new_outputs)),
+          PROVOKE(heed_layer_create_outputs(layer, &inputs, HEED_WANT_OUTPUT, &outputs)),
+          PROVOKE(heed_layer_forward(layer, &inputs, NULL, &new_outputs)),
+          PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), outputs.output = tensor_of(HEED_F32, {2, 3, 7})),
+          PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), outputs.output = tensor_of(HEED_I32, {2, 3, 8})),
+          PROVOKE(heed_layer_workspace_size(layer, &inputs, &outputs, &num_bytes),
+                  inputs.queries = shape_of(HEED_F16, {2, 3, 6});
+                  inputs.keys = shape_of(HEED_F16, {2, 5, 7}); inputs.values = shape_of(HEED_F16, {2, 5, 9});
+                  outputs.output = shape_of(HEED_BF16, {2, 3, 8})),
+          PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs),
+                  outputs.log_sum_exp = tensor_of(HEED_F16, {2, 2, 3})),
+          PROVOKE(heed_layer_forward(dot_product, &heads, NULL, &head_outputs), heads.values = NULL;
+                  head_outputs.output = (heed_tensor*)heads.queries),
+          PROVOKE(heed_layer_forward(layer, &inputs, workspace_of(0), &outputs)),
+          PROVOKE(heed_layer_forward(layer, &inputs, new_workspace, &outputs),
+                  heed_tensor * large = tensor_of(HEED_F32, {65536});
+                  dims[2] = 6; heed_tensor_view(large, 3, dims, NULL, 0, &new_tensor); inputs.queries = new_tensor;
+                  heed_workspace_wrap(context, heed_tensor_data(large), 262144, &new_workspace)),
+          PROVOKE(heed_workspace_wrap(context, NULL, 64, &new_workspace)),
+      }};
+}
+
+}  // namespace heed::errors_test

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "errors/scene.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+
+#include "capi/support/files.h"
+
+namespace heed::errors_test {
+namespace {
+
+using capi_test::AttentionCall;
+using capi_test::Kind;
+
+}  // namespace
+
+Scene::Scene()
+    : call_(Kind::MultiHead),
+      dot_product_call_(Kind::DotProductRank4),
+      context(call_.context.get()),
+      tensor(call_.zeros({2, 3, 4})),
+      shape_only(call_.shape_only({2, 3, 4})),
+      layer(call_.layer.get()),
+      options(capi_test::two_heads()),
+      inputs(call_.inputs),
+      outputs(call_.outputs),
+      dot_product(dot_product_call_.layer.get()),
+      heads(dot_product_call_.inputs),
+      head_outputs(dot_product_call_.outputs) {
+  managed.dl_tensor.data = memory;
+  managed.dl_tensor.device = {kDLCPU, 0};
+  managed.dl_tensor.ndim = 3;
+  managed.dl_tensor.dtype = {kDLFloat, 32, 1};
+  managed.dl_tensor.shape = dims;
+}
+
+Scene::~Scene() {
+  heed_workspace_destroy(new_workspace);
+  heed_layer_destroy(new_layer);
+  heed_tensor_destroy(new_tensor);
+  heed_context_destroy(new_context);
+}
+
+heed_tensor* Scene::tensor_of(heed_dtype dtype, std::initializer_list<int64_t> sizes) {
+  return call_.zeros(sizes, dtype);
+}
+
+heed_tensor* Scene::shape_of(heed_dtype dtype, std::initializer_list<int64_t> sizes) {
+  return call_.shape_only(sizes, dtype);
+}
+
+heed_tensor* Scene::lengths(std::initializer_list<float> values) {
+  return call_.tensor_of<float>({static_cast<int64_t>(values.size())}, values);
+}
+
+heed_layer* Scene::layer_with(const heed_multi_head_attention_options& changed) {
+  return layers_.emplace_back(capi_test::make_multi_head(context, changed)).get();
+}
+
+heed_tensor* Scene::snapshot(const char* name) { return call_.keep(capi_test::snapshot(layer, name)); }
+
+heed_workspace* Scene::workspace_of(size_t size) {
+  return workspaces_.emplace_back(capi_test::make_workspace(context, size)).get();
+}
+
+const char* Scene::file(const std::string& header, size_t data_size) {
+  std::string json = header;
+  std::replace(json.begin(), json.end(), '\'', '"');
+  return bytes("model.safetensors", capi_test::safetensors(json, data_size));
+}
+
+const char* Scene::names(std::initializer_list<const char*> all) {
+  std::string header;
+  for (const char* name : all) {
+    header += (header.empty() ? "'" : ",'") + std::string(name) + "':{'dtype':'F32','shape':[0],'data_offsets':[0,0]}";
+  }
+  return file("{" + header + "}", 0);
+}
+
+const char* Scene::npy(const std::string& header, size_t data_size) {
+  const auto length = static_cast<char>(header.size());
+  return bytes("array.npy", std::string("\x93NUMPY\1\0", 8) + length + '\0' + header + std::string(data_size, '\0'));
+}
+
+void* Scene::give_none(void*, size_t size, size_t alignment) { return alignment < 64 ? std::malloc(size) : nullptr; }
+
+void* Scene::give_odd(void*, size_t size, size_t alignment) {
+  return alignment < 64 ? std::malloc(size) : reinterpret_cast<void*>(uintptr_t{0x1001});
+}
+
+void Scene::take(void*, void* given, size_t) {
+  if (given != reinterpret_cast<void*>(uintptr_t{0x1001})) std::free(given);
+}
+
+const char* Scene::bytes(const char* name, const std::string& contents) {
+  std::ofstream(name, std::ios::binary) << contents;
+  return name;
+}
+
+}  // namespace heed::errors_test

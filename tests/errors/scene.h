@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a provoking call finds: every object it may need, in order. Each call gets a scene of its own, changes one thing
+// of it, and reads like the program of a caller, since the names here are a caller's.
+#pragma once
+
+#include <dlpack/dlpack.h>
+#include <heed/heed.h>
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "capi/support/attention_call.h"
+
+namespace heed::errors_test {
+
+class Scene {
+ public:
+  Scene();
+  Scene(const Scene&) = delete;
+  Scene& operator=(const Scene&) = delete;
+  ~Scene();
+
+ protected:
+  // Made for one call, and destroyed with the scene.
+  heed_tensor* tensor_of(heed_dtype dtype, std::initializer_list<int64_t> sizes);
+  heed_tensor* shape_of(heed_dtype dtype, std::initializer_list<int64_t> sizes);
+  heed_tensor* lengths(std::initializer_list<float> values);
+  heed_layer* layer_with(const heed_multi_head_attention_options& options);
+  heed_tensor* snapshot(const char* name);
+  heed_workspace* workspace_of(size_t size);
+
+  // A .safetensors file with so many zero bytes of data, by its header, in which ' stands for ". Gives its name.
+  static const char* file(const std::string& header, size_t data_size);
+  // One whose tensors have these names and no elements.
+  static const char* names(std::initializer_list<const char*> all);
+  // A .npy file with so many zero bytes of data, by its header.
+  static const char* npy(const std::string& header, size_t data_size);
+  // A file of this name and these bytes.
+  static const char* bytes(const char* name, const std::string& contents);
+
+ private:
+  capi_test::AttentionCall call_;
+  capi_test::AttentionCall dot_product_call_;
+  std::vector<capi_test::Layer> layers_;
+  std::vector<capi_test::Workspace> workspaces_;
+
+ protected:
+  heed_context* context;
+  heed_context_options context_options = HEED_CONTEXT_OPTIONS_INIT;
+
+  // (2, 3, 4) of F32.
+  heed_tensor* tensor;
+  heed_tensor* shape_only;
+  int64_t dims[9] = {2, 3, 4, 1, 1, 1, 1, 1, 1};
+  int64_t strides[9] = {12, 4, 1, 1, 1, 1, 1, 1, 1};
+  int32_t axes[3] = {0, 1, 2};
+  alignas(64) float memory[24] = {};
+  static void release(void*, void*) {}
+  // Lends that memory as (2, 3, 4) of F32.
+  DLManagedTensor managed{};
+  // For a heed_allocator: the elements of tensors get no memory, or the address 0x1001.
+  static void* give_none(void*, size_t size, size_t alignment);
+  static void* give_odd(void*, size_t size, size_t alignment);
+  static void take(void*, void* given, size_t size);
+
+  // Multi-head attention with these options, initialized, and a call of it that works.
+  heed_layer* layer;
+  heed_multi_head_attention_options options;
+  heed_layer_inputs inputs;
+  heed_layer_outputs outputs;
+  // The same for dot-product attention of rank 4.
+  heed_layer* dot_product;
+  heed_dot_product_attention_options dot_product_options = HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT;
+  heed_layer_inputs heads;
+  heed_layer_outputs head_outputs;
+
+  // Out-parameters; the handles that calls put there are destroyed with the scene.
+  heed_context* new_context = nullptr;
+  heed_tensor* new_tensor = nullptr;
+  heed_layer* new_layer = nullptr;
+  heed_workspace* new_workspace = nullptr;
+  heed_layer_outputs new_outputs = HEED_LAYER_OUTPUTS_INIT;
+  char text[64] = "";
+  size_t num_bytes = 0;
+};
+
+}  // namespace heed::errors_test

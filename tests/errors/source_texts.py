@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The texts in C++ sources: string literals, put together where several stand side by side, as in "%s is %" PRId64 ", expected"."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+TOKEN = re.compile(
+    r"""(?P<comment>//[^\n]*|/\*.*?\*/)
+      | (?P<directive>^[ ]*\#[^\n]*)
+      | R"\((?P<raw>.*?)\)"
+      | "(?P<string>(?:[^"\\\n]|\\.)*)"
+      | (?P<character>'(?:[^'\\\n]|\\.)+')
+      | (?P<conversion>PRI[a-z]\w+)
+      | (?P<word>[\w']+)
+      | (?P<other>\S)""",
+    re.VERBOSE | re.DOTALL | re.MULTILINE,
+)
+ESCAPES = {"n": "\n", "t": "\t", "0": "\0"}
+
+
+@dataclass
+class Text:
+    file: str
+    line: int
+    text: str
+    before: str  # the code in front of it, without spaces
+
+
+def unescaped(text: str) -> str:
+    return re.sub(r"\\(.)", lambda match: ESCAPES.get(match[1], match[1]), text)
+
+
+def texts_of(root: Path, file: str) -> Iterator[Text]:
+    source = (root / file).read_text(encoding="utf-8")
+    code = ""
+    current: Text | None = None
+    for match in TOKEN.finditer(source):
+        kind = match.lastgroup
+        if kind in ("comment", "directive"):
+            continue
+        if kind in ("raw", "string", "conversion"):
+            if current is None:
+                current = Text(file, source.count("\n", 0, match.start()) + 1, "", code)
+            # What PRId64 stands for, without its length.
+            current.text += {"raw": match["raw"], "string": unescaped(match["string"] or ""), "conversion": "d"}[kind]
+            continue
+        if current is not None:
+            yield current
+            current = None
+            code = ""
+        code = (code + match[0])[-200:]
+
+
+def all_texts(root: Path, folders: tuple[str, ...], left_out: str) -> list[Text]:
+    files = [path.relative_to(root).as_posix() for folder in folders for path in sorted((root / folder).rglob("*"))]
+    return [text for file in files if file.endswith((".h", ".cc")) and left_out not in file for text in texts_of(root, file)]

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// What find_places.py writes around operators and constants: all mutants are compiled into one build, and the
+// environment of a run chooses the one that is in force. Included by the compiler's command line in front of every file.
+//   HEED_MUTANT          the number of the mutant in force; without it the program is as it was written
+//   HEED_MUTANTS_REACHED a file; the numbers of all mutants that were asked for are appended to it when the program ends
+#pragma once
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <type_traits>
+
+namespace heed_mutation {
+
+inline constexpr int kMaxMutants = 1 << 16;
+
+inline const int active = [] {
+  const char* number = std::getenv("HEED_MUTANT");
+  return number == nullptr ? 0 : std::atoi(number);
+}();
+
+// Plain bytes: threads only ever write the same value.
+inline bool reached[kMaxMutants];
+
+struct Record {
+  const char* path = std::getenv("HEED_MUTANTS_REACHED");
+  ~Record() {
+    // Without the C library's buffers: some tests let allocations fail.
+    const int file = path == nullptr ? -1 : ::open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (file < 0) return;
+    for (int id = 0; id < kMaxMutants; ++id) {
+      if (reached[id]) ::dprintf(file, "%d\n", id);
+    }
+    ::close(file);
+  }
+};
+inline const Record record;
+
+inline bool on(int id) {
+  if (record.path != nullptr) reached[id] = true;
+  return active == id;
+}
+
+// Comparisons of numbers and pointers, each written where its operator stood: `id` moves an equal pair to the other side,
+// `bound` (where both sides are whole numbers, otherwise 0) moves the limit by one in the other direction.
+template <typename A, typename B>
+bool less(int id, int bound, A a, B b) {
+  if constexpr (std::is_integral_v<A> && std::is_integral_v<B>) {
+    if (bound != 0 && on(bound)) return a < b && a + 1 != b;
+  }
+  return on(id) ? a <= b : a < b;
+}
+
+template <typename A, typename B>
+bool less_equal(int id, int bound, A a, B b) {
+  if constexpr (std::is_integral_v<A> && std::is_integral_v<B>) {
+    if (bound != 0 && on(bound)) return a <= b || a - 1 == b;
+  }
+  return on(id) ? a < b : a <= b;
+}
+
+template <typename A, typename B>
+bool greater(int id, int bound, A a, B b) {
+  if constexpr (std::is_integral_v<A> && std::is_integral_v<B>) {
+    if (bound != 0 && on(bound)) return a > b && a - 1 != b;
+  }
+  return on(id) ? a >= b : a > b;
+}
+
+template <typename A, typename B>
+bool greater_equal(int id, int bound, A a, B b) {
+  if constexpr (std::is_integral_v<A> && std::is_integral_v<B>) {
+    if (bound != 0 && on(bound)) return a >= b || a + 1 == b;
+  }
+  return on(id) ? a > b : a >= b;
+}
+
+template <typename A, typename B>
+bool equal(int id, A a, B b) {
+  return on(id) ? a != b : a == b;
+}
+
+template <typename A, typename B>
+bool not_equal(int id, A a, B b) {
+  return on(id) ? a == b : a != b;
+}
+
+// The same for objects, which a copy could make allocate.
+template <typename A, typename B>
+bool equal_objects(int id, const A& a, const B& b) {
+  return on(id) != static_cast<bool>(a == b);
+}
+
+template <typename A, typename B>
+bool not_equal_objects(int id, const A& a, const B& b) {
+  return on(id) != static_cast<bool>(a != b);
+}
+
+template <typename A, typename B>
+auto plus(int id, A a, B b) {
+  return on(id) ? a - b : a + b;
+}
+
+template <typename A, typename B>
+auto minus(int id, A a, B b) {
+  return on(id) ? a + b : a - b;
+}
+
+template <typename T>
+T min(int id, const T& a, const T& b) {
+  return (a < b) != on(id) ? a : b;
+}
+
+template <typename T>
+T max(int id, const T& a, const T& b) {
+  return (a > b) != on(id) ? a : b;
+}
+
+}  // namespace heed_mutation

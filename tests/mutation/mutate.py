@@ -1,0 +1,300 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Do the tests notice mistakes? Compiles every small mistake of find_places.py into one copy of heed, wakes a sample of them, one at a
+time, and runs the tests until one fails: the mutant is killed. Prints how many are, and those that survive. Fails below 90 %.
+
+Only tests are run that reach the mutant, the fastest first, each with a limit on its time (a hang is a kill) and on its memory.
+equivalent.txt lists mutants that change nothing, each with the reason; they are left out of the sample.
+"""
+
+import argparse
+import json
+import os
+import random
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from find_places import Mutant, Place, find_places, read_source, rewrite
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "support"))
+from reasons import read_entries  # noqa: E402
+
+FOLDERS = ("core/attention", "core/tensor", "capi/src")
+LEAST_PERCENT = 90.0
+LIST = Path(__file__).with_name("equivalent.txt")
+NOT_COPIED = {".git", "build", "__pycache__"}
+
+# A test may take this many times as long as without a mutant, and some seconds of a busy machine.
+SLOWER = 20
+PATIENCE = 10.0
+MAX_MEMORY = 8 << 30
+MAX_FILE = 1 << 30
+# Rules and random calls against the reference take the largest part of the time.
+ENVIRONMENT = {"HEED_PROPERTY_CASES": "1000", "GTEST_FAIL_FAST": "1", "GTEST_BRIEF": "1"}
+
+root = Path(__file__).resolve().parent.parent.parent
+sys.setrecursionlimit(10000)
+
+
+def say(text: str) -> None:
+    print(text, flush=True)
+
+
+# ---- the build ------------------------------------------------------------------------------------------------------------------
+
+
+def compiler_of_trees() -> str:
+    for name in ("clang++", "clang++-14"):
+        if shutil.which(name):
+            return name
+    sys.exit("no clang++ found, which tells where operators and constants are: scripts/install-dependencies --test installs it")
+
+
+def all_places() -> list[Place]:
+    files = [
+        path.relative_to(root).as_posix()
+        for folder in FOLDERS
+        for path in sorted((root / folder).iterdir())
+        if path.suffix in (".cc", ".h")
+    ]
+    flags = ["-std=c++20", "-Icore", "-Icapi/include", "-Icapi/src"]
+    return find_places(compiler_of_trees(), flags, root, files)
+
+
+def write(path: Path, data: bytes) -> None:
+    """Only what changed, so that only that is built again."""
+    if not path.exists() or path.read_bytes() != data:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+
+
+def write_copy(copy: Path, places: list[Place]) -> None:
+    files = {path for path in root.rglob("*") if path.is_file() and not NOT_COPIED.intersection(path.relative_to(root).parts)}
+    names = {path.relative_to(root).as_posix() for path in files}
+    for path in list(copy.rglob("*")):
+        if path.is_file() and path.relative_to(copy).as_posix() not in names:
+            path.unlink()
+    of_file: dict[str, list[Place]] = {}
+    for place in places:
+        of_file.setdefault(place.file, []).append(place)
+    for name in names:
+        source = root / name
+        if name in of_file:
+            write(copy / name, rewrite(read_source(source), of_file[name]).encode("latin-1"))
+        else:
+            write(copy / name, source.read_bytes())
+        (copy / name).chmod(source.stat().st_mode)
+
+
+def run_logged(command: list[str | Path], log: Path) -> bool:
+    with log.open("a") as output:
+        return subprocess.run(command, stdout=output, stderr=subprocess.STDOUT).returncode == 0
+
+
+def line_of(mutant: Mutant) -> int:
+    return read_source(root / mutant.file).count("\n", 0, mutant.span.begin) + 1
+
+
+def build(work: Path, places: list[Place]) -> list[Place]:
+    """Builds all places that compile, and gives them back."""
+    copy, tree, log = work / "source", work / "build", work / "build.log"
+    header = copy / "tests/mutation/mutants.h"
+    log.unlink(missing_ok=True)
+    configure = [
+        *("cmake", "-S", copy, "-B", tree, "-G", "Ninja"),
+        *("-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O1", f"-DCMAKE_CXX_FLAGS=-w -D_GLIBCXX_ASSERTIONS -include {header}"),
+        *("-DHEED_WARNINGS_AS_ERRORS=OFF", "-DHEED_BUILD_JAVA=OFF", "-DHEED_BUILD_CSHARP=OFF", "-DHEED_BUILD_TESTS=ON"),
+    ]
+    while True:
+        write_copy(copy, places)
+        start = log.stat().st_size if log.exists() else 0
+        if run_logged(configure, log) and run_logged(["cmake", "--build", tree, "--", "-k", "0"], log):
+            return places
+        complaints = log.read_text(errors="replace")[start:]
+        # Where the language wants a constant, or a name: all mutants of that line are given up.
+        wrong = set(re.findall(r"(?:^|/|\s)source/(\S+?):(\d+):\d+: (?:error|note|  required)", complaints, re.MULTILINE))
+        kept = [place for place in places if (place.file, str(line_of(place.mutants[0]))) not in wrong]
+        if len(kept) == len(places):
+            sys.exit(f"the copy does not build, see {log}")
+        say(f"{len(places) - len(kept)} places do not compile, and are left out")
+        places = kept
+
+
+# ---- the tests ------------------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Test:
+    name: str
+    command: list[str]
+    environment: dict[str, str]
+    expected: re.Pattern | None
+    reached: set[int]
+    seconds: float = 0.0
+
+    def fails(self, environment: dict[str, str], limit: float | None) -> bool:
+        def restrict() -> None:
+            resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
+            resource.setrlimit(resource.RLIMIT_FSIZE, (MAX_FILE, MAX_FILE))
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+        with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as output:
+            try:
+                result = subprocess.run(
+                    self.command,
+                    cwd=folder,
+                    env={**os.environ, **ENVIRONMENT, **self.environment, **environment},
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    timeout=limit,
+                    preexec_fn=restrict,
+                )
+            except subprocess.TimeoutExpired:
+                return True
+            output.seek(0)
+            text = output.read().decode(errors="replace")
+        return result.returncode != 0 or (self.expected is not None and not self.expected.search(text))
+
+
+def find_tests(tree: Path) -> list[Test]:
+    """The tests that are programs of the build; the others look at sources, headers and symbols, which no mutant changes."""
+    listing = subprocess.run(["ctest", "--test-dir", tree, "--show-only=json-v1"], check=True, capture_output=True, text=True)
+    tests = []
+    for entry in json.loads(listing.stdout)["tests"]:
+        command = entry.get("command", [])
+        if not command or not Path(command[0]).is_relative_to(tree):
+            continue
+        properties = {each["name"]: each["value"] for each in entry.get("properties", [])}
+        if not {"install", "structure"}.isdisjoint(properties.get("LABELS", [])):
+            continue
+        environment = dict(pair.split("=", 1) for pair in properties.get("ENVIRONMENT", []))
+        patterns = properties.get("PASS_REGULAR_EXPRESSION", [])
+        expected = re.compile("|".join(patterns), re.MULTILINE) if patterns else None
+        tests.append(Test(entry["name"], command, environment, expected, set()))
+    return tests
+
+
+def measure(tests: list[Test]) -> None:
+    """Runs the tests without a mutant: they must pass, and tell which mutants they reach."""
+    for test in tests:
+        with tempfile.TemporaryDirectory() as folder:
+            record = Path(folder) / "reached"
+            start = time.monotonic()
+            if test.fails({"HEED_MUTANTS_REACHED": str(record)}, None):
+                sys.exit(f"{test.name} fails without a mutant: {' '.join(test.command)}")
+            test.seconds = time.monotonic() - start
+            test.reached = set(map(int, record.read_text().split())) if record.exists() else set()
+
+
+def killer(mutant: Mutant, tests: list[Test]) -> str | None:
+    """The first test that fails."""
+    for test in tests:
+        if mutant.id in test.reached and test.fails({"HEED_MUTANT": str(mutant.id)}, SLOWER * test.seconds + PATIENCE):
+            return test.name
+    return None
+
+
+# ---- the report -----------------------------------------------------------------------------------------------------------------
+
+
+def shown(mutant: Mutant) -> tuple[str, str]:
+    """The lines it is in, as they are and as they become, each on one line."""
+    source = read_source(root / mutant.file)
+    begin = source.rfind("\n", 0, mutant.span.begin) + 1
+    end = source.find("\n", mutant.span.end)
+    mutated = source[begin : mutant.span.begin] + mutant.text + source[mutant.span.end : end]
+    return " ".join(source[begin:end].split()), " ".join(mutated.split())
+
+
+def identity(mutant: Mutant) -> tuple[str, str, str]:
+    """What it is whatever else changes: its function and its lines."""
+    return (f"{mutant.file} in {mutant.function or 'no function'}", *shown(mutant))
+
+
+def read_equivalents(mutants: list[Mutant]) -> set[int]:
+    """The numbers of the mutants that equivalent.txt names."""
+    numbers: dict[tuple, set[int]] = {}
+    for mutant in mutants:
+        numbers.setdefault(identity(mutant), set()).add(mutant.id)
+    found = set()
+    problems = []
+    for entry in read_entries(LIST, "-+"):
+        original = ""
+        for mark, text in entry.marked:
+            if mark == "-":
+                original = text
+                continue
+            key = (entry.file, original, text)
+            if key not in numbers:
+                problems.append(f"{entry.at}: there is no mutant '{original}' -> '{text}' {entry.file}: take it out")
+            found |= numbers.get(key, set())
+    if problems:
+        sys.exit("\n".join(problems))
+    return found
+
+
+parser = argparse.ArgumentParser(prog="scripts/mutate", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser.add_argument("count", nargs="?", type=int, default=250, help="how many mutants are woken; 0: all (default: %(default)s)")
+parser.add_argument("--seed", type=int, default=1, help="of the sample (default: %(default)s)")
+parser.add_argument("--file", default="", help="only mutants of files whose path holds this")
+parser.add_argument("--again", action="store_true", help="only those that survived the last time")
+parser.add_argument("--equivalents", action="store_true", help="wake those of equivalent.txt instead: none may be killed")
+parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="how many at a time (default: %(default)s)")
+arguments = parser.parse_args()
+
+work = root / "build" / "mutation"
+work.mkdir(parents=True, exist_ok=True)
+start = time.monotonic()
+places = all_places()
+equivalents = read_equivalents([mutant for place in places for mutant in place.mutants])
+places = build(work, places)
+mutants = [mutant for place in places for mutant in place.mutants]
+say(f"{len(mutants)} mutants in {len(places)} places, compiled in {time.monotonic() - start:.0f} s")
+
+tests = find_tests(work / "build")
+measure(tests)
+tests.sort(key=lambda test: test.seconds)
+say(f"{len(tests)} tests reach {len(set().union(*(test.reached for test in tests)))} of them")
+
+candidates = [mutant for mutant in mutants if arguments.file in mutant.file and (mutant.id in equivalents) == arguments.equivalents]
+last_survivors = work / "survivors.json"
+if arguments.again:
+    last = {tuple(key) for key in json.loads(last_survivors.read_text())}
+    candidates = [mutant for mutant in candidates if identity(mutant) in last]
+count = min(arguments.count or len(candidates), len(candidates))
+if count == 0:
+    sys.exit("there is nothing to wake")
+sample = candidates if arguments.equivalents else sorted(random.Random(arguments.seed).sample(candidates, count), key=lambda mutant: mutant.id)
+start = time.monotonic()
+with ThreadPoolExecutor(arguments.jobs) as pool:
+    killers = list(pool.map(lambda mutant: killer(mutant, tests), sample))
+say(f"{len(sample)} mutants were woken, for {time.monotonic() - start:.0f} s; killed by:")
+for name, number in Counter(filter(None, killers)).most_common():
+    say(f"{number:6d}  {name}")
+
+survivors = [mutant for mutant, name in zip(sample, killers) if name is None]
+killed = len(sample) - len(survivors)
+if arguments.equivalents:
+    alive = {mutant.id for mutant in survivors}
+    wrong = [f"{mutant.file}: '{shown(mutant)[1]}' is killed, and so not equivalent" for mutant in sample if mutant.id not in alive]
+    sys.exit("\n".join(wrong) or 0)
+
+last_survivors.write_text(json.dumps([identity(mutant) for mutant in survivors]))
+for mutant in survivors:
+    reached = any(mutant.id in test.reached for test in tests)
+    where, original, mutated = identity(mutant)
+    say(f"\n{where}\n- {original}\n+ {mutated}")
+    say(f"  Line {line_of(mutant)}; {'no test fails' if reached else 'no test comes here'}.")
+percent = 100 * killed / len(sample)
+say(f"\nkilled: {killed}/{len(sample)}, {percent:.1f} %; {len(equivalents)} equivalent ones are left out")
+if percent < LEAST_PERCENT:
+    sys.exit(f"expected at least {LEAST_PERCENT:.0f} %")

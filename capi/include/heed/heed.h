@@ -749,7 +749,7 @@ HEED_API heed_status heed_layer_set_parameter(heed_layer* layer, const char* nam
  * Errors: IO, CORRUPT_FILE as heed_tensor_load_safetensors; NOT_FOUND (no layout has all parameters, naming one that
  * is missing and where else in the file they may be); INVALID_ARGUMENT (two layouts are complete; a parameter that the
  * options lack, naming the option; shape, naming both; packed projections for grouped heads; not a float dtype),
- * UNSUPPORTED (a dtype that heed lacks; PyTorch's bias_k and bias_v, norms of queries and keys). */
+ * UNSUPPORTED (a dtype that heed lacks; PyTorch's bias_k and bias_v, norms of queries and keys, adapters). */
 HEED_API heed_status heed_layer_load(heed_layer* layer, const char* path, const char* prefix) HEED_NOEXCEPT;
 
 /* heed_layer_load from the num_bytes at data, which are what such a file holds. data is only read, and not needed any

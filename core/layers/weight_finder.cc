@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <set>
 
 #include "base/error.h"
 #include "base/shown_text.h"
@@ -203,15 +204,18 @@ class Finder {
     size_t num_others = 0;
   };
 
-  // The one whose prefix begins most like the given one; the first of several.
+  // The one whose prefix begins most like the given one; the first of several. Layouts that share names may be complete
+  // in one place, which counts once.
   Elsewhere find_elsewhere() const {
     Elsewhere best;
+    std::set<std::string_view> places;
     size_t best_length = 0;
     for (const Candidate& candidate : candidates_) {
       const std::string ending = prefixed("", candidate.style, candidate.wanted.front().name);
       for (size_t i = 0; i < file_.num_tensors(); ++i) {
         const std::optional<std::string_view> prefix = prefix_before(file_.name(i), ending, candidate.style.separator);
         if (!prefix || num_found(candidate, *prefix) != candidate.wanted.size()) continue;
+        if (!places.insert(*prefix).second) continue;
         const size_t length = common_length(*prefix, prefix_);
         if (best.candidate != nullptr) ++best.num_others;
         if (best.candidate != nullptr && length <= best_length) continue;

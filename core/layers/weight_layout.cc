@@ -101,6 +101,13 @@ constexpr auto kDjl = linear_modules(
 constexpr auto kD2lJava = linear_modules({"01W_q.weight", "01W_q.bias"}, {"02W_k.weight", "02W_k.bias"},
                                          {"03W_v.weight", "03W_v.bias"}, {"04W_o.weight", "04W_o.bias"});
 
+// d2l's additive attention; the layer's own names, but with what a file of d2l's may hold besides.
+constexpr WeightSource kD2lAdditive[] = {
+    {"W_q.weight", "W_q.weight"},
+    {"W_k.weight", "W_k.weight"},
+    {"w_v.weight", "w_v.weight"},
+};
+
 constexpr WeightSource kD2lJavaAdditive[] = {
     {"W_q.weight", "02W_q.weight"},
     {"W_k.weight", "01W_k.weight"},
@@ -118,6 +125,9 @@ constexpr const char* kNorms[] = {"q_norm.weight", "k_norm.weight", "sinks"};
 constexpr const char* kBertPositions[] = {"self.distance_embedding.weight", "self.relative_position_bias_table"};
 constexpr const char* kAlbertPositions[] = {"distance_embedding.weight", "relative_position_bias_table"};
 constexpr const char* kViTPositions[] = {"attention.relative_position_bias.relative_position_bias_table"};
+// Biases, and the values' projection, with which queries and keys are those of a head of multi-head attention.
+constexpr const char* kAdditiveExtras[] = {"W_q.bias", "W_k.bias", "w_v.bias", "W_v.weight"};
+constexpr const char* kJavaAdditiveBiases[] = {"02W_q.bias", "01W_k.bias", "03W_v.bias"};
 constexpr const char* kTimmExtras[] = {"q_norm.weight", "k_norm.weight", "relative_position_bias_table"};
 
 constexpr WeightLayout kLayouts[] = {
@@ -135,7 +145,8 @@ constexpr WeightLayout kLayouts[] = {
     {"Keras MultiHeadAttention", kKeras, {}, kKerasStyles},
     {"DJL ScaledDotProductAttentionBlock", kDjl, {}, kDjlStyles},
     {"d2l-java MultiHeadAttention", kD2lJava, {}, kDjlStyles},
-    {"d2l-java AdditiveAttention", kD2lJavaAdditive, {}, kDjlStyles},
+    {"d2l AdditiveAttention", kD2lAdditive, kAdditiveExtras},
+    {"d2l-java AdditiveAttention", kD2lJavaAdditive, kJavaAdditiveBiases, kDjlStyles},
 };
 
 }  // namespace

@@ -14,9 +14,9 @@
 namespace heed {
 namespace {
 
-// A tensor as matrices: its batch axes, aligned at the end with those of the product, then rows and columns. A vector is
-// one row or one column. The stride of axes of size 1, which are repeated, and of tensors without elements, which may have
-// no address to step from, is 0.
+// A tensor as matrices: its batch axes, aligned at the end with those of the product, then rows and columns. A vector
+// is one row or one column. The stride of axes of size 1, which are repeated, and of tensors without elements, which may
+// have no address to step from, is 0.
 struct Matrices {
   Dims batch_strides{};
   int64_t rows = 1;
@@ -72,8 +72,8 @@ Shape product_shape(const Shape& batch, const Tensor& a, const Matrices& left, c
   return shape;
 }
 
-// The longest batch axis along which b is the same, so that its matrix is prepared once for all of it; -1 where there is
-// none.
+// The longest batch axis along which b is the same, so that its matrix is prepared once for all of it; -1 where there
+// is none.
 int32_t axis_of_one_b(const Shape& batch, const Matrices& right) {
   int32_t best = -1;
   for (int32_t axis = 0; axis < batch.rank; ++axis) {

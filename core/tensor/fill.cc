@@ -18,8 +18,8 @@
 namespace heed {
 namespace {
 
-// The last word of the Philox counter, so that one seed gives each use numbers of its own. Layers count their parameters
-// with 0 in this place, and dropout has the item of the batch there.
+// The last word of the Philox counter, so that one seed gives each use numbers of its own. Layers count their
+// parameters with 0 in this place, and dropout has the item of the batch there.
 constexpr uint32_t kUniformDomain = 0xFFFFFFFF;
 constexpr uint32_t kNormalDomain = 0xFFFFFFFE;
 

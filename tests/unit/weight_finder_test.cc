@@ -63,12 +63,13 @@ class File {
   std::optional<SafetensorsFile> file_;
 };
 
-std::vector<FoundWeight> find(const File& file, const std::string& prefix, const Names& parameters) {
+std::vector<FoundWeight> find(const File& file, const std::string& prefix, const Names& parameters,
+                              const char* const* possible = kPossible) {
   std::vector<Parameter> list;
   list.reserve(parameters.size());
   for (const std::string& name : parameters)
     list.emplace_back(name.c_str(), name.ends_with(".bias") ? Shape{4} : Shape{4, kOpenDim});
-  return find_weights(file.get(), prefix, list, kPossible);
+  return find_weights(file.get(), prefix, list, possible);
 }
 
 // The names that are found, in the parameters' order.
@@ -79,10 +80,10 @@ Names found_names(const File& file, const std::string& prefix, const Names& para
 }
 
 void expect_refused(const Names& names, const std::string& prefix, const Names& parameters, Status status,
-                    const std::string& sentence) {
+                    const std::string& sentence, const char* const* possible = kPossible) {
   const File file(names);
   try {
-    find(file, prefix, parameters);
+    find(file, prefix, parameters, possible);
     ADD_FAILURE() << "found, expected: " << sentence;
   } catch (const Error& error) {
     EXPECT_EQ(error.status, status);
@@ -201,6 +202,24 @@ TEST(WeightFinder, KnowsAdditiveLayers) {
                  "tensors have other names, as \"k.weight\"");
 }
 
+TEST(WeightFinder, WhatAdditiveLayersLackIsRefused) {
+  const char* const possible[] = {"W_q.weight", "W_k.weight", "w_v.weight", nullptr};
+  const Names parameters = {"W_q.weight", "W_k.weight", "w_v.weight"};
+  for (const char* extra : {"W_q.bias", "W_k.bias", "w_v.bias", "W_v.weight"}) {
+    expect_refused(below("a", parameters + Names{extra}), "a", parameters, Status::Unsupported,
+                   "\"memory\" has \"a." + std::string(extra) +
+                       "\", which changes what d2l AdditiveAttention computes, and heed has no option for it",
+                   possible);
+  }
+  const Names d2l_java = {"02W_q_weight", "01W_k_weight", "03W_v_weight"};
+  for (const char* extra : {"02W_q_bias", "01W_k_bias", "03W_v_bias"}) {
+    expect_refused(d2l_java + Names{extra}, "", parameters, Status::Unsupported,
+                   "\"memory\" has \"" + std::string(extra) +
+                       "\", which changes what d2l-java AdditiveAttention computes, and heed has no option for it",
+                   possible);
+  }
+}
+
 TEST(WeightFinder, ALayerWithoutParametersFindsNone) { EXPECT_TRUE(find(File({"a"}), "b", {}).empty()); }
 
 TEST(WeightFinder, EveryBiasThatTheOptionsLackIsRefused) {
@@ -306,6 +325,23 @@ TEST(WeightFinder, AWrongPrefixIsToldTheRightOnes) {
                  "net.mha", kWeights, Status::NotFound,
                  "\"memory\" has no tensor \"net.mha.W_q.weight\"" + no_name +
                      "found the names of Keras MultiHeadAttention under the prefix \"net/mha\"");
+}
+
+TEST(WeightFinder, APlaceWhereTwoLayoutsFitIsOne) {
+  const std::string no_name = ", nor the names by which other frameworks call it; ";
+  // Without its output BART's layer is Llama's.
+  const Names projections = {"q_proj.weight", "k_proj.weight", "v_proj.weight"};
+  const Names parameters = without(kWeights, "W_o.weight");
+  expect_refused(below("a", projections), "", parameters, Status::NotFound,
+                 "\"memory\" has no tensor \"W_q.weight\"" + no_name +
+                     "found the names of Hugging Face BART under the prefix \"a\"");
+  expect_refused(below("a", projections) + below("b", projections), "b.", parameters, Status::NotFound,
+                 "\"memory\" has no tensor \"b..W_q.weight\"" + no_name +
+                     "found the names of Hugging Face BART under the prefix \"b\" and 1 more");
+  expect_refused(
+      below("a", {"W_q.weight", "W_k.weight", "w_v.weight"}), "", {"W_q.weight", "W_k.weight", "w_v.weight"},
+      Status::NotFound,
+      "\"memory\" has no tensor \"W_q.weight\"" + no_name + "found the names of heed under the prefix \"a\"");
 }
 
 TEST(WeightFinder, AFileWithoutTheLayerIsDescribed) {

@@ -190,13 +190,15 @@ public sealed class MultiHeadAttention : IDisposable
     }
 
     /// <summary>Reads all parameters from a .safetensors file, which may be a whole model's: W_q is read from
-    /// "prefix.W_q.weight", its bias from "prefix.W_q.bias", and so on. Sizes and types are the file's, or, on a
-    /// block that has its parameters, stay as they are. All or nothing. Once the manager of <see cref="Initialize"/>
-    /// is disposed, the block gets parameters anew, which belong to the block.</summary>
+    /// "prefix.W_q.weight", its bias from "prefix.W_q.bias", and so on, or from the names of PyTorch, Hugging Face,
+    /// Keras, DJL or d2l-java (docs/weights.md has all). Sizes and types are the file's, or, on a block that has its
+    /// parameters, stay as they are. All or nothing. Once the manager of <see cref="Initialize"/> is disposed, the block
+    /// gets parameters anew, which belong to the block.</summary>
     /// <param name="path">The file.</param>
-    /// <param name="prefix">What stands before the names and a dot; empty or null: nothing.</param>
-    /// <exception cref="ArgumentException">A parameter has another shape, or the file has a bias and the block
-    /// none.</exception>
+    /// <param name="prefix">What stands before the names, without the separator; empty or null: nothing.</param>
+    /// <exception cref="ArgumentException">A parameter has another shape, the file has a bias and the block none, or
+    /// it has the parameters under the names of two frameworks.</exception>
+    /// <exception cref="NotSupportedException">The file has what the block cannot do, as PyTorch's bias_k.</exception>
     /// <exception cref="HeedException">With <see cref="Status.IO"/>: the file cannot be read; <see
     /// cref="Status.CorruptFile"/>: it is not what its format says; <see cref="Status.NotFound"/>: a parameter is
     /// missing.</exception>

@@ -47,8 +47,7 @@ Bounded swap_middle(const Bounded& array, int64_t outer, int64_t a, int64_t b, i
 
 }  // namespace
 
-Bounded project(const Projection& projection, const Bounded& input) {
-  const int64_t rows = static_cast<int64_t>(input.values.size()) / projection.input_size;
+Bounded project(const Projection& projection, const Bounded& input, int64_t rows) {
   const auto x = as_matrix(input.values, rows, projection.input_size);
   const auto x_error = as_matrix(input.errors, rows, projection.input_size);
   const auto weight = as_matrix(projection.weight, projection.output_size, projection.input_size);
@@ -94,18 +93,20 @@ AttentionResult multi_head_attention(const MultiHeadProblem& problem) {
   inner.sizes = sizes;
   inner.options = problem.options;
   inner.limits = problem.limits;
-  inner.queries = swap_middle(project(problem.query_projection, exact(problem.queries)), sizes.batch, sizes.num_queries,
-                              sizes.num_heads, sizes.head_size);
-  inner.keys = swap_middle(project(problem.key_projection, exact(problem.keys)), sizes.batch, sizes.num_keys,
+  const int64_t query_rows = sizes.batch * sizes.num_queries;
+  const int64_t key_rows = sizes.batch * sizes.num_keys;
+  inner.queries = swap_middle(project(problem.query_projection, exact(problem.queries), query_rows), sizes.batch,
+                              sizes.num_queries, sizes.num_heads, sizes.head_size);
+  inner.keys = swap_middle(project(problem.key_projection, exact(problem.keys), key_rows), sizes.batch, sizes.num_keys,
                            sizes.num_kv_heads, sizes.head_size);
   const Bounded values = exact(problem.values);
-  inner.values = swap_middle(problem.value_projection ? project(*problem.value_projection, values) : values,
+  inner.values = swap_middle(problem.value_projection ? project(*problem.value_projection, values, key_rows) : values,
                              sizes.batch, sizes.num_keys, sizes.num_kv_heads, sizes.value_head_size);
   inner.score_weights = problem.score_weights;
 
   AttentionResult result = attention(inner);
   result.output = swap_middle(result.output, sizes.batch, sizes.num_heads, sizes.num_queries, sizes.value_head_size);
-  if (problem.output_projection) result.output = project(*problem.output_projection, result.output);
+  if (problem.output_projection) result.output = project(*problem.output_projection, result.output, query_rows);
   return result;
 }
 

@@ -32,7 +32,7 @@ struct MultiHeadProblem {
 };
 
 // (rows, input size) to (rows, output size)
-Bounded project(const Projection& projection, const Bounded& input);
+Bounded project(const Projection& projection, const Bounded& input, int64_t rows);
 
 // The output is (B, Q, output size), without output projection (B, Q, H * Dv); the rest as attention gives it.
 AttentionResult multi_head_attention(const MultiHeadProblem& problem);

@@ -170,13 +170,16 @@ public final class MultiHeadAttention implements AutoCloseable {
 
     /**
      * Reads all parameters from a .safetensors file, which may be a whole model's: W_q is read from
-     * "prefix.W_q.weight", its bias from "prefix.W_q.bias", and so on. Sizes and types are the file's, or, on a block
-     * that has its parameters, stay as they are. All or nothing. Once the manager of {@link #initialize} is closed, the
-     * block gets parameters anew, which belong to the block.
+     * "prefix.W_q.weight", its bias from "prefix.W_q.bias", and so on, or from the names of PyTorch, Hugging Face,
+     * Keras, DJL or d2l-java (docs/weights.md has all). Sizes and types are the file's, or, on a block that has its
+     * parameters, stay as they are. All or nothing. Once the manager of {@link #initialize} is closed, the block gets
+     * parameters anew, which belong to the block.
      *
      * @param path the file
-     * @param prefix what stands before the names and a dot; empty or null: nothing
-     * @throws IllegalArgumentException if a parameter has another shape, or the file has a bias and the block none
+     * @param prefix what stands before the names, without the separator; empty or null: nothing
+     * @throws IllegalArgumentException if a parameter has another shape, the file has a bias and the block none, or it
+     *     has the parameters under the names of two frameworks
+     * @throws UnsupportedOperationException if the file has what the block cannot do, as PyTorch's bias_k
      * @throws HeedException with {@link Status#IO} if the file cannot be read, {@link Status#CORRUPT_FILE} if it is not
      *     what its format says, {@link Status#NOT_FOUND} if a parameter is missing
      */

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <clocale>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -18,6 +17,7 @@
 #include <new>
 
 #include "base/error.h"
+#include "base/plain_locale.h"
 #include "base/shown_text.h"
 
 namespace heed {
@@ -27,12 +27,9 @@ namespace {
 constexpr size_t kMaxTransfer = size_t{1} << 30;
 
 [[noreturn]] void fail_on(const char* action, const std::string& path, int error) {
-  // The host may have set a language; error sentences are ASCII. The "C" locale is static, so no memory is asked for.
-  const locale_t language = ::newlocale(LC_ALL_MASK, "C", nullptr);
-  const char* reason = language == nullptr ? "unknown reason" : ::strerror_l(error, language);
-  std::string text = reason == nullptr ? "unknown reason" : reason;
-  if (language != nullptr) ::freelocale(language);
-  fail(Status::Io, "cannot %s \"%s\": %s", action, shown(path).c_str(), text.c_str());
+  const PlainLocale plain;
+  const char* reason = plain.get() == nullptr ? nullptr : ::strerror_l(error, plain.get());
+  fail(Status::Io, "cannot %s \"%s\": %s", action, shown(path).c_str(), reason == nullptr ? "unknown reason" : reason);
 }
 
 template <class Call>

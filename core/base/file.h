@@ -9,8 +9,8 @@
 
 namespace heed {
 
-// As long as it lives, its thread cannot be cancelled: reading and writing are points where it could, and a cancellation
-// that unwinds through heed would end the process.
+// As long as it lives, its thread cannot be cancelled: reading and writing are points where it could, and a
+// cancellation that unwinds through heed would end the process.
 class NoCancellation {
  public:
   NoCancellation() noexcept;

@@ -18,8 +18,8 @@
 namespace heed {
 namespace {
 
-// The last word of the Philox counter, so that one seed gives each use numbers of its own. Layers count their parameters
-// with 0 in this place, and dropout has the item of the batch there.
+// The last word of the Philox counter, so that one seed gives each use numbers of its own. Layers count their
+// parameters with 0 in this place, and dropout has the item of the batch there.
 constexpr uint32_t kUniformDomain = 0xFFFFFFFF;
 constexpr uint32_t kNormalDomain = 0xFFFFFFFE;
 
@@ -57,7 +57,7 @@ void fill_in_order(const Tensor& tensor, Next next) {
     constexpr auto kSize = static_cast<int64_t>(sizeof(To));
     const int64_t step = last < 0 ? 0 : tensor.stride(last) * kSize;
     walk<1>(leading_axes(tensor.shape(), last), {tensor.strides()}, [&](const auto& offsets) {
-      std::byte* row = tensor.data() + offsets[0] * kSize;
+      std::byte* row = tensor.element(offsets[0]);
       for (int64_t i = 0; i < count; ++i) {
         const To element = convert<To>(static_cast<double>(next()));
         std::memcpy(row + i * step, &element, sizeof element);
@@ -98,13 +98,16 @@ double largest_below(double limit) {
   }
 }
 
-// The smallest number of a dtype that is at least `limit`.
+// The smallest number of a dtype that is at least `limit`, as a double; infinity where it has none.
 template <typename To>
 double smallest_from(double limit) {
   if constexpr (std::is_same_v<To, Boolean>) {
     return limit;
   } else if constexpr (std::is_integral_v<To>) {
-    return std::max(std::ceil(limit), static_cast<double>(std::numeric_limits<To>::lowest()));
+    // One past the largest number is a power of two, and so a double whatever the type; the largest of I64 is not.
+    const double past_largest = std::ldexp(1.0, std::numeric_limits<To>::digits);
+    const double number = std::max(std::ceil(limit), static_cast<double>(std::numeric_limits<To>::lowest()));
+    return number < past_largest ? number : std::numeric_limits<double>::infinity();
   } else {
     // What is at least `limit` is, negated, less than the next number above -limit.
     return -largest_below<To>(-below(limit));

@@ -22,10 +22,10 @@ Topic files() {
               PROVOKE(heed_tensor_load_safetensors(
                   context, file("{'a':{'dtype':'F32','shape':[1,1,1,1,1,1,1,1,1],'data_offsets':[0,4]}}", 4), "a",
                   &new_tensor)),
-              PROVOKE(heed_tensor_load_safetensors(context, bytes("short"), "a", &new_tensor)),
-              PROVOKE(heed_tensor_load_safetensors(context, bytes("8 bytes?"), "a", &new_tensor)),
-              PROVOKE(heed_tensor_load_safetensors(context, bytes(std::string("\3\0\0\0\0\0\0\0{}\0", 11)), "a",
-                                                   &new_tensor)),
+              PROVOKE(heed_tensor_load_safetensors(context, bytes("model.safetensors", "short"), "a", &new_tensor)),
+              PROVOKE(heed_tensor_load_safetensors(context, bytes("model.safetensors", "8 bytes?"), "a", &new_tensor)),
+              PROVOKE(heed_tensor_load_safetensors(
+                  context, bytes("model.safetensors", std::string("\3\0\0\0\0\0\0\0{}\0", 11)), "a", &new_tensor)),
               PROVOKE(heed_tensor_load_safetensors(context, file("[]", 0), "a", &new_tensor)),
               PROVOKE(heed_tensor_load_safetensors(context, file("{'a':", 24), "a", &new_tensor)),
               PROVOKE(heed_tensor_load_safetensors(context, file("{'a':3}", 0), "a", &new_tensor)),

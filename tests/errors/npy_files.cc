@@ -7,9 +7,9 @@ Topic npy_files() {
   return {"Files of NumPy",
           "`npy(header, n)` is a .npy file of format 1.0, of that header and `n` bytes of data.",
           {
-              PROVOKE(heed_tensor_load_npy(context, bytes("an array"), &new_tensor)),
-              PROVOKE(heed_tensor_load_npy(context, bytes("\x93NUMPY"), &new_tensor)),
-              PROVOKE(heed_tensor_load_npy(context, bytes("\x93NUMPY\4\1\1\1"), &new_tensor)),
+              PROVOKE(heed_tensor_load_npy(context, bytes("array.npy", "an array"), &new_tensor)),
+              PROVOKE(heed_tensor_load_npy(context, bytes("array.npy", "\x93NUMPY"), &new_tensor)),
+              PROVOKE(heed_tensor_load_npy(context, bytes("array.npy", "\x93NUMPY\4\1\1\1"), &new_tensor)),
               PROVOKE(heed_tensor_load_npy(context, npy("[]", 0), &new_tensor)),
               PROVOKE(heed_tensor_load_npy(context, npy("{1: 2}", 0), &new_tensor)),
               PROVOKE(heed_tensor_load_npy(context, npy("{'descr' 3}", 0), &new_tensor)),

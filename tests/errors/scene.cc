@@ -14,8 +14,6 @@ namespace {
 using capi_test::AttentionCall;
 using capi_test::Kind;
 
-constexpr const char* kFileName = "model.safetensors";
-
 }  // namespace
 
 Scene::Scene()
@@ -70,7 +68,7 @@ heed_workspace* Scene::workspace_of(size_t size) {
 const char* Scene::file(const std::string& header, size_t data_size) {
   std::string json = header;
   std::replace(json.begin(), json.end(), '\'', '"');
-  return bytes(capi_test::safetensors(json, data_size));
+  return bytes("model.safetensors", capi_test::safetensors(json, data_size));
 }
 
 const char* Scene::names(std::initializer_list<const char*> all) {
@@ -83,7 +81,7 @@ const char* Scene::names(std::initializer_list<const char*> all) {
 
 const char* Scene::npy(const std::string& header, size_t data_size) {
   const auto length = static_cast<char>(header.size());
-  return bytes(std::string("\x93NUMPY\1\0", 8) + length + '\0' + header + std::string(data_size, '\0'));
+  return bytes("array.npy", std::string("\x93NUMPY\1\0", 8) + length + '\0' + header + std::string(data_size, '\0'));
 }
 
 void* Scene::give_none(void*, size_t size, size_t alignment) { return alignment < 64 ? std::malloc(size) : nullptr; }
@@ -96,9 +94,9 @@ void Scene::take(void*, void* given, size_t) {
   if (given != reinterpret_cast<void*>(uintptr_t{0x1001})) std::free(given);
 }
 
-const char* Scene::bytes(const std::string& contents) {
-  std::ofstream(kFileName, std::ios::binary) << contents;
-  return kFileName;
+const char* Scene::bytes(const char* name, const std::string& contents) {
+  std::ofstream(name, std::ios::binary) << contents;
+  return name;
 }
 
 }  // namespace heed::errors_test

@@ -32,13 +32,13 @@ class Scene {
   heed_workspace* workspace_of(size_t size);
 
   // A .safetensors file with so many zero bytes of data, by its header, in which ' stands for ". Gives its name.
-  const char* file(const std::string& header, size_t data_size);
+  static const char* file(const std::string& header, size_t data_size);
   // One whose tensors have these names and no elements.
-  const char* names(std::initializer_list<const char*> all);
+  static const char* names(std::initializer_list<const char*> all);
   // A .npy file with so many zero bytes of data, by its header.
-  const char* npy(const std::string& header, size_t data_size);
-  // A file of these bytes.
-  const char* bytes(const std::string& contents);
+  static const char* npy(const std::string& header, size_t data_size);
+  // A file of this name and these bytes.
+  static const char* bytes(const char* name, const std::string& contents);
 
  private:
   capi_test::AttentionCall call_;

@@ -38,7 +38,7 @@ PATIENCE = 10.0
 MAX_MEMORY = 8 << 30
 MAX_FILE = 1 << 30
 # Rules and random calls against the reference take the largest part of the time.
-ENVIRONMENT = {"HEED_PROPERTY_CASES": "1000"}
+ENVIRONMENT = {"HEED_PROPERTY_CASES": "1000", "GTEST_FAIL_FAST": "1", "GTEST_BRIEF": "1"}
 
 root = Path(__file__).resolve().parent.parent.parent
 sys.setrecursionlimit(10000)
@@ -176,8 +176,6 @@ def find_tests(tree: Path) -> list[Test]:
         properties = {each["name"]: each["value"] for each in entry.get("properties", [])}
         if not {"install", "structure"}.isdisjoint(properties.get("LABELS", [])):
             continue
-        if "GTest" not in properties.get("LABELS", []) and b"gtest_fail_fast" in Path(command[0]).read_bytes():
-            command = [*command, "--gtest_fail_fast", "--gtest_brief=1"]
         environment = dict(pair.split("=", 1) for pair in properties.get("ENVIRONMENT", []))
         patterns = properties.get("PASS_REGULAR_EXPRESSION", [])
         expected = re.compile("|".join(patterns), re.MULTILINE) if patterns else None

@@ -269,13 +269,15 @@ heed_status heed_layer_create_outputs(const heed_layer* layer, const heed_layer_
     }
     const CallTensors call(inputs, nullptr);
     const OutputShapes shapes = self->output_shapes(call.inputs);
-    const auto create = [&](int32_t bit, DType dtype, const Shape& shape) {
+    const auto create = [&](int32_t bit, DType dtype, const Shape& shape, const char* name) {
+      if ((wanted & bit) == 0) return OwnedHandle<heed_tensor>();
+      const std::string subject = std::string("outputs->") + name + " would have dims";
       return OwnedHandle<heed_tensor>(
-          (wanted & bit) == 0 ? nullptr : make_handle(heed_tensor{Tensor::zeros(self->context(), dtype, shape)}));
+          make_handle(heed_tensor{Tensor::zeros(self->context(), dtype, shape, subject.c_str())}));
     };
-    auto output = create(HEED_WANT_OUTPUT, shapes.dtype, shapes.output);
-    auto weights = create(HEED_WANT_WEIGHTS, shapes.dtype, shapes.weights);
-    auto log_sum_exp = create(HEED_WANT_LOG_SUM_EXP, DType::F32, shapes.log_sum_exp);
+    auto output = create(HEED_WANT_OUTPUT, shapes.dtype, shapes.output, "output");
+    auto weights = create(HEED_WANT_WEIGHTS, shapes.dtype, shapes.weights, "weights");
+    auto log_sum_exp = create(HEED_WANT_LOG_SUM_EXP, DType::F32, shapes.log_sum_exp, "log_sum_exp");
     outputs->output = output.release();
     outputs->weights = weights.release();
     outputs->log_sum_exp = log_sum_exp.release();

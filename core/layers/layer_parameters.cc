@@ -25,8 +25,8 @@ namespace {
 // "Understanding the difficulty of training deep feedforward neural networks", 2010). Drawn in f32 and then converted,
 // so that every dtype starts from the same numbers.
 Tensor draw_weight(const std::shared_ptr<const Memory>& memory, DType dtype, const Shape& shape, uint64_t seed,
-                   uint32_t stream) {
-  const Tensor weight = Tensor::zeros(memory, DType::F32, shape);
+                   uint32_t stream, const char* subject) {
+  const Tensor weight = Tensor::zeros(memory, DType::F32, shape, subject);
   const double deviation = std::sqrt(2.0 / static_cast<double>(shape[1]));
   auto* elements = reinterpret_cast<float*>(weight.data());
   for (int64_t i = 0; i < weight.num_elements(); ++i) {
@@ -61,9 +61,10 @@ void Layer::initialize(const LayerInputs& given_inputs, uint64_t seed) {
   std::vector<Tensor> values;
   values.reserve(parameters_.size());
   for (size_t i = 0; i < parameters_.size(); ++i) {
+    const std::string subject = std::string(parameters_[i].name()) + " would have dims";
     values.push_back(parameters_[i].is_bias()
-                         ? Tensor::zeros(context_, dtype, shapes[i])
-                         : draw_weight(context_, dtype, shapes[i], seed, static_cast<uint32_t>(i)));
+                         ? Tensor::zeros(context_, dtype, shapes[i], subject.c_str())
+                         : draw_weight(context_, dtype, shapes[i], seed, static_cast<uint32_t>(i), subject.c_str()));
   }
   for (size_t i = 0; i < parameters_.size(); ++i) parameters_[i].set(std::move(values[i]));
 }

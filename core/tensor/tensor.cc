@@ -137,29 +137,29 @@ std::string to_string(const Shape& shape) {
   return text + ")";
 }
 
-Dims row_major_strides(const Shape& shape, DType dtype) {
+Dims row_major_strides(const Shape& shape, DType dtype, const char* subject) {
   Dims strides{};
   int64_t stride = 1;
   for (int32_t axis = shape.rank - 1; axis >= 0; --axis) {
     strides[static_cast<size_t>(axis)] = stride;
     if (!checked_multiply(stride, std::max<int64_t>(shape[axis], 1), stride)) {
-      fail(Status::InvalidArgument, "dims is %s, whose product overflows, expected at most 2^63 - 1 elements",
+      fail(Status::InvalidArgument, "%s %s, whose product overflows, expected at most 2^63 - 1 elements", subject,
            to_string(shape).c_str());
     }
   }
   int64_t num_bytes = 0;
   if (!checked_multiply(stride, static_cast<int64_t>(size_of(dtype)), num_bytes)) {
-    fail(Status::InvalidArgument, "dims is %s, whose size in bytes overflows, expected at most 2^63 - 1 bytes",
+    fail(Status::InvalidArgument, "%s %s, whose size in bytes overflows, expected at most 2^63 - 1 bytes", subject,
          to_string(shape).c_str());
   }
   return strides;
 }
 
-Tensor Tensor::zeros(std::shared_ptr<const Memory> memory, DType dtype, const Shape& shape) {
+Tensor Tensor::zeros(std::shared_ptr<const Memory> memory, DType dtype, const Shape& shape, const char* subject) {
   Tensor tensor;
   tensor.dtype_ = dtype;
   tensor.shape_ = shape;
-  tensor.strides_ = row_major_strides(shape, dtype);
+  tensor.strides_ = row_major_strides(shape, dtype, subject);
   tensor.num_elements_ = count_elements(shape);
   tensor.storage_ = Storage::allocate(std::move(memory), tensor.num_bytes());
   tensor.data_ = tensor.storage_->begin();

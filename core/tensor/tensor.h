@@ -16,8 +16,9 @@ namespace heed {
 
 class Tensor {
  public:
-  // Row-major zeros.
-  static Tensor zeros(std::shared_ptr<const Memory> memory, DType dtype, const Shape& shape);
+  // Row-major zeros. `subject` as for row_major_strides.
+  static Tensor zeros(std::shared_ptr<const Memory> memory, DType dtype, const Shape& shape,
+                      const char* subject = "dims is");
 
   // Over the caller's memory; see heed_tensor_wrap. strides null: row-major. data null: shape-only.
   static Tensor wrap(std::shared_ptr<const Memory> memory, DType dtype, const Shape& shape, const Dims* strides,
@@ -75,8 +76,8 @@ class Tensor {
 std::string to_string(const Shape& shape);
 
 // The strides of a dense tensor with the last axis fastest; zero-sized axes count as one. Throws InvalidArgument when
-// the size in bytes overflows.
-Dims row_major_strides(const Shape& shape, DType dtype);
+// the size in bytes overflows; `subject` begins that sentence, for callers who were not given these dims.
+Dims row_major_strides(const Shape& shape, DType dtype, const char* subject = "dims is");
 
 // The axis from 0, where negative ones count from the end; -1 when there is none.
 inline int32_t normalize_axis(int32_t axis, int32_t rank) {

@@ -294,5 +294,22 @@ TEST(CreateOutputsErrors, WantedAndMembers) {
   EXPECT_EQ(made.output, nullptr);
 }
 
+TEST(CreateOutputsErrors, SizesThatOverflow) {
+  // Each input is possible by itself, all weights together are not.
+  AttentionCall call(Kind::DotProductRank3);
+  call.inputs.queries = call.inputs.keys = call.inputs.values = call.shape_only({1, int64_t{1} << 40, 1});
+  heed_layer_outputs made = HEED_LAYER_OUTPUTS_INIT;
+  expect_refused({
+      {"weights",
+       [&](OutParameters&) {
+         return heed_layer_create_outputs(call.layer.get(), &call.inputs, HEED_WANT_WEIGHTS, &made);
+       },
+       invalid(
+           {"outputs->weights would have dims (1, 1099511627776, 1099511627776), whose product overflows, expected at "
+            "most 2^63 - 1 elements"})},
+  });
+  EXPECT_EQ(made.weights, nullptr);
+}
+
 }  // namespace
 }  // namespace heed::capi_test

@@ -137,7 +137,8 @@ TEST(ParameterErrors, InitializeThatRunsOutOfMemoryChangesNothing) {
 
   huge.keys = call.shape_only({0, 5, INT64_MAX / 20});
   huge.queries = call.zeros({0, 3, 6});
-  EXPECT_TRUE(is_refused(heed_layer_initialize(call.layer.get(), &huge, 7), invalid({"overflow"})));
+  EXPECT_TRUE(is_refused(heed_layer_initialize(call.layer.get(), &huge, 7),
+                         invalid({"W_k.weight would have dims", ", whose ", " overflows, expected at most 2^63 - 1"})));
 }
 
 }  // namespace

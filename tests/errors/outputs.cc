@@ -10,6 +10,9 @@ Topic layer_outputs() {
       {
           PROVOKE(heed_layer_create_outputs(layer, &inputs, 0, &new_outputs)),
           PROVOKE(heed_layer_create_outputs(layer, &inputs, HEED_WANT_OUTPUT, &outputs)),
+          PROVOKE(heed_layer_create_outputs(dot_product, &inputs, HEED_WANT_WEIGHTS, &new_outputs),
+                  inputs.queries = shape_of(HEED_F32, {1, 4294967296, 1});
+                  inputs.keys = inputs.values = NULL),
           PROVOKE(heed_layer_forward(layer, &inputs, NULL, &new_outputs)),
           PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), outputs.output = tensor_of(HEED_F32, {2, 3, 7})),
           PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), outputs.output = tensor_of(HEED_I32, {2, 3, 8})),

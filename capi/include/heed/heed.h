@@ -346,7 +346,7 @@ HEED_API void* heed_tensor_data(heed_tensor* tensor) HEED_NOEXCEPT;
 /* Copies host memory into the tensor. source holds the elements in row-major (logical) order, of the tensor's dtype,
  * exactly num_bytes = heed_tensor_num_bytes.
  * Errors: INVALID_ARGUMENT (another num_bytes, naming both; NULL source with bytes to copy; read-only, shape-only, or
- * a dim above 1 with a zero or negative stride). */
+ * a dim above 1 with a zero or negative stride; strides that put two elements in the same place). */
 HEED_API heed_status heed_tensor_write(heed_tensor* tensor, const void* source, size_t num_bytes) HEED_NOEXCEPT;
 
 /* Copies the tensor to host memory in row-major (logical) order; waits for calls that write it. num_bytes as for
@@ -355,7 +355,7 @@ HEED_API heed_status heed_tensor_write(heed_tensor* tensor, const void* source, 
 HEED_API heed_status heed_tensor_read(const heed_tensor* tensor, void* destination, size_t num_bytes) HEED_NOEXCEPT;
 
 /* Sets every element to value, converted as heed_tensor_copy converts from F64.
- * Errors: INVALID_ARGUMENT (read-only, shape-only, zero or negative stride). */
+ * Errors: INVALID_ARGUMENT (read-only, shape-only, strides that heed_tensor_write refuses). */
 HEED_API heed_status heed_tensor_fill(heed_tensor* tensor, double value) HEED_NOEXCEPT;
 
 /* Sets element i, counted in row-major (logical) order whatever the strides, to start + i * step: i as a double, one
@@ -391,7 +391,7 @@ HEED_API heed_status heed_tensor_fill_normal(heed_tensor* tensor, double mean, d
  * Float to integer truncates and saturates, NaN gives 0; integer to integer saturates; to BOOL, non-zero (NaN too) is
  * true (1); from BOOL, true is 1. The tensors may be of different contexts of the same device.
  * Errors: INVALID_ARGUMENT (shapes that do not broadcast, naming both; source and destination overlap; destination
- * read-only, shape-only, or with a zero or negative stride; source shape-only). */
+ * read-only, shape-only, or with strides that heed_tensor_write refuses; source shape-only). */
 HEED_API heed_status heed_tensor_copy(heed_tensor* destination, const heed_tensor* source) HEED_NOEXCEPT;
 
 /* A view with any dims and strides that stay inside the tensor's storage. offset is in elements from the tensor's
@@ -485,8 +485,9 @@ HEED_API heed_status heed_tensor_from_dlpack(heed_context* context, struct DLMan
  * can be written (heed_tensor_create makes one) and shares no memory with an input. A dim may be 0. Scratch memory
  * comes from the pool of the result's context, which may allocate when it grows. Errors that all of them report:
  *   INVALID_ARGUMENT   a dtype; a shape, naming what was expected; shape-only tensors; a result that is read-only,
- *                      shares memory with an input, or has a zero or negative stride; tensors of different devices
- *   NOT_FASTEST        the result's context is strict, and the call would not take the fastest path
+ *                      shares memory with an input, or has strides that heed_tensor_write refuses; tensors of
+ *                      different devices
+ *   NOT_FASTEST        the result's context is strict, and the operation would not take the fastest path
  *   DEVICE_LOST
  */
 

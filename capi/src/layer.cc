@@ -6,14 +6,18 @@
 #include <cinttypes>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "arguments.h"
+#include "base/file.h"
+#include "base/shown_text.h"
 #include "errors.h"
 #include "handles.h"
 #include "layers/additive_attention.h"
 #include "layers/dot_product_attention.h"
 #include "layers/multi_head_attention.h"
+#include "tensor/safetensors.h"
 
 namespace heed::capi {
 namespace {
@@ -93,6 +97,15 @@ class CallTensors {
 };
 
 std::shared_ptr<Layer> layer_of(const heed_layer* handle) { return require(handle, "layer")->layer; }
+
+// For the C function of that name, which is told to the logger.
+void load(const char* function, Layer& layer, const SafetensorsFile& file, const char* prefix) {
+  // Made first: once the parameters are replaced nothing may fail.
+  const std::string shown_path = shown(file.path());
+  const char* title = layer.load(file, prefix == nullptr ? "" : prefix);
+  log(layer.context()->logger(), LogLevel::Info, "%s: %s has its %zu parameters from \"%s\" by the names of %s",
+      function, layer.kind(), layer.parameters().size(), shown_path.c_str(), title);
+}
 
 }  // namespace
 }  // namespace heed::capi
@@ -208,7 +221,7 @@ heed_status heed_layer_load(heed_layer* layer, const char* path, const char* pre
   return guarded(__func__, layer, [&] {
     const auto self = layer_of(layer);
     require(path, "path");
-    self->load(SafetensorsFile(path), prefix == nullptr ? "" : prefix);
+    load("heed_layer_load", *self, SafetensorsFile(path), prefix);
   });
 }
 
@@ -216,7 +229,8 @@ heed_status heed_layer_load_memory(heed_layer* layer, const void* data, size_t n
   return guarded(__func__, layer, [&] {
     const auto self = layer_of(layer);
     require(data, "data");
-    self->load(SafetensorsFile(std::make_unique<const MemorySource>(data, num_bytes)), prefix == nullptr ? "" : prefix);
+    load("heed_layer_load_memory", *self, SafetensorsFile(std::make_unique<const MemorySource>(data, num_bytes)),
+         prefix);
   });
 }
 

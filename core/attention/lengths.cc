@@ -7,6 +7,7 @@
 
 #include "attention/validate.h"
 #include "base/error.h"
+#include "base/plain_locale.h"
 #include "tensor/tensor.h"
 
 namespace heed {
@@ -20,6 +21,7 @@ void check_length(const Operand& lens, const char* name, int64_t b, int64_t q, i
     // Compared as doubles, so that no rounding of num_keys lets a longer one pass. False for NaN.
     const auto wide = static_cast<double>(length);
     if (wide >= 0 && wide <= static_cast<double>(num_keys) && std::floor(wide) == wide) return;
+    const PlainLocale plain;
     std::snprintf(shown, sizeof shown, "%.9g", wide);
   } else {
     const int64_t length = length_of(lens, b, q);

@@ -36,9 +36,9 @@ struct LinearProblem {
   Operand output;           // axes (-, s, r, n); F32, F16, BF16
 };
 
-// weights[b, h, q, k] = exp(scores[b, h, q, k]) / sum over visible k' of exp(scores[b, h, q, k']), with the row's maximum
-// subtracted from the scores, in f32, summed in the order of k. Key k is visible to row (b, q) iff k is less than its
-// length; hidden weights are 0, and hidden scores are not read.
+// weights[b, h, q, k] = exp(scores[b, h, q, k]) / sum over visible k' of exp(scores[b, h, q, k']), with the row's
+// maximum subtracted from the scores, in f32, summed in the order of k. Key k is visible to row (b, q) iff k is less
+// than its length; hidden weights are 0, and hidden scores are not read.
 struct SoftmaxProblem {
   int64_t batch = 0;        // b
   int64_t num_heads = 0;    // h

@@ -9,13 +9,15 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <clocale>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <memory>
 #include <new>
 
 #include "base/error.h"
+#include "base/plain_locale.h"
 #include "base/shown_text.h"
 
 namespace heed {
@@ -25,12 +27,9 @@ namespace {
 constexpr size_t kMaxTransfer = size_t{1} << 30;
 
 [[noreturn]] void fail_on(const char* action, const std::string& path, int error) {
-  // The host may have set a language; error sentences are ASCII. The "C" locale is static, so no memory is asked for.
-  const locale_t language = ::newlocale(LC_ALL_MASK, "C", nullptr);
-  const char* reason = language == nullptr ? "unknown reason" : ::strerror_l(error, language);
-  std::string text = reason == nullptr ? "unknown reason" : reason;
-  if (language != nullptr) ::freelocale(language);
-  fail(Status::Io, "cannot %s \"%s\": %s", action, shown(path).c_str(), text.c_str());
+  const PlainLocale plain;
+  const char* reason = plain.get() == nullptr ? nullptr : ::strerror_l(error, plain.get());
+  fail(Status::Io, "cannot %s \"%s\": %s", action, shown(path).c_str(), reason == nullptr ? "unknown reason" : reason);
 }
 
 template <class Call>
@@ -43,6 +42,13 @@ auto retry_interrupted(Call call) {
 [[noreturn]] void fail_not_regular(const char* action, const std::string& path, mode_t mode) {
   fail(Status::Io, "cannot %s \"%s\": it is %s, expected a regular file", action, shown(path).c_str(),
        S_ISDIR(mode) ? "a directory" : "a device, pipe or socket");
+}
+
+sigset_t size_signal() {
+  sigset_t signals = {};
+  ::sigemptyset(&signals);
+  ::sigaddset(&signals, SIGXFSZ);
+  return signals;
 }
 
 std::string resolve_links(const char* path) {
@@ -78,6 +84,21 @@ void sync_folder(const std::string& folder) noexcept {
 NoCancellation::NoCancellation() noexcept { ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
 
 NoCancellation::~NoCancellation() { ::pthread_setcancelstate(before_, nullptr); }
+
+NoSizeSignal::NoSizeSignal() noexcept {
+  const sigset_t signals = size_signal();
+  ::pthread_sigmask(SIG_BLOCK, &signals, &before_);
+  sigset_t pending = {};
+  ::sigpending(&pending);
+  was_pending_ = ::sigismember(&pending, SIGXFSZ) == 1;
+}
+
+NoSizeSignal::~NoSizeSignal() {
+  const sigset_t signals = size_signal();
+  const timespec at_once = {};
+  if (!was_pending_) retry_interrupted([&] { return ::sigtimedwait(&signals, nullptr, &at_once); });
+  ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
 
 FileSource::FileSource(const char* path) : path_(path) {
   // O_NONBLOCK: opening a pipe without a writer would wait forever; regular files do not know the flag.

@@ -2,6 +2,7 @@
 // Files, closed on every way out. Failures are Status::Io and name the path and the system's reason.
 #pragma once
 
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -9,8 +10,8 @@
 
 namespace heed {
 
-// As long as it lives, its thread cannot be cancelled: reading and writing are points where it could, and a cancellation
-// that unwinds through heed would end the process.
+// As long as it lives, its thread cannot be cancelled: reading and writing are points where it could, and a
+// cancellation that unwinds through heed would end the process.
 class NoCancellation {
  public:
   NoCancellation() noexcept;
@@ -20,6 +21,21 @@ class NoCancellation {
 
  private:
   int before_ = 0;
+};
+
+// As long as it lives, writing beyond the process's limit on files (RLIMIT_FSIZE) is an error as any other: the signal
+// that comes with it, which would end the process, is held back from its thread and dropped.
+class NoSizeSignal {
+ public:
+  NoSizeSignal() noexcept;
+  ~NoSizeSignal();
+  NoSizeSignal(const NoSizeSignal&) = delete;
+  NoSizeSignal& operator=(const NoSizeSignal&) = delete;
+
+ private:
+  sigset_t before_{};
+  // The host's own, which is left to it.
+  bool was_pending_ = false;
 };
 
 // Bytes that a file format is read from; reading changes nothing, so many threads may read at once.
@@ -89,6 +105,7 @@ class AtomicFile {
   void discard() noexcept;
 
   NoCancellation no_cancellation_;
+  NoSizeSignal no_size_signal_;
   std::string path_;
   std::string target_;
   // Of the target; made early, because after the rename nothing may fail any more.

@@ -10,6 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/plain_locale.h"
+
 namespace heed {
 
 // Calls nest as the text does: begin_object, then key and value in turn, end_object; begin_array, then values,
@@ -50,6 +52,7 @@ class JsonWriter {
       return;
     }
     char digits[32];
+    const PlainLocale plain;
     std::snprintf(digits, sizeof digits, "%.17g", number);
     put(digits);
   }

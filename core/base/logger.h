@@ -21,9 +21,9 @@ struct Logger {
 // An error's sentence behind the name of the function that failed.
 inline constexpr size_t kLogCapacity = kErrorCapacity + 64;
 
-// Writes one message, "function: sentence" by custom, as one line of ASCII. Allocates nothing, holds no lock, and leaves
-// the thread's last error as it was, whatever the logger does; so it may stand anywhere. Messages of a thread that is
-// inside its logger are dropped.
+// Writes one message, "function: sentence" by custom, as one line of ASCII. Allocates nothing, holds no lock, and
+// leaves the thread's last error as it was, whatever the logger does; so it may stand anywhere. Messages of a thread
+// that is inside its logger are dropped.
 __attribute__((format(printf, 3, 4))) void log(const Logger& logger, LogLevel level, const char* format, ...) noexcept;
 
 }  // namespace heed

@@ -76,7 +76,7 @@ double normal_quantile(double probability) {
 double normal_number(uint64_t seed, uint32_t stream, uint64_t index) {
   const uint64_t block = index / 4;
   const PhiloxCounter words =
-      philox4x32({static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32), stream, 0}, seed);
+      philox4x32({static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32), stream, kInitializeUse}, seed);
   return normal_of(words[index % 4]);
 }
 

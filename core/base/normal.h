@@ -16,7 +16,7 @@ double normal_quantile(double probability);
 // never 0 and never 1.
 inline double normal_of(uint32_t word) { return normal_quantile((word + 0.5) * 0x1p-32); }
 
-// Element `index` of the standard normal sequence with that seed.
+// Element `index` of a standard normal sequence for a layer's initialization; `stream` tells its parameters apart.
 double normal_number(uint64_t seed, uint32_t stream, uint64_t index);
 
 }  // namespace heed

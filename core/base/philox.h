@@ -11,6 +11,12 @@ namespace heed {
 
 using PhiloxCounter = std::array<uint32_t, 4>;
 
+// The last word of the counter tells what a number is for, so that one seed gives each use numbers of its own. Dropout
+// has the item of the batch there, which reaches these only at some four billion items.
+inline constexpr uint32_t kUniformUse = 0xFFFFFFFF;
+inline constexpr uint32_t kNormalUse = 0xFFFFFFFE;
+inline constexpr uint32_t kInitializeUse = 0xFFFFFFFD;
+
 inline PhiloxCounter philox4x32(PhiloxCounter counter, uint64_t seed) {
   constexpr uint64_t kMultiplier0 = 0xD2511F53;
   constexpr uint64_t kMultiplier1 = 0xCD9E8D57;

@@ -46,7 +46,8 @@ class Layer {
   void initialize(const LayerInputs& inputs, uint64_t seed);
   Tensor parameter(std::string_view name) const;
   void set_parameter(std::string_view name, const Tensor& value);
-  void load(const SafetensorsFile& file, std::string_view prefix);
+  // Returns whose names the file has: a layout's title, static.
+  const char* load(const SafetensorsFile& file, std::string_view prefix);
   void save(const char* path) const;
   size_t save_to_memory(void* destination, size_t capacity) const;
   OutputShapes output_shapes(const LayerInputs& inputs) const;

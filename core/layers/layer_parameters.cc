@@ -87,10 +87,10 @@ void Layer::set_parameter(std::string_view name, const Tensor& value) {
   parameter.set(parameter.accept(context_, value, is_initialized()));
 }
 
-void Layer::load(const SafetensorsFile& file, std::string_view prefix) {
+const char* Layer::load(const SafetensorsFile& file, std::string_view prefix) {
   const std::string shown_path = shown(file.path());
   const bool keeps_form = is_initialized();
-  const std::vector<FoundWeight> found = find_weights(file, prefix, parameters_, possible_parameters());
+  const auto [title, found] = find_weights(file, prefix, parameters_, possible_parameters());
   check_parts(found, parameters_, keeps_form, shown_path);
   for (size_t i = 0; i < found.size(); ++i) {
     const Parameter& parameter = parameters_[i];
@@ -113,8 +113,7 @@ void Layer::load(const SafetensorsFile& file, std::string_view prefix) {
   }
   // From here on nothing can fail.
   for (size_t i = 0; i < parameters_.size(); ++i) parameters_[i].set(std::move(values[i]));
-  log(context_->logger(), LogLevel::Info, "heed_layer_load: %s has its %zu parameters from \"%s\"", kind(),
-      parameters_.size(), shown_path.c_str());
+  return title;
 }
 
 std::vector<NamedTensor> Layer::named_values() const {

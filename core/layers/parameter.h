@@ -21,8 +21,9 @@ enum class Source { Queries, Keys, Values };
 
 class Parameter {
  public:
-  // `name` is static. `num_heads`: how many heads share the axis of the features that are projected to or, in an output's
-  // weight, from. With a source, `shape` is (output size, kOpenDim): the last dim of that tensor is the open one.
+  // `name` is static. `num_heads`: how many heads share the axis of the features that are projected to or, in an
+  // output's weight, from. With a source, `shape` is (output size, kOpenDim): the last dim of that tensor is the open
+  // one.
   Parameter(const char* name, const Shape& shape, int64_t num_heads = 1, std::optional<Source> source = std::nullopt)
       : name_(name), shape_(shape), num_heads_(num_heads), source_(source) {}
 
@@ -38,8 +39,8 @@ class Parameter {
 
   // Throws NotInitialized unless there is a value.
   void require_set() const;
-  // The dtype in which a value of dtype `source` is kept: the current value's where `keeps_form`, otherwise the source's,
-  // where F64 becomes F32.
+  // The dtype in which a value of dtype `source` is kept: the current value's where `keeps_form`, otherwise the
+  // source's, where F64 becomes F32.
   DType kept_dtype(DType source, bool keeps_form) const;
   // A dense copy of `source` fit to be the value, in the current value's shape where `keeps_form`. Throws
   // InvalidArgument.

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <initializer_list>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "base/error.h"
 #include "base/shown_text.h"
@@ -40,6 +42,17 @@ std::string prefixed(std::string_view prefix, const NameStyle& style, std::strin
   return whole + style.ending;
 }
 
+// Of "self.query.weight" the module, "self.query."; of "in_proj_weight" nothing.
+std::string_view module_of(std::string_view name) { return name.substr(0, name.rfind('.') + 1); }
+
+// Of "self.query.weight" what the module lies in, "self."; of "query.weight" nothing.
+std::string_view place_of(std::string_view name) {
+  const std::string_view module = module_of(name);
+  return module.empty() ? module : module_of(module.substr(0, module.size() - 1));
+}
+
+constexpr const char* kOwnTitle = "heed";
+
 // A layout in one of its styles, seen by a layer.
 struct Candidate {
   const char* title;
@@ -60,7 +73,7 @@ class Finder {
     for (const WeightLayout& layout : foreign_layouts()) add(layout);
   }
 
-  std::vector<FoundWeight> find() const {
+  FoundWeights find() const {
     std::vector<const Candidate*> complete;
     for (const Candidate& candidate : candidates_) {
       if (num_found(candidate, prefix_) == candidate.wanted.size()) complete.push_back(&candidate);
@@ -74,8 +87,12 @@ class Finder {
       if (!std::equal(found.begin(), found.end(), others.begin(), same_name))
         fail_ambiguous(*complete.front(), *candidate);
     }
-    for (const Candidate* candidate : complete) check_others(*candidate);
-    return found;
+    for (const Candidate* candidate : complete) {
+      check_lacking(*candidate);
+      check_refused(*candidate);
+    }
+    for (const Candidate* candidate : complete) check_modules(*candidate);
+    return {complete.front()->title, std::move(found)};
   }
 
  private:
@@ -86,7 +103,7 @@ class Finder {
     for (; *possible != nullptr; ++possible) {
       if (!is_parameter(*possible)) sources.push_back({*possible, *possible});
     }
-    add({"heed", sources, {}});
+    add({kOwnTitle, sources, {}});
   }
 
   // Leaves out layouts that cannot hold the layer at all.
@@ -130,7 +147,7 @@ class Finder {
   }
 
   // What the layout has besides, and the layer would leave out.
-  void check_others(const Candidate& candidate) const {
+  void check_lacking(const Candidate& candidate) const {
     for (const WeightSource& source : candidate.unwanted) {
       if (!file_.contains(prefixed(prefix_, candidate.style, source.name))) continue;
       const char* option = option_of(source.parameter);
@@ -138,12 +155,39 @@ class Finder {
            tensor_text(candidate, source).c_str(),
            (option == nullptr ? "it has " + joined_names(parameters_) : std::string("expected ") + option).c_str());
     }
+  }
+
+  void check_refused(const Candidate& candidate) const {
+    const std::string place(place_of(candidate.wanted.front().name));
     for (const char* refused : candidate.refused) {
-      const std::string name = prefixed(prefix_, candidate.style, refused);
-      if (!file_.contains(name)) continue;
-      fail(Status::Unsupported, "%s has %s, which changes what %s computes, and heed has no option for it",
-           file_text().c_str(), quoted(name).c_str(), candidate.title);
+      const std::string name = prefixed(prefix_, candidate.style, place + refused);
+      if (file_.contains(name)) fail_changed(candidate, name);
     }
+  }
+
+  // What else a module of a projection holds belongs to its computation: an adapter (LoRA), a scale of a quantised
+  // weight.
+  void check_modules(const Candidate& candidate) const {
+    std::set<std::string> known;
+    std::set<std::string> modules;
+    for (const auto* sources : {&candidate.wanted, &candidate.unwanted}) {
+      for (const WeightSource& source : *sources) {
+        known.insert(prefixed(prefix_, candidate.style, source.name));
+        const std::string_view module = module_of(source.name);
+        if (!module.empty()) modules.insert(prefixed(prefix_, {candidate.style.separator}, module));
+      }
+    }
+    for (size_t i = 0; i < file_.num_tensors(); ++i) {
+      const std::string& name = file_.name(i);
+      const bool is_inside = std::any_of(modules.begin(), modules.end(),
+                                         [&](const std::string& module) { return name.starts_with(module); });
+      if (is_inside && known.count(name) == 0) fail_changed(candidate, name);
+    }
+  }
+
+  [[noreturn]] void fail_changed(const Candidate& candidate, std::string_view name) const {
+    fail(Status::Unsupported, "%s has %s, which changes what %s computes, and heed has no option for it",
+         file_text().c_str(), quoted(name).c_str(), candidate.title);
   }
 
   // As `"encoder.in_proj_bias" for W_q.bias`.
@@ -163,8 +207,8 @@ class Finder {
     fail(Status::InvalidArgument,
          "%s has this layer's parameters twice %s: by the names of %s, as %s, and by those of %s, as %s; expected one",
          file_text().c_str(), place_text(prefix_).c_str(), first.title,
-         quoted(prefixed(prefix_, first.style, first.wanted.front().name)).c_str(), second.title,
-         quoted(prefixed(prefix_, second.style, second.wanted.front().name)).c_str());
+         quoted(prefixed("", first.style, first.wanted.front().name)).c_str(), second.title,
+         quoted(prefixed("", second.style, second.wanted.front().name)).c_str());
   }
 
   [[noreturn]] void fail_not_found() const {
@@ -180,50 +224,59 @@ class Finder {
     const auto missing = std::find_if(nearest->wanted.begin(), nearest->wanted.end(), [&](const WeightSource& source) {
       return !file_.contains(prefixed(prefix_, nearest->style, source.name));
     });
-    std::string text = file_text() + " has no tensor " + tensor_text(*nearest, *missing);
+    const std::string beginning = file_text() + " has no tensor " + tensor_text(*nearest, *missing);
     const std::string elsewhere = elsewhere_text();
     if (most == 0) {
-      text += ", nor the names by which other frameworks call it" + (elsewhere.empty() ? instead_text() : elsewhere);
-    } else {
-      const char* option = option_of(missing->parameter);
-      if (option != nullptr && std::string_view(missing->parameter).ends_with(".bias"))
-        text += std::string(", which ") + option + " asks for";
-      const std::string count = "; it has " + std::to_string(most) + " of the " + std::to_string(parameters_.size()) +
-                                " parameters by the names of " + nearest->title;
-      // Where long names leave no room for both, the place where the layer may lie is of more use.
-      if (text.size() + count.size() + elsewhere.size() < kErrorCapacity) text += count;
-      text += elsewhere;
+      fail_with_room(beginning, {", nor the names by which other frameworks call it"},
+                     elsewhere.empty() ? instead_text() : elsewhere);
     }
-    fail(Status::NotFound, "%s", text.c_str());
+    const char* option = option_of(missing->parameter);
+    const bool is_bias = std::string_view(missing->parameter).ends_with(".bias");
+    fail_with_room(beginning,
+                   {option != nullptr && is_bias ? std::string(", which ") + option + " asks for" : "",
+                    "; it has " + std::to_string(most) + " of the " + std::to_string(parameters_.size()) +
+                        " parameters by the names of " + nearest->title},
+                   elsewhere);
+  }
+
+  // Where long names leave no room for all, the ending is of more use than the details: it says where to look.
+  [[noreturn]] static void fail_with_room(const std::string& beginning, std::initializer_list<std::string> details,
+                                          const std::string& ending) {
+    std::string text = beginning;
+    for (const std::string& detail : details) {
+      if (text.size() + detail.size() + ending.size() < kErrorCapacity) text += detail;
+    }
+    fail(Status::NotFound, "%s", (text + ending).c_str());
   }
 
   // A layout that is complete under another prefix.
   struct Elsewhere {
     const Candidate* candidate = nullptr;
     std::string prefix;
-    size_t num_others = 0;
+    size_t num_others = 0;  // prefixes
   };
 
-  // The one whose prefix begins most like the given one; the first of several. Layouts that share names may be complete
-  // in one place, which counts once.
+  // The one whose prefix begins and ends most like the given one: a wrapper's name may be missing, or a module's. The
+  // first of several.
   Elsewhere find_elsewhere() const {
     Elsewhere best;
-    std::set<std::string_view> places;
-    size_t best_length = 0;
+    size_t best_likeness = 0;
+    // Several layouts may be complete in one place.
+    std::set<std::string_view> prefixes;
     for (const Candidate& candidate : candidates_) {
       const std::string ending = prefixed("", candidate.style, candidate.wanted.front().name);
       for (size_t i = 0; i < file_.num_tensors(); ++i) {
         const std::optional<std::string_view> prefix = prefix_before(file_.name(i), ending, candidate.style.separator);
         if (!prefix || num_found(candidate, *prefix) != candidate.wanted.size()) continue;
-        if (!places.insert(*prefix).second) continue;
-        const size_t length = common_length(*prefix, prefix_);
-        if (best.candidate != nullptr) ++best.num_others;
-        if (best.candidate != nullptr && length <= best_length) continue;
+        const size_t likeness = likeness_of(*prefix, prefix_);
+        prefixes.insert(*prefix);
+        if (best.candidate != nullptr && likeness <= best_likeness) continue;
         best.candidate = &candidate;
         best.prefix = *prefix;
-        best_length = length;
+        best_likeness = likeness;
       }
     }
+    best.num_others = prefixes.empty() ? 0 : prefixes.size() - 1;
     return best;
   }
 
@@ -236,10 +289,11 @@ class Finder {
     return rest.substr(0, rest.size() - 1);
   }
 
-  static size_t common_length(std::string_view a, std::string_view b) {
-    size_t length = 0;
-    while (length < a.size() && length < b.size() && a[length] == b[length]) ++length;
-    return length;
+  // How many bytes are the same at the beginning and at the end.
+  static size_t likeness_of(std::string_view a, std::string_view b) {
+    const auto beginning = std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin();
+    const auto end = std::mismatch(a.rbegin(), a.rend(), b.rbegin(), b.rend()).first - a.rbegin();
+    return static_cast<size_t>(beginning + end);
   }
 
   // The end of a sentence: where else the layer may lie. Empty when nowhere.
@@ -263,8 +317,8 @@ class Finder {
     if (file_.num_tensors() == 0) return "; it has no tensors at all";
     if (prefix_.empty()) return "; its " + num_tensors + " tensors have other names, as " + quoted(*example);
     if (num_below == 0) return "; none of its " + num_tensors + " tensors begins with " + quoted(prefix_);
-    return "; " + std::to_string(num_below) + " of its " + num_tensors + " tensors begin with " + quoted(prefix_) +
-           ", as " + quoted(*example);
+    return "; " + std::to_string(num_below) + " of its " + num_tensors + " tensors begin with the prefix, as " +
+           quoted(*example);
   }
 
   const SafetensorsFile& file_;
@@ -275,9 +329,9 @@ class Finder {
 
 }  // namespace
 
-std::vector<FoundWeight> find_weights(const SafetensorsFile& file, std::string_view prefix,
-                                      std::span<const Parameter> parameters, const char* const* possible) {
-  if (parameters.empty()) return {};
+FoundWeights find_weights(const SafetensorsFile& file, std::string_view prefix, std::span<const Parameter> parameters,
+                          const char* const* possible) {
+  if (parameters.empty()) return {kOwnTitle, {}};
   return Finder(file, prefix, parameters, possible).find();
 }
 

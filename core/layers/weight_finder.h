@@ -19,11 +19,18 @@ struct FoundWeight {
   WeightSource source;
 };
 
-// One for each parameter, in their order. `possible`: names of parameters that layers of this kind can have, whatever
-// the options, null-terminated; with those of `parameters` they are heed's own layout.
+struct FoundWeights {
+  // The layout's; static.
+  const char* title;
+  // One for each parameter, in their order.
+  std::vector<FoundWeight> weights;
+};
+
+// `possible`: names of parameters that layers of this kind can have, whatever the options, null-terminated; with those
+// of `parameters` they are heed's own layout.
 // Throws NotFound when no layout has all parameters under the prefix, InvalidArgument when several have or when the one
 // that has holds another parameter, Unsupported when it holds what heed has no option for.
-std::vector<FoundWeight> find_weights(const SafetensorsFile& file, std::string_view prefix,
-                                      std::span<const Parameter> parameters, const char* const* possible);
+FoundWeights find_weights(const SafetensorsFile& file, std::string_view prefix, std::span<const Parameter> parameters,
+                          const char* const* possible);
 
 }  // namespace heed

@@ -118,29 +118,77 @@ constexpr WeightSource kD2lJavaAdditive[] = {
 constexpr NameStyle kKerasStyles[] = {{'/', ""}, {'/', ":0"}, {'.', ""}, {'.', ":0"}};
 constexpr NameStyle kDjlStyles[] = {{'_', ""}};
 
-constexpr const char* kAddedKeys[] = {"bias_k", "bias_v"};
-// Queries and keys are normalized after their projection (Qwen3, Gemma 3), or the softmax has a learned denominator.
-constexpr const char* kNorms[] = {"q_norm.weight", "k_norm.weight", "sinks"};
-// Positions that enter between the projections and the softmax.
-constexpr const char* kBertPositions[] = {"self.distance_embedding.weight", "self.relative_position_bias_table"};
-constexpr const char* kAlbertPositions[] = {"distance_embedding.weight", "relative_position_bias_table"};
-constexpr const char* kViTPositions[] = {"attention.relative_position_bias.relative_position_bias_table"};
+// A key and a value more, and open_clip's factors of scores and heads.
+constexpr const char* kPyTorchExtras[] = {"bias_k", "bias_v", "logit_scale", "head_scale"};
+
+// Modules of this kind have, in fairseq, PyTorch's added key and value; biases apart (EVA); norms of queries and keys
+// (Qwen3, Gemma 3; Phi; Idefics; Hunyuan; StableLM, one for each head); norms before the output (BitNet; Kosmos-2); a
+// learned denominator of the softmax (GPT-OSS); gated relative positions (WavLM).
+constexpr const char* kProjExtras[] = {
+    "bias_k",
+    "bias_v",
+    "q_bias",
+    "v_bias",
+    "q_norm.weight",
+    "k_norm.weight",
+    "q_layernorm.weight",
+    "q_layer_norm.weight",
+    "query_layernorm.weight",
+    "q_layernorm.norms.0.weight",
+    "attn_sub_norm.weight",
+    "inner_attn_ln.weight",
+    "sinks",
+    "gru_rel_pos_const",
+    "rel_attn_embed.weight",
+};
+
+// BERT's relatives have relative positions (BERT itself; Swin; BEiT), cosines as scores (Swin 2), other projections for
+// some queries (Longformer), and convolutions that shorten the keys (SegFormer; PVT) or add to the output
+// (Nystromformer).
+constexpr const char* kSelfExtras[] = {
+    "distance_embedding.weight",
+    "relative_position_bias_table",
+    "relative_position_bias.relative_position_bias_table",
+    "logit_scale",
+    "query_global.weight",
+    "sr.weight",
+    "sequence_reduction.weight",
+    "conv.weight",
+};
+
+// Queries of their own, for keys and values of another sequence.
+constexpr const char* kGpt2Extras[] = {"q_attn.weight"};
+
+// Norms of queries and keys and before the output; relative positions (Swin, and SAM's in Hugging Face's form); biases
+// apart from "qkv" (BEiT, EVA); factors of cosine scores (Swin 2; XCiT).
+constexpr const char* kTimmExtras[] = {
+    "q_norm.weight",
+    "k_norm.weight",
+    "norm.weight",
+    "relative_position_bias_table",
+    "rel_pos.relative_position_bias_table",
+    "rel_pos_h",
+    "q_bias",
+    "v_bias",
+    "logit_scale",
+    "temperature",
+};
+
 // Biases, and the values' projection, with which queries and keys are those of a head of multi-head attention.
 constexpr const char* kAdditiveExtras[] = {"W_q.bias", "W_k.bias", "w_v.bias", "W_v.weight"};
 constexpr const char* kJavaAdditiveBiases[] = {"02W_q.bias", "01W_k.bias", "03W_v.bias"};
-constexpr const char* kTimmExtras[] = {"q_norm.weight", "k_norm.weight", "relative_position_bias_table"};
 
 constexpr WeightLayout kLayouts[] = {
-    {"PyTorch nn.MultiheadAttention", kPyTorch, kAddedKeys},
-    {"PyTorch nn.MultiheadAttention with kdim or vdim", kPyTorchApart, kAddedKeys},
-    {"Hugging Face BERT", kBert, kBertPositions},
-    {"Hugging Face ViT", kViT, kViTPositions},
-    {"Hugging Face ALBERT", kAlbert, kAlbertPositions},
-    {"Hugging Face BART", kBart, kNorms},
-    {"Hugging Face Llama", kLlama, kNorms},
+    {"PyTorch nn.MultiheadAttention", kPyTorch, kPyTorchExtras},
+    {"PyTorch nn.MultiheadAttention with kdim or vdim", kPyTorchApart, kPyTorchExtras},
+    {"Hugging Face BERT", kBert, kSelfExtras},
+    {"Hugging Face ViT", kViT, kSelfExtras},
+    {"Hugging Face ALBERT", kAlbert, kSelfExtras},
+    {"Hugging Face BART", kBart, kProjExtras},
+    {"Hugging Face Llama", kLlama, kProjExtras},
     {"Hugging Face T5", kT5, {}},
     {"Hugging Face DistilBERT", kDistilBert, {}},
-    {"Hugging Face GPT-2", kGpt2, {}},
+    {"Hugging Face GPT-2", kGpt2, kGpt2Extras},
     {"timm Attention", kTimm, kTimmExtras},
     {"Keras MultiHeadAttention", kKeras, {}, kKerasStyles},
     {"DJL ScaledDotProductAttentionBlock", kDjl, {}, kDjlStyles},

@@ -41,7 +41,8 @@ struct WeightLayout {
   // As sentences call it.
   const char* title;
   std::span<const WeightSource> sources;
-  // Names of tensors that go with these and change the result in a way that heed has no option for.
+  // Names of tensors that go with these and change the result in a way that heed has no option for, where the module
+  // that projects queries lies: for BERT below "self".
   std::span<const char* const> refused;
   std::span<const NameStyle> styles = kDotted;
 };

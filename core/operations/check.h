@@ -19,8 +19,8 @@ void check_input(const Argument& input);
 
 void check_same_device(const Argument& argument, const Argument& as);
 
-// The result's shape, its dtype (the input's, or F32), and its device. `what` says what has that shape, as "the shape of
-// scores".
+// The result's shape, its dtype (the input's, or F32), and its device. `what` says what has that shape, as "the shape
+// of scores".
 void check_result(const Argument& result, const Shape& expected, const char* what, const Argument& input);
 
 // The result can be written, and shares no memory with the input, which has data.

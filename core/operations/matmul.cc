@@ -14,8 +14,9 @@
 namespace heed {
 namespace {
 
-// A tensor as matrices: its batch axes, aligned at the end with those of the product, then rows and columns. A vector is
-// one row or one column. Axes of size 1 are repeated: their stride is 0.
+// A tensor as matrices: its batch axes, aligned at the end with those of the product, then rows and columns. A vector
+// is one row or one column. The stride of axes of size 1, which are repeated, and of tensors without elements, which may
+// have no address to step from, is 0.
 struct Matrices {
   Dims batch_strides{};
   int64_t rows = 1;
@@ -28,7 +29,7 @@ Matrices matrices_of(const Tensor& tensor, bool has_rows, bool has_columns, int3
   int32_t axis = tensor.rank();
   const auto take = [&](int64_t& stride) {
     --axis;
-    stride = tensor.dim(axis) == 1 ? 0 : tensor.stride(axis);
+    stride = tensor.dim(axis) == 1 || tensor.num_elements() == 0 ? 0 : tensor.stride(axis);
     return tensor.dim(axis);
   };
   Matrices matrices;
@@ -71,8 +72,8 @@ Shape product_shape(const Shape& batch, const Tensor& a, const Matrices& left, c
   return shape;
 }
 
-// The longest batch axis along which b is the same, so that its matrix is prepared once for all of it; -1 where there is
-// none.
+// The longest batch axis along which b is the same, so that its matrix is prepared once for all of it; -1 where there
+// is none.
 int32_t axis_of_one_b(const Shape& batch, const Matrices& right) {
   int32_t best = -1;
   for (int32_t axis = 0; axis < batch.rank; ++axis) {
@@ -91,10 +92,6 @@ Operand operand_of(const Tensor& tensor, const Matrices& matrices, int32_t batch
   operand.strides[2] = matrices.row_stride;
   operand.strides[3] = matrices.column_stride;
   return operand;
-}
-
-std::byte* element(const Tensor& tensor, int64_t offset) {
-  return tensor.data() + offset * static_cast<int64_t>(size_of(tensor.dtype()));
 }
 
 }  // namespace
@@ -139,9 +136,9 @@ void matmul(const Tensor& a, const Tensor& b, const Tensor& product) {
   context.require_fastest("heed_matmul", "matmul", plan);
   const Context::PooledScratch scratch(context, plan.scratch_bytes);
   walk<3>(batch, {left.batch_strides, right.batch_strides, result.batch_strides}, [&](const auto& offsets) {
-    problem.input.data = element(a, offsets[0]);
-    problem.weight.data = element(b, offsets[1]);
-    problem.output.data = element(product, offsets[2]);
+    problem.input.data = a.element(offsets[0]);
+    problem.weight.data = b.element(offsets[1]);
+    problem.output.data = product.element(offsets[2]);
     context.run(problem, plan, scratch.data());
   });
 }

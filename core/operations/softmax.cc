@@ -42,10 +42,6 @@ Tensor with_axis_last(const Tensor& tensor, int32_t axis) {
   return tensor.transpose(order.data());
 }
 
-void* element(const Tensor& tensor, int64_t offset) {
-  return tensor.data() + offset * static_cast<int64_t>(size_of(tensor.dtype()));
-}
-
 }  // namespace
 
 void softmax(const Tensor& tensor, int32_t axis, const Tensor& result) {
@@ -71,8 +67,8 @@ void softmax(const Tensor& tensor, int32_t axis, const Tensor& result) {
   context.require_fastest("heed_softmax", "softmax", plan);
   const Context::PooledScratch scratch(context, plan.scratch_bytes);
   walk<2>(leading_axes(scores.shape(), first), {scores.strides(), weights.strides()}, [&](const auto& offsets) {
-    problem.scores.data = element(scores, offsets[0]);
-    problem.weights.data = element(weights, offsets[1]);
+    problem.scores.data = scores.element(offsets[0]);
+    problem.weights.data = weights.element(offsets[1]);
     context.run(problem, plan, scratch.data());
   });
 }

@@ -18,20 +18,15 @@
 namespace heed {
 namespace {
 
-// The last word of the Philox counter, so that one seed gives each use numbers of its own. Layers count their parameters
-// with 0 in this place, and dropout has the item of the batch there.
-constexpr uint32_t kUniformDomain = 0xFFFFFFFF;
-constexpr uint32_t kNormalDomain = 0xFFFFFFFE;
-
 // The random words 0, 1, 2, ... of a seed.
 class Words {
  public:
-  Words(uint64_t seed, uint32_t domain) : seed_(seed), domain_(domain) {}
+  Words(uint64_t seed, uint32_t use) : seed_(seed), use_(use) {}
 
   uint32_t next() {
     if (place_ == block_.size()) {
       block_ =
-          philox4x32({static_cast<uint32_t>(num_blocks_), static_cast<uint32_t>(num_blocks_ >> 32), 0, domain_}, seed_);
+          philox4x32({static_cast<uint32_t>(num_blocks_), static_cast<uint32_t>(num_blocks_ >> 32), 0, use_}, seed_);
       ++num_blocks_;
       place_ = 0;
     }
@@ -40,7 +35,7 @@ class Words {
 
  private:
   uint64_t seed_;
-  uint32_t domain_;
+  uint32_t use_;
   uint64_t num_blocks_ = 0;
   PhiloxCounter block_{};
   size_t place_ = block_.size();
@@ -57,7 +52,7 @@ void fill_in_order(const Tensor& tensor, Next next) {
     constexpr auto kSize = static_cast<int64_t>(sizeof(To));
     const int64_t step = last < 0 ? 0 : tensor.stride(last) * kSize;
     walk<1>(leading_axes(tensor.shape(), last), {tensor.strides()}, [&](const auto& offsets) {
-      std::byte* row = tensor.data() + offsets[0] * kSize;
+      std::byte* row = tensor.element(offsets[0]);
       for (int64_t i = 0; i < count; ++i) {
         const To element = convert<To>(static_cast<double>(next()));
         std::memcpy(row + i * step, &element, sizeof element);
@@ -98,13 +93,16 @@ double largest_below(double limit) {
   }
 }
 
-// The smallest number of a dtype that is at least `limit`.
+// The smallest number of a dtype that is at least `limit`, as a double; infinity where it has none.
 template <typename To>
 double smallest_from(double limit) {
   if constexpr (std::is_same_v<To, Boolean>) {
     return limit;
   } else if constexpr (std::is_integral_v<To>) {
-    return std::max(std::ceil(limit), static_cast<double>(std::numeric_limits<To>::lowest()));
+    // One past the largest number is a power of two, and so a double whatever the type; the largest of I64 is not.
+    const double past_largest = std::ldexp(1.0, std::numeric_limits<To>::digits);
+    const double number = std::max(std::ceil(limit), static_cast<double>(std::numeric_limits<To>::lowest()));
+    return number < past_largest ? number : std::numeric_limits<double>::infinity();
   } else {
     // What is at least `limit` is, negated, less than the next number above -limit.
     return -largest_below<To>(-below(limit));
@@ -150,7 +148,7 @@ void fill_uniform(const Tensor& tensor, double low, double high, uint64_t seed) 
          "low is %g and high is %g, between which %s, the dtype of tensor, has no number: expected a wider range", low,
          high, name_of(tensor.dtype()));
   }
-  fill_in_order(tensor, [=, words = Words(seed, kUniformDomain)]() mutable {
+  fill_in_order(tensor, [=, words = Words(seed, kUniformUse)]() mutable {
     // 32 bits from one word and 21 from the next: a multiple of 2^-53 in [0, 1).
     const auto upper = static_cast<uint64_t>(words.next());
     const double fraction = static_cast<double>(upper << 21 | words.next() >> 11) * 0x1p-53;
@@ -164,7 +162,7 @@ void fill_normal(const Tensor& tensor, double mean, double standard_deviation, u
   if (standard_deviation < 0)
     fail(Status::InvalidArgument, "standard_deviation is %g, expected at least 0", standard_deviation);
   tensor.require_writable("tensor");
-  fill_in_order(tensor, [=, words = Words(seed, kNormalDomain)]() mutable {
+  fill_in_order(tensor, [=, words = Words(seed, kNormalUse)]() mutable {
     return mean + standard_deviation * normal_of(words.next());
   });
 }

@@ -23,8 +23,8 @@ inline constexpr uint64_t kMaxNpyHeader = 1'000'000;
 Tensor load_npy(std::shared_ptr<const Memory> memory, const ByteSource& source);
 
 // Writes a file of version 1.0 in row-major order, byte by byte as numpy.save does. It appears whole or not at all: on
-// failure an older file of this name is as it was. Any strides pass through a small buffer. Throws Unsupported for BF16,
-// which the format lacks, InvalidArgument for a shape-only tensor, Io.
+// failure an older file of this name is as it was. Any strides pass through a small buffer. Throws Unsupported for
+// BF16, which the format lacks, InvalidArgument for a shape-only tensor, Io.
 void save_npy(const char* path, const Tensor& tensor);
 
 }  // namespace heed

@@ -11,8 +11,8 @@
 namespace heed {
 namespace {
 
-// NumPy fills a header with spaces until the elements begin at a multiple of 64 bytes. With kMaxRank sizes, whose product
-// has 19 digits at most, that is always the second.
+// NumPy fills a header with spaces until the elements begin at a multiple of 64 bytes. With kMaxRank sizes, whose
+// product has 19 digits at most, that is always the second.
 constexpr size_t kDataOffset = 128;
 constexpr size_t kTextOffset = 10;
 

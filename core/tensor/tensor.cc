@@ -187,7 +187,7 @@ Tensor Tensor::wrap(std::shared_ptr<const Memory> memory, DType dtype, const Sha
   }
   tensor.data_ = static_cast<std::byte*>(data);
   std::byte* begin = data == nullptr ? nullptr : tensor.data_ + extent.first;
-  const size_t num_bytes = data == nullptr ? 0 : static_cast<size_t>(extent.last - extent.first);
+  const size_t num_bytes = data == nullptr ? 0 : static_cast<size_t>(extent.last) - static_cast<size_t>(extent.first);
   tensor.storage_ = Storage::wrap(std::move(memory), begin, num_bytes);
   return tensor;
 }

@@ -36,6 +36,8 @@ class Tensor {
   size_t num_bytes() const { return static_cast<size_t>(num_elements_) * size_of(dtype_); }
   // The element at index (0, 0, ...).
   std::byte* data() const { return data_; }
+  // The element that lies so many elements from it.
+  std::byte* element(int64_t offset) const { return data_ + offset * static_cast<int64_t>(size_of(dtype_)); }
   bool has_data() const { return data_ != nullptr || num_elements_ == 0; }
   bool is_row_major() const;
   bool is_read_only() const { return read_only_; }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the programs need beside heed itself: to stop with heed's sentence, to print a shape, to compare a result with a file's. */
+/* What the programs need beside heed itself: to stop with heed's sentence, to print a result, to compare it with a
+ * file's. */
 #ifndef HEED_EXAMPLE_H
 #define HEED_EXAMPLE_H
 
@@ -12,11 +13,13 @@ void check(heed_status status, const char* call);
 /* Prints the sizes as "(2, 4, 100)" and a line end. */
 void print_shape(const heed_tensor* tensor);
 
-/* Prints every element, as a float, on a line of its own: nine digits, which tell any two floats apart, and its bits in hexadecimal. */
+/* Prints every element, as a float, on a line of its own: nine digits, which tell any two floats apart, and its bits in
+ * hexadecimal. */
 void print_elements(heed_context* context, const heed_tensor* tensor);
 
-/* Compares a result with tensor "output" of a safetensors file, and every difference with its bound in tensor "bound" if the file has one.
- * Prints the largest difference. Returns 1 if each is within its bound (without bounds: is a number), else 0. */
+/* Compares a result with tensor "output" of a safetensors file, and every difference with its bound in tensor "bound" if
+ * the file has one. Prints the largest difference. Returns 1 if each is within its bound (without bounds: is a number),
+ * else 0. */
 int compare_with_file(heed_context* context, const heed_tensor* result, const char* path);
 
 #endif

@@ -2,8 +2,9 @@
 /* The multi-head attention program of "Dive into Deep Learning", section 10.5, line by line in C.
  *
  *   multi_head_attention                        new weights, all inputs one: prints the shape of the result
- *   multi_head_attention FILE [--print]         weights, inputs and the expected output from a safetensors file: prints the shape, the
- *                                               largest difference and, with --print, every number of the result
+ *   multi_head_attention FILE [--print]         weights, inputs and the expected output from a safetensors file: prints
+ *                                               the shape, the largest difference and, with --print, every number of
+ *                                               the result
  */
 #include <heed/heed.h>
 #include <stdio.h>

@@ -15,6 +15,7 @@
 
 #include "capi/support/attention_call.h"
 #include "capi/support/counting_allocator.h"
+#include "capi/support/dlpack_lender.h"
 #include "capi/support/files.h"
 #include "capi/support/refusal.h"
 
@@ -48,7 +49,8 @@ class Program {
 
   std::vector<uint8_t> results() const {
     std::vector<uint8_t> all;
-    for (const heed_tensor* tensor : {outputs_.output, outputs_.weights, outputs_.log_sum_exp, snapshot_, loaded_}) {
+    for (const heed_tensor* tensor :
+         {outputs_.output, outputs_.weights, outputs_.log_sum_exp, snapshot_, loaded_, loaded_npy_, imported_}) {
       const std::vector<uint8_t> bytes = read_bytes(tensor);
       all.insert(all.end(), bytes.begin(), bytes.end());
     }
@@ -64,6 +66,7 @@ class Program {
   void destroy() {
     for (const auto& destroy_one : destroyers_) destroy_one();
     destroyers_.clear();
+    EXPECT_EQ(lender_.num_deletions, imported_ == nullptr ? 0 : 1);
   }
 
  private:
@@ -89,6 +92,13 @@ class Program {
     const int64_t dims[] = {2, 2};
     return keep(heed_tensor_wrap(context_, HEED_F32, 2, dims, nullptr, wrapped_memory_, nullptr, nullptr, &wrapped_),
                 wrapped_);
+  }
+  heed_status import_dlpack() {
+    return keep(heed_tensor_from_dlpack(context_, &lender_.managed, &imported_), imported_);
+  }
+  heed_status export_dlpack(heed_tensor* tensor, DLManagedTensor*& managed) {
+    const auto delete_managed = [](DLManagedTensor* exported) { exported->deleter(exported); };
+    return keep(heed_tensor_to_dlpack(tensor, &managed), managed, +delete_managed);
   }
   heed_status create_multi_head() {
     heed_multi_head_attention_options options = two_heads();
@@ -124,6 +134,7 @@ class Program {
 
   CountingAllocator* allocator_;
   std::string path_;
+  DlpackLender lender_{{2, 3}};
   float wrapped_memory_[4] = {};
   heed_context* context_ = nullptr;
   heed_tensor* queries_ = nullptr;
@@ -133,6 +144,10 @@ class Program {
   std::array<heed_tensor*, 4> views_{};
   heed_tensor* snapshot_ = nullptr;
   heed_tensor* loaded_ = nullptr;
+  heed_tensor* loaded_npy_ = nullptr;
+  heed_tensor* imported_ = nullptr;
+  DLManagedTensor* exported_ = nullptr;
+  DLManagedTensor* exported_snapshot_ = nullptr;
   heed_layer* layer_ = nullptr;
   heed_layer* dot_product_ = nullptr;
   heed_layer* additive_ = nullptr;
@@ -142,6 +157,7 @@ class Program {
   heed_layer_outputs outputs_ = HEED_LAYER_OUTPUTS_INIT;
   std::vector<std::function<void()>> destroyers_;
 
+  static constexpr const char* kNpyPath = HEED_SOURCE_DIR "/tests/golden/data/npy/fortran.npy";
   static constexpr int64_t kViewDims[] = {6};
   size_t next_step_ = 0;
   const std::vector<std::function<heed_status()>> steps_ = {
@@ -177,6 +193,10 @@ class Program {
       [this] { return heed_layer_save(layer_, path_.c_str()); },
       [this] { return heed_layer_load(layer_, path_.c_str(), nullptr); },
       [this] { return keep(heed_tensor_load_safetensors(context_, path_.c_str(), "W_v.weight", &loaded_), loaded_); },
+      [this] { return keep(heed_tensor_load_npy(context_, kNpyPath, &loaded_npy_), loaded_npy_); },
+      [this] { return import_dlpack(); },
+      [this] { return export_dlpack(imported_, exported_); },
+      [this] { return export_dlpack(snapshot_, exported_snapshot_); },
       [this] { return create_outputs(); },
       [this] { return explain(); },
       [this] { return create_workspace(); },

@@ -210,6 +210,10 @@ TEST_F(OperationErrors, Fills) {
   expect_sentence(
       heed_tensor_fill_uniform(ones({2}, HEED_U8), 300, 400, 1),
       "low is 300 and high is 400, between which U8, the dtype of tensor, has no number: expected a wider range");
+  // 2^63, as a double what its largest number, 2^63 - 1, rounds to.
+  expect_sentence(heed_tensor_fill_uniform(ones({2}, HEED_I64), 0x1p63, 0x1p64, 1),
+                  "low is 9.22337e+18 and high is 1.84467e+19, between which I64, the dtype of tensor, has no number: "
+                  "expected a wider range");
   expect_sentence(heed_tensor_fill_normal(tensor, kNaN, 1, 1), "mean is nan, expected a finite number");
   expect_sentence(heed_tensor_fill_normal(tensor, 0, kInfinity, 1),
                   "standard_deviation is inf, expected a finite number");

@@ -137,5 +137,12 @@ TEST(Forward, NoBatchNoQueriesNoKeysAreFine) {
   }
 }
 
+TEST(Forward, ItemsWithoutQueriesAreNoWorkHoweverMany) {
+  for (const Kind kind : kKinds) {
+    const AttentionCall call(kind, {.batch = int64_t{1} << 40, .num_queries = 0, .num_keys = 0});
+    EXPECT_EQ(call.forward(), HEED_OK) << heed_last_error();
+  }
+}
+
 }  // namespace
 }  // namespace heed::capi_test

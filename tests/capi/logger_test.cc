@@ -210,7 +210,21 @@ TEST(Logger, HearsWhereALayersParametersComeFrom) {
   EXPECT_EQ(messages[0].level, HEED_LOG_INFO);
   EXPECT_TRUE(starts_with(messages[0].text, "heed_layer_load: multi_head_attention has its 4 parameters from \""))
       << messages[0].text;
-  EXPECT_NE(messages[0].text.find("layer.safetensors\""), std::string::npos) << messages[0].text;
+  EXPECT_TRUE(messages[0].text.ends_with("layer.safetensors\" by the names of heed")) << messages[0].text;
+
+  const std::string model = std::string(HEED_SOURCE_DIR "/tests/golden/data/weights/pytorch_no_bias.safetensors");
+  const std::string bytes = read_file(model);
+  heed_multi_head_attention_options options = HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT;
+  options.num_hiddens = 12;
+  options.num_heads = 3;
+  const Layer fresh = make_multi_head(call.context.get(), options);
+  recorder.take();
+  check(heed_layer_load_memory(fresh.get(), bytes.data(), bytes.size(), nullptr));
+  const std::vector<Message> from_memory = recorder.take();
+  ASSERT_EQ(from_memory.size(), 1u);
+  EXPECT_EQ(from_memory[0].text,
+            "heed_layer_load_memory: multi_head_attention has its 4 parameters from \"memory\" by the names of PyTorch "
+            "nn.MultiheadAttention");
 }
 
 TEST(Logger, HearsWhichKernelsAForwardUses) {

@@ -48,6 +48,15 @@ TEST(StridesWithoutSteps, OfTensorsWithoutElementsAreIgnored) {
   EXPECT_EQ(heed_tensor_read(empty.get(), nullptr, 0), HEED_OK);
 }
 
+// The extent of such a tensor has a size, though more than a signed number of bytes can say.
+TEST(StridesThatReachFar, InBothDirectionsDoNotOverflow) {
+  const Context context = make_context();
+  void* const middle = reinterpret_cast<void*>(uintptr_t{1} << 63u);  // NOLINT(performance-no-int-to-ptr): never read
+  const int64_t far = int64_t{1} << 62;
+  const Tensor tensor = wrap(context.get(), HEED_U8, {2, 2}, {far, -far}, middle);
+  EXPECT_EQ(heed_tensor_num_elements(tensor.get()), 4);
+}
+
 TEST(StridesWithoutSteps, OfShapesCanBeReshaped) {
   const Context context = make_context();
   const Tensor shape = wrap(context.get(), HEED_BOOL, {2}, {kHuge - 1}, nullptr);

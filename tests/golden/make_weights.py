@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 import golden_file
-from float32_error import attend, dot_scores, exact, merge_heads, project, repeat_heads, result_tensors, split_heads
+from float32_error import additive_scores, attend, dot_scores, exact, merge_heads, project, repeat_heads, result_tensors, split_heads
 from golden_file import narrow, wide
 
 BATCH, QUERIES, KEYS = 2, 3, 5
@@ -45,6 +45,8 @@ class Case:
     dtype: str = "f32"
     prefix: str = ""
     self_attention: bool = False
+    # Additive attention, a layer of its own with so many hidden units.
+    num_hiddens: int = 0
     # Name of each of heed's parameters, for frameworks that have one linear module for each.
     modules: dict = field(default_factory=dict)
     # Names of tensors that the file has besides, with their dims.
@@ -129,9 +131,10 @@ def pytorch(case, random, inputs):
 
 
 def linear_modules(case, random, inputs):
-    """A linear module for each projection, (out, in), as Hugging Face, DJL and d2l have."""
+    """A linear module for each projection, (out, in), as Hugging Face, DJL and d2l have; perhaps none for the output."""
     H, kv, D, Dv = case.H, case.kv_heads, case.head_size, case.value_head_size
     sizes = {"q": (H * D, case.E), "k": (kv * D, case.kdim), "v": (kv * Dv, case.vdim), "o": (case.output_size, H * Dv)}
+    sizes = {letter: sizes[letter] for letter in case.modules}
     file, weight, bias = {}, {}, {}
     separator = "_" if case.modules["q"][0].isdigit() else "."
 
@@ -161,7 +164,20 @@ def linear_modules(case, random, inputs):
     heads = softmax_attention(
         case, project("q", queries).unflatten(-1, (H, D)), project("k", keys).unflatten(-1, (kv, D)),
         project("v", values).unflatten(-1, (kv, Dv)))
-    return file, project("o", heads).numpy(), weight, bias
+    return file, (project("o", heads) if "o" in sizes else heads).numpy(), weight, bias
+
+
+def additive(case, random, inputs):
+    """d2l-java's AdditiveAttention: three linear modules without biases, and the values as they are."""
+    shapes = {"q": (case.num_hiddens, case.E), "k": (case.num_hiddens, case.kdim), "score": (1, case.num_hiddens)}
+    names = {letter: f"{case.prefix}_{module}_weight" for letter, module in case.modules.items()}
+    file = {name: stored(draw(case, random, *shapes[letter]), case.dtype) for letter, name in names.items()}
+    queries, keys, values = (torch.from_numpy(x) for x in three(inputs))
+    linear = lambda x, letter: torch.nn.functional.linear(x, as_torch(file[names[letter]]))
+    hidden = torch.tanh(linear(queries, "q").unsqueeze(2) + linear(keys, "k").unsqueeze(1))
+    scores = linear(hidden, "score").squeeze(-1)
+    scores = scores.masked_fill(torch.arange(KEYS) >= torch.tensor(case.key_lens)[:, None, None], -torch.inf)
+    return file, (scores.softmax(dim=-1) @ values).numpy(), {letter: wide(file[name]) for letter, name in names.items()}, {}
 
 
 def packed_modules(case, random, inputs):
@@ -270,6 +286,33 @@ def cases():
                                modules=named("01W_q", "02W_k", "03W_v", "04W_o"))
     yield linear_modules, Case("d2l_pytorch", "d2l-pytorch MultiHeadAttention", prefix="attention", kdim=10, vdim=7,
                                modules=named("W_q", "W_k", "W_v", "W_o"))
+    yield linear_modules, Case("bart", "Hugging Face BART", biases="qkvo", modules=apart, prefix="model.encoder.layers.1.self_attn",
+                               self_attention=True)
+    yield linear_modules, Case("bert_self", "Hugging Face BERT's self-attention, without its output", biases="qkv", self_attention=True,
+                               modules=named("query", "key", "value"), prefix="bert.encoder.layer.1.attention.self")
+    yield additive, Case("d2l_java_additive", "d2l-java AdditiveAttention", kdim=10, vdim=7, num_hiddens=5, key_lens=[5, 2],
+                         modules={"k": "01W_k", "q": "02W_q", "score": "03W_v"}, prefix="01attention")
+
+
+def own_output(case, inputs, weight, bias):
+    """What float32_error.py makes of heed's form of the parameters."""
+    queries, keys, values = three(inputs)
+    visible = np.ones((BATCH, 1, queries.shape[1], keys.shape[1]), bool)
+    if case.causal:
+        visible &= np.tri(queries.shape[1], keys.shape[1], dtype=bool)
+    if case.key_lens:
+        visible &= (np.arange(keys.shape[1]) < np.asarray(case.key_lens)[:, None])[:, None, None, :]
+    q, k, v = (project(exact(x), weight[letter], bias.get(letter)) if letter in weight else exact(x)
+               for letter, x in zip("qkv", (queries, keys, values)))
+    if case.num_hiddens:
+        q, k, v = (y.map(lambda x: x[:, None]) for y in (q, k, v))
+        heads, _, _ = attend(additive_scores(q, k, weight["score"], 1.0), v, visible)
+        return heads.map(lambda x: x[:, 0])
+    q = q.map(lambda x: split_heads(x, case.H))
+    k, v = (y.map(lambda x: repeat_heads(split_heads(x, case.kv_heads), case.H // case.kv_heads)) for y in (k, v))
+    heads, _, _ = attend(dot_scores(q, k, case.scale), v, np.broadcast_to(visible, (BATCH, case.H, *visible.shape[2:])))
+    merged = heads.map(merge_heads)
+    return project(merged, weight["o"], bias.get("o")) if "o" in weight else merged
 
 
 def main():
@@ -278,17 +321,7 @@ def main():
         random = np.random.RandomState(seed)
         inputs = make_inputs(case, random)
         file, output, weight, bias = framework(case, random, inputs)
-        queries, keys, values = three(inputs)
-        visible = np.ones((BATCH, 1, queries.shape[1], keys.shape[1]), bool)
-        if case.causal:
-            visible &= np.tri(queries.shape[1], keys.shape[1], dtype=bool)
-        if case.key_lens:
-            visible &= (np.arange(keys.shape[1]) < np.asarray(case.key_lens)[:, None])[:, None, None, :]
-        q, k, v = (project(exact(x), weight[letter], bias.get(letter)) for letter, x in zip("qkv", (queries, keys, values)))
-        q = q.map(lambda x: split_heads(x, case.H))
-        k, v = (y.map(lambda x: repeat_heads(split_heads(x, case.kv_heads), case.H // case.kv_heads)) for y in (k, v))
-        heads, _, _ = attend(dot_scores(q, k, case.scale), v, np.broadcast_to(visible, (BATCH, case.H, *visible.shape[2:])))
-        own = project(heads.map(merge_heads), weight["o"], bias.get("o"))
+        own = own_output(case, inputs, weight, bias)
         disagreement = np.abs(output - own.value).max()
         assert disagreement < 1e-12, disagreement
         own.value = output

@@ -28,6 +28,8 @@ struct Weights {
   int32_t biases = HEED_BIAS_ALL;
   float scale = 0;
   int32_t causal = HEED_CAUSAL_NONE;
+  bool has_output_projection = true;
+  bool is_additive = false;     // a layer of its own
   heed_dtype dtype = HEED_F32;  // of the parameters
 
   std::string path() const {
@@ -86,6 +88,12 @@ const Weights kWeights[] = {
     {.file = "djl", .prefix = "01selfAttention"},
     {.file = "d2l_java", .prefix = "01attention", .biases = HEED_BIAS_NONE},
     {.file = "d2l_pytorch", .prefix = "attention", .biases = HEED_BIAS_NONE},
+    {.file = "bart", .prefix = "model.encoder.layers.1.self_attn"},
+    {.file = "bert_self",
+     .prefix = "bert.encoder.layer.1.attention.self",
+     .biases = HEED_BIAS_Q | HEED_BIAS_K | HEED_BIAS_V,
+     .has_output_projection = false},
+    {.file = "d2l_java_additive", .prefix = "01attention", .num_hiddens = 5, .is_additive = true},
 };
 
 std::ostream& operator<<(std::ostream& stream, const Weights& weights) { return stream << weights.file; }
@@ -101,6 +109,7 @@ heed_multi_head_attention_options options_of(const Weights& weights) {
   options.biases = weights.biases;
   options.scale = weights.scale;
   options.causal = weights.causal;
+  options.no_output_projection = weights.has_output_projection ? 0 : 1;
   return options;
 }
 
@@ -114,7 +123,12 @@ Tensor load_if_present(const Context& context, const Weights& weights, const cha
 
 class FrameworkWeights : public testing::TestWithParam<Weights> {
  protected:
-  Layer make_layer() const { return make_multi_head(context_.get(), options_of(GetParam())); }
+  Layer make_layer() const {
+    if (!GetParam().is_additive) return make_multi_head(context_.get(), options_of(GetParam()));
+    heed_additive_attention_options options = HEED_ADDITIVE_ATTENTION_OPTIONS_INIT;
+    options.num_hiddens = GetParam().num_hiddens;
+    return make_additive(context_.get(), options);
+  }
   Layer load() const {
     Layer layer = make_layer();
     check(heed_layer_load(layer.get(), GetParam().path().c_str(), GetParam().prefix));

@@ -89,6 +89,10 @@ FILES = [
     ("path", "core/base/half.h", LICENCE_LINE + "// see /" + "work/notes\n"),
     ("path", "docs/build.md", "cd /" + "home/me/heed\n"),
     ("path", "tests/golden/data/a.safetensors", "\x00\x01/" + "root/model\n"),
+    ("merge", "docs/build.md", "<" * 7 + " HEAD\n"),
+    ("merge", "docs/build.md", "a\n" + "|" * 7 + " 0123456\n"),
+    ("merge", "docs/build.md", "a\n" + ">" * 7 + " branch\n"),
+    (None, "docs/build.md", "Building\n" + "=" * 7 + "\n" + "|" * 7 + "x|\n"),
     (None, "core/base/half.h", LICENCE_LINE + "// lies in $prefix/" + "home/x\n"),
     (None, "docs/build.md", "cmake --install build\n"),
 ]

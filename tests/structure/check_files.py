@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""check_files.py ROOT: every source file below ROOT names its licence, and no file holds a path of the machine it was written on."""
+"""check_files.py ROOT: every source file below ROOT names its licence, and no file holds a path of the machine it was
+written on, or a mark that an unfinished merge left."""
 
 import re
 import sys
@@ -12,10 +13,16 @@ LICENCE = "SPDX-License-Identifier: Apache-2.0"
 LICENCE_LINE = re.compile(rb"^(?://|#|/\*|<!--) " + LICENCE.encode() + rb"(?: \*/| -->)?$", re.MULTILINE)
 FIRST_LINES = 3
 MACHINE_PATH = re.compile(rb"(?<![\w.~$})-])/(?:work|root|home|Users|tmp)/[\w.-]")
+# Without the seven = between both sides, which may also underline a title.
+MERGE_MARK = re.compile(rb"^(?:<{7}|\|{7}|>{7})(?= |$)", re.MULTILINE)
 
 
 def is_source(path: Path, data: bytes) -> bool:
     return path.suffix in SOURCES or path.name == "CMakeLists.txt" or data.startswith(b"#!")
+
+
+def line_of(found: re.Match[bytes]) -> int:
+    return found.string.count(b"\n", 0, found.start()) + 1
 
 
 def check(root: Path) -> tuple[list[str], int]:
@@ -26,14 +33,18 @@ def check(root: Path) -> tuple[list[str], int]:
         parts = path.relative_to(root).parts
         if path.is_symlink() or not path.is_file() or SKIPPED_FOLDERS.intersection(parts[:-1]):
             continue
+        # In a worktree or a submodule it is a file.
+        if path.name == ".git":
+            continue
         num_files += 1
         data = path.read_bytes()
         file = "/".join(parts)
         if is_source(path, data) and not LICENCE_LINE.search(b"\n".join(data.split(b"\n")[:FIRST_LINES])):
             problems.append(f"{file}: [licence] no line '{LICENCE}' among its first {FIRST_LINES} lines")
         for found in MACHINE_PATH.finditer(data):
-            line = data.count(b"\n", 0, found.start()) + 1
-            problems.append(f"{file}:{line}: [path] a path of one machine: {found.group(0).decode()}...")
+            problems.append(f"{file}:{line_of(found)}: [path] a path of one machine: {found.group(0).decode()}...")
+        for found in MERGE_MARK.finditer(data):
+            problems.append(f"{file}:{line_of(found)}: [merge] a mark of an unfinished merge: {found.group(0).decode()}")
     return problems, num_files
 
 

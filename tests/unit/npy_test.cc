@@ -7,13 +7,13 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <iterator>
 #include <numeric>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
+#include "failure.h"
 #include "plain_memory.h"
 #include "tensor/copy.h"
 
@@ -63,23 +63,9 @@ std::string zeros(size_t num_bytes) { return std::string(num_bytes, '\0'); }
 
 Tensor load(const std::string& bytes) { return load_npy(plain_memory(), TextSource(bytes)); }
 
-struct Failure {
-  Status status = Status::Ok;
-  std::string text;
-};
-
-Failure failure_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return {error.status, error.text};
-  }
-  return {};
-}
-
 // The file must be refused so before memory for the tensor is asked for.
 void expect_refused(Status status, const std::string& bytes, const std::string& sentence) {
-  const Failure failure = failure_of([&] { load_npy(std::make_shared<NoMemory>(), TextSource(bytes)); });
+  const ThrownError failure = failure_of([&] { load_npy(std::make_shared<NoMemory>(), TextSource(bytes)); });
   EXPECT_EQ(failure.status, status) << failure.text;
   EXPECT_EQ(failure.text, sentence);
 }
@@ -372,7 +358,7 @@ TEST(NpyFile, CutOrChangedAnywhereIsRefusedOrHarmless) {
     for (int value = 0; value < 256; ++value) {
       std::string changed = whole;
       changed[at] = static_cast<char>(value);
-      const Failure failure = failure_of([&] { load(changed); });
+      const ThrownError failure = failure_of([&] { load(changed); });
       EXPECT_TRUE(failure.status == Status::Ok || failure.status == Status::CorruptFile ||
                   failure.status == Status::Unsupported)
           << at << ": " << failure.text;
@@ -382,7 +368,7 @@ TEST(NpyFile, CutOrChangedAnywhereIsRefusedOrHarmless) {
 
 TEST(NpyFile, ShowsHostileTextOnOneShortLine) {
   const std::string long_key(60'000, 'k');
-  const Failure failure = failure_of([&] { load(with_header("{'" + long_key + "': 1}", "")); });
+  const ThrownError failure = failure_of([&] { load(with_header("{'" + long_key + "': 1}", "")); });
   EXPECT_EQ(failure.status, Status::CorruptFile);
   EXPECT_NE(failure.text.find("kkk...kkk"), std::string::npos) << failure.text;
   EXPECT_LT(failure.text.size(), 300u);
@@ -523,10 +509,10 @@ TEST_F(NpyWriter, WritesBooleansAsZeroAndOne) {
 }
 
 TEST_F(NpyWriter, RefusesWhatAFileCannotHold) {
-  const Failure narrow = failure_of([&] { save(counted(DType::BF16, {2})); });
+  const ThrownError narrow = failure_of([&] { save(counted(DType::BF16, {2})); });
   EXPECT_EQ(narrow.status, Status::Unsupported);
   EXPECT_EQ(narrow.text, "tensor has dtype BF16, which .npy files do not have: copy it into a tensor of F32 first");
-  const Failure shape_only = failure_of([&] {
+  const ThrownError shape_only = failure_of([&] {
     save(Tensor::wrap(plain_memory(), DType::F32, {2, 3}, nullptr, nullptr));
   });
   EXPECT_EQ(shape_only.status, Status::InvalidArgument);

@@ -10,30 +10,16 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <iterator>
 #include <limits>
 
 #include "base/error.h"
+#include "failure.h"
 
 namespace heed {
 namespace {
 
 namespace fs = std::filesystem;
-
-struct Failure {
-  Status status = Status::Ok;
-  std::string text;
-};
-
-Failure failure_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return {error.status, error.text};
-  }
-  return {};
-}
 
 bool mentions(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
@@ -75,7 +61,7 @@ class SafetensorsTest : public testing::Test {
   // these parts.
   void expect_corrupt(const std::string& header, size_t num_data_bytes, const std::vector<std::string>& parts) const {
     const std::string file = write_file(header, std::string(num_data_bytes, '\0'));
-    const Failure failure = failure_of([&] { SafetensorsFile opened(file.c_str()); });
+    const ThrownError failure = failure_of([&] { SafetensorsFile opened(file.c_str()); });
     EXPECT_EQ(failure.status, Status::CorruptFile) << header << "\n" << failure.text;
     EXPECT_TRUE(mentions(failure.text, "file.safetensors")) << failure.text;
     for (const std::string& part : parts) EXPECT_TRUE(mentions(failure.text, part)) << header << "\n" << failure.text;
@@ -231,7 +217,7 @@ TEST_F(SafetensorsTest, RefusesATensorItCannotHoldOnlyWhenItIsAskedFor) {
       {"f8", "F8_E4M3"}, {"f4", "F4"}, {"new", "Q3"}, {"u16", "U16"}, {"deep", "9 dimensions, expected at most 8"}};
   for (const auto& [name, reason] : refused) {
     EXPECT_TRUE(file.contains(name));
-    const Failure failure = failure_of([&, name = name] { file.find(name); });
+    const ThrownError failure = failure_of([&, name = name] { file.find(name); });
     EXPECT_EQ(failure.status, Status::Unsupported) << name;
     EXPECT_TRUE(mentions(failure.text, "\"" + name + "\"") && mentions(failure.text, reason)) << failure.text;
     EXPECT_TRUE(mentions(failure.text, "file.safetensors")) << failure.text;
@@ -254,14 +240,14 @@ TEST_F(SafetensorsTest, RefusesAFileCutAtAnyByte) {
   const size_t header_length = whole.size() - 8 - 14;
   for (size_t size = 0; size < whole.size(); ++size) {
     const std::string file = write_bytes(whole.substr(0, size));
-    const Failure failure = failure_of([&] { SafetensorsFile opened(file.c_str()); });
+    const ThrownError failure = failure_of([&] { SafetensorsFile opened(file.c_str()); });
     EXPECT_EQ(failure.status, Status::CorruptFile) << size;
     EXPECT_TRUE(mentions(failure.text, "file.safetensors")) << failure.text;
     const size_t num_bytes_found = size < 8 ? size : (size < 8 + header_length ? size - 8 : size - 8 - header_length);
     EXPECT_TRUE(mentions(failure.text, std::to_string(num_bytes_found) + " bytes")) << size << ": " << failure.text;
   }
   write_bytes(whole + "x");
-  const Failure failure = failure_of([&] { SafetensorsFile opened(path().c_str()); });
+  const ThrownError failure = failure_of([&] { SafetensorsFile opened(path().c_str()); });
   EXPECT_EQ(failure.status, Status::CorruptFile);
   EXPECT_TRUE(mentions(failure.text, "end at byte 14") && mentions(failure.text, "15 bytes")) << failure.text;
 }
@@ -276,7 +262,7 @@ TEST_F(SafetensorsTest, EveryFlippedByteIsRefusedOrHarmless) {
       std::string changed = whole;
       changed[at] = static_cast<char>(changed[at] ^ flip);
       write_bytes(changed);
-      const Failure failure = failure_of([&] {
+      const ThrownError failure = failure_of([&] {
         const SafetensorsFile file(path().c_str());
         for (size_t i = 0; i < file.num_tensors(); ++i) {
           const SafetensorsEntry* entry = file.find(file.name(i));
@@ -296,7 +282,7 @@ TEST_F(SafetensorsTest, RefusesALyingHeaderLength) {
   const std::string rest = header + std::string(8, '\0');
   const auto open_with = [&](uint64_t length) {
     write_bytes(with_length(length, rest));
-    const Failure failure = failure_of([&] { SafetensorsFile opened(path().c_str()); });
+    const ThrownError failure = failure_of([&] { SafetensorsFile opened(path().c_str()); });
     EXPECT_EQ(failure.status, Status::CorruptFile) << length;
     EXPECT_TRUE(mentions(failure.text, "file.safetensors")) << failure.text;
     return failure.text;
@@ -313,7 +299,7 @@ TEST_F(SafetensorsTest, RefusesALyingHeaderLength) {
   // A sparse file that is large enough for the length it states: refused before the header is read.
   write_bytes(with_length(kMaxSafetensorsHeader + 1, "{"));
   fs::resize_file(path(), kMaxSafetensorsHeader + 100);
-  const Failure failure = failure_of([&] { SafetensorsFile opened(path().c_str()); });
+  const ThrownError failure = failure_of([&] { SafetensorsFile opened(path().c_str()); });
   EXPECT_EQ(failure.status, Status::CorruptFile);
   EXPECT_TRUE(mentions(failure.text, "100000001") && mentions(failure.text, "at most 100000000")) << failure.text;
 }
@@ -447,26 +433,26 @@ TEST_F(SafetensorsTest, ShowsHostileNamesOnOneShortLine) {
     for (int i = 0; i < 1000; ++i) umlauts += "\xC3\xBC";
     expect_corrupt("{\"" + umlauts + "\":1}", 0, {"...\\x", "\\xBC\" is 1 in the header"});
   }
-  const Failure failure = failure_of([] { SafetensorsFile opened("no/\xC3\xBC/\n"); });
+  const ThrownError failure = failure_of([] { SafetensorsFile opened("no/\xC3\xBC/\n"); });
   EXPECT_EQ(failure.text, "cannot open \"no/\\xC3\\xBC/\\x0A\": No such file or directory");
 }
 
 TEST_F(SafetensorsTest, NamesAPathThatCannotBeRead) {
   const auto open = [](const std::string& path) { return failure_of([&] { SafetensorsFile opened(path.c_str()); }); };
-  const Failure missing = open(path("missing"));
+  const ThrownError missing = open(path("missing"));
   EXPECT_EQ(missing.status, Status::Io);
   EXPECT_TRUE(mentions(missing.text, path("missing")) && mentions(missing.text, "No such file")) << missing.text;
 
-  const Failure empty = open("");
+  const ThrownError empty = open("");
   EXPECT_EQ(empty.status, Status::Io);
   EXPECT_TRUE(mentions(empty.text, "No such file")) << empty.text;
 
-  const Failure directory = open(folder.string());
+  const ThrownError directory = open(folder.string());
   EXPECT_EQ(directory.status, Status::Io);
   EXPECT_TRUE(mentions(directory.text, folder.string()) && mentions(directory.text, "a directory")) << directory.text;
 
   ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
-  const Failure pipe = open(path("pipe"));
+  const ThrownError pipe = open(path("pipe"));
   EXPECT_EQ(pipe.status, Status::Io);
   EXPECT_TRUE(mentions(pipe.text, "expected a regular file")) << pipe.text;
 
@@ -474,7 +460,7 @@ TEST_F(SafetensorsTest, NamesAPathThatCannotBeRead) {
   if (::geteuid() != 0) {
     write_file(kOne, std::string(8, '\0'));
     fs::permissions(path(), fs::perms::none);
-    const Failure unreadable = open(path());
+    const ThrownError unreadable = open(path());
     EXPECT_EQ(unreadable.status, Status::Io);
     EXPECT_TRUE(mentions(unreadable.text, "Permission denied")) << unreadable.text;
   }
@@ -485,7 +471,7 @@ TEST_F(SafetensorsTest, NoticesAFileThatShrinksAfterItsOpening) {
   const SafetensorsFile file(path().c_str());
   fs::resize_file(path(), fs::file_size(path()) - 1);
   float numbers[2] = {};
-  const Failure failure = failure_of([&] { file.read(*file.find("a"), numbers); });
+  const ThrownError failure = failure_of([&] { file.read(*file.find("a"), numbers); });
   EXPECT_EQ(failure.status, Status::Io);
   EXPECT_TRUE(mentions(failure.text, "file.safetensors") && mentions(failure.text, "it ended at byte")) << failure.text;
 }
@@ -501,7 +487,7 @@ TEST_F(SafetensorsTest, MemoryIsReadAndWrittenLikeAFile) {
   EXPECT_EQ(save_safetensors_to_memory(memory.data(), memory.size(), std::span(&tensor, 1)), bytes.size());
   EXPECT_EQ(memory, bytes);
   memory.assign(bytes.size(), '~');
-  const Failure failure =
+  const ThrownError failure =
       failure_of([&] { save_safetensors_to_memory(memory.data(), bytes.size() - 1, std::span(&tensor, 1)); });
   EXPECT_EQ(failure.status, Status::InvalidArgument);
   EXPECT_EQ(failure.text, "capacity is " + std::to_string(bytes.size() - 1) + ", expected at least " +
@@ -520,7 +506,7 @@ TEST_F(SafetensorsTest, SizesThatOverflowTogetherAreRefused) {
   const uint8_t byte = 0;
   const Shape largest = {std::numeric_limits<int64_t>::max()};
   const NamedTensor tensors[] = {{"a", DType::U8, largest, &byte}, {"b", DType::U8, largest, &byte}};
-  const Failure failure = failure_of([&] { save_safetensors_to_memory(nullptr, 0, tensors); });
+  const ThrownError failure = failure_of([&] { save_safetensors_to_memory(nullptr, 0, tensors); });
   EXPECT_EQ(failure.status, Status::InvalidArgument);
   EXPECT_EQ(failure.text, "cannot write \"memory\": tensor \"b\" makes the file's size overflow");
 }
@@ -528,7 +514,7 @@ TEST_F(SafetensorsTest, SizesThatOverflowTogetherAreRefused) {
 TEST_F(SafetensorsTest, RefusesToSaveWhatItCouldNotRead) {
   const float number = 1;
   const auto save = [&](const std::vector<NamedTensor>& tensors) {
-    const Failure failure = failure_of([&] { save_safetensors(path().c_str(), tensors); });
+    const ThrownError failure = failure_of([&] { save_safetensors(path().c_str(), tensors); });
     EXPECT_EQ(failure.status, Status::InvalidArgument) << failure.text;
     EXPECT_EQ(num_files(), 0u);
     return failure.text;
@@ -553,7 +539,7 @@ TEST_F(SafetensorsTest, AFailedSaveLeavesTheOldFileAndNothingElse) {
 
   // A page that may not be read makes the system call fail in the middle of the data.
   const NamedTensor unreadable = {"b", DType::U8, {4096}, reinterpret_cast<const void*>(16)};
-  const Failure failure = failure_of([&] { save_safetensors(path().c_str(), std::span(&unreadable, 1)); });
+  const ThrownError failure = failure_of([&] { save_safetensors(path().c_str(), std::span(&unreadable, 1)); });
   EXPECT_EQ(failure.status, Status::Io);
   EXPECT_TRUE(mentions(failure.text, path()) && mentions(failure.text, "Bad address")) << failure.text;
 
@@ -587,7 +573,7 @@ TEST_F(SafetensorsTest, NamesAPathThatCannotBeWritten) {
   const float number = 1;
   const NamedTensor tensor = {"a", DType::F32, {}, &number};
   const auto save = [&](const std::string& path) {
-    const Failure failure = failure_of([&] { save_safetensors(path.c_str(), std::span(&tensor, 1)); });
+    const ThrownError failure = failure_of([&] { save_safetensors(path.c_str(), std::span(&tensor, 1)); });
     EXPECT_EQ(failure.status, Status::Io) << path;
     EXPECT_TRUE(path.empty() || mentions(failure.text, "\"" + path + "\"")) << failure.text;
     return failure.text;

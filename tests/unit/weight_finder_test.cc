@@ -40,10 +40,27 @@ Names below(const std::string& prefix, Names names, char separator = '.') {
   return names;
 }
 
+// Bytes in memory, by the name of a file.
+class NamedSource final : public ByteSource {
+ public:
+  NamedSource(const std::string& bytes, std::string name)
+      : name_(std::move(name)), bytes_(bytes.data(), bytes.size()) {}
+
+  const std::string& name() const override { return name_; }
+  uint64_t num_bytes() const override { return bytes_.num_bytes(); }
+  void read(uint64_t offset, void* destination, size_t num_bytes) const override {
+    bytes_.read(offset, destination, num_bytes);
+  }
+
+ private:
+  std::string name_;
+  MemorySource bytes_;
+};
+
 // A file with tensors of these names, given twice or not.
 class File {
  public:
-  explicit File(Names names) : names_(std::move(names)) {
+  explicit File(Names names, std::string path = "memory") : names_(std::move(names)) {
     std::sort(names_.begin(), names_.end());
     names_.erase(std::unique(names_.begin(), names_.end()), names_.end());
     std::vector<NamedTensor> tensors;
@@ -51,7 +68,7 @@ class File {
     for (const std::string& name : names_) tensors.push_back({name, DType::F32, {1}, &kNumber});
     bytes_.resize(save_safetensors_to_memory(nullptr, 0, tensors));
     save_safetensors_to_memory(bytes_.data(), bytes_.size(), tensors);
-    file_.emplace(std::make_unique<const MemorySource>(bytes_.data(), bytes_.size()));
+    file_.emplace(std::make_unique<const NamedSource>(bytes_, std::move(path)));
   }
 
   const SafetensorsFile& get() const { return *file_; }
@@ -63,8 +80,8 @@ class File {
   std::optional<SafetensorsFile> file_;
 };
 
-std::vector<FoundWeight> find(const File& file, const std::string& prefix, const Names& parameters,
-                              const char* const* possible = kPossible) {
+FoundWeights find(const File& file, const std::string& prefix, const Names& parameters,
+                  const char* const* possible = kPossible) {
   std::vector<Parameter> list;
   list.reserve(parameters.size());
   for (const std::string& name : parameters)
@@ -75,7 +92,7 @@ std::vector<FoundWeight> find(const File& file, const std::string& prefix, const
 // The names that are found, in the parameters' order.
 Names found_names(const File& file, const std::string& prefix, const Names& parameters) {
   Names names;
-  for (const FoundWeight& weight : find(file, prefix, parameters)) names.push_back(weight.name);
+  for (const FoundWeight& weight : find(file, prefix, parameters).weights) names.push_back(weight.name);
   return names;
 }
 
@@ -146,13 +163,14 @@ TEST(WeightFinder, RecognisesEveryLayoutUnderAnyPrefix) {
     const std::string prefix = "model.layers.1";
     const Names names = below(prefix, layout.names, layout.separator);
     EXPECT_EQ(found_names(File(names + others), prefix, kAll), names);
+    EXPECT_STREQ(find(File(names + others), prefix, kAll).title, layout.title);
   }
 }
 
 TEST(WeightFinder, SaysWhichPartOfATensorAParameterIs) {
   for (const Layout& layout : layouts()) {
     SCOPED_TRACE(layout.title);
-    const std::vector<FoundWeight> found = find(File(layout.names), "", kAll);
+    const std::vector<FoundWeight> found = find(File(layout.names), "", kAll).weights;
     ASSERT_EQ(found.size(), kAll.size());
     for (size_t i = 0; i < found.size(); ++i) {
       EXPECT_EQ(found[i].source.parameter, kAll[i]);
@@ -220,7 +238,7 @@ TEST(WeightFinder, WhatAdditiveLayersLackIsRefused) {
   }
 }
 
-TEST(WeightFinder, ALayerWithoutParametersFindsNone) { EXPECT_TRUE(find(File({"a"}), "b", {}).empty()); }
+TEST(WeightFinder, ALayerWithoutParametersFindsNone) { EXPECT_TRUE(find(File({"a"}), "b", {}).weights.empty()); }
 
 TEST(WeightFinder, EveryBiasThatTheOptionsLackIsRefused) {
   const char* const bits[] = {"HEED_BIAS_Q", "HEED_BIAS_K", "HEED_BIAS_V", "HEED_BIAS_O"};
@@ -270,7 +288,7 @@ TEST(WeightFinder, TwoCompleteLayoutsAreRefused) {
   expect_refused(below("a", kWeights) + Names{"a.in_proj_weight", "a.out_proj.weight"}, "a", kWeights,
                  Status::InvalidArgument,
                  "\"memory\" has this layer's parameters twice under the prefix \"a\": by the names of heed, as "
-                 "\"a.W_q.weight\", and by those of PyTorch nn.MultiheadAttention, as \"a.in_proj_weight\"; expected "
+                 "\"W_q.weight\", and by those of PyTorch nn.MultiheadAttention, as \"in_proj_weight\"; expected "
                  "one");
   expect_refused({"q_proj.weight", "k_proj.weight", "v_proj.weight", "out_proj.weight", "o_proj.weight"}, "", kWeights,
                  Status::InvalidArgument,
@@ -290,7 +308,55 @@ TEST(WeightFinder, WhatHeedHasNoOptionForIsRefused) {
                  "\"memory\" has \"q_norm.weight\", which changes what Hugging Face Llama computes, and heed has no "
                  "option for it");
   // Another module's are nobody's business here.
-  EXPECT_EQ(find(File(below("a", llama) + Names{"b.q_norm.weight", "q_norm.weight"}), "a", kWeights).size(), 4u);
+  EXPECT_EQ(find(File(below("a", llama) + Names{"b.q_norm.weight", "q_norm.weight"}), "a", kWeights).weights.size(),
+            4u);
+}
+
+TEST(WeightFinder, WhatChangesTheResultIsRefusedWhereItLies) {
+  const auto refused = [](const Names& names, const std::string& prefix, const Names& parameters,
+                          const std::string& name, const std::string& title) {
+    expect_refused(
+        names + Names{name}, prefix, parameters, Status::Unsupported,
+        "\"memory\" has \"" + name + "\", which changes what " + title + " computes, and heed has no option for it");
+  };
+  const Names self = {"a.self.query.weight", "a.self.key.weight", "a.self.value.weight"};
+  const Names inner = {"a.attention.query.weight", "a.attention.key.weight", "a.attention.value.weight"};
+  const Names output = {"a.output.dense.weight"};
+  const Names without_output = without(kWeights, "W_o.weight");
+  for (const char* name : {"distance_embedding.weight", "relative_position_bias_table", "logit_scale",
+                           "relative_position_bias.relative_position_bias_table", "query_global.weight"}) {
+    // From the attention, and from the module inside it that has the projections.
+    refused(self + output, "a", kWeights, "a.self." + std::string(name), "Hugging Face BERT");
+    refused(self + output, "a.self", without_output, "a.self." + std::string(name), "Hugging Face ALBERT");
+    refused(inner + output, "a", kWeights, "a.attention." + std::string(name), "Hugging Face ViT");
+    refused(inner + output, "a.attention", without_output, "a.attention." + std::string(name), "Hugging Face ALBERT");
+  }
+  const Names bart = {"q_proj.weight", "k_proj.weight", "v_proj.weight", "out_proj.weight"};
+  for (const char* name : {"gru_rel_pos_const", "inner_attn_ln.weight", "bias_k"})
+    refused(bart, "", kWeights, name, "Hugging Face BART");
+  const Names llama = {"q_proj.weight", "k_proj.weight", "v_proj.weight", "o_proj.weight"};
+  for (const char* name : {"q_layernorm.weight", "q_layernorm.norms.0.weight", "attn_sub_norm.weight", "sinks"})
+    refused(llama, "", kWeights, name, "Hugging Face Llama");
+  for (const char* name : {"q_bias", "norm.weight", "rel_pos_h", "logit_scale"})
+    refused({"qkv.weight", "proj.weight"}, "", kWeights, name, "timm Attention");
+  refused({"c_attn.weight", "c_proj.weight"}, "", kWeights, "q_attn.weight", "Hugging Face GPT-2");
+}
+
+TEST(WeightFinder, AdaptersAndScalesOfAProjectionAreRefused) {
+  for (const Layout& layout : layouts()) {
+    const std::string& output = layout.names[6];
+    const char separator = output.find('/') == std::string::npos ? layout.separator : '/';
+    const std::string module = output.substr(0, output.rfind(separator));
+    SCOPED_TRACE(layout.title + (" with " + module));
+    const std::string added = "a" + std::string(1, separator) + module + separator + "lora_A";
+    const Names names = below("a", layout.names, separator);
+    expect_refused(names + Names{added}, "a", kAll, Status::Unsupported,
+                   "\"memory\" has \"" + added + "\", which changes what " + layout.title +
+                       " computes, and heed has no option for it");
+    // Only inside the module: its name may be the beginning of another's.
+    const std::string other = "a" + std::string(1, separator) + module + "2" + separator + "weight";
+    EXPECT_EQ(found_names(File(names + Names{other}), "a", kAll), names);
+  }
 }
 
 TEST(WeightFinder, AWrongPrefixIsToldTheRightOnes) {
@@ -306,6 +372,11 @@ TEST(WeightFinder, AWrongPrefixIsToldTheRightOnes) {
   // The one that begins most like what was asked for.
   expect_refused(bert, "bert.encoder.layer.1", kWeights, Status::NotFound,
                  "\"memory\" has no tensor \"bert.encoder.layer.1.W_q.weight\"" + no_name +
+                     "found the names of Hugging Face BERT under the prefix \"bert.encoder.layer.1.attention\" and 1 "
+                     "more");
+  // The model lies in another's.
+  expect_refused(bert, "encoder.layer.1.attention", kWeights, Status::NotFound,
+                 "\"memory\" has no tensor \"encoder.layer.1.attention.W_q.weight\"" + no_name +
                      "found the names of Hugging Face BERT under the prefix \"bert.encoder.layer.1.attention\" and 1 "
                      "more");
   // Too far down, where the output is not.
@@ -355,7 +426,49 @@ TEST(WeightFinder, AFileWithoutTheLayerIsDescribed) {
       "call it; ";
   expect_refused({"b", "c"}, "a", kWeights, Status::NotFound, below_a + "none of its 2 tensors begins with \"a\"");
   expect_refused({"b", "a.x", "a.y"}, "a", kWeights, Status::NotFound,
-                 below_a + "2 of its 3 tensors begin with \"a\", as \"a.x\"");
+                 below_a + "2 of its 3 tensors begin with the prefix, as \"a.x\"");
+}
+
+// Looking for one in another's place costs time in the number of tensors, not its square.
+TEST(WeightFinder, AModelMayHaveManyThousandLayers) {
+  Names names;
+  for (int layer = 0; layer < 5000; ++layer) {
+    names = std::move(names) + below("layers." + std::to_string(layer) + ".self_attn",
+                                     {"q_proj.weight", "k_proj.weight", "v_proj.weight", "o_proj.weight"});
+  }
+  expect_refused(names, "layers.4321", kWeights, Status::NotFound,
+                 "\"memory\" has no tensor \"layers.4321.W_q.weight\", nor the names by which other frameworks call "
+                 "it; found the names of Hugging Face Llama under the prefix \"layers.4321.self_attn\" and 4999 more");
+}
+
+// Whatever the lengths of path, prefix and names, no sentence is cut.
+TEST(WeightFinder, SentencesOfLongNamesAreWhole) {
+  const std::string path(300, 'f');
+  const std::string wrong(300, 'w');
+  const std::string right(300, 'r');
+  const Names apart = {"q_proj_weight", "k_proj_weight", "v_proj_weight", "out_proj.weight"};
+  const Names llama = {"q_proj.weight", "k_proj.weight", "v_proj.weight", "o_proj.weight"};
+  const auto sentence = [&](const Names& names, const Names& parameters) {
+    const File file(names, path);
+    try {
+      find(file, wrong, parameters);
+      ADD_FAILURE();
+      return std::string();
+    } catch (const Error& error) {
+      EXPECT_LT(std::string(error.text).size(), kErrorCapacity - 1);
+      return std::string(error.text);
+    }
+  };
+  EXPECT_TRUE(sentence(below(wrong, apart + kWeights), kWeights).ends_with("; expected one"));
+  EXPECT_TRUE(sentence(below(wrong, {"in_proj_weight", "in_proj_bias", "out_proj.weight"}), kWeights)
+                  .ends_with("expected HEED_BIAS_Q in options->biases"));
+  EXPECT_TRUE(sentence(below(wrong, llama), kAll).ends_with("by the names of Hugging Face Llama"));
+  EXPECT_TRUE(sentence(below(wrong, llama + Names{"sinks"}), kWeights).ends_with("and heed has no option for it"));
+  EXPECT_TRUE(sentence(below(wrong, {"x"}), kWeights).ends_with("www.x\""));
+  EXPECT_TRUE(sentence(below(right, {"x"}), kWeights).ends_with("www\""));
+  EXPECT_TRUE(sentence(below(right, apart) + below(right + "2", apart), kWeights).ends_with("rrr\" and 1 more"));
+  EXPECT_TRUE(sentence(below(right, apart) + below(right + "2", apart) + below(wrong, {"q_proj.weight"}), kWeights)
+                  .ends_with("rrr\" and 1 more"));
 }
 
 TEST(WeightFinder, LongNamesLeaveRoomForWhereToLook) {

@@ -80,7 +80,7 @@
  * attended to), D head size, E input size.
  *
  * STRINGS that are passed in end in a zero byte. Paths are UTF-8; names are compared byte by byte. Like all memory of
- * the caller they are not needed any more when the call returns, where the text of a function does not say otherwise.
+ * the caller they are not needed any more when the call returns, unless the text of a function says otherwise.
  *
  * THREADS. A context may be used from many threads at once. A tensor may be read from many threads; writing it while
  * another thread uses it is the caller's race. A layer may run forward from many threads at once, each with its own
@@ -253,6 +253,7 @@ typedef struct heed_logger {
 } heed_logger;
 #define HEED_LOGGER_INIT { sizeof(heed_logger), NULL, NULL }
 
+/* How a device is opened. */
 typedef struct heed_context_options {
   size_t struct_size;
   const heed_allocator* allocator;  /* NULL: the C library's */
@@ -263,7 +264,8 @@ typedef struct heed_context_options {
   int32_t num_threads;              /* 0: as many as the process may use; at most 1024. Never changes a result
                                        [rule 10]. This version computes on the calling thread. */
   int32_t strict;                   /* 1: a call that would not take the fastest path fails with HEED_ERROR_NOT_FASTEST
-                                       and the reason; 0: it runs */
+                                       and the reason; 0: it runs. On the CPU this version has one path, and so
+                                       refuses nothing */
   int32_t allow_reduced_precision;  /* 1: F32 tensors may be computed with in 16 bits on devices that have nothing
                                        wider; the CPU never needs it */
   int32_t reserved;                 /* 0 */
@@ -484,7 +486,7 @@ HEED_API heed_status heed_tensor_from_dlpack(heed_context* context, struct DLMan
  * comes from the pool of the result's context, which may allocate when it grows. Errors that all of them report:
  *   INVALID_ARGUMENT   a dtype; a shape, naming what was expected; shape-only tensors; a result that is read-only,
  *                      shares memory with an input, or has a zero or negative stride; tensors of different devices
- *   NOT_FASTEST        the result's context is strict
+ *   NOT_FASTEST        the result's context is strict, and the call would not take the fastest path
  *   DEVICE_LOST
  */
 
@@ -588,11 +590,11 @@ typedef struct heed_additive_attention_options {
 
 /* Multi-head attention (Vaswani et al., section 3.2.2; with num_kv_heads < num_heads grouped-query attention, Ainslie
  * et al., 2023). Parameters, all (out, in) as in d2l, DJL and PyTorch:
- *   W_q.weight (num_heads * head_size, Eq)               W_q.bias (num_heads * head_size)          with HEED_BIAS_Q
- *   W_k.weight (num_kv_heads * head_size, Ek)            W_k.bias (num_kv_heads * head_size)       with HEED_BIAS_K
- *   W_v.weight (num_kv_heads * value_head_size, Ev)      W_v.bias (num_kv_heads * value_head_size) with HEED_BIAS_V
- *   W_o.weight (output_size, num_heads * value_head_size) W_o.bias (output_size)                   with HEED_BIAS_O
- *   w_v.weight (num_heads, head_size)                                                  with HEED_SCORING_ADDITIVE
+ *   W_q.weight (num_heads * head_size, Eq)                 W_q.bias (num_heads * head_size)           with HEED_BIAS_Q
+ *   W_k.weight (num_kv_heads * head_size, Ek)              W_k.bias (num_kv_heads * head_size)        with HEED_BIAS_K
+ *   W_v.weight (num_kv_heads * value_head_size, Ev)        W_v.bias (num_kv_heads * value_head_size)  with HEED_BIAS_V
+ *   W_o.weight (output_size, num_heads * value_head_size)  W_o.bias (output_size)                     with HEED_BIAS_O
+ *   w_v.weight (num_heads, head_size)                      with HEED_SCORING_ADDITIVE
  * Head h owns rows h * head_size to (h + 1) * head_size - 1 of W_q, and so on. With HEED_SCORING_ADDITIVE a query q of
  * head h and a key k of its key head score w_v[h] . tanh(q + k), times scale. */
 typedef struct heed_multi_head_attention_options {
@@ -747,7 +749,7 @@ HEED_API heed_status heed_layer_set_parameter(heed_layer* layer, const char* nam
  * Errors: IO, CORRUPT_FILE as heed_tensor_load_safetensors; NOT_FOUND (no layout has all parameters, naming one that
  * is missing and where else in the file they may be); INVALID_ARGUMENT (two layouts are complete; a parameter that the
  * options lack, naming the option; shape, naming both; packed projections for grouped heads; not a float dtype),
- * UNSUPPORTED (a dtype that heed lacks; PyTorch's bias_k and bias_v, norms of queries and keys). */
+ * UNSUPPORTED (a dtype that heed lacks; PyTorch's bias_k and bias_v, norms of queries and keys, adapters). */
 HEED_API heed_status heed_layer_load(heed_layer* layer, const char* path, const char* prefix) HEED_NOEXCEPT;
 
 /* heed_layer_load from the num_bytes at data, which are what such a file holds. data is only read, and not needed any

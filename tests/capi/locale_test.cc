@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// A host that has set its user's language: texts have a decimal point all the same.
+#include <gtest/gtest.h>
+
+#include <clocale>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "capi/support/attention_call.h"
+#include "capi/support/files.h"
+#include "capi/support/refusal.h"
+
+namespace heed::capi_test {
+namespace {
+
+// This thread writes 1.5 as 1,5, in a locale that is made for it: the machine may have none.
+class DecimalComma {
+ public:
+  DecimalComma() {
+    const std::string source = folder_.write("source",
+                                             "LC_CTYPE\ncopy \"POSIX\"\nEND LC_CTYPE\n"
+                                             "LC_NUMERIC\ndecimal_point \",\"\nthousands_sep \"\"\ngrouping -1\n"
+                                             "END LC_NUMERIC\n");
+    // It fails for what the source leaves out, and writes the rest.
+    const std::string command =
+        "localedef --no-archive -c -i " + source + " " + folder_.path("comma") + " 2> /dev/null";
+    if (std::system(command.c_str()) == -1) return;
+    ::setenv("LOCPATH", std::filesystem::absolute(folder_.path("")).c_str(), 1);
+    comma_ = ::newlocale(LC_NUMERIC_MASK, "comma", nullptr);
+    if (comma_ != nullptr) before_ = ::uselocale(comma_);
+  }
+  DecimalComma(const DecimalComma&) = delete;
+  DecimalComma& operator=(const DecimalComma&) = delete;
+  ~DecimalComma() {
+    if (comma_ == nullptr) return;
+    ::uselocale(before_);
+    ::freelocale(comma_);
+  }
+
+  bool is_set() const { return comma_ != nullptr; }
+
+  static std::string shown(double number) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%g", number);
+    return text;
+  }
+
+ private:
+  TemporaryFolder folder_;
+  locale_t comma_ = nullptr;
+  locale_t before_ = nullptr;
+};
+
+class Locale : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!comma_.is_set()) GTEST_SKIP() << "localedef, of the C library's programs, makes no locale here";
+    ASSERT_EQ(DecimalComma::shown(1.5), "1,5");
+  }
+  // heed leaves it as it was.
+  void TearDown() override {
+    if (comma_.is_set()) {
+      EXPECT_EQ(DecimalComma::shown(1.5), "1,5");
+    }
+  }
+
+  const DecimalComma comma_;
+};
+
+TEST_F(Locale, ErrorsHaveADecimalPoint) {
+  AttentionCall call(Kind::DotProductRank3);
+  heed_dot_product_attention_options options = HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT;
+  options.dropout = 1.5F;
+  heed_layer* layer = nullptr;
+  EXPECT_EQ(heed_dot_product_attention_create(call.context.get(), &options, &layer), HEED_ERROR_INVALID_ARGUMENT);
+  EXPECT_STREQ(heed_last_error(), "options->dropout is 1.5, expected a probability from 0 to below 1");
+  call.inputs.valid_lens = call.tensor_of<float>({2}, {2.5F, 1.0F});
+  EXPECT_EQ(call.forward(), HEED_ERROR_INVALID_ARGUMENT);
+  EXPECT_STREQ(heed_last_error(),
+               "inputs->valid_lens[0] is 2.5, expected a whole number from 0 to the number of keys, 5");
+}
+
+TEST_F(Locale, ExplainedNumbersAreJson) {
+  AttentionCall call(Kind::DotProductRank3);
+  constexpr int64_t kLong = int64_t{1} << 31;
+  call.inputs.queries = call.shape_only({1, kLong, 1});
+  call.inputs.keys = call.inputs.values = nullptr;
+  call.outputs = HEED_LAYER_OUTPUTS_INIT;
+  call.outputs.output = call.shape_only({1, kLong, 1});
+  std::string text(1 << 16, '\0');
+  ASSERT_EQ(heed_layer_explain(call.layer.get(), &call.inputs, &call.outputs, text.data(), text.size(), nullptr),
+            HEED_OK)
+      << heed_last_error();
+  // 2 for the score and 2 for the value of each of 2^62 pairs.
+  EXPECT_EQ(nlohmann::json::parse(text.c_str()).at("flops").get<double>(), 0x1p64);
+}
+
+}  // namespace
+}  // namespace heed::capi_test

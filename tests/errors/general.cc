@@ -9,9 +9,13 @@ Topic general() {
           {
               PROVOKE(heed_tensor_fill(NULL, 1.0)),
               PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), inputs.struct_size = 8),
-              PROVOKE(heed_context_create((heed_context_options*)later, &new_context),
-                      char later[sizeof(heed_context_options) + 8] = "";
-                      *(size_t*)later = sizeof later; later[sizeof later - 1] = 1),
+              PROVOKE(
+                  heed_context_create(&newer.known, &new_context),
+                  struct {
+                    heed_context_options known;
+                    int64_t later;
+                  } newer = {context_options, 1};
+                  newer.known.struct_size = sizeof newer),
               PROVOKE(heed_context_create(&context_options, &new_context), context_options.reserved = 1),
               PROVOKE(heed_context_create(&context_options, &new_context), context_options.strict = 2),
               PROVOKE(heed_context_describe(context, NULL, 0, NULL)),

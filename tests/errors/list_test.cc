@@ -2,13 +2,15 @@
 // Every error sentence of heed with a call that gets it, held against docs/errors.md, which is written from here.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <regex>
+#include <initializer_list>
 #include <set>
 #include <sstream>
 #include <string>
+#include <string_view>
 
 #include "capi/support/files.h"
 #include "capi/support/refusal.h"
@@ -44,8 +46,14 @@ struct Refused {
 Refused refused(const Provocation& provocation) {
   capi_test::forget_last_error();
   const heed_status status = provocation.run();
+  std::string sentence = heed_last_error();
   // What a workspace needs depends on the machine's kernels.
-  return {status, std::regex_replace(heed_last_error(), std::regex("this call needs [0-9]+"), "this call needs ...")};
+  constexpr std::string_view kNeeds = "this call needs ";
+  if (const size_t at = sentence.find(kNeeds); at != std::string::npos) {
+    const size_t begin = at + kNeeds.size();
+    sentence.replace(begin, sentence.find_first_not_of("0123456789", begin) - begin, "...");
+  }
+  return {status, sentence};
 }
 
 std::string short_name(heed_status status) {
@@ -95,18 +103,22 @@ these numbers, `layer_with(options)` a layer without parameters; `managed` lends
   return text.str();
 }
 
-bool fits(const std::string& sentence, const char* pattern) { return std::regex_search(sentence, std::regex(pattern)); }
+bool has_any(const std::string& sentence, std::initializer_list<const char*> parts) {
+  return std::any_of(parts.begin(), parts.end(),
+                     [&](const char* part) { return sentence.find(part) != std::string::npos; });
+}
 
 // As far as a program can tell: what it was, and what was expected instead.
 void expect_helpful(heed_status status, const std::string& sentence) {
   if (status == HEED_ERROR_INVALID_ARGUMENT) {
-    EXPECT_TRUE(
-        fits(sentence, "[0-9\"]|NULL|HEED_|BOOL|\\bnan\\b|\\binf\\b|shares memory|read-only|has no tensor|so large"))
+    const bool has_number = sentence.find_first_of("0123456789") != std::string::npos;
+    EXPECT_TRUE(has_number || has_any(sentence, {"\"", "NULL", "HEED_", "BOOL", " nan", " inf", "shares memory",
+                                                 "read-only", "has no tensor", "so large"}))
         << "says no value: " << sentence;
-    EXPECT_TRUE(fits(sentence, "expected| but |: ")) << "says not what was expected: " << sentence;
+    EXPECT_TRUE(has_any(sentence, {"expected", " but ", ": "})) << "says not what was expected: " << sentence;
   }
   if (status == HEED_ERROR_IO || status == HEED_ERROR_CORRUPT_FILE || status == HEED_ERROR_NOT_FOUND) {
-    EXPECT_TRUE(fits(sentence, "\"[^\"]*\"")) << "names no file, tensor or parameter: " << sentence;
+    EXPECT_TRUE(has_any(sentence, {"\""})) << "names no file, tensor or parameter: " << sentence;
   }
 }
 

@@ -49,6 +49,8 @@ class Scene {
  protected:
   heed_context* context;
   heed_context_options context_options = HEED_CONTEXT_OPTIONS_INIT;
+  heed_allocator allocator = HEED_ALLOCATOR_INIT;
+  heed_executor executor = HEED_EXECUTOR_INIT;
 
   // (2, 3, 4) of F32.
   heed_tensor* tensor;

@@ -454,8 +454,9 @@ HEED_API heed_status heed_tensor_save_npy(const heed_tensor* tensor, const char*
  *   DLPack  float 32  float 16  bfloat 16  float 64  int 32  int 64  int 8  uint 8  bool 8 (code 6)   each with 1 lane
  *   dtype   F32       F16       BF16       F64       I32     I64     I8     U8      BOOL
  *
- * The device is kDLCPU, for which DLPack knows no streams: all calls that write the elements must have returned before
- * a tensor changes hands, and from then on writing on one side while the other uses them is the caller's race. */
+ * The device is kDLCPU (its device_id, 0 in what heed gives, is not looked at), for which DLPack knows no streams: all
+ * calls that write the elements must have returned before a tensor changes hands, and from then on writing on one side
+ * while the other uses them is the caller's race. */
 struct DLManagedTensor;
 
 /* A managed tensor that shares the tensor's storage and keeps it alive, also when the tensor and its context are

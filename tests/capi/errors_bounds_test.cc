@@ -4,8 +4,13 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "capi/support/attention_call.h"
+#include "capi/support/dlpack_lender.h"
 #include "capi/support/files.h"
 #include "capi/support/refusal.h"
 
@@ -95,6 +100,45 @@ TEST(Bounds, ALinkToNothingIsNotReplaced) {
   ASSERT_EQ(::symlink("nowhere", link.c_str()), 0);
   EXPECT_TRUE(is_refused(heed_layer_save(call.layer.get(), link.c_str()), {HEED_ERROR_IO, {"link"}}));
   EXPECT_EQ(folder.file_names(), std::vector<std::string>{"link"});
+}
+
+TEST(Bounds, DevicesOfDlpackAreNamedWhereTheyHaveNames) {
+  const Context context = make_context();
+  for (const auto& [type, name] : std::vector<std::pair<int32_t, std::string>>{
+           {-1, "-1"}, {0, "0"}, {2, "kDLCUDA (2)"}, {5, "5"}, {17, "kDLMAIA (17)"}, {18, "18"}}) {
+    DlpackLender lender({3});
+    std::memcpy(&lender.managed.dl_tensor.device.device_type, &type, sizeof type);
+    OutParameters out;
+    EXPECT_TRUE(is_refused(heed_tensor_from_dlpack(context.get(), &lender.managed, &out.tensor),
+                           invalid({"device is " + name + " with index 0,"})));
+  }
+}
+
+TEST(Bounds, OneSizeOfDlpackNeedsAShape) {
+  const Context context = make_context();
+  DlpackLender lender({3});
+  lender.managed.dl_tensor.shape = nullptr;
+  OutParameters out;
+  EXPECT_TRUE(is_refused(heed_tensor_from_dlpack(context.get(), &lender.managed, &out.tensor),
+                         invalid({"shape is NULL, expected 1 sizes"})));
+}
+
+TEST(Bounds, ARangeOfOneNumberGivesIt) {
+  const Context context = make_context();
+  const Tensor tensor = make_tensor(context.get(), {4}, HEED_I8);
+  ASSERT_EQ(heed_tensor_fill_uniform(tensor.get(), 3, 4, 42), HEED_OK) << heed_last_error();
+  EXPECT_EQ(read_elements<int8_t>(tensor.get()), std::vector<int8_t>(4, 3));
+}
+
+TEST(Bounds, AnAxisOfOneMayBeWrittenWhateverItsStride) {
+  const Context context = make_context();
+  float memory[3] = {0, 0, 0};
+  for (const int64_t stride : {-1, 0}) {
+    const Tensor tensor = wrap(context.get(), {3}, {stride}, memory + 2);
+    const Tensor one = make_slice(tensor.get(), 0, 0, 1);
+    EXPECT_EQ(heed_tensor_fill(one.get(), 5), HEED_OK) << heed_last_error();
+    EXPECT_EQ(memory[2], 5);
+  }
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "failure.h"
 #include "plain_memory.h"
 #include "tensor/copy.h"
+#include "tensor/npy_format.h"
 
 namespace heed {
 namespace {
@@ -518,6 +519,66 @@ TEST_F(NpyWriter, RefusesWhatAFileCannotHold) {
   EXPECT_EQ(shape_only.status, Status::InvalidArgument);
   EXPECT_EQ(shape_only.text, "tensor is a shape-only tensor (2, 3): its data is NULL, expected elements");
   EXPECT_TRUE(std::filesystem::is_empty(folder_));
+}
+
+TEST(Npy, OneElementAndOneMoreThanABufferInBothOrders) {
+  for (const int64_t rows : {int64_t{1}, npy_buffer_elements(DType::U8) / 2, npy_buffer_elements(DType::U8) / 2 + 1}) {
+    std::string data;
+    for (int64_t i = 0; i < 2 * rows; ++i) data += static_cast<char>(i % 251 + 1);
+    const std::string shape = "(2, " + std::to_string(rows) + ")";
+    const Tensor tensor = load(with_header(dict("'|u1'", "True", shape), data));
+    std::vector<char> elements(data.size());
+    read_tensor(tensor.transpose(nullptr), elements.data());
+    EXPECT_EQ(std::string(elements.begin(), elements.end()), data);
+
+    // Saved from the other order, they come back in row-major order.
+    const char* const path = "bounds.npy.tmp";
+    save_npy(path, tensor.transpose(nullptr));
+    std::ifstream file(path, std::ios::binary);
+    const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+    std::filesystem::remove(path);
+    EXPECT_EQ(bytes.substr(bytes.size() - data.size()), data);
+  }
+  const Tensor one = load(with_header(dict("'|u1'", "True", "(1, 1)"), "\7"));
+  EXPECT_EQ(static_cast<int>(*one.data()), 7);
+}
+
+TEST(Npy, StringsHoldWhatCanBePrinted) {
+  const auto refusal = [](char c) {
+    return failure_of([&] { load(with_header(dict(std::string("'<") + c + "4'", "True", "(1,)"), zeros(4))); }).text;
+  };
+  for (const char c : {' ', '!', '~'})
+    EXPECT_EQ(refusal(c),
+              std::string("\"a.npy\" has descr '<") + c + "4', expected one of <f4, <f2, <f8, <i4, <i8, |i1, |u1, |b1");
+  EXPECT_EQ(refusal('\x1f'),
+            "\"a.npy\": the header has \"\\x1F\" at its byte 12, expected no control characters in a string");
+  EXPECT_EQ(refusal('\x7f'),
+            "\"a.npy\": the header has \"\\x7F\" at its byte 12, expected no control characters in a string");
+}
+
+TEST(Npy, FieldsHoldLettersAndDigits) {
+  const auto status = [](char c) {
+    return failure_of([&] { load(with_header(dict(std::string("[(") + c + ")]", "True", "(1,)"), zeros(4))); }).status;
+  };
+  for (const char c : {'0', '9', 'A', 'Z', 'a', 'z'}) EXPECT_EQ(status(c), Status::Unsupported) << c;
+  for (const char c : {'/', ';', '@', '\\', '`', '|'}) EXPECT_EQ(status(c), Status::CorruptFile) << c;
+}
+
+TEST(Npy, TheShortestFileHasAHeaderWithoutBytes) {
+  EXPECT_EQ(failure_of([] { load(with_header("", "")); }).text,
+            "\"a.npy\": the header ends at its byte 0, expected a dict, '{'");
+  EXPECT_EQ(failure_of([] { load(with_header("", "").substr(0, 9)); }).text,
+            "\"a.npy\": the file has 9 bytes, expected at least 10 for the version and the header's length");
+  EXPECT_EQ(failure_of([] { load(with_header("{'descr'", "")); }).text,
+            "\"a.npy\": the header ends at its byte 8, expected ':' after a key");
+}
+
+TEST(Npy, AHeaderMayHaveTheLargestLengthAndNoMore) {
+  const auto refusal = [](size_t length) {
+    return failure_of([&] { load(with_header(std::string(length, '['), "", 2)); }).text;
+  };
+  EXPECT_EQ(refusal(kMaxNpyHeader), "\"a.npy\": the header has \"[\" at its byte 0, expected a dict, '{'");
+  EXPECT_EQ(refusal(kMaxNpyHeader + 1), "\"a.npy\": the header's length is 1000001, expected at most 1000000");
 }
 
 }  // namespace

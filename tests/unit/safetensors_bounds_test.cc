@@ -149,6 +149,14 @@ TEST(SafetensorsBounds, HeadersArePaddedToTheNextMultipleOfEight) {
   }
 }
 
+TEST(SafetensorsBounds, OneByteIsSavedToMemoryToo) {
+  const unsigned char seven = 7;
+  const std::vector<NamedTensor> tensors{{"a", DType::U8, {1}, &seven}};
+  std::vector<char> memory(save_safetensors_to_memory(nullptr, 0, tensors));
+  ASSERT_EQ(save_safetensors_to_memory(memory.data(), memory.size(), tensors), memory.size());
+  EXPECT_EQ(memory.back(), 7);
+}
+
 TEST(SafetensorsBounds, TensorsOfOneDTypeAreOrderedByName) {
   const float values[2] = {1, 2};
   const std::string header = saved_header({{"b", DType::F32, {1}, values}, {"a", DType::F32, {1}, values + 1}});

@@ -28,7 +28,7 @@ using Trouble = CountingAllocator::Trouble;
 constexpr int64_t kMaxAllocations = 2000;
 
 // Every function that makes or changes something, one after the other. What is made stays until the end of the object.
-class Program {
+class Program {  // NOLINT(clang-analyzer-optin.performance.Padding): in the order of its steps
  public:
   // NULL: the C library's.
   Program(CountingAllocator* allocator, const TemporaryFolder& folder)

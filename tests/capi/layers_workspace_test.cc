@@ -108,7 +108,7 @@ TEST(WorkspaceSize, IsWhatExplainSays) {
 TEST(WorkspaceSize, OfAdditiveScoresGrowsWithQueriesAndKeysNotWithTheirProduct) {
   const AttentionCall one(Kind::Additive, {.batch = 1, .num_queries = 1, .num_keys = 1});
   const AttentionCall many(Kind::Additive, {.batch = 1, .num_queries = 600, .num_keys = 600});
-  EXPECT_LE(many.workspace_size() - one.workspace_size(), 2 * (600 * 5 * sizeof(float) + 64));
+  EXPECT_LE(many.workspace_size() - one.workspace_size(), 2 * (size_t{600} * 5 * sizeof(float) + 64));
 }
 
 // A workspace is written while inputs are still read.

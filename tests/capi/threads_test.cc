@@ -182,7 +182,7 @@ TEST(Threads, MayDoDifferentThingsWithOneLayer) {
         ASSERT_EQ(dims_of(view.get()), (Dims{5, 2}));
         // Of the shared inputs, too.
         const Tensor keys = make_slice(const_cast<heed_tensor*>(call.inputs.keys), 1, 0, 3);
-        ASSERT_EQ(read_elements<float>(keys.get()).size(), size_t{2 * 3 * 7});
+        ASSERT_EQ(read_elements<float>(keys.get()).size(), size_t{2} * 3 * 7);
       },
       [&] {
         heed_tensor* none = nullptr;

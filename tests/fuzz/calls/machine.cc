@@ -122,7 +122,7 @@ void Machine::describe_context() {
 
 void Machine::create_workspace() {
   heed_context* context = handle_of(contexts_.pick(bytes_));
-  const auto num_bytes = static_cast<size_t>(bytes_.rarely() ? bytes_.size() : 16 * bytes_.next());
+  const auto num_bytes = static_cast<size_t>(bytes_.rarely() ? bytes_.size() : int64_t{16} * bytes_.next());
   heed_workspace* made = made_by(&capi_test::OutParameters::workspace,
                                  [&](heed_workspace** out) { return heed_workspace_create(context, num_bytes, out); });
   if (made == nullptr) return;

@@ -387,7 +387,7 @@ struct LoadNpy final : Scenario {
     std::string bytes("\x93NUMPY\1\0\x76\0", 10);
     bytes += "{'descr': '<f4', 'fortran_order': True, 'shape': (300, 301), }";
     bytes.resize(128, ' ');
-    path = folder.write("array.npy", bytes + std::string(4 * 300 * 301, '\0'));
+    path = folder.write("array.npy", bytes + std::string(size_t{4} * 300 * 301, '\0'));
   }
   heed_status run() override {
     heed_tensor* tensor = nullptr;

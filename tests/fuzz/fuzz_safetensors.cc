@@ -59,6 +59,7 @@ void read_file(std::span<const uint8_t> bytes) {
 }  // namespace
 }  // namespace heed::fuzz
 
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t num_bytes) {
   using heed::fuzz::read_file;
   const std::span<const uint8_t> bytes(data, num_bytes);

@@ -127,10 +127,11 @@ TEST(Cost, BytesAreThoseOfEveryOperandOnce) {
   problem.valid_lens.dtype = DType::I64;
   problem.valid_lens.strides[1] = 0;
   problem.valid_lens.strides[3] = 0;
-  const int64_t pairs = 2 * 6 * 5 * 7;
+  const int64_t pairs = int64_t{2} * 6 * 5 * 7;
+  const int64_t two = 2;
   const int64_t f32 =
-      2 * 6 * 5 * 11 + 2 * 3 * 7 * 11 + 2 * 3 * 7 * 13 + 6 * 11 + pairs + 2 * 6 * 5 * 13 + pairs + 2 * 6 * 5;
-  EXPECT_EQ(cost_of(problem).bytes, static_cast<double>(4 * f32 + pairs + 8 * 2 * 5));
+      two * 6 * 5 * 11 + two * 3 * 7 * 11 + two * 3 * 7 * 13 + 6 * 11 + pairs + two * 6 * 5 * 13 + pairs + two * 6 * 5;
+  EXPECT_EQ(cost_of(problem).bytes, static_cast<double>(4 * f32 + pairs + 8 * two * 5));
 }
 
 }  // namespace

@@ -2,10 +2,11 @@
 #include "capi/support/dlpack_lender.h"
 
 #include <numeric>
+#include <utility>
 
 namespace heed::capi_test {
 
-DlpackLender::DlpackLender(const Dims& dims, const Dims& strides, int64_t first) : shape(dims), steps(strides) {
+DlpackLender::DlpackLender(Dims dims, Dims strides, int64_t first) : shape(std::move(dims)), steps(std::move(strides)) {
   std::iota(std::begin(memory), std::end(memory), 0.0f);
   DLTensor& tensor = managed.dl_tensor;
   tensor.data = memory + first;

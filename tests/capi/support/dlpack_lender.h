@@ -15,7 +15,7 @@ namespace heed::capi_test {
 // Element i of the memory, from 0 to 23, is i. The managed tensor is a (dims) of F32 at `first`, row-major where strides
 // are empty (then DLPack's are NULL); its deleter counts its calls and leaves the lender as it is.
 struct DlpackLender {
-  explicit DlpackLender(const Dims& dims, const Dims& strides = {}, int64_t first = 0);
+  explicit DlpackLender(Dims dims, Dims strides = {}, int64_t first = 0);
   DlpackLender(const DlpackLender&) = delete;
   DlpackLender& operator=(const DlpackLender&) = delete;
 

@@ -41,8 +41,11 @@ struct TensorModel {
   Dims dims;
   Dims strides;
   uint8_t* first = nullptr;  // the element at index (0, 0, ...); NULL where it has no address for us
-  bool is_shape_only = false;
+  bool has_no_memory = false;
   bool is_read_only = false;
+
+  // Without elements there is nothing that memory would be missed for, also in a view of a shape.
+  bool is_shape_only() const { return has_no_memory && small_product(dims) != 0; }
 
   // At most kMaxElements, and in memory that we may look at.
   bool can_be_read() const { return first != nullptr && small_product(dims).has_value(); }

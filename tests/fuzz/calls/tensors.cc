@@ -65,8 +65,8 @@ void Machine::add_tensor(heed_tensor* made, TensorModel model) {
     const auto at = static_cast<size_t>(axis);
     require(heed_tensor_dim(made, axis) == model.dims[at], "a dim is the one that was asked for");
     require(heed_tensor_dim(made, axis - rank) == model.dims[at], "negative axes count from the end");
-    // The stride of an axis without a second element leads nowhere.
-    if (!has_elements || !are_small(model.dims) || model.dims[at] == 1) continue;
+    // The stride of an axis without a second element leads nowhere, and those of shapes too large for us are not known.
+    if (!has_elements || model.has_no_memory || !are_small(model.dims) || model.dims[at] == 1) continue;
     require(heed_tensor_stride(made, axis) == model.strides[at], "a stride leads to the next element");
   }
   require_result_or_error(heed_tensor_dim(made, rank) != -1, "heed_tensor_dim behind the last axis");
@@ -77,7 +77,7 @@ void Machine::add_tensor(heed_tensor* made, TensorModel model) {
             "num_bytes is that of the elements");
   }
   void* const data = heed_tensor_data(made);
-  if (data == nullptr && !model.is_shape_only && has_elements) {
+  if (data == nullptr && !model.is_shape_only() && has_elements) {
     require(model.is_read_only, "only snapshots and shapes have no address");
   }
   if (model.is_read_only) require_result_or_error(data != nullptr, "heed_tensor_data");
@@ -182,8 +182,8 @@ void Machine::wrap_tensor() {
   if (made == nullptr) return;
   require(misalignment % element_size == 0, "misaligned memory is refused");
   model.first = first;
-  model.is_shape_only = is_shape_only && small_product(model.dims) != 0;
-  require(!is_shape_only || !has_release || !model.is_shape_only, "a shape has nothing to release");
+  model.has_no_memory = is_shape_only;
+  require(!is_shape_only || !has_release || !model.is_shape_only(), "a shape has nothing to release");
   // Without a function to call, memory stays until the end.
   if (!has_release) lent->num_releases = 1;
   lent_.push_back(std::move(lent));
@@ -308,7 +308,7 @@ void Machine::write_tensor() {
     require(!is_readable || entry->model.gather() == before, "a write that is refused writes nothing");
     return;
   }
-  require(is_small && !is_wrong && !entry->model.is_read_only && !entry->model.is_shape_only,
+  require(is_small && !is_wrong && !entry->model.is_read_only && !entry->model.is_shape_only(),
           "a wrong write is refused");
   if (!is_readable) return;
   // Where elements share their place, the last one stays.
@@ -330,7 +330,7 @@ void Machine::read_tensor() {
             "a read that is refused writes nothing");
     return;
   }
-  require(is_small && !is_wrong && !entry->model.is_shape_only, "a wrong read is refused");
+  require(is_small && !is_wrong && !entry->model.is_shape_only(), "a wrong read is refused");
   if (entry->model.can_be_read()) require(destination == entry->model.gather(), "what is read is what is there");
 }
 
@@ -340,7 +340,7 @@ void Machine::fill_tensor() {
   const double value = kValues[bytes_.below(std::size(kValues))];
   // A view of zero strides may have any number of elements, but then it cannot be filled.
   if (!succeeded(heed_tensor_fill(handle_of(entry), value))) return;
-  require(!entry->model.is_read_only && !entry->model.is_shape_only, "a wrong fill is refused");
+  require(!entry->model.is_read_only && !entry->model.is_shape_only(), "a wrong fill is refused");
   if (!entry->model.can_be_read()) return;
   for (const double number : decode(entry->model.dtype, entry->model.gather())) {
     require(are_the_same_numbers(number, converted(entry->model.dtype, value)), "every element is the value");
@@ -366,7 +366,7 @@ void Machine::copy_tensor() {
         is_known ? Array{source->model.dims, decode(source->model.dtype, source->model.gather())} : Array();
     const std::set<const uint8_t*> sources = is_known ? source->model.addresses() : std::set<const uint8_t*>();
     if (!succeeded(heed_tensor_copy(destination->handle.get(), handle_of(source)))) return;
-    require(source != nullptr && !source->model.is_shape_only, "a shape cannot be copied");
+    require(source != nullptr && !source->model.is_shape_only(), "a shape cannot be copied");
     if (!is_known || to.addresses().size() != static_cast<size_t>(*small_product(to.dims))) return;
     for (const uint8_t* address : to.addresses())
       require(sources.count(address) == 0, "memory is not copied onto itself");
@@ -385,7 +385,7 @@ void Machine::copy_tensor() {
   const property::Input input = random_input(from_dims, float_dtype());
   const HostTensor source(context, input);
   if (!succeeded(heed_tensor_copy(destination->handle.get(), source.handle()))) return;
-  require(!to.is_read_only && !to.is_shape_only, "a wrong copy is refused");
+  require(!to.is_read_only && !to.is_shape_only(), "a wrong copy is refused");
   if (!to.can_be_read() || to.addresses().size() != static_cast<size_t>(*small_product(to.dims))) return;
   const std::vector<double> actual = decode(to.dtype, to.gather());
   const Array expected = property::broadcast(input.contents, to.dims);

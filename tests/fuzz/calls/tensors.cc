@@ -206,6 +206,8 @@ void Machine::view_tensor() {
   if (made == nullptr) return;
   // Row-major strides of dims that are not small are not worked out; such a view has no memory anyway.
   if (!has_strides && !small_product(model.dims)) return heed_tensor_destroy(made);
+  // A view without elements may be anywhere.
+  if (small_product(model.dims) == 0) model.first = nullptr;
   if (model.first != nullptr) model.first += offset * static_cast<int64_t>(size_of(model.dtype));
   add_tensor(made, model);
 }

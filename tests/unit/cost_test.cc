@@ -129,8 +129,8 @@ TEST(Cost, BytesAreThoseOfEveryOperandOnce) {
   problem.valid_lens.strides[3] = 0;
   const int64_t pairs = int64_t{2} * 6 * 5 * 7;
   const int64_t two = 2;
-  const int64_t f32 =
-      two * 6 * 5 * 11 + two * 3 * 7 * 11 + two * 3 * 7 * 13 + 6 * 11 + pairs + two * 6 * 5 * 13 + pairs + two * 6 * 5;
+  const int64_t f32 = two * 6 * 5 * 11 + two * 3 * 7 * 11 + two * 3 * 7 * 13 + two * 3 * 11 + pairs + two * 6 * 5 * 13 +
+                      pairs + two * 6 * 5;
   EXPECT_EQ(cost_of(problem).bytes, static_cast<double>(4 * f32 + pairs + 8 * two * 5));
 }
 

@@ -329,8 +329,8 @@ struct Ensemble {
     heed_context* context = own(make_context());
     heed_context* other_context = own(make_context());
     layer = own(make_multi_head(context, two_heads()));
-    inputs.queries = own(make_random(other_context, {1, 200, 6}, seed));
-    inputs.keys = own(make_random(context, {1, 1000, 6}, seed + 1));
+    inputs.queries = own(make_random(other_context, {1, 400, 6}, seed));
+    inputs.keys = own(make_random(context, {1, 2000, 6}, seed + 1));
     check(heed_layer_initialize(layer, &inputs, seed));
     heed_layer_outputs made = HEED_LAYER_OUTPUTS_INIT;
     check(heed_layer_create_outputs(layer, &inputs, HEED_WANT_OUTPUT, &made));
@@ -367,7 +367,8 @@ TEST(Destruction, InRandomOrdersFromManyThreadsLeavesARunningCallToFinish) {
   constexpr int kNumDestroyers = 3;
   const AttentionCall probe(Kind::DotProductRank3);
   int num_running = 0;
-  for (uint64_t seed = 0; seed < 20; ++seed) {
+  // Where other programs keep the processors busy, a call may be over before this thread's next turn.
+  for (uint64_t seed = 0; seed < 20 || (num_running == 0 && seed < 500); ++seed) {
     Ensemble expected(seed);
     check(heed_layer_forward(expected.layer, &expected.inputs, nullptr, &expected.outputs));
 

@@ -215,6 +215,68 @@ TEST(Reference, NumbersThatAreNotFiniteStayInTheRowsThatSeeThem) {
   EXPECT_TRUE(std::isnan(attention(one_row({kInfinity, 0.0}, {5.0, 6.0})).output.values[0]));
 }
 
+TEST(Reference, InfinityIsSureUnlessF32OverflowsBesideIt) {
+  // Scores of q . k = 1 * k_0 + 1 * k_1, capped at 2, for keys (k_0, infinity) and (0, 0).
+  AttentionProblem problem = one_row({0.0, 0.0}, {5.0, 6.0});
+  problem.sizes.head_size = 2;
+  problem.options.soft_cap = 2.0;
+  problem.queries = exact({1.0, 1.0});
+  problem.keys = exact({-1e30, kInfinity, 0.0, 0.0});
+  AttentionResult result = attention(problem);
+  EXPECT_NEAR(result.weights.values[0], 1.0 / (1.0 + std::exp(-2.0)), kF64Error);
+  EXPECT_LT(result.weights.errors[0], 1e-4);
+  EXPECT_LT(result.output.errors[0], 1e-4);
+  problem.keys.values[0] = -3e38;
+  result = attention(problem);
+  EXPECT_EQ(result.weights.errors[0], kInfinity);
+  EXPECT_EQ(result.output.errors[0], kInfinity);
+  EXPECT_EQ(result.log_sum_exp.errors[0], kInfinity);
+  problem.limits.mask = {0, 1};
+  result = attention(problem);
+  EXPECT_EQ(result.weights.errors[0], 0.0);
+  EXPECT_EQ(result.output.values[0], 6.0);
+
+  // An infinity times a number that may be on either side of zero.
+  problem.limits.mask.clear();
+  problem.keys.values = {1.0, kInfinity, 0.0, 0.0};
+  problem.queries.values = {1.0, 1e-9};
+  EXPECT_LT(attention(problem).output.errors[0], 1e-4);
+  problem.queries.errors = {0.0, 1e-8};
+  EXPECT_EQ(attention(problem).output.errors[0], kInfinity);
+
+  // An infinite value is sure as long as its weight is.
+  problem = one_row({0.0, 0.0}, {5.0, kInfinity});
+  result = attention(problem);
+  EXPECT_EQ(result.output.values[0], kInfinity);
+  EXPECT_EQ(result.output.errors[0], 0.0);
+  problem.keys.values[1] = -100.0;
+  EXPECT_TRUE(std::isnan(attention(problem).output.values[0]));
+  EXPECT_EQ(attention(problem).output.errors[0], kInfinity);
+}
+
+TEST(Reference, ProjectionsOfInfinityAreSureUnlessF32OverflowsBesideIt) {
+  Projection projection;
+  projection.input_size = 2;
+  projection.output_size = 1;
+  projection.weight = {1.0, 1.0};
+  projection.bias = {1.0};
+  Bounded y = project(projection, exact({-kInfinity, 1e30}), 1);
+  EXPECT_EQ(y.values[0], -kInfinity);
+  EXPECT_EQ(y.errors[0], 0.0);
+  EXPECT_EQ(project(projection, exact({-kInfinity, 3e38}), 1).errors[0], kInfinity);
+  projection.bias = {3e38};
+  EXPECT_EQ(project(projection, exact({-kInfinity, 1e30}), 1).errors[0], kInfinity);
+  y = project(projection, exact({kNaN, 1.0}), 1);
+  EXPECT_TRUE(std::isnan(y.values[0]));
+  EXPECT_EQ(y.errors[0], 0.0);
+  // What is not finite stays so.
+  Bounded x = exact({kNaN, 1.0});
+  x.errors = {kInfinity, 0.0};
+  y = project(projection, x, 1);
+  EXPECT_TRUE(std::isnan(y.values[0]));
+  EXPECT_EQ(y.errors[0], kInfinity);
+}
+
 TEST(Reference, DropoutLeavesTheWeightsAndScalesWhatIsKept) {
   AttentionProblem problem = one_row({0.0, 0.0, 0.0, 0.0}, {1.0, 10.0, 100.0, 1000.0});
   problem.options.dropout = 0.75;
@@ -298,6 +360,8 @@ TEST(ErrorBound, AcceptsWhatRoundsFromInside) {
   EXPECT_FALSE(accepts(Format::F32, kNaN, 0.0, kInfinity));
   EXPECT_TRUE(accepts(Format::F32, kNaN, kInfinity, kInfinity));
   EXPECT_TRUE(accepts(Format::F32, -kInfinity, 0.0, -kInfinity));
+  EXPECT_FALSE(accepts(Format::F32, -kInfinity, 0.0, kNaN));
+  EXPECT_TRUE(accepts(Format::F32, -kInfinity, kInfinity, kNaN));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "attention/reference/error_bound.h"
 #include "attention/reference/philox.h"
+#include "attention/reference/sum_of_products.h"
 #include "attention/reference/visibility.h"
 
 namespace heed::reference {
@@ -50,6 +51,10 @@ class RowSolver {
     } else {
       solve_seen();
     }
+    if (!is_known_) {
+      write_unknown(result);
+      return;
+    }
     row_of(result.weights.values, row_, sizes_.num_keys) = weights_;
     row_of(result.weights.errors, row_, sizes_.num_keys) = weight_errors();
     result.log_sum_exp.values[static_cast<size_t>(row_)] = log_sum_exp_;
@@ -75,8 +80,6 @@ class RowSolver {
     Vector scores(static_cast<int64_t>(visible_.size()));
     for (int64_t i = 0; i < scores.size(); ++i) scores[i] = score(visible_[static_cast<size_t>(i)], magnitudes);
     exponent_ = row_exponent(constants(), magnitudes);
-    if (!covered_) exponent_ = kInfinity;
-
     const double maximum = scores.maxCoeff<Eigen::PropagateNaN>();
     if (!std::isfinite(maximum)) {
       for (int64_t k : visible_) weights_[k] = kNaN;
@@ -99,34 +102,42 @@ class RowSolver {
     const double scale = options_.scale != 0.0 ? options_.scale : 1.0 / std::sqrt(head_size);
     const double cap = options_.soft_cap;
 
-    const bool is_exact = (query_error == 0.0).all() && (key_error == 0.0).all();
+    const double largest_factor = std::max(1.0, std::fabs(scale));
     Vector terms = query * key;
     Vector term_errors = query_error * key.abs() + query.abs() * key_error + query_error * key_error;
     Vector underflows = Vector::Ones(sizes_.head_size);
+    Outcome outcome = outcome_of_sum(terms, query, query_error, key, key_error, largest_factor);
     if (options_.scoring == Scoring::Additive) {
       const ConstRow weights = row_of(problem_.score_weights, h_, sizes_.head_size);
       terms = weights * (query + key).unaryExpr([](double x) { return std::tanh(x); });
       term_errors = weights.abs() * (query_error + key_error);
       underflows += kTanhUlps * weights.abs();
+      outcome = outcome_of_sum(terms, weights, Vector::Zero(sizes_.head_size), query + key, query_error + key_error,
+                               largest_factor);
     }
-    const double sum = terms.sum();
-    double score = sum * scale;
+    double score = terms.sum() * scale;
     if (cap != 0.0) score = cap * std::tanh(score / cap);
     if (!problem_.limits.bias.empty()) score += problem_.limits.bias[static_cast<size_t>(row_ * sizes_.num_keys + k)];
-    if (score == -kInfinity) return score;  // weight 0 in every arithmetic: nothing of it reaches the bound
-
+    if (outcome == Outcome::Unknown) is_known_ = false;
+    if (score == -kInfinity) return score;  // weight 0: nothing of it reaches the bound
     magnitudes.scores = std::max(magnitudes.scores, std::fabs(score));
-    if (std::isinf(sum) && is_exact)
-      return score;  // capped; the same infinity, and so the same cap, in every arithmetic
+    if (outcome == Outcome::SameAsF64 || !std::isfinite(score)) return score;
 
     const double magnitude = terms.abs().sum();
     const double inherited = term_errors.sum();
     magnitudes.terms = std::max(magnitudes.terms, std::fabs(scale) * magnitude);
     magnitudes.inherited = std::max(magnitudes.inherited, std::fabs(scale) * inherited);
     magnitudes.underflow = (underflows.sum() * std::fabs(scale) + std::fabs(cap) + 2.0) * kSmallestF32;
-    const double largest_intermediate = (magnitude + inherited) * std::max(1.0, std::fabs(scale)) + std::fabs(score);
-    if (!(largest_intermediate <= kLargestCovered)) covered_ = false;
+    const double largest = (magnitude + inherited) * largest_factor + std::fabs(score);
+    if (!(largest <= kLargestCovered)) is_known_ = false;
     return score;
+  }
+
+  // Of a row with a score that f32 may come to anything of, only what is hidden is sure.
+  void write_unknown(AttentionResult& result) const {
+    for (int64_t k : visible_) row_of(result.weights.errors, row_, sizes_.num_keys)[k] = kInfinity;
+    result.log_sum_exp.errors[static_cast<size_t>(row_)] = kInfinity;
+    row_of(result.output.errors, row_, sizes_.value_head_size).setConstant(kInfinity);
   }
 
   // Rules 8 and 11: what is dropped is multiplied by 0, what is hidden takes no part.
@@ -143,18 +154,22 @@ class RowSolver {
       sum += weights_[k] * (kept ? 1.0 : 0.0) * value;
       largest = largest.max(value.abs());
       inherited = inherited.max(value_error);
-      if (kept && weights_[k] > 0.0 && weights_[k] < kSmallestSureWeight) unsure += value.isInf().cast<double>();
+      const double smallest_weight = weights_[k] * std::exp(-exponent_);
+      if (kept && weights_[k] > 0.0 && smallest_weight < kSmallestSureWeight) unsure += value.isInf().cast<double>();
     }
     output = sum * inverse_kept;
     if (visible_.empty()) return;
     const double underflow = (constants().c3 + 2.0) * kSmallestF32;
     error = inverse_kept * ((largest + inherited) * std::expm1(exponent_) + inherited + underflow);
     for (int64_t d = 0; d < sizes_.value_head_size; ++d) {
-      if (std::isnan(output[d])) {
-        error[d] = 0.0;
-      } else if (unsure[d] != 0.0) {
+      if (!std::isfinite(inherited[d])) {
+        output[d] = 0.0;
+        error[d] = kInfinity;
+      } else if (unsure[d] != 0.0 && !std::isnan(output[d])) {
         output[d] = kNaN;
         error[d] = kInfinity;
+      } else if (!std::isfinite(output[d])) {
+        error[d] = 0.0;
       }
     }
   }
@@ -191,7 +206,7 @@ class RowSolver {
   Vector weights_;
   double log_sum_exp_ = 0.0;
   double exponent_ = 0.0;
-  bool covered_ = true;
+  bool is_known_ = true;
 };
 
 }  // namespace

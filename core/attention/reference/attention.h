@@ -50,7 +50,7 @@ struct AttentionLimits {
 };
 
 // Numbers, and for each how far an engine's may be from it before the engine rounds to the output's format. An infinite error: no bound
-// is stated, because an f32 engine may overflow on the way; for a NaN: the engine's result may be infinite instead.
+// is stated, because an f32 engine may overflow on the way, and its result may be anything; for a NaN: anything that is not finite.
 struct Bounded {
   std::vector<double> values;
   std::vector<double> errors;

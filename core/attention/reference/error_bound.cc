@@ -27,8 +27,8 @@ double row_exponent(const BoundConstants& constants, const RowMagnitudes& row) {
 
 bool accepts(Format format, double expected, double error, double actual) {
   if (std::isnan(expected)) return std::isinf(error) ? !std::isfinite(actual) : std::isnan(actual);
-  if (std::isinf(expected)) return actual == expected;
   if (!std::isfinite(error)) return true;
+  if (std::isinf(expected)) return actual == expected;
   // Rounding is monotonic: what lay between two numbers before it lies between their roundings after it.
   return actual >= round_to(format, expected - error) && actual <= round_to(format, expected + error);
 }

@@ -59,7 +59,8 @@ struct RowMagnitudes {
 double row_exponent(const BoundConstants& constants, const RowMagnitudes& row);
 
 // Whether a backend may return `actual` for a result whose value is within `error` of `expected`, rounded to the format.
-// An expected NaN asks for NaN, with an infinite error for anything that is not finite; of a number with an infinite error nothing is asked.
+// An expected NaN asks for NaN, with an infinite error for anything that is not finite; of anything else with an infinite error nothing is
+// asked.
 bool accepts(Format format, double expected, double error, double actual);
 
 // abs(actual - expected) as a fraction of what is allowed; 0 where that is not a question of accuracy.

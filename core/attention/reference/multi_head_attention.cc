@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "attention/reference/error_bound.h"
+#include "attention/reference/sum_of_products.h"
 
 namespace heed::reference {
 namespace {
@@ -48,40 +49,44 @@ Bounded swap_middle(const Bounded& array, int64_t outer, int64_t a, int64_t b, i
 }  // namespace
 
 Bounded project(const Projection& projection, const Bounded& input, int64_t rows) {
-  const auto x = as_matrix(input.values, rows, projection.input_size);
-  const auto x_error = as_matrix(input.errors, rows, projection.input_size);
-  const auto weight = as_matrix(projection.weight, projection.output_size, projection.input_size);
+  const int64_t input_size = projection.input_size;
+  const auto x = as_matrix(input.values, rows, input_size);
+  const auto x_error = as_matrix(input.errors, rows, input_size);
+  const auto weight = as_matrix(projection.weight, projection.output_size, input_size);
 
-  // A row of one matrix at a time, so that what is not finite in one row stays in that row.
-  Matrix y(rows, projection.output_size);
-  Matrix inherited(rows, projection.output_size);
-  Matrix magnitude(rows, projection.output_size);
-  for (int64_t row = 0; row < rows; ++row) {
-    for (int64_t n = 0; n < projection.output_size; ++n) {
-      y(row, n) = x.row(row).dot(weight.row(n));
-      inherited(row, n) = x_error.row(row).dot(weight.row(n).cwiseAbs());
-      magnitude(row, n) = (x.row(row).cwiseAbs() + x_error.row(row)).dot(weight.row(n).cwiseAbs());
-    }
-  }
-  if (!projection.bias.empty()) {
-    const auto bias = as_matrix(projection.bias, 1, projection.output_size);
-    y.rowwise() += bias.row(0);
-    magnitude.rowwise() += bias.row(0).cwiseAbs();
-  }
-
-  const auto input_size = static_cast<double>(projection.input_size);
-  const double roundings = input_size + 1.0;
+  const double roundings = static_cast<double>(input_size) + 1.0;
   const double gamma = roundings * kUnitRoundoff / (1.0 - roundings * kUnitRoundoff);
-  const double underflow = input_size * kSmallestF32;
-  Bounded result(static_cast<size_t>(y.size()));
+  const double underflow = static_cast<double>(input_size) * kSmallestF32;
+  // The bias is the weight of one more input, which is 1.
+  Eigen::ArrayXd a = Eigen::ArrayXd::Ones(input_size + 1);
+  Eigen::ArrayXd a_error = Eigen::ArrayXd::Zero(input_size + 1);
+  Eigen::ArrayXd b = a_error;
+  const Eigen::ArrayXd b_error = a_error;
+  Bounded result(static_cast<size_t>(rows * projection.output_size));
   for (int64_t row = 0; row < rows; ++row) {
-    const bool surely_nan = (x.row(row).array().isNaN() && x_error.row(row).array() == 0.0).any();
+    a.head(input_size) = x.row(row).transpose().array();
+    a_error.head(input_size) = x_error.row(row).transpose().array();
     for (int64_t n = 0; n < projection.output_size; ++n) {
+      b.head(input_size) = weight.row(n).transpose().array();
+      if (!projection.bias.empty()) b[input_size] = projection.bias[static_cast<size_t>(n)];
+      const Eigen::ArrayXd terms = a * b;
       const auto i = static_cast<size_t>(row * projection.output_size + n);
-      result.values[i] = y(row, n);
-      result.errors[i] = inherited(row, n) + gamma * magnitude(row, n) + underflow;
-      if (!(magnitude(row, n) <= kLargestCovered)) result.errors[i] = std::numeric_limits<double>::infinity();
-      if (surely_nan) result.errors[i] = 0.0;
+      result.values[i] = terms.sum();
+      switch (outcome_of_sum(terms, a, a_error, b, b_error)) {
+        case Outcome::Unknown:
+          // Infinity or NaN, whichever it is, stays one of them.
+          result.values[i] = a.isNaN().any() ? std::numeric_limits<double>::quiet_NaN() : 0.0;
+          result.errors[i] = std::numeric_limits<double>::infinity();
+          break;
+        case Outcome::SameAsF64: break;
+        case Outcome::Finite: {
+          const double inherited = (a_error * b.abs()).sum();
+          const double magnitude = terms.abs().sum() + inherited;
+          result.errors[i] = magnitude <= kLargestCovered ? inherited + gamma * magnitude + underflow
+                                                          : std::numeric_limits<double>::infinity();
+          break;
+        }
+      }
     }
   }
   return result;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "attention/reference/operations.h"
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "attention/reference/error_bound.h"
+#include "attention/reference/sum_of_products.h"
 
 namespace heed::reference {
 namespace {
@@ -16,20 +18,18 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 }  // namespace
 
 BoundedNumber sum_of_products(const std::vector<double>& a, const std::vector<double>& b) {
-  BoundedNumber sum;
-  double magnitude = 0.0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    sum.value += a[i] * b[i];
-    magnitude += std::fabs(a[i] * b[i]);
+  const auto size = static_cast<int64_t>(a.size());
+  const Eigen::Map<const Eigen::ArrayXd> left(a.data(), size);
+  const Eigen::Map<const Eigen::ArrayXd> right(b.data(), size);
+  const Eigen::ArrayXd terms = left * right;
+  const Eigen::ArrayXd none = Eigen::ArrayXd::Zero(size);
+  const double roundings = static_cast<double>(size) * kUnitRoundoff;
+  switch (outcome_of_sum(terms, left, none, right, none)) {
+    case Outcome::Unknown: return {0.0, kInfinity};
+    case Outcome::SameAsF64: return {terms.sum(), 0.0};
+    case Outcome::Finite: break;
   }
-  if (std::isnan(sum.value)) return sum;
-  if (magnitude > kLargestCovered) {
-    sum.error = kInfinity;
-    return sum;
-  }
-  const double roundings = static_cast<double>(a.size()) * kUnitRoundoff;
-  sum.error = roundings / (1.0 - roundings) * magnitude + static_cast<double>(a.size()) * kSmallestF32;
-  return sum;
+  return {terms.sum(), roundings / (1.0 - roundings) * terms.abs().sum() + static_cast<double>(size) * kSmallestF32};
 }
 
 Bounded softmax(const std::vector<double>& scores, size_t length) {

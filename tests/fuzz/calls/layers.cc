@@ -309,6 +309,7 @@ void Machine::save_and_load() {
   const auto saved = parameters_of(entry->handle.get());
   heed_layer* layer = handle_of(target);
   const auto before = layer == nullptr ? saved : parameters_of(layer);
+  const bool keeps_dtypes = heed_layer_is_initialized(layer) == 1;
   if (!succeeded(heed_layer_load_memory(layer, file.data(), file.size(), bytes_.rarely() ? "none" : nullptr))) {
     if (layer == nullptr) return;
     const auto after = parameters_of(layer);
@@ -320,12 +321,11 @@ void Machine::save_and_load() {
   require(heed_layer_is_initialized(layer) == 1, "all parameters are loaded");
   if (!is_whole) return;
   for (const auto& [name, value] : parameters_of(layer)) {
-    const auto old = before.find(name);
     const auto from = saved.find(name);
     require(from != saved.end() && from->second.contents.dims == value.contents.dims,
             "a parameter comes from the file");
-    // A layer that has parameters keeps their dtypes.
-    require(old != before.end() ? value.dtype == old->second.dtype : are_the_same(value, from->second),
+    // A layer that has all its parameters keeps their dtypes; one that lacks some takes the file's for all.
+    require(keeps_dtypes ? value.dtype == before.at(name).dtype : are_the_same(value, from->second),
             "a file keeps every number");
   }
 }

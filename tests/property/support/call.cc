@@ -191,7 +191,7 @@ testing::AssertionResult agree_one(const char* name, const std::optional<Result>
     const bool accepted = reference::accepts(format, value, error, actual[i]);
     if (statistics != nullptr) {
       ++statistics->elements;
-      if (std::isfinite(value) && !std::isfinite(error)) ++statistics->without_bound;
+      if (!std::isnan(value) && !std::isfinite(error)) ++statistics->without_bound;
       // In a narrower dtype the one rounding to it is nearly all of the error and of the bound.
       if (result->dtype == HEED_F32 && fraction > statistics->largest_fraction) {
         statistics->largest_fraction = fraction;

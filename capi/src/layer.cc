@@ -96,6 +96,12 @@ class CallTensors {
   size_t num_kept_ = 0;
 };
 
+// A handle of a new layer of that kind.
+template <typename Kind, typename Options>
+heed_layer* make_layer(const heed_context& context, const Options& options) {
+  return make_handle(heed_layer{host_make_shared<Kind>(context.context->host_allocator(), context.context, options)});
+}
+
 std::shared_ptr<Layer> layer_of(const heed_layer* handle) { return require(handle, "layer")->layer; }
 
 // For the C function of that name, which is told to the logger.
@@ -123,8 +129,7 @@ heed_status heed_dot_product_attention_create(heed_context* context, const heed_
     const heed_dot_product_attention_options read =
         read_struct(options, HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT, kFirstDotProductOptionsSize, "options",
                     "HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT");
-    *layer = make_handle(heed_layer{host_make_shared<DotProductAttention>(
-        context->context->host_allocator(), context->context, read_attention_options(read))});
+    *layer = make_layer<DotProductAttention>(*context, read_attention_options(read));
   });
 }
 
@@ -139,8 +144,7 @@ heed_status heed_additive_attention_create(heed_context* context, const heed_add
     AdditiveAttentionOptions result;
     result.num_hiddens = read.num_hiddens;
     result.attention = read_attention_options(read);
-    *layer = make_handle(
-        heed_layer{host_make_shared<AdditiveAttention>(context->context->host_allocator(), context->context, result)});
+    *layer = make_layer<AdditiveAttention>(*context, result);
   });
 }
 
@@ -165,8 +169,7 @@ heed_status heed_multi_head_attention_create(heed_context* context, const heed_m
     result.scoring = read_enum(read.scoring, Scoring::Additive, "options->scoring",
                                "HEED_SCORING_DOT_PRODUCT (0) or HEED_SCORING_ADDITIVE (1)");
     result.attention = read_attention_options(read);
-    *layer = make_handle(
-        heed_layer{host_make_shared<MultiHeadAttention>(context->context->host_allocator(), context->context, result)});
+    *layer = make_layer<MultiHeadAttention>(*context, result);
   });
 }
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstring>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "base/error.h"
+#include "fuzz/support/file_input.h"
 #include "fuzz/support/require.h"
 #include "tensor/npy.h"
 #include "unit/plain_memory.h"
@@ -27,9 +27,7 @@ void read_file(std::span<const uint8_t> bytes) {
     std::sort(stored.begin(), stored.end());
     require(loaded == stored, "the elements are those of the file");
   } catch (const Error& error) {
-    const std::string text = error.text;
-    require(error.status == Status::CorruptFile || error.status == Status::Unsupported, text);
-    require(text.size() > 10 && text.find("\"memory\"") != std::string::npos, "a sentence names the file: " + text);
+    require_refusal(error);
   }
 }
 
@@ -42,13 +40,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t num_bytes) {
   const std::span<const uint8_t> bytes(data, num_bytes);
   read_file(bytes);
 
-  // Once more behind a right beginning, with the header's length: what comes before the first zero byte is the header.
-  const void* zero = num_bytes == 0 ? nullptr : std::memchr(data, 0, num_bytes);
-  const size_t header_length = zero == nullptr ? num_bytes : static_cast<const uint8_t*>(zero) - data;
-  if (header_length > 0xFFFF) return 0;
+  // Once more behind a right beginning.
+  const size_t length = heed::fuzz::header_length(bytes);
+  if (length > 0xFFFF) return 0;
   std::vector<uint8_t> file = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0};
-  file.push_back(static_cast<uint8_t>(header_length & 0xFF));
-  file.push_back(static_cast<uint8_t>(header_length >> 8));
+  file.push_back(static_cast<uint8_t>(length & 0xFF));
+  file.push_back(static_cast<uint8_t>(length >> 8));
   file.insert(file.end(), bytes.begin(), bytes.end());
   read_file(file);
   return 0;

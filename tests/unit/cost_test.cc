@@ -18,6 +18,17 @@ Operand given(void* data = nullptr) {
   return operand;
 }
 
+// Of sizes that differ; those of the heads are left to the test.
+AttentionProblem small_problem() {
+  AttentionProblem problem;
+  problem.batch = 2;
+  problem.num_heads = 6;
+  problem.num_kv_heads = 3;
+  problem.num_queries = 5;
+  problem.num_keys = 7;
+  return problem;
+}
+
 TEST(Cost, CountsTheVisiblePairs) {
   std::mt19937 random(4);
   const auto pick = [&random](int64_t low, int64_t high) {
@@ -64,12 +75,7 @@ TEST(Cost, CountsTheVisiblePairs) {
 }
 
 TEST(Cost, CountsRepeatedOperandsOnce) {
-  AttentionProblem problem;
-  problem.batch = 2;
-  problem.num_heads = 6;
-  problem.num_kv_heads = 3;
-  problem.num_queries = 5;
-  problem.num_keys = 7;
+  AttentionProblem problem = small_problem();
   problem.head_size = 8;
   problem.value_head_size = 4;
   problem.queries = given();
@@ -106,12 +112,7 @@ TEST(Cost, OfALinearOperation) {
 }
 
 TEST(Cost, BytesAreThoseOfEveryOperandOnce) {
-  AttentionProblem problem;
-  problem.batch = 2;
-  problem.num_heads = 6;
-  problem.num_kv_heads = 3;
-  problem.num_queries = 5;
-  problem.num_keys = 7;
+  AttentionProblem problem = small_problem();
   problem.head_size = 11;
   problem.value_head_size = 13;
   for (Operand* operand : {&problem.queries, &problem.keys, &problem.values, &problem.mask, &problem.bias,

@@ -103,11 +103,15 @@ class RowSolver {
     const double cap = options_.soft_cap;
 
     const double largest_factor = std::max(1.0, std::fabs(scale));
-    Vector terms = query * key;
-    Vector term_errors = query_error * key.abs() + query.abs() * key_error + query_error * key_error;
+    Vector terms;
+    Vector term_errors;
     Vector underflows = Vector::Ones(sizes_.head_size);
-    Outcome outcome = outcome_of_sum(terms, query, query_error, key, key_error, largest_factor);
-    if (options_.scoring == Scoring::Additive) {
+    Outcome outcome;
+    if (options_.scoring == Scoring::DotProduct) {
+      terms = query * key;
+      term_errors = query_error * key.abs() + query.abs() * key_error + query_error * key_error;
+      outcome = outcome_of_sum(terms, query, query_error, key, key_error, largest_factor);
+    } else {
       const ConstRow weights = row_of(problem_.score_weights, h_, sizes_.head_size);
       terms = weights * (query + key).unaryExpr([](double x) { return std::tanh(x); });
       term_errors = weights.abs() * (query_error + key_error);
@@ -147,6 +151,7 @@ class RowSolver {
     Vector largest = sum;
     Vector inherited = sum;
     Vector unsure = sum;
+    const double smallest_part = std::exp(-exponent_);  // of a weight that f32 keeps
     for (int64_t k : visible_) {
       const ConstRow value = row_of(problem_.values.values, first_key_ + k, sizes_.value_head_size);
       const ConstRow value_error = row_of(problem_.values.errors, first_key_ + k, sizes_.value_head_size);
@@ -154,8 +159,8 @@ class RowSolver {
       sum += weights_[k] * (kept ? 1.0 : 0.0) * value;
       largest = largest.max(value.abs());
       inherited = inherited.max(value_error);
-      const double smallest_weight = weights_[k] * std::exp(-exponent_);
-      if (kept && weights_[k] > 0.0 && smallest_weight < kSmallestSureWeight) unsure += value.isInf().cast<double>();
+      if (kept && weights_[k] > 0.0 && weights_[k] * smallest_part < kSmallestSureWeight)
+        unsure += value.isInf().cast<double>();
     }
     output = sum * inverse_kept;
     if (visible_.empty()) return;

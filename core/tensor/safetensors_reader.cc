@@ -176,7 +176,7 @@ class SafetensorsHeaderParser : public nlohmann::json_sax<nlohmann::json> {
     fields_ = 0;
     field_ = 0;
     num_offsets_ = 0;
-    num_elements_ = 1;
+    product_without_zeros_ = 1;
     has_zero_ = false;
     if (entry_.name == kMetadataName && std::exchange(has_metadata_, true)) {
       fail(Status::CorruptFile, "\"%s\": the header has __metadata__ twice", path_.c_str());
@@ -204,10 +204,9 @@ class SafetensorsHeaderParser : public nlohmann::json_sax<nlohmann::json> {
       entry_.shape.rank = static_cast<int32_t>(entry_.rank + 1);
     }
     ++entry_.rank;
-    // A zero must not hide that the other sizes overflow: strides are products of them.
     if (size == 0) {
       has_zero_ = true;
-    } else if (__builtin_mul_overflow(num_elements_, static_cast<int64_t>(size), &num_elements_)) {
+    } else if (__builtin_mul_overflow(product_without_zeros_, static_cast<int64_t>(size), &product_without_zeros_)) {
       fail_entry("has a shape whose product exceeds " + std::to_string(kMaxSize) + " at its size " +
                  std::to_string(entry_.rank - 1) + ", " + std::to_string(size));
     }
@@ -234,12 +233,14 @@ class SafetensorsHeaderParser : public nlohmann::json_sax<nlohmann::json> {
   void check_extent() const {
     const std::optional<uint64_t> num_bits_each = num_bits_of(entry_.dtype_name);
     if (!num_bits_each) return;
-    const uint64_t num_elements = has_zero_ ? 0 : static_cast<uint64_t>(num_elements_);
-    const std::string elements = std::to_string(num_elements) + " elements of " + entry_.dtype_name;
     uint64_t num_bits = 0;
-    if (__builtin_mul_overflow(num_elements, *num_bits_each, &num_bits)) {
-      fail_entry("has " + elements + ", whose size in bits overflows 64 bits");
+    if (__builtin_mul_overflow(product_without_zeros_, *num_bits_each, &num_bits)) {
+      fail_entry("has sizes other than 0 that make " + std::to_string(product_without_zeros_) + " elements of " +
+                 entry_.dtype_name + ", whose size in bits overflows 64 bits");
     }
+    if (has_zero_) num_bits = 0;
+    const std::string elements =
+        std::to_string(has_zero_ ? 0 : product_without_zeros_) + " elements of " + entry_.dtype_name;
     if (num_bits % 8 != 0) fail_entry("has " + elements + ", which do not fill whole bytes");
     if (num_bits / 8 != entry_.end - entry_.begin) {
       fail_entry("lies in " + std::to_string(entry_.end - entry_.begin) + " bytes, but its " + elements + " are " +
@@ -304,8 +305,8 @@ class SafetensorsHeaderParser : public nlohmann::json_sax<nlohmann::json> {
   unsigned fields_ = 0;
   unsigned field_ = 0;
   int num_offsets_ = 0;
-  // Of the sizes that are not zero.
-  int64_t num_elements_ = 1;
+  // Of the sizes other than 0. Strides are products of them, so a zero must not hide that they overflow.
+  int64_t product_without_zeros_ = 1;
   bool has_zero_ = false;
 };
 

@@ -10,6 +10,7 @@
 #include "fuzz/support/file_input.h"
 #include "fuzz/support/require.h"
 #include "tensor/safetensors.h"
+#include "tensor/tensor.h"
 
 namespace heed::fuzz {
 namespace {
@@ -25,6 +26,7 @@ size_t read_tensor(const SafetensorsFile& file, const std::string& name) {
     size_t num_bytes = size_of(entry->dtype);
     for (int32_t axis = 0; axis < entry->shape.rank; ++axis) num_bytes *= static_cast<size_t>(entry->shape[axis]);
     require(num_bytes == entry->num_bytes, "shape and dtype give the bytes of " + name);
+    row_major_strides(entry->shape, entry->dtype);  // Throws where no tensor can have the shape.
     // As large as it must be: a sanitizer sees what is written beyond.
     std::vector<uint8_t> contents(entry->num_bytes);
     file.read(*entry, contents.data());

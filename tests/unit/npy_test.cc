@@ -233,10 +233,12 @@ TEST(NpyHeader, HasAShapeThatDoesNotOverflow) {
   expect_corrupt_shape("(4294967296, 0, 4294967296)", exceeds(2, "4294967296"));
   expect_corrupt_shape("(0, 4294967296, 4294967296)", exceeds(2, "4294967296"));
   expect_corrupt_shape("(1, 1, 1, 1, 1, 1, 1, 1, 4294967296, 4294967296)", exceeds(9, "4294967296"));
-  expect_corrupt_shape("(4611686018427387904,)",
-                       "'s shape has 4611686018427387904 elements of F32, whose size in bytes overflows");
-  expect_corrupt_shape("(9223372036854775807,)",
-                       "'s shape has 9223372036854775807 elements of F32, whose size in bytes overflows");
+  const auto overflows = [](const std::string& product) {
+    return "'s shape has sizes other than 0 that make " + product + " elements of F32, whose size in bytes overflows";
+  };
+  expect_corrupt_shape("(4611686018427387904,)", overflows("4611686018427387904"));
+  expect_corrupt_shape("(9223372036854775807,)", overflows("9223372036854775807"));
+  expect_corrupt_shape("(0, 1073741824, 2147483648)", overflows("2305843009213693952"));
 }
 
 TEST(NpyHeader, MayDescribeWhatHeedCannotHold) {

@@ -364,6 +364,8 @@ TEST_F(SafetensorsTest, RefusesShapesThatAreNotSizes) {
   expect_corrupt(with_shape("[0,4294967296,4294967296]"), 0, {"\"layer.weight\"", "product"});
   expect_corrupt(with_shape("[4611686018427387904]"), 8,
                  {"\"layer.weight\"", "4611686018427387904 elements", "overflows"});
+  expect_corrupt(with_shape("[0,4611686018427387904]"), 8,
+                 {"\"layer.weight\"", "sizes other than 0 that make 4611686018427387904 elements", "overflows"});
 }
 
 TEST_F(SafetensorsTest, RefusesOffsetsThatDoNotFit) {

@@ -55,7 +55,7 @@ const std::vector<Machine::Operation>& Machine::operations() {
       &M::copy_tensor,       &M::fill_with_numbers, &M::multiply_matrices, &M::take_softmax,     &M::create_dot_product,
       &M::create_multi_head, &M::create_multi_head, &M::create_additive,   &M::initialize,       &M::initialize,
       &M::set_parameter,     &M::take_parameter,    &M::save_and_load,     &M::ask_about_shapes, &M::call_layer,
-      &M::call_layer,        &M::call_layer,
+      &M::call_layer,        &M::exchange_tensor,
   };
   return all;
 }

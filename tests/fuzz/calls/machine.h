@@ -139,6 +139,9 @@ class Machine {
   void multiply_matrices();
   void take_softmax();
 
+  // exchange.cc
+  void exchange_tensor();
+
   // layers.cc
   void create_dot_product();
   void create_additive();

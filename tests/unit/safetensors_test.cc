@@ -364,6 +364,8 @@ TEST_F(SafetensorsTest, RefusesShapesThatAreNotSizes) {
   expect_corrupt(with_shape("[0,4294967296,4294967296]"), 0, {"\"layer.weight\"", "product"});
   expect_corrupt(with_shape("[4611686018427387904]"), 8,
                  {"\"layer.weight\"", "4611686018427387904 elements", "overflows"});
+  expect_corrupt(with_shape("[9223372036854775807]"), 8, {"\"layer.weight\"", "9223372036854775807 elements"});
+  expect_corrupt(with_shape("[3,0]"), 8, {"\"layer.weight\"", "in 8 bytes", "its 0 elements of F32 are 0 bytes"});
   expect_corrupt(with_shape("[0,4611686018427387904]"), 8,
                  {"\"layer.weight\"", "sizes other than 0 that make 4611686018427387904 elements", "overflows"});
 }

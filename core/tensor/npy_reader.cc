@@ -14,6 +14,7 @@
 #include "tensor/copy.h"
 #include "tensor/npy.h"
 #include "tensor/npy_format.h"
+#include "tensor/size_product.h"
 
 namespace heed {
 namespace {
@@ -34,9 +35,7 @@ struct NpyHeader {
   // The whole rank: `shape` holds the first kMaxRank sizes only.
   uint64_t rank = 0;
   Shape shape;
-  int64_t num_elements = 1;
-  // The product of the sizes other than 0. Strides are products of them, so a zero must not hide that they overflow.
-  int64_t product_without_zeros = 1;
+  SizeProduct product;
 };
 
 // Python's notation as far as headers use it: a dict with three keys, strings without prefixes, True and False, a tuple
@@ -58,7 +57,6 @@ class NpyHeaderParser {
     for (const Field& field : fields_) {
       if (!field.seen) fail(Status::CorruptFile, "\"%s\": the header has no %s", path_.c_str(), field.name);
     }
-    header_.num_elements = has_zero_ ? 0 : header_.product_without_zeros;
     return header_;
   }
 
@@ -221,9 +219,7 @@ class NpyHeaderParser {
            "\"%s\": the header has %s as size %llu of its shape, expected a whole number from 0 to %lld", path_.c_str(),
            shown(word).c_str(), wide(header_.rank), static_cast<long long>(kMaxSize));
     }
-    if (size == 0) {
-      has_zero_ = true;
-    } else if (!checked_multiply(header_.product_without_zeros, size, header_.product_without_zeros)) {
+    if (!header_.product.multiply(size)) {
       fail(Status::CorruptFile, "\"%s\": the header's shape has a product that exceeds %lld at its size %llu, %lld",
            path_.c_str(), static_cast<long long>(kMaxSize), wide(header_.rank), static_cast<long long>(size));
     }
@@ -235,7 +231,6 @@ class NpyHeaderParser {
   std::string path_;
   size_t at_ = 0;
   NpyHeader header_;
-  bool has_zero_ = false;
   Field fields_[3] = {{"descr", &NpyHeaderParser::parse_descr},
                       {"fortran_order", &NpyHeaderParser::parse_fortran_order},
                       {"shape", &NpyHeaderParser::parse_shape}};
@@ -323,16 +318,16 @@ HeaderPlace find_header(const ByteSource& source, const std::string& path) {
 void check_data_size(const NpyHeader& header, DType dtype, uint64_t num_data_bytes, const std::string& path) {
   const auto num_bytes_each = static_cast<int64_t>(size_of(dtype));
   int64_t without_zeros = 0;
-  if (!checked_multiply(header.product_without_zeros, num_bytes_each, without_zeros)) {
+  if (!checked_multiply(header.product.without_zeros(), num_bytes_each, without_zeros)) {
     fail(Status::CorruptFile,
          "\"%s\": the header's shape has sizes other than 0 that make %lld elements of %s, whose size in bytes "
          "overflows",
-         path.c_str(), static_cast<long long>(header.product_without_zeros), name_of(dtype));
+         path.c_str(), static_cast<long long>(header.product.without_zeros()), name_of(dtype));
   }
-  const int64_t expected = header.num_elements * num_bytes_each;
+  const int64_t expected = header.product.num_elements() * num_bytes_each;
   if (static_cast<uint64_t>(expected) != num_data_bytes) {
     fail(Status::CorruptFile, "\"%s\": the file has %llu bytes of data, but its %lld elements of %s are %lld bytes",
-         path.c_str(), wide(num_data_bytes), static_cast<long long>(header.num_elements), name_of(dtype),
+         path.c_str(), wide(num_data_bytes), static_cast<long long>(header.product.num_elements()), name_of(dtype),
          static_cast<long long>(expected));
   }
 }

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/shown_text.h"
 #include "tensor/safetensors.h"
+#include "tensor/size_product.h"
 
 namespace heed {
 
@@ -176,8 +177,7 @@ class SafetensorsHeaderParser : public nlohmann::json_sax<nlohmann::json> {
     fields_ = 0;
     field_ = 0;
     num_offsets_ = 0;
-    product_without_zeros_ = 1;
-    has_zero_ = false;
+    product_ = SizeProduct();
     if (entry_.name == kMetadataName && std::exchange(has_metadata_, true)) {
       fail(Status::CorruptFile, "\"%s\": the header has __metadata__ twice", path_.c_str());
     }
@@ -204,9 +204,7 @@ class SafetensorsHeaderParser : public nlohmann::json_sax<nlohmann::json> {
       entry_.shape.rank = static_cast<int32_t>(entry_.rank + 1);
     }
     ++entry_.rank;
-    if (size == 0) {
-      has_zero_ = true;
-    } else if (__builtin_mul_overflow(product_without_zeros_, static_cast<int64_t>(size), &product_without_zeros_)) {
+    if (!product_.multiply(static_cast<int64_t>(size))) {
       fail_entry("has a shape whose product exceeds " + std::to_string(kMaxSize) + " at its size " +
                  std::to_string(entry_.rank - 1) + ", " + std::to_string(size));
     }
@@ -234,13 +232,13 @@ class SafetensorsHeaderParser : public nlohmann::json_sax<nlohmann::json> {
     const std::optional<uint64_t> num_bits_each = num_bits_of(entry_.dtype_name);
     if (!num_bits_each) return;
     uint64_t num_bits = 0;
-    if (__builtin_mul_overflow(product_without_zeros_, *num_bits_each, &num_bits)) {
-      fail_entry("has sizes other than 0 that make " + std::to_string(product_without_zeros_) + " elements of " +
+    if (__builtin_mul_overflow(product_.without_zeros(), *num_bits_each, &num_bits)) {
+      fail_entry("has sizes other than 0 that make " + std::to_string(product_.without_zeros()) + " elements of " +
                  entry_.dtype_name + ", whose size in bits overflows 64 bits");
     }
-    if (has_zero_) num_bits = 0;
-    const std::string elements =
-        std::to_string(has_zero_ ? 0 : product_without_zeros_) + " elements of " + entry_.dtype_name;
+    const auto num_elements = static_cast<uint64_t>(product_.num_elements());
+    num_bits = num_elements * *num_bits_each;
+    const std::string elements = std::to_string(num_elements) + " elements of " + entry_.dtype_name;
     if (num_bits % 8 != 0) fail_entry("has " + elements + ", which do not fill whole bytes");
     if (num_bits / 8 != entry_.end - entry_.begin) {
       fail_entry("lies in " + std::to_string(entry_.end - entry_.begin) + " bytes, but its " + elements + " are " +
@@ -305,9 +303,7 @@ class SafetensorsHeaderParser : public nlohmann::json_sax<nlohmann::json> {
   unsigned fields_ = 0;
   unsigned field_ = 0;
   int num_offsets_ = 0;
-  // Of the sizes other than 0. Strides are products of them, so a zero must not hide that they overflow.
-  int64_t product_without_zeros_ = 1;
-  bool has_zero_ = false;
+  SizeProduct product_;
 };
 
 SafetensorsFile::SafetensorsFile(const char* path) : SafetensorsFile(std::make_unique<const FileSource>(path)) {}

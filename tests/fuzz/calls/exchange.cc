@@ -92,7 +92,7 @@ void Machine::exchange_tensor() {
   require_exported(exported->dl_tensor, model);
 
   auto lent = std::make_unique<Lent>();
-  auto* counted = new Counted{exported[0], exported, lent.get()};
+  auto* counted = new Counted{*exported, exported, lent.get()};
   counted->managed.manager_ctx = counted;
   counted->managed.deleter = Counted::release;
   const bool is_spoiled = bytes_.rarely();

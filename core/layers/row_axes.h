@@ -27,7 +27,7 @@ struct RowAxes {
 };
 
 // The axes before the last of two tensors that agree in these: without those of size 1, neighbours in one where both
-// tensors step through them evenly, and a single one of size 0 where there are no rows.
+// tensors step through them evenly, and a single one of size 0 where the output has no elements.
 RowAxes row_axes(const Tensor& input, const Tensor& output);
 
 }  // namespace heed

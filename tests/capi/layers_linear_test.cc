@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "capi/support/attention_call.h"
@@ -110,6 +111,44 @@ TEST(Linear, LoadsAProjectionOfAnotherLayersFile) {
   ASSERT_EQ(heed_layer_load(linear.get(), path.c_str(), "W_q"), HEED_OK) << heed_last_error();
   EXPECT_EQ(read_bytes(snapshot(linear.get(), "weight").get()),
             read_bytes(snapshot(attention.layer.get(), "W_q.weight").get()));
+}
+
+// A file of a linear module: 6 floats of a weight of these dims, then a bias (2), by these names.
+std::string linear_file(const std::string& weight, const std::string& dims, const std::string& bias) {
+  const std::string header = "{\"" + weight + R"(":{"dtype":"F32","shape":)" + dims + R"(,"data_offsets":[0,24]},")" +
+                             bias + R"(":{"dtype":"F32","shape":[2],"data_offsets":[24,32]}})";
+  const uint64_t length = header.size();
+  const float numbers[] = {1, 2, 3, 4, 5, 6, 10, 20};
+  std::string file(reinterpret_cast<const char*>(&length), sizeof length);
+  file += header;
+  file.append(reinterpret_cast<const char*>(numbers), sizeof numbers);
+  return file;
+}
+
+TEST(Linear, LoadsTheFilesOfOtherFrameworks) {
+  const struct {
+    const char* prefix;
+    std::string file;
+    std::vector<float> weight;  // (2, 3)
+  } cases[] = {
+      {"mlp.1", linear_file("mlp.1.weight", "[2,3]", "mlp.1.bias"), {1, 2, 3, 4, 5, 6}},
+      {"model/dense", linear_file("model/dense/kernel", "[3,2]", "model/dense/bias"), {1, 3, 5, 2, 4, 6}},
+      {"dense", linear_file("dense/kernel:0", "[3,2]", "dense/bias:0"), {1, 3, 5, 2, 4, 6}},
+      {"02Linear", linear_file("02Linear_weight", "[2,3]", "02Linear_bias"), {1, 2, 3, 4, 5, 6}},
+  };
+  const Context context = make_context();
+  heed_linear_options options = HEED_LINEAR_OPTIONS_INIT;
+  options.output_size = 2;
+  for (const auto& known : cases) {
+    SCOPED_TRACE(known.prefix);
+    const Layer layer = make_linear(context.get(), options);
+    ASSERT_EQ(heed_layer_load_memory(layer.get(), known.file.data(), known.file.size(), known.prefix), HEED_OK)
+        << heed_last_error();
+    const Tensor weight = snapshot(layer.get(), "weight");
+    EXPECT_EQ(dims_of(weight.get()), (Dims{2, 3}));
+    EXPECT_EQ(read_elements<float>(weight.get()), known.weight);
+    EXPECT_EQ(read_elements<float>(snapshot(layer.get(), "bias").get()), (std::vector<float>{10, 20}));
+  }
 }
 
 TEST(Linear, ReadsAndWritesAnyStrides) {

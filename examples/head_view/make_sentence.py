@@ -28,7 +28,7 @@ WINDOW = 40
 PERIODS = [5.0, 11.0, 29.0, 71.0]
 
 # The parts of a token's vector.
-WORD, PLACE, CLASS, START, ONE = range(0, 48), range(48, 56), range(56, 60), 60, 61
+WORD, PLACE, CLASS, START, ONE = range(0, 8), range(8, 16), range(16, 20), 20, 21
 NOUN, VERB, STOP, OTHER = CLASS
 
 tokens = TEXT.split()
@@ -43,12 +43,24 @@ def token_class(token):
     return NOUN if token in NOUNS else VERB if token in VERBS else STOP if token in STOPS else OTHER
 
 
+def far_from(others):
+    """A vector of length 1 that is at as wide an angle to the others as one of a thousand random ones can be."""
+    candidates = []
+    for _ in range(1000):
+        vector = gauss(1, len(WORD), 1.0)[0]
+        length = math.sqrt(sum(x * x for x in vector))
+        vector = [x / length for x in vector]
+        candidates.append((max((sum(x * y for x, y in zip(vector, other)) for other in others), default=-1.0), vector))
+    return min(candidates)[1]
+
+
 def make_queries():
-    word_vectors = {}
+    words = {}
     rows = []
     for place, token in enumerate(tokens):
-        word = word_vectors.setdefault(token.lower(), gauss(1, len(WORD), len(WORD) ** -0.5)[0])
-        row = word + [f(2 * math.pi * place / period) for period in PERIODS for f in (math.cos, math.sin)]
+        if token.lower() not in words:
+            words[token.lower()] = far_from(words.values())
+        row = words[token.lower()] + [f(2 * math.pi * place / period) for period in PERIODS for f in (math.cos, math.sin)]
         row += [float(token_class(token) == which) for which in CLASS]
         row += [float(place == 0 or tokens[place - 1] in STOPS), 1.0]
         rows.append(row + [0.0] * (HIDDENS - len(row)))
@@ -78,10 +90,9 @@ class Head:
         self.k[row][asked] = 1.0
         return self
 
-    def same_word(self, rows, weight):
-        for row, projection in zip(rows, gauss(len(rows), len(WORD), 1.0)):
-            for column, x in zip(WORD, projection):
-                self.q[row][column], self.k[row][column] = weight * x, x
+    def same_word(self, weight):
+        for row, column in enumerate(WORD):
+            self.q[row][column], self.k[row][column] = weight, 1.0
         return self
 
 
@@ -91,14 +102,14 @@ def make_heads():
         Head().look_back(1, near),
         Head().look_back(0, near),
         Head().look_back(3, near),
-        Head().same_word(range(8), 3.0),
+        Head().same_word(30.0),
         Head().pair(0, ONE, STOP, 14.0),
         Head().look_back(0, [0.0, 0.0, 4.0, 10.0]),
         Head(),
         Head().pair(0, ONE, START, 12.0),
         Head().pair(0, VERB, NOUN, 14.0).pair(1, NOUN, VERB, 14.0),
         Head().look_back(8, [0.0, 0.0, 16.0, 8.0]),
-        Head().same_word(range(4), 4.0).pair(4, ONE, STOP, 8.0),
+        Head().pair(0, STOP, STOP, 14.0).pair(1, OTHER, NOUN, 12.0).pair(2, OTHER, VERB, 6.0),
         Head(),
     ]
     heads[11].q, heads[11].k = gauss(SIZE, HIDDENS, 0.6), gauss(SIZE, HIDDENS, 0.6)

@@ -85,7 +85,7 @@ class Browser:
     def resize(self, width, height=1000):
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 
-    def media(self, name="screen", scheme="light"):
+    def media(self, name="", scheme="light"):
         self.call("Emulation.setEmulatedMedia", media=name, features=[{"name": "prefers-color-scheme", "value": scheme}])
 
     def ask(self, expression):

@@ -84,6 +84,11 @@ class Browser:
 
     def resize(self, width, height=1000):
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        self.settle()
+
+    def settle(self):
+        """Waits until the page has heard of what was done, and has been drawn anew."""
+        self.ask("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(0))))")
 
     def media(self, name="", scheme="light"):
         self.call("Emulation.setEmulatedMedia", media=name, features=[{"name": "prefers-color-scheme", "value": scheme}])

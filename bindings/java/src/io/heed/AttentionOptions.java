@@ -8,7 +8,7 @@ import java.util.Objects;
  *
  * @param <B> the builder
  */
-abstract class AttentionOptions<B extends AttentionOptions<B>> {
+abstract class AttentionOptions<B extends AttentionOptions<B>> implements Cloneable {
     float scale;
     float softCap;
     float dropout;
@@ -21,6 +21,16 @@ abstract class AttentionOptions<B extends AttentionOptions<B>> {
     AttentionOptions() {}
 
     abstract B self();
+
+    /** For a block to keep: the builder may go on. */
+    @SuppressWarnings("unchecked")
+    final B copy() {
+        try {
+            return (B) clone();
+        } catch (CloneNotSupportedException error) {
+            throw new AssertionError(error);
+        }
+    }
 
     /**
      * Sets what scores are multiplied by.

@@ -24,10 +24,9 @@ public final class DotProductAttention extends AttentionBlock {
         this(builder().optDropout(dropout), true);
     }
 
-    /** The options are not changed any more. */
     DotProductAttention(AttentionOptions<?> options, boolean keepWeights) {
         super("DotProductAttention", keepWeights);
-        this.options = options;
+        this.options = options.copy();
         construct();
     }
 
@@ -59,7 +58,7 @@ public final class DotProductAttention extends AttentionBlock {
                 options.emptyRows.code);
     }
 
-    /** Makes a dot-product attention. A builder makes one block. */
+    /** Makes a dot-product attention. */
     public static final class Builder extends AttentionOptions<Builder> {
         private Builder() {}
 

@@ -4,7 +4,7 @@ package io.heed;
 import java.nio.ByteBuffer;
 
 /** A parameter that heed's layer keeps. */
-final class LayerParameter extends Parameter {
+final class LayerParameter extends Parameter implements NDArray.Writer {
     final ByteBuffer nativeName;
     private final NativeBlock block;
 
@@ -37,6 +37,17 @@ final class LayerParameter extends Parameter {
 
     @Override
     public void setArray(NDArray array) {
-        block.setParameter(this, array);
+        block.bindTo(array);
+        block.setParameter(this, array.tensor());
+    }
+
+    @Override
+    public void write(NativeTensor value) {
+        block.setParameter(this, value);
+    }
+
+    @Override
+    public NativeTensor current() {
+        return block.currentValue(this);
     }
 }

@@ -519,11 +519,23 @@ abstract class NativeBlock implements Block {
 
     // ---- parameters -------------------------------------------------------------------------------------------------
 
-    /** A snapshot, whose owner is the manager of the parameters. */
+    /** A snapshot, whose owner is the manager of the parameters. Writing to it sets the parameter. */
     final NDArray snapshot(LayerParameter parameter) {
         long stamp = lock.readLock();
         try {
-            return snapshotOwner().adopt(layer.parameter(parameter.nativeName), parameter);
+            NativeTensor snapshot = layer.parameter(parameter.nativeName);
+            NDManager manager = snapshotOwner();
+            manager.own(snapshot);
+            return new NDArray(manager, snapshot, parameter);
+        } finally {
+            lock.unlockRead(stamp);
+        }
+    }
+
+    final NativeTensor currentValue(LayerParameter parameter) {
+        long stamp = lock.readLock();
+        try {
+            return layer.parameter(parameter.nativeName);
         } finally {
             lock.unlockRead(stamp);
         }
@@ -548,9 +560,7 @@ abstract class NativeBlock implements Block {
         }
     }
 
-    final void setParameter(LayerParameter parameter, NDArray array) {
-        NativeTensor value = array.tensor();
-        bindTo(array);
+    final void setParameter(LayerParameter parameter, NativeTensor value) {
         change(layer -> layer.setParameter(parameter.nativeName, value));
     }
 
@@ -581,7 +591,7 @@ abstract class NativeBlock implements Block {
     }
 
     /** Where this array is, the block computes from now on, unless it has its place already. Null: nowhere yet. */
-    private void bindTo(NDArray array) {
+    final void bindTo(NDArray array) {
         if (bound || array == null) {
             return;
         }

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.heed;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.lang.ref.WeakReference;
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.Paths;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.stream.Stream;
+
+/** What the tests of NativeLoader run in processes of their own; a test adds the libraries and folders. */
+final class NativeLoaderProgram {
+    private NativeLoaderProgram() {}
+
+    /**
+     * Arguments: twice | threads COUNT | unload COUNT. The second and third make their own class loaders from the class
+     * path.
+     */
+    public static void main(String[] args) throws Exception {
+        switch (args[0]) {
+            case "twice":
+                System.out.println(new Use().call());
+                System.out.println(new Use().call());
+                break;
+            case "threads":
+                useInThreads(Integer.parseInt(args[1]));
+                break;
+            default:
+                useAndUnload(Integer.parseInt(args[1]));
+        }
+    }
+
+    /** Uses heed with the classes of its own loader, and says how that went. */
+    public static final class Use implements Callable<String> {
+        /** Called through reflection. */
+        public Use() {}
+
+        @Override
+        public String call() {
+            try (NDManager manager = NDManager.newBaseManager();
+                    MultiHeadAttention attention = new MultiHeadAttention(4, 2, 0, true)) {
+                NDArray words = manager.ones(new Shape(1, 3, 4));
+                NDList input = new NDList(words, words, words);
+                attention.initialize(manager, DataType.FLOAT32, input.getShapes());
+                return attention.forward(new ParameterStore(manager, false), input, false).get(0).getShape().toString();
+            } catch (UnsatisfiedLinkError error) {
+                return error.getMessage();
+            }
+        }
+    }
+
+    /** Prints what each class loader says, and how often their wrapper is mapped. */
+    private static void useInThreads(int count) throws Exception {
+        ExecutorService threads = Executors.newFixedThreadPool(count);
+        CountDownLatch start = new CountDownLatch(count);
+        List<URLClassLoader> loaders = new ArrayList<>();
+        List<Future<String>> results = new ArrayList<>();
+        for (int i = 0; i < count; i++) {
+            URLClassLoader loader = newLoader();
+            loaders.add(loader);
+            results.add(threads.submit(() -> {
+                start.countDown();
+                start.await();
+                return use(loader);
+            }));
+        }
+        for (Future<String> result : results) {
+            System.out.println(result.get());
+        }
+        // Each has loaded a file of its own, and all still work.
+        System.out.println("mapped: " + numMapped("/libheed_java.so"));
+        for (URLClassLoader loader : loaders) {
+            System.out.println(use(loader));
+        }
+        threads.shutdown();
+    }
+
+    /** Prints which loader does not work, how many are alive at the end, and what of the process has grown since the first rounds. */
+    private static void useAndUnload(int count) throws Exception {
+        List<WeakReference<ClassLoader>> loaders = new ArrayList<>();
+        long[] before = null;
+        for (int i = 0; i < count; i++) {
+            loaders.add(useOnce());
+            waitUntilCollected(loaders);
+            if (i == count / 4) {
+                before = resources();
+            }
+        }
+        long[] after = resources();
+        System.out.println("alive: " + loaders.stream().filter(loader -> loader.get() != null).count());
+        System.out.println("mapped: " + numMapped("libheed"));
+        System.out.println("descriptors: " + (after[0] - before[0]));
+        System.out.println("threads: " + (after[1] - before[1]));
+    }
+
+    /** In a method of its own, so that no variable keeps the loader. */
+    private static WeakReference<ClassLoader> useOnce() throws Exception {
+        try (URLClassLoader loader = newLoader()) {
+            String result = use(loader);
+            if (!result.equals(ChildJvm.WORKS)) {
+                System.out.println(result);
+            }
+            return new WeakReference<>(loader);
+        }
+    }
+
+    private static void waitUntilCollected(List<WeakReference<ClassLoader>> loaders) throws InterruptedException {
+        for (int attempt = 0; attempt < 500; attempt++) {
+            System.gc();
+            if (loaders.stream().allMatch(loader -> loader.get() == null) && numMapped("libheed") == 0) {
+                return;
+            }
+            Thread.sleep(2);
+        }
+    }
+
+    /** The same classes once more, with nothing above them but the platform's. */
+    private static URLClassLoader newLoader() throws IOException {
+        List<URL> urls = new ArrayList<>();
+        for (String path : System.getProperty("java.class.path").split(":")) {
+            urls.add(Paths.get(path).toUri().toURL());
+        }
+        return new URLClassLoader(urls.toArray(new URL[0]), ClassLoader.getPlatformClassLoader());
+    }
+
+    private static String use(ClassLoader loader) throws Exception {
+        Class<?> use = Class.forName(Use.class.getName(), true, loader);
+        return (String) ((Callable<?>) use.getConstructor().newInstance()).call();
+    }
+
+    /** How many files with this in their path are mapped as code. */
+    private static long numMapped(String part) {
+        try (Stream<String> maps = Files.lines(Paths.get("/proc/self/maps"))) {
+            return maps.filter(line -> line.contains(part) && line.contains(" r-xp ")).count();
+        } catch (IOException error) {
+            throw new UncheckedIOException(error);
+        }
+    }
+
+    /** File descriptors, threads. */
+    private static long[] resources() throws IOException {
+        return new long[] {numEntries("/proc/self/fd"), numEntries("/proc/self/task")};
+    }
+
+    private static long numEntries(String folder) throws IOException {
+        try (Stream<Path> entries = Files.list(Paths.get(folder))) {
+            return entries.count();
+        }
+    }
+}

@@ -23,12 +23,12 @@ final class BundledLibrary {
     private final String id;
     private final Map<String, String> checksums = new LinkedHashMap<>();
 
-    private BundledLibrary(String folder, byte[] list) throws IOException {
+    private BundledLibrary(String folder, byte[] list) {
         this.folder = folder;
         id = Checksum.of(list);
         for (String line : new String(list, StandardCharsets.US_ASCII).split("\n")) {
             if (!line.matches(LINE)) {
-                throw new IOException(damaged(LIST, "the line '" + line + "' is no checksum and name"));
+                throw damaged(LIST, "the line '" + line + "' is no checksum and name");
             }
             checksums.put(line.substring(NAME_COLUMN), line.substring(0, NAME_COLUMN - 2));
         }
@@ -78,14 +78,14 @@ final class BundledLibrary {
     private byte[] read(String name) throws IOException {
         try (InputStream resource = BundledLibrary.class.getResourceAsStream(folder + name)) {
             if (resource == null) {
-                throw new IOException(damaged(name, "it is not there"));
+                throw damaged(name, "it is not there");
             }
             byte[] bytes = resource.readAllBytes();
             String checksum = Checksum.of(bytes);
             if (!checksum.equals(checksums.get(name))) {
-                throw new IOException(damaged(
+                throw damaged(
                         name, "the SHA-256 of its " + bytes.length + " bytes is " + checksum + ", but " + LIST + " says "
-                                + checksums.get(name)));
+                                + checksums.get(name));
             }
             return bytes;
         }
@@ -101,7 +101,8 @@ final class BundledLibrary {
         }
     }
 
-    private String damaged(String name, String how) {
-        return "the jar is damaged at " + folder + name + ": " + how;
+    /** Nothing else is tried then: what came with these classes is not what was made. */
+    private UnsatisfiedLinkError damaged(String name, String how) {
+        return NativeLoader.failure("the jar is damaged at " + folder + name + ": " + how);
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.heed;
 
+import java.io.File;
 import java.io.IOException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
@@ -20,14 +21,19 @@ import java.util.List;
  *       time, so that files that were damaged or replaced are never loaded. If that folder is of no use (a second class
  *       loader cannot load a file that the first has loaded; another user may have made it), they are written into a
  *       fresh one, which is removed again. Both lie below the folder that the system property heed.native.cache names,
- *       or java.io.tmpdir.
+ *       or java.io.tmpdir. If the jar itself is damaged, nothing else is tried.
  *   <li>The system: java.library.path.
  * </ol>
+ *
+ * <p>Whatever was loaded must be of the version of these classes. Each class loader has a wrapper of its own; libheed is
+ * one for the process, since the system's loader knows it by its name.
  */
 final class NativeLoader {
     static final String PATH_PROPERTY = "heed.native.path";
     static final String CACHE_PROPERTY = "heed.native.cache";
     private static final String WRAPPER = System.mapLibraryName("heed_java");
+    /** As Linux names it. */
+    private static final String LIBRARY = System.mapLibraryName("heed") + "." + Version.NUMBER / 10000;
     /** What glibc says of a library in a folder whose files may not be executed. */
     private static final String NOEXEC = "failed to map segment";
     private static final String NOEXEC_ADVICE = "; a folder that is mounted noexec is of no use: let the system property "
@@ -115,21 +121,39 @@ final class NativeLoader {
     }
 
     private boolean loadFromSystem() {
+        String path = System.getProperty("java.library.path", "");
         try {
+            for (String folder : path.split(File.pathSeparator)) {
+                checkWhole(Paths.get(folder, WRAPPER));
+                checkWhole(Paths.get(folder, LIBRARY));
+            }
             System.loadLibrary("heed_java");
             return true;
-        } catch (UnsatisfiedLinkError error) {
-            return failed(
-                    WRAPPER + " in java.library.path, which is " + System.getProperty("java.library.path"), error);
+        } catch (InvalidPathException | UnsatisfiedLinkError error) {
+            return failed(WRAPPER + " in java.library.path, which is " + path, error);
         }
     }
 
-    private boolean loadFile(Path file, String sentence) {
+    private boolean loadFile(Path wrapper, String sentence) {
         try {
-            System.load(file.toString());
+            checkWhole(wrapper);
+            checkWhole(wrapper.resolveSibling(LIBRARY));
+            System.load(wrapper.toString());
             return true;
         } catch (UnsatisfiedLinkError error) {
             return failed(sentence, error);
+        }
+    }
+
+    private static void checkWhole(Path file) {
+        long missing = 0;
+        try {
+            missing = Files.exists(file) ? ElfFile.numMissingBytes(file) : 0;
+        } catch (IOException error) {
+            // The system's loader says what is wrong.
+        }
+        if (missing > 0) {
+            throw new UnsatisfiedLinkError(file + " is cut short: its last " + missing + " bytes are missing");
         }
     }
 
@@ -148,7 +172,7 @@ final class NativeLoader {
         return error;
     }
 
-    private static UnsatisfiedLinkError failure(String sentence) {
+    static UnsatisfiedLinkError failure(String sentence) {
         return new UnsatisfiedLinkError(
                 "heed's native library for " + System.getProperty("os.name") + " " + System.getProperty("os.arch")
                         + " could not be loaded; " + sentence);

@@ -16,6 +16,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
 
 /** What the tests of NativeLoader run in processes of their own; a test adds the libraries and folders. */
@@ -85,22 +86,28 @@ final class NativeLoaderProgram {
         threads.shutdown();
     }
 
-    /** Prints which loader does not work, how many are alive at the end, and what of the process has grown since the first rounds. */
+    /** Prints which loader does not work, how many are alive at the end, and what has grown since the first rounds. */
     private static void useAndUnload(int count) throws Exception {
         List<WeakReference<ClassLoader>> loaders = new ArrayList<>();
-        long[] before = null;
+        long descriptors = 0;
+        long threads = 0;
         for (int i = 0; i < count; i++) {
             loaders.add(useOnce());
-            waitUntilCollected(loaders);
+            waitUntil(() -> {
+                System.gc();
+                return numAlive(loaders) == 0 && numMapped("libheed") == 0;
+            });
             if (i == count / 4) {
-                before = resources();
+                descriptors = numDescriptors();
+                threads = numThreads();
             }
         }
-        long[] after = resources();
-        System.out.println("alive: " + loaders.stream().filter(loader -> loader.get() != null).count());
+        long mostThreads = threads;
+        waitUntil(() -> numThreads() <= mostThreads); // A cleaner's thread ends some time after its cleaner.
+        System.out.println("alive: " + numAlive(loaders));
         System.out.println("mapped: " + numMapped("libheed"));
-        System.out.println("descriptors: " + (after[0] - before[0]));
-        System.out.println("threads: " + (after[1] - before[1]));
+        System.out.println("more descriptors: " + Math.max(0, numDescriptors() - descriptors));
+        System.out.println("more threads: " + Math.max(0, numThreads() - threads));
     }
 
     /** In a method of its own, so that no variable keeps the loader. */
@@ -114,13 +121,14 @@ final class NativeLoaderProgram {
         }
     }
 
-    private static void waitUntilCollected(List<WeakReference<ClassLoader>> loaders) throws InterruptedException {
-        for (int attempt = 0; attempt < 500; attempt++) {
-            System.gc();
-            if (loaders.stream().allMatch(loader -> loader.get() == null) && numMapped("libheed") == 0) {
-                return;
-            }
-            Thread.sleep(2);
+    private static long numAlive(List<WeakReference<ClassLoader>> loaders) {
+        return loaders.stream().filter(loader -> loader.get() != null).count();
+    }
+
+    /** But no longer than a second and a half. */
+    private static void waitUntil(BooleanSupplier condition) throws InterruptedException {
+        for (int attempt = 0; attempt < 500 && !condition.getAsBoolean(); attempt++) {
+            Thread.sleep(3);
         }
     }
 
@@ -147,14 +155,14 @@ final class NativeLoaderProgram {
         }
     }
 
-    /** File descriptors, threads. */
-    private static long[] resources() throws IOException {
-        return new long[] {numEntries("/proc/self/fd"), numEntries("/proc/self/task")};
+    private static long numDescriptors() throws IOException {
+        try (Stream<Path> descriptors = Files.list(Paths.get("/proc/self/fd"))) {
+            return descriptors.count();
+        }
     }
 
-    private static long numEntries(String folder) throws IOException {
-        try (Stream<Path> entries = Files.list(Paths.get(folder))) {
-            return entries.count();
-        }
+    /** Java's: those of the JVM itself come and go. */
+    private static long numThreads() {
+        return Thread.getAllStackTraces().size();
     }
 }

@@ -10,6 +10,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
+import java.nio.file.StandardCopyOption;
+import java.util.Arrays;
 import java.util.List;
 
 import org.junit.jupiter.api.Test;
@@ -48,6 +50,37 @@ class NativeLoaderTest {
         Files.copy(Paths.get(FOLDER, "libheed_java.so"), temporary.resolve("libheed_java.so"));
         String failure = jvm("-Dheed.native.path=" + temporary).runTwice();
         assertFailure(failure, "heed.native.path, which is " + temporary + ":", "libheed.so.0: cannot open");
+    }
+
+    /** The system's loader would end the process. */
+    @Test
+    void refusesFilesThatAreCutShort() throws Exception {
+        Path without = Jars.withoutNatives(temporary.resolve("without.jar"));
+        Path folder = Files.createDirectory(temporary.resolve("natives"));
+        for (String name : List.of("libheed.so.0", "libheed_java.so")) {
+            byte[] whole = Files.readAllBytes(Paths.get(FOLDER, name));
+            for (int numBytes : new int[] {64, 4096, whole.length / 2, whole.length - 1}) {
+                for (String other : List.of("libheed.so.0", "libheed_java.so")) {
+                    Files.copy(
+                            Paths.get(FOLDER, other), folder.resolve(other), StandardCopyOption.REPLACE_EXISTING);
+                }
+                Files.write(folder.resolve(name), Arrays.copyOf(whole, numBytes));
+                String sentence = folder.resolve(name) + " is cut short: its last ";
+                assertFailure(jvm("-Dheed.native.path=" + folder).runTwice(), "which is " + folder, sentence);
+                assertFailure(
+                        new ChildJvm(without).with("-Djava.library.path=/no/such/folder:" + folder).runTwice(),
+                        "java.library.path, which is /no/such/folder:" + folder, sentence);
+            }
+        }
+    }
+
+    /** Where LD_LIBRARY_PATH has another, as of an older installation. */
+    @Test
+    void takesTheLibheedBesideTheWrapper() throws Exception {
+        Files.write(temporary.resolve("libheed.so.0"), new byte[] {1, 2, 3});
+        String[] environment = {"env", "LD_LIBRARY_PATH=" + temporary};
+        assertEquals(WORKS_TWICE, jvm("-Dheed.native.path=" + FOLDER).through(environment).runTwice());
+        assertEquals(WORKS_TWICE, jvm().through(environment).runTwice());
     }
 
     @Test

@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.heed;
 
+import java.lang.ref.SoftReference;
+
 /** The native library, loaded when it is first needed, and the context that most managers and all new blocks share. */
 final class Library {
     private static boolean loaded;
-    private static NativeContext shared;
+
+    /**
+     * What waits for the cleaner keeps the class loader of its classes, so a context that this class held for ever would
+     * never let these classes go. All that works with a context refers to it; a lost one is opened anew.
+     */
+    private static SoftReference<NativeContext> shared = new SoftReference<>(null);
 
     private Library() {}
 
@@ -16,12 +23,14 @@ final class Library {
         }
     }
 
-    /** The CPU with heed's defaults. Never closed. */
+    /** The CPU with heed's defaults. */
     static synchronized NativeContext context() {
-        if (shared == null) {
-            shared = open(Device.cpu(), ContextOptions.DEFAULTS);
+        NativeContext context = shared.get();
+        if (context == null) {
+            context = open(Device.cpu(), ContextOptions.DEFAULTS);
+            shared = new SoftReference<>(context);
         }
-        return shared;
+        return context;
     }
 
     /** A new context. */

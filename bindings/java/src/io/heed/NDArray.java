@@ -330,6 +330,7 @@ public final class NDArray implements AutoCloseable {
      * @throws IllegalStateException if the array is of another type
      */
     public float getFloat(long... indices) {
+        Objects.requireNonNull(indices, "indices");
         requireFloats("getFloat");
         try (NDArray element = element(indices)) {
             return element.toFloatArray()[0];
@@ -345,6 +346,7 @@ public final class NDArray implements AutoCloseable {
      * @throws IllegalStateException if the array is of another type
      */
     public long getLong(long... indices) {
+        Objects.requireNonNull(indices, "indices");
         require("getLong", DataType.INT64);
         try (NDArray element = element(indices)) {
             return element.toLongArray()[0];
@@ -879,7 +881,7 @@ public final class NDArray implements AutoCloseable {
     }
 
     private NDArray element(long[] indices) {
-        if (Objects.requireNonNull(indices, "indices").length != shape.dimension()) {
+        if (indices.length != shape.dimension()) {
             throw new IllegalArgumentException(
                     indices.length + " indices were given, the array has the shape " + shape);
         }

@@ -330,6 +330,7 @@ public final class NDArray implements AutoCloseable {
      * @throws IllegalStateException if the array is of another type
      */
     public float getFloat(long... indices) {
+        Objects.requireNonNull(indices, "indices");
         requireFloats("getFloat");
         try (NDArray element = element(indices)) {
             return element.toFloatArray()[0];
@@ -345,6 +346,7 @@ public final class NDArray implements AutoCloseable {
      * @throws IllegalStateException if the array is of another type
      */
     public long getLong(long... indices) {
+        Objects.requireNonNull(indices, "indices");
         require("getLong", DataType.INT64);
         try (NDArray element = element(indices)) {
             return element.toLongArray()[0];
@@ -364,7 +366,7 @@ public final class NDArray implements AutoCloseable {
     public void set(float[] data) {
         Objects.requireNonNull(data, "data");
         requireFloats("set(float[])");
-        write(DataType.FLOAT32, target -> target.write(data));
+        write(dataType == DataType.FLOAT32, DataType.FLOAT32, target -> target.write(data));
     }
 
     /**
@@ -377,7 +379,7 @@ public final class NDArray implements AutoCloseable {
     public void set(int[] data) {
         Objects.requireNonNull(data, "data");
         require("set(int[])", DataType.INT32);
-        write(dataType, target -> target.write(data));
+        write(true, dataType, target -> target.write(data));
     }
 
     /**
@@ -390,7 +392,7 @@ public final class NDArray implements AutoCloseable {
     public void set(long[] data) {
         Objects.requireNonNull(data, "data");
         require("set(long[])", DataType.INT64);
-        write(dataType, target -> target.write(data));
+        write(true, dataType, target -> target.write(data));
     }
 
     /**
@@ -403,7 +405,7 @@ public final class NDArray implements AutoCloseable {
         Objects.requireNonNull(data, "data");
         tensor.checkOpen();
         Buffers.check(data, dataType, shape);
-        write(dataType, target -> Buffers.write(target, data, dataType));
+        write(isRowMajor(), dataType, target -> Buffers.write(target, data, dataType));
     }
 
     /**
@@ -415,11 +417,7 @@ public final class NDArray implements AutoCloseable {
      */
     public void copyTo(NDArray array) {
         Objects.requireNonNull(array, "array");
-        if (array.writer == null) {
-            array.tensor.copy(tensor);
-        } else {
-            array.write(array.dataType, target -> target.copy(tensor));
-        }
+        array.write(true, array.dataType, target -> target.copy(tensor));
     }
 
     // ---- New arrays -------------------------------------------------------------------------------------------------
@@ -855,9 +853,12 @@ public final class NDArray implements AutoCloseable {
         }
     }
 
-    /** Writes elements of a type, which is the array's or is converted to it. */
-    private void write(DataType type, Consumer<NativeTensor> filler) {
-        if (writer == null && type == dataType) {
+    /**
+     * Replaces the elements by what filler puts into a tensor: the array's own where inPlace allows it, else a
+     * row-major one of that type, from which they are converted.
+     */
+    private void write(boolean inPlace, DataType type, Consumer<NativeTensor> filler) {
+        if (writer == null && inPlace) {
             filler.accept(tensor);
             return;
         }
@@ -880,7 +881,7 @@ public final class NDArray implements AutoCloseable {
     }
 
     private NDArray element(long[] indices) {
-        if (Objects.requireNonNull(indices, "indices").length != shape.dimension()) {
+        if (indices.length != shape.dimension()) {
             throw new IllegalArgumentException(
                     indices.length + " indices were given, the array has the shape " + shape);
         }

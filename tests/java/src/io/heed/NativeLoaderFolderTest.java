@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.heed;
 
-import static io.heed.ChildJvm.WORKS_TWICE;
+import static io.heed.NativeLoaderJvm.WORKS_TWICE;
 import static io.heed.Folders.names;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -154,11 +154,11 @@ class NativeLoaderFolderTest {
         return shared;
     }
 
-    private ChildJvm jvm() {
-        return new ChildJvm(ChildJvm.heedJar()).in(folder);
+    private NativeLoaderJvm jvm() {
+        return new NativeLoaderJvm(NativeLoaderJvm.heedJar()).in(folder);
     }
 
-    private ChildJvm mounted(String options) throws Exception {
+    private NativeLoaderJvm mounted(String options) throws Exception {
         assumeMountsAreAllowed();
         return jvm().through(
                 "unshare", "--mount", "--map-root-user", "sh", "-c", MOUNT, "-", folder.toString(), options);

@@ -78,7 +78,7 @@ class NativeHandleTest {
 
     @Test
     void isClosedByItsRegistry() {
-        Registry registry = new Registry();
+        Registry registry = new Registry(null);
         Handle kept = new Handle(7);
         Handle closed = new Handle(8);
         assertTrue(kept.attach(registry));
@@ -92,7 +92,7 @@ class NativeHandleTest {
 
     @Test
     void isDestroyedWhenItIsForgotten() throws Exception {
-        Registry registry = new Registry();
+        Registry registry = new Registry(null);
         for (int i = 0; i < 100; i++) {
             new Handle(i).attach(registry);
         }

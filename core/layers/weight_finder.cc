@@ -19,9 +19,13 @@ constexpr struct {
   const char* parameter;
   const char* option;
 } kOptions[] = {
-    {"W_q.bias", "HEED_BIAS_Q in options->biases"},    {"W_k.bias", "HEED_BIAS_K in options->biases"},
-    {"W_v.bias", "HEED_BIAS_V in options->biases"},    {"W_o.bias", "HEED_BIAS_O in options->biases"},
-    {"W_o.weight", "options->no_output_projection 0"}, {"w_v.weight", "HEED_SCORING_ADDITIVE in options->scoring"},
+    {"W_q.bias", "HEED_BIAS_Q in options->biases"},
+    {"W_k.bias", "HEED_BIAS_K in options->biases"},
+    {"W_v.bias", "HEED_BIAS_V in options->biases"},
+    {"W_o.bias", "HEED_BIAS_O in options->biases"},
+    {"W_o.weight", "options->no_output_projection 0"},
+    {"w_v.weight", "HEED_SCORING_ADDITIVE in options->scoring"},
+    {"bias", "options->no_bias 0"},
 };
 
 const char* option_of(std::string_view parameter) {

@@ -116,14 +116,14 @@ public sealed class MultiHeadAttention : IDisposable
             CheckNotDisposed();
             if (HasParameters())
             {
-                layer.CheckInputs(queries, keys, values, validLens);
+                layer.CreateOutput(queries, keys, values, validLens, null, null, WantOutput).Dispose();
                 CheckParametersAre(dataType);
                 return;
             }
             NativeLayer made = NewLayer(context);
             try
             {
-                made.InitializeFor(queries, keys, values, validLens, NextSeed());
+                made.InitializeFor(queries, keys, values, validLens, null, null, NextSeed());
                 manager.Own(made.SafeHandle);
             }
             catch
@@ -170,9 +170,11 @@ public sealed class MultiHeadAttention : IDisposable
         try
         {
             NativeLayer open = layer;
-            output = open.CreateOutput(queries, keys, values, validLens, WantOutput);
-            weights = keep ? open.CreateOutput(queries, keys, values, validLens, WantWeights) : null;
-            open.Run(queries, keys, values, validLens, training ? NextSeed() : 0, training ? 1 : 0, output, weights);
+            output = open.CreateOutput(queries, keys, values, validLens, null, null, WantOutput);
+            weights = keep ? open.CreateOutput(queries, keys, values, validLens, null, null, WantWeights) : null;
+            open.Run(
+                queries, keys, values, validLens, null, null, training ? NextSeed() : 0, training ? 1 : 0, null, output,
+                weights, null);
             NDArray result = manager.Adopt(output);
             Attention.Keep(weights is null ? null : manager.Adopt(HeadsInBatch(weights)));
             return new NDList(result);
@@ -318,7 +320,8 @@ public sealed class MultiHeadAttention : IDisposable
     }
 
     private NativeLayer NewLayer(NativeContext context) =>
-        NativeLayer.MultiHeadAttention(context, numHiddens, numHeads, dropout, biases);
+        NativeLayer.MultiHeadAttention(
+        context, numHiddens, numHeads, 0, 0, 0, 0, 0, biases, 0, 0, 0, dropout, 0, 0, 0, 0, 0);
 
     /// <summary>Under the write lock.</summary>
     private void ReplaceLayer(NativeLayer made)
@@ -354,11 +357,11 @@ public sealed class MultiHeadAttention : IDisposable
         }
     }
 
-    private void CheckParametersAre(DataType dataType)
+    private unsafe void CheckParametersAre(DataType dataType)
     {
         for (long index = 0; index < layer.ParameterCount(); index++)
         {
-            using NativeTensor parameter = layer.Snapshot(index);
+            using NativeTensor parameter = layer.Parameter(layer.ParameterName(index));
             var found = (DataType)parameter.Dtype();
             if (found != dataType)
             {

@@ -3,31 +3,41 @@ using System.Runtime.CompilerServices;
 
 namespace Heed;
 
-/// <summary>The context that all managers and blocks share.</summary>
+/// <summary>Opens devices.</summary>
 internal static class Library
 {
     private static readonly object Gate = new object();
     private static NativeContext? context;
 
-    /// <summary>The CPU with heed's defaults. A failure is thrown anew each time, with all it has to say.</summary>
+    /// <summary>The CPU with heed's defaults, which all that asks for nothing else shares. A failure is thrown anew
+    /// each time, with all it has to say.</summary>
     internal static NativeContext Context
     {
         get
         {
             lock (Gate)
             {
-                return context ??= Open();
+                return context ??= OpenNew(Device.Cpu(), new ContextOptions());
             }
         }
     }
 
-    private static NativeContext Open()
+    /// <summary>The device, opened with those options.</summary>
+    internal static NativeContext Open(Device device, ContextOptions options) =>
+        device.IsCpu && options.IsDefault ? Context : OpenNew(device, options);
+
+    private static NativeContext OpenNew(Device device, ContextOptions options)
     {
         NativeLoader.Load();
-        return OpenLoaded();
+        return OpenLoaded(device, options);
     }
 
     /// <remarks>Not inlined: Mono looks for a library when it compiles the method that calls it.</remarks>
     [MethodImpl(MethodImplOptions.NoInlining)]
-    private static NativeContext OpenLoaded() => NativeContext.Open();
+    private static NativeContext OpenLoaded(Device device, ContextOptions options) => NativeContext.Open(
+        device.NativeType,
+        device.DeviceId,
+        options.NumThreads,
+        options.Strict ? 1 : 0,
+        options.AllowReducedPrecision ? 1 : 0);
 }

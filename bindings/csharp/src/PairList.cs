@@ -2,7 +2,6 @@
 using System;
 using System.Collections;
 using System.Collections.Generic;
-using System.Diagnostics.CodeAnalysis;
 using System.Linq;
 
 namespace Heed;
@@ -12,6 +11,7 @@ namespace Heed;
 /// <typeparam name="TKey">The type of the keys.</typeparam>
 /// <typeparam name="TValue">The type of the values.</typeparam>
 public class PairList<TKey, TValue> : IReadOnlyList<Pair<TKey, TValue>>
+    where TKey : notnull
 {
     private readonly List<Pair<TKey, TValue>> pairs = new();
 
@@ -67,7 +67,7 @@ public class PairList<TKey, TValue> : IReadOnlyList<Pair<TKey, TValue>>
     /// <param name="key">The key.</param>
     /// <exception cref="KeyNotFoundException">There is no such key.</exception>
     public TValue this[TKey key] =>
-        TryGetValue(key, out TValue? value)
+        TryGetValue(key, out TValue value)
             ? value
             : throw new KeyNotFoundException($"there is no {key}; there are {string.Join(", ", Keys)}");
 
@@ -75,10 +75,10 @@ public class PairList<TKey, TValue> : IReadOnlyList<Pair<TKey, TValue>>
     /// <param name="key">The key.</param>
     /// <param name="value">The value, or the type's default where there is none.</param>
     /// <returns>Whether there is one.</returns>
-    public bool TryGetValue(TKey key, [MaybeNullWhen(false)] out TValue value)
+    public bool TryGetValue(TKey key, out TValue value)
     {
         int index = IndexOf(key);
-        value = index < 0 ? default : pairs[index].Value;
+        value = index < 0 ? default! : pairs[index].Value;
         return index >= 0;
     }
 

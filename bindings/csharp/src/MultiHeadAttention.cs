@@ -69,7 +69,8 @@ public sealed class MultiHeadAttention : NativeBlock
     }
 
     /// <summary>The attention inside, which holds the attention weights (B * H, Q, K) of the last Forward, heads of one
-    /// batch item together.</summary>
+    /// batch item together. Used by itself it attends to arrays without projections, with the same options; it is
+    /// disposed with this block.</summary>
     public DotProductAttention Attention { get; }
 
     /// <summary>Whether each Forward of a list computes and keeps the attention weights, which take B * H * Q * K
@@ -81,6 +82,13 @@ public sealed class MultiHeadAttention : NativeBlock
     }
 
     internal override string Kind => nameof(MultiHeadAttention);
+
+    /// <inheritdoc/>
+    public override void Dispose()
+    {
+        base.Dispose();
+        Attention.Dispose();
+    }
 
     /// <summary>Says what the block is.</summary>
     /// <returns>The text.</returns>

@@ -463,7 +463,7 @@ public abstract unsafe class NativeBlock : Block
     }
 
     /// <inheritdoc/>
-    public sealed override void Dispose()
+    public override void Dispose()
     {
         disposed = true;
         layer.Dispose();

@@ -19,9 +19,6 @@ internal sealed unsafe class ArrayMemory<T> : MemoryManager<T>
         start = (T*)view.Data();
     }
 
-    /// <summary>False for an array that is read-only.</summary>
-    internal bool HasData => start != null;
-
     public override Span<T> GetSpan()
     {
         CheckOpen();

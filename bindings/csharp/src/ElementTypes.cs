@@ -59,6 +59,10 @@ internal static class ElementTypes
         typeof(T) == typeof(byte)
         || (typeof(T) == typeof(ushort) ? dataType is DataType.Float16 or DataType.BFloat16 : Of<T>() == dataType);
 
+    /// <summary>The types that T holds the elements of.</summary>
+    internal static string NameOf<T>()
+        where T : unmanaged => typeof(T) == typeof(ushort) ? "Float16 or BFloat16" : Of<T>().ToString();
+
     /// <summary>How many T an array of so many elements is.</summary>
     internal static unsafe long CountOf<T>(long numElements, DataType dataType)
         where T : unmanaged =>

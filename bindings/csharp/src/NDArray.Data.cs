@@ -176,7 +176,7 @@ public sealed partial class NDArray
     /// without gaps (take that of <see cref="Duplicate"/>), or not in this machine's memory; it is a parameter's, which
     /// is read-only; or it has more elements than a span can have.</exception>
     /// <exception cref="NotSupportedException">No array is of T.</exception>
-    public Memory<T> AsMemory<T>()
+    public unsafe Memory<T> AsMemory<T>()
         where T : unmanaged
     {
         long count = CountOf<T>(nameof(AsMemory), null);
@@ -186,7 +186,7 @@ public sealed partial class NDArray
         }
         if (!Device.IsCpu)
         {
-            throw new InvalidOperationException($"the array is of {Device}, and not in this machine's memory: use ToArray");
+            throw new InvalidOperationException($"the array lies in the memory of {Device}: use ToArray");
         }
         if (!IsRowMajor())
         {
@@ -201,10 +201,13 @@ public sealed partial class NDArray
         {
             return Memory<T>.Empty;
         }
-        var memory = new ArrayMemory<T>(ViewOf(Tensor, shape.Dims), (int)count);
-        return memory.HasData
-            ? memory.Memory
-            : throw new InvalidOperationException("the array is a parameter's, which is read-only: use ToArray");
+        NativeTensor view = ViewOf(Tensor, shape.Dims);
+        if (view.Data() == null)
+        {
+            view.Dispose();
+            throw new InvalidOperationException("the array is a parameter's, which is read-only: use ToArray");
+        }
+        return new ArrayMemory<T>(view, (int)count).Memory;
     }
 
     /// <summary>One element of a Float32, Float16 or BFloat16 array.</summary>
@@ -275,7 +278,7 @@ public sealed partial class NDArray
     private long CountOf<T>(string method, string? wanted)
         where T : unmanaged => ElementTypes.Holds<T>(DataType)
         ? ElementTypes.CountOf<T>(shape.Size, dataType)
-        : throw WrongType(method, wanted ?? (typeof(T) == typeof(ushort) ? "Float16 or BFloat16" : ElementTypes.Of<T>().ToString()));
+        : throw WrongType(method, wanted ?? ElementTypes.NameOf<T>());
 
     private T Element<T>(long[] indices, DataType type)
         where T : unmanaged

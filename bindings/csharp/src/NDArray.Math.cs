@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 using System;
 using System.Collections.Generic;
-using System.Linq;
 
 namespace Heed;
 
@@ -111,8 +110,8 @@ public sealed partial class NDArray
             long sizeOfA = SizeFromEnd(a, batchAxes - axis + 2);
             dims.Add(sizeOfA == 1 ? SizeFromEnd(b, batchAxes - axis + 2) : sizeOfA);
         }
-        dims.AddRange(a.Skip(a.Dimension - 2).Take(a.Dimension - 1));
-        dims.AddRange(b.Dimension > 1 ? b.Skip(b.Dimension - 1) : Enumerable.Empty<long>());
+        dims.AddRange(a.Dimension > 1 ? new[] { a[a.Dimension - 2] } : Array.Empty<long>());
+        dims.AddRange(b.Dimension > 1 ? new[] { b.Tail } : Array.Empty<long>());
         return new Shape(dims.ToArray());
     }
 

@@ -12,7 +12,8 @@ public sealed partial class NDArray
     /// <summary>A view of the part at some indices of the first axes, which it lacks: of an array (2, 3, 4), array[1] is
     /// of shape (3, 4), array[1, -1] of shape (4).</summary>
     /// <param name="indices">The indices; negative ones count from the end.</param>
-    /// <exception cref="ArgumentException">There are more indices than axes, or one is out of range.</exception>
+    /// <exception cref="ArgumentException">There are more indices than axes, or one is out of range
+    /// (ArgumentOutOfRangeException).</exception>
     public NDArray this[params long[] indices]
     {
         get
@@ -181,6 +182,13 @@ public sealed partial class NDArray
         {
             for (int axis = 0; axis < indices.Length; axis++)
             {
+                if (indices[axis] < -shape[axis] || indices[axis] >= shape[axis])
+                {
+                    throw new ArgumentOutOfRangeException(
+                        nameof(indices),
+                        indices[axis],
+                        $"index {axis} of {shape} is out of range, expected {-shape[axis]} to {shape[axis] - 1}");
+                }
                 NativeTensor next = (part ?? Tensor).Slice(axis, indices[axis], 1);
                 part?.Dispose();
                 part = next;

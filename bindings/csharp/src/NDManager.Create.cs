@@ -7,6 +7,9 @@ namespace Heed;
 /// <content>The ways to make an array.</content>
 public sealed partial class NDManager
 {
+    /// <summary>More than any memory holds, and no more than a long.</summary>
+    private const double MaxElements = 1L << 62;
+
     private static readonly Shape Scalar = new Shape();
 
     /// <summary>Makes a scalar.</summary>
@@ -177,7 +180,7 @@ public sealed partial class NDManager
     /// <summary>Makes an array of the numbers 0, 1, ... below another.</summary>
     /// <param name="stop">The number above the last; 0 or less: an empty array.</param>
     /// <returns>An array of Int32 and one axis.</returns>
-    public NDArray Arange(int stop) => Arange(0, stop, 1, DataType.Int32);
+    public NDArray Arange(int stop) => Arange(0.0, stop, 1, DataType.Int32);
 
     /// <summary>Makes an array of the numbers 0, 1, ... below another.</summary>
     /// <param name="stop">The number above the last; 0 or less: an empty array.</param>
@@ -192,17 +195,8 @@ public sealed partial class NDManager
     /// <param name="dataType">The type of the elements, which each number is converted to.</param>
     /// <returns>An array of one axis with ceil((stop - start) / step) elements, or none if that is negative.</returns>
     /// <exception cref="ArgumentException">An argument is not finite, or the step is 0.</exception>
-    public NDArray Arange(float start, float stop, float step = 1, DataType dataType = DataType.Float32)
-    {
-        double count = Math.Ceiling(((double)stop - start) / step);
-        if (double.IsNaN(count) || double.IsInfinity(count) || float.IsInfinity(step))
-        {
-            throw new ArgumentException(
-                $"start, stop and step are {start}, {stop} and {step}, expected finite numbers and a step other than 0");
-        }
-        return NewArray(
-            new Shape((long)Math.Max(0, count)), dataType, tensor => tensor.FillArange(start, step));
-    }
+    public NDArray Arange(float start, float stop, float step = 1, DataType dataType = DataType.Float32) =>
+        Arange((double)start, stop, step, dataType);
 
     /// <summary>Makes an array of random numbers that are all alike likely: low &lt;= element &lt; high. See <see
     /// cref="SetSeed"/>.</summary>
@@ -321,9 +315,21 @@ public sealed partial class NDManager
         shape ??= new Shape(numElements);
         if (!shape.Holds(numElements))
         {
-            throw new ArgumentException($"data has {numElements} elements, and the shape is {shape}", nameof(shape));
+            throw new ArgumentException($"data has {numElements} elements, which the shape {shape} is not of", nameof(shape));
         }
         return type;
+    }
+
+    private NDArray Arange(double start, double stop, double step, DataType dataType)
+    {
+        double count = Math.Ceiling((stop - start) / step);
+        if (double.IsNaN(count) || double.IsInfinity(count) || double.IsInfinity(step))
+        {
+            throw new ArgumentException(FormattableString.Invariant(
+                $"start, stop and step are {start}, {stop} and {step}, expected finite numbers and a step other than 0"));
+        }
+        var shape = new Shape((long)Math.Min(Math.Max(0, count), MaxElements));
+        return NewArray(shape, dataType, tensor => tensor.FillArange(start, step));
     }
 
     private NDArray CreateFrom<T>(T[] data, Shape? shape)

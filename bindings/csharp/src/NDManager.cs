@@ -40,6 +40,9 @@ public sealed partial class NDManager : IDisposable
     /// <summary>The manager that this one was made by; null for a base manager.</summary>
     public NDManager? ParentManager => parent;
 
+    /// <summary>The manager of arrays of this device that no manager disposes.</summary>
+    internal NDManager Unowned => context.Unowned;
+
     /// <summary>Makes a manager that no other disposes.</summary>
     /// <param name="device">The device of its arrays; null: the CPU.</param>
     /// <param name="options">How the device is opened; null: the defaults.</param>
@@ -55,7 +58,10 @@ public sealed partial class NDManager : IDisposable
     /// <summary>Makes a manager that is disposed with this one, if not before.</summary>
     /// <returns>A manager, which the caller may dispose.</returns>
     public NDManager NewSubManager() =>
-        new NDManager(context, registry == null ? Registry.NewRoot() : registry.NewChild() ?? throw Errors.ClosedManager(), this);
+        new NDManager(
+            context,
+            registry == null ? Registry.NewRoot() : registry.NewChild() ?? throw Errors.ClosedManager(),
+            this);
 
     /// <summary>Makes memory for a block's Forward to compute in.</summary>
     /// <param name="numBytes">Its size in bytes, 0 or more, as the block's WorkspaceSize tells it.</param>
@@ -103,9 +109,6 @@ public sealed partial class NDManager : IDisposable
     public override string ToString() => IsOpen ? $"NDManager {Device}" : "NDManager (closed)";
 
     internal NativeContext OpenContext() => IsOpen ? context.Native : throw Errors.ClosedManager();
-
-    /// <summary>The manager of arrays of this device that no manager disposes.</summary>
-    internal NDManager Unowned => context.Unowned;
 
     /// <summary>Makes this manager the owner of a new native object, which is disposed if the manager is. The kind is
     /// what a leak is reported as.</summary>

@@ -21,6 +21,7 @@ internal static class NativeLoader
     private const string PathVariable = "HEED_NATIVE_PATH";
     private const string WrapperName = "heed_csharp";
     private const string WrapperFile = "lib" + WrapperName + ".so";
+    private const string LibraryFile = "libheed.so.0";
     private const string CouldNotLoad = "heed's native library could not be loaded; tried: ";
     private static readonly object Gate = new object();
     private static bool isLoaded;
@@ -93,7 +94,14 @@ internal static class NativeLoader
         {
             try
             {
-                wrapper = Open(file);
+                // First, since LD_LIBRARY_PATH could lead the wrapper to another one.
+                string library = Path.Combine(Path.GetDirectoryName(file)!, LibraryFile);
+                if (File.Exists(library))
+                {
+                    OpenWhole(library);
+                }
+                wrapper = OpenWhole(file);
+                UseForImports(wrapper);
                 wrappers = LoadedWrappers();
             }
             catch (DllNotFoundException error)
@@ -108,6 +116,24 @@ internal static class NativeLoader
             throw new DllNotFoundException(
                 $"{CouldNotLoad}{tried}, but this .NET takes {other}, which lies nearer: remove one of them");
         }
+    }
+
+    private static IntPtr OpenWhole(string file)
+    {
+        long missing = 0;
+        try
+        {
+            missing = ElfFile.NumMissingBytes(file);
+        }
+        catch (Exception error) when (error is IOException or UnauthorizedAccessException)
+        {
+            // The system's loader says what is wrong.
+        }
+        if (missing > 0)
+        {
+            throw new DllNotFoundException($"{file} is cut short: its last {missing} bytes are missing");
+        }
+        return Open(file);
     }
 
     /// <summary>Before 1.0 another minor version may be another interface; a patch never is.</summary>
@@ -152,17 +178,13 @@ internal static class NativeLoader
     }
 
 #if NET8_0_OR_GREATER
-    private static IntPtr Open(string file)
-    {
-        IntPtr opened = NativeLibrary.Load(file);
-        NativeLibrary.SetDllImportResolver(
-            typeof(NativeLoader).Assembly, (name, _, _) => name == WrapperName ? opened : IntPtr.Zero);
-        return opened;
-    }
+    private static IntPtr Open(string file) => NativeLibrary.Load(file);
+
+    private static void UseForImports(IntPtr opened) => NativeLibrary.SetDllImportResolver(
+        typeof(NativeLoader).Assembly, (name, _, _) => name == WrapperName ? opened : IntPtr.Zero);
 #else
     private const int RtldNow = 2;
 
-    /// <summary>Once a library is loaded, glibc answers requests for its name with it, those of .NET too.</summary>
     private static unsafe IntPtr Open(string file)
     {
         fixed (byte* name = NativeText.ToNative(file, nameof(file)))
@@ -177,6 +199,11 @@ internal static class NativeLoader
             }
             return opened;
         }
+    }
+
+    private static void UseForImports(IntPtr opened)
+    {
+        // Once a library is open, glibc answers requests for its name with it, those of .NET too.
     }
 
     [DllImport("libdl.so.2", EntryPoint = "dlopen")]

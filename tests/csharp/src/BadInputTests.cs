@@ -46,9 +46,9 @@ public sealed class BadInputTests : IDisposable
         Illegal(() => manager.Zeros(new Shape(1, 1, 1, 1, 1, 1, 1, 1, 1)), "rank", "9");
         Illegal(() => manager.Zeros(new Shape(1L << 40, 1L << 40)), "dims", "overflow");
         Illegal(() => manager.Zeros(new Shape(1), (DataType)99), "dtype", "99");
-        Illegal(() => manager.Create(new float[] { 1, 2, 3 }, new Shape(2, 2)), "12", "16");
-        Illegal(() => manager.Create(new[] { 1, 2, 3 }, new Shape(2, 2)), "12", "16");
-        Illegal(() => manager.Create(new long[] { 1, 2, 3 }, new Shape(2, 2)), "24", "32");
+        Illegal(() => manager.Create(new float[] { 1, 2, 3 }, new Shape(2, 2)), "3 elements", "(2, 2)");
+        Illegal(() => manager.Create(new[] { 1, 2, 3 }, new Shape(2, 2)), "3 elements", "(2, 2)");
+        Illegal(() => manager.Create(new long[] { 1, 2, 3 }, new Shape(2, 2)), "3 elements", "(2, 2)");
         Check<OutOfMemoryException>(() => manager.Zeros(new Shape(1L << 45)), "140737488355328");
     }
 

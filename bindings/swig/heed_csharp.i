@@ -49,9 +49,15 @@ typedef struct { int32_t status; void* value; } pointer_result;
 %status(derived_tensor, NativeTensor)
 %status(made_layer, NativeLayer)
 
-/* A view also keeps alive what its tensor keeps alive: pinned memory of .NET's. */
+/* A view also keeps what its tensor keeps, from before the call on: the tensor may be disposed at any moment. */
 %status(tensor_view, NativeTensor)
-%typemap(csout, excode="") tensor_view %closed(return new NativeTensor($imcall.Check(), swigCPtr.Kept))
+%typemap(csout, excode="") tensor_view
+"{
+    var kept = swigCPtr.ShareKept();
+    try { return new NativeTensor($imcall.Check(), kept); }
+    catch (global::System.ObjectDisposedException error) { throw Errors.Closed(error); }
+    finally { SharedMemory.Release(kept); }
+  }"
 
 %{
 typedef struct { int32_t status; int64_t value; } int64_result;
@@ -84,12 +90,12 @@ typedef struct { int32_t status; int64_t value; } int64_result;
 %typemap(imtype) struct CTYPE*, CTYPE* "NativeHandle"
 %typemap(csbody) struct CTYPE %{
   private sealed class Handle : NativeHandle {
-    internal Handle(global::System.IntPtr pointer, SharedPin kept) : base(pointer, kept) { }
+    internal Handle(global::System.IntPtr pointer, SharedMemory kept) : base(pointer, kept) { }
     protected override void Destroy() { $imclassname.Free ## PROXY(handle); }
   }
 
   private readonly NativeHandle swigCPtr;
-  internal PROXY(global::System.IntPtr pointer, SharedPin kept = null) { swigCPtr = new Handle(pointer, kept); }
+  internal PROXY(global::System.IntPtr pointer, SharedMemory kept = null) { swigCPtr = new Handle(pointer, kept); }
   internal static NativeHandle getCPtr(PROXY proxy) { return proxy == null ? NativeHandle.Null : proxy.swigCPtr; }
   internal NativeHandle SafeHandle { get { return swigCPtr; } }
   internal const string ClosedSentence = CLOSED;

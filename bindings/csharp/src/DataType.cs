@@ -42,7 +42,7 @@ public static class DataTypeExtensions
     /// <param name="dataType">The type.</param>
     /// <returns>The number of bytes.</returns>
     /// <exception cref="ArgumentOutOfRangeException">There is no such type.</exception>
-    public static int NumBytes(this DataType dataType) => dataType switch
+    public static int NumOfBytes(this DataType dataType) => dataType switch
     {
         DataType.Float64 or DataType.Int64 => 8,
         DataType.Float32 or DataType.Int32 => 4,
@@ -56,4 +56,15 @@ public static class DataTypeExtensions
     /// <returns>True for Float32, Float64, Float16 and BFloat16.</returns>
     public static bool IsFloating(this DataType dataType) =>
         dataType is DataType.Float32 or DataType.Float64 or DataType.Float16 or DataType.BFloat16;
+
+    /// <summary>Tells whether elements are whole numbers.</summary>
+    /// <param name="dataType">The type.</param>
+    /// <returns>True for Int32, Int64, Int8 and UInt8.</returns>
+    public static bool IsInteger(this DataType dataType) =>
+        dataType is DataType.Int32 or DataType.Int64 or DataType.Int8 or DataType.UInt8;
+
+    /// <summary>Tells whether elements are truth values.</summary>
+    /// <param name="dataType">The type.</param>
+    /// <returns>True for Boolean.</returns>
+    public static bool IsBoolean(this DataType dataType) => dataType == DataType.Boolean;
 }

@@ -16,17 +16,27 @@ internal static class Errors
         }
     }
 
-    /// <summary>What the runtime throws for a handle that is disposed, with heed's sentence.</summary>
-    internal static ObjectDisposedException Closed(ObjectDisposedException error) =>
-        error.ObjectName.Contains(nameof(NativeLayer)) ? ClosedLayer()
-        : error.ObjectName.Contains(nameof(NativeTensor)) ? ClosedArray()
-        : error;
+    /// <summary>What the runtime throws for a handle that is disposed just before a call, with heed's sentence. Not
+    /// every runtime names the handle.</summary>
+    internal static ObjectDisposedException Closed(ObjectDisposedException error)
+    {
+        string name = error.ObjectName ?? string.Empty;
+        return name.Contains(nameof(NativeLayer)) ? ClosedLayer()
+            : name.Contains(nameof(NativeTensor)) ? ClosedArray()
+            : name.Contains(nameof(NativeWorkspace)) ? ClosedWorkspace()
+            : new ObjectDisposedException("heed", "the array, block, workspace or manager is closed");
+    }
 
-    internal static ObjectDisposedException ClosedLayer() =>
-        new ObjectDisposedException(nameof(MultiHeadAttention), NativeLayer.ClosedSentence);
+    internal static ObjectDisposedException ClosedLayer() => new ObjectDisposedException("Block", NativeLayer.ClosedSentence);
 
     internal static ObjectDisposedException ClosedArray() =>
         new ObjectDisposedException(nameof(NDArray), NativeTensor.ClosedSentence);
+
+    internal static ObjectDisposedException ClosedWorkspace() =>
+        new ObjectDisposedException(nameof(Workspace), NativeWorkspace.ClosedSentence);
+
+    internal static ObjectDisposedException ClosedManager() =>
+        new ObjectDisposedException(nameof(NDManager), "the manager is closed");
 
     private static Exception Of(Status status, string sentence) => status switch
     {

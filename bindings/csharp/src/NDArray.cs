@@ -1,37 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 using System;
+using System.Threading;
 
 namespace Heed;
 
-/// <summary>An array of elements of one type, which lives outside the managed heap and belongs to a manager.
-/// Elements are copied in when it is made, and out by the To...Array methods, in row-major order. May be read from
-/// many threads.</summary>
-/// <remarks>Everything but Dispose, Manager and ToString throws <see cref="ObjectDisposedException"/> once the
-/// array or its manager is disposed.</remarks>
-public sealed class NDArray : IDisposable
+/// <summary>An array of elements of one type, which lives outside the managed heap and belongs to a manager. Methods
+/// that reorder or select give views, which share its memory: what is written to one is in the other. All others give
+/// new arrays. Both belong to the manager of the array that they are made from. May be read from many threads.</summary>
+/// <remarks>Everything but Dispose, Manager, Name, IsReleased and ToString throws <see cref="ObjectDisposedException"/>
+/// once the array or its manager is disposed. Memory is freed with the last array that uses it. Two arrays are equal
+/// only if they are the same object: see <see cref="ContentEquals"/>.</remarks>
+public sealed partial class NDArray : IDisposable
 {
-    /// <summary>Array.MaxLength, which .NET Standard lacks.</summary>
-    private const long MaxManagedArray = 0x7fffffc7;
-
-    private readonly NativeTensor tensor;
     private readonly DataType dataType;
     private readonly Shape shape;
 
-    internal NDArray(NDManager manager, NativeTensor tensor)
+    /// <summary>For a snapshot of a parameter: sets the parameter, and gives the next snapshot.</summary>
+    private readonly Func<NativeTensor, NativeTensor>? write;
+    private volatile NativeTensor tensor;
+    private volatile NDManager manager;
+
+    internal NDArray(NDManager manager, NativeTensor tensor, Func<NativeTensor, NativeTensor>? write = null)
     {
-        Manager = manager;
+        this.manager = manager;
         this.tensor = tensor;
+        this.write = write;
         dataType = (DataType)tensor.Dtype();
-        var dims = new long[tensor.Rank()];
-        for (int axis = 0; axis < dims.Length; axis++)
-        {
-            dims[axis] = tensor.Dim(axis);
-        }
-        shape = new Shape(dims);
+        shape = ShapeOf(tensor);
     }
 
     /// <summary>The manager that the array belongs to, which may be disposed.</summary>
-    public NDManager Manager { get; }
+    public NDManager Manager => manager;
+
+    /// <summary>Where the array lies.</summary>
+    public Device Device
+    {
+        get
+        {
+            CheckOpen();
+            return manager.Device;
+        }
+    }
 
     /// <summary>The sizes of the axes.</summary>
     public Shape Shape
@@ -56,6 +65,12 @@ public sealed class NDArray : IDisposable
     /// <summary>The number of elements: the product of the sizes of the axes.</summary>
     public long Size => Shape.Size;
 
+    /// <summary>A name that the program gives; null at first.</summary>
+    public string? Name { get; set; }
+
+    /// <summary>Whether the array, or its manager, is disposed.</summary>
+    public bool IsReleased => tensor.SafeHandle.IsClosed;
+
     /// <summary>The native array, which is open.</summary>
     internal NativeTensor Tensor
     {
@@ -66,105 +81,86 @@ public sealed class NDArray : IDisposable
         }
     }
 
-    /// <summary>Copies the elements out of a Float32, Float16 or BFloat16 array; those of 16 bits are widened,
-    /// which is exact.</summary>
-    /// <returns>The elements in row-major order.</returns>
-    /// <exception cref="InvalidOperationException">The array is of another type.</exception>
-    public unsafe float[] ToFloatArray()
+    /// <summary>The size of one axis.</summary>
+    /// <param name="axis">The axis; negative ones count from the end.</param>
+    /// <returns>The number of elements along it.</returns>
+    /// <exception cref="ArgumentOutOfRangeException">There is no such axis.</exception>
+    public long GetSize(int axis) => Shape[AxisOf(axis, shape.Dimension, nameof(axis))];
+
+    /// <summary>Hands the array to another manager, which disposes it with itself; the one before no longer does.</summary>
+    /// <param name="manager">The owner from now on.</param>
+    /// <exception cref="ArgumentException">The manager is of another device.</exception>
+    /// <exception cref="ObjectDisposedException">The array or the manager is disposed; nothing has changed.</exception>
+    public void Attach(NDManager manager)
     {
-        if (DataType is not (DataType.Float32 or DataType.Float16 or DataType.BFloat16))
+        _ = manager ?? throw new ArgumentNullException(nameof(manager));
+        if (!manager.Device.Equals(Device))
         {
-            throw WrongType(nameof(ToFloatArray), "Float32, Float16 or BFloat16");
+            throw new ArgumentException(
+                $"manager is of {manager.Device}, but the array is of {Device}", nameof(manager));
         }
-        if (dataType != DataType.Float32)
+        bool isTaken;
+        try
         {
-            var elements = new float[ManagedSize()];
-            using NativeTensor floats = NewFloats();
-            floats.Copy(tensor);
-            return Read(floats, elements);
+            isTaken = manager.TakeOver(tensor.SafeHandle);
         }
-        return Read(tensor, new float[ManagedSize()]);
+        catch (ObjectDisposedException)
+        {
+            throw Errors.ClosedArray();
+        }
+        this.manager = isTaken ? manager : throw Errors.ClosedManager();
     }
 
-    /// <summary>Copies the elements out of a Float64 array.</summary>
-    /// <returns>The elements in row-major order.</returns>
-    /// <exception cref="InvalidOperationException">The array is of another type.</exception>
-    public double[] ToDoubleArray()
-    {
-        Require(DataType.Float64, nameof(ToDoubleArray));
-        return Read(tensor, new double[ManagedSize()]);
-    }
+    /// <summary>Takes the array from its manager: nobody disposes it but the program, or, if that forgets it, the
+    /// collector. <see cref="Manager"/> is then one that disposes nothing, nor what is made from the array.</summary>
+    public void Detach() => Attach(manager.Unowned);
 
-    /// <summary>Copies the elements out of an Int32 array.</summary>
-    /// <returns>The elements in row-major order.</returns>
-    /// <exception cref="InvalidOperationException">The array is of another type.</exception>
-    public int[] ToInt32Array()
-    {
-        Require(DataType.Int32, nameof(ToInt32Array));
-        return Read(tensor, new int[ManagedSize()]);
-    }
-
-    /// <summary>Copies the elements out of an Int64 array.</summary>
-    /// <returns>The elements in row-major order.</returns>
-    /// <exception cref="InvalidOperationException">The array is of another type.</exception>
-    public long[] ToInt64Array()
-    {
-        Require(DataType.Int64, nameof(ToInt64Array));
-        return Read(tensor, new long[ManagedSize()]);
-    }
-
-    /// <summary>Frees the array; if a call on another thread uses it, after that call. Doing so twice does
-    /// nothing.</summary>
+    /// <summary>Frees the array; if a call on another thread uses it, after that call. Its memory is freed when its
+    /// views are, too. Doing so twice does nothing.</summary>
     public void Dispose() => tensor.Dispose();
 
     /// <summary>Says what the array is.</summary>
     /// <returns>The text.</returns>
-    public override string ToString() =>
-        $"NDArray {shape} {dataType}{(tensor.SafeHandle.IsClosed ? " (closed)" : string.Empty)}";
+    public override string ToString() => $"NDArray {shape} {dataType}{(IsReleased ? " (closed)" : string.Empty)}";
 
-    private static unsafe T[] Read<T>(NativeTensor tensor, T[] elements)
-        where T : unmanaged
+    private static Shape ShapeOf(NativeTensor tensor)
     {
-        fixed (T* destination = elements)
+        var dims = new long[tensor.Rank()];
+        for (int axis = 0; axis < dims.Length; axis++)
         {
-            tensor.Read(destination, (ulong)elements.Length * (ulong)sizeof(T));
+            dims[axis] = tensor.Dim(axis);
         }
-        return elements;
+        return new Shape(dims);
     }
+
+    /// <summary>The axis, counted from 0.</summary>
+    private static int AxisOf(int axis, int rank, string name) => axis >= -rank && axis < rank
+        ? axis < 0 ? axis + rank : axis
+        : throw new ArgumentOutOfRangeException(name, axis, $"expected an axis of {rank}: {-rank} to {rank - 1}");
 
     private void CheckOpen()
     {
-        if (tensor.SafeHandle.IsClosed)
+        if (IsReleased)
         {
             throw Errors.ClosedArray();
         }
     }
 
-    private unsafe NativeTensor NewFloats()
+    /// <summary>Writes the elements: in place, or, of a snapshot, into the parameter.</summary>
+    private void Fill(Action<NativeTensor> fill)
     {
-        fixed (long* dims = shape.Dims)
+        NativeTensor target = Tensor;
+        if (write is null)
         {
-            return NativeTensor.Create(Library.Context, (int)DataType.Float32, shape.Dimension, dims);
+            fill(target);
+            return;
         }
+        using NativeTensor values = manager.NewTensor(shape, dataType);
+        fill(values);
+        NativeTensor next = write(values);
+        manager.Own(next);
+#pragma warning disable CS0420 // The exchange is as good as a volatile write.
+        Interlocked.Exchange(ref tensor, next).Dispose();
+#pragma warning restore CS0420
     }
-
-    private int ManagedSize()
-    {
-        long size = Size;
-        return size <= MaxManagedArray
-            ? (int)size
-            : throw new InvalidOperationException(
-                "the array has " + size + " elements, more than a .NET array can hold");
-    }
-
-    private void Require(DataType wanted, string method)
-    {
-        if (DataType != wanted)
-        {
-            throw WrongType(method, wanted.ToString());
-        }
-    }
-
-    private InvalidOperationException WrongType(string method, string wanted) =>
-        new InvalidOperationException(method + " needs an array of " + wanted + ", this one is of " + dataType);
 }

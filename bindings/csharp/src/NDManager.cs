@@ -3,184 +3,181 @@ using System;
 
 namespace Heed;
 
-/// <summary>Makes arrays and owns them: disposing the manager disposes its arrays, its sub-managers, and the blocks
-/// that were initialized with it. May be used from many threads.</summary>
-/// <remarks>Every method throws <see cref="ObjectDisposedException"/> once the manager is disposed.</remarks>
-public sealed class NDManager : IDisposable
+/// <summary>Makes arrays and owns them: disposing the manager disposes its arrays, its sub-managers, its workspaces and
+/// the parameters of blocks that were initialized with it. May be used from many threads.</summary>
+/// <remarks>To dispose is the way to free memory. What the program forgets, arrays and whole managers, the collector
+/// frees in its own time; with the environment variable HEED_LEAKS=1, or the AppContext switch Heed.Leaks, a warning of
+/// System.Diagnostics.Trace then tells where each such object was made. Every method but <see cref="Dispose"/>, <see
+/// cref="SetSeed"/> and <see cref="ToString"/> throws <see cref="ObjectDisposedException"/> once the manager is
+/// disposed.</remarks>
+public sealed partial class NDManager : IDisposable
 {
-    private readonly NativeContext context;
-    private readonly Registry registry = new Registry();
-    private readonly Registry? parent;
+    private readonly DeviceContext context;
+    private readonly NDManager? parent;
 
-    private NDManager(NativeContext context, Registry? parent)
+    /// <summary>Null in the one manager that owns nothing.</summary>
+    private readonly Registry? registry;
+
+    /// <summary>Makes the manager of arrays that no manager disposes.</summary>
+    internal NDManager(DeviceContext context)
     {
         this.context = context;
+    }
+
+    private NDManager(DeviceContext context, Registry registry, NDManager? parent)
+        : this(context)
+    {
+        this.registry = registry;
         this.parent = parent;
     }
 
-    private unsafe delegate void Filler(NativeTensor tensor);
-
     /// <summary>False once the manager is disposed.</summary>
-    public bool IsOpen => registry.IsOpen;
+    public bool IsOpen => registry == null || registry.IsOpen;
 
-    /// <summary>Makes a manager for the CPU.</summary>
+    /// <summary>The device of its arrays.</summary>
+    public Device Device => context.Device;
+
+    /// <summary>The manager that this one was made by; null for a base manager.</summary>
+    public NDManager? ParentManager => parent;
+
+    /// <summary>The manager of arrays of this device that no manager disposes.</summary>
+    internal NDManager Unowned => context.Unowned;
+
+    /// <summary>Makes a manager that no other disposes.</summary>
+    /// <param name="device">The device of its arrays; null: the CPU.</param>
+    /// <param name="options">How the device is opened; null: the defaults.</param>
     /// <returns>A manager, which the caller disposes.</returns>
+    /// <exception cref="ArgumentException">An option, or the device's index, is out of range.</exception>
+    /// <exception cref="HeedException">With <see cref="Status.DeviceUnavailable"/>: driver, plugin or device is
+    /// missing; the sentence says which.</exception>
     /// <exception cref="DllNotFoundException">The native library cannot be loaded.</exception>
-    public static NDManager NewBaseManager() => new NDManager(Library.Context, null);
+    public static NDManager NewBaseManager(Device? device = null, ContextOptions? options = null) =>
+        new NDManager(
+            new DeviceContext(device ?? Device.Cpu(), options ?? new ContextOptions()), Registry.NewRoot(), null);
 
     /// <summary>Makes a manager that is disposed with this one, if not before.</summary>
     /// <returns>A manager, which the caller may dispose.</returns>
-    public NDManager NewSubManager()
-    {
-        var manager = new NDManager(context, registry);
-        return registry.Add(manager.registry) ? manager : throw Closed();
-    }
+    public NDManager NewSubManager() =>
+        new NDManager(
+            context,
+            registry == null ? Registry.NewRoot() : registry.NewChild() ?? throw Errors.ClosedManager(),
+            this);
 
-    /// <summary>Makes a scalar.</summary>
-    /// <param name="data">Its value.</param>
-    /// <returns>A Float32 array of shape ().</returns>
-    public NDArray Create(float data) => Create(new[] { data }, new Shape());
-
-    /// <summary>Makes an array.</summary>
-    /// <param name="data">The elements in row-major order, which are copied.</param>
-    /// <param name="shape">A shape with as many elements; null: one axis.</param>
-    /// <returns>A Float32 array of that shape.</returns>
-    /// <exception cref="ArgumentException">The shape has another number of elements.</exception>
-    public unsafe NDArray Create(float[] data, Shape? shape = null)
+    /// <summary>Makes memory for a block's Forward to compute in.</summary>
+    /// <param name="numBytes">Its size in bytes, 0 or more, as the block's WorkspaceSize tells it.</param>
+    /// <returns>A workspace, which belongs to this manager.</returns>
+    /// <exception cref="ArgumentOutOfRangeException">The size is negative.</exception>
+    /// <exception cref="OutOfMemoryException">There is not so much memory.</exception>
+    public Workspace NewWorkspace(long numBytes)
     {
-        _ = data ?? throw new ArgumentNullException(nameof(data));
-        return Filled(shape ?? new Shape(data.Length), DataType.Float32, tensor =>
+        if (numBytes < 0)
         {
-            fixed (float* elements = data)
-            {
-                Write(tensor, elements, data.Length, sizeof(float));
-            }
-        });
-    }
-
-    /// <summary>Makes an array.</summary>
-    /// <param name="data">The elements in row-major order, which are copied.</param>
-    /// <param name="shape">A shape with as many elements; null: one axis.</param>
-    /// <returns>An Int32 array of that shape.</returns>
-    /// <exception cref="ArgumentException">The shape has another number of elements.</exception>
-    public unsafe NDArray Create(int[] data, Shape? shape = null)
-    {
-        _ = data ?? throw new ArgumentNullException(nameof(data));
-        return Filled(shape ?? new Shape(data.Length), DataType.Int32, tensor =>
-        {
-            fixed (int* elements = data)
-            {
-                Write(tensor, elements, data.Length, sizeof(int));
-            }
-        });
-    }
-
-    /// <summary>Makes an array.</summary>
-    /// <param name="data">The elements in row-major order, which are copied.</param>
-    /// <param name="shape">A shape with as many elements; null: one axis.</param>
-    /// <returns>An Int64 array of that shape.</returns>
-    /// <exception cref="ArgumentException">The shape has another number of elements.</exception>
-    public unsafe NDArray Create(long[] data, Shape? shape = null)
-    {
-        _ = data ?? throw new ArgumentNullException(nameof(data));
-        return Filled(shape ?? new Shape(data.Length), DataType.Int64, tensor =>
-        {
-            fixed (long* elements = data)
-            {
-                Write(tensor, elements, data.Length, sizeof(long));
-            }
-        });
-    }
-
-    /// <summary>Makes an array of zeros.</summary>
-    /// <param name="shape">Its shape.</param>
-    /// <param name="dataType">The type of its elements.</param>
-    /// <returns>An array of that type.</returns>
-    public NDArray Zeros(Shape shape, DataType dataType = DataType.Float32) =>
-        Filled(shape, dataType, tensor => { });
-
-    /// <summary>Makes an array of ones.</summary>
-    /// <param name="shape">Its shape.</param>
-    /// <param name="dataType">The type of its elements.</param>
-    /// <returns>An array of that type.</returns>
-    public NDArray Ones(Shape shape, DataType dataType = DataType.Float32) => Full(shape, 1, dataType);
-
-    /// <summary>Makes an array whose elements are all the same.</summary>
-    /// <param name="shape">Its shape.</param>
-    /// <param name="value">The value of every element, converted to the type.</param>
-    /// <param name="dataType">The type of its elements.</param>
-    /// <returns>An array of that type.</returns>
-    public NDArray Full(Shape shape, float value, DataType dataType = DataType.Float32) =>
-        Filled(shape, dataType, tensor => tensor.Fill(value));
-
-    /// <summary>Reads one array of a .safetensors file.</summary>
-    /// <param name="path">The file.</param>
-    /// <param name="name">The array's name in it.</param>
-    /// <returns>An array of the file's type and shape.</returns>
-    /// <exception cref="HeedException">With <see cref="Status.IO"/>: the file cannot be read; <see
-    /// cref="Status.CorruptFile"/>: it is not what its format says; <see cref="Status.NotFound"/>: it has no array
-    /// of that name.</exception>
-    public unsafe NDArray Load(string path, string name)
-    {
-        fixed (byte* file = NativeText.ToNative(path, nameof(path)), tensor = NativeText.ToNative(name, nameof(name)))
-        {
-            return Adopt(NativeTensor.LoadSafetensors(OpenContext(), file, tensor));
+            throw new ArgumentOutOfRangeException(nameof(numBytes), numBytes, "expected 0 or more");
         }
+        NativeWorkspace workspace = NativeWorkspace.Of(OpenContext(), numBytes);
+        workspace.SafeHandle.Keep(SharedMemory.OfHeed(numBytes));
+        Own(workspace.SafeHandle, nameof(Workspace));
+        return new Workspace(this, workspace);
     }
+
+    /// <summary>Waits until all that was asked of the device is done. On the CPU it always is.</summary>
+    /// <exception cref="HeedException">A call that had returned before has failed; each failure is told
+    /// once.</exception>
+    public void Synchronize() => OpenContext().Synchronize();
+
+    /// <summary>Says what the device is and with which options it was opened.</summary>
+    /// <returns>A JSON object with "device", "device_index", "num_threads", "strict", "allow_reduced_precision",
+    /// "allocator", "logger", "version" and "description".</returns>
+    public unsafe string Describe()
+    {
+        NativeContext native = OpenContext();
+        return NativeText.Of((text, capacity) => native.Description(text, capacity));
+    }
+
+    /// <summary>Sets where the random numbers of this manager begin, and those of its base manager and of all that come
+    /// from that one. The same seed repeats the same arrays. Without it each base manager begins with a seed of its own,
+    /// the first of a process always with the same.</summary>
+    /// <param name="seed">Any number.</param>
+    public void SetSeed(long seed) => context.SetSeed(seed);
 
     /// <summary>Disposes all that belongs to the manager. Arrays in use by a call on another thread are freed after
-    /// it. Doing so twice does nothing.</summary>
-    public void Dispose()
-    {
-        registry.Close();
-        parent?.Remove(registry);
-    }
+    /// it. Doing so twice does nothing, and so does doing so to the manager of detached arrays.</summary>
+    public void Dispose() => registry?.Close();
 
     /// <summary>Says what the manager is.</summary>
     /// <returns>The text.</returns>
-    public override string ToString() => IsOpen ? "NDManager cpu()" : "NDManager (closed)";
+    public override string ToString() => IsOpen ? $"NDManager {Device}" : "NDManager (closed)";
 
-    internal NativeContext OpenContext() => IsOpen ? context : throw Closed();
+    internal NativeContext OpenContext() => IsOpen ? context.Native : throw Errors.ClosedManager();
 
-    /// <summary>Makes this manager the owner of a new native object, which is disposed if the manager is.</summary>
-    internal void Own(NativeHandle handle)
+    /// <summary>Makes this manager the owner of a new native object, which is disposed if the manager is. The kind is
+    /// what a leak is reported as.</summary>
+    internal void Own(NativeHandle handle, string kind = "a block's parameters")
     {
-        if (!handle.Attach(registry))
+        bool isOwned = false;
+        try
         {
-            handle.Dispose();
-            throw Closed();
+            isOwned = handle.Attach(registry, kind);
+        }
+        finally
+        {
+            if (!isOwned)
+            {
+                handle.Dispose();
+            }
+        }
+        if (!isOwned)
+        {
+            throw Errors.ClosedManager();
         }
     }
 
-    internal NDArray Adopt(NativeTensor tensor)
+    /// <summary>Makes this manager the owner of an object that has one. False if this manager is disposed.</summary>
+    internal bool TakeOver(NativeHandle handle) => handle.Attach(registry, nameof(NDArray));
+
+    /// <summary>The array of a new native one, which is disposed with this manager.</summary>
+    /// <param name="tensor">The native array.</param>
+    /// <param name="write">For a snapshot of a parameter, which is read-only: gives the parameter other values, an array
+    /// of the same shape and type, and returns a new snapshot to take this one's place.</param>
+    internal NDArray Adopt(NativeTensor tensor, Func<NativeTensor, NativeTensor>? write = null)
     {
-        Own(tensor.SafeHandle);
-        return new NDArray(this, tensor);
+        Own(tensor);
+        return new NDArray(this, tensor, write);
     }
 
-    private static ObjectDisposedException Closed() =>
-        new ObjectDisposedException(nameof(NDManager), "the manager is closed");
+    /// <summary>Makes this manager the owner of a new native array.</summary>
+    internal void Own(NativeTensor tensor)
+    {
+        if (!tensor.SafeHandle.HasKept)
+        {
+            tensor.SafeHandle.Keep(SharedMemory.OfHeed(tensor.NumBytes()));
+        }
+        Own(tensor.SafeHandle, nameof(NDArray));
+    }
 
-    private static unsafe void Write(NativeTensor tensor, void* elements, int count, int size) =>
-        tensor.Write(elements, (ulong)count * (ulong)size);
-
-    private unsafe NDArray Filled(Shape shape, DataType dataType, Filler fill)
+    /// <summary>A new native array of zeros, which has no owner yet.</summary>
+    internal unsafe NativeTensor NewTensor(Shape shape, DataType dataType)
     {
         _ = shape ?? throw new ArgumentNullException(nameof(shape));
-        NativeTensor tensor;
         fixed (long* dims = shape.Dims)
         {
-            tensor = NativeTensor.Create(OpenContext(), (int)dataType, shape.Dimension, dims);
+            return NativeTensor.Create(OpenContext(), (int)dataType, shape.Dimension, dims);
         }
+    }
+
+    /// <summary>A new array, filled.</summary>
+    internal NDArray NewArray(Shape shape, DataType dataType, Action<NativeTensor> fill)
+    {
+        NativeTensor tensor = NewTensor(shape, dataType);
         try
         {
             fill(tensor);
+            return Adopt(tensor);
         }
         catch
         {
             tensor.Dispose();
             throw;
         }
-        return Adopt(tensor);
     }
 }

@@ -11,37 +11,98 @@ internal abstract class NativeHandle : SafeHandle
     /// <summary>What stands for no object.</summary>
     internal static readonly NativeHandle Null = new NullHandle();
 
+    private SharedMemory? kept;
     private Registry? registry;
+    private Leaks.Origin? origin;
 
-    private protected NativeHandle(IntPtr pointer)
+    private protected NativeHandle(IntPtr pointer, SharedMemory? kept)
         : base(IntPtr.Zero, ownsHandle: true)
     {
+        Self = new WeakReference<NativeHandle>(this);
+        this.kept = kept != null && kept.TryAddReference() ? kept : null;
         SetHandle(pointer);
     }
 
     public sealed override bool IsInvalid => handle == IntPtr.Zero;
 
-    /// <summary>Hands the object to a manager, which disposes it with itself. False if the manager is
-    /// closed.</summary>
-    internal bool Attach(Registry registry)
+    /// <summary>What a registry refers to the object by.</summary>
+    internal WeakReference<NativeHandle> Self { get; }
+
+    /// <summary>Whether the object says on what memory it is.</summary>
+    internal bool HasKept => kept != null;
+
+    /// <summary>Keeps memory until the object is destroyed, and takes over the caller's reference to it. For a new
+    /// object.</summary>
+    internal void Keep(SharedMemory memory) => kept = memory;
+
+    /// <summary>A reference to what the object keeps, for the caller to release. Null where there is none, or where
+    /// the object has been destroyed.</summary>
+    internal SharedMemory? ShareKept() => kept != null && kept.TryAddReference() ? kept : null;
+
+    /// <summary>Hands the object to a manager's registry, which disposes it with itself, and takes it from the one
+    /// that had it. Null: to nobody. False, and no change, if that registry is closed.</summary>
+    /// <exception cref="ObjectDisposedException">The object is disposed.</exception>
+    internal bool Attach(Registry? next, string kind)
     {
-        this.registry = registry;
-        return registry.Add(this);
+        bool isHeld = false;
+        try
+        {
+            // So that it is not destroyed meanwhile, after which nobody would take it out of the registry.
+            DangerousAddRef(ref isHeld);
+            lock (this)
+            {
+                origin ??= Leaks.Here(kind);
+                if (next == registry)
+                {
+                    return next == null || next.IsOpen;
+                }
+                if (next != null && !next.Add(this))
+                {
+                    return false;
+                }
+                registry?.Remove(this);
+                registry = next;
+                return true;
+            }
+        }
+        finally
+        {
+            if (isHeld)
+            {
+                DangerousRelease();
+            }
+        }
     }
 
     protected abstract void Destroy();
 
+    protected sealed override void Dispose(bool disposing)
+    {
+        if (!disposing && !IsClosed)
+        {
+            origin?.Report();
+        }
+        base.Dispose(disposing);
+    }
+
     protected sealed override bool ReleaseHandle()
     {
-        registry?.Remove(this);
-        Destroy();
+        try
+        {
+            registry?.Remove(this);
+        }
+        finally
+        {
+            Destroy();
+            SharedMemory.Release(kept);
+        }
         return true;
     }
 
     private sealed class NullHandle : NativeHandle
     {
         internal NullHandle()
-            : base(IntPtr.Zero)
+            : base(IntPtr.Zero, null)
         {
         }
 

@@ -9,6 +9,9 @@ internal static class NativeText
 {
     private static readonly Encoding Strict = new UTF8Encoding(false, throwOnInvalidBytes: true);
 
+    /// <summary>Writes text, and returns the bytes that all of it needs.</summary>
+    internal unsafe delegate long Writer(byte* text, ulong capacity);
+
     internal static byte[] ToNative(string text, string name)
     {
         _ = text ?? throw new ArgumentNullException(name);
@@ -35,5 +38,23 @@ internal static class NativeText
             length++;
         }
         return Encoding.UTF8.GetString(text, length);
+    }
+
+    /// <summary>The whole text, of which <paramref name="write"/> with null tells the size.</summary>
+    internal static unsafe string Of(Writer write)
+    {
+        long needed = write(null, 0);
+        while (true)
+        {
+            var text = new byte[needed];
+            fixed (byte* start = text)
+            {
+                needed = write(start, (ulong)text.Length);
+                if (needed <= text.Length)
+                {
+                    return ToManaged(start);
+                }
+            }
+        }
     }
 }

@@ -4,15 +4,27 @@ using System.Collections.Generic;
 
 namespace Heed;
 
-/// <summary>What a manager disposes when it is disposed. It refers weakly to the objects' handles, so that the
-/// collector can find forgotten arrays; a handle that it finds removes its own entry.</summary>
+/// <summary>What a manager disposes when it is disposed. It refers weakly to the objects' handles and to the
+/// registries of sub-managers, so that the collector can find what the program has forgotten; each of them refers to
+/// the registry that it is in. A handle that the collector finds removes its own entry.</summary>
 internal sealed class Registry
 {
+    private const int FewChildren = 16;
+
     private readonly object gate = new object();
-    private Dictionary<IntPtr, WeakReference<NativeHandle>>? handles = new();
+    private readonly Registry? parent;
+    private readonly WeakReference<Registry> self;
+    private HashSet<WeakReference<NativeHandle>>? handles = new();
 
     /// <summary>Those of the sub-managers.</summary>
-    private HashSet<Registry> children = new HashSet<Registry>();
+    private HashSet<WeakReference<Registry>> children = new();
+    private int manyChildren = FewChildren;
+
+    private Registry(Registry? parent)
+    {
+        this.parent = parent;
+        self = new WeakReference<Registry>(this);
+    }
 
     internal bool IsOpen
     {
@@ -25,43 +37,41 @@ internal sealed class Registry
         }
     }
 
+    internal static Registry NewRoot() => new Registry(null);
+
+    /// <summary>One that is closed with this one. Null if this one is closed.</summary>
+    internal Registry? NewChild()
+    {
+        var child = new Registry(this);
+        lock (gate)
+        {
+            if (handles == null)
+            {
+                return null;
+            }
+            if (children.Count >= manyChildren)
+            {
+                ForgetTheForgotten();
+            }
+            children.Add(child.self);
+            return child;
+        }
+    }
+
     /// <summary>False if the registry is closed.</summary>
     internal bool Add(NativeHandle handle)
     {
         lock (gate)
         {
-            if (handles == null)
-            {
-                return false;
-            }
-            handles.Add(handle.DangerousGetHandle(), new WeakReference<NativeHandle>(handle));
-            return true;
+            return handles != null && handles.Add(handle.Self);
         }
     }
 
-    /// <summary>Called before the native object is destroyed, so that no other has its address yet.</summary>
     internal void Remove(NativeHandle handle)
     {
         lock (gate)
         {
-            handles?.Remove(handle.DangerousGetHandle());
-        }
-    }
-
-    /// <summary>False if the registry is closed.</summary>
-    internal bool Add(Registry child)
-    {
-        lock (gate)
-        {
-            return handles != null && children.Add(child);
-        }
-    }
-
-    internal void Remove(Registry child)
-    {
-        lock (gate)
-        {
-            children.Remove(child);
+            handles?.Remove(handle.Self);
         }
     }
 
@@ -81,6 +91,7 @@ internal sealed class Registry
                 }
             }
         }
+        parent?.Remove(this);
     }
 
     /// <summary>Closes this registry alone: gives the handles to dispose, and adds the children to those that wait
@@ -93,14 +104,33 @@ internal sealed class Registry
             {
                 return Array.Empty<WeakReference<NativeHandle>>();
             }
-            foreach (Registry child in children)
+            foreach (WeakReference<Registry> reference in children)
             {
-                waiting.Push(child);
+                if (reference.TryGetTarget(out Registry? child))
+                {
+                    waiting.Push(child);
+                }
             }
-            children = new HashSet<Registry>();
-            IReadOnlyCollection<WeakReference<NativeHandle>> taken = handles.Values;
+            children = new();
+            IReadOnlyCollection<WeakReference<NativeHandle>> taken = handles;
             handles = null;
             return taken;
         }
+    }
+
+    private void Remove(Registry child)
+    {
+        lock (gate)
+        {
+            children.Remove(child.self);
+        }
+    }
+
+    /// <summary>Drops the entries of children that the collector has found. It is done when their number has doubled,
+    /// so that each child pays for a few looks.</summary>
+    private void ForgetTheForgotten()
+    {
+        children.RemoveWhere(child => !child.TryGetTarget(out _));
+        manyChildren = Math.Max(FewChildren, 2 * children.Count);
     }
 }

@@ -2,6 +2,7 @@
 using System;
 using System.Collections;
 using System.Collections.Generic;
+using System.IO;
 using System.Linq;
 
 namespace Heed;
@@ -9,6 +10,10 @@ namespace Heed;
 /// <summary>The sizes of an array's axes, as (2, 4, 100). Immutable.</summary>
 public sealed class Shape : IReadOnlyList<long>, IEquatable<Shape>
 {
+    /// <summary>What DJL writes for an axis of which nothing else is known.</summary>
+    private const char UnknownLayout = '?';
+    private const int MaxEncodedAxes = 8;
+
     private readonly long[] dims;
 
     /// <summary>Makes a shape.</summary>
@@ -22,9 +27,21 @@ public sealed class Shape : IReadOnlyList<long>, IEquatable<Shape>
     /// <summary>The number of axes, 0 for a scalar.</summary>
     public int Dimension => dims.Length;
 
-    /// <summary>The number of elements: the product of the sizes, 1 for a scalar.</summary>
+    /// <summary>The number of elements: the product of the sizes, 1 for a scalar; -1 if a size is -1, which stands for
+    /// one that is not known.</summary>
     /// <exception cref="OverflowException">It is above long.MaxValue.</exception>
-    public long Size => dims.Aggregate(1L, (size, dim) => checked(size * dim));
+    public long Size => Product(dims);
+
+    /// <summary>Whether there is no axis.</summary>
+    public bool IsScalar => dims.Length == 0;
+
+    /// <summary>The size of the first axis.</summary>
+    /// <exception cref="InvalidOperationException">It is a scalar's shape.</exception>
+    public long Head => dims.Length > 0 ? dims[0] : throw NoAxis();
+
+    /// <summary>The size of the last axis.</summary>
+    /// <exception cref="InvalidOperationException">It is a scalar's shape.</exception>
+    public long Tail => dims.Length > 0 ? dims[dims.Length - 1] : throw NoAxis();
 
     int IReadOnlyCollection<long>.Count => dims.Length;
 
@@ -36,9 +53,93 @@ public sealed class Shape : IReadOnlyList<long>, IEquatable<Shape>
     /// <exception cref="IndexOutOfRangeException">There is no such axis.</exception>
     public long this[int index] => dims[index];
 
+    /// <summary>Reads what <see cref="GetEncoded"/> gives.</summary>
+    /// <param name="stream">A stream, of which the bytes of one shape are read.</param>
+    /// <returns>The shape.</returns>
+    /// <exception cref="EndOfStreamException">The stream ends before the shape does.</exception>
+    /// <exception cref="InvalidDataException">The bytes are not a shape's.</exception>
+    public static Shape Decode(Stream stream)
+    {
+        _ = stream ?? throw new ArgumentNullException(nameof(stream));
+        var dims = new long[ReadCount(stream, "axes")];
+        for (int axis = 0; axis < dims.Length; axis++)
+        {
+            dims[axis] = ReadNumber(stream, sizeof(long));
+        }
+        int layouts = ReadCount(stream, "layouts");
+        if (layouts != dims.Length)
+        {
+            throw new InvalidDataException($"an encoded shape has {dims.Length} axes, but layouts for {layouts}");
+        }
+        for (int axis = 0; axis < layouts; axis++)
+        {
+            ReadNumber(stream, sizeof(char));
+        }
+        return new Shape(dims);
+    }
+
     /// <summary>The size of each axis.</summary>
     /// <returns>A copy of the sizes.</returns>
     public long[] ToArray() => (long[])dims.Clone();
+
+    /// <summary>The product of the sizes of some axes.</summary>
+    /// <param name="axes">The axes, from 0; none: 1.</param>
+    /// <returns>The product; -1 if one of the sizes is -1.</returns>
+    /// <exception cref="ArgumentOutOfRangeException">There is no such axis.</exception>
+    /// <exception cref="OverflowException">The product is above long.MaxValue.</exception>
+    public long GetSize(params int[] axes) =>
+        Product((axes ?? throw new ArgumentNullException(nameof(axes))).Select(SizeOfAxis));
+
+    /// <summary>This shape with more axes at its end.</summary>
+    /// <param name="axes">Their sizes.</param>
+    /// <returns>A new shape.</returns>
+    public Shape Add(params long[] axes) =>
+        new Shape(dims.Concat(axes ?? throw new ArgumentNullException(nameof(axes))).ToArray());
+
+    /// <summary>This shape with the axes of another at its end.</summary>
+    /// <param name="other">The other.</param>
+    /// <returns>A new shape.</returns>
+    public Shape AddAll(Shape other) => Add((other ?? throw new ArgumentNullException(nameof(other))).dims);
+
+    /// <summary>Some axes of this shape.</summary>
+    /// <param name="beginIndex">The first, from 0.</param>
+    /// <param name="endIndex">The one after the last; null: all to the end.</param>
+    /// <returns>A new shape.</returns>
+    /// <exception cref="ArgumentOutOfRangeException">An index is out of range.</exception>
+    public Shape Slice(int beginIndex, int? endIndex = null)
+    {
+        int end = endIndex ?? dims.Length;
+        if (beginIndex < 0 || beginIndex > dims.Length)
+        {
+            throw new ArgumentOutOfRangeException(
+                nameof(beginIndex), beginIndex, $"expected 0 to {dims.Length}, the number of axes of {this}");
+        }
+        if (end < beginIndex || end > dims.Length)
+        {
+            throw new ArgumentOutOfRangeException(
+                nameof(endIndex), end, $"expected {beginIndex} to {dims.Length}, the number of axes of {this}");
+        }
+        return new Shape(dims.Skip(beginIndex).Take(end - beginIndex).ToArray());
+    }
+
+    /// <summary>The shape as DJL encodes one whose layout is unknown: big-endian, the number of axes (4 bytes), the
+    /// size of each (8), the number of axes again (4), and a question mark for each (2).</summary>
+    /// <returns>The bytes.</returns>
+    public byte[] GetEncoded()
+    {
+        var bytes = new List<byte>();
+        AppendNumber(bytes, dims.Length, sizeof(int));
+        foreach (long dim in dims)
+        {
+            AppendNumber(bytes, dim, sizeof(long));
+        }
+        AppendNumber(bytes, dims.Length, sizeof(int));
+        foreach (long _ in dims)
+        {
+            AppendNumber(bytes, UnknownLayout, sizeof(char));
+        }
+        return bytes.ToArray();
+    }
 
     /// <summary>Tells whether both have the same sizes.</summary>
     /// <param name="other">Another shape.</param>
@@ -60,4 +161,65 @@ public sealed class Shape : IReadOnlyList<long>, IEquatable<Shape>
     public IEnumerator<long> GetEnumerator() => ((IEnumerable<long>)dims).GetEnumerator();
 
     IEnumerator IEnumerable.GetEnumerator() => GetEnumerator();
+
+    /// <summary>Whether the shape can be one of so many elements: none of its sizes is negative, and their product is
+    /// that.</summary>
+    internal bool Holds(long numElements)
+    {
+        try
+        {
+            return dims.All(dim => dim >= 0) && Size == numElements;
+        }
+        catch (OverflowException)
+        {
+            return false;
+        }
+    }
+
+    private static long Product(IEnumerable<long> sizes)
+    {
+        if (sizes.Contains(0))
+        {
+            return 0;
+        }
+        return sizes.Contains(-1) ? -1 : sizes.Aggregate(1L, (product, size) => checked(product * size));
+    }
+
+    private static InvalidOperationException NoAxis() =>
+        new InvalidOperationException("the shape is a scalar's, which has no axis");
+
+    private long SizeOfAxis(int axis) => axis >= 0 && axis < dims.Length
+        ? dims[axis]
+        : throw new ArgumentOutOfRangeException(nameof(axis), axis, "the shape is " + this);
+
+    private static int ReadCount(Stream stream, string what)
+    {
+        int count = (int)ReadNumber(stream, sizeof(int));
+        return count is >= 0 and <= MaxEncodedAxes
+            ? count
+            : throw new InvalidDataException($"an encoded shape has {count} {what}, expected 0 to {MaxEncodedAxes}");
+    }
+
+    private static long ReadNumber(Stream stream, int numBytes)
+    {
+        long number = 0;
+        for (int i = 0; i < numBytes; i++)
+        {
+            int next = stream.ReadByte();
+            if (next < 0)
+            {
+                throw new EndOfStreamException("the stream ends within an encoded shape");
+            }
+            number = (number << 8) | (uint)next;
+        }
+        return number;
+    }
+
+    private static void AppendNumber(List<byte> bytes, long number, int numBytes)
+    {
+        for (int i = numBytes - 1; i >= 0; i--)
+        {
+            bytes.Add((byte)(number >> (8 * i)));
+        }
+    }
 }

@@ -46,9 +46,9 @@ public sealed class BadInputTests : IDisposable
         Illegal(() => manager.Zeros(new Shape(1, 1, 1, 1, 1, 1, 1, 1, 1)), "rank", "9");
         Illegal(() => manager.Zeros(new Shape(1L << 40, 1L << 40)), "dims", "overflow");
         Illegal(() => manager.Zeros(new Shape(1), (DataType)99), "dtype", "99");
-        Illegal(() => manager.Create(new float[] { 1, 2, 3 }, new Shape(2, 2)), "12", "16");
-        Illegal(() => manager.Create(new[] { 1, 2, 3 }, new Shape(2, 2)), "12", "16");
-        Illegal(() => manager.Create(new long[] { 1, 2, 3 }, new Shape(2, 2)), "24", "32");
+        Illegal(() => manager.Create(new float[] { 1, 2, 3 }, new Shape(2, 2)), "3 elements", "(2, 2)");
+        Illegal(() => manager.Create(new[] { 1, 2, 3 }, new Shape(2, 2)), "3 elements", "(2, 2)");
+        Illegal(() => manager.Create(new long[] { 1, 2, 3 }, new Shape(2, 2)), "3 elements", "(2, 2)");
         Check<OutOfMemoryException>(() => manager.Zeros(new Shape(1L << 45)), "140737488355328");
     }
 
@@ -89,7 +89,7 @@ public sealed class BadInputTests : IDisposable
     {
         Illegal(() => Forward(queries, keys), "2 arrays", "3 or 4");
         Illegal(() => Forward(queries, keys, keys, null, queries), "5 arrays", "3 or 4");
-        Illegal(() => attention.Initialize(manager, DataType.Float32, queries.Shape), "1 shapes", "3 or 4");
+        Illegal(() => attention.Initialize(manager, DataType.Float32, queries.Shape), "1 shape,", "3 or 4");
     }
 
     [Fact]
@@ -146,8 +146,8 @@ public sealed class BadInputTests : IDisposable
         IsNull("arrays", () => new NDList(null!));
         IsNull("path", () => manager.Load(null!, "x"));
         IsNull("name", () => manager.Load(TestFiles.Golden("d2l"), null!));
-        IsNull("path", () => attention.Load(null!, "x"));
-        IsNull("path", () => attention.Save(null!));
+        IsNull("path", () => attention.Load((string)null!, "x"));
+        IsNull("path", () => attention.Save((string)null!));
         IsNull("manager", () => attention.Initialize(null!, DataType.Float32, q, q, q));
         IsNull("inputShapes", () => attention.Initialize(manager, DataType.Float32, null!));
         IsNull("keys", () => attention.Initialize(manager, DataType.Float32, q, null, q));

@@ -31,10 +31,10 @@ public class NDArrayTests
         NDArray floats = manager.Ones(new Shape(2));
         NDArray longs = manager.Ones(new Shape(2), DataType.Int64);
         NDArray doubles = manager.Ones(new Shape(2), DataType.Float64);
-        Assert.Throws<InvalidOperationException>(() => floats.ToInt32Array());
-        Assert.Throws<InvalidOperationException>(() => floats.ToInt64Array());
+        Assert.Throws<InvalidOperationException>(() => floats.ToIntArray());
+        Assert.Throws<InvalidOperationException>(() => floats.ToLongArray());
         Assert.Throws<InvalidOperationException>(() => floats.ToDoubleArray());
-        Assert.Throws<InvalidOperationException>(() => longs.ToInt32Array());
+        Assert.Throws<InvalidOperationException>(() => longs.ToIntArray());
         Assert.Throws<InvalidOperationException>(() => doubles.ToFloatArray());
         Assert.Equal(
             "ToFloatArray needs an array of Float32, Float16 or BFloat16, this one is of Int64",
@@ -57,8 +57,8 @@ public class NDArrayTests
         object dims = Pointer.Box(&elements, typeof(long*));
         using var tensor = (IDisposable)shapeOnly.Invoke(null, new object[] { context, (int)type, 1, dims })!;
         using NDManager manager = NDManager.NewBaseManager();
-        using var array = (NDArray)typeof(NDArray).GetConstructors(Any)[0].Invoke(new object[] { manager, tensor });
-        Func<object> use = type == DataType.Int64 ? array.ToInt64Array : array.ToFloatArray;
+        using var array = (NDArray)typeof(NDArray).GetConstructors(Any)[0].Invoke(new object?[] { manager, tensor, null });
+        Func<object> use = type == DataType.Int64 ? array.ToLongArray : array.ToFloatArray;
         Assert.Equal(
             "the array has 2147483648 elements, more than a .NET array can hold",
             Assert.Throws<InvalidOperationException>(use).Message);
@@ -86,7 +86,7 @@ public class NDArrayTests
         foreach (Func<object> use in new Func<object>[]
         {
             () => array.Shape, () => array.DataType, () => array.Size, array.ToFloatArray, array.ToDoubleArray,
-            array.ToInt32Array, array.ToInt64Array,
+            array.ToIntArray, array.ToLongArray,
         })
         {
             Assert.Contains("the array is closed", Assert.Throws<ObjectDisposedException>(use).Message);

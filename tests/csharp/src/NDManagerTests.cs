@@ -21,12 +21,12 @@ public class NDManagerTests
         int[] ints = { int.MinValue, 0, 7, int.MaxValue };
         Check(manager.Create(ints), DataType.Int32, new Shape(4));
         Check(manager.Create(ints, new Shape(2, 2)), DataType.Int32, new Shape(2, 2));
-        Assert.Equal(ints, manager.Create(ints, new Shape(2, 2)).ToInt32Array());
+        Assert.Equal(ints, manager.Create(ints, new Shape(2, 2)).ToIntArray());
 
         long[] longs = { long.MinValue, 0, long.MaxValue };
         Check(manager.Create(longs), DataType.Int64, new Shape(3));
         Check(manager.Create(longs, new Shape(3, 1)), DataType.Int64, new Shape(3, 1));
-        Assert.Equal(longs, manager.Create(longs, new Shape(3, 1)).ToInt64Array());
+        Assert.Equal(longs, manager.Create(longs, new Shape(3, 1)).ToLongArray());
 
         Check(manager.Create(Array.Empty<float>()), DataType.Float32, new Shape(0));
         Assert.Empty(manager.Create(Array.Empty<float>()).ToFloatArray());
@@ -37,9 +37,9 @@ public class NDManagerTests
     {
         using NDManager manager = NDManager.NewBaseManager();
         Assert.Equal(new float[] { 0, 0 }, manager.Zeros(new Shape(2)).ToFloatArray());
-        Assert.Equal(new[] { 0, 0 }, manager.Zeros(new Shape(2), DataType.Int32).ToInt32Array());
+        Assert.Equal(new[] { 0, 0 }, manager.Zeros(new Shape(2), DataType.Int32).ToIntArray());
         Assert.Equal(new float[] { 1, 1 }, manager.Ones(new Shape(1, 2)).ToFloatArray());
-        Assert.Equal(new long[] { 1, 1 }, manager.Ones(new Shape(2), DataType.Int64).ToInt64Array());
+        Assert.Equal(new long[] { 1, 1 }, manager.Ones(new Shape(2), DataType.Int64).ToLongArray());
         Assert.Equal(new[] { 0.5f, 0.5f }, manager.Full(new Shape(2), 0.5f).ToFloatArray());
         Assert.Equal(new[] { 0.5 }, manager.Full(new Shape(1), 0.5f, DataType.Float64).ToDoubleArray());
         foreach (DataType type in Enum.GetValues<DataType>())

@@ -56,10 +56,10 @@ public class ValueTests
             (DataType.Int8, 1, false), (DataType.UInt8, 1, false), (DataType.Boolean, 1, false),
         })
         {
-            Assert.Equal(numBytes, type.NumBytes());
+            Assert.Equal(numBytes, type.NumOfBytes());
             Assert.Equal(floating, type.IsFloating());
         }
         Assert.Equal(9, Enum.GetValues<DataType>().Length);
-        Assert.Throws<ArgumentOutOfRangeException>(() => ((DataType)99).NumBytes());
+        Assert.Throws<ArgumentOutOfRangeException>(() => ((DataType)99).NumOfBytes());
     }
 }

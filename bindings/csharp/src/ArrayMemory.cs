@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+using System;
+using System.Buffers;
+
+namespace Heed;
+
+/// <summary>Memory of an array, which it keeps by a view of its own until nothing refers to it.</summary>
+internal sealed unsafe class ArrayMemory<T> : MemoryManager<T>
+    where T : unmanaged
+{
+    private readonly NativeTensor view;
+    private readonly T* start;
+    private readonly int length;
+
+    internal ArrayMemory(NativeTensor view, int length)
+    {
+        this.view = view;
+        this.length = length;
+        start = (T*)view.Data();
+    }
+
+    public override Span<T> GetSpan()
+    {
+        CheckOpen();
+        return new Span<T>(start, length);
+    }
+
+    /// <summary>The handle refers to this object.</summary>
+    public override MemoryHandle Pin(int elementIndex = 0)
+    {
+        CheckOpen();
+        return elementIndex >= 0 && elementIndex <= length
+            ? new MemoryHandle(start + elementIndex, pinnable: this)
+            : throw new ArgumentOutOfRangeException(nameof(elementIndex), elementIndex, "expected 0 to " + length);
+    }
+
+    public override void Unpin()
+    {
+    }
+
+    /// <summary>Called by nobody but a program that asks for the owner of its memory.</summary>
+    protected override void Dispose(bool disposing) => view.Dispose();
+
+    private void CheckOpen()
+    {
+        if (view.SafeHandle.IsClosed)
+        {
+            throw Errors.ClosedArray();
+        }
+    }
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+using System;
+using System.Globalization;
+using System.Linq;
+using System.Text;
+
+namespace Heed;
+
+/// <summary>The elements of an array for people to read.</summary>
+internal static class ArrayText
+{
+    private const int MaxElements = 1000;
+
+    internal static string Of(NDArray array)
+    {
+        var text = new StringBuilder($"NDArray {array.Shape} {array.DataType} {array.Device}\n");
+        if (array.Size > MaxElements)
+        {
+            return text.Append($"[{array.Size} elements]").ToString();
+        }
+        int next = 0;
+        Append(text, array.Shape, 0, ElementsOf(array), ref next);
+        return text.ToString();
+    }
+
+    private static string[] ElementsOf(NDArray array)
+    {
+        if (array.DataType == DataType.Boolean)
+        {
+            return array.ToBooleanArray().Select(element => element ? "true" : "false").ToArray();
+        }
+        bool isInteger = array.DataType.IsInteger();
+        DataType type = isInteger ? DataType.Int64
+            : array.DataType == DataType.Float64 ? DataType.Float64
+            : DataType.Float32;
+        using NDArray widened = array.ToType(type, copy: true);
+        return isInteger ? widened.ToLongArray().Select(Text).ToArray()
+            : type == DataType.Float64 ? widened.ToDoubleArray().Select(Text).ToArray()
+            : widened.ToFloatArray().Select(Text).ToArray();
+    }
+
+    private static string Text(long number) => number.ToString(CultureInfo.InvariantCulture);
+
+    private static string Text(double number) => number.ToString("R", CultureInfo.InvariantCulture);
+
+    private static string Text(float number) => number.ToString("R", CultureInfo.InvariantCulture);
+
+    private static void Append(StringBuilder text, Shape shape, int axis, string[] elements, ref int next)
+    {
+        if (axis == shape.Dimension)
+        {
+            text.Append(elements[next++]);
+            return;
+        }
+        text.Append('[');
+        for (long i = 0; i < shape[axis]; i++)
+        {
+            if (i > 0)
+            {
+                text.Append(axis == shape.Dimension - 1 ? ", " : ",\n" + new string(' ', axis + 1));
+            }
+            Append(text, shape, axis + 1, elements, ref next);
+        }
+        text.Append(']');
+    }
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+using System;
+using System.Runtime.CompilerServices;
+
+namespace Heed;
+
+/// <summary>Where arrays lie and blocks compute. Immutable.</summary>
+public sealed class Device : IEquatable<Device>
+{
+    private const int NativeCpu = 0;
+    private const int NativeAscend = 1;
+    private static readonly Device TheCpu = new Device("cpu", NativeCpu, 0);
+
+    private Device(string deviceType, int nativeType, int deviceId)
+    {
+        DeviceType = deviceType;
+        NativeType = nativeType;
+        DeviceId = deviceId;
+    }
+
+    /// <summary>"cpu" or "ascend".</summary>
+    public string DeviceType { get; }
+
+    /// <summary>Which of its kind, from 0; 0 for the CPU, of which there is one.</summary>
+    public int DeviceId { get; }
+
+    /// <summary>The heed_device of heed.h.</summary>
+    internal int NativeType { get; }
+
+    internal bool IsCpu => NativeType == NativeCpu;
+
+    /// <summary>The processor and its memory.</summary>
+    /// <returns>The device.</returns>
+    public static Device Cpu() => TheCpu;
+
+    /// <summary>A Huawei Ascend NPU, which may not be there: <see cref="NDManager.NewBaseManager"/> opens it.</summary>
+    /// <param name="index">Which one, from 0.</param>
+    /// <returns>The device.</returns>
+    /// <exception cref="ArgumentOutOfRangeException">The index is negative.</exception>
+    public static Device Ascend(int index = 0) => index >= 0
+        ? new Device("ascend", NativeAscend, index)
+        : throw new ArgumentOutOfRangeException(nameof(index), index, "the index of a device is 0 or more");
+
+    /// <summary>How many devices of a kind can be used.</summary>
+    /// <param name="deviceType">"cpu" or "ascend".</param>
+    /// <returns>1 for the CPU; for others 0 where driver, plugin or device is missing, of which <see
+    /// cref="NDManager.NewBaseManager"/> tells the reason.</returns>
+    /// <exception cref="ArgumentException">There is no such kind.</exception>
+    /// <exception cref="DllNotFoundException">The native library cannot be loaded.</exception>
+    public static int GetCount(string deviceType)
+    {
+        int nativeType = (deviceType ?? throw new ArgumentNullException(nameof(deviceType))) switch
+        {
+            "cpu" => NativeCpu,
+            "ascend" => NativeAscend,
+            _ => throw new ArgumentException(
+                $"deviceType is \"{deviceType}\", expected \"cpu\" or \"ascend\"", nameof(deviceType)),
+        };
+        NativeLoader.Load();
+        return CountLoaded(nativeType);
+    }
+
+    /// <summary>Tells whether both are the same device.</summary>
+    /// <param name="other">Another device.</param>
+    /// <returns>Whether they are equal.</returns>
+    public bool Equals(Device? other) =>
+        other is not null && NativeType == other.NativeType && DeviceId == other.DeviceId;
+
+    /// <inheritdoc/>
+    public override bool Equals(object? obj) => Equals(obj as Device);
+
+    /// <inheritdoc/>
+    public override int GetHashCode() => unchecked((31 * NativeType) + DeviceId);
+
+    /// <summary>The kind and the index, as "cpu()" and "ascend(0)".</summary>
+    /// <returns>The text.</returns>
+    public override string ToString() => IsCpu ? DeviceType + "()" : $"{DeviceType}({DeviceId})";
+
+    /// <remarks>Not inlined: Mono looks for a library when it compiles the method that calls it.</remarks>
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static int CountLoaded(int nativeType) => Math.Max(0, HeedNative.HeedDeviceCount(nativeType));
+}

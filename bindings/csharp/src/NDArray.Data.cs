@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+using System;
+using System.Runtime.InteropServices;
+
+namespace Heed;
+
+/// <content>Elements in and out.</content>
+public sealed partial class NDArray
+{
+    /// <summary>Array.MaxLength, which .NET Standard lacks.</summary>
+    private const long MaxManagedArray = 0x7fffffc7;
+
+    /// <summary>Copies the elements out of a Float32, Float16 or BFloat16 array; those of 16 bits are widened,
+    /// which is exact.</summary>
+    /// <returns>The elements in row-major order.</returns>
+    /// <exception cref="InvalidOperationException">The array is of another type.</exception>
+    public float[] ToFloatArray()
+    {
+        if (DataType is not (DataType.Float16 or DataType.BFloat16))
+        {
+            return ToArray<float>(nameof(ToFloatArray), "Float32, Float16 or BFloat16");
+        }
+        var elements = new float[ManagedSize(shape.Size)];
+        using NativeTensor floats = Converted(Tensor, shape, DataType.Float32);
+        Read<float>(floats, elements);
+        return elements;
+    }
+
+    /// <summary>Copies the elements out of a Float64 array.</summary>
+    /// <returns>The elements in row-major order.</returns>
+    /// <exception cref="InvalidOperationException">The array is of another type.</exception>
+    public double[] ToDoubleArray() => ToArray<double>(nameof(ToDoubleArray), "Float64");
+
+    /// <summary>Copies the elements out of an Int32 array.</summary>
+    /// <returns>The elements in row-major order.</returns>
+    /// <exception cref="InvalidOperationException">The array is of another type.</exception>
+    public int[] ToIntArray() => ToArray<int>(nameof(ToIntArray), "Int32");
+
+    /// <summary>Copies the elements out of an Int64 array.</summary>
+    /// <returns>The elements in row-major order.</returns>
+    /// <exception cref="InvalidOperationException">The array is of another type.</exception>
+    public long[] ToLongArray() => ToArray<long>(nameof(ToLongArray), "Int64");
+
+    /// <summary>Copies the elements out of a UInt8 or Int8 array; negative ones are byte's with the same bits.</summary>
+    /// <returns>The elements in row-major order.</returns>
+    /// <exception cref="InvalidOperationException">The array is of another type.</exception>
+    public byte[] ToByteArray() => DataType is DataType.UInt8 or DataType.Int8
+        ? ToArray<byte>()
+        : throw WrongType(nameof(ToByteArray), "UInt8 or Int8");
+
+    /// <summary>Copies the elements out of a Boolean array.</summary>
+    /// <returns>The elements in row-major order: false for a zero byte, true for any other.</returns>
+    /// <exception cref="InvalidOperationException">The array is of another type.</exception>
+    public bool[] ToBooleanArray() => ToArray<bool>(nameof(ToBooleanArray), "Boolean");
+
+    /// <summary>Copies the elements out.</summary>
+    /// <typeparam name="T">The array's type: float, double, int, long, sbyte, byte or bool; Half in Heed.dll for .NET 8;
+    /// ushort for the bits of Float16 and BFloat16; byte for the bytes of any type, in the machine's order.</typeparam>
+    /// <returns>The elements in row-major order.</returns>
+    /// <exception cref="InvalidOperationException">The array is of another type.</exception>
+    /// <exception cref="NotSupportedException">No array is of T.</exception>
+    public T[] ToArray<T>()
+        where T : unmanaged => ToArray<T>(nameof(ToArray), null);
+
+    /// <summary>Copies the elements out.</summary>
+    /// <typeparam name="T">As of <see cref="ToArray{T}()"/>.</typeparam>
+    /// <param name="destination">Gets the elements in row-major order from its beginning on.</param>
+    /// <exception cref="ArgumentException">It is too short.</exception>
+    /// <exception cref="InvalidOperationException">The array is of another type.</exception>
+    /// <exception cref="NotSupportedException">No array is of T.</exception>
+    public void CopyTo<T>(Span<T> destination)
+        where T : unmanaged
+    {
+        long count = CountOf<T>(nameof(CopyTo), null);
+        if (destination.Length < count)
+        {
+            throw new ArgumentException(
+                $"destination has room for {destination.Length} elements, the array has {count}", nameof(destination));
+        }
+        Read(Tensor, destination.Slice(0, (int)count));
+    }
+
+    /// <summary>Copies the elements into another array, converted to its type and repeated along axes that this one lacks
+    /// or that have the size 1.</summary>
+    /// <param name="destination">The other array, with memory of its own.</param>
+    /// <exception cref="ArgumentException">The shapes do not fit, both share memory, or the other cannot be
+    /// written.</exception>
+    public void CopyTo(NDArray destination)
+    {
+        _ = destination ?? throw new ArgumentNullException(nameof(destination));
+        NativeTensor source = Tensor;
+        destination.Fill(target => target.Copy(source));
+    }
+
+    /// <summary>Sets all elements, of a Float32 array, or of a Float16 or BFloat16 array, for which they are rounded to
+    /// nearest even.</summary>
+    /// <param name="data">As many elements, in row-major order.</param>
+    /// <exception cref="ArgumentException">There are more or fewer, the array is of another type, or it cannot be
+    /// written.</exception>
+    public void Set(float[] data) => SetFrom(data);
+
+    /// <summary>Sets all elements of a Float64 array.</summary>
+    /// <param name="data">As many elements, in row-major order.</param>
+    /// <exception cref="ArgumentException">There are more or fewer, the array is of another type, or it cannot be
+    /// written.</exception>
+    public void Set(double[] data) => SetFrom(data);
+
+    /// <summary>Sets all elements of an Int32 array.</summary>
+    /// <param name="data">As many elements, in row-major order.</param>
+    /// <exception cref="ArgumentException">There are more or fewer, the array is of another type, or it cannot be
+    /// written.</exception>
+    public void Set(int[] data) => SetFrom(data);
+
+    /// <summary>Sets all elements of an Int64 array.</summary>
+    /// <param name="data">As many elements, in row-major order.</param>
+    /// <exception cref="ArgumentException">There are more or fewer, the array is of another type, or it cannot be
+    /// written.</exception>
+    public void Set(long[] data) => SetFrom(data);
+
+    /// <summary>Sets all elements of a Boolean array.</summary>
+    /// <param name="data">As many elements, in row-major order.</param>
+    /// <exception cref="ArgumentException">There are more or fewer, the array is of another type, or it cannot be
+    /// written.</exception>
+    public void Set(bool[] data) => SetFrom(data);
+
+    /// <summary>Sets all elements.</summary>
+    /// <typeparam name="T">As of <see cref="ToArray{T}()"/>; float also for Float16 and BFloat16 arrays, for which the
+    /// elements are rounded to nearest even.</typeparam>
+    /// <param name="data">As many elements, in row-major order.</param>
+    /// <exception cref="ArgumentException">There are more or fewer, the array is of another type, or it cannot be
+    /// written.</exception>
+    /// <exception cref="NotSupportedException">No array is of T.</exception>
+    public unsafe void Set<T>(ReadOnlySpan<T> data)
+        where T : unmanaged
+    {
+        bool isNarrowed = typeof(T) == typeof(float) && DataType is DataType.Float16 or DataType.BFloat16;
+        if (!isNarrowed && !ElementTypes.Holds<T>(DataType))
+        {
+            throw new ArgumentException($"data is of {typeof(T)}, which is no element of {dataType}", nameof(data));
+        }
+        long count = ElementTypes.CountOf<T>(shape.Size, isNarrowed ? DataType.Float32 : dataType);
+        if (data.Length != count)
+        {
+            throw new ArgumentException($"data has {data.Length} elements, the array has {count}", nameof(data));
+        }
+        ulong numBytes = (ulong)count * (ulong)sizeof(T);
+        fixed (T* elements = data)
+        {
+            void* source = elements;
+            if (write is null && !isNarrowed)
+            {
+                Tensor.Write(source, numBytes);
+                return;
+            }
+            Fill(target =>
+            {
+                if (!isNarrowed)
+                {
+                    target.Write(source, numBytes);
+                    return;
+                }
+                using NativeTensor floats = manager.NewTensor(shape, DataType.Float32);
+                floats.Write(source, numBytes);
+                target.Copy(floats);
+            });
+        }
+    }
+
+    /// <summary>The memory of the elements, without a copy: what is written to one is in the other. The memory stays
+    /// valid when the array is disposed, until nothing refers to the result any more. A span that is taken from it does
+    /// not count as referring to it: keep the result, or the array, in use for longer than its spans.</summary>
+    /// <typeparam name="T">As of <see cref="ToArray{T}()"/> but bool, since a Boolean's byte may be other than 0 and 1:
+    /// take byte.</typeparam>
+    /// <returns>The elements in row-major order.</returns>
+    /// <exception cref="InvalidOperationException">The array is of another type; it does not lie in row-major order
+    /// without gaps (take that of <see cref="Duplicate"/>), or not in this machine's memory; it is a parameter's, which
+    /// is read-only; or it has more elements than a span can have.</exception>
+    /// <exception cref="NotSupportedException">No array is of T.</exception>
+    public unsafe Memory<T> AsMemory<T>()
+        where T : unmanaged
+    {
+        long count = CountOf<T>(nameof(AsMemory), null);
+        if (typeof(T) == typeof(bool))
+        {
+            throw new InvalidOperationException("AsMemory does not give bool, take byte");
+        }
+        if (!Device.IsCpu)
+        {
+            throw new InvalidOperationException($"the array lies in the memory of {Device}: use ToArray");
+        }
+        if (!IsRowMajor())
+        {
+            throw new InvalidOperationException(
+                "the array does not lie in row-major order without gaps: use AsMemory of its Duplicate()");
+        }
+        if (count > int.MaxValue)
+        {
+            throw new InvalidOperationException($"the array has {count} elements, more than a span can have");
+        }
+        if (count == 0)
+        {
+            return Memory<T>.Empty;
+        }
+        NativeTensor view = ViewOf(Tensor, shape.Dims);
+        if (view.Data() == null)
+        {
+            view.Dispose();
+            throw new InvalidOperationException("the array is a parameter's, which is read-only: use ToArray");
+        }
+        return new ArrayMemory<T>(view, (int)count).Memory;
+    }
+
+    /// <summary>One element of a Float32, Float16 or BFloat16 array.</summary>
+    /// <param name="indices">An index for each axis; negative ones count from the end.</param>
+    /// <returns>The element, widened to float.</returns>
+    /// <exception cref="ArgumentException">There are more or fewer indices than axes, or one is out of range.</exception>
+    /// <exception cref="InvalidOperationException">The array is of another type.</exception>
+    public float GetFloat(params long[] indices) =>
+        DataType is DataType.Float32 or DataType.Float16 or DataType.BFloat16
+            ? Element<float>(indices, DataType.Float32)
+            : throw WrongType(nameof(GetFloat), "Float32, Float16 or BFloat16");
+
+    /// <summary>One element of an array of integers.</summary>
+    /// <param name="indices">An index for each axis; negative ones count from the end.</param>
+    /// <returns>The element, widened to long.</returns>
+    /// <exception cref="ArgumentException">There are more or fewer indices than axes, or one is out of range.</exception>
+    /// <exception cref="InvalidOperationException">The array is of another type.</exception>
+    public long GetLong(params long[] indices) => DataType.IsInteger()
+        ? Element<long>(indices, DataType.Int64)
+        : throw WrongType(nameof(GetLong), "Int64, Int32, Int8 or UInt8");
+
+    /// <summary>Writes the array to a .npy file, which is replaced as a whole, or left as it was.</summary>
+    /// <param name="path">The file.</param>
+    /// <exception cref="NotSupportedException">The array is of BFloat16, which the format lacks.</exception>
+    /// <exception cref="HeedException">With <see cref="Status.IO"/>: the file cannot be written.</exception>
+    public unsafe void Save(string path)
+    {
+        fixed (byte* file = NativeText.ToNative(path, nameof(path)))
+        {
+            Tensor.SaveNpy(file);
+        }
+    }
+
+    /// <summary>The elements of a native array, exactly as many as the span has room for.</summary>
+    private static unsafe void Read<T>(NativeTensor tensor, Span<T> elements)
+        where T : unmanaged
+    {
+        fixed (T* destination = elements)
+        {
+            tensor.Read(destination, (ulong)elements.Length * (ulong)sizeof(T));
+        }
+        if (typeof(T) == typeof(bool))
+        {
+            foreach (ref byte element in MemoryMarshal.AsBytes(elements))
+            {
+                element = (byte)(element == 0 ? 0 : 1);
+            }
+        }
+    }
+
+    private static int ManagedSize(long size) => size <= MaxManagedArray
+        ? (int)size
+        : throw new InvalidOperationException("the array has " + size + " elements, more than a .NET array can hold");
+
+    private void SetFrom<T>(T[] data)
+        where T : unmanaged =>
+        Set<T>((ReadOnlySpan<T>)(data ?? throw new ArgumentNullException(nameof(data))));
+
+    private T[] ToArray<T>(string method, string? wanted)
+        where T : unmanaged
+    {
+        var elements = new T[ManagedSize(CountOf<T>(method, wanted))];
+        Read<T>(Tensor, elements);
+        return elements;
+    }
+
+    /// <summary>How many T the array is.</summary>
+    private long CountOf<T>(string method, string? wanted)
+        where T : unmanaged => ElementTypes.Holds<T>(DataType)
+        ? ElementTypes.CountOf<T>(shape.Size, dataType)
+        : throw WrongType(method, wanted ?? ElementTypes.NameOf<T>());
+
+    private T Element<T>(long[] indices, DataType type)
+        where T : unmanaged
+    {
+        _ = indices ?? throw new ArgumentNullException(nameof(indices));
+        if (indices.Length != shape.Dimension)
+        {
+            throw new ArgumentException(
+                $"there are {indices.Length} indices for an array of shape {shape}, expected {shape.Dimension}",
+                nameof(indices));
+        }
+        using NativeTensor element = Select(indices);
+        using NativeTensor converted = Converted(element, ScalarShape, type);
+        Span<T> value = stackalloc T[1];
+        Read(converted, value);
+        return value[0];
+    }
+
+    /// <summary>A new native array of another type, which has no owner yet.</summary>
+    private NativeTensor Converted(NativeTensor source, Shape shape, DataType type)
+    {
+        NativeTensor converted = manager.NewTensor(shape, type);
+        try
+        {
+            converted.Copy(source);
+            return converted;
+        }
+        catch
+        {
+            converted.Dispose();
+            throw;
+        }
+    }
+
+    private InvalidOperationException WrongType(string method, string wanted) =>
+        new InvalidOperationException(method + " needs an array of " + wanted + ", this one is of " + dataType);
+}

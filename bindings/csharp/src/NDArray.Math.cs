@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+using System;
+using System.Collections.Generic;
+
+namespace Heed;
+
+/// <content>What is computed, and compared.</content>
+public sealed partial class NDArray
+{
+    /// <summary>Elements that are compared at a time.</summary>
+    private const int ComparedAtOnce = 1 << 14;
+
+    private delegate bool Pair<T>(T a, T b);
+
+    /// <summary>A copy with memory of its own, in row-major order.</summary>
+    /// <returns>A new array of this shape and type.</returns>
+    public NDArray Duplicate() => ToType(DataType, copy: true);
+
+    /// <summary>The elements converted to another type: floats narrow by rounding to nearest even, floats become integers
+    /// by truncation, and what does not fit becomes the nearest that does (a NaN 0); to Boolean all but 0 is
+    /// true.</summary>
+    /// <param name="dataType">The type.</param>
+    /// <param name="copy">Whether to copy an array that is of that type already.</param>
+    /// <returns>A new array, or this one.</returns>
+    /// <exception cref="ArgumentException">There is no such type.</exception>
+    public NDArray ToType(DataType dataType, bool copy = false)
+    {
+        NativeTensor source = Tensor;
+        return dataType == this.dataType && !copy
+            ? this
+            : manager.NewArray(shape, dataType, target => target.Copy(source));
+    }
+
+    /// <summary>The softmax along an axis: exp(x) / sum of exp(x). NaN and +infinity make their row NaN, and a row whose
+    /// elements are all -infinity is NaN.</summary>
+    /// <param name="axis">The axis; negative ones count from the end.</param>
+    /// <returns>A new array of this shape and type.</returns>
+    /// <exception cref="ArgumentException">There is no such axis, or the array is not of a floating type that heed computes
+    /// with.</exception>
+    public NDArray Softmax(int axis)
+    {
+        NativeTensor source = Tensor;
+        return manager.NewArray(shape, dataType, target => target.SetSoftmax(source, axis));
+    }
+
+    /// <summary>The product of two matrices, (M, K) and (K, N), or of many at once, with the shapes of NumPy's matmul:
+    /// axes before the last two are repeated as <see cref="Broadcast"/> does, and a vector counts as one row on the left,
+    /// as one column on the right.</summary>
+    /// <param name="other">The right factor, of the same type.</param>
+    /// <returns>A new array of that type.</returns>
+    /// <exception cref="ArgumentException">Shapes or types do not fit, or heed does not compute with the
+    /// type.</exception>
+    public NDArray MatMul(NDArray other)
+    {
+        _ = other ?? throw new ArgumentNullException(nameof(other));
+        NativeTensor a = Tensor;
+        NativeTensor b = other.Tensor;
+        return manager.NewArray(ProductShape(shape, other.shape), dataType, product => product.SetMatmul(a, b));
+    }
+
+    /// <summary>The products of the matrices of two batches: (B, M, K) and (B, K, N) give (B, M, N).</summary>
+    /// <param name="other">The right factors, of the same type.</param>
+    /// <returns>A new array of that type.</returns>
+    /// <exception cref="ArgumentException">Shapes or types do not fit, or heed does not compute with the
+    /// type.</exception>
+    public NDArray BatchDot(NDArray other)
+    {
+        _ = other ?? throw new ArgumentNullException(nameof(other));
+        if (Shape.Dimension != 3 || other.Shape.Dimension != 3 || shape[0] != other.shape[0])
+        {
+            throw new ArgumentException(
+                $"the shapes are {shape} and {other.shape}, expected (B, M, K) and (B, K, N)", nameof(other));
+        }
+        return MatMul(other);
+    }
+
+    /// <summary>Whether both have the same shape, and each pair of elements is close: abs(this - other) &lt;= atol + rtol *
+    /// abs(other), computed in double. Infinities are close to themselves only.</summary>
+    /// <param name="other">Another array, of any type.</param>
+    /// <param name="rtol">The relative tolerance.</param>
+    /// <param name="atol">The absolute tolerance.</param>
+    /// <param name="equalNan">Whether a NaN is close to a NaN.</param>
+    /// <returns>Whether all are close.</returns>
+    public bool AllClose(NDArray other, double rtol = 1e-5, double atol = 1e-8, bool equalNan = false) =>
+        HasShapeOf(other) && All<double>(
+            other,
+            DataType.Float64,
+            (a, b) => a == b || (equalNan && double.IsNaN(a) && double.IsNaN(b))
+                || (!double.IsInfinity(a) && !double.IsInfinity(b) && Math.Abs(a - b) <= atol + (rtol * Math.Abs(b))));
+
+    /// <summary>Whether both have the same shape, type and elements. A NaN equals nothing, 0 equals -0.</summary>
+    /// <param name="other">Another array.</param>
+    /// <returns>Whether all are equal.</returns>
+    public bool ContentEquals(NDArray other) => HasShapeOf(other) && other.dataType == dataType
+        && (dataType == DataType.Int64
+            ? All<long>(other, DataType.Int64, (a, b) => a == b)
+            : All<double>(other, DataType.Float64, (a, b) => a == b));
+
+    /// <summary>Shape, type, device and elements as text, for people to read. An array of more than 1000 elements is
+    /// without them.</summary>
+    /// <returns>The text.</returns>
+    public string ToDebugString() => ArrayText.Of(this);
+
+    private static Shape ProductShape(Shape a, Shape b)
+    {
+        int batchAxes = Math.Max(0, Math.Max(a.Dimension, b.Dimension) - 2);
+        var dims = new List<long>();
+        for (int axis = 0; axis < batchAxes; axis++)
+        {
+            long sizeOfA = SizeFromEnd(a, batchAxes - axis + 2);
+            dims.Add(sizeOfA == 1 ? SizeFromEnd(b, batchAxes - axis + 2) : sizeOfA);
+        }
+        dims.AddRange(a.Dimension > 1 ? new[] { a[a.Dimension - 2] } : Array.Empty<long>());
+        dims.AddRange(b.Dimension > 1 ? new[] { b.Tail } : Array.Empty<long>());
+        return new Shape(dims.ToArray());
+    }
+
+    /// <summary>The size of an axis counted from the end, 1 for the last; 1 where the axis is missing.</summary>
+    private static long SizeFromEnd(Shape shape, int place) =>
+        place <= shape.Dimension ? shape[shape.Dimension - place] : 1;
+
+    private bool HasShapeOf(NDArray other)
+    {
+        _ = other ?? throw new ArgumentNullException(nameof(other));
+        return other.Shape.Equals(Shape);
+    }
+
+    /// <summary>Whether something holds of all pairs of elements, converted to a type that T is an element of.</summary>
+    private bool All<T>(NDArray other, DataType type, Pair<T> holds)
+        where T : unmanaged
+    {
+        using NativeTensor a = InOneAxis(type);
+        using NativeTensor b = other.InOneAxis(type);
+        long size = shape.Size;
+        var some = new T[Math.Min(size, ComparedAtOnce)];
+        var others = new T[some.Length];
+        for (long start = 0; start < size; start += some.Length)
+        {
+            int count = (int)Math.Min(size - start, some.Length);
+            using NativeTensor partOfA = a.Slice(0, start, count);
+            using NativeTensor partOfB = b.Slice(0, start, count);
+            Read(partOfA, some.AsSpan(0, count));
+            Read(partOfB, others.AsSpan(0, count));
+            for (int i = 0; i < count; i++)
+            {
+                if (!holds(some[i], others[i]))
+                {
+                    return false;
+                }
+            }
+        }
+        return true;
+    }
+
+    private NativeTensor InOneAxis(DataType type)
+    {
+        using NativeTensor converted = Converted(Tensor, shape, type);
+        return ViewOf(converted, new[] { shape.Size });
+    }
+}

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+using System;
+using System.Linq;
+
+namespace Heed;
+
+/// <content>The same elements in another shape or order.</content>
+public sealed partial class NDArray
+{
+    private static readonly Shape ScalarShape = new Shape();
+
+    /// <summary>A view of the part at some indices of the first axes, which it lacks: of an array (2, 3, 4), array[1] is
+    /// of shape (3, 4), array[1, -1] of shape (4).</summary>
+    /// <param name="indices">The indices; negative ones count from the end.</param>
+    /// <exception cref="ArgumentException">There are more indices than axes, or one is out of range
+    /// (ArgumentOutOfRangeException).</exception>
+    public NDArray this[params long[] indices]
+    {
+        get
+        {
+            _ = indices ?? throw new ArgumentNullException(nameof(indices));
+            if (indices.Length > Shape.Dimension)
+            {
+                throw new ArgumentException(
+                    $"there are {indices.Length} indices for an array of shape {shape}", nameof(indices));
+            }
+            return manager.Adopt(Select(indices));
+        }
+    }
+
+    /// <summary>The elements in another shape, in the same row-major order: a view where there can be one, a new array
+    /// otherwise.</summary>
+    /// <param name="dims">The sizes of the axes, of which one may be -1: it is worked out.</param>
+    /// <returns>An array of that shape.</returns>
+    /// <exception cref="ArgumentException">The shape has another number of elements.</exception>
+    public NDArray Reshape(params long[] dims) =>
+        manager.Adopt(Reshaped(Tensor, dims ?? throw new ArgumentNullException(nameof(dims))));
+
+    /// <summary>The elements in another shape, in the same row-major order: a view where there can be one, a new array
+    /// otherwise.</summary>
+    /// <param name="shape">The shape, of which one size may be -1: it is worked out.</param>
+    /// <returns>An array of that shape.</returns>
+    /// <exception cref="ArgumentException">The shape has another number of elements.</exception>
+    public NDArray Reshape(Shape shape) => Reshape((shape ?? throw new ArgumentNullException(nameof(shape))).Dims);
+
+    /// <summary>The elements in one axis: a view where there can be one, a new array otherwise.</summary>
+    /// <returns>An array of rank 1.</returns>
+    public NDArray Flatten() => Reshape(Size);
+
+    /// <summary>A view with the axes in another order.</summary>
+    /// <param name="axes">Axis i of the view is axis axes[i] of the array: each axis once, negative ones counted from the
+    /// end. None: the axes in reverse order.</param>
+    /// <returns>A view.</returns>
+    /// <exception cref="ArgumentException">There are more or fewer, or one is out of range or named twice.</exception>
+    public unsafe NDArray Transpose(params int[] axes)
+    {
+        _ = axes ?? throw new ArgumentNullException(nameof(axes));
+        if (axes.Length != 0 && axes.Length != Shape.Dimension)
+        {
+            throw new ArgumentException(
+                $"there are {axes.Length} axes for an array of shape {shape}, expected {shape.Dimension}", nameof(axes));
+        }
+        fixed (int* order = axes)
+        {
+            return manager.Adopt(Tensor.Transpose(order));
+        }
+    }
+
+    /// <summary>A view with two axes exchanged.</summary>
+    /// <param name="axis1">One; negative ones count from the end.</param>
+    /// <param name="axis2">The other.</param>
+    /// <returns>A view.</returns>
+    /// <exception cref="ArgumentOutOfRangeException">There is no such axis.</exception>
+    public NDArray SwapAxes(int axis1, int axis2)
+    {
+        int[] axes = Enumerable.Range(0, Shape.Dimension).ToArray();
+        int first = AxisOf(axis1, axes.Length, nameof(axis1));
+        int second = AxisOf(axis2, axes.Length, nameof(axis2));
+        (axes[first], axes[second]) = (axes[second], axes[first]);
+        return Transpose(axes);
+    }
+
+    /// <summary>A view with one more axis, of size 1.</summary>
+    /// <param name="axis">Where the new axis is, from 0 to the number of axes; negative ones count from the end, -1 the
+    /// last.</param>
+    /// <returns>A view.</returns>
+    /// <exception cref="ArgumentOutOfRangeException">There is no such place.</exception>
+    public NDArray ExpandDims(int axis)
+    {
+        var dims = Shape.ToList();
+        dims.Insert(AxisOf(axis, dims.Count + 1, nameof(axis)), 1);
+        return manager.Adopt(ViewOf(Tensor, dims.ToArray()));
+    }
+
+    /// <summary>A view without some axes of size 1.</summary>
+    /// <param name="axes">The axes; negative ones count from the end. None: all of size 1.</param>
+    /// <returns>A view.</returns>
+    /// <exception cref="ArgumentException">There is no such axis, or it has another size.</exception>
+    public NDArray Squeeze(params int[] axes)
+    {
+        _ = axes ?? throw new ArgumentNullException(nameof(axes));
+        int[] dropped = axes.Length == 0
+            ? Enumerable.Range(0, Shape.Dimension).Where(axis => shape[axis] == 1).ToArray()
+            : axes.Select(axis => AxisOf(axis, Shape.Dimension, nameof(axes))).ToArray();
+        foreach (int axis in dropped)
+        {
+            if (shape[axis] != 1)
+            {
+                throw new ArgumentException($"axis {axis} of {shape} has the size {shape[axis]}, expected 1", nameof(axes));
+            }
+        }
+        return manager.Adopt(ViewOf(Tensor, shape.Where((_, axis) => !dropped.Contains(axis)).ToArray()));
+    }
+
+    /// <summary>A view of some elements along one axis, which stays.</summary>
+    /// <param name="axis">The axis; negative ones count from the end.</param>
+    /// <param name="start">The first element; negative ones count from the end.</param>
+    /// <param name="length">How many.</param>
+    /// <returns>A view.</returns>
+    /// <exception cref="ArgumentException">axis, start or length is out of range.</exception>
+    public NDArray Slice(int axis, long start, long length) => manager.Adopt(Tensor.Slice(axis, start, length));
+
+    /// <summary>A new array with each element several times in a row along one axis, as NumPy's repeat.</summary>
+    /// <param name="axis">The axis; negative ones count from the end.</param>
+    /// <param name="repeats">How many times, 0 or more.</param>
+    /// <returns>A new array, along the axis so many times as large.</returns>
+    /// <exception cref="ArgumentOutOfRangeException">There is no such axis, or repeats is negative.</exception>
+    public NDArray Repeat(int axis, long repeats)
+    {
+        int index = AxisOf(axis, Shape.Dimension, nameof(axis));
+        if (repeats < 0)
+        {
+            throw new ArgumentOutOfRangeException(nameof(repeats), repeats, "expected 0 or more");
+        }
+        long[] dims = shape.ToArray();
+        dims[index] = checked(dims[index] * repeats);
+        long before = new Shape(shape.Take(index + 1).ToArray()).Size;
+        long after = new Shape(shape.Skip(index + 1).ToArray()).Size;
+        using NativeTensor once = Reshaped(Tensor, new[] { before, 1, after });
+        using NativeTensor repeated = Converted(once, new Shape(before, repeats, after), dataType);
+        return manager.Adopt(ViewOf(repeated, dims));
+    }
+
+    /// <summary>A new array of a larger shape: elements are repeated along axes that this one lacks at its beginning, or
+    /// that have the size 1.</summary>
+    /// <param name="shape">The shape.</param>
+    /// <returns>A new array.</returns>
+    /// <exception cref="ArgumentException">The shapes do not fit.</exception>
+    public NDArray Broadcast(Shape shape)
+    {
+        NativeTensor source = Tensor;
+        return manager.NewArray(shape, dataType, target => target.Copy(source));
+    }
+
+    private static unsafe NativeTensor ViewOf(NativeTensor tensor, long[] dims)
+    {
+        fixed (long* start = dims)
+        {
+            return tensor.Reshape(dims.Length, start);
+        }
+    }
+
+    /// <summary>A view, or where there is none one of a copy.</summary>
+    private NativeTensor Reshaped(NativeTensor tensor, long[] dims)
+    {
+        try
+        {
+            return ViewOf(tensor, dims);
+        }
+        catch (NotSupportedException)
+        {
+            using NativeTensor copy = Converted(tensor, shape, dataType);
+            return ViewOf(copy, dims);
+        }
+    }
+
+    /// <summary>A view of the part at indices of the first axes, without these.</summary>
+    private NativeTensor Select(long[] indices)
+    {
+        NativeTensor? part = null;
+        try
+        {
+            for (int axis = 0; axis < indices.Length; axis++)
+            {
+                if (indices[axis] < -shape[axis] || indices[axis] >= shape[axis])
+                {
+                    throw new ArgumentOutOfRangeException(
+                        nameof(indices),
+                        indices[axis],
+                        $"index {axis} of {shape} is out of range, expected {-shape[axis]} to {shape[axis] - 1}");
+                }
+                NativeTensor next = (part ?? Tensor).Slice(axis, indices[axis], 1);
+                part?.Dispose();
+                part = next;
+            }
+            return ViewOf(part ?? Tensor, shape.Skip(indices.Length).ToArray());
+        }
+        finally
+        {
+            part?.Dispose();
+        }
+    }
+
+    private bool IsRowMajor()
+    {
+        long expected = 1;
+        for (int axis = shape.Dimension - 1; axis >= 0; axis--)
+        {
+            if (shape[axis] > 1 && Tensor.Stride(axis) != expected)
+            {
+                return shape.Size == 0;
+            }
+            expected *= shape[axis];
+        }
+        return true;
+    }
+}

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+using System;
+using System.Linq;
+
+namespace Heed;
+
+/// <content>The ways to make an array.</content>
+public sealed partial class NDManager
+{
+    /// <summary>More than any memory holds, and no more than a long.</summary>
+    private const double MaxElements = 1L << 62;
+
+    private static readonly Shape Scalar = new Shape();
+
+    /// <summary>Makes a scalar.</summary>
+    /// <param name="data">Its value.</param>
+    /// <returns>An array of Float32 and shape ().</returns>
+    public NDArray Create(float data) => Create<float>(new[] { data }, Scalar);
+
+    /// <summary>Makes a scalar.</summary>
+    /// <param name="data">Its value.</param>
+    /// <returns>An array of Float64 and shape ().</returns>
+    public NDArray Create(double data) => Create<double>(new[] { data }, Scalar);
+
+    /// <summary>Makes a scalar.</summary>
+    /// <param name="data">Its value.</param>
+    /// <returns>An array of Int32 and shape ().</returns>
+    public NDArray Create(int data) => Create<int>(new[] { data }, Scalar);
+
+    /// <summary>Makes a scalar.</summary>
+    /// <param name="data">Its value.</param>
+    /// <returns>An array of Int64 and shape ().</returns>
+    public NDArray Create(long data) => Create<long>(new[] { data }, Scalar);
+
+    /// <summary>Makes a scalar.</summary>
+    /// <param name="data">Its value.</param>
+    /// <returns>An array of Boolean and shape ().</returns>
+    public NDArray Create(bool data) => Create<bool>(new[] { data }, Scalar);
+
+    /// <summary>Makes an array.</summary>
+    /// <param name="data">The elements in row-major order, which are copied.</param>
+    /// <param name="shape">A shape with as many elements; null: one axis.</param>
+    /// <returns>An array of Float32.</returns>
+    /// <exception cref="ArgumentException">The shape has another number of elements.</exception>
+    public NDArray Create(float[] data, Shape? shape = null) => CreateFrom(data, shape);
+
+    /// <summary>Makes an array.</summary>
+    /// <param name="data">The elements in row-major order, which are copied.</param>
+    /// <param name="shape">A shape with as many elements; null: one axis.</param>
+    /// <returns>An array of Float64.</returns>
+    /// <exception cref="ArgumentException">The shape has another number of elements.</exception>
+    public NDArray Create(double[] data, Shape? shape = null) => CreateFrom(data, shape);
+
+    /// <summary>Makes an array.</summary>
+    /// <param name="data">The elements in row-major order, which are copied.</param>
+    /// <param name="shape">A shape with as many elements; null: one axis.</param>
+    /// <returns>An array of Int32.</returns>
+    /// <exception cref="ArgumentException">The shape has another number of elements.</exception>
+    public NDArray Create(int[] data, Shape? shape = null) => CreateFrom(data, shape);
+
+    /// <summary>Makes an array.</summary>
+    /// <param name="data">The elements in row-major order, which are copied.</param>
+    /// <param name="shape">A shape with as many elements; null: one axis.</param>
+    /// <returns>An array of Int64.</returns>
+    /// <exception cref="ArgumentException">The shape has another number of elements.</exception>
+    public NDArray Create(long[] data, Shape? shape = null) => CreateFrom(data, shape);
+
+    /// <summary>Makes an array.</summary>
+    /// <param name="data">The elements in row-major order, which are copied.</param>
+    /// <param name="shape">A shape with as many elements; null: one axis.</param>
+    /// <returns>An array of Int8.</returns>
+    /// <exception cref="ArgumentException">The shape has another number of elements.</exception>
+    public NDArray Create(sbyte[] data, Shape? shape = null) => CreateFrom(data, shape);
+
+    /// <summary>Makes an array.</summary>
+    /// <param name="data">The elements in row-major order, which are copied.</param>
+    /// <param name="shape">A shape with as many elements; null: one axis.</param>
+    /// <returns>An array of UInt8.</returns>
+    /// <exception cref="ArgumentException">The shape has another number of elements.</exception>
+    public NDArray Create(byte[] data, Shape? shape = null) => CreateFrom(data, shape);
+
+    /// <summary>Makes an array.</summary>
+    /// <param name="data">The elements in row-major order, which are copied.</param>
+    /// <param name="shape">A shape with as many elements; null: one axis.</param>
+    /// <returns>An array of Boolean.</returns>
+    /// <exception cref="ArgumentException">The shape has another number of elements.</exception>
+    public NDArray Create(bool[] data, Shape? shape = null) => CreateFrom(data, shape);
+
+    /// <summary>Makes an array of two axes.</summary>
+    /// <param name="data">The rows, of one length, which are copied.</param>
+    /// <returns>An array of Float32 and shape (number of rows, their length).</returns>
+    /// <exception cref="ArgumentException">A row is null, or of another length than the first.</exception>
+    public NDArray Create(float[][] data)
+    {
+        _ = data ?? throw new ArgumentNullException(nameof(data));
+        int length = data.Length == 0 ? 0 : data[0]?.Length ?? 0;
+        for (int row = 0; row < data.Length; row++)
+        {
+            if (data[row]?.Length != length)
+            {
+                string found = data[row] == null ? "null" : $"of {data[row].Length} elements";
+                throw new ArgumentException($"data[{row}] is {found}, expected {length} as in data[0]", nameof(data));
+            }
+        }
+        return Create(data.SelectMany(row => row).ToArray(), new Shape(data.Length, length));
+    }
+
+    /// <summary>Makes an array of two axes.</summary>
+    /// <param name="data">The elements, which are copied.</param>
+    /// <returns>An array of Float32 and of data's shape.</returns>
+    public unsafe NDArray Create(float[,] data)
+    {
+        _ = data ?? throw new ArgumentNullException(nameof(data));
+        fixed (float* elements = data)
+        {
+            return Create(
+                new ReadOnlySpan<float>(elements, data.Length), new Shape(data.GetLength(0), data.GetLength(1)));
+        }
+    }
+
+    /// <summary>Makes an array.</summary>
+    /// <typeparam name="T">float, double, int, long, sbyte, byte or bool; Half in Heed.dll for .NET 8; ushort for the bits
+    /// of Float16 and BFloat16; byte for the bytes of any type, in the machine's order.</typeparam>
+    /// <param name="data">The elements in row-major order, which are copied.</param>
+    /// <param name="shape">A shape with as many elements; null: one axis.</param>
+    /// <param name="dataType">The type of the array; null: T's own, UInt8 for byte. Not null for ushort.</param>
+    /// <returns>An array of that type.</returns>
+    /// <exception cref="ArgumentException">The shape has another number of elements, or a T is no element of that
+    /// type.</exception>
+    /// <exception cref="NotSupportedException">T is another type.</exception>
+    public unsafe NDArray Create<T>(ReadOnlySpan<T> data, Shape? shape = null, DataType? dataType = null)
+        where T : unmanaged
+    {
+        DataType type = CheckElements<T>(dataType, data.Length, ref shape);
+        NativeTensor tensor = NewTensor(shape!, type);
+        try
+        {
+            fixed (T* elements = data)
+            {
+                tensor.Write(elements, (ulong)data.Length * (ulong)sizeof(T));
+            }
+            return Adopt(tensor);
+        }
+        catch
+        {
+            tensor.Dispose();
+            throw;
+        }
+    }
+
+    /// <summary>Makes an array of zeros.</summary>
+    /// <param name="shape">Its shape.</param>
+    /// <param name="dataType">The type of its elements.</param>
+    /// <returns>An array of that type.</returns>
+    /// <exception cref="ArgumentException">A size is negative, there are more than eight, or their product is too
+    /// large for any memory.</exception>
+    /// <exception cref="OutOfMemoryException">There is not so much memory.</exception>
+    public NDArray Create(Shape shape, DataType dataType = DataType.Float32) => Adopt(NewTensor(shape, dataType));
+
+    /// <summary>Makes an array of zeros, as <see cref="Create(Shape, DataType)"/>.</summary>
+    /// <param name="shape">Its shape.</param>
+    /// <param name="dataType">The type of its elements.</param>
+    /// <returns>An array of that type.</returns>
+    public NDArray Zeros(Shape shape, DataType dataType = DataType.Float32) => Create(shape, dataType);
+
+    /// <summary>Makes an array of ones.</summary>
+    /// <param name="shape">Its shape.</param>
+    /// <param name="dataType">The type of its elements.</param>
+    /// <returns>An array of that type.</returns>
+    public NDArray Ones(Shape shape, DataType dataType = DataType.Float32) => Full(shape, 1, dataType);
+
+    /// <summary>Makes an array whose elements are all the same.</summary>
+    /// <param name="shape">Its shape.</param>
+    /// <param name="value">The value of every element, converted to the type.</param>
+    /// <param name="dataType">The type of its elements.</param>
+    /// <returns>An array of that type.</returns>
+    public NDArray Full(Shape shape, float value, DataType dataType = DataType.Float32) =>
+        NewArray(shape, dataType, tensor => tensor.Fill(value));
+
+    /// <summary>Makes an array of the numbers 0, 1, ... below another.</summary>
+    /// <param name="stop">The number above the last; 0 or less: an empty array.</param>
+    /// <returns>An array of Int32 and one axis.</returns>
+    public NDArray Arange(int stop) => Arange(0.0, stop, 1, DataType.Int32);
+
+    /// <summary>Makes an array of the numbers 0, 1, ... below another.</summary>
+    /// <param name="stop">The number above the last; 0 or less: an empty array.</param>
+    /// <returns>An array of Float32 and one axis.</returns>
+    /// <exception cref="ArgumentException">It is not finite.</exception>
+    public NDArray Arange(float stop) => Arange(0, stop);
+
+    /// <summary>Makes an array of the numbers start, start + step, ... before another.</summary>
+    /// <param name="start">The first number.</param>
+    /// <param name="stop">What the numbers stay below, or above where the step is negative.</param>
+    /// <param name="step">The distance of two numbers, not 0.</param>
+    /// <param name="dataType">The type of the elements, which each number is converted to.</param>
+    /// <returns>An array of one axis with ceil((stop - start) / step) elements, or none if that is negative.</returns>
+    /// <exception cref="ArgumentException">An argument is not finite, or the step is 0.</exception>
+    public NDArray Arange(float start, float stop, float step = 1, DataType dataType = DataType.Float32) =>
+        Arange((double)start, stop, step, dataType);
+
+    /// <summary>Makes an array of random numbers that are all alike likely: low &lt;= element &lt; high. See <see
+    /// cref="SetSeed"/>.</summary>
+    /// <param name="low">The least number.</param>
+    /// <param name="high">The number above all.</param>
+    /// <param name="shape">Its shape.</param>
+    /// <param name="dataType">The type of its elements.</param>
+    /// <returns>An array of that type.</returns>
+    /// <exception cref="ArgumentException">low or high is not finite, or low is above high.</exception>
+    public NDArray RandomUniform(float low, float high, Shape shape, DataType dataType = DataType.Float32) =>
+        NewArray(shape, dataType, tensor => tensor.FillUniform(low, high, context.NextSeed()));
+
+    /// <summary>Makes an array of random numbers of the standard normal distribution. See <see
+    /// cref="SetSeed"/>.</summary>
+    /// <param name="shape">Its shape.</param>
+    /// <param name="dataType">The type of its elements.</param>
+    /// <returns>An array of that type.</returns>
+    public NDArray RandomNormal(Shape shape, DataType dataType = DataType.Float32) =>
+        RandomNormal(0, 1, shape, dataType);
+
+    /// <summary>Makes an array of random numbers of a normal distribution. See <see cref="SetSeed"/>.</summary>
+    /// <param name="loc">The mean.</param>
+    /// <param name="scale">The standard deviation, 0 or more.</param>
+    /// <param name="shape">Its shape.</param>
+    /// <param name="dataType">The type of its elements.</param>
+    /// <returns>An array of that type.</returns>
+    /// <exception cref="ArgumentException">loc or scale is not finite, or scale is negative.</exception>
+    public NDArray RandomNormal(float loc, float scale, Shape shape, DataType dataType = DataType.Float32) =>
+        NewArray(shape, dataType, tensor => tensor.FillNormal(loc, scale, context.NextSeed()));
+
+    /// <summary>Makes an array over memory of .NET's, without a copy: what is written to one is in the other. The memory
+    /// is pinned until the array and all its views are freed, however early the program forgets it. Only for the
+    /// CPU.</summary>
+    /// <typeparam name="T">float, double, int, long, sbyte, byte or bool; Half in Heed.dll for .NET 8; ushort for the bits
+    /// of Float16 and BFloat16; byte for the bytes of any type, in the machine's order.</typeparam>
+    /// <param name="memory">The elements in row-major order. An array of .NET's is one: float[] converts to
+    /// Memory&lt;float&gt;.</param>
+    /// <param name="shape">A shape with as many elements; null: one axis.</param>
+    /// <param name="dataType">The type of the array; null: T's own, UInt8 for byte. Not null for ushort.</param>
+    /// <returns>An array of that type.</returns>
+    /// <exception cref="ArgumentException">The shape has another number of elements, a T is no element of that type, or
+    /// the memory does not begin at a multiple of an element's size.</exception>
+    /// <exception cref="NotSupportedException">T is another type, or the device is not the CPU.</exception>
+    public unsafe NDArray Wrap<T>(Memory<T> memory, Shape? shape = null, DataType? dataType = null)
+        where T : unmanaged
+    {
+        DataType type = CheckElements<T>(dataType, memory.Length, ref shape);
+        NativeContext native = OpenContext();
+        if (!Device.IsCpu)
+        {
+            throw new NotSupportedException($"only an array of the CPU can lie in memory of .NET's, not one of {Device}");
+        }
+        SharedMemory? pinned = SharedMemory.Pinned(memory);
+        try
+        {
+            fixed (long* dims = shape!.Dims)
+            {
+                NativeTensor tensor = NativeTensor.Over(native, (int)type, shape.Dimension, dims, pinned.Pointer);
+                tensor.SafeHandle.Keep(pinned);
+                pinned = null;
+                return Adopt(tensor);
+            }
+        }
+        finally
+        {
+            SharedMemory.Release(pinned);
+        }
+    }
+
+    /// <summary>Reads the array of a .npy file.</summary>
+    /// <param name="path">The file.</param>
+    /// <returns>An array of the file's type and shape.</returns>
+    /// <exception cref="NotSupportedException">The file is big-endian or of a type that heed has not.</exception>
+    /// <exception cref="HeedException">With <see cref="Status.IO"/>: the file cannot be read; <see
+    /// cref="Status.CorruptFile"/>: it is not what its format says.</exception>
+    public unsafe NDArray Load(string path)
+    {
+        fixed (byte* file = NativeText.ToNative(path, nameof(path)))
+        {
+            return Adopt(NativeTensor.LoadNpy(OpenContext(), file));
+        }
+    }
+
+    /// <summary>Reads one array of a .safetensors file.</summary>
+    /// <param name="path">The file.</param>
+    /// <param name="name">The array's name in it.</param>
+    /// <returns>An array of the file's type and shape.</returns>
+    /// <exception cref="NotSupportedException">The array is of a type that heed has not.</exception>
+    /// <exception cref="HeedException">With <see cref="Status.IO"/>: the file cannot be read; <see
+    /// cref="Status.CorruptFile"/>: it is not what its format says; <see cref="Status.NotFound"/>: it has no array
+    /// of that name.</exception>
+    public unsafe NDArray Load(string path, string name)
+    {
+        fixed (byte* file = NativeText.ToNative(path, nameof(path)), tensor = NativeText.ToNative(name, nameof(name)))
+        {
+            return Adopt(NativeTensor.LoadSafetensors(OpenContext(), file, tensor));
+        }
+    }
+
+    /// <summary>The type of an array of so many T, which must have that shape; a null shape becomes one axis.</summary>
+    private static DataType CheckElements<T>(DataType? dataType, int count, ref Shape? shape)
+        where T : unmanaged
+    {
+        DataType type = dataType ?? ElementTypes.Of<T>();
+        if (!ElementTypes.Holds<T>(type))
+        {
+            throw new ArgumentException($"data is of {typeof(T)}, which is no element of {type}", nameof(dataType));
+        }
+        long numElements = count;
+        if (typeof(T) == typeof(byte))
+        {
+            int size = type.NumOfBytes();
+            numElements = count % size == 0 ? count / size : throw new ArgumentException(
+                $"data has {count} bytes, which is no multiple of the {size} bytes of an element of {type}", "data");
+        }
+        shape ??= new Shape(numElements);
+        if (!shape.Holds(numElements))
+        {
+            throw new ArgumentException($"data has {numElements} elements, which the shape {shape} is not of", nameof(shape));
+        }
+        return type;
+    }
+
+    private NDArray Arange(double start, double stop, double step, DataType dataType)
+    {
+        double count = Math.Ceiling((stop - start) / step);
+        if (double.IsNaN(count) || double.IsInfinity(count) || double.IsInfinity(step))
+        {
+            throw new ArgumentException(FormattableString.Invariant(
+                $"start, stop and step are {start}, {stop} and {step}, expected finite numbers and a step other than 0"));
+        }
+        var shape = new Shape((long)Math.Min(Math.Max(0, count), MaxElements));
+        return NewArray(shape, dataType, tensor => tensor.FillArange(start, step));
+    }
+
+    private NDArray CreateFrom<T>(T[] data, Shape? shape)
+        where T : unmanaged =>
+        Create<T>(data ?? throw new ArgumentNullException(nameof(data)), shape);
+}

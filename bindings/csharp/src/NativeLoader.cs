@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+using System;
+using System.Collections.Generic;
+using System.IO;
+using System.Linq;
+using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
+
+namespace Heed;
+
+/// <summary>Loads the native wrapper libheed_csharp.so, which in turn takes the libheed that lies beside it.</summary>
+/// <remarks>Looked for in this order; a file that is there is the one, and if it cannot be loaded nothing takes its
+/// place, so that no library is used that nobody meant:
+/// <list type="number">
+/// <item>the environment variable HEED_NATIVE_PATH: the wrapper, or the folder that holds it;</item>
+/// <item>what comes with the program: the package's runtimes folder and the program's own;</item>
+/// <item>wherever .NET and the system look, such as LD_LIBRARY_PATH and the system's folders.</item>
+/// </list></remarks>
+internal static class NativeLoader
+{
+    private const string PathVariable = "HEED_NATIVE_PATH";
+    private const string WrapperName = "heed_csharp";
+    private const string WrapperFile = "lib" + WrapperName + ".so";
+    private const string LibraryFile = "libheed.so.0";
+    private const string CouldNotLoad = "heed's native library could not be loaded; tried: ";
+    private static readonly object Gate = new object();
+    private static bool isLoaded;
+    private static IntPtr wrapper;
+    private static string[] wrappers = Array.Empty<string>();
+
+    /// <summary>Returns once the native functions can be called. A failure is thrown anew each time, with all it has to
+    /// say.</summary>
+    /// <exception cref="DllNotFoundException">No library of this version could be loaded.</exception>
+    internal static void Load()
+    {
+        lock (Gate)
+        {
+            if (!isLoaded)
+            {
+                string? path = Environment.GetEnvironmentVariable(PathVariable);
+                if (string.IsNullOrEmpty(path))
+                {
+                    LoadFromProgram();
+                }
+                else
+                {
+                    LoadFromPath(path!);
+                }
+                isLoaded = true;
+            }
+        }
+    }
+
+    private static void LoadFromPath(string path)
+    {
+        string file = Path.GetFullPath(path);
+        if (Directory.Exists(file))
+        {
+            file = Path.Combine(file, WrapperFile);
+        }
+        LoadFile(file, $"{PathVariable}, which is {path} and leaves nothing else to try");
+    }
+
+    private static void LoadFromProgram()
+    {
+        string tried = PathVariable + ", which is not set";
+        foreach (string file in FilesOfProgram())
+        {
+            if (File.Exists(file))
+            {
+                LoadFile(file, tried);
+                return;
+            }
+            tried += $"; {file}, which is not there";
+        }
+        CheckVersion($"{tried}; {WrapperFile} where .NET and the system look (LD_LIBRARY_PATH, the system's folders)");
+    }
+
+    /// <summary>.NET names the folders of natives that packages brought. Elsewhere, and in a program that was compiled
+    /// ahead of time, they lie beside the program.</summary>
+    private static IEnumerable<string> FilesOfProgram()
+    {
+        string folders = AppDomain.CurrentDomain.GetData("NATIVE_DLL_SEARCH_DIRECTORIES") as string ?? "";
+        return folders.Split(new[] { Path.PathSeparator }, StringSplitOptions.RemoveEmptyEntries)
+            .Append(AppContext.BaseDirectory)
+            .Select(folder => Path.Combine(folder, WrapperFile))
+            .Distinct();
+    }
+
+    private static void LoadFile(string file, string tried)
+    {
+        tried += "; " + file;
+        if (wrapper == IntPtr.Zero)
+        {
+            try
+            {
+                // First, since LD_LIBRARY_PATH could lead the wrapper to another one.
+                string library = Path.Combine(Path.GetDirectoryName(file)!, LibraryFile);
+                if (File.Exists(library))
+                {
+                    OpenWhole(library);
+                }
+                wrapper = OpenWhole(file);
+                UseForImports(wrapper);
+                wrappers = LoadedWrappers();
+            }
+            catch (DllNotFoundException error)
+            {
+                throw new DllNotFoundException($"{CouldNotLoad}{tried}: {error.Message}", error);
+            }
+        }
+        CheckVersion(tried);
+        string? other = LoadedWrappers().Except(wrappers).FirstOrDefault();
+        if (other != null)
+        {
+            throw new DllNotFoundException(
+                $"{CouldNotLoad}{tried}, but this .NET takes {other}, which lies nearer: remove one of them");
+        }
+    }
+
+    private static IntPtr OpenWhole(string file)
+    {
+        long missing = 0;
+        try
+        {
+            missing = ElfFile.NumMissingBytes(file);
+        }
+        catch (Exception error) when (error is IOException or UnauthorizedAccessException)
+        {
+            // The system's loader says what is wrong.
+        }
+        if (missing > 0)
+        {
+            throw new DllNotFoundException($"{file} is cut short: its last {missing} bytes are missing");
+        }
+        return Open(file);
+    }
+
+    /// <summary>Before 1.0 another minor version may be another interface; a patch never is.</summary>
+    private static void CheckVersion(string tried)
+    {
+        try
+        {
+            Version expected = typeof(NativeLoader).Assembly.GetName().Version!;
+            if (LoadedVersion() / 100 != (100 * expected.Major) + expected.Minor)
+            {
+                throw new DllNotFoundException(
+                    $"version {LoadedVersionText()} ({string.Join(", ", LoadedWrappers())}), but Heed.dll is of version "
+                    + expected.ToString(3));
+            }
+        }
+        catch (Exception error) when (error is DllNotFoundException or EntryPointNotFoundException)
+        {
+            throw new DllNotFoundException($"{CouldNotLoad}{tried}: {error.Message}", error);
+        }
+    }
+
+    // Not inlined: Mono looks for a library when it compiles the method that calls it.
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static int LoadedVersion() => HeedNative.HeedVersion();
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static unsafe string LoadedVersionText() => NativeText.ToManaged(HeedNative.HeedVersionString());
+
+    /// <summary>The paths of the wrappers in this process; none where the system does not tell.</summary>
+    private static string[] LoadedWrappers()
+    {
+        const string Maps = "/proc/self/maps";
+        if (!File.Exists(Maps))
+        {
+            return Array.Empty<string>();
+        }
+        return File.ReadLines(Maps)
+            .Where(line => line.EndsWith("/" + WrapperFile, StringComparison.Ordinal))
+            .Select(line => line.Substring(line.IndexOf('/')))
+            .Distinct()
+            .ToArray();
+    }
+
+#if NET8_0_OR_GREATER
+    private static IntPtr Open(string file) => NativeLibrary.Load(file);
+
+    private static void UseForImports(IntPtr opened) => NativeLibrary.SetDllImportResolver(
+        typeof(NativeLoader).Assembly, (name, _, _) => name == WrapperName ? opened : IntPtr.Zero);
+#else
+    private const int RtldNow = 2;
+
+    private static unsafe IntPtr Open(string file)
+    {
+        fixed (byte* name = NativeText.ToNative(file, nameof(file)))
+        {
+            // The first call of an import loads libraries itself, and would lose the reason that is asked for below.
+            LibraryError();
+            IntPtr opened = OpenLibrary(name, RtldNow);
+            if (opened == IntPtr.Zero)
+            {
+                byte* reason = LibraryError();
+                throw new DllNotFoundException(reason == null ? "no reason given" : NativeText.ToManaged(reason));
+            }
+            return opened;
+        }
+    }
+
+    private static void UseForImports(IntPtr opened)
+    {
+        // Once a library is open, glibc answers requests for its name with it, those of .NET too.
+    }
+
+    [DllImport("libdl.so.2", EntryPoint = "dlopen")]
+    private static extern unsafe IntPtr OpenLibrary(byte* file, int flags);
+
+    [DllImport("libdl.so.2", EntryPoint = "dlerror")]
+    private static extern unsafe byte* LibraryError();
+#endif
+}

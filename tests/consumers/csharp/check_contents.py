@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""check_contents.py PACKAGE RID READELF FIELD=VALUE...: PACKAGE.nupkg and PACKAGE.snupkg hold what they should, and say of
+themselves what CMakeLists.txt says; the natives need nothing but libc and each other."""
+
+import re
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree as ElementTree
+import zipfile
+
+FRAMEWORKS = ("netstandard2.0", "net8.0")
+# Of the package format itself.
+FRAME = re.compile(r"^(_rels/|package/|\[Content_Types\]\.xml$)")
+LIBC = re.compile(r"^(libc|libm|libpthread|libdl|ld-linux-[a-z0-9-]+)\.so\.[0-9]+$")
+
+
+def files(package: zipfile.ZipFile) -> set[str]:
+    return {name for name in package.namelist() if not FRAME.match(name)}
+
+
+def dynamic(readelf: str, library: bytes) -> tuple[set[str], set[str]]:
+    """What a library needs, and where it looks for that."""
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(library)
+        file.flush()
+        text = subprocess.run([readelf, "-dW", file.name], capture_output=True, text=True, check=True).stdout
+    return set(re.findall(r"\(NEEDED\).*\[(.*)\]", text)), set(re.findall(r"\(R(?:UN)?PATH\).*\[(.*)\]", text))
+
+
+def main(path: str, rid: str, readelf: str, *fields: str) -> None:
+    natives = f"runtimes/{rid}/native"
+    with zipfile.ZipFile(path + ".nupkg") as package:
+        expected = {"Heed.nuspec", "README.md", "LICENSE", "build/net462/Heed.targets", "buildTransitive/net462/Heed.targets"}
+        expected |= {f"lib/{framework}/Heed.{kind}" for framework in FRAMEWORKS for kind in ("dll", "xml")}
+        expected |= {f"{natives}/libheed.so.0", f"{natives}/libheed_csharp.so"}
+        # Where the notice of nlohmann-json is not to be found, it is not there.
+        assert files(package) - {"nlohmann-json.copyright"} == expected, files(package) ^ expected
+
+        needed, paths = dynamic(readelf, package.read(f"{natives}/libheed.so.0"))
+        assert needed and all(map(LIBC.match, needed)) and not paths, (needed, paths)
+        needed, paths = dynamic(readelf, package.read(f"{natives}/libheed_csharp.so"))
+        assert "libheed.so.0" in needed and all(map(LIBC.match, needed - {"libheed.so.0"})), needed
+        assert paths == {"$ORIGIN"}, paths
+
+        metadata = ElementTree.fromstring(package.read("Heed.nuspec"))[0]
+        said = {child.tag.partition("}")[2]: child for child in metadata}
+        for field in fields:
+            name, _, value = field.partition("=")
+            assert said[name].text == value, f"{name} is {said[name].text}, not {value}"
+        assert said["license"].get("type") == "expression"
+        assert said["readme"].text == "README.md"
+        assert said["repository"].get("url") and said["repository"].get("type") == "git"
+        assert "native" in said["tags"].text.split()
+    with zipfile.ZipFile(path + ".snupkg") as symbols:
+        expected = {"Heed.nuspec"} | {f"lib/{framework}/Heed.pdb" for framework in FRAMEWORKS}
+        assert files(symbols) == expected, files(symbols) ^ expected
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -17,7 +17,7 @@ import java.util.List;
  * <ol>
  *   <li>The system property heed.native.path names the wrapper, or the folder that holds it and libheed. If it is set,
  *       nothing else is tried.
- *   <li>The libraries in the jar. They are written once into a folder that their checksum names, and are checked each
+ *   <li>The libraries in the jar. They are written once into a folder that their checksums name, and are compared each
  *       time, so that files that were damaged or replaced are never loaded. If that folder is of no use (a second class
  *       loader cannot load a file that the first has loaded; another user may have made it), they are written into a
  *       fresh one, which is removed again. Both lie below the folder that the system property heed.native.cache names,
@@ -84,9 +84,10 @@ final class NativeLoader {
     }
 
     private static Path cache() throws IOException {
-        String folder = System.getProperty(CACHE_PROPERTY, "");
-        return Files.createDirectories(
-                Paths.get(folder.isEmpty() ? System.getProperty("java.io.tmpdir") : folder).toAbsolutePath());
+        String name = System.getProperty(CACHE_PROPERTY, "");
+        Path folder = Paths.get(name.isEmpty() ? System.getProperty("java.io.tmpdir") : name).toAbsolutePath();
+        // Before Java 20 createDirectories fails for a link to a folder.
+        return Files.isDirectory(folder) ? folder : Files.createDirectories(folder);
     }
 
     private boolean loadFromSharedFolder(BundledLibrary bundled, Path parent) {

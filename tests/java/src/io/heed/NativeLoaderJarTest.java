@@ -59,6 +59,14 @@ class NativeLoaderJarTest {
         assertEquals(1, names(cache).size());
     }
 
+    @Test
+    void writesBehindALink() throws Exception {
+        Path folder = Files.createDirectory(temporary.resolve("folder"));
+        Path link = Files.createSymbolicLink(temporary.resolve("link"), folder);
+        assertEquals(WORKS_TWICE, jvm().in(link).runTwice());
+        assertEquals(1, names(folder).size());
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {LIBHEED, WRAPPER})
     void replacesFilesThatAreNotTheirs(String name) throws Exception {
@@ -125,7 +133,7 @@ class NativeLoaderJarTest {
         assertEquals(lines[0], lines[1]);
         assertTrue(lines[0].contains(" could not be loaded; " + sentence), output);
         for (String folder : names(cache)) {
-            assertTrue(folder.matches("heed-[A-Za-z0-9._-]+-[0-9a-f]{64}"), folder);
+            assertTrue(folder.matches("heed-[A-Za-z0-9._-]+-[0-9a-f]{16}-[0-9a-f]{16}"), folder);
             for (String file : names(cache.resolve(folder))) {
                 assertTrue(file.equals(LIBHEED) && !file.equals(name), file);
                 Files.delete(cache.resolve(folder).resolve(file));

@@ -25,8 +25,8 @@ import java.util.List;
  *   <li>The system: java.library.path.
  * </ol>
  *
- * <p>Whatever was loaded must be of the version of these classes. Each class loader has a wrapper of its own; libheed is
- * one for the process, since the system's loader knows it by its name.
+ * <p>Whatever was loaded must be of the version of these classes. Each class loader has a wrapper of its own; libheed
+ * is one for the process, since the system's loader knows it by its name.
  */
 final class NativeLoader {
     static final String PATH_PROPERTY = "heed.native.path";
@@ -36,10 +36,10 @@ final class NativeLoader {
     private static final String LIBRARY = System.mapLibraryName("heed") + "." + Version.NUMBER / 10000;
     /** What glibc says of a library in a folder whose files may not be executed. */
     private static final String NOEXEC = "failed to map segment";
-    private static final String NOEXEC_ADVICE = "; a folder that is mounted noexec is of no use: let the system property "
-            + CACHE_PROPERTY + " name another";
+    private static final String NOEXEC_ADVICE = "; a folder that is mounted noexec is of no use: "
+            + "let the system property " + CACHE_PROPERTY + " name another";
 
-    /** What did not work, in order. */
+    /** What did not work, in order. A JVM that denies native code to a module throws IllegalCallerException. */
     private final List<String> sentences = new ArrayList<>();
     private final List<Throwable> causes = new ArrayList<>();
 
@@ -130,7 +130,7 @@ final class NativeLoader {
             }
             System.loadLibrary("heed_java");
             return true;
-        } catch (InvalidPathException | UnsatisfiedLinkError error) {
+        } catch (InvalidPathException | UnsatisfiedLinkError | IllegalCallerException error) {
             return failed(WRAPPER + " in java.library.path, which is " + path, error);
         }
     }
@@ -141,7 +141,7 @@ final class NativeLoader {
             checkWhole(wrapper.resolveSibling(LIBRARY));
             System.load(wrapper.toString());
             return true;
-        } catch (UnsatisfiedLinkError error) {
+        } catch (UnsatisfiedLinkError | IllegalCallerException error) {
             return failed(sentence, error);
         }
     }

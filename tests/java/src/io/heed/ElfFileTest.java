@@ -49,7 +49,8 @@ class ElfFileTest {
         for (int i = 0; i < 2000; i++) {
             byte[] bytes = Arrays.copyOf(whole, 4096);
             for (int change = random.nextInt(4); change >= 0; change--) {
-                bytes[16 + random.nextInt(HEADER_BYTES * 6 - 16)] = (byte) (random.nextBoolean() ? -1 : random.nextInt());
+                int at = 16 + random.nextInt(HEADER_BYTES * 6 - 16);
+                bytes[at] = (byte) (random.nextBoolean() ? -1 : random.nextInt());
             }
             assertTrue(missing(bytes) >= 0);
         }

@@ -70,7 +70,8 @@ class NativeLoaderFolderTest {
     void saysThatTheFileSystemIsNoexec() throws Exception {
         String output = mounted("noexec,mode=0700").runTwice();
         assertFailure(output, "failed to map segment", "failed to map segment");
-        assertTrue(output.contains("noexec is of no use: let the system property heed.native.cache name another"), output);
+        String advice = "noexec is of no use: let the system property heed.native.cache name another";
+        assertTrue(output.contains(advice), output);
     }
 
     @Test

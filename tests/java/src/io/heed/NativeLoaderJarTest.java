@@ -99,7 +99,7 @@ class NativeLoaderJarTest {
         for (String name : List.of(LIBHEED, WRAPPER)) {
             String at = "the jar is damaged at /io/heed/native/" + Platform.name() + "/" + name + ": ";
             assertRefused(name, bytes -> Arrays.copyOf(bytes, bytes.length - 1), at + "the SHA-256 of its ");
-            assertRefused(name, bytes -> new byte[0], at + "the SHA-256 of its 0 bytes is e3b0c44298fc1c149afbf4c8996fb924");
+            assertRefused(name, bytes -> new byte[0], at + "the SHA-256 of its 0 bytes is e3b0c44298fc1c149afbf4c8");
             assertRefused(
                     name,
                     bytes -> {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.heed;
 
-import static io.heed.ChildJvm.WORKS_TWICE;
 import static io.heed.Folders.names;
+import static io.heed.LoaderJvm.WORKS_TWICE;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
@@ -155,11 +155,11 @@ class NativeLoaderFolderTest {
         return shared;
     }
 
-    private ChildJvm jvm() {
-        return new ChildJvm(ChildJvm.heedJar()).in(folder);
+    private LoaderJvm jvm() {
+        return new LoaderJvm(LoaderJvm.heedJar()).in(folder);
     }
 
-    private ChildJvm mounted(String options) throws Exception {
+    private LoaderJvm mounted(String options) throws Exception {
         assumeMountsAreAllowed();
         return jvm().through(
                 "unshare", "--mount", "--map-root-user", "sh", "-c", MOUNT, "-", folder.toString(), options);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.heed;
 
-import static io.heed.ChildJvm.WORKS_TWICE;
 import static io.heed.Folders.names;
+import static io.heed.LoaderJvm.WORKS_TWICE;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -44,7 +44,7 @@ class NativeLoaderJarTest {
 
         // Another content has another folder.
         Path other = Jars.with(temporary.resolve("other.jar"), Jars.LIST, bytes -> reversedLines(bytes));
-        assertEquals(WORKS_TWICE, new ChildJvm(other).in(temporary).runTwice());
+        assertEquals(WORKS_TWICE, new LoaderJvm(other).in(temporary).runTwice());
         Files.delete(other);
         assertEquals(2, names(temporary).size());
         assertEquals(before, identities(folder));
@@ -128,7 +128,7 @@ class NativeLoaderJarTest {
         Path cache = Files.createDirectory(temporary.resolve("cache"));
         Path jar = Jars.with(temporary.resolve("damaged.jar"), name, change);
         String natives = System.getProperty(NativeLoader.PATH_PROPERTY);
-        String output = new ChildJvm(jar).in(cache).with("-Djava.library.path=" + natives).runTwice();
+        String output = new LoaderJvm(jar).in(cache).with("-Djava.library.path=" + natives).runTwice();
         String[] lines = output.split("\n");
         assertEquals(lines[0], lines[1]);
         assertTrue(lines[0].contains(" could not be loaded; " + sentence), output);
@@ -150,8 +150,8 @@ class NativeLoaderJarTest {
         assertTrue(Arrays.equals(whole, Files.readAllBytes(file)));
     }
 
-    private ChildJvm jvm() {
-        return new ChildJvm(ChildJvm.heedJar());
+    private LoaderJvm jvm() {
+        return new LoaderJvm(LoaderJvm.heedJar());
     }
 
     private String run() throws Exception {

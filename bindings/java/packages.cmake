@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# heed_java_packages: the jar, its sources, its documentation and its pom in packages/java of the build folder, laid out as a
-# Maven repository. Reads what CMakeLists.txt beside it has set.
+# heed_java_packages: the jar, its sources, its documentation and its pom in packages/java of the build folder, laid out
+# as a Maven repository. Reads what CMakeLists.txt beside it has set.
 string(REPLACE "." "/" group_folder ${HEED_JAVA_GROUP})
 set(repository ${PROJECT_BINARY_DIR}/packages/java)
-set(stem ${repository}/${group_folder}/${HEED_JAVA_ARTIFACT}/${PROJECT_VERSION}/${HEED_JAVA_ARTIFACT}-${PROJECT_VERSION})
+set(stem ${repository}/${group_folder}/${HEED_JAVA_ARTIFACT}/${PROJECT_VERSION})
+string(APPEND stem /${HEED_JAVA_ARTIFACT}-${PROJECT_VERSION})
 set(source_tree ${CMAKE_CURRENT_BINARY_DIR}/sources)
 set(documentation ${CMAKE_CURRENT_BINARY_DIR}/javadoc)
 set(sources_in_package ${sources})

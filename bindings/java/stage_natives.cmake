@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# cmake -DFILES=<paths> -DFOLDER=<folder> -DSTRIP=<strip> -P stage_natives.cmake: fills a folder of the jar's resources with
-# libraries, without symbols that nobody links against, and with the list that NativeLoader checks them by.
+# cmake -DFILES=<paths> -DFOLDER=<folder> -DSTRIP=<strip> -P stage_natives.cmake: fills a folder of the jar's resources
+# with libraries, without symbols that nobody links against, and with the list that BundledLibrary checks them by.
 file(REMOVE_RECURSE ${FOLDER})
 file(MAKE_DIRECTORY ${FOLDER})
 set(list "")

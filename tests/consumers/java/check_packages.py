@@ -15,7 +15,7 @@ JAVA_11 = 55
 SYSTEM_LIBRARIES = {"libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
 
 parser = argparse.ArgumentParser()
-for name in ("repository", "group", "artifact", "version", "license", "url", "author", "description", "sources", "readelf"):
+for name in "repository group artifact version license url author description sources readelf".split():
     parser.add_argument(f"--{name}", required=True)
 arguments = parser.parse_args()
 
@@ -33,16 +33,18 @@ def names_in(jar):
     return {name for name in jar.namelist() if not name.endswith("/")}
 
 
-# ---- the folder --------------------------------------------------------------------------------------------------------
+# ---- the folder -----------------------------------------------------------------------------------------------------
 files = {f"{stem}.jar", f"{stem}.pom", f"{stem}-sources.jar", f"{stem}-javadoc.jar"}
 for name in files:
     content = (folder / name).read_bytes()
     for kind in ("md5", "sha1"):
-        require((folder / f"{name}.{kind}").read_text() == hashlib.new(kind, content).hexdigest(), f"{name}.{kind} is wrong")
+        written = (folder / f"{name}.{kind}").read_text()
+        require(written == hashlib.new(kind, content).hexdigest(), f"{name}.{kind} is wrong")
 found = {path.name for path in folder.iterdir()}
-require(found == files | {f"{name}.{kind}" for name in files for kind in ("md5", "sha1")}, f"the folder has {sorted(found)}")
+checksums = {f"{name}.{kind}" for name in files for kind in ("md5", "sha1")}
+require(found == files | checksums, f"the folder has {sorted(found)}")
 
-# ---- the jar -----------------------------------------------------------------------------------------------------------
+# ---- the jar --------------------------------------------------------------------------------------------------------
 sources = {path.relative_to(arguments.sources).as_posix() for path in Path(arguments.sources).rglob("*.java")}
 documented = sources - {"module-info.java", "io/heed/package-info.java"}
 with zipfile.ZipFile(folder / f"{stem}.jar") as jar:
@@ -54,7 +56,8 @@ with zipfile.ZipFile(folder / f"{stem}.jar") as jar:
     require(names - classes - natives <= others, f"heed.jar also has {sorted(names - classes - natives - others)}")
     require(pom in names and "META-INF/LICENSE" in names, "heed.jar lacks its pom or its licence")
     require("module-info.class" in classes, "heed.jar has no module descriptor")
-    require(all(re.fullmatch(r"module-info\.class|io/heed/[^/]+\.class", name) for name in classes), "heed.jar has other packages")
+    strangers = [name for name in classes if not re.fullmatch(r"module-info\.class|io/heed/[^/]+\.class", name)]
+    require(not strangers, f"heed.jar has classes of other packages: {strangers}")
     missing = {name for name in documented if name.replace(".java", ".class") not in classes}
     require(not missing, f"heed.jar lacks the classes of {sorted(missing)}")
     newer = [name for name in classes if int.from_bytes(jar.read(name)[6:8], "big") > JAVA_11]
@@ -66,16 +69,13 @@ with zipfile.ZipFile(folder / f"{stem}.jar") as jar:
 
     platforms = {name.split("/")[3] for name in natives}
     require(len(platforms) == 1, f"heed.jar has libraries for {sorted(platforms)}")
-    inside = {f"io/heed/native/{platform}/{name}" for platform in platforms for name in
-              ("SHA256SUMS", "libheed.so.0", "libheed_java.so")}
-    require(natives == inside, f"heed.jar has the libraries {sorted(natives)}")
-    for name in natives:
-        if name.endswith("/SHA256SUMS"):
-            continue
-        content = jar.read(name)
-        library = name.rsplit("/", 1)[1]
+    inside = f"io/heed/native/{platforms.pop()}/"
+    libraries = ("libheed.so.0", "libheed_java.so")
+    require(natives == {inside + name for name in (*libraries, "SHA256SUMS")}, f"heed.jar has {sorted(natives)}")
+    for library in libraries:
+        content = jar.read(inside + library)
         line = f"{hashlib.sha256(content).hexdigest()}  {library}"
-        require(line in jar.read(name.rsplit("/", 1)[0] + "/SHA256SUMS").decode().splitlines(), f"{library} is not in the list")
+        require(line in jar.read(inside + "SHA256SUMS").decode().splitlines(), f"{library} is not in the list")
         with tempfile.NamedTemporaryFile() as file:
             file.write(content)
             file.flush()
@@ -85,10 +85,11 @@ with zipfile.ZipFile(folder / f"{stem}.jar") as jar:
         expected_path = ["$ORIGIN"] if library == "libheed_java.so" else []
         print(f"{library}: {len(content):,} bytes, needs {', '.join(sorted(needed))}")
         require(needed <= SYSTEM_LIBRARIES | {"libheed.so.0"}, f"{library} needs {sorted(needed)}")
-        require(re.findall(r"\((?:RPATH|RUNPATH)\).*\[(.*)\]", text) == expected_path, f"{library} has another run path")
+        actual_path = re.findall(r"\((?:RPATH|RUNPATH)\).*\[(.*)\]", text)
+        require(actual_path == expected_path, f"{library} has the run path {actual_path}")
         require(not re.search(r"\s\.(symtab|debug_\w+)\s", text), f"{library} is not stripped")
 
-# ---- sources and documentation -----------------------------------------------------------------------------------------
+# ---- sources and documentation --------------------------------------------------------------------------------------
 with zipfile.ZipFile(folder / f"{stem}-sources.jar") as jar:
     missing = sources - names_in(jar)
     require(not missing, f"the sources lack {sorted(missing)}")
@@ -96,13 +97,20 @@ with zipfile.ZipFile(folder / f"{stem}-sources.jar") as jar:
     missing = {f"{name}.java" for name in tops} - names_in(jar)
     require(not missing, f"the sources lack {sorted(missing)}, whose classes are in heed.jar")
 with zipfile.ZipFile(folder / f"{stem}-javadoc.jar") as jar:
-    public = {name for name in documented if re.search(r"^public ", Path(arguments.sources, name).read_text(), re.MULTILINE)}
+    texts = {name: Path(arguments.sources, name).read_text() for name in documented}
+    public = {name for name in documented if re.search(r"^public ", texts[name], re.MULTILINE)}
     pages = {name for name in names_in(jar) if re.fullmatch(r"io\.heed/io/heed/[A-Z]\w*\.html", name)}
     expected = {f"io.heed/{name}".replace(".java", ".html") for name in public}
     require(pages == expected, f"the documentation has pages for {sorted(pages)}, expected {sorted(expected)}")
 
-# ---- the pom -----------------------------------------------------------------------------------------------------------
+# ---- the pom --------------------------------------------------------------------------------------------------------
 root = ElementTree.parse(folder / f"{stem}.pom").getroot()
+
+
+def said(path):
+    return root.findtext("/".join(f"m:{step}" for step in path.split("/")), namespaces=MAVEN)
+
+
 expected = {
     "groupId": arguments.group,
     "artifactId": arguments.artifact,
@@ -114,11 +122,10 @@ expected = {
     "scm/url": arguments.url,
 }
 for path, text in expected.items():
-    actual = root.findtext("/".join(f"m:{step}" for step in path.split("/")), namespaces=MAVEN)
-    require(actual == text, f"{path} of the pom is {actual!r}, expected {text!r}")
+    require(said(path) == text, f"{path} of the pom is {said(path)!r}, expected {text!r}")
 # What Maven Central refuses a pom without.
 for path in ("name", "scm/connection"):
-    require(root.findtext("/".join(f"m:{step}" for step in path.split("/")), namespaces=MAVEN), f"the pom has no {path}")
+    require(said(path), f"the pom has no {path}")
 
 if problems:
     raise SystemExit("\n".join(problems))

@@ -8,24 +8,28 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Set;
+import java.util.StringJoiner;
 
-/** The files of the native library that the jar holds for one platform, with the checksum of each. */
+/**
+ * The files of the native library that the jar holds for one platform. Files in a folder are compared with those in the
+ * jar, which is cheap; these have a checksum, which is compared when they are written.
+ */
 final class BundledLibrary {
     /** Lines as sha256sum writes them: checksum, two spaces, name. */
     private static final String LIST = "SHA256SUMS";
     private static final String LINE = "[0-9a-f]{64}  [A-Za-z0-9_][A-Za-z0-9_.-]*";
     private static final int NAME_COLUMN = 66;
+    private static final int ID_DIGITS = 16;
 
     private final String folder;
-    private final String id;
     private final Map<String, String> checksums = new LinkedHashMap<>();
 
     private BundledLibrary(String folder, byte[] list) {
         this.folder = folder;
-        id = Checksum.of(list);
         for (String line : new String(list, StandardCharsets.US_ASCII).split("\n")) {
             if (!line.matches(LINE)) {
                 throw damaged(LIST, "the line '" + line + "' is no checksum and name");
@@ -47,7 +51,11 @@ final class BundledLibrary {
 
     /** Names the content: another content has another. */
     String id() {
-        return id;
+        StringJoiner id = new StringJoiner("-");
+        for (String checksum : checksums.values()) {
+            id.add(checksum.substring(0, ID_DIGITS));
+        }
+        return id.toString();
     }
 
     Set<String> files() {
@@ -55,24 +63,25 @@ final class BundledLibrary {
     }
 
     /**
-     * Writes those files that the folder lacks, or that are not what the list says. Each appears whole under its name,
-     * so that many processes may do this at once, and one that has the old file loaded keeps it.
+     * Writes those files that the folder lacks, or that are not those of the jar. Each appears whole under its name, so
+     * that many processes may do this at once, and one that has the old file loaded keeps it.
      */
     void extractTo(Path target) throws IOException {
         for (String name : checksums.keySet()) {
             Path file = target.resolve(name);
-            if (!isWhole(file, name)) {
-                write(read(name), file);
-                if (!isWhole(file, name)) {
+            byte[] bytes = read(name);
+            if (!holds(file, bytes)) {
+                checkSum(name, bytes);
+                write(bytes, file);
+                if (!holds(file, bytes)) {
                     throw new IOException(file + " is not what was written there");
                 }
             }
         }
     }
 
-    private boolean isWhole(Path file, String name) throws IOException {
-        return Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)
-                && Checksum.of(Files.readAllBytes(file)).equals(checksums.get(name));
+    private static boolean holds(Path file, byte[] bytes) throws IOException {
+        return Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS) && Arrays.equals(bytes, Files.readAllBytes(file));
     }
 
     private byte[] read(String name) throws IOException {
@@ -80,14 +89,17 @@ final class BundledLibrary {
             if (resource == null) {
                 throw damaged(name, "it is not there");
             }
-            byte[] bytes = resource.readAllBytes();
-            String checksum = Checksum.of(bytes);
-            if (!checksum.equals(checksums.get(name))) {
-                throw damaged(
-                        name, "the SHA-256 of its " + bytes.length + " bytes is " + checksum + ", but " + LIST + " says "
-                                + checksums.get(name));
-            }
-            return bytes;
+            return resource.readAllBytes();
+        }
+    }
+
+    private void checkSum(String name, byte[] bytes) {
+        String actual = Checksum.of(bytes);
+        String expected = checksums.get(name);
+        if (!actual.equals(expected)) {
+            throw damaged(
+                    name, "the SHA-256 of its " + bytes.length + " bytes is " + actual + ", but " + LIST + " says "
+                            + expected);
         }
     }
 

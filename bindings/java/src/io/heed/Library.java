@@ -8,8 +8,8 @@ final class Library {
     private static boolean loaded;
 
     /**
-     * What waits for the cleaner keeps the class loader of its classes, so a context that this class held for ever would
-     * never let these classes go. All that works with a context refers to it; a lost one is opened anew.
+     * What waits for the cleaner keeps the loader of these classes, so a context that this class held for ever would
+     * never let them go. All that works with a context refers to it; a lost one is opened anew.
      */
     private static SoftReference<NativeContext> shared = new SoftReference<>(null);
 

@@ -17,7 +17,7 @@ import java.util.List;
  * <ol>
  *   <li>The system property heed.native.path names the wrapper, or the folder that holds it and libheed. If it is set,
  *       nothing else is tried.
- *   <li>The libraries in the jar. They are written once into a folder that their checksum names, and are checked each
+ *   <li>The libraries in the jar. They are written once into a folder that their checksums name, and are compared each
  *       time, so that files that were damaged or replaced are never loaded. If that folder is of no use (a second class
  *       loader cannot load a file that the first has loaded; another user may have made it), they are written into a
  *       fresh one, which is removed again. Both lie below the folder that the system property heed.native.cache names,
@@ -25,8 +25,8 @@ import java.util.List;
  *   <li>The system: java.library.path.
  * </ol>
  *
- * <p>Whatever was loaded must be of the version of these classes. Each class loader has a wrapper of its own; libheed is
- * one for the process, since the system's loader knows it by its name.
+ * <p>Whatever was loaded must be of the version of these classes. Each class loader has a wrapper of its own; libheed
+ * is one for the process, since the system's loader knows it by its name.
  */
 final class NativeLoader {
     static final String PATH_PROPERTY = "heed.native.path";
@@ -36,10 +36,10 @@ final class NativeLoader {
     private static final String LIBRARY = System.mapLibraryName("heed") + "." + Version.NUMBER / 10000;
     /** What glibc says of a library in a folder whose files may not be executed. */
     private static final String NOEXEC = "failed to map segment";
-    private static final String NOEXEC_ADVICE = "; a folder that is mounted noexec is of no use: let the system property "
-            + CACHE_PROPERTY + " name another";
+    private static final String NOEXEC_ADVICE = "; a folder that is mounted noexec is of no use: "
+            + "let the system property " + CACHE_PROPERTY + " name another";
 
-    /** What did not work, in order. */
+    /** What did not work, in order. A JVM that denies native code to a module throws IllegalCallerException. */
     private final List<String> sentences = new ArrayList<>();
     private final List<Throwable> causes = new ArrayList<>();
 
@@ -84,9 +84,10 @@ final class NativeLoader {
     }
 
     private static Path cache() throws IOException {
-        String folder = System.getProperty(CACHE_PROPERTY, "");
-        return Files.createDirectories(
-                Paths.get(folder.isEmpty() ? System.getProperty("java.io.tmpdir") : folder).toAbsolutePath());
+        String name = System.getProperty(CACHE_PROPERTY, "");
+        Path folder = Paths.get(name.isEmpty() ? System.getProperty("java.io.tmpdir") : name).toAbsolutePath();
+        // Before Java 20 createDirectories fails for a link to a folder.
+        return Files.isDirectory(folder) ? folder : Files.createDirectories(folder);
     }
 
     private boolean loadFromSharedFolder(BundledLibrary bundled, Path parent) {
@@ -129,7 +130,7 @@ final class NativeLoader {
             }
             System.loadLibrary("heed_java");
             return true;
-        } catch (InvalidPathException | UnsatisfiedLinkError error) {
+        } catch (InvalidPathException | UnsatisfiedLinkError | IllegalCallerException error) {
             return failed(WRAPPER + " in java.library.path, which is " + path, error);
         }
     }
@@ -140,7 +141,7 @@ final class NativeLoader {
             checkWhole(wrapper.resolveSibling(LIBRARY));
             System.load(wrapper.toString());
             return true;
-        } catch (UnsatisfiedLinkError error) {
+        } catch (UnsatisfiedLinkError | IllegalCallerException error) {
             return failed(sentence, error);
         }
     }

@@ -31,7 +31,7 @@ final class OwnFolder {
         }
     }
 
-    /** Removes a folder and files in it: now or, where the system keeps files that are loaded, when the process ends. */
+    /** Removes a folder and its files: now or, where the system keeps files that are loaded, when the process ends. */
     static void remove(Path folder, Collection<String> files) {
         List<Path> paths = new ArrayList<>();
         paths.add(folder);

@@ -20,7 +20,7 @@ final class Jars {
     static Path with(Path copy, String name, UnaryOperator<byte[]> change) throws IOException {
         String changed = "io/heed/native/" + Platform.name() + "/" + name;
         boolean found = false;
-        try (ZipFile from = new ZipFile(NativeLoaderJvm.heedJar().toFile());
+        try (ZipFile from = new ZipFile(LoaderJvm.heedJar().toFile());
                 ZipOutputStream to = new ZipOutputStream(Files.newOutputStream(copy))) {
             for (ZipEntry entry : Collections.list(from.entries())) {
                 byte[] bytes = from.getInputStream(entry).readAllBytes();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.heed;
 
-import static io.heed.NativeLoaderJvm.WORKS;
 import static io.heed.Folders.names;
+import static io.heed.LoaderJvm.WORKS;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import java.io.IOException;
@@ -35,7 +35,7 @@ class NativeLoaderClassLoadersTest {
                 processes.add(jvm().start("threads", "4"));
             }
             for (Process process : processes) {
-                assertEquals(allWork(4), NativeLoaderJvm.outputOf(process));
+                assertEquals(allWork(4), LoaderJvm.outputOf(process));
             }
             Path folder = assertOneFolder();
             for (String name : names(folder)) {
@@ -56,8 +56,8 @@ class NativeLoaderClassLoadersTest {
         assertOneFolder();
     }
 
-    private NativeLoaderJvm jvm() {
-        return new NativeLoaderJvm(NativeLoaderJvm.heedJar()).in(temporary);
+    private LoaderJvm jvm() {
+        return new LoaderJvm(LoaderJvm.heedJar()).in(temporary);
     }
 
     private static String allWork(int count) {

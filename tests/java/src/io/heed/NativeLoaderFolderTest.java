@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.heed;
 
-import static io.heed.NativeLoaderJvm.WORKS_TWICE;
 import static io.heed.Folders.names;
+import static io.heed.LoaderJvm.WORKS_TWICE;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
@@ -70,7 +70,8 @@ class NativeLoaderFolderTest {
     void saysThatTheFileSystemIsNoexec() throws Exception {
         String output = mounted("noexec,mode=0700").runTwice();
         assertFailure(output, "failed to map segment", "failed to map segment");
-        assertTrue(output.contains("noexec is of no use: let the system property heed.native.cache name another"), output);
+        String advice = "noexec is of no use: let the system property heed.native.cache name another";
+        assertTrue(output.contains(advice), output);
     }
 
     @Test
@@ -154,11 +155,11 @@ class NativeLoaderFolderTest {
         return shared;
     }
 
-    private NativeLoaderJvm jvm() {
-        return new NativeLoaderJvm(NativeLoaderJvm.heedJar()).in(folder);
+    private LoaderJvm jvm() {
+        return new LoaderJvm(LoaderJvm.heedJar()).in(folder);
     }
 
-    private NativeLoaderJvm mounted(String options) throws Exception {
+    private LoaderJvm mounted(String options) throws Exception {
         assumeMountsAreAllowed();
         return jvm().through(
                 "unshare", "--mount", "--map-root-user", "sh", "-c", MOUNT, "-", folder.toString(), options);

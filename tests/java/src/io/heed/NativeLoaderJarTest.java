@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.heed;
 
-import static io.heed.NativeLoaderJvm.WORKS_TWICE;
 import static io.heed.Folders.names;
+import static io.heed.LoaderJvm.WORKS_TWICE;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -44,7 +44,7 @@ class NativeLoaderJarTest {
 
         // Another content has another folder.
         Path other = Jars.with(temporary.resolve("other.jar"), Jars.LIST, bytes -> reversedLines(bytes));
-        assertEquals(WORKS_TWICE, new NativeLoaderJvm(other).in(temporary).runTwice());
+        assertEquals(WORKS_TWICE, new LoaderJvm(other).in(temporary).runTwice());
         Files.delete(other);
         assertEquals(2, names(temporary).size());
         assertEquals(before, identities(folder));
@@ -57,6 +57,14 @@ class NativeLoaderJarTest {
         assertEquals(WORKS_TWICE, jvm().in(unused).with("-Dheed.native.cache=" + cache).runTwice());
         assertEquals(List.of(), names(unused));
         assertEquals(1, names(cache).size());
+    }
+
+    @Test
+    void writesBehindALink() throws Exception {
+        Path folder = Files.createDirectory(temporary.resolve("folder"));
+        Path link = Files.createSymbolicLink(temporary.resolve("link"), folder);
+        assertEquals(WORKS_TWICE, jvm().in(link).runTwice());
+        assertEquals(1, names(folder).size());
     }
 
     @ParameterizedTest
@@ -91,7 +99,7 @@ class NativeLoaderJarTest {
         for (String name : List.of(LIBHEED, WRAPPER)) {
             String at = "the jar is damaged at /io/heed/native/" + Platform.name() + "/" + name + ": ";
             assertRefused(name, bytes -> Arrays.copyOf(bytes, bytes.length - 1), at + "the SHA-256 of its ");
-            assertRefused(name, bytes -> new byte[0], at + "the SHA-256 of its 0 bytes is e3b0c44298fc1c149afbf4c8996fb924");
+            assertRefused(name, bytes -> new byte[0], at + "the SHA-256 of its 0 bytes is e3b0c44298fc1c149afbf4c8");
             assertRefused(
                     name,
                     bytes -> {
@@ -120,12 +128,12 @@ class NativeLoaderJarTest {
         Path cache = Files.createDirectory(temporary.resolve("cache"));
         Path jar = Jars.with(temporary.resolve("damaged.jar"), name, change);
         String natives = System.getProperty(NativeLoader.PATH_PROPERTY);
-        String output = new NativeLoaderJvm(jar).in(cache).with("-Djava.library.path=" + natives).runTwice();
+        String output = new LoaderJvm(jar).in(cache).with("-Djava.library.path=" + natives).runTwice();
         String[] lines = output.split("\n");
         assertEquals(lines[0], lines[1]);
         assertTrue(lines[0].contains(" could not be loaded; " + sentence), output);
         for (String folder : names(cache)) {
-            assertTrue(folder.matches("heed-[A-Za-z0-9._-]+-[0-9a-f]{64}"), folder);
+            assertTrue(folder.matches("heed-[A-Za-z0-9._-]+-[0-9a-f]{16}-[0-9a-f]{16}"), folder);
             for (String file : names(cache.resolve(folder))) {
                 assertTrue(file.equals(LIBHEED) && !file.equals(name), file);
                 Files.delete(cache.resolve(folder).resolve(file));
@@ -142,8 +150,8 @@ class NativeLoaderJarTest {
         assertTrue(Arrays.equals(whole, Files.readAllBytes(file)));
     }
 
-    private NativeLoaderJvm jvm() {
-        return new NativeLoaderJvm(NativeLoaderJvm.heedJar());
+    private LoaderJvm jvm() {
+        return new LoaderJvm(LoaderJvm.heedJar());
     }
 
     private String run() throws Exception {

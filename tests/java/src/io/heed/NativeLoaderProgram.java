@@ -114,7 +114,7 @@ final class NativeLoaderProgram {
     private static WeakReference<ClassLoader> useOnce() throws Exception {
         try (URLClassLoader loader = newLoader()) {
             String result = use(loader);
-            if (!result.equals(NativeLoaderJvm.WORKS)) {
+            if (!result.equals(LoaderJvm.WORKS)) {
                 System.out.println(result);
             }
             return new WeakReference<>(loader);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.heed;
 
-import static io.heed.NativeLoaderJvm.WORKS_TWICE;
+import static io.heed.LoaderJvm.WORKS_TWICE;
 import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -68,7 +68,7 @@ class NativeLoaderTest {
                 String sentence = folder.resolve(name) + " is cut short: its last ";
                 assertFailure(jvm("-Dheed.native.path=" + folder).runTwice(), "which is " + folder, sentence);
                 assertFailure(
-                        new NativeLoaderJvm(without).with("-Djava.library.path=/no/such/folder:" + folder).runTwice(),
+                        new LoaderJvm(without).with("-Djava.library.path=/no/such/folder:" + folder).runTwice(),
                         "java.library.path, which is /no/such/folder:" + folder, sentence);
             }
         }
@@ -86,10 +86,10 @@ class NativeLoaderTest {
     @Test
     void asksTheSystemWhereTheJarHasNone() throws Exception {
         Path jar = Jars.withoutNatives(temporary.resolve("without.jar"));
-        String works = new NativeLoaderJvm(jar).with("-Djava.library.path=" + FOLDER).runTwice();
+        String works = new LoaderJvm(jar).with("-Djava.library.path=" + FOLDER).runTwice();
         assertEquals(WORKS_TWICE, works);
 
-        String failure = new NativeLoaderJvm(jar).with("-Djava.library.path=/no/such/folder").runTwice();
+        String failure = new LoaderJvm(jar).with("-Djava.library.path=/no/such/folder").runTwice();
         assertFailure(
                 failure, "heed.native.path, which is not set;",
                 "the libraries in the jar: there is none for " + Platform.name(),
@@ -113,8 +113,8 @@ class NativeLoaderTest {
         assertTrue(error.getMessage().contains(Version.TEXT), error.getMessage());
     }
 
-    private NativeLoaderJvm jvm(String... options) {
-        return new NativeLoaderJvm(NativeLoaderJvm.heedJar()).in(temporary).with(options);
+    private LoaderJvm jvm(String... options) {
+        return new LoaderJvm(LoaderJvm.heedJar()).in(temporary).with(options);
     }
 
     /** A sentence with all of these, and the second attempt says the same. */

@@ -11,7 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** Runs NativeLoaderProgram in a process of its own: a process loads the library once. */
-final class NativeLoaderJvm {
+final class LoaderJvm {
     static final String WORKS = "(1, 3, 4)";
     static final String WORKS_TWICE = WORKS + "\n" + WORKS + "\n";
 
@@ -20,7 +20,7 @@ final class NativeLoaderJvm {
     private final List<String> options = new ArrayList<>();
 
     /** With heed's classes from this jar. */
-    NativeLoaderJvm(Path jar) {
+    LoaderJvm(Path jar) {
         this.jar = jar;
     }
 
@@ -30,18 +30,18 @@ final class NativeLoaderJvm {
     }
 
     /** Puts a command in front, which runs its own arguments in the end. */
-    NativeLoaderJvm through(String... command) {
+    LoaderJvm through(String... command) {
         launcher.addAll(List.of(command));
         return this;
     }
 
-    NativeLoaderJvm with(String... options) {
+    LoaderJvm with(String... options) {
         this.options.addAll(List.of(options));
         return this;
     }
 
     /** With the folder for temporary files. */
-    NativeLoaderJvm in(Path folder) {
+    LoaderJvm in(Path folder) {
         return with("-Djava.io.tmpdir=" + folder);
     }
 
@@ -50,7 +50,7 @@ final class NativeLoaderJvm {
         command.add(Paths.get(System.getProperty("java.home"), "bin", "java").toString());
         command.add("-Xcheck:jni");
         command.addAll(options);
-        command.addAll(List.of("-cp", jar + ":" + codeSource(NativeLoaderJvm.class), NativeLoaderProgram.class.getName()));
+        command.addAll(List.of("-cp", jar + ":" + codeSource(LoaderJvm.class), NativeLoaderProgram.class.getName()));
         command.addAll(List.of(arguments));
         // A JVM that is given a broken library says so on stderr, beside the exception.
         return new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD).start();

@@ -160,6 +160,8 @@ abstract class NativeBlock implements Block {
      * @throws HeedException with {@link Status#WORKSPACE_TOO_SMALL}, naming both sizes
      */
     public final void forward(AttentionInputs inputs, AttentionOutputs outputs, Workspace workspace) {
+        Objects.requireNonNull(inputs, "inputs");
+        Objects.requireNonNull(outputs, "outputs");
         NDArray queries = inputs.getQueries();
         bindTo(queries);
         long stamp = lock.readLock();
@@ -193,6 +195,8 @@ abstract class NativeBlock implements Block {
      * @throws IllegalArgumentException if the inputs do not fit each other or the block, or it has no such output
      */
     public final AttentionOutputs createOutputs(AttentionInputs inputs, Wanted... wanted) {
+        Objects.requireNonNull(inputs, "inputs");
+        Objects.requireNonNull(wanted, "wanted");
         NDManager manager = Objects.requireNonNull(inputs.getQueries(), "queries").getManager();
         bindTo(inputs.getQueries());
         AttentionOutputs made = new AttentionOutputs();
@@ -223,6 +227,8 @@ abstract class NativeBlock implements Block {
      * @throws IllegalStateException if the block is not initialized, or it or an array is closed
      */
     public final long workspaceSize(AttentionInputs inputs, AttentionOutputs outputs) {
+        Objects.requireNonNull(inputs, "inputs");
+        Objects.requireNonNull(outputs, "outputs");
         bindTo(inputs.getQueries());
         long stamp = lock.readLock();
         try {
@@ -243,6 +249,8 @@ abstract class NativeBlock implements Block {
      * @throws IllegalStateException if the block is not initialized, or it or an array is closed
      */
     public final String explain(AttentionInputs inputs, AttentionOutputs outputs) {
+        Objects.requireNonNull(inputs, "inputs");
+        Objects.requireNonNull(outputs, "outputs");
         int training = inputs.isTraining() ? 1 : 0;
         bindTo(inputs.getQueries());
         long stamp = lock.readLock();

@@ -159,7 +159,7 @@ class ParameterTest {
         NDArray array = manager.ones(new Shape(3));
         parameter.setArray(array);
         assertSame(array, parameter.getArray());
-        assertThrows(IllegalStateException.class, () -> parameter.setShape(new Shape(3)));
+        assertThrows(IllegalStateException.class, () -> parameter.setShape(new Shape(4)));
         assertSame(
                 array,
                 Parameter.builder()

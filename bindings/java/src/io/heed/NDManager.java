@@ -13,9 +13,9 @@ import java.util.function.Consumer;
  * Makes arrays and owns them: closing the manager closes its arrays, its sub-managers, its workspaces, and the
  * parameters of the blocks that were initialized with it.
  *
- * <p>Every method that makes something throws IllegalStateException once the manager is closed, IllegalArgumentException
- * for a shape with a negative size, with more than 8 axes or with sizes that overflow, and OutOfMemoryError where the
- * memory cannot be had.
+ * <p>Every method that makes something throws IllegalStateException once the manager is closed,
+ * IllegalArgumentException for a shape with a negative size, with more than 8 axes or with sizes that overflow, and
+ * OutOfMemoryError where the memory cannot be had.
  *
  * <p>May be used from many threads.
  */
@@ -729,8 +729,8 @@ public final class NDManager implements AutoCloseable {
     }
 
     /**
-     * Waits until the device has done all that it was asked to, and throws what failed meanwhile, once. On the CPU calls
-     * return when they are done.
+     * Waits until the device has done all that it was asked to, and throws what failed meanwhile, once. On the CPU
+     * calls return when they are done.
      *
      * @throws HeedException with {@link Status#DEVICE_LOST} if the device failed
      */
@@ -788,7 +788,10 @@ public final class NDManager implements AutoCloseable {
 
     /** A manager of the same device that owns nothing. */
     NDManager unmanaged() {
-        return registry == null ? this : new NDManager(device.isCpu() ? Library.context() : context, device, null, null);
+        if (registry == null) {
+            return this;
+        }
+        return new NDManager(device.isCpu() ? Library.context() : context, device, null, null);
     }
 
     // ---- Inside -----------------------------------------------------------------------------------------------------
@@ -806,8 +809,7 @@ public final class NDManager implements AutoCloseable {
             throw new IllegalArgumentException("start is " + start + ", stop is " + stop + " and step is " + step
                     + ", expected finite numbers and a step other than 0");
         }
-        return filled(
-                new Shape((long) Math.max(count, 0)), dataType, tensor -> tensor.fillArange(start, step));
+        return filled(new Shape((long) Math.max(count, 0)), dataType, tensor -> tensor.fillArange(start, step));
     }
 
     private NDArray filled(Shape shape, DataType dataType, Consumer<NativeTensor> filler) {

@@ -77,7 +77,8 @@ class CollectorTest {
                     manager.wrap(manager.allocateDirect(16 << 10).asFloatBuffer(), SHAPE).get(0);
                     break;
                 case 6:
-                    NDManager.newBaseManager(Device.cpu(), ContextOptions.builder().optNumThreads(1).build()).ones(SHAPE);
+                    ContextOptions options = ContextOptions.builder().optNumThreads(1).build();
+                    NDManager.newBaseManager(Device.cpu(), options).ones(SHAPE);
                     break;
                 case 7:
                     manager.newSubManager().close();

@@ -12,6 +12,10 @@ import java.nio.FloatBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Random;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicReference;
 
@@ -142,6 +146,43 @@ class LifetimeTest {
             assertEquals(IllegalStateException.class, end.get().getClass(), () -> String.valueOf(end.get()));
             assertTrue(end.get().getMessage().endsWith("is closed"), end.get().getMessage());
             manager.close();
+        }
+    }
+
+    /** Managers, arrays, views and wrapped memory, closed in any order: what is left works until its turn. */
+    @Test
+    void closingInAnyOrder() {
+        Random random = new Random(3);
+        for (int round = 0; round < 300; round++) {
+            NDManager manager = NDManager.newBaseManager();
+            NDManager child = manager.newSubManager();
+            NDArray array = manager.full(new Shape(64, 64), 3);
+            NDArray view = child.full(new Shape(64, 64), 3).transpose();
+            NDArray copy = array.duplicate();
+            copy.attach(child);
+            NDArray detached = array.get(0);
+            detached.detach();
+            NDArray wrapped = child.wrap(view.transpose().toFloatBuffer(), new Shape(64, 64));
+            List<AutoCloseable> order =
+                    new ArrayList<>(List.of(manager, child, array, view, copy, detached, wrapped, manager, child));
+            Collections.shuffle(order, random);
+            FloatBuffer kept = array.toFloatBuffer();
+            List<NDArray> arrays = List.of(array, view, copy, detached, wrapped);
+            for (AutoCloseable next : order) {
+                try {
+                    next.close();
+                } catch (Exception error) {
+                    throw new AssertionError(error);
+                }
+                for (NDArray each : arrays) {
+                    if (!each.isReleased()) {
+                        float[] elements = each.toFloatArray();
+                        assertEquals(3, elements[elements.length - 1]);
+                    }
+                }
+                assertEquals(3, kept.get(64 * 64 - 1));
+            }
+            arrays.forEach(each -> assertTrue(each.isReleased()));
         }
     }
 

@@ -404,8 +404,8 @@ public final class NDArray implements AutoCloseable {
     public void set(Buffer data) {
         Objects.requireNonNull(data, "data");
         tensor.checkOpen();
-        Buffers.check(data, dataType, shape);
-        write(isRowMajor(), dataType, target -> Buffers.write(target, data, dataType));
+        Buffer elements = Buffers.checked(data, dataType, shape);
+        write(isRowMajor(), dataType, target -> Buffers.write(target, elements, dataType));
     }
 
     /**

@@ -399,8 +399,8 @@ public final class NDManager implements AutoCloseable {
      * @throws IllegalArgumentException if it is another buffer, or the shape has another number of elements
      */
     public NDArray create(Buffer data, Shape shape, DataType dataType) {
-        checkElements(data, shape, dataType);
-        return filled(shape, dataType, tensor -> Buffers.write(tensor, data, dataType));
+        Buffer elements = checkedElements(data, shape, dataType);
+        return filled(shape, dataType, tensor -> Buffers.write(tensor, elements, dataType));
     }
 
     /**
@@ -435,13 +435,13 @@ public final class NDManager implements AutoCloseable {
      * @throws UnsupportedOperationException if the manager is not for the CPU
      */
     public NDArray wrap(Buffer data, Shape shape, DataType dataType) {
-        checkElements(data, shape, dataType);
-        Buffers.checkShareable(data, dataType);
+        Buffer elements = checkedElements(data, shape, dataType);
+        Buffers.checkShareable(elements, dataType);
         if (!device.isCpu()) {
             throw new UnsupportedOperationException(
                     "wrap needs a manager for cpu(), this one is for " + device + "; create(data, shape) copies");
         }
-        Buffer memory = data.slice();
+        Buffer memory = elements.slice();
         NativeTensor tensor = NativeTensor.over(openContext(), dataType.code, shape.dims(), memory);
         tensor.keep(memory);
         return adopt(tensor);
@@ -796,11 +796,11 @@ public final class NDManager implements AutoCloseable {
 
     // ---- Inside -----------------------------------------------------------------------------------------------------
 
-    private static void checkElements(Buffer data, Shape shape, DataType dataType) {
+    private static Buffer checkedElements(Buffer data, Shape shape, DataType dataType) {
         Objects.requireNonNull(data, "data");
         Objects.requireNonNull(shape, "shape");
         Objects.requireNonNull(dataType, "dataType");
-        Buffers.check(data, dataType, shape);
+        return Buffers.checked(data, dataType, shape);
     }
 
     private NDArray sequence(double start, double stop, double step, DataType dataType) {

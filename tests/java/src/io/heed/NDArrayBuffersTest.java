@@ -119,6 +119,32 @@ class NDArrayBuffersTest {
         illegal(() -> x.set(IntBuffer.allocate(4)), "IntBuffer", "FLOAT32");
     }
 
+    /** Another thread moves the limit all the time: the elements are there, or the count is wrong. */
+    @Test
+    void aBufferThatChangesMeanwhile() throws InterruptedException {
+        FloatBuffer data = manager.allocateDirect(1 << 16).asFloatBuffer();
+        Shape shape = new Shape(data.capacity());
+        Thread changing = new Thread(() -> {
+            while (!Thread.currentThread().isInterrupted()) {
+                data.position(data.capacity());
+                data.position(0);
+            }
+        });
+        changing.start();
+        NDArray target = manager.zeros(shape);
+        for (int i = 0; i < 2000; i++) {
+            try {
+                manager.wrap(data, shape).close();
+                target.set(data);
+                manager.create(data, shape).close();
+            } catch (IllegalArgumentException error) {
+                assertTrue(error.getMessage().startsWith("data has 0 elements"), error.getMessage());
+            }
+        }
+        changing.interrupt();
+        changing.join();
+    }
+
     @Test
     void refusesWhatIsNoElements() {
         Shape two = new Shape(2);

@@ -73,8 +73,8 @@ public final class MultiHeadAttention implements AutoCloseable {
      * @param dataType their type: FLOAT32, FLOAT16 or BFLOAT16
      * @param inputShapes the shapes of queries (B, Q, E), keys (B, K, E), values (B, K, E) and, optional or null, the
      *     valid lengths (B) or (B, Q)
-     * @throws IllegalArgumentException if the shapes do not fit each other or the parameters that are there, or the
-     *     type is another or not that of the parameters that are there
+     * @throws IllegalArgumentException if the shapes do not fit each other or the parameters that are there, or the type
+     *     is another or not that of the parameters that are there
      */
     public void initialize(NDManager manager, DataType dataType, Shape... inputShapes) {
         NativeContext context = Objects.requireNonNull(manager, "manager").openContext();

@@ -172,7 +172,8 @@ final class BlockLayer {
                         made.setParameter(name, after);
                     }
                 }
-                checkTypes(made, dataType, "dataType is %s, but parameters can only be of FLOAT32, FLOAT16 or BFLOAT16");
+                checkTypes(
+                        made, dataType, "dataType is %s, but parameters can only be of FLOAT32, FLOAT16 or BFLOAT16");
                 if (owner != null) {
                     owner.own(made);
                 }

@@ -42,13 +42,14 @@ abstract class NativeBlock implements Block {
      * Gives the block parameters for inputs of these shapes: weights drawn from a normal distribution of variance 2 /
      * (size of the input), DJL's default, and biases of 0, or what {@link #setInitializer} says. They belong to the
      * manager: once it is closed the block has none, and can be initialized or loaded anew. A block without parameters
-     * outlives the manager. On a block that has its parameters nothing changes, but the shapes and the type are checked.
+     * outlives the manager. On a block that has its parameters nothing changes, but the shapes and the type are
+     * checked.
      *
      * @param manager the owner of the parameters
      * @param dataType their type: FLOAT32, FLOAT16 or BFLOAT16
      * @param inputShapes the shape of each input, as {@link #forward} takes them
-     * @throws IllegalArgumentException if the shapes do not fit each other or the parameters that are there, or the type
-     *     is another or not that of the parameters that are there
+     * @throws IllegalArgumentException if the shapes do not fit each other or the parameters that are there, or the
+     *     type is another or not that of the parameters that are there
      * @throws IllegalStateException if the block or the manager is closed
      */
     @Override
@@ -67,8 +68,8 @@ abstract class NativeBlock implements Block {
     /**
      * Tells whether the block has its parameters; one without parameters always has.
      *
-     * @return false before {@link #initialize} or {@link #load(Path, String)}, and once the manager of the parameters is
-     *     closed
+     * @return false before {@link #initialize} or {@link #load(Path, String)}, and once the manager of the parameters
+     *     is closed
      * @throws IllegalStateException if the block is closed
      */
     @Override
@@ -123,8 +124,8 @@ abstract class NativeBlock implements Block {
      * @param workspace scratch memory for this call alone, of {@link #workspaceSize} bytes; null: heed keeps its own
      * @throws IllegalArgumentException if sizes, types or lengths do not fit, an output is missing or overlaps another
      *     array
-     * @throws IllegalStateException if the block is not initialized, the workspace is in use, or an array, the workspace
-     *     or the block is closed
+     * @throws IllegalStateException if the block is not initialized, the workspace is in use, or an array, the
+     *     workspace or the block is closed
      * @throws HeedException with {@link Status#WORKSPACE_TOO_SMALL}, naming both sizes
      */
     public final void forward(AttentionInputs inputs, AttentionOutputs outputs, Workspace workspace) {
@@ -246,8 +247,8 @@ abstract class NativeBlock implements Block {
     public final String explain(NDList inputs) {
         NDArray[] arrays = arraysOf(inputs);
         layer.bindTo(arrays[0]);
-        NativeInputs natives =
-                new NativeInputs(tensor(arrays, 0), tensor(arrays, 1), tensor(arrays, 2), tensor(arrays, 3), null, null);
+        NativeInputs natives = new NativeInputs(
+                tensor(arrays, 0), tensor(arrays, 1), tensor(arrays, 2), tensor(arrays, 3), null, null);
         long stamp = layer.enter();
         try (NativeTensor output = natives.createOutput(layer.get(), Wanted.OUTPUT);
                 NativeTensor weights = keepsWeights() ? natives.createOutput(layer.get(), Wanted.WEIGHTS) : null) {

@@ -208,7 +208,8 @@ class ReusedForwardTest {
         Linear linear = Linear.builder().setUnits(3).build();
         linear.initialize(manager, DataType.FLOAT32, new Shape(2, 5));
         assertTrue(linear.explain(new NDList(manager.ones(new Shape(2, 5)))).contains("\"linear\""));
-        refused("inputs has 2 arrays, expected 1", () -> linear.explain(new NDList(inputs.getKeys(), inputs.getKeys())));
+        NDList two = new NDList(inputs.getKeys(), inputs.getKeys());
+        refused("inputs has 2 arrays, expected 1", () -> linear.explain(two));
     }
 
     @Test

@@ -174,8 +174,8 @@ public interface Block extends AutoCloseable {
     void saveParameters(DataOutputStream os) throws IOException;
 
     /**
-     * Reads what {@link #saveParameters} of the same block, or one made alike, has written, and nothing behind it. If it
-     * fails, nothing has changed.
+     * Reads what {@link #saveParameters} of the same block, or one made alike, has written, and nothing behind it. If
+     * it fails, nothing has changed.
      *
      * @param manager the owner of the parameters
      * @param is where from; it stays open
@@ -185,8 +185,8 @@ public interface Block extends AutoCloseable {
     void loadParameters(NDManager manager, DataInputStream is) throws IOException, MalformedModelException;
 
     /**
-     * Marks the parameters as those that training would leave alone; {@link Parameter#requiresGradient} tells. heed does
-     * not train: nothing else depends on it.
+     * Marks the parameters as those that training would leave alone; {@link Parameter#requiresGradient} tells. heed
+     * does not train: nothing else depends on it.
      *
      * @param freeze the mark
      */
@@ -210,9 +210,9 @@ public interface Block extends AutoCloseable {
     }
 
     /**
-     * Sets where the random numbers begin: those of {@link #initialize}, and of the dropout of each forward that trains.
-     * The same seed repeats the same numbers. A block begins with a seed of its own, the first block of a process always
-     * with the same.
+     * Sets where the random numbers begin: those of {@link #initialize}, and of the dropout of each forward that
+     * trains. The same seed repeats the same numbers. A block begins with a seed of its own, the first block of a
+     * process always with the same.
      *
      * @param seed any number
      */

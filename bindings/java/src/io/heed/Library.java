@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.heed;
 
-import java.lang.ref.SoftReference;
+import java.lang.ref.WeakReference;
 
 /** The native library, loaded when it is first needed, and the context that most managers and all new blocks share. */
 final class Library {
     private static boolean loaded;
-
     /**
-     * What waits for the cleaner keeps the loader of these classes, so a context that this class held for ever would
-     * never let them go. All that works with a context refers to it; a lost one is opened anew.
+     * Weak, since what a class holds for ever keeps the classes from being unloaded: the cleaner's thread refers to
+     * each object's end.
      */
-    private static SoftReference<NativeContext> shared = new SoftReference<>(null);
+    private static WeakReference<NativeContext> shared = new WeakReference<>(null);
 
     private Library() {}
 
@@ -23,12 +22,13 @@ final class Library {
         }
     }
 
-    /** The CPU with heed's defaults. */
+    /** The CPU with heed's defaults. Nobody closes it; the collector does, when nothing uses it. */
     static synchronized NativeContext context() {
         NativeContext context = shared.get();
         if (context == null) {
             context = open(Device.cpu(), ContextOptions.DEFAULTS);
-            shared = new SoftReference<>(context);
+            context.leaveToCollector();
+            shared = new WeakReference<>(context);
         }
         return context;
     }

@@ -94,14 +94,16 @@ public class Parameter {
      * Sets the shape that {@link Block#initialize} will make.
      *
      * @param shape the shape
-     * @throws IllegalStateException if the parameter has values, or is of one of heed's own blocks, where the shapes of
-     *     the inputs say it
+     * @throws IllegalStateException if the parameter has values of another shape, or is of one of heed's own blocks,
+     *     where the shapes of the inputs say it
      */
     public void setShape(Shape shape) {
-        if (array != null) {
-            throw new IllegalStateException("the parameter \"" + name + "\" has values already");
+        Objects.requireNonNull(shape, "shape");
+        if (isInitialized() && !shape.equals(this.shape)) {
+            throw new IllegalStateException(
+                    "shape is " + shape + ", but the parameter \"" + name + "\" has values of " + this.shape);
         }
-        this.shape = Objects.requireNonNull(shape, "shape");
+        this.shape = shape;
     }
 
     /**
@@ -147,8 +149,8 @@ public class Parameter {
     /**
      * Returns what draws the first values.
      *
-     * @return what was set; else that of the type, or null for a parameter of one of heed's own blocks, where heed draws
-     *     as {@link XavierInitializer#XavierInitializer()} and sets biases to 0
+     * @return what was set; else that of the type, or null for a parameter of one of heed's own blocks, where heed
+     *     draws as {@link XavierInitializer#XavierInitializer()} and sets biases to 0
      */
     public Initializer getInitializer() {
         return initializer;

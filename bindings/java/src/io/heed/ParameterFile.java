@@ -17,7 +17,8 @@ import java.util.zip.CheckedInputStream;
 import java.util.zip.CheckedOutputStream;
 
 /**
- * What {@link Block#saveParameters} writes; numbers are big-endian, texts as {@link DataOutputStream#writeUTF} has them:
+ * What {@link Block#saveParameters} writes; numbers are big-endian, texts as {@link DataOutputStream#writeUTF} has
+ * them:
  *
  * <pre>
  * file    int 0x48454544 "HEED", byte 1 the version, block, int CRC-32 of all before

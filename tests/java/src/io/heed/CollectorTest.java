@@ -5,7 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.File;
 import java.io.IOException;
+import java.lang.ref.WeakReference;
+import java.net.URL;
+import java.net.URLClassLoader;
 import java.nio.FloatBuffer;
 import java.nio.file.Files;
 import java.nio.file.Paths;
@@ -77,7 +81,8 @@ class CollectorTest {
                     manager.wrap(manager.allocateDirect(16 << 10).asFloatBuffer(), SHAPE).get(0);
                     break;
                 case 6:
-                    NDManager.newBaseManager(Device.cpu(), ContextOptions.builder().optNumThreads(1).build()).ones(SHAPE);
+                    ContextOptions options = ContextOptions.builder().optNumThreads(1).build();
+                    NDManager.newBaseManager(Device.cpu(), options).ones(SHAPE);
                     break;
                 case 7:
                     manager.newSubManager().close();
@@ -95,6 +100,51 @@ class CollectorTest {
                 }
             }
             throw new IOException("/proc/self/status has no VmRSS");
+        }
+    }
+
+    /** Classes and library go with their class loader, although arrays were forgotten, and come again with the next. */
+    @Test
+    void classesAndLibraryAreUnloaded() throws Exception {
+        ChildJvm child = ChildJvm.run(Unloading.class, "-Xmx64m");
+        assertEquals("unloaded\nunloaded\nunloaded\n", child.output);
+        assertEquals(0, child.exitCode);
+    }
+
+    static final class Unloading {
+        public static void main(String[] args) throws Exception {
+            for (int round = 0; round < 3; round++) {
+                WeakReference<ClassLoader> loader = usedLoader();
+                for (int i = 0; i < 500 && loader.get() != null; i++) {
+                    System.gc();
+                    Thread.sleep(10);
+                }
+                System.out.println(loader.get() == null ? "unloaded" : "still there");
+            }
+        }
+
+        private static WeakReference<ClassLoader> usedLoader() throws Exception {
+            String[] jars = System.getProperty("java.class.path").split(File.pathSeparator);
+            URL[] path = {Paths.get(jars[0]).toUri().toURL(), Paths.get(jars[1]).toUri().toURL()};
+            ClassLoader loader = new URLClassLoader(path, ClassLoader.getPlatformClassLoader());
+            Class<?> using = loader.loadClass("io.heed.CollectorTest$UsingHeed");
+            ((Runnable) using.getDeclaredConstructor().newInstance()).run();
+            return new WeakReference<>(loader);
+        }
+    }
+
+    /** Leaves an array, a view of one, a sub-manager and a block behind. */
+    public static final class UsingHeed implements Runnable {
+        /** For the loader of the classes, which knows no more than this. */
+        public UsingHeed() {}
+
+        @Override
+        public void run() {
+            NDManager manager = NDManager.newBaseManager();
+            manager.newSubManager().ones(new Shape(1 << 18)).get(0);
+            manager.ones(new Shape(2)).toFloatBuffer();
+            new MultiHeadAttention(8, 2, 0, false)
+                    .initialize(manager, DataType.FLOAT32, new Shape(1, 2, 8), new Shape(1, 2, 8), new Shape(1, 2, 8));
         }
     }
 

@@ -119,6 +119,32 @@ class NDArrayBuffersTest {
         illegal(() -> x.set(IntBuffer.allocate(4)), "IntBuffer", "FLOAT32");
     }
 
+    /** Another thread moves the limit all the time: the elements are there, or the count is wrong. */
+    @Test
+    void aBufferThatChangesMeanwhile() throws InterruptedException {
+        FloatBuffer data = manager.allocateDirect(1 << 16).asFloatBuffer();
+        Shape shape = new Shape(data.capacity());
+        Thread changing = new Thread(() -> {
+            while (!Thread.currentThread().isInterrupted()) {
+                data.position(data.capacity());
+                data.position(0);
+            }
+        });
+        changing.start();
+        NDArray target = manager.zeros(shape);
+        for (int i = 0; i < 2000; i++) {
+            try {
+                manager.wrap(data, shape).close();
+                target.set(data);
+                manager.create(data, shape).close();
+            } catch (IllegalArgumentException error) {
+                assertTrue(error.getMessage().startsWith("data has 0 elements"), error.getMessage());
+            }
+        }
+        changing.interrupt();
+        changing.join();
+    }
+
     @Test
     void refusesWhatIsNoElements() {
         Shape two = new Shape(2);
@@ -164,11 +190,12 @@ class NDArrayBuffersTest {
         illegal(() -> manager.wrap(FloatBuffer.allocate(1), one), "heap", "create(data, shape)");
         illegal(() -> manager.wrap(ByteBuffer.allocate(4), one, DataType.FLOAT32), "heap");
         ByteBuffer direct = ByteBuffer.allocateDirect(8);
-        illegal(() -> manager.wrap(direct.limit(4).asFloatBuffer(), one), "BIG_ENDIAN", "order(ByteOrder.nativeOrder())");
+        illegal(() -> manager.wrap(direct.limit(4).asFloatBuffer(), one), "BIG_ENDIAN", "order(ByteOrder.native");
         illegal(() -> manager.wrap(direct, one, DataType.FLOAT32), "BIG_ENDIAN");
         check(manager.wrap(direct, new Shape(4)), DataType.INT8, 0, 0, 0, 0);
         direct.order(NATIVE);
-        illegal(() -> manager.wrap(direct.asReadOnlyBuffer().order(NATIVE), one, DataType.INT32), "read-only", "create");
+        ByteBuffer constant = direct.asReadOnlyBuffer().order(NATIVE);
+        illegal(() -> manager.wrap(constant, one, DataType.INT32), "read-only", "create");
         illegal(() -> manager.wrap(direct, new Shape(2), DataType.INT32), "1 elements", "(2)");
         illegal(() -> manager.wrap(direct.limit(5).position(1), one, DataType.INT32), "data", "aligned");
         illegal(() -> manager.wrap(direct.asFloatBuffer(), one, DataType.INT32), "FloatBuffer", "INT32");
@@ -287,7 +314,7 @@ class NDArrayBuffersTest {
         views[0] = whole;
         views[1] = closed.full(new Shape(1 << 18), 3).toFloatBuffer().asReadOnlyBuffer();
         views[2] = closed.full(new Shape(1 << 19), 3).toFloatBuffer().position(1 << 18).slice();
-        views[3] = closed.full(new Shape(1 << 18), 3).toFloatBuffer().duplicate().slice().asReadOnlyBuffer().duplicate();
+        views[3] = closed.full(new Shape(1 << 18), 3).toFloatBuffer().duplicate().slice().asReadOnlyBuffer();
         closed.close();
         for (int round = 0; round < 10; round++) {
             disturb();

@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
@@ -102,8 +103,8 @@ class NDArrayOperationsTest {
     /** A byte that is not 0 is true, and Java's true. */
     @Test
     void booleans() {
-        NDArray bytes = manager.wrap(Buffers.direct(3).put(1, (byte) 7).put(2, (byte) -1), new Shape(3), DataType.BOOLEAN);
-        boolean[] elements = bytes.toBooleanArray();
+        ByteBuffer bytes = Buffers.direct(3).put(1, (byte) 7).put(2, (byte) -1);
+        boolean[] elements = manager.wrap(bytes, new Shape(3), DataType.BOOLEAN).toBooleanArray();
         assertArrayEquals(new boolean[] {false, true, true}, elements);
         assertEquals("[false, true, true]", Arrays.toString(elements));
     }

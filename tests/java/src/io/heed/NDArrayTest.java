@@ -8,10 +8,12 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.lang.management.ManagementFactory;
 import java.nio.ByteBuffer;
 import java.nio.FloatBuffer;
 import java.nio.file.Path;
 
+import com.sun.management.ThreadMXBean;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
@@ -160,6 +162,27 @@ class NDArrayTest {
             array.close();
             assertEquals("NDArray (2, 3) bfloat16 (closed)", array.toString());
             assertSame(manager, array.getManager());
+        }
+    }
+
+    /** What a loop asks for each time. */
+    @Test
+    void askingAllocatesNothing() {
+        ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+        long thread = Thread.currentThread().getId();
+        try (NDManager manager = NDManager.newBaseManager()) {
+            NDArray array = manager.ones(new Shape(2, 3));
+            long before = threads.getThreadAllocatedBytes(thread);
+            long sum = 0;
+            for (int i = 0; i < 10_000; i++) {
+                sum += array.getShape().get(1) + array.getShape().dimension() + array.getDataType().getNumOfBytes()
+                        + array.size(0) + array.size() + (array.isReleased() ? 1 : 0)
+                        + (array.getManager().isOpen() ? 1 : 0) + (array.getDevice() == Device.cpu() ? 1 : 0);
+            }
+            long allocated = threads.getThreadAllocatedBytes(thread) - before;
+            assertEquals(10_000 * (3 + 2 + 4 + 2 + 6 + 0 + 1 + 1), sum);
+            // One object each time would be 160,000.
+            assertTrue(allocated < 16_000, allocated + " bytes");
         }
     }
 

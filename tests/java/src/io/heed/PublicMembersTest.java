@@ -27,7 +27,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Every public member of the arrays' classes, found by reflection: closed, with nulls, and with what makes no sense. */
+/** Every public member of the arrays' classes: closed, with nulls, and with what makes no sense. */
 class PublicMembersTest {
     /** These answer for a closed array or manager, too. */
     private static final Set<String> ANSWER_WHEN_CLOSED = Set.of(
@@ -88,7 +88,11 @@ class PublicMembersTest {
                 boolean replaced = false;
                 for (int i = 0; i < arguments.length; i++) {
                     Object before = arguments[i];
-                    arguments[i] = before instanceof NDManager ? closed : before instanceof NDArray ? closedArray : before;
+                    if (before instanceof NDManager) {
+                        arguments[i] = closed;
+                    } else if (before instanceof NDArray) {
+                        arguments[i] = closedArray;
+                    }
                     replaced |= before != arguments[i];
                 }
                 if (replaced) {
@@ -303,14 +307,16 @@ class PublicMembersTest {
                 return DataType.values()[random.nextInt(DataType.values().length)];
             } else if (type == Buffer.class) {
                 Buffer[] buffers = {
-                    FloatBuffer.allocate(length), ByteBuffer.allocate(4 * length), ByteBuffer.allocateDirect(4 * length),
-                    Buffers.direct(4 * length).asFloatBuffer(), IntBuffer.allocate(length).asReadOnlyBuffer()
+                    FloatBuffer.allocate(length), ByteBuffer.allocate(4 * length),
+                    ByteBuffer.allocateDirect(4 * length), Buffers.direct(4 * length).asFloatBuffer(),
+                    IntBuffer.allocate(length).asReadOnlyBuffer()
                 };
                 return buffers[random.nextInt(buffers.length)];
             } else if (type == NDArray.class) {
                 return someArray(random);
             } else if (type == NDManager.class) {
-                return random.nextInt(10) == 0 ? closedManager() : random.nextBoolean() ? manager : manager.newSubManager();
+                NDManager open = random.nextBoolean() ? manager : manager.newSubManager();
+                return random.nextInt(10) == 0 ? closedManager() : open;
             } else if (type == String.class) {
                 return new String[] {"cpu", "ascend", "", "\0", "\ud83d"}[random.nextInt(5)];
             } else if (type == Path.class) {

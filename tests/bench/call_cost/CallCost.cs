@@ -9,6 +9,7 @@ using BenchmarkDotNet.Loggers;
 using BenchmarkDotNet.Reports;
 using BenchmarkDotNet.Running;
 using BenchmarkDotNet.Toolchains.InProcess.Emit;
+using Perfolizer.Horology;
 using Heed;
 
 /// <summary>The calls of call_cost.c, from C#. Prints a line for each layer and form, "layer form nanoseconds bytes",
@@ -29,7 +30,8 @@ public class CallCost
     public static void Main()
     {
         IConfig config = ManualConfig.CreateEmpty()
-            .AddJob(Job.Default.WithToolchain(InProcessEmitToolchain.Instance))
+            .AddJob(Job.Default.WithToolchain(InProcessEmitToolchain.Instance)
+                .WithWarmupCount(5).WithIterationCount(15).WithIterationTime(TimeInterval.FromMilliseconds(100)))
             .AddDiagnoser(MemoryDiagnoser.Default)
             .AddLogger(NullLogger.Instance)
             .WithOptions(ConfigOptions.DisableLogFile);

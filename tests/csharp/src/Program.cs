@@ -6,11 +6,17 @@ using Xunit;
 
 namespace Heed.Tests;
 
-/// <summary>What LoadingTests runs in processes of their own.</summary>
+/// <summary>What tests run in processes of their own: without arguments that of LoadingTests, with "members" the list for
+/// tests/bindings.</summary>
 internal static class Program
 {
-    private static void Main()
+    private static void Main(string[] arguments)
     {
+        if (arguments is ["members"])
+        {
+            MemberList.Print();
+            return;
+        }
         for (int attempt = 0; attempt < 2; attempt++)
         {
             try

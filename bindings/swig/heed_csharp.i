@@ -44,9 +44,24 @@ typedef struct { int32_t status; void* value; } pointer_result;
 %typemap(csout, excode="") TYPE %closed(return new CSTYPE($imcall.Check()))
 %enddef
 %status(made_context, NativeContext)
+%status(made_workspace, NativeWorkspace)
 %status(made_tensor, NativeTensor)
 %status(derived_tensor, NativeTensor)
 %status(made_layer, NativeLayer)
+
+/* A view also keeps alive what its tensor keeps alive: pinned memory of .NET's. */
+%status(tensor_view, NativeTensor)
+%typemap(csout, excode="") tensor_view %closed(return new NativeTensor($imcall.Check(), swigCPtr.Kept))
+
+%{
+typedef struct { int32_t status; int64_t value; } int64_result;
+%}
+%typemap(ctype) status_int64 "int64_result"
+%typemap(imtype) status_int64 "Int64Result"
+%typemap(cstype) status_int64 "long"
+%typemap(out) status_int64 "$result.status = (int32_t)$1;"
+%typemap(csout, excode="") status_int64 %closed(return $imcall.Check())
+%typemap(argout) int64_t* result "$result.value = *$1;"
 
 %define %getter(TYPE, CTYPE, CSTYPE)
 %typemap(ctype) TYPE "CTYPE"
@@ -57,6 +72,8 @@ typedef struct { int32_t status; void* value; } pointer_result;
 %enddef
 %getter(getter_int32, int32_t, int)
 %getter(getter_int64, int64_t, long)
+%getter(getter_text, const char*, byte*)
+%getter(tensor_memory, void*, void*)
 
 /* ---- Objects ----------------------------------------------------------------------------------------------------- */
 
@@ -67,12 +84,12 @@ typedef struct { int32_t status; void* value; } pointer_result;
 %typemap(imtype) struct CTYPE*, CTYPE* "NativeHandle"
 %typemap(csbody) struct CTYPE %{
   private sealed class Handle : NativeHandle {
-    internal Handle(global::System.IntPtr pointer) : base(pointer) { }
+    internal Handle(global::System.IntPtr pointer, SharedPin kept) : base(pointer, kept) { }
     protected override void Destroy() { $imclassname.Free ## PROXY(handle); }
   }
 
   private readonly NativeHandle swigCPtr;
-  internal PROXY(global::System.IntPtr pointer) { swigCPtr = new Handle(pointer); }
+  internal PROXY(global::System.IntPtr pointer, SharedPin kept = null) { swigCPtr = new Handle(pointer, kept); }
   internal static NativeHandle getCPtr(PROXY proxy) { return proxy == null ? NativeHandle.Null : proxy.swigCPtr; }
   internal NativeHandle SafeHandle { get { return swigCPtr; } }
   internal const string ClosedSentence = CLOSED;
@@ -90,6 +107,8 @@ typedef struct { int32_t status; void* value; } pointer_result;
   internal static extern void FreeNativeTensor(global::System.IntPtr pointer);
   [global::System.Runtime.InteropServices.DllImport("heed_csharp", EntryPoint="CSharp_Heed_delete_NativeLayer")]
   internal static extern void FreeNativeLayer(global::System.IntPtr pointer);
+  [global::System.Runtime.InteropServices.DllImport("heed_csharp", EntryPoint="CSharp_Heed_delete_NativeWorkspace")]
+  internal static extern void FreeNativeWorkspace(global::System.IntPtr pointer);
 %}
 
 /* ---- Arrays and text --------------------------------------------------------------------------------------------- */
@@ -106,6 +125,8 @@ typedef struct { int32_t status; void* value; } pointer_result;
 %memory(const void*, void*)
 %memory(void*, void*)
 %memory(const int64_t*, long*)
+%memory(const int32_t*, int*)
+%memory(char*, byte*)
 %memory(const char*, byte*)
 
 /* Text that heed owns. */

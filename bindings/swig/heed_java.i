@@ -27,6 +27,8 @@ typedef jfloat java_float;
 typedef jdouble java_double;
 typedef jint java_int;
 typedef jlong java_long;
+typedef jbyte java_byte;
+typedef jboolean java_boolean;
 %}
 
 /* ---- What comes back --------------------------------------------------------------------------------------------- */
@@ -48,12 +50,25 @@ typedef jlong java_long;
 %status(heed_status, void, void, void, "{ long swigCPtr = enter(); try { $jnicall; } finally { leave(); } }")
 %status(derived_tensor, jlong, long, NativeTensor,
         "{ long swigCPtr = enter(); try { return new NativeTensor($jnicall); } finally { leave(); } }")
+/* A view also keeps alive what its tensor keeps alive: a buffer of Java's. */
+%status(tensor_view, jlong, long, NativeTensor,
+        "{ long swigCPtr = enter(); try { NativeTensor view = new NativeTensor($jnicall); view.keep(kept()); return view; } finally { leave(); } }")
+%status(status_int64, jlong, long, long, "{ long swigCPtr = enter(); try { return $jnicall; } finally { leave(); } }")
+%typemap(argout) int64_t* result "$result = (jlong)*$1;"
 %status(made_context, jlong, long, NativeContext, "{ return new NativeContext($jnicall); }")
 %status(made_tensor, jlong, long, NativeTensor, "{ return new NativeTensor($jnicall); }")
 %status(made_layer, jlong, long, NativeLayer, "{ return new NativeLayer($jnicall); }")
+%status(made_workspace, jlong, long, NativeWorkspace, "{ return new NativeWorkspace($jnicall); }")
 
 %returned(getter_int32, jint, int, int, "{ long swigCPtr = enter(); try { return $jnicall; } finally { leave(); } }")
 %returned(getter_int64, jlong, long, long, "{ long swigCPtr = enter(); try { return $jnicall; } finally { leave(); } }")
+%returned(getter_text, jstring, String, String, "{ long swigCPtr = enter(); try { return $jnicall; } finally { leave(); } }")
+%typemap(out) getter_text "if ($1) $result = (*jenv)->NewStringUTF(jenv, $1);"
+/* The tensor's own memory, null where there is none; valid as long as a tensor over it is. */
+%returned(tensor_memory, jobject, java.nio.ByteBuffer, java.nio.ByteBuffer,
+          "{ long swigCPtr = enter(); try { return $jnicall; } finally { leave(); } }")
+%typemap(out) tensor_memory
+  "if ($1) $result = (*jenv)->NewDirectByteBuffer(jenv, $1, (jlong)heed_tensor_num_bytes(arg1));"
 %typemap(out) getter_int32 "$result = (jint)$1;"
 %typemap(out) getter_int64 "$result = (jlong)$1;"
 
@@ -106,6 +121,19 @@ typedef jlong java_long;
   $2 = (int64_t*)dims;
 }
 
+/* An int[] or null; the façade has checked its length. */
+%typemap(jni) const int32_t* axes "jintArray"
+%typemap(jtype) const int32_t* axes "int[]"
+%typemap(jstype) const int32_t* axes "int[]"
+%typemap(javain) const int32_t* axes "$javainput"
+%typemap(in) const int32_t* axes (jint axes[8]) {
+  if ($input) {
+    jsize length = (*jenv)->GetArrayLength(jenv, $input);
+    (*jenv)->GetIntArrayRegion(jenv, $input, 0, length < 8 ? length : 8, axes);
+    $1 = (int32_t*)axes;
+  }
+}
+
 /* Arrays are pinned for the length of one copy, the fastest way for every size (no call that computes does it). */
 %define %pinned(TYPE, POINTER, NAME, RELEASE)
 %typemap(jni) (POINTER NAME, size_t num_bytes) "j""TYPE""Array"
@@ -133,6 +161,24 @@ typedef jlong java_long;
 %java_array(double)
 %java_array(int)
 %java_array(long)
+%java_array(byte)
+%java_array(boolean)
+
+/* Memory of a direct buffer, from its first byte whatever its position; null is NULL. */
+%define %direct(PARAMETER)
+%typemap(jni) PARAMETER "jobject"
+%typemap(jtype) PARAMETER "java.nio.Buffer"
+%typemap(jstype) PARAMETER "java.nio.Buffer"
+%typemap(javain) PARAMETER "$javainput"
+%typemap(in) PARAMETER "$1 = $input ? (*jenv)->GetDirectBufferAddress(jenv, $input) : NULL;"
+%typemap(freearg) PARAMETER ""
+%enddef
+%direct(const void* source)
+%direct(void* destination)
+%direct(void* memory)
+%direct(const void* data)
+%direct(char* text)
+%apply long long { size_t }
 
 /* Text goes in as a direct buffer of UTF-8 with its terminating zero (NativeText), since JNI's own strings are not
  * UTF-8; null is NULL. */

@@ -16,6 +16,8 @@
 #include "handles.h"
 #include "layers/additive_attention.h"
 #include "layers/dot_product_attention.h"
+#include "layers/dropout.h"
+#include "layers/linear.h"
 #include "layers/multi_head_attention.h"
 #include "tensor/safetensors.h"
 
@@ -36,6 +38,8 @@ static_assert(HEED_BIAS_Q == static_cast<int>(kBiasQ) && HEED_BIAS_K == static_c
 constexpr size_t kFirstDotProductOptionsSize = 48;
 constexpr size_t kFirstAdditiveOptionsSize = 56;
 constexpr size_t kFirstMultiHeadOptionsSize = 112;
+constexpr size_t kFirstLinearOptionsSize = 24;
+constexpr size_t kFirstDropoutOptionsSize = 16;
 constexpr size_t kFirstInputsSize = 72;
 constexpr size_t kFirstOutputsSize = 32;
 
@@ -173,6 +177,30 @@ heed_status heed_multi_head_attention_create(heed_context* context, const heed_m
   });
 }
 
+heed_status heed_linear_create(heed_context* context, const heed_linear_options* options, heed_layer** layer) noexcept {
+  return guarded(__func__, context, [&] {
+    require(context, "context");
+    require(layer, "layer");
+    const heed_linear_options read =
+        read_struct(options, HEED_LINEAR_OPTIONS_INIT, kFirstLinearOptionsSize, "options", "HEED_LINEAR_OPTIONS_INIT");
+    require_zero(read.reserved, "options->reserved");
+    *layer = make_layer<Linear>(*context, LinearOptions{.output_size = read.output_size,
+                                                        .no_bias = read_flag(read.no_bias, "options->no_bias")});
+  });
+}
+
+heed_status heed_dropout_create(heed_context* context, const heed_dropout_options* options,
+                                heed_layer** layer) noexcept {
+  return guarded(__func__, context, [&] {
+    require(context, "context");
+    require(layer, "layer");
+    const heed_dropout_options read = read_struct(options, HEED_DROPOUT_OPTIONS_INIT, kFirstDropoutOptionsSize,
+                                                  "options", "HEED_DROPOUT_OPTIONS_INIT");
+    require_zero(read.reserved, "options->reserved");
+    *layer = make_layer<Dropout>(*context, DropoutOptions{.dropout = read.dropout});
+  });
+}
+
 void heed_layer_destroy(heed_layer* layer) noexcept { destroy_handle(layer); }
 
 heed_status heed_layer_initialize(heed_layer* layer, const heed_layer_inputs* inputs, uint64_t seed) noexcept {
@@ -272,11 +300,15 @@ heed_status heed_layer_create_outputs(const heed_layer* layer, const heed_layer_
     }
     const CallTensors call(inputs, nullptr);
     const OutputShapes shapes = self->output_shapes(call.inputs);
-    const auto create = [&](int32_t bit, DType dtype, const Shape& shape, const char* name) {
+    const auto create = [&](int32_t bit, DType dtype, const std::optional<Shape>& shape, const char* name) {
       if ((wanted & bit) == 0) return OwnedHandle<heed_tensor>();
+      if (!shape) {
+        fail(Status::InvalidArgument, "wanted is %d, which has %s, but a %s layer has no such output, expected %d",
+             wanted, name, self->kind(), HEED_WANT_OUTPUT);
+      }
       const std::string subject = std::string("outputs->") + name + " would have dims";
       return OwnedHandle<heed_tensor>(
-          make_handle(heed_tensor{Tensor::zeros(self->context(), dtype, shape, subject.c_str())}));
+          make_handle(heed_tensor{Tensor::zeros(self->context(), dtype, *shape, subject.c_str())}));
     };
     auto output = create(HEED_WANT_OUTPUT, shapes.dtype, shapes.output, "output");
     auto weights = create(HEED_WANT_WEIGHTS, shapes.dtype, shapes.weights, "weights");

@@ -2,8 +2,6 @@
 #include "attention/cost.h"
 
 #include <algorithm>
-#include <array>
-#include <cstddef>
 #include <cstdint>
 
 #include "attention/lengths.h"
@@ -11,13 +9,12 @@
 namespace heed {
 namespace {
 
-using Sizes = std::array<int64_t, kOperandRank>;
-
 // Bytes of an operand of these sizes, where repeated axes count once.
-double bytes_of(const Operand& operand, const Sizes& sizes) {
+template <int rank>
+double bytes_of(const StridedOperand<rank>& operand, const int64_t (&sizes)[rank]) {
   if (operand.given == 0) return 0;
   auto bytes = static_cast<double>(size_of(operand.dtype));
-  for (size_t axis = 0; axis < sizes.size(); ++axis) {
+  for (int axis = 0; axis < rank; ++axis) {
     if (operand.strides[axis] != 0) bytes *= static_cast<double>(sizes[axis]);
   }
   return bytes;
@@ -70,6 +67,15 @@ Cost cost_of(const LinearProblem& problem) {
   cost.flops = 2.0 * static_cast<double>(s) * static_cast<double>(r) * static_cast<double>(e) * static_cast<double>(n);
   cost.bytes = bytes_of(problem.input, {1, s, r, e}) + bytes_of(problem.weight, {1, 1, n, e}) +
                bytes_of(problem.bias, {1, 1, 1, n}) + bytes_of(problem.output, {1, s, r, n});
+  return cost;
+}
+
+Cost cost_of(const DropoutProblem& problem) {
+  double num_elements = 1;
+  for (const int64_t size : problem.sizes) num_elements *= static_cast<double>(size);
+  Cost cost;
+  cost.flops = problem.dropout == 0 ? 0 : num_elements;
+  cost.bytes = bytes_of(problem.input, problem.sizes) + bytes_of(problem.output, problem.sizes);
   return cost;
 }
 

@@ -13,6 +13,9 @@ struct Cost {
 
 Cost cost_of(const LinearProblem& problem);
 
+// flops: one multiplication for each element, none where nothing is dropped.
+Cost cost_of(const DropoutProblem& problem);
+
 // flops: for each visible pair of query and key 2 * value_head_size for the value, and for the score 2 * head_size, or
 // 4 * head_size where scoring is additive: an addition, a tanh, a multiplication and an addition. Pairs are visible as
 // far as lengths, causal mask and window tell (a mask or bias is not looked into). Lengths without data count as

@@ -8,6 +8,14 @@
 
 namespace heed {
 
+void check_dropout(float dropout) {
+  // Written so that NaN fails too.
+  if (!(dropout >= 0 && dropout < 1)) {
+    fail(Status::InvalidArgument, "options->dropout is %g, expected a probability from 0 to below 1",
+         static_cast<double>(dropout));
+  }
+}
+
 void check_options(const AttentionOptions& options) {
   if (!std::isfinite(options.scale)) {
     fail(Status::InvalidArgument, "options->scale is %g, expected a finite number, or 0 for the default",
@@ -17,11 +25,7 @@ void check_options(const AttentionOptions& options) {
     fail(Status::InvalidArgument, "options->soft_cap is %g, expected a finite number above 0, or 0 for none",
          static_cast<double>(options.soft_cap));
   }
-  // Written so that NaN fails too.
-  if (!(options.dropout >= 0 && options.dropout < 1)) {
-    fail(Status::InvalidArgument, "options->dropout is %g, expected a probability from 0 to below 1",
-         static_cast<double>(options.dropout));
-  }
+  check_dropout(options.dropout);
   if (options.window == Alignment::None && (options.window_left > 0 || options.window_right > 0)) {
     fail(Status::InvalidArgument,
          "options->window_left is %" PRId64 " and options->window_right %" PRId64

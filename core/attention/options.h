@@ -23,7 +23,8 @@ struct AttentionOptions {
   EmptyRows empty_rows = EmptyRows::Zero;
 };
 
-// Throws InvalidArgument naming the member of `options`.
+// These throw InvalidArgument naming the member of `options`.
+void check_dropout(float dropout);
 void check_options(const AttentionOptions& options);
 
 }  // namespace heed

@@ -13,16 +13,21 @@ namespace heed {
 
 // Axes of an operand of attention and softmax, and of a linear operation (which uses the last three).
 inline constexpr int kOperandRank = 4;
+// Axes of an operand that is seen element by element: those of any tensor.
+inline constexpr int kElementwiseRank = 8;
 
 // A strided array that an operation reads or writes. Strides are in elements, 0 where an axis is repeated.
-struct Operand {
+template <int rank>
+struct StridedOperand {
   // Null when not given, and in problems that are only planned.
   void* data = nullptr;
-  int64_t strides[kOperandRank] = {0, 0, 0, 0};
+  int64_t strides[rank] = {};
   DType dtype = DType::F32;
   // 1 when the operand takes part. Plans depend on it, never on data.
   int32_t given = 0;
 };
+using Operand = StridedOperand<kOperandRank>;
+using ElementwiseOperand = StridedOperand<kElementwiseRank>;
 
 // y[s, r, n] = sum over e of x[s, r, e] * weight[n, e] + bias[n], accumulated in f32 in the order of e.
 struct LinearProblem {
@@ -47,6 +52,17 @@ struct SoftmaxProblem {
   Operand scores;           // axes (b, h, q, k); F32, F16, BF16
   Operand valid_lens;       // axes (b, -, q, -); F32, I32, I64; whole numbers from 0 to num_keys; optional
   Operand weights;          // axes (b, h, q, k); F32, F16, BF16; shares no memory with the others
+};
+
+// output[i] = input[i] / (1 - dropout) where i is kept, else 0, with i the place of the element in row-major order; what
+// is kept is docs/semantics.md's to say ("Random numbers"). With a dropout of 0 a copy, to the bit where the dtypes are
+// the same.
+struct DropoutProblem {
+  int64_t sizes[kElementwiseRank] = {1, 1, 1, 1, 1, 1, 1, 1};
+  ElementwiseOperand input;   // F32, F16, BF16
+  ElementwiseOperand output;  // F32, F16, BF16; shares no memory with the input
+  uint64_t seed = 0;
+  float dropout = 0.0f;  // 0 unless training
 };
 
 // Same numbers as HEED_EMPTY_ROWS_ and HEED_SCORING_; capi/src asserts it.

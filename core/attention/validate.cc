@@ -83,6 +83,14 @@ void set_band(AttentionProblem& problem, const AttentionOptions& options) {
   }
 }
 
+void check_queries(const LayerInputs& inputs) {
+  if (inputs.queries == nullptr) fail(Status::InvalidArgument, "inputs->queries is NULL, expected a tensor");
+  const DType dtype = inputs.queries->dtype();
+  if (dtype != DType::F32 && dtype != DType::F16 && dtype != DType::BF16) {
+    fail(Status::InvalidArgument, "inputs->queries is %s, expected F32, F16 or BF16", name_of(dtype));
+  }
+}
+
 void set_dropout(AttentionProblem& problem, const LayerInputs& inputs, const AttentionOptions& options) {
   problem.dropout = inputs.training ? options.dropout : 0.0f;
   problem.dropout_seed = inputs.dropout_seed;
@@ -110,14 +118,11 @@ Operand operand_of(const Tensor& tensor, const int32_t (&axes)[kOperandRank]) {
 }
 
 LayerInputs complete_inputs(const LayerInputs& inputs, const char* device_name) {
+  check_queries(inputs);
   LayerInputs complete = inputs;
-  if (complete.queries == nullptr) fail(Status::InvalidArgument, "inputs->queries is NULL, expected a tensor");
   if (complete.keys == nullptr) complete.keys = complete.queries;
   if (complete.values == nullptr) complete.values = complete.keys;
   const DType dtype = complete.queries->dtype();
-  if (dtype != DType::F32 && dtype != DType::F16 && dtype != DType::BF16) {
-    fail(Status::InvalidArgument, "inputs->queries is %s, expected F32, F16 or BF16", name_of(dtype));
-  }
   for (const Named& other : {Named{"inputs->keys", complete.keys}, Named{"inputs->values", complete.values}}) {
     if (other.tensor->dtype() != dtype) {
       fail(Status::InvalidArgument, "%s is %s, but inputs->queries is %s: expected the same dtype", other.name,
@@ -129,6 +134,21 @@ LayerInputs complete_inputs(const LayerInputs& inputs, const char* device_name) 
     check_same_device(input.name, input.tensor->device_name(), "the layer", device_name);
   }
   return complete;
+}
+
+void check_one_input(const LayerInputs& inputs, const char* kind, const char* device_name) {
+  check_queries(inputs);
+  LayerInputs others = inputs;
+  others.queries = nullptr;
+  for (const Named& input : named(others)) {
+    if (input.tensor != nullptr) {
+      fail(Status::InvalidArgument, "%s is set, but a %s layer reads inputs->queries alone, expected NULL", input.name,
+           kind);
+    }
+  }
+  if (inputs.queries->rank() == 0)
+    fail(Status::InvalidArgument, "inputs->queries has dims () of rank 0, expected rank 1 to %d", kMaxRank);
+  check_same_device("inputs->queries", inputs.queries->device_name(), "the layer", device_name);
 }
 
 void set_visibility(AttentionProblem& problem, const LayerInputs& inputs, const AttentionOptions& options,

@@ -42,6 +42,10 @@ enum class Purpose {
 // floating dtype, and that every tensor is on `device_name`.
 LayerInputs complete_inputs(const LayerInputs& inputs, const char* device_name);
 
+// For layers that read one tensor: checks that queries are there, of a floating dtype, of rank 1 to 8 and on
+// `device_name`, and that nothing else is given. `kind` is the layer's, as "linear".
+void check_one_input(const LayerInputs& inputs, const char* kind, const char* device_name);
+
 // The sizes of a problem are set; adds lengths, mask, bias, band, scale, cap, dropout and the treatment of empty rows.
 // `has_heads` is false where H is not an axis.
 void set_visibility(AttentionProblem& problem, const LayerInputs& inputs, const AttentionOptions& options,

@@ -21,7 +21,7 @@
 namespace heed {
 
 // Grows by one whenever the table or a struct in it changes.
-inline constexpr int32_t kBackendVersion = 2;
+inline constexpr int32_t kBackendVersion = 3;
 
 using Failure = Error;
 
@@ -68,6 +68,9 @@ struct Backend {
                           Failure* failure);
   Status (*plan_softmax)(const BackendDevice* device, const SoftmaxProblem* problem, Plan* plan, Failure* failure);
   Status (*run_softmax)(BackendDevice* device, const SoftmaxProblem* problem, const Plan* plan, void* scratch,
+                        Failure* failure);
+  Status (*plan_dropout)(const BackendDevice* device, const DropoutProblem* problem, Plan* plan, Failure* failure);
+  Status (*run_dropout)(BackendDevice* device, const DropoutProblem* problem, const Plan* plan, void* scratch,
                         Failure* failure);
 };
 

@@ -107,6 +107,13 @@ Plan Context::plan(const SoftmaxProblem& problem) const {
   return plan;
 }
 
+Plan Context::plan(const DropoutProblem& problem) const {
+  Plan plan;
+  Failure failure;
+  if (backend_->plan_dropout(device_, &problem, &plan, &failure) != Status::Ok) raise(failure);
+  return plan;
+}
+
 void Context::run(const LinearProblem& problem, const Plan& plan, void* scratch) const {
   Failure failure;
   if (backend_->run_linear(device_, &problem, &plan, scratch, &failure) != Status::Ok) raise(failure);
@@ -120,6 +127,11 @@ void Context::run(const AttentionProblem& problem, const Plan& plan, void* scrat
 void Context::run(const SoftmaxProblem& problem, const Plan& plan, void* scratch) const {
   Failure failure;
   if (backend_->run_softmax(device_, &problem, &plan, scratch, &failure) != Status::Ok) raise(failure);
+}
+
+void Context::run(const DropoutProblem& problem, const Plan& plan, void* scratch) const {
+  Failure failure;
+  if (backend_->run_dropout(device_, &problem, &plan, scratch, &failure) != Status::Ok) raise(failure);
 }
 
 void Context::require_fastest(const char* function, const char* operation, const Plan& plan) const {

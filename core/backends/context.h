@@ -58,9 +58,11 @@ class Context final : public Memory {
   Plan plan(const LinearProblem& problem) const;
   Plan plan(const AttentionProblem& problem) const;
   Plan plan(const SoftmaxProblem& problem) const;
+  Plan plan(const DropoutProblem& problem) const;
   void run(const LinearProblem& problem, const Plan& plan, void* scratch) const;
   void run(const AttentionProblem& problem, const Plan& plan, void* scratch) const;
   void run(const SoftmaxProblem& problem, const Plan& plan, void* scratch) const;
+  void run(const DropoutProblem& problem, const Plan& plan, void* scratch) const;
 
   // Before a plan is run by the C function of that name: where it is not the fastest path, throws NotFastest with the
   // reason if the context is strict, and otherwise warns the logger. `operation` is what the plan is for.

@@ -37,7 +37,7 @@ std::vector<Parameter> make_parameters(int64_t num_hiddens) {
 }  // namespace
 
 AdditiveAttention::AdditiveAttention(std::shared_ptr<Context> context, const AdditiveAttentionOptions& options)
-    : Layer(std::move(context), make_parameters(options.num_hiddens)), options_(with_defaults(options)) {}
+    : AttentionLayer(std::move(context), make_parameters(options.num_hiddens)), options_(with_defaults(options)) {}
 
 const char* const* AdditiveAttention::possible_parameters() const { return kParameterNames; }
 
@@ -66,17 +66,17 @@ AttentionProblem AdditiveAttention::attention_problem(const LayerInputs& inputs,
   return problem;
 }
 
-void AdditiveAttention::compose(const LayerInputs& inputs, const LayerOutputs& outputs, const AttentionProblem& problem,
-                                Schedule& schedule) const {
+void AdditiveAttention::compose(const CheckedInputs& call, const LayerOutputs& outputs, Schedule& schedule) const {
+  const LayerInputs& inputs = call.inputs;
   const Intermediate queries =
       project(schedule, "project queries", *inputs.queries, {parameter_at(kQueryWeight).value(), nullptr});
   const Intermediate keys =
       project(schedule, "project keys", *inputs.keys, {parameter_at(kKeyWeight).value(), nullptr});
 
   AttentionProblem& attention = schedule.add_attention("attention");
-  attention = problem;
-  place_heads(schedule, attention.queries, queries, problem.num_queries, 1, options_.num_hiddens);
-  place_heads(schedule, attention.keys, keys, problem.num_keys, 1, options_.num_hiddens);
+  attention = call.attention;
+  place_heads(schedule, attention.queries, queries, attention.num_queries, 1, options_.num_hiddens);
+  place_heads(schedule, attention.keys, keys, attention.num_keys, 1, options_.num_hiddens);
   attention.score_weights = operand_of(parameter_at(kScoreWeights).value(), {-1, 0, -1, 1});
   if (outputs.output != nullptr) {
     attention.values = operand_of(*inputs.values, {0, -1, 1, 2});

@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "attention/options.h"
-#include "layers/layer.h"
+#include "layers/attention_layer.h"
 
 namespace heed {
 
@@ -17,7 +17,7 @@ struct AdditiveAttentionOptions {
   AttentionOptions attention;  // scale 0: 1
 };
 
-class AdditiveAttention final : public Layer {
+class AdditiveAttention final : public AttentionLayer {
  public:
   // Throws InvalidArgument naming the member of `options`.
   AdditiveAttention(std::shared_ptr<Context> context, const AdditiveAttentionOptions& options);
@@ -27,8 +27,7 @@ class AdditiveAttention final : public Layer {
  protected:
   OutputShapes check_inputs(const LayerInputs& inputs) const override;
   AttentionProblem attention_problem(const LayerInputs& inputs, Purpose purpose) const override;
-  void compose(const LayerInputs& inputs, const LayerOutputs& outputs, const AttentionProblem& problem,
-               Schedule& schedule) const override;
+  void compose(const CheckedInputs& call, const LayerOutputs& outputs, Schedule& schedule) const override;
   const char* const* possible_parameters() const override;
 
  private:

@@ -20,7 +20,7 @@ void require_same_dim(const Tensor& tensor, const char* name, int32_t axis, cons
 }  // namespace
 
 DotProductAttention::DotProductAttention(std::shared_ptr<Context> context, const AttentionOptions& options)
-    : Layer(std::move(context), {}), options_(options) {
+    : AttentionLayer(std::move(context), {}), options_(options) {
   check_options(options);
 }
 
@@ -96,14 +96,14 @@ AttentionProblem DotProductAttention::attention_problem(const LayerInputs& input
   return problem;
 }
 
-void DotProductAttention::compose(const LayerInputs& inputs, const LayerOutputs& outputs,
-                                  const AttentionProblem& problem, Schedule& schedule) const {
+void DotProductAttention::compose(const CheckedInputs& call, const LayerOutputs& outputs, Schedule& schedule) const {
+  const LayerInputs& inputs = call.inputs;
   const bool has_heads = inputs.queries->rank() == 4;
   const auto operand = [has_heads](const Tensor& tensor) {
     return has_heads ? operand_of(tensor, {0, 1, 2, 3}) : operand_of(tensor, {0, -1, 1, 2});
   };
   AttentionProblem& attention = schedule.add_attention("attention");
-  attention = problem;
+  attention = call.attention;
   attention.queries = operand(*inputs.queries);
   attention.keys = operand(*inputs.keys);
   if (outputs.output != nullptr) {

@@ -3,11 +3,11 @@
 #pragma once
 
 #include "attention/options.h"
-#include "layers/layer.h"
+#include "layers/attention_layer.h"
 
 namespace heed {
 
-class DotProductAttention final : public Layer {
+class DotProductAttention final : public AttentionLayer {
  public:
   // Throws InvalidArgument naming the member of `options`.
   DotProductAttention(std::shared_ptr<Context> context, const AttentionOptions& options);
@@ -17,8 +17,7 @@ class DotProductAttention final : public Layer {
  protected:
   OutputShapes check_inputs(const LayerInputs& inputs) const override;
   AttentionProblem attention_problem(const LayerInputs& inputs, Purpose purpose) const override;
-  void compose(const LayerInputs& inputs, const LayerOutputs& outputs, const AttentionProblem& problem,
-               Schedule& schedule) const override;
+  void compose(const CheckedInputs& call, const LayerOutputs& outputs, Schedule& schedule) const override;
   const char* const* possible_parameters() const override;
 
  private:

@@ -11,13 +11,14 @@ std::string Layer::explain(const LayerInputs& inputs, const LayerOutputs& output
   Schedule schedule;
   prepare(inputs, outputs, Purpose::Explain, schedule);
 
-  const char* attention_kernel = "";
+  // The attention's; in a layer without one that of its only operation.
+  const char* kernel = "";
   Cost total;
   for (const Step& step : schedule) {
     const Cost cost = step.cost();
     total.flops += cost.flops;
     total.bytes += cost.bytes;
-    if (step.kind == Step::Kind::Attention) attention_kernel = step.plan.kernel;
+    if (kernel[0] == 0 || step.kind == Step::Kind::Attention) kernel = step.plan.kernel;
   }
 
   JsonWriter json;
@@ -29,7 +30,7 @@ std::string Layer::explain(const LayerInputs& inputs, const LayerOutputs& output
   json.member("layer", kind());
   json.member("backend", context()->backend().name);
   json.member("device", context()->device_name());
-  json.member("kernel", attention_kernel);
+  json.member("kernel", kernel);
   json.member("threads", context()->num_threads());
   json.member("workspace_bytes", schedule.workspace_bytes());
   count("flops", total.flops);

@@ -17,14 +17,6 @@ bool Layer::is_initialized() const {
   return true;
 }
 
-Layer::CheckedInputs Layer::checked(const LayerInputs& inputs, Purpose purpose) const {
-  CheckedInputs result;
-  result.inputs = complete_inputs(inputs, context_->device_name());
-  result.shapes = check_inputs(result.inputs);
-  result.problem = attention_problem(result.inputs, purpose);
-  return result;
-}
-
 void Layer::check_fit(const LayerInputs& inputs) const {
   for (const Parameter& parameter : parameters_) {
     if (!parameter.is_set() || !parameter.source()) continue;
@@ -51,28 +43,35 @@ std::vector<Shape> Layer::parameter_shapes(const LayerInputs& inputs) const {
 }
 
 OutputShapes Layer::output_shapes(const LayerInputs& inputs) const {
-  const CheckedInputs call = checked(inputs, Purpose::Shapes);
+  const CheckedInputs call = check(inputs, Purpose::Shapes);
   check_fit(call.inputs);
   return call.shapes;
 }
 
-void Layer::prepare(const LayerInputs& given_inputs, const LayerOutputs& outputs, Purpose purpose,
-                    Schedule& schedule) const {
-  const char* device_name = context_->device_name();
-  const auto& [inputs, shapes, problem] = checked(given_inputs, purpose);
-  for (const Parameter& parameter : parameters_) parameter.require_set();
-  check_fit(inputs);
+void Layer::check_outputs(const LayerOutputs& outputs, const OutputShapes& shapes) const {
   if (outputs.output == nullptr && outputs.weights == nullptr && outputs.log_sum_exp == nullptr) {
     fail(Status::InvalidArgument, "outputs has no tensor, expected at least one of output, weights and log_sum_exp");
   }
-  if (outputs.output != nullptr)
-    check_output(*outputs.output, "outputs->output", shapes.output, shapes.dtype, false, device_name);
-  if (outputs.weights != nullptr)
-    check_output(*outputs.weights, "outputs->weights", shapes.weights, shapes.dtype, false, device_name);
-  if (outputs.log_sum_exp != nullptr)
-    check_output(*outputs.log_sum_exp, "outputs->log_sum_exp", shapes.log_sum_exp, shapes.dtype, true, device_name);
-  if (purpose == Purpose::Run) check_memory(inputs, outputs);
-  compose(inputs, outputs, problem, schedule);
+  const auto check_one = [&](const Tensor* tensor, const char* name, const std::optional<Shape>& expected,
+                             bool f32_only) {
+    if (tensor == nullptr) return;
+    if (!expected) {
+      fail(Status::InvalidArgument, "%s is set, but a %s layer has no such output, expected NULL", name, kind());
+    }
+    check_output(*tensor, name, *expected, shapes.dtype, f32_only, context_->device_name());
+  };
+  check_one(outputs.output, "outputs->output", shapes.output, false);
+  check_one(outputs.weights, "outputs->weights", shapes.weights, false);
+  check_one(outputs.log_sum_exp, "outputs->log_sum_exp", shapes.log_sum_exp, true);
+}
+
+void Layer::prepare(const LayerInputs& inputs, const LayerOutputs& outputs, Purpose purpose, Schedule& schedule) const {
+  const CheckedInputs call = check(inputs, purpose);
+  for (const Parameter& parameter : parameters_) parameter.require_set();
+  check_fit(call.inputs);
+  check_outputs(outputs, call.shapes);
+  if (purpose == Purpose::Run) check_memory(call.inputs, outputs);
+  compose(call, outputs, schedule);
   schedule.plan(*context_);
 }
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,12 +22,21 @@
 
 namespace heed {
 
-// The shapes of all outputs for given inputs; the dtype is the inputs', for log_sum_exp F32.
+// The shapes of all outputs for given inputs; the dtype is the inputs', for log_sum_exp F32. Layers that do not attend
+// have no weights and no log_sum_exp.
 struct OutputShapes {
   DType dtype = DType::F32;
   Shape output;
-  Shape weights;
-  Shape log_sum_exp;
+  std::optional<Shape> weights;
+  std::optional<Shape> log_sum_exp;
+};
+
+// Inputs that are complete and fit each other, and what follows from them.
+struct CheckedInputs {
+  LayerInputs inputs;
+  OutputShapes shapes;
+  // Of layers that attend: sizes and what is visible, without the tensors that are attended to and written.
+  AttentionProblem attention = {};
 };
 
 class Layer {
@@ -62,33 +72,20 @@ class Layer {
 
   const Parameter& parameter_at(size_t index) const { return parameters_[index]; }
 
-  // Checks the shapes of queries, keys and values among themselves and against the options, and gives those of the
-  // outputs. `inputs` are complete, here and below.
-  virtual OutputShapes check_inputs(const LayerInputs& inputs) const = 0;
-  // The attention of a call whose inputs passed check_inputs, without the tensors it attends to and writes: its sizes
-  // and, checked here, lengths, mask and bias.
-  virtual AttentionProblem attention_problem(const LayerInputs& inputs, Purpose purpose) const = 0;
-  // Adds the operations of one call. Inputs and outputs have passed check_inputs and check_output; parameters are set;
-  // `problem` is attention_problem's.
-  virtual void compose(const LayerInputs& inputs, const LayerOutputs& outputs, const AttentionProblem& problem,
-                       Schedule& schedule) const = 0;
+  // All checks of a call's inputs but that against the parameters, which is check_fit.
+  virtual CheckedInputs check(const LayerInputs& inputs, Purpose purpose) const = 0;
+  // Adds the operations of one call. The outputs have passed check_outputs, and parameters are set.
+  virtual void compose(const CheckedInputs& call, const LayerOutputs& outputs, Schedule& schedule) const = 0;
   // Parameters that layers of this kind can have, whatever the options; null-terminated.
   virtual const char* const* possible_parameters() const = 0;
 
  private:
-  // Inputs that are complete and fit each other, and what follows from them.
-  struct CheckedInputs {
-    LayerInputs inputs;
-    OutputShapes shapes;
-    AttentionProblem problem;
-  };
-
   // Throws NotFound.
   size_t index_of(std::string_view name) const;
-  // All checks of a call's inputs but that against the parameters, which is check_fit.
-  CheckedInputs checked(const LayerInputs& inputs, Purpose purpose) const;
   // Checks the inputs against the parameters that are set.
   void check_fit(const LayerInputs& inputs) const;
+  // Checks the outputs against the shapes they must have.
+  void check_outputs(const LayerOutputs& outputs, const OutputShapes& shapes) const;
   // The shape of each parameter for these inputs, in the order of parameters().
   std::vector<Shape> parameter_shapes(const LayerInputs& inputs) const;
   // All parameters, as a file holds them. Throws NotInitialized.

@@ -55,7 +55,7 @@ void check_parts(std::span<const FoundWeight> found, std::span<const Parameter> 
 }  // namespace
 
 void Layer::initialize(const LayerInputs& given_inputs, uint64_t seed) {
-  const LayerInputs inputs = checked(given_inputs, Purpose::Shapes).inputs;
+  const LayerInputs inputs = check(given_inputs, Purpose::Shapes).inputs;
   const std::vector<Shape> shapes = parameter_shapes(inputs);
   const DType dtype = inputs.queries->dtype();
   std::vector<Tensor> values;

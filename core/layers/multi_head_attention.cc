@@ -127,7 +127,9 @@ MultiHeadAttention::MultiHeadAttention(std::shared_ptr<Context> context, const M
     : MultiHeadAttention(std::move(context), resolve(options)) {}
 
 MultiHeadAttention::MultiHeadAttention(std::shared_ptr<Context> context, Resolved resolved)
-    : Layer(std::move(context), std::move(resolved.parameters)), options_(resolved.options), places_(resolved.places) {}
+    : AttentionLayer(std::move(context), std::move(resolved.parameters)),
+      options_(resolved.options),
+      places_(resolved.places) {}
 
 const char* const* MultiHeadAttention::possible_parameters() const { return kParameterNames; }
 
@@ -161,8 +163,8 @@ AttentionProblem MultiHeadAttention::attention_problem(const LayerInputs& inputs
   return problem;
 }
 
-void MultiHeadAttention::compose(const LayerInputs& inputs, const LayerOutputs& outputs,
-                                 const AttentionProblem& problem, Schedule& schedule) const {
+void MultiHeadAttention::compose(const CheckedInputs& call, const LayerOutputs& outputs, Schedule& schedule) const {
+  const LayerInputs& inputs = call.inputs;
   // Weights and log_sum_exp come from queries and keys alone.
   const bool needs_values = outputs.output != nullptr;
   const Intermediate queries = project(schedule, "project queries", *inputs.queries, parameters_of(places_.queries));
@@ -172,7 +174,7 @@ void MultiHeadAttention::compose(const LayerInputs& inputs, const LayerOutputs& 
                                   : Intermediate{};
 
   AttentionProblem& attention = schedule.add_attention("attention");
-  attention = problem;
+  attention = call.attention;
   const int64_t num_heads = options_.num_heads;
   const int64_t num_kv_heads = options_.num_kv_heads;
   const int64_t num_queries = attention.num_queries;

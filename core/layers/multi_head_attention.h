@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "attention/options.h"
-#include "layers/layer.h"
+#include "layers/attention_layer.h"
 #include "layers/projection.h"
 
 namespace heed {
@@ -31,7 +31,7 @@ struct MultiHeadAttentionOptions {
   AttentionOptions attention;
 };
 
-class MultiHeadAttention final : public Layer {
+class MultiHeadAttention final : public AttentionLayer {
  public:
   // Throws InvalidArgument naming the member of `options`.
   MultiHeadAttention(std::shared_ptr<Context> context, const MultiHeadAttentionOptions& options);
@@ -41,8 +41,7 @@ class MultiHeadAttention final : public Layer {
  protected:
   OutputShapes check_inputs(const LayerInputs& inputs) const override;
   AttentionProblem attention_problem(const LayerInputs& inputs, Purpose purpose) const override;
-  void compose(const LayerInputs& inputs, const LayerOutputs& outputs, const AttentionProblem& problem,
-               Schedule& schedule) const override;
+  void compose(const CheckedInputs& call, const LayerOutputs& outputs, Schedule& schedule) const override;
   const char* const* possible_parameters() const override;
 
  private:

@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "tensor/walk.h"
 
 namespace heed {
 namespace {
@@ -17,7 +18,44 @@ namespace {
 
 size_t round_up(size_t num_bytes) { return (num_bytes + kMemoryAlignment - 1) / kMemoryAlignment * kMemoryAlignment; }
 
+// Calls visit with the problem that the step is.
+template <typename Visit>
+decltype(auto) visit_problem(const Step& step, Visit visit) {
+  switch (step.kind) {
+    case Step::Kind::Linear: return visit(step.linear);
+    case Step::Kind::Attention: return visit(step.attention);
+    case Step::Kind::Dropout: break;
+  }
+  return visit(step.dropout);
+}
+
+void run_linear(const Context& context, const Step& step, void* scratch) {
+  LinearProblem problem = step.linear;
+  const auto element = [](const Operand& operand, int64_t offset) {
+    return static_cast<std::byte*>(operand.data) + offset * static_cast<int64_t>(size_of(operand.dtype));
+  };
+  const RowAxes& around = step.around;
+  walk<2>(around.sizes, {around.input_strides, around.output_strides}, [&](const auto& offsets) {
+    problem.input.data = element(step.linear.input, offsets[0]);
+    problem.output.data = element(step.linear.output, offsets[1]);
+    context.run(problem, step.plan, scratch);
+  });
+}
+
 }  // namespace
+
+Cost Step::cost() const {
+  if (kind != Kind::Linear) return visit_problem(*this, [](const auto& problem) { return cost_of(problem); });
+  // One problem with all rows, so that the weight counts once. What is repeated along some of the axes counts in full.
+  LinearProblem whole = linear;
+  for (int32_t axis = 0; axis < around.sizes.rank; ++axis) {
+    const auto place = static_cast<size_t>(axis);
+    whole.batch *= around.sizes[axis];
+    whole.input.strides[1] |= around.input_strides[place];
+    whole.output.strides[1] |= around.output_strides[place];
+  }
+  return cost_of(whole);
+}
 
 Step& Schedule::add(Step::Kind kind, const char* operation) {
   Step& step = steps_.at(num_steps_++);
@@ -26,11 +64,17 @@ Step& Schedule::add(Step::Kind kind, const char* operation) {
   return step;
 }
 
-LinearProblem& Schedule::add_linear(const char* operation) { return add(Step::Kind::Linear, operation).linear; }
+LinearProblem& Schedule::add_linear(const char* operation, const RowAxes& around) {
+  Step& step = add(Step::Kind::Linear, operation);
+  step.around = around;
+  return step.linear;
+}
 
 AttentionProblem& Schedule::add_attention(const char* operation) {
   return add(Step::Kind::Attention, operation).attention;
 }
+
+DropoutProblem& Schedule::add_dropout(const char* operation) { return add(Step::Kind::Dropout, operation).dropout; }
 
 Intermediate Schedule::reserve(int64_t num_elements) {
   // Half of the address space for all arrays together leaves room for scratch and alignment.
@@ -53,7 +97,7 @@ void Schedule::place(Operand& operand, Intermediate intermediate) {
 void Schedule::plan(const Context& context) {
   for (size_t i = 0; i < num_steps_; ++i) {
     Step& step = steps_[i];
-    step.plan = step.kind == Step::Kind::Linear ? context.plan(step.linear) : context.plan(step.attention);
+    step.plan = visit_problem(step, [&](const auto& problem) { return context.plan(problem); });
     // One step runs at a time.
     scratch_bytes_ = std::max(scratch_bytes_, round_up(step.plan.scratch_bytes));
   }
@@ -69,9 +113,9 @@ void Schedule::run(const Context& context, void* workspace) {
   for (size_t i = 0; i < num_steps_; ++i) {
     const Step& step = steps_[i];
     if (step.kind == Step::Kind::Linear) {
-      context.run(step.linear, step.plan, scratch);
+      run_linear(context, step, scratch);
     } else {
-      context.run(step.attention, step.plan, scratch);
+      visit_problem(step, [&](const auto& problem) { context.run(problem, step.plan, scratch); });
     }
   }
 }

@@ -9,6 +9,7 @@
 #include "attention/cost.h"
 #include "attention/problem.h"
 #include "backends/context.h"
+#include "layers/row_axes.h"
 
 namespace heed {
 
@@ -18,14 +19,16 @@ struct Intermediate {
 };
 
 struct Step {
-  enum class Kind { Linear, Attention };
+  enum class Kind { Linear, Attention, Dropout };
   Kind kind = Kind::Linear;
   const char* operation = "";  // what it is for, as "project queries"; static
   LinearProblem linear;
+  RowAxes around;  // the linear problem is one of many: it is run once for each index of these
   AttentionProblem attention;
+  DropoutProblem dropout;
   Plan plan;
 
-  Cost cost() const { return kind == Kind::Linear ? cost_of(linear) : cost_of(attention); }
+  Cost cost() const;
 };
 
 // Fixed in size, because forward must not allocate. Operands point at one another's memory through places, so it stays
@@ -36,8 +39,9 @@ class Schedule {
   Schedule(const Schedule&) = delete;
   Schedule& operator=(const Schedule&) = delete;
 
-  LinearProblem& add_linear(const char* operation);
+  LinearProblem& add_linear(const char* operation, const RowAxes& around = {});
   AttentionProblem& add_attention(const char* operation);
+  DropoutProblem& add_dropout(const char* operation);
 
   // Reserves workspace for so many f32 elements; throws InvalidArgument when that overflows.
   Intermediate reserve(int64_t num_elements);

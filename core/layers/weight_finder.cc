@@ -19,9 +19,13 @@ constexpr struct {
   const char* parameter;
   const char* option;
 } kOptions[] = {
-    {"W_q.bias", "HEED_BIAS_Q in options->biases"},    {"W_k.bias", "HEED_BIAS_K in options->biases"},
-    {"W_v.bias", "HEED_BIAS_V in options->biases"},    {"W_o.bias", "HEED_BIAS_O in options->biases"},
-    {"W_o.weight", "options->no_output_projection 0"}, {"w_v.weight", "HEED_SCORING_ADDITIVE in options->scoring"},
+    {"W_q.bias", "HEED_BIAS_Q in options->biases"},
+    {"W_k.bias", "HEED_BIAS_K in options->biases"},
+    {"W_v.bias", "HEED_BIAS_V in options->biases"},
+    {"W_o.bias", "HEED_BIAS_O in options->biases"},
+    {"W_o.weight", "options->no_output_projection 0"},
+    {"w_v.weight", "HEED_SCORING_ADDITIVE in options->scoring"},
+    {"bias", "options->no_bias 0"},
 };
 
 const char* option_of(std::string_view parameter) {
@@ -174,7 +178,9 @@ class Finder {
       for (const WeightSource& source : *sources) {
         known.insert(prefixed(prefix_, candidate.style, source.name));
         const std::string_view module = module_of(source.name);
-        if (!module.empty()) modules.insert(prefixed(prefix_, {candidate.style.separator}, module));
+        // A linear layer is a module itself, and the prefix is its name.
+        if (!module.empty() || std::string_view(source.parameter) == "weight")
+          modules.insert(prefixed(prefix_, {candidate.style.separator}, module));
       }
     }
     for (size_t i = 0; i < file_.num_tensors(); ++i) {

@@ -86,6 +86,17 @@ AT(heed_multi_head_attention_options, window, 100);
 AT(heed_multi_head_attention_options, empty_rows, 104);
 AT(heed_multi_head_attention_options, reserved, 108);
 
+SIZE(heed_linear_options, 24);
+AT(heed_linear_options, struct_size, 0);
+AT(heed_linear_options, output_size, 8);
+AT(heed_linear_options, no_bias, 16);
+AT(heed_linear_options, reserved, 20);
+
+SIZE(heed_dropout_options, 16);
+AT(heed_dropout_options, struct_size, 0);
+AT(heed_dropout_options, dropout, 8);
+AT(heed_dropout_options, reserved, 12);
+
 SIZE(heed_layer_inputs, 72);
 AT(heed_layer_inputs, struct_size, 0);
 AT(heed_layer_inputs, queries, 8);

@@ -49,7 +49,7 @@
  * takes NULL:
  *   heed_context    a device with its options
  *   heed_tensor     a strided array of elements
- *   heed_layer      attention with its parameters
+ *   heed_layer      attention, or another part of a network, with its parameters
  *   heed_workspace  scratch memory for one forward at a time
  * Every object holds references on what it needs (its context, its storage). Destroy drops the caller's reference: in
  * any order, from any thread; objects that are alive when their context's handle is destroyed keep working. A handle
@@ -520,7 +520,7 @@ HEED_API heed_status heed_masked_softmax(const heed_tensor* scores, const heed_t
 
 /* ---- Layers: options --------------------------------------------------------------------------------------------- */
 
-/* Attention with its options and parameters. */
+/* Attention, a linear layer or dropout, with its options and parameters. */
 typedef struct heed_layer heed_layer;
 
 /* Scratch memory for one forward at a time. */
@@ -626,6 +626,29 @@ typedef struct heed_multi_head_attention_options {
   { sizeof(heed_multi_head_attention_options), 0, 0, 0, 0, 0, 0, 0, 0, 0.0f, 0.0f, 0.0f, HEED_BIAS_NONE, 0, \
     HEED_SCORING_DOT_PRODUCT, HEED_CAUSAL_NONE, HEED_WINDOW_NONE, HEED_EMPTY_ROWS_ZERO, 0 }
 
+/* A linear layer, y = x W^T + b, over the last axis of its input, whatever the rank. Parameters, by the names and in the
+ * shapes of PyTorch's nn.Linear:
+ *   weight (output_size, input size)     bias (output_size), unless no_bias */
+typedef struct heed_linear_options {
+  size_t struct_size;
+  int64_t output_size;   /* required, >= 1 */
+  int32_t no_bias;       /* 1: y = x W^T */
+  int32_t reserved;      /* 0 */
+} heed_linear_options;
+#define HEED_LINEAR_OPTIONS_INIT { sizeof(heed_linear_options), 0, 0, 0 }
+
+/* Dropout (Srivastava et al., "Dropout: A Simple Way to Prevent Neural Networks from Overfitting", 2014) in its
+ * inverted form. When training, an element is kept with probability 1 - dropout and then multiplied by 1 / (1 -
+ * dropout); one that is dropped becomes 0, NaN and infinity too. Otherwise, and with a dropout of 0, the output is the
+ * input, to the bit but for a conversion to F32. What is kept depends on the seed and on the element's place in
+ * row-major order alone (docs/semantics.md, "Random numbers"). It has no parameters. */
+typedef struct heed_dropout_options {
+  size_t struct_size;
+  float dropout;         /* probability, 0 <= dropout < 1, that an element is dropped when training */
+  int32_t reserved;      /* 0 */
+} heed_dropout_options;
+#define HEED_DROPOUT_OPTIONS_INIT { sizeof(heed_dropout_options), 0.0f, 0 }
+
 /* ---- Layers: inputs and outputs ---------------------------------------------------------------------------------- */
 
 /* What a layer reads; nothing here is changed or kept.
@@ -637,7 +660,11 @@ typedef struct heed_multi_head_attention_options {
  *
  * Strides are free: heads in the layout (B, S, H, D) are a transposed view.
  *
- * queries, keys and values have one dtype of F32, F16 and BF16 [rule 13]. Any of B, Q, K may be 0 [rule 14]. */
+ * Linear layers and dropout read queries alone, of rank 1 to 8: (..., input size), or any dims. keys, values,
+ * valid_lens, mask and bias must then be NULL.
+ *
+ * queries, keys and values have one dtype of F32, F16 and BF16 [rule 13]. Any of B, Q, K may be 0, and for linear
+ * layers and dropout any dim [rule 14]. */
 typedef struct heed_layer_inputs {
   size_t struct_size;
   const heed_tensor* queries;     /* required */
@@ -649,7 +676,7 @@ typedef struct heed_layer_inputs {
                                      byte = may attend [rule 5] */
   const heed_tensor* bias;        /* NULL, or F32 or the inputs' dtype, shaped as the mask: added to the scaled
                                      scores; -inf hides [rule 5] */
-  uint64_t dropout_seed;          /* seed of the dropout; the same seed drops the same weights [rule 11] */
+  uint64_t dropout_seed;          /* seed of the dropout; the same seed drops the same weights [rule 11], or elements */
   int32_t training;               /* 1: dropout is active */
   int32_t reserved;               /* 0 */
 } heed_layer_inputs;
@@ -666,6 +693,9 @@ enum { HEED_WANT_OUTPUT = 1, HEED_WANT_WEIGHTS = 2, HEED_WANT_LOG_SUM_EXP = 4 };
  *   output       (B, Q, output size)  (B, Q, Ev)  (B, Q, Dv)            (B, H, Q, Dv)         the inputs', or F32
  *   weights      (B, H, Q, K)         (B, Q, K)   (B, Q, K)             (B, H, Q, K)          the inputs', or F32
  *   log_sum_exp  (B, H, Q)            (B, Q)      (B, Q)                (B, H, Q)             F32
+ *
+ * A linear layer has an output (..., output_size), dropout one with the dims of queries; the dtypes are as above. They
+ * have no weights and no log_sum_exp, which must be NULL.
  *
  * weights are those before dropout [rule 11]; log_sum_exp is a natural logarithm, -inf for a row without a visible
  * key [rules 3, 7]. */
@@ -702,6 +732,17 @@ HEED_API heed_status heed_additive_attention_create(heed_context* context,
 HEED_API heed_status heed_multi_head_attention_create(heed_context* context,
                                                       const heed_multi_head_attention_options* options,
                                                       heed_layer** layer) HEED_NOEXCEPT;
+
+/* Makes a linear layer. Its input size is learned when it gets its parameters. The caller destroys *layer.
+ * Errors: INVALID_ARGUMENT (output_size below 1; no_bias not 0 or 1). */
+HEED_API heed_status heed_linear_create(heed_context* context, const heed_linear_options* options,
+                                        heed_layer** layer) HEED_NOEXCEPT;
+
+/* Makes a dropout layer. It has no parameters and is initialized from the start. options NULL: the macro's, with which
+ * nothing is dropped. The caller destroys *layer.
+ * Errors: INVALID_ARGUMENT (dropout outside [0, 1)). */
+HEED_API heed_status heed_dropout_create(heed_context* context, const heed_dropout_options* options,
+                                         heed_layer** layer) HEED_NOEXCEPT;
 
 /* Drops the caller's reference. NULL is allowed. */
 HEED_API void heed_layer_destroy(heed_layer* layer) HEED_NOEXCEPT;
@@ -743,6 +784,7 @@ HEED_API heed_status heed_layer_set_parameter(heed_layer* layer, const char* nam
  *   PyTorch's                      nn.MultiheadAttention: in_proj_weight, or q_proj_weight and so on
  *   Hugging Face's                 BERT, ViT, ALBERT, BART, Whisper, CLIP, Llama, Mistral, Qwen2, T5, DistilBERT, GPT-2
  *   timm's, Keras', DJL's, d2l-java's
+ * or for a linear layer those of PyTorch's nn.Linear, Keras' Dense or DJL's Linear
  * and are turned from that framework's shapes into heed's. docs/weights.md has all names, the options that go with
  * each, and how to write such files. Nothing of the computation is in a file: heads, scale, causal masks and positions
  * are the options' part.
@@ -777,7 +819,8 @@ HEED_API heed_status heed_layer_save_memory(const heed_layer* layer, void* desti
  * weights in the inputs' dtype, log_sum_exp in F32. wanted: HEED_WANT_... bits, at least one. The members of *outputs
  * must be NULL; those not wanted stay so. The caller destroys the tensors. On failure none is made. Works on a layer
  * that is not initialized.
- * Errors: INVALID_ARGUMENT (wanted, a member not NULL, inputs as heed_layer_forward). */
+ * Errors: INVALID_ARGUMENT (wanted, also where the layer has no such output; a member not NULL; inputs as
+ * heed_layer_forward). */
 HEED_API heed_status heed_layer_create_outputs(const heed_layer* layer, const heed_layer_inputs* inputs, int32_t wanted,
                                                heed_layer_outputs* outputs) HEED_NOEXCEPT;
 
@@ -793,18 +836,18 @@ HEED_API heed_status heed_layer_workspace_size(const heed_layer* layer, const he
  * device the call may return before it is done: heed_tensor_read and heed_context_synchronize wait. May be called from
  * many threads on one layer. Tensors may be of other contexts of the same device.
  * Errors: NOT_INITIALIZED; INVALID_ARGUMENT (ranks, sizes that differ, naming both; dtypes; lengths outside 0 to K or
- * not whole; sizes other than the layer's parameters; shape-only tensors; outputs that are read-only, overlap, or have
- * a zero or negative stride; no output at all; a product of sizes that overflows; a workspace that shares memory with a
- * tensor), WORKSPACE_TOO_SMALL (naming both), BUSY, UNSUPPORTED (dropout with a dim above 2^32), NOT_FASTEST (strict
- * contexts), DEVICE_LOST. */
+ * not whole; sizes other than the layer's parameters; shape-only tensors; inputs and outputs that a layer of this kind
+ * does not have; outputs that are read-only, overlap, or have a zero or negative stride; no output at all; a product of
+ * sizes that overflows; a workspace that shares memory with a tensor), WORKSPACE_TOO_SMALL (naming both), BUSY,
+ * UNSUPPORTED (dropout of weights with a dim above 2^32), NOT_FASTEST (strict contexts), DEVICE_LOST. */
 HEED_API heed_status heed_layer_forward(const heed_layer* layer, const heed_layer_inputs* inputs,
                                         heed_workspace* workspace, const heed_layer_outputs* outputs) HEED_NOEXCEPT;
 
 /* What forward would do with these arguments, as a JSON object (a text result, see above). Nothing is run, and nothing
  * is read but shapes, dtypes and lengths; lengths without data count as K [rule 4]. Members (more may be added):
- *   "layer", "backend", "device"  as "multi_head_attention", "cpu", "cpu:0"; the others are "additive_attention" and
- *                                 "dot_product_attention"
- *   "kernel"                      of the attention itself
+ *   "layer", "backend", "device"  as "multi_head_attention", "cpu", "cpu:0"; the others are "additive_attention",
+ *                                 "dot_product_attention", "linear" and "dropout"
+ *   "kernel"                      of the attention itself; of the one operation of the others
  *   "threads"                     that compute
  *   "workspace_bytes"             as heed_layer_workspace_size
  *   "flops"                       multiplications and additions, and each tanh of additive scores as one operation, for

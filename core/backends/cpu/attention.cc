@@ -18,7 +18,7 @@
 #include <limits>
 
 #include "attention/lengths.h"
-#include "backends/cpu/dropout.h"
+#include "backends/cpu/dropout_mask.h"
 #include "backends/cpu/elements.h"
 #include "backends/cpu/tile.h"
 
@@ -222,7 +222,7 @@ class Tile {
   // Sets the probabilities that dropout takes to zero; the normalizer has them already.
   void drop(int64_t k0) {
     if (problem_.dropout == 0) return;
-    const Dropout dropout(problem_);
+    const DropoutMask dropout(problem_.dropout, problem_.dropout_seed);
     for (int64_t k = 0; k < block_size(k0); ++k) {
       for (int64_t lane = 0; lane < num_rows_; ++lane) {
         if (!dropout.keeps(b_, h_, first_query_ + lane, k0 + k)) scratch_.scores[k * kLanes + lane] = 0.0f;
@@ -320,7 +320,7 @@ class Tile {
   // The mean of all values, hidden or not, in place of the row's sums.
   void average_values(int64_t lane) {
     const Operand& values = problem_.values;
-    const Dropout dropout(problem_);
+    const DropoutMask dropout(problem_.dropout, problem_.dropout_seed);
     const float weight = 1.0f / static_cast<float>(problem_.num_keys);
     for (int64_t k = 0; k < problem_.num_keys; ++k) {
       const float kept = problem_.dropout == 0 || dropout.keeps(b_, h_, first_query_ + lane, k) ? weight : 0.0f;
@@ -333,7 +333,7 @@ class Tile {
   }
 
   void store_rows() {
-    const float dropout_scale = static_cast<float>(1.0 / (1.0 - static_cast<double>(problem_.dropout)));
+    const float scale = dropout_scale(problem_.dropout);
     for (int64_t lane = 0; lane < num_rows_; ++lane) {
       const int64_t q = first_query_ + lane;
       if (problem_.log_sum_exp.given != 0) {
@@ -349,7 +349,7 @@ class Tile {
         const float mean = scratch_.sums[d * kLanes + lane] / divisor_[lane];
         const int64_t index =
             b_ * output.strides[0] + h_ * output.strides[1] + q * output.strides[2] + d * output.strides[3];
-        store_element(output.data, output.dtype, index, problem_.dropout == 0 ? mean : mean * dropout_scale);
+        store_element(output.data, output.dtype, index, problem_.dropout == 0 ? mean : mean * scale);
       }
     }
   }

@@ -7,6 +7,7 @@
 #include <new>
 
 #include "backends/cpu/attention.h"
+#include "backends/cpu/dropout.h"
 #include "backends/cpu/linear.h"
 #include "backends/cpu/softmax.h"
 #include "base/memory.h"
@@ -99,6 +100,16 @@ Status run_softmax(BackendDevice*, const SoftmaxProblem* problem, const Plan*, v
   return Status::Ok;
 }
 
+Status plan_dropout(const BackendDevice*, const DropoutProblem* problem, Plan* plan, Failure*) {
+  *plan = cpu::plan_dropout(*problem);
+  return Status::Ok;
+}
+
+Status run_dropout(BackendDevice*, const DropoutProblem* problem, const Plan*, void*, Failure*) {
+  cpu::run_dropout(*problem);
+  return Status::Ok;
+}
+
 }  // namespace
 
 const Backend& cpu_backend() {
@@ -118,6 +129,8 @@ const Backend& cpu_backend() {
       .run_attention = run_attention,
       .plan_softmax = plan_softmax,
       .run_softmax = run_softmax,
+      .plan_dropout = plan_dropout,
+      .run_dropout = run_dropout,
   };
   return kBackend;
 }

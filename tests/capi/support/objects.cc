@@ -115,6 +115,18 @@ Layer make_multi_head(heed_context* context, const heed_multi_head_attention_opt
   return Layer(layer);
 }
 
+Layer make_linear(heed_context* context, const heed_linear_options& options) {
+  heed_layer* layer = nullptr;
+  check(heed_linear_create(context, &options, &layer));
+  return Layer(layer);
+}
+
+Layer make_dropout(heed_context* context, const heed_dropout_options& options) {
+  heed_layer* layer = nullptr;
+  check(heed_dropout_create(context, &options, &layer));
+  return Layer(layer);
+}
+
 Workspace make_workspace(heed_context* context, size_t num_bytes) {
   heed_workspace* workspace = nullptr;
   check(heed_workspace_create(context, num_bytes, &workspace));

@@ -1,26 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.heed;
 
-import java.lang.ref.SoftReference;
+import java.lang.ref.WeakReference;
 
-/** The native library, loaded when it is first needed, and the context that all managers and blocks share. */
+/** The native library, loaded when it is first needed, and the context that most managers and all new blocks share. */
 final class Library {
+    private static boolean loaded;
     /**
-     * What waits for the cleaner keeps the loader of these classes, so a context that this class held for ever would
-     * never let them go. All that works with a context refers to it; a lost one is opened anew.
+     * Weak, since what a class holds for ever keeps the classes from being unloaded: the cleaner's thread refers to
+     * each object's end.
      */
-    private static SoftReference<NativeContext> shared = new SoftReference<>(null);
+    private static WeakReference<NativeContext> shared = new WeakReference<>(null);
 
     private Library() {}
 
-    /** The CPU with heed's defaults. A failure is thrown anew each time, with all it has to say. */
+    /** A failure is thrown anew each time, with all it has to say. */
+    static synchronized void load() {
+        if (!loaded) {
+            NativeLoader.load();
+            loaded = true;
+        }
+    }
+
+    /** The CPU with heed's defaults. Nobody closes it; the collector does, when nothing uses it. */
     static synchronized NativeContext context() {
         NativeContext context = shared.get();
         if (context == null) {
-            NativeLoader.load();
-            context = NativeContext.open();
-            shared = new SoftReference<>(context);
+            context = open(Device.cpu(), ContextOptions.DEFAULTS);
+            context.leaveToCollector();
+            shared = new WeakReference<>(context);
         }
         return context;
+    }
+
+    /** A new context. */
+    static NativeContext open(Device device, ContextOptions options) {
+        load();
+        return NativeContext.open(
+                device.code(),
+                device.getDeviceId(),
+                options.getNumThreads(),
+                options.isStrict() ? 1 : 0,
+                options.isAllowReducedPrecision() ? 1 : 0);
     }
 }

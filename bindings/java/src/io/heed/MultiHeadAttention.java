@@ -23,6 +23,7 @@ public final class MultiHeadAttention implements AutoCloseable {
     private static final int BIAS_ALL = 15;
     private static final int WANT_OUTPUT = 1;
     private static final int WANT_WEIGHTS = 2;
+    private static final int WANT_LOG_SUM_EXP = 4;
     private static final String[] INPUTS = {"queries", "keys", "values", "valid_lens"};
 
     /** How many blocks were made: each has its own seeds. */
@@ -87,13 +88,13 @@ public final class MultiHeadAttention implements AutoCloseable {
                 NativeTensor validLens = shapeOnly(context, DataType.FLOAT32, inputShapes, 3)) {
             checkNotClosed();
             if (hasParameters()) {
-                layer.checkInputs(queries, keys, values, validLens);
+                layer.createOutput(queries, keys, values, validLens, null, null, WANT_LOG_SUM_EXP).close();
                 checkParametersAre(dataType);
                 return;
             }
             NativeLayer made = newLayer(context);
             try {
-                made.initializeFor(queries, keys, values, validLens, nextSeed.getAndIncrement());
+                made.initializeFor(queries, keys, values, validLens, null, null, nextSeed.getAndIncrement());
                 manager.own(made);
             } catch (Throwable error) {
                 made.close();
@@ -148,10 +149,11 @@ public final class MultiHeadAttention implements AutoCloseable {
         NativeTensor weights = null;
         parameters.readLock().lock();
         try {
-            output = layer.createOutput(queries, keys, values, validLens, WANT_OUTPUT);
-            weights = keep ? layer.createOutput(queries, keys, values, validLens, WANT_WEIGHTS) : null;
+            output = layer.createOutput(queries, keys, values, validLens, null, null, WANT_OUTPUT);
+            weights = keep ? layer.createOutput(queries, keys, values, validLens, null, null, WANT_WEIGHTS) : null;
             long seed = training ? nextSeed.getAndIncrement() : 0;
-            layer.run(queries, keys, values, validLens, seed, training ? 1 : 0, output, weights);
+            layer.run(
+                    queries, keys, values, validLens, null, null, seed, training ? 1 : 0, null, output, weights, null);
             NDArray result = manager.adopt(output);
             keepWeights(keep ? manager.adopt(headsInBatch(weights)) : null);
             return new NDList(result);
@@ -262,7 +264,8 @@ public final class MultiHeadAttention implements AutoCloseable {
     }
 
     private NativeLayer newLayer(NativeContext context) {
-        return NativeLayer.multiHeadAttention(context, numHiddens, numHeads, dropout, biases);
+        return NativeLayer.multiHeadAttention(
+                context, numHiddens, numHeads, 0, 0, 0, 0, 0, biases, 0, 0, 0, dropout, 0, 0, 0, 0, 0);
     }
 
     /** Under the write lock. */
@@ -292,7 +295,7 @@ public final class MultiHeadAttention implements AutoCloseable {
 
     private void checkParametersAre(DataType dataType) {
         for (long index = 0; index < layer.parameterCount(); index++) {
-            try (NativeTensor parameter = layer.snapshot(index)) {
+            try (NativeTensor parameter = layer.parameter(NativeText.of(layer.parameterName(index), "name"))) {
                 DataType found = DataType.of(parameter.dtype());
                 if (found != dataType) {
                     throw new IllegalArgumentException("dataType is " + dataType.name()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cpu/dropout.h"
+#include "backends/cpu/dropout_mask.h"
 
 #include <gtest/gtest.h>
 
@@ -8,29 +8,33 @@
 namespace heed::cpu {
 namespace {
 
-AttentionProblem with_dropout(float dropout, uint64_t seed) {
-  AttentionProblem problem;
-  problem.dropout = dropout;
-  problem.dropout_seed = seed;
-  return problem;
-}
-
-TEST(Dropout, KeepsByTheWordOfTheWeightsPlace) {
+TEST(DropoutMask, KeepsByTheWordOfTheWeightsPlace) {
   // The first known answer of Philox: counter 0, key 0.
   const uint32_t words[] = {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8};
   for (int64_t k = 0; k < 4; ++k) {
     const double word = words[k] * 0x1p-32;
     // The float next to the word on either side decides differently.
     const auto near = static_cast<float>(word);
-    EXPECT_TRUE(Dropout(with_dropout(std::nextafter(near, 0.0F), 0)).keeps(0, 0, 0, k));
-    EXPECT_FALSE(Dropout(with_dropout(std::nextafter(near, 1.0F), 0)).keeps(0, 0, 0, k));
+    EXPECT_TRUE(DropoutMask(std::nextafter(near, 0.0F), 0).keeps(0, 0, 0, k));
+    EXPECT_FALSE(DropoutMask(std::nextafter(near, 1.0F), 0).keeps(0, 0, 0, k));
   }
 }
 
-TEST(Dropout, KeepsItsShareAlongEveryAxis) {
+TEST(DropoutMask, CountsElementsInTwoWords) {
+  // What the generator gives for a counter of the two halves of 2^32 + 5, and for its first word alone.
+  const DropoutMask mask(0.5F, 7);
+  const int64_t quad = (int64_t{1} << 32) + 5;
+  EXPECT_EQ(mask.words_of(quad), philox4x32({5, 1, 0, 0}, 7));
+  EXPECT_NE(mask.words_of(quad), mask.words_of(5));
+  for (int64_t i = 0; i < 4; ++i)
+    EXPECT_EQ(mask.keeps(mask.words_of(quad), 4 * quad + i),
+              philox4x32({5, 1, 0, 0}, 7)[static_cast<size_t>(i)] >= 0x80000000u);
+}
+
+TEST(DropoutMask, KeepsItsShareAlongEveryAxis) {
   constexpr int64_t kCount = 20'000;
   const float dropout = 0.3F;
-  const Dropout decisions(with_dropout(dropout, 99));
+  const DropoutMask decisions(dropout, 99);
   int64_t kept[4] = {};
   for (int64_t i = 0; i < kCount; ++i) {
     kept[0] += decisions.keeps(i, 1, 2, 3) ? 1 : 0;

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// What kinds of attention have in common: queries, keys and values, and which keys each query sees.
+#pragma once
+
+#include "layers/layer.h"
+
+namespace heed {
+
+class AttentionLayer : public Layer {
+ protected:
+  using Layer::Layer;
+
+  CheckedInputs check(const LayerInputs& inputs, Purpose purpose) const final;
+
+  // Checks the shapes of queries, keys and values among themselves and against the options, and gives those of the
+  // outputs. `inputs` are complete, here and below.
+  virtual OutputShapes check_inputs(const LayerInputs& inputs) const = 0;
+  // The attention of a call whose inputs passed check_inputs, without the tensors it attends to and writes: its sizes
+  // and, checked here, lengths, mask and bias.
+  virtual AttentionProblem attention_problem(const LayerInputs& inputs, Purpose purpose) const = 0;
+};
+
+}  // namespace heed

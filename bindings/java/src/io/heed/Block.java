@@ -56,6 +56,7 @@ public interface Block extends AutoCloseable {
      * @throws IllegalArgumentException if the block has no parameter of this name
      */
     default void setInitializer(Initializer initializer, String paramName) {
+        Objects.requireNonNull(initializer, "initializer");
         Objects.requireNonNull(paramName, "paramName");
         ParameterList parameters = getDirectParameters();
         Parameter found = parameters.get(paramName);
@@ -73,6 +74,7 @@ public interface Block extends AutoCloseable {
      * @param predicate tells which parameters
      */
     default void setInitializer(Initializer initializer, Predicate<Parameter> predicate) {
+        Objects.requireNonNull(initializer, "initializer");
         Objects.requireNonNull(predicate, "predicate");
         for (Parameter parameter : getParameters().values()) {
             if (predicate.test(parameter)) {
@@ -174,8 +176,8 @@ public interface Block extends AutoCloseable {
     void saveParameters(DataOutputStream os) throws IOException;
 
     /**
-     * Reads what {@link #saveParameters} of the same block, or one made alike, has written, and nothing behind it. If it
-     * fails, nothing has changed.
+     * Reads what {@link #saveParameters} of the same block, or one made alike, has written, and nothing behind it. If
+     * it fails, nothing has changed.
      *
      * @param manager the owner of the parameters
      * @param is where from; it stays open
@@ -185,8 +187,8 @@ public interface Block extends AutoCloseable {
     void loadParameters(NDManager manager, DataInputStream is) throws IOException, MalformedModelException;
 
     /**
-     * Marks the parameters as those that training would leave alone; {@link Parameter#requiresGradient} tells. heed does
-     * not train: nothing else depends on it.
+     * Marks the parameters as those that training would leave alone; {@link Parameter#requiresGradient} tells. heed
+     * does not train: nothing else depends on it.
      *
      * @param freeze the mark
      */
@@ -210,9 +212,9 @@ public interface Block extends AutoCloseable {
     }
 
     /**
-     * Sets where the random numbers begin: those of {@link #initialize}, and of the dropout of each forward that trains.
-     * The same seed repeats the same numbers. A block begins with a seed of its own, the first block of a process always
-     * with the same.
+     * Sets where the random numbers begin: those of {@link #initialize}, and of the dropout of each forward that
+     * trains. The same seed repeats the same numbers. A block begins with a seed of its own, the first block of a
+     * process always with the same.
      *
      * @param seed any number
      */

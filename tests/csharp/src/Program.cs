@@ -6,11 +6,16 @@ using Xunit;
 
 namespace Heed.Tests;
 
-/// <summary>What LoadingTests runs in processes of their own.</summary>
+/// <summary>What tests run in processes of their own.</summary>
 internal static class Program
 {
-    private static void Main()
+    private static void Main(string[] task)
     {
+        if (task.Length > 0)
+        {
+            ChildProcess.Do(task[0]);
+            return;
+        }
         for (int attempt = 0; attempt < 2; attempt++)
         {
             try

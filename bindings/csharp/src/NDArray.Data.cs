@@ -146,26 +146,9 @@ public sealed partial class NDArray
         {
             throw new ArgumentException($"data has {data.Length} elements, the array has {count}", nameof(data));
         }
-        ulong numBytes = (ulong)count * (ulong)sizeof(T);
         fixed (T* elements = data)
         {
-            void* source = elements;
-            if (write is null && !isNarrowed)
-            {
-                Tensor.Write(source, numBytes);
-                return;
-            }
-            Fill(target =>
-            {
-                if (!isNarrowed)
-                {
-                    target.Write(source, numBytes);
-                    return;
-                }
-                using NativeTensor floats = manager.NewTensor(shape, DataType.Float32);
-                floats.Write(source, numBytes);
-                target.Copy(floats);
-            });
+            Write(elements, (ulong)count * (ulong)sizeof(T), isNarrowed);
         }
     }
 
@@ -286,6 +269,24 @@ public sealed partial class NDArray
         return elements;
     }
 
+    private unsafe void Write(void* elements, ulong numBytes, bool isNarrowed)
+    {
+        if (write is null && !isNarrowed)
+        {
+            Tensor.Write(elements, numBytes);
+            return;
+        }
+        WriteAnew(elements, numBytes, isNarrowed ? DataType.Float32 : dataType);
+    }
+
+    /// <summary>By way of a new native array.</summary>
+    private unsafe void WriteAnew(void* elements, ulong numBytes, DataType type) => Fill(target =>
+    {
+        using NativeTensor values = manager.NewTensor(shape, type);
+        values.Write(elements, numBytes);
+        target.Copy(values);
+    });
+
     /// <summary>How many T the array is.</summary>
     private long CountOf<T>(string method, string? wanted)
         where T : unmanaged => ElementTypes.Holds<T>(DataType)
@@ -301,9 +302,14 @@ public sealed partial class NDArray
                 $"there are {indices.Length} indices for an array of shape {shape}, expected {shape.Dimension}",
                 nameof(indices));
         }
-        using NativeTensor element = Select(indices);
-        using NativeTensor converted = Converted(element, ScalarShape, type);
         Span<T> value = stackalloc T[1];
+        using NativeTensor element = Select(indices);
+        if (dataType == type)
+        {
+            Read(element, value);
+            return value[0];
+        }
+        using NativeTensor converted = Converted(element, ScalarShape, type);
         Read(converted, value);
         return value[0];
     }

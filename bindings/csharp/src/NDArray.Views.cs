@@ -162,18 +162,39 @@ public sealed partial class NDArray
         }
     }
 
+    /// <summary>As NativeTensor.Reshape, but null where there is no such view: an exception would cost more than most
+    /// copies.</summary>
+    private static unsafe NativeTensor? ViewOrNull(NativeTensor tensor, long[] dims)
+    {
+        SharedMemory? kept = tensor.SafeHandle.ShareKept();
+        try
+        {
+            fixed (long* start = dims)
+            {
+                PointerResult view = HeedNativePINVOKE.NativeTensor_Reshape(tensor.SafeHandle, dims.Length, start);
+                return view.IsUnsupported ? null : new NativeTensor(view.Check(), kept);
+            }
+        }
+        catch (ObjectDisposedException error)
+        {
+            throw Errors.Closed(error);
+        }
+        finally
+        {
+            SharedMemory.Release(kept);
+        }
+    }
+
     /// <summary>A view, or where there is none one of a copy.</summary>
     private NativeTensor Reshaped(NativeTensor tensor, long[] dims)
     {
-        try
+        NativeTensor? view = ViewOrNull(tensor, dims);
+        if (view != null)
         {
-            return ViewOf(tensor, dims);
+            return view;
         }
-        catch (NotSupportedException)
-        {
-            using NativeTensor copy = Converted(tensor, shape, dataType);
-            return ViewOf(copy, dims);
-        }
+        using NativeTensor copy = Converted(tensor, shape, dataType);
+        return ViewOf(copy, dims);
     }
 
     /// <summary>A view of the part at indices of the first axes, without these.</summary>

@@ -427,6 +427,11 @@ public abstract unsafe class NativeBlock : Block
         CheckFloat(dataType);
         lock (changing)
         {
+            CheckNotDisposed();
+            if (!Array.Exists(parameters, HasParameter))
+            {
+                return;
+            }
             NativeContext same = context;
             NativeLayer made = make(same);
             try

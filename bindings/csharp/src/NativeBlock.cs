@@ -124,6 +124,7 @@ public abstract unsafe class NativeBlock : Block
                 {
                     made.InitializeFor(shapes.Native, NextSeed());
                     RunInitializers(made, manager);
+                    Weigh(made);
                     manager.Own(made.SafeHandle);
                 }
                 catch
@@ -426,6 +427,11 @@ public abstract unsafe class NativeBlock : Block
         CheckFloat(dataType);
         lock (changing)
         {
+            CheckNotDisposed();
+            if (!Array.Exists(parameters, HasParameter))
+            {
+                return;
+            }
             NativeContext same = context;
             NativeLayer made = make(same);
             try
@@ -440,6 +446,7 @@ public abstract unsafe class NativeBlock : Block
                         made.SetParameter(parameter, converted);
                     }
                 }
+                Weigh(made);
                 owner?.Own(made.SafeHandle);
             }
             catch
@@ -521,8 +528,12 @@ public abstract unsafe class NativeBlock : Block
 
     internal bool HasParameter(NativeParameter parameter)
     {
-        using NativeTensor? snapshot = IsInitialized ? null : Snapshot(parameter);
-        return snapshot != null || IsInitialized;
+        if (IsInitialized)
+        {
+            return true;
+        }
+        using NativeTensor? snapshot = Snapshot(parameter);
+        return snapshot != null;
     }
 
     internal Shape? ShapeOf(NativeParameter parameter)
@@ -595,6 +606,35 @@ public abstract unsafe class NativeBlock : Block
         CheckInputs(inputs, nameof(inputs), "array");
         NativeTensor? At(int index) => index < inputs.Count ? inputs[index]?.Tensor : null;
         return new LayerInputs(At(0), At(1), At(2), At(3));
+    }
+
+    /// <summary>Tells the collector, once, how much memory the parameters of a layer take.</summary>
+    private static void Weigh(NativeLayer layer)
+    {
+        NativeHandle handle = layer.SafeHandle;
+        if (handle.HasKept || layer.IsInitialized() != 1)
+        {
+            return;
+        }
+        long numBytes = layer.SaveBytes(null, 0);
+        bool isHeld = false;
+        try
+        {
+            // So that it is not destroyed meanwhile, after which nobody would take the weight off.
+            handle.DangerousAddRef(ref isHeld);
+            handle.Keep(SharedMemory.OfHeed(numBytes));
+        }
+        catch (ObjectDisposedException error)
+        {
+            throw Errors.Closed(error);
+        }
+        finally
+        {
+            if (isHeld)
+            {
+                handle.DangerousRelease();
+            }
+        }
     }
 
     /// <summary>As many inputs as Forward takes, of which those that are required are there.</summary>
@@ -729,6 +769,7 @@ public abstract unsafe class NativeBlock : Block
                 if (!layer.SafeHandle.IsClosed)
                 {
                     change(layer);
+                    Weigh(layer);
                     return;
                 }
             }
@@ -740,6 +781,7 @@ public abstract unsafe class NativeBlock : Block
             try
             {
                 change(made);
+                Weigh(made);
             }
             catch
             {
@@ -845,6 +887,7 @@ public abstract unsafe class NativeBlock : Block
             try
             {
                 made.LoadMemory(bytes.Data, (ulong)bytes.Length, null);
+                Weigh(made);
                 if (block.parameters.Length > 0)
                 {
                     manager.Own(made.SafeHandle);

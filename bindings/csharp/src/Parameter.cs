@@ -16,7 +16,8 @@ public class Parameter
     /// <summary>Makes a parameter without values.</summary>
     /// <param name="name">Its name within its block.</param>
     /// <param name="type">What it is for.</param>
-    /// <param name="shape">Its shape; null: set it before <see cref="Initialize"/>.</param>
+    /// <param name="shape">Its shape; null: <see
+    /// cref="AbstractBlock.Prepare"/> of its block sets it.</param>
     /// <param name="initializer">Makes its first values; null: its type's.</param>
     public Parameter(
         string name, ParameterType type = ParameterType.Weight, Shape? shape = null, Initializer? initializer = null)
@@ -122,15 +123,17 @@ public class Parameter
     public void SetInitializer(Initializer initializer) =>
         Initializer = initializer ?? throw new ArgumentNullException(nameof(initializer));
 
+    /// <summary>Freezes the parameter, or frees it again: see <see cref="RequiresGradient"/>.</summary>
+    /// <param name="freeze">Whether it is to be frozen.</param>
+    public void Freeze(bool freeze) => RequiresGradient = !freeze;
+
+    /// <summary>Says what the parameter is.</summary>
+    /// <returns>The text.</returns>
+    public override string ToString() => $"Parameter {Name} {Shape?.ToString() ?? "(shape not known)"}";
+
     /// <summary>Gives the parameter its first values, unless it has values.</summary>
-    /// <param name="manager">What the array belongs to.</param>
-    /// <param name="dataType">The type of its elements.</param>
-    /// <exception cref="InvalidOperationException">The shape is not known, or the parameter is of type <see
-    /// cref="ParameterType.Other"/> and has no initializer, or is one of a block of heed, which initializes all its
-    /// parameters at once.</exception>
-    public virtual void Initialize(NDManager manager, DataType dataType)
+    internal virtual void Initialize(NDManager manager, DataType dataType)
     {
-        _ = manager ?? throw new ArgumentNullException(nameof(manager));
         lock (gate)
         {
             if (array is { IsReleased: false })
@@ -144,14 +147,6 @@ public class Parameter
             array = first.Initialize(manager, known, dataType);
         }
     }
-
-    /// <summary>Freezes the parameter, or frees it again: see <see cref="RequiresGradient"/>.</summary>
-    /// <param name="freeze">Whether it is to be frozen.</param>
-    public void Freeze(bool freeze) => RequiresGradient = !freeze;
-
-    /// <summary>Says what the parameter is.</summary>
-    /// <returns>The text.</returns>
-    public override string ToString() => $"Parameter {Name} {Shape?.ToString() ?? "(shape not known)"}";
 
     /// <summary>Disposes the values, so that there are none.</summary>
     internal virtual void ReleaseArray()

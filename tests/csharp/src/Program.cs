@@ -6,15 +6,20 @@ using Xunit;
 
 namespace Heed.Tests;
 
-/// <summary>What tests run in processes of their own: without arguments that of LoadingTests, with "members" the list for
-/// tests/bindings.</summary>
+/// <summary>What tests run in processes of their own: "members" for tests/bindings, a task of ChildProcess, or nothing for
+/// LoadingTests.</summary>
 internal static class Program
 {
-    private static void Main(string[] arguments)
+    private static void Main(string[] task)
     {
-        if (arguments is ["members"])
+        if (task is [MemberList.Task])
         {
             MemberList.Print();
+            return;
+        }
+        if (task.Length > 0)
+        {
+            ChildProcess.Do(task[0]);
             return;
         }
         for (int attempt = 0; attempt < 2; attempt++)

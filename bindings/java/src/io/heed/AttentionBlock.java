@@ -37,6 +37,15 @@ abstract class AttentionBlock extends NativeBlock {
         }
     }
 
+    /**
+     * Tells whether each forward of a list keeps the attention weights.
+     *
+     * @return what was set last
+     */
+    public final boolean isKeepAttentionWeights() {
+        return keep;
+    }
+
     @Override
     final boolean keepsWeights() {
         return keep;

@@ -56,6 +56,7 @@ public interface Block extends AutoCloseable {
      * @throws IllegalArgumentException if the block has no parameter of this name
      */
     default void setInitializer(Initializer initializer, String paramName) {
+        Objects.requireNonNull(initializer, "initializer");
         Objects.requireNonNull(paramName, "paramName");
         ParameterList parameters = getDirectParameters();
         Parameter found = parameters.get(paramName);
@@ -73,6 +74,7 @@ public interface Block extends AutoCloseable {
      * @param predicate tells which parameters
      */
     default void setInitializer(Initializer initializer, Predicate<Parameter> predicate) {
+        Objects.requireNonNull(initializer, "initializer");
         Objects.requireNonNull(predicate, "predicate");
         for (Parameter parameter : getParameters().values()) {
             if (predicate.test(parameter)) {

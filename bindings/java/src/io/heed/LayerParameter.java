@@ -31,6 +31,12 @@ final class LayerParameter extends Parameter implements NDArray.Writer {
     }
 
     @Override
+    public void initialize(NDManager manager, DataType dataType) {
+        throw new IllegalStateException(
+                "the parameter \"" + getName() + "\" is its block's, whose initialize draws all its parameters");
+    }
+
+    @Override
     public NDArray getArray() {
         return layer.snapshot(this);
     }

@@ -72,6 +72,15 @@ public final class MultiHeadAttention extends NativeBlock {
         attention.setKeepAttentionWeights(keep);
     }
 
+    /**
+     * Tells whether each forward of a list keeps the attention weights.
+     *
+     * @return what was set last
+     */
+    public boolean isKeepAttentionWeights() {
+        return attention.isKeepAttentionWeights();
+    }
+
     @Override
     public void close() {
         super.close();

@@ -178,7 +178,7 @@ abstract class NativeBlock implements Block {
             }
             return made;
         } catch (Throwable error) {
-            made.closeArrays();
+            made.close();
             throw error;
         } finally {
             layer.leave(stamp);
@@ -245,6 +245,19 @@ abstract class NativeBlock implements Block {
      * @throws IllegalStateException if the block is not initialized, or it or an array is closed
      */
     public final String explain(NDList inputs) {
+        return explain(inputs, false);
+    }
+
+    /**
+     * Tells how heed would compute {@link #forward(ParameterStore, NDList, boolean)}.
+     *
+     * @param inputs the list that forward takes
+     * @param training whether dropout is active
+     * @return JSON text
+     * @throws IllegalArgumentException if the inputs do not fit each other or the block
+     * @throws IllegalStateException if the block is not initialized, or it or an array is closed
+     */
+    public final String explain(NDList inputs, boolean training) {
         NDArray[] arrays = arraysOf(inputs);
         layer.bindTo(arrays[0]);
         NativeInputs natives = new NativeInputs(
@@ -252,7 +265,7 @@ abstract class NativeBlock implements Block {
         long stamp = layer.enter();
         try (NativeTensor output = natives.createOutput(layer.get(), Wanted.OUTPUT);
                 NativeTensor weights = keepsWeights() ? natives.createOutput(layer.get(), Wanted.WEIGHTS) : null) {
-            return natives.explain(layer.get(), 0, output, weights, null);
+            return natives.explain(layer.get(), training ? 1 : 0, output, weights, null);
         } finally {
             layer.leave(stamp);
         }
@@ -465,6 +478,16 @@ abstract class NativeBlock implements Block {
     void keepWeights(NDManager manager, NativeTensor weights) {}
 
     // ---- streams ----------------------------------------------------------------------------------------------------
+
+    /** Throws if a parameter is missing. */
+    final void checkSavable() {
+        long stamp = layer.enter();
+        try {
+            layer.get().saveBytes(null, 0);
+        } finally {
+            layer.leave(stamp);
+        }
+    }
 
     /** What a .safetensors file of the parameters holds. */
     final ByteBuffer savedBytes() throws IOException {

@@ -166,6 +166,27 @@ public class Parameter {
     }
 
     /**
+     * Draws the values, unless there are some. {@link AbstractBlock#initialize} calls it.
+     *
+     * @param manager the owner of the values
+     * @param dataType their type
+     * @throws IllegalStateException if the shape or what draws the values was not set, or the parameter is of one of
+     *     heed's own blocks, which draws all its parameters itself
+     */
+    public void initialize(NDManager manager, DataType dataType) {
+        Objects.requireNonNull(manager, "manager");
+        Objects.requireNonNull(dataType, "dataType");
+        if (isInitialized()) {
+            return;
+        }
+        if (shape == null || initializer == null) {
+            throw new IllegalStateException("the parameter \"" + name + "\" has no "
+                    + (shape == null ? "shape: set it in prepare(inputShapes)" : "initializer"));
+        }
+        setArray(Objects.requireNonNull(initializer.initialize(manager, shape, dataType), "initialize's result"));
+    }
+
+    /**
      * Marks the parameter as one that training would leave alone. heed does not train: nothing else depends on it.
      *
      * @param freeze the mark
@@ -186,17 +207,6 @@ public class Parameter {
     @Override
     public String toString() {
         return "Parameter " + name + " " + (shape == null ? "of unknown shape" : shape);
-    }
-
-    /** For a parameter of a user's block. */
-    void initialize(NDManager manager, DataType dataType) {
-        if (isInitialized()) {
-            return;
-        }
-        Objects.requireNonNull(shape, () -> "the shape of the parameter \"" + name + "\"");
-        Objects.requireNonNull(initializer, () -> "the initializer of the parameter \"" + name + "\"");
-        array = null;
-        setArray(initializer.initialize(manager, shape, dataType));
     }
 
     /** For a parameter of a user's block. */

@@ -50,6 +50,7 @@ final class ParameterFile {
 
     static void save(Block block, DataOutputStream os) throws IOException {
         CheckedOutputStream checked = new CheckedOutputStream(Objects.requireNonNull(os, "os"), new CRC32());
+        checkSavable(block);
         DataOutputStream out = new DataOutputStream(checked);
         out.writeInt(MAGIC);
         out.writeByte(VERSION);
@@ -82,6 +83,16 @@ final class ParameterFile {
         }
         for (Staged each : staged) {
             each.commit();
+        }
+    }
+
+    /** Nothing is written where a parameter is missing. */
+    private static void checkSavable(Block block) {
+        if (block instanceof NativeBlock) {
+            ((NativeBlock) block).checkSavable();
+        } else if (block instanceof AbstractBlock) {
+            ((AbstractBlock) block).parameters.values().forEach(Parameter::getArray);
+            ((AbstractBlock) block).children.values().forEach(ParameterFile::checkSavable);
         }
     }
 

@@ -130,6 +130,22 @@ class LayersTest {
         built.setKeepAttentionWeights(false);
         assertNull(built.attentionWeights);
         assertTrue(kept.isReleased());
+        assertFalse(built.isKeepAttentionWeights());
+        assertFalse(multiHead().build().isKeepAttentionWeights());
+        assertTrue(new MultiHeadAttention(4, 2, 0, false).isKeepAttentionWeights());
+        // The one inside, by itself, is dot-product attention with the block's options.
+        NDArray causal = multiHead().optCausal(Causal.TOP_LEFT).build().attention
+                .forward(ps, new NDList(x, x, x), false)
+                .head();
+        assertArrayEquals(
+                DotProductAttention.builder()
+                        .optCausal(Causal.TOP_LEFT)
+                        .build()
+                        .forward(ps, new NDList(x, x, x), false)
+                        .head()
+                        .toFloatArray(),
+                causal.toFloatArray());
+        assertFalse(Arrays.equals(whole.toFloatArray(), causal.toFloatArray()));
         assertEquals("DotProductAttention(dropout=0.5)", new DotProductAttention(0.5f).toString());
     }
 

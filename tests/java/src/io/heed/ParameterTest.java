@@ -46,6 +46,7 @@ class ParameterTest {
         assertTrue(weight.requiresGradient());
         assertThrows(IllegalStateException.class, () -> weight.getArray());
         assertThrows(IllegalStateException.class, () -> weight.setShape(new Shape(2, 3)));
+        assertThrows(IllegalStateException.class, () -> weight.initialize(manager, DataType.FLOAT32));
         linear.initialize(manager, DataType.FLOAT32, new Shape(1, 3));
         assertEquals(new Shape(2, 3), weight.getShape());
         assertTrue(weight.isInitialized());
@@ -138,6 +139,7 @@ class ParameterTest {
                 .getMessage();
         assertEquals("device is ascend(0), but the parameter \"weight\" is on cpu()", message);
         store.sync();
+        ps.sync();
     }
 
     @Test
@@ -155,6 +157,11 @@ class ParameterTest {
         assertFalse(parameter.isInitialized());
         assertTrue(assertThrows(IllegalStateException.class, parameter::getArray).getMessage().contains("\"p\""));
         parameter.setShape(new Shape(3));
+        parameter.initialize(manager, DataType.FLOAT64);
+        assertArrayEquals(new double[] {1, 1, 1}, parameter.getArray().toDoubleArray());
+        NDArray drawn = parameter.getArray();
+        parameter.initialize(manager, DataType.FLOAT32);
+        assertSame(drawn, parameter.getArray());
         assertThrows(IllegalArgumentException.class, () -> parameter.setArray(manager.ones(new Shape(2))));
         NDArray array = manager.ones(new Shape(3));
         parameter.setArray(array);
@@ -172,6 +179,12 @@ class ParameterTest {
         assertThrows(
                 NullPointerException.class,
                 () -> Parameter.builder().setType(Parameter.Type.BIAS).build());
+        Parameter vague = Parameter.builder().setName("v").setType(Parameter.Type.OTHER).build();
+        assertThrows(IllegalStateException.class, () -> vague.initialize(manager, DataType.FLOAT32));
+        vague.setShape(new Shape(1));
+        assertThrows(IllegalStateException.class, () -> vague.initialize(manager, DataType.FLOAT32));
+        vague.setInitializer((owner, shape, type) -> null);
+        assertThrows(NullPointerException.class, () -> vague.initialize(manager, DataType.FLOAT32));
         for (Parameter.Type type : Parameter.Type.values()) {
             assertEquals(type == Parameter.Type.OTHER, type.getInitializer() == null);
             Parameter made = Parameter.builder().setName("p").setType(type).build();

@@ -90,6 +90,9 @@ class ReusedForwardTest {
         assertEquals(new Shape(2, 5, 4), logSumExp.getShape());
         attention.forward(inputs, new AttentionOutputs().setLogSumExp(logSumExp), null);
         assertTrue(Float.isFinite(logSumExp.getFloat(0, 0, 0)));
+        outputs.close();
+        assertTrue(outputs.getOutput().isReleased());
+        assertTrue(outputs.getWeights().isReleased());
     }
 
     @Test

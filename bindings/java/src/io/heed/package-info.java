@@ -55,7 +55,7 @@
  * owns: what {@link io.heed.Parameter#getArray} gives is a snapshot, whose {@code set} writes through to the block.
  *
  * <p><b>Threads.</b> Blocks, managers and arrays may be used from many threads at once; a call that changes a block's
- * parameters waits for those that use them. Lists, {@link io.heed.AttentionInputs}, {@link io.heed.AttentionOutputs} and
- * builders are for one thread at a time. Writing an array while another thread uses it is the caller's race.
+ * parameters waits for those that use them. Lists, {@link io.heed.AttentionInputs}, {@link io.heed.AttentionOutputs}
+ * and builders are for one thread at a time. Writing an array while another thread uses it is the caller's race.
  */
 package io.heed;

@@ -35,6 +35,7 @@ final class BlockLayer {
             String name = layer.parameterName(index);
             parameters.add(name, new LayerParameter(this, name));
         }
+        leaveToCollectorIfEmpty(layer);
     }
 
     // ---- using it ---------------------------------------------------------------------------------------------------
@@ -373,8 +374,16 @@ final class BlockLayer {
         context = madeIn;
         owner = parameters.isEmpty() ? null : madeFor;
         bound = madeFor != null;
+        leaveToCollectorIfEmpty(made);
         if (closed) {
             made.close();
+        }
+    }
+
+    /** A block without parameters holds no memory to speak of: who never closes it has not leaked. */
+    private void leaveToCollectorIfEmpty(NativeLayer made) {
+        if (parameters.isEmpty()) {
+            made.leaveToCollector();
         }
     }
 

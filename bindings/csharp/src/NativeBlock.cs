@@ -17,11 +17,12 @@ public abstract unsafe class NativeBlock : Block
     private readonly NativeParameter[] parameters;
     private readonly KeptWeights? kept;
 
-    /// <summary>Held by whatever changes the layer, from its first look to the end. Users' initializers run under it, so
-    /// it is taken before the other lock, under which nothing of theirs runs.</summary>
+    /// <summary>Held by whatever changes the layer, from its first look to the end. Users' initializers run under it,
+    /// so it is taken before the other lock, under which nothing of theirs runs.</summary>
     private readonly object changing = new object();
 
-    /// <summary>Read by calls that use the layer, written by those that change it or put another in its place.</summary>
+    /// <summary>Read by calls that use the layer, written by those that change it or put another in its
+    /// place.</summary>
     private readonly ReaderWriterLockSlim gate = new ReaderWriterLockSlim();
     private long nextSeed = Interlocked.Increment(ref blocks) << 32;
     private volatile NativeLayer layer;
@@ -345,8 +346,8 @@ public abstract unsafe class NativeBlock : Block
     /// <summary>Reads all parameters from a .safetensors file, which may be a whole model's: W_q is read from
     /// "prefix.W_q.weight", its bias from "prefix.W_q.bias", and so on, or from the names of PyTorch, Hugging Face,
     /// Keras, DJL or d2l-java (docs/weights.md has all). Sizes and types are the file's, or, on a block that has its
-    /// parameters, stay as they are. All or nothing. Once the manager of <see cref="Initialize"/> is disposed, the block
-    /// gets parameters anew, which belong to the block.</summary>
+    /// parameters, stay as they are. All or nothing. Once the manager of <see cref="Initialize"/> is disposed, the
+    /// block gets parameters anew, which belong to the block.</summary>
     /// <param name="path">The file.</param>
     /// <param name="prefix">What stands before the names, without the separator; empty or null: nothing.</param>
     /// <exception cref="ArgumentException">A parameter has another shape, the file has a bias and the block none, or

@@ -89,7 +89,7 @@ public sealed class BadInputTests : IDisposable
     {
         Illegal(() => Forward(queries, keys), "2 arrays", "3 or 4");
         Illegal(() => Forward(queries, keys, keys, null, queries), "5 arrays", "3 or 4");
-        Illegal(() => attention.Initialize(manager, DataType.Float32, queries.Shape), "1 shapes", "3 or 4");
+        Illegal(() => attention.Initialize(manager, DataType.Float32, queries.Shape), "1 shape,", "3 or 4");
     }
 
     [Fact]
@@ -146,8 +146,8 @@ public sealed class BadInputTests : IDisposable
         IsNull("arrays", () => new NDList(null!));
         IsNull("path", () => manager.Load(null!, "x"));
         IsNull("name", () => manager.Load(TestFiles.Golden("d2l"), null!));
-        IsNull("path", () => attention.Load(null!, "x"));
-        IsNull("path", () => attention.Save(null!));
+        IsNull("path", () => attention.Load((string)null!, "x"));
+        IsNull("path", () => attention.Save((string)null!));
         IsNull("manager", () => attention.Initialize(null!, DataType.Float32, q, q, q));
         IsNull("inputShapes", () => attention.Initialize(manager, DataType.Float32, null!));
         IsNull("keys", () => attention.Initialize(manager, DataType.Float32, q, null, q));

@@ -6,14 +6,20 @@ using Xunit;
 
 namespace Heed.Tests;
 
-/// <summary>What tests run in processes of their own.</summary>
+/// <summary>What tests run in processes of their own: without arguments that of LoadingTests, with "members" the list for
+/// tests/bindings, with another one a task of ChildProcess.</summary>
 internal static class Program
 {
-    private static void Main(string[] task)
+    private static void Main(string[] arguments)
     {
-        if (task.Length > 0)
+        if (arguments is ["members"])
         {
-            ChildProcess.Do(task[0]);
+            MemberList.Print();
+            return;
+        }
+        if (arguments is [var task])
+        {
+            ChildProcess.Do(task);
             return;
         }
         for (int attempt = 0; attempt < 2; attempt++)

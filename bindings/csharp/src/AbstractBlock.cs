@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+using System;
+using System.Globalization;
+using System.Linq;
+
+namespace Heed;
+
+/// <summary>The base of blocks that a program puts together of other blocks, and of parameters of its own.</summary>
+/// <remarks>A class below it makes the blocks inside in its constructor and adds them with <see cref="AddChildBlock"/>,
+/// initializes them in <see cref="InitializeChildBlocks"/>, and computes in <see cref="ForwardInternal"/>. Blocks that
+/// were not added work, but nothing else here sees them. Whether several threads may use it is the class's to say: the
+/// blocks inside may be used so.</remarks>
+public abstract class AbstractBlock : Block
+{
+    private readonly BlockList children = new BlockList();
+    private readonly ParameterList parameters = new ParameterList();
+    private Shape?[]? inputShapes;
+    private volatile bool disposed;
+
+    /// <summary>Makes a block.</summary>
+    /// <param name="version">A number of the class's own, which SaveParameters writes and LoadParameters wants.</param>
+    protected AbstractBlock(byte version = 1)
+    {
+        Version = version;
+    }
+
+    /// <inheritdoc/>
+    public sealed override bool IsInitialized =>
+        parameters.Values.All(parameter => parameter.IsInitialized)
+        && children.Values.All(child => child.IsInitialized);
+
+    /// <inheritdoc/>
+    public sealed override BlockList Children
+    {
+        get
+        {
+            var copy = new BlockList();
+            copy.AddAll(children);
+            return copy;
+        }
+    }
+
+    /// <inheritdoc/>
+    public sealed override ParameterList DirectParameters
+    {
+        get
+        {
+            var copy = new ParameterList();
+            copy.AddAll(parameters);
+            return copy;
+        }
+    }
+
+    /// <inheritdoc/>
+    public sealed override Shape?[] InputShapes =>
+        (Shape?[])(inputShapes ?? throw new InvalidOperationException(
+            "the block was not initialized for inputs of any shapes")).Clone();
+
+    internal sealed override Shape?[]? ShapesOrNull => inputShapes;
+
+    /// <summary>The number that the class gave itself.</summary>
+    internal byte Version { get; }
+
+    /// <inheritdoc/>
+    public sealed override NDList Forward(
+        ParameterStore parameterStore, NDList inputs, bool training = false,
+        PairList<string, object>? parameters = null)
+    {
+        _ = parameterStore ?? throw new ArgumentNullException(nameof(parameterStore));
+        _ = inputs ?? throw new ArgumentNullException(nameof(inputs));
+        CheckNotDisposed();
+        return ForwardInternal(parameterStore, inputs, training, parameters);
+    }
+
+    /// <inheritdoc/>
+    /// <remarks>Calls <see cref="BeforeInitialize"/>, <see cref="Prepare"/> on a block that is not initialized,
+    /// initializes the block's own parameters, and calls <see cref="InitializeChildBlocks"/>.</remarks>
+    public sealed override void Initialize(NDManager manager, DataType dataType, params Shape?[] inputShapes)
+    {
+        _ = manager ?? throw new ArgumentNullException(nameof(manager));
+        _ = inputShapes ?? throw new ArgumentNullException(nameof(inputShapes));
+        CheckNotDisposed();
+        bool isAnew = !IsInitialized;
+        BeforeInitialize(inputShapes);
+        if (isAnew)
+        {
+            Prepare(inputShapes);
+        }
+        foreach (Pair<string, Parameter> parameter in parameters)
+        {
+            parameter.Value.Initialize(manager, dataType);
+        }
+        InitializeChildBlocks(manager, dataType, inputShapes);
+        this.inputShapes = (Shape?[])inputShapes.Clone();
+    }
+
+    /// <inheritdoc/>
+    /// <remarks>Throws <see cref="NotSupportedException"/> unless the class overrides it.</remarks>
+    public override Shape[] GetOutputShapes(Shape?[] inputShapes, DataType[]? dataTypes = null) =>
+        throw new NotSupportedException(
+            $"{GetType().Name} does not override GetOutputShapes, which says what its output shapes are");
+
+    /// <inheritdoc/>
+    public sealed override void Cast(DataType dataType)
+    {
+        NativeBlock.CheckFloat(dataType);
+        CheckNotDisposed();
+        foreach (Pair<string, Parameter> parameter in parameters)
+        {
+            parameter.Value.CastArray(dataType);
+        }
+        foreach (Pair<string, Block> child in children)
+        {
+            child.Value.Cast(dataType);
+        }
+    }
+
+    /// <inheritdoc/>
+    public sealed override void Clear()
+    {
+        CheckNotDisposed();
+        foreach (Pair<string, Parameter> parameter in parameters)
+        {
+            parameter.Value.ReleaseArray();
+        }
+        foreach (Pair<string, Block> child in children)
+        {
+            child.Value.Clear();
+        }
+        inputShapes = null;
+    }
+
+    /// <inheritdoc/>
+    public override void Dispose()
+    {
+        disposed = true;
+        foreach (Pair<string, Block> child in children)
+        {
+            child.Value.Dispose();
+        }
+        foreach (Pair<string, Parameter> parameter in parameters)
+        {
+            parameter.Value.ReleaseArray();
+        }
+    }
+
+    /// <summary>Says what the block is.</summary>
+    /// <returns>The text.</returns>
+    public override string ToString() => $"{GetType().Name}({string.Join(", ", children)})";
+
+    internal sealed override void SetSeeds(ref long seed)
+    {
+        foreach (Pair<string, Block> child in children)
+        {
+            child.Value.SetSeeds(ref seed);
+        }
+    }
+
+    internal sealed override void CheckNotDisposed()
+    {
+        if (disposed)
+        {
+            throw Errors.ClosedLayer();
+        }
+    }
+
+    internal void SetInputShapes(Shape?[]? shapes) => inputShapes = shapes;
+
+    /// <summary>Computes.</summary>
+    /// <param name="parameterStore">For the blocks inside.</param>
+    /// <param name="inputs">What Forward was given.</param>
+    /// <param name="training">Whether dropout is active.</param>
+    /// <param name="parameters">What Forward was given; may be null.</param>
+    /// <returns>The result.</returns>
+    protected abstract NDList ForwardInternal(
+        ParameterStore parameterStore, NDList inputs, bool training, PairList<string, object>? parameters);
+
+    /// <summary>Initializes the blocks inside. A class with blocks inside overrides it.</summary>
+    /// <param name="manager">The owner of the parameters.</param>
+    /// <param name="dataType">Their type.</param>
+    /// <param name="inputShapes">The shapes of the inputs of this block; null for one that is not given.</param>
+    /// <exception cref="InvalidOperationException">There are blocks inside, and this was not overridden.</exception>
+    protected virtual void InitializeChildBlocks(NDManager manager, DataType dataType, params Shape?[] inputShapes)
+    {
+        if (!children.IsEmpty)
+        {
+            throw new InvalidOperationException(
+                $"{GetType().Name} has blocks inside, but does not override InitializeChildBlocks, "
+                + "which initializes them");
+        }
+    }
+
+    /// <summary>Looks at the shapes before anything is initialized. A class that checks or keeps them overrides
+    /// it.</summary>
+    /// <param name="inputShapes">The shapes of the inputs; null for one that is not given.</param>
+    protected virtual void BeforeInitialize(params Shape?[] inputShapes)
+    {
+    }
+
+    /// <summary>Sets the shapes of the block's own parameters, by <see cref="Parameter.SetShape"/>. A class whose
+    /// parameters' shapes depend on those of the inputs overrides it.</summary>
+    /// <param name="inputShapes">The shapes of the inputs; null for one that is not given.</param>
+    protected virtual void Prepare(Shape?[] inputShapes)
+    {
+    }
+
+    /// <summary>Adds a block inside.</summary>
+    /// <typeparam name="TBlock">Its class.</typeparam>
+    /// <param name="name">Its name, before which its number is put: "01name" for the first.</param>
+    /// <param name="block">The block.</param>
+    /// <returns>The block.</returns>
+    protected TBlock AddChildBlock<TBlock>(string name, TBlock block)
+        where TBlock : Block
+    {
+        _ = name ?? throw new ArgumentNullException(nameof(name));
+        _ = block ?? throw new ArgumentNullException(nameof(block));
+        children.Add((children.Count + 1).ToString("00", CultureInfo.InvariantCulture) + name, block);
+        return block;
+    }
+
+    /// <summary>Adds a parameter of this block itself, which <see cref="Initialize"/> initializes.</summary>
+    /// <typeparam name="TParameter">Its class.</typeparam>
+    /// <param name="parameter">The parameter.</param>
+    /// <returns>The parameter.</returns>
+    /// <exception cref="ArgumentException">The block has one of that name already.</exception>
+    protected TParameter AddParameter<TParameter>(TParameter parameter)
+        where TParameter : Parameter
+    {
+        _ = parameter ?? throw new ArgumentNullException(nameof(parameter));
+        if (parameters.Contains(parameter.Name))
+        {
+            throw new ArgumentException($"the block has a parameter {parameter.Name} already", nameof(parameter));
+        }
+        parameters.Add(parameter.Name, parameter);
+        return parameter;
+    }
+}

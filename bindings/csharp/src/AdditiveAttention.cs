@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+using System;
+using System.Globalization;
+
+namespace Heed;
+
+/// <summary>Additive attention (Bahdanau et al., 2014), with d2l-java's constructor and calls: a query q and a key k, of
+/// different sizes if need be, score w_v . tanh(W_q q + W_k k). Forward takes queries (B, Q, Eq), keys (B, K, Ek),
+/// values (B, K, Ev), of one type of Float32, Float16 and BFloat16, and, optional or null, the valid lengths (B) or
+/// (B, Q) of Float32, Int32 or Int64: a query attends to as many keys from the first. It gives one array of
+/// (B, Q, Ev).</summary>
+/// <remarks>Its parameters are W_q.weight (numHiddens, Eq), W_k.weight (numHiddens, Ek) and w_v.weight (1,
+/// numHiddens).</remarks>
+public sealed class AdditiveAttention : NativeBlock
+{
+    private readonly KeptWeights kept;
+    private readonly long numHiddens;
+    private readonly float dropout;
+
+    /// <summary>Makes a block without parameters that keeps the attention weights of the last Forward, as d2l's
+    /// does.</summary>
+    /// <param name="numHiddens">The size in which queries and keys are added, 1 or more.</param>
+    /// <param name="dropout">The probability, from 0 to below 1, that an attention weight is dropped when
+    /// training.</param>
+    /// <exception cref="ArgumentException">An argument is out of range.</exception>
+    public AdditiveAttention(long numHiddens, float dropout = 0)
+        : this(new AdditiveAttentionOptions { NumHiddens = numHiddens, Dropout = dropout }, new KeptWeights(true))
+    {
+    }
+
+    /// <summary>Makes a block without parameters that does not keep the attention weights.</summary>
+    /// <param name="options">How it attends.</param>
+    /// <exception cref="ArgumentException">An option is out of range, or does not go with another.</exception>
+    public AdditiveAttention(AdditiveAttentionOptions options)
+        : this((options ?? throw new ArgumentNullException(nameof(options))).Copy(), new KeptWeights(false))
+    {
+    }
+
+    private AdditiveAttention(AdditiveAttentionOptions options, KeptWeights kept)
+        : base(context => NewLayer(context, options), kept)
+    {
+        this.kept = kept;
+        numHiddens = options.NumHiddens;
+        dropout = options.Dropout;
+    }
+
+    /// <summary>The attention weights (B, Q, K) of the last Forward, before dropout. Null before the first one, and while
+    /// they are not kept. They belong to the manager of that call's queries, and are valid until the next Forward, which
+    /// disposes them, or until <see cref="KeepAttentionWeights"/> is set to false: copy out what is needed for
+    /// longer.</summary>
+    public NDArray? AttentionWeights => kept.Array;
+
+    /// <summary>Whether each Forward of a list computes and keeps the attention weights. The result is the same. Those of
+    /// the last Forward are disposed when they are no longer kept.</summary>
+    public bool KeepAttentionWeights
+    {
+        get => kept.On;
+        set => kept.On = value;
+    }
+
+    internal override string Kind => nameof(AdditiveAttention);
+
+    /// <summary>Says what the block is.</summary>
+    /// <returns>The text.</returns>
+    public override string ToString() =>
+        $"AdditiveAttention(numHiddens={numHiddens}, dropout={dropout.ToString(CultureInfo.InvariantCulture)})";
+
+    private static NativeLayer NewLayer(NativeContext context, AdditiveAttentionOptions options) =>
+        NativeLayer.AdditiveAttention(
+            context, options.NumHiddens, options.Scale, options.SoftCap, options.Dropout, (int)options.Causal,
+            (int)options.Window, options.WindowLeft, options.WindowRight, (int)options.EmptyRows);
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+using System;
+
+namespace Heed;
+
+/// <summary>Makes parameters whose elements are all the same.</summary>
+public sealed class ConstantInitializer : Initializer
+{
+    private readonly float value;
+
+    /// <summary>Makes an initializer.</summary>
+    /// <param name="value">The value of every element.</param>
+    public ConstantInitializer(float value)
+    {
+        this.value = value;
+    }
+
+    /// <inheritdoc/>
+    public override NDArray Initialize(NDManager manager, Shape shape, DataType dataType) =>
+        (manager ?? throw new ArgumentNullException(nameof(manager))).Full(shape, value, dataType);
+}

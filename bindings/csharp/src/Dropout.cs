@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+using System.Globalization;
+
+namespace Heed;
+
+/// <summary>Dropout: when training, each element is 0 with the rate's probability, and otherwise multiplied by
+/// 1 / (1 - rate); else the output is the input. Forward takes a list of one array of Float32, Float16 or BFloat16 with
+/// one axis to eight, and gives one of its shape.</summary>
+/// <remarks>It has no parameters, and need not be initialized.</remarks>
+public sealed class Dropout : NativeBlock
+{
+    private readonly float rate;
+
+    /// <summary>Makes a block.</summary>
+    /// <param name="rate">The probability, from 0 to below 1, that an element is dropped when training; the default is
+    /// DJL's.</param>
+    /// <exception cref="System.ArgumentException">The rate is out of range.</exception>
+    public Dropout(float rate = 0.5f)
+        : base(context => NativeLayer.Dropout(context, rate))
+    {
+        this.rate = rate;
+    }
+
+    internal override string Kind => nameof(Dropout);
+
+    private protected override string[] InputNames => Inputs.Single;
+
+    private protected override int NumRequired => 1;
+
+    private protected override Wanted Smallest => Wanted.Output;
+
+    /// <summary>Says what the block is.</summary>
+    /// <returns>The text.</returns>
+    public override string ToString() => $"Dropout(rate={rate.ToString(CultureInfo.InvariantCulture)})";
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+namespace Heed;
+
+/// <summary>A linear layer, y = x W^T + b, over the last axis of its input. Forward takes a list of one array (..., E)
+/// of Float32, Float16 or BFloat16 with one axis to eight, and gives one of (..., units).</summary>
+/// <remarks>Its parameters are "weight" (units, E) and, with a bias, "bias" (units). Load takes the names of PyTorch's
+/// nn.Linear, Keras' Dense and DJL's Linear as well.</remarks>
+public sealed class Linear : NativeBlock
+{
+    private readonly long units;
+    private readonly bool bias;
+
+    /// <summary>Makes a block without parameters.</summary>
+    /// <param name="units">The size of the output, 1 or more.</param>
+    /// <param name="bias">Whether a bias is added.</param>
+    /// <exception cref="System.ArgumentException">units is below 1.</exception>
+    public Linear(long units, bool bias = true)
+        : base(context => NativeLayer.Linear(context, units, bias ? 0 : 1))
+    {
+        this.units = units;
+        this.bias = bias;
+    }
+
+    internal override string Kind => nameof(Linear);
+
+    private protected override string[] InputNames => Inputs.Single;
+
+    private protected override int NumRequired => 1;
+
+    private protected override Wanted Smallest => Wanted.Output;
+
+    /// <summary>Says what the block is.</summary>
+    /// <returns>The text.</returns>
+    public override string ToString() => $"Linear(units={units}, bias={bias})";
+}

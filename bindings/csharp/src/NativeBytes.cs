@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+using System;
+using System.IO;
+using System.Runtime.InteropServices;
+
+namespace Heed;
+
+/// <summary>Bytes between a stream and the native library: outside the managed heap, so that they may be
+/// many.</summary>
+internal sealed unsafe class NativeBytes : IDisposable
+{
+    private const int PieceBytes = 1 << 20;
+    private long capacity;
+
+    internal NativeBytes(long capacity)
+    {
+        this.capacity = capacity;
+        Data = (byte*)Marshal.AllocHGlobal(new IntPtr(Math.Max(capacity, 1)));
+    }
+
+    internal byte* Data { get; private set; }
+
+    internal long Length { get; private set; }
+
+    /// <summary>The next bytes of a stream, at most so many. Memory grows as they come, whatever was
+    /// promised.</summary>
+    internal static NativeBytes Read(Stream stream, long atMost = long.MaxValue)
+    {
+        var bytes = new NativeBytes(Math.Min(atMost, PieceBytes));
+        try
+        {
+            var piece = new byte[Math.Min(atMost, PieceBytes)];
+            int count = -1;
+            while (bytes.Length < atMost && count != 0)
+            {
+                count = stream.Read(piece, 0, (int)Math.Min(piece.Length, atMost - bytes.Length));
+                bytes.Append(piece, count, atMost);
+            }
+            return bytes;
+        }
+        catch
+        {
+            bytes.Dispose();
+            throw;
+        }
+    }
+
+    /// <summary>Tells that the first bytes hold something.</summary>
+    internal void Fill(long length) => Length = length;
+
+    /// <summary>Gives the bytes in pieces that a managed array holds, which the action must not keep.</summary>
+    internal void ForEachPiece(Action<byte[], int> action)
+    {
+        var piece = new byte[Math.Min(Length, PieceBytes)];
+        for (long start = 0; start < Length; start += piece.Length)
+        {
+            int count = (int)Math.Min(piece.Length, Length - start);
+            Marshal.Copy((IntPtr)(Data + start), piece, 0, count);
+            action(piece, count);
+        }
+    }
+
+    public void Dispose()
+    {
+        Marshal.FreeHGlobal((IntPtr)Data);
+        Data = null;
+    }
+
+    private void Append(byte[] piece, int count, long atMost)
+    {
+        if (count > capacity - Length)
+        {
+            capacity = Math.Min(2 * capacity, atMost);
+            Data = (byte*)Marshal.ReAllocHGlobal((IntPtr)Data, new IntPtr(capacity));
+        }
+        Marshal.Copy(piece, 0, (IntPtr)(Data + Length), count);
+        Length += count;
+    }
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+using System;
+
+namespace Heed;
+
+/// <summary>A parameter that lies in a native layer.</summary>
+internal sealed class NativeParameter : Parameter
+{
+    internal NativeParameter(NativeBlock block, string name)
+        : base(name, name.EndsWith("bias", StringComparison.Ordinal) ? ParameterType.Bias : ParameterType.Weight)
+    {
+        Block = block;
+        NativeName = NativeText.ToNative(name, nameof(name));
+    }
+
+    public override bool IsInitialized => Block.HasParameter(this);
+
+    public override Shape? Shape => Block.ShapeOf(this);
+
+    public override NDArray Array => Block.ArrayOf(this);
+
+    internal NativeBlock Block { get; }
+
+    /// <summary>UTF-8 with a terminating zero.</summary>
+    internal byte[] NativeName { get; }
+
+    public override void SetArray(NDArray array) =>
+        Block.SetParameter(this, array ?? throw new ArgumentNullException(nameof(array)));
+
+    public override void SetShape(Shape shape)
+    {
+        _ = shape ?? throw new ArgumentNullException(nameof(shape));
+        if (!shape.Equals(Shape))
+        {
+            throw new InvalidOperationException($"{Name} belongs to a block of heed, which knows its shape: {Shape}");
+        }
+    }
+
+    public override void Initialize(NDManager manager, DataType dataType)
+    {
+        if (!IsInitialized)
+        {
+            throw new InvalidOperationException(
+                $"{Name} belongs to a block of heed, which initializes all its parameters at once");
+        }
+    }
+
+    /// <summary>The block drops all its parameters at once.</summary>
+    internal override void ReleaseArray() => Block.Clear();
+}

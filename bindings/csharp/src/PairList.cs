@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+using System;
+using System.Collections;
+using System.Collections.Generic;
+using System.Linq;
+
+namespace Heed;
+
+/// <summary>Keys with their values, in the order in which they were added; a key may be there more than once, and
+/// its first pair is then the one that is found.</summary>
+/// <typeparam name="TKey">The type of the keys.</typeparam>
+/// <typeparam name="TValue">The type of the values.</typeparam>
+public class PairList<TKey, TValue> : IReadOnlyList<Pair<TKey, TValue>>
+    where TKey : notnull
+{
+    private readonly List<Pair<TKey, TValue>> pairs = new();
+
+    /// <summary>Makes an empty list.</summary>
+    public PairList()
+    {
+    }
+
+    /// <summary>Makes a list of pairs.</summary>
+    /// <param name="pairs">What it begins with; none may be null.</param>
+    public PairList(IEnumerable<Pair<TKey, TValue>> pairs)
+    {
+        AddAll(pairs);
+    }
+
+    /// <summary>Makes a list of keys and as many values.</summary>
+    /// <param name="keys">The keys.</param>
+    /// <param name="values">The values, in the order of the keys.</param>
+    /// <exception cref="ArgumentException">There are not as many of the one as of the other.</exception>
+    public PairList(IReadOnlyList<TKey> keys, IReadOnlyList<TValue> values)
+    {
+        _ = keys ?? throw new ArgumentNullException(nameof(keys));
+        _ = values ?? throw new ArgumentNullException(nameof(values));
+        if (keys.Count != values.Count)
+        {
+            throw new ArgumentException(
+                $"keys has {keys.Count} elements and values {values.Count}, expected as many", nameof(values));
+        }
+        for (int i = 0; i < keys.Count; i++)
+        {
+            Add(keys[i], values[i]);
+        }
+    }
+
+    /// <summary>How many pairs there are.</summary>
+    public int Count => pairs.Count;
+
+    /// <summary>Whether there are none.</summary>
+    public bool IsEmpty => pairs.Count == 0;
+
+    /// <summary>All keys, in order: a copy.</summary>
+    public IReadOnlyList<TKey> Keys => pairs.Select(pair => pair.Key).ToArray();
+
+    /// <summary>All values, in order: a copy.</summary>
+    public IReadOnlyList<TValue> Values => pairs.Select(pair => pair.Value).ToArray();
+
+    /// <summary>A pair by its place.</summary>
+    /// <param name="index">The place, from 0.</param>
+    /// <exception cref="ArgumentOutOfRangeException">There is no such place.</exception>
+    public Pair<TKey, TValue> this[int index] => pairs[index];
+
+    /// <summary>A value by its key.</summary>
+    /// <param name="key">The key.</param>
+    /// <exception cref="KeyNotFoundException">There is no such key.</exception>
+    public TValue this[TKey key] =>
+        TryGetValue(key, out TValue value)
+            ? value
+            : throw new KeyNotFoundException($"there is no {key}; there are {string.Join(", ", Keys)}");
+
+    /// <summary>Looks for a value by its key.</summary>
+    /// <param name="key">The key.</param>
+    /// <param name="value">The value, or the type's default where there is none.</param>
+    /// <returns>Whether there is one.</returns>
+    public bool TryGetValue(TKey key, out TValue value)
+    {
+        int index = IndexOf(key);
+        value = index < 0 ? default! : pairs[index].Value;
+        return index >= 0;
+    }
+
+    /// <summary>Adds a pair at the end.</summary>
+    /// <param name="key">Its key.</param>
+    /// <param name="value">Its value.</param>
+    public void Add(TKey key, TValue value) => pairs.Add(new Pair<TKey, TValue>(key, value));
+
+    /// <summary>Adds a pair at the end.</summary>
+    /// <param name="pair">The pair.</param>
+    public void Add(Pair<TKey, TValue> pair) => pairs.Add(pair ?? throw new ArgumentNullException(nameof(pair)));
+
+    /// <summary>Adds pairs at the end.</summary>
+    /// <param name="other">The pairs; none may be null.</param>
+    public void AddAll(IEnumerable<Pair<TKey, TValue>> other)
+    {
+        foreach (Pair<TKey, TValue> pair in other ?? throw new ArgumentNullException(nameof(other)))
+        {
+            Add(pair);
+        }
+    }
+
+    /// <summary>Tells whether a key is there.</summary>
+    /// <param name="key">The key.</param>
+    /// <returns>Whether it is.</returns>
+    public bool Contains(TKey key) => IndexOf(key) >= 0;
+
+    /// <summary>Where a key is.</summary>
+    /// <param name="key">The key.</param>
+    /// <returns>Its first place, -1 if it is not there.</returns>
+    public int IndexOf(TKey key) => pairs.FindIndex(pair => EqualityComparer<TKey>.Default.Equals(pair.Key, key));
+
+    /// <summary>The key at a place.</summary>
+    /// <param name="index">The place, from 0.</param>
+    /// <returns>The key.</returns>
+    /// <exception cref="ArgumentOutOfRangeException">There is no such place.</exception>
+    public TKey KeyAt(int index) => pairs[index].Key;
+
+    /// <summary>The value at a place.</summary>
+    /// <param name="index">The place, from 0.</param>
+    /// <returns>The value.</returns>
+    /// <exception cref="ArgumentOutOfRangeException">There is no such place.</exception>
+    public TValue ValueAt(int index) => pairs[index].Value;
+
+    /// <summary>Takes a pair out by its place.</summary>
+    /// <param name="index">The place, from 0.</param>
+    /// <returns>Its value.</returns>
+    /// <exception cref="ArgumentOutOfRangeException">There is no such place.</exception>
+    public TValue Remove(int index)
+    {
+        TValue value = pairs[index].Value;
+        pairs.RemoveAt(index);
+        return value;
+    }
+
+    /// <summary>Takes the first pair with a key out.</summary>
+    /// <param name="key">The key.</param>
+    /// <returns>Whether it was there.</returns>
+    public bool Remove(TKey key)
+    {
+        int index = IndexOf(key);
+        if (index >= 0)
+        {
+            pairs.RemoveAt(index);
+        }
+        return index >= 0;
+    }
+
+    /// <summary>Takes all pairs out.</summary>
+    public void Clear() => pairs.Clear();
+
+    /// <summary>The pairs as a dictionary, the first one of each key.</summary>
+    /// <returns>A copy.</returns>
+    public Dictionary<TKey, TValue> ToMap()
+    {
+        var map = new Dictionary<TKey, TValue>();
+        foreach (Pair<TKey, TValue> pair in pairs)
+        {
+            if (!map.ContainsKey(pair.Key))
+            {
+                map.Add(pair.Key, pair.Value);
+            }
+        }
+        return map;
+    }
+
+    /// <summary>The pairs, one after the other.</summary>
+    /// <returns>An enumerator.</returns>
+    public IEnumerator<Pair<TKey, TValue>> GetEnumerator() => pairs.GetEnumerator();
+
+    IEnumerator IEnumerable.GetEnumerator() => GetEnumerator();
+}

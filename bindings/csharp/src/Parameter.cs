@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+using System;
+
+namespace Heed;
+
+/// <summary>An array that a block computes with, as its weights. The blocks of heed have parameters of their own, which
+/// <see cref="Block.Parameters"/> gives; a block that derives from <see cref="AbstractBlock"/> may add others.</summary>
+/// <remarks>The array of a parameter of one of heed's blocks is a snapshot: it keeps its values when the block gets
+/// others, but to set it sets the block's parameter too. The array of any other parameter is the parameter.</remarks>
+public class Parameter
+{
+    private readonly object gate = new object();
+    private NDArray? array;
+    private Shape? shape;
+
+    /// <summary>Makes a parameter without values.</summary>
+    /// <param name="name">Its name within its block.</param>
+    /// <param name="type">What it is for.</param>
+    /// <param name="shape">Its shape; null: set it before <see cref="Initialize"/>.</param>
+    /// <param name="initializer">Makes its first values; null: its type's.</param>
+    public Parameter(
+        string name, ParameterType type = ParameterType.Weight, Shape? shape = null, Initializer? initializer = null)
+    {
+        Name = name ?? throw new ArgumentNullException(nameof(name));
+        Type = type;
+        this.shape = shape;
+        Initializer = initializer;
+    }
+
+    /// <summary>The name within its block, as "weight".</summary>
+    public string Name { get; }
+
+    /// <summary>What the parameter is for.</summary>
+    public ParameterType Type { get; }
+
+    /// <summary>What makes its first values; null: the default of its type, and for a block of heed heed's
+    /// own.</summary>
+    public Initializer? Initializer { get; private set; }
+
+    /// <summary>False once the parameter is frozen. heed does not train yet: it keeps the word, and nothing
+    /// else.</summary>
+    public bool RequiresGradient { get; private set; } = true;
+
+    /// <summary>Whether the parameter has values.</summary>
+    public virtual bool IsInitialized
+    {
+        get
+        {
+            lock (gate)
+            {
+                return array is { IsReleased: false };
+            }
+        }
+    }
+
+    /// <summary>The shape; null where it is not known yet.</summary>
+    public virtual Shape? Shape
+    {
+        get
+        {
+            lock (gate)
+            {
+                return shape;
+            }
+        }
+    }
+
+    /// <summary>The values. Of a parameter of one of heed's blocks a new snapshot each time, which belongs to the
+    /// manager of the block's parameters; its Set methods set the block's parameter as <see cref="SetArray"/>
+    /// does.</summary>
+    /// <exception cref="InvalidOperationException">The parameter has no values.</exception>
+    /// <exception cref="ObjectDisposedException">The block, or the manager of its parameters, is
+    /// disposed.</exception>
+    public virtual NDArray Array
+    {
+        get
+        {
+            lock (gate)
+            {
+                return array is { IsReleased: false } ? array : throw Uninitialized();
+            }
+        }
+    }
+
+    /// <summary>Sets the values. A parameter of one of heed's blocks gets a converted copy: its type and shape stay, or,
+    /// where it has none yet, are the array's; calls of Forward on other threads are waited for. Any other parameter
+    /// keeps the array itself.</summary>
+    /// <param name="array">The values.</param>
+    /// <exception cref="ArgumentException">The shape is another than the parameter's, or the type is none that the
+    /// block can have.</exception>
+    /// <exception cref="ObjectDisposedException">The array or the block is disposed.</exception>
+    public virtual void SetArray(NDArray array)
+    {
+        _ = array ?? throw new ArgumentNullException(nameof(array));
+        lock (gate)
+        {
+            CheckShape(array.Shape);
+            this.array = array;
+            shape = array.Shape;
+        }
+    }
+
+    /// <summary>Sets the shape of a parameter without values.</summary>
+    /// <param name="shape">The shape.</param>
+    /// <exception cref="InvalidOperationException">The parameter has values of another shape, or is one of a block of
+    /// heed, which knows its own shape.</exception>
+    public virtual void SetShape(Shape shape)
+    {
+        _ = shape ?? throw new ArgumentNullException(nameof(shape));
+        lock (gate)
+        {
+            if (array is { IsReleased: false } && !shape.Equals(this.shape))
+            {
+                throw new InvalidOperationException($"{Name} has values of shape {this.shape}, not {shape}");
+            }
+            this.shape = shape;
+        }
+    }
+
+    /// <summary>Sets what makes the first values. Without effect on a parameter that has them.</summary>
+    /// <param name="initializer">The initializer.</param>
+    public void SetInitializer(Initializer initializer) =>
+        Initializer = initializer ?? throw new ArgumentNullException(nameof(initializer));
+
+    /// <summary>Gives the parameter its first values, unless it has values.</summary>
+    /// <param name="manager">What the array belongs to.</param>
+    /// <param name="dataType">The type of its elements.</param>
+    /// <exception cref="InvalidOperationException">The shape is not known, or the parameter is of type <see
+    /// cref="ParameterType.Other"/> and has no initializer, or is one of a block of heed, which initializes all its
+    /// parameters at once.</exception>
+    public virtual void Initialize(NDManager manager, DataType dataType)
+    {
+        _ = manager ?? throw new ArgumentNullException(nameof(manager));
+        lock (gate)
+        {
+            if (array is { IsReleased: false })
+            {
+                return;
+            }
+            Shape known = shape ?? throw new InvalidOperationException(
+                $"{Name} has no shape: give it one, or set it in Prepare");
+            Initializer first = Initializer ?? DefaultInitializer() ?? throw new InvalidOperationException(
+                $"{Name} is of type {Type} and has no initializer");
+            array = first.Initialize(manager, known, dataType);
+        }
+    }
+
+    /// <summary>Freezes the parameter, or frees it again: see <see cref="RequiresGradient"/>.</summary>
+    /// <param name="freeze">Whether it is to be frozen.</param>
+    public void Freeze(bool freeze) => RequiresGradient = !freeze;
+
+    /// <summary>Says what the parameter is.</summary>
+    /// <returns>The text.</returns>
+    public override string ToString() => $"Parameter {Name} {Shape?.ToString() ?? "(shape not known)"}";
+
+    /// <summary>Disposes the values, so that there are none.</summary>
+    internal virtual void ReleaseArray()
+    {
+        lock (gate)
+        {
+            array?.Dispose();
+            array = null;
+        }
+    }
+
+    internal void CastArray(DataType dataType)
+    {
+        lock (gate)
+        {
+            if (array is not { IsReleased: false } before)
+            {
+                return;
+            }
+            array = before.ToType(dataType, copy: true);
+            before.Dispose();
+        }
+    }
+
+    internal InvalidOperationException Uninitialized() => new($"{Name} is not set");
+
+    /// <summary>Throws unless the parameter can take values of this shape.</summary>
+    internal void CheckShape(Shape found)
+    {
+        Shape? expected = Shape;
+        if (expected is not null && !found.Equals(expected))
+        {
+            throw new ArgumentException($"{Name} is of shape {expected}, got {found}");
+        }
+    }
+
+    private Initializer? DefaultInitializer() => Type switch
+    {
+        ParameterType.Weight => new XavierInitializer(),
+        ParameterType.Bias or ParameterType.Beta or ParameterType.RunningMean => Initializer.Zeros,
+        ParameterType.Gamma or ParameterType.RunningVar => Initializer.Ones,
+        _ => null,
+    };
+}

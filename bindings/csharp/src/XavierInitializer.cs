@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+using System;
+
+namespace Heed;
+
+/// <summary>Draws parameters whose variance falls with the size of what goes in or out (Glorot and Bengio, 2010).
+/// DJL's default for weights, and heed's: Gaussian with variance 2 / (size of the input).</summary>
+public sealed class XavierInitializer : Initializer
+{
+    private readonly RandomType randomType;
+    private readonly FactorType factorType;
+    private readonly float magnitude;
+
+    /// <summary>Makes an initializer.</summary>
+    /// <param name="randomType">The distribution.</param>
+    /// <param name="factorType">Which size counts.</param>
+    /// <param name="magnitude">With a size n, the variance of Gaussian numbers is magnitude / n, and uniform numbers
+    /// lie between plus and minus its square root.</param>
+    /// <exception cref="ArgumentOutOfRangeException">The magnitude is not above 0, or there is no such
+    /// type.</exception>
+    public XavierInitializer(
+        RandomType randomType = RandomType.Gaussian, FactorType factorType = FactorType.In, float magnitude = 2)
+    {
+        if (randomType is not (RandomType.Gaussian or RandomType.Uniform))
+        {
+            throw new ArgumentOutOfRangeException(nameof(randomType), randomType, "there is no such distribution");
+        }
+        if (factorType is not (FactorType.In or FactorType.Out or FactorType.Avg))
+        {
+            throw new ArgumentOutOfRangeException(nameof(factorType), factorType, "there is no such size");
+        }
+        if (!(magnitude > 0) || float.IsInfinity(magnitude))
+        {
+            throw new ArgumentOutOfRangeException(
+                nameof(magnitude), magnitude, "expected a finite number above 0");
+        }
+        this.randomType = randomType;
+        this.factorType = factorType;
+        this.magnitude = magnitude;
+    }
+
+    /// <summary>The distribution of the numbers.</summary>
+    public enum RandomType
+    {
+        /// <summary>A uniform distribution.</summary>
+        Uniform,
+
+        /// <summary>A normal distribution.</summary>
+        Gaussian,
+    }
+
+    /// <summary>Which size counts: for a shape (out, in, rest), in * rest or out * rest.</summary>
+    public enum FactorType
+    {
+        /// <summary>The mean of both.</summary>
+        Avg,
+
+        /// <summary>That of the input.</summary>
+        In,
+
+        /// <summary>That of the output.</summary>
+        Out,
+    }
+
+    /// <inheritdoc/>
+    /// <exception cref="ArgumentException">The shape has fewer than two axes, or the size is 0.</exception>
+    public override NDArray Initialize(NDManager manager, Shape shape, DataType dataType)
+    {
+        _ = manager ?? throw new ArgumentNullException(nameof(manager));
+        _ = shape ?? throw new ArgumentNullException(nameof(shape));
+        if (shape.Dimension < 2)
+        {
+            throw new ArgumentException(
+                $"shape is {shape}, but XavierInitializer needs two axes or more", nameof(shape));
+        }
+        double rest = 1;
+        for (int axis = 2; axis < shape.Dimension; axis++)
+        {
+            rest *= shape[axis];
+        }
+        double size = factorType switch
+        {
+            FactorType.In => shape[1] * rest,
+            FactorType.Out => shape[0] * rest,
+            _ => (shape[0] + (double)shape[1]) * rest / 2,
+        };
+        if (!(size > 0))
+        {
+            throw new ArgumentException($"shape is {shape}, but XavierInitializer needs sizes above 0", nameof(shape));
+        }
+        float scale = (float)Math.Sqrt(magnitude / size);
+        return randomType == RandomType.Gaussian
+            ? manager.RandomNormal(0, scale, shape, dataType)
+            : manager.RandomUniform(-scale, scale, shape, dataType);
+    }
+}

@@ -50,7 +50,8 @@ internal sealed class BigEndianWriter
         }
         if (bytes.Length > ushort.MaxValue)
         {
-            throw new NotSupportedException($"a name takes {bytes.Length} bytes, at most {ushort.MaxValue} are possible");
+            throw new NotSupportedException(
+                $"a name takes {bytes.Length} bytes, at most {ushort.MaxValue} are possible");
         }
         Write(bytes.Length, 2);
         Write(bytes.ToArray(), (int)bytes.Length);

@@ -17,11 +17,12 @@ public abstract unsafe class NativeBlock : Block
     private readonly NativeParameter[] parameters;
     private readonly KeptWeights? kept;
 
-    /// <summary>Held by whatever changes the layer, from its first look to the end. Users' initializers run under it, so
-    /// it is taken before the other lock, under which nothing of theirs runs.</summary>
+    /// <summary>Held by whatever changes the layer, from its first look to the end. Users' initializers run under it,
+    /// so it is taken before the other lock, under which nothing of theirs runs.</summary>
     private readonly object changing = new object();
 
-    /// <summary>Read by calls that use the layer, written by those that change it or put another in its place.</summary>
+    /// <summary>Read by calls that use the layer, written by those that change it or put another in its
+    /// place.</summary>
     private readonly ReaderWriterLockSlim gate = new ReaderWriterLockSlim();
     private long nextSeed = Interlocked.Increment(ref blocks) << 32;
     private volatile NativeLayer layer;
@@ -124,6 +125,7 @@ public abstract unsafe class NativeBlock : Block
                 {
                     made.InitializeFor(shapes.Native, NextSeed());
                     RunInitializers(made, manager);
+                    Weigh(made);
                     manager.Own(made.SafeHandle);
                 }
                 catch
@@ -344,8 +346,8 @@ public abstract unsafe class NativeBlock : Block
     /// <summary>Reads all parameters from a .safetensors file, which may be a whole model's: W_q is read from
     /// "prefix.W_q.weight", its bias from "prefix.W_q.bias", and so on, or from the names of PyTorch, Hugging Face,
     /// Keras, DJL or d2l-java (docs/weights.md has all). Sizes and types are the file's, or, on a block that has its
-    /// parameters, stay as they are. All or nothing. Once the manager of <see cref="Initialize"/> is disposed, the block
-    /// gets parameters anew, which belong to the block.</summary>
+    /// parameters, stay as they are. All or nothing. Once the manager of <see cref="Initialize"/> is disposed, the
+    /// block gets parameters anew, which belong to the block.</summary>
     /// <param name="path">The file.</param>
     /// <param name="prefix">What stands before the names, without the separator; empty or null: nothing.</param>
     /// <exception cref="ArgumentException">A parameter has another shape, the file has a bias and the block none, or
@@ -426,6 +428,11 @@ public abstract unsafe class NativeBlock : Block
         CheckFloat(dataType);
         lock (changing)
         {
+            CheckNotDisposed();
+            if (!Array.Exists(parameters, HasParameter))
+            {
+                return;
+            }
             NativeContext same = context;
             NativeLayer made = make(same);
             try
@@ -440,6 +447,7 @@ public abstract unsafe class NativeBlock : Block
                         made.SetParameter(parameter, converted);
                     }
                 }
+                Weigh(made);
                 owner?.Own(made.SafeHandle);
             }
             catch
@@ -521,8 +529,12 @@ public abstract unsafe class NativeBlock : Block
 
     internal bool HasParameter(NativeParameter parameter)
     {
-        using NativeTensor? snapshot = IsInitialized ? null : Snapshot(parameter);
-        return snapshot != null || IsInitialized;
+        if (IsInitialized)
+        {
+            return true;
+        }
+        using NativeTensor? snapshot = Snapshot(parameter);
+        return snapshot != null;
     }
 
     internal Shape? ShapeOf(NativeParameter parameter)
@@ -595,6 +607,35 @@ public abstract unsafe class NativeBlock : Block
         CheckInputs(inputs, nameof(inputs), "array");
         NativeTensor? At(int index) => index < inputs.Count ? inputs[index]?.Tensor : null;
         return new LayerInputs(At(0), At(1), At(2), At(3));
+    }
+
+    /// <summary>Tells the collector, once, how much memory the parameters of a layer take.</summary>
+    private static void Weigh(NativeLayer layer)
+    {
+        NativeHandle handle = layer.SafeHandle;
+        if (handle.HasKept || layer.IsInitialized() != 1)
+        {
+            return;
+        }
+        long numBytes = layer.SaveBytes(null, 0);
+        bool isHeld = false;
+        try
+        {
+            // So that it is not destroyed meanwhile, after which nobody would take the weight off.
+            handle.DangerousAddRef(ref isHeld);
+            handle.Keep(SharedMemory.OfHeed(numBytes));
+        }
+        catch (ObjectDisposedException error)
+        {
+            throw Errors.Closed(error);
+        }
+        finally
+        {
+            if (isHeld)
+            {
+                handle.DangerousRelease();
+            }
+        }
     }
 
     /// <summary>As many inputs as Forward takes, of which those that are required are there.</summary>
@@ -729,6 +770,7 @@ public abstract unsafe class NativeBlock : Block
                 if (!layer.SafeHandle.IsClosed)
                 {
                     change(layer);
+                    Weigh(layer);
                     return;
                 }
             }
@@ -740,6 +782,7 @@ public abstract unsafe class NativeBlock : Block
             try
             {
                 change(made);
+                Weigh(made);
             }
             catch
             {
@@ -845,6 +888,7 @@ public abstract unsafe class NativeBlock : Block
             try
             {
                 made.LoadMemory(bytes.Data, (ulong)bytes.Length, null);
+                Weigh(made);
                 if (block.parameters.Length > 0)
                 {
                     manager.Own(made.SafeHandle);

@@ -178,7 +178,9 @@ class Finder {
       for (const WeightSource& source : *sources) {
         known.insert(prefixed(prefix_, candidate.style, source.name));
         const std::string_view module = module_of(source.name);
-        if (!module.empty()) modules.insert(prefixed(prefix_, {candidate.style.separator}, module));
+        // A linear layer is a module itself, and the prefix is its name.
+        if (!module.empty() || std::string_view(source.parameter) == "weight")
+          modules.insert(prefixed(prefix_, {candidate.style.separator}, module));
       }
     }
     for (size_t i = 0; i < file_.num_tensors(); ++i) {

@@ -114,6 +114,17 @@ constexpr WeightSource kD2lJavaAdditive[] = {
     {"w_v.weight", "03W_v.weight"},
 };
 
+// A linear layer; PyTorch's names are its own.
+constexpr WeightSource kKerasDense[] = {
+    {"weight", "kernel", WeightForm::Transposed},
+    {"bias", "bias"},
+};
+
+constexpr WeightSource kDjlLinear[] = {
+    {"weight", "weight"},
+    {"bias", "bias"},
+};
+
 // Paths of variables, which Keras 2 ends with an output's number, and the same in dotted form.
 constexpr NameStyle kKerasStyles[] = {{'/', ""}, {'/', ":0"}, {'.', ""}, {'.', ":0"}};
 constexpr NameStyle kDjlStyles[] = {{'_', ""}};
@@ -195,6 +206,8 @@ constexpr WeightLayout kLayouts[] = {
     {"d2l-java MultiHeadAttention", kD2lJava, {}, kDjlStyles},
     {"d2l AdditiveAttention", kD2lAdditive, kAdditiveExtras},
     {"d2l-java AdditiveAttention", kD2lJavaAdditive, kJavaAdditiveBiases, kDjlStyles},
+    {"Keras Dense", kKerasDense, {}, kKerasStyles},
+    {"DJL Linear", kDjlLinear, {}, kDjlStyles},
 };
 
 }  // namespace

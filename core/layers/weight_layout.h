@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How frameworks name and shape the parameters of attention in the files they write. A layout is a table: to know
+// How frameworks name and shape the parameters of layers in the files they write. A layout is a table: to know
 // another framework is to add one to weight_layout.cc, and a row to docs/weights.md.
 #pragma once
 

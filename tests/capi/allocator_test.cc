@@ -151,6 +151,8 @@ class Program {  // NOLINT(clang-analyzer-optin.performance.Padding): in the ord
   heed_layer* layer_ = nullptr;
   heed_layer* dot_product_ = nullptr;
   heed_layer* additive_ = nullptr;
+  heed_layer* linear_ = nullptr;
+  heed_layer* dropout_ = nullptr;
   heed_workspace* workspace_ = nullptr;
   heed_workspace* wrapped_workspace_ = nullptr;
   heed_layer_inputs inputs_ = HEED_LAYER_INPUTS_INIT;
@@ -187,6 +189,12 @@ class Program {  // NOLINT(clang-analyzer-optin.performance.Padding): in the ord
         return keep(heed_additive_attention_create(context_, &options, &additive_), additive_, heed_layer_destroy);
       },
       [this] { return heed_layer_initialize(additive_, &inputs(), 1); },
+      [this] {
+        const heed_linear_options options = five_outputs();
+        return keep(heed_linear_create(context_, &options, &linear_), linear_, heed_layer_destroy);
+      },
+      [this] { return heed_layer_initialize(linear_, &inputs(), 1); },
+      [this] { return keep(heed_dropout_create(context_, nullptr, &dropout_), dropout_, heed_layer_destroy); },
       [this] { return heed_layer_initialize(layer_, &inputs(), 42); },
       [this] { return keep(heed_layer_parameter(layer_, "W_k.weight", &snapshot_), snapshot_); },
       [this] { return heed_layer_set_parameter(layer_, "W_q.weight", half_); },

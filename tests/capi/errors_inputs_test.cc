@@ -388,5 +388,47 @@ TEST(InputErrors, DropoutCountsIn32Bits) {
                    {HEED_ERROR_UNSUPPORTED, {"dropout", "4294967297"}}}});
 }
 
+TEST(InputErrors, OfLayersOfOneInput) {
+  for (const Kind kind : kKindsOfOneInput) {
+    const std::string name = kind == Kind::Linear ? "linear" : "dropout";
+    const auto alone = [&name](const char* member) {
+      return invalid({std::string("inputs->") + member + " is set, but a " + name +
+                      " layer reads inputs->queries alone, expected NULL"});
+    };
+    expect_refused(
+        kind, Reach::Inputs,
+        {
+            {"no queries", [](AttentionCall& c) { c.inputs.queries = nullptr; }, invalid({"inputs->queries is NULL"})},
+            {"queries of rank 0", [](AttentionCall& c) { c.inputs.queries = c.zeros({}); },
+             invalid({"inputs->queries has dims () of rank 0, expected rank 1 to 8"})},
+            {"queries of F64",
+             [](AttentionCall& c) {
+               c.inputs.queries = c.zeros({2, 3, 6}, HEED_F64);
+             },
+             invalid({"inputs->queries is F64", "F32, F16 or BF16"})},
+            {"keys", [](AttentionCall& c) { c.inputs.keys = c.inputs.queries; }, alone("keys")},
+            {"values", [](AttentionCall& c) { c.inputs.values = c.inputs.queries; }, alone("values")},
+            {"lengths", [](AttentionCall& c) { c.inputs.valid_lens = c.zeros({2}, HEED_I32); }, alone("valid_lens")},
+            {"a mask",
+             [](AttentionCall& c) {
+               c.inputs.mask = c.zeros({3, 3}, HEED_BOOL);
+             },
+             alone("mask")},
+            {"a bias",
+             [](AttentionCall& c) {
+               c.inputs.bias = c.zeros({3, 3});
+             },
+             alone("bias")},
+            {"reserved", [](AttentionCall& c) { c.inputs.reserved = 1; }, invalid({"reserved", "1"})},
+        });
+    expect_refused(kind, Reach::Memory,
+                   {{"queries without data",
+                     [](AttentionCall& c) {
+                       c.inputs.queries = c.shape_only({2, 3, 6});
+                     },
+                     invalid({"inputs->queries", "shape-only"})}});
+  }
+}
+
 }  // namespace
 }  // namespace heed::capi_test

@@ -190,6 +190,25 @@ TEST(NullArguments, OfLayersAreRefused) {
       {"additive: options, whose defaults name no size",
        [&](OutParameters& out) { return heed_additive_attention_create(context, nullptr, &out.layer); },
        {HEED_ERROR_INVALID_ARGUMENT, {"num_hiddens", "0"}}},
+      {"linear: context",
+       [](OutParameters& out) {
+         const heed_linear_options linear = five_outputs();
+         return heed_linear_create(nullptr, &linear, &out.layer);
+       },
+       is_null("context")},
+      {"linear: layer",
+       [&](OutParameters&) {
+         const heed_linear_options linear = five_outputs();
+         return heed_linear_create(context, &linear, nullptr);
+       },
+       is_null("layer")},
+      {"linear: options, whose defaults name no size",
+       [&](OutParameters& out) { return heed_linear_create(context, nullptr, &out.layer); },
+       {HEED_ERROR_INVALID_ARGUMENT, {"output_size", "0"}}},
+      {"dropout: context", [](OutParameters& out) { return heed_dropout_create(nullptr, nullptr, &out.layer); },
+       is_null("context")},
+      {"dropout: layer", [&](OutParameters&) { return heed_dropout_create(context, nullptr, nullptr); },
+       is_null("layer")},
       {"multi-head: context",
        [&](OutParameters& out) { return heed_multi_head_attention_create(nullptr, &options, &out.layer); },
        is_null("context")},

@@ -168,6 +168,48 @@ TEST(OptionErrors, BiasesAndProjectionsThatContradict) {
   });
 }
 
+template <typename Options>
+void expect_refused_by(heed_status (*create)(heed_context*, const Options*, heed_layer**), const Options& valid,
+                       const std::vector<WrongOptions<Options>>& table) {
+  const Context context = make_context();
+  std::vector<RefusedCall> calls;
+  for (const auto& row : table) {
+    calls.push_back({row.what,
+                     [&](OutParameters& out) {
+                       Options options = valid;
+                       row.change(options);
+                       return create(context.get(), &options, &out.layer);
+                     },
+                     {row.status, row.words}});
+  }
+  expect_refused(calls);
+}
+
+TEST(OptionErrors, OfLinearLayers) {
+  using Options = heed_linear_options;
+  expect_refused_by<Options>(
+      heed_linear_create, five_outputs(),
+      {
+          {"no size", [](Options& o) { o.output_size = 0; }, {"options->output_size is 0", "at least 1"}},
+          {"a negative size", [](Options& o) { o.output_size = -5; }, {"options->output_size is -5", "at least 1"}},
+          {"no_bias 2", [](Options& o) { o.no_bias = 2; }, {"options->no_bias is 2", "0 or 1"}},
+          {"no_bias -1", [](Options& o) { o.no_bias = -1; }, {"options->no_bias is -1", "0 or 1"}},
+          {"reserved", [](Options& o) { o.reserved = 1; }, {"options->reserved is 1"}},
+      });
+}
+
+TEST(OptionErrors, OfDropout) {
+  using Options = heed_dropout_options;
+  expect_refused_by<Options>(heed_dropout_create, one_half(),
+                             {
+                                 {"1", [](Options& o) { o.dropout = 1; }, {"options->dropout is 1", "below 1"}},
+                                 {"negative", [](Options& o) { o.dropout = -0.1f; }, {"options->dropout is -0.1"}},
+                                 {"NaN", [](Options& o) { o.dropout = kNaN; }, {"options->dropout is nan"}},
+                                 {"infinite", [](Options& o) { o.dropout = kInfinity; }, {"options->dropout is inf"}},
+                                 {"reserved", [](Options& o) { o.reserved = -1; }, {"options->reserved is -1"}},
+                             });
+}
+
 TEST(Options, TheirLimitsAreAccepted) {
   const Context context = make_context();
   heed_multi_head_attention_options options = two_heads();
@@ -177,6 +219,12 @@ TEST(Options, TheirLimitsAreAccepted) {
   options.window_left = -1;  // unlimited, with or without a window
   options.window_right = INT64_MIN;
   EXPECT_NO_THROW(make_multi_head(context.get(), options));
+  heed_dropout_options dropout = one_half();
+  dropout.dropout = std::nextafter(1.0f, 0.0f);
+  EXPECT_NO_THROW(make_dropout(context.get(), dropout));
+  heed_linear_options linear = five_outputs();
+  linear.output_size = INT64_MAX;
+  EXPECT_NO_THROW(make_linear(context.get(), linear));
   options.window = HEED_WINDOW_BOTTOM_RIGHT;
   options.window_left = INT64_MAX;
   options.window_right = INT64_MAX;
@@ -190,6 +238,10 @@ TEST(Options, NoneAreTheMacrosValues) {
   heed_context_destroy(second);
   heed_layer* layer = nullptr;
   ASSERT_EQ(heed_dot_product_attention_create(context.get(), nullptr, &layer), HEED_OK);
+  EXPECT_EQ(heed_layer_is_initialized(layer), 1);
+  EXPECT_EQ(heed_layer_parameter_count(layer), 0);
+  heed_layer_destroy(layer);
+  ASSERT_EQ(heed_dropout_create(context.get(), nullptr, &layer), HEED_OK);
   EXPECT_EQ(heed_layer_is_initialized(layer), 1);
   EXPECT_EQ(heed_layer_parameter_count(layer), 0);
   heed_layer_destroy(layer);

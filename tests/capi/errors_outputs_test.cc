@@ -311,5 +311,74 @@ TEST(CreateOutputsErrors, SizesThatOverflow) {
   EXPECT_EQ(made.weights, nullptr);
 }
 
+TEST(OutputErrors, OfLayersOfOneInput) {
+  for (const Kind kind : kKindsOfOneInput) {
+    const std::string name = kind == Kind::Linear ? "linear" : "dropout";
+    const auto none = [&name](const char* member) {
+      return Refusal{
+          HEED_ERROR_INVALID_ARGUMENT,
+          {std::string("outputs->") + member + " is set, but a " + name + " layer has no such output, expected NULL"}};
+    };
+    expect_refused(kind, Reach::Call,
+                   {
+                       {"weights",
+                        [](AttentionCall& c) {
+                          c.outputs.weights = c.zeros({2, 3, 3});
+                        },
+                        none("weights")},
+                       {"log_sum_exp",
+                        [](AttentionCall& c) {
+                          c.outputs.log_sum_exp = c.zeros({2, 3});
+                        },
+                        none("log_sum_exp")},
+                       {"log_sum_exp alone",
+                        [](AttentionCall& c) {
+                          c.outputs.output = nullptr;
+                          c.outputs.log_sum_exp = c.zeros({2, 3});
+                        },
+                        none("log_sum_exp")},
+                       {"nothing",
+                        [](AttentionCall& c) { c.outputs.output = nullptr; },
+                        {HEED_ERROR_INVALID_ARGUMENT, {"outputs has no tensor"}}},
+                       {"another shape",
+                        [](AttentionCall& c) {
+                          c.outputs.output = c.zeros({2, 3, 7});
+                        },
+                        {HEED_ERROR_INVALID_ARGUMENT,
+                         {"outputs->output has dims (2, 3, 7)", kind == Kind::Linear ? "(2, 3, 5)" : "(2, 3, 6)"}}},
+                   });
+    const AttentionCall call(kind);
+    for (const int32_t wanted : {2, 3, 4, 5, 6, 7}) {
+      heed_layer_outputs made = HEED_LAYER_OUTPUTS_INIT;
+      const char* member = (wanted & HEED_WANT_WEIGHTS) != 0 ? "weights" : "log_sum_exp";
+      EXPECT_TRUE(is_refused(heed_layer_create_outputs(call.layer.get(), &call.inputs, wanted, &made),
+                             {HEED_ERROR_INVALID_ARGUMENT,
+                              {"wanted is " + std::to_string(wanted) + ", which has " + member + ", but a " + name +
+                               " layer has no such output, expected 1"}}));
+      EXPECT_EQ(made.output, nullptr);
+    }
+  }
+}
+
+TEST(LayerErrors, OfLinearLayers) {
+  expect_refused(
+      Kind::Linear, Reach::Parameters,
+      {{"another input size",
+        [](AttentionCall& c) {
+          c.inputs.queries = c.zeros({2, 3, 7});
+        },
+        {HEED_ERROR_INVALID_ARGUMENT, {"inputs->queries has dims (2, 3, 7)", "weight has (5, 6)", "of 6"}}}});
+  expect_refused(Kind::Linear, Reach::Call,
+                 {{"not initialized",
+                   [](AttentionCall& c) { c.layer = make_linear(c.context.get(), five_outputs()); },
+                   {HEED_ERROR_NOT_INITIALIZED, {"weight is not set"}}},
+                  {"no bias yet",
+                   [](AttentionCall& c) {
+                     c.layer = make_linear(c.context.get(), five_outputs());
+                     check(heed_layer_set_parameter(c.layer.get(), "weight", c.zeros({5, 6})));
+                   },
+                   {HEED_ERROR_NOT_INITIALIZED, {"bias is not set"}}}});
+}
+
 }  // namespace
 }  // namespace heed::capi_test

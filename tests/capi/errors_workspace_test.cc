@@ -9,7 +9,7 @@ namespace heed::capi_test {
 namespace {
 
 TEST(WorkspaceErrors, OneByteTooFewNamesBothSizes) {
-  for (const Kind kind : kKinds) {
+  for (const Kind kind : kEveryKind) {
     const AttentionCall call(kind);
     const size_t needed = call.workspace_size();
     const std::vector<uint8_t> before = call.read_outputs();
@@ -37,7 +37,7 @@ TEST(WorkspaceErrors, EmptyOnesAreMadeAndTooSmall) {
 }
 
 TEST(Workspace, AnyAlignmentOfTheExactSizeDoes) {
-  for (const Kind kind : kKinds) {
+  for (const Kind kind : kEveryKind) {
     const AttentionCall call(kind);
     ASSERT_EQ(call.forward(), HEED_OK) << heed_last_error();
     const std::vector<uint8_t> expected = call.read_outputs();

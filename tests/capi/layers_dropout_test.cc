@@ -5,16 +5,15 @@
 #include <cstdint>
 #include <vector>
 
-#include "capi/support/objects.h"
+#include "capi/support/attention_call.h"
+#include "capi/support/files.h"
 
 namespace heed::capi_test {
 namespace {
 
 TEST(DropoutLayer, KeepsEverythingUnlessTraining) {
   const Context context = make_context();
-  heed_dropout_options options = HEED_DROPOUT_OPTIONS_INIT;
-  options.dropout = 0.5F;
-  const Layer layer = make_dropout(context.get(), options);
+  const Layer layer = make_dropout(context.get(), one_half());
   EXPECT_EQ(heed_layer_parameter_count(layer.get()), 0);
   EXPECT_EQ(heed_layer_is_initialized(layer.get()), 1);
   const std::vector<float> elements(1000, 3.0F);
@@ -36,6 +35,29 @@ TEST(DropoutLayer, KeepsEverythingUnlessTraining) {
   }
   // Six standard deviations of a binomial count.
   EXPECT_NEAR(static_cast<double>(num_kept), 500, 95);
+}
+
+TEST(DropoutLayer, HasNoParametersToInitializeSaveOrLoad) {
+  const TemporaryFolder folder;
+  const AttentionCall call(Kind::Dropout);
+  EXPECT_EQ(heed_layer_initialize(call.layer.get(), &call.inputs, 1), HEED_OK) << heed_last_error();
+  const std::string path = folder.path("dropout.safetensors");
+  ASSERT_EQ(heed_layer_save(call.layer.get(), path.c_str()), HEED_OK) << heed_last_error();
+  EXPECT_EQ(heed_layer_load(call.layer.get(), path.c_str(), nullptr), HEED_OK) << heed_last_error();
+  heed_tensor* none = nullptr;
+  EXPECT_EQ(heed_layer_parameter(call.layer.get(), "weight", &none), HEED_ERROR_NOT_FOUND);
+}
+
+TEST(DropoutLayer, GivesOutputsTheDimsOfTheQueries) {
+  AttentionCall call(Kind::Dropout);
+  for (const Dims& dims : {Dims{7}, Dims{0}, Dims{3, 0, 2}, Dims{1, 2, 3, 1, 2, 3, 1, 2}}) {
+    call.inputs.queries = call.shape_only(dims, HEED_F16);
+    heed_layer_outputs made = HEED_LAYER_OUTPUTS_INIT;
+    ASSERT_EQ(heed_layer_create_outputs(call.layer.get(), &call.inputs, HEED_WANT_OUTPUT, &made), HEED_OK);
+    const Tensor output(made.output);
+    EXPECT_EQ(dims_of(output.get()), dims);
+    EXPECT_EQ(heed_tensor_dtype(output.get()), HEED_F16);
+  }
 }
 
 }  // namespace

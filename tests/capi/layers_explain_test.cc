@@ -155,6 +155,46 @@ TEST(Explain, OfAdditiveScoringInMultiHeadAttention) {
   EXPECT_EQ(plan.at("bytes").get<double>(), before.at("bytes").get<double>() + 4 * 2 * 4);
 }
 
+TEST(Explain, OfALinearLayer) {
+  const AttentionCall call(Kind::Linear);
+  const json plan = json::parse(whole_text(explain(call)));
+  EXPECT_EQ(plan.at("layer"), "linear");
+  EXPECT_EQ(plan.at("kernel"), "tiled");
+  EXPECT_EQ(plan.at("workspace_bytes"), call.workspace_size());
+  const json& operations = plan.at("operations");
+  ASSERT_EQ(operations.size(), 1u);
+  EXPECT_EQ(operations.at(0).at("operation"), "linear");
+  EXPECT_EQ(operations.at(0).at("kernel"), "tiled");
+  EXPECT_EQ(plan.at("flops"), 2 * 6 * 6 * 5);
+  EXPECT_EQ(plan.at("bytes"), 4 * (6 * 6 + 5 * 6 + 5 + 6 * 5));
+}
+
+TEST(Explain, OfALinearLayerCountsTheSameWhateverTheStrides) {
+  AttentionCall call(Kind::Linear);
+  const std::vector<int32_t> axes = {3, 2, 1, 0, 4};
+  call.inputs.queries = call.keep(make_transposed(call.zeros({2, 3, 4, 5, 6}), axes));
+  call.outputs.output = call.zeros({5, 4, 3, 2, 5});
+  const json plan = json::parse(whole_text(explain(call)));
+  EXPECT_EQ(plan.at("flops"), 2 * 120 * 6 * 5);
+  EXPECT_EQ(plan.at("bytes"), 4 * (120 * 6 + 5 * 6 + 5 + 120 * 5));
+}
+
+TEST(Explain, OfDropout) {
+  AttentionCall call(Kind::Dropout, {}, HEED_F16);
+  json plan = json::parse(whole_text(explain(call)));
+  EXPECT_EQ(plan.at("layer"), "dropout");
+  EXPECT_EQ(plan.at("kernel"), "element_by_element");
+  EXPECT_EQ(plan.at("workspace_bytes"), call.workspace_size());
+  ASSERT_EQ(plan.at("operations").size(), 1u);
+  EXPECT_EQ(plan.at("operations").at(0).at("operation"), "dropout");
+  EXPECT_EQ(plan.at("flops"), 36);
+  EXPECT_EQ(plan.at("bytes"), 2 * 36 + 2 * 36);
+  call.inputs.training = 0;
+  plan = json::parse(whole_text(explain(call)));
+  EXPECT_EQ(plan.at("kernel"), "copy");
+  EXPECT_EQ(plan.at("flops"), 0);
+}
+
 TEST(Explain, CountsEveryOperandsBytesOnce) {
   AttentionCall call(Kind::DotProductRank3);
   call.outputs.weights = nullptr;

@@ -127,7 +127,7 @@ TEST(Forward, AStrictContextRunsOrSaysWhyNot) {
 }
 
 TEST(Forward, NoBatchNoQueriesNoKeysAreFine) {
-  for (const Kind kind : kKinds) {
+  for (const Kind kind : kEveryKind) {
     for (const Sizes sizes : {Sizes{.batch = 0}, Sizes{.num_queries = 0}, Sizes{.num_keys = 0}, Sizes{0, 0, 0}}) {
       const AttentionCall call(kind, sizes);
       const Workspace workspace = make_workspace(call.context.get(), call.workspace_size());
@@ -138,7 +138,7 @@ TEST(Forward, NoBatchNoQueriesNoKeysAreFine) {
 }
 
 TEST(Forward, ItemsWithoutQueriesAreNoWorkHoweverMany) {
-  for (const Kind kind : kKinds) {
+  for (const Kind kind : kEveryKind) {
     const AttentionCall call(kind, {.batch = int64_t{1} << 40, .num_queries = 0, .num_keys = 0});
     EXPECT_EQ(call.forward(), HEED_OK) << heed_last_error();
   }

@@ -56,7 +56,7 @@ TEST(WorkspaceSize, NeverShrinksWhenACallGrows) {
 }
 
 TEST(WorkspaceSize, OneForTheLargestCallServesSmallerOnes) {
-  for (const Kind kind : kKinds) {
+  for (const Kind kind : kEveryKind) {
     const AttentionCall largest(kind, {.batch = 3, .num_queries = 40, .num_keys = 70});
     const Workspace workspace = make_workspace(largest.context.get(), largest.workspace_size());
     for (const Sizes sizes : {Sizes{3, 40, 70}, Sizes{3, 40, 1}, Sizes{3, 1, 70}, Sizes{1, 40, 70}, Sizes{1, 1, 1},
@@ -94,7 +94,7 @@ TEST(WorkspaceSize, DoesNotDependOnStridesSharingOrData) {
 }
 
 TEST(WorkspaceSize, IsWhatExplainSays) {
-  for (const Kind kind : kKinds) {
+  for (const Kind kind : kEveryKind) {
     const AttentionCall call(kind);
     size_t num_bytes = 0;
     check(heed_layer_explain(call.layer.get(), &call.inputs, &call.outputs, nullptr, 0, &num_bytes));

@@ -126,6 +126,8 @@ TEST(Logger, HearsOfEveryCallThatFails) {
       {"heed_dot_product_attention_create", [&] { heed_dot_product_attention_create(context, &bad_cap, &made_layer); }},
       {"heed_additive_attention_create", [&] { heed_additive_attention_create(context, nullptr, &made_layer); }},
       {"heed_multi_head_attention_create", [&] { heed_multi_head_attention_create(context, &bad_heads, &made_layer); }},
+      {"heed_linear_create", [&] { heed_linear_create(context, nullptr, &made_layer); }},
+      {"heed_dropout_create", [&] { heed_dropout_create(context, nullptr, nullptr); }},
       {"heed_layer_initialize", [&] { heed_layer_initialize(layer, &no_inputs, 1); }},
       {"heed_layer_parameter_name", [&] { heed_layer_parameter_name(layer, 99); }},
       {"heed_layer_parameter", [&] { heed_layer_parameter(layer, "no\nsuch", &made); }},

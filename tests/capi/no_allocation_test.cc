@@ -64,7 +64,7 @@ TEST(AllocationHook, SeesAllocations) {
 }
 
 TEST(NoAllocation, InPlainForwards) {
-  for (const Kind kind : kKinds) {
+  for (const Kind kind : kEveryKind) {
     for (const heed_dtype dtype : {HEED_F32, HEED_F16, HEED_BF16}) {
       for (const Sizes sizes : {Sizes{}, Sizes{1, 1, 1}, Sizes{2, 70, 300}, Sizes{2, 3, 0}, Sizes{0, 3, 5}})
         expect_no_allocation(AttentionCall(kind, sizes, dtype));
@@ -118,6 +118,16 @@ TEST(NoAllocation, InDotProductAttentionWithEverything) {
       give_every_input(call, sizes, dtype, heads);
       expect_no_allocation(call);
     }
+  }
+}
+
+TEST(NoAllocation, InLayersOfOneInputOfRank8InStrides) {
+  for (const Kind kind : kKindsOfOneInput) {
+    AttentionCall call(kind);
+    const std::vector<int32_t> axes = {6, 4, 2, 0, 5, 3, 1, 7};
+    call.inputs.queries = call.keep(make_transposed(call.random({2, 3, 2, 3, 2, 3, 2, 6}, 5), axes));
+    call.outputs.output = call.zeros({2, 2, 2, 2, 3, 3, 3, kind == Kind::Linear ? 5 : 6});
+    expect_no_allocation(call);
   }
 }
 
@@ -253,7 +263,7 @@ TEST(Balance, EverythingIsGivenBack) {
   int64_t live = 0;
   for (int round = 0; round < 3; ++round) {
     const int64_t before = num_live_blocks();
-    for (const Kind kind : kKinds) {
+    for (const Kind kind : kEveryKind) {
       const AttentionCall call(kind, {.batch = 2, .num_queries = 30, .num_keys = 50});
       EXPECT_EQ(call.forward(), HEED_OK) << heed_last_error();
       const Workspace workspace = make_workspace(call.context.get(), call.workspace_size());

@@ -190,6 +190,17 @@ struct CreateLayers final : Scenario {
     status = heed_additive_attention_create(context.get(), &additive, &layer);
     EXPECT_EQ(layer != nullptr, status == HEED_OK);
     heed_layer_destroy(layer);
+    layer = nullptr;
+    if (status != HEED_OK) return status;
+    const heed_linear_options linear = five_outputs();
+    status = heed_linear_create(context.get(), &linear, &layer);
+    EXPECT_EQ(layer != nullptr, status == HEED_OK);
+    heed_layer_destroy(layer);
+    layer = nullptr;
+    if (status != HEED_OK) return status;
+    status = heed_dropout_create(context.get(), nullptr, &layer);
+    EXPECT_EQ(layer != nullptr, status == HEED_OK);
+    heed_layer_destroy(layer);
     return status;
   }
 };
@@ -240,17 +251,19 @@ struct InitializeInF16 final : OfALayer {
   heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
 };
 
-struct InitializeAdditive final : Scenario {
+// By the seed that it was initialized by before.
+template <Kind kind>
+struct InitializeAgain final : Scenario {
   heed_status run() override { return heed_layer_initialize(call.layer.get(), &call.inputs, 4); }
   void expect_unchanged() override {
     EXPECT_EQ(call.forward(), HEED_OK) << heed_last_error();
     EXPECT_EQ(call.read_outputs(), before) << "the layer changed";
   }
-  InitializeAdditive() {
+  InitializeAgain() {
     check(call.forward());
     before = call.read_outputs();
   }
-  AttentionCall call{Kind::Additive};
+  AttentionCall call{kind};
   std::vector<uint8_t> before;
 };
 
@@ -274,10 +287,11 @@ struct SnapshotToDlpack final : OfALayer {
   Tensor weight = snapshot(call.layer.get(), "W_q.weight");
 };
 
+template <Kind kind>
 struct ForwardWithoutWorkspace final : Scenario {
   heed_status run() override { return call.forward(); }
   void expect_unchanged() override { EXPECT_EQ(call.read_outputs(), before) << "an output was written"; }
-  AttentionCall call{Kind::MultiHead};
+  AttentionCall call{kind};
   std::vector<uint8_t> before = call.read_outputs();
 };
 
@@ -503,14 +517,17 @@ TEST(OutOfMemory, InLayers) {
   expect_survival("create", scenario<CreateLayers>());
   expect_survival("initialize", scenario<Initialize>());
   expect_survival("initialize in F16", scenario<InitializeInF16>());
-  expect_survival("initialize additive attention", scenario<InitializeAdditive>());
+  expect_survival("initialize additive attention", scenario<InitializeAgain<Kind::Additive>>());
+  expect_survival("initialize a linear layer", scenario<InitializeAgain<Kind::Linear>>());
   expect_survival("set_parameter", scenario<SetParameter>());
   expect_survival("parameter", scenario<GetParameter>());
   expect_survival("parameter to DLPack", scenario<SnapshotToDlpack>());
 }
 
 TEST(OutOfMemory, InCalls) {
-  expect_survival("forward", scenario<ForwardWithoutWorkspace>());
+  expect_survival("forward", scenario<ForwardWithoutWorkspace<Kind::MultiHead>>());
+  expect_survival("forward of a linear layer", scenario<ForwardWithoutWorkspace<Kind::Linear>>());
+  expect_survival("forward of dropout", scenario<ForwardWithoutWorkspace<Kind::Dropout>>());
   expect_survival("forward that grows the pool", scenario<ForwardThatGrowsThePool>());
   expect_survival("create_outputs", scenario<CreateOutputs>());
   expect_survival("workspaces", scenario<CreateWorkspaces>());

@@ -92,6 +92,22 @@ TEST(StructGrowth, OfOptions) {
                                                      heed_layer_destroy(made);
                                                      return status;
                                                    });
+  expect_growth<heed_linear_options>(five_outputs(), "options", "HEED_LINEAR_OPTIONS_INIT",
+                                     [&](const heed_linear_options* options) {
+                                       heed_layer* made = nullptr;
+                                       const heed_status status = heed_linear_create(context.get(), options, &made);
+                                       EXPECT_EQ(made != nullptr, status == HEED_OK);
+                                       heed_layer_destroy(made);
+                                       return status;
+                                     });
+  expect_growth<heed_dropout_options>(one_half(), "options", "HEED_DROPOUT_OPTIONS_INIT",
+                                      [&](const heed_dropout_options* options) {
+                                        heed_layer* made = nullptr;
+                                        const heed_status status = heed_dropout_create(context.get(), options, &made);
+                                        EXPECT_EQ(made != nullptr, status == HEED_OK);
+                                        heed_layer_destroy(made);
+                                        return status;
+                                      });
 }
 
 TEST(StructGrowth, OfWhatTheHostGives) {
@@ -187,6 +203,8 @@ TEST(StructMacros, AreZeroBehindTheirSize) {
   EXPECT_TRUE(is_zero_behind_size(heed_dot_product_attention_options HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT));
   EXPECT_TRUE(is_zero_behind_size(heed_additive_attention_options HEED_ADDITIVE_ATTENTION_OPTIONS_INIT));
   EXPECT_TRUE(is_zero_behind_size(heed_multi_head_attention_options HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT));
+  EXPECT_TRUE(is_zero_behind_size(heed_linear_options HEED_LINEAR_OPTIONS_INIT));
+  EXPECT_TRUE(is_zero_behind_size(heed_dropout_options HEED_DROPOUT_OPTIONS_INIT));
   EXPECT_TRUE(is_zero_behind_size(heed_layer_inputs HEED_LAYER_INPUTS_INIT));
   EXPECT_TRUE(is_zero_behind_size(heed_layer_outputs HEED_LAYER_OUTPUTS_INIT));
 }

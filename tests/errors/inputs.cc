@@ -48,6 +48,11 @@ Topic layer_inputs() {
           PROVOKE(heed_layer_create_outputs(dot_product, &inputs, HEED_WANT_OUTPUT, &new_outputs),
                   inputs.queries = tensor_of(HEED_F32, {2, 3, 4});
                   inputs.keys = inputs.values = NULL; inputs.mask = tensor_of(HEED_BOOL, {2, 2, 3, 3})),
+          PROVOKE(heed_layer_forward(new_layer, &inputs, NULL, &outputs),
+                  heed_dropout_create(context, NULL, &new_layer)),
+          PROVOKE(heed_layer_create_outputs(new_layer, &inputs, HEED_WANT_OUTPUT, &new_outputs),
+                  heed_dropout_create(context, NULL, &new_layer);
+                  inputs.queries = tensor_of(HEED_F32, {}); inputs.keys = inputs.values = NULL),
           PROVOKE(heed_layer_workspace_size(layer, &inputs, &new_outputs, &num_bytes),
                   inputs.queries = shape_of(HEED_F32, {1, INT64_MAX / 64, 6});
                   inputs.keys = shape_of(HEED_F32, {1, 5, 7}); inputs.values = shape_of(HEED_F32, {1, 5, 9});

@@ -38,6 +38,7 @@ Topic layer_options() {
                       options.biases = HEED_BIAS_O),
               PROVOKE(heed_multi_head_attention_create(context, &options, &new_layer), options.scoring = 2),
               PROVOKE(heed_additive_attention_create(context, NULL, &new_layer)),
+              PROVOKE(heed_linear_create(context, NULL, &new_layer)),
           }};
 }
 

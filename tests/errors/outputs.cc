@@ -13,7 +13,13 @@ Topic layer_outputs() {
           PROVOKE(heed_layer_create_outputs(dot_product, &inputs, HEED_WANT_WEIGHTS, &new_outputs),
                   inputs.queries = shape_of(HEED_F32, {1, 4294967296, 1});
                   inputs.keys = inputs.values = NULL),
+          PROVOKE(heed_layer_create_outputs(new_layer, &inputs, HEED_WANT_OUTPUT | HEED_WANT_WEIGHTS, &new_outputs),
+                  heed_dropout_create(context, NULL, &new_layer);
+                  inputs.keys = inputs.values = NULL),
           PROVOKE(heed_layer_forward(layer, &inputs, NULL, &new_outputs)),
+          PROVOKE(heed_layer_forward(new_layer, &inputs, NULL, &outputs),
+                  heed_dropout_create(context, NULL, &new_layer);
+                  inputs.keys = inputs.values = NULL; outputs.output = NULL),
           PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), outputs.output = tensor_of(HEED_F32, {2, 3, 7})),
           PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), outputs.output = tensor_of(HEED_I32, {2, 3, 8})),
           PROVOKE(heed_layer_workspace_size(layer, &inputs, &outputs, &num_bytes),

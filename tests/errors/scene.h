@@ -78,6 +78,8 @@ class Scene {
   heed_layer_inputs heads;
   heed_layer_outputs head_outputs;
 
+  heed_linear_options linear_options = capi_test::five_outputs();
+
   // Out-parameters; the handles that calls put there are destroyed with the scene.
   heed_context* new_context = nullptr;
   heed_tensor* new_tensor = nullptr;

@@ -44,6 +44,8 @@ Topic weights() {
               names({"W_q.weight", "W_k.weight", "W_v.weight", "W_o.weight", "in_proj_weight", "out_proj.weight"}),
               NULL)),
           PROVOKE(heed_layer_load(layer, names({"in_proj_weight", "out_proj.weight", "bias_k"}), NULL)),
+          PROVOKE(heed_layer_load(new_layer, names({"fc.weight", "fc.bias"}), "fc"), linear_options.no_bias = 1;
+                  heed_linear_create(context, &linear_options, &new_layer)),
           PROVOKE(heed_layer_load(layer_with(options), names({"in_proj_weight", "out_proj.weight"}), NULL),
                   options.num_kv_heads = 1),
           PROVOKE(heed_layer_load(layer,

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "layers/additive_attention.h"
 #include "layers/dot_product_attention.h"
+#include "layers/dropout.h"
 #include "layers/multi_head_attention.h"
 #include "operations/matmul.h"
 #include "operations/softmax.h"
@@ -76,6 +77,15 @@ struct Call {
   LayerInputs inputs;
   LayerOutputs outputs;
 };
+
+std::string error_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.text;
+  }
+  return "";
+}
 
 TEST(Strict, RefusesWhatIsNotTheFastestWithTheReason) {
   const Call call(true);
@@ -148,7 +158,7 @@ AttentionProblem problem_of(const Options& options) {
   LayerInputs inputs;
   inputs.queries = &queries;
   layer.initialize(inputs, 1);
-  const Tensor log_sum_exp = Tensor::zeros(context, DType::F32, layer.output_shapes(inputs).log_sum_exp);
+  const Tensor log_sum_exp = Tensor::zeros(context, DType::F32, layer.output_shapes(inputs).log_sum_exp.value());
   LayerOutputs outputs;
   outputs.log_sum_exp = &log_sum_exp;
   layer.forward(inputs, nullptr, outputs);
@@ -193,6 +203,33 @@ TEST(Backend, FailuresOfOperationsBecomeErrors) {
   }
 }
 
+TEST(Backend, FailuresOfDropoutBecomeErrors) {
+  Backend backend = cpu_backend();
+  backend.plan_dropout = [](const BackendDevice*, const DropoutProblem*, Plan*, Failure* failure) {
+    failure->status = Status::Unsupported;
+    std::snprintf(failure->text, sizeof failure->text, "no dropout here");
+    return failure->status;
+  };
+  const auto fails = [&backend] {
+    const auto context = Context::open({}, backend);
+    const Tensor input = Tensor::zeros(context, DType::F32, {2});
+    const Tensor output = Tensor::zeros(context, DType::F32, {2});
+    LayerInputs inputs;
+    inputs.queries = &input;
+    LayerOutputs outputs;
+    outputs.output = &output;
+    Dropout(context, {}).forward(inputs, nullptr, outputs);
+  };
+  EXPECT_EQ(error_of(fails), "no dropout here");
+  backend.plan_dropout = cpu_backend().plan_dropout;
+  backend.run_dropout = [](BackendDevice*, const DropoutProblem*, const Plan*, void*, Failure* failure) {
+    failure->status = Status::DeviceLost;
+    std::snprintf(failure->text, sizeof failure->text, "the device went away");
+    return failure->status;
+  };
+  EXPECT_EQ(error_of(fails), "the device went away");
+}
+
 TEST(Backend, TensorsOfAnotherDeviceAreRefusedNamingBoth) {
   const Call call(false);
   const auto cpu = Context::open({});
@@ -208,13 +245,14 @@ TEST(Backend, TensorsOfAnotherDeviceAreRefusedNamingBoth) {
   }
 }
 
-std::string error_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.text;
-  }
-  return "";
+TEST(Backend, LayersOfOneInputRefuseTensorsOfAnotherDevice) {
+  const Backend backend = slow_backend();
+  const Dropout layer(Context::open({}, backend), {});
+  const Tensor elsewhere = Tensor::zeros(Context::open({}), DType::F32, {2});
+  LayerInputs inputs;
+  inputs.queries = &elsewhere;
+  EXPECT_EQ(error_of([&] { layer.output_shapes(inputs); }),
+            "inputs->queries is on device cpu:0, but the layer is on slow:0: expected the same device");
 }
 
 TEST(Backend, TheCpuRefusesProjectionsItCouldNotAddress) {

@@ -135,5 +135,20 @@ TEST(Cost, BytesAreThoseOfEveryOperandOnce) {
   EXPECT_EQ(cost_of(problem).bytes, static_cast<double>(4 * f32 + pairs + 8 * two * 5));
 }
 
+TEST(Cost, OfDropoutIsAnOperationForEachElementWhereSomeAreDropped) {
+  DropoutProblem problem;
+  problem.sizes[6] = 3;
+  problem.sizes[7] = 5;
+  problem.input.given = problem.output.given = 1;
+  problem.input.dtype = DType::F16;
+  problem.input.strides[7] = 1;  // one row, repeated
+  problem.output.strides[6] = 5;
+  problem.output.strides[7] = 1;
+  EXPECT_EQ(cost_of(problem).flops, 0);
+  EXPECT_EQ(cost_of(problem).bytes, 5 * 2 + 15 * 4);
+  problem.dropout = 0.5F;
+  EXPECT_EQ(cost_of(problem).flops, 15);
+}
+
 }  // namespace
 }  // namespace heed

@@ -20,6 +20,17 @@ TEST(DropoutMask, KeepsByTheWordOfTheWeightsPlace) {
   }
 }
 
+TEST(DropoutMask, CountsElementsInTwoWords) {
+  // What the generator gives for a counter of the two halves of 2^32 + 5, and for its first word alone.
+  const DropoutMask mask(0.5F, 7);
+  const int64_t quad = (int64_t{1} << 32) + 5;
+  EXPECT_EQ(mask.words_of(quad), philox4x32({5, 1, 0, 0}, 7));
+  EXPECT_NE(mask.words_of(quad), mask.words_of(5));
+  for (int64_t i = 0; i < 4; ++i)
+    EXPECT_EQ(mask.keeps(mask.words_of(quad), 4 * quad + i),
+              philox4x32({5, 1, 0, 0}, 7)[static_cast<size_t>(i)] >= 0x80000000u);
+}
+
 TEST(DropoutMask, KeepsItsShareAlongEveryAxis) {
   constexpr int64_t kCount = 20'000;
   const float dropout = 0.3F;

@@ -52,6 +52,39 @@ TEST(Schedule, RunsInAWorkspaceOfAnyAlignmentAndStaysInside) {
   }
 }
 
+// y[i][j] = x[i][j] * 2, one run for each i, with x transposed in memory.
+TEST(Schedule, RunsALinearProblemForEachIndexOfTheAxesAround) {
+  const auto context = Context::open({});
+  const float x[] = {1, 3, 5, 2, 4, 6};
+  const float two = 2;
+  float y[6] = {};
+  Schedule schedule;
+  CommonAxes around;
+  around.append({3, 1, 2});
+  LinearProblem& linear = schedule.add_linear("linear", around);
+  linear.batch = 1;
+  linear.rows = 2;
+  linear.input_size = linear.output_size = 1;
+  const auto operand = [](const float* data, int64_t stride) {
+    Operand result;
+    result.data = const_cast<float*>(data);
+    result.given = 1;
+    result.strides[2] = stride;
+    return result;
+  };
+  linear.weight = operand(&two, 0);
+  linear.input = operand(x, 3);
+  linear.output = operand(y, 1);
+  schedule.plan(*context);
+  std::vector<std::byte> memory(schedule.workspace_bytes());
+  schedule.run(*context, memory.data());
+  EXPECT_EQ(std::vector<float>(y, y + 6), (std::vector<float>{2, 4, 6, 8, 10, 12}));
+
+  const Cost cost = schedule.begin()->cost();
+  EXPECT_EQ(cost.flops, 12);
+  EXPECT_EQ(cost.bytes, (6 + 1 + 6) * sizeof(float));
+}
+
 TEST(Schedule, RefusesArraysWhoseSizesOverflow) {
   Schedule schedule;
   try {

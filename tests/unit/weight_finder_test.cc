@@ -486,5 +486,64 @@ TEST(WeightFinder, LongNamesLeaveRoomForWhereToLook) {
   }
 }
 
+constexpr const char* kLinearParameters[] = {"weight", "bias", nullptr};
+
+FoundWeights find_linear(const Names& names, const std::string& prefix, const Names& parameters) {
+  return find(File(names), prefix, parameters, kLinearParameters);
+}
+
+TEST(LinearWeights, AreFoundByTheNamesOfEachFramework) {
+  const struct {
+    Names names;
+    std::string prefix;
+    const char* title;
+    WeightForm form;
+  } cases[] = {
+      {{"weight", "bias"}, "", "heed", WeightForm::Linear},
+      {{"fc1.weight", "fc1.bias", "fc10.lora_A"}, "fc1", "heed", WeightForm::Linear},
+      {{"mlp/dense/kernel", "mlp/dense/bias", "mlp/norm/gamma"}, "mlp/dense", "Keras Dense", WeightForm::Transposed},
+      {{"dense/kernel:0", "dense/bias:0"}, "dense", "Keras Dense", WeightForm::Transposed},
+      {{"dense.kernel", "dense.bias"}, "dense", "Keras Dense", WeightForm::Transposed},
+      {{"01Linear_weight", "01Linear_bias"}, "01Linear", "DJL Linear", WeightForm::Linear},
+  };
+  for (const auto& known : cases) {
+    SCOPED_TRACE(known.names.front());
+    const FoundWeights found = find_linear(known.names, known.prefix, {"weight", "bias"});
+    EXPECT_STREQ(found.title, known.title);
+    ASSERT_EQ(found.weights.size(), 2u);
+    EXPECT_EQ(found.weights[0].name, known.names[0]);
+    EXPECT_EQ(found.weights[0].source.form, known.form);
+    EXPECT_EQ(found.weights[1].name, known.names[1]);
+    EXPECT_EQ(found.weights[1].source.form, WeightForm::Linear);
+    EXPECT_EQ(find_linear(without(known.names, known.names[1]), known.prefix, {"weight"}).weights.size(), 1u);
+  }
+}
+
+TEST(LinearWeights, AreRefusedWhereTheOptionsLackTheBias) {
+  expect_refused({"fc.weight", "fc.bias"}, "fc", {"weight"}, Status::InvalidArgument,
+                 "\"memory\" has \"fc.bias\", a parameter that this layer's options lack: expected "
+                 "options->no_bias 0",
+                 kLinearParameters);
+}
+
+TEST(LinearWeights, AreRefusedWithWhateverElseLiesInTheModule) {
+  for (const char* other : {"lora_A", "weight_scale", "parametrizations.weight.original0"}) {
+    expect_refused({"fc.weight", "fc.bias", std::string("fc.") + other}, "fc", {"weight", "bias"}, Status::Unsupported,
+                   std::string("\"memory\" has \"fc.") + other +
+                       "\", which changes what heed computes, and heed has no option for it",
+                   kLinearParameters);
+  }
+  expect_refused({"weight", "bias", "lora_A"}, "", {"weight", "bias"}, Status::Unsupported,
+                 "\"memory\" has \"lora_A\", which changes what heed computes, and heed has no option for it",
+                 kLinearParameters);
+}
+
+TEST(LinearWeights, AreRefusedInTwoForms) {
+  expect_refused({"fc.weight", "fc.kernel", "fc.bias"}, "fc", {"weight", "bias"}, Status::InvalidArgument,
+                 "\"memory\" has this layer's parameters twice under the prefix \"fc\": by the names of heed, as "
+                 "\"weight\", and by those of Keras Dense, as \"kernel\"; expected one",
+                 kLinearParameters);
+}
+
 }  // namespace
 }  // namespace heed

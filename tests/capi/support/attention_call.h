@@ -11,10 +11,18 @@
 
 namespace heed::capi_test {
 
-enum class Kind { MultiHead, DotProductRank3, DotProductRank4, MultiHeadAdditive, Additive };
+enum class Kind { MultiHead, DotProductRank3, DotProductRank4, MultiHeadAdditive, Additive, Linear, Dropout };
 
+// Those that attend.
 inline constexpr Kind kKinds[] = {Kind::MultiHead, Kind::DotProductRank3, Kind::DotProductRank4,
                                   Kind::MultiHeadAdditive, Kind::Additive};
+
+// Those that read queries alone and have one output.
+inline constexpr Kind kKindsOfOneInput[] = {Kind::Linear, Kind::Dropout};
+
+inline constexpr Kind kEveryKind[] = {Kind::MultiHead, Kind::DotProductRank3,   Kind::DotProductRank4,
+                                      Kind::Additive,  Kind::MultiHeadAdditive, Kind::Linear,
+                                      Kind::Dropout};
 
 // In the letters of heed.h.
 struct Sizes {
@@ -28,7 +36,8 @@ class AttentionCall {
   // Multi-head, with either scoring: queries (B, Q, 6), keys (B, K, 7), values (B, K, 9), num_hiddens 8 in 2 heads,
   // initialized. Additive: the same inputs, num_hiddens 5, initialized.
   // Rank 3: (B, Q, 4), (B, K, 4), (B, K, 6). Rank 4: 4 heads of queries, 2 of keys, the same head sizes.
-  // All outputs are wanted, in the dtype.
+  // Linear: queries (B, Q, 6), output_size 5, initialized. Dropout: the same queries, a half, in training.
+  // All outputs that there are are wanted, in the dtype.
   explicit AttentionCall(Kind kind, Sizes sizes = {}, heed_dtype dtype = HEED_F32);
   // All of it in this context.
   AttentionCall(Context given_context, Kind kind, Sizes sizes = {}, heed_dtype dtype = HEED_F32);
@@ -37,6 +46,9 @@ class AttentionCall {
     return heed_layer_forward(layer.get(), &inputs, workspace, &outputs);
   }
   size_t workspace_size() const;
+
+  // HEED_WANT_... of all outputs that the kind has.
+  int32_t every_output() const { return every_output_; }
 
   // The bytes of the outputs that are wanted, one after the other.
   std::vector<uint8_t> read_outputs() const;
@@ -66,11 +78,14 @@ class AttentionCall {
   heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;
 
  private:
+  int32_t every_output_;
   std::vector<Tensor> tensors_;
 };
 
-// The options of AttentionCall's multi-head layer, and of its additive one.
+// The options of AttentionCall's multi-head layer, its additive one, and so on.
 heed_multi_head_attention_options two_heads();
 heed_additive_attention_options five_hiddens();
+heed_linear_options five_outputs();
+heed_dropout_options one_half();
 
 }  // namespace heed::capi_test

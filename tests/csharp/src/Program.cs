@@ -6,11 +6,22 @@ using Xunit;
 
 namespace Heed.Tests;
 
-/// <summary>What LoadingTests runs in processes of their own.</summary>
+/// <summary>What tests run in processes of their own: without arguments that of LoadingTests, with "members" the list for
+/// tests/bindings, with another one a task of ChildProcess.</summary>
 internal static class Program
 {
-    private static void Main()
+    private static void Main(string[] arguments)
     {
+        if (arguments is ["members"])
+        {
+            MemberList.Print();
+            return;
+        }
+        if (arguments is [var task])
+        {
+            ChildProcess.Do(task);
+            return;
+        }
         for (int attempt = 0; attempt < 2; attempt++)
         {
             try

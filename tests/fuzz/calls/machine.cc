@@ -49,12 +49,21 @@ heed_allocator HostMemory::allocator() {
 const std::vector<Machine::Operation>& Machine::operations() {
   using M = Machine;
   static const std::vector<Operation> all = {
-      &M::create_context,    &M::describe_context,  &M::create_workspace,  &M::wrap_workspace,   &M::destroy_one,
-      &M::ask_about_nothing, &M::create_tensor,     &M::wrap_tensor,       &M::view_tensor,      &M::reshape_tensor,
-      &M::transpose_tensor,  &M::slice_tensor,      &M::write_tensor,      &M::read_tensor,      &M::fill_tensor,
-      &M::copy_tensor,       &M::fill_with_numbers, &M::multiply_matrices, &M::take_softmax,     &M::create_dot_product,
-      &M::create_multi_head, &M::create_multi_head, &M::create_additive,   &M::initialize,       &M::initialize,
-      &M::set_parameter,     &M::take_parameter,    &M::save_and_load,     &M::ask_about_shapes, &M::call_layer,
+      &M::create_context,    &M::describe_context,
+      &M::create_workspace,  &M::wrap_workspace,
+      &M::destroy_one,       &M::ask_about_nothing,
+      &M::create_tensor,     &M::wrap_tensor,
+      &M::view_tensor,       &M::reshape_tensor,
+      &M::transpose_tensor,  &M::slice_tensor,
+      &M::write_tensor,      &M::read_tensor,
+      &M::fill_tensor,       &M::copy_tensor,
+      &M::fill_with_numbers, &M::multiply_matrices,
+      &M::take_softmax,      &M::create_dot_product,
+      &M::create_multi_head, &M::call_layer_of_one_input,
+      &M::create_additive,   &M::initialize,
+      &M::initialize,        &M::set_parameter,
+      &M::take_parameter,    &M::save_and_load,
+      &M::ask_about_shapes,  &M::call_layer,
       &M::call_layer,        &M::exchange_tensor,
   };
   return all;

@@ -151,6 +151,9 @@ class Machine {
   void take_parameter();
   void save_and_load();
 
+  // one_input.cc
+  void call_layer_of_one_input();
+
   // calls.cc
   void call_layer();
   void ask_about_shapes();

@@ -70,6 +70,24 @@ public enum DataType {
     }
 
     /**
+     * Tells whether elements are integers.
+     *
+     * @return true for INT8, UINT8, INT32 and INT64
+     */
+    public boolean isInteger() {
+        return !floating && this != BOOLEAN;
+    }
+
+    /**
+     * Tells whether elements are true or false.
+     *
+     * @return true for BOOLEAN
+     */
+    public boolean isBoolean() {
+        return this == BOOLEAN;
+    }
+
+    /**
      * Returns the name in lower case.
      *
      * @return the name, as "float32"

@@ -1,18 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.heed;
 
-/** The native library, loaded when it is first needed, and the context that all managers and blocks share. */
+import java.lang.ref.WeakReference;
+
+/** The native library, loaded when it is first needed, and the context that most managers and all new blocks share. */
 final class Library {
-    private static NativeContext context;
+    private static boolean loaded;
+    /**
+     * Weak, since what a class holds for ever keeps the classes from being unloaded: the cleaner's thread refers to
+     * each object's end.
+     */
+    private static WeakReference<NativeContext> shared = new WeakReference<>(null);
 
     private Library() {}
 
-    /** The CPU with heed's defaults. A failure is thrown anew each time, with all it has to say. */
-    static synchronized NativeContext context() {
-        if (context == null) {
+    /** A failure is thrown anew each time, with all it has to say. */
+    static synchronized void load() {
+        if (!loaded) {
             NativeLoader.load();
-            context = NativeContext.open();
+            loaded = true;
+        }
+    }
+
+    /** The CPU with heed's defaults. Nobody closes it; the collector does, when nothing uses it. */
+    static synchronized NativeContext context() {
+        NativeContext context = shared.get();
+        if (context == null) {
+            context = open(Device.cpu(), ContextOptions.DEFAULTS);
+            context.leaveToCollector();
+            shared = new WeakReference<>(context);
         }
         return context;
+    }
+
+    /** A new context. */
+    static NativeContext open(Device device, ContextOptions options) {
+        load();
+        return NativeContext.open(
+                device.code(),
+                device.getDeviceId(),
+                options.getNumThreads(),
+                options.isStrict() ? 1 : 0,
+                options.isAllowReducedPrecision() ? 1 : 0);
     }
 }

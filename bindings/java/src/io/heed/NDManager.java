@@ -1,27 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.heed;
 
+import java.lang.ref.Cleaner;
+import java.nio.Buffer;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.Objects;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
 
 /**
- * Makes arrays and owns them: closing the manager closes its arrays, its sub-managers, and the blocks that were
- * initialized with it.
+ * Makes arrays and owns them: closing the manager closes its arrays, its sub-managers, its workspaces, and the
+ * parameters of the blocks that were initialized with it.
+ *
+ * <p>Every method that makes something throws IllegalStateException once the manager is closed,
+ * IllegalArgumentException for a shape with a negative size, with more than 8 axes or with sizes that overflow, and
+ * OutOfMemoryError where the memory cannot be had.
  *
  * <p>May be used from many threads.
  */
 public final class NDManager implements AutoCloseable {
     private static final String CLOSED = "the manager is closed";
+    /** How many base managers were made: each has its own seeds. */
+    private static final AtomicLong MANAGERS = new AtomicLong();
 
     private final NativeContext context;
-    private final Registry registry = new Registry();
-    private final Registry parent;
+    private final Device device;
+    private final NDManager parent;
+    /** Null: the manager owns nothing and cannot be closed. */
+    private final Registry registry;
+    /** Lets go of the registry of a sub-manager that was forgotten; null for the others. */
+    private final Cleaner.Cleanable cleanable;
+    /** Shared with the sub-managers. */
+    private final AtomicLong nextSeed;
 
-    private NDManager(NativeContext context, Registry parent) {
+    private NDManager(NativeContext context, Device device, NDManager parent, Registry registry) {
         this.context = context;
+        this.device = device;
         this.parent = parent;
+        this.registry = registry;
+        cleanable = parent == null ? null : NativeHandle.CLEANER.register(this, registry::forget);
+        nextSeed = parent == null ? new AtomicLong(MANAGERS.getAndIncrement() << 32) : parent.nextSeed;
     }
+
+    // ---- Managers ---------------------------------------------------------------------------------------------------
 
     /**
      * Makes a manager for the CPU.
@@ -30,22 +52,97 @@ public final class NDManager implements AutoCloseable {
      * @throws UnsatisfiedLinkError if the native library cannot be loaded
      */
     public static NDManager newBaseManager() {
-        return new NDManager(Library.context(), null);
+        return newBaseManager(Device.cpu());
+    }
+
+    /**
+     * Makes a manager for a device.
+     *
+     * @param device where the manager's arrays are
+     * @return a manager, which the caller closes
+     * @throws UnsatisfiedLinkError if the native library cannot be loaded
+     * @throws HeedException with {@link Status#DEVICE_UNAVAILABLE} and what to do if the device cannot be used
+     */
+    public static NDManager newBaseManager(Device device) {
+        return newBaseManager(device, ContextOptions.DEFAULTS);
+    }
+
+    /**
+     * Makes a manager for a device.
+     *
+     * @param device where the manager's arrays are
+     * @param options how the device is used by the manager, its sub-managers and what is made with them
+     * @return a manager, which the caller closes
+     * @throws IllegalArgumentException if an option is out of range
+     * @throws UnsatisfiedLinkError if the native library cannot be loaded
+     * @throws HeedException with {@link Status#DEVICE_UNAVAILABLE} and what to do if the device cannot be used
+     */
+    public static NDManager newBaseManager(Device device, ContextOptions options) {
+        Objects.requireNonNull(device, "device");
+        Objects.requireNonNull(options, "options");
+        Registry registry = new Registry(null);
+        if (device.isCpu() && options.equals(ContextOptions.DEFAULTS)) {
+            return new NDManager(Library.context(), device, null, registry);
+        }
+        NativeContext context = Library.open(device, options);
+        context.attach(registry);
+        return new NDManager(context, device, null, registry);
     }
 
     /**
      * Makes a manager that is closed with this one, if not before.
      *
-     * @return a manager, which the caller may close
-     * @throws IllegalStateException if this manager is closed
+     * @return a manager of the same device and options, which the caller may close
      */
     public NDManager newSubManager() {
-        NDManager manager = new NDManager(context, registry);
-        if (!registry.add(manager.registry)) {
-            throw new IllegalStateException(CLOSED);
-        }
+        openContext();
+        NDManager manager = new NDManager(context, device, this, new Registry(registry));
+        manager.openContext();
         return manager;
     }
+
+    /**
+     * Returns the manager that this one was made from.
+     *
+     * @return the manager, null for a base manager
+     */
+    public NDManager getParentManager() {
+        return parent;
+    }
+
+    /**
+     * Returns the device of the manager's arrays.
+     *
+     * @return the device
+     */
+    public Device getDevice() {
+        return device;
+    }
+
+    /**
+     * Tells whether the manager can still be used.
+     *
+     * @return false once it is closed
+     */
+    public boolean isOpen() {
+        return registry == null || registry.isOpen();
+    }
+
+    /**
+     * Closes the manager and all that belongs to it. Arrays in use by a call on another thread are freed after it.
+     * Closing twice does nothing.
+     */
+    @Override
+    public void close() {
+        if (registry != null) {
+            registry.close();
+        }
+        if (cleanable != null) {
+            cleanable.clean();
+        }
+    }
+
+    // ---- Arrays of given elements -----------------------------------------------------------------------------------
 
     /**
      * Makes a scalar.
@@ -55,6 +152,56 @@ public final class NDManager implements AutoCloseable {
      */
     public NDArray create(float data) {
         return create(new float[] {data}, new Shape());
+    }
+
+    /**
+     * Makes a scalar.
+     *
+     * @param data its value
+     * @return a FLOAT64 array of shape ()
+     */
+    public NDArray create(double data) {
+        return create(new double[] {data}, new Shape());
+    }
+
+    /**
+     * Makes a scalar.
+     *
+     * @param data its value
+     * @return an INT32 array of shape ()
+     */
+    public NDArray create(int data) {
+        return create(new int[] {data}, new Shape());
+    }
+
+    /**
+     * Makes a scalar.
+     *
+     * @param data its value
+     * @return an INT64 array of shape ()
+     */
+    public NDArray create(long data) {
+        return create(new long[] {data}, new Shape());
+    }
+
+    /**
+     * Makes a scalar.
+     *
+     * @param data its value
+     * @return an INT8 array of shape ()
+     */
+    public NDArray create(byte data) {
+        return create(new byte[] {data}, new Shape());
+    }
+
+    /**
+     * Makes a scalar.
+     *
+     * @param data its value
+     * @return a BOOLEAN array of shape ()
+     */
+    public NDArray create(boolean data) {
+        return create(new boolean[] {data}, new Shape());
     }
 
     /**
@@ -79,6 +226,30 @@ public final class NDManager implements AutoCloseable {
     public NDArray create(float[] data, Shape shape) {
         Objects.requireNonNull(data, "data");
         return filled(shape, DataType.FLOAT32, tensor -> tensor.write(data));
+    }
+
+    /**
+     * Makes an array of one axis.
+     *
+     * @param data the elements, which are copied
+     * @return a FLOAT64 array of shape (data.length)
+     */
+    public NDArray create(double[] data) {
+        Objects.requireNonNull(data, "data");
+        return create(data, new Shape(data.length));
+    }
+
+    /**
+     * Makes an array.
+     *
+     * @param data the elements in row-major order, which are copied
+     * @param shape a shape with as many elements
+     * @return a FLOAT64 array of that shape
+     * @throws IllegalArgumentException if the shape has another number of elements
+     */
+    public NDArray create(double[] data, Shape shape) {
+        Objects.requireNonNull(data, "data");
+        return filled(shape, DataType.FLOAT64, tensor -> tensor.write(data));
     }
 
     /**
@@ -127,6 +298,216 @@ public final class NDManager implements AutoCloseable {
     public NDArray create(long[] data, Shape shape) {
         Objects.requireNonNull(data, "data");
         return filled(shape, DataType.INT64, tensor -> tensor.write(data));
+    }
+
+    /**
+     * Makes an array of one axis.
+     *
+     * @param data the elements, which are copied
+     * @return an INT8 array of shape (data.length)
+     */
+    public NDArray create(byte[] data) {
+        Objects.requireNonNull(data, "data");
+        return create(data, new Shape(data.length));
+    }
+
+    /**
+     * Makes an array.
+     *
+     * @param data the elements in row-major order, which are copied
+     * @param shape a shape with as many elements
+     * @return an INT8 array of that shape
+     * @throws IllegalArgumentException if the shape has another number of elements
+     */
+    public NDArray create(byte[] data, Shape shape) {
+        Objects.requireNonNull(data, "data");
+        return filled(shape, DataType.INT8, tensor -> tensor.write(data));
+    }
+
+    /**
+     * Makes an array of one axis.
+     *
+     * @param data the elements, which are copied
+     * @return a BOOLEAN array of shape (data.length)
+     */
+    public NDArray create(boolean[] data) {
+        Objects.requireNonNull(data, "data");
+        return create(data, new Shape(data.length));
+    }
+
+    /**
+     * Makes an array.
+     *
+     * @param data the elements in row-major order, which are copied
+     * @param shape a shape with as many elements
+     * @return a BOOLEAN array of that shape
+     * @throws IllegalArgumentException if the shape has another number of elements
+     */
+    public NDArray create(boolean[] data, Shape shape) {
+        Objects.requireNonNull(data, "data");
+        return filled(shape, DataType.BOOLEAN, tensor -> tensor.write(data));
+    }
+
+    /**
+     * Makes an array of two axes.
+     *
+     * @param data the rows, which are copied
+     * @return a FLOAT32 array of shape (data.length, length of a row)
+     * @throws IllegalArgumentException if the rows are not of one length
+     */
+    public NDArray create(float[][] data) {
+        Objects.requireNonNull(data, "data");
+        int length = data.length == 0 ? 0 : Objects.requireNonNull(data[0], "data[0]").length;
+        for (int row = 0; row < data.length; row++) {
+            if (Objects.requireNonNull(data[row], "data[" + row + "]").length != length) {
+                throw new IllegalArgumentException("data[" + row + "] has " + data[row].length
+                        + " elements, data[0] has " + length);
+            }
+        }
+        return filled(new Shape(data.length, length), DataType.FLOAT32, tensor -> {
+            for (int row = 0; row < data.length; row++) {
+                try (NativeTensor part = tensor.slice(0, row, 1)) {
+                    part.write(data[row]);
+                }
+            }
+        });
+    }
+
+    /**
+     * Makes an array of the elements between a buffer's position and limit, which are copied: any buffer will do, on
+     * the heap, direct, read-only, of either byte order. The buffer's position stays.
+     *
+     * @param data a FloatBuffer (FLOAT32), DoubleBuffer (FLOAT64), IntBuffer (INT32), LongBuffer (INT64) or ByteBuffer
+     *     (INT8)
+     * @param shape a shape with as many elements
+     * @return an array of that type and shape
+     * @throws IllegalArgumentException if it is another buffer, or the shape has another number of elements
+     */
+    public NDArray create(Buffer data, Shape shape) {
+        return create(data, shape, Buffers.typeOf(Objects.requireNonNull(data, "data")));
+    }
+
+    /**
+     * Makes an array of the elements between a buffer's position and limit, which are copied: any buffer will do, on
+     * the heap, direct, read-only, of either byte order. The buffer's position stays.
+     *
+     * @param data a buffer of that type (a ShortBuffer for FLOAT16 and BFLOAT16), or a ByteBuffer, which holds elements
+     *     of any type in its byte order
+     * @param shape a shape with as many elements
+     * @param dataType the type of the elements
+     * @return an array of that type and shape
+     * @throws IllegalArgumentException if it is another buffer, or the shape has another number of elements
+     */
+    public NDArray create(Buffer data, Shape shape, DataType dataType) {
+        Buffer elements = checkedElements(data, shape, dataType);
+        return filled(shape, dataType, tensor -> Buffers.write(tensor, elements, dataType));
+    }
+
+    /**
+     * Makes an array over the elements between a direct buffer's position and limit, without a copy: what is written to
+     * one is read from the other. The array, its views and running calls keep the buffer's memory alive. The buffer's
+     * position stays.
+     *
+     * @param data a direct buffer in native order, which may be written: a FloatBuffer (FLOAT32), DoubleBuffer
+     *     (FLOAT64), IntBuffer (INT32), LongBuffer (INT64) or ByteBuffer (INT8); {@link #allocateDirect} makes them
+     * @param shape a shape with as many elements
+     * @return an array of that type and shape
+     * @throws IllegalArgumentException if it is another buffer, the shape has another number of elements, or the
+     *     address of the first is no multiple of their size; {@link #create(Buffer, Shape)} copies any buffer
+     * @throws UnsupportedOperationException if the manager is not for the CPU
+     */
+    public NDArray wrap(Buffer data, Shape shape) {
+        return wrap(data, shape, Buffers.typeOf(Objects.requireNonNull(data, "data")));
+    }
+
+    /**
+     * Makes an array over the elements between a direct buffer's position and limit, without a copy: what is written to
+     * one is read from the other. The array, its views and running calls keep the buffer's memory alive. The buffer's
+     * position stays.
+     *
+     * @param data a direct buffer in native order, which may be written, of that type (a ShortBuffer for FLOAT16 and
+     *     BFLOAT16), or a ByteBuffer, which holds elements of any type; {@link #allocateDirect} makes them
+     * @param shape a shape with as many elements
+     * @param dataType the type of the elements
+     * @return an array of that type and shape
+     * @throws IllegalArgumentException if it is another buffer, the shape has another number of elements, or the
+     *     address of the first is no multiple of their size; {@link #create(Buffer, Shape, DataType)} copies any buffer
+     * @throws UnsupportedOperationException if the manager is not for the CPU
+     */
+    public NDArray wrap(Buffer data, Shape shape, DataType dataType) {
+        Buffer elements = checkedElements(data, shape, dataType);
+        Buffers.checkShareable(elements, dataType);
+        if (!device.isCpu()) {
+            throw new UnsupportedOperationException(
+                    "wrap needs a manager for cpu(), this one is for " + device + "; create(data, shape) copies");
+        }
+        Buffer memory = elements.slice();
+        NativeTensor tensor = NativeTensor.over(openContext(), dataType.code, shape.dims(), memory);
+        tensor.keep(memory);
+        return adopt(tensor);
+    }
+
+    /**
+     * Makes a direct buffer, as {@link #wrap} takes it. The garbage collector frees it.
+     *
+     * @param capacity the number of bytes
+     * @return a buffer of zeros in native order
+     * @throws IllegalArgumentException if capacity is negative
+     */
+    public ByteBuffer allocateDirect(int capacity) {
+        openContext();
+        return Buffers.direct(capacity);
+    }
+
+    /**
+     * Reads one array of a .safetensors file.
+     *
+     * @param path the file
+     * @param name the array's name in it
+     * @return an array of the file's type and shape
+     * @throws HeedException with {@link Status#IO} if the file cannot be read, {@link Status#CORRUPT_FILE} if it is not
+     *     what its format says, {@link Status#NOT_FOUND} if it has no array of that name
+     */
+    public NDArray load(Path path, String name) {
+        ByteBuffer file = NativeText.of(path);
+        ByteBuffer tensor = NativeText.of(name, "name");
+        return adopt(NativeTensor.loadSafetensors(openContext(), file, tensor));
+    }
+
+    /**
+     * Reads the array of a .npy file, which NumPy writes.
+     *
+     * @param path the file
+     * @return an array of the file's type and shape
+     * @throws UnsupportedOperationException if its elements are of a type that heed lacks, or big-endian
+     * @throws HeedException with {@link Status#IO} if the file cannot be read, {@link Status#CORRUPT_FILE} if it is not
+     *     what its format says
+     */
+    public NDArray load(Path path) {
+        return adopt(NativeTensor.loadNpy(openContext(), NativeText.of(path)));
+    }
+
+    // ---- Arrays of one value, of a sequence, of random numbers ------------------------------------------------------
+
+    /**
+     * Makes an array of zeros.
+     *
+     * @param shape its shape
+     * @return a FLOAT32 array
+     */
+    public NDArray create(Shape shape) {
+        return zeros(shape);
+    }
+
+    /**
+     * Makes an array of zeros.
+     *
+     * @param shape its shape
+     * @param dataType the type of its elements
+     * @return an array of that type
+     */
+    public NDArray create(Shape shape, DataType dataType) {
+        return zeros(shape, dataType);
     }
 
     /**
@@ -195,42 +576,184 @@ public final class NDManager implements AutoCloseable {
     }
 
     /**
-     * Reads one array of a .safetensors file.
+     * Makes an array of 0, 1, 2 and so on.
      *
-     * @param path the file
-     * @param name the array's name in it
-     * @return an array of the file's type and shape
-     * @throws HeedException with {@link Status#IO} if the file cannot be read, {@link Status#CORRUPT_FILE} if it is not
-     *     what its format says, {@link Status#NOT_FOUND} if it has no array of that name
+     * @param stop the first number that is not in it
+     * @return an INT32 array of one axis, empty if stop is negative
      */
-    public NDArray load(Path path, String name) {
-        ByteBuffer file = NativeText.of(path);
-        ByteBuffer tensor = NativeText.of(name, "name");
-        return adopt(NativeTensor.loadSafetensors(openContext(), file, tensor));
+    public NDArray arange(int stop) {
+        return sequence(0, stop, 1, DataType.INT32);
     }
 
     /**
-     * Tells whether the manager can still be used.
+     * Makes an array of 0, 1, 2 and so on.
      *
-     * @return false once it is closed
+     * @param stop where it ends: all its numbers are smaller
+     * @return a FLOAT32 array of one axis, empty if stop is not above 0
+     * @throws IllegalArgumentException if stop is not finite
      */
-    public boolean isOpen() {
-        return registry.isOpen();
+    public NDArray arange(float stop) {
+        return arange(0, stop);
     }
 
-    /** Closes the manager and all that belongs to it. Arrays in use by a call on another thread are freed after it. */
-    @Override
-    public void close() {
-        registry.close();
-        if (parent != null) {
-            parent.remove(registry);
+    /**
+     * Makes an array of start, start + 1, start + 2 and so on.
+     *
+     * @param start the first number
+     * @param stop where it ends: all its numbers are smaller
+     * @return a FLOAT32 array of one axis, empty if stop is not above start
+     * @throws IllegalArgumentException if an argument is not finite
+     */
+    public NDArray arange(float start, float stop) {
+        return arange(start, stop, 1);
+    }
+
+    /**
+     * Makes an array of start, start + step, start + 2 * step and so on.
+     *
+     * @param start the first number
+     * @param stop where it ends, itself not in it
+     * @param step the difference of neighbours, which may be negative
+     * @return a FLOAT32 array of one axis with ceil((stop - start) / step) elements, empty if that is negative
+     * @throws IllegalArgumentException if an argument is not finite, or step is 0
+     */
+    public NDArray arange(float start, float stop, float step) {
+        return arange(start, stop, step, DataType.FLOAT32);
+    }
+
+    /**
+     * Makes an array of start, start + step, start + 2 * step and so on.
+     *
+     * @param start the first number
+     * @param stop where it ends, itself not in it
+     * @param step the difference of neighbours, which may be negative
+     * @param dataType the type of the elements, to which each is converted
+     * @return an array of one axis with ceil((stop - start) / step) elements, empty if that is negative
+     * @throws IllegalArgumentException if an argument is not finite, or step is 0
+     */
+    public NDArray arange(float start, float stop, float step, DataType dataType) {
+        return sequence(start, stop, step, dataType);
+    }
+
+    /**
+     * Makes an array of random numbers, all alike between two bounds.
+     *
+     * @param low the lower bound, which may come
+     * @param high the upper bound, which does not
+     * @param shape its shape
+     * @return a FLOAT32 array
+     * @throws IllegalArgumentException if a bound is not finite, or low is above high
+     */
+    public NDArray randomUniform(float low, float high, Shape shape) {
+        return randomUniform(low, high, shape, DataType.FLOAT32);
+    }
+
+    /**
+     * Makes an array of random numbers, all alike between two bounds. {@link #setSeed} repeats them.
+     *
+     * @param low the lower bound, which may come
+     * @param high the upper bound, which does not
+     * @param shape its shape
+     * @param dataType the type of its elements; integers are truncated towards 0
+     * @return an array of that type
+     * @throws IllegalArgumentException if a bound is not finite, low is above high, or the type has no number between
+     *     them
+     */
+    public NDArray randomUniform(float low, float high, Shape shape, DataType dataType) {
+        return filled(shape, dataType, tensor -> tensor.fillUniform(low, high, nextSeed.getAndIncrement()));
+    }
+
+    /**
+     * Makes an array of random numbers of the standard normal distribution. {@link #setSeed} repeats them.
+     *
+     * @param shape its shape
+     * @return a FLOAT32 array
+     */
+    public NDArray randomNormal(Shape shape) {
+        return randomNormal(shape, DataType.FLOAT32);
+    }
+
+    /**
+     * Makes an array of random numbers of the standard normal distribution. {@link #setSeed} repeats them.
+     *
+     * @param shape its shape
+     * @param dataType the type of its elements
+     * @return an array of that type
+     */
+    public NDArray randomNormal(Shape shape, DataType dataType) {
+        return randomNormal(0, 1, shape, dataType);
+    }
+
+    /**
+     * Makes an array of random numbers of a normal distribution. {@link #setSeed} repeats them.
+     *
+     * @param loc the mean
+     * @param scale the standard deviation
+     * @param shape its shape
+     * @param dataType the type of its elements
+     * @return an array of that type
+     * @throws IllegalArgumentException if loc or scale is not finite, or scale is negative
+     */
+    public NDArray randomNormal(float loc, float scale, Shape shape, DataType dataType) {
+        return filled(shape, dataType, tensor -> tensor.fillNormal(loc, scale, nextSeed.getAndIncrement()));
+    }
+
+    /**
+     * Sets where the random numbers begin, for this manager, the base manager that it comes from and all sub-managers.
+     * The same seed repeats the same numbers in the same calls. A base manager begins with a seed of its own, the first
+     * one of a process always with the same.
+     *
+     * @param seed any number
+     */
+    public void setSeed(long seed) {
+        openContext();
+        nextSeed.set(seed);
+    }
+
+    // ---- The device -------------------------------------------------------------------------------------------------
+
+    /**
+     * Makes scratch memory for blocks' calls.
+     *
+     * @param numBytes the size, which may be 0; a block's workspaceSize says how many it needs
+     * @return a workspace, which is closed with the manager, if not before
+     * @throws IllegalArgumentException if numBytes is negative
+     */
+    public Workspace newWorkspace(long numBytes) {
+        if (numBytes < 0) {
+            throw new IllegalArgumentException("numBytes is " + numBytes + ", expected 0 or more");
         }
+        NativeWorkspace workspace = NativeWorkspace.of(openContext(), numBytes);
+        own(workspace);
+        return new Workspace(workspace, numBytes);
+    }
+
+    /**
+     * Waits until the device has done all that it was asked to, and throws what failed meanwhile, once. On the CPU
+     * calls return when they are done.
+     *
+     * @throws HeedException with {@link Status#DEVICE_LOST} if the device failed
+     */
+    public void synchronize() {
+        openContext().synchronize();
+    }
+
+    /**
+     * Describes the device and the options in force.
+     *
+     * @return a JSON object with the members device, device_index, num_threads, strict, allow_reduced_precision and
+     *     others
+     */
+    public String describe() {
+        return NativeText.from(openContext()::description);
     }
 
     @Override
     public String toString() {
-        return isOpen() ? "NDManager cpu()" : "NDManager (closed)";
+        return isOpen() ? "NDManager " + device : "NDManager (closed)";
     }
+
+    // ---- For this package -------------------------------------------------------------------------------------------
 
     NativeContext openContext() {
         if (!isOpen()) {
@@ -241,8 +764,19 @@ public final class NDManager implements AutoCloseable {
 
     /** Makes this manager the owner of a new native object, which is closed if the manager is. */
     void own(NativeHandle handle) {
-        if (!handle.attach(registry)) {
+        try {
+            attach(handle);
+        } catch (IllegalStateException error) {
             handle.close();
+            throw error;
+        }
+    }
+
+    /** Makes this manager the owner of a native object, instead of the one that it has. */
+    void attach(NativeHandle handle) {
+        if (registry == null) {
+            handle.detach();
+        } else if (!handle.attach(registry)) {
             throw new IllegalStateException(CLOSED);
         }
     }
@@ -252,16 +786,38 @@ public final class NDManager implements AutoCloseable {
         return new NDArray(this, tensor);
     }
 
-    private interface Filler {
-        void fill(NativeTensor tensor);
+    /** A manager of the same device that owns nothing. */
+    NDManager unmanaged() {
+        if (registry == null) {
+            return this;
+        }
+        return new NDManager(device.isCpu() ? Library.context() : context, device, null, null);
     }
 
-    private NDArray filled(Shape shape, DataType dataType, Filler filler) {
+    // ---- Inside -----------------------------------------------------------------------------------------------------
+
+    private static Buffer checkedElements(Buffer data, Shape shape, DataType dataType) {
+        Objects.requireNonNull(data, "data");
+        Objects.requireNonNull(shape, "shape");
+        Objects.requireNonNull(dataType, "dataType");
+        return Buffers.checked(data, dataType, shape);
+    }
+
+    private NDArray sequence(double start, double stop, double step, DataType dataType) {
+        double count = Math.ceil((stop - start) / step);
+        if (step == 0 || Double.isNaN(count) || Double.isInfinite(count)) {
+            throw new IllegalArgumentException("start is " + start + ", stop is " + stop + " and step is " + step
+                    + ", expected finite numbers and a step other than 0");
+        }
+        return filled(new Shape((long) Math.max(count, 0)), dataType, tensor -> tensor.fillArange(start, step));
+    }
+
+    private NDArray filled(Shape shape, DataType dataType, Consumer<NativeTensor> filler) {
         Objects.requireNonNull(shape, "shape");
         Objects.requireNonNull(dataType, "dataType");
         NativeTensor tensor = NativeTensor.create(openContext(), dataType.code, shape.dims());
         try {
-            filler.fill(tensor);
+            filler.accept(tensor);
         } catch (Throwable error) {
             tensor.close();
             throw error;

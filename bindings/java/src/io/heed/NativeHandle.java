@@ -10,7 +10,8 @@ import java.util.function.LongConsumer;
  * call uses it any more; the cleaner closes what nothing refers to.
  */
 abstract class NativeHandle implements AutoCloseable {
-    private static final Cleaner CLEANER = Cleaner.create();
+    /** The one cleaner of the library. */
+    static final Cleaner CLEANER = Cleaner.create();
     /** In place of a closed object's pointer; the native wrapper throws for it. */
     private static final long CLOSED = -1;
 
@@ -18,7 +19,7 @@ abstract class NativeHandle implements AutoCloseable {
     private final Cleaner.Cleanable cleanable;
 
     NativeHandle(long pointer, LongConsumer destroy) {
-        lifetime = new Lifetime(pointer, destroy);
+        lifetime = new Lifetime(pointer, destroy, Leaks.REPORTED ? Leaks.placeOf(getClass()) : null);
         cleanable = CLEANER.register(this, lifetime);
     }
 
@@ -68,29 +69,54 @@ abstract class NativeHandle implements AutoCloseable {
         return lifetime.isOpen();
     }
 
-    /** Hands the object to a manager, which closes it with itself. False if the manager is closed. */
+    /** Hands the object to a manager, which closes it with itself. False, and nothing changes, if it is closed. */
     final boolean attach(Registry registry) {
         return lifetime.attach(registry);
     }
 
+    /** Takes the object from its manager; the caller closes it, or the cleaner. */
+    final void detach() {
+        lifetime.detach();
+    }
+
+    /** Memory of Java's that the native object uses, held until the object is destroyed. Null: none. */
+    final void keep(Object memory) {
+        lifetime.kept = memory;
+    }
+
+    final Object kept() {
+        return lifetime.kept;
+    }
+
+    /** Nobody is going to close the object: that it is forgotten is no leak. */
+    final void leaveToCollector() {
+        lifetime.place = null;
+    }
+
     final void closeOnce() {
+        lifetime.close();
         cleanable.clean();
     }
 
     /** The part that outlives the proxy. It never refers to it, or the cleaner would not see the proxy go. */
-    private static final class Lifetime implements Runnable {
+    static final class Lifetime implements Runnable {
         private static final int CLOSED_BIT = 1;
         private static final int ONE_CALL = 2;
 
         private final long pointer;
         private final LongConsumer destroy;
+        /** Where the object was made; null unless its leak is reported. */
+        private volatile Throwable place;
         /** ONE_CALL for each call that uses the object, and CLOSED_BIT; no call begins once the bit is set. */
         private final AtomicInteger state = new AtomicInteger();
-        private volatile Registry registry;
+        private volatile Object kept;
+        /** Null: no manager's. Written under this object's lock. */
+        private Registry registry;
 
-        private Lifetime(long pointer, LongConsumer destroy) {
+        private Lifetime(long pointer, LongConsumer destroy, Throwable place) {
             this.pointer = pointer;
             this.destroy = destroy;
+            this.place = place;
         }
 
         private boolean isOpen() {
@@ -111,31 +137,57 @@ abstract class NativeHandle implements AutoCloseable {
 
         private void leave() {
             if (state.addAndGet(-ONE_CALL) == CLOSED_BIT) {
-                destroy.accept(pointer);
+                free();
             }
         }
 
-        private boolean attach(Registry registry) {
-            this.registry = registry;
-            return registry.add(this);
+        private void free() {
+            destroy.accept(pointer);
+            kept = null;
         }
 
-        /** Closes: called by close, by a manager, or by the cleaner, and idempotent. */
+        /** A closed object stays out of the registry: whoever closes it removes it after the bit is set. */
+        private synchronized boolean attach(Registry wanted) {
+            if (registry == wanted || !isOpen()) {
+                return wanted.isOpen();
+            }
+            if (!wanted.add(this)) {
+                return false;
+            }
+            detach();
+            registry = wanted;
+            return true;
+        }
+
+        private synchronized void detach() {
+            if (registry != null) {
+                registry.remove(this);
+                registry = null;
+            }
+        }
+
+        /** The cleaner calls this: for it alone the object may still be open. */
         @Override
         public void run() {
+            Throwable made = place;
+            if (close() && made != null) {
+                Leaks.report(made);
+            }
+        }
+
+        /** False if the object was closed already. */
+        boolean close() {
             for (;;) {
                 int seen = state.get();
                 if ((seen & CLOSED_BIT) != 0) {
-                    return;
+                    return false;
                 }
                 if (state.compareAndSet(seen, seen | CLOSED_BIT)) {
-                    if (registry != null) {
-                        registry.remove(this);
-                    }
+                    detach();
                     if (seen == 0) {
-                        destroy.accept(pointer);
+                        free();
                     }
-                    return;
+                    return true;
                 }
             }
         }

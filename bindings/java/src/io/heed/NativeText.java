@@ -8,8 +8,13 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.Objects;
 
-/** Text as the native wrapper takes it: UTF-8 with a terminating zero, in a direct buffer. */
+/** Text as the native wrapper takes and gives it: UTF-8 with a terminating zero, in a direct buffer. */
 final class NativeText {
+    /** A call that writes text, and gives the bytes that the whole of it needs; a null buffer only asks that. */
+    interface Call {
+        long write(ByteBuffer text, long capacity);
+    }
+
     private NativeText() {}
 
     static ByteBuffer of(String text, String name) {
@@ -30,5 +35,17 @@ final class NativeText {
     static ByteBuffer of(Path path) {
         Objects.requireNonNull(path, "path");
         return of(path.toFile().getPath(), "path");
+    }
+
+    /** The whole text that a call gives, which may become longer from one time to the next. */
+    static String from(Call call) {
+        long numBytes = call.write(null, 0);
+        for (;;) {
+            ByteBuffer text = ByteBuffer.allocateDirect(Math.toIntExact(numBytes));
+            numBytes = call.write(text, text.capacity());
+            if (numBytes <= text.capacity()) {
+                return StandardCharsets.UTF_8.decode(text.limit((int) numBytes - 1)).toString();
+            }
+        }
     }
 }

@@ -24,6 +24,30 @@ public final class ParameterStore {
     }
 
     /**
+     * Returns a parameter's values.
+     *
+     * @param parameter the parameter; null: there are none
+     * @param device where they are wanted, which must be where they are; null: wherever
+     * @param training without effect
+     * @return {@link Parameter#getArray}, null without a parameter
+     * @throws IllegalArgumentException if they are on another device
+     */
+    public NDArray getValue(Parameter parameter, Device device, boolean training) {
+        if (parameter == null) {
+            return null;
+        }
+        NDArray array = parameter.getArray();
+        if (device != null && !device.equals(array.getDevice())) {
+            throw new IllegalArgumentException("device is " + device + ", but the parameter \"" + parameter.getName()
+                    + "\" is on " + array.getDevice());
+        }
+        return array;
+    }
+
+    /** Does nothing: there are no copies that could differ. */
+    public void sync() {}
+
+    /**
      * Returns the store's manager.
      *
      * @return what the store was made with, null if it was made without

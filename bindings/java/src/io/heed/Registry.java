@@ -8,36 +8,49 @@ import java.util.Set;
 
 /**
  * What a manager closes when it is closed. It holds the objects' native halves only, so that the collector can find
- * forgotten arrays.
+ * forgotten arrays, and sub-managers' registries but not the sub-managers, so that it can find those.
  */
 final class Registry {
-    /** Null once the registry is closed. */
-    private Set<Runnable> closers = new HashSet<>();
+    private final Registry parent;
+    private Set<NativeHandle.Lifetime> objects = new HashSet<>();
     /** Those of the sub-managers. */
     private Set<Registry> children = new HashSet<>();
+    private volatile boolean open = true;
+    /** No manager refers to this registry any more: it goes from its parent with the last thing that it holds. */
+    private boolean forgotten;
 
-    /** False if the registry is closed. */
-    synchronized boolean add(Runnable closer) {
-        return isOpen() && closers.add(closer);
-    }
-
-    synchronized void remove(Runnable closer) {
-        if (isOpen()) {
-            closers.remove(closer);
+    /** Throws nothing: a child of a closed registry is closed. Parent null: a base manager's. */
+    Registry(Registry parent) {
+        this.parent = parent;
+        if (parent != null && !parent.add(this)) {
+            open = false;
         }
     }
 
     /** False if the registry is closed. */
-    synchronized boolean add(Registry child) {
-        return isOpen() && children.add(child);
+    synchronized boolean add(NativeHandle.Lifetime object) {
+        return open && objects.add(object);
     }
 
-    synchronized void remove(Registry child) {
-        children.remove(child);
+    private synchronized boolean add(Registry child) {
+        return open && children.add(child);
     }
 
-    synchronized boolean isOpen() {
-        return closers != null;
+    void remove(NativeHandle.Lifetime object) {
+        if (removeAndGoes(object)) {
+            leaveParents();
+        }
+    }
+
+    boolean isOpen() {
+        return open;
+    }
+
+    /** The manager is gone. What it owned is closed with the parent, or freed when it is forgotten in its turn. */
+    void forget() {
+        if (forgetAndGoes()) {
+            leaveParents();
+        }
     }
 
     /** Closes all below it, one registry after the other: however deep they are nested, the stack is not. */
@@ -45,19 +58,43 @@ final class Registry {
         Deque<Registry> waiting = new ArrayDeque<>();
         waiting.push(this);
         while (!waiting.isEmpty()) {
-            waiting.pop().take(waiting).forEach(Runnable::run);
+            waiting.pop().take(waiting).forEach(NativeHandle.Lifetime::close);
+        }
+        leaveParents();
+    }
+
+    /** Closes this registry alone: gives what is to be closed, and adds the children to those that wait to be. */
+    private synchronized Set<NativeHandle.Lifetime> take(Deque<Registry> waiting) {
+        children.forEach(waiting::push);
+        children = Set.of();
+        Set<NativeHandle.Lifetime> taken = objects;
+        objects = Set.of();
+        open = false;
+        return taken;
+    }
+
+    /** Leaves the parent, and so on upwards where that was the last thing that a forgotten one held. */
+    private void leaveParents() {
+        Registry child = this;
+        while (child.parent != null && child.parent.removeAndGoes(child)) {
+            child = child.parent;
         }
     }
 
-    /** Closes this registry alone: gives what is to be run, and adds the children to those that wait to be closed. */
-    private synchronized Set<Runnable> take(Deque<Registry> waiting) {
-        if (!isOpen()) {
-            return Set.of();
-        }
-        children.forEach(waiting::push);
-        children = new HashSet<>();
-        Set<Runnable> taken = closers;
-        closers = null;
-        return taken;
+    private synchronized boolean removeAndGoes(NativeHandle.Lifetime object) {
+        return open && objects.remove(object) && goes();
+    }
+
+    private synchronized boolean removeAndGoes(Registry child) {
+        return open && children.remove(child) && goes();
+    }
+
+    private synchronized boolean forgetAndGoes() {
+        forgotten = true;
+        return open && goes();
+    }
+
+    private boolean goes() {
+        return forgotten && objects.isEmpty() && children.isEmpty();
     }
 }

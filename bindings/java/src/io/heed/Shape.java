@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.heed;
 
+import java.io.DataInputStream;
+import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.Objects;
 
 /** The sizes of an array's axes, as (2, 4, 100). Immutable. */
 public final class Shape {
+    /** DJL writes a letter for the layout of each axis; this is the one of axes without a layout. */
+    private static final char NO_LAYOUT = '?';
+    /** Of heed's arrays; the limit of what {@link #decode} believes. */
+    private static final int MAX_RANK = 8;
+
     private final long[] dims;
 
     /**
@@ -49,15 +57,145 @@ public final class Shape {
     /**
      * Returns the number of elements.
      *
-     * @return the product of the sizes, 1 for a scalar
+     * @return the product of the sizes, 1 for a scalar, -1 if a size is -1, which stands for one that is not known
      * @throws ArithmeticException if it is above Long.MAX_VALUE
      */
     public long size() {
-        long size = 1;
-        for (long dim : dims) {
-            size = Math.multiplyExact(size, dim);
+        return product(dims);
+    }
+
+    /**
+     * Returns the number of elements along some axes.
+     *
+     * @param axes the axes, from 0
+     * @return the product of their sizes, -1 if one of them is -1
+     * @throws IllegalArgumentException if there is no such axis
+     * @throws ArithmeticException if it is above Long.MAX_VALUE
+     */
+    public long size(int... axes) {
+        long[] sizes = new long[Objects.requireNonNull(axes, "axes").length];
+        for (int i = 0; i < axes.length; i++) {
+            if (axes[i] < 0 || axes[i] >= dims.length) {
+                throw new IllegalArgumentException("axis is " + axes[i] + ", the shape is " + this);
+            }
+            sizes[i] = dims[axes[i]];
         }
-        return size;
+        return product(sizes);
+    }
+
+    /**
+     * Returns the size of the first axis.
+     *
+     * @return its size
+     * @throws IndexOutOfBoundsException if the shape is a scalar's
+     */
+    public long head() {
+        return dims[0];
+    }
+
+    /**
+     * Returns the size of the last axis.
+     *
+     * @return its size
+     * @throws IndexOutOfBoundsException if the shape is a scalar's
+     */
+    public long tail() {
+        return dims[dims.length - 1];
+    }
+
+    /**
+     * Makes a shape of this one's axes and others after them.
+     *
+     * @param axes the sizes of the others
+     * @return a new shape
+     */
+    public Shape add(long... axes) {
+        Objects.requireNonNull(axes, "axes");
+        long[] joined = Arrays.copyOf(dims, dims.length + axes.length);
+        System.arraycopy(axes, 0, joined, dims.length, axes.length);
+        return new Shape(joined);
+    }
+
+    /**
+     * Makes a shape of this one's axes and those of another after them.
+     *
+     * @param other the other shape
+     * @return a new shape
+     */
+    public Shape addAll(Shape other) {
+        return add(Objects.requireNonNull(other, "other").dims);
+    }
+
+    /**
+     * Makes a shape of this one's axes from one on.
+     *
+     * @param beginIndex the first axis, from 0
+     * @return a new shape
+     * @throws IndexOutOfBoundsException if there are not so many axes
+     */
+    public Shape slice(int beginIndex) {
+        return slice(beginIndex, dims.length);
+    }
+
+    /**
+     * Makes a shape of some of this one's axes.
+     *
+     * @param beginIndex the first axis, from 0
+     * @param endIndex the axis after the last
+     * @return a new shape
+     * @throws IndexOutOfBoundsException if there are no such axes
+     */
+    public Shape slice(int beginIndex, int endIndex) {
+        Objects.checkFromToIndex(beginIndex, endIndex, dims.length);
+        return new Shape(Arrays.copyOfRange(dims, beginIndex, endIndex));
+    }
+
+    /**
+     * Tells whether the shape is a scalar's.
+     *
+     * @return true if it has no axes
+     */
+    public boolean isScalar() {
+        return dims.length == 0;
+    }
+
+    /**
+     * Returns the shape as DJL writes it: the number of axes as an int, each size as a long, the number of axes again,
+     * and for each the letter of a layout, here '?', all in big-endian order.
+     *
+     * @return new bytes, which {@link #decode} reads
+     */
+    public byte[] getEncoded() {
+        ByteBuffer bytes = ByteBuffer.allocate(2 * Integer.BYTES + dims.length * (Long.BYTES + Character.BYTES));
+        bytes.putInt(dims.length);
+        for (long dim : dims) {
+            bytes.putLong(dim);
+        }
+        bytes.putInt(dims.length);
+        for (int i = 0; i < dims.length; i++) {
+            bytes.putChar(NO_LAYOUT);
+        }
+        return bytes.array();
+    }
+
+    /**
+     * Reads a shape as {@link #getEncoded} writes it. Layouts are read over.
+     *
+     * @param in the stream, which is read up to the end of the shape
+     * @return a new shape
+     * @throws IOException if the stream fails or ends, or holds anything but a shape of at most 8 axes
+     */
+    public static Shape decode(DataInputStream in) throws IOException {
+        Objects.requireNonNull(in, "in");
+        long[] dims = new long[decodeRank(in)];
+        for (int i = 0; i < dims.length; i++) {
+            dims[i] = in.readLong();
+        }
+        int layouts = decodeRank(in);
+        for (int i = 0; i < layouts; i++) {
+            in.readChar();
+        }
+        return new Shape(dims);
     }
 
     @Override
@@ -77,6 +215,25 @@ public final class Shape {
             text.append(i == 0 ? "" : ", ").append(dims[i]);
         }
         return text.append(')').toString();
+    }
+
+    private static int decodeRank(DataInputStream in) throws IOException {
+        int rank = in.readInt();
+        if (rank < 0 || rank > MAX_RANK) {
+            throw new IOException("the shape has " + rank + " axes, expected 0 to " + MAX_RANK);
+        }
+        return rank;
+    }
+
+    private static long product(long[] sizes) {
+        long product = 1;
+        for (long size : sizes) {
+            if (size == -1) {
+                return -1;
+            }
+            product = Math.multiplyExact(product, size);
+        }
+        return product;
     }
 
     /** The dims themselves, for callers that do not change them. */

@@ -91,7 +91,7 @@ class BadInputTest {
     void listsOfAnotherLength() {
         illegal(() -> forward(queries, keys), "2 arrays", "3 or 4");
         illegal(() -> forward(queries, keys, keys, null, queries), "5 arrays", "3 or 4");
-        illegal(() -> attention.initialize(manager, DataType.FLOAT32, queries.getShape()), "1 shapes", "3 or 4");
+        illegal(() -> attention.initialize(manager, DataType.FLOAT32, queries.getShape()), "1 shape", "3 or 4");
     }
 
     @Test
@@ -148,8 +148,8 @@ class BadInputTest {
         isNull("dataType", () -> manager.zeros(new Shape(1), null));
         isNull("path", () -> manager.load(null, "x"));
         isNull("name", () -> manager.load(golden, null));
-        isNull("path", () -> attention.load(null, "x"));
-        isNull("path", () -> attention.save(null));
+        isNull("path", () -> attention.load((java.nio.file.Path) null, "x"));
+        isNull("path", () -> attention.save((java.nio.file.Path) null));
         isNull("manager", () -> attention.initialize(null, DataType.FLOAT32, q, q, q));
         isNull("dataType", () -> attention.initialize(manager, null, q, q, q));
         isNull("inputShapes", () -> attention.initialize(manager, DataType.FLOAT32, (Shape[]) null));

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.heed;
+
+/**
+ * Additive attention (Bahdanau et al., "Neural Machine Translation by Jointly Learning to Align and Translate", 2014),
+ * with d2l-java's constructor and calls: a query q and a key k score w_v . tanh(W_q q + W_k k). Its parameters are
+ * "W_q.weight" (numHiddens, Eq), "W_k.weight" (numHiddens, Ek) and "w_v.weight" (1, numHiddens).
+ *
+ * <p>forward takes a list of queries (B, Q, Eq), keys (B, K, Ek), values (B, K, Ev), of one type of FLOAT32, FLOAT16 and
+ * BFLOAT16, and, optional or null, the valid lengths (B) or (B, Q) of FLOAT32, INT32 or INT64: a query attends to as
+ * many keys from the first. It gives a list of one array (B, Q, Ev) of the queries' type, which belongs to the queries'
+ * manager. Many threads may call it on one block; a call that changes its parameters waits for them.
+ */
+public final class AdditiveAttention extends AttentionBlock {
+    private final Builder options;
+
+    /**
+     * Makes a block that keeps the attention weights of the last forward, as d2l's does.
+     *
+     * @param numHiddens the size to which queries and keys are projected
+     * @param dropout the probability, from 0 to below 1, that an attention weight is dropped when training
+     * @throws IllegalArgumentException if an argument is out of range
+     */
+    public AdditiveAttention(long numHiddens, float dropout) {
+        this(builder().setNumHiddens(numHiddens).optDropout(dropout), true);
+    }
+
+    private AdditiveAttention(Builder options, boolean keepWeights) {
+        super("AdditiveAttention", keepWeights);
+        this.options = options.copy();
+        construct();
+    }
+
+    /**
+     * Begins a block with any of heed's options, which does not keep the attention weights.
+     *
+     * @return a builder
+     */
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    @Override
+    public String toString() {
+        return "AdditiveAttention(numHiddens=" + options.numHiddens + ", dropout=" + options.dropout + ")";
+    }
+
+    @Override
+    NativeLayer newLayer(NativeContext context) {
+        return NativeLayer.additiveAttention(
+                context,
+                options.numHiddens,
+                options.scale,
+                options.softCap,
+                options.dropout,
+                options.causal.code,
+                options.window.code,
+                options.windowLeft,
+                options.windowRight,
+                options.emptyRows.code);
+    }
+
+    /** Makes an additive attention. */
+    public static final class Builder extends AttentionOptions<Builder> {
+        private long numHiddens;
+
+        private Builder() {}
+
+        /**
+         * Sets the size to which queries and keys are projected, which must be set.
+         *
+         * @param numHiddens the size, 1 or more
+         * @return this
+         */
+        public Builder setNumHiddens(long numHiddens) {
+            this.numHiddens = numHiddens;
+            return this;
+        }
+
+        /**
+         * Makes the block, without values for its parameters.
+         *
+         * @return the block
+         * @throws IllegalArgumentException if an option is out of range
+         */
+        public AdditiveAttention build() {
+            return new AdditiveAttention(this, false);
+        }
+
+        @Override
+        Builder self() {
+            return this;
+        }
+    }
+}

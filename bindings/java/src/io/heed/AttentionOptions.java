@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.heed;
+
+import java.util.Objects;
+
+/**
+ * What all kinds of attention can be told.
+ *
+ * @param <B> the builder
+ */
+abstract class AttentionOptions<B extends AttentionOptions<B>> implements Cloneable {
+    float scale;
+    float softCap;
+    float dropout;
+    Causal causal = Causal.NONE;
+    Window window = Window.NONE;
+    long windowLeft;
+    long windowRight;
+    EmptyRows emptyRows = EmptyRows.ZERO;
+
+    AttentionOptions() {}
+
+    abstract B self();
+
+    /** For a block to keep: the builder may go on. */
+    @SuppressWarnings("unchecked")
+    final B copy() {
+        try {
+            return (B) clone();
+        } catch (CloneNotSupportedException error) {
+            throw new AssertionError(error);
+        }
+    }
+
+    /**
+     * Sets what scores are multiplied by.
+     *
+     * @param scale the factor; 0: the default, which is 1 for {@link AdditiveAttention}, and 1 / sqrt(size of a query in
+     *     its head) for the others
+     * @return this
+     */
+    public final B optScale(float scale) {
+        this.scale = scale;
+        return self();
+    }
+
+    /**
+     * Sets the cap that scaled scores approach: softCap * tanh(score / softCap).
+     *
+     * @param softCap the cap; 0, the default: none
+     * @return this
+     */
+    public final B optSoftCap(float softCap) {
+        this.softCap = softCap;
+        return self();
+    }
+
+    /**
+     * Sets how many of the attention weights are dropped when training.
+     *
+     * @param dropout the probability, from 0, the default, to below 1
+     * @return this
+     */
+    public final B optDropout(float dropout) {
+        this.dropout = dropout;
+        return self();
+    }
+
+    /**
+     * Sets whether queries attend to no later keys.
+     *
+     * @param causal which keys are later; {@link Causal#NONE} is the default
+     * @return this
+     */
+    public final B optCausal(Causal causal) {
+        this.causal = Objects.requireNonNull(causal, "causal");
+        return self();
+    }
+
+    /**
+     * Sets a window: a query at position p attends to keys p - left to p + right only.
+     *
+     * @param window where positions are; {@link Window#NONE} is the default
+     * @param left how many keys before the position; negative: all
+     * @param right how many keys after it; negative: all
+     * @return this
+     */
+    public final B optWindow(Window window, long left, long right) {
+        this.window = Objects.requireNonNull(window, "window");
+        windowLeft = left;
+        windowRight = right;
+        return self();
+    }
+
+    /**
+     * Sets what comes out for a query that may attend to no key.
+     *
+     * @param emptyRows what; {@link EmptyRows#ZERO} is the default
+     * @return this
+     */
+    public final B optEmptyRows(EmptyRows emptyRows) {
+        this.emptyRows = Objects.requireNonNull(emptyRows, "emptyRows");
+        return self();
+    }
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.heed;
+
+import java.util.Objects;
+
+/** The helper functions of d2l's chapter on attention. The arrays that they give belong to their argument's manager. */
+public final class Chap10Utils {
+    private Chap10Utils() {}
+
+    /**
+     * Puts the heads, which are side by side in the last axis, into the batch: (B, S, H * D) becomes (B * H, S, D), heads
+     * of one batch item together.
+     *
+     * @param X the array
+     * @param numHeads the number of heads H
+     * @return a new array
+     * @throws IllegalArgumentException if the array has not three axes, or the last is no multiple of H
+     */
+    public static NDArray transposeQkv(NDArray X, int numHeads) {
+        Shape shape = threeAxes(X);
+        checkMultiple("axis 2", shape.get(2), numHeads);
+        return X.reshape(shape.get(0), shape.get(1), numHeads, shape.get(2) / numHeads)
+                .transpose(0, 2, 1, 3)
+                .reshape(shape.get(0) * numHeads, shape.get(1), shape.get(2) / numHeads);
+    }
+
+    /**
+     * Undoes {@link #transposeQkv}: (B * H, S, D) becomes (B, S, H * D).
+     *
+     * @param X the array
+     * @param numHeads the number of heads H
+     * @return a new array
+     * @throws IllegalArgumentException if the array has not three axes, or the first is no multiple of H
+     */
+    public static NDArray transposeOutput(NDArray X, int numHeads) {
+        Shape shape = threeAxes(X);
+        checkMultiple("axis 0", shape.get(0), numHeads);
+        return X.reshape(shape.get(0) / numHeads, numHeads, shape.get(1), shape.get(2))
+                .transpose(0, 2, 1, 3)
+                .reshape(shape.get(0) / numHeads, shape.get(1), numHeads * shape.get(2));
+    }
+
+    /**
+     * Softmax over the last axis, in which only as many elements take part as the lengths say, from the first; the others
+     * become 0. Where a length is 0 all do (d2l's function gives them all the same share).
+     *
+     * @param X scores (B, Q, K) of FLOAT32, FLOAT16 or BFLOAT16
+     * @param validLens (B) or (B, Q) of FLOAT32, INT32 or INT64, whole numbers from 0 to K; null: all take part
+     * @return a new array of the scores' shape and type
+     * @throws IllegalArgumentException if shapes or types do not fit, or a length is not from 0 to K
+     */
+    public static NDArray maskedSoftmax(NDArray X, NDArray validLens) {
+        Objects.requireNonNull(X, "X");
+        if (validLens == null) {
+            return X.softmax(-1);
+        }
+        NativeTensor scores = X.tensor();
+        NativeTensor result = NativeTensor.create(
+                X.getManager().openContext(), X.getDataType().code, X.getShape().dims());
+        try {
+            result.setMaskedSoftmax(scores, validLens.tensor());
+        } catch (Throwable error) {
+            result.close();
+            throw error;
+        }
+        return X.getManager().adopt(result);
+    }
+
+    private static Shape threeAxes(NDArray X) {
+        Shape shape = Objects.requireNonNull(X, "X").getShape();
+        if (shape.dimension() != 3) {
+            throw new IllegalArgumentException("X has shape " + shape + ", expected three axes");
+        }
+        return shape;
+    }
+
+    private static void checkMultiple(String axis, long size, int numHeads) {
+        if (numHeads < 1 || size % numHeads != 0) {
+            throw new IllegalArgumentException(
+                    axis + " of X is " + size + ", expected a multiple of numHeads, which is " + numHeads);
+        }
+    }
+}

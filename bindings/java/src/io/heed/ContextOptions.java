@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.heed;
+
+/** How a base manager uses its device. Immutable; {@link #builder()} makes them. */
+public final class ContextOptions {
+    static final ContextOptions DEFAULTS = builder().build();
+
+    private final int numThreads;
+    private final boolean strict;
+    private final boolean allowReducedPrecision;
+
+    private ContextOptions(Builder builder) {
+        numThreads = builder.numThreads;
+        strict = builder.strict;
+        allowReducedPrecision = builder.allowReducedPrecision;
+    }
+
+    /**
+     * Begins with the defaults.
+     *
+     * @return a new builder
+     */
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    /**
+     * Returns how many threads compute.
+     *
+     * @return the number; 0, the default: as many as the process may use
+     */
+    public int getNumThreads() {
+        return numThreads;
+    }
+
+    /**
+     * Tells whether a call that would not take the fastest path fails.
+     *
+     * @return false by default
+     */
+    public boolean isStrict() {
+        return strict;
+    }
+
+    /**
+     * Tells whether FLOAT32 may be computed with in 16 bits on devices that have nothing wider.
+     *
+     * @return false by default
+     */
+    public boolean isAllowReducedPrecision() {
+        return allowReducedPrecision;
+    }
+
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof ContextOptions
+                && numThreads == ((ContextOptions) other).numThreads
+                && strict == ((ContextOptions) other).strict
+                && allowReducedPrecision == ((ContextOptions) other).allowReducedPrecision;
+    }
+
+    @Override
+    public int hashCode() {
+        return numThreads * 4 + (strict ? 2 : 0) + (allowReducedPrecision ? 1 : 0);
+    }
+
+    @Override
+    public String toString() {
+        return "ContextOptions(numThreads=" + numThreads + ", strict=" + strict + ", allowReducedPrecision="
+                + allowReducedPrecision + ")";
+    }
+
+    /** Collects options. Not for several threads at once. */
+    public static final class Builder {
+        private int numThreads;
+        private boolean strict;
+        private boolean allowReducedPrecision;
+
+        private Builder() {}
+
+        /**
+         * Sets how many threads compute; it never changes a result.
+         *
+         * @param numThreads the number, at most 1024; 0, the default: as many as the process may use. What is out of
+         *     range is refused when a manager is made
+         * @return this builder
+         */
+        public Builder optNumThreads(int numThreads) {
+            this.numThreads = numThreads;
+            return this;
+        }
+
+        /**
+         * Sets whether a call that would not take the fastest path fails.
+         *
+         * @param strict true: such a call throws HeedException with {@link Status#NOT_FASTEST} and the reason; false,
+         *     the default: it runs
+         * @return this builder
+         */
+        public Builder optStrict(boolean strict) {
+            this.strict = strict;
+            return this;
+        }
+
+        /**
+         * Sets whether FLOAT32 may be computed with in 16 bits on devices that have nothing wider. The CPU never needs
+         * it.
+         *
+         * @param allowReducedPrecision true: it may; false, the default: such a call throws
+         *     UnsupportedOperationException
+         * @return this builder
+         */
+        public Builder optAllowReducedPrecision(boolean allowReducedPrecision) {
+            this.allowReducedPrecision = allowReducedPrecision;
+            return this;
+        }
+
+        /**
+         * Makes the options.
+         *
+         * @return what was set
+         */
+        public ContextOptions build() {
+            return new ContextOptions(this);
+        }
+    }
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.heed;
+
+import java.util.Objects;
+
+/** Where arrays lie and blocks compute. Immutable. */
+public final class Device {
+    private static final String CPU_TYPE = "cpu";
+    private static final String ASCEND_TYPE = "ascend";
+    /** The numbers of heed.h's heed_device. */
+    private static final int CPU_CODE = 0;
+    private static final int ASCEND_CODE = 1;
+
+    private static final Device CPU = new Device(CPU_TYPE, 0);
+
+    private final String deviceType;
+    private final int deviceId;
+
+    private Device(String deviceType, int deviceId) {
+        this.deviceType = deviceType;
+        this.deviceId = deviceId;
+    }
+
+    /**
+     * Returns the CPU.
+     *
+     * @return the device that managers have where none is named
+     */
+    public static Device cpu() {
+        return CPU;
+    }
+
+    /**
+     * Returns a Huawei Ascend NPU. Whether it can be used shows when a manager is made for it.
+     *
+     * @param index which one, from 0
+     * @return the device
+     * @throws IllegalArgumentException if index is negative
+     */
+    public static Device ascend(int index) {
+        if (index < 0) {
+            throw new IllegalArgumentException("index is " + index + ", expected 0 or more");
+        }
+        return new Device(ASCEND_TYPE, index);
+    }
+
+    /**
+     * Returns how many devices of a type can be used. Where there is none, {@link
+     * NDManager#newBaseManager(Device)} says why.
+     *
+     * @param deviceType "cpu" or "ascend"
+     * @return 1 for the CPU; 0 for the other where driver, plugin or device is missing
+     * @throws IllegalArgumentException if it is another type
+     */
+    public static int getCount(String deviceType) {
+        int code = code(Objects.requireNonNull(deviceType, "deviceType"));
+        Library.load();
+        return HeedNative.heed_device_count(code);
+    }
+
+    /**
+     * Returns the type.
+     *
+     * @return "cpu" or "ascend"
+     */
+    public String getDeviceType() {
+        return deviceType;
+    }
+
+    /**
+     * Returns which device of its type it is.
+     *
+     * @return the number, from 0; 0 for the CPU
+     */
+    public int getDeviceId() {
+        return deviceId;
+    }
+
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof Device
+                && deviceType.equals(((Device) other).deviceType)
+                && deviceId == ((Device) other).deviceId;
+    }
+
+    @Override
+    public int hashCode() {
+        return Objects.hash(deviceType, deviceId);
+    }
+
+    /**
+     * Returns the name.
+     *
+     * @return "cpu()" or, for example, "ascend(0)"
+     */
+    @Override
+    public String toString() {
+        return isCpu() ? "cpu()" : deviceType + "(" + deviceId + ")";
+    }
+
+    boolean isCpu() {
+        return equals(CPU);
+    }
+
+    int code() {
+        return code(deviceType);
+    }
+
+    private static int code(String deviceType) {
+        switch (deviceType) {
+            case CPU_TYPE:
+                return CPU_CODE;
+            case ASCEND_TYPE:
+                return ASCEND_CODE;
+            default:
+                throw new IllegalArgumentException(
+                        "deviceType is " + deviceType + ", expected " + CPU_TYPE + " or " + ASCEND_TYPE);
+        }
+    }
+}

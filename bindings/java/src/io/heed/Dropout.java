@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.heed;
+
+/**
+ * Dropout: when training, each element becomes 0 with a probability, and is divided by one minus it otherwise. It has no
+ * parameters, and need not be initialized.
+ *
+ * <p>forward takes a list of one array of FLOAT32, FLOAT16 or BFLOAT16, and gives a list of one array of the same shape
+ * and type. Each forward that trains drops other elements, from {@link #setSeed} on. Many threads may call it on one
+ * block.
+ */
+public final class Dropout extends SingleInputBlock {
+    private final float rate;
+
+    private Dropout(Builder options) {
+        super("Dropout");
+        rate = options.rate;
+        construct();
+    }
+
+    /**
+     * Begins a dropout layer.
+     *
+     * @return a builder
+     */
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    @Override
+    public String toString() {
+        return "Dropout(rate=" + rate + ")";
+    }
+
+    @Override
+    NativeLayer newLayer(NativeContext context) {
+        return NativeLayer.dropout(context, rate);
+    }
+
+    /** Makes a dropout layer. */
+    public static final class Builder {
+        private float rate = 0.5f;
+
+        private Builder() {}
+
+        /**
+         * Sets how many elements are dropped.
+         *
+         * @param rate the probability, from 0 to below 1; without this it is 0.5, as in DJL
+         * @return this
+         */
+        public Builder optRate(float rate) {
+            this.rate = rate;
+            return this;
+        }
+
+        /**
+         * Makes the block.
+         *
+         * @return the block
+         * @throws IllegalArgumentException if the probability is out of range
+         */
+        public Dropout build() {
+            return new Dropout(this);
+        }
+    }
+}

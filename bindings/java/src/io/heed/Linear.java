@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.heed;
+
+/**
+ * A linear layer, y = x W^T + b, over the last axis of its input. Its parameters are "weight" of shape (units, size of
+ * the input) and, unless it is made without, "bias" of shape (units).
+ *
+ * <p>forward takes a list of one array (..., E) of FLOAT32, FLOAT16 or BFLOAT16, and gives a list of one array (...,
+ * units) of the same type. Many threads may call it on one block; a call that changes its parameters waits for them.
+ */
+public final class Linear extends SingleInputBlock {
+    private final long units;
+    private final boolean bias;
+
+    private Linear(Builder options) {
+        super("Linear");
+        units = options.units;
+        bias = options.bias;
+        construct();
+    }
+
+    /**
+     * Begins a linear layer.
+     *
+     * @return a builder
+     */
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    @Override
+    public String toString() {
+        return "Linear(units=" + units + ", bias=" + bias + ")";
+    }
+
+    @Override
+    NativeLayer newLayer(NativeContext context) {
+        return NativeLayer.linear(context, units, bias ? 0 : 1);
+    }
+
+    /** Makes a linear layer. */
+    public static final class Builder {
+        private long units;
+        private boolean bias = true;
+
+        private Builder() {}
+
+        /**
+         * Sets the size of the output, which must be set.
+         *
+         * @param units the size, 1 or more
+         * @return this
+         */
+        public Builder setUnits(long units) {
+            this.units = units;
+            return this;
+        }
+
+        /**
+         * Sets whether a bias is added.
+         *
+         * @param bias true, as it is without this, to add one
+         * @return this
+         */
+        public Builder optBias(boolean bias) {
+            this.bias = bias;
+            return this;
+        }
+
+        /**
+         * Makes the block, without values for its parameters.
+         *
+         * @return the block
+         * @throws IllegalArgumentException if the size of the output was not set, or is below 1
+         */
+        public Linear build() {
+            return new Linear(this);
+        }
+    }
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.heed;
+
+/** Draws elements from a normal distribution of mean 0. */
+public final class NormalInitializer implements Initializer {
+    private final float sigma;
+
+    /** Makes an initializer with a standard deviation of 0.01. */
+    public NormalInitializer() {
+        this(0.01f);
+    }
+
+    /**
+     * Makes an initializer.
+     *
+     * @param sigma the standard deviation
+     */
+    public NormalInitializer(float sigma) {
+        this.sigma = sigma;
+    }
+
+    @Override
+    public NDArray initialize(NDManager manager, Shape shape, DataType dataType) {
+        return manager.randomNormal(0, sigma, shape, dataType);
+    }
+}

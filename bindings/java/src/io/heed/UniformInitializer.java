@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.heed;
+
+/** Draws elements evenly from between -scale and scale. */
+public final class UniformInitializer implements Initializer {
+    private final float scale;
+
+    /** Makes an initializer with a scale of 0.07. */
+    public UniformInitializer() {
+        this(0.07f);
+    }
+
+    /**
+     * Makes an initializer.
+     *
+     * @param scale the bound of the elements
+     */
+    public UniformInitializer(float scale) {
+        this.scale = scale;
+    }
+
+    @Override
+    public NDArray initialize(NDManager manager, Shape shape, DataType dataType) {
+        return manager.randomUniform(-scale, scale, shape, dataType);
+    }
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.heed;
+
+/**
+ * Scratch memory for one forward at a time, made by {@link NDManager#newWorkspace} and owned by its manager. A forward
+ * that is given one, and outputs, allocates nothing.
+ *
+ * <p>A second call that uses it at the same time gets IllegalStateException. One that is closed during a call is freed
+ * after it.
+ */
+public final class Workspace implements AutoCloseable {
+    private final NativeWorkspace handle;
+    private final long numBytes;
+
+    Workspace(NativeWorkspace handle, long numBytes) {
+        this.handle = handle;
+        this.numBytes = numBytes;
+    }
+
+    /**
+     * Returns the size that it was made with.
+     *
+     * @return the number of bytes
+     * @throws IllegalStateException if it, or its manager, is closed
+     */
+    public long getNumBytes() {
+        handle.checkOpen();
+        return numBytes;
+    }
+
+    /** Frees the memory; if a call on another thread uses it, after that call. Closing twice does nothing. */
+    @Override
+    public void close() {
+        handle.close();
+    }
+
+    @Override
+    public String toString() {
+        return "Workspace of " + numBytes + " bytes" + (handle.isOpen() ? "" : " (closed)");
+    }
+
+    NativeWorkspace handle() {
+        return handle;
+    }
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+using System;
+using System.Globalization;
+using BenchmarkDotNet.Attributes;
+using BenchmarkDotNet.Configs;
+using BenchmarkDotNet.Diagnosers;
+using BenchmarkDotNet.Jobs;
+using BenchmarkDotNet.Loggers;
+using BenchmarkDotNet.Reports;
+using BenchmarkDotNet.Running;
+using BenchmarkDotNet.Toolchains.InProcess.Emit;
+using Perfolizer.Horology;
+using Heed;
+
+/// <summary>The calls of call_cost.c, from C#. Prints a line for each layer and form, "layer form nanoseconds bytes",
+/// the bytes being what one call allocates on the managed heap.</summary>
+public class CallCost
+{
+    private NDManager manager = null!;
+    private MultiHeadAttention attention = null!;
+    private NDList words = null!;
+    private ParameterStore store = null!;
+    private AttentionInputs inputs = null!;
+    private AttentionOutputs outputs = null!;
+    private Workspace workspace = null!;
+
+    [Params("toy", "least")]
+    public string Layer { get; set; } = "";
+
+    public static void Main()
+    {
+        IConfig config = ManualConfig.CreateEmpty()
+            .AddJob(Job.Default.WithToolchain(InProcessEmitToolchain.Instance)
+                .WithWarmupCount(5).WithIterationCount(15).WithIterationTime(TimeInterval.FromMilliseconds(100)))
+            .AddDiagnoser(MemoryDiagnoser.Default)
+            .AddLogger(NullLogger.Instance)
+            .WithOptions(ConfigOptions.DisableLogFile);
+        foreach (BenchmarkReport report in BenchmarkRunner.Run<CallCost>(config).Reports)
+        {
+            string layer = (string)report.BenchmarkCase.Parameters["Layer"];
+            string form = report.BenchmarkCase.Descriptor.WorkloadMethod.Name.ToLowerInvariant();
+            double median = report.ResultStatistics?.Median ?? double.NaN;
+            long bytes = report.GcStats.GetBytesAllocatedPerOperation(report.BenchmarkCase) ?? -1;
+            Console.WriteLine(string.Create(CultureInfo.InvariantCulture, $"{layer} {form} {median:F1} {bytes}"));
+        }
+    }
+
+    [GlobalSetup]
+    public void SetUp()
+    {
+        (Shape shape, long numHeads) = Layer == "toy" ? (new Shape(2, 4, 100), 5) : (new Shape(1, 1, 1), 1);
+        manager = NDManager.NewBaseManager();
+        attention = new MultiHeadAttention(
+            new MultiHeadAttentionOptions { NumHiddens = shape[2], NumHeads = numHeads });
+        words = new NDList(manager.Ones(shape), manager.Ones(shape), manager.Ones(shape));
+        attention.Initialize(manager, DataType.Float32, words.GetShapes());
+        store = new ParameterStore(manager, false);
+        inputs = new AttentionInputs(words[0]);
+        outputs = attention.CreateOutputs(inputs);
+        workspace = manager.NewWorkspace(attention.WorkspaceSize(inputs, outputs));
+    }
+
+    [GlobalCleanup]
+    public void CleanUp() => manager.Dispose();
+
+    [Benchmark]
+    public void Reused() => attention.Forward(inputs, outputs, workspace);
+
+    [Benchmark]
+    public void New() => attention.Forward(store, words).Dispose();
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+import io.heed.AttentionInputs;
+import io.heed.AttentionOutputs;
+import io.heed.DataType;
+import io.heed.MultiHeadAttention;
+import io.heed.NDList;
+import io.heed.NDManager;
+import io.heed.ParameterStore;
+import io.heed.Shape;
+import io.heed.Wanted;
+import io.heed.Workspace;
+import java.lang.management.ManagementFactory;
+import java.util.Arrays;
+import java.util.Locale;
+
+/**
+ * The calls of call_cost.c, from Java: a warmed loop, and the median of many short samples. Prints a line for each layer
+ * and form, "layer form nanoseconds bytes", the bytes being what one call allocates on Java's heap.
+ */
+final class CallCost {
+    private static final int SAMPLES = 201;
+    private static final int WARM_UP_SAMPLES = 400;
+    private static final double SAMPLE_NANOSECONDS = 1e6;
+
+    private CallCost() {}
+
+    public static void main(String[] arguments) {
+        measureLayer("toy", new Shape(2, 4, 100), 5);
+        measureLayer("least", new Shape(1, 1, 1), 1);
+    }
+
+    private static void measureLayer(String layer, Shape shape, long numHeads) {
+        try (NDManager manager = NDManager.newBaseManager()) {
+            MultiHeadAttention attention = MultiHeadAttention.builder()
+                    .setNumHiddens(shape.get(2))
+                    .setNumHeads(numHeads)
+                    .build();
+            NDList words = new NDList(manager.ones(shape), manager.ones(shape), manager.ones(shape));
+            attention.initialize(manager, DataType.FLOAT32, words.getShapes());
+            ParameterStore store = new ParameterStore(manager, false);
+            AttentionInputs inputs = new AttentionInputs().setQueries(words.head());
+            AttentionOutputs outputs = attention.createOutputs(inputs, Wanted.OUTPUT);
+            Workspace workspace = manager.newWorkspace(attention.workspaceSize(inputs, outputs));
+
+            measure(layer, "reused", () -> attention.forward(inputs, outputs, workspace));
+            measure(layer, "new", () -> attention.forward(store, words, false).close());
+        }
+    }
+
+    private static void measure(String layer, String form, Runnable call) {
+        long calls = 1;
+        for (int i = 0; i < WARM_UP_SAMPLES; i++) {
+            calls = 1 + (long) (SAMPLE_NANOSECONDS / sample(call, calls));
+        }
+        double[] times = new double[SAMPLES];
+        long allocated = allocatedBytes();
+        for (int i = 0; i < SAMPLES; i++) {
+            times[i] = sample(call, calls);
+        }
+        allocated = allocatedBytes() - allocated;
+        Arrays.sort(times);
+        System.out.printf(
+                Locale.ROOT, "%s %s %.1f %.1f%n", layer, form, times[SAMPLES / 2], (double) allocated / SAMPLES / calls);
+    }
+
+    /** Nanoseconds of one call, over so many of them. */
+    private static double sample(Runnable call, long calls) {
+        long start = System.nanoTime();
+        for (long i = 0; i < calls; i++) {
+            call.run();
+        }
+        return (double) (System.nanoTime() - start) / calls;
+    }
+
+    private static long allocatedBytes() {
+        return ((com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean())
+                .getThreadAllocatedBytes(Thread.currentThread().getId());
+    }
+}

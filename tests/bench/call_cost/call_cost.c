@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What one call of heed costs from C: the measure for CallCost.java and CallCost.cs beside it, which make the same calls.
+ * Prints a line for each layer and form, "<layer> <form> <nanoseconds>", the median of many short samples.
+ *
+ *   layer  toy    B 2, S 4, E 100, 5 heads: the layer of "Dive into Deep Learning", self-attention
+ *          least  B 1, S 1, E 1, 1 head: next to nothing is computed, so that what remains is the call
+ *   form   reused the caller's output and workspace, nothing is allocated
+ *          new    a new output for each call, which is freed after it */
+#define _POSIX_C_SOURCE 199309L /* clock_gettime */
+#include <heed/heed.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { SAMPLES = 201, WARM_UP_SAMPLES = 20 };
+static const double kSampleNanoseconds = 1e6;
+
+static void check(heed_status status) {
+  if (status == HEED_OK) return;
+  fprintf(stderr, "%s\n", heed_last_error());
+  exit(1);
+}
+
+typedef struct call {
+  heed_layer* attention;
+  heed_layer_inputs inputs;
+  heed_layer_outputs outputs;
+  heed_workspace* workspace;
+} call;
+
+static void reused(call* self) { check(heed_layer_forward(self->attention, &self->inputs, self->workspace, &self->outputs)); }
+
+static void with_new_output(call* self) {
+  heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;
+  check(heed_layer_create_outputs(self->attention, &self->inputs, HEED_WANT_OUTPUT, &outputs));
+  check(heed_layer_forward(self->attention, &self->inputs, NULL, &outputs));
+  heed_tensor_destroy(outputs.output);
+}
+
+static double now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return 1e9 * (double)time.tv_sec + (double)time.tv_nsec;
+}
+
+/* Nanoseconds of one call, over `calls` of them. */
+static double sample(void (*form)(call*), call* self, long calls) {
+  const double start = now();
+  long i;
+  for (i = 0; i < calls; ++i) form(self);
+  return (now() - start) / (double)calls;
+}
+
+static int ascending(const void* a, const void* b) {
+  const double left = *(const double*)a, right = *(const double*)b;
+  return left < right ? -1 : left > right;
+}
+
+static void measure(const char* layer, const char* form_name, void (*form)(call*), call* self) {
+  double times[SAMPLES];
+  long calls = 1;
+  int i;
+  for (i = 0; i < WARM_UP_SAMPLES; ++i) calls = 1 + (long)(kSampleNanoseconds / sample(form, self, calls));
+  for (i = 0; i < SAMPLES; ++i) times[i] = sample(form, self, calls);
+  qsort(times, SAMPLES, sizeof *times, ascending);
+  printf("%s %s %.1f\n", layer, form_name, times[SAMPLES / 2]);
+}
+
+static void measure_layer(const char* layer, const int64_t dims[3], int64_t num_heads) {
+  heed_multi_head_attention_options options = HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT;
+  heed_context* context = NULL;
+  heed_tensor* words = NULL;
+  call self = {NULL, HEED_LAYER_INPUTS_INIT, HEED_LAYER_OUTPUTS_INIT, NULL};
+  size_t num_bytes = 0;
+  check(heed_context_create(NULL, &context));
+  check(heed_tensor_create(context, HEED_F32, 3, dims, &words));
+  check(heed_tensor_fill(words, 1.0));
+  options.num_hiddens = dims[2];
+  options.num_heads = num_heads;
+  check(heed_multi_head_attention_create(context, &options, &self.attention));
+  self.inputs.queries = words;
+  check(heed_layer_initialize(self.attention, &self.inputs, 42));
+  check(heed_layer_create_outputs(self.attention, &self.inputs, HEED_WANT_OUTPUT, &self.outputs));
+  check(heed_layer_workspace_size(self.attention, &self.inputs, &self.outputs, &num_bytes));
+  check(heed_workspace_create(context, num_bytes, &self.workspace));
+
+  measure(layer, "reused", reused, &self);
+  measure(layer, "new", with_new_output, &self);
+
+  heed_workspace_destroy(self.workspace);
+  heed_tensor_destroy(self.outputs.output);
+  heed_layer_destroy(self.attention);
+  heed_tensor_destroy(words);
+  heed_context_destroy(context);
+}
+
+int main(void) {
+  const int64_t toy[] = {2, 4, 100}, least[] = {1, 1, 1};
+  measure_layer("toy", toy, 5);
+  measure_layer("least", least, 1);
+  return 0;
+}

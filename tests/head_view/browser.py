@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A headless Chromium that opens pages, is moved and typed at like by a person, and answers what is on the page.
+
+It is spoken to in its own protocol (DevTools) through a pipe, so that nothing but Chromium and Python is needed.
+"""
+
+import base64
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+# No first-run pages, no reports, no look-ups: the browser asks nothing of the network by itself.
+FLAGS = ("--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+         "--disable-component-update --disable-sync --disable-dev-shm-usage --hide-scrollbars --remote-debugging-pipe").split()
+SKIPPED = 77
+
+
+def find_chromium():
+    return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+class Browser:
+    """One page of one browser. Use as a context manager."""
+
+    def __enter__(self):
+        self.folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        commands, self.commands = os.pipe()
+        self.answers, answers = os.pipe()
+        # Chromium reads commands from descriptor 3 and answers on 4.
+        self.process = subprocess.Popen(
+            ["sh", "-c", f'exec "$@" 3<&{commands} 4>&{answers}', "sh", find_chromium(), *FLAGS,
+             f"--user-data-dir={self.folder.name}", "about:blank"],
+            pass_fds=(commands, answers), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        os.close(commands)
+        os.close(answers)
+        self.buffer, self.last_id, self.session, self.events = b"", 0, None, []
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "Network", "Log"):
+            self.call(f"{domain}.enable")
+        return self
+
+    def __exit__(self, *_):
+        os.close(self.commands)
+        os.close(self.answers)
+        self.process.terminate()
+        self.process.wait()
+        self.folder.cleanup()
+
+    def receive(self):
+        while b"\0" not in self.buffer:
+            more = os.read(self.answers, 1 << 20)
+            if not more:
+                raise RuntimeError("Chromium ended")
+            self.buffer += more
+        message, self.buffer = self.buffer.split(b"\0", 1)
+        return json.loads(message)
+
+    def call(self, method, **parameters):
+        self.last_id += 1
+        message = {"id": self.last_id, "method": method, "params": parameters}
+        if self.session:
+            message["sessionId"] = self.session
+        content = json.dumps(message).encode() + b"\0"
+        while content:
+            content = content[os.write(self.commands, content):]
+        while True:
+            answer = self.receive()
+            if answer.get("id") == self.last_id:
+                if "error" in answer:
+                    raise RuntimeError(f"{method}: {answer['error']}")
+                return answer["result"]
+            self.events.append(answer)
+
+    def open(self, path, width=1400, height=1000):
+        self.resize(width, height)
+        self.events.clear()
+        self.call("Page.navigate", url=Path(path).resolve().as_uri())
+        while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
+            self.events.append(self.receive())
+
+    def resize(self, width, height=1000):
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        self.settle()
+
+    def settle(self):
+        """Waits until the page has heard of what was done, and has been drawn anew."""
+        self.ask("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(0))))")
+
+    def media(self, name="", scheme="light"):
+        self.call("Emulation.setEmulatedMedia", media=name, features=[{"name": "prefers-color-scheme", "value": scheme}])
+
+    def ask(self, expression):
+        """The value of a JavaScript expression, by way of JSON."""
+        answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        if "exceptionDetails" in answer:
+            raise RuntimeError(answer["exceptionDetails"]["exception"].get("description", answer["exceptionDetails"]["text"]))
+        return answer["result"].get("value")
+
+    def move(self, x, y):
+        self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+
+    def click(self, x, y):
+        for kind in ("mousePressed", "mouseReleased"):
+            self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+
+    def touch(self, x, y):
+        self.call("Input.dispatchTouchEvent", type="touchStart", touchPoints=[{"x": x, "y": y}])
+        self.call("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
+
+    def press(self, key):
+        for kind in ("keyDown", "keyUp"):
+            self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode={"Tab": 9}.get(key, 0))
+
+    def screenshot(self, path, whole=False):
+        image = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
+        Path(path).write_bytes(base64.b64decode(image["data"]))
+
+    def pdf(self, path, landscape=False):
+        content = self.call("Page.printToPDF", printBackground=False, preferCSSPageSize=True, paperWidth=8.27, paperHeight=11.69, landscape=landscape)
+        Path(path).write_bytes(base64.b64decode(content["data"]))
+
+    def complaints(self):
+        """What the console would show: exceptions, messages, and what the page's policy forbade."""
+        self.ask("0")
+        return [event for event in self.events
+                if event.get("method") in ("Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded")]
+
+    def requests(self):
+        """The addresses that were asked for, the page's own left out."""
+        urls = [event["params"]["request"]["url"] for event in self.events if event.get("method") == "Network.requestWillBeSent"]
+        return [url for url in urls[1:] if not url.startswith("data:")]

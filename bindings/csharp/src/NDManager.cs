@@ -77,7 +77,7 @@ public sealed partial class NDManager : IDisposable
         NativeWorkspace workspace = NativeWorkspace.Of(OpenContext(), numBytes);
         workspace.SafeHandle.Keep(SharedMemory.OfHeed(numBytes));
         Own(workspace.SafeHandle, nameof(Workspace));
-        return new Workspace(this, workspace);
+        return new Workspace(workspace);
     }
 
     /// <summary>Waits until all that was asked of the device is done. On the CPU it always is.</summary>

@@ -4,7 +4,8 @@ using System;
 namespace Heed;
 
 /// <summary>An array that a block computes with, as its weights. The blocks of heed have parameters of their own, which
-/// <see cref="Block.Parameters"/> gives; a block that derives from <see cref="AbstractBlock"/> may add others.</summary>
+/// <see cref="Block.Parameters"/> gives; a block that derives from <see cref="AbstractBlock"/> may add
+/// others.</summary>
 /// <remarks>The array of a parameter of one of heed's blocks is a snapshot: it keeps its values when the block gets
 /// others, but to set it sets the block's parameter too. The array of any other parameter is the parameter.</remarks>
 public class Parameter
@@ -83,9 +84,9 @@ public class Parameter
         }
     }
 
-    /// <summary>Sets the values. A parameter of one of heed's blocks gets a converted copy: its type and shape stay, or,
-    /// where it has none yet, are the array's; calls of Forward on other threads are waited for. Any other parameter
-    /// keeps the array itself.</summary>
+    /// <summary>Sets the values. A parameter of one of heed's blocks gets a converted copy: its type and shape stay,
+    /// or, where it has none yet, are the array's; calls of Forward on other threads are waited for. Any other
+    /// parameter keeps the array itself.</summary>
     /// <param name="array">The values.</param>
     /// <exception cref="ArgumentException">The shape is another than the parameter's, or the type is none that the
     /// block can have.</exception>

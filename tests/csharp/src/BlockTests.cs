@@ -181,7 +181,8 @@ public sealed class BlockTests : IDisposable
             "predicate", () => attention.SetInitializer(Initializer.Ones, (Predicate<Parameter>)null!));
     }
 
-    /// <summary>One that throws, gives null or another shape leaves the block as it was; one may use the block.</summary>
+    /// <summary>One that throws, gives null or another shape leaves the block as it was; one may use the
+    /// block.</summary>
     [Fact]
     public void WrongInitializersChangeNothing()
     {
@@ -557,7 +558,8 @@ public sealed class BlockTests : IDisposable
         Refused(() => new DotProductAttention(new DotProductAttentionOptions { Causal = (Causal)3 }), "causal");
         Refused(() => new DotProductAttention(new DotProductAttentionOptions { WindowLeft = 1 }), "window");
         Refused(() => new AdditiveAttention(0), "num_hiddens");
-        Refused(() => new AdditiveAttention(new AdditiveAttentionOptions { NumHiddens = 1, Scale = float.NaN }), "scale");
+        Refused(
+            () => new AdditiveAttention(new AdditiveAttentionOptions { NumHiddens = 1, Scale = float.NaN }), "scale");
         Refused(() => new Linear(0), "output_size");
         Refused(() => new Dropout(1), "dropout");
         Assert.Throws<ArgumentNullException>(

@@ -10,8 +10,6 @@ namespace Heed.Tests;
 /// type, and "Type.Member" for each of its own and inherited members that are public or protected.</summary>
 internal static class MemberList
 {
-    internal const string Task = "members";
-
     private const BindingFlags All = BindingFlags.Public | BindingFlags.NonPublic | BindingFlags.Instance
         | BindingFlags.Static | BindingFlags.FlattenHierarchy;
 

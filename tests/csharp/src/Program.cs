@@ -6,20 +6,20 @@ using Xunit;
 
 namespace Heed.Tests;
 
-/// <summary>What tests run in processes of their own: "members" for tests/bindings, a task of ChildProcess, or nothing for
-/// LoadingTests.</summary>
+/// <summary>What tests run in processes of their own: without arguments that of LoadingTests, with "members" the list for
+/// tests/bindings, with another one a task of ChildProcess.</summary>
 internal static class Program
 {
-    private static void Main(string[] task)
+    private static void Main(string[] arguments)
     {
-        if (task is [MemberList.Task])
+        if (arguments is ["members"])
         {
             MemberList.Print();
             return;
         }
-        if (task.Length > 0)
+        if (arguments is [var task])
         {
-            ChildProcess.Do(task[0]);
+            ChildProcess.Do(task);
             return;
         }
         for (int attempt = 0; attempt < 2; attempt++)

@@ -20,6 +20,8 @@ public interface Block extends AutoCloseable {
      * @param inputs what the block says it takes
      * @param training whether dropout is active
      * @return what the block says it gives
+     * @throws IllegalArgumentException if the inputs are not what it takes
+     * @throws IllegalStateException if the block lacks parameters, or is closed
      */
     default NDList forward(ParameterStore parameterStore, NDList inputs, boolean training) {
         return forward(parameterStore, inputs, training, null);
@@ -33,6 +35,8 @@ public interface Block extends AutoCloseable {
      * @param training whether dropout is active
      * @param params further arguments, which heed's own blocks do not read; may be null
      * @return what the block says it gives
+     * @throws IllegalArgumentException if the inputs are not what it takes
+     * @throws IllegalStateException if the block lacks parameters, or is closed
      */
     NDList forward(ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params);
 
@@ -89,6 +93,9 @@ public interface Block extends AutoCloseable {
      * @param manager the owner of the parameters: they end with it
      * @param dataType their type
      * @param inputShapes the shape of each input
+     * @throws IllegalArgumentException if the shapes are not what the block takes, or do not fit parameters that are
+     *     there
+     * @throws IllegalStateException if the block or the manager is closed
      */
     void initialize(NDManager manager, DataType dataType, Shape... inputShapes);
 
@@ -103,6 +110,8 @@ public interface Block extends AutoCloseable {
      * Converts the parameters.
      *
      * @param dataType the type they get
+     * @throws IllegalArgumentException if they cannot be of this type
+     * @throws IllegalStateException if the block lacks parameters, or is closed
      */
     void cast(DataType dataType);
 

@@ -35,6 +35,7 @@ final class BlockLayer {
             String name = layer.parameterName(index);
             parameters.add(name, new LayerParameter(this, name));
         }
+        leaveToCollectorIfEmpty(layer);
     }
 
     // ---- using it ---------------------------------------------------------------------------------------------------
@@ -301,7 +302,7 @@ final class BlockLayer {
         }
     }
 
-    /** Another thread may have been faster: then its parameters stay. */
+    /** Another thread may have been faster: then its parameters stay, as do those that were set one by one. */
     private void putUnlessThere(
             NativeLayer made, NativeContext wanted, NDManager manager, NativeInputs inputs, DataType dataType) {
         long stamp = lock.writeLock();
@@ -310,6 +311,7 @@ final class BlockLayer {
                 made.close();
                 checkFits(inputs, dataType);
             } else {
+                copyTo(made);
                 put(made, wanted, manager);
             }
         } finally {
@@ -337,18 +339,23 @@ final class BlockLayer {
     private NativeLayer copyIn(NativeContext wanted) {
         NativeLayer made = block.newLayer(wanted);
         try {
-            for (Parameter parameter : parameters.values()) {
-                ByteBuffer name = ((LayerParameter) parameter).nativeName;
-                try (NativeTensor value = valueIfThere(name)) {
-                    if (value != null) {
-                        made.setParameter(name, value);
-                    }
-                }
-            }
+            copyTo(made);
             return made;
         } catch (Throwable error) {
             made.close();
             throw error;
+        }
+    }
+
+    /** Those that are there. */
+    private void copyTo(NativeLayer target) {
+        for (Parameter parameter : parameters.values()) {
+            ByteBuffer name = ((LayerParameter) parameter).nativeName;
+            try (NativeTensor value = valueIfThere(name)) {
+                if (value != null) {
+                    target.setParameter(name, value);
+                }
+            }
         }
     }
 
@@ -367,8 +374,16 @@ final class BlockLayer {
         context = madeIn;
         owner = parameters.isEmpty() ? null : madeFor;
         bound = madeFor != null;
+        leaveToCollectorIfEmpty(made);
         if (closed) {
             made.close();
+        }
+    }
+
+    /** A block without parameters holds no memory to speak of: who never closes it has not leaked. */
+    private void leaveToCollectorIfEmpty(NativeLayer made) {
+        if (parameters.isEmpty()) {
+            made.leaveToCollector();
         }
     }
 

@@ -43,7 +43,7 @@ abstract class NativeBlock implements Block {
      * (size of the input), DJL's default, and biases of 0, or what {@link #setInitializer} says. They belong to the
      * manager: once it is closed the block has none, and can be initialized or loaded anew. A block without parameters
      * outlives the manager. On a block that has its parameters nothing changes, but the shapes and the type are
-     * checked.
+     * checked; where only some were set, these stay, converted to the type.
      *
      * @param manager the owner of the parameters
      * @param dataType their type: FLOAT32, FLOAT16 or BFLOAT16
@@ -77,6 +77,18 @@ abstract class NativeBlock implements Block {
         return layer.isInitialized();
     }
 
+    /**
+     * Computes. The class says what it takes and gives.
+     *
+     * @param parameterStore taken as DJL's blocks do
+     * @param inputs the inputs, of open managers
+     * @param training whether dropout is active: each such call draws another seed, from {@link #setSeed} on
+     * @param params not read; may be null
+     * @return a list of one new array, which belongs to the first input's manager
+     * @throws IllegalArgumentException if the list has more or fewer arrays than the block takes, or sizes, types or
+     *     lengths do not fit
+     * @throws IllegalStateException if the block is not initialized, or an array, a manager or the block is closed
+     */
     @Override
     public final NDList forward(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {

@@ -108,6 +108,23 @@ class ParameterTest {
         assertThrows(IllegalStateException.class, () -> weight.getArray());
     }
 
+    /** What was set before initialize stays, whatever the initializers draw. */
+    @Test
+    void initializeKeepsWhatWasSet() {
+        linear.setInitializer(Initializer.ONES, "weight");
+        linear.setInitializer(Initializer.ONES, "bias");
+        weight.setArray(manager.full(new Shape(2, 3), 5));
+        String message = assertThrows(
+                        IllegalArgumentException.class,
+                        () -> linear.initialize(manager, DataType.FLOAT32, new Shape(1, 4)))
+                .getMessage();
+        assertTrue(message.contains("(2, 3)"), message);
+        assertFalse(linear.isInitialized());
+        linear.initialize(manager, DataType.FLOAT16, new Shape(1, 3));
+        assertEquals(DataType.FLOAT16, weight.getArray().getDataType());
+        assertArrayEquals(new float[] {16, 16}, forward(manager.ones(new Shape(1, 3))));
+    }
+
     @Test
     void snapshotsEndWithTheManager() {
         NDManager sub = manager.newSubManager();

@@ -1,0 +1,587 @@
+// SPDX-License-Identifier: Apache-2.0
+using System;
+using System.Collections.Generic;
+using System.Linq;
+using Xunit;
+
+namespace Heed.Tests;
+
+/// <summary>What all blocks have: parameters, children, types, shapes, seeds, ends.</summary>
+public sealed class BlockTests : IDisposable
+{
+    private readonly NDManager manager = NDManager.NewBaseManager();
+    private readonly ParameterStore ps = new ParameterStore();
+
+    public void Dispose() => manager.Dispose();
+
+    [Fact]
+    public void LinearMultipliesAndAdds()
+    {
+        using var linear = new Linear(2);
+        Assert.Equal("Linear(units=2, bias=True)", linear.ToString());
+        linear.Parameters["weight"].SetArray(manager.Create(new float[] { 1, 2, 3, 4, 5, 6 }, new Shape(2, 3)));
+        Assert.False(linear.IsInitialized);
+        Assert.True(linear.Parameters["weight"].IsInitialized);
+        Assert.False(linear.Parameters["bias"].IsInitialized);
+        linear.Parameters["bias"].SetArray(manager.Create(new[] { -1, 0.5f }));
+        Assert.True(linear.IsInitialized);
+        foreach (Shape shape in new[] { new Shape(3), new Shape(1, 3), new Shape(1, 1, 1, 3) })
+        {
+            NDArray x = manager.Create(new float[] { 1, 0, -1 }, shape);
+            NDArray y = linear.Forward(ps, new NDList(x)).SingletonOrThrow();
+            Assert.Equal(new[] { -3, -1.5f }, y.ToFloatArray());
+            Assert.Equal(new[] { y.Shape }, linear.GetOutputShapes(new[] { shape }));
+            Assert.Equal(shape.Dimension, y.Shape.Dimension);
+        }
+        using var without = new Linear(2, bias: false);
+        Assert.Equal(new[] { "weight" }, without.Parameters.Keys);
+    }
+
+    [Fact]
+    public void DropoutDropsOnlyWhenTraining()
+    {
+        using var dropout = new Dropout(0.25f);
+        Assert.Equal("Dropout(rate=0.25)", dropout.ToString());
+        Assert.True(dropout.IsInitialized);
+        Assert.True(dropout.Parameters.IsEmpty);
+        NDArray x = manager.Ones(new Shape(100, 100));
+        Assert.Equal(x.ToFloatArray(), dropout.Forward(ps, new NDList(x)).Head.ToFloatArray());
+        dropout.SetSeed(3);
+        float[] first = dropout.Forward(ps, new NDList(x), training: true).Head.ToFloatArray();
+        Assert.Equal(new[] { 0, 1 / 0.75f }, first.Distinct().OrderBy(number => number));
+
+        // The mean of 10,000 draws: six standard deviations of sqrt(0.25 * 0.75 / 10000).
+        Assert.Equal(0.25, first.Count(number => number == 0) / 1e4, 6 * 0.00434);
+        Assert.NotEqual(first, dropout.Forward(ps, new NDList(x), training: true).Head.ToFloatArray());
+        dropout.SetSeed(3);
+        Assert.Equal(first, dropout.Forward(ps, new NDList(x), training: true).Head.ToFloatArray());
+        using var usual = new Dropout();
+        Assert.Equal("Dropout(rate=0.5)", usual.ToString());
+    }
+
+    /// <summary>Blocks without parameters outlive the manager that they were initialized with, and compute where their
+    /// inputs are.</summary>
+    [Fact]
+    public void BlocksWithoutParametersBelongToNobody()
+    {
+        using var attention = new DotProductAttention();
+        using var dropout = new Dropout();
+        using (NDManager first = NDManager.NewBaseManager(null, new ContextOptions { NumThreads = 1 }))
+        {
+            var shape = new Shape(1, 2, 4);
+            attention.Initialize(first, DataType.Float32, shape, shape, shape);
+            dropout.Initialize(first, DataType.Float32, shape);
+            Assert.Equal(new[] { shape, shape, shape }, attention.InputShapes);
+        }
+        NDArray x = manager.Ones(new Shape(1, 3, 8), DataType.Float16);
+        Assert.Equal(x.ToFloatArray(), attention.Forward(ps, new NDList(x, x, x)).Head.ToFloatArray());
+        Assert.Equal(x.ToFloatArray(), dropout.Forward(ps, new NDList(x)).Head.ToFloatArray());
+        dropout.Cast(DataType.Float16);
+        dropout.Clear();
+        Assert.True(dropout.IsInitialized);
+        using NDManager other = NDManager.NewBaseManager(null, new ContextOptions { NumThreads = 1 });
+        NDArray there = other.Ones(new Shape(1, 3, 8));
+        Assert.Same(other, attention.Forward(ps, new NDList(there, there, there)).Head.Manager);
+        dropout.Dispose();
+        Assert.Throws<ObjectDisposedException>(() => dropout.Forward(ps, new NDList(there)));
+        Assert.Throws<ObjectDisposedException>(() => dropout.Forward(ps, new NDList(x)));
+    }
+
+    [Fact]
+    public void AnArrayOfAParameterIsASnapshotThatWritesThrough()
+    {
+        using var linear = new Linear(2, bias: false);
+        linear.Initialize(manager, DataType.Float32, new Shape(1, 2));
+        Parameter weight = linear.Parameters["weight"];
+        Assert.Equal("weight", weight.Name);
+        Assert.Equal(ParameterType.Weight, weight.Type);
+        Assert.Equal(new Shape(2, 2), weight.Shape);
+        Assert.Equal("Parameter weight (2, 2)", weight.ToString());
+        NDArray before = weight.Array;
+        Assert.Same(manager, before.Manager);
+        float[] old = before.ToFloatArray();
+        NDArray written = weight.Array;
+        written.Set(new float[] { 1, 2, 3, 4 });
+        Assert.Equal(new float[] { 1, 2, 3, 4 }, written.ToFloatArray());
+        Assert.Equal(new float[] { 1, 2, 3, 4 }, weight.Array.ToFloatArray());
+        Assert.Equal(old, before.ToFloatArray());
+        NDArray x = manager.Create(new float[] { 1, 10 }, new Shape(1, 2));
+        Assert.Equal(new float[] { 21, 43 }, linear.Forward(ps, new NDList(x)).Head.ToFloatArray());
+
+        // Converted to the type that is there; another shape is refused, and nothing is changed.
+        weight.SetArray(manager.Create(new double[] { 5, 6, 7, 8 }, new Shape(2, 2)));
+        Assert.Equal(DataType.Float32, weight.Array.DataType);
+        Assert.Contains("(2, 3)", Assert.Throws<ArgumentException>(
+            () => weight.SetArray(manager.Zeros(new Shape(2, 3)))).Message);
+        Assert.Throws<ArgumentException>(() => weight.SetArray(manager.Zeros(new Shape(2, 2), DataType.Int32)));
+        Assert.Throws<ArgumentNullException>("array", () => weight.SetArray(null!));
+        Assert.Equal(new float[] { 5, 6, 7, 8 }, ps.GetValue(weight).ToFloatArray());
+        Assert.Equal(new float[] { 5, 6, 7, 8 }, ps.GetValue(weight, Device.Cpu(), true).ToFloatArray());
+        Assert.Throws<ArgumentNullException>("parameter", () => ps.GetValue(null!));
+        new ParameterStore(manager).Sync();
+        ps.Sync();
+
+        // heed's block knows its shapes, and initializes them all at once.
+        weight.SetShape(new Shape(2, 2));
+        weight.Initialize(manager, DataType.Float16);
+        Assert.Throws<InvalidOperationException>(() => weight.SetShape(new Shape(3, 2)));
+        Assert.Throws<ArgumentNullException>("shape", () => weight.SetShape(null!));
+        linear.Clear();
+        Assert.False(weight.IsInitialized);
+        Assert.Null(weight.Shape);
+        Assert.Throws<InvalidOperationException>(() => weight.Initialize(manager, DataType.Float16));
+        Assert.Throws<InvalidOperationException>(() => weight.Array);
+        Assert.Equal("Parameter weight (shape not known)", weight.ToString());
+    }
+
+    [Fact]
+    public void ALoadedBlockOwnsItsSnapshots()
+    {
+        var attention = new MultiHeadAttention(100, 5);
+        attention.Load(TestFiles.Golden("d2l"), "attention");
+        NDArray array = attention.Parameters["W_o.weight"].Array;
+        Assert.Equal(
+            manager.Load(TestFiles.Golden("d2l"), "attention.W_o.weight").ToFloatArray(), array.ToFloatArray());
+        attention.Dispose();
+        Assert.True(array.IsReleased);
+        Assert.Throws<ObjectDisposedException>(() => attention.Parameters["W_o.weight"].Array);
+        Assert.Throws<ObjectDisposedException>(() => attention.Parameters["W_o.weight"].Shape);
+        Assert.Throws<ObjectDisposedException>(() => attention.Parameters["W_o.weight"].IsInitialized);
+    }
+
+    [Fact]
+    public void InitializersMakeTheFirstValues()
+    {
+        using var attention = new MultiHeadAttention(4, 2, 0, true);
+        attention.SetInitializer(new ConstantInitializer(0.5f), ParameterType.Bias);
+        attention.SetInitializer(Initializer.Ones, "W_q.weight");
+        attention.SetInitializer(Initializer.Zeros, parameter => parameter.Name == "W_k.weight");
+        var shape = new Shape(1, 3, 4);
+        attention.Initialize(manager, DataType.BFloat16, shape, shape, shape);
+        ParameterList parameters = attention.Parameters;
+        Assert.All(parameters.Values, parameter => Assert.Equal(DataType.BFloat16, parameter.Array.DataType));
+        float[] Of(string name) => parameters[name].Array.ToFloatArray();
+        Assert.All(Of("W_q.weight"), number => Assert.Equal(1, number));
+        Assert.All(Of("W_k.weight"), number => Assert.Equal(0, number));
+        Assert.All(Of("W_v.bias"), number => Assert.Equal(0.5f, number));
+        Assert.Equal(16, Of("W_v.weight").Distinct().Count());
+
+        // What is there stays.
+        attention.SetInitializer(Initializer.Ones, ParameterType.Weight);
+        Assert.Same(Initializer.Ones, parameters["W_k.weight"].Initializer);
+        attention.Initialize(manager, DataType.BFloat16, shape, shape, shape);
+        Assert.All(Of("W_k.weight"), number => Assert.Equal(0, number));
+
+        Assert.Contains("W_q.weight", Assert.Throws<ArgumentException>(
+            "parameterName", () => attention.SetInitializer(Initializer.Ones, "nobody")).Message);
+        Assert.Throws<ArgumentNullException>("initializer", () => attention.SetInitializer(null!, "W_q.weight"));
+        Assert.Throws<ArgumentNullException>(
+            "initializer", () => attention.SetInitializer(null!, ParameterType.Bias));
+        Assert.Throws<ArgumentNullException>(
+            "parameterName", () => attention.SetInitializer(Initializer.Ones, (string)null!));
+        Assert.Throws<ArgumentNullException>(
+            "predicate", () => attention.SetInitializer(Initializer.Ones, (Predicate<Parameter>)null!));
+    }
+
+    /// <summary>One that throws, gives null or another shape leaves the block as it was; one may use the block.</summary>
+    [Fact]
+    public void WrongInitializersChangeNothing()
+    {
+        using var linear = new Linear(2, bias: false);
+        var shape = new Shape(1, 3);
+        linear.SetInitializer(new FunctionInitializer((_, _, _) => throw new FormatException("mine")), "weight");
+        Assert.Throws<FormatException>(() => linear.Initialize(manager, DataType.Float32, shape));
+        linear.SetInitializer(new FunctionInitializer((_, _, _) => null!), "weight");
+        Assert.Contains("weight", Assert.Throws<InvalidOperationException>(
+            () => linear.Initialize(manager, DataType.Float32, shape)).Message);
+        linear.SetInitializer(new FunctionInitializer((each, _, _) => each.Ones(new Shape(3, 2))), "weight");
+        Assert.Contains("(3, 2)", Assert.Throws<ArgumentException>(
+            () => linear.Initialize(manager, DataType.Float32, shape)).Message);
+        Assert.False(linear.IsInitialized);
+        linear.SetInitializer(
+            new FunctionInitializer((each, wanted, _) =>
+            {
+                Assert.False(linear.IsInitialized);
+                return each.Full(wanted, 3, DataType.Float64);
+            }),
+            "weight");
+        linear.Initialize(manager, DataType.Float16, shape);
+        Assert.Equal(new float[] { 3, 3, 3, 3, 3, 3 }, linear.Parameters["weight"].Array.ToFloatArray());
+        Assert.Equal(DataType.Float16, linear.Parameters["weight"].Array.DataType);
+    }
+
+    [Fact]
+    public void InitializersDrawFromTheirDistributions()
+    {
+        var shape = new Shape(200, 50);
+        (Initializer Initializer, double Variance, double Bound)[] all =
+        {
+            (new XavierInitializer(), 2.0 / 50, 0.2 * 6.5),
+            (new XavierInitializer(XavierInitializer.RandomType.Uniform, XavierInitializer.FactorType.Out, 3),
+                3.0 / 200 / 3, Math.Sqrt(3.0 / 200)),
+            (new XavierInitializer(XavierInitializer.RandomType.Gaussian, XavierInitializer.FactorType.Avg, 1),
+                1 / 125.0, 0.0895 * 6.5),
+            (new NormalInitializer(), 1e-4, 0.065),
+            (new NormalInitializer(2), 4, 13),
+            (new UniformInitializer(), 0.07 * 0.07 / 3, 0.07),
+            (new UniformInitializer(3), 3, 3),
+
+            // A normal distribution cut at two standard deviations has 0.7737 of its variance.
+            (new TruncatedNormalInitializer(), 0.7737e-4, 0.02),
+        };
+        foreach ((Initializer initializer, double variance, double bound) in all)
+        {
+            foreach (DataType type in new[] { DataType.Float32, DataType.Float16 })
+            {
+                using NDArray array = initializer.Initialize(manager, shape, type);
+                Assert.Equal(type, array.DataType);
+                Assert.Equal(shape, array.Shape);
+                float[] numbers = array.ToFloatArray();
+                Assert.All(numbers, number => Assert.InRange(Math.Abs(number), 0, bound * 1.001));
+
+                // 10,000 numbers: the error of their variance is at most sqrt(2 / 10000) of it, six times.
+                double found = numbers.Sum(number => (double)number * number) / numbers.Length;
+                Assert.Equal(variance, found, variance * 6 * Math.Sqrt(2e-4));
+            }
+        }
+
+        // (out, in, rest): the rest counts for both.
+        NDArray deep = new XavierInitializer(XavierInitializer.RandomType.Uniform).Initialize(
+            manager, new Shape(2, 5, 100), DataType.Float32);
+        Assert.InRange(deep.ToFloatArray().Max(), 0.95 * Math.Sqrt(2.0 / 500), Math.Sqrt(2.0 / 500));
+    }
+
+    [Fact]
+    public void InitializersRefuseWhatTheyCannot()
+    {
+        var xavier = new XavierInitializer();
+        Assert.Contains("(3)", Assert.Throws<ArgumentException>(
+            "shape", () => xavier.Initialize(manager, new Shape(3), DataType.Float32)).Message);
+        Assert.Throws<ArgumentException>(
+            "shape", () => xavier.Initialize(manager, new Shape(3, 0), DataType.Float32));
+        foreach (float magnitude in new[] { 0, -1, float.NaN, float.PositiveInfinity })
+        {
+            Assert.Throws<ArgumentOutOfRangeException>("magnitude", () => new XavierInitializer(magnitude: magnitude));
+        }
+        Assert.Throws<ArgumentOutOfRangeException>(
+            "randomType", () => new XavierInitializer((XavierInitializer.RandomType)7));
+        Assert.Throws<ArgumentOutOfRangeException>(
+            "factorType", () => new XavierInitializer(factorType: (XavierInitializer.FactorType)7));
+        foreach (Initializer initializer in new[]
+        {
+            xavier, Initializer.Zeros, new NormalInitializer(), new UniformInitializer(),
+            new TruncatedNormalInitializer(),
+        })
+        {
+            Assert.Throws<ArgumentNullException>(
+                "manager", () => initializer.Initialize(null!, new Shape(2, 2), DataType.Float32));
+            Assert.Throws<ArgumentNullException>(
+                "shape", () => initializer.Initialize(manager, null!, DataType.Float32));
+        }
+        foreach (Initializer initializer in new Initializer[]
+        {
+            new NormalInitializer(-1), new UniformInitializer(-1), new TruncatedNormalInitializer(float.NaN),
+        })
+        {
+            Assert.ThrowsAny<ArgumentException>(
+                () => initializer.Initialize(manager, new Shape(2), DataType.Float32));
+        }
+    }
+
+    [Fact]
+    public void CastsItsParameters()
+    {
+        using var attention = new MultiHeadAttention(100, 5);
+        attention.Load(TestFiles.Golden("d2l"), "attention");
+        float[] old = attention.Parameters["W_q.weight"].Array.ToFloatArray();
+        attention.Cast(DataType.Float16);
+        NDArray cast = attention.Parameters["W_q.weight"].Array;
+        Assert.Equal(DataType.Float16, cast.DataType);
+        Assert.Equal(old.Select(number => (float)(Half)number), cast.ToFloatArray());
+        foreach (DataType type in new[] { DataType.Float64, DataType.Int32, (DataType)99 })
+        {
+            Assert.Throws<ArgumentException>("dataType", () => attention.Cast(type));
+        }
+        using NDManager owner = manager.NewSubManager();
+        using var linear = new Linear(2);
+        linear.Initialize(owner, DataType.Float32, new Shape(3));
+        linear.Cast(DataType.BFloat16);
+        Assert.Same(owner, linear.Parameters["bias"].Array.Manager);
+        Assert.Equal(new Shape(3), Assert.Single(linear.InputShapes));
+        owner.Dispose();
+        Assert.False(linear.IsInitialized);
+        Assert.Throws<InvalidOperationException>(() => linear.InputShapes);
+        linear.Dispose();
+        Assert.Throws<ObjectDisposedException>(() => linear.Cast(DataType.Float16));
+        Assert.Throws<ObjectDisposedException>(() => linear.Clear());
+    }
+
+    [Fact]
+    public void TellsShapesOfOutputs()
+    {
+        using var attention = new MultiHeadAttention(
+            new MultiHeadAttentionOptions { NumHiddens = 12, NumHeads = 3, OutputSize = 7 });
+        var q = new Shape(2, 4, 5);
+        var k = new Shape(2, 6, 3);
+        Assert.Equal(new[] { new Shape(2, 4, 7) }, attention.GetOutputShapes(new[] { q, k, k }));
+        Assert.Equal(new[] { new Shape(2, 4, 7) }, attention.GetOutputShapes(new[] { q, k, k, new Shape(2, 4) }));
+        Assert.Equal(
+            new[] { new Shape(2, 4, 7) },
+            attention.GetOutputShapes(
+                new[] { q, k, k, null },
+                new[] { DataType.Float16, DataType.Float16, DataType.Float16, DataType.Int32 }));
+        Assert.Contains("F64", Assert.Throws<ArgumentException>(() => attention.GetOutputShapes(
+            new[] { q, k, k }, new[] { DataType.Float64, DataType.Float64, DataType.Float64 })).Message);
+        Assert.Throws<ArgumentException>(
+            "dataTypes", () => attention.GetOutputShapes(new[] { q, k, k }, new DataType[2]));
+        Assert.Throws<ArgumentNullException>("inputShapes", () => attention.GetOutputShapes(null!));
+        Assert.Throws<ArgumentException>(() => attention.GetOutputShapes(new[] { q, k }));
+        attention.Initialize(manager, DataType.Float16, q, k, k);
+        Assert.Contains("(2, 4, 9)", Assert.Throws<ArgumentException>(
+            () => attention.GetOutputShapes(new[] { new Shape(2, 4, 9), k, k })).Message);
+        Assert.Equal(new[] { new Shape(9, 4, 7) }, attention.GetOutputShapes(
+            new[] { new Shape(9, 4, 5), new Shape(9, 6, 3), new Shape(9, 6, 3) }));
+        using var dropout = new Dropout();
+        Assert.Equal(new[] { q }, dropout.GetOutputShapes(new[] { q }));
+        Assert.Equal("2 shapes", Assert.Throws<ArgumentException>(
+            () => dropout.GetOutputShapes(new[] { q, q })).Message.Substring("inputShapes has ".Length, 8));
+    }
+
+    [Fact]
+    public void FreezesParameters()
+    {
+        using var block = new ScaledBlock();
+        Assert.All(block.Parameters.Values, parameter => Assert.True(parameter.RequiresGradient));
+        block.FreezeParameters(true);
+        Assert.All(block.Parameters.Values, parameter => Assert.False(parameter.RequiresGradient));
+        block.FreezeParameters(false, parameter => parameter.Type == ParameterType.Bias);
+        Assert.Equal(
+            new[] { false, false, true }, block.Parameters.Values.Select(parameter => parameter.RequiresGradient));
+    }
+
+    [Fact]
+    public void AComposedBlockHasAllBelowIt()
+    {
+        using var block = new ScaledBlock();
+        Assert.Equal(new[] { "scale", "01inner_weight", "01inner_bias" }, block.Parameters.Keys);
+        Assert.Equal(new[] { "scale" }, block.DirectParameters.Keys);
+        Assert.Equal(new[] { "01inner", "02größe" }, block.Children.Keys);
+        block.Children.Clear();
+        block.DirectParameters.Clear();
+        Assert.Equal(2, block.Children.Count);
+        Assert.Single(block.DirectParameters);
+        Assert.Equal(
+            "ScaledBlock((01inner, Linear(units=2, bias=True)), (02größe, Dropout(rate=0.5)))", block.ToString());
+        Assert.False(block.IsInitialized);
+        Assert.Throws<InvalidOperationException>(() => block.InputShapes);
+        Assert.Throws<InvalidOperationException>(() => block.Parameters["scale"].Array);
+
+        NDManager owner = manager.NewSubManager();
+        block.Initialize(owner, DataType.Float32, new Shape(1, 3));
+        Assert.True(block.IsInitialized);
+        Assert.Equal((1, 1), (block.Before, block.Prepared));
+        Assert.Equal(new[] { new Shape(1, 3) }, block.InputShapes);
+        Assert.Equal(new float[] { 1, 1 }, block.Parameters["scale"].Array.ToFloatArray());
+        block.Parameters["scale"].Array.Set(new float[] { 2, 3 });
+        block.Parameters["01inner_weight"].Array.Set(new float[] { 1, 2, 3, 4, 5, 6 });
+        NDArray x = manager.Create(new float[] { 1, 0, -1 }, new Shape(1, 3));
+        var given = new PairList<string, object> { { "key", 1 } };
+        NDArray result = block.Forward(ps, new NDList(x), false, given).Head;
+        Assert.Equal(new float[] { -4, -6 }, result.ToFloatArray());
+        Assert.Same(given, block.Given);
+        Assert.Equal(new[] { new Shape(9, 2) }, block.GetOutputShapes(new[] { new Shape(9, 3) }));
+
+        // Once more: what is there stays, and is checked.
+        block.Initialize(owner, DataType.Float32, new Shape(4, 3));
+        Assert.Equal((2, 1), (block.Before, block.Prepared));
+        Assert.Equal(new float[] { 2, 3 }, block.Parameters["scale"].Array.ToFloatArray());
+        Assert.Throws<ArgumentException>(() => block.Initialize(owner, DataType.Float32, new Shape(4, 5)));
+        Assert.Throws<ArgumentException>("dataType", () => block.Cast(DataType.Int8));
+        block.Cast(DataType.Float16);
+        Assert.All(block.Parameters.Values, each => Assert.Equal(DataType.Float16, each.Array.DataType));
+        Assert.Equal(new float[] { 2, 3 }, block.Parameters["scale"].Array.ToFloatArray());
+
+        owner.Dispose();
+        Assert.False(block.IsInitialized);
+        block.Initialize(manager, DataType.Float32, new Shape(1, 3));
+        Assert.True(block.IsInitialized);
+        block.Clear();
+        Assert.False(block.IsInitialized);
+        block.Initialize(manager, DataType.Float32, new Shape(1, 3));
+        block.Dispose();
+        block.Dispose();
+        foreach (Action use in new Action[]
+        {
+            () => block.Forward(ps, new NDList(x)),
+            () => block.Initialize(manager, DataType.Float32, new Shape(1, 3)),
+            () => block.Cast(DataType.Float32),
+            () => block.Clear(),
+            () => block.Parameters["01inner_weight"].Array.ToFloatArray(),
+        })
+        {
+            Assert.Throws<ObjectDisposedException>(use);
+        }
+    }
+
+    [Fact]
+    public void AComposedBlockSaysWhatItLacks()
+    {
+        using var silent = new SilentBlock(true);
+        Assert.Contains("InitializeChildBlocks", Assert.Throws<InvalidOperationException>(
+            () => silent.Initialize(manager, DataType.Float32, new Shape(2))).Message);
+        Assert.Contains("GetOutputShapes", Assert.Throws<NotSupportedException>(
+            () => silent.GetOutputShapes(new[] { new Shape(2) })).Message);
+        using var empty = new SilentBlock(false);
+        Assert.True(empty.IsInitialized);
+        empty.Initialize(manager, DataType.Float32, new Shape(2));
+        var list = new NDList(manager.Ones(new Shape(2)));
+        Assert.Same(list, empty.Forward(ps, list));
+        Assert.Throws<ArgumentNullException>("parameterStore", () => empty.Forward(null!, list));
+        Assert.Throws<ArgumentNullException>("inputs", () => empty.Forward(ps, null!));
+        Assert.Throws<ArgumentNullException>("manager", () => empty.Initialize(null!, DataType.Float32));
+        Assert.Throws<ArgumentNullException>(
+            "inputShapes", () => empty.Initialize(manager, DataType.Float32, null!));
+        using var block = new ScaledBlock();
+        Assert.Throws<ArgumentException>("parameter", block.AddScaleAgain);
+        Assert.Throws<ArgumentNullException>("name", () => block.AddNothing(false));
+        Assert.Throws<ArgumentNullException>("block", () => block.AddNothing(true));
+    }
+
+    /// <summary>The first layer below gets the seed, the next that plus 2^32, and so on.</summary>
+    [Fact]
+    public void SeedsOfABlockAreThoseOfTheLayersBelow()
+    {
+        var shape = new Shape(1, 3);
+        using var block = new ScaledBlock();
+        block.SetSeed(7);
+        block.Initialize(manager, DataType.Float32, shape);
+        using var linear = new Linear(2);
+        linear.SetSeed(7);
+        linear.Initialize(manager, DataType.Float32, shape);
+        Assert.Equal(
+            linear.Parameters["weight"].Array.ToFloatArray(),
+            block.Parameters["01inner_weight"].Array.ToFloatArray());
+
+        NDArray x = manager.RandomNormal(new Shape(100, 3));
+        using var dropout = new Dropout();
+        dropout.SetSeed(7 + (1L << 32));
+        Assert.Equal(
+            dropout.Forward(ps, linear.Forward(ps, new NDList(x)), true).Head.ToFloatArray(),
+            block.Forward(ps, new NDList(x), true).Head.ToFloatArray());
+    }
+
+    [Fact]
+    public void ParametersOfAProgramsOwn()
+    {
+        var parameter = new Parameter("p", ParameterType.Other);
+        Assert.False(parameter.IsInitialized);
+        Assert.Null(parameter.Initializer);
+        Assert.Null(parameter.Shape);
+        Assert.Contains("no shape", Assert.Throws<InvalidOperationException>(
+            () => parameter.Initialize(manager, DataType.Float32)).Message);
+        parameter.SetShape(new Shape(2));
+        Assert.Contains("Other", Assert.Throws<InvalidOperationException>(
+            () => parameter.Initialize(manager, DataType.Float32)).Message);
+        parameter.SetInitializer(Initializer.Ones);
+        parameter.Initialize(manager, DataType.Int32);
+        Assert.Equal(new[] { 1, 1 }, parameter.Array.ToIntArray());
+        Assert.Same(parameter.Array, parameter.Array);
+        Assert.Throws<InvalidOperationException>(() => parameter.SetShape(new Shape(3)));
+        Assert.Throws<ArgumentException>(() => parameter.SetArray(manager.Ones(new Shape(3))));
+        NDArray other = manager.Zeros(new Shape(2));
+        parameter.SetArray(other);
+        Assert.Same(other, parameter.Array);
+        parameter.Freeze(true);
+        Assert.False(parameter.RequiresGradient);
+        other.Dispose();
+        Assert.False(parameter.IsInitialized);
+
+        foreach ((ParameterType type, float first) in new[]
+        {
+            (ParameterType.Bias, 0f), (ParameterType.Gamma, 1), (ParameterType.Beta, 0),
+            (ParameterType.RunningMean, 0), (ParameterType.RunningVar, 1),
+        })
+        {
+            var each = new Parameter("p", type, new Shape(1));
+            each.Initialize(manager, DataType.Float32);
+            Assert.Equal(first, each.Array.GetFloat(0));
+        }
+        var weight = new Parameter("w", ParameterType.Weight, new Shape(2, 2), new ConstantInitializer(3));
+        weight.Initialize(manager, DataType.Float32);
+        Assert.Equal(new float[] { 3, 3, 3, 3 }, weight.Array.ToFloatArray());
+        var drawn = new Parameter("w", shape: new Shape(2, 2));
+        drawn.Initialize(manager, DataType.Float32);
+        Assert.Equal(4, drawn.Array.ToFloatArray().Distinct().Count());
+        Assert.Throws<ArgumentNullException>("name", () => new Parameter(null!));
+        Assert.Throws<ArgumentNullException>("initializer", () => drawn.SetInitializer(null!));
+        Assert.Throws<ArgumentNullException>("shape", () => drawn.SetShape(null!));
+        Assert.Throws<ArgumentNullException>("array", () => drawn.SetArray(null!));
+        Assert.Throws<ArgumentNullException>("manager", () => drawn.Initialize(null!, DataType.Float32));
+    }
+
+    [Fact]
+    public void OptionsAreCheckedAndCopied()
+    {
+        var options = new MultiHeadAttentionOptions { NumHiddens = 8, NumHeads = 2, Biases = Bias.All };
+        using var attention = new MultiHeadAttention(options);
+        options.NumHiddens = 9;
+        options.Biases = Bias.None;
+        Assert.Equal(8, attention.Parameters.Count);
+        Assert.False(attention.KeepAttentionWeights);
+        Assert.False(attention.Attention.KeepAttentionWeights);
+        Assert.Equal("MultiHeadAttention(numHiddens=8, numHeads=2, useBias=True, dropout=0)", attention.ToString());
+        Assert.Equal("DotProductAttention(dropout=0)", attention.Attention.ToString());
+        using var additive = new AdditiveAttention(3, 0.5f);
+        Assert.Equal("AdditiveAttention(numHiddens=3, dropout=0.5)", additive.ToString());
+        Assert.True(additive.KeepAttentionWeights);
+        additive.KeepAttentionWeights = false;
+        var shape = new Shape(1, 2, 3);
+        additive.Initialize(manager, DataType.Float32, shape, shape, shape);
+        NDArray x = manager.Ones(shape);
+        additive.Forward(ps, new NDList(x, x, x));
+        Assert.Null(additive.AttentionWeights);
+
+        void Refused(Action make, string word) =>
+            Assert.Contains(word, Assert.Throws<ArgumentException>(make).Message);
+        Refused(() => new MultiHeadAttention(options), "num_hiddens");
+        Refused(() => new MultiHeadAttention(new MultiHeadAttentionOptions { NumHiddens = 8 }), "num_heads");
+        Refused(() => new MultiHeadAttention(new MultiHeadAttentionOptions
+        {
+            NumHiddens = 8, NumHeads = 2, OutputProjection = false, OutputSize = 3,
+        }), "output_size");
+        Refused(() => new MultiHeadAttention(new MultiHeadAttentionOptions
+        {
+            NumHiddens = 8, NumHeads = 2, Biases = (Bias)16,
+        }), "biases");
+        Refused(() => new DotProductAttention(1), "dropout");
+        Refused(() => new DotProductAttention(new DotProductAttentionOptions { SoftCap = -1 }), "soft_cap");
+        Refused(() => new DotProductAttention(new DotProductAttentionOptions { Causal = (Causal)3 }), "causal");
+        Refused(() => new DotProductAttention(new DotProductAttentionOptions { WindowLeft = 1 }), "window");
+        Refused(() => new AdditiveAttention(0), "num_hiddens");
+        Refused(() => new AdditiveAttention(new AdditiveAttentionOptions { NumHiddens = 1, Scale = float.NaN }), "scale");
+        Refused(() => new Linear(0), "output_size");
+        Refused(() => new Dropout(1), "dropout");
+        Assert.Throws<ArgumentNullException>(
+            "options", () => new MultiHeadAttention((MultiHeadAttentionOptions)null!));
+        Assert.Throws<ArgumentNullException>(
+            "options", () => new DotProductAttention((DotProductAttentionOptions)null!));
+        Assert.Throws<ArgumentNullException>("options", () => new AdditiveAttention((AdditiveAttentionOptions)null!));
+    }
+
+    /// <summary>The attention inside attends by itself, with the same options, and goes with its block.</summary>
+    [Fact]
+    public void TheAttentionInsideIsABlock()
+    {
+        var attention = new MultiHeadAttention(new MultiHeadAttentionOptions
+        {
+            NumHiddens = 8, NumHeads = 2, Causal = Causal.TopLeft,
+        });
+        NDArray x = manager.RandomNormal(new Shape(1, 3, 4));
+        using var causal = new DotProductAttention(new DotProductAttentionOptions { Causal = Causal.TopLeft });
+        var list = new NDList(x, x, x);
+        Assert.Equal(
+            causal.Forward(ps, list).Head.ToFloatArray(), attention.Attention.Forward(ps, list).Head.ToFloatArray());
+        attention.Dispose();
+        Assert.Throws<ObjectDisposedException>(() => attention.Attention.Forward(ps, list));
+    }
+}

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+using System;
+using System.Collections.Generic;
+using System.IO;
+using System.Linq;
+using Xunit;
+
+namespace Heed.Tests;
+
+/// <summary>SaveParameters and LoadParameters.</summary>
+public sealed class ParameterFileTests : IDisposable
+{
+    /// <summary>Of a ScaledBlock for inputs (2, 3): scale 2, 3; weight 1 to 6; bias -1, 0.5. Python's struct, json and
+    /// zlib wrote it after the description of the format.</summary>
+    private static readonly byte[] Written = Convert.FromBase64String(
+        "SEVFRAEADUFic3RyYWN0QmxvY2sEAAAAAQIAAAAAAAAAAgAAAAAAAAADAAAAAQAFc2NhbGUAB0ZMT0FUMzIBAAAAAAAAAAIA"
+        + "AAAIAAAAQAAAQEAAAAACAAcwMWlubmVyAAZMaW5lYXIAAAABAgAAAAAAAAACAAAAAAAAAAMAAACgeAAAAAAAAAB7IndlaWdo"
+        + "dCI6eyJkdHlwZSI6IkYzMiIsInNoYXBlIjpbMiwzXSwiZGF0YV9vZmZzZXRzIjpbMCwyNF19LCJiaWFzIjp7ImR0eXBlIjoi"
+        + "RjMyIiwic2hhcGUiOlsyXSwiZGF0YV9vZmZzZXRzIjpbMjQsMzJdfX0AAIA/AAAAQAAAQEAAAIBAAACgQAAAwEAAAIC/AAAA"
+        + "PwAJMDJncsO2w59lAAdEcm9wb3V0/////wAAAAoCAAAAAAAAAHt9wWea1w==");
+
+    private readonly NDManager manager = NDManager.NewBaseManager();
+    private readonly ParameterStore ps = new ParameterStore();
+
+    public void Dispose() => manager.Dispose();
+
+    [Fact]
+    public void ReadsTheFormat()
+    {
+        using var block = new ScaledBlock();
+        using var stream = new MemoryStream(Written.Concat(new byte[] { 42 }).ToArray());
+        block.LoadParameters(manager, stream);
+        Assert.Equal(42, stream.ReadByte());
+        CheckWritten(block);
+        Assert.Same(manager, block.Parameters["01inner_bias"].Array.Manager);
+        Assert.Same(manager, block.Parameters["scale"].Array.Manager);
+
+        // And writes it, but for the spaces with which heed pads the header of its .safetensors file.
+        byte[] saved = Save(block);
+        Assert.Equal(Written.Take(118), saved.Take(118));
+        using var copy = new ScaledBlock();
+        copy.LoadParameters(manager, new MemoryStream(saved));
+        CheckWritten(copy);
+        Assert.Equal(saved, Save(copy));
+    }
+
+    [Fact]
+    public void AllBlocksRoundTrip()
+    {
+        var shape = new Shape(1, 2, 4);
+        foreach (Func<Block> make in new Func<Block>[]
+        {
+            () => new Linear(3, bias: false), () => new Dropout(), () => new DotProductAttention(),
+            () => new AdditiveAttention(5), () => new MultiHeadAttention(4, 2, 0, true), () => new ScaledBlock(),
+        })
+        {
+            foreach (DataType type in new[] { DataType.Float32, DataType.BFloat16 })
+            {
+                using Block block = make();
+                bool isSingle = block is Linear or Dropout or ScaledBlock;
+                Shape[] shapes = isSingle ? new[] { shape } : new[] { shape, shape, shape };
+                block.Initialize(manager, type, shapes);
+                using Block copy = make();
+                using NDManager owner = manager.NewSubManager();
+                copy.LoadParameters(owner, new MemoryStream(Save(block)));
+                Assert.True(copy.IsInitialized);
+                Assert.Equal(shapes, copy.InputShapes);
+                foreach (Pair<string, Parameter> parameter in block.Parameters)
+                {
+                    NDArray found = copy.Parameters[parameter.Key].Array;
+                    Assert.Equal(type, found.DataType);
+                    Assert.True(parameter.Value.Array.ContentEquals(found));
+                }
+                owner.Dispose();
+                Assert.Equal(block.Parameters.IsEmpty, copy.IsInitialized);
+            }
+        }
+    }
+
+    /// <summary>On a block that has parameters all are replaced, type and sizes too.</summary>
+    [Fact]
+    public void ReplacesWhatIsThere()
+    {
+        using var block = new ScaledBlock();
+        block.Initialize(manager, DataType.Float16, new Shape(1, 7));
+        NDArray old = block.Parameters["01inner_weight"].Array;
+        block.LoadParameters(manager, new MemoryStream(Written));
+        CheckWritten(block);
+        Assert.Equal(new Shape(2, 7), old.Shape);
+    }
+
+    [Fact]
+    public void EverythingShorterIsRefused()
+    {
+        using ScaledBlock block = Initialized(out float[] before);
+        for (int length = 0; length < Written.Length; length++)
+        {
+            var stream = new MemoryStream(Written, 0, length);
+            Assert.Throws<EndOfStreamException>(() => block.LoadParameters(manager, stream));
+        }
+        CheckUnchanged(block, before);
+    }
+
+    /// <summary>Whatever byte is another: a fitting exception, and nothing changed.</summary>
+    [Fact]
+    public void EverythingDamagedIsRefused()
+    {
+        using ScaledBlock block = Initialized(out float[] before);
+        for (int at = 0; at < Written.Length; at++)
+        {
+            foreach (byte mask in new byte[] { 0x01, 0x80, 0xff })
+            {
+                byte[] damaged = (byte[])Written.Clone();
+                damaged[at] ^= mask;
+                Exception? error = Record.Exception(
+                    () => block.LoadParameters(manager, new MemoryStream(damaged)));
+                Assert.True(
+                    error is MalformedModelException or EndOfStreamException, $"byte {at} ^ {mask}: {error}");
+            }
+        }
+        CheckUnchanged(block, before);
+    }
+
+    [Fact]
+    public void SentencesSayWhatIsWrong()
+    {
+        void Refused(Block block, byte[] bytes, params string[] words)
+        {
+            using (block)
+            {
+                string found = Assert.Throws<MalformedModelException>(
+                    () => block.LoadParameters(manager, new MemoryStream(bytes))).Message;
+                Assert.All(words, word => Assert.Contains(word, found));
+            }
+        }
+        Refused(new ScaledBlock(), new byte[100], "SaveParameters");
+        byte[] later = (byte[])Written.Clone();
+        later[4] = 2;
+        Refused(new ScaledBlock(), later, "version", "2", "expected 1");
+        Refused(new ScaledBlock(2, version: 5), Written, "version of the block", "4", "expected 5");
+        Refused(new ScaledBlock(3), Written, "(2, 3)");
+        Refused(new Linear(2), Written, "AbstractBlock", "expected Linear");
+        Refused(new SilentBlock(true), Save(new SilentBlockOfMine()), "number of blocks");
+        using var linear = new Linear(3);
+        linear.Initialize(manager, DataType.Float32, new Shape(4));
+        Refused(new Linear(2), Save(linear), "weight", "(3, 4)");
+        Refused(new Linear(3, bias: false), Save(linear), "bias");
+        byte[] damaged = Save(linear);
+        damaged[damaged.Length - 1] ^= 1;
+        Refused(new Linear(3), damaged, "checksum");
+    }
+
+    /// <summary>A block whose own parameter has another shape than that of the stream.</summary>
+    [Fact]
+    public void ShapesOfAProgramsOwnParametersAreChecked()
+    {
+        using var block = new ScaledBlock(2);
+        block.Parameters["scale"].SetShape(new Shape(5));
+        Assert.Contains("(5)", Assert.Throws<MalformedModelException>(
+            () => block.LoadParameters(manager, new MemoryStream(Written))).Message);
+        Assert.False(block.Parameters["01inner_weight"].IsInitialized);
+    }
+
+    [Fact]
+    public void NothingIsWrittenWhereAParameterIsMissing()
+    {
+        using var block = new ScaledBlock();
+        var stream = new MemoryStream();
+        Assert.Throws<InvalidOperationException>(() => block.SaveParameters(stream));
+        block.Parameters["scale"].SetArray(manager.Ones(new Shape(2)));
+        Assert.Contains("weight", Assert.Throws<InvalidOperationException>(
+            () => block.SaveParameters(stream)).Message);
+        Assert.Equal(0, stream.Length);
+    }
+
+    /// <summary>Streams that throw, give a byte at a time, or cannot seek.</summary>
+    [Fact]
+    public void StreamsAsTheyCome()
+    {
+        using var block = new ScaledBlock();
+        block.LoadParameters(manager, new SlowStream(Written));
+        CheckWritten(block);
+        Assert.Equal("mine", Assert.Throws<IOException>(
+            () => block.LoadParameters(manager, new SlowStream(Written, 200))).Message);
+        CheckWritten(block);
+        Assert.Equal("mine", Assert.Throws<IOException>(
+            () => block.SaveParameters(new SlowStream(Written, 10))).Message);
+
+        using var attention = new MultiHeadAttention(100, 5);
+        byte[] golden = File.ReadAllBytes(TestFiles.Golden("d2l"));
+        Assert.Equal("mine", Assert.Throws<IOException>(
+            () => attention.Load(new SlowStream(golden, 1000), "attention")).Message);
+        Assert.False(attention.IsInitialized);
+        Assert.Equal(Status.CorruptFile, Assert.Throws<HeedException>(
+            () => attention.Load(new MemoryStream(golden, 0, 1000), "attention")).Status);
+        Assert.Equal(Status.CorruptFile, Assert.Throws<HeedException>(
+            () => attention.Load(new MemoryStream(), "attention")).Status);
+        attention.Load(new SlowStream(golden), "attention");
+        Assert.True(attention.IsInitialized);
+        Assert.Equal("mine", Assert.Throws<IOException>(() => attention.Save(new SlowStream(golden, 10))).Message);
+    }
+
+    [Fact]
+    public void Nulls()
+    {
+        using var linear = new Linear(2);
+        Assert.Throws<ArgumentNullException>("stream", () => linear.SaveParameters(null!));
+        Assert.Throws<ArgumentNullException>("stream", () => linear.LoadParameters(manager, null!));
+        Assert.Throws<ArgumentNullException>("manager", () => linear.LoadParameters(null!, new MemoryStream()));
+        Assert.Throws<ArgumentNullException>("stream", () => linear.Load((Stream)null!));
+        Assert.Throws<ArgumentNullException>("stream", () => linear.Save((Stream)null!));
+        NDManager closed = manager.NewSubManager();
+        closed.Dispose();
+        Assert.Throws<ObjectDisposedException>(() => linear.LoadParameters(closed, new MemoryStream(Written)));
+        linear.Dispose();
+        Assert.Throws<ObjectDisposedException>(() => linear.LoadParameters(manager, new MemoryStream(Written)));
+        Assert.Throws<ObjectDisposedException>(() => linear.SaveParameters(new MemoryStream()));
+        Assert.Throws<ObjectDisposedException>(() => linear.Save(new MemoryStream()));
+    }
+
+    private static byte[] Save(Block block)
+    {
+        using var stream = new MemoryStream();
+        block.SaveParameters(stream);
+        return stream.ToArray();
+    }
+
+    private ScaledBlock Initialized(out float[] numbers)
+    {
+        var block = new ScaledBlock();
+        block.Initialize(manager, DataType.Float32, new Shape(5, 3));
+        numbers = Numbers(block);
+        return block;
+    }
+
+    private static float[] Numbers(Block block) =>
+        block.Parameters.Values.SelectMany(parameter => parameter.Array.ToFloatArray()).ToArray();
+
+    private static void CheckUnchanged(Block block, IEnumerable<float> before)
+    {
+        Assert.Equal(before, Numbers(block));
+        Assert.Equal(new[] { new Shape(5, 3) }, block.InputShapes);
+    }
+
+    private void CheckWritten(ScaledBlock block)
+    {
+        Assert.True(block.IsInitialized);
+        Assert.Equal(new[] { new Shape(2, 3) }, block.InputShapes);
+        Assert.Equal(new[] { 2, 3, 1, 2, 3, 4, 5, 6, -1, 0.5f }, Numbers(block));
+        NDArray x = manager.Create(new float[] { 1, 0, -1 }, new Shape(1, 3));
+        Assert.Equal(new[] { -6, -4.5f }, block.Forward(ps, new NDList(x)).Head.ToFloatArray());
+    }
+
+    /// <summary>A composed block of nothing.</summary>
+    private sealed class SilentBlockOfMine : AbstractBlock
+    {
+        protected override NDList ForwardInternal(
+            ParameterStore parameterStore, NDList inputs, bool training, PairList<string, object>? parameters) =>
+            inputs;
+    }
+
+    /// <summary>Gives one byte at a time, and throws after so many.</summary>
+    private sealed class SlowStream : Stream
+    {
+        private readonly byte[] bytes;
+        private readonly int end;
+        private int at;
+
+        internal SlowStream(byte[] bytes, int end = int.MaxValue)
+        {
+            this.bytes = bytes;
+            this.end = end;
+        }
+
+        public override bool CanRead => true;
+
+        public override bool CanSeek => false;
+
+        public override bool CanWrite => true;
+
+        public override long Length => throw new NotSupportedException();
+
+        public override long Position
+        {
+            get => throw new NotSupportedException();
+            set => throw new NotSupportedException();
+        }
+
+        public override int Read(byte[] buffer, int offset, int count)
+        {
+            Count(1);
+            if (at > bytes.Length || count == 0)
+            {
+                return 0;
+            }
+            buffer[offset] = bytes[at - 1];
+            return 1;
+        }
+
+        public override void Write(byte[] buffer, int offset, int count) => Count(count);
+
+        public override void Flush()
+        {
+        }
+
+        public override long Seek(long offset, SeekOrigin origin) => throw new NotSupportedException();
+
+        public override void SetLength(long value) => throw new NotSupportedException();
+
+        private void Count(int more)
+        {
+            at += more;
+            if (at > end)
+            {
+                throw new IOException("mine");
+            }
+        }
+    }
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+using System;
+using System.Linq;
+using System.Text.Json;
+using Xunit;
+
+namespace Heed.Tests;
+
+/// <summary>Forward into arrays that are there, and what prepares it.</summary>
+public sealed class ReusingFormTests : IDisposable
+{
+    private const Wanted All = Wanted.Output | Wanted.Weights | Wanted.LogSumExp;
+    private readonly NDManager manager = NDManager.NewBaseManager();
+    private readonly MultiHeadAttention attention =
+        new MultiHeadAttention(new MultiHeadAttentionOptions { NumHiddens = 100, NumHeads = 5, Dropout = 0.5f });
+    private readonly AttentionInputs inputs;
+
+    public ReusingFormTests()
+    {
+        attention.Load(TestFiles.Golden("d2l"), "attention");
+        inputs = new AttentionInputs(
+            manager.RandomNormal(new Shape(2, 4, 100)),
+            manager.RandomNormal(new Shape(2, 6, 100)),
+            manager.RandomNormal(new Shape(2, 6, 100)),
+            manager.Create(new float[] { 3, 2 }));
+    }
+
+    public void Dispose()
+    {
+        attention.Dispose();
+        manager.Dispose();
+    }
+
+    /// <summary>Every output, with and without workspace and training; asking for more changes nothing.</summary>
+    [Fact]
+    public void GivesWhatTheListGives()
+    {
+        var list = new NDList(inputs.Queries, inputs.Keys, inputs.Values, inputs.ValidLens);
+        float[] expected = attention.Forward(new ParameterStore(), list).Head.ToFloatArray();
+        Assert.Null(attention.Attention.AttentionWeights);
+        using AttentionOutputs outputs = attention.CreateOutputs(inputs, All);
+        Assert.Equal(new Shape(2, 4, 100), outputs.Output!.Shape);
+        Assert.Equal(new Shape(2, 5, 4, 6), outputs.Weights!.Shape);
+        Assert.Equal(new Shape(2, 5, 4), outputs.LogSumExp!.Shape);
+        Assert.Same(manager, outputs.Weights.Manager);
+        using Workspace workspace = manager.NewWorkspace(attention.WorkspaceSize(inputs, outputs));
+        attention.Forward(inputs, outputs, workspace);
+        Assert.Equal(expected, outputs.Output.ToFloatArray());
+        Assert.Null(attention.Attention.AttentionWeights);
+
+        attention.KeepAttentionWeights = true;
+        attention.Forward(new ParameterStore(), list);
+        Assert.Equal(
+            attention.Attention.AttentionWeights!.ToFloatArray(), outputs.Weights.ToFloatArray());
+
+        var weightsAlone = new AttentionOutputs(weights: manager.Zeros(new Shape(2, 5, 4, 6)));
+        attention.Forward(inputs, weightsAlone);
+        Assert.Equal(outputs.Weights.ToFloatArray(), weightsAlone.Weights!.ToFloatArray());
+        outputs.Dispose();
+        Assert.True(outputs.Output.IsReleased && outputs.Weights.IsReleased && outputs.LogSumExp.IsReleased);
+    }
+
+    [Fact]
+    public void SeedsAreGivenOrDrawn()
+    {
+        using AttentionOutputs outputs = attention.CreateOutputs(inputs);
+        float[] Run()
+        {
+            attention.Forward(inputs, outputs);
+            return outputs.Output!.ToFloatArray();
+        }
+        float[] inference = Run();
+        inputs.DropoutSeed = 7;
+        Assert.Equal(inference, Run());
+        inputs.Training = true;
+        float[] seven = Run();
+        Assert.Equal(seven, Run());
+        inputs.DropoutSeed = null;
+        attention.SetSeed(7);
+        Assert.Equal(seven, Run());
+        Assert.NotEqual(seven, Run());
+    }
+
+    [Fact]
+    public void KeysDefaultToQueriesAndValuesToKeys()
+    {
+        var self = new AttentionInputs(inputs.Queries);
+        var spelled = new AttentionInputs(inputs.Queries, inputs.Queries, inputs.Queries);
+        using AttentionOutputs outputs = attention.CreateOutputs(self);
+        attention.Forward(self, outputs);
+        float[] found = outputs.Output!.ToFloatArray();
+        attention.Forward(spelled, outputs);
+        Assert.Equal(outputs.Output.ToFloatArray(), found);
+    }
+
+    /// <summary>Nothing at all, in 10,000 calls of each kind of block: not with training, not without a
+    /// workspace.</summary>
+    [Fact]
+    public void AllocatesNothing()
+    {
+        using var linear = new Linear(8);
+        linear.Initialize(manager, DataType.Float32, new Shape(2, 4));
+        using var dropout = new Dropout(0.5f);
+        using var additive = new AdditiveAttention(4);
+        var shape = new Shape(1, 3, 4);
+        additive.Initialize(manager, DataType.Float32, shape, shape, shape);
+        using var product = new DotProductAttention();
+        using var multiHead = new MultiHeadAttention(4, 2, 0.1f, true);
+        multiHead.Initialize(manager, DataType.Float32, shape, shape, shape);
+        NDArray x = manager.RandomNormal(shape);
+        foreach (NativeBlock block in new NativeBlock[] { linear, dropout, additive, product, multiHead })
+        {
+            bool hasWeights = block is not (Linear or Dropout);
+            var given = new AttentionInputs(x) { Training = block is Dropout or MultiHeadAttention };
+            if (hasWeights)
+            {
+                given.ValidLens = manager.Create(new float[] { 2 });
+            }
+            using AttentionOutputs outputs = block.CreateOutputs(given, hasWeights ? All : Wanted.Output);
+            using Workspace workspace = manager.NewWorkspace(block.WorkspaceSize(given, outputs));
+            foreach (Workspace? scratch in new[] { workspace, null })
+            {
+                Assert.Equal(0, Allocated(block, given, outputs, scratch));
+            }
+        }
+    }
+
+    [Fact]
+    public void ExplainsInJson()
+    {
+        using AttentionOutputs outputs = attention.CreateOutputs(inputs);
+        using JsonDocument json = JsonDocument.Parse(attention.Explain(inputs, outputs));
+        Assert.Equal("multi_head_attention", json.RootElement.GetProperty("layer").GetString());
+        Assert.Equal("cpu", json.RootElement.GetProperty("backend").GetString());
+        Assert.Equal(
+            attention.WorkspaceSize(inputs, outputs), json.RootElement.GetProperty("workspace_bytes").GetInt64());
+
+        var list = new NDList(inputs.Queries, inputs.Keys, inputs.Values, inputs.ValidLens);
+        Assert.Equal(attention.Explain(inputs, outputs), attention.Explain(list));
+        inputs.Training = true;
+        Assert.Equal(attention.Explain(inputs, outputs), attention.Explain(list, training: true));
+        attention.KeepAttentionWeights = true;
+        Assert.NotEqual(attention.Explain(inputs, outputs), attention.Explain(list, training: true));
+        using var dropout = new Dropout();
+        using JsonDocument other = JsonDocument.Parse(dropout.Explain(new NDList(inputs.Queries)));
+        Assert.Equal("dropout", other.RootElement.GetProperty("layer").GetString());
+    }
+
+    [Fact]
+    public void RefusesWhatDoesNotFit()
+    {
+        using AttentionOutputs outputs = attention.CreateOutputs(inputs, All);
+        long size = attention.WorkspaceSize(inputs, outputs);
+        using Workspace small = manager.NewWorkspace(size - 1);
+        HeedException error = Assert.Throws<HeedException>(() => attention.Forward(inputs, outputs, small));
+        Assert.Equal(Status.WorkspaceTooSmall, error.Status);
+        Assert.Contains($"{size}", error.Message);
+        Assert.Contains($"{size - 1}", error.Message);
+
+        Assert.Contains("output", Assert.Throws<ArgumentException>(
+            () => attention.Forward(inputs, new AttentionOutputs())).Message);
+        var wrong = new AttentionOutputs(manager.Zeros(new Shape(2, 4, 99)));
+        Assert.Contains("(2, 4, 99)", Assert.Throws<ArgumentException>(
+            () => attention.Forward(inputs, wrong)).Message);
+        var overlapping = new AttentionOutputs(inputs.Queries);
+        Assert.Throws<ArgumentException>(() => attention.Forward(inputs, overlapping));
+        var parameter = new AttentionOutputs(attention.Parameters["W_q.weight"].Array);
+        Assert.Throws<ArgumentException>(() => attention.Forward(inputs, parameter));
+
+        Assert.Throws<ArgumentOutOfRangeException>("wanted", () => attention.CreateOutputs(inputs, 0));
+        Assert.Throws<ArgumentOutOfRangeException>("wanted", () => attention.CreateOutputs(inputs, (Wanted)9));
+        using var linear = new Linear(3);
+        var input = new AttentionInputs(inputs.Queries);
+        Assert.Throws<ArgumentException>(() => linear.CreateOutputs(input, Wanted.Weights));
+        Assert.Throws<ArgumentException>(() => linear.CreateOutputs(inputs));
+        Assert.Contains("weight", Assert.Throws<InvalidOperationException>(
+            () => linear.Forward(input, linear.CreateOutputs(input))).Message);
+        Assert.Throws<InvalidOperationException>(() => linear.WorkspaceSize(input, linear.CreateOutputs(input)));
+        Assert.Throws<InvalidOperationException>(() => linear.Explain(input, linear.CreateOutputs(input)));
+
+        inputs.ValidLens = manager.Create(new float[] { 3, 7 });
+        Assert.Contains("valid_lens", Assert.Throws<ArgumentException>(
+            () => attention.Forward(inputs, outputs)).Message);
+    }
+
+    [Fact]
+    public void Nulls()
+    {
+        var outputs = new AttentionOutputs();
+        Assert.Throws<ArgumentNullException>("inputs", () => attention.Forward((AttentionInputs)null!, outputs));
+        Assert.Throws<ArgumentNullException>("outputs", () => attention.Forward(inputs, null!));
+        Assert.Throws<ArgumentNullException>("inputs", () => attention.CreateOutputs(null!));
+        Assert.Throws<ArgumentNullException>("inputs", () => attention.WorkspaceSize(null!, outputs));
+        Assert.Throws<ArgumentNullException>("outputs", () => attention.WorkspaceSize(inputs, null!));
+        Assert.Throws<ArgumentNullException>("inputs", () => attention.Explain(null!, outputs));
+        Assert.Throws<ArgumentNullException>("outputs", () => attention.Explain(inputs, null!));
+        Assert.Throws<ArgumentNullException>("inputs", () => attention.Explain(null!));
+        Assert.Throws<ArgumentException>("inputs", () => attention.CreateOutputs(new AttentionInputs()));
+    }
+
+    [Fact]
+    public void NothingIsUsedOnceDisposed()
+    {
+        using AttentionOutputs outputs = attention.CreateOutputs(inputs);
+        Workspace workspace = manager.NewWorkspace(attention.WorkspaceSize(inputs, outputs));
+        workspace.Dispose();
+        Assert.Contains("the workspace is closed", Assert.Throws<ObjectDisposedException>(
+            () => attention.Forward(inputs, outputs, workspace)).Message);
+        inputs.ValidLens!.Dispose();
+        Assert.Contains("the array is closed", Assert.Throws<ObjectDisposedException>(
+            () => attention.Forward(inputs, outputs)).Message);
+        inputs.ValidLens = null;
+        attention.Dispose();
+        foreach (Action use in new Action[]
+        {
+            () => attention.Forward(inputs, outputs),
+            () => attention.CreateOutputs(inputs),
+            () => attention.WorkspaceSize(inputs, outputs),
+            () => attention.Explain(inputs, outputs),
+            () => attention.Explain(new NDList(inputs.Queries, inputs.Keys, inputs.Values)),
+        })
+        {
+            Assert.Contains("the block", Assert.Throws<ObjectDisposedException>(use).Message);
+        }
+    }
+
+    private static long Allocated(
+        NativeBlock block, AttentionInputs given, AttentionOutputs outputs, Workspace? workspace)
+    {
+        for (int i = 0; i < 1000; i++)
+        {
+            block.Forward(given, outputs, workspace);
+        }
+        long before = GC.GetAllocatedBytesForCurrentThread();
+        for (int i = 0; i < 10_000; i++)
+        {
+            block.Forward(given, outputs, workspace);
+        }
+        return GC.GetAllocatedBytesForCurrentThread() - before;
+    }
+}

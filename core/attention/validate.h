@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a caller's tensors to an AttentionProblem: the one place where the arguments of an attention call are checked.
+// The one place where the arguments of a layer's call are checked, and how those of attention become an AttentionProblem.
 // Everything throws InvalidArgument with the argument's name, what it was and what was expected.
 #pragma once
 

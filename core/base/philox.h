@@ -12,7 +12,8 @@ namespace heed {
 using PhiloxCounter = std::array<uint32_t, 4>;
 
 // The last word of the counter tells what a number is for, so that one seed gives each use numbers of its own. Dropout
-// has the item of the batch there, which reaches these only at some four billion items.
+// of attention has the item of the batch there, which reaches these only at some four billion items, and a dropout layer
+// 0.
 inline constexpr uint32_t kUniformUse = 0xFFFFFFFF;
 inline constexpr uint32_t kNormalUse = 0xFFFFFFFE;
 inline constexpr uint32_t kInitializeUse = 0xFFFFFFFD;

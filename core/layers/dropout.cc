@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "layers/dropout.h"
 
-#include <cstdint>
+#include <cstddef>
 #include <utility>
+
+#include "layers/common_axes.h"
 
 namespace heed {
 namespace {
 
-// Aligned at the last axis, which is where backends look for the longest rows.
-ElementwiseOperand elementwise_operand_of(const Tensor& tensor) {
+ElementwiseOperand operand_of(const Tensor& tensor) {
   ElementwiseOperand operand;
   operand.data = tensor.data();
   operand.dtype = tensor.dtype();
   operand.given = 1;
-  const int32_t first = kElementwiseRank - tensor.rank();
-  for (int32_t axis = 0; axis < tensor.rank(); ++axis)
-    operand.strides[first + axis] = tensor.dim(axis) == 1 ? 0 : tensor.stride(axis);
   return operand;
 }
 
@@ -41,11 +39,19 @@ CheckedInputs Dropout::check(const LayerInputs& inputs, Purpose) const {
 
 void Dropout::compose(const CheckedInputs& call, const LayerOutputs& outputs, Schedule& schedule) const {
   const Tensor& input = *call.inputs.queries;
+  const Tensor& output = *outputs.output;
   DropoutProblem& problem = schedule.add_dropout("dropout");
-  problem.input = elementwise_operand_of(input);
-  problem.output = elementwise_operand_of(*outputs.output);
-  for (int32_t axis = 0; axis < input.rank(); ++axis)
-    problem.sizes[kElementwiseRank - input.rank() + axis] = input.dim(axis);
+  problem.input = operand_of(input);
+  problem.output = operand_of(output);
+  // The last is where backends look for the longest rows.
+  const CommonAxes axes = common_axes(input, output, input.rank());
+  const auto num_axes = static_cast<size_t>(axes.sizes.rank);
+  for (size_t axis = 0; axis < num_axes; ++axis) {
+    const size_t place = kElementwiseRank - num_axes + axis;
+    problem.sizes[place] = axes.sizes.dims[axis];
+    problem.input.strides[place] = axes.input_strides[axis];
+    problem.output.strides[place] = axes.output_strides[axis];
+  }
   problem.seed = call.inputs.dropout_seed;
   problem.dropout = call.inputs.training ? options_.dropout : 0.0f;
 }

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/error.h"
+#include "layers/common_axes.h"
 #include "layers/projection.h"
-#include "layers/row_axes.h"
 
 namespace heed {
 namespace {
@@ -48,9 +48,9 @@ void Linear::compose(const CheckedInputs& call, const LayerOutputs& outputs, Sch
   const int32_t last = input.rank() - 1;
   // A problem has two axes of rows. Those that are left are walked around it: in the longest two the weight is read for
   // as many rows as can be.
-  RowAxes around = row_axes(input, output);
-  const RowAxis rows = around.take_longest();
-  const RowAxis batch = around.take_longest();
+  CommonAxes around = common_axes(input, output, last);
+  const CommonAxis rows = around.take_longest();
+  const CommonAxis batch = around.take_longest();
   LinearProblem& linear = schedule.add_linear("linear", around);
   linear.batch = batch.size;
   linear.rows = rows.size;

@@ -34,7 +34,7 @@ void run_linear(const Context& context, const Step& step, void* scratch) {
   const auto element = [](const Operand& operand, int64_t offset) {
     return static_cast<std::byte*>(operand.data) + offset * static_cast<int64_t>(size_of(operand.dtype));
   };
-  const RowAxes& around = step.around;
+  const CommonAxes& around = step.around;
   walk<2>(around.sizes, {around.input_strides, around.output_strides}, [&](const auto& offsets) {
     problem.input.data = element(step.linear.input, offsets[0]);
     problem.output.data = element(step.linear.output, offsets[1]);
@@ -64,7 +64,7 @@ Step& Schedule::add(Step::Kind kind, const char* operation) {
   return step;
 }
 
-LinearProblem& Schedule::add_linear(const char* operation, const RowAxes& around) {
+LinearProblem& Schedule::add_linear(const char* operation, const CommonAxes& around) {
   Step& step = add(Step::Kind::Linear, operation);
   step.around = around;
   return step.linear;

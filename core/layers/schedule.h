@@ -9,7 +9,7 @@
 #include "attention/cost.h"
 #include "attention/problem.h"
 #include "backends/context.h"
-#include "layers/row_axes.h"
+#include "layers/common_axes.h"
 
 namespace heed {
 
@@ -23,7 +23,7 @@ struct Step {
   Kind kind = Kind::Linear;
   const char* operation = "";  // what it is for, as "project queries"; static
   LinearProblem linear;
-  RowAxes around;  // the linear problem is one of many: it is run once for each index of these
+  CommonAxes around;  // the linear problem is one of many: it is run once for each index of these
   AttentionProblem attention;
   DropoutProblem dropout;
   Plan plan;
@@ -39,7 +39,7 @@ class Schedule {
   Schedule(const Schedule&) = delete;
   Schedule& operator=(const Schedule&) = delete;
 
-  LinearProblem& add_linear(const char* operation, const RowAxes& around = {});
+  LinearProblem& add_linear(const char* operation, const CommonAxes& around = {});
   AttentionProblem& add_attention(const char* operation);
   DropoutProblem& add_dropout(const char* operation);
 

@@ -59,7 +59,7 @@ TEST(Schedule, RunsALinearProblemForEachIndexOfTheAxesAround) {
   const float two = 2;
   float y[6] = {};
   Schedule schedule;
-  RowAxes around;
+  CommonAxes around;
   around.append({3, 1, 2});
   LinearProblem& linear = schedule.add_linear("linear", around);
   linear.batch = 1;

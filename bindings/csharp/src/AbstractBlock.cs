@@ -75,7 +75,7 @@ public abstract class AbstractBlock : Block
     /// <inheritdoc/>
     /// <remarks>Calls <see cref="BeforeInitialize"/>, <see cref="Prepare"/> on a block that is not initialized,
     /// initializes the block's own parameters, and calls <see cref="InitializeChildBlocks"/>.</remarks>
-    public sealed override void Initialize(NDManager manager, DataType dataType, params Shape?[] inputShapes)
+    public override void Initialize(NDManager manager, DataType dataType, params Shape?[] inputShapes)
     {
         _ = manager ?? throw new ArgumentNullException(nameof(manager));
         _ = inputShapes ?? throw new ArgumentNullException(nameof(inputShapes));

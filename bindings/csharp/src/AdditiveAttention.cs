@@ -4,8 +4,8 @@ using System.Globalization;
 
 namespace Heed;
 
-/// <summary>Additive attention (Bahdanau et al., 2014), with d2l-java's constructor and calls: a query q and a key k, of
-/// different sizes if need be, score w_v . tanh(W_q q + W_k k). Forward takes queries (B, Q, Eq), keys (B, K, Ek),
+/// <summary>Additive attention (Bahdanau et al., 2014), with d2l-java's constructor and calls: a query q and a key k,
+/// of different sizes if need be, score w_v . tanh(W_q q + W_k k). Forward takes queries (B, Q, Eq), keys (B, K, Ek),
 /// values (B, K, Ev), of one type of Float32, Float16 and BFloat16, and, optional or null, the valid lengths (B) or
 /// (B, Q) of Float32, Int32 or Int64: a query attends to as many keys from the first. It gives one array of
 /// (B, Q, Ev).</summary>
@@ -44,14 +44,14 @@ public sealed class AdditiveAttention : NativeBlock
         dropout = options.Dropout;
     }
 
-    /// <summary>The attention weights (B, Q, K) of the last Forward, before dropout. Null before the first one, and while
-    /// they are not kept. They belong to the manager of that call's queries, and are valid until the next Forward, which
-    /// disposes them, or until <see cref="KeepAttentionWeights"/> is set to false: copy out what is needed for
-    /// longer.</summary>
+    /// <summary>The attention weights (B, Q, K) of the last Forward, before dropout. Null before the first one, and
+    /// while they are not kept. They belong to the manager of that call's queries, and are valid until the next
+    /// Forward, which disposes them, or until <see cref="KeepAttentionWeights"/> is set to false: copy out what is
+    /// needed for longer.</summary>
     public NDArray? AttentionWeights => kept.Array;
 
-    /// <summary>Whether each Forward of a list computes and keeps the attention weights. The result is the same. Those of
-    /// the last Forward are disposed when they are no longer kept.</summary>
+    /// <summary>Whether each Forward of a list computes and keeps the attention weights. The result is the same. Those
+    /// of the last Forward are disposed when they are no longer kept.</summary>
     public bool KeepAttentionWeights
     {
         get => kept.On;

@@ -13,14 +13,19 @@ internal static class ArrayText
 
     internal static string Of(NDArray array)
     {
-        var text = new StringBuilder($"NDArray {array.Shape} {array.DataType} {array.Device}\n");
+        string type = array.DataType.ToString().ToLowerInvariant();
+        var text = new StringBuilder($"ND: {array.Shape} {array.Device} {type}\n");
         if (array.Size > MaxElements)
         {
-            return text.Append($"[{array.Size} elements]").ToString();
+            return text.Append($"[ more than {MaxElements} elements ]\n").ToString();
+        }
+        if (array.Size == 0)
+        {
+            return text.Append("[]\n").ToString();
         }
         int next = 0;
         Append(text, array.Shape, 0, ElementsOf(array), ref next);
-        return text.ToString();
+        return text.Append('\n').ToString();
     }
 
     private static string[] ElementsOf(NDArray array)

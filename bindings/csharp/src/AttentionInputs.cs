@@ -51,4 +51,19 @@ public sealed class AttentionInputs
 
     internal LayerInputs Native => new LayerInputs(
         Queries?.Tensor, Keys?.Tensor, Values?.Tensor, ValidLens?.Tensor, Mask?.Tensor, Bias?.Tensor);
+
+    /// <summary>Puts everything back to how it was in the beginning, so that no array is referred to.</summary>
+    /// <returns>This.</returns>
+    public AttentionInputs Clear()
+    {
+        Queries = null;
+        Keys = null;
+        Values = null;
+        ValidLens = null;
+        Mask = null;
+        Bias = null;
+        Training = false;
+        DropoutSeed = null;
+        return this;
+    }
 }

@@ -163,8 +163,8 @@ public abstract class Block : IDisposable
     public void SaveParameters(Stream stream) =>
         ParameterFile.Save(this, stream ?? throw new ArgumentNullException(nameof(stream)));
 
-    /// <summary>Reads what <see cref="SaveParameters"/> of this block, or of one made alike, has written, in Java or here,
-    /// and nothing behind it. Types and sizes are the stream's. If it fails, nothing has changed.</summary>
+    /// <summary>Reads what <see cref="SaveParameters"/> of this block, or of one made alike, has written, in Java or
+    /// here, and nothing behind it. Types and sizes are the stream's. If it fails, nothing has changed.</summary>
     /// <param name="manager">The owner of the parameters, as of <see cref="Initialize"/>.</param>
     /// <param name="stream">Where from; it stays open.</param>
     /// <exception cref="MalformedModelException">The bytes are of another format or version, of another block, or

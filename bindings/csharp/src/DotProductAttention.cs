@@ -6,9 +6,9 @@ namespace Heed;
 
 /// <summary>Scaled dot-product attention, softmax(scale * Q K^T) V (Vaswani et al., "Attention Is All You Need", 2017),
 /// with d2l-java's constructor and calls. Forward takes queries (B, Q, D), keys (B, K, D), values (B, K, Dv), or
-/// (B, H, Q, D), (B, H, K, D), (B, H, K, Dv) with a number of key heads that divides that of the queries, of one type of
-/// Float32, Float16 and BFloat16, and, optional or null, the valid lengths (B) or (B, Q) of Float32, Int32 or Int64: a
-/// query attends to as many keys from the first. It gives one array of (B, Q, Dv) or (B, H, Q, Dv).</summary>
+/// (B, H, Q, D), (B, H, K, D), (B, H, K, Dv) with a number of key heads that divides that of the queries, of one type
+/// of Float32, Float16 and BFloat16, and, optional or null, the valid lengths (B) or (B, Q) of Float32, Int32 or Int64:
+/// a query attends to as many keys from the first. It gives one array of (B, Q, Dv) or (B, H, Q, Dv).</summary>
 /// <remarks>It has no parameters, and need not be initialized.</remarks>
 public sealed class DotProductAttention : NativeBlock
 {
@@ -41,14 +41,14 @@ public sealed class DotProductAttention : NativeBlock
     }
 
     /// <summary>The attention weights of the last Forward, before dropout: (B, Q, K) or (B, H, Q, K), and (B * H, Q, K)
-    /// inside a <see cref="MultiHeadAttention"/>, heads of one batch item together. Null before the first one, and while
-    /// they are not kept. They belong to the manager of that call's queries, and are valid until the next Forward, which
-    /// disposes them, or until <see cref="KeepAttentionWeights"/> is set to false: copy out what is needed for
-    /// longer.</summary>
+    /// inside a <see cref="MultiHeadAttention"/>, heads of one batch item together. Null before the first one, and
+    /// while they are not kept. They belong to the manager of that call's queries, and are valid until the next
+    /// Forward, which disposes them, or until <see cref="KeepAttentionWeights"/> is set to false: copy out what is
+    /// needed for longer.</summary>
     public NDArray? AttentionWeights => kept.Array;
 
-    /// <summary>Whether each Forward of a list computes and keeps the attention weights. The result is the same. Those of
-    /// the last Forward are disposed when they are no longer kept.</summary>
+    /// <summary>Whether each Forward of a list computes and keeps the attention weights. The result is the same. Those
+    /// of the last Forward are disposed when they are no longer kept.</summary>
     public bool KeepAttentionWeights
     {
         get => kept.On;

@@ -27,7 +27,8 @@ internal static class Errors
             : new ObjectDisposedException("heed", "the array, block, workspace or manager is closed");
     }
 
-    internal static ObjectDisposedException ClosedLayer() => new ObjectDisposedException("Block", NativeLayer.ClosedSentence);
+    internal static ObjectDisposedException ClosedLayer() =>
+        new ObjectDisposedException("Block", NativeLayer.ClosedSentence);
 
     internal static ObjectDisposedException ClosedArray() =>
         new ObjectDisposedException(nameof(NDArray), NativeTensor.ClosedSentence);

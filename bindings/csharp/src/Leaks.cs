@@ -33,7 +33,7 @@ internal static class Leaks
             try
             {
                 Trace.TraceWarning(
-                    $"heed: the collector has freed an object that was not disposed: {kind}, made{Environment.NewLine}{stack}");
+                    $"heed: the collector has freed an object that was not disposed: {kind}, made\n{stack}");
             }
             catch (Exception)
             {

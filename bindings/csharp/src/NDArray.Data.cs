@@ -41,7 +41,8 @@ public sealed partial class NDArray
     /// <exception cref="InvalidOperationException">The array is of another type.</exception>
     public long[] ToLongArray() => ToArray<long>(nameof(ToLongArray), "Int64");
 
-    /// <summary>Copies the elements out of a UInt8 or Int8 array; negative ones are byte's with the same bits.</summary>
+    /// <summary>Copies the elements out of a UInt8 or Int8 array; negative ones are byte's with the same
+    /// bits.</summary>
     /// <returns>The elements in row-major order.</returns>
     /// <exception cref="InvalidOperationException">The array is of another type.</exception>
     public byte[] ToByteArray() => DataType is DataType.UInt8 or DataType.Int8
@@ -54,8 +55,9 @@ public sealed partial class NDArray
     public bool[] ToBooleanArray() => ToArray<bool>(nameof(ToBooleanArray), "Boolean");
 
     /// <summary>Copies the elements out.</summary>
-    /// <typeparam name="T">The array's type: float, double, int, long, sbyte, byte or bool; Half in Heed.dll for .NET 8;
-    /// ushort for the bits of Float16 and BFloat16; byte for the bytes of any type, in the machine's order.</typeparam>
+    /// <typeparam name="T">The array's type: float, double, int, long, sbyte, byte or bool; Half in Heed.dll for .NET
+    /// 8; ushort for the bits of Float16 and BFloat16; byte for the bytes of any type, in the machine's
+    /// order.</typeparam>
     /// <returns>The elements in row-major order.</returns>
     /// <exception cref="InvalidOperationException">The array is of another type.</exception>
     /// <exception cref="NotSupportedException">No array is of T.</exception>
@@ -80,8 +82,8 @@ public sealed partial class NDArray
         Read(Tensor, destination.Slice(0, (int)count));
     }
 
-    /// <summary>Copies the elements into another array, converted to its type and repeated along axes that this one lacks
-    /// or that have the size 1.</summary>
+    /// <summary>Copies the elements into another array, converted to its type and repeated along axes that this one
+    /// lacks or that have the size 1.</summary>
     /// <param name="destination">The other array, with memory of its own.</param>
     /// <exception cref="ArgumentException">The shapes do not fit, both share memory, or the other cannot be
     /// written.</exception>
@@ -92,43 +94,44 @@ public sealed partial class NDArray
         destination.Fill(target => target.Copy(source));
     }
 
-    /// <summary>Sets all elements, of a Float32 array, or of a Float16 or BFloat16 array, for which they are rounded to
-    /// nearest even.</summary>
+    /// <summary>Sets all elements of a Float32 array, or of a Float16 or BFloat16 array, for which they are rounded to
+    /// nearest even. The array of a parameter sets the parameter, and the block computes with the new elements from
+    /// then on.</summary>
     /// <param name="data">As many elements, in row-major order.</param>
-    /// <exception cref="ArgumentException">There are more or fewer, the array is of another type, or it cannot be
-    /// written.</exception>
+    /// <exception cref="ArgumentException">There are more or fewer.</exception>
+    /// <exception cref="InvalidOperationException">The array is of another type.</exception>
     public void Set(float[] data) => SetFrom(data);
 
     /// <summary>Sets all elements of a Float64 array.</summary>
     /// <param name="data">As many elements, in row-major order.</param>
-    /// <exception cref="ArgumentException">There are more or fewer, the array is of another type, or it cannot be
-    /// written.</exception>
+    /// <exception cref="ArgumentException">There are more or fewer.</exception>
+    /// <exception cref="InvalidOperationException">The array is of another type.</exception>
     public void Set(double[] data) => SetFrom(data);
 
     /// <summary>Sets all elements of an Int32 array.</summary>
     /// <param name="data">As many elements, in row-major order.</param>
-    /// <exception cref="ArgumentException">There are more or fewer, the array is of another type, or it cannot be
-    /// written.</exception>
+    /// <exception cref="ArgumentException">There are more or fewer.</exception>
+    /// <exception cref="InvalidOperationException">The array is of another type.</exception>
     public void Set(int[] data) => SetFrom(data);
 
     /// <summary>Sets all elements of an Int64 array.</summary>
     /// <param name="data">As many elements, in row-major order.</param>
-    /// <exception cref="ArgumentException">There are more or fewer, the array is of another type, or it cannot be
-    /// written.</exception>
+    /// <exception cref="ArgumentException">There are more or fewer.</exception>
+    /// <exception cref="InvalidOperationException">The array is of another type.</exception>
     public void Set(long[] data) => SetFrom(data);
 
     /// <summary>Sets all elements of a Boolean array.</summary>
     /// <param name="data">As many elements, in row-major order.</param>
-    /// <exception cref="ArgumentException">There are more or fewer, the array is of another type, or it cannot be
-    /// written.</exception>
+    /// <exception cref="ArgumentException">There are more or fewer.</exception>
+    /// <exception cref="InvalidOperationException">The array is of another type.</exception>
     public void Set(bool[] data) => SetFrom(data);
 
     /// <summary>Sets all elements.</summary>
     /// <typeparam name="T">As of <see cref="ToArray{T}()"/>; float also for Float16 and BFloat16 arrays, for which the
     /// elements are rounded to nearest even.</typeparam>
     /// <param name="data">As many elements, in row-major order.</param>
-    /// <exception cref="ArgumentException">There are more or fewer, the array is of another type, or it cannot be
-    /// written.</exception>
+    /// <exception cref="ArgumentException">There are more or fewer.</exception>
+    /// <exception cref="InvalidOperationException">The array is of another type.</exception>
     /// <exception cref="NotSupportedException">No array is of T.</exception>
     public unsafe void Set<T>(ReadOnlySpan<T> data)
         where T : unmanaged
@@ -136,33 +139,16 @@ public sealed partial class NDArray
         bool isNarrowed = typeof(T) == typeof(float) && DataType is DataType.Float16 or DataType.BFloat16;
         if (!isNarrowed && !ElementTypes.Holds<T>(DataType))
         {
-            throw new ArgumentException($"data is of {typeof(T)}, which is no element of {dataType}", nameof(data));
+            throw WrongType(nameof(Set), ElementTypes.NameOf<T>());
         }
         long count = ElementTypes.CountOf<T>(shape.Size, isNarrowed ? DataType.Float32 : dataType);
         if (data.Length != count)
         {
             throw new ArgumentException($"data has {data.Length} elements, the array has {count}", nameof(data));
         }
-        ulong numBytes = (ulong)count * (ulong)sizeof(T);
         fixed (T* elements = data)
         {
-            void* source = elements;
-            if (write is null && !isNarrowed)
-            {
-                Tensor.Write(source, numBytes);
-                return;
-            }
-            Fill(target =>
-            {
-                if (!isNarrowed)
-                {
-                    target.Write(source, numBytes);
-                    return;
-                }
-                using NativeTensor floats = manager.NewTensor(shape, DataType.Float32);
-                floats.Write(source, numBytes);
-                target.Copy(floats);
-            });
+            Write(elements, (ulong)count * (ulong)sizeof(T), isNarrowed);
         }
     }
 
@@ -213,21 +199,30 @@ public sealed partial class NDArray
     /// <summary>One element of a Float32, Float16 or BFloat16 array.</summary>
     /// <param name="indices">An index for each axis; negative ones count from the end.</param>
     /// <returns>The element, widened to float.</returns>
-    /// <exception cref="ArgumentException">There are more or fewer indices than axes, or one is out of range.</exception>
+    /// <exception cref="ArgumentException">There are more or fewer indices than axes, or one is out of
+    /// range.</exception>
     /// <exception cref="InvalidOperationException">The array is of another type.</exception>
-    public float GetFloat(params long[] indices) =>
-        DataType is DataType.Float32 or DataType.Float16 or DataType.BFloat16
+    public float GetFloat(params long[] indices)
+    {
+        _ = indices ?? throw new ArgumentNullException(nameof(indices));
+        return DataType is DataType.Float32 or DataType.Float16 or DataType.BFloat16
             ? Element<float>(indices, DataType.Float32)
             : throw WrongType(nameof(GetFloat), "Float32, Float16 or BFloat16");
+    }
 
     /// <summary>One element of an array of integers.</summary>
     /// <param name="indices">An index for each axis; negative ones count from the end.</param>
     /// <returns>The element, widened to long.</returns>
-    /// <exception cref="ArgumentException">There are more or fewer indices than axes, or one is out of range.</exception>
+    /// <exception cref="ArgumentException">There are more or fewer indices than axes, or one is out of
+    /// range.</exception>
     /// <exception cref="InvalidOperationException">The array is of another type.</exception>
-    public long GetLong(params long[] indices) => DataType.IsInteger()
-        ? Element<long>(indices, DataType.Int64)
-        : throw WrongType(nameof(GetLong), "Int64, Int32, Int8 or UInt8");
+    public long GetLong(params long[] indices)
+    {
+        _ = indices ?? throw new ArgumentNullException(nameof(indices));
+        return DataType.IsInteger()
+            ? Element<long>(indices, DataType.Int64)
+            : throw WrongType(nameof(GetLong), "Int64, Int32, Int8 or UInt8");
+    }
 
     /// <summary>Writes the array to a .npy file, which is replaced as a whole, or left as it was.</summary>
     /// <param name="path">The file.</param>
@@ -274,6 +269,24 @@ public sealed partial class NDArray
         return elements;
     }
 
+    private unsafe void Write(void* elements, ulong numBytes, bool isNarrowed)
+    {
+        if (write is null && !isNarrowed)
+        {
+            Tensor.Write(elements, numBytes);
+            return;
+        }
+        WriteAnew(elements, numBytes, isNarrowed ? DataType.Float32 : dataType);
+    }
+
+    /// <summary>By way of a new native array.</summary>
+    private unsafe void WriteAnew(void* elements, ulong numBytes, DataType type) => Fill(target =>
+    {
+        using NativeTensor values = manager.NewTensor(shape, type);
+        values.Write(elements, numBytes);
+        target.Copy(values);
+    });
+
     /// <summary>How many T the array is.</summary>
     private long CountOf<T>(string method, string? wanted)
         where T : unmanaged => ElementTypes.Holds<T>(DataType)
@@ -283,16 +296,20 @@ public sealed partial class NDArray
     private T Element<T>(long[] indices, DataType type)
         where T : unmanaged
     {
-        _ = indices ?? throw new ArgumentNullException(nameof(indices));
         if (indices.Length != shape.Dimension)
         {
             throw new ArgumentException(
                 $"there are {indices.Length} indices for an array of shape {shape}, expected {shape.Dimension}",
                 nameof(indices));
         }
-        using NativeTensor element = Select(indices);
-        using NativeTensor converted = Converted(element, ScalarShape, type);
         Span<T> value = stackalloc T[1];
+        using NativeTensor element = Select(indices);
+        if (dataType == type)
+        {
+            Read(element, value);
+            return value[0];
+        }
+        using NativeTensor converted = Converted(element, ScalarShape, type);
         Read(converted, value);
         return value[0];
     }

@@ -16,8 +16,8 @@ public sealed partial class NDArray
     /// <returns>A new array of this shape and type.</returns>
     public NDArray Duplicate() => ToType(DataType, copy: true);
 
-    /// <summary>The elements converted to another type: floats narrow by rounding to nearest even, floats become integers
-    /// by truncation, and what does not fit becomes the nearest that does (a NaN 0); to Boolean all but 0 is
+    /// <summary>The elements converted to another type: floats narrow by rounding to nearest even, floats become
+    /// integers by truncation, and what does not fit becomes the nearest that does (a NaN 0); to Boolean all but 0 is
     /// true.</summary>
     /// <param name="dataType">The type.</param>
     /// <param name="copy">Whether to copy an array that is of that type already.</param>
@@ -31,12 +31,12 @@ public sealed partial class NDArray
             : manager.NewArray(shape, dataType, target => target.Copy(source));
     }
 
-    /// <summary>The softmax along an axis: exp(x) / sum of exp(x). NaN and +infinity make their row NaN, and a row whose
-    /// elements are all -infinity is NaN.</summary>
+    /// <summary>The softmax along an axis: exp(x) / sum of exp(x). NaN and +infinity make their row NaN, and a row
+    /// whose elements are all -infinity is NaN.</summary>
     /// <param name="axis">The axis; negative ones count from the end.</param>
     /// <returns>A new array of this shape and type.</returns>
-    /// <exception cref="ArgumentException">There is no such axis, or the array is not of a floating type that heed computes
-    /// with.</exception>
+    /// <exception cref="ArgumentException">There is no such axis, or the array is not of a floating type that heed
+    /// computes with.</exception>
     public NDArray Softmax(int axis)
     {
         NativeTensor source = Tensor;
@@ -44,8 +44,8 @@ public sealed partial class NDArray
     }
 
     /// <summary>The product of two matrices, (M, K) and (K, N), or of many at once, with the shapes of NumPy's matmul:
-    /// axes before the last two are repeated as <see cref="Broadcast"/> does, and a vector counts as one row on the left,
-    /// as one column on the right.</summary>
+    /// axes before the last two are repeated as <see cref="Broadcast"/> does, and a vector counts as one row on the
+    /// left, as one column on the right.</summary>
     /// <param name="other">The right factor, of the same type.</param>
     /// <returns>A new array of that type.</returns>
     /// <exception cref="ArgumentException">Shapes or types do not fit, or heed does not compute with the
@@ -74,8 +74,8 @@ public sealed partial class NDArray
         return MatMul(other);
     }
 
-    /// <summary>Whether both have the same shape, and each pair of elements is close: abs(this - other) &lt;= atol + rtol *
-    /// abs(other), computed in double. Infinities are close to themselves only.</summary>
+    /// <summary>Whether both have the same shape, and each pair of elements is close: abs(this - other) &lt;= atol +
+    /// rtol * abs(other), computed in double. Infinities are close to themselves only.</summary>
     /// <param name="other">Another array, of any type.</param>
     /// <param name="rtol">The relative tolerance.</param>
     /// <param name="atol">The absolute tolerance.</param>
@@ -125,7 +125,8 @@ public sealed partial class NDArray
         return other.Shape.Equals(Shape);
     }
 
-    /// <summary>Whether something holds of all pairs of elements, converted to a type that T is an element of.</summary>
+    /// <summary>Whether something holds of all pairs of elements, converted to a type that T is an element
+    /// of.</summary>
     private bool All<T>(NDArray other, DataType type, Pair<T> holds)
         where T : unmanaged
     {

@@ -9,8 +9,8 @@ public sealed partial class NDArray
 {
     private static readonly Shape ScalarShape = new Shape();
 
-    /// <summary>A view of the part at some indices of the first axes, which it lacks: of an array (2, 3, 4), array[1] is
-    /// of shape (3, 4), array[1, -1] of shape (4).</summary>
+    /// <summary>A view of the part at some indices of the first axes, which it lacks: of an array (2, 3, 4), array[1]
+    /// is of shape (3, 4), array[1, -1] of shape (4).</summary>
     /// <param name="indices">The indices; negative ones count from the end.</param>
     /// <exception cref="ArgumentException">There are more indices than axes, or one is out of range
     /// (ArgumentOutOfRangeException).</exception>
@@ -48,8 +48,8 @@ public sealed partial class NDArray
     public NDArray Flatten() => Reshape(Size);
 
     /// <summary>A view with the axes in another order.</summary>
-    /// <param name="axes">Axis i of the view is axis axes[i] of the array: each axis once, negative ones counted from the
-    /// end. None: the axes in reverse order.</param>
+    /// <param name="axes">Axis i of the view is axis axes[i] of the array: each axis once, negative ones counted from
+    /// the end. None: the axes in reverse order.</param>
     /// <returns>A view.</returns>
     /// <exception cref="ArgumentException">There are more or fewer, or one is out of range or named twice.</exception>
     public unsafe NDArray Transpose(params int[] axes)
@@ -58,7 +58,8 @@ public sealed partial class NDArray
         if (axes.Length != 0 && axes.Length != Shape.Dimension)
         {
             throw new ArgumentException(
-                $"there are {axes.Length} axes for an array of shape {shape}, expected {shape.Dimension}", nameof(axes));
+                $"there are {axes.Length} axes for an array of shape {shape}, expected {shape.Dimension}",
+                nameof(axes));
         }
         fixed (int* order = axes)
         {
@@ -106,7 +107,8 @@ public sealed partial class NDArray
         {
             if (shape[axis] != 1)
             {
-                throw new ArgumentException($"axis {axis} of {shape} has the size {shape[axis]}, expected 1", nameof(axes));
+                throw new ArgumentException(
+                    $"axis {axis} of {shape} has the size {shape[axis]}, expected 1", nameof(axes));
             }
         }
         return manager.Adopt(ViewOf(Tensor, shape.Where((_, axis) => !dropped.Contains(axis)).ToArray()));
@@ -141,8 +143,8 @@ public sealed partial class NDArray
         return manager.Adopt(ViewOf(repeated, dims));
     }
 
-    /// <summary>A new array of a larger shape: elements are repeated along axes that this one lacks at its beginning, or
-    /// that have the size 1.</summary>
+    /// <summary>A new array of a larger shape: elements are repeated along axes that this one lacks at its beginning,
+    /// or that have the size 1.</summary>
     /// <param name="shape">The shape.</param>
     /// <returns>A new array.</returns>
     /// <exception cref="ArgumentException">The shapes do not fit.</exception>
@@ -160,18 +162,39 @@ public sealed partial class NDArray
         }
     }
 
+    /// <summary>As NativeTensor.Reshape, but null where there is no such view: an exception would cost more than most
+    /// copies.</summary>
+    private static unsafe NativeTensor? ViewOrNull(NativeTensor tensor, long[] dims)
+    {
+        SharedMemory? kept = tensor.SafeHandle.ShareKept();
+        try
+        {
+            fixed (long* start = dims)
+            {
+                PointerResult view = HeedNativePINVOKE.NativeTensor_Reshape(tensor.SafeHandle, dims.Length, start);
+                return view.IsUnsupported ? null : new NativeTensor(view.Check(), kept);
+            }
+        }
+        catch (ObjectDisposedException error)
+        {
+            throw Errors.Closed(error);
+        }
+        finally
+        {
+            SharedMemory.Release(kept);
+        }
+    }
+
     /// <summary>A view, or where there is none one of a copy.</summary>
     private NativeTensor Reshaped(NativeTensor tensor, long[] dims)
     {
-        try
+        NativeTensor? view = ViewOrNull(tensor, dims);
+        if (view != null)
         {
-            return ViewOf(tensor, dims);
+            return view;
         }
-        catch (NotSupportedException)
-        {
-            using NativeTensor copy = Converted(tensor, shape, dataType);
-            return ViewOf(copy, dims);
-        }
+        using NativeTensor copy = Converted(tensor, shape, dataType);
+        return ViewOf(copy, dims);
     }
 
     /// <summary>A view of the part at indices of the first axes, without these.</summary>

@@ -6,7 +6,8 @@ namespace Heed;
 
 /// <summary>An array of elements of one type, which lives outside the managed heap and belongs to a manager. Methods
 /// that reorder or select give views, which share its memory: what is written to one is in the other. All others give
-/// new arrays. Both belong to the manager of the array that they are made from. May be read from many threads.</summary>
+/// new arrays. Both belong to the manager of the array that they are made from. May be read from many
+/// threads.</summary>
 /// <remarks>Everything but Dispose, Manager, Name, IsReleased and ToString throws <see cref="ObjectDisposedException"/>
 /// once the array or its manager is disposed. Memory is freed with the last array that uses it. Two arrays are equal
 /// only if they are the same object: see <see cref="ContentEquals"/>.</remarks>
@@ -87,7 +88,8 @@ public sealed partial class NDArray : IDisposable
     /// <exception cref="ArgumentOutOfRangeException">There is no such axis.</exception>
     public long GetSize(int axis) => Shape[AxisOf(axis, shape.Dimension, nameof(axis))];
 
-    /// <summary>Hands the array to another manager, which disposes it with itself; the one before no longer does.</summary>
+    /// <summary>Hands the array to another manager, which disposes it with itself; the one before no longer
+    /// does.</summary>
     /// <param name="manager">The owner from now on.</param>
     /// <exception cref="ArgumentException">The manager is of another device.</exception>
     /// <exception cref="ObjectDisposedException">The array or the manager is disposed; nothing has changed.</exception>
@@ -158,7 +160,7 @@ public sealed partial class NDArray : IDisposable
         using NativeTensor values = manager.NewTensor(shape, dataType);
         fill(values);
         NativeTensor next = write(values);
-        manager.Own(next);
+        manager.Own(next, isSnapshot: true);
 #pragma warning disable CS0420 // The exchange is as good as a volatile write.
         Interlocked.Exchange(ref tensor, next).Dispose();
 #pragma warning restore CS0420

@@ -34,6 +34,16 @@ public sealed partial class NDManager
 
     /// <summary>Makes a scalar.</summary>
     /// <param name="data">Its value.</param>
+    /// <returns>An array of Int8 and shape ().</returns>
+    public NDArray Create(sbyte data) => Create<sbyte>(new[] { data }, Scalar);
+
+    /// <summary>Makes a scalar.</summary>
+    /// <param name="data">Its value.</param>
+    /// <returns>An array of UInt8 and shape ().</returns>
+    public NDArray Create(byte data) => Create<byte>(new[] { data }, Scalar);
+
+    /// <summary>Makes a scalar.</summary>
+    /// <param name="data">Its value.</param>
     /// <returns>An array of Boolean and shape ().</returns>
     public NDArray Create(bool data) => Create<bool>(new[] { data }, Scalar);
 
@@ -119,8 +129,8 @@ public sealed partial class NDManager
     }
 
     /// <summary>Makes an array.</summary>
-    /// <typeparam name="T">float, double, int, long, sbyte, byte or bool; Half in Heed.dll for .NET 8; ushort for the bits
-    /// of Float16 and BFloat16; byte for the bytes of any type, in the machine's order.</typeparam>
+    /// <typeparam name="T">float, double, int, long, sbyte, byte or bool; Half in Heed.dll for .NET 8; ushort for the
+    /// bits of Float16 and BFloat16; byte for the bytes of any type, in the machine's order.</typeparam>
     /// <param name="data">The elements in row-major order, which are copied.</param>
     /// <param name="shape">A shape with as many elements; null: one axis.</param>
     /// <param name="dataType">The type of the array; null: T's own, UInt8 for byte. Not null for ushort.</param>
@@ -227,11 +237,11 @@ public sealed partial class NDManager
     public NDArray RandomNormal(float loc, float scale, Shape shape, DataType dataType = DataType.Float32) =>
         NewArray(shape, dataType, tensor => tensor.FillNormal(loc, scale, context.NextSeed()));
 
-    /// <summary>Makes an array over memory of .NET's, without a copy: what is written to one is in the other. The memory
-    /// is pinned until the array and all its views are freed, however early the program forgets it. Only for the
+    /// <summary>Makes an array over memory of .NET's, without a copy: what is written to one is in the other. The
+    /// memory is pinned until the array and all its views are freed, however early the program forgets it. Only for the
     /// CPU.</summary>
-    /// <typeparam name="T">float, double, int, long, sbyte, byte or bool; Half in Heed.dll for .NET 8; ushort for the bits
-    /// of Float16 and BFloat16; byte for the bytes of any type, in the machine's order.</typeparam>
+    /// <typeparam name="T">float, double, int, long, sbyte, byte or bool; Half in Heed.dll for .NET 8; ushort for the
+    /// bits of Float16 and BFloat16; byte for the bytes of any type, in the machine's order.</typeparam>
     /// <param name="memory">The elements in row-major order. An array of .NET's is one: float[] converts to
     /// Memory&lt;float&gt;.</param>
     /// <param name="shape">A shape with as many elements; null: one axis.</param>
@@ -247,7 +257,7 @@ public sealed partial class NDManager
         NativeContext native = OpenContext();
         if (!Device.IsCpu)
         {
-            throw new NotSupportedException($"only an array of the CPU can lie in memory of .NET's, not one of {Device}");
+            throw new NotSupportedException($"an array of {Device} cannot lie in memory of .NET's: use Create");
         }
         SharedMemory? pinned = SharedMemory.Pinned(memory);
         try
@@ -315,7 +325,7 @@ public sealed partial class NDManager
         shape ??= new Shape(numElements);
         if (!shape.Holds(numElements))
         {
-            throw new ArgumentException($"data has {numElements} elements, which the shape {shape} is not of", nameof(shape));
+            throw new ArgumentException($"data has {numElements} elements, the shape is {shape}", nameof(shape));
         }
         return type;
     }
@@ -326,7 +336,7 @@ public sealed partial class NDManager
         if (double.IsNaN(count) || double.IsInfinity(count) || double.IsInfinity(step))
         {
             throw new ArgumentException(FormattableString.Invariant(
-                $"start, stop and step are {start}, {stop} and {step}, expected finite numbers and a step other than 0"));
+                $"start is {start}, stop {stop} and step {step}, expected finite numbers and a step other than 0"));
         }
         var shape = new Shape((long)Math.Min(Math.Max(0, count), MaxElements));
         return NewArray(shape, dataType, tensor => tensor.FillArange(start, step));

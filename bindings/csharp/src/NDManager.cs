@@ -7,8 +7,8 @@ namespace Heed;
 /// the parameters of blocks that were initialized with it. May be used from many threads.</summary>
 /// <remarks>To dispose is the way to free memory. What the program forgets, arrays and whole managers, the collector
 /// frees in its own time; with the environment variable HEED_LEAKS=1, or the AppContext switch Heed.Leaks, a warning of
-/// System.Diagnostics.Trace then tells where each such object was made. Every method but <see cref="Dispose"/>, <see
-/// cref="SetSeed"/> and <see cref="ToString"/> throws <see cref="ObjectDisposedException"/> once the manager is
+/// System.Diagnostics.Trace then tells where each such object was made. Every method but <see cref="Dispose"/> and <see
+/// cref="ToString"/> throws <see cref="ObjectDisposedException"/> once the manager is
 /// disposed.</remarks>
 public sealed partial class NDManager : IDisposable
 {
@@ -77,7 +77,7 @@ public sealed partial class NDManager : IDisposable
         NativeWorkspace workspace = NativeWorkspace.Of(OpenContext(), numBytes);
         workspace.SafeHandle.Keep(SharedMemory.OfHeed(numBytes));
         Own(workspace.SafeHandle, nameof(Workspace));
-        return new Workspace(this, workspace);
+        return new Workspace(workspace);
     }
 
     /// <summary>Waits until all that was asked of the device is done. On the CPU it always is.</summary>
@@ -95,10 +95,14 @@ public sealed partial class NDManager : IDisposable
     }
 
     /// <summary>Sets where the random numbers of this manager begin, and those of its base manager and of all that come
-    /// from that one. The same seed repeats the same arrays. Without it each base manager begins with a seed of its own,
-    /// the first of a process always with the same.</summary>
+    /// from that one. The same seed repeats the same arrays. Without it each base manager begins with a seed of its
+    /// own, the first of a process always with the same.</summary>
     /// <param name="seed">Any number.</param>
-    public void SetSeed(long seed) => context.SetSeed(seed);
+    public void SetSeed(long seed)
+    {
+        OpenContext();
+        context.SetSeed(seed);
+    }
 
     /// <summary>Disposes all that belongs to the manager. Arrays in use by a call on another thread are freed after
     /// it. Doing so twice does nothing, and so does doing so to the manager of detached arrays.</summary>
@@ -137,18 +141,19 @@ public sealed partial class NDManager : IDisposable
 
     /// <summary>The array of a new native one, which is disposed with this manager.</summary>
     /// <param name="tensor">The native array.</param>
-    /// <param name="write">For a snapshot of a parameter, which is read-only: gives the parameter other values, an array
-    /// of the same shape and type, and returns a new snapshot to take this one's place.</param>
+    /// <param name="write">For a snapshot of a parameter, which is read-only: gives the parameter other values, an
+    /// array of the same shape and type, and returns a new snapshot to take this one's place.</param>
     internal NDArray Adopt(NativeTensor tensor, Func<NativeTensor, NativeTensor>? write = null)
     {
-        Own(tensor);
+        Own(tensor, isSnapshot: write != null);
         return new NDArray(this, tensor, write);
     }
 
-    /// <summary>Makes this manager the owner of a new native array.</summary>
-    internal void Own(NativeTensor tensor)
+    /// <summary>Makes this manager the owner of a new native array. The memory of a parameter's snapshot is not the
+    /// array's own.</summary>
+    internal void Own(NativeTensor tensor, bool isSnapshot)
     {
-        if (!tensor.SafeHandle.HasKept)
+        if (!isSnapshot && !tensor.SafeHandle.HasKept)
         {
             tensor.SafeHandle.Keep(SharedMemory.OfHeed(tensor.NumBytes()));
         }

@@ -18,14 +18,15 @@ internal abstract class NativeHandle : SafeHandle
     private protected NativeHandle(IntPtr pointer, SharedMemory? kept)
         : base(IntPtr.Zero, ownsHandle: true)
     {
-        Self = new WeakReference<NativeHandle>(this);
+        Self = new WeakReference<NativeHandle>(this, trackResurrection: true);
         this.kept = kept != null && kept.TryAddReference() ? kept : null;
         SetHandle(pointer);
     }
 
     public sealed override bool IsInvalid => handle == IntPtr.Zero;
 
-    /// <summary>What a registry refers to the object by.</summary>
+    /// <summary>What a registry refers to the object by, also while the collector has found the object and not freed it
+    /// yet.</summary>
     internal WeakReference<NativeHandle> Self { get; }
 
     /// <summary>Whether the object says on what memory it is.</summary>

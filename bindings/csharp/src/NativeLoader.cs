@@ -21,8 +21,9 @@ internal static class NativeLoader
     private const string PathVariable = "HEED_NATIVE_PATH";
     private const string WrapperName = "heed_csharp";
     private const string WrapperFile = "lib" + WrapperName + ".so";
-    private const string LibraryFile = "libheed.so.0";
     private const string CouldNotLoad = "heed's native library could not be loaded; tried: ";
+    private static readonly Version Expected = typeof(NativeLoader).Assembly.GetName().Version!;
+    private static readonly string LibraryFile = "libheed.so." + Expected.Major;
     private static readonly object Gate = new object();
     private static bool isLoaded;
     private static IntPtr wrapper;
@@ -141,12 +142,11 @@ internal static class NativeLoader
     {
         try
         {
-            Version expected = typeof(NativeLoader).Assembly.GetName().Version!;
-            if (LoadedVersion() / 100 != (100 * expected.Major) + expected.Minor)
+            if (LoadedVersion() / 100 != (100 * Expected.Major) + Expected.Minor)
             {
                 throw new DllNotFoundException(
                     $"version {LoadedVersionText()} ({string.Join(", ", LoadedWrappers())}), but Heed.dll is of version "
-                    + expected.ToString(3));
+                    + Expected.ToString(3));
             }
         }
         catch (Exception error) when (error is DllNotFoundException or EntryPointNotFoundException)

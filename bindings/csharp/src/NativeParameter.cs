@@ -36,13 +36,9 @@ internal sealed class NativeParameter : Parameter
         }
     }
 
-    public override void Initialize(NDManager manager, DataType dataType)
+    /// <summary>The block initializes all its parameters at once.</summary>
+    internal override void Initialize(NDManager manager, DataType dataType)
     {
-        if (!IsInitialized)
-        {
-            throw new InvalidOperationException(
-                $"{Name} belongs to a block of heed, which initializes all its parameters at once");
-        }
     }
 
     /// <summary>The block drops all its parameters at once.</summary>

@@ -87,6 +87,13 @@ public class PairList<TKey, TValue> : IReadOnlyList<Pair<TKey, TValue>>
     /// <param name="value">Its value.</param>
     public void Add(TKey key, TValue value) => pairs.Add(new Pair<TKey, TValue>(key, value));
 
+    /// <summary>Adds a pair before the one at a place.</summary>
+    /// <param name="index">The place, from 0 to Count.</param>
+    /// <param name="key">Its key.</param>
+    /// <param name="value">Its value.</param>
+    /// <exception cref="ArgumentOutOfRangeException">There is no such place.</exception>
+    public void Add(int index, TKey key, TValue value) => pairs.Insert(index, new Pair<TKey, TValue>(key, value));
+
     /// <summary>Adds a pair at the end.</summary>
     /// <param name="pair">The pair.</param>
     public void Add(Pair<TKey, TValue> pair) => pairs.Add(pair ?? throw new ArgumentNullException(nameof(pair)));

@@ -4,7 +4,8 @@ using System;
 namespace Heed;
 
 /// <summary>An array that a block computes with, as its weights. The blocks of heed have parameters of their own, which
-/// <see cref="Block.Parameters"/> gives; a block that derives from <see cref="AbstractBlock"/> may add others.</summary>
+/// <see cref="Block.Parameters"/> gives; a block that derives from <see cref="AbstractBlock"/> may add
+/// others.</summary>
 /// <remarks>The array of a parameter of one of heed's blocks is a snapshot: it keeps its values when the block gets
 /// others, but to set it sets the block's parameter too. The array of any other parameter is the parameter.</remarks>
 public class Parameter
@@ -16,7 +17,8 @@ public class Parameter
     /// <summary>Makes a parameter without values.</summary>
     /// <param name="name">Its name within its block.</param>
     /// <param name="type">What it is for.</param>
-    /// <param name="shape">Its shape; null: set it before <see cref="Initialize"/>.</param>
+    /// <param name="shape">Its shape; null: <see
+    /// cref="AbstractBlock.Prepare"/> of its block sets it.</param>
     /// <param name="initializer">Makes its first values; null: its type's.</param>
     public Parameter(
         string name, ParameterType type = ParameterType.Weight, Shape? shape = null, Initializer? initializer = null)
@@ -82,9 +84,9 @@ public class Parameter
         }
     }
 
-    /// <summary>Sets the values. A parameter of one of heed's blocks gets a converted copy: its type and shape stay, or,
-    /// where it has none yet, are the array's; calls of Forward on other threads are waited for. Any other parameter
-    /// keeps the array itself.</summary>
+    /// <summary>Sets the values. A parameter of one of heed's blocks gets a converted copy: its type and shape stay,
+    /// or, where it has none yet, are the array's; calls of Forward on other threads are waited for. Any other
+    /// parameter keeps the array itself.</summary>
     /// <param name="array">The values.</param>
     /// <exception cref="ArgumentException">The shape is another than the parameter's, or the type is none that the
     /// block can have.</exception>
@@ -122,15 +124,17 @@ public class Parameter
     public void SetInitializer(Initializer initializer) =>
         Initializer = initializer ?? throw new ArgumentNullException(nameof(initializer));
 
+    /// <summary>Freezes the parameter, or frees it again: see <see cref="RequiresGradient"/>.</summary>
+    /// <param name="freeze">Whether it is to be frozen.</param>
+    public void Freeze(bool freeze) => RequiresGradient = !freeze;
+
+    /// <summary>Says what the parameter is.</summary>
+    /// <returns>The text.</returns>
+    public override string ToString() => $"Parameter {Name} {Shape?.ToString() ?? "(shape not known)"}";
+
     /// <summary>Gives the parameter its first values, unless it has values.</summary>
-    /// <param name="manager">What the array belongs to.</param>
-    /// <param name="dataType">The type of its elements.</param>
-    /// <exception cref="InvalidOperationException">The shape is not known, or the parameter is of type <see
-    /// cref="ParameterType.Other"/> and has no initializer, or is one of a block of heed, which initializes all its
-    /// parameters at once.</exception>
-    public virtual void Initialize(NDManager manager, DataType dataType)
+    internal virtual void Initialize(NDManager manager, DataType dataType)
     {
-        _ = manager ?? throw new ArgumentNullException(nameof(manager));
         lock (gate)
         {
             if (array is { IsReleased: false })
@@ -144,14 +148,6 @@ public class Parameter
             array = first.Initialize(manager, known, dataType);
         }
     }
-
-    /// <summary>Freezes the parameter, or frees it again: see <see cref="RequiresGradient"/>.</summary>
-    /// <param name="freeze">Whether it is to be frozen.</param>
-    public void Freeze(bool freeze) => RequiresGradient = !freeze;
-
-    /// <summary>Says what the parameter is.</summary>
-    /// <returns>The text.</returns>
-    public override string ToString() => $"Parameter {Name} {Shape?.ToString() ?? "(shape not known)"}";
 
     /// <summary>Disposes the values, so that there are none.</summary>
     internal virtual void ReleaseArray()

@@ -11,6 +11,9 @@ internal readonly struct PointerResult
     private readonly IntPtr value;
 #pragma warning restore CS0649
 
+    /// <summary>Whether the library does not do what it was asked for.</summary>
+    internal bool IsUnsupported => status == (int)Status.Unsupported;
+
     internal IntPtr Check()
     {
         Errors.Check(status);

@@ -6,7 +6,7 @@ namespace Heed;
 
 /// <summary>What a manager disposes when it is disposed. It refers weakly to the objects' handles and to the
 /// registries of sub-managers, so that the collector can find what the program has forgotten; each of them refers to
-/// the registry that it is in. A handle that the collector finds removes its own entry.</summary>
+/// the registry that it is in. A handle that the collector frees removes its own entry.</summary>
 internal sealed class Registry
 {
     private const int FewChildren = 16;
@@ -23,7 +23,7 @@ internal sealed class Registry
     private Registry(Registry? parent)
     {
         this.parent = parent;
-        self = new WeakReference<Registry>(this);
+        self = new WeakReference<Registry>(this, trackResurrection: true);
     }
 
     internal bool IsOpen

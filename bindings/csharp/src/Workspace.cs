@@ -11,15 +11,11 @@ public sealed class Workspace : IDisposable
     private readonly NativeWorkspace workspace;
     private readonly long numBytes;
 
-    internal Workspace(NDManager manager, NativeWorkspace workspace)
+    internal Workspace(NativeWorkspace workspace)
     {
-        Manager = manager;
         this.workspace = workspace;
         numBytes = workspace.Size();
     }
-
-    /// <summary>The manager that the workspace belongs to, which may be disposed.</summary>
-    public NDManager Manager { get; }
 
     /// <summary>The size in bytes.</summary>
     /// <exception cref="ObjectDisposedException">The workspace or its manager is disposed.</exception>

@@ -826,7 +826,7 @@ HEED_API heed_status heed_layer_create_outputs(const heed_layer* layer, const he
 
 /* How many bytes of workspace forward needs (only shapes and dtypes are read). The size covers any alignment, and every
  * call of this layer with the same dtypes, with the same inputs and outputs given, and with B, Q and K the same or
- * smaller: one made for the largest shape serves all.
+ * smaller: one made for the largest shape serves all. A linear layer, and dropout, need as much for every shape.
  * Errors: NOT_INITIALIZED, INVALID_ARGUMENT as heed_layer_forward. */
 HEED_API heed_status heed_layer_workspace_size(const heed_layer* layer, const heed_layer_inputs* inputs,
                                                const heed_layer_outputs* outputs, size_t* num_bytes) HEED_NOEXCEPT;

@@ -57,7 +57,8 @@ public class NDArrayTests
         object dims = Pointer.Box(&elements, typeof(long*));
         using var tensor = (IDisposable)shapeOnly.Invoke(null, new object[] { context, (int)type, 1, dims })!;
         using NDManager manager = NDManager.NewBaseManager();
-        using var array = (NDArray)typeof(NDArray).GetConstructors(Any)[0].Invoke(new object?[] { manager, tensor, null });
+        ConstructorInfo over = typeof(NDArray).GetConstructors(Any)[0];
+        using var array = (NDArray)over.Invoke(new object?[] { manager, tensor, null });
         Func<object> use = type == DataType.Int64 ? array.ToLongArray : array.ToFloatArray;
         Assert.Equal(
             "the array has 2147483648 elements, more than a .NET array can hold",

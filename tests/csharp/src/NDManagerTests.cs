@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 using System;
+using System.Linq;
+using System.Text.Json;
 using Xunit;
 
 namespace Heed.Tests;
@@ -97,6 +99,116 @@ public class NDManagerTests
         {
             Assert.Contains("the manager is closed", Assert.Throws<ObjectDisposedException>(use).Message);
         }
+    }
+
+    [Fact]
+    public void Counts()
+    {
+        using NDManager manager = NDManager.NewBaseManager();
+        Assert.Equal(new[] { 0, 1, 2 }, manager.Arange(3).ToIntArray());
+        Assert.Empty(manager.Arange(-3).ToIntArray());
+        Assert.Equal(new float[] { 0, 1, 2 }, manager.Arange(2.5f).ToFloatArray());
+        Assert.Equal(new float[] { 2, 3 }, manager.Arange(2f, 4f).ToFloatArray());
+        Assert.Equal(new[] { 1, 0.5f, 0, -0.5f }, manager.Arange(1, -1, -0.5f).ToFloatArray());
+        Assert.Equal(new long[] { 0, 0, 1 }, manager.Arange(0, 1.5f, 0.5f, DataType.Int64).ToLongArray());
+        Assert.Empty(manager.Arange(4f, 2f).ToFloatArray());
+
+        // The last below 2^24 + 3, which a float cannot tell from its neighbours.
+        Assert.Equal(16777218, manager.Arange(16777219)[-1].ToIntArray()[0]);
+        foreach (Action use in new Action[]
+        {
+            () => manager.Arange(0, 1, 0),
+            () => manager.Arange(float.NaN),
+            () => manager.Arange(float.PositiveInfinity),
+            () => manager.Arange(0, 1, float.PositiveInfinity),
+            () => manager.Arange(float.NegativeInfinity, 0),
+            () => manager.Arange(0, float.MaxValue, float.Epsilon),
+        })
+        {
+            Assert.Throws<ArgumentException>(use);
+        }
+    }
+
+    [Fact]
+    public void DrawsRandomNumbers()
+    {
+        using NDManager manager = NDManager.NewBaseManager();
+        float[] uniform = manager.RandomUniform(-2, 3, new Shape(10000)).ToFloatArray();
+        Assert.InRange(uniform.Min(), -2, -1.9f);
+        Assert.InRange(uniform.Max(), 2.9f, 3);
+
+        // Means are normal with a standard deviation of sigma / 100: six of them are enough for any seed.
+        Assert.InRange(uniform.Average(), 0.5f - (0.06f * 1.44f), 0.5f + (0.06f * 1.44f));
+        Assert.InRange(manager.RandomNormal(new Shape(10000)).ToFloatArray().Average(), -0.06f, 0.06f);
+        double[] normal = manager.RandomNormal(5, 2, new Shape(10000), DataType.Float64).ToDoubleArray();
+        Assert.InRange(normal.Average(), 4.88, 5.12);
+        Assert.InRange(normal.Average(each => (each - 5) * (each - 5)), 4 - 0.4, 4 + 0.4);
+        int[] dice = manager.RandomUniform(0, 3, new Shape(99), DataType.Int32).ToIntArray();
+        Assert.Equal(new[] { 0, 1, 2 }, dice.Distinct().Order());
+
+        Assert.Throws<ArgumentException>(() => manager.RandomUniform(1, 0, new Shape(1)));
+        Assert.Throws<ArgumentException>(() => manager.RandomUniform(float.NaN, 0, new Shape(1)));
+        Assert.Throws<ArgumentException>(() => manager.RandomNormal(0, -1, new Shape(1)));
+    }
+
+    [Fact]
+    public void SeedsRepeatRandomNumbers()
+    {
+        using NDManager manager = NDManager.NewBaseManager();
+        using NDManager sub = manager.NewSubManager();
+        float[][] Draw() => new[]
+        {
+            manager.RandomUniform(0, 1, new Shape(5)).ToFloatArray(), sub.RandomNormal(new Shape(5)).ToFloatArray(),
+            manager.RandomUniform(0, 1, new Shape(5)).ToFloatArray(),
+        };
+        manager.SetSeed(7);
+        float[][] first = Draw();
+        Assert.NotEqual(first[0], first[2]);
+        Assert.NotEqual(first, Draw());
+        sub.SetSeed(7);
+        Assert.Equal(first, Draw());
+        using NDManager other = NDManager.NewBaseManager();
+        using NDManager another = NDManager.NewBaseManager();
+        Assert.NotEqual(
+            other.RandomNormal(new Shape(5)).ToFloatArray(), another.RandomNormal(new Shape(5)).ToFloatArray());
+    }
+
+    [Fact]
+    public void OpensItsDeviceWithOptions()
+    {
+        using NDManager manager = NDManager.NewBaseManager(
+            Device.Cpu(), new ContextOptions { NumThreads = 2, Strict = true, AllowReducedPrecision = true });
+        using JsonDocument described = JsonDocument.Parse(manager.Describe());
+        Assert.Equal("cpu", described.RootElement.GetProperty("device").GetString());
+        Assert.True(described.RootElement.GetProperty("strict").GetBoolean());
+        Assert.True(described.RootElement.GetProperty("allow_reduced_precision").GetBoolean());
+        using NDManager plain = NDManager.NewBaseManager(options: new ContextOptions());
+        using JsonDocument default_ = JsonDocument.Parse(plain.Describe());
+        Assert.False(default_.RootElement.GetProperty("strict").GetBoolean());
+        Assert.Equal(Device.Cpu(), manager.Device);
+        Assert.Equal(Device.Cpu(), manager.Ones(new Shape(1)).Device);
+        Assert.Null(manager.ParentManager);
+        Assert.Same(manager, manager.NewSubManager().ParentManager);
+        manager.Synchronize();
+
+        // Arrays of two contexts of a device go together.
+        Assert.Equal(new float[] { 2 }, manager.Ones(new Shape(1, 2)).MatMul(plain.Ones(new Shape(2))).ToFloatArray());
+        Assert.Contains("num_threads", Assert.Throws<ArgumentException>(
+            () => NDManager.NewBaseManager(options: new ContextOptions { NumThreads = -1 })).Message);
+        Assert.Throws<ArgumentException>(
+            () => NDManager.NewBaseManager(options: new ContextOptions { NumThreads = int.MaxValue }));
+    }
+
+    [Fact]
+    public void SaysWhyADeviceCannotBeUsed()
+    {
+        if (Device.GetCount("ascend") > 0)
+        {
+            return;
+        }
+        HeedException error = Assert.Throws<HeedException>(() => NDManager.NewBaseManager(Device.Ascend()));
+        Assert.Equal(Status.DeviceUnavailable, error.Status);
+        Assert.NotEmpty(error.Message);
     }
 
     private static void Check(NDArray array, DataType type, Shape shape)

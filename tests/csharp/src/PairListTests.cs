@@ -33,6 +33,9 @@ public class PairListTests
         Assert.Equal(6, list.Sum(pair => pair.Value));
         Assert.Equal(3, ((IEnumerable)list).Cast<object>().Count());
 
+        list.Add(1, "c", 9);
+        Assert.Equal("acba", string.Concat(list.Keys));
+        Assert.Equal(9, list.Remove(1));
         Assert.Equal(1, list.Remove(0));
         Assert.Equal(3, list["a"]);
         Assert.True(list.Remove("a"));

@@ -7,7 +7,7 @@ using Xunit;
 namespace Heed.Tests;
 
 /// <summary>What tests run in processes of their own: without arguments that of LoadingTests, with "members" the list for
-/// tests/bindings.</summary>
+/// tests/bindings, with another one a task of ChildProcess.</summary>
 internal static class Program
 {
     private static void Main(string[] arguments)
@@ -15,6 +15,11 @@ internal static class Program
         if (arguments is ["members"])
         {
             MemberList.Print();
+            return;
+        }
+        if (arguments is [var task])
+        {
+            ChildProcess.Do(task);
             return;
         }
         for (int attempt = 0; attempt < 2; attempt++)

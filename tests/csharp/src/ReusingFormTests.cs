@@ -93,6 +93,21 @@ public sealed class ReusingFormTests : IDisposable
         Assert.Equal(outputs.Output.ToFloatArray(), found);
     }
 
+    [Fact]
+    public void InputsAreClearedForTheNextUse()
+    {
+        inputs.Mask = inputs.Queries;
+        inputs.Bias = inputs.Queries;
+        inputs.Training = true;
+        inputs.DropoutSeed = 3;
+        Assert.Same(inputs, inputs.Clear());
+        Assert.All(
+            new[] { inputs.Queries, inputs.Keys, inputs.Values, inputs.ValidLens, inputs.Mask, inputs.Bias },
+            Assert.Null);
+        Assert.False(inputs.Training);
+        Assert.Null(inputs.DropoutSeed);
+    }
+
     /// <summary>Nothing at all, in 10,000 calls of each kind of block: not with training, not without a
     /// workspace.</summary>
     [Fact]

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 using System;
+using System.IO;
 using System.Linq;
 using Xunit;
 
@@ -59,7 +60,94 @@ public class ValueTests
             Assert.Equal(numBytes, type.NumOfBytes());
             Assert.Equal(floating, type.IsFloating());
         }
-        Assert.Equal(9, Enum.GetValues<DataType>().Length);
+        DataType[] all = Enum.GetValues<DataType>();
+        Assert.Equal(9, all.Length);
+        Assert.Equal(
+            new[] { DataType.Int32, DataType.Int64, DataType.Int8, DataType.UInt8 },
+            all.Where(type => type.IsInteger()));
+        Assert.Equal(new[] { DataType.Boolean }, all.Where(type => type.IsBoolean()));
         Assert.Throws<ArgumentOutOfRangeException>(() => ((DataType)99).NumOfBytes());
+    }
+
+    [Fact]
+    public void ShapesAreJoinedAndCut()
+    {
+        var shape = new Shape(2, 4, 100);
+        Assert.Equal(new Shape(2, 4, 100, 7, 8), shape.Add(7, 8));
+        Assert.Equal(shape, shape.AddAll(new Shape()));
+        Assert.Equal(new Shape(2, 4, 100, 2, 4, 100), shape.AddAll(shape));
+        Assert.Equal(new Shape(4, 100), shape.Slice(1));
+        Assert.Equal(new Shape(4), shape.Slice(1, 2));
+        Assert.Equal(new Shape(), shape.Slice(3));
+        foreach ((int begin, int? end) in new (int, int?)[] { (-1, null), (4, null), (2, 1), (0, 4) })
+        {
+            Assert.Throws<ArgumentOutOfRangeException>(() => shape.Slice(begin, end));
+        }
+        Assert.Equal((2, 100, false), (shape.Head, shape.Tail, shape.IsScalar));
+        Assert.True(new Shape().IsScalar);
+        Assert.Throws<InvalidOperationException>(() => new Shape().Head);
+        Assert.Throws<InvalidOperationException>(() => new Shape().Tail);
+        Assert.Equal(200, shape.GetSize(0, 2));
+        Assert.Equal(1, shape.GetSize());
+        Assert.Throws<ArgumentOutOfRangeException>(() => shape.GetSize(3));
+        Assert.Equal(-1, new Shape(2, -1).Size);
+        Assert.Equal(0, new Shape(1L << 40, 1L << 40, 0).Size);
+    }
+
+    /// <summary>The bytes are those of DJL's Shape.getEncoded, written out by hand.</summary>
+    [Fact]
+    public void ShapesAreEncodedAsDjlDoes()
+    {
+        byte[] expected = { 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 1, 2, 0, 0, 0, 2, 0, 63, 0, 63 };
+        Assert.Equal(expected, new Shape(3, 258).GetEncoded());
+        using var stream = new MemoryStream();
+        foreach (Shape shape in new[] { new Shape(3, 258), new Shape(), new Shape(-1, long.MaxValue) })
+        {
+            stream.Write(shape.GetEncoded());
+        }
+        stream.Position = 0;
+        Assert.Equal(new Shape(3, 258), Shape.Decode(stream));
+        Assert.Equal(new Shape(), Shape.Decode(stream));
+        Assert.Equal(new Shape(-1, long.MaxValue), Shape.Decode(stream));
+        for (int length = 0; length < expected.Length; length++)
+        {
+            Assert.Throws<EndOfStreamException>(() => Shape.Decode(new MemoryStream(expected, 0, length)));
+        }
+        foreach (int wrong in new[] { 0, 1, 2, 20, 23 })
+        {
+            byte[] bytes = (byte[])expected.Clone();
+            bytes[wrong] = 0xff;
+            Assert.Throws<InvalidDataException>(() => Shape.Decode(new MemoryStream(bytes)));
+        }
+    }
+
+    [Fact]
+    public void AMalformedModelSaysWhatIsWrong()
+    {
+        var cause = new EndOfStreamException("the end");
+        var error = new MalformedModelException("no block", cause);
+        Assert.Equal("no block", error.Message);
+        Assert.Same(cause, error.InnerException);
+    }
+
+    [Fact]
+    public void DevicesAreEqualByKindAndIndex()
+    {
+        Assert.Equal("cpu()", Device.Cpu().ToString());
+        Assert.Equal("ascend(1)", Device.Ascend(1).ToString());
+        Assert.Equal(("cpu", 0), (Device.Cpu().DeviceType, Device.Cpu().DeviceId));
+        Assert.Equal(("ascend", 3), (Device.Ascend(3).DeviceType, Device.Ascend(3).DeviceId));
+        Assert.Equal(Device.Ascend(2), Device.Ascend(2));
+        Assert.Equal(Device.Ascend(2).GetHashCode(), Device.Ascend(2).GetHashCode());
+        Assert.NotEqual(Device.Ascend(), Device.Ascend(1));
+        Assert.False(Device.Cpu().Equals(Device.Ascend()));
+        Assert.False(Device.Cpu().Equals(null));
+        Assert.Throws<ArgumentOutOfRangeException>(() => Device.Ascend(-1));
+        Assert.Equal(1, Device.GetCount("cpu"));
+        Assert.InRange(Device.GetCount("ascend"), 0, 1024);
+        Assert.Contains("\"gpu\"", Assert.Throws<ArgumentException>(() => Device.GetCount("gpu")).Message);
+        Assert.Equal(
+            "ContextOptions(NumThreads=2, Strict=False, AllowReducedPrecision=False)",
+            new ContextOptions { NumThreads = 2 }.ToString());
     }
 }

@@ -18,6 +18,7 @@ internal static class Smoke
         Console.WriteLine(GoldenProgram.Run(args[0]));
         Errors(args[0]);
         Disposal();
+        Memory();
         Threads();
         Forgotten();
         Console.WriteLine("all is well");
@@ -59,6 +60,30 @@ internal static class Smoke
         manager.Dispose();
         Expect<ObjectDisposedException>("closed", () => other.ToFloatArray());
         Expect<ObjectDisposedException>("closed", () => manager.Ones(new Shape(2)));
+    }
+
+    /// <summary>Spans, memory that is not copied, and memory that outlives its array.</summary>
+    private static void Memory()
+    {
+        using NDManager manager = NDManager.NewBaseManager();
+        float[] numbers = { 1, 2, 3, 4, 5, 6 };
+        NDArray array = manager.Wrap<float>(numbers, new Shape(2, 3));
+        NDArray column = array.Transpose()[1];
+        array.Dispose();
+        GC.Collect();
+        numbers[1] = 20;
+        Require(column.ToFloatArray().SequenceEqual(new float[] { 20, 5 }), "wrapped memory is a copy");
+        Memory<float> memory = column.Duplicate().AsMemory<float>();
+        manager.Dispose();
+        GC.Collect();
+        GC.WaitForPendingFinalizers();
+        Require(memory.Span[0] == 20 && memory.Length == 2, "memory does not outlive its array");
+        using NDManager other = NDManager.NewBaseManager();
+        NDArray kept = other.NewSubManager().Create<int>(stackalloc int[] { 1, 2 });
+        kept.Detach();
+        other.Dispose();
+        Require(kept.GetLong(1) == 2, "a detached array is not kept");
+        kept.Dispose();
     }
 
     private static void Threads()

@@ -34,8 +34,19 @@ final class Buffers {
                 "data is a " + kind(data) + ", which does not tell the type of its elements: name it as well");
     }
 
-    /** Throws unless data holds elements of this type, exactly as many as the shape. */
-    static void check(Buffer data, DataType type, Shape shape) {
+    /**
+     * The elements of data, for calls that rely on what is checked here: nobody else moves this buffer's position or
+     * limit. Throws unless they are of this type, and exactly as many as the shape's.
+     */
+    static Buffer checked(Buffer data, DataType type, Shape shape) {
+        Buffer own = data instanceof ByteBuffer
+                ? ((ByteBuffer) data).duplicate().order(((ByteBuffer) data).order())
+                : data.duplicate();
+        check(own, type, shape);
+        return own;
+    }
+
+    private static void check(Buffer data, DataType type, Shape shape) {
         if (!(data instanceof ByteBuffer)
                 && !(data instanceof ShortBuffer && type.isFloating() && type.getNumOfBytes() == Short.BYTES)
                 && (data instanceof ShortBuffer || typeOf(data) != type)) {
@@ -56,7 +67,7 @@ final class Buffers {
         }
     }
 
-    /** Throws unless an array can lie over data, which {@link #check} has passed. */
+    /** Throws unless an array can lie over data, which is {@link #checked}. */
     static void checkShareable(Buffer data, DataType type) {
         if (!data.isDirect()) {
             throw new IllegalArgumentException("data is a heap buffer, which the garbage collector moves, expected a "
@@ -73,7 +84,7 @@ final class Buffers {
         }
     }
 
-    /** Copies data, which {@link #check} has passed, into a row-major tensor. The buffer's position stays. */
+    /** Copies data, which is {@link #checked}, into a row-major tensor. */
     static void write(NativeTensor tensor, Buffer data, DataType type) {
         int size = type.getNumOfBytes();
         if (data.isDirect() && (size == 1 || order(data) == ByteOrder.nativeOrder())) {

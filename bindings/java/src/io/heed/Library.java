@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.heed;
 
+import java.lang.ref.WeakReference;
+
 /** The native library, loaded when it is first needed, and the context that most managers and all new blocks share. */
 final class Library {
     private static boolean loaded;
-    private static NativeContext shared;
+    /**
+     * Weak, since what a class holds for ever keeps the classes from being unloaded: the cleaner's thread refers to
+     * each object's end.
+     */
+    private static WeakReference<NativeContext> shared = new WeakReference<>(null);
 
     private Library() {}
 
@@ -16,12 +22,15 @@ final class Library {
         }
     }
 
-    /** The CPU with heed's defaults. Never closed. */
+    /** The CPU with heed's defaults. Nobody closes it; the collector does, when nothing uses it. */
     static synchronized NativeContext context() {
-        if (shared == null) {
-            shared = open(Device.cpu(), ContextOptions.DEFAULTS);
+        NativeContext context = shared.get();
+        if (context == null) {
+            context = open(Device.cpu(), ContextOptions.DEFAULTS);
+            context.leaveToCollector();
+            shared = new WeakReference<>(context);
         }
-        return shared;
+        return context;
     }
 
     /** A new context. */

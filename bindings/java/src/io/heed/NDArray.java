@@ -15,12 +15,12 @@ import java.util.function.Consumer;
  * read in row-major order.
  *
  * <p>Methods that say "a view" give an array over the same elements: what is written to one is read from the other, and
- * the elements live as long as one of them. All others that give an array give a new one. Either belongs to this array's
- * manager. Negative axes count from the end; an axis that is not there is an IllegalArgumentException.
+ * the elements live as long as one of them. All others that give an array give a new one. Either belongs to this
+ * array's manager. Negative axes count from the end; an axis that is not there is an IllegalArgumentException.
  *
- * <p>May be read from many threads; writing an array while another thread uses it is the caller's race. Every method but
- * {@code close}, {@code isReleased}, {@code getManager}, {@code getDevice}, {@code getName}, {@code setName} and {@code
- * toString} throws IllegalStateException once the array or its manager is closed.
+ * <p>May be read from many threads; writing an array while another thread uses it is the caller's race. Every method
+ * but {@code close}, {@code isReleased}, {@code getManager}, {@code getDevice}, {@code getName}, {@code setName} and
+ * {@code toString} throws IllegalStateException once the array or its manager is closed.
  */
 public final class NDArray implements AutoCloseable {
     private static final long MAX_JAVA_ARRAY = Integer.MAX_VALUE - 8;
@@ -309,8 +309,8 @@ public final class NDArray implements AutoCloseable {
         try {
             memory = view.data();
             if (memory == null) {
-                throw new IllegalStateException(
-                        "toFloatBuffer needs an array that may be written, this one is a parameter; duplicate() copies");
+                throw new IllegalStateException("toFloatBuffer needs an array that may be written in place, this one "
+                        + "is a parameter; duplicate() copies");
             }
             // Java's views of a buffer keep it alive, so that the native view is closed after the last of them.
             NativeHandle.CLEANER.register(memory, view::close);
@@ -330,6 +330,7 @@ public final class NDArray implements AutoCloseable {
      * @throws IllegalStateException if the array is of another type
      */
     public float getFloat(long... indices) {
+        Objects.requireNonNull(indices, "indices");
         requireFloats("getFloat");
         try (NDArray element = element(indices)) {
             return element.toFloatArray()[0];
@@ -345,6 +346,7 @@ public final class NDArray implements AutoCloseable {
      * @throws IllegalStateException if the array is of another type
      */
     public long getLong(long... indices) {
+        Objects.requireNonNull(indices, "indices");
         require("getLong", DataType.INT64);
         try (NDArray element = element(indices)) {
             return element.toLongArray()[0];
@@ -364,7 +366,7 @@ public final class NDArray implements AutoCloseable {
     public void set(float[] data) {
         Objects.requireNonNull(data, "data");
         requireFloats("set(float[])");
-        write(DataType.FLOAT32, target -> target.write(data));
+        write(dataType == DataType.FLOAT32, DataType.FLOAT32, target -> target.write(data));
     }
 
     /**
@@ -377,7 +379,7 @@ public final class NDArray implements AutoCloseable {
     public void set(int[] data) {
         Objects.requireNonNull(data, "data");
         require("set(int[])", DataType.INT32);
-        write(dataType, target -> target.write(data));
+        write(true, dataType, target -> target.write(data));
     }
 
     /**
@@ -390,7 +392,7 @@ public final class NDArray implements AutoCloseable {
     public void set(long[] data) {
         Objects.requireNonNull(data, "data");
         require("set(long[])", DataType.INT64);
-        write(dataType, target -> target.write(data));
+        write(true, dataType, target -> target.write(data));
     }
 
     /**
@@ -402,8 +404,8 @@ public final class NDArray implements AutoCloseable {
     public void set(Buffer data) {
         Objects.requireNonNull(data, "data");
         tensor.checkOpen();
-        Buffers.check(data, dataType, shape);
-        write(dataType, target -> Buffers.write(target, data, dataType));
+        Buffer elements = Buffers.checked(data, dataType, shape);
+        write(isRowMajor(), dataType, target -> Buffers.write(target, elements, dataType));
     }
 
     /**
@@ -415,11 +417,7 @@ public final class NDArray implements AutoCloseable {
      */
     public void copyTo(NDArray array) {
         Objects.requireNonNull(array, "array");
-        if (array.writer == null) {
-            array.tensor.copy(tensor);
-        } else {
-            array.write(array.dataType, target -> target.copy(tensor));
-        }
+        array.write(true, array.dataType, target -> target.copy(tensor));
     }
 
     // ---- New arrays -------------------------------------------------------------------------------------------------
@@ -590,8 +588,8 @@ public final class NDArray implements AutoCloseable {
         for (int axis : axes) {
             int index = axisFromZero("axis", axis, taken.length);
             if (shape.get(index) != 1) {
-                throw new IllegalArgumentException(
-                        "axis " + axis + " of the shape " + shape + " has the size " + shape.get(index) + ", expected 1");
+                throw new IllegalArgumentException("axis " + axis + " of the shape " + shape + " has the size "
+                        + shape.get(index) + ", expected 1");
             }
             taken[index] = true;
         }
@@ -855,9 +853,12 @@ public final class NDArray implements AutoCloseable {
         }
     }
 
-    /** Writes elements of a type, which is the array's or is converted to it. */
-    private void write(DataType type, Consumer<NativeTensor> filler) {
-        if (writer == null && type == dataType) {
+    /**
+     * Replaces the elements by what filler puts into a tensor: the array's own where inPlace allows it, else a
+     * row-major one of that type, from which they are converted.
+     */
+    private void write(boolean inPlace, DataType type, Consumer<NativeTensor> filler) {
+        if (writer == null && inPlace) {
             filler.accept(tensor);
             return;
         }
@@ -880,7 +881,7 @@ public final class NDArray implements AutoCloseable {
     }
 
     private NDArray element(long[] indices) {
-        if (Objects.requireNonNull(indices, "indices").length != shape.dimension()) {
+        if (indices.length != shape.dimension()) {
             throw new IllegalArgumentException(
                     indices.length + " indices were given, the array has the shape " + shape);
         }
@@ -936,9 +937,8 @@ public final class NDArray implements AutoCloseable {
         String[] texts = new String[javaSize()];
         if (dataType.isFloating()) {
             double[] elements = toDoubles();
-            Arrays.setAll(
-                    texts,
-                    i -> dataType == DataType.FLOAT64 ? Double.toString(elements[i]) : Float.toString((float) elements[i]));
+            boolean wide = dataType == DataType.FLOAT64;
+            Arrays.setAll(texts, i -> wide ? Double.toString(elements[i]) : Float.toString((float) elements[i]));
         } else if (dataType.isBoolean()) {
             boolean[] elements = toBooleanArray();
             Arrays.setAll(texts, i -> Boolean.toString(elements[i]));

@@ -13,9 +13,9 @@ import java.util.function.Consumer;
  * Makes arrays and owns them: closing the manager closes its arrays, its sub-managers, its workspaces, and the
  * parameters of the blocks that were initialized with it.
  *
- * <p>Every method that makes something throws IllegalStateException once the manager is closed, IllegalArgumentException
- * for a shape with a negative size, with more than 8 axes or with sizes that overflow, and OutOfMemoryError where the
- * memory cannot be had.
+ * <p>Every method that makes something throws IllegalStateException once the manager is closed,
+ * IllegalArgumentException for a shape with a negative size, with more than 8 axes or with sizes that overflow, and
+ * OutOfMemoryError where the memory cannot be had.
  *
  * <p>May be used from many threads.
  */
@@ -399,8 +399,8 @@ public final class NDManager implements AutoCloseable {
      * @throws IllegalArgumentException if it is another buffer, or the shape has another number of elements
      */
     public NDArray create(Buffer data, Shape shape, DataType dataType) {
-        checkElements(data, shape, dataType);
-        return filled(shape, dataType, tensor -> Buffers.write(tensor, data, dataType));
+        Buffer elements = checkedElements(data, shape, dataType);
+        return filled(shape, dataType, tensor -> Buffers.write(tensor, elements, dataType));
     }
 
     /**
@@ -435,13 +435,13 @@ public final class NDManager implements AutoCloseable {
      * @throws UnsupportedOperationException if the manager is not for the CPU
      */
     public NDArray wrap(Buffer data, Shape shape, DataType dataType) {
-        checkElements(data, shape, dataType);
-        Buffers.checkShareable(data, dataType);
+        Buffer elements = checkedElements(data, shape, dataType);
+        Buffers.checkShareable(elements, dataType);
         if (!device.isCpu()) {
             throw new UnsupportedOperationException(
                     "wrap needs a manager for cpu(), this one is for " + device + "; create(data, shape) copies");
         }
-        Buffer memory = data.slice();
+        Buffer memory = elements.slice();
         NativeTensor tensor = NativeTensor.over(openContext(), dataType.code, shape.dims(), memory);
         tensor.keep(memory);
         return adopt(tensor);
@@ -729,8 +729,8 @@ public final class NDManager implements AutoCloseable {
     }
 
     /**
-     * Waits until the device has done all that it was asked to, and throws what failed meanwhile, once. On the CPU calls
-     * return when they are done.
+     * Waits until the device has done all that it was asked to, and throws what failed meanwhile, once. On the CPU
+     * calls return when they are done.
      *
      * @throws HeedException with {@link Status#DEVICE_LOST} if the device failed
      */
@@ -788,16 +788,19 @@ public final class NDManager implements AutoCloseable {
 
     /** A manager of the same device that owns nothing. */
     NDManager unmanaged() {
-        return registry == null ? this : new NDManager(device.isCpu() ? Library.context() : context, device, null, null);
+        if (registry == null) {
+            return this;
+        }
+        return new NDManager(device.isCpu() ? Library.context() : context, device, null, null);
     }
 
     // ---- Inside -----------------------------------------------------------------------------------------------------
 
-    private static void checkElements(Buffer data, Shape shape, DataType dataType) {
+    private static Buffer checkedElements(Buffer data, Shape shape, DataType dataType) {
         Objects.requireNonNull(data, "data");
         Objects.requireNonNull(shape, "shape");
         Objects.requireNonNull(dataType, "dataType");
-        Buffers.check(data, dataType, shape);
+        return Buffers.checked(data, dataType, shape);
     }
 
     private NDArray sequence(double start, double stop, double step, DataType dataType) {
@@ -806,8 +809,7 @@ public final class NDManager implements AutoCloseable {
             throw new IllegalArgumentException("start is " + start + ", stop is " + stop + " and step is " + step
                     + ", expected finite numbers and a step other than 0");
         }
-        return filled(
-                new Shape((long) Math.max(count, 0)), dataType, tensor -> tensor.fillArange(start, step));
+        return filled(new Shape((long) Math.max(count, 0)), dataType, tensor -> tensor.fillArange(start, step));
     }
 
     private NDArray filled(Shape shape, DataType dataType, Consumer<NativeTensor> filler) {

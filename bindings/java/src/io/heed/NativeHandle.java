@@ -88,6 +88,11 @@ abstract class NativeHandle implements AutoCloseable {
         return lifetime.kept;
     }
 
+    /** Nobody is going to close the object: that it is forgotten is no leak. */
+    final void leaveToCollector() {
+        lifetime.place = null;
+    }
+
     final void closeOnce() {
         lifetime.close();
         cleanable.clean();
@@ -100,8 +105,8 @@ abstract class NativeHandle implements AutoCloseable {
 
         private final long pointer;
         private final LongConsumer destroy;
-        /** Where the object was made; null unless leaks are reported. */
-        private final Throwable place;
+        /** Where the object was made; null unless its leak is reported. */
+        private volatile Throwable place;
         /** ONE_CALL for each call that uses the object, and CLOSED_BIT; no call begins once the bit is set. */
         private final AtomicInteger state = new AtomicInteger();
         private volatile Object kept;
@@ -164,8 +169,9 @@ abstract class NativeHandle implements AutoCloseable {
         /** The cleaner calls this: for it alone the object may still be open. */
         @Override
         public void run() {
-            if (close() && place != null) {
-                Leaks.report(place);
+            Throwable made = place;
+            if (close() && made != null) {
+                Leaks.report(made);
             }
         }
 

@@ -1,72 +1,188 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.heed;
 
+import java.io.File;
+import java.io.IOException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.nio.file.Paths;
+import java.util.ArrayList;
+import java.util.List;
 
 /**
- * Finds and loads the wrapper library, which brings libheed with it.
+ * Finds and loads the wrapper library, which brings libheed with it. In this order:
  *
- * <p>If the system property heed.native.path is set, it names the wrapper or the folder that holds it, and nothing else
- * is tried. Otherwise the system is asked: java.library.path.
+ * <ol>
+ *   <li>The system property heed.native.path names the wrapper, or the folder that holds it and libheed. If it is set,
+ *       nothing else is tried.
+ *   <li>The libraries in the jar. They are written once into a folder that their checksums name, and are compared each
+ *       time, so that files that were damaged or replaced are never loaded. If that folder is of no use (a second class
+ *       loader cannot load a file that the first has loaded; another user may have made it), they are written into a
+ *       fresh one, which is removed again. Both lie below the folder that the system property heed.native.cache names,
+ *       or java.io.tmpdir. If the jar itself is damaged, nothing else is tried.
+ *   <li>The system: java.library.path.
+ * </ol>
+ *
+ * <p>Whatever was loaded must be of the version of these classes. Each class loader has a wrapper of its own; libheed
+ * is one for the process, since the system's loader knows it by its name.
  */
 final class NativeLoader {
     static final String PATH_PROPERTY = "heed.native.path";
-    private static final String LIBRARY = "heed_java";
+    static final String CACHE_PROPERTY = "heed.native.cache";
+    private static final String WRAPPER = System.mapLibraryName("heed_java");
+    /** As Linux names it. */
+    private static final String LIBRARY = System.mapLibraryName("heed") + "." + Version.NUMBER / 10000;
+    /** What glibc says of a library in a folder whose files may not be executed. */
+    private static final String NOEXEC = "failed to map segment";
+    private static final String NOEXEC_ADVICE = "; a folder that is mounted noexec is of no use: "
+            + "let the system property " + CACHE_PROPERTY + " name another";
+
+    /** What did not work, in order. A JVM that denies native code to a module throws IllegalCallerException. */
+    private final List<String> sentences = new ArrayList<>();
+    private final List<Throwable> causes = new ArrayList<>();
 
     private NativeLoader() {}
 
+    /** Throws an UnsatisfiedLinkError that names all that was tried. May be called again, after a failure too. */
     static void load() {
-        String path = System.getProperty(PATH_PROPERTY);
-        if (path != null && !path.isEmpty()) {
-            loadFile(path);
-        } else {
-            loadFromSystem();
+        NativeLoader loader = new NativeLoader();
+        if (!loader.loadAny()) {
+            throw loader.failure();
         }
         checkVersion(HeedNative.heed_version(), HeedNative.heed_version_string());
     }
 
-    private static void loadFile(String path) {
-        Path file = Paths.get(path).toAbsolutePath();
-        if (Files.isDirectory(file)) {
-            file = file.resolve(System.mapLibraryName(LIBRARY));
+    private boolean loadAny() {
+        String path = System.getProperty(PATH_PROPERTY, "");
+        if (!path.isEmpty()) {
+            return loadPath(path);
         }
+        sentences.add("the system property " + PATH_PROPERTY + ", which is not set");
+        return loadFromJar() || loadFromSystem();
+    }
+
+    private boolean loadPath(String path) {
+        String sentence = "the system property " + PATH_PROPERTY + ", which is " + path;
         try {
-            System.load(file.toString());
-        } catch (UnsatisfiedLinkError error) {
-            throw failure(
-                    "the system property " + PATH_PROPERTY + " is " + path + ", and " + file + " could not be loaded: "
-                            + error.getMessage(),
-                    error);
+            Path file = Paths.get(path).toAbsolutePath();
+            return loadFile(Files.isDirectory(file) ? file.resolve(WRAPPER) : file, sentence);
+        } catch (InvalidPathException error) {
+            return failed(sentence, error);
         }
     }
 
-    private static void loadFromSystem() {
+    private boolean loadFromJar() {
         try {
-            System.loadLibrary(LIBRARY);
-        } catch (UnsatisfiedLinkError error) {
-            throw failure(
-                    "tried: the system property " + PATH_PROPERTY + ", which is not set; "
-                            + System.mapLibraryName(LIBRARY) + " in java.library.path, which is "
-                            + System.getProperty("java.library.path") + ": " + error.getMessage(),
-                    error);
+            BundledLibrary bundled = BundledLibrary.of(Platform.name());
+            Path parent = cache();
+            return loadFromSharedFolder(bundled, parent) || loadFromFreshFolder(bundled, parent);
+        } catch (IOException | InvalidPathException error) {
+            return failed("the libraries in the jar", error);
         }
+    }
+
+    private static Path cache() throws IOException {
+        String name = System.getProperty(CACHE_PROPERTY, "");
+        Path folder = Paths.get(name.isEmpty() ? System.getProperty("java.io.tmpdir") : name).toAbsolutePath();
+        // Before Java 20 createDirectories fails for a link to a folder.
+        return Files.isDirectory(folder) ? folder : Files.createDirectories(folder);
+    }
+
+    private boolean loadFromSharedFolder(BundledLibrary bundled, Path parent) {
+        String user = System.getProperty("user.name").replaceAll("[^A-Za-z0-9._-]", "_");
+        Path folder = parent.resolve("heed-" + user + "-" + bundled.id());
+        String sentence = "the libraries in the jar, written to " + folder;
+        try {
+            OwnFolder.make(folder);
+            bundled.extractTo(folder);
+        } catch (IOException error) {
+            return failed(sentence, error);
+        }
+        return loadFile(folder.resolve(WRAPPER), sentence);
+    }
+
+    private boolean loadFromFreshFolder(BundledLibrary bundled, Path parent) {
+        String sentence = "the same, written to a fresh folder in " + parent;
+        Path folder;
+        try {
+            folder = Files.createTempDirectory(parent, "heed-");
+        } catch (IOException error) {
+            return failed(sentence, error);
+        }
+        try {
+            bundled.extractTo(folder);
+            return loadFile(folder.resolve(WRAPPER), sentence);
+        } catch (IOException error) {
+            return failed(sentence, error);
+        } finally {
+            OwnFolder.remove(folder, bundled.files());
+        }
+    }
+
+    private boolean loadFromSystem() {
+        String path = System.getProperty("java.library.path", "");
+        try {
+            for (String folder : path.split(File.pathSeparator)) {
+                checkWhole(Paths.get(folder, WRAPPER));
+                checkWhole(Paths.get(folder, LIBRARY));
+            }
+            System.loadLibrary("heed_java");
+            return true;
+        } catch (InvalidPathException | UnsatisfiedLinkError | IllegalCallerException error) {
+            return failed(WRAPPER + " in java.library.path, which is " + path, error);
+        }
+    }
+
+    private boolean loadFile(Path wrapper, String sentence) {
+        try {
+            checkWhole(wrapper);
+            checkWhole(wrapper.resolveSibling(LIBRARY));
+            System.load(wrapper.toString());
+            return true;
+        } catch (UnsatisfiedLinkError | IllegalCallerException error) {
+            return failed(sentence, error);
+        }
+    }
+
+    private static void checkWhole(Path file) {
+        long missing = 0;
+        try {
+            missing = Files.exists(file) ? ElfFile.numMissingBytes(file) : 0;
+        } catch (IOException error) {
+            // The system's loader says what is wrong.
+        }
+        if (missing > 0) {
+            throw new UnsatisfiedLinkError(file + " is cut short: its last " + missing + " bytes are missing");
+        }
+    }
+
+    private boolean failed(String sentence, Throwable cause) {
+        // Some exceptions of files have a message that is only the file's name.
+        boolean bare = cause instanceof FileSystemException && ((FileSystemException) cause).getReason() == null;
+        sentences.add(sentence + ": " + (bare ? cause : cause.getMessage()));
+        causes.add(cause);
+        return false;
+    }
+
+    private UnsatisfiedLinkError failure() {
+        String tried = String.join("; ", sentences);
+        UnsatisfiedLinkError error = failure("tried: " + tried + (tried.contains(NOEXEC) ? NOEXEC_ADVICE : ""));
+        causes.forEach(error::addSuppressed);
+        return error;
+    }
+
+    static UnsatisfiedLinkError failure(String sentence) {
+        return new UnsatisfiedLinkError(
+                "heed's native library for " + System.getProperty("os.name") + " " + System.getProperty("os.arch")
+                        + " could not be loaded; " + sentence);
     }
 
     /** Before 1.0 another minor version may be another interface; a patch never is. */
     static void checkVersion(int number, String text) {
         if (number / 100 != Version.NUMBER / 100) {
-            throw failure(
-                    "the library is version " + text + ", but these Java classes are of version " + Version.TEXT, null);
+            throw failure("the library is version " + text + ", but these Java classes are of version " + Version.TEXT);
         }
-    }
-
-    private static UnsatisfiedLinkError failure(String sentence, Throwable cause) {
-        UnsatisfiedLinkError error = new UnsatisfiedLinkError(
-                "heed's native library for " + System.getProperty("os.name") + " " + System.getProperty("os.arch")
-                        + " could not be loaded; " + sentence);
-        error.initCause(cause);
-        return error;
     }
 }

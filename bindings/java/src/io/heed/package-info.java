@@ -20,8 +20,16 @@
  * size.
  *
  * <p><b>Freeing.</b> {@code close} is the way; what is forgotten is freed some time after the garbage collector has
- * found it. Closing twice does nothing, using a closed object throws IllegalStateException, and an object that is
- * closed during a call on another thread is freed after that call.
+ * found it, which looks at Java's memory alone: heed never calls it. Managers close what was made with them and with
+ * their sub-managers. Closing twice does nothing, using a closed object throws IllegalStateException, and an object
+ * that is closed during a call on another thread is freed after that call. With the system property {@code
+ * heed.leaks=true}, every object that the collector had to free is reported to the {@link java.lang.System.Logger}
+ * named {@code io.heed} at level WARNING, with the stack trace of where it was made.
+ *
+ * <p><b>Buffers.</b> {@link io.heed.NDManager#create(java.nio.Buffer, Shape)} copies any buffer; {@link
+ * io.heed.NDManager#wrap(java.nio.Buffer, Shape)} makes an array over a direct one, and {@link
+ * io.heed.NDArray#toFloatBuffer} a buffer over an array, both without a copy. Array, views and buffers over the same
+ * memory keep it alive, in whatever order they are closed or forgotten.
  *
  * <p><b>Exceptions</b> carry heed's sentence, which names the argument, what it was and what was expected:
  *
@@ -40,7 +48,7 @@
  * is an {@link java.lang.UnsatisfiedLinkError} that names all that was tried; the system property {@code
  * heed.native.path} says where it is.
  *
- * <p><b>Threads.</b> All classes but {@link io.heed.NDList} may be used from many threads at once; arrays are written
- * only when they are made.
+ * <p><b>Threads.</b> All classes but {@link io.heed.NDList} and the builders may be used from many threads at once.
+ * Writing an array while another thread uses it is the caller's race.
  */
 package io.heed;

@@ -2,14 +2,20 @@
 package io.heed;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.nio.FloatBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Random;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicReference;
 
@@ -101,6 +107,99 @@ class LifetimeTest {
             results.close();
             attention.close();
         }
+    }
+
+    /** Operations on arrays while array, manager or what they read is closed: a result, or "is closed". */
+    @Test
+    void closeDuringOperationsOnArrays() throws Exception {
+        for (int round = 0; round < 60; round++) {
+            NDManager manager = NDManager.newBaseManager();
+            NDManager child = manager.newSubManager();
+            NDArray a = child.randomNormal(new Shape(4, 32, 32));
+            NDArray b = manager.randomNormal(new Shape(4, 32, 32));
+            NDArray wrapped = manager.wrap(manager.allocateDirect(4 << 10).asFloatBuffer(), new Shape(32, 32));
+            CountDownLatch running = new CountDownLatch(1);
+            AtomicReference<Throwable> end = new AtomicReference<>();
+            Thread thread = new Thread(() -> {
+                try {
+                    for (;;) {
+                        try (NDManager scope = manager.newSubManager()) {
+                            NDArray product = a.matMul(b).softmax(-1).transpose(0, 2, 1).reshape(4, -1);
+                            product.attach(scope);
+                            FloatBuffer view = product.duplicate().toFloatBuffer();
+                            wrapped.copyTo(a.get(0));
+                            assertEquals(4 * 32 * 32, view.capacity());
+                            view.put(0, view.get(view.capacity() - 1));
+                        }
+                        running.countDown();
+                    }
+                } catch (Throwable error) {
+                    end.set(error);
+                }
+            });
+            thread.start();
+            running.await();
+            Thread.sleep(0, 100_000 * (round % 10));
+            AutoCloseable[] closed = {a, b, wrapped, child, manager};
+            closed[round % closed.length].close();
+            thread.join();
+            assertEquals(IllegalStateException.class, end.get().getClass(), () -> String.valueOf(end.get()));
+            assertTrue(end.get().getMessage().endsWith("is closed"), end.get().getMessage());
+            manager.close();
+        }
+    }
+
+    /** Managers, arrays, views and wrapped memory, closed in any order: what is left works until its turn. */
+    @Test
+    void closingInAnyOrder() {
+        Random random = new Random(3);
+        for (int round = 0; round < 300; round++) {
+            NDManager manager = NDManager.newBaseManager();
+            NDManager child = manager.newSubManager();
+            NDArray array = manager.full(new Shape(64, 64), 3);
+            NDArray view = child.full(new Shape(64, 64), 3).transpose();
+            NDArray copy = array.duplicate();
+            copy.attach(child);
+            NDArray detached = array.get(0);
+            detached.detach();
+            NDArray wrapped = child.wrap(view.transpose().toFloatBuffer(), new Shape(64, 64));
+            List<AutoCloseable> order =
+                    new ArrayList<>(List.of(manager, child, array, view, copy, detached, wrapped, manager, child));
+            Collections.shuffle(order, random);
+            FloatBuffer kept = array.toFloatBuffer();
+            List<NDArray> arrays = List.of(array, view, copy, detached, wrapped);
+            for (AutoCloseable next : order) {
+                try {
+                    next.close();
+                } catch (Exception error) {
+                    throw new AssertionError(error);
+                }
+                for (NDArray each : arrays) {
+                    if (!each.isReleased()) {
+                        float[] elements = each.toFloatArray();
+                        assertEquals(3, elements[elements.length - 1]);
+                    }
+                }
+                assertEquals(3, kept.get(64 * 64 - 1));
+            }
+            arrays.forEach(each -> assertTrue(each.isReleased()));
+        }
+    }
+
+    /** What a forgotten manager owned and somebody still holds is closed with the parent. */
+    @Test
+    void aForgottenManagersBlockIsClosedWithItsParent() throws Exception {
+        NDManager manager = NDManager.newBaseManager();
+        MultiHeadAttention attention = new MultiHeadAttention(8, 2, 0, false);
+        Shape shape = new Shape(1, 2, 8);
+        attention.initialize(manager.newSubManager(), DataType.FLOAT32, shape, shape, shape);
+        for (int i = 0; i < 10; i++) {
+            System.gc();
+            Thread.sleep(5);
+        }
+        assertTrue(attention.isInitialized());
+        manager.close();
+        assertFalse(attention.isInitialized());
     }
 
     /** Asking is answered at any moment of initialize, and of the end of the manager. */

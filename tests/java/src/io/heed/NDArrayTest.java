@@ -3,11 +3,17 @@ package io.heed;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.lang.management.ManagementFactory;
+import java.nio.ByteBuffer;
+import java.nio.FloatBuffer;
 import java.nio.file.Path;
 
+import com.sun.management.ThreadMXBean;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
@@ -63,6 +69,91 @@ class NDArrayTest {
     }
 
     @Test
+    void belongsToOneManagerAfterAnother() {
+        NDManager first = NDManager.newBaseManager();
+        NDManager second = first.newSubManager();
+        NDArray array = first.ones(new Shape(2));
+        array.attach(second);
+        array.attach(second);
+        assertSame(second, array.getManager());
+        assertSame(second, array.duplicate().getManager());
+        second.close();
+        assertTrue(array.isReleased());
+        assertEquals(
+                "the array is closed",
+                assertThrows(IllegalStateException.class, () -> array.attach(first)).getMessage());
+
+        NDArray other = first.ones(new Shape(2));
+        assertEquals(
+                "the manager is closed",
+                assertThrows(IllegalStateException.class, () -> other.attach(second)).getMessage());
+        assertSame(first, other.getManager());
+        assertFalse(other.isReleased());
+        first.close();
+        assertTrue(other.isReleased());
+    }
+
+    @Test
+    void belongsToNobodyOnceDetached() {
+        NDManager manager = NDManager.newBaseManager();
+        NDArray array = manager.create(new float[] {1, 2});
+        array.detach();
+        array.detach();
+        manager.close();
+        NDManager nobody = array.getManager();
+        assertEquals(Device.cpu(), array.getDevice());
+        nobody.close();
+        assertTrue(nobody.isOpen());
+        NDArray view = array.reshape(2, 1);
+        array.close();
+        assertArrayEquals(new float[] {1, 2}, view.toFloatArray());
+        assertTrue(nobody.newSubManager().isOpen());
+        try (NDManager owner = NDManager.newBaseManager()) {
+            view.attach(owner);
+        }
+        assertTrue(view.isReleased());
+    }
+
+    @Test
+    void aParameterIsWrittenThroughItsBlock() {
+        try (NDManager manager = NDManager.newBaseManager();
+                NativeLayer layer = NativeLayer.linear(manager.openContext(), 2, 1);
+                NativeTensor shape = NativeTensor.shapeOnly(manager.openContext(), 0, new long[] {1, 3})) {
+            layer.initializeFor(shape, null, null, null, null, null, 0);
+            ByteBuffer name = NativeText.of("weight", "name");
+            NativeTensor snapshot = layer.parameter(name);
+            manager.own(snapshot);
+            NDArray weight = new NDArray(manager, snapshot, new NDArray.Writer() {
+                @Override
+                public void write(NativeTensor value) {
+                    layer.setParameter(name, value);
+                }
+
+                @Override
+                public NativeTensor current() {
+                    return layer.parameter(name);
+                }
+            });
+            float[] elements = {1, 2, 3, 4, 5, 6};
+            weight.set(elements);
+            assertArrayEquals(elements, weight.toFloatArray());
+            assertFalse(snapshot.isOpen());
+            try (NDArray found = manager.adopt(layer.parameter(name))) {
+                assertArrayEquals(elements, found.toFloatArray());
+            }
+            weight.set(FloatBuffer.wrap(new float[] {6, 5, 4, 3, 2, 1}));
+            assertArrayEquals(new float[] {6, 5, 4, 3, 2, 1}, weight.toFloatArray());
+            manager.create(new int[] {7, 8, 9}).copyTo(weight);
+            assertArrayEquals(new float[] {7, 8, 9, 7, 8, 9}, weight.toFloatArray());
+            assertThrows(IllegalArgumentException.class, () -> weight.set(new float[5]));
+            assertArrayEquals(new float[] {7, 8, 9, 7, 8, 9}, weight.toFloatArray());
+            String sentence = assertThrows(IllegalArgumentException.class, () -> weight.get(0).set(new float[3]))
+                    .getMessage();
+            assertTrue(sentence.contains("read-only"), sentence);
+        }
+    }
+
+    @Test
     void saysWhatItIs() {
         try (NDManager manager = NDManager.newBaseManager()) {
             NDArray array = manager.ones(new Shape(2, 3), DataType.BFLOAT16);
@@ -71,6 +162,27 @@ class NDArrayTest {
             array.close();
             assertEquals("NDArray (2, 3) bfloat16 (closed)", array.toString());
             assertSame(manager, array.getManager());
+        }
+    }
+
+    /** What a loop asks for each time. */
+    @Test
+    void askingAllocatesNothing() {
+        ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+        long thread = Thread.currentThread().getId();
+        try (NDManager manager = NDManager.newBaseManager()) {
+            NDArray array = manager.ones(new Shape(2, 3));
+            long before = threads.getThreadAllocatedBytes(thread);
+            long sum = 0;
+            for (int i = 0; i < 10_000; i++) {
+                sum += array.getShape().get(1) + array.getShape().dimension() + array.getDataType().getNumOfBytes()
+                        + array.size(0) + array.size() + (array.isReleased() ? 1 : 0)
+                        + (array.getManager().isOpen() ? 1 : 0) + (array.getDevice() == Device.cpu() ? 1 : 0);
+            }
+            long allocated = threads.getThreadAllocatedBytes(thread) - before;
+            assertEquals(10_000 * (3 + 2 + 4 + 2 + 6 + 0 + 1 + 1), sum);
+            // One object each time would be 160,000.
+            assertTrue(allocated < 16_000, allocated + " bytes");
         }
     }
 

@@ -6,6 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import java.util.List;
+
 import org.junit.jupiter.api.Test;
 
 class NDListTest {
@@ -23,6 +25,40 @@ class NDListTest {
             assertThrows(IllegalStateException.class, b::getShape);
             list.close();
         }
+    }
+
+    @Test
+    void isMadeOfOthers() {
+        try (NDManager manager = NDManager.newBaseManager()) {
+            NDArray a = manager.ones(new Shape(2));
+            NDArray b = manager.ones(new Shape(3));
+            NDList list = new NDList(4);
+            assertEquals(0, list.size());
+            assertSame(list, list.addAll(new NDList(List.of(a, b))));
+            assertEquals(List.of(a, b), list);
+            assertEquals(List.of(b), list.subNDList(1));
+            assertEquals(List.of(), list.subNDList(2));
+            assertThrows(IndexOutOfBoundsException.class, () -> list.subNDList(3));
+            assertThrows(IndexOutOfBoundsException.class, () -> list.subNDList(-1));
+            assertThrows(IllegalArgumentException.class, () -> new NDList(-1));
+        }
+    }
+
+    @Test
+    void isAttachedAndDetached() {
+        NDManager first = NDManager.newBaseManager();
+        NDManager second = NDManager.newBaseManager();
+        NDList list = new NDList(first.ones(new Shape(2)), null, first.ones(new Shape(3)));
+        list.attach(second);
+        assertSame(second, list.get(2).getManager());
+        first.close();
+        assertEquals(3, list.get(2).size());
+        list.detach();
+        second.close();
+        assertEquals(2, list.get(0).size());
+        list.close();
+        assertThrows(IllegalStateException.class, list::detach);
+        assertThrows(IllegalStateException.class, () -> list.attach(second));
     }
 
     @Test

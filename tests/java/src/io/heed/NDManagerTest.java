@@ -4,6 +4,7 @@ package io.heed;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -53,6 +54,159 @@ class NDManagerTest {
             for (DataType type : DataType.values()) {
                 check(manager.ones(new Shape(2, 0, 3), type), type, new Shape(2, 0, 3));
             }
+        }
+    }
+
+    @Test
+    void createsArraysOfEachType() {
+        try (NDManager manager = NDManager.newBaseManager()) {
+            check(manager.create(7), DataType.INT32, new Shape());
+            assertArrayEquals(new int[] {7}, manager.create(7).toIntArray());
+            assertArrayEquals(new long[] {1L << 40}, manager.create(1L << 40).toLongArray());
+            assertArrayEquals(new double[] {0.1}, manager.create(0.1).toDoubleArray());
+            assertArrayEquals(new byte[] {-7}, manager.create((byte) -7).toByteArray());
+            assertArrayEquals(new boolean[] {true}, manager.create(true).toBooleanArray());
+
+            double[] doubles = {0.1, -2, Double.MAX_VALUE, 4};
+            check(manager.create(doubles), DataType.FLOAT64, new Shape(4));
+            assertArrayEquals(doubles, manager.create(doubles, new Shape(2, 2)).toDoubleArray());
+            byte[] bytes = {-128, 0, 127, 1};
+            check(manager.create(bytes), DataType.INT8, new Shape(4));
+            assertArrayEquals(bytes, manager.create(bytes, new Shape(2, 2)).toByteArray());
+            boolean[] booleans = {true, false, false, true};
+            check(manager.create(booleans), DataType.BOOLEAN, new Shape(4));
+            assertArrayEquals(booleans, manager.create(booleans, new Shape(2, 2)).toBooleanArray());
+
+            NDArray rows = manager.create(new float[][] {{1, 2, 3}, {4, 5, 6}});
+            check(rows, DataType.FLOAT32, new Shape(2, 3));
+            assertArrayEquals(new float[] {1, 2, 3, 4, 5, 6}, rows.toFloatArray());
+            check(manager.create(new float[0][]), DataType.FLOAT32, new Shape(0, 0));
+            check(manager.create(new float[2][0]), DataType.FLOAT32, new Shape(2, 0));
+            assertEquals(
+                    "data[1] has 1 elements, data[0] has 2",
+                    assertThrows(IllegalArgumentException.class, () -> manager.create(new float[][] {{1, 2}, {3}}))
+                            .getMessage());
+            check(manager.create(new Shape(2, 3)), DataType.FLOAT32, new Shape(2, 3));
+            check(manager.create(new Shape(2), DataType.UINT8), DataType.UINT8, new Shape(2));
+            assertArrayEquals(new byte[2], manager.create(new Shape(2), DataType.UINT8).toByteArray());
+        }
+    }
+
+    @Test
+    void createsSequences() {
+        try (NDManager manager = NDManager.newBaseManager()) {
+            assertArrayEquals(new int[] {0, 1, 2}, manager.arange(3).toIntArray());
+            assertArrayEquals(new float[] {0, 1, 2}, manager.arange(2.5f).toFloatArray());
+            assertArrayEquals(new float[] {1, 2, 3}, manager.arange(1, 3.5f).toFloatArray());
+            assertArrayEquals(new float[] {1, 0.5f, 0}, manager.arange(1, -0.5f, -0.5f).toFloatArray());
+            assertArrayEquals(new long[] {0, 3, 6}, manager.arange(0, 7, 3, DataType.INT64).toLongArray());
+            assertEquals(0, manager.arange(-3).size());
+            assertEquals(0, manager.arange(3, 1).size());
+            for (Executable use : new Executable[] {
+                () -> manager.arange(0, 1, 0),
+                () -> manager.arange(Float.NaN),
+                () -> manager.arange(Float.NEGATIVE_INFINITY),
+                () -> manager.arange(0, 1, Float.NaN),
+                () -> manager.arange(Float.POSITIVE_INFINITY, 1),
+                () -> manager.arange(0, Float.MAX_VALUE)
+            }) {
+                assertThrows(IllegalArgumentException.class, use);
+            }
+        }
+    }
+
+    @Test
+    void drawsRandomNumbers() {
+        try (NDManager manager = NDManager.newBaseManager()) {
+            Shape shape = new Shape(100, 100);
+            manager.setSeed(7);
+            NDArray uniform = manager.randomUniform(-2, 3, shape);
+            NDArray normal = manager.randomNormal(shape);
+            NDArray other = manager.randomNormal(shape);
+            assertFalse(normal.contentEquals(other));
+            double sum = 0;
+            for (float element : uniform.toFloatArray()) {
+                assertTrue(element >= -2 && element < 3);
+                sum += element;
+            }
+            // Ten standard deviations of a mean of 10,000: 5 / sqrt(12 * 10,000) and 1 / sqrt(10,000) each.
+            assertEquals(0.5, sum / 10_000, 0.15);
+            double squares = 0;
+            for (float element : normal.toFloatArray()) {
+                squares += element * element;
+            }
+            assertEquals(1, squares / 10_000, 0.15);
+
+            // A sub-manager draws from the same numbers.
+            manager.setSeed(7);
+            NDManager child = manager.newSubManager();
+            assertTrue(uniform.contentEquals(child.randomUniform(-2, 3, shape, DataType.FLOAT32)));
+            assertTrue(normal.contentEquals(manager.randomNormal(shape, DataType.FLOAT32)));
+            NDArray scaled = child.randomNormal(10, 2, shape, DataType.FLOAT64);
+            assertTrue(scaled.allClose(
+                    manager.create(scaledBy(other.toFloatArray(), 10, 2), shape), 0, 1e-5, false));
+            // Another manager has numbers of its own.
+            try (NDManager stranger = NDManager.newBaseManager()) {
+                assertFalse(stranger.randomNormal(shape).contentEquals(manager.randomNormal(shape)));
+            }
+            assertThrows(IllegalArgumentException.class, () -> manager.randomUniform(1, 0, shape));
+            assertThrows(IllegalArgumentException.class, () -> manager.randomUniform(Float.NaN, 0, shape));
+            assertThrows(
+                    IllegalArgumentException.class, () -> manager.randomNormal(0, -1, shape, DataType.FLOAT32));
+        }
+    }
+
+    private static float[] scaledBy(float[] elements, float loc, float scale) {
+        float[] scaled = elements.clone();
+        for (int i = 0; i < scaled.length; i++) {
+            scaled[i] = loc + scale * scaled[i];
+        }
+        return scaled;
+    }
+
+    @Test
+    void opensADeviceWithOptions() {
+        ContextOptions options =
+                ContextOptions.builder().optNumThreads(2).optStrict(true).optAllowReducedPrecision(true).build();
+        NDManager manager = NDManager.newBaseManager(Device.cpu(), options);
+        assertEquals(Device.cpu(), manager.getDevice());
+        assertTrue(manager.describe().contains("\"strict\": true"), manager.describe());
+        assertTrue(manager.newSubManager().describe().contains("\"strict\": true"));
+        try (NDManager plain = NDManager.newBaseManager()) {
+            assertTrue(plain.describe().contains("\"strict\": false"), plain.describe());
+        }
+        manager.synchronize();
+        NDArray detached = manager.ones(new Shape(2));
+        detached.detach();
+        manager.close();
+        assertArrayEquals(new float[] {1, 1}, detached.duplicate().toFloatArray());
+        detached.close();
+
+        ContextOptions many = ContextOptions.builder().optNumThreads(1025).build();
+        String sentence = assertThrows(
+                        IllegalArgumentException.class, () -> NDManager.newBaseManager(Device.cpu(), many))
+                .getMessage();
+        assertTrue(sentence.contains("num_threads") && sentence.contains("1025"), sentence);
+    }
+
+    @Test
+    void aDeviceThatIsNotThereIsNamed() {
+        assertEquals(1, Device.getCount("cpu"));
+        if (Device.getCount("ascend") == 0) {
+            HeedException error =
+                    assertThrows(HeedException.class, () -> NDManager.newBaseManager(Device.ascend(0)));
+            assertEquals(Status.DEVICE_UNAVAILABLE, error.getStatus());
+            assertTrue(error.getMessage().contains("ASCEND"), error.getMessage());
+        }
+    }
+
+    @Test
+    void knowsItsParent() {
+        try (NDManager manager = NDManager.newBaseManager()) {
+            NDManager child = manager.newSubManager();
+            assertSame(manager, child.getParentManager());
+            assertNull(manager.getParentManager());
+            assertEquals("NDManager cpu()", child.toString());
         }
     }
 

@@ -3,9 +3,12 @@ package io.heed;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.lang.ref.WeakReference;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -103,5 +106,106 @@ class NativeHandleTest {
         assertEquals(100, destroyed.size());
         registry.close();
         assertEquals(100, destroyed.size());
+    }
+
+    @Test
+    void keepsMemoryUntilItIsDestroyed() {
+        Handle handle = new Handle(7);
+        assertNull(handle.kept());
+        handle.keep("memory");
+        handle.enter();
+        handle.close();
+        assertEquals("memory", handle.kept());
+        handle.leave();
+        assertNull(handle.kept());
+    }
+
+    @Test
+    void goesFromRegistryToRegistry() {
+        Registry first = new Registry(null);
+        Registry second = new Registry(null);
+        Handle handle = new Handle(7);
+        assertTrue(handle.attach(first));
+        assertTrue(handle.attach(second));
+        first.close();
+        assertTrue(handle.isOpen());
+        assertFalse(handle.attach(first));
+        handle.detach();
+        second.close();
+        assertTrue(handle.isOpen());
+        Registry third = new Registry(null);
+        assertTrue(handle.attach(third));
+        third.close();
+        assertEquals(List.of(7L), destroyed);
+    }
+
+    /** Whoever wins, the object is destroyed once, and by the end of the last registry at the latest. */
+    @Test
+    void isDestroyedOnceHoweverItIsPassedAround() throws Exception {
+        for (int round = 0; round < 500; round++) {
+            destroyed.clear();
+            Registry[] registries = {new Registry(null), new Registry(null)};
+            Handle handle = new Handle(7);
+            handle.attach(registries[0]);
+            Thread[] threads = {
+                new Thread(() -> handle.attach(registries[1])), new Thread(registries[0]::close),
+                new Thread(() -> handle.attach(registries[0])), new Thread(round % 2 == 0 ? handle::close : () -> {})
+            };
+            for (Thread thread : threads) {
+                thread.start();
+            }
+            for (Thread thread : threads) {
+                thread.join();
+            }
+            registries[1].close();
+            assertEquals(List.of(7L), destroyed);
+        }
+    }
+
+    @Test
+    void aForgottenRegistryGoesWithTheLastThingThatItHolds() throws Exception {
+        Registry parent = new Registry(null);
+        Handle handle = new Handle(7);
+        WeakReference<Registry> empty = forgotten(parent, null);
+        WeakReference<Registry> holding = forgotten(parent, handle);
+        collect(empty);
+        assertNull(empty.get());
+        assertNotNull(holding.get());
+        handle.close();
+        collect(holding);
+        assertNull(holding.get());
+
+        Handle closedByParent = new Handle(8);
+        forgotten(parent, closedByParent);
+        parent.close();
+        assertEquals(List.of(7L, 8L), destroyed);
+    }
+
+    /** A registry below another below the parent, both without their managers. */
+    private static WeakReference<Registry> forgotten(Registry parent, Handle handle) {
+        Registry upper = new Registry(parent);
+        Registry lower = new Registry(upper);
+        if (handle != null) {
+            handle.attach(lower);
+        }
+        upper.forget();
+        lower.forget();
+        return new WeakReference<>(upper);
+    }
+
+    private static void collect(WeakReference<?> reference) throws InterruptedException {
+        for (int i = 0; i < 20 && reference.get() != null; i++) {
+            System.gc();
+            Thread.sleep(5);
+        }
+    }
+
+    @Test
+    void aRegistryBelowAClosedOneIsClosed() {
+        Registry parent = new Registry(null);
+        parent.close();
+        Registry child = new Registry(parent);
+        assertFalse(child.isOpen());
+        assertFalse(new Handle(7).attach(child));
     }
 }

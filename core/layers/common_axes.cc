@@ -1,38 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "layers/row_axes.h"
+#include "layers/common_axes.h"
 
 #include <algorithm>
 #include <cstddef>
 
 namespace heed {
-void RowAxes::append(const RowAxis& axis) {
+void CommonAxes::append(const CommonAxis& axis) {
   const auto place = static_cast<size_t>(sizes.rank++);
   sizes.dims[place] = axis.size;
   input_strides[place] = axis.input_stride;
   output_strides[place] = axis.output_stride;
 }
 
-RowAxis RowAxes::take_longest() {
+CommonAxis CommonAxes::take_longest() {
   if (sizes.rank == 0) return {};
   const auto* const longest = std::max_element(sizes.dims.begin(), sizes.dims.begin() + sizes.rank);
   const auto place = static_cast<size_t>(longest - sizes.dims.begin());
-  const RowAxis taken{sizes.dims[place], input_strides[place], output_strides[place]};
+  const CommonAxis taken{sizes.dims[place], input_strides[place], output_strides[place]};
   const auto last = static_cast<size_t>(--sizes.rank);
   for (Dims* dims : {&sizes.dims, &input_strides, &output_strides})
     std::copy(dims->begin() + place + 1, dims->begin() + last + 1, dims->begin() + place);
   return taken;
 }
 
-RowAxes row_axes(const Tensor& input, const Tensor& output) {
-  RowAxes axes;
+CommonAxes common_axes(const Tensor& input, const Tensor& output, int32_t num_axes) {
+  CommonAxes axes;
   if (output.num_elements() == 0) {
-    axes.append({0, 0, 0});
+    axes.append({0, 1, 1});
     return axes;
   }
   // Without elements there may be no address to step from.
   const bool steps_input = input.num_elements() != 0;
-  for (int32_t axis = 0; axis < input.rank() - 1; ++axis) {
-    const RowAxis next{input.dim(axis), steps_input ? input.stride(axis) : 0, output.stride(axis)};
+  for (int32_t axis = 0; axis < num_axes; ++axis) {
+    const CommonAxis next{input.dim(axis), steps_input ? input.stride(axis) : 0, output.stride(axis)};
     if (next.size == 1) continue;
     const auto last = static_cast<size_t>(axes.sizes.rank) - 1;
     // No product here is more than twice a tensor's extent, which in bytes is below 2^63.

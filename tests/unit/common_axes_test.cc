@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "layers/row_axes.h"
+#include "layers/common_axes.h"
 
 #include <gtest/gtest.h>
 
@@ -18,9 +18,9 @@ Tensor shaped(const Shape& shape, const std::vector<int64_t>& strides) {
   return Tensor::wrap(plain_memory(), DType::F32, shape, strides.empty() ? nullptr : &dims, nullptr);
 }
 
-// (size, stride of the input, stride of the output) of each axis.
+// (size, stride of the input, stride of the output) of each axis but the last.
 std::vector<std::vector<int64_t>> axes_of(const Tensor& input, const Tensor& output) {
-  const RowAxes axes = row_axes(input, output);
+  const CommonAxes axes = common_axes(input, output, input.rank() - 1);
   std::vector<std::vector<int64_t>> result;
   for (size_t axis = 0; axis < static_cast<size_t>(axes.sizes.rank); ++axis)
     result.push_back({axes.sizes.dims[axis], axes.input_strides[axis], axes.output_strides[axis]});
@@ -29,17 +29,17 @@ std::vector<std::vector<int64_t>> axes_of(const Tensor& input, const Tensor& out
 
 using Axes = std::vector<std::vector<int64_t>>;
 
-TEST(RowAxes, OfRowMajorTensorsAreOne) {
+TEST(CommonAxes, OfRowMajorTensorsAreOne) {
   EXPECT_EQ(axes_of(shaped({2, 3, 4, 5}, {}), shaped({2, 3, 4, 7}, {})), (Axes{{24, 5, 7}}));
   EXPECT_EQ(axes_of(shaped({4, 5}, {}), shaped({4, 7}, {})), (Axes{{4, 5, 7}}));
 }
 
-TEST(RowAxes, AreNoneWhereThereIsOneRow) {
+TEST(CommonAxes, AreNoneWhereThereIsOneRow) {
   EXPECT_EQ(axes_of(shaped({5}, {}), shaped({7}, {})), Axes{});
   EXPECT_EQ(axes_of(shaped({1, 1, 5}, {3, 9, 1}), shaped({1, 1, 7}, {})), Axes{});
 }
 
-TEST(RowAxes, StayApartWhereOneOfTheTensorsJumps) {
+TEST(CommonAxes, StayApartWhereOneOfTheTensorsJumps) {
   // The input's first two axes are swapped, the output has a gap before the last.
   EXPECT_EQ(axes_of(shaped({2, 3, 4, 5}, {20, 40, 5, 1}), shaped({2, 3, 4, 7}, {84, 28, 7, 1})),
             (Axes{{2, 20, 84}, {3, 40, 28}, {4, 5, 7}}));
@@ -47,30 +47,37 @@ TEST(RowAxes, StayApartWhereOneOfTheTensorsJumps) {
   EXPECT_EQ(axes_of(shaped({2, 3, 5}, {}), shaped({2, 3, 7}, {40, 10, 1})), (Axes{{2, 15, 40}, {3, 5, 10}}));
 }
 
-TEST(RowAxes, MergeRepeatedAndReversedAxesToo) {
+TEST(CommonAxes, MergeRepeatedAndReversedAxesToo) {
   EXPECT_EQ(axes_of(shaped({2, 3, 5}, {0, 0, 1}), shaped({2, 3, 7}, {})), (Axes{{6, 0, 7}}));
   EXPECT_EQ(axes_of(shaped({2, 3, 5}, {-15, -5, 1}), shaped({2, 3, 7}, {})), (Axes{{6, -5, 7}}));
 }
 
-TEST(RowAxes, SkipAxesOfOneWhateverTheirStrides) {
+TEST(CommonAxes, SkipAxesOfOneWhateverTheirStrides) {
   EXPECT_EQ(axes_of(shaped({2, 1, 3, 5}, {15, 77, 5, 1}), shaped({2, 1, 3, 7}, {21, 99, 7, 1})), (Axes{{6, 5, 7}}));
 }
 
-TEST(RowAxes, OfNoRowsAreOneOfSizeZero) {
+TEST(CommonAxes, OfNoRowsAreOneOfSizeZero) {
   const int64_t huge = int64_t{1} << 40;
-  EXPECT_EQ(axes_of(shaped({huge, 0, 5}, {}), shaped({huge, 0, 7}, {})), (Axes{{0, 0, 0}}));
-  EXPECT_EQ(axes_of(shaped({2, 3, 0, 5}, {}), shaped({2, 3, 0, 7}, {})), (Axes{{0, 0, 0}}));
+  EXPECT_EQ(axes_of(shaped({huge, 0, 5}, {}), shaped({huge, 0, 7}, {})), (Axes{{0, 1, 1}}));
+  EXPECT_EQ(axes_of(shaped({2, 3, 0, 5}, {}), shaped({2, 3, 0, 7}, {})), (Axes{{0, 1, 1}}));
 }
 
-TEST(RowAxes, OfAnInputWithoutElementsDoNotStep) {
+TEST(CommonAxes, OfAnInputWithoutElementsDoNotStep) {
   EXPECT_EQ(axes_of(shaped({2, 3, 0}, {}), shaped({2, 3, 7}, {})), (Axes{{6, 0, 7}}));
 }
 
-TEST(RowAxes, GiveTheLongestFirst) {
-  RowAxes axes;
+TEST(CommonAxes, MayBeAllOfThem) {
+  const CommonAxes axes = common_axes(shaped({2, 3, 1}, {}), shaped({2, 3, 1}, {}), 3);
+  EXPECT_EQ(axes.sizes, (Shape{6}));
+  EXPECT_EQ(axes.input_strides[0], 1);
+  EXPECT_EQ(axes.output_strides[0], 1);
+}
+
+TEST(CommonAxes, GiveTheLongestFirst) {
+  CommonAxes axes;
   for (const int64_t size : {3, 9, 2, 9}) axes.append({size, 10 * size, 100 * size});
   const auto take = [&axes] {
-    const RowAxis axis = axes.take_longest();
+    const CommonAxis axis = axes.take_longest();
     return std::vector<int64_t>{axis.size, axis.input_stride, axis.output_stride};
   };
   EXPECT_EQ(take(), (std::vector<int64_t>{9, 90, 900}));

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+using System;
+using System.Collections.Generic;
+
+namespace Heed;
+
+/// <content>The calls that compute, and their inputs.</content>
+public abstract unsafe partial class NativeBlock
+{
+    /// <summary>What Forward takes, in this order; those from <see cref="NumRequired"/> on may be left out or
+    /// null.</summary>
+    private protected virtual string[] InputNames => Inputs.Attention;
+
+    private protected virtual int NumRequired => 3;
+
+    /// <summary>The output that takes the least memory, made to check whether inputs fit.</summary>
+    private protected virtual Wanted Smallest => Wanted.LogSumExp;
+
+    /// <inheritdoc/>
+    public sealed override NDList Forward(
+        ParameterStore parameterStore, NDList inputs, bool training = false,
+        PairList<string, object>? parameters = null)
+    {
+        _ = parameterStore ?? throw new ArgumentNullException(nameof(parameterStore));
+        LayerInputs given = Given(inputs);
+        NDManager manager = inputs[0].Manager;
+        FollowIfBare(manager);
+        bool keep = kept is { On: true };
+        NativeTensor? output = null;
+        NativeTensor? weights = null;
+        gate.EnterReadLock();
+        try
+        {
+            NativeLayer open = layer;
+            output = open.CreateOutput(given, Wanted.Output);
+            weights = keep ? open.CreateOutput(given, Wanted.Weights) : null;
+            var outputs = new LayerOutputs(output, weights, null);
+            open.Run(given, training ? NextSeed() : 0, training, null, outputs);
+            NDArray result = manager.Adopt(output);
+            kept?.Keep(weights is null ? null : manager.Adopt(ToKeep(weights)));
+            return new NDList(result);
+        }
+        catch
+        {
+            output?.Dispose();
+            weights?.Dispose();
+            throw;
+        }
+        finally
+        {
+            gate.ExitReadLock();
+        }
+    }
+
+    /// <summary>Computes into arrays that are there: .NET allocates nothing, nor, with a workspace, does heed. The
+    /// attention weights are not kept: <see cref="AttentionOutputs.Weights"/> gets them.</summary>
+    /// <param name="inputs">What is read.</param>
+    /// <param name="outputs">What is written: at least one array.</param>
+    /// <param name="workspace">Memory for this call alone, of <see cref="WorkspaceSize"/> bytes; null: heed keeps its
+    /// own.</param>
+    /// <exception cref="ArgumentException">Sizes, types or lengths do not fit, no output is given, or one shares memory
+    /// with another array.</exception>
+    /// <exception cref="InvalidOperationException">The block is not initialized, or the workspace is in
+    /// use.</exception>
+    /// <exception cref="HeedException">With <see cref="Status.WorkspaceTooSmall"/>: the workspace is too small; the
+    /// sentence names both sizes.</exception>
+    /// <exception cref="ObjectDisposedException">An array, the workspace or the block is disposed.</exception>
+    public void Forward(AttentionInputs inputs, AttentionOutputs outputs, Workspace? workspace = null)
+    {
+        LayerInputs given = Given(inputs);
+        LayerOutputs written = Written(outputs);
+        NativeWorkspace? scratch = workspace?.Native;
+        bool training = inputs.Training;
+        FollowIfBare(inputs.Queries!.Manager);
+        gate.EnterReadLock();
+        try
+        {
+            long seed = training ? inputs.DropoutSeed ?? NextSeed() : 0;
+            layer.Run(given, seed, training, scratch, written);
+        }
+        finally
+        {
+            gate.ExitReadLock();
+        }
+    }
+
+    /// <summary>Makes arrays of the right shapes for <see cref="Forward(AttentionInputs, AttentionOutputs,
+    /// Workspace?)"/>: output and weights of the inputs' type, LogSumExp of Float32.</summary>
+    /// <param name="inputs">The inputs, of which only shapes and types are read.</param>
+    /// <param name="wanted">Which outputs.</param>
+    /// <returns>Outputs of new arrays, which belong to the queries' manager; null where not wanted.</returns>
+    /// <exception cref="ArgumentException">The inputs do not fit each other or the block, it has no such output, or
+    /// nothing is wanted.</exception>
+    /// <exception cref="ObjectDisposedException">An array, a manager or the block is disposed.</exception>
+    public AttentionOutputs CreateOutputs(AttentionInputs inputs, Wanted wanted = Wanted.Output)
+    {
+        const Wanted All = Wanted.Output | Wanted.Weights | Wanted.LogSumExp;
+        LayerInputs given = Given(inputs);
+        if (wanted == 0 || (wanted & ~All) != 0)
+        {
+            throw new ArgumentOutOfRangeException(nameof(wanted), wanted, "expected one output or more");
+        }
+        NDManager manager = inputs.Queries!.Manager;
+        var made = new AttentionOutputs();
+        gate.EnterReadLock();
+        try
+        {
+            NDArray? Create(Wanted one) =>
+                (wanted & one) == 0 ? null : manager.Adopt(layer.CreateOutput(given, one));
+            made.Output = Create(Wanted.Output);
+            made.Weights = Create(Wanted.Weights);
+            made.LogSumExp = Create(Wanted.LogSumExp);
+            return made;
+        }
+        catch
+        {
+            made.Dispose();
+            throw;
+        }
+        finally
+        {
+            gate.ExitReadLock();
+        }
+    }
+
+    /// <summary>How large a workspace <see cref="Forward(AttentionInputs, AttentionOutputs, Workspace?)"/> needs. One
+    /// for the largest sizes serves all that are the same or smaller.</summary>
+    /// <param name="inputs">The inputs, of which only shapes and types are read.</param>
+    /// <param name="outputs">The outputs, likewise.</param>
+    /// <returns>The number of bytes.</returns>
+    /// <exception cref="ArgumentException">Inputs and outputs do not fit each other or the block.</exception>
+    /// <exception cref="InvalidOperationException">The block is not initialized.</exception>
+    /// <exception cref="ObjectDisposedException">An array or the block is disposed.</exception>
+    public long WorkspaceSize(AttentionInputs inputs, AttentionOutputs outputs)
+    {
+        LayerInputs given = Given(inputs);
+        LayerOutputs written = Written(outputs);
+        gate.EnterReadLock();
+        try
+        {
+            return layer.WorkspaceBytes(given, written);
+        }
+        finally
+        {
+            gate.ExitReadLock();
+        }
+    }
+
+    /// <summary>Tells how heed would compute a Forward, without computing it: its operations and their kernels, what
+    /// they cost, and why it is not the fastest path where it is not.</summary>
+    /// <param name="inputs">The inputs, of which shapes, types and lengths are read.</param>
+    /// <param name="outputs">The outputs, of which shapes and types are read.</param>
+    /// <returns>JSON text.</returns>
+    /// <exception cref="ArgumentException">Inputs and outputs do not fit each other or the block.</exception>
+    /// <exception cref="InvalidOperationException">The block is not initialized.</exception>
+    /// <exception cref="ObjectDisposedException">An array or the block is disposed.</exception>
+    public string Explain(AttentionInputs inputs, AttentionOutputs outputs)
+    {
+        LayerInputs given = Given(inputs);
+        LayerOutputs written = Written(outputs);
+        gate.EnterReadLock();
+        try
+        {
+            return layer.Explanation(given, inputs.Training, written);
+        }
+        finally
+        {
+            gate.ExitReadLock();
+        }
+    }
+
+    /// <summary>Tells how heed would compute <see cref="Forward(ParameterStore, NDList, bool, PairList{string,
+    /// object}?)"/> with these inputs, as <see cref="Explain(AttentionInputs, AttentionOutputs)"/>.</summary>
+    /// <param name="inputs">The list that Forward takes.</param>
+    /// <param name="training">Whether dropout is active.</param>
+    /// <returns>JSON text.</returns>
+    /// <exception cref="ArgumentException">The inputs do not fit each other or the block.</exception>
+    /// <exception cref="InvalidOperationException">The block is not initialized.</exception>
+    /// <exception cref="ObjectDisposedException">An array or the block is disposed.</exception>
+    public string Explain(NDList inputs, bool training = false)
+    {
+        LayerInputs given = Given(inputs);
+        bool keep = kept is { On: true };
+        gate.EnterReadLock();
+        try
+        {
+            NativeLayer open = layer;
+            using NativeTensor output = open.CreateOutput(given, Wanted.Output);
+            using NativeTensor? weights = keep ? open.CreateOutput(given, Wanted.Weights) : null;
+            return open.Explanation(given, training, new LayerOutputs(output, weights, null));
+        }
+        finally
+        {
+            gate.ExitReadLock();
+        }
+    }
+
+    /// <inheritdoc/>
+    public sealed override Shape[] GetOutputShapes(Shape?[] inputShapes, DataType[]? dataTypes = null)
+    {
+        _ = inputShapes ?? throw new ArgumentNullException(nameof(inputShapes));
+        CheckInputs(inputShapes, nameof(inputShapes), "shape");
+        if (dataTypes != null && dataTypes.Length != inputShapes.Length)
+        {
+            throw new ArgumentException(
+                $"dataTypes has {dataTypes.Length} types, expected {inputShapes.Length}, one for each shape",
+                nameof(dataTypes));
+        }
+        gate.EnterReadLock();
+        try
+        {
+            DataType first = dataTypes is null ? TypeOfParameters(layer) : default;
+            using var shapes = new Shapes(context, inputShapes, index => dataTypes?[index] ?? InputType(first, index));
+            using NativeTensor output = layer.CreateOutput(shapes.Native, Wanted.Output);
+            return new[] { output.ShapeOf() };
+        }
+        finally
+        {
+            gate.ExitReadLock();
+        }
+    }
+
+    /// <summary>What is to be kept of the weights of a Forward, in whose place it comes.</summary>
+    private protected virtual NativeTensor ToKeep(NativeTensor weights) => weights;
+
+    /// <summary>The type of an input by that of the block: lengths are no numbers to compute with.</summary>
+    private static DataType InputType(DataType dataType, int index) =>
+        index < Inputs.ValidLens ? dataType : DataType.Float32;
+
+    private static LayerInputs Given(AttentionInputs inputs)
+    {
+        _ = inputs ?? throw new ArgumentNullException(nameof(inputs));
+        _ = inputs.Queries ?? throw new ArgumentException("inputs have no Queries", nameof(inputs));
+        return inputs.Native;
+    }
+
+    private static LayerOutputs Written(AttentionOutputs outputs) =>
+        (outputs ?? throw new ArgumentNullException(nameof(outputs))).Native;
+
+    private LayerInputs Given(NDList inputs)
+    {
+        _ = inputs ?? throw new ArgumentNullException(nameof(inputs));
+        CheckInputs(inputs, nameof(inputs), "array");
+        NativeTensor? At(int index) => index < inputs.Count ? inputs[index]?.Tensor : null;
+        return new LayerInputs(At(0), At(1), At(2), At(3));
+    }
+
+    /// <summary>As many inputs as Forward takes, of which those that are required are there.</summary>
+    private void CheckInputs<T>(IReadOnlyList<T?> inputs, string name, string what)
+        where T : class
+    {
+        string[] names = InputNames;
+        int required = NumRequired;
+        if (inputs.Count < required || inputs.Count > names.Length)
+        {
+            string found = inputs.Count == 1 ? what : what + "s";
+            string expected = required == names.Length ? $"{required}" : $"{required} or {names.Length}";
+            string last = required == names.Length ? string.Empty : " and, optional, " + names[required];
+            throw new ArgumentException(
+                $"{name} has {inputs.Count} {found}, expected {expected}: "
+                + string.Join(", ", names, 0, required) + last);
+        }
+        for (int i = 0; i < required; i++)
+        {
+            _ = inputs[i] ?? throw new ArgumentNullException(names[i]);
+        }
+    }
+
+    /// <summary>Throws unless the layer, which has its parameters, takes such inputs, and they are of the
+    /// type.</summary>
+    private void CheckFits(in LayerInputs inputs, DataType dataType)
+    {
+        gate.EnterReadLock();
+        try
+        {
+            layer.CreateOutput(inputs, Smallest).Dispose();
+            foreach (NativeParameter parameter in parameters)
+            {
+                using NativeTensor snapshot = layer.Parameter(parameter);
+                var found = (DataType)snapshot.Dtype();
+                if (found != dataType)
+                {
+                    throw new ArgumentException(
+                        $"dataType is {dataType}, but the block has parameters of {found} already", nameof(dataType));
+                }
+            }
+        }
+        finally
+        {
+            gate.ExitReadLock();
+        }
+    }
+
+    /// <summary>Arrays without elements, to ask about shapes.</summary>
+    private sealed class Shapes : IDisposable
+    {
+        private readonly NativeTensor?[] tensors = new NativeTensor?[Inputs.Count];
+
+        internal Shapes(NativeContext context, Shape?[] shapes, Func<int, DataType> typeOf)
+        {
+            try
+            {
+                for (int index = 0; index < shapes.Length; index++)
+                {
+                    if (shapes[index] is { } shape)
+                    {
+                        fixed (long* dims = shape.Dims)
+                        {
+                            tensors[index] =
+                                NativeTensor.ShapeOnly(context, (int)typeOf(index), shape.Dimension, dims);
+                        }
+                    }
+                }
+            }
+            catch
+            {
+                Dispose();
+                throw;
+            }
+        }
+
+        internal LayerInputs Native => new LayerInputs(tensors[0], tensors[1], tensors[2], tensors[Inputs.ValidLens]);
+
+        public void Dispose()
+        {
+            foreach (NativeTensor? tensor in tensors)
+            {
+                tensor?.Dispose();
+            }
+        }
+    }
+
+    /// <summary>The places of a list of inputs.</summary>
+    private protected static class Inputs
+    {
+        internal const int ValidLens = 3;
+        internal const int Count = 4;
+        internal static readonly string[] Attention = { "queries", "keys", "values", "valid_lens" };
+        internal static readonly string[] Single = { "input" };
+    }
+}

@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: Apache-2.0
+using System;
+using System.IO;
+using System.Threading;
+
+namespace Heed;
+
+/// <content>The parameters: where they come from, go to, and are changed.</content>
+public abstract unsafe partial class NativeBlock
+{
+    /// <summary>Reads all parameters from a .safetensors file, which may be a whole model's: W_q is read from
+    /// "prefix.W_q.weight", its bias from "prefix.W_q.bias", and so on, or from the names of PyTorch, Hugging Face,
+    /// Keras, DJL or d2l-java (docs/weights.md has all). Sizes and types are the file's, or, on a block that has its
+    /// parameters, stay as they are. All or nothing. Once the manager of <see cref="Initialize"/> is disposed, the
+    /// block gets parameters anew, which belong to the block.</summary>
+    /// <param name="path">The file.</param>
+    /// <param name="prefix">What stands before the names, without the separator; empty or null: nothing.</param>
+    /// <exception cref="ArgumentException">A parameter has another shape, the file has a bias and the block none, or
+    /// it has the parameters under the names of two frameworks.</exception>
+    /// <exception cref="NotSupportedException">The file has what the block cannot do, as PyTorch's bias_k.</exception>
+    /// <exception cref="HeedException">With <see cref="Status.IO"/>: the file cannot be read; <see
+    /// cref="Status.CorruptFile"/>: it is not what its format says; <see cref="Status.NotFound"/>: a parameter is
+    /// missing.</exception>
+    public void Load(string path, string? prefix = null)
+    {
+        byte[] file = NativeText.ToNative(path, nameof(path));
+        byte[]? before = prefix is null ? null : NativeText.ToNative(prefix, nameof(prefix));
+        Change(open =>
+        {
+            fixed (byte* nativeFile = file, nativeBefore = before)
+            {
+                open.Load(nativeFile, nativeBefore);
+            }
+        });
+    }
+
+    /// <summary>Reads all parameters from a stream, from where it is to its end: the bytes of a .safetensors file.
+    /// Otherwise as <see cref="Load(string, string?)"/>.</summary>
+    /// <param name="stream">Where from; it stays open. Nothing is changed if it throws.</param>
+    /// <param name="prefix">What stands before the names, without the separator; empty or null: nothing.</param>
+    /// <exception cref="ArgumentException">See <see cref="Load(string, string?)"/>.</exception>
+    /// <exception cref="NotSupportedException">See <see cref="Load(string, string?)"/>.</exception>
+    /// <exception cref="HeedException">See <see cref="Load(string, string?)"/>.</exception>
+    public void Load(Stream stream, string? prefix = null)
+    {
+        _ = stream ?? throw new ArgumentNullException(nameof(stream));
+        byte[]? before = prefix is null ? null : NativeText.ToNative(prefix, nameof(prefix));
+        using NativeBytes bytes = NativeBytes.Read(stream);
+        Change(open =>
+        {
+            fixed (byte* nativeBefore = before)
+            {
+                open.LoadMemory(bytes.Data, (ulong)bytes.Length, nativeBefore);
+            }
+        });
+    }
+
+    /// <summary>Writes all parameters to a .safetensors file, under the names that <see cref="Load(string, string?)"/>
+    /// reads without a prefix. The file is replaced as a whole, or left as it was.</summary>
+    /// <param name="path">The file.</param>
+    /// <exception cref="InvalidOperationException">The block is not initialized.</exception>
+    /// <exception cref="HeedException">With <see cref="Status.IO"/>: the file cannot be written.</exception>
+    public void Save(string path)
+    {
+        byte[] file = NativeText.ToNative(path, nameof(path));
+        gate.EnterReadLock();
+        try
+        {
+            fixed (byte* nativeFile = file)
+            {
+                layer.Save(nativeFile);
+            }
+        }
+        finally
+        {
+            gate.ExitReadLock();
+        }
+    }
+
+    /// <summary>Writes to a stream what <see cref="Save(string)"/> writes to a file.</summary>
+    /// <param name="stream">Where to; it stays open.</param>
+    /// <exception cref="InvalidOperationException">The block is not initialized.</exception>
+    public void Save(Stream stream)
+    {
+        _ = stream ?? throw new ArgumentNullException(nameof(stream));
+        using NativeBytes bytes = SavedBytes();
+        bytes.ForEachPiece((piece, count) => stream.Write(piece, 0, count));
+    }
+
+    /// <inheritdoc/>
+    public sealed override void Cast(DataType dataType)
+    {
+        CheckFloat(dataType);
+        lock (changing)
+        {
+            CheckNotDisposed();
+            if (!Array.Exists(parameters, HasParameter))
+            {
+                return;
+            }
+            NativeContext same = context;
+            NativeLayer made = make(same);
+            try
+            {
+                foreach (NativeParameter parameter in parameters)
+                {
+                    using NativeTensor? before = Snapshot(parameter);
+                    if (before != null)
+                    {
+                        using NativeTensor converted = NewTensor(same, dataType, before.ShapeOf());
+                        converted.Copy(before);
+                        made.SetParameter(parameter, converted);
+                    }
+                }
+                Weigh(made);
+                owner?.Own(made.SafeHandle);
+            }
+            catch
+            {
+                made.Dispose();
+                throw;
+            }
+            Replace(made, same, owner);
+        }
+    }
+
+    /// <summary>What a .safetensors file of the parameters holds.</summary>
+    internal NativeBytes SavedBytes()
+    {
+        gate.EnterReadLock();
+        try
+        {
+            NativeLayer open = layer;
+            long numBytes = open.SaveBytes(null, 0);
+            var bytes = new NativeBytes(numBytes);
+            try
+            {
+                bytes.Fill(open.SaveBytes(bytes.Data, (ulong)numBytes));
+                return bytes;
+            }
+            catch
+            {
+                bytes.Dispose();
+                throw;
+            }
+        }
+        finally
+        {
+            gate.ExitReadLock();
+        }
+    }
+
+    internal static void CheckFloat(DataType dataType)
+    {
+        if (dataType is not (DataType.Float32 or DataType.Float16 or DataType.BFloat16))
+        {
+            throw new ArgumentException(
+                $"dataType is {dataType}, expected Float32, Float16 or BFloat16", nameof(dataType));
+        }
+    }
+
+    internal bool HasParameter(NativeParameter parameter)
+    {
+        if (IsInitialized)
+        {
+            return true;
+        }
+        using NativeTensor? snapshot = Snapshot(parameter);
+        return snapshot != null;
+    }
+
+    internal Shape? ShapeOf(NativeParameter parameter)
+    {
+        using NativeTensor? snapshot = Snapshot(parameter);
+        return snapshot?.ShapeOf();
+    }
+
+    internal NDArray ArrayOf(NativeParameter parameter)
+    {
+        gate.EnterReadLock();
+        try
+        {
+            CheckNotDisposed();
+            return (owner ?? Own()).Adopt(layer.Parameter(parameter), value => Write(parameter, value));
+        }
+        finally
+        {
+            gate.ExitReadLock();
+        }
+    }
+
+    internal void SetParameter(NativeParameter parameter, NDArray array)
+    {
+        NativeTensor value = array.Tensor;
+        lock (changing)
+        {
+            if (!Array.Exists(parameters, HasParameter))
+            {
+                Follow(array.Manager.OpenContext());
+            }
+            Change(open => open.SetParameter(parameter, value));
+        }
+    }
+
+    internal ParameterFile.IStaged Stage(NDManager manager, Shape?[]? shapes, NativeBytes bytes) =>
+        new Staged(this, manager, shapes, bytes);
+
+    private static NativeTensor NewTensor(NativeContext context, DataType dataType, Shape shape)
+    {
+        fixed (long* dims = shape.Dims)
+        {
+            return NativeTensor.Create(context, (int)dataType, shape.Dimension, dims);
+        }
+    }
+
+    /// <summary>Tells the collector, once, how much memory the parameters of a layer take.</summary>
+    private static void Weigh(NativeLayer layer)
+    {
+        NativeHandle handle = layer.SafeHandle;
+        if (handle.HasKept || layer.IsInitialized() != 1)
+        {
+            return;
+        }
+        long numBytes = layer.SaveBytes(null, 0);
+        bool isHeld = false;
+        try
+        {
+            // So that it is not destroyed meanwhile, after which nobody would take the weight off.
+            handle.DangerousAddRef(ref isHeld);
+            handle.Keep(SharedMemory.OfHeed(numBytes));
+        }
+        catch (ObjectDisposedException error)
+        {
+            throw Errors.Closed(error);
+        }
+        finally
+        {
+            if (isHeld)
+            {
+                handle.DangerousRelease();
+            }
+        }
+    }
+
+    /// <summary>Puts the values of users' initializers over those that heed has drawn.</summary>
+    private void RunInitializers(NativeLayer made, NDManager manager)
+    {
+        foreach (NativeParameter parameter in parameters)
+        {
+            if (parameter.Initializer is null)
+            {
+                continue;
+            }
+            using NativeTensor drawn = made.Parameter(parameter);
+            using NDManager drawing = manager.NewSubManager();
+            NDArray values = parameter.Initializer.Initialize(drawing, drawn.ShapeOf(), (DataType)drawn.Dtype())
+                ?? throw new InvalidOperationException($"the initializer of {parameter.Name} gave null");
+            made.SetParameter(parameter, values.Tensor);
+        }
+    }
+
+    /// <summary>Null if the parameter has no values.</summary>
+    private NativeTensor? Snapshot(NativeParameter parameter)
+    {
+        gate.EnterReadLock();
+        try
+        {
+            return SnapshotOf(layer, parameter);
+        }
+        finally
+        {
+            gate.ExitReadLock();
+        }
+    }
+
+    /// <summary>Null if the parameter has no values, or had them of a manager that is disposed.</summary>
+    private NativeTensor? SnapshotOf(NativeLayer open, NativeParameter parameter)
+    {
+        try
+        {
+            return open.Parameter(parameter);
+        }
+        catch (InvalidOperationException)
+        {
+            CheckNotDisposed();
+            return null;
+        }
+    }
+
+    /// <summary>Float32 where there are none.</summary>
+    private DataType TypeOfParameters(NativeLayer open)
+    {
+        foreach (NativeParameter parameter in parameters)
+        {
+            using NativeTensor? snapshot = SnapshotOf(open, parameter);
+            if (snapshot != null)
+            {
+                return (DataType)snapshot.Dtype();
+            }
+        }
+        return DataType.Float32;
+    }
+
+    /// <summary>What setting a snapshot's elements does: a new snapshot takes its place.</summary>
+    private NativeTensor Write(NativeParameter parameter, NativeTensor value)
+    {
+        lock (changing)
+        {
+            Change(open => open.SetParameter(parameter, value));
+            return Snapshot(parameter) ?? throw Errors.ClosedLayer();
+        }
+    }
+
+    private NDManager Own()
+    {
+        NDManager? there = Volatile.Read(ref own);
+        if (there != null)
+        {
+            return there;
+        }
+        NDManager made = NDManager.NewBaseManager();
+        there = Interlocked.CompareExchange(ref own, made, null) ?? made;
+        if (disposed)
+        {
+            there.Dispose();
+        }
+        return there;
+    }
+
+    /// <summary>Parameters that are read and checked, and not yet the block's.</summary>
+    private sealed class Staged : ParameterFile.IStaged
+    {
+        private readonly NativeBlock block;
+        private readonly NDManager manager;
+        private readonly NativeContext context;
+        private readonly Shape?[]? shapes;
+        private NativeLayer? made;
+
+        internal Staged(NativeBlock block, NDManager manager, Shape?[]? shapes, NativeBytes bytes)
+        {
+            block.CheckNotDisposed();
+            this.block = block;
+            this.manager = manager;
+            this.shapes = shapes;
+            context = manager.OpenContext();
+            made = block.make(context);
+            try
+            {
+                made.LoadMemory(bytes.Data, (ulong)bytes.Length, null);
+                Weigh(made);
+                if (block.parameters.Length > 0)
+                {
+                    manager.Own(made.SafeHandle);
+                }
+            }
+            catch
+            {
+                made.Dispose();
+                throw;
+            }
+        }
+
+        public void Commit()
+        {
+            lock (block.changing)
+            {
+                block.Replace(made!, context, manager);
+                block.inputShapes = shapes;
+            }
+            made = null;
+        }
+
+        /// <summary>Drops what was not committed.</summary>
+        public void Dispose() => made?.Dispose();
+    }
+}

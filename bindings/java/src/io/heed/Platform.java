@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.heed;
+
+import java.util.Locale;
+
+/** The names of systems and processors in the jar: linux, macos, windows; x86_64, aarch64. */
+final class Platform {
+    private Platform() {}
+
+    /** The folder of this process' libraries in the jar. */
+    static String name() {
+        return name(System.getProperty("os.name"), System.getProperty("os.arch"));
+    }
+
+    /** From Java's own names, which differ between JVMs; those of other systems and processors stay what they are. */
+    static String name(String system, String processor) {
+        return system(system.toLowerCase(Locale.ROOT)) + "-" + processor(processor.toLowerCase(Locale.ROOT));
+    }
+
+    private static String system(String name) {
+        if (name.startsWith("mac") || name.startsWith("darwin")) {
+            return "macos";
+        }
+        return name.startsWith("windows") ? "windows" : name;
+    }
+
+    private static String processor(String name) {
+        switch (name) {
+            case "amd64":
+            case "x64":
+                return "x86_64";
+            case "arm64":
+                return "aarch64";
+            default:
+                return name;
+        }
+    }
+}

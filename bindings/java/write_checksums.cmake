@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
+# cmake -DFILES=<paths> -P write_checksums.cmake: writes beside each file the checksums that Maven repositories hold.
+foreach(file ${FILES})
+  file(MD5 ${file} md5)
+  file(SHA1 ${file} sha1)
+  file(WRITE ${file}.md5 ${md5})
+  file(WRITE ${file}.sha1 ${sha1})
+endforeach()

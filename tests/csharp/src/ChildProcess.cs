@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+using System;
+using System.Diagnostics;
+using System.IO;
+using System.Linq;
+using System.Runtime.CompilerServices;
+using Xunit;
+
+namespace Heed.Tests;
+
+/// <summary>Tasks that need a process of their own, with environment variables of their own.</summary>
+internal static class ChildProcess
+{
+    internal const string Leak = "leak";
+    internal const string LeakBySwitch = "leak by switch";
+    internal const string Forget = "forget";
+
+    internal static string Run(string task, params (string Name, string Value)[] environment)
+    {
+        var start = new ProcessStartInfo(Environment.ProcessPath!) { RedirectStandardOutput = true };
+        start.ArgumentList.Add("exec");
+        start.ArgumentList.Add(typeof(ChildProcess).Assembly.Location);
+        start.ArgumentList.Add(task);
+        foreach ((string name, string value) in environment)
+        {
+            start.Environment[name] = value;
+        }
+        using Process process = Process.Start(start)!;
+        string output = process.StandardOutput.ReadToEnd();
+        process.WaitForExit();
+        Assert.True(process.ExitCode == 0, output);
+        return output;
+    }
+
+    internal static void Do(string task)
+    {
+        Trace.Listeners.Add(new TextWriterTraceListener(Console.Out));
+        if (task == LeakBySwitch)
+        {
+            AppContext.SetSwitch("Heed.Leaks", true);
+        }
+        if (task == Forget)
+        {
+            ForgetObjects();
+        }
+        else
+        {
+            using NDManager manager = NDManager.NewBaseManager();
+            LeakHere(manager);
+            Collect();
+        }
+        Trace.Flush();
+        Console.WriteLine("done");
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static void LeakHere(NDManager manager)
+    {
+        manager.Ones(new Shape(2));
+        manager.NewWorkspace(100);
+        manager.Ones(new Shape(3)).Dispose();
+        manager.NewWorkspace(100).Dispose();
+        using NDManager scope = manager.NewSubManager();
+        scope.Ones(new Shape(4));
+    }
+
+    /// <summary>Some 1.6 GB of arrays, with views, wrapped memory, workspaces and managers, all forgotten. Prints the
+    /// most memory that the process ever had, in MB.</summary>
+    private static void ForgetObjects()
+    {
+        using NDManager manager = NDManager.NewBaseManager();
+        for (int i = 0; i < 100_000; i++)
+        {
+            NDArray array = manager.Create(new Shape(64, 64));
+            if (i % 10 == 0)
+            {
+                array[3].Transpose();
+                manager.Wrap<float>(new float[100]).Reshape(10, 10).AsMemory<float>();
+                manager.NewWorkspace(1000);
+                manager.NewSubManager().NewSubManager().Ones(new Shape(10));
+            }
+        }
+        string peak = File.ReadLines("/proc/self/status").First(line => line.Contains("VmHWM"));
+        Console.WriteLine(int.Parse(peak.Split(' ', StringSplitOptions.RemoveEmptyEntries)[^2]) / 1024);
+    }
+
+    private static void Collect()
+    {
+        for (int i = 0; i < 3; i++)
+        {
+            GC.Collect();
+            GC.WaitForPendingFinalizers();
+        }
+    }
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+using System;
+using System.Collections.Generic;
+using System.IO;
+using System.Linq;
+using System.Reflection;
+using Xunit;
+
+namespace Heed.Tests;
+
+/// <summary>Every public member of the classes of arrays, called with nothing and on what is disposed: it throws what
+/// it says, and never NullReferenceException or worse. Those that take spans have tests of their own.</summary>
+public sealed class EveryMemberTests : IDisposable
+{
+    private const BindingFlags Own =
+        BindingFlags.Public | BindingFlags.Instance | BindingFlags.Static | BindingFlags.DeclaredOnly;
+
+    private static readonly Type[] Types =
+    {
+        typeof(NDManager), typeof(NDArray), typeof(NDList), typeof(Shape), typeof(Device), typeof(ContextOptions),
+        typeof(Workspace), typeof(DataTypeExtensions),
+    };
+
+    /// <summary>What a disposed object still answers.</summary>
+    private static readonly string[] ForEver =
+    {
+        "Dispose", "ToString", "Equals", "GetHashCode", "get_Manager", "get_Name", "set_Name", "get_IsReleased",
+        "get_IsOpen", "get_ParentManager", "NDManager.get_Device",
+    };
+
+    private readonly NDManager manager = NDManager.NewBaseManager();
+    private readonly TestFolder folder = new TestFolder();
+
+    public void Dispose()
+    {
+        manager.Dispose();
+        folder.Dispose();
+    }
+
+    [Fact]
+    public void NothingCrashesOnNothing()
+    {
+        int calls = 0;
+        foreach (MethodBase member in Types.SelectMany(Members))
+        {
+            object?[] nothing = member.GetParameters().Select(parameter => Nothing(parameter.ParameterType)).ToArray();
+            Exception? error = Call(member, member.IsStatic ? null : Fresh(member.DeclaringType!), nothing);
+            calls++;
+            Assert.True(IsFitting(error), $"{member.DeclaringType}.{member}: {error}");
+
+            // Where a reference must not be null, it is said which.
+            ParameterInfo? needed = member.GetParameters().FirstOrDefault(MustNotBeNull);
+            if (needed != null && member.Name != "Equals")
+            {
+                Assert.True(error is ArgumentNullException, $"{member.DeclaringType}.{member}: {error}");
+            }
+        }
+        Assert.InRange(calls, 120, 1000);
+    }
+
+    [Fact]
+    public void WhatIsDisposedSaysSo()
+    {
+        foreach (Type type in new[] { typeof(NDManager), typeof(NDArray), typeof(Workspace) })
+        {
+            foreach (MethodBase member in Members(type).Where(member => !member.IsStatic && !member.IsConstructor))
+            {
+                object disposed = Fresh(type);
+                ((IDisposable)disposed).Dispose();
+                object?[] valid = member.GetParameters().Select(parameter => Valid(parameter.ParameterType)).ToArray();
+                Exception? error = Call(member, disposed, valid);
+                bool isForEver = ForEver.Contains(member.Name) || ForEver.Contains(type.Name + "." + member.Name);
+                Assert.True(
+                    isForEver ? error is null : error is ObjectDisposedException, $"{type}.{member}: {error}");
+                if (!isForEver)
+                {
+                    Assert.Contains(" is closed", error!.Message);
+                }
+            }
+        }
+    }
+
+    /// <summary>Twenty thousand calls with arguments drawn from all that a program may pass, disposed objects among
+    /// them.</summary>
+    [Fact]
+    public void NothingCrashesOnNonsense()
+    {
+        var random = new Random(5);
+        MethodBase[] members = Types.SelectMany(Members).ToArray();
+        for (int i = 0; i < 20_000; i++)
+        {
+            MethodBase member = members[random.Next(members.Length)];
+            object? target = member.IsStatic ? null : Fresh(member.DeclaringType!);
+            if (random.Next(8) == 0)
+            {
+                (target as IDisposable)?.Dispose();
+            }
+            object?[] nonsense = member.GetParameters()
+                .Select(parameter => Nonsense(random, parameter.ParameterType)).ToArray();
+            Exception? error = Call(member, target, nonsense);
+            Assert.True(
+                IsFitting(error), $"call {i}, {member.DeclaringType}.{member}({string.Join(", ", nonsense)}): {error}");
+            (target as IDisposable)?.Dispose();
+        }
+        Assert.True(manager.IsOpen);
+    }
+
+    private static bool IsFitting(Exception? error) => error is null or ArgumentException or InvalidOperationException
+        or NotSupportedException or IndexOutOfRangeException or OverflowException or OutOfMemoryException
+        or IOException or HeedException;
+
+    private static IEnumerable<MethodBase> Members(Type type) => type.GetMethods(Own)
+        .Select(method => method.IsGenericMethod ? method.MakeGenericMethod(typeof(float)) : method)
+        .Concat<MethodBase>(type.GetConstructors())
+        .Where(member => !member.GetParameters().Any(parameter => parameter.ParameterType.IsByRefLike));
+
+    private static object? Nothing(Type type) => type.IsValueType ? Activator.CreateInstance(type) : null;
+
+    private static bool MustNotBeNull(ParameterInfo parameter) =>
+        !parameter.ParameterType.IsValueType
+        && new NullabilityInfoContext().Create(parameter).WriteState == NullabilityState.NotNull;
+
+    private static Exception? Call(MethodBase member, object? target, object?[] arguments)
+    {
+        try
+        {
+            _ = member is ConstructorInfo made ? made.Invoke(arguments) : member.Invoke(target, arguments);
+            return null;
+        }
+        catch (TargetInvocationException error)
+        {
+            return error.InnerException;
+        }
+    }
+
+    private object Fresh(Type type) =>
+        type == typeof(NDManager) ? manager.NewSubManager()
+        : type == typeof(NDArray) ? manager.Ones(new Shape(2, 2))
+        : type == typeof(NDList) ? new NDList(manager.Ones(new Shape(2)))
+        : type == typeof(Workspace) ? manager.NewWorkspace(1)
+        : type == typeof(Shape) ? new Shape(2, 2)
+        : type == typeof(Device) ? Device.Cpu()
+        : new ContextOptions();
+
+    private object? Valid(Type type) =>
+        type == typeof(NDManager) ? manager
+        : type == typeof(NDArray) ? manager.Ones(new Shape(2, 2))
+        : type == typeof(Shape) ? new Shape(1)
+        : type == typeof(string) ? folder["file"]
+        : type == typeof(float) ? 1f
+        : type == typeof(float[][]) ? new[] { new float[1] }
+        : type == typeof(float[,]) ? new float[1, 1]
+        : type == typeof(Memory<float>) ? new float[1].AsMemory()
+        : type.IsArray ? Array.CreateInstance(type.GetElementType()!, 1)
+        : Nothing(type);
+
+    private object? Nonsense(Random random, Type type)
+    {
+        Type element = Nullable.GetUnderlyingType(type) ?? type;
+        if (random.Next(8) == 0)
+        {
+            return Nothing(type);
+        }
+        return element == typeof(int) ? Any(random, -2, -1, 0, 1, 2, 3, int.MinValue)
+            : element == typeof(long) ? Any(random, -1L, 0, 1, 2, 3, 1L << 50, long.MinValue, long.MaxValue)
+            : element == typeof(float) ? Any(random, -1f, 0, 1, 2.5f, float.NaN, float.PositiveInfinity)
+            : element == typeof(double) ? Any(random, -1, 0, 1e-3, double.NaN, double.NegativeInfinity)
+            : element == typeof(bool) ? random.Next(2) == 0
+            : element == typeof(DataType) ? (DataType)random.Next(-1, 10)
+            : element == typeof(string) ? Any(random, folder["a"], folder["no/b"], "cpu", "", "\0", "\ud800")
+            : element == typeof(Shape) ? SomeShape(random)
+            : element == typeof(NDArray) ? SomeArray(random)
+            : element == typeof(long[]) ? Some(random, () => (long)Nonsense(random, typeof(long))!)
+            : element == typeof(int[]) ? Some(random, () => random.Next(-2, 4))
+            : element == typeof(float[]) ? new float[random.Next(8)]
+            : element == typeof(NDArray[]) ? Some(random, () => SomeArray(random))
+            : Valid(element);
+    }
+
+    private static T Any<T>(Random random, params T[] choices) => choices[random.Next(choices.Length)];
+
+    private static T[] Some<T>(Random random, Func<T> one) =>
+        Enumerable.Range(0, random.Next(4)).Select(_ => one()).ToArray();
+
+    private static Shape SomeShape(Random random) => Any(
+        random,
+        new Shape(), new Shape(0), new Shape(4), new Shape(2, 2), new Shape(1, 4, 1), new Shape(-1), new Shape(-2, -2),
+        new Shape(1L << 50), new Shape(1L << 40, 1L << 40), new Shape(long.MinValue, 0), new Shape(new long[9]));
+
+    private NDArray SomeArray(Random random)
+    {
+        NDArray array = manager.Ones(Any(random, new Shape(), new Shape(2, 0), new Shape(4), new Shape(2, 2)));
+        if (random.Next(4) == 0)
+        {
+            array = array.ToType((DataType)random.Next(9));
+        }
+        if (random.Next(8) == 0)
+        {
+            array.Dispose();
+        }
+        return random.Next(4) == 0 && !array.IsReleased ? array.Transpose() : array;
+    }
+}

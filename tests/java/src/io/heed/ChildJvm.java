@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.heed;
+
+import java.io.File;
+import java.io.IOException;
+import java.net.URISyntaxException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Paths;
+import java.util.ArrayList;
+import java.util.List;
+
+/** A main method that runs in a virtual machine of its own, with options of its own. */
+final class ChildJvm {
+    final int exitCode;
+    /** Of both its streams. */
+    final String output;
+
+    private ChildJvm(int exitCode, String output) {
+        this.exitCode = exitCode;
+        this.output = output;
+    }
+
+    static ChildJvm run(Class<?> main, String... options) throws IOException, InterruptedException {
+        List<String> command = new ArrayList<>();
+        command.add(Paths.get(System.getProperty("java.home"), "bin", "java").toString());
+        command.addAll(List.of(options));
+        command.add("-Dheed.native.path=" + System.getProperty("heed.native.path"));
+        command.add("-cp");
+        command.add(pathOf(NDManager.class) + File.pathSeparator + pathOf(ChildJvm.class));
+        command.add(main.getName());
+        Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
+        process.getOutputStream().close();
+        String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        return new ChildJvm(process.waitFor(), output);
+    }
+
+    private static String pathOf(Class<?> type) {
+        try {
+            return Paths.get(type.getProtectionDomain().getCodeSource().getLocation().toURI()).toString();
+        } catch (URISyntaxException error) {
+            throw new IllegalStateException(error);
+        }
+    }
+}

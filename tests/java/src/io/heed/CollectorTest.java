@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.heed;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.File;
+import java.io.IOException;
+import java.lang.ref.WeakReference;
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.nio.FloatBuffer;
+import java.nio.file.Files;
+import java.nio.file.Paths;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+import org.junit.jupiter.api.Test;
+
+/** What nobody closes: it is freed, and reported where that is asked for. Each test in a virtual machine of its own. */
+class CollectorTest {
+    private static final long MEBIBYTE = 1 << 20;
+
+    /**
+     * A hundred thousand objects of all kinds, with 1.6 GB of elements, in 64 MB of heap: neither heap nor process
+     * grows.
+     */
+    @Test
+    void aHundredThousandForgottenObjects() throws Exception {
+        ChildJvm child = ChildJvm.run(ForgottenObjects.class, "-Xmx64m", "-XX:+UseSerialGC");
+        System.out.print(child.output);
+        assertEquals(0, child.exitCode, child.output);
+        Matcher grown = Pattern.compile("grown by (-?\\d+) bytes").matcher(child.output);
+        assertTrue(grown.find(), child.output);
+        assertTrue(Long.parseLong(grown.group(1)) < 64 * MEBIBYTE, child.output);
+    }
+
+    static final class ForgottenObjects {
+        private static final int COUNT = 100_000;
+        /** 16 KiB each. */
+        private static final Shape SHAPE = new Shape(1 << 12);
+
+        public static void main(String[] args) throws Exception {
+            NDManager manager = NDManager.newBaseManager();
+            long before = 0;
+            long largest = 0;
+            for (int i = 0; i < COUNT; i++) {
+                forget(manager, i);
+                if (i % 2_000 == 1_999) {
+                    System.gc();
+                    Thread.sleep(20);
+                    long resident = residentBytes();
+                    before = i < 10_000 ? resident : before;
+                    largest = Math.max(largest, resident);
+                }
+            }
+            System.out.println(COUNT + " objects; resident after the first 10000 are " + before / MEBIBYTE
+                    + " MiB, at most " + largest / MEBIBYTE + " MiB: grown by " + (largest - before) + " bytes");
+        }
+
+        private static void forget(NDManager manager, int i) {
+            switch (i % 10) {
+                case 0:
+                    manager.newSubManager().newSubManager().ones(SHAPE);
+                    break;
+                case 1:
+                    FloatBuffer floats = manager.ones(SHAPE).toFloatBuffer();
+                    floats.slice().put(0, 1);
+                    break;
+                case 2:
+                    manager.newWorkspace(16 << 10);
+                    break;
+                case 3:
+                    manager.ones(SHAPE).detach();
+                    break;
+                case 4:
+                    manager.ones(SHAPE).reshape(64, 64).transpose().flatten();
+                    break;
+                case 5:
+                    manager.wrap(manager.allocateDirect(16 << 10).asFloatBuffer(), SHAPE).get(0);
+                    break;
+                case 6:
+                    ContextOptions options = ContextOptions.builder().optNumThreads(1).build();
+                    NDManager.newBaseManager(Device.cpu(), options).ones(SHAPE);
+                    break;
+                case 7:
+                    manager.newSubManager().close();
+                    break;
+                default:
+                    manager.ones(SHAPE);
+                    break;
+            }
+        }
+
+        private static long residentBytes() throws IOException {
+            for (String line : Files.readAllLines(Paths.get("/proc/self/status"))) {
+                if (line.startsWith("VmRSS:")) {
+                    return 1024 * Long.parseLong(line.replaceAll("[^0-9]", ""));
+                }
+            }
+            throw new IOException("/proc/self/status has no VmRSS");
+        }
+    }
+
+    /** Classes and library go with their class loader, although arrays were forgotten, and come again with the next. */
+    @Test
+    void classesAndLibraryAreUnloaded() throws Exception {
+        ChildJvm child = ChildJvm.run(Unloading.class, "-Xmx64m");
+        assertEquals("unloaded\nunloaded\nunloaded\n", child.output);
+        assertEquals(0, child.exitCode);
+    }
+
+    static final class Unloading {
+        public static void main(String[] args) throws Exception {
+            for (int round = 0; round < 3; round++) {
+                WeakReference<ClassLoader> loader = usedLoader();
+                for (int i = 0; i < 500 && loader.get() != null; i++) {
+                    System.gc();
+                    Thread.sleep(10);
+                }
+                System.out.println(loader.get() == null ? "unloaded" : "still there");
+            }
+        }
+
+        private static WeakReference<ClassLoader> usedLoader() throws Exception {
+            String[] jars = System.getProperty("java.class.path").split(File.pathSeparator);
+            URL[] path = {Paths.get(jars[0]).toUri().toURL(), Paths.get(jars[1]).toUri().toURL()};
+            ClassLoader loader = new URLClassLoader(path, ClassLoader.getPlatformClassLoader());
+            Class<?> using = loader.loadClass("io.heed.CollectorTest$UsingHeed");
+            ((Runnable) using.getDeclaredConstructor().newInstance()).run();
+            return new WeakReference<>(loader);
+        }
+    }
+
+    /** Leaves an array, a view of one, a sub-manager and a block behind. */
+    public static final class UsingHeed implements Runnable {
+        /** For the loader of the classes, which knows no more than this. */
+        public UsingHeed() {}
+
+        @Override
+        public void run() {
+            NDManager manager = NDManager.newBaseManager();
+            manager.newSubManager().ones(new Shape(1 << 18)).get(0);
+            manager.ones(new Shape(2)).toFloatBuffer();
+            new MultiHeadAttention(8, 2, 0, false)
+                    .initialize(manager, DataType.FLOAT32, new Shape(1, 2, 8), new Shape(1, 2, 8), new Shape(1, 2, 8));
+        }
+    }
+
+    @Test
+    void leaksAreReportedWhereTheyWereMade() throws Exception {
+        ChildJvm child = ChildJvm.run(Leaking.class, "-Xmx64m", "-Dheed.leaks=true");
+        assertEquals(0, child.exitCode, child.output);
+        assertTrue(child.output.contains("WARNING"), child.output);
+        assertTrue(
+                child.output.contains("freed by the garbage collector: neither it nor its manager was closed"),
+                child.output);
+        assertTrue(child.output.contains("this tensor was made here"), child.output);
+        assertTrue(child.output.contains("Leaking.makeAndForget(CollectorTest.java"), child.output);
+        assertFalse(child.output.contains("Leaking.makeAndClose"), child.output);
+        assertFalse(child.output.contains("Leaking.makeInAManager"), child.output);
+    }
+
+    @Test
+    void leaksAreNotReportedUnasked() throws Exception {
+        ChildJvm child = ChildJvm.run(Leaking.class, "-Xmx64m");
+        assertEquals(0, child.exitCode, child.output);
+        assertEquals("", child.output);
+    }
+
+    static final class Leaking {
+        public static void main(String[] args) throws Exception {
+            NDManager manager = NDManager.newBaseManager();
+            makeAndForget(manager);
+            makeAndClose(manager);
+            makeInAManager();
+            for (int i = 0; i < 20; i++) {
+                System.gc();
+                Thread.sleep(10);
+            }
+        }
+
+        private static void makeAndForget(NDManager manager) {
+            manager.ones(new Shape(2));
+        }
+
+        private static void makeAndClose(NDManager manager) {
+            NDArray array = manager.ones(new Shape(2));
+            array.toFloatBuffer();
+            array.close();
+        }
+
+        private static void makeInAManager() {
+            try (NDManager manager = NDManager.newBaseManager()) {
+                manager.ones(new Shape(2)).get(0);
+            }
+        }
+    }
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.heed;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.junit.jupiter.api.Test;
+
+class DeviceTest {
+    @Test
+    void hasATypeAndANumber() {
+        assertEquals("cpu", Device.cpu().getDeviceType());
+        assertEquals(0, Device.cpu().getDeviceId());
+        assertEquals("cpu()", Device.cpu().toString());
+        assertEquals("ascend", Device.ascend(3).getDeviceType());
+        assertEquals(3, Device.ascend(3).getDeviceId());
+        assertEquals("ascend(3)", Device.ascend(3).toString());
+        assertEquals(Device.ascend(3), Device.ascend(3));
+        assertEquals(Device.ascend(3).hashCode(), Device.ascend(3).hashCode());
+        assertNotEquals(Device.ascend(3), Device.ascend(0));
+        assertNotEquals(Device.cpu(), Device.ascend(0));
+        assertNotEquals(Device.cpu(), "cpu()");
+    }
+
+    @Test
+    void refusesWhatIsNone() {
+        assertEquals(
+                "index is -1, expected 0 or more",
+                assertThrows(IllegalArgumentException.class, () -> Device.ascend(-1)).getMessage());
+        assertEquals(
+                "deviceType is gpu, expected cpu or ascend",
+                assertThrows(IllegalArgumentException.class, () -> Device.getCount("gpu")).getMessage());
+    }
+
+    @Test
+    void optionsAreWhatTheyWereBuiltAs() {
+        ContextOptions defaults = ContextOptions.builder().build();
+        assertEquals(0, defaults.getNumThreads());
+        assertFalse(defaults.isStrict());
+        assertFalse(defaults.isAllowReducedPrecision());
+        ContextOptions.Builder builder = ContextOptions.builder().optNumThreads(3);
+        ContextOptions threads = builder.build();
+        ContextOptions all = builder.optStrict(true).optAllowReducedPrecision(true).build();
+        assertEquals(3, threads.getNumThreads());
+        assertFalse(threads.isStrict());
+        assertTrue(all.isStrict());
+        assertTrue(all.isAllowReducedPrecision());
+        assertEquals("ContextOptions(numThreads=3, strict=true, allowReducedPrecision=true)", all.toString());
+        assertEquals(threads, ContextOptions.builder().optNumThreads(3).build());
+        assertEquals(threads.hashCode(), ContextOptions.builder().optNumThreads(3).build().hashCode());
+        assertNotEquals(threads, all);
+        assertNotEquals(defaults, threads);
+        assertNotEquals(defaults, ContextOptions.builder().optStrict(true).build());
+        assertNotEquals(defaults, ContextOptions.builder().optAllowReducedPrecision(true).build());
+    }
+}

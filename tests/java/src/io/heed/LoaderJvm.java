@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.heed;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.nio.file.Paths;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Runs NativeLoaderProgram in a process of its own: a process loads the library once. */
+final class LoaderJvm {
+    static final String WORKS = "(1, 3, 4)";
+    static final String WORKS_TWICE = WORKS + "\n" + WORKS + "\n";
+
+    private final Path jar;
+    private final List<String> launcher = new ArrayList<>();
+    private final List<String> options = new ArrayList<>();
+
+    /** With heed's classes from this jar. */
+    LoaderJvm(Path jar) {
+        this.jar = jar;
+    }
+
+    /** The jar under test. */
+    static Path heedJar() {
+        return codeSource(NDManager.class);
+    }
+
+    /** Puts a command in front, which runs its own arguments in the end. */
+    LoaderJvm through(String... command) {
+        launcher.addAll(List.of(command));
+        return this;
+    }
+
+    LoaderJvm with(String... options) {
+        this.options.addAll(List.of(options));
+        return this;
+    }
+
+    /** With the folder for temporary files. */
+    LoaderJvm in(Path folder) {
+        return with("-Djava.io.tmpdir=" + folder);
+    }
+
+    Process start(String... arguments) throws IOException {
+        List<String> command = new ArrayList<>(launcher);
+        command.add(Paths.get(System.getProperty("java.home"), "bin", "java").toString());
+        command.add("-Xcheck:jni");
+        command.addAll(options);
+        command.addAll(List.of("-cp", jar + ":" + codeSource(LoaderJvm.class), NativeLoaderProgram.class.getName()));
+        command.addAll(List.of(arguments));
+        // A JVM that is given a broken library says so on stderr, beside the exception.
+        return new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD).start();
+    }
+
+    /** Returns what the program wrote; -Xcheck:jni would have written there too. */
+    static String outputOf(Process process) throws IOException, InterruptedException {
+        String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertEquals(0, process.waitFor(), output);
+        return output;
+    }
+
+    String run(String... arguments) throws IOException, InterruptedException {
+        return outputOf(start(arguments));
+    }
+
+    /** Loads the library and uses it, twice. */
+    String runTwice() throws IOException, InterruptedException {
+        return run("twice");
+    }
+
+    private static Path codeSource(Class<?> type) {
+        return Paths.get(type.getProtectionDomain().getCodeSource().getLocation().getPath());
+    }
+}

@@ -13,7 +13,8 @@ using Perfolizer.Horology;
 using Heed;
 
 /// <summary>The calls of call_cost.c, from C#. Prints a line for each layer and form, "layer form nanoseconds bytes",
-/// the bytes being what one call allocates on the managed heap.</summary>
+/// the bytes being what one call allocates on the managed heap. With --quick each call is made once, and the numbers
+/// say nothing.</summary>
 public class CallCost
 {
     private NDManager manager = null!;
@@ -27,11 +28,13 @@ public class CallCost
     [Params("toy", "least")]
     public string Layer { get; set; } = "";
 
-    public static void Main()
+    public static void Main(string[] arguments)
     {
+        Job measured = arguments is ["--quick"]
+            ? Job.Dry
+            : Job.Default.WithWarmupCount(5).WithIterationCount(15).WithIterationTime(TimeInterval.FromMilliseconds(100));
         IConfig config = ManualConfig.CreateEmpty()
-            .AddJob(Job.Default.WithToolchain(InProcessEmitToolchain.Instance)
-                .WithWarmupCount(5).WithIterationCount(15).WithIterationTime(TimeInterval.FromMilliseconds(100)))
+            .AddJob(measured.WithToolchain(InProcessEmitToolchain.Instance))
             .AddDiagnoser(MemoryDiagnoser.Default)
             .AddLogger(NullLogger.Instance)
             .WithOptions(ConfigOptions.DisableLogFile);

@@ -15,16 +15,20 @@ import java.util.Locale;
 
 /**
  * The calls of call_cost.c, from Java: a warmed loop, and the median of many short samples. Prints a line for each layer
- * and form, "layer form nanoseconds bytes", the bytes being what one call allocates on Java's heap.
+ * and form, "layer form nanoseconds bytes", the bytes being what one call allocates on Java's heap. With --quick samples
+ * are so short that the numbers say nothing.
  */
 final class CallCost {
     private static final int SAMPLES = 201;
     private static final int WARM_UP_SAMPLES = 400;
-    private static final double SAMPLE_NANOSECONDS = 1e6;
+    private static double sampleNanoseconds = 1e6;
 
     private CallCost() {}
 
     public static void main(String[] arguments) {
+        if (arguments.length > 0 && arguments[0].equals("--quick")) {
+            sampleNanoseconds = 1;
+        }
         measureLayer("toy", new Shape(2, 4, 100), 5);
         measureLayer("least", new Shape(1, 1, 1), 1);
     }
@@ -50,7 +54,7 @@ final class CallCost {
     private static void measure(String layer, String form, Runnable call) {
         long calls = 1;
         for (int i = 0; i < WARM_UP_SAMPLES; i++) {
-            calls = 1 + (long) (SAMPLE_NANOSECONDS / sample(call, calls));
+            calls = 1 + (long) (sampleNanoseconds / sample(call, calls));
         }
         double[] times = new double[SAMPLES];
         long allocated = allocatedBytes();

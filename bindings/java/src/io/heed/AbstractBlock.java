@@ -14,9 +14,9 @@ import java.util.stream.Collectors;
  * The base of blocks that a program puts together of other blocks, and of parameters of its own.
  *
  * <p>A class below it makes the blocks inside in its constructor and adds them with {@link #addChildBlock}, initializes
- * them in {@link #initializeChildBlocks}, and computes in {@link #forwardInternal}. Blocks that were not added work, but
- * nothing else here sees them. Whether several threads may use it is the class's to say: the blocks inside may be used
- * so.
+ * them in {@link #initializeChildBlocks}, and computes in {@link #forwardInternal}. Blocks that were not added work,
+ * but nothing else here sees them. Whether several threads may use it is the class's to say: the blocks inside may be
+ * used so.
  */
 public abstract class AbstractBlock implements Block {
     /** How far apart the seeds of two blocks begin. */

@@ -7,8 +7,8 @@ abstract class AttentionBlock extends NativeBlock {
      * The attention weights of the last forward, of shape (B, Q, K), or (B, H, Q, K) for inputs of four axes, before
      * dropout; those of a {@link MultiHeadAttention} of shape (B * H, Q, K), heads of one batch item together. Null
      * before the first forward, and while they are not kept. They belong to the manager of that call's queries, and are
-     * valid until the next forward, which closes them, or until {@code setKeepAttentionWeights(false)}: copy out what is
-     * needed for longer.
+     * valid until the next forward, which closes them, or until {@code setKeepAttentionWeights(false)}: copy out what
+     * is needed for longer.
      */
     public volatile NDArray attentionWeights;
 
@@ -23,9 +23,9 @@ abstract class AttentionBlock extends NativeBlock {
     }
 
     /**
-     * Sets whether each forward of a list computes and keeps the attention weights, which take as many elements as there
-     * are pairs of query and key. The result is the same. Those of the last forward are closed when they are no longer
-     * kept.
+     * Sets whether each forward of a list computes and keeps the attention weights, which take as many elements as
+     * there are pairs of query and key. The result is the same. Those of the last forward are closed when they are no
+     * longer kept.
      *
      * @param keep true, as it is from the beginning in a block that was made by a constructor, to keep them in {@link
      *     #attentionWeights}
@@ -35,6 +35,15 @@ abstract class AttentionBlock extends NativeBlock {
         if (!keep) {
             keep(null);
         }
+    }
+
+    /**
+     * Tells whether each forward of a list keeps the attention weights.
+     *
+     * @return what was set last
+     */
+    public final boolean isKeepAttentionWeights() {
+        return keep;
     }
 
     @Override

@@ -3,8 +3,8 @@ package io.heed;
 
 /**
  * What a block reads in {@link MultiHeadAttention#forward(AttentionInputs, AttentionOutputs, Workspace)}: made once and
- * used for many calls. What is not set is null, false or 0. Blocks with one input ({@link Linear}, {@link Dropout}) read
- * it as queries. Not for several threads at once.
+ * used for many calls. What is not set is null, false or 0. Blocks with one input ({@link Linear}, {@link Dropout})
+ * read it as queries. Not for several threads at once.
  */
 public final class AttentionInputs {
     private NDArray queries;

@@ -35,8 +35,8 @@ abstract class AttentionOptions<B extends AttentionOptions<B>> implements Clonea
     /**
      * Sets what scores are multiplied by.
      *
-     * @param scale the factor; 0: the default, which is 1 for {@link AdditiveAttention}, and 1 / sqrt(size of a query in
-     *     its head) for the others
+     * @param scale the factor; 0: the default, which is 1 for {@link AdditiveAttention}, and 1 / sqrt(size of a query
+     *     in its head) for the others
      * @return this
      */
     public final B optScale(float scale) {

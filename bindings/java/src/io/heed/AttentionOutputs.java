@@ -2,11 +2,11 @@
 package io.heed;
 
 /**
- * What a block writes in {@link MultiHeadAttention#forward(AttentionInputs, AttentionOutputs, Workspace)}: made once, as
- * by {@link MultiHeadAttention#createOutputs}, and used for many calls. Null where not wanted; one at least is. To ask
- * for more never changes the others. Not for several threads at once.
+ * What a block writes in {@link MultiHeadAttention#forward(AttentionInputs, AttentionOutputs, Workspace)}: made once,
+ * as by {@link MultiHeadAttention#createOutputs}, and used for many calls. Null where not wanted; one at least is. To
+ * ask for more never changes the others. Not for several threads at once.
  */
-public final class AttentionOutputs {
+public final class AttentionOutputs implements AutoCloseable {
     private NDArray output;
     private NDArray weights;
     private NDArray logSumExp;
@@ -92,7 +92,9 @@ public final class AttentionOutputs {
         }
     }
 
-    void closeArrays() {
+    /** Closes the arrays, which stay set. */
+    @Override
+    public void close() {
         for (Wanted wanted : Wanted.values()) {
             if (get(wanted) != null) {
                 get(wanted).close();

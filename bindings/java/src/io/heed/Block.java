@@ -20,6 +20,8 @@ public interface Block extends AutoCloseable {
      * @param inputs what the block says it takes
      * @param training whether dropout is active
      * @return what the block says it gives
+     * @throws IllegalArgumentException if the inputs are not what it takes
+     * @throws IllegalStateException if the block lacks parameters, or is closed
      */
     default NDList forward(ParameterStore parameterStore, NDList inputs, boolean training) {
         return forward(parameterStore, inputs, training, null);
@@ -33,6 +35,8 @@ public interface Block extends AutoCloseable {
      * @param training whether dropout is active
      * @param params further arguments, which heed's own blocks do not read; may be null
      * @return what the block says it gives
+     * @throws IllegalArgumentException if the inputs are not what it takes
+     * @throws IllegalStateException if the block lacks parameters, or is closed
      */
     NDList forward(ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params);
 
@@ -56,6 +60,7 @@ public interface Block extends AutoCloseable {
      * @throws IllegalArgumentException if the block has no parameter of this name
      */
     default void setInitializer(Initializer initializer, String paramName) {
+        Objects.requireNonNull(initializer, "initializer");
         Objects.requireNonNull(paramName, "paramName");
         ParameterList parameters = getDirectParameters();
         Parameter found = parameters.get(paramName);
@@ -73,6 +78,7 @@ public interface Block extends AutoCloseable {
      * @param predicate tells which parameters
      */
     default void setInitializer(Initializer initializer, Predicate<Parameter> predicate) {
+        Objects.requireNonNull(initializer, "initializer");
         Objects.requireNonNull(predicate, "predicate");
         for (Parameter parameter : getParameters().values()) {
             if (predicate.test(parameter)) {
@@ -87,6 +93,9 @@ public interface Block extends AutoCloseable {
      * @param manager the owner of the parameters: they end with it
      * @param dataType their type
      * @param inputShapes the shape of each input
+     * @throws IllegalArgumentException if the shapes are not what the block takes, or do not fit parameters that are
+     *     there
+     * @throws IllegalStateException if the block or the manager is closed
      */
     void initialize(NDManager manager, DataType dataType, Shape... inputShapes);
 
@@ -101,6 +110,8 @@ public interface Block extends AutoCloseable {
      * Converts the parameters.
      *
      * @param dataType the type they get
+     * @throws IllegalArgumentException if they cannot be of this type
+     * @throws IllegalStateException if the block lacks parameters, or is closed
      */
     void cast(DataType dataType);
 
@@ -174,8 +185,8 @@ public interface Block extends AutoCloseable {
     void saveParameters(DataOutputStream os) throws IOException;
 
     /**
-     * Reads what {@link #saveParameters} of the same block, or one made alike, has written, and nothing behind it. If it
-     * fails, nothing has changed.
+     * Reads what {@link #saveParameters} of the same block, or one made alike, has written, and nothing behind it. If
+     * it fails, nothing has changed.
      *
      * @param manager the owner of the parameters
      * @param is where from; it stays open
@@ -185,8 +196,8 @@ public interface Block extends AutoCloseable {
     void loadParameters(NDManager manager, DataInputStream is) throws IOException, MalformedModelException;
 
     /**
-     * Marks the parameters as those that training would leave alone; {@link Parameter#requiresGradient} tells. heed does
-     * not train: nothing else depends on it.
+     * Marks the parameters as those that training would leave alone; {@link Parameter#requiresGradient} tells. heed
+     * does not train: nothing else depends on it.
      *
      * @param freeze the mark
      */
@@ -210,9 +221,9 @@ public interface Block extends AutoCloseable {
     }
 
     /**
-     * Sets where the random numbers begin: those of {@link #initialize}, and of the dropout of each forward that trains.
-     * The same seed repeats the same numbers. A block begins with a seed of its own, the first block of a process always
-     * with the same.
+     * Sets where the random numbers begin: those of {@link #initialize}, and of the dropout of each forward that
+     * trains. The same seed repeats the same numbers. A block begins with a seed of its own, the first block of a
+     * process always with the same.
      *
      * @param seed any number
      */

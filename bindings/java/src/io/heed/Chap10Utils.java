@@ -8,8 +8,8 @@ public final class Chap10Utils {
     private Chap10Utils() {}
 
     /**
-     * Puts the heads, which are side by side in the last axis, into the batch: (B, S, H * D) becomes (B * H, S, D), heads
-     * of one batch item together.
+     * Puts the heads, which are side by side in the last axis, into the batch: (B, S, H * D) becomes (B * H, S, D),
+     * heads of one batch item together.
      *
      * @param X the array
      * @param numHeads the number of heads H
@@ -41,8 +41,8 @@ public final class Chap10Utils {
     }
 
     /**
-     * Softmax over the last axis, in which only as many elements take part as the lengths say, from the first; the others
-     * become 0. Where a length is 0 all do (d2l's function gives them all the same share).
+     * Softmax over the last axis, in which only as many elements take part as the lengths say, from the first; the
+     * others become 0. Where a length is 0 all do (d2l's function gives them all the same share).
      *
      * @param X scores (B, Q, K) of FLOAT32, FLOAT16 or BFLOAT16
      * @param validLens (B) or (B, Q) of FLOAT32, INT32 or INT64, whole numbers from 0 to K; null: all take part

@@ -3,8 +3,8 @@ package io.heed;
 
 /**
  * Scaled dot-product attention (Vaswani et al., "Attention Is All You Need", 2017), with d2l-java's constructor and
- * calls. It has no parameters, and need not be initialized. Scores are divided by the square root of the size of a query
- * (d2l-java's own class divides by the square root of 2: {@code optScale} can do that).
+ * calls. It has no parameters, and need not be initialized. Scores are divided by the square root of the size of a
+ * query (d2l-java's own class divides by the square root of 2: {@code optScale} can do that).
  *
  * <p>forward takes a list of queries (B, Q, D), keys (B, K, D), values (B, K, Dv), of one type of FLOAT32, FLOAT16 and
  * BFLOAT16, or each with an axis of heads behind the first, and, optional or null, the valid lengths (B) or (B, Q) of

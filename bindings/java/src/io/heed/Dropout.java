@@ -2,8 +2,8 @@
 package io.heed;
 
 /**
- * Dropout: when training, each element becomes 0 with a probability, and is divided by one minus it otherwise. It has no
- * parameters, and need not be initialized.
+ * Dropout: when training, each element becomes 0 with a probability, and is divided by one minus it otherwise. It has
+ * no parameters, and need not be initialized.
  *
  * <p>forward takes a list of one array of FLOAT32, FLOAT16 or BFLOAT16, and gives a list of one array of the same shape
  * and type. Each forward that trains drops other elements, from {@link #setSeed} on. Many threads may call it on one

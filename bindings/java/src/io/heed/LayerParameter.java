@@ -6,17 +6,17 @@ import java.nio.ByteBuffer;
 /** A parameter that heed's layer keeps. */
 final class LayerParameter extends Parameter implements NDArray.Writer {
     final ByteBuffer nativeName;
-    private final NativeBlock block;
+    private final BlockLayer layer;
 
-    LayerParameter(NativeBlock block, String name) {
+    LayerParameter(BlockLayer layer, String name) {
         super(name, name.endsWith("bias") ? Type.BIAS : Type.WEIGHT, null);
-        this.block = block;
+        this.layer = layer;
         nativeName = NativeText.of(name, "name");
     }
 
     @Override
     public Shape getShape() {
-        return block.shapeOf(this);
+        return layer.shapeOf(nativeName);
     }
 
     @Override
@@ -31,23 +31,29 @@ final class LayerParameter extends Parameter implements NDArray.Writer {
     }
 
     @Override
+    public void initialize(NDManager manager, DataType dataType) {
+        throw new IllegalStateException(
+                "the parameter \"" + getName() + "\" is its block's, whose initialize draws all its parameters");
+    }
+
+    @Override
     public NDArray getArray() {
-        return block.snapshot(this);
+        return layer.snapshot(this);
     }
 
     @Override
     public void setArray(NDArray array) {
-        block.bindTo(array);
-        block.setParameter(this, array.tensor());
+        layer.bindTo(array);
+        write(array.tensor());
     }
 
     @Override
     public void write(NativeTensor value) {
-        block.setParameter(this, value);
+        layer.change(changed -> changed.setParameter(nativeName, value));
     }
 
     @Override
     public NativeTensor current() {
-        return block.currentValue(this);
+        return layer.currentValue(nativeName);
     }
 }

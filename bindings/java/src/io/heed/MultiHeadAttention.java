@@ -10,10 +10,10 @@ import java.util.Set;
  * Multi-head attention (Vaswani et al., "Attention Is All You Need", 2017), with d2l-java's constructor and calls, or
  * with any of heed's options by {@link #builder}.
  *
- * <p>Its parameters are "W_q.weight" (numHeads * headSize, size of a query), "W_k.weight" (numKvHeads * headSize, size of
- * a key), "W_v.weight" (numKvHeads * valueHeadSize, size of a value), "W_o.weight" (outputSize, numHeads *
- * valueHeadSize), and "W_q.bias" and so on; with d2l's constructor all are of numHiddens rows. Scores are divided by the
- * square root of headSize (d2l-java's own class divides by the square root of 2: {@code optScale} can do that).
+ * <p>Its parameters are "W_q.weight" (numHeads * headSize, size of a query), "W_k.weight" (numKvHeads * headSize, size
+ * of a key), "W_v.weight" (numKvHeads * valueHeadSize, size of a value), "W_o.weight" (outputSize, numHeads *
+ * valueHeadSize), and "W_q.bias" and so on; with d2l's constructor all are of numHiddens rows. Scores are divided by
+ * the square root of headSize (d2l-java's own class divides by the square root of 2: {@code optScale} can do that).
  *
  * <p>forward takes a list of queries (B, Q, E), keys (B, K, E), values (B, K, E), of one type of FLOAT32, FLOAT16 and
  * BFLOAT16, and, optional or null, the valid lengths (B) or (B, Q) of FLOAT32, INT32 or INT64: a query attends to as
@@ -24,8 +24,8 @@ import java.util.Set;
  */
 public final class MultiHeadAttention extends NativeBlock {
     /**
-     * Holds the attention weights of the last forward, of shape (B * H, Q, K). By itself it is dot-product attention with
-     * this block's options, without its projections, and whatever its scoring.
+     * Holds the attention weights of the last forward, of shape (B * H, Q, K). By itself it is dot-product attention
+     * with this block's options, without its projections, and whatever its scoring.
      */
     public final DotProductAttention attention;
 
@@ -70,6 +70,15 @@ public final class MultiHeadAttention extends NativeBlock {
      */
     public void setKeepAttentionWeights(boolean keep) {
         attention.setKeepAttentionWeights(keep);
+    }
+
+    /**
+     * Tells whether each forward of a list keeps the attention weights.
+     *
+     * @return what was set last
+     */
+    public boolean isKeepAttentionWeights() {
+        return attention.isKeepAttentionWeights();
     }
 
     @Override

@@ -10,7 +10,6 @@ import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.locks.StampedLock;
 
 /** A block that is one layer of heed. */
 abstract class NativeBlock implements Block {
@@ -20,20 +19,9 @@ abstract class NativeBlock implements Block {
     /** How many blocks were made: each has its own seeds. */
     private static final AtomicLong BLOCKS = new AtomicLong();
 
-    /** Read by calls that use the parameters, written by those that change them. It allocates nothing. */
-    private final StampedLock lock = new StampedLock();
     private final AtomicLong nextSeed = new AtomicLong(BLOCKS.getAndIncrement() << 32);
-    private final ParameterList parameters = new ParameterList();
-    private volatile NativeLayer layer;
-    private volatile boolean closed;
+    private BlockLayer layer;
     private volatile Shape[] inputShapes;
-    /** Where the layer was made. Until it is bound to one that the user named, it may be made anew elsewhere. */
-    private NativeContext context;
-    private volatile boolean bound;
-    /** The owner of the parameters; null: the block. */
-    private NDManager owner;
-    /** The owner of snapshots of parameters that are the block's own. Under nextSeed's lock. */
-    private NDManager own;
 
     /** What it is called in files. */
     final String kind;
@@ -45,48 +33,34 @@ abstract class NativeBlock implements Block {
     /** A layer without parameters; throws if an option is wrong. */
     abstract NativeLayer newLayer(NativeContext context);
 
-    /** The last step of every constructor: has heed check the options, and learns the parameters' names. */
+    /** The last step of every constructor: has heed check the options. */
     final void construct() {
-        context = Library.context();
-        layer = newLayer(context);
-        for (long index = 0; index < layer.parameterCount(); index++) {
-            String name = layer.parameterName(index);
-            parameters.add(name, new LayerParameter(this, name));
-        }
+        layer = new BlockLayer(this);
     }
 
     /**
      * Gives the block parameters for inputs of these shapes: weights drawn from a normal distribution of variance 2 /
      * (size of the input), DJL's default, and biases of 0, or what {@link #setInitializer} says. They belong to the
      * manager: once it is closed the block has none, and can be initialized or loaded anew. A block without parameters
-     * outlives the manager. On a block that has its parameters nothing changes, but the shapes and the type are checked.
+     * outlives the manager. On a block that has its parameters nothing changes, but the shapes and the type are
+     * checked; where only some were set, these stay, converted to the type.
      *
      * @param manager the owner of the parameters
      * @param dataType their type: FLOAT32, FLOAT16 or BFLOAT16
      * @param inputShapes the shape of each input, as {@link #forward} takes them
-     * @throws IllegalArgumentException if the shapes do not fit each other or the parameters that are there, or the type
-     *     is another or not that of the parameters that are there
+     * @throws IllegalArgumentException if the shapes do not fit each other or the parameters that are there, or the
+     *     type is another or not that of the parameters that are there
      * @throws IllegalStateException if the block or the manager is closed
      */
     @Override
     public final void initialize(NDManager manager, DataType dataType, Shape... inputShapes) {
-        NativeContext wanted = Objects.requireNonNull(manager, "manager").openContext();
+        NativeContext context = Objects.requireNonNull(manager, "manager").openContext();
         Objects.requireNonNull(dataType, "dataType");
         Shape[] shapes = Objects.requireNonNull(inputShapes, "inputShapes").clone();
         checkInputs(shapes, "inputShapes has " + shapes.length + (shapes.length == 1 ? " shape" : " shapes"));
-        try (NativeInputs inputs = NativeInputs.ofShapes(wanted, shapes, index -> index == VALID_LENS ? DataType.FLOAT32 : dataType)) {
-            if (!keepsParametersFor(wanted, inputs, dataType)) {
-                NativeLayer made = newLayer(wanted);
-                try {
-                    inputs.initialize(made, nextSeed.getAndIncrement());
-                    drawParameters(made, manager, dataType);
-                    manager.own(made);
-                } catch (Throwable error) {
-                    made.close();
-                    throw error;
-                }
-                replaceUnlessThere(made, wanted, manager, inputs, dataType);
-            }
+        try (NativeInputs inputs = NativeInputs.ofShapes(
+                context, shapes, index -> index == VALID_LENS ? DataType.FLOAT32 : dataType)) {
+            layer.initialize(manager, dataType, inputs, nextSeed);
             this.inputShapes = shapes;
         }
     }
@@ -94,27 +68,34 @@ abstract class NativeBlock implements Block {
     /**
      * Tells whether the block has its parameters; one without parameters always has.
      *
-     * @return false before {@link #initialize} or {@link #load(Path, String)}, and once the manager of the parameters is
-     *     closed
+     * @return false before {@link #initialize} or {@link #load(Path, String)}, and once the manager of the parameters
+     *     is closed
      * @throws IllegalStateException if the block is closed
      */
     @Override
     public final boolean isInitialized() {
-        long stamp = lock.readLock();
-        try {
-            return hasParameters();
-        } finally {
-            lock.unlockRead(stamp);
-        }
+        return layer.isInitialized();
     }
 
+    /**
+     * Computes. The class says what it takes and gives.
+     *
+     * @param parameterStore taken as DJL's blocks do
+     * @param inputs the inputs, of open managers
+     * @param training whether dropout is active: each such call draws another seed, from {@link #setSeed} on
+     * @param params not read; may be null
+     * @return a list of one new array, which belongs to the first input's manager
+     * @throws IllegalArgumentException if the list has more or fewer arrays than the block takes, or sizes, types or
+     *     lengths do not fit
+     * @throws IllegalStateException if the block is not initialized, or an array, a manager or the block is closed
+     */
     @Override
     public final NDList forward(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
         Objects.requireNonNull(parameterStore, "parameterStore");
         NDArray[] arrays = arraysOf(inputs);
         NDManager manager = arrays[0].getManager();
-        bindTo(arrays[0]);
+        layer.bindTo(arrays[0]);
         NativeTensor queries = tensor(arrays, 0);
         NativeTensor keys = tensor(arrays, 1);
         NativeTensor values = tensor(arrays, 2);
@@ -122,14 +103,14 @@ abstract class NativeBlock implements Block {
         boolean keep = keepsWeights();
         NativeTensor output = null;
         NativeTensor weights = null;
-        long stamp = lock.readLock();
+        long stamp = layer.enter();
         try {
-            output = layer.createOutput(queries, keys, values, validLens, null, null, Wanted.OUTPUT.bit);
+            output = layer.get().createOutput(queries, keys, values, validLens, null, null, Wanted.OUTPUT.bit);
             weights = keep
-                    ? layer.createOutput(queries, keys, values, validLens, null, null, Wanted.WEIGHTS.bit)
+                    ? layer.get().createOutput(queries, keys, values, validLens, null, null, Wanted.WEIGHTS.bit)
                     : null;
             long seed = training ? nextSeed.getAndIncrement() : 0;
-            layer.run(
+            layer.get().run(
                     queries, keys, values, validLens, null, null, seed, training ? 1 : 0, null, output, weights, null);
             NDArray result = manager.adopt(output);
             keepWeights(manager, weights);
@@ -143,7 +124,7 @@ abstract class NativeBlock implements Block {
             }
             throw error;
         } finally {
-            lock.unlockRead(stamp);
+            layer.leave(stamp);
         }
     }
 
@@ -155,18 +136,20 @@ abstract class NativeBlock implements Block {
      * @param workspace scratch memory for this call alone, of {@link #workspaceSize} bytes; null: heed keeps its own
      * @throws IllegalArgumentException if sizes, types or lengths do not fit, an output is missing or overlaps another
      *     array
-     * @throws IllegalStateException if the block is not initialized, the workspace is in use, or an array, the workspace
-     *     or the block is closed
+     * @throws IllegalStateException if the block is not initialized, the workspace is in use, or an array, the
+     *     workspace or the block is closed
      * @throws HeedException with {@link Status#WORKSPACE_TOO_SMALL}, naming both sizes
      */
     public final void forward(AttentionInputs inputs, AttentionOutputs outputs, Workspace workspace) {
+        Objects.requireNonNull(inputs, "inputs");
+        Objects.requireNonNull(outputs, "outputs");
         NDArray queries = inputs.getQueries();
-        bindTo(queries);
-        long stamp = lock.readLock();
+        layer.bindTo(queries);
+        long stamp = layer.enter();
         try {
             boolean training = inputs.isTraining();
             long seed = training && !inputs.hasDropoutSeed() ? nextSeed.getAndIncrement() : inputs.getDropoutSeed();
-            layer.run(
+            layer.get().run(
                     tensor(queries),
                     tensor(inputs.getKeys()),
                     tensor(inputs.getValues()),
@@ -180,7 +163,7 @@ abstract class NativeBlock implements Block {
                     tensor(outputs.getWeights()),
                     tensor(outputs.getLogSumExp()));
         } finally {
-            lock.unlockRead(stamp);
+            layer.leave(stamp);
         }
     }
 
@@ -193,22 +176,24 @@ abstract class NativeBlock implements Block {
      * @throws IllegalArgumentException if the inputs do not fit each other or the block, or it has no such output
      */
     public final AttentionOutputs createOutputs(AttentionInputs inputs, Wanted... wanted) {
+        Objects.requireNonNull(inputs, "inputs");
+        Objects.requireNonNull(wanted, "wanted");
         NDManager manager = Objects.requireNonNull(inputs.getQueries(), "queries").getManager();
-        bindTo(inputs.getQueries());
+        layer.bindTo(inputs.getQueries());
         AttentionOutputs made = new AttentionOutputs();
-        long stamp = lock.readLock();
+        long stamp = layer.enter();
         try {
             for (Wanted each : wanted.length == 0 ? new Wanted[] {Wanted.OUTPUT} : wanted) {
                 if (made.get(each) == null) {
-                    made.set(each, manager.adopt(NativeInputs.of(inputs).createOutput(layer, each)));
+                    made.set(each, manager.adopt(NativeInputs.of(inputs).createOutput(layer.get(), each)));
                 }
             }
             return made;
         } catch (Throwable error) {
-            made.closeArrays();
+            made.close();
             throw error;
         } finally {
-            lock.unlockRead(stamp);
+            layer.leave(stamp);
         }
     }
 
@@ -223,12 +208,14 @@ abstract class NativeBlock implements Block {
      * @throws IllegalStateException if the block is not initialized, or it or an array is closed
      */
     public final long workspaceSize(AttentionInputs inputs, AttentionOutputs outputs) {
-        bindTo(inputs.getQueries());
-        long stamp = lock.readLock();
+        Objects.requireNonNull(inputs, "inputs");
+        Objects.requireNonNull(outputs, "outputs");
+        layer.bindTo(inputs.getQueries());
+        long stamp = layer.enter();
         try {
-            return NativeInputs.of(inputs).workspaceBytes(layer, outputs);
+            return NativeInputs.of(inputs).workspaceBytes(layer.get(), outputs);
         } finally {
-            lock.unlockRead(stamp);
+            layer.leave(stamp);
         }
     }
 
@@ -243,19 +230,21 @@ abstract class NativeBlock implements Block {
      * @throws IllegalStateException if the block is not initialized, or it or an array is closed
      */
     public final String explain(AttentionInputs inputs, AttentionOutputs outputs) {
+        Objects.requireNonNull(inputs, "inputs");
+        Objects.requireNonNull(outputs, "outputs");
         int training = inputs.isTraining() ? 1 : 0;
-        bindTo(inputs.getQueries());
-        long stamp = lock.readLock();
+        layer.bindTo(inputs.getQueries());
+        long stamp = layer.enter();
         try {
             return NativeInputs.of(inputs)
                     .explain(
-                            layer,
+                            layer.get(),
                             training,
                             tensor(outputs.getOutput()),
                             tensor(outputs.getWeights()),
                             tensor(outputs.getLogSumExp()));
         } finally {
-            lock.unlockRead(stamp);
+            layer.leave(stamp);
         }
     }
 
@@ -268,16 +257,29 @@ abstract class NativeBlock implements Block {
      * @throws IllegalStateException if the block is not initialized, or it or an array is closed
      */
     public final String explain(NDList inputs) {
+        return explain(inputs, false);
+    }
+
+    /**
+     * Tells how heed would compute {@link #forward(ParameterStore, NDList, boolean)}.
+     *
+     * @param inputs the list that forward takes
+     * @param training whether dropout is active
+     * @return JSON text
+     * @throws IllegalArgumentException if the inputs do not fit each other or the block
+     * @throws IllegalStateException if the block is not initialized, or it or an array is closed
+     */
+    public final String explain(NDList inputs, boolean training) {
         NDArray[] arrays = arraysOf(inputs);
-        bindTo(arrays[0]);
-        NativeInputs natives =
-                new NativeInputs(tensor(arrays, 0), tensor(arrays, 1), tensor(arrays, 2), tensor(arrays, 3), null, null);
-        long stamp = lock.readLock();
-        try (NativeTensor output = natives.createOutput(layer, Wanted.OUTPUT);
-                NativeTensor weights = keepsWeights() ? natives.createOutput(layer, Wanted.WEIGHTS) : null) {
-            return natives.explain(layer, 0, output, weights, null);
+        layer.bindTo(arrays[0]);
+        NativeInputs natives = new NativeInputs(
+                tensor(arrays, 0), tensor(arrays, 1), tensor(arrays, 2), tensor(arrays, 3), null, null);
+        long stamp = layer.enter();
+        try (NativeTensor output = natives.createOutput(layer.get(), Wanted.OUTPUT);
+                NativeTensor weights = keepsWeights() ? natives.createOutput(layer.get(), Wanted.WEIGHTS) : null) {
+            return natives.explain(layer.get(), training ? 1 : 0, output, weights, null);
         } finally {
-            lock.unlockRead(stamp);
+            layer.leave(stamp);
         }
     }
 
@@ -310,7 +312,7 @@ abstract class NativeBlock implements Block {
     public final void load(Path path, String prefix) {
         ByteBuffer file = NativeText.of(path);
         ByteBuffer before = prefix == null ? null : NativeText.of(prefix, "prefix");
-        change(layer -> layer.load(file, before));
+        layer.change(changed -> changed.load(file, before));
     }
 
     /**
@@ -326,7 +328,7 @@ abstract class NativeBlock implements Block {
         Objects.requireNonNull(stream, "stream");
         ByteBuffer before = prefix == null ? null : NativeText.of(prefix, "prefix");
         ByteBuffer bytes = Streams.readAll(stream);
-        change(layer -> layer.loadMemory(bytes, bytes.limit(), before));
+        layer.change(changed -> changed.loadMemory(bytes, bytes.limit(), before));
     }
 
     /**
@@ -339,11 +341,11 @@ abstract class NativeBlock implements Block {
      */
     public final void save(Path path) {
         ByteBuffer file = NativeText.of(path);
-        long stamp = lock.readLock();
+        long stamp = layer.enter();
         try {
-            layer.save(file);
+            layer.get().save(file);
         } finally {
-            lock.unlockRead(stamp);
+            layer.leave(stamp);
         }
     }
 
@@ -380,23 +382,7 @@ abstract class NativeBlock implements Block {
      */
     @Override
     public final void cast(DataType dataType) {
-        Objects.requireNonNull(dataType, "dataType");
-        long stamp = lock.writeLock();
-        try {
-            NativeLayer made = copy(context, dataType);
-            try {
-                checkTypes(made, dataType, "dataType is %s, but parameters can only be of FLOAT32, FLOAT16 or BFLOAT16");
-                if (owner != null) {
-                    owner.own(made);
-                }
-            } catch (Throwable error) {
-                made.close();
-                throw error;
-            }
-            put(made, context, owner);
-        } finally {
-            lock.unlockWrite(stamp);
-        }
+        layer.cast(Objects.requireNonNull(dataType, "dataType"));
     }
 
     /**
@@ -406,14 +392,8 @@ abstract class NativeBlock implements Block {
      */
     @Override
     public final void clear() {
-        long stamp = lock.writeLock();
-        try {
-            checkNotClosed();
-            put(newLayer(context), context, null);
-            inputShapes = null;
-        } finally {
-            lock.unlockWrite(stamp);
-        }
+        layer.clear();
+        inputShapes = null;
     }
 
     /**
@@ -428,9 +408,7 @@ abstract class NativeBlock implements Block {
 
     @Override
     public final ParameterList getDirectParameters() {
-        ParameterList copy = new ParameterList(parameters.size());
-        copy.addAll(parameters);
-        return copy;
+        return layer.parameters();
     }
 
     /**
@@ -482,13 +460,7 @@ abstract class NativeBlock implements Block {
     /** Frees the parameters; if a call on another thread uses them, after that call. Closing twice does nothing. */
     @Override
     public void close() {
-        closed = true;
         layer.close();
-        synchronized (nextSeed) {
-            if (own != null) {
-                own.close();
-            }
-        }
     }
 
     // ---- what kinds of blocks do differently ------------------------------------------------------------------------
@@ -517,253 +489,32 @@ abstract class NativeBlock implements Block {
     /** Takes the weights of a forward, or null where they were not computed. */
     void keepWeights(NDManager manager, NativeTensor weights) {}
 
-    // ---- parameters -------------------------------------------------------------------------------------------------
-
-    /** A snapshot, whose owner is the manager of the parameters. Writing to it sets the parameter. */
-    final NDArray snapshot(LayerParameter parameter) {
-        long stamp = lock.readLock();
-        try {
-            NativeTensor snapshot = layer.parameter(parameter.nativeName);
-            NDManager manager = snapshotOwner();
-            manager.own(snapshot);
-            return new NDArray(manager, snapshot, parameter);
-        } finally {
-            lock.unlockRead(stamp);
-        }
-    }
-
-    final NativeTensor currentValue(LayerParameter parameter) {
-        long stamp = lock.readLock();
-        try {
-            return layer.parameter(parameter.nativeName);
-        } finally {
-            lock.unlockRead(stamp);
-        }
-    }
-
-    /** Null if the parameter has no values. */
-    final Shape shapeOf(LayerParameter parameter) {
-        long stamp = lock.readLock();
-        try {
-            return shape(parameter.nativeName);
-        } finally {
-            lock.unlockRead(stamp);
-        }
-    }
-
-    private Shape shape(ByteBuffer name) {
-        try (NativeTensor snapshot = layer.parameter(name)) {
-            return new Shape(dims(snapshot));
-        } catch (IllegalStateException error) {
-            checkNotClosed();
-            return null;
-        }
-    }
-
-    final void setParameter(LayerParameter parameter, NativeTensor value) {
-        change(layer -> layer.setParameter(parameter.nativeName, value));
-    }
-
-    private interface Change {
-        void make(NativeLayer layer);
-    }
-
-    /** Changes the parameters, on a new layer if the manager of those before is closed. */
-    private void change(Change change) {
-        long stamp = lock.writeLock();
-        try {
-            checkNotClosed();
-            if (layer.isOpen()) {
-                change.make(layer);
-                return;
-            }
-            NativeLayer made = newLayer(context);
-            try {
-                change.make(made);
-            } catch (Throwable error) {
-                made.close();
-                throw error;
-            }
-            put(made, context, null);
-        } finally {
-            lock.unlockWrite(stamp);
-        }
-    }
-
-    /** Where this array is, the block computes from now on, unless it has its place already. Null: nowhere yet. */
-    final void bindTo(NDArray array) {
-        if (bound || array == null) {
-            return;
-        }
-        NativeContext wanted = array.getManager().openContext();
-        long stamp = lock.writeLock();
-        try {
-            if (!bound && layer.isOpen()) {
-                if (wanted != context) {
-                    put(copy(wanted, null), wanted, null);
-                }
-                bound = true;
-            }
-        } finally {
-            lock.unlockWrite(stamp);
-        }
-    }
-
-    /** A layer with converted copies of the parameters that are there; type null: as they are. Under the write lock. */
-    private NativeLayer copy(NativeContext wanted, DataType dataType) {
-        NativeLayer made = newLayer(wanted);
-        try {
-            boolean complete = dataType != null;
-            for (Parameter parameter : parameters.values()) {
-                ByteBuffer name = ((LayerParameter) parameter).nativeName;
-                if (!complete && shape(name) == null) {
-                    continue;
-                }
-                try (NativeTensor before = layer.parameter(name);
-                        NativeTensor after = NativeTensor.create(
-                                wanted, dataType == null ? before.dtype() : dataType.code, dims(before))) {
-                    after.copy(before);
-                    made.setParameter(name, after);
-                }
-            }
-            return made;
-        } catch (Throwable error) {
-            made.close();
-            throw error;
-        }
-    }
-
-    /** Values of the user's initializers, over those that heed has drawn. */
-    private void drawParameters(NativeLayer made, NDManager manager, DataType dataType) {
-        for (Parameter parameter : parameters.values()) {
-            if (parameter.getInitializer() == null) {
-                continue;
-            }
-            ByteBuffer name = ((LayerParameter) parameter).nativeName;
-            try (NDManager drawing = manager.newSubManager();
-                    NativeTensor drawn = made.parameter(name)) {
-                NDArray values = parameter.getInitializer().initialize(drawing, new Shape(dims(drawn)), dataType);
-                Objects.requireNonNull(values, () -> "the initializer of \"" + parameter.getName() + "\" gave null");
-                made.setParameter(name, values.tensor());
-            }
-        }
-    }
-
-    /** True if nothing is to be made: the parameters are there, for such inputs, or the block has none at all. */
-    private boolean keepsParametersFor(NativeContext wanted, NativeInputs inputs, DataType dataType) {
-        long stamp = lock.writeLock();
-        try {
-            checkNotClosed();
-            if (parameters.isEmpty()) {
-                inputs.createOutput(layer, smallestOutput()).close();
-                if (wanted != context) {
-                    put(newLayer(wanted), wanted, null);
-                }
-                bound = true;
-                return true;
-            }
-            if (!hasParameters()) {
-                return false;
-            }
-            checkFits(inputs, dataType);
-            return true;
-        } finally {
-            lock.unlockWrite(stamp);
-        }
-    }
-
-    /** Another thread may have been faster: then its parameters stay. */
-    private void replaceUnlessThere(
-            NativeLayer made, NativeContext wanted, NDManager manager, NativeInputs inputs, DataType dataType) {
-        long stamp = lock.writeLock();
-        try {
-            if (hasParameters()) {
-                made.close();
-                checkFits(inputs, dataType);
-            } else {
-                put(made, wanted, manager);
-            }
-        } catch (Throwable error) {
-            made.close();
-            throw error;
-        } finally {
-            lock.unlockWrite(stamp);
-        }
-    }
-
-    private void checkFits(NativeInputs inputs, DataType dataType) {
-        inputs.createOutput(layer, smallestOutput()).close();
-        checkTypes(layer, dataType, "dataType is %s, but the block has parameters of %s already");
-    }
-
-    private void checkTypes(NativeLayer layer, DataType dataType, String sentence) {
-        for (Parameter parameter : parameters.values()) {
-            try (NativeTensor snapshot = layer.parameter(((LayerParameter) parameter).nativeName)) {
-                DataType found = DataType.of(snapshot.dtype());
-                if (found != dataType) {
-                    throw new IllegalArgumentException(String.format(sentence, dataType.name(), found.name()));
-                }
-            }
-        }
-    }
-
-    /** Under the write lock. */
-    private void put(NativeLayer made, NativeContext madeIn, NDManager madeFor) {
-        layer.close();
-        layer = made;
-        context = madeIn;
-        owner = parameters.isEmpty() ? null : madeFor;
-        bound = madeFor != null;
-        if (closed) {
-            made.close();
-        }
-    }
-
-    private void checkNotClosed() {
-        if (closed) {
-            throw new IllegalStateException(layer.closedSentence());
-        }
-    }
-
-    /** Under either lock. False as well if the parameters were closed with their manager, which may be right now. */
-    private boolean hasParameters() {
-        try {
-            return layer.isInitialized() == 1;
-        } catch (IllegalStateException error) {
-            checkNotClosed();
-            return false;
-        }
-    }
-
-    private NDManager snapshotOwner() {
-        if (owner != null) {
-            return owner;
-        }
-        synchronized (nextSeed) {
-            checkNotClosed();
-            if (own == null) {
-                own = NDManager.newBaseManager();
-            }
-            return own;
-        }
-    }
-
     // ---- streams ----------------------------------------------------------------------------------------------------
+
+    /** Throws if a parameter is missing. */
+    final void checkSavable() {
+        long stamp = layer.enter();
+        try {
+            layer.get().saveBytes(null, 0);
+        } finally {
+            layer.leave(stamp);
+        }
+    }
 
     /** What a .safetensors file of the parameters holds. */
     final ByteBuffer savedBytes() throws IOException {
-        long stamp = lock.readLock();
+        long stamp = layer.enter();
         try {
-            long numBytes = layer.saveBytes(null, 0);
+            long numBytes = layer.get().saveBytes(null, 0);
             if (numBytes > Integer.MAX_VALUE) {
                 throw new IOException("the parameters take " + numBytes
                         + " bytes, more than a stream is given: save(Path) has no such limit");
             }
             ByteBuffer bytes = ByteBuffer.allocateDirect((int) numBytes);
-            layer.saveBytes(bytes, numBytes);
+            layer.get().saveBytes(bytes, numBytes);
             return bytes;
         } finally {
-            lock.unlockRead(stamp);
+            layer.leave(stamp);
         }
     }
 
@@ -774,28 +525,12 @@ abstract class NativeBlock implements Block {
 
     /** Parameters that are read and checked, and not yet the block's. */
     final ParameterFile.Staged stage(NDManager manager, Shape[] shapes, ByteBuffer bytes) {
-        NativeContext wanted = manager.openContext();
-        checkNotClosed();
-        NativeLayer made = newLayer(wanted);
-        try {
-            made.loadMemory(bytes, bytes.limit(), null);
-            if (!parameters.isEmpty()) {
-                manager.own(made);
-            }
-        } catch (Throwable error) {
-            made.close();
-            throw error;
-        }
+        NativeLayer made = layer.read(manager, bytes);
         return new ParameterFile.Staged() {
             @Override
             public void commit() {
-                long stamp = lock.writeLock();
-                try {
-                    put(made, wanted, manager);
-                    inputShapes = shapes;
-                } finally {
-                    lock.unlockWrite(stamp);
-                }
+                layer.replace(made, manager);
+                inputShapes = shapes;
             }
 
             @Override
@@ -815,12 +550,12 @@ abstract class NativeBlock implements Block {
 
     private Shape[] outputShapes(Shape[] shapes, NativeInputs.Types types) {
         checkInputs(shapes, "inputShapes has " + shapes.length + (shapes.length == 1 ? " shape" : " shapes"));
-        long stamp = lock.readLock();
-        try (NativeInputs inputs = NativeInputs.ofShapes(context, shapes, types);
-                NativeTensor output = inputs.createOutput(layer, Wanted.OUTPUT)) {
-            return new Shape[] {new Shape(dims(output))};
+        long stamp = layer.enter();
+        try (NativeInputs inputs = NativeInputs.ofShapes(layer.context(), shapes, types);
+                NativeTensor output = inputs.createOutput(layer.get(), Wanted.OUTPUT)) {
+            return new Shape[] {new Shape(NativeInputs.dimsOf(output))};
         } finally {
-            lock.unlockRead(stamp);
+            layer.leave(stamp);
         }
     }
 
@@ -830,13 +565,5 @@ abstract class NativeBlock implements Block {
 
     private static NativeTensor tensor(NDArray array) {
         return array == null ? null : array.tensor();
-    }
-
-    private static long[] dims(NativeTensor tensor) {
-        long[] dims = new long[tensor.rank()];
-        for (int axis = 0; axis < dims.length; axis++) {
-            dims[axis] = tensor.dim(axis);
-        }
-        return dims;
     }
 }

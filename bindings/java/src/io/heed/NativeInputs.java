@@ -56,6 +56,14 @@ final class NativeInputs implements AutoCloseable {
         }
     }
 
+    static long[] dimsOf(NativeTensor tensor) {
+        long[] dims = new long[tensor.rank()];
+        for (int axis = 0; axis < dims.length; axis++) {
+            dims[axis] = tensor.dim(axis);
+        }
+        return dims;
+    }
+
     void initialize(NativeLayer layer, long seed) {
         layer.initializeFor(queries, keys, values, validLens, mask, bias, seed);
     }

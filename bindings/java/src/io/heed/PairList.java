@@ -13,8 +13,8 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
- * Keys and their values, in order. A key may be there more than once; {@link #get(Object)} finds the first. As in DJL it
- * is no {@link List}. Not for several threads at once.
+ * Keys and their values, in order. A key may be there more than once; {@link #get(Object)} finds the first. As in DJL
+ * it is no {@link List}. Not for several threads at once.
  *
  * @param <K> the type of the keys
  * @param <V> the type of the values

@@ -94,14 +94,16 @@ public class Parameter {
      * Sets the shape that {@link Block#initialize} will make.
      *
      * @param shape the shape
-     * @throws IllegalStateException if the parameter has values, or is of one of heed's own blocks, where the shapes of
-     *     the inputs say it
+     * @throws IllegalStateException if the parameter has values of another shape, or is of one of heed's own blocks,
+     *     where the shapes of the inputs say it
      */
     public void setShape(Shape shape) {
-        if (array != null) {
-            throw new IllegalStateException("the parameter \"" + name + "\" has values already");
+        Objects.requireNonNull(shape, "shape");
+        if (isInitialized() && !shape.equals(this.shape)) {
+            throw new IllegalStateException(
+                    "shape is " + shape + ", but the parameter \"" + name + "\" has values of " + this.shape);
         }
-        this.shape = Objects.requireNonNull(shape, "shape");
+        this.shape = shape;
     }
 
     /**
@@ -147,8 +149,8 @@ public class Parameter {
     /**
      * Returns what draws the first values.
      *
-     * @return what was set; else that of the type, or null for a parameter of one of heed's own blocks, where heed draws
-     *     as {@link XavierInitializer#XavierInitializer()} and sets biases to 0
+     * @return what was set; else that of the type, or null for a parameter of one of heed's own blocks, where heed
+     *     draws as {@link XavierInitializer#XavierInitializer()} and sets biases to 0
      */
     public Initializer getInitializer() {
         return initializer;
@@ -161,6 +163,27 @@ public class Parameter {
      */
     public void setInitializer(Initializer initializer) {
         this.initializer = Objects.requireNonNull(initializer, "initializer");
+    }
+
+    /**
+     * Draws the values, unless there are some. {@link AbstractBlock#initialize} calls it.
+     *
+     * @param manager the owner of the values
+     * @param dataType their type
+     * @throws IllegalStateException if the shape or what draws the values was not set, or the parameter is of one of
+     *     heed's own blocks, which draws all its parameters itself
+     */
+    public void initialize(NDManager manager, DataType dataType) {
+        Objects.requireNonNull(manager, "manager");
+        Objects.requireNonNull(dataType, "dataType");
+        if (isInitialized()) {
+            return;
+        }
+        if (shape == null || initializer == null) {
+            throw new IllegalStateException("the parameter \"" + name + "\" has no "
+                    + (shape == null ? "shape: set it in prepare(inputShapes)" : "initializer"));
+        }
+        setArray(Objects.requireNonNull(initializer.initialize(manager, shape, dataType), "initialize's result"));
     }
 
     /**
@@ -184,17 +207,6 @@ public class Parameter {
     @Override
     public String toString() {
         return "Parameter " + name + " " + (shape == null ? "of unknown shape" : shape);
-    }
-
-    /** For a parameter of a user's block. */
-    void initialize(NDManager manager, DataType dataType) {
-        if (isInitialized()) {
-            return;
-        }
-        Objects.requireNonNull(shape, () -> "the shape of the parameter \"" + name + "\"");
-        Objects.requireNonNull(initializer, () -> "the initializer of the parameter \"" + name + "\"");
-        array = null;
-        setArray(initializer.initialize(manager, shape, dataType));
     }
 
     /** For a parameter of a user's block. */

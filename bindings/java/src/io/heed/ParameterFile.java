@@ -17,7 +17,8 @@ import java.util.zip.CheckedInputStream;
 import java.util.zip.CheckedOutputStream;
 
 /**
- * What {@link Block#saveParameters} writes; numbers are big-endian, texts as {@link DataOutputStream#writeUTF} has them:
+ * What {@link Block#saveParameters} writes; numbers are big-endian, texts as {@link DataOutputStream#writeUTF} has
+ * them:
  *
  * <pre>
  * file    int 0x48454544 "HEED", byte 1 the version, block, int CRC-32 of all before
@@ -49,6 +50,7 @@ final class ParameterFile {
 
     static void save(Block block, DataOutputStream os) throws IOException {
         CheckedOutputStream checked = new CheckedOutputStream(Objects.requireNonNull(os, "os"), new CRC32());
+        checkSavable(block);
         DataOutputStream out = new DataOutputStream(checked);
         out.writeInt(MAGIC);
         out.writeByte(VERSION);
@@ -81,6 +83,16 @@ final class ParameterFile {
         }
         for (Staged each : staged) {
             each.commit();
+        }
+    }
+
+    /** Nothing is written where a parameter is missing. */
+    private static void checkSavable(Block block) {
+        if (block instanceof NativeBlock) {
+            ((NativeBlock) block).checkSavable();
+        } else if (block instanceof AbstractBlock) {
+            ((AbstractBlock) block).parameters.values().forEach(Parameter::getArray);
+            ((AbstractBlock) block).children.values().forEach(ParameterFile::checkSavable);
         }
     }
 

@@ -44,8 +44,12 @@ public final class ParameterStore {
         return array;
     }
 
-    /** Does nothing: there are no copies that could differ. */
-    public void sync() {}
+    /** Waits until the manager's device has done all that it was asked to; there are no copies that could differ. */
+    public void sync() {
+        if (manager != null) {
+            manager.synchronize();
+        }
+    }
 
     /**
      * Returns the store's manager.

@@ -48,7 +48,14 @@
  * is an {@link java.lang.UnsatisfiedLinkError} that names all that was tried; the system property {@code
  * heed.native.path} says where it is.
  *
- * <p><b>Threads.</b> All classes but {@link io.heed.NDList} and the builders may be used from many threads at once.
- * Writing an array while another thread uses it is the caller's race.
+ * <p><b>Blocks.</b> {@link io.heed.Linear}, {@link io.heed.Dropout}, {@link io.heed.DotProductAttention}, {@link
+ * io.heed.AdditiveAttention} and {@link io.heed.MultiHeadAttention} each are one layer of heed; {@link
+ * io.heed.AbstractBlock} puts them together. Their constructors and calls are d2l-java's and DJL's; the builders have
+ * every option, and {@code forward(inputs, outputs, workspace)} allocates nothing. Parameters are numbers that a block
+ * owns: what {@link io.heed.Parameter#getArray} gives is a snapshot, whose {@code set} writes through to the block.
+ *
+ * <p><b>Threads.</b> Blocks, managers and arrays may be used from many threads at once; a call that changes a block's
+ * parameters waits for those that use them. Lists, {@link io.heed.AttentionInputs}, {@link io.heed.AttentionOutputs}
+ * and builders are for one thread at a time. Writing an array while another thread uses it is the caller's race.
  */
 package io.heed;

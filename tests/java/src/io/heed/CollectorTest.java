@@ -160,6 +160,8 @@ class CollectorTest {
         assertTrue(child.output.contains("Leaking.makeAndForget(CollectorTest.java"), child.output);
         assertFalse(child.output.contains("Leaking.makeAndClose"), child.output);
         assertFalse(child.output.contains("Leaking.makeInAManager"), child.output);
+        assertFalse(child.output.contains("Leaking.attendInAManager"), child.output);
+        assertTrue(child.output.contains("Leaking.setAndForget(CollectorTest.java"), child.output);
     }
 
     @Test
@@ -175,6 +177,8 @@ class CollectorTest {
             makeAndForget(manager);
             makeAndClose(manager);
             makeInAManager();
+            attendInAManager();
+            setAndForget();
             for (int i = 0; i < 20; i++) {
                 System.gc();
                 Thread.sleep(10);
@@ -194,6 +198,31 @@ class CollectorTest {
         private static void makeInAManager() {
             try (NDManager manager = NDManager.newBaseManager()) {
                 manager.ones(new Shape(2)).get(0);
+            }
+        }
+
+        /** As d2l's programs do, which close no block. */
+        private static void attendInAManager() {
+            try (NDManager manager = NDManager.newBaseManager()) {
+                NDArray x = manager.ones(new Shape(1, 2, 8));
+                NDList inputs = new NDList(x, x, x);
+                for (Block block : new Block[] {
+                    new MultiHeadAttention(8, 2, 0.5f, true), new AdditiveAttention(4, 0.5f),
+                    new DotProductAttention(0.5f)
+                }) {
+                    block.initialize(manager, DataType.FLOAT32, inputs.getShapes());
+                    block.forward(new ParameterStore(), inputs, true);
+                    block.getParameters().values().forEach(Parameter::getArray);
+                }
+                Dropout.builder().build().forward(new ParameterStore(), new NDList(x), true);
+            }
+        }
+
+        /** Parameters that no manager owns are the block's, which was to be closed. */
+        private static void setAndForget() {
+            try (NDManager manager = NDManager.newBaseManager()) {
+                Linear linear = Linear.builder().setUnits(2).build();
+                linear.getParameters().get("weight").setArray(manager.ones(new Shape(2, 3)));
             }
         }
     }

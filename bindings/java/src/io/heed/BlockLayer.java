@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.heed;
+
+import java.nio.ByteBuffer;
+import java.util.Objects;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.StampedLock;
+
+/**
+ * The layer behind a block: who may use it when, where it computes, and whose its parameters are. Calls that use the
+ * parameters {@link #enter} and {@link #leave}; those that change them wait until all have left.
+ */
+final class BlockLayer {
+    private final NativeBlock block;
+    private final ParameterList parameters = new ParameterList();
+    /** It allocates nothing. */
+    private final StampedLock lock = new StampedLock();
+    private volatile NativeLayer layer;
+    private volatile boolean closed;
+    /** Where the layer was made. */
+    private NativeContext context;
+    /** That is where the user's arrays are. Until then the layer may still move. */
+    private volatile boolean bound;
+    /** The owner of the parameters; null: the block. */
+    private NDManager owner;
+    /** The owner of snapshots of parameters that are the block's own. Under this object's lock. */
+    private NDManager own;
+
+    /** Throws if an option of the block is wrong. */
+    BlockLayer(NativeBlock block) {
+        this.block = block;
+        context = Library.context();
+        layer = block.newLayer(context);
+        for (long index = 0; index < layer.parameterCount(); index++) {
+            String name = layer.parameterName(index);
+            parameters.add(name, new LayerParameter(this, name));
+        }
+        leaveToCollectorIfEmpty(layer);
+    }
+
+    // ---- using it ---------------------------------------------------------------------------------------------------
+
+    /** Begins a call that uses the parameters; what it gives is for {@link #leave}. */
+    long enter() {
+        return lock.readLock();
+    }
+
+    void leave(long stamp) {
+        lock.unlockRead(stamp);
+    }
+
+    /** Between enter and leave. */
+    NativeLayer get() {
+        return layer;
+    }
+
+    /** Between enter and leave. */
+    NativeContext context() {
+        return context;
+    }
+
+    ParameterList parameters() {
+        ParameterList copy = new ParameterList(parameters.size());
+        copy.addAll(parameters);
+        return copy;
+    }
+
+    boolean isInitialized() {
+        long stamp = lock.readLock();
+        try {
+            return hasParameters();
+        } finally {
+            lock.unlockRead(stamp);
+        }
+    }
+
+    /** Where this array is, the block computes from now on, unless it has its place already. Null: nowhere yet. */
+    void bindTo(NDArray array) {
+        if (bound || array == null) {
+            return;
+        }
+        NativeContext wanted = array.getManager().openContext();
+        long stamp = lock.writeLock();
+        try {
+            if (!bound && layer.isOpen()) {
+                if (wanted != context) {
+                    put(copyIn(wanted), wanted, null);
+                }
+                bound = true;
+            }
+        } finally {
+            lock.unlockWrite(stamp);
+        }
+    }
+
+    /** Later calls say that the block is closed; those that run go on. */
+    void close() {
+        closed = true;
+        layer.close();
+        synchronized (this) {
+            if (own != null) {
+                own.close();
+            }
+        }
+    }
+
+    void checkNotClosed() {
+        if (closed) {
+            throw new IllegalStateException(layer.closedSentence());
+        }
+    }
+
+    // ---- parameters, all of them ------------------------------------------------------------------------------------
+
+    /** Where the parameters are there, checks that they are for such inputs. The user's initializers run unlocked. */
+    void initialize(NDManager manager, DataType dataType, NativeInputs inputs, AtomicLong seeds) {
+        NativeContext wanted = manager.openContext();
+        if (keepsParametersFor(wanted, inputs, dataType)) {
+            return;
+        }
+        NativeLayer made = block.newLayer(wanted);
+        try {
+            inputs.initialize(made, seeds.getAndIncrement());
+            drawParameters(made, manager, dataType);
+            manager.own(made);
+            putUnlessThere(made, wanted, manager, inputs, dataType);
+        } catch (Throwable error) {
+            made.close();
+            throw error;
+        }
+    }
+
+    interface Change {
+        void make(NativeLayer layer);
+    }
+
+    /** Changes the parameters, on a new layer if the manager of those before is closed. */
+    void change(Change change) {
+        long stamp = lock.writeLock();
+        try {
+            checkNotClosed();
+            if (layer.isOpen()) {
+                change.make(layer);
+                return;
+            }
+            NativeContext here = openContext();
+            NativeLayer made = block.newLayer(here);
+            try {
+                change.make(made);
+            } catch (Throwable error) {
+                made.close();
+                throw error;
+            }
+            put(made, here, null);
+        } finally {
+            lock.unlockWrite(stamp);
+        }
+    }
+
+    void cast(DataType dataType) {
+        long stamp = lock.writeLock();
+        try {
+            checkNotClosed();
+            NativeContext here = openContext();
+            NativeLayer made = block.newLayer(here);
+            try {
+                for (Parameter parameter : parameters.values()) {
+                    ByteBuffer name = ((LayerParameter) parameter).nativeName;
+                    try (NativeTensor before = layer.parameter(name);
+                            NativeTensor after =
+                                    NativeTensor.create(here, dataType.code, NativeInputs.dimsOf(before))) {
+                        after.copy(before);
+                        made.setParameter(name, after);
+                    }
+                }
+                checkTypes(
+                        made, dataType, "dataType is %s, but parameters can only be of FLOAT32, FLOAT16 or BFLOAT16");
+                if (owner != null) {
+                    owner.own(made);
+                }
+            } catch (Throwable error) {
+                made.close();
+                throw error;
+            }
+            put(made, here, owner);
+        } finally {
+            lock.unlockWrite(stamp);
+        }
+    }
+
+    void clear() {
+        long stamp = lock.writeLock();
+        try {
+            checkNotClosed();
+            NativeContext here = openContext();
+            put(block.newLayer(here), here, null);
+        } finally {
+            lock.unlockWrite(stamp);
+        }
+    }
+
+    /** A layer of the manager's with the parameters of a .safetensors file, for {@link #replace}. */
+    NativeLayer read(NDManager manager, ByteBuffer bytes) {
+        checkNotClosed();
+        NativeLayer made = block.newLayer(manager.openContext());
+        try {
+            made.loadMemory(bytes, bytes.limit(), null);
+            if (!parameters.isEmpty()) {
+                manager.own(made);
+            }
+            return made;
+        } catch (Throwable error) {
+            made.close();
+            throw error;
+        }
+    }
+
+    void replace(NativeLayer made, NDManager manager) {
+        NativeContext here = manager.openContext();
+        long stamp = lock.writeLock();
+        try {
+            put(made, here, manager);
+        } finally {
+            lock.unlockWrite(stamp);
+        }
+    }
+
+    // ---- parameters, one of them ------------------------------------------------------------------------------------
+
+    /** A snapshot, whose owner is the manager of the parameters. Writing to it sets the parameter. */
+    NDArray snapshot(LayerParameter parameter) {
+        long stamp = lock.readLock();
+        try {
+            layer.checkOpen();
+            NDManager manager = snapshotOwner();
+            NativeTensor snapshot = layer.parameter(parameter.nativeName);
+            manager.own(snapshot);
+            return new NDArray(manager, snapshot, parameter);
+        } finally {
+            lock.unlockRead(stamp);
+        }
+    }
+
+    NativeTensor currentValue(ByteBuffer name) {
+        long stamp = lock.readLock();
+        try {
+            return layer.parameter(name);
+        } finally {
+            lock.unlockRead(stamp);
+        }
+    }
+
+    /** Null if the parameter has no values. */
+    Shape shapeOf(ByteBuffer name) {
+        long stamp = lock.readLock();
+        try (NativeTensor snapshot = layer.parameter(name)) {
+            return new Shape(NativeInputs.dimsOf(snapshot));
+        } catch (IllegalStateException error) {
+            checkNotClosed();
+            return null;
+        } finally {
+            lock.unlockRead(stamp);
+        }
+    }
+
+    // ---- inside -----------------------------------------------------------------------------------------------------
+
+    /** True if nothing is to be made: the parameters are there, for such inputs, or the block has none at all. */
+    private boolean keepsParametersFor(NativeContext wanted, NativeInputs inputs, DataType dataType) {
+        long stamp = lock.writeLock();
+        try {
+            if (!hasParameters()) {
+                return false;
+            }
+            checkFits(inputs, dataType);
+            if (parameters.isEmpty()) {
+                if (wanted != context) {
+                    put(block.newLayer(wanted), wanted, null);
+                }
+                bound = true;
+            }
+            return true;
+        } finally {
+            lock.unlockWrite(stamp);
+        }
+    }
+
+    /** Values of the user's initializers, over those that heed has drawn. */
+    private void drawParameters(NativeLayer made, NDManager manager, DataType dataType) {
+        for (Parameter parameter : parameters.values()) {
+            if (parameter.getInitializer() == null) {
+                continue;
+            }
+            ByteBuffer name = ((LayerParameter) parameter).nativeName;
+            try (NDManager drawing = manager.newSubManager();
+                    NativeTensor drawn = made.parameter(name)) {
+                Shape shape = new Shape(NativeInputs.dimsOf(drawn));
+                NDArray values = parameter.getInitializer().initialize(drawing, shape, dataType);
+                Objects.requireNonNull(values, () -> "the initializer of \"" + parameter.getName() + "\" gave null");
+                made.setParameter(name, values.tensor());
+            }
+        }
+    }
+
+    /** Another thread may have been faster: then its parameters stay, as do those that were set one by one. */
+    private void putUnlessThere(
+            NativeLayer made, NativeContext wanted, NDManager manager, NativeInputs inputs, DataType dataType) {
+        long stamp = lock.writeLock();
+        try {
+            if (hasParameters()) {
+                made.close();
+                checkFits(inputs, dataType);
+            } else {
+                copyTo(made);
+                put(made, wanted, manager);
+            }
+        } finally {
+            lock.unlockWrite(stamp);
+        }
+    }
+
+    private void checkFits(NativeInputs inputs, DataType dataType) {
+        inputs.createOutput(layer, block.smallestOutput()).close();
+        checkTypes(layer, dataType, "dataType is %s, but the block has parameters of %s already");
+    }
+
+    private void checkTypes(NativeLayer layer, DataType dataType, String sentence) {
+        for (Parameter parameter : parameters.values()) {
+            try (NativeTensor snapshot = layer.parameter(((LayerParameter) parameter).nativeName)) {
+                DataType found = DataType.of(snapshot.dtype());
+                if (found != dataType) {
+                    throw new IllegalArgumentException(String.format(sentence, dataType.name(), found.name()));
+                }
+            }
+        }
+    }
+
+    /** A layer elsewhere with copies of the parameters that are there. Under the write lock. */
+    private NativeLayer copyIn(NativeContext wanted) {
+        NativeLayer made = block.newLayer(wanted);
+        try {
+            copyTo(made);
+            return made;
+        } catch (Throwable error) {
+            made.close();
+            throw error;
+        }
+    }
+
+    /** Those that are there. */
+    private void copyTo(NativeLayer target) {
+        for (Parameter parameter : parameters.values()) {
+            ByteBuffer name = ((LayerParameter) parameter).nativeName;
+            try (NativeTensor value = valueIfThere(name)) {
+                if (value != null) {
+                    target.setParameter(name, value);
+                }
+            }
+        }
+    }
+
+    private NativeTensor valueIfThere(ByteBuffer name) {
+        try {
+            return layer.parameter(name);
+        } catch (IllegalStateException error) {
+            return null;
+        }
+    }
+
+    /** Under the write lock. */
+    private void put(NativeLayer made, NativeContext madeIn, NDManager madeFor) {
+        layer.close();
+        layer = made;
+        context = madeIn;
+        owner = parameters.isEmpty() ? null : madeFor;
+        bound = madeFor != null;
+        leaveToCollectorIfEmpty(made);
+        if (closed) {
+            made.close();
+        }
+    }
+
+    /** A block without parameters holds no memory to speak of: who never closes it has not leaked. */
+    private void leaveToCollectorIfEmpty(NativeLayer made) {
+        if (parameters.isEmpty()) {
+            made.leaveToCollector();
+        }
+    }
+
+    /** Under either lock. False as well if the parameters were closed with their manager, which may be right now. */
+    private boolean hasParameters() {
+        checkNotClosed();
+        try {
+            return layer.isInitialized() == 1;
+        } catch (IllegalStateException error) {
+            checkNotClosed();
+            return false;
+        }
+    }
+
+    /** The layer's, or, once that is closed with its manager, the one that all blocks begin with. */
+    private NativeContext openContext() {
+        return context.isOpen() ? context : Library.context();
+    }
+
+    private NDManager snapshotOwner() {
+        if (owner != null) {
+            return owner;
+        }
+        synchronized (this) {
+            checkNotClosed();
+            if (own == null) {
+                own = NDManager.newBaseManager();
+            }
+            return own;
+        }
+    }
+}

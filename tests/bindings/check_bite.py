@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Shows that check_wrapped.py and members.py bite: plants each violation and requires that it is named."""
+import sys
+
+import check_wrapped
+import members
+
+HEADER = "HEED_API heed_status heed_run(heed_layer* layer) HEED_NOEXCEPT;\nHEED_API void* heed_data(void);\n"
+WRAPPER = "result = heed_run(arg1);"
+LISTED = "heed_data: of no use there\n"
+
+# (what is planted, header, list, wrapper, what must be in the report)
+UNWRAPPED = [
+    ("nothing", HEADER, LISTED, WRAPPER, None),
+    ("a function that is neither wrapped nor listed", HEADER, LISTED, "", "does not call heed_run"),
+    ("a reason that is missing", HEADER, "heed_data:\n", WRAPPER, "no reason for heed_data"),
+    ("a listed function that is wrapped", HEADER, LISTED, WRAPPER + "heed_data(", "calls heed_data"),
+    ("a listed function that is gone", HEADER, LISTED + "heed_old: gone\n", WRAPPER, "heed_old, which heed.h does not declare"),
+]
+
+
+def types(**found):
+    result = {}
+    for name, names in found.items():
+        result[name] = members.Type()
+        result[name].members = set(names)
+    return result
+
+
+JAVA = types(Array=["new", "getShape", "isOpen", "toFloatArray", "get", "close", "FLOAT_16"])
+CSHARP = types(Array=["new", "Shape", "IsOpen", "ToFloatArray", "Item", "Dispose", "Float16"])
+# (what is planted, Java's types, C#'s types, reasons, what must be in the report)
+UNPAIRED = [
+    ("nothing", JAVA, CSHARP, {}, None),
+    ("a member of Java's alone", types(Array=JAVA["Array"].members | {"repeat"}), CSHARP, {}, "Java Array.repeat is in one language only"),
+    ("a member of C#'s alone", JAVA, types(Array=CSHARP["Array"].members | {"Repeat"}), {}, "C# Array.Repeat is in one language only"),
+    ("a type of Java's alone", {**JAVA, **types(List=["new"])}, CSHARP, {}, "Java List is in one language only"),
+    ("a type of C#'s alone", JAVA, {**CSHARP, **types(List=["new"])}, {}, "C# List is in one language only"),
+    ("one with a reason", types(Array=JAVA["Array"].members | {"repeat"}), CSHARP, {"Java *.repeat": "why"}, None),
+    ("a reason for nothing", JAVA, CSHARP, {"Java Array.repeat": "why"}, "only_in_one.txt has Java Array.repeat"),
+]
+
+
+def main():
+    failed = 0
+    for check, cases in (
+        (lambda header, listed, wrapper: list(check_wrapped.faults(header, listed, {"wrapper": wrapper})), UNWRAPPED),
+        (lambda java, csharp, reasons: members.page(java, csharp, reasons)[1], UNPAIRED),
+    ):
+        for planted, *arguments, expected in cases:
+            found = check(*arguments)
+            if (expected is None and found) or (expected is not None and not any(expected in fault for fault in found)):
+                print(f"{planted}: expected {expected}, found {found}")
+                failed += 1
+    print(f"{len(UNWRAPPED) + len(UNPAIRED)} cases, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.heed;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.FloatBuffer;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+class ParameterTest {
+    private NDManager manager;
+    private final ParameterStore ps = new ParameterStore();
+    private Linear linear;
+    private Parameter weight;
+
+    @BeforeEach
+    void open() {
+        manager = NDManager.newBaseManager();
+        linear = Linear.builder().setUnits(2).build();
+        weight = linear.getParameters().get("weight");
+    }
+
+    @AfterEach
+    void close() {
+        manager.close();
+    }
+
+    @Test
+    void describesItself() {
+        Parameter bias = linear.getParameters().get("bias");
+        assertEquals("weight", weight.getName());
+        assertEquals(Parameter.Type.WEIGHT, weight.getType());
+        assertEquals(Parameter.Type.BIAS, bias.getType());
+        assertNull(weight.getShape());
+        assertNull(weight.getInitializer());
+        assertFalse(weight.isInitialized());
+        assertTrue(weight.requiresGradient());
+        assertThrows(IllegalStateException.class, () -> weight.getArray());
+        assertThrows(IllegalStateException.class, () -> weight.setShape(new Shape(2, 3)));
+        assertThrows(IllegalStateException.class, () -> weight.initialize(manager, DataType.FLOAT32));
+        linear.initialize(manager, DataType.FLOAT32, new Shape(1, 3));
+        assertEquals(new Shape(2, 3), weight.getShape());
+        assertTrue(weight.isInitialized());
+        assertTrue(weight.toString().contains("weight"));
+        assertSame(manager, weight.getArray().getManager());
+        linear.close();
+        assertThrows(IllegalStateException.class, weight::isInitialized);
+    }
+
+    @Test
+    void setOfTheArrayReachesTheBlock() {
+        linear.initialize(manager, DataType.FLOAT32, new Shape(1, 3));
+        NDArray x = manager.create(new float[] {1, 10, 100}, new Shape(1, 3));
+        NDArray array = weight.getArray();
+        NDArray before = weight.getArray();
+        float[] old = before.toFloatArray();
+
+        array.set(new float[] {1, 2, 3, 4, 5, 6});
+        assertArrayEquals(new float[] {321, 654}, forward(x));
+        assertArrayEquals(new float[] {1, 2, 3, 4, 5, 6}, array.toFloatArray());
+        assertArrayEquals(new float[] {1, 2, 3, 4, 5, 6}, weight.getArray().toFloatArray());
+        assertArrayEquals(old, before.toFloatArray());
+
+        before.set(FloatBuffer.wrap(new float[] {0, 0, 1, 1, 0, 0}));
+        assertArrayEquals(new float[] {100, 1}, forward(x));
+        manager.ones(new Shape(2, 3)).copyTo(before);
+        assertArrayEquals(new float[] {111, 111}, forward(x));
+        assertThrows(IllegalArgumentException.class, () -> before.set(new float[5]));
+        assertArrayEquals(new float[] {111, 111}, forward(x));
+        // A view of a snapshot is a snapshot.
+        assertThrows(IllegalArgumentException.class, () -> before.reshape(6).set(new float[6]));
+        assertArrayEquals(new float[] {111, 111}, forward(x));
+    }
+
+    @Test
+    void setArrayReachesTheBlockAndConverts() {
+        NDArray x = manager.ones(new Shape(1, 3));
+        weight.setArray(manager.ones(new Shape(2, 3), DataType.FLOAT64));
+        assertTrue(weight.isInitialized());
+        assertFalse(linear.isInitialized());
+        NDArray snapshot = weight.getArray();
+        assertEquals(DataType.FLOAT32, snapshot.getDataType());
+        linear.getParameters().get("bias").setArray(manager.zeros(new Shape(2)));
+        assertArrayEquals(new float[] {3, 3}, forward(x));
+        weight.setArray(manager.full(new Shape(2, 3), 2, DataType.FLOAT16));
+        assertArrayEquals(new float[] {6, 6}, forward(x));
+        String message = assertThrows(
+                        IllegalArgumentException.class, () -> weight.setArray(manager.ones(new Shape(3, 3))))
+                .getMessage();
+        assertTrue(message.contains("(3, 3)") && message.contains("(2, 3)"), message);
+        assertThrows(
+                IllegalArgumentException.class,
+                () -> weight.setArray(manager.ones(new Shape(2, 3), DataType.INT32)));
+        assertThrows(NullPointerException.class, () -> weight.setArray(null));
+        // The parameters are the block's own: they end with it.
+        linear.close();
+        assertTrue(snapshot.isReleased());
+        assertThrows(IllegalStateException.class, () -> weight.setArray(manager.ones(new Shape(2, 3))));
+        assertThrows(IllegalStateException.class, () -> weight.getArray());
+    }
+
+    /** What was set before initialize stays, whatever the initializers draw. */
+    @Test
+    void initializeKeepsWhatWasSet() {
+        linear.setInitializer(Initializer.ONES, "weight");
+        linear.setInitializer(Initializer.ONES, "bias");
+        weight.setArray(manager.full(new Shape(2, 3), 5));
+        String message = assertThrows(
+                        IllegalArgumentException.class,
+                        () -> linear.initialize(manager, DataType.FLOAT32, new Shape(1, 4)))
+                .getMessage();
+        assertTrue(message.contains("(2, 3)"), message);
+        assertFalse(linear.isInitialized());
+        linear.initialize(manager, DataType.FLOAT16, new Shape(1, 3));
+        assertEquals(DataType.FLOAT16, weight.getArray().getDataType());
+        assertArrayEquals(new float[] {16, 16}, forward(manager.ones(new Shape(1, 3))));
+    }
+
+    @Test
+    void snapshotsEndWithTheManager() {
+        NDManager sub = manager.newSubManager();
+        linear.initialize(sub, DataType.FLOAT32, new Shape(1, 3));
+        NDArray snapshot = weight.getArray();
+        sub.close();
+        assertTrue(snapshot.isReleased());
+        assertThrows(IllegalStateException.class, () -> snapshot.set(new float[6]));
+        assertThrows(IllegalStateException.class, () -> weight.getArray());
+        assertNull(weight.getShape());
+        // Set one by one, the parameters belong to the block.
+        weight.setArray(manager.ones(new Shape(2, 3)));
+        linear.getParameters().get("bias").setArray(manager.ones(new Shape(2)));
+        assertArrayEquals(new float[] {4, 4}, forward(manager.ones(new Shape(1, 3))));
+    }
+
+    @Test
+    void theStoreGivesTheArray() {
+        linear.initialize(manager, DataType.FLOAT32, new Shape(1, 3));
+        ParameterStore store = new ParameterStore(manager, false);
+        assertSame(manager, store.getManager());
+        assertNull(ps.getManager());
+        NDArray array = store.getValue(weight, Device.cpu(), true);
+        assertArrayEquals(weight.getArray().toFloatArray(), array.toFloatArray());
+        assertNotNull(store.getValue(weight, null, false));
+        assertNull(store.getValue(null, Device.cpu(), false));
+        String message = assertThrows(
+                        IllegalArgumentException.class, () -> store.getValue(weight, Device.ascend(0), false))
+                .getMessage();
+        assertEquals("device is ascend(0), but the parameter \"weight\" is on cpu()", message);
+        store.sync();
+        ps.sync();
+    }
+
+    @Test
+    void aParameterOfAUsersBlock() {
+        Parameter parameter = Parameter.builder()
+                .setName("p")
+                .setType(Parameter.Type.OTHER)
+                .optShape(new Shape(2))
+                .optInitializer(Initializer.ONES)
+                .optRequiresGrad(false)
+                .build();
+        assertEquals(new Shape(2), parameter.getShape());
+        assertEquals(Initializer.ONES, parameter.getInitializer());
+        assertFalse(parameter.requiresGradient());
+        assertFalse(parameter.isInitialized());
+        assertTrue(assertThrows(IllegalStateException.class, parameter::getArray).getMessage().contains("\"p\""));
+        parameter.setShape(new Shape(3));
+        parameter.initialize(manager, DataType.FLOAT64);
+        assertArrayEquals(new double[] {1, 1, 1}, parameter.getArray().toDoubleArray());
+        NDArray drawn = parameter.getArray();
+        parameter.initialize(manager, DataType.FLOAT32);
+        assertSame(drawn, parameter.getArray());
+        assertThrows(IllegalArgumentException.class, () -> parameter.setArray(manager.ones(new Shape(2))));
+        NDArray array = manager.ones(new Shape(3));
+        parameter.setArray(array);
+        assertSame(array, parameter.getArray());
+        assertThrows(IllegalStateException.class, () -> parameter.setShape(new Shape(4)));
+        assertSame(
+                array,
+                Parameter.builder()
+                        .setName("q")
+                        .setType(Parameter.Type.BIAS)
+                        .optArray(array)
+                        .build()
+                        .getArray());
+        assertThrows(NullPointerException.class, () -> Parameter.builder().setName("p").build());
+        assertThrows(
+                NullPointerException.class,
+                () -> Parameter.builder().setType(Parameter.Type.BIAS).build());
+        Parameter vague = Parameter.builder().setName("v").setType(Parameter.Type.OTHER).build();
+        assertThrows(IllegalStateException.class, () -> vague.initialize(manager, DataType.FLOAT32));
+        vague.setShape(new Shape(1));
+        assertThrows(IllegalStateException.class, () -> vague.initialize(manager, DataType.FLOAT32));
+        vague.setInitializer((owner, shape, type) -> null);
+        assertThrows(NullPointerException.class, () -> vague.initialize(manager, DataType.FLOAT32));
+        for (Parameter.Type type : Parameter.Type.values()) {
+            assertEquals(type == Parameter.Type.OTHER, type.getInitializer() == null);
+            Parameter made = Parameter.builder().setName("p").setType(type).build();
+            assertSame(type.getInitializer(), made.getInitializer());
+        }
+    }
+
+    private float[] forward(NDArray x) {
+        return linear.forward(ps, new NDList(x), false).head().toFloatArray();
+    }
+}

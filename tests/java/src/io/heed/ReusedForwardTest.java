@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.heed;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.lang.management.ManagementFactory;
+import java.util.Arrays;
+import java.util.concurrent.CountDownLatch;
+
+import com.sun.management.ThreadMXBean;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
+
+/** Forwards into arrays that are there. */
+class ReusedForwardTest {
+    private NDManager manager;
+    private MultiHeadAttention attention;
+    private AttentionInputs inputs;
+
+    @BeforeEach
+    void open() {
+        manager = NDManager.newBaseManager();
+        attention = new MultiHeadAttention(100, 5, 0.5f, false);
+        NDArray x = manager.randomNormal(new Shape(2, 4, 100));
+        NDArray y = manager.randomNormal(new Shape(2, 6, 100));
+        NDArray validLens = manager.create(new int[] {3, 2});
+        attention.initialize(manager, DataType.FLOAT32, x.getShape(), y.getShape(), y.getShape());
+        inputs = new AttentionInputs().setQueries(x).setKeys(y).setValues(y).setValidLens(validLens);
+    }
+
+    @AfterEach
+    void close() {
+        manager.close();
+    }
+
+    /** The dropout of each training call, which draws a seed, included. */
+    @Test
+    void allocatesNothing() {
+        ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+        long self = Thread.currentThread().getId();
+        MultiHeadAttention small = new MultiHeadAttention(4, 2, 0.5f, true);
+        NDArray x = manager.ones(new Shape(1, 2, 4));
+        small.initialize(manager, DataType.FLOAT32, x.getShape(), x.getShape(), x.getShape());
+        AttentionInputs given = new AttentionInputs().setQueries(x).setValidLens(manager.create(new int[] {1}));
+        AttentionOutputs outputs = small.createOutputs(given, Wanted.OUTPUT, Wanted.WEIGHTS, Wanted.LOG_SUM_EXP);
+        try (Workspace workspace = manager.newWorkspace(small.workspaceSize(given, outputs))) {
+            for (boolean training : new boolean[] {false, true}) {
+                given.setTraining(training);
+                long fewest = Long.MAX_VALUE;
+                // The first round warms up: whatever the virtual machine does once is done then.
+                for (int round = 0; round < 3; round++) {
+                    long before = threads.getThreadAllocatedBytes(self);
+                    for (int i = 0; i < 10_000; i++) {
+                        small.forward(given, outputs, workspace);
+                    }
+                    fewest = Math.min(fewest, threads.getThreadAllocatedBytes(self) - before);
+                }
+                assertEquals(0, fewest);
+            }
+        }
+    }
+
+    @Test
+    void givesWhatForwardOfAListGives() {
+        NDList list = new NDList(
+                inputs.getQueries(), inputs.getKeys(), inputs.getValues(), inputs.getValidLens());
+        NDArray expected = attention.forward(new ParameterStore(), list, false).head();
+        AttentionOutputs outputs = attention.createOutputs(inputs, Wanted.WEIGHTS, Wanted.OUTPUT);
+        assertNull(outputs.getLogSumExp());
+        assertSame(manager, outputs.getOutput().getManager());
+        assertEquals(new Shape(2, 5, 4, 6), outputs.getWeights().getShape());
+        attention.forward(inputs, outputs, null);
+        assertArrayEquals(expected.toFloatArray(), outputs.getOutput().toFloatArray());
+        assertArrayEquals(
+                attention.attention.attentionWeights.toFloatArray(), outputs.getWeights().toFloatArray());
+
+        AttentionOutputs alone = attention.createOutputs(inputs);
+        assertNotNull(alone.getOutput());
+        assertNull(alone.getWeights());
+        NDArray logSumExp = attention.createOutputs(inputs, Wanted.LOG_SUM_EXP).getLogSumExp();
+        assertEquals(new Shape(2, 5, 4), logSumExp.getShape());
+        attention.forward(inputs, new AttentionOutputs().setLogSumExp(logSumExp), null);
+        assertTrue(Float.isFinite(logSumExp.getFloat(0, 0, 0)));
+        outputs.close();
+        assertTrue(outputs.getOutput().isReleased());
+        assertTrue(outputs.getWeights().isReleased());
+    }
+
+    @Test
+    void dropoutIsFreshUnlessItsSeedIsSet() {
+        AttentionOutputs outputs = attention.createOutputs(inputs);
+        inputs.setTraining(true);
+        attention.setSeed(5);
+        float[] first = forward(outputs);
+        assertFalse(Arrays.equals(first, forward(outputs)));
+        attention.setSeed(5);
+        assertArrayEquals(first, forward(outputs));
+        inputs.setDropoutSeed(5);
+        assertTrue(inputs.hasDropoutSeed());
+        assertEquals(5, inputs.getDropoutSeed());
+        assertArrayEquals(first, forward(outputs));
+        assertArrayEquals(first, forward(outputs));
+    }
+
+    @Test
+    void saysWhatIsWrong() {
+        AttentionOutputs outputs = attention.createOutputs(inputs);
+        long numBytes = attention.workspaceSize(inputs, outputs);
+        assertTrue(numBytes > 0);
+        try (Workspace small = manager.newWorkspace(numBytes - 1)) {
+            HeedException error =
+                    assertThrows(HeedException.class, () -> attention.forward(inputs, outputs, small));
+            assertEquals(Status.WORKSPACE_TOO_SMALL, error.getStatus());
+            assertTrue(error.getMessage().contains(String.valueOf(numBytes)), error.getMessage());
+            assertTrue(error.getMessage().contains(String.valueOf(numBytes - 1)), error.getMessage());
+        }
+        refused("at least one", () -> attention.forward(inputs, new AttentionOutputs(), null));
+        refused("queries", () -> attention.forward(new AttentionInputs(), outputs, null));
+        refused("outputs->output has dims (2, 4, 99)", () -> attention.forward(
+                inputs, new AttentionOutputs().setOutput(manager.ones(new Shape(2, 4, 99))), null));
+        NDArray queries = inputs.getQueries();
+        refused("shares memory", () -> attention.forward(inputs, new AttentionOutputs().setOutput(queries), null));
+        Linear linear = Linear.builder().setUnits(6).build();
+        linear.initialize(manager, DataType.FLOAT32, new Shape(6, 6));
+        AttentionInputs input = new AttentionInputs().setQueries(manager.ones(new Shape(6, 6)));
+        NDArray snapshot = linear.getParameters().get("weight").getArray();
+        refused("read-only", () -> linear.forward(input, new AttentionOutputs().setOutput(snapshot), null));
+        refused("weights", () -> linear.createOutputs(input, Wanted.WEIGHTS));
+
+        for (String name : new String[] {"inputs", "outputs"}) {
+            AttentionInputs givenInputs = name.equals("inputs") ? null : inputs;
+            AttentionOutputs givenOutputs = name.equals("outputs") ? null : outputs;
+            for (Executable use :
+                    new Executable[] {
+                        () -> attention.forward(givenInputs, givenOutputs, null),
+                        () -> attention.workspaceSize(givenInputs, givenOutputs),
+                        () -> attention.explain(givenInputs, givenOutputs)
+                    }) {
+                assertEquals(name, assertThrows(NullPointerException.class, use).getMessage());
+            }
+        }
+        NullPointerException error =
+                assertThrows(NullPointerException.class, () -> attention.createOutputs(new AttentionInputs()));
+        assertEquals("queries", error.getMessage());
+        assertThrows(NullPointerException.class, () -> attention.createOutputs(inputs, (Wanted) null));
+    }
+
+    @Test
+    void useAfterClose() {
+        AttentionOutputs outputs = attention.createOutputs(inputs);
+        Workspace workspace = manager.newWorkspace(attention.workspaceSize(inputs, outputs));
+        workspace.close();
+        closed("the workspace is closed", () -> attention.forward(inputs, outputs, workspace));
+        outputs.getOutput().close();
+        closed("the array is closed", () -> attention.forward(inputs, outputs, null));
+        attention.close();
+        String sentence = "the block, or the manager that it was initialized with, is closed";
+        AttentionOutputs open = new AttentionOutputs().setOutput(manager.ones(new Shape(2, 4, 100)));
+        closed(sentence, () -> attention.forward(inputs, open, null));
+        closed(sentence, () -> attention.createOutputs(inputs));
+        closed(sentence, () -> attention.workspaceSize(inputs, open));
+        closed(sentence, () -> attention.explain(inputs, open));
+    }
+
+    /** Of two calls at the same time with one workspace one is told so, or, hardly ever, they do not meet. */
+    @Test
+    void aWorkspaceIsForOneCallAtATime() throws Exception {
+        AttentionOutputs outputs = attention.createOutputs(inputs);
+        AttentionOutputs others = attention.createOutputs(inputs);
+        try (Workspace workspace = manager.newWorkspace(attention.workspaceSize(inputs, outputs))) {
+            CountDownLatch busy = new CountDownLatch(1);
+            Throwable[] wrong = new Throwable[1];
+            Thread other = new Thread(() -> {
+                try {
+                    for (int i = 0; i < 20_000 && busy.getCount() > 0; i++) {
+                        runOrSeeBusy(others, workspace, busy);
+                    }
+                } catch (Throwable error) {
+                    wrong[0] = error;
+                    busy.countDown();
+                }
+            });
+            other.start();
+            for (int i = 0; i < 20_000 && busy.getCount() > 0; i++) {
+                runOrSeeBusy(outputs, workspace, busy);
+            }
+            other.join();
+            assertNull(wrong[0], () -> String.valueOf(wrong[0]));
+        }
+    }
+
+    @Test
+    void explainsAsJson() {
+        NDList list = new NDList(inputs.getQueries(), inputs.getKeys(), inputs.getValues());
+        for (String text : new String[] {
+            attention.explain(list), attention.explain(inputs, attention.createOutputs(inputs))
+        }) {
+            assertTrue(text.startsWith("{") && text.endsWith("}"), text);
+            assertTrue(text.contains("\"multi_head_attention\""), text);
+            assertTrue(text.contains("\"kernel\""), text);
+        }
+        Linear linear = Linear.builder().setUnits(3).build();
+        linear.initialize(manager, DataType.FLOAT32, new Shape(2, 5));
+        assertTrue(linear.explain(new NDList(manager.ones(new Shape(2, 5)))).contains("\"linear\""));
+        NDList two = new NDList(inputs.getKeys(), inputs.getKeys());
+        refused("inputs has 2 arrays, expected 1", () -> linear.explain(two));
+    }
+
+    @Test
+    void inputsAndOutputsHoldWhatIsSet() {
+        NDArray x = inputs.getQueries();
+        NDArray y = inputs.getKeys();
+        AttentionInputs all = new AttentionInputs()
+                .setQueries(x)
+                .setKeys(y)
+                .setValues(x)
+                .setValidLens(y)
+                .setMask(x)
+                .setBias(y)
+                .setTraining(true)
+                .setDropoutSeed(-1);
+        assertSame(x, all.getQueries());
+        assertSame(y, all.getKeys());
+        assertSame(x, all.getValues());
+        assertSame(y, all.getValidLens());
+        assertSame(x, all.getMask());
+        assertSame(y, all.getBias());
+        assertTrue(all.isTraining());
+        assertSame(all, all.clear());
+        assertNull(all.getQueries());
+        assertNull(all.getKeys());
+        assertNull(all.getValues());
+        assertNull(all.getValidLens());
+        assertNull(all.getMask());
+        assertNull(all.getBias());
+        assertFalse(all.isTraining());
+        assertFalse(all.hasDropoutSeed());
+        assertEquals(0, all.getDropoutSeed());
+        AttentionOutputs outputs = new AttentionOutputs().setOutput(x).setWeights(y).setLogSumExp(x);
+        assertSame(x, outputs.getOutput());
+        assertSame(y, outputs.getWeights());
+        assertSame(x, outputs.getLogSumExp());
+    }
+
+    private void runOrSeeBusy(AttentionOutputs outputs, Workspace workspace, CountDownLatch busy) {
+        try {
+            attention.forward(inputs, outputs, workspace);
+        } catch (IllegalStateException error) {
+            assertTrue(error.getMessage().contains("workspace"), error.getMessage());
+            busy.countDown();
+        }
+    }
+
+    private float[] forward(AttentionOutputs outputs) {
+        attention.forward(inputs, outputs, null);
+        return outputs.getOutput().toFloatArray();
+    }
+
+    private static void refused(String words, Executable use) {
+        String message = assertThrows(IllegalArgumentException.class, use).getMessage();
+        assertTrue(message.contains(words), message);
+    }
+
+    private static void closed(String sentence, Executable use) {
+        assertEquals(sentence, assertThrows(IllegalStateException.class, use).getMessage());
+    }
+}

@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.heed;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assertions.fail;
+
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.io.EOFException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Random;
+import java.util.function.Supplier;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Parameters in streams: those of saveParameters, and .safetensors files. */
+class SavedParametersTest {
+    /** A block with an array of its own besides the blocks inside. */
+    private static final class WithTable extends AbstractBlock {
+        private final ComposedAttention inside = addChildBlock("inside", new ComposedAttention(8, 2, 0, true));
+        private final Parameter table = addParameter(Parameter.builder()
+                .setName("table")
+                .setType(Parameter.Type.OTHER)
+                .optShape(new Shape(2, 3))
+                .optInitializer(new NormalInitializer())
+                .build());
+
+        @Override
+        protected void initializeChildBlocks(NDManager manager, DataType dataType, Shape... inputShapes) {
+            inside.initialize(manager, dataType, inputShapes);
+        }
+
+        @Override
+        protected NDList forwardInternal(
+                ParameterStore ps, NDList inputs, boolean training, PairList<String, Object> params) {
+            return inside.forward(ps, inputs, training, params);
+        }
+
+        @Override
+        public Shape[] getOutputShapes(Shape[] inputShapes) {
+            return new Shape[] {inputShapes[0]};
+        }
+    }
+
+    private NDManager manager;
+    private final Shape x = new Shape(2, 3, 8);
+
+    @BeforeEach
+    void open() {
+        manager = NDManager.newBaseManager();
+    }
+
+    @AfterEach
+    void close() {
+        manager.close();
+    }
+
+    @Test
+    void everyBlockComesBack() throws Exception {
+        List<Supplier<Block>> kinds = List.of(
+                () -> Linear.builder().setUnits(3).build(),
+                () -> Dropout.builder().build(),
+                () -> new DotProductAttention(0),
+                () -> new AdditiveAttention(4, 0),
+                () -> new MultiHeadAttention(8, 2, 0, true),
+                () -> new ComposedAttention(8, 2, 0, true),
+                WithTable::new);
+        for (Supplier<Block> kind : kinds) {
+            Block block = kind.get();
+            Shape[] shapes = block instanceof Linear || block instanceof Dropout
+                    ? new Shape[] {x}
+                    : new Shape[] {x, x, x, new Shape(2)};
+            block.initialize(manager, DataType.FLOAT32, shapes);
+            byte[] bytes = saved(block);
+            Block copy = kind.get();
+            // What lies behind it is left alone.
+            byte[] more = Arrays.copyOf(bytes, bytes.length + 1);
+            more[bytes.length] = 42;
+            DataInputStream stream = new DataInputStream(new ByteArrayInputStream(more));
+            copy.loadParameters(manager, stream);
+            assertEquals(42, stream.read());
+            assertTrue(copy.isInitialized());
+            assertArrayEquals(block.getInputShapes(), copy.getInputShapes());
+            assertSame(block, copy);
+            assertArrayEquals(bytes, saved(copy));
+
+            NDManager sub = manager.newSubManager();
+            copy.loadParameters(sub, stream(bytes));
+            assertSame(block, copy);
+            sub.close();
+            assertEquals(block.getParameters().isEmpty(), copy.isInitialized());
+        }
+    }
+
+    @Test
+    void typesAreTheFiles() throws Exception {
+        Linear half = Linear.builder().setUnits(3).build();
+        half.initialize(manager, DataType.BFLOAT16, x);
+        Linear copy = Linear.builder().setUnits(3).build();
+        copy.initialize(manager, DataType.FLOAT32, new Shape(1, 5));
+        copy.loadParameters(manager, stream(saved(half)));
+        assertEquals(DataType.BFLOAT16, copy.getParameters().get("weight").getArray().getDataType());
+        assertSame(half, copy);
+    }
+
+    /** A block with lengths left out keeps that, and one without shapes has none. */
+    @Test
+    void shapesMayBeMissing() throws Exception {
+        MultiHeadAttention attention = new MultiHeadAttention(8, 2, 0, false);
+        attention.initialize(manager, DataType.FLOAT32, x, x, x, null);
+        MultiHeadAttention copy = new MultiHeadAttention(8, 2, 0, false);
+        copy.loadParameters(manager, stream(saved(attention)));
+        assertArrayEquals(new Shape[] {x, x, x, null}, copy.getInputShapes());
+        Linear set = Linear.builder().setUnits(1).optBias(false).build();
+        set.getParameters().get("weight").setArray(manager.ones(new Shape(1, 2)));
+        Linear other = Linear.builder().setUnits(1).optBias(false).build();
+        other.loadParameters(manager, stream(saved(set)));
+        assertTrue(other.isInitialized());
+        assertThrows(IllegalStateException.class, other::getInputShapes);
+    }
+
+    /** Cut off anywhere, or with any byte changed, it is refused, and nothing changes. */
+    @Test
+    void damagedStreamsAreRefused() throws Exception {
+        WithTable block = new WithTable();
+        block.initialize(manager, DataType.FLOAT32, x, x, x, new Shape(2));
+        byte[] bytes = saved(block);
+        WithTable other = new WithTable();
+        other.initialize(manager, DataType.FLOAT32, x, x, x, new Shape(2));
+        byte[] before = saved(other);
+        for (int length = 0; length < bytes.length; length += 1 + length / 50) {
+            byte[] cut = Arrays.copyOf(bytes, length);
+            assertThrows(EOFException.class, () -> other.loadParameters(manager, stream(cut)), "cut at " + length);
+        }
+        Random random = new Random(1);
+        for (int i = 0; i < 400; i++) {
+            byte[] changed = bytes.clone();
+            int at = i < 60 ? i : random.nextInt(bytes.length);
+            changed[at] ^= (byte) (1 << random.nextInt(8));
+            assertRefused(() -> other.loadParameters(manager, stream(changed)), "changed at " + at);
+        }
+        for (int i = 0; i < 200; i++) {
+            byte[] garbage = new byte[random.nextInt(300)];
+            random.nextBytes(garbage);
+            if (i % 2 == 0) {
+                System.arraycopy(bytes, 0, garbage, 0, Math.min(garbage.length, 40));
+            }
+            assertRefused(() -> other.loadParameters(manager, stream(garbage)), "garbage " + i);
+        }
+        assertArrayEquals(before, saved(other));
+        WithTable without = new WithTable();
+        assertRefused(() -> without.loadParameters(manager, stream(before(bytes))), "the last byte");
+        assertFalse(without.isInitialized());
+    }
+
+    @Test
+    void saysWhatItHasInstead() throws Exception {
+        Linear linear = Linear.builder().setUnits(3).build();
+        linear.initialize(manager, DataType.FLOAT32, x);
+        byte[] bytes = saved(linear);
+        malformed("block Linear, expected Dropout", Dropout.builder().build(), bytes);
+        malformed("dims (3, 8), expected (4, any)", Linear.builder().setUnits(4).build(), bytes);
+        malformed("bias", Linear.builder().setUnits(3).optBias(false).build(), bytes);
+        byte[] version = bytes.clone();
+        version[4] = 9;
+        malformed("the parameters are of version 9, expected 1", linear, version);
+        byte[] magic = bytes.clone();
+        magic[0] = 0;
+        malformed("not what heed's saveParameters writes", linear, magic);
+        byte[] last = bytes.clone();
+        last[last.length - 1]++;
+        malformed("checksum", linear, last);
+        byte[] element = bytes.clone();
+        element[element.length - 6]++;
+        malformed("checksum", linear, element);
+
+        WithTable table = new WithTable();
+        table.initialize(manager, DataType.FLOAT32, x, x, x, new Shape(2));
+        malformed("block AbstractBlock, expected Linear", linear, saved(table));
+        malformed("number of parameters 1, expected 0", table.inside, saved(table));
+    }
+
+    @Test
+    void streamsThatThrow() throws Exception {
+        MultiHeadAttention attention = new MultiHeadAttention(8, 2, 0, false);
+        attention.initialize(manager, DataType.FLOAT32, x, x, x);
+        byte[] before = saved(attention);
+        byte[] other = safetensors(new MultiHeadAttention(8, 2, 0, false));
+        IOException broken = new IOException("broken");
+        for (int good : new int[] {0, 3, 100, other.length - 1}) {
+            InputStream stream = new InputStream() {
+                private int at;
+
+                @Override
+                public int read() throws IOException {
+                    if (at == good) {
+                        throw broken;
+                    }
+                    return other[at++] & 0xff;
+                }
+            };
+            assertEquals(broken, assertThrows(IOException.class, () -> attention.load(stream, null)));
+            DataInputStream data = new DataInputStream(stream);
+            assertEquals(broken, assertThrows(IOException.class, () -> attention.loadParameters(manager, data)));
+        }
+        assertArrayEquals(before, saved(attention));
+        OutputStream full = new OutputStream() {
+            @Override
+            public void write(int b) throws IOException {
+                throw broken;
+            }
+        };
+        assertEquals(broken, assertThrows(IOException.class, () -> attention.save(full)));
+        assertEquals(
+                broken, assertThrows(IOException.class, () -> attention.saveParameters(new DataOutputStream(full))));
+    }
+
+    @Test
+    void safetensorsStreamsAreTheFiles(@TempDir Path folder) throws Exception {
+        MultiHeadAttention attention = new MultiHeadAttention(8, 2, 0, true);
+        byte[] bytes = safetensors(attention);
+        Path file = folder.resolve("weights");
+        attention.save(file);
+        assertArrayEquals(Files.readAllBytes(file), bytes);
+
+        MultiHeadAttention fromStream = new MultiHeadAttention(8, 2, 0, true);
+        fromStream.load(new ByteArrayInputStream(bytes), null);
+        assertSame(attention, fromStream);
+        MultiHeadAttention fromFile = new MultiHeadAttention(8, 2, 0, true);
+        fromFile.load(file);
+        assertSame(attention, fromFile);
+        try (InputStream golden = Files.newInputStream(TestFiles.golden("weights/pytorch_encoder"))) {
+            MultiHeadAttention.Builder options =
+                    MultiHeadAttention.builder().setNumHiddens(12).setNumHeads(3).optBias(true);
+            MultiHeadAttention encoder = options.build();
+            encoder.load(golden, "encoder.layers.1.self_attn");
+            MultiHeadAttention same = options.build();
+            same.load(TestFiles.golden("weights/pytorch_encoder"), "encoder.layers.1.self_attn");
+            assertSame(same, encoder);
+        }
+
+        for (int length : new int[] {0, 7, 8, 60, bytes.length - 1}) {
+            byte[] cut = Arrays.copyOf(bytes, length);
+            HeedException error = assertThrows(
+                    HeedException.class, () -> fromStream.load(new ByteArrayInputStream(cut), null));
+            assertEquals(Status.CORRUPT_FILE, error.getStatus());
+        }
+        HeedException error = assertThrows(
+                HeedException.class, () -> fromStream.load(new ByteArrayInputStream(bytes), "layers.0"));
+        assertEquals(Status.NOT_FOUND, error.getStatus());
+        assertSame(attention, fromStream);
+    }
+
+    /** The layers of every kind save and load themselves. */
+    @Test
+    void safetensorsOfOtherLayers() throws Exception {
+        Linear linear = Linear.builder().setUnits(3).build();
+        linear.initialize(manager, DataType.FLOAT32, x);
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        linear.save(bytes);
+        Linear copy = Linear.builder().setUnits(3).build();
+        copy.load(new ByteArrayInputStream(bytes.toByteArray()), "");
+        assertSame(linear, copy);
+        AdditiveAttention additive = new AdditiveAttention(4, 0);
+        additive.initialize(manager, DataType.FLOAT32, x, x, x);
+        bytes.reset();
+        additive.save(bytes);
+        AdditiveAttention other = new AdditiveAttention(4, 0);
+        other.load(new ByteArrayInputStream(bytes.toByteArray()), null);
+        assertSame(additive, other);
+    }
+
+    @Test
+    void withoutParametersNothingIsSaved() {
+        Linear linear = Linear.builder().setUnits(3).build();
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        assertThrows(IllegalStateException.class, () -> linear.save(bytes));
+        assertThrows(IllegalStateException.class, () -> linear.saveParameters(new DataOutputStream(bytes)));
+        ComposedAttention composed = new ComposedAttention(8, 2, 0, false);
+        assertThrows(IllegalStateException.class, () -> composed.saveParameters(new DataOutputStream(bytes)));
+    }
+
+    @Test
+    void nullsAndClosed() throws Exception {
+        Linear linear = Linear.builder().setUnits(3).build();
+        linear.initialize(manager, DataType.FLOAT32, x);
+        byte[] bytes = saved(linear);
+        isNull("stream", () -> linear.save((OutputStream) null));
+        isNull("stream", () -> linear.load((InputStream) null, null));
+        isNull("path", () -> linear.load((Path) null));
+        isNull("os", () -> linear.saveParameters(null));
+        isNull("is", () -> linear.loadParameters(manager, null));
+        isNull("manager", () -> linear.loadParameters(null, stream(bytes)));
+        NDManager sub = manager.newSubManager();
+        sub.close();
+        assertThrows(IllegalStateException.class, () -> linear.loadParameters(sub, stream(bytes)));
+        assertTrue(linear.isInitialized());
+        linear.close();
+        for (Executable use : new Executable[] {
+            () -> linear.loadParameters(manager, stream(bytes)),
+            () -> linear.saveParameters(new DataOutputStream(new ByteArrayOutputStream())),
+            () -> linear.save(new ByteArrayOutputStream()),
+            () -> linear.load(new ByteArrayInputStream(new byte[0]), null),
+            () -> linear.cast(DataType.FLOAT16),
+            linear::clear
+        }) {
+            assertEquals(
+                    "the block, or the manager that it was initialized with, is closed",
+                    assertThrows(IllegalStateException.class, use).getMessage());
+        }
+    }
+
+    private static void assertSame(Block expected, Block actual) {
+        assertEquals(expected.getParameters().keys(), actual.getParameters().keys());
+        for (Pair<String, Parameter> parameter : expected.getParameters()) {
+            NDArray array = actual.getParameters().get(parameter.getKey()).getArray();
+            assertTrue(parameter.getValue().getArray().contentEquals(array), parameter.getKey());
+        }
+    }
+
+    private void malformed(String words, Block block, byte[] bytes) {
+        String message = assertThrows(
+                        MalformedModelException.class, () -> block.loadParameters(manager, stream(bytes)))
+                .getMessage();
+        assertTrue(message.contains(words), message);
+    }
+
+    private static void assertRefused(Executable use, String what) {
+        try {
+            use.execute();
+        } catch (MalformedModelException | IOException expected) {
+            return;
+        } catch (Throwable error) {
+            throw new AssertionError(what, error);
+        }
+        fail(what + ": not refused");
+    }
+
+    private static void isNull(String name, Executable use) {
+        assertEquals(name, assertThrows(NullPointerException.class, use).getMessage());
+    }
+
+    private byte[] safetensors(MultiHeadAttention attention) throws IOException {
+        attention.initialize(manager, DataType.FLOAT32, x, x, x);
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        attention.save(bytes);
+        return bytes.toByteArray();
+    }
+
+    private static byte[] saved(Block block) throws IOException {
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        block.saveParameters(new DataOutputStream(bytes));
+        return bytes.toByteArray();
+    }
+
+    private static byte[] before(byte[] bytes) {
+        return Arrays.copyOf(bytes, bytes.length - 1);
+    }
+
+    private static DataInputStream stream(byte[] bytes) {
+        return new DataInputStream(new ByteArrayInputStream(bytes));
+    }
+}

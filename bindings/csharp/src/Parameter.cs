@@ -142,7 +142,7 @@ public class Parameter
             }
             Shape known = shape ?? throw new InvalidOperationException(
                 $"{Name} has no shape: give it one, or set it in Prepare");
-            Initializer first = Initializer ?? Type.GetInitializer() ?? throw new InvalidOperationException(
+            Initializer first = Initializer ?? DefaultInitializer() ?? throw new InvalidOperationException(
                 $"{Name} is of type {Type} and has no initializer");
             array = first.Initialize(manager, known, dataType);
         }
@@ -187,4 +187,12 @@ public class Parameter
             throw new ArgumentException($"{Name} is of shape {expected}, got {found}");
         }
     }
+
+    private Initializer? DefaultInitializer() => Type switch
+    {
+        ParameterType.Weight => new XavierInitializer(),
+        ParameterType.Bias or ParameterType.Beta or ParameterType.RunningMean => Initializer.Zeros,
+        ParameterType.Gamma or ParameterType.RunningVar => Initializer.Ones,
+        _ => null,
+    };
 }

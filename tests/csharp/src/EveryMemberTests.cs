@@ -23,7 +23,7 @@ public sealed class EveryMemberTests : IDisposable
         typeof(DotProductAttention), typeof(AdditiveAttention), typeof(MultiHeadAttention),
         typeof(DotProductAttentionOptions), typeof(AdditiveAttentionOptions), typeof(MultiHeadAttentionOptions),
         typeof(AttentionInputs), typeof(AttentionOutputs), typeof(Parameter), typeof(ParameterStore),
-        typeof(ParameterTypeExtensions), typeof(Initializer), typeof(ConstantInitializer), typeof(NormalInitializer),
+        typeof(Initializer), typeof(ConstantInitializer), typeof(NormalInitializer),
         typeof(UniformInitializer), typeof(TruncatedNormalInitializer), typeof(XavierInitializer),
         typeof(Chap10Utils), typeof(PairList<string, object>), typeof(BlockList), typeof(ParameterList),
     };

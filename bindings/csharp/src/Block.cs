@@ -156,9 +156,9 @@ public abstract class Block : IDisposable
     /// <param name="seed">Any number.</param>
     public void SetSeed(long seed) => SetSeeds(ref seed);
 
-    /// <summary>Writes all parameters to a stream, in heed's own format, which Java's saveParameters and
-    /// loadParameters have too (docs/bindings.md). <see cref="NativeBlock.Save(string)"/> writes a .safetensors file
-    /// instead, for other programs.</summary>
+    /// <summary>Writes all parameters to a stream, in a format of heed's own with a checksum, the same as Java's
+    /// saveParameters. <see cref="NativeBlock.Save(string)"/> writes a .safetensors file instead, for other
+    /// programs.</summary>
     /// <param name="stream">Where to; it stays open.</param>
     /// <exception cref="InvalidOperationException">A parameter has no values; nothing is written.</exception>
     /// <exception cref="NotSupportedException">The parameters of one block take 2 GiB or more.</exception>

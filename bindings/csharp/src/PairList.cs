@@ -154,9 +154,6 @@ public class PairList<TKey, TValue> : IReadOnlyList<Pair<TKey, TValue>>
         return index >= 0;
     }
 
-    /// <summary>Takes all pairs out.</summary>
-    public void Clear() => pairs.Clear();
-
     /// <summary>The pairs as a dictionary, the first one of each key.</summary>
     /// <returns>A copy.</returns>
     public Dictionary<TKey, TValue> ToMap()

@@ -25,3 +25,20 @@ public enum ParameterType
     /// <summary>Anything else, which needs an initializer of its own.</summary>
     Other,
 }
+
+/// <summary>What can be asked of a parameter's type.</summary>
+public static class ParameterTypeExtensions
+{
+    private static readonly Initializer Xavier = new XavierInitializer();
+
+    /// <summary>What makes the first values where nothing else is said.</summary>
+    /// <param name="type">The type.</param>
+    /// <returns>The initializer, null for <see cref="ParameterType.Other"/>.</returns>
+    public static Initializer? GetInitializer(this ParameterType type) => type switch
+    {
+        ParameterType.Weight => Xavier,
+        ParameterType.Bias or ParameterType.Beta or ParameterType.RunningMean => Initializer.Zeros,
+        ParameterType.Gamma or ParameterType.RunningVar => Initializer.Ones,
+        _ => null,
+    };
+}

@@ -366,13 +366,13 @@ public sealed class BlockTests : IDisposable
         using var block = new ScaledBlock();
         Assert.Equal(new[] { "scale", "01inner_weight", "01inner_bias" }, block.Parameters.Keys);
         Assert.Equal(new[] { "scale" }, block.DirectParameters.Keys);
-        Assert.Equal(new[] { "01inner", "02größe" }, block.Children.Keys);
+        Assert.Equal(new[] { "01inner", "02größe €\U0001d11e" }, block.Children.Keys);
         block.Children.Clear();
         block.DirectParameters.Clear();
         Assert.Equal(2, block.Children.Count);
         Assert.Single(block.DirectParameters);
         Assert.Equal(
-            "ScaledBlock((01inner, Linear(units=2, bias=True)), (02größe, Dropout(rate=0.5)))", block.ToString());
+            "ScaledBlock((01inner, Linear(units=2, bias=True)), (02größe €\U0001d11e, Dropout(rate=0.5)))", block.ToString());
         Assert.False(block.IsInitialized);
         Assert.Throws<InvalidOperationException>(() => block.InputShapes);
         Assert.Throws<InvalidOperationException>(() => block.Parameters["scale"].Array);

@@ -15,7 +15,7 @@ internal sealed class ScaledBlock : AbstractBlock
     {
         scale = AddParameter(new Parameter("scale", ParameterType.Gamma));
         inner = AddChildBlock("inner", new Linear(units));
-        dropout = AddChildBlock("größe", new Dropout(rate));
+        dropout = AddChildBlock("größe €\U0001d11e", new Dropout(rate));
         Units = units;
     }
 

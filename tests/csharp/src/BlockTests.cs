@@ -446,6 +446,10 @@ public sealed class BlockTests : IDisposable
         Assert.Throws<ArgumentException>("parameter", block.AddScaleAgain);
         Assert.Throws<ArgumentNullException>("name", () => block.AddNothing(false));
         Assert.Throws<ArgumentNullException>("block", () => block.AddNothing(true));
+        using var outer = new ScaledBlock();
+        outer.Add(block);
+        Assert.Throws<ArgumentException>("block", () => block.Add(block));
+        Assert.Throws<ArgumentException>("block", () => block.Add(outer));
     }
 
     /// <summary>The first layer below gets the seed, the next that plus 2^32, and so on.</summary>

@@ -32,6 +32,8 @@ internal sealed class ScaledBlock : AbstractBlock
 
     internal void AddScaleAgain() => AddParameter(new Parameter("scale"));
 
+    internal void Add(Block block) => AddChildBlock("more", block);
+
     internal void AddNothing(bool name) => AddChildBlock(name ? "x" : null!, name ? null! : new Dropout());
 
     protected override void BeforeInitialize(params Shape?[] inputShapes) => Before++;

@@ -46,16 +46,20 @@ def javap_classes(javap, jar):
         members = {java_member(line, name) for line in lines} - {None}
         if "java.lang.Enum<" in head:
             members -= {"values", "valueOf"}
-        above = [up for up in re.findall(r"io\.heed\.([\w$]+)", head) if up != name]
+        above = [up for up in re.findall(r"io\.heed\.([\w$]+)", without_generics(head)) if up != name]
         found[name] = (head.startswith("public "), above, members)
     return found
 
 
-def java_member(line, class_name):
-    """The member that a line of javap declares, "new" for a constructor; None if it declares none."""
-    text = line.split(" throws ")[0].strip().rstrip(";")
+def without_generics(text):
     while re.search(r"<[^<>]*>", text):
         text = re.sub(r"<[^<>]*>", "", text)
+    return text
+
+
+def java_member(line, class_name):
+    """The member that a line of javap declares, "new" for a constructor; None if it declares none."""
+    text = without_generics(line.split(" throws ")[0].strip().rstrip(";"))
     name = re.search(r"([\w.$]+)(?:\(.*\))?$", text)
     if name is None or text == "static {}":
         return None

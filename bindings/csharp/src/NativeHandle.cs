@@ -88,15 +88,9 @@ internal abstract class NativeHandle : SafeHandle
 
     protected sealed override bool ReleaseHandle()
     {
-        try
-        {
-            registry?.Remove(this);
-        }
-        finally
-        {
-            Destroy();
-            SharedMemory.Release(kept);
-        }
+        registry?.Remove(this);
+        Destroy();
+        SharedMemory.Release(kept);
         return true;
     }
 

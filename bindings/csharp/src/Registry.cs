@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 using System;
 using System.Collections.Generic;
+using System.Threading;
 
 namespace Heed;
 
@@ -69,9 +70,14 @@ internal sealed class Registry
 
     internal void Remove(NativeHandle handle)
     {
-        lock (gate)
+        Enter();
+        try
         {
             handles?.Remove(handle.Self);
+        }
+        finally
+        {
+            Monitor.Exit(gate);
         }
     }
 
@@ -98,7 +104,8 @@ internal sealed class Registry
     /// to be closed.</summary>
     private IReadOnlyCollection<WeakReference<NativeHandle>> Take(Stack<Registry> waiting)
     {
-        lock (gate)
+        Enter();
+        try
         {
             if (handles == null)
             {
@@ -116,13 +123,45 @@ internal sealed class Registry
             handles = null;
             return taken;
         }
+        finally
+        {
+            Monitor.Exit(gate);
+        }
     }
 
     private void Remove(Registry child)
     {
-        lock (gate)
+        Enter();
+        try
         {
             children.Remove(child.self);
+        }
+        finally
+        {
+            Monitor.Exit(gate);
+        }
+    }
+
+    /// <summary>Takes the gate even if the thread is interrupted: what is to be freed is freed, and the next wait
+    /// throws.</summary>
+    private void Enter()
+    {
+        bool isInterrupted = false;
+        while (true)
+        {
+            try
+            {
+                Monitor.Enter(gate);
+                break;
+            }
+            catch (ThreadInterruptedException)
+            {
+                isInterrupted = true;
+            }
+        }
+        if (isInterrupted)
+        {
+            Thread.CurrentThread.Interrupt();
         }
     }
 

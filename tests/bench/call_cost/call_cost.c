@@ -31,7 +31,9 @@ typedef struct call {
   heed_workspace* workspace;
 } call;
 
-static void reused(call* self) { check(heed_layer_forward(self->attention, &self->inputs, self->workspace, &self->outputs)); }
+static void reused(call* self) {
+  check(heed_layer_forward(self->attention, &self->inputs, self->workspace, &self->outputs));
+}
 
 static void with_new_output(call* self) {
   heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;

@@ -375,7 +375,8 @@ public sealed class BlockTests : IDisposable
         Assert.Equal(2, block.Children.Count);
         Assert.Single(block.DirectParameters);
         Assert.Equal(
-            "ScaledBlock((01inner, Linear(units=2, bias=True)), (02größe €\U0001d11e, Dropout(rate=0.5)))", block.ToString());
+            "ScaledBlock((01inner, Linear(units=2, bias=True)), (02größe €\U0001d11e, Dropout(rate=0.5)))",
+            block.ToString());
         Assert.False(block.IsInitialized);
         Assert.Throws<InvalidOperationException>(() => block.InputShapes);
         Assert.Throws<InvalidOperationException>(() => block.Parameters["scale"].Array);

@@ -65,9 +65,14 @@ final class Buffers {
             }
             found /= type.getNumOfBytes();
         }
-        if (found != sizeOf(shape)) {
-            throw new IllegalArgumentException("data has " + found + " elements between position and limit, the shape "
-                    + shape + " has " + sizeOf(shape));
+        checkCount(found, " between position and limit", shape);
+    }
+
+    /** Throws unless as many elements, of which `where` says more, fill the shape. */
+    static void checkCount(long count, String where, Shape shape) {
+        if (count != sizeOf(shape)) {
+            throw new IllegalArgumentException(
+                    "data has " + count + " elements" + where + ", the shape " + shape + " has " + sizeOf(shape));
         }
     }
 

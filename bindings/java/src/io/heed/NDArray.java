@@ -369,6 +369,7 @@ public final class NDArray implements AutoCloseable {
     public void set(float[] data) {
         Objects.requireNonNull(data, "data");
         requireFloats("set(float[])");
+        Buffers.checkCount(data.length, "", shape);
         write(dataType == DataType.FLOAT32, DataType.FLOAT32, target -> target.write(data));
     }
 
@@ -382,6 +383,7 @@ public final class NDArray implements AutoCloseable {
     public void set(int[] data) {
         Objects.requireNonNull(data, "data");
         require("set(int[])", DataType.INT32);
+        Buffers.checkCount(data.length, "", shape);
         write(true, dataType, target -> target.write(data));
     }
 
@@ -395,6 +397,7 @@ public final class NDArray implements AutoCloseable {
     public void set(long[] data) {
         Objects.requireNonNull(data, "data");
         require("set(long[])", DataType.INT64);
+        Buffers.checkCount(data.length, "", shape);
         write(true, dataType, target -> target.write(data));
     }
 

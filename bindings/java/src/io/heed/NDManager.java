@@ -225,7 +225,7 @@ public final class NDManager implements AutoCloseable {
      */
     public NDArray create(float[] data, Shape shape) {
         Objects.requireNonNull(data, "data");
-        return filled(shape, DataType.FLOAT32, tensor -> tensor.write(data));
+        return copied(data.length, shape, DataType.FLOAT32, tensor -> tensor.write(data));
     }
 
     /**
@@ -249,7 +249,7 @@ public final class NDManager implements AutoCloseable {
      */
     public NDArray create(double[] data, Shape shape) {
         Objects.requireNonNull(data, "data");
-        return filled(shape, DataType.FLOAT64, tensor -> tensor.write(data));
+        return copied(data.length, shape, DataType.FLOAT64, tensor -> tensor.write(data));
     }
 
     /**
@@ -273,7 +273,7 @@ public final class NDManager implements AutoCloseable {
      */
     public NDArray create(int[] data, Shape shape) {
         Objects.requireNonNull(data, "data");
-        return filled(shape, DataType.INT32, tensor -> tensor.write(data));
+        return copied(data.length, shape, DataType.INT32, tensor -> tensor.write(data));
     }
 
     /**
@@ -297,7 +297,7 @@ public final class NDManager implements AutoCloseable {
      */
     public NDArray create(long[] data, Shape shape) {
         Objects.requireNonNull(data, "data");
-        return filled(shape, DataType.INT64, tensor -> tensor.write(data));
+        return copied(data.length, shape, DataType.INT64, tensor -> tensor.write(data));
     }
 
     /**
@@ -321,7 +321,7 @@ public final class NDManager implements AutoCloseable {
      */
     public NDArray create(byte[] data, Shape shape) {
         Objects.requireNonNull(data, "data");
-        return filled(shape, DataType.INT8, tensor -> tensor.write(data));
+        return copied(data.length, shape, DataType.INT8, tensor -> tensor.write(data));
     }
 
     /**
@@ -345,7 +345,7 @@ public final class NDManager implements AutoCloseable {
      */
     public NDArray create(boolean[] data, Shape shape) {
         Objects.requireNonNull(data, "data");
-        return filled(shape, DataType.BOOLEAN, tensor -> tensor.write(data));
+        return copied(data.length, shape, DataType.BOOLEAN, tensor -> tensor.write(data));
     }
 
     /**
@@ -810,6 +810,13 @@ public final class NDManager implements AutoCloseable {
                     + ", expected finite numbers and a step other than 0");
         }
         return filled(new Shape((long) Math.max(count, 0)), dataType, tensor -> tensor.fillArange(start, step));
+    }
+
+    private NDArray copied(int count, Shape shape, DataType dataType, Consumer<NativeTensor> writer) {
+        return filled(shape, dataType, tensor -> {
+            Buffers.checkCount(count, "", shape);
+            writer.accept(tensor);
+        });
     }
 
     private NDArray filled(Shape shape, DataType dataType, Consumer<NativeTensor> filler) {

@@ -53,8 +53,8 @@ class BadInputTest {
         illegal(() -> manager.zeros(new Shape(2, -1)), "dims", "-1");
         illegal(() -> manager.zeros(new Shape(1, 1, 1, 1, 1, 1, 1, 1, 1)), "rank", "9");
         illegal(() -> manager.zeros(new Shape(1L << 40, 1L << 40)), "dims", "overflow");
-        illegal(() -> manager.create(new float[] {1, 2, 3}, new Shape(2, 2)), "12", "16");
-        illegal(() -> manager.create(new int[] {1, 2, 3}, new Shape(2, 2)), "12", "16");
+        illegal(() -> manager.create(new float[] {1, 2, 3}, new Shape(2, 2)), "3 elements", "(2, 2) has 4");
+        illegal(() -> manager.create(new int[] {1, 2, 3}, new Shape(2, 2)), "3 elements", "(2, 2) has 4");
         illegal(() -> manager.create(new long[] {1, 2, 3}, new Shape(2, 2)), "24", "32");
         check(OutOfMemoryError.class, () -> manager.zeros(new Shape(1L << 45)), "140737488355328");
         NDArray scalar = manager.create(1f);

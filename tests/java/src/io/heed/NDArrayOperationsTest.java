@@ -127,8 +127,8 @@ class NDArrayOperationsTest {
         NDArray longs = manager.create(new long[2]);
         longs.set(new long[] {5, Long.MAX_VALUE});
         assertArrayEquals(new long[] {5, Long.MAX_VALUE}, longs.toLongArray());
-        illegal(() -> x.set(new float[3]), "12", "16");
-        illegal(() -> ints.set(new int[3]), "12", "8");
+        illegal(() -> x.set(new float[3]), "3 elements", "has 4");
+        illegal(() -> ints.set(new int[3]), "3 elements", "has 2");
         assertThrows(IllegalStateException.class, () -> x.set(new int[4]));
         assertThrows(IllegalStateException.class, () -> ints.set(new float[2]));
         assertThrows(IllegalStateException.class, () -> ints.set(new long[2]));

@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.file.Path;
+import java.util.List;
 
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
@@ -89,6 +90,28 @@ class NDManagerTest {
             check(manager.create(new Shape(2, 3)), DataType.FLOAT32, new Shape(2, 3));
             check(manager.create(new Shape(2), DataType.UINT8), DataType.UINT8, new Shape(2));
             assertArrayEquals(new byte[2], manager.create(new Shape(2), DataType.UINT8).toByteArray());
+        }
+    }
+
+    @Test
+    void namesBothCountsOfElements() {
+        try (NDManager manager = NDManager.newBaseManager()) {
+            NDArray six = manager.zeros(new Shape(2, 3));
+            List<Executable> wrongCounts = List.of(
+                    () -> manager.create(new float[5], new Shape(2, 3)),
+                    () -> manager.create(new double[5], new Shape(2, 3)),
+                    () -> manager.create(new int[5], new Shape(2, 3)),
+                    () -> manager.create(new long[5], new Shape(2, 3)),
+                    () -> manager.create(new byte[5], new Shape(2, 3)),
+                    () -> manager.create(new boolean[5], new Shape(2, 3)),
+                    () -> six.set(new float[5]),
+                    () -> six.toType(DataType.INT32, true).set(new int[5]),
+                    () -> six.toType(DataType.INT64, true).set(new long[5]));
+            for (Executable wrong : wrongCounts) {
+                assertEquals(
+                        "data has 5 elements, the shape (2, 3) has 6",
+                        assertThrows(IllegalArgumentException.class, wrong).getMessage());
+            }
         }
     }
 

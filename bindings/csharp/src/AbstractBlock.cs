@@ -58,8 +58,8 @@ public abstract class AbstractBlock : Block
 
     internal sealed override Shape?[]? ShapesOrNull => inputShapes;
 
-    /// <summary>The number that the class gave itself.</summary>
-    internal byte Version { get; }
+    /// <summary>The number that the class gave itself, which SaveParameters writes.</summary>
+    protected internal byte Version { get; }
 
     /// <inheritdoc/>
     public sealed override NDList Forward(
@@ -105,6 +105,13 @@ public abstract class AbstractBlock : Block
     {
         NativeBlock.CheckFloat(dataType);
         CheckNotDisposed();
+        foreach (Pair<string, Parameter> parameter in Parameters)
+        {
+            if (!parameter.Value.IsInitialized)
+            {
+                throw parameter.Value.Uninitialized();
+            }
+        }
         foreach (Pair<string, Parameter> parameter in parameters)
         {
             parameter.Value.CastArray(dataType);

@@ -65,7 +65,8 @@ public abstract class Block : IDisposable
 
     /// <summary>Gives the block, and all below it, parameters for inputs of these shapes. They belong to the manager:
     /// once it is disposed the block has none, and can be initialized or loaded anew. Parameters that are there are
-    /// kept, but the shapes and the type are checked.</summary>
+    /// kept, but the shapes and the type are checked; where only some were set, these stay, converted to the
+    /// type.</summary>
     /// <param name="manager">The owner of the parameters.</param>
     /// <param name="dataType">Their type: Float32, Float16 or BFloat16.</param>
     /// <param name="inputShapes">The shapes of the inputs of Forward; null for one that is not given.</param>
@@ -123,9 +124,10 @@ public abstract class Block : IDisposable
         }
     }
 
-    /// <summary>Converts the parameters that are there, here and below. They stay with their manager.</summary>
+    /// <summary>Converts the parameters, here and below. They stay with their manager.</summary>
     /// <param name="dataType">Their new type: Float32, Float16 or BFloat16.</param>
     /// <exception cref="ArgumentException">The type is another; nothing is changed.</exception>
+    /// <exception cref="InvalidOperationException">A parameter has no values; nothing is changed.</exception>
     public abstract void Cast(DataType dataType);
 
     /// <summary>Drops the parameters, here and below: the block is not initialized any more, unless it has
@@ -154,9 +156,9 @@ public abstract class Block : IDisposable
     /// <param name="seed">Any number.</param>
     public void SetSeed(long seed) => SetSeeds(ref seed);
 
-    /// <summary>Writes all parameters to a stream, in heed's own format, which Java's saveParameters and
-    /// loadParameters have too (docs/bindings.md). <see cref="NativeBlock.Save(string)"/> writes a .safetensors file
-    /// instead, for other programs.</summary>
+    /// <summary>Writes all parameters to a stream, in a format of heed's own with a checksum, the same as Java's
+    /// saveParameters. <see cref="NativeBlock.Save(string)"/> writes a .safetensors file instead, for other
+    /// programs.</summary>
     /// <param name="stream">Where to; it stays open.</param>
     /// <exception cref="InvalidOperationException">A parameter has no values; nothing is written.</exception>
     /// <exception cref="NotSupportedException">The parameters of one block take 2 GiB or more.</exception>

@@ -94,23 +94,16 @@ public abstract unsafe partial class NativeBlock
         lock (changing)
         {
             CheckNotDisposed();
-            if (!Array.Exists(parameters, HasParameter))
-            {
-                return;
-            }
             NativeContext same = context;
             NativeLayer made = make(same);
             try
             {
                 foreach (NativeParameter parameter in parameters)
                 {
-                    using NativeTensor? before = Snapshot(parameter);
-                    if (before != null)
-                    {
-                        using NativeTensor converted = NewTensor(same, dataType, before.ShapeOf());
-                        converted.Copy(before);
-                        made.SetParameter(parameter, converted);
-                    }
+                    using NativeTensor before = Taken(parameter);
+                    using NativeTensor converted = NewTensor(same, dataType, before.ShapeOf());
+                    converted.Copy(before);
+                    made.SetParameter(parameter, converted);
                 }
                 Weigh(made);
                 owner?.Own(made.SafeHandle);
@@ -242,20 +235,40 @@ public abstract unsafe partial class NativeBlock
         }
     }
 
-    /// <summary>Puts the values of users' initializers over those that heed has drawn.</summary>
+    /// <summary>Puts the values that are there over those that heed has drawn, or else those of users'
+    /// initializers.</summary>
     private void RunInitializers(NativeLayer made, NDManager manager)
     {
         foreach (NativeParameter parameter in parameters)
         {
-            if (parameter.Initializer is null)
+            using NativeTensor? there = Snapshot(parameter);
+            if (there != null)
             {
-                continue;
+                made.SetParameter(parameter, there);
             }
-            using NativeTensor drawn = made.Parameter(parameter);
-            using NDManager drawing = manager.NewSubManager();
-            NDArray values = parameter.Initializer.Initialize(drawing, drawn.ShapeOf(), (DataType)drawn.Dtype())
-                ?? throw new InvalidOperationException($"the initializer of {parameter.Name} gave null");
-            made.SetParameter(parameter, values.Tensor);
+            else if (parameter.Initializer != null)
+            {
+                using NativeTensor drawn = made.Parameter(parameter);
+                using NDManager drawing = manager.NewSubManager();
+                NDArray values =
+                    parameter.Initializer.Initialize(drawing, drawn.ShapeOf(), (DataType)drawn.Dtype())
+                    ?? throw new InvalidOperationException($"the initializer of {parameter.Name} gave null");
+                made.SetParameter(parameter, values.Tensor);
+            }
+        }
+    }
+
+    /// <summary>A snapshot of a parameter that has values.</summary>
+    private NativeTensor Taken(NativeParameter parameter)
+    {
+        gate.EnterReadLock();
+        try
+        {
+            return layer.Parameter(parameter);
+        }
+        finally
+        {
+            gate.ExitReadLock();
         }
     }
 
@@ -307,7 +320,7 @@ public abstract unsafe partial class NativeBlock
         lock (changing)
         {
             Change(open => open.SetParameter(parameter, value));
-            return Snapshot(parameter) ?? throw Errors.ClosedLayer();
+            return Taken(parameter);
         }
     }
 

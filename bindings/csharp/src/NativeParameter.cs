@@ -36,10 +36,8 @@ internal sealed class NativeParameter : Parameter
         }
     }
 
-    /// <summary>The block initializes all its parameters at once.</summary>
-    internal override void Initialize(NDManager manager, DataType dataType)
-    {
-    }
+    public override void Initialize(NDManager manager, DataType dataType) =>
+        throw new InvalidOperationException($"{Name} belongs to a block of heed, which draws all its parameters at once");
 
     /// <summary>The block drops all its parameters at once.</summary>
     internal override void ReleaseArray() => Block.Clear();

@@ -154,9 +154,6 @@ public class PairList<TKey, TValue> : IReadOnlyList<Pair<TKey, TValue>>
         return index >= 0;
     }
 
-    /// <summary>Takes all pairs out.</summary>
-    public void Clear() => pairs.Clear();
-
     /// <summary>The pairs as a dictionary, the first one of each key.</summary>
     /// <returns>A copy.</returns>
     public Dictionary<TKey, TValue> ToMap()
@@ -171,6 +168,20 @@ public class PairList<TKey, TValue> : IReadOnlyList<Pair<TKey, TValue>>
         }
         return map;
     }
+
+    /// <summary>Tells whether the other is a list of equal pairs in the same order.</summary>
+    /// <param name="obj">Another list.</param>
+    /// <returns>Whether they are equal.</returns>
+    public override bool Equals(object? obj) =>
+        obj is PairList<TKey, TValue> other && pairs.SequenceEqual(other.pairs);
+
+    /// <inheritdoc/>
+    public override int GetHashCode() =>
+        pairs.Aggregate(1, (hash, pair) => unchecked((31 * hash) + pair.GetHashCode()));
+
+    /// <summary>The pairs, as [(W_q, Linear), (W_k, Linear)].</summary>
+    /// <returns>The text.</returns>
+    public override string ToString() => "[" + string.Join(", ", pairs) + "]";
 
     /// <summary>The pairs, one after the other.</summary>
     /// <returns>An enumerator.</returns>

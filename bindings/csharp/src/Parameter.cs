@@ -124,17 +124,16 @@ public class Parameter
     public void SetInitializer(Initializer initializer) =>
         Initializer = initializer ?? throw new ArgumentNullException(nameof(initializer));
 
-    /// <summary>Freezes the parameter, or frees it again: see <see cref="RequiresGradient"/>.</summary>
-    /// <param name="freeze">Whether it is to be frozen.</param>
-    public void Freeze(bool freeze) => RequiresGradient = !freeze;
-
-    /// <summary>Says what the parameter is.</summary>
-    /// <returns>The text.</returns>
-    public override string ToString() => $"Parameter {Name} {Shape?.ToString() ?? "(shape not known)"}";
-
-    /// <summary>Gives the parameter its first values, unless it has values.</summary>
-    internal virtual void Initialize(NDManager manager, DataType dataType)
+    /// <summary>Gives the parameter its first values, unless it has values. <see cref="Block.Initialize"/> does it for
+    /// all parameters of a block.</summary>
+    /// <param name="manager">What the array belongs to.</param>
+    /// <param name="dataType">The type of its elements.</param>
+    /// <exception cref="InvalidOperationException">The shape is not known; the parameter is of type <see
+    /// cref="ParameterType.Other"/> and has no initializer; or it is one of a block of heed, which draws all its
+    /// parameters at once.</exception>
+    public virtual void Initialize(NDManager manager, DataType dataType)
     {
+        _ = manager ?? throw new ArgumentNullException(nameof(manager));
         lock (gate)
         {
             if (array is { IsReleased: false })
@@ -148,6 +147,14 @@ public class Parameter
             array = first.Initialize(manager, known, dataType);
         }
     }
+
+    /// <summary>Freezes the parameter, or frees it again: see <see cref="RequiresGradient"/>.</summary>
+    /// <param name="freeze">Whether it is to be frozen.</param>
+    public void Freeze(bool freeze) => RequiresGradient = !freeze;
+
+    /// <summary>Says what the parameter is.</summary>
+    /// <returns>The text.</returns>
+    public override string ToString() => $"Parameter {Name} {Shape?.ToString() ?? "(shape not known)"}";
 
     /// <summary>Disposes the values, so that there are none.</summary>
     internal virtual void ReleaseArray()
@@ -163,10 +170,7 @@ public class Parameter
     {
         lock (gate)
         {
-            if (array is not { IsReleased: false } before)
-            {
-                return;
-            }
+            NDArray before = array is { IsReleased: false } ? array : throw Uninitialized();
             array = before.ToType(dataType, copy: true);
             before.Dispose();
         }

@@ -41,7 +41,7 @@ public class PairListTests
         Assert.True(list.Remove("a"));
         Assert.False(list.Remove("a"));
         Assert.Equal(new[] { "b" }, list.Keys);
-        list.Clear();
+        list.Remove("b");
         Assert.True(list.IsEmpty);
     }
 
@@ -50,6 +50,11 @@ public class PairListTests
     {
         var list = new PairList<string, int>(new[] { "a", "b" }, new[] { 1, 2 });
         Assert.Equal(list, new PairList<string, int>(list));
+        Assert.True(list.Equals((object)new PairList<string, int>(list)));
+        Assert.Equal(list.GetHashCode(), new PairList<string, int>(list).GetHashCode());
+        Assert.False(list.Equals((object)new PairList<string, int>()));
+        Assert.False(list.Equals((object)"a"));
+        Assert.Equal("[(a, 1), (b, 2)]", list.ToString());
         list.AddAll(new PairList<string, int>(new[] { new Pair<string, int>("c", 3) }));
         list.Add(new Pair<string, int>("d", 4));
         Assert.Equal("abcd", string.Concat(list.Keys));

@@ -75,18 +75,6 @@ internal sealed class SilentBlock : AbstractBlock
         ParameterStore parameterStore, NDList inputs, bool training, PairList<string, object>? parameters) => inputs;
 }
 
-/// <summary>A parameter of a program's own, in a block that initializes it.</summary>
-internal sealed class OneParameterBlock : AbstractBlock
-{
-    internal OneParameterBlock(Parameter parameter)
-    {
-        AddParameter(parameter);
-    }
-
-    protected override NDList ForwardInternal(
-        ParameterStore parameterStore, NDList inputs, bool training, PairList<string, object>? parameters) => inputs;
-}
-
 /// <summary>An initializer that is a function.</summary>
 internal sealed class FunctionInitializer : Initializer
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The native half of the Java and C# bindings: classes NativeContext, NativeTensor, NativeLayer and NativeWorkspace over
- * heed.h, which only the façades in bindings/java and bindings/csharp see.
+ * The native half of the Java and C# bindings: classes NativeContext, NativeTensor, NativeLayer and NativeWorkspace
+ * over heed.h, which only the façades in bindings/java and bindings/csharp see.
  *
  * Methods are listed in %extend without bodies: SWIG then calls the C function heed_<type>_<method>. A C function that
  * takes a struct is listed through a static function in the first %{ %} that takes the struct's members one by one.
@@ -75,8 +75,8 @@ static heed_status heed_tensor_shape_only(heed_context* context, int32_t dtype, 
 }
 
 /* Row-major. The managed object keeps the memory alive until the tensor and its views are destroyed. */
-static heed_status heed_tensor_over(heed_context* context, int32_t dtype, int32_t rank, const int64_t* dims, void* memory,
-                                    heed_tensor** result) {
+static heed_status heed_tensor_over(heed_context* context, int32_t dtype, int32_t rank, const int64_t* dims,
+                                    void* memory, heed_tensor** result) {
   return heed_tensor_wrap(context, (heed_dtype)dtype, rank, dims, NULL, memory, NULL, NULL, result);
 }
 
@@ -122,9 +122,10 @@ static heed_status heed_layer_dot_product_attention(heed_context* context, float
   return heed_dot_product_attention_create(context, &options, result);
 }
 
-static heed_status heed_layer_additive_attention(heed_context* context, int64_t num_hiddens, float scale, float soft_cap,
-                                                 float dropout, int32_t causal, int32_t window, int64_t window_left,
-                                                 int64_t window_right, int32_t empty_rows, heed_layer** result) {
+static heed_status heed_layer_additive_attention(heed_context* context, int64_t num_hiddens, float scale,
+                                                 float soft_cap, float dropout, int32_t causal, int32_t window,
+                                                 int64_t window_left, int64_t window_right, int32_t empty_rows,
+                                                 heed_layer** result) {
   heed_additive_attention_options options = HEED_ADDITIVE_ATTENTION_OPTIONS_INIT;
   options.num_hiddens = num_hiddens;
   options.scale = scale;
@@ -205,8 +206,9 @@ static heed_status heed_layer_create_output(heed_layer* layer, INPUTS, int32_t w
   heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;
   heed_status status = heed_layer_create_outputs(layer, &inputs, wanted, &outputs);
   if (status == HEED_OK) {
-    *result = wanted == HEED_WANT_OUTPUT ? outputs.output : wanted == HEED_WANT_WEIGHTS ? outputs.weights
-                                                                                          : outputs.log_sum_exp;
+    *result = wanted == HEED_WANT_OUTPUT    ? outputs.output
+              : wanted == HEED_WANT_WEIGHTS ? outputs.weights
+                                            : outputs.log_sum_exp;
   }
   return status;
 }
@@ -271,7 +273,8 @@ static int64_t heed_workspace_size(heed_workspace* workspace) { return (int64_t)
 %typemap(in, numinputs=0) int64_t* result (int64_t value = 0) "$1 = &value;"
 
 #define DIMS (int32_t rank, const int64_t* dims)
-#define INPUTS heed_tensor* queries, heed_tensor* keys, heed_tensor* values, heed_tensor* valid_lens, heed_tensor* mask, heed_tensor* bias
+#define INPUTS heed_tensor* queries, heed_tensor* keys, heed_tensor* values, heed_tensor* valid_lens, \
+               heed_tensor* mask, heed_tensor* bias
 #define OUTPUTS heed_tensor* output, heed_tensor* weights, heed_tensor* log_sum_exp
 
 #ifdef SWIGJAVA

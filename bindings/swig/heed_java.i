@@ -51,8 +51,10 @@ typedef jboolean java_boolean;
 %status(derived_tensor, jlong, long, NativeTensor,
         "{ long swigCPtr = enter(); try { return new NativeTensor($jnicall); } finally { leave(); } }")
 /* A view also keeps alive what its tensor keeps alive: a buffer of Java's. */
-%status(tensor_view, jlong, long, NativeTensor,
-        "{ long swigCPtr = enter(); try { NativeTensor view = new NativeTensor($jnicall); view.keep(kept()); return view; } finally { leave(); } }")
+%status(tensor_view, jlong, long, NativeTensor, "{
+    long swigCPtr = enter();
+    try { NativeTensor view = new NativeTensor($jnicall); view.keep(kept()); return view; } finally { leave(); }
+  }")
 %status(status_int64, jlong, long, long, "{ long swigCPtr = enter(); try { return $jnicall; } finally { leave(); } }")
 %typemap(argout) int64_t* result "$result = (jlong)*$1;"
 %status(made_context, jlong, long, NativeContext, "{ return new NativeContext($jnicall); }")
@@ -62,7 +64,8 @@ typedef jboolean java_boolean;
 
 %returned(getter_int32, jint, int, int, "{ long swigCPtr = enter(); try { return $jnicall; } finally { leave(); } }")
 %returned(getter_int64, jlong, long, long, "{ long swigCPtr = enter(); try { return $jnicall; } finally { leave(); } }")
-%returned(getter_text, jstring, String, String, "{ long swigCPtr = enter(); try { return $jnicall; } finally { leave(); } }")
+%returned(getter_text, jstring, String, String,
+          "{ long swigCPtr = enter(); try { return $jnicall; } finally { leave(); } }")
 %typemap(out) getter_text "if ($1) $result = (*jenv)->NewStringUTF(jenv, $1);"
 /* The tensor's own memory, null where there is none; valid as long as a tensor over it is. */
 %returned(tensor_memory, jobject, java.nio.ByteBuffer, java.nio.ByteBuffer,

@@ -2,10 +2,6 @@
 /* Preloaded, these go before libheed's own: for the wrapper, libheed is of another version. */
 #include <heed/heed.h>
 
-int32_t heed_version(void) {
-  return 990102;
-}
+int32_t heed_version(void) { return 990102; }
 
-const char* heed_version_string(void) {
-  return "99.1.2";
-}
+const char* heed_version_string(void) { return "99.1.2"; }

@@ -32,7 +32,8 @@ public class CallCost
     {
         Job measured = arguments is ["--quick"]
             ? Job.Dry
-            : Job.Default.WithWarmupCount(5).WithIterationCount(15).WithIterationTime(TimeInterval.FromMilliseconds(100));
+            : Job.Default.WithWarmupCount(5).WithIterationCount(15)
+                .WithIterationTime(TimeInterval.FromMilliseconds(100));
         IConfig config = ManualConfig.CreateEmpty()
             .AddJob(measured.WithToolchain(InProcessEmitToolchain.Instance))
             .AddDiagnoser(MemoryDiagnoser.Default)

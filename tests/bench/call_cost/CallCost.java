@@ -14,9 +14,9 @@ import java.util.Arrays;
 import java.util.Locale;
 
 /**
- * The calls of call_cost.c, from Java: a warmed loop, and the median of many short samples. Prints a line for each layer
- * and form, "layer form nanoseconds bytes", the bytes being what one call allocates on Java's heap. With --quick samples
- * are so short that the numbers say nothing.
+ * The calls of call_cost.c, from Java: a warmed loop, and the median of many short samples. Prints a line for each
+ * layer and form, "layer form nanoseconds bytes", the bytes being what one call allocates on Java's heap. With --quick
+ * samples are so short that the numbers say nothing.
  */
 final class CallCost {
     private static final int SAMPLES = 201;
@@ -63,8 +63,8 @@ final class CallCost {
         }
         allocated = allocatedBytes() - allocated;
         Arrays.sort(times);
-        System.out.printf(
-                Locale.ROOT, "%s %s %.1f %.1f%n", layer, form, times[SAMPLES / 2], (double) allocated / SAMPLES / calls);
+        double bytes = (double) allocated / SAMPLES / calls;
+        System.out.printf(Locale.ROOT, "%s %s %.1f %.1f%n", layer, form, times[SAMPLES / 2], bytes);
     }
 
     /** Nanoseconds of one call, over so many of them. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What one call of heed costs from C: the measure for CallCost.java and CallCost.cs beside it, which make the same calls.
- * Prints a line for each layer and form, "<layer> <form> <nanoseconds>", the median of many short samples.
+/* What one call of heed costs from C: the measure for CallCost.java and CallCost.cs beside it, which make the same
+ * calls. Prints a line for each layer and form, "<layer> <form> <nanoseconds>", the median of many short samples.
  *
  *   layer  toy    B 2, S 4, E 100, 5 heads: the layer of "Dive into Deep Learning", self-attention
  *          least  B 1, S 1, E 1, 1 head: next to nothing is computed, so that what remains is the call
@@ -31,7 +31,9 @@ typedef struct call {
   heed_workspace* workspace;
 } call;
 
-static void reused(call* self) { check(heed_layer_forward(self->attention, &self->inputs, self->workspace, &self->outputs)); }
+static void reused(call* self) {
+  check(heed_layer_forward(self->attention, &self->inputs, self->workspace, &self->outputs));
+}
 
 static void with_new_output(call* self) {
   heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;

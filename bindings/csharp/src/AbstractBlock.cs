@@ -216,11 +216,16 @@ public abstract class AbstractBlock : Block
     /// <param name="name">Its name, before which its number is put: "01name" for the first.</param>
     /// <param name="block">The block.</param>
     /// <returns>The block.</returns>
+    /// <exception cref="ArgumentException">The block is this one, or has it inside.</exception>
     protected TBlock AddChildBlock<TBlock>(string name, TBlock block)
         where TBlock : Block
     {
         _ = name ?? throw new ArgumentNullException(nameof(name));
         _ = block ?? throw new ArgumentNullException(nameof(block));
+        if (Holds(block, this))
+        {
+            throw new ArgumentException("block is, or has inside, the block that it is added to", nameof(block));
+        }
         children.Add((children.Count + 1).ToString("00", CultureInfo.InvariantCulture) + name, block);
         return block;
     }
@@ -240,5 +245,21 @@ public abstract class AbstractBlock : Block
         }
         parameters.Add(parameter.Name, parameter);
         return parameter;
+    }
+
+    private static bool Holds(Block outer, Block wanted)
+    {
+        if (outer == wanted)
+        {
+            return true;
+        }
+        foreach (Pair<string, Block> child in outer.Children)
+        {
+            if (Holds(child.Value, wanted))
+            {
+                return true;
+            }
+        }
+        return false;
     }
 }

@@ -369,13 +369,14 @@ public sealed class BlockTests : IDisposable
         using var block = new ScaledBlock();
         Assert.Equal(new[] { "scale", "01inner_weight", "01inner_bias" }, block.Parameters.Keys);
         Assert.Equal(new[] { "scale" }, block.DirectParameters.Keys);
-        Assert.Equal(new[] { "01inner", "02größe" }, block.Children.Keys);
+        Assert.Equal(new[] { "01inner", "02größe €\U0001d11e" }, block.Children.Keys);
         block.Children.Remove(0);
         block.DirectParameters.Remove(0);
         Assert.Equal(2, block.Children.Count);
         Assert.Single(block.DirectParameters);
         Assert.Equal(
-            "ScaledBlock((01inner, Linear(units=2, bias=True)), (02größe, Dropout(rate=0.5)))", block.ToString());
+            "ScaledBlock((01inner, Linear(units=2, bias=True)), (02größe €\U0001d11e, Dropout(rate=0.5)))",
+            block.ToString());
         Assert.False(block.IsInitialized);
         Assert.Throws<InvalidOperationException>(() => block.InputShapes);
         Assert.Throws<InvalidOperationException>(() => block.Parameters["scale"].Array);
@@ -450,6 +451,10 @@ public sealed class BlockTests : IDisposable
         Assert.Throws<ArgumentException>("parameter", block.AddScaleAgain);
         Assert.Throws<ArgumentNullException>("name", () => block.AddNothing(false));
         Assert.Throws<ArgumentNullException>("block", () => block.AddNothing(true));
+        using var outer = new ScaledBlock();
+        outer.Add(block);
+        Assert.Throws<ArgumentException>("block", () => block.Add(block));
+        Assert.Throws<ArgumentException>("block", () => block.Add(outer));
     }
 
     /// <summary>The first layer below gets the seed, the next that plus 2^32, and so on.</summary>

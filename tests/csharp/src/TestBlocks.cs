@@ -15,7 +15,7 @@ internal sealed class ScaledBlock : AbstractBlock
     {
         scale = AddParameter(new Parameter("scale", ParameterType.Gamma));
         inner = AddChildBlock("inner", new Linear(units));
-        dropout = AddChildBlock("größe", new Dropout(rate));
+        dropout = AddChildBlock("größe €\U0001d11e", new Dropout(rate));
         Units = units;
     }
 
@@ -31,6 +31,8 @@ internal sealed class ScaledBlock : AbstractBlock
         inner.GetOutputShapes(inputShapes, dataTypes);
 
     internal void AddScaleAgain() => AddParameter(new Parameter("scale"));
+
+    internal void Add(Block block) => AddChildBlock("more", block);
 
     internal void AddNothing(bool name) => AddChildBlock(name ? "x" : null!, name ? null! : new Dropout());
 

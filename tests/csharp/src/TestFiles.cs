@@ -9,8 +9,11 @@ namespace Heed.Tests;
 internal static class TestFiles
 {
     /// <summary>A file with weights, inputs and PyTorch's output.</summary>
-    internal static string Golden(string name) =>
-        Path.Combine(Environment.GetEnvironmentVariable("HEED_GOLDEN")!, name + ".safetensors");
+    internal static string Golden(string name) => Data(name + ".safetensors");
+
+    /// <summary>Any file of tests/golden/data.</summary>
+    internal static string Data(string name) =>
+        Path.Combine(Environment.GetEnvironmentVariable("HEED_GOLDEN")!, name);
 
     /// <summary>Writes a .safetensors file of a header and what follows it.</summary>
     internal static string Write(string file, string header, params byte[] data)

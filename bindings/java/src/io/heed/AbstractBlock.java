@@ -62,7 +62,8 @@ public abstract class AbstractBlock implements Block {
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
         Objects.requireNonNull(parameterStore, "parameterStore");
         Objects.requireNonNull(inputs, "inputs");
-        return forwardInternal(parameterStore, inputs, training, params);
+        return Objects.requireNonNull(
+                forwardInternal(parameterStore, inputs, training, params), "forwardInternal's result");
     }
 
     /**
@@ -84,10 +85,13 @@ public abstract class AbstractBlock implements Block {
      * @param name its name, before which its number is put: "01name" for the first
      * @param block the block
      * @return the block
+     * @throws IllegalArgumentException if the block is this one, or has it inside
      */
     protected final <B extends Block> B addChildBlock(String name, B block) {
         Objects.requireNonNull(name, "name");
-        Objects.requireNonNull(block, "block");
+        if (holds(Objects.requireNonNull(block, "block"), this)) {
+            throw new IllegalArgumentException("block is, or has inside, the block that it is added to");
+        }
         children.add(String.format(Locale.ROOT, "%02d%s", children.size() + 1, name), block);
         return block;
     }
@@ -98,9 +102,13 @@ public abstract class AbstractBlock implements Block {
      * @param <P> its class
      * @param parameter the parameter
      * @return the parameter
+     * @throws IllegalArgumentException if the block has one of that name already
      */
     protected final <P extends Parameter> P addParameter(P parameter) {
-        parameters.put(parameter.getName(), parameter);
+        Objects.requireNonNull(parameter, "parameter");
+        if (parameters.putIfAbsent(parameter.getName(), parameter) != null) {
+            throw new IllegalArgumentException("the block has a parameter " + parameter.getName() + " already");
+        }
         return parameter;
     }
 
@@ -235,6 +243,12 @@ public abstract class AbstractBlock implements Block {
     public String toString() {
         return getClass().getSimpleName()
                 + children.stream().map(Pair::toString).collect(Collectors.joining(", ", "(", ")"));
+    }
+
+    private static boolean holds(Block outer, Block wanted) {
+        return outer == wanted
+                || outer instanceof AbstractBlock
+                        && ((AbstractBlock) outer).children.values().stream().anyMatch(child -> holds(child, wanted));
     }
 
     /** Where the seeds of the next block begin. */

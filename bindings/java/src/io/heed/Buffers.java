@@ -36,13 +36,17 @@ final class Buffers {
 
     /**
      * The elements of data, for calls that rely on what is checked here: nobody else moves this buffer's position or
-     * limit. Throws unless they are of this type, and exactly as many as the shape's.
+     * limit. Throws unless they are of this type, exactly as many as the shape's, and there to be read.
      */
     static Buffer checked(Buffer data, DataType type, Shape shape) {
         Buffer own = data instanceof ByteBuffer
                 ? ((ByteBuffer) data).duplicate().order(((ByteBuffer) data).order())
                 : data.duplicate();
         check(own, type, shape);
+        if (own.hasRemaining()) {
+            // Java throws if the buffer's memory was an arena's that is closed, or confined to another thread.
+            put(ByteBuffer.allocate(Long.BYTES), own.duplicate().limit(own.position() + 1));
+        }
         return own;
     }
 

@@ -19,9 +19,9 @@ public final class Chap10Utils {
     public static NDArray transposeQkv(NDArray X, int numHeads) {
         Shape shape = threeAxes(X);
         checkMultiple("axis 2", shape.get(2), numHeads);
-        return X.reshape(shape.get(0), shape.get(1), numHeads, shape.get(2) / numHeads)
-                .transpose(0, 2, 1, 3)
-                .reshape(shape.get(0) * numHeads, shape.get(1), shape.get(2) / numHeads);
+        try (NDArray split = X.reshape(shape.get(0), shape.get(1), numHeads, shape.get(2) / numHeads)) {
+            return exchanged(split, shape.get(0) * numHeads, shape.get(1), shape.get(2) / numHeads);
+        }
     }
 
     /**
@@ -35,16 +35,16 @@ public final class Chap10Utils {
     public static NDArray transposeOutput(NDArray X, int numHeads) {
         Shape shape = threeAxes(X);
         checkMultiple("axis 0", shape.get(0), numHeads);
-        return X.reshape(shape.get(0) / numHeads, numHeads, shape.get(1), shape.get(2))
-                .transpose(0, 2, 1, 3)
-                .reshape(shape.get(0) / numHeads, shape.get(1), numHeads * shape.get(2));
+        try (NDArray split = X.reshape(shape.get(0) / numHeads, numHeads, shape.get(1), shape.get(2))) {
+            return exchanged(split, shape.get(0) / numHeads, shape.get(1), numHeads * shape.get(2));
+        }
     }
 
     /**
      * Softmax over the last axis, in which only as many elements take part as the lengths say, from the first; the
-     * others become 0. Where a length is 0 all do (d2l's function gives them all the same share).
+     * others become 0. Where a length is 0 all elements become 0 (d2l's function gives them all the same share).
      *
-     * @param X scores (B, Q, K) of FLOAT32, FLOAT16 or BFLOAT16
+     * @param X scores (B, Q, K) or (B, H, Q, K) of FLOAT32, FLOAT16 or BFLOAT16
      * @param validLens (B) or (B, Q) of FLOAT32, INT32 or INT64, whole numbers from 0 to K; null: all take part
      * @return a new array of the scores' shape and type
      * @throws IllegalArgumentException if shapes or types do not fit, or a length is not from 0 to K
@@ -64,6 +64,13 @@ public final class Chap10Utils {
             throw error;
         }
         return X.getManager().adopt(result);
+    }
+
+    /** With the axes in the middle exchanged, in another shape. */
+    private static NDArray exchanged(NDArray split, long... newShape) {
+        try (NDArray exchanged = split.transpose(0, 2, 1, 3)) {
+            return exchanged.reshape(newShape);
+        }
     }
 
     private static Shape threeAxes(NDArray X) {

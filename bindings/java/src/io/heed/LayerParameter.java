@@ -2,6 +2,7 @@
 package io.heed;
 
 import java.nio.ByteBuffer;
+import java.util.Objects;
 
 /** A parameter that heed's layer keeps. */
 final class LayerParameter extends Parameter implements NDArray.Writer {
@@ -43,7 +44,7 @@ final class LayerParameter extends Parameter implements NDArray.Writer {
 
     @Override
     public void setArray(NDArray array) {
-        layer.bindTo(array);
+        layer.bindTo(Objects.requireNonNull(array, "array"));
         write(array.tensor());
     }
 

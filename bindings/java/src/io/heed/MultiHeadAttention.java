@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.heed;
 
-import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.Objects;
 import java.util.Set;
@@ -247,7 +246,9 @@ public final class MultiHeadAttention extends NativeBlock {
          */
         public Builder optBiases(Bias... biases) {
             Set<Bias> wanted = EnumSet.noneOf(Bias.class);
-            wanted.addAll(Arrays.asList(biases));
+            for (Bias bias : Objects.requireNonNull(biases, "biases")) {
+                wanted.add(Objects.requireNonNull(bias, "biases"));
+            }
             this.biases = wanted;
             return this;
         }

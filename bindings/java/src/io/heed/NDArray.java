@@ -42,6 +42,8 @@ public final class NDArray implements AutoCloseable {
     /** Another one after each write through the writer. */
     private volatile NativeTensor tensor;
     private volatile NDManager manager;
+    /** By {@link #close}: what is read anew after it is closed as well. */
+    private volatile boolean closed;
     private volatile String name;
 
     NDArray(NDManager manager, NativeTensor tensor) {
@@ -172,6 +174,7 @@ public final class NDArray implements AutoCloseable {
     /** Frees the array; if a call on another thread uses it, after that call. Closing twice does nothing. */
     @Override
     public void close() {
+        closed = true;
         tensor.close();
     }
 
@@ -790,6 +793,9 @@ public final class NDArray implements AutoCloseable {
     }
 
     private static int axisFromZero(String argument, int axis, int rank) {
+        if (rank == 0) {
+            throw new IllegalArgumentException(argument + " is " + axis + ", but a scalar has no axes");
+        }
         if (axis < -rank || axis >= rank) {
             throw new IllegalArgumentException(argument + " is " + axis + ", expected " + -rank + " to " + (rank - 1));
         }
@@ -878,6 +884,9 @@ public final class NDArray implements AutoCloseable {
         manager.own(now);
         tensor = now;
         before.close();
+        if (closed) {
+            now.close();
+        }
     }
 
     private NDArray element(long[] indices) {

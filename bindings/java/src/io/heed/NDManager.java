@@ -405,8 +405,8 @@ public final class NDManager implements AutoCloseable {
 
     /**
      * Makes an array over the elements between a direct buffer's position and limit, without a copy: what is written to
-     * one is read from the other. The array, its views and running calls keep the buffer's memory alive. The buffer's
-     * position stays.
+     * one is read from the other. The array, its views and running calls keep the buffer's memory alive; that of an
+     * arena, or of a mapped file, must not be taken away before they are closed. The buffer's position stays.
      *
      * @param data a direct buffer in native order, which may be written: a FloatBuffer (FLOAT32), DoubleBuffer
      *     (FLOAT64), IntBuffer (INT32), LongBuffer (INT64) or ByteBuffer (INT8); {@link #allocateDirect} makes them
@@ -422,8 +422,8 @@ public final class NDManager implements AutoCloseable {
 
     /**
      * Makes an array over the elements between a direct buffer's position and limit, without a copy: what is written to
-     * one is read from the other. The array, its views and running calls keep the buffer's memory alive. The buffer's
-     * position stays.
+     * one is read from the other. The array, its views and running calls keep the buffer's memory alive; that of an
+     * arena, or of a mapped file, must not be taken away before they are closed. The buffer's position stays.
      *
      * @param data a direct buffer in native order, which may be written, of that type (a ShortBuffer for FLOAT16 and
      *     BFLOAT16), or a ByteBuffer, which holds elements of any type; {@link #allocateDirect} makes them

@@ -184,7 +184,7 @@ abstract class NativeBlock implements Block {
         long stamp = layer.enter();
         try {
             for (Wanted each : wanted.length == 0 ? new Wanted[] {Wanted.OUTPUT} : wanted) {
-                if (made.get(each) == null) {
+                if (made.get(Objects.requireNonNull(each, "wanted")) == null) {
                     made.set(each, manager.adopt(NativeInputs.of(inputs).createOutput(layer.get(), each)));
                 }
             }

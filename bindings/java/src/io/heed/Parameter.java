@@ -137,7 +137,7 @@ public class Parameter {
      * @throws IllegalArgumentException if the shape is not the parameter's
      */
     public void setArray(NDArray array) {
-        Shape given = array.getShape();
+        Shape given = Objects.requireNonNull(array, "array").getShape();
         if (shape != null && !shape.equals(given)) {
             throw new IllegalArgumentException(
                     "array has shape " + given + ", but the parameter \"" + name + "\" has " + shape);

@@ -6,9 +6,12 @@ import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
+import java.io.UTFDataFormatException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -17,8 +20,8 @@ import java.util.zip.CheckedInputStream;
 import java.util.zip.CheckedOutputStream;
 
 /**
- * What {@link Block#saveParameters} writes; numbers are big-endian, texts as {@link DataOutputStream#writeUTF} has
- * them:
+ * What {@link Block#saveParameters} writes, as docs/weights.md describes it; numbers are big-endian, texts as {@link
+ * DataOutputStream#writeUTF} has them:
  *
  * <pre>
  * file    int 0x48454544 "HEED", byte 1 the version, block, int CRC-32 of all before
@@ -70,19 +73,20 @@ final class ParameterFile {
         if (version != VERSION) {
             throw new MalformedModelException("the parameters are of version " + version + ", expected " + VERSION);
         }
-        List<Staged> staged = new ArrayList<>();
+        Deque<Staged> staged = new ArrayDeque<>();
         try {
             readBlock(block, manager, in, staged);
             int found = (int) checked.getChecksum().getValue();
             if (is.readInt() != found) {
                 throw new MalformedModelException("the parameters are damaged: their checksum is another");
             }
-        } catch (Throwable error) {
+            while (!staged.isEmpty()) {
+                staged.remove().commit();
+            }
+        } catch (UTFDataFormatException error) {
+            throw new MalformedModelException("the stream has a name that is no text", error);
+        } finally {
             staged.forEach(Staged::discard);
-            throw error;
-        }
-        for (Staged each : staged) {
-            each.commit();
         }
     }
 
@@ -130,7 +134,7 @@ final class ParameterFile {
         }
     }
 
-    private static void readBlock(Block block, NDManager manager, DataInputStream in, List<Staged> staged)
+    private static void readBlock(Block block, NDManager manager, DataInputStream in, Deque<Staged> staged)
             throws IOException, MalformedModelException {
         if (block instanceof NativeBlock) {
             NativeBlock layer = (NativeBlock) block;
@@ -162,7 +166,7 @@ final class ParameterFile {
             expect("block", in.readUTF(), OTHER);
             ByteBuffer bytes = Streams.read(in, readCount(in));
             // First, since it alone may still fail.
-            staged.add(0, stage(block, manager, bytes));
+            staged.addFirst(stage(block, manager, bytes));
         }
     }
 
@@ -214,14 +218,24 @@ final class ParameterFile {
 
     private static NDArray readArray(NDManager manager, DataInputStream in)
             throws IOException, MalformedModelException {
-        String type = in.readUTF();
+        DataType type = readType(in);
         Shape shape = readShape(in);
         ByteBuffer bytes = Streams.read(in, readCount(in));
         try {
-            return manager.create(bytes.order(ByteOrder.nativeOrder()), shape, DataType.valueOf(type));
+            return manager.create(bytes.order(ByteOrder.nativeOrder()), shape, type);
         } catch (IllegalArgumentException | NullPointerException error) {
             throw new MalformedModelException(error.getMessage(), error);
         }
+    }
+
+    private static DataType readType(DataInputStream in) throws IOException, MalformedModelException {
+        String name = in.readUTF();
+        for (DataType type : DataType.values()) {
+            if (type.name().equals(name)) {
+                return type;
+            }
+        }
+        throw new MalformedModelException("there is no element type " + name);
     }
 
     private static void writeShapes(Shape[] shapes, DataOutputStream out) throws IOException {

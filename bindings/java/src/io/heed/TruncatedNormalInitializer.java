@@ -22,19 +22,27 @@ public final class TruncatedNormalInitializer implements Initializer {
         this.sigma = sigma;
     }
 
+    /**
+     * {@inheritDoc}
+     *
+     * @throws IllegalArgumentException if the standard deviation is negative or not finite
+     */
     @Override
     public NDArray initialize(NDManager manager, Shape shape, DataType dataType) {
         float[] numbers = new float[Math.toIntExact(shape.size())];
         int kept = 0;
         while (kept < numbers.length) {
-            try (NDArray drawn = manager.randomNormal(new Shape(numbers.length - kept))) {
+            Shape missing = new Shape(numbers.length - kept);
+            try (NDArray drawn = manager.randomNormal(0, sigma, missing, DataType.FLOAT32)) {
                 for (float number : drawn.toFloatArray()) {
-                    if (Math.abs(number) <= 2) {
-                        numbers[kept++] = number * sigma;
+                    if (Math.abs(number) <= 2 * sigma) {
+                        numbers[kept++] = number;
                     }
                 }
             }
         }
-        return manager.create(numbers, shape).toType(dataType, false);
+        try (NDArray floats = manager.create(numbers, shape)) {
+            return floats.toType(dataType, true);
+        }
     }
 }

@@ -57,6 +57,9 @@ class BadInputTest {
         illegal(() -> manager.create(new int[] {1, 2, 3}, new Shape(2, 2)), "12", "16");
         illegal(() -> manager.create(new long[] {1, 2, 3}, new Shape(2, 2)), "24", "32");
         check(OutOfMemoryError.class, () -> manager.zeros(new Shape(1L << 45)), "140737488355328");
+        NDArray scalar = manager.create(1f);
+        illegal(() -> scalar.swapAxes(0, -1), "axis1 is 0, but a scalar has no axes");
+        illegal(() -> scalar.size(0), "a scalar has no axes");
     }
 
     @Test
@@ -156,6 +159,10 @@ class BadInputTest {
         isNull("keys", () -> attention.initialize(manager, DataType.FLOAT32, q, null, q));
         isNull("parameterStore", () -> attention.forward(null, new NDList(queries, keys, keys), false));
         isNull("inputs", () -> attention.forward(ps, null, false));
+        isNull("biases", () -> MultiHeadAttention.builder().optBiases((Bias[]) null));
+        isNull("biases", () -> MultiHeadAttention.builder().optBiases(Bias.Q, null));
+        AttentionInputs inputs = new AttentionInputs().setQueries(queries).setKeys(keys).setValues(keys);
+        isNull("wanted", () -> attention.createOutputs(inputs, (Wanted) null));
         isNull("queries", () -> forward(null, keys, keys));
         isNull("keys", () -> forward(queries, null, keys));
         isNull("values", () -> forward(queries, keys, null));

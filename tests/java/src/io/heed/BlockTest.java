@@ -16,6 +16,7 @@ import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 
 /** Blocks that are put together, and what all blocks can do with their parameters. */
 class BlockTest {
@@ -291,6 +292,42 @@ class BlockTest {
     }
 
     /** A block computes where the arrays are that it was first given: with that manager's options. */
+    @Test
+    void badPartsOfABlockAreRefused() {
+        TwoLayers inner = new TwoLayers();
+        TwoLayers outer = new TwoLayers();
+        outer.addChildBlock("inner", inner);
+        for (TwoLayers whole : new TwoLayers[] {inner, outer}) {
+            assertThrows(IllegalArgumentException.class, () -> inner.addChildBlock("whole", whole));
+        }
+        Parameter.Builder builder = Parameter.builder().setName("table").setType(Parameter.Type.OTHER);
+        inner.addParameter(builder.build());
+        String message = assertThrows(IllegalArgumentException.class, () -> inner.addParameter(builder.build()))
+                .getMessage();
+        assertEquals("the block has a parameter table already", message);
+        isNull("parameter", () -> inner.addParameter(null));
+        isNull("block", () -> inner.addChildBlock("none", null));
+        isNull("array", () -> builder.build().setArray(null));
+        isNull("array", () -> Linear.builder().setUnits(2).build().getParameters().get("weight").setArray(null));
+        AbstractBlock nothing = new AbstractBlock() {
+            @Override
+            protected NDList forwardInternal(
+                    ParameterStore ps, NDList inputs, boolean training, PairList<String, Object> params) {
+                return null;
+            }
+
+            @Override
+            public Shape[] getOutputShapes(Shape[] inputShapes) {
+                return inputShapes;
+            }
+        };
+        isNull("forwardInternal's result", () -> nothing.forward(ps, new NDList(), false));
+    }
+
+    private static void isNull(String name, Executable use) {
+        assertEquals(name, assertThrows(NullPointerException.class, use).getMessage());
+    }
+
     @Test
     void computesInTheContextOfItsFirstArrays() {
         ContextOptions one = ContextOptions.builder().optNumThreads(1).build();

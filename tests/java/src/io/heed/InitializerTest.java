@@ -49,6 +49,15 @@ class InitializerTest {
     }
 
     @Test
+    void badDeviationsAreRefused() {
+        for (float sigma : new float[] {-1, Float.NaN, Float.POSITIVE_INFINITY}) {
+            assertThrows(IllegalArgumentException.class, () -> draw(new NormalInitializer(sigma), 2));
+            assertThrows(IllegalArgumentException.class, () -> draw(new TruncatedNormalInitializer(sigma), 2));
+        }
+        assertArrayEquals(new float[] {0, 0}, draw(new TruncatedNormalInitializer(0), 2));
+    }
+
+    @Test
     void xavier() {
         double none = Double.POSITIVE_INFINITY;
         assertSpread(Math.sqrt(2 / 400.0), none, draw(new XavierInitializer(), 100, 400));

@@ -56,6 +56,30 @@ class ParameterTest {
         assertThrows(IllegalStateException.class, weight::isInitialized);
     }
 
+    /** Once it is closed it stays so, though another thread is just writing it. */
+    @Test
+    void anArrayClosedWhileItIsWritten() {
+        NativeTensor before = NativeTensor.create(manager.openContext(), DataType.FLOAT32.code, new long[] {2});
+        NativeTensor after = NativeTensor.create(manager.openContext(), DataType.FLOAT32.code, new long[] {2});
+        NDList opened = new NDList();
+        NDArray array = new NDArray(manager, before, new NDArray.Writer() {
+            @Override
+            public void write(NativeTensor value) {
+                opened.close();
+            }
+
+            @Override
+            public NativeTensor current() {
+                return after;
+            }
+        });
+        opened.add(array);
+        array.set(new float[] {1, 2});
+        assertTrue(array.isReleased());
+        assertFalse(before.isOpen());
+        assertFalse(after.isOpen());
+    }
+
     @Test
     void setOfTheArrayReachesTheBlock() {
         linear.initialize(manager, DataType.FLOAT32, new Shape(1, 3));

@@ -16,6 +16,8 @@ import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.lang.reflect.Proxy;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
@@ -58,6 +60,45 @@ class SavedParametersTest {
         }
     }
 
+    /** scale * dropout(linear(x)), as C#'s tests have it. */
+    private static final class ScaledBlock extends AbstractBlock {
+        private final Parameter scale = addParameter(Parameter.builder()
+                .setName("scale")
+                .setType(Parameter.Type.GAMMA)
+                .build());
+        private final Linear inner = addChildBlock("inner", Linear.builder().setUnits(2).build());
+        private final Dropout dropout =
+                addChildBlock("größe €\ud834\udd1e", Dropout.builder().optRate(0.5f).build());
+
+        ScaledBlock() {
+            super((byte) 4);
+        }
+
+        @Override
+        protected void prepare(Shape[] inputShapes) {
+            scale.setShape(new Shape(2));
+        }
+
+        @Override
+        protected void initializeChildBlocks(NDManager manager, DataType dataType, Shape... inputShapes) {
+            inner.initialize(manager, dataType, inputShapes);
+        }
+
+        @Override
+        protected NDList forwardInternal(
+                ParameterStore ps, NDList inputs, boolean training, PairList<String, Object> params) {
+            NDArray hidden = dropout.forward(ps, inner.forward(ps, inputs, training), training).head();
+            float[] factors = scale.getArray().toFloatArray();
+            return new NDList(hidden.matMul(
+                    hidden.getManager().create(new float[][] {{factors[0], 0}, {0, factors[1]}})));
+        }
+
+        @Override
+        public Shape[] getOutputShapes(Shape[] inputShapes) {
+            return inner.getOutputShapes(inputShapes);
+        }
+    }
+
     private NDManager manager;
     private final Shape x = new Shape(2, 3, 8);
 
@@ -69,6 +110,23 @@ class SavedParametersTest {
     @AfterEach
     void close() {
         manager.close();
+    }
+
+    /** A file that Python made after docs/weights.md, which C#'s tests read and write too. */
+    @Test
+    void theFormatIsTheOneThatIsWrittenDown() throws Exception {
+        byte[] written = Files.readAllBytes(TestFiles.data("block_parameters.bin"));
+        ScaledBlock block = new ScaledBlock();
+        block.loadParameters(manager, stream(written));
+        assertArrayEquals(new Shape[] {new Shape(2, 3)}, block.getInputShapes());
+        float[][] expected = {{2, 3}, {1, 2, 3, 4, 5, 6}, {-1, 0.5f}};
+        for (int i = 0; i < expected.length; i++) {
+            assertArrayEquals(expected[i], block.getParameters().valueAt(i).getArray().toFloatArray());
+        }
+        NDList row = new NDList(manager.create(new float[][] {{1, 0, -1}}));
+        NDList output = block.forward(new ParameterStore(manager, false), row, false);
+        assertArrayEquals(new float[] {-6, -4.5f}, output.head().toFloatArray());
+        assertArrayEquals(written, saved(block));
     }
 
     @Test
@@ -194,6 +252,35 @@ class SavedParametersTest {
         table.initialize(manager, DataType.FLOAT32, x, x, x, new Shape(2));
         malformed("block AbstractBlock, expected Linear", linear, saved(table));
         malformed("number of parameters 1, expected 0", table.inside, saved(table));
+        byte[] written = Files.readAllBytes(TestFiles.data("block_parameters.bin"));
+        byte[] type = written.clone();
+        type[new String(written, StandardCharsets.ISO_8859_1).indexOf("FLOAT32")]++;
+        malformed("there is no element type GLOAT32", new ScaledBlock(), type);
+        byte[] letter = written.clone();
+        letter[8] = (byte) 0xff;
+        malformed("a name that is no text", new ScaledBlock(), letter);
+    }
+
+    /** A block of another class fails last, when all has been read: nothing has changed. */
+    @Test
+    void whatAnotherBlockRefusesChangesNothing() throws Exception {
+        IOException refused = new IOException("refused");
+        Block refusing = (Block) Proxy.newProxyInstance(
+                getClass().getClassLoader(), new Class<?>[] {Block.class}, (proxy, method, arguments) -> {
+                    if (method.getName().equals("loadParameters")) {
+                        throw refused;
+                    }
+                    return method.getReturnType() == ParameterList.class ? new ParameterList() : null;
+                });
+        ScaledBlock block = new ScaledBlock();
+        block.children.add("03refusing", refusing);
+        block.initialize(manager, DataType.FLOAT32, new Shape(2, 3));
+        byte[] bytes = saved(block);
+        ScaledBlock copy = new ScaledBlock();
+        copy.children.add("03refusing", refusing);
+        assertEquals(refused, assertThrows(IOException.class, () -> copy.loadParameters(manager, stream(bytes))));
+        assertFalse(copy.inner.isInitialized());
+        assertFalse(copy.scale.isInitialized());
     }
 
     @Test

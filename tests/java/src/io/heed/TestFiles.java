@@ -16,7 +16,12 @@ final class TestFiles {
 
     /** A file with weights, inputs and PyTorch's output. */
     static Path golden(String name) {
-        return Paths.get(System.getProperty("heed.golden"), name + ".safetensors");
+        return data(name + ".safetensors");
+    }
+
+    /** Any file of tests/golden/data. */
+    static Path data(String name) {
+        return Paths.get(System.getProperty("heed.golden"), name);
     }
 
     /** Writes a .safetensors file of a header and what follows it. */

@@ -50,7 +50,8 @@ final class LoaderJvm {
         command.add(Paths.get(System.getProperty("java.home"), "bin", "java").toString());
         command.add("-Xcheck:jni");
         command.addAll(options);
-        command.addAll(List.of("-cp", jar + ":" + ChildJvm.codeSource(LoaderJvm.class), NativeLoaderProgram.class.getName()));
+        command.addAll(List.of("-cp", jar + ":" + ChildJvm.codeSource(LoaderJvm.class)));
+        command.add(NativeLoaderProgram.class.getName());
         command.addAll(List.of(arguments));
         // A JVM that is given a broken library says so on stderr, beside the exception.
         return new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD).start();

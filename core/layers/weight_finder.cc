@@ -193,7 +193,7 @@ class Finder {
 
   [[noreturn]] void fail_changed(const Candidate& candidate, std::string_view name) const {
     fail(Status::Unsupported, "%s has %s, which changes what %s computes, and heed has no option for it",
-         file_text().c_str(), quoted(name).c_str(), candidate.title);
+         file_text().c_str(), quoted(name).c_str(), candidate.title == kOwnTitle ? "this layer" : candidate.title);
   }
 
   // As `"encoder.in_proj_bias" for W_q.bias`.

@@ -349,9 +349,10 @@ TEST(WeightFinder, AdaptersAndScalesOfAProjectionAreRefused) {
     const std::string module = output.substr(0, output.rfind(separator));
     SCOPED_TRACE(layout.title + (" with " + module));
     const std::string added = "a" + std::string(1, separator) + module + separator + "lora_A";
+    const std::string computing = std::string_view(layout.title) == "heed" ? "this layer" : layout.title;
     const Names names = below("a", layout.names, separator);
     expect_refused(names + Names{added}, "a", kAll, Status::Unsupported,
-                   "\"memory\" has \"" + added + "\", which changes what " + layout.title +
+                   "\"memory\" has \"" + added + "\", which changes what " + computing +
                        " computes, and heed has no option for it");
     // Only inside the module: its name may be the beginning of another's.
     const std::string other = "a" + std::string(1, separator) + module + "2" + separator + "weight";
@@ -530,11 +531,11 @@ TEST(LinearWeights, AreRefusedWithWhateverElseLiesInTheModule) {
   for (const char* other : {"lora_A", "weight_scale", "parametrizations.weight.original0"}) {
     expect_refused({"fc.weight", "fc.bias", std::string("fc.") + other}, "fc", {"weight", "bias"}, Status::Unsupported,
                    std::string("\"memory\" has \"fc.") + other +
-                       "\", which changes what heed computes, and heed has no option for it",
+                       "\", which changes what this layer computes, and heed has no option for it",
                    kLinearParameters);
   }
   expect_refused({"weight", "bias", "lora_A"}, "", {"weight", "bias"}, Status::Unsupported,
-                 "\"memory\" has \"lora_A\", which changes what heed computes, and heed has no option for it",
+                 "\"memory\" has \"lora_A\", which changes what this layer computes, and heed has no option for it",
                  kLinearParameters);
 }
 

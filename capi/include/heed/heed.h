@@ -784,7 +784,7 @@ HEED_API heed_status heed_layer_set_parameter(heed_layer* layer, const char* nam
  *   PyTorch's                      nn.MultiheadAttention: in_proj_weight, or q_proj_weight and so on
  *   Hugging Face's                 BERT, ViT, ALBERT, BART, Whisper, CLIP, Llama, Mistral, Qwen2, T5, DistilBERT, GPT-2
  *   timm's, Keras', DJL's, d2l-java's
- * or for a linear layer those of PyTorch's nn.Linear, Keras' Dense or DJL's Linear
+ *   a linear layer's               PyTorch's nn.Linear, Keras' Dense, DJL's Linear
  * and are turned from that framework's shapes into heed's. docs/weights.md has all names, the options that go with
  * each, and how to write such files. Nothing of the computation is in a file: heads, scale, causal masks and positions
  * are the options' part.

@@ -78,7 +78,10 @@ public class LoadingTests
     [Fact]
     public void AnotherVersionIsRefused()
     {
-        string other = Environment.GetEnvironmentVariable("HEED_OTHER_VERSION")!;
+        // LD_PRELOAD takes no path with a space, as a build's folder may have.
+        using var folder = new TestFolder();
+        string other = folder["libother.so"];
+        File.Copy(Environment.GetEnvironmentVariable("HEED_OTHER_VERSION")!, other);
         string version = typeof(NDManager).Assembly.GetName().Version!.ToString(3);
         string expected = $"version 99.1.2 ({Path.Combine(Natives, Wrapper)}), but Heed.dll is of version {version}";
         string error = Failure(Run(Program, Natives, null, other));

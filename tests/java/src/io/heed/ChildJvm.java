@@ -5,6 +5,7 @@ import java.io.File;
 import java.io.IOException;
 import java.net.URISyntaxException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.util.ArrayList;
 import java.util.List;
@@ -26,7 +27,7 @@ final class ChildJvm {
         command.addAll(List.of(options));
         command.add("-Dheed.native.path=" + System.getProperty("heed.native.path"));
         command.add("-cp");
-        command.add(pathOf(NDManager.class) + File.pathSeparator + pathOf(ChildJvm.class));
+        command.add(codeSource(NDManager.class) + File.pathSeparator + codeSource(ChildJvm.class));
         command.add(main.getName());
         Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
         process.getOutputStream().close();
@@ -34,9 +35,10 @@ final class ChildJvm {
         return new ChildJvm(process.waitFor(), output);
     }
 
-    private static String pathOf(Class<?> type) {
+    /** The jar or folder that has the class. */
+    static Path codeSource(Class<?> type) {
         try {
-            return Paths.get(type.getProtectionDomain().getCodeSource().getLocation().toURI()).toString();
+            return Paths.get(type.getProtectionDomain().getCodeSource().getLocation().toURI());
         } catch (URISyntaxException error) {
             throw new IllegalStateException(error);
         }

@@ -26,7 +26,7 @@ final class LoaderJvm {
 
     /** The jar under test. */
     static Path heedJar() {
-        return codeSource(NDManager.class);
+        return ChildJvm.codeSource(NDManager.class);
     }
 
     /** Puts a command in front, which runs its own arguments in the end. */
@@ -50,7 +50,8 @@ final class LoaderJvm {
         command.add(Paths.get(System.getProperty("java.home"), "bin", "java").toString());
         command.add("-Xcheck:jni");
         command.addAll(options);
-        command.addAll(List.of("-cp", jar + ":" + codeSource(LoaderJvm.class), NativeLoaderProgram.class.getName()));
+        command.addAll(List.of("-cp", jar + ":" + ChildJvm.codeSource(LoaderJvm.class)));
+        command.add(NativeLoaderProgram.class.getName());
         command.addAll(List.of(arguments));
         // A JVM that is given a broken library says so on stderr, beside the exception.
         return new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD).start();
@@ -70,9 +71,5 @@ final class LoaderJvm {
     /** Loads the library and uses it, twice. */
     String runTwice() throws IOException, InterruptedException {
         return run("twice");
-    }
-
-    private static Path codeSource(Class<?> type) {
-        return Paths.get(type.getProtectionDomain().getCodeSource().getLocation().getPath());
     }
 }

@@ -522,6 +522,31 @@ public sealed class BlockTests : IDisposable
         Assert.Throws<ArgumentNullException>("manager", () => drawn.Initialize(null!, DataType.Float32));
     }
 
+    /// <summary>What an initializer gives is a parameter's only if it fits.</summary>
+    [Fact]
+    public void InitializersOfAProgramsOwnHaveToFit()
+    {
+        foreach ((Func<NDManager, Shape, DataType, NDArray> wrong, Type error, string word) in new[]
+        {
+            ((Func<NDManager, Shape, DataType, NDArray>)((_, _, _) => null!),
+                typeof(InvalidOperationException), "the initializer of p gave null"),
+            ((owner, _, _) => owner.Zeros(new Shape(7)), typeof(ArgumentException), "p is of shape (2, 2), got (7)"),
+            ((owner, shape, _) =>
+            {
+                NDArray closed = owner.Zeros(shape);
+                closed.Dispose();
+                return closed;
+            }, typeof(ObjectDisposedException), "closed"),
+        })
+        {
+            var parameter = new Parameter("p", shape: new Shape(2, 2), initializer: new FunctionInitializer(wrong));
+            Action initialize = () => parameter.Initialize(manager, DataType.Float32);
+            Assert.Contains(word, Assert.Throws(error, initialize).Message);
+            Assert.False(parameter.IsInitialized);
+            Assert.Equal(new Shape(2, 2), parameter.Shape);
+        }
+    }
+
     /// <summary>What was set before Initialize stays, whatever the initializers make.</summary>
     [Fact]
     public void InitializeKeepsWhatWasSet()

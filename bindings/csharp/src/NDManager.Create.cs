@@ -262,6 +262,10 @@ public sealed partial class NDManager
         SharedMemory? pinned = SharedMemory.Pinned(memory);
         try
         {
+            if (pinned.Pointer == null && !memory.IsEmpty)
+            {
+                throw new ArgumentException("memory has elements, but its owner has pinned them nowhere", nameof(memory));
+            }
             fixed (long* dims = shape!.Dims)
             {
                 NativeTensor tensor = NativeTensor.Over(native, (int)type, shape.Dimension, dims, pinned.Pointer);

@@ -175,6 +175,7 @@ public sealed class WrapTests : IDisposable
         Assert.Equal(2, memory.Unpins);
         Assert.Equal("cannot be pinned", Assert.Throws<InvalidOperationException>(
             () => manager.Wrap(new CountedMemory(16) { CannotPin = true }.Memory)).Message);
+        Assert.Throws<ArgumentException>("memory", () => manager.Wrap(new CountedMemory(16) { PinsNowhere = true }.Memory));
     }
 
     [MethodImpl(MethodImplOptions.NoInlining)]
@@ -202,6 +203,8 @@ public sealed class WrapTests : IDisposable
 
         internal bool CannotPin { get; init; }
 
+        internal bool PinsNowhere { get; init; }
+
         internal Memory<byte> Bytes { get; } = new byte[64];
 
         public override Span<float> GetSpan() => numbers;
@@ -211,6 +214,10 @@ public sealed class WrapTests : IDisposable
             if (CannotPin)
             {
                 throw new InvalidOperationException("cannot be pinned");
+            }
+            if (PinsNowhere)
+            {
+                return default;
             }
             Pins++;
             GCHandle handle = GCHandle.Alloc(numbers, GCHandleType.Pinned);

@@ -111,8 +111,8 @@ internal static class ServerExample
             // The arrays lie in the memory of words and numWords, and answer in that of the output.
             inputs = new AttentionInputs
             {
-                Queries = manager.Wrap<float>(words, new Shape(1, MaxWords, NumHiddens)),
-                ValidLens = manager.Wrap<int>(numWords),
+                Queries = manager.Wrap(words, new Shape(1, MaxWords, NumHiddens)),
+                ValidLens = manager.Wrap(numWords),
             };
             outputs = attention.CreateOutputs(inputs);
             answer = outputs.Output!.AsMemory<float>();

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 using System;
+using System.Collections.Generic;
 using System.Globalization;
 using System.Linq;
+using System.Runtime.CompilerServices;
 
 namespace Heed;
 
@@ -27,7 +29,7 @@ public abstract class AbstractBlock : Block
     /// <inheritdoc/>
     public sealed override bool IsInitialized =>
         parameters.Values.All(parameter => parameter.IsInitialized)
-        && children.Values.All(child => child.IsInitialized);
+        && Inside.All(child => child.Value.IsInitialized);
 
     /// <inheritdoc/>
     public sealed override BlockList Children
@@ -35,7 +37,7 @@ public abstract class AbstractBlock : Block
         get
         {
             var copy = new BlockList();
-            copy.AddAll(children);
+            copy.AddAll(Inside);
             return copy;
         }
     }
@@ -61,6 +63,16 @@ public abstract class AbstractBlock : Block
     /// <summary>The number that the class gave itself, which SaveParameters writes.</summary>
     protected internal byte Version { get; }
 
+    /// <summary>The blocks inside, for a call that goes on to each: where the stack ends, it throws.</summary>
+    private BlockList Inside
+    {
+        get
+        {
+            RuntimeHelpers.EnsureSufficientExecutionStack();
+            return children;
+        }
+    }
+
     /// <inheritdoc/>
     public sealed override NDList Forward(
         ParameterStore parameterStore, NDList inputs, bool training = false,
@@ -69,7 +81,9 @@ public abstract class AbstractBlock : Block
         _ = parameterStore ?? throw new ArgumentNullException(nameof(parameterStore));
         _ = inputs ?? throw new ArgumentNullException(nameof(inputs));
         CheckNotDisposed();
-        return ForwardInternal(parameterStore, inputs, training, parameters);
+        RuntimeHelpers.EnsureSufficientExecutionStack();
+        return ForwardInternal(parameterStore, inputs, training, parameters)
+            ?? throw new InvalidOperationException($"{GetType().Name}.ForwardInternal gave null");
     }
 
     /// <inheritdoc/>
@@ -116,7 +130,7 @@ public abstract class AbstractBlock : Block
         {
             parameter.Value.CastArray(dataType);
         }
-        foreach (Pair<string, Block> child in children)
+        foreach (Pair<string, Block> child in Inside)
         {
             child.Value.Cast(dataType);
         }
@@ -130,7 +144,7 @@ public abstract class AbstractBlock : Block
         {
             parameter.Value.ReleaseArray();
         }
-        foreach (Pair<string, Block> child in children)
+        foreach (Pair<string, Block> child in Inside)
         {
             child.Value.Clear();
         }
@@ -141,7 +155,7 @@ public abstract class AbstractBlock : Block
     public override void Dispose()
     {
         disposed = true;
-        foreach (Pair<string, Block> child in children)
+        foreach (Pair<string, Block> child in Inside)
         {
             child.Value.Dispose();
         }
@@ -153,11 +167,11 @@ public abstract class AbstractBlock : Block
 
     /// <summary>Says what the block is.</summary>
     /// <returns>The text.</returns>
-    public override string ToString() => $"{GetType().Name}({string.Join(", ", children)})";
+    public override string ToString() => $"{GetType().Name}({string.Join(", ", Inside)})";
 
     internal sealed override void SetSeeds(ref long seed)
     {
-        foreach (Pair<string, Block> child in children)
+        foreach (Pair<string, Block> child in Inside)
         {
             child.Value.SetSeeds(ref seed);
         }
@@ -216,13 +230,13 @@ public abstract class AbstractBlock : Block
     /// <param name="name">Its name, before which its number is put: "01name" for the first.</param>
     /// <param name="block">The block.</param>
     /// <returns>The block.</returns>
-    /// <exception cref="ArgumentException">The block is this one, or has it inside.</exception>
+    /// <exception cref="ArgumentException">It is this block, or has this block inside.</exception>
     protected TBlock AddChildBlock<TBlock>(string name, TBlock block)
         where TBlock : Block
     {
         _ = name ?? throw new ArgumentNullException(nameof(name));
         _ = block ?? throw new ArgumentNullException(nameof(block));
-        if (Holds(block, this))
+        if (IsInside(block))
         {
             throw new ArgumentException("block is, or has inside, the block that it is added to", nameof(block));
         }
@@ -246,18 +260,24 @@ public abstract class AbstractBlock : Block
         parameters.Add(parameter.Name, parameter);
         return parameter;
     }
-
-    private static bool Holds(Block outer, Block wanted)
+    /// <summary>Whether this is that block, or one inside it.</summary>
+    private bool IsInside(Block block)
     {
-        if (outer == wanted)
+        var waiting = new Stack<Block>();
+        waiting.Push(block);
+        while (waiting.Count > 0)
         {
-            return true;
-        }
-        foreach (Pair<string, Block> child in outer.Children)
-        {
-            if (Holds(child.Value, wanted))
+            Block next = waiting.Pop();
+            if (ReferenceEquals(next, this))
             {
                 return true;
+            }
+            if (next is AbstractBlock composed)
+            {
+                foreach (Pair<string, Block> child in composed.children)
+                {
+                    waiting.Push(child.Value);
+                }
             }
         }
         return false;

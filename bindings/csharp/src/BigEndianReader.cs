@@ -86,7 +86,7 @@ internal sealed class BigEndianReader
         int length = 0;
         while (length < count)
         {
-            int more = stream.Read(bytes, length, count - length);
+            int more = NativeBytes.ReadSome(stream, bytes, length, count - length);
             length += more > 0 ? more : throw Ended(length, count);
         }
         crc.Add(bytes, count);

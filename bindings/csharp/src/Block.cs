@@ -65,8 +65,8 @@ public abstract class Block : IDisposable
 
     /// <summary>Gives the block, and all below it, parameters for inputs of these shapes. They belong to the manager:
     /// once it is disposed the block has none, and can be initialized or loaded anew. Parameters that are there are
-    /// kept, but the shapes and the type are checked; where only some were set, these stay, converted to the
-    /// type.</summary>
+    /// kept, but heed's own blocks check them against the shapes and the type; where only some were set, these stay,
+    /// converted to the type.</summary>
     /// <param name="manager">The owner of the parameters.</param>
     /// <param name="dataType">Their type: Float32, Float16 or BFloat16.</param>
     /// <param name="inputShapes">The shapes of the inputs of Forward; null for one that is not given.</param>

@@ -126,7 +126,8 @@ public sealed partial class NDArray
     /// <param name="axis">The axis; negative ones count from the end.</param>
     /// <param name="repeats">How many times, 0 or more.</param>
     /// <returns>A new array, along the axis so many times as large.</returns>
-    /// <exception cref="ArgumentOutOfRangeException">There is no such axis, or repeats is negative.</exception>
+    /// <exception cref="ArgumentOutOfRangeException">There is no such axis, or repeats is negative or too
+    /// large.</exception>
     public NDArray Repeat(int axis, long repeats)
     {
         int index = AxisOf(axis, Shape.Dimension, nameof(axis));
@@ -135,7 +136,12 @@ public sealed partial class NDArray
             throw new ArgumentOutOfRangeException(nameof(repeats), repeats, "expected 0 or more");
         }
         long[] dims = shape.ToArray();
-        dims[index] = checked(dims[index] * repeats);
+        if (dims[index] > 0 && repeats > long.MaxValue / dims[index])
+        {
+            throw new ArgumentOutOfRangeException(
+                nameof(repeats), repeats, $"axis {index} of {shape} would have more than 2^63 - 1 elements");
+        }
+        dims[index] *= repeats;
         long before = new Shape(shape.Take(index + 1).ToArray()).Size;
         long after = new Shape(shape.Skip(index + 1).ToArray()).Size;
         using NativeTensor once = Reshaped(Tensor, new[] { before, 1, after });

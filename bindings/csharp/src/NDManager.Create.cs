@@ -237,6 +237,20 @@ public sealed partial class NDManager
     public NDArray RandomNormal(float loc, float scale, Shape shape, DataType dataType = DataType.Float32) =>
         NewArray(shape, dataType, tensor => tensor.FillNormal(loc, scale, context.NextSeed()));
 
+    /// <summary>Makes an array over an array of .NET's, without a copy. See
+    /// <see cref="Wrap{T}(Memory{T}, Shape?, DataType?)"/>, which says more.</summary>
+    /// <typeparam name="T">The type of the elements.</typeparam>
+    /// <param name="data">The elements in row-major order.</param>
+    /// <param name="shape">A shape with as many elements; null: one axis.</param>
+    /// <param name="dataType">The type of the array; null: T's own.</param>
+    /// <returns>An array of that type.</returns>
+    /// <exception cref="ArgumentException">The shape has another number of elements, or a T is no element of that
+    /// type.</exception>
+    /// <exception cref="NotSupportedException">T is another type, or the device is not the CPU.</exception>
+    public NDArray Wrap<T>(T[] data, Shape? shape = null, DataType? dataType = null)
+        where T : unmanaged =>
+        Wrap(new Memory<T>(data ?? throw new ArgumentNullException(nameof(data))), shape, dataType);
+
     /// <summary>Makes an array over memory of .NET's, without a copy: what is written to one is in the other. The
     /// memory is pinned until the array and all its views are freed, however early the program forgets it. Only for the
     /// CPU.</summary>
@@ -262,6 +276,10 @@ public sealed partial class NDManager
         SharedMemory? pinned = SharedMemory.Pinned(memory);
         try
         {
+            if (pinned.Pointer == null && !memory.IsEmpty)
+            {
+                throw new ArgumentException("memory has elements, but its owner has pinned them nowhere", nameof(memory));
+            }
             fixed (long* dims = shape!.Dims)
             {
                 NativeTensor tensor = NativeTensor.Over(native, (int)type, shape.Dimension, dims, pinned.Pointer);

@@ -21,7 +21,7 @@ public abstract unsafe partial class NativeBlock : Block
 
     /// <summary>Read by calls that use the layer, written by those that change it or put another in its
     /// place.</summary>
-    private readonly ReaderWriterLockSlim gate = new ReaderWriterLockSlim();
+    private readonly UseLock gate = new UseLock();
     private long nextSeed = Interlocked.Increment(ref blocks) << 32;
     private volatile NativeLayer layer;
     private volatile NativeContext context;

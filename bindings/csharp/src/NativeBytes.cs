@@ -33,7 +33,8 @@ internal sealed unsafe class NativeBytes : IDisposable
             int count = -1;
             while (bytes.Length < atMost && count != 0)
             {
-                count = stream.Read(piece, 0, (int)Math.Min(piece.Length, atMost - bytes.Length));
+                int wanted = (int)Math.Min(piece.Length, atMost - bytes.Length);
+                count = ReadSome(stream, piece, 0, wanted);
                 bytes.Append(piece, count, atMost);
             }
             return bytes;
@@ -43,6 +44,16 @@ internal sealed unsafe class NativeBytes : IDisposable
             bytes.Dispose();
             throw;
         }
+    }
+
+    /// <summary>What a stream gives now, at most so many bytes; 0 at its end.</summary>
+    /// <exception cref="IOException">The stream claims to have given what it cannot have.</exception>
+    internal static int ReadSome(Stream stream, byte[] bytes, int offset, int wanted)
+    {
+        int count = stream.Read(bytes, offset, wanted);
+        return count >= 0 && count <= wanted
+            ? count
+            : throw new IOException($"the stream says that it has read {count} bytes, expected 0 to {wanted}");
     }
 
     /// <summary>Tells that the first bytes hold something.</summary>

@@ -129,8 +129,9 @@ public class Parameter
     /// <param name="manager">What the array belongs to.</param>
     /// <param name="dataType">The type of its elements.</param>
     /// <exception cref="InvalidOperationException">The shape is not known; the parameter is of type <see
-    /// cref="ParameterType.Other"/> and has no initializer; or it is one of a block of heed, which draws all its
-    /// parameters at once.</exception>
+    /// cref="ParameterType.Other"/> and has no initializer; the initializer gave null; or it is one of a block of heed,
+    /// which draws all its parameters at once.</exception>
+    /// <exception cref="ArgumentException">The initializer gave an array of another shape.</exception>
     public virtual void Initialize(NDManager manager, DataType dataType)
     {
         _ = manager ?? throw new ArgumentNullException(nameof(manager));
@@ -144,7 +145,8 @@ public class Parameter
                 $"{Name} has no shape: give it one, or set it in Prepare");
             Initializer first = Initializer ?? DefaultInitializer() ?? throw new InvalidOperationException(
                 $"{Name} is of type {Type} and has no initializer");
-            array = first.Initialize(manager, known, dataType);
+            SetArray(first.Initialize(manager, known, dataType)
+                ?? throw new InvalidOperationException($"the initializer of {Name} gave null"));
         }
     }
 

@@ -70,7 +70,8 @@ internal sealed class Registry
 
     internal void Remove(NativeHandle handle)
     {
-        Enter();
+        // What is to be freed is freed on an interrupted thread, too.
+        UseLock.EnterAnyway(gate);
         try
         {
             handles?.Remove(handle.Self);
@@ -104,7 +105,7 @@ internal sealed class Registry
     /// to be closed.</summary>
     private IReadOnlyCollection<WeakReference<NativeHandle>> Take(Stack<Registry> waiting)
     {
-        Enter();
+        UseLock.EnterAnyway(gate);
         try
         {
             if (handles == null)
@@ -131,7 +132,7 @@ internal sealed class Registry
 
     private void Remove(Registry child)
     {
-        Enter();
+        UseLock.EnterAnyway(gate);
         try
         {
             children.Remove(child.self);
@@ -139,29 +140,6 @@ internal sealed class Registry
         finally
         {
             Monitor.Exit(gate);
-        }
-    }
-
-    /// <summary>Takes the gate even if the thread is interrupted: what is to be freed is freed, and the next wait
-    /// throws.</summary>
-    private void Enter()
-    {
-        bool isInterrupted = false;
-        while (true)
-        {
-            try
-            {
-                Monitor.Enter(gate);
-                break;
-            }
-            catch (ThreadInterruptedException)
-            {
-                isInterrupted = true;
-            }
-        }
-        if (isInterrupted)
-        {
-            Thread.CurrentThread.Interrupt();
         }
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 using System;
 using System.Collections.Generic;
+using System.IO;
 using System.Linq;
 using Xunit;
 
@@ -457,6 +458,65 @@ public sealed class BlockTests : IDisposable
         Assert.Throws<ArgumentException>("block", () => block.Add(outer));
     }
 
+    [Fact]
+    public void AForwardThatGivesNothingIsNamed()
+    {
+        using var block = new FunctionBlock((_, _) => null);
+        Assert.Equal(
+            "FunctionBlock.ForwardInternal gave null",
+            Assert.Throws<InvalidOperationException>(() => block.Forward(ps, new NDList())).Message);
+    }
+
+    [Fact]
+    public void ABlockIsNotInsideItself()
+    {
+        using var outer = new FunctionBlock((_, inputs) => inputs);
+        using var inner = new FunctionBlock((_, inputs) => inputs);
+        using var innermost = new FunctionBlock((_, inputs) => inputs);
+        inner.Add(innermost);
+        outer.Add(inner);
+        outer.Add(inner);
+        foreach (Block block in new Block[] { outer, inner, innermost })
+        {
+            Assert.Contains("inside", Assert.Throws<ArgumentException>("block", () => innermost.Add(block)).Message);
+        }
+        Assert.Equal(2, outer.Children.Count);
+        Assert.Empty(innermost.Children);
+    }
+
+    /// <summary>Too deep for the stack is an exception, not the end of the process.</summary>
+    [Fact]
+    public void BlocksMayBeNestedTooDeep()
+    {
+        var list = new NDList(manager.Ones(new Shape(2)));
+        var endless = new FunctionBlock((self, inputs) => self.Forward(ps, inputs));
+        Assert.Throws<InsufficientExecutionStackException>(() => endless.Forward(ps, list));
+
+        var deep = new FunctionBlock((_, inputs) => inputs);
+        var innermost = deep;
+        for (int i = 0; i < 100_000; i++)
+        {
+            var next = new FunctionBlock((_, inputs) => inputs);
+            innermost.Add(next);
+            innermost = next;
+        }
+        foreach (Action use in new Action[]
+        {
+            () => _ = deep.IsInitialized,
+            () => _ = deep.Parameters,
+            () => deep.ToString(),
+            () => deep.Initialize(manager, DataType.Float32, new Shape(2)),
+            () => deep.Cast(DataType.Float16),
+            () => deep.SetSeed(1),
+            () => deep.SaveParameters(new MemoryStream()),
+            () => deep.Clear(),
+            () => deep.Dispose(),
+        })
+        {
+            Assert.Throws<InsufficientExecutionStackException>(use);
+        }
+    }
+
     /// <summary>The first layer below gets the seed, the next that plus 2^32, and so on.</summary>
     [Fact]
     public void SeedsOfABlockAreThoseOfTheLayersBelow()
@@ -525,6 +585,31 @@ public sealed class BlockTests : IDisposable
         Assert.Throws<ArgumentNullException>("shape", () => drawn.SetShape(null!));
         Assert.Throws<ArgumentNullException>("array", () => drawn.SetArray(null!));
         Assert.Throws<ArgumentNullException>("manager", () => drawn.Initialize(null!, DataType.Float32));
+    }
+
+    /// <summary>What an initializer gives is a parameter's only if it fits.</summary>
+    [Fact]
+    public void InitializersOfAProgramsOwnHaveToFit()
+    {
+        foreach ((Func<NDManager, Shape, DataType, NDArray> wrong, Type error, string word) in new[]
+        {
+            ((Func<NDManager, Shape, DataType, NDArray>)((_, _, _) => null!),
+                typeof(InvalidOperationException), "the initializer of p gave null"),
+            ((owner, _, _) => owner.Zeros(new Shape(7)), typeof(ArgumentException), "p is of shape (2, 2), got (7)"),
+            ((owner, shape, _) =>
+            {
+                NDArray closed = owner.Zeros(shape);
+                closed.Dispose();
+                return closed;
+            }, typeof(ObjectDisposedException), "closed"),
+        })
+        {
+            var parameter = new Parameter("p", shape: new Shape(2, 2), initializer: new FunctionInitializer(wrong));
+            Action initialize = () => parameter.Initialize(manager, DataType.Float32);
+            Assert.Contains(word, Assert.Throws(error, initialize).Message);
+            Assert.False(parameter.IsInitialized);
+            Assert.Equal(new Shape(2, 2), parameter.Shape);
+        }
     }
 
     /// <summary>What was set before Initialize stays, whatever the initializers make.</summary>

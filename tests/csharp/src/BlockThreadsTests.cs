@@ -16,6 +16,52 @@ public sealed class BlockThreadsTests : IDisposable
 
     public void Dispose() => manager.Dispose();
 
+    /// <summary>Thread.Interrupt ends waits for a block, and leaves no lock behind that nobody could take again.</summary>
+    [Fact]
+    public void InterruptedThreadsLetABlockGo()
+    {
+        using var block = new Linear(2);
+        block.Initialize(manager, DataType.Float32, new Shape(1, 3));
+        NDArray x = manager.Ones(new Shape(1, 3));
+        int interrupts = 0;
+        Exception? failure = null;
+        bool isOver = false;
+        Thread[] threads = Enumerable.Range(0, 4).Select(number => new Thread(() =>
+        {
+            while (!Volatile.Read(ref isOver))
+            {
+                try
+                {
+                    block.Forward(new ParameterStore(), new NDList(x)).Dispose();
+                    if (number == 0)
+                    {
+                        block.Cast(DataType.Float32);
+                    }
+                }
+                catch (ThreadInterruptedException)
+                {
+                    Interlocked.Increment(ref interrupts);
+                }
+                catch (Exception error)
+                {
+                    Volatile.Write(ref failure, error);
+                    return;
+                }
+            }
+        })).ToArray();
+        Array.ForEach(threads, thread => thread.Start());
+        for (int i = 0; i < 200_000; i++)
+        {
+            threads[i % threads.Length].Interrupt();
+        }
+        Volatile.Write(ref isOver, true);
+        Assert.All(threads, thread => Assert.True(thread.Join(TimeSpan.FromSeconds(60))));
+        Assert.Null(failure);
+        Assert.True(interrupts > 0);
+        block.Cast(DataType.Float16);
+        Assert.True(block.IsInitialized);
+    }
+
     /// <summary>Whatever changes the parameters, a Forward sees those before or those after, all of them.</summary>
     [Fact]
     public void ParametersAreReplacedBetweenCalls()

@@ -213,6 +213,27 @@ public sealed class ParameterFileTests : IDisposable
         return stream.ToArray();
     }
 
+    /// <summary>A stream that claims to have read less than nothing, or more than there was room for.</summary>
+    [Fact]
+    public void StreamsThatLieAreFound()
+    {
+        using ScaledBlock block = Initialized(out float[] before);
+        using var linear = new Linear(2);
+        foreach (int excess in new[] { int.MinValue, 1 })
+        {
+            foreach (Action load in new Action[]
+            {
+                () => block.LoadParameters(manager, new LyingStream(Written, excess)),
+                () => linear.Load(new LyingStream(Written, excess)),
+            })
+            {
+                Assert.Contains("the stream says that it has read", Assert.Throws<IOException>(load).Message);
+            }
+        }
+        CheckUnchanged(block, before);
+        Assert.False(linear.IsInitialized);
+    }
+
     private ScaledBlock Initialized(out float[] numbers)
     {
         var block = new ScaledBlock();
@@ -247,8 +268,22 @@ public sealed class ParameterFileTests : IDisposable
             inputs;
     }
 
+    /// <summary>Adds something to the number of bytes that there was room for.</summary>
+    private sealed class LyingStream : SlowStream
+    {
+        private readonly int excess;
+
+        internal LyingStream(byte[] bytes, int excess)
+            : base(bytes)
+        {
+            this.excess = excess;
+        }
+
+        public override int Read(byte[] buffer, int offset, int count) => unchecked(count + excess);
+    }
+
     /// <summary>Gives one byte at a time, and throws after so many.</summary>
-    private sealed class SlowStream : Stream
+    private class SlowStream : Stream
     {
         private readonly byte[] bytes;
         private readonly int end;

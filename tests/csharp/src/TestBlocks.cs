@@ -77,6 +77,31 @@ internal sealed class SilentBlock : AbstractBlock
         ParameterStore parameterStore, NDList inputs, bool training, PairList<string, object>? parameters) => inputs;
 }
 
+/// <summary>A block that is a function, and takes any others inside.</summary>
+internal sealed class FunctionBlock : AbstractBlock
+{
+    private readonly Func<FunctionBlock, NDList, NDList?> function;
+
+    internal FunctionBlock(Func<FunctionBlock, NDList, NDList?> function)
+    {
+        this.function = function;
+    }
+
+    internal void Add(Block block) => AddChildBlock("inside", block);
+
+    protected override void InitializeChildBlocks(NDManager manager, DataType dataType, params Shape?[] inputShapes)
+    {
+        foreach (Pair<string, Block> child in Children)
+        {
+            child.Value.Initialize(manager, dataType, inputShapes);
+        }
+    }
+
+    protected override NDList ForwardInternal(
+        ParameterStore parameterStore, NDList inputs, bool training, PairList<string, object>? parameters) =>
+        function(this, inputs)!;
+}
+
 /// <summary>An initializer that is a function.</summary>
 internal sealed class FunctionInitializer : Initializer
 {

@@ -35,6 +35,17 @@ public sealed class WrapTests : IDisposable
     }
 
     [Fact]
+    public void SharesAnArrayOfDotNet()
+    {
+        int[] numbers = { 1, 2, 3, 4 };
+        NDArray array = manager.Wrap(numbers, new Shape(2, 2));
+        array[1].Set(new[] { 30, 40 });
+        Assert.Equal(new[] { 1, 2, 30, 40 }, numbers);
+        Assert.Equal(new Shape(4), manager.Wrap(numbers).Shape);
+        Assert.Equal("data", Assert.Throws<ArgumentNullException>(() => manager.Wrap<int>(null!)).ParamName);
+    }
+
+    [Fact]
     public void EmptyMemoryIsAnEmptyArray()
     {
         foreach (Memory<float> memory in new[] { default, Memory<float>.Empty, new float[3].AsMemory(3) })
@@ -175,6 +186,7 @@ public sealed class WrapTests : IDisposable
         Assert.Equal(2, memory.Unpins);
         Assert.Equal("cannot be pinned", Assert.Throws<InvalidOperationException>(
             () => manager.Wrap(new CountedMemory(16) { CannotPin = true }.Memory)).Message);
+        Assert.Throws<ArgumentException>("memory", () => manager.Wrap(new CountedMemory(16) { PinsNowhere = true }.Memory));
     }
 
     [MethodImpl(MethodImplOptions.NoInlining)]
@@ -202,6 +214,8 @@ public sealed class WrapTests : IDisposable
 
         internal bool CannotPin { get; init; }
 
+        internal bool PinsNowhere { get; init; }
+
         internal Memory<byte> Bytes { get; } = new byte[64];
 
         public override Span<float> GetSpan() => numbers;
@@ -211,6 +225,10 @@ public sealed class WrapTests : IDisposable
             if (CannotPin)
             {
                 throw new InvalidOperationException("cannot be pinned");
+            }
+            if (PinsNowhere)
+            {
+                return default;
             }
             Pins++;
             GCHandle handle = GCHandle.Alloc(numbers, GCHandleType.Pinned);

@@ -55,7 +55,7 @@ class BadInputTest {
         illegal(() -> manager.zeros(new Shape(1L << 40, 1L << 40)), "dims", "overflow");
         illegal(() -> manager.create(new float[] {1, 2, 3}, new Shape(2, 2)), "3 elements", "(2, 2) has 4");
         illegal(() -> manager.create(new int[] {1, 2, 3}, new Shape(2, 2)), "3 elements", "(2, 2) has 4");
-        illegal(() -> manager.create(new long[] {1, 2, 3}, new Shape(2, 2)), "24", "32");
+        illegal(() -> manager.create(new long[] {1, 2, 3}, new Shape(2, 2)), "3 elements", "has 4");
         check(OutOfMemoryError.class, () -> manager.zeros(new Shape(1L << 45)), "140737488355328");
         NDArray scalar = manager.create(1f);
         illegal(() -> scalar.swapAxes(0, -1), "axis1 is 0, but a scalar has no axes");

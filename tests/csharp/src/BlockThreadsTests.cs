@@ -50,14 +50,13 @@ public sealed class BlockThreadsTests : IDisposable
             }
         })).ToArray();
         Array.ForEach(threads, thread => thread.Start());
-        for (int i = 0; i < 200_000; i++)
+        for (int i = 0; Volatile.Read(ref interrupts) < 10_000 && Volatile.Read(ref failure) is null; i++)
         {
             threads[i % threads.Length].Interrupt();
         }
         Volatile.Write(ref isOver, true);
         Assert.All(threads, thread => Assert.True(thread.Join(TimeSpan.FromSeconds(60))));
         Assert.Null(failure);
-        Assert.True(interrupts > 0);
         block.Cast(DataType.Float16);
         Assert.True(block.IsInitialized);
     }

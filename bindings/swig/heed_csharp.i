@@ -53,7 +53,7 @@ typedef struct { int32_t status; void* value; } pointer_result;
 %status(tensor_view, NativeTensor)
 %typemap(csout, excode="") tensor_view
 "{
-    var kept = swigCPtr.ShareKept();
+    var kept = SafeHandle.ShareKept();
     try { return new NativeTensor($imcall.Check(), kept); }
     catch (global::System.ObjectDisposedException error) { throw Errors.Closed(error); }
     finally { SharedMemory.Release(kept); }
@@ -94,13 +94,14 @@ typedef struct { int32_t status; int64_t value; } int64_result;
     protected override void Destroy() { $imclassname.Free ## PROXY(handle); }
   }
 
-  private readonly NativeHandle swigCPtr;
-  internal PROXY(global::System.IntPtr pointer, SharedMemory kept = null) { swigCPtr = new Handle(pointer, kept); }
+  internal PROXY(global::System.IntPtr pointer, SharedMemory kept = null) { SafeHandle = new Handle(pointer, kept); }
+  internal NativeHandle SafeHandle { get; }
+  /* What every call passes. */
+  private NativeHandle swigCPtr { get { return SafeHandle.Open; } }
   internal static NativeHandle getCPtr(PROXY proxy) { return proxy == null ? NativeHandle.Null : proxy.swigCPtr; }
-  internal NativeHandle SafeHandle { get { return swigCPtr; } }
   internal const string ClosedSentence = CLOSED;
 %}
-%typemap(csdispose) struct CTYPE "  public void Dispose() { swigCPtr.Dispose(); }"
+%typemap(csdispose) struct CTYPE "  public void Dispose() { SafeHandle.Dispose(); }"
 %typemap(csdisposing, methodname="Unused", methodmodifiers="private", parameters="") struct CTYPE ""
 %typemap(in) struct CTYPE*, CTYPE* "$1 = ($1_ltype)$input;"
 %typemap(argout) CTYPE** result "$result.value = *$1;"

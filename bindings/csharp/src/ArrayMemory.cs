@@ -43,7 +43,7 @@ internal sealed unsafe class ArrayMemory<T> : MemoryManager<T>
 
     private void CheckOpen()
     {
-        if (view.SafeHandle.IsClosed)
+        if (view.SafeHandle.IsDisposed)
         {
             throw Errors.ClosedArray();
         }

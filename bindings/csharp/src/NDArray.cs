@@ -70,7 +70,7 @@ public sealed partial class NDArray : IDisposable
     public string? Name { get; set; }
 
     /// <summary>Whether the array, or its manager, is disposed.</summary>
-    public bool IsReleased => tensor.SafeHandle.IsClosed;
+    public bool IsReleased => tensor.SafeHandle.IsDisposed;
 
     /// <summary>The native array, which is open.</summary>
     internal NativeTensor Tensor

@@ -188,7 +188,7 @@ public abstract unsafe partial class NativeBlock : Block
             try
             {
                 CheckNotDisposed();
-                if (!layer.SafeHandle.IsClosed)
+                if (!layer.SafeHandle.IsDisposed)
                 {
                     change(layer);
                     Weigh(layer);

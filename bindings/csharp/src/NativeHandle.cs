@@ -14,6 +14,7 @@ internal abstract class NativeHandle : SafeHandle
     private SharedMemory? kept;
     private Registry? registry;
     private Leaks.Origin? origin;
+    private volatile bool isDisposed;
 
     private protected NativeHandle(IntPtr pointer, SharedMemory? kept)
         : base(IntPtr.Zero, ownsHandle: true)
@@ -24,6 +25,14 @@ internal abstract class NativeHandle : SafeHandle
     }
 
     public sealed override bool IsInvalid => handle == IntPtr.Zero;
+
+    /// <summary>Whether Dispose was called. SafeHandle itself is open until the calls that use it have returned, and
+    /// would let others begin.</summary>
+    internal bool IsDisposed => isDisposed || IsClosed;
+
+    /// <summary>This, for a call.</summary>
+    /// <exception cref="ObjectDisposedException">Dispose was called.</exception>
+    internal NativeHandle Open => isDisposed ? throw new ObjectDisposedException(GetType().FullName) : this;
 
     /// <summary>What a registry refers to the object by, also while the collector has found the object and not freed it
     /// yet.</summary>
@@ -83,6 +92,7 @@ internal abstract class NativeHandle : SafeHandle
         {
             origin?.Report();
         }
+        isDisposed = true;
         base.Dispose(disposing);
     }
 

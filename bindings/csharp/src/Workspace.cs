@@ -45,11 +45,11 @@ public sealed class Workspace : IDisposable
     /// <summary>Says what the workspace is.</summary>
     /// <returns>The text.</returns>
     public override string ToString() =>
-        $"Workspace {numBytes} bytes{(workspace.SafeHandle.IsClosed ? " (closed)" : string.Empty)}";
+        $"Workspace {numBytes} bytes{(workspace.SafeHandle.IsDisposed ? " (closed)" : string.Empty)}";
 
     private void CheckOpen()
     {
-        if (workspace.SafeHandle.IsClosed)
+        if (workspace.SafeHandle.IsDisposed)
         {
             throw Errors.ClosedWorkspace();
         }

@@ -195,6 +195,8 @@ public class LifetimeTests
             while (!stop.IsCancellationRequested)
             {
                 GC.Collect();
+                // One collection right after the other would leave the calls hardly any time to run.
+                Thread.Sleep(1);
             }
         });
         collector.Start();

@@ -2,7 +2,7 @@
 namespace Heed;
 
 /// <summary>What a <see cref="MultiHeadAttention"/> is made with. The block copies them.</summary>
-public sealed class MultiHeadAttentionOptions
+public sealed class MultiHeadAttentionOptions : AttentionOptions
 {
     /// <summary>The size E of the output, of which each head has its part. May be 0 only if HeadSize is given, and
     /// OutputSize is given or OutputProjection false.</summary>
@@ -34,31 +34,6 @@ public sealed class MultiHeadAttentionOptions
 
     /// <summary>How a query and a key are scored; by their product by default.</summary>
     public Scoring Scoring { get; set; }
-
-    /// <summary>The factor on a score; 0, the default: 1 / sqrt(HeadSize), whatever the scoring. Any other finite
-    /// number; additive scoring usually wants 1, and d2l-java's own class divides by sqrt(2).</summary>
-    public float Scale { get; set; }
-
-    /// <summary>A score s becomes SoftCap * tanh(s / SoftCap); 0, the default: it stays.</summary>
-    public float SoftCap { get; set; }
-
-    /// <summary>The probability, from 0 to below 1, that a weight is dropped when training; 0 by default.</summary>
-    public float Dropout { get; set; }
-
-    /// <summary>Causal masking; none by default.</summary>
-    public Causal Causal { get; set; }
-
-    /// <summary>A sliding window; none by default.</summary>
-    public Window Window { get; set; }
-
-    /// <summary>How many keys before its own position a query sees; negative: all. Only with a window.</summary>
-    public long WindowLeft { get; set; }
-
-    /// <summary>How many keys after its own position a query sees; negative: all. Only with a window.</summary>
-    public long WindowRight { get; set; }
-
-    /// <summary>What a query gets that sees no key; zeros by default.</summary>
-    public EmptyRows EmptyRows { get; set; }
 
     internal MultiHeadAttentionOptions Copy() => (MultiHeadAttentionOptions)MemberwiseClone();
 }

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+namespace Heed;
+
+/// <summary>What all kinds of attention can be told. A block copies its options when it is made.</summary>
+public abstract class AttentionOptions
+{
+    private protected AttentionOptions()
+    {
+    }
+
+    /// <summary>The factor on a score, any finite number. 0, the default: 1 for <see cref="AdditiveAttention"/>, and
+    /// 1 / sqrt(size of a query in its head) for the others, whatever the scoring; additive scoring in <see
+    /// cref="MultiHeadAttention"/> usually wants 1. d2l-java's DotProductAttention divides by sqrt(2).</summary>
+    public float Scale { get; set; }
+
+    /// <summary>A score s becomes SoftCap * tanh(s / SoftCap); 0, the default: it stays.</summary>
+    public float SoftCap { get; set; }
+
+    /// <summary>The probability, from 0 to below 1, that a weight is dropped when training; 0 by default.</summary>
+    public float Dropout { get; set; }
+
+    /// <summary>Causal masking; none by default.</summary>
+    public Causal Causal { get; set; }
+
+    /// <summary>A sliding window; none by default.</summary>
+    public Window Window { get; set; }
+
+    /// <summary>How many keys before its own position a query sees; negative: all. Only with a window.</summary>
+    public long WindowLeft { get; set; }
+
+    /// <summary>How many keys after its own position a query sees; negative: all. Only with a window.</summary>
+    public long WindowRight { get; set; }
+
+    /// <summary>What a query gets that sees no key; zeros by default.</summary>
+    public EmptyRows EmptyRows { get; set; }
+}

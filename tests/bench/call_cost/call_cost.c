@@ -15,7 +15,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { SAMPLES = 201, WARM_UP_SAMPLES = 20 };
+enum { kSamples = 201, kWarmUpSamples = 20 };
 static double sample_nanoseconds = 1e6;
 
 static void check(heed_status status) {
@@ -62,13 +62,13 @@ static int ascending(const void* a, const void* b) {
 }
 
 static void measure(const char* layer, const char* form_name, void (*form)(call*), call* self) {
-  double times[SAMPLES];
+  double times[kSamples];
   long calls = 1;
   int i;
-  for (i = 0; i < WARM_UP_SAMPLES; ++i) calls = 1 + (long)(sample_nanoseconds / sample(form, self, calls));
-  for (i = 0; i < SAMPLES; ++i) times[i] = sample(form, self, calls);
-  qsort(times, SAMPLES, sizeof *times, ascending);
-  printf("%s %s %.1f\n", layer, form_name, times[SAMPLES / 2]);
+  for (i = 0; i < kWarmUpSamples; ++i) calls = 1 + (long)(sample_nanoseconds / sample(form, self, calls));
+  for (i = 0; i < kSamples; ++i) times[i] = sample(form, self, calls);
+  qsort(times, kSamples, sizeof *times, ascending);
+  printf("%s %s %.1f\n", layer, form_name, times[kSamples / 2]);
 }
 
 static void measure_layer(const char* layer, const int64_t dims[3], int64_t num_heads) {

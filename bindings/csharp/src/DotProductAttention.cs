@@ -32,8 +32,8 @@ public sealed class DotProductAttention : NativeBlock
     {
     }
 
-    /// <summary>Takes over the options, and shares the weights with the caller.</summary>
-    internal DotProductAttention(DotProductAttentionOptions options, KeptWeights kept)
+    /// <summary>Keeps the options, which nobody changes any more, and shares the weights with the caller.</summary>
+    internal DotProductAttention(AttentionOptions options, KeptWeights kept)
         : base(context => NewLayer(context, options), kept)
     {
         this.kept = kept;
@@ -62,7 +62,7 @@ public sealed class DotProductAttention : NativeBlock
     public override string ToString() =>
         $"DotProductAttention(dropout={dropout.ToString(CultureInfo.InvariantCulture)})";
 
-    private static NativeLayer NewLayer(NativeContext context, DotProductAttentionOptions options) =>
+    private static NativeLayer NewLayer(NativeContext context, AttentionOptions options) =>
         NativeLayer.DotProductAttention(
             context, options.Scale, options.SoftCap, options.Dropout, (int)options.Causal, (int)options.Window,
             options.WindowLeft, options.WindowRight, (int)options.EmptyRows);

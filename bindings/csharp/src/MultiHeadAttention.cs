@@ -53,19 +53,7 @@ public sealed class MultiHeadAttention : NativeBlock
     {
         this.kept = kept;
         this.options = options;
-        Attention = new DotProductAttention(
-            new DotProductAttentionOptions
-            {
-                Scale = options.Scale,
-                SoftCap = options.SoftCap,
-                Dropout = options.Dropout,
-                Causal = options.Causal,
-                Window = options.Window,
-                WindowLeft = options.WindowLeft,
-                WindowRight = options.WindowRight,
-                EmptyRows = options.EmptyRows,
-            },
-            kept);
+        Attention = new DotProductAttention(options, kept);
     }
 
     /// <summary>The attention inside, which holds the attention weights (B * H, Q, K) of the last Forward, heads of one

@@ -319,7 +319,6 @@ typedef struct heed_tensor {} heed_tensor;
   getter_int32 rank();
   getter_int64 dim(int32_t axis);
   getter_int64 stride(int32_t axis);
-  getter_int64 num_elements();
   getter_int64 num_bytes();
   tensor_memory data();
 

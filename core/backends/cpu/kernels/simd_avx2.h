@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The shim on AVX2 with FMA and F16C: 8 lanes, 16 registers.
+#pragma once
+
+#include <immintrin.h>
+
+namespace heed::cpu::HEED_ISA_NAMESPACE {
+namespace {
+
+constexpr int kLanes = 8;
+constexpr int kRegisters = 16;
+
+typedef float Vec __attribute__((vector_size(32)));
+typedef int32_t IntVec __attribute__((vector_size(32)));
+
+HEED_INLINE Vec fma(Vec a, Vec b, Vec c) { return (Vec)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c); }
+
+HEED_INLINE Vec round_to_whole(Vec value) {
+  return (Vec)_mm256_round_ps((__m256)value, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+
+HEED_INLINE bool any(IntVec mask) { return _mm256_movemask_ps((__m256)mask) != 0; }
+
+HEED_INLINE Vec load_f16(const uint16_t* from) { return (Vec)_mm256_cvtph_ps(_mm_loadu_si128((const __m128i*)from)); }
+HEED_INLINE Vec load_bf16(const uint16_t* from) {
+  return (Vec)_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i*)from)), 16);
+}
+
+HEED_INLINE IntVec load_bytes(const uint8_t* from) {
+  return (IntVec)_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i*)from));
+}
+
+}  // namespace
+}  // namespace heed::cpu::HEED_ISA_NAMESPACE

@@ -48,7 +48,6 @@ HEED_INLINE IntVec load(const int32_t* from) {
 
 HEED_INLINE void store(int32_t* to, IntVec value) { __builtin_memcpy(to, &value, sizeof value); }
 
-HEED_INLINE Vec broadcast(float value) { return Vec{} + value; }
 HEED_INLINE IntVec broadcast(int32_t value) { return IntVec{} + value; }
 
 // Lane by lane `mask ? a : b`; a mask is what comparisons give.

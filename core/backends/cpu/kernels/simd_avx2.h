@@ -13,6 +13,9 @@ constexpr int kRegisters = 16;
 typedef float Vec __attribute__((vector_size(32)));
 typedef int32_t IntVec __attribute__((vector_size(32)));
 
+// The same in all lanes: one instruction where `value` is in memory.
+HEED_INLINE Vec broadcast(float value) { return (Vec)_mm256_set1_ps(value); }
+
 HEED_INLINE Vec fma(Vec a, Vec b, Vec c) { return (Vec)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c); }
 
 HEED_INLINE Vec round_to_whole(Vec value) {

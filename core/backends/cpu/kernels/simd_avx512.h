@@ -13,6 +13,9 @@ constexpr int kRegisters = 32;
 typedef float Vec __attribute__((vector_size(64)));
 typedef int32_t IntVec __attribute__((vector_size(64)));
 
+// The same in all lanes: one instruction where `value` is in memory.
+HEED_INLINE Vec broadcast(float value) { return (Vec)_mm512_set1_ps(value); }
+
 // a * b + c, rounded once.
 HEED_INLINE Vec fma(Vec a, Vec b, Vec c) { return (Vec)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c); }
 

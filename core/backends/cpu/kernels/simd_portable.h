@@ -12,6 +12,9 @@ constexpr int kRegisters = 16;
 typedef float Vec __attribute__((vector_size(16)));
 typedef int32_t IntVec __attribute__((vector_size(16)));
 
+// The same in all lanes: one instruction where `value` is in memory.
+HEED_INLINE Vec broadcast(float value) { return Vec{value, value, value, value}; }
+
 // a * b + c, rounded twice: SSE2 has nothing else.
 HEED_INLINE Vec fma(Vec a, Vec b, Vec c) { return a * b + c; }
 

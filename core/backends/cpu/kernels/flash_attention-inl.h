@@ -27,7 +27,7 @@ constexpr int kPanelRows = kTileVectors * kLanes;
 
 // Scores of a panel are kBlockKeys * kPanelRows floats, 24 KiB with 16 lanes: half of a first-level cache of 48 KiB,
 // where the queries of the panel have to fit too. A multiple of 8 and of 6, the rows of a tile.
-constexpr int64_t kBlockKeys = 192;
+constexpr int64_t kBlockKeys = 256;
 
 constexpr double kLog2E = 1.4426950408889634;
 constexpr double kLn2 = 0.6931471805599453;

@@ -43,14 +43,14 @@ void load_panel(const LinearProblem& problem, int64_t item, int64_t first, int64
 
 }  // namespace
 
-Plan plan_linear(const LinearProblem& problem) {
+Plan plan_linear(const LinearProblem& problem, int32_t /*num_workers*/) {
   Plan plan;
   plan.kernel = "tiled";
   plan.scratch_bytes = Scratch::num_bytes(problem.input_size);
   return plan;
 }
 
-void run_linear(const LinearProblem& problem, void* memory) {
+void run_linear(const LinearProblem& problem, const Workers& /*workers*/, void* memory) {
   // Items without rows need no memory, so there may be more of them than anyone can count to.
   if (problem.rows == 0) return;
   const Scratch scratch(memory, problem.input_size);

@@ -64,7 +64,8 @@ void register_cases(const Options& options) {
     if (!std::regex_search(bench_case.name, filter)) continue;
     for (const int threads : options.threads) {
       if (threads < 1 || threads > processors) continue;
-      const std::string name = bench_case.name + (options.isa.empty() ? "" : "/" + options.isa) + "/" + std::to_string(threads);
+      const std::string name =
+          bench_case.name + (options.isa.empty() ? "" : "/" + options.isa) + "/" + std::to_string(threads);
       const auto body = [=](benchmark::State& state) { run(state, bench_case, threads, options); };
       benchmark::RegisterBenchmark(name.c_str(), body)->Iterations(1)->UseManualTime()->Unit(benchmark::kMillisecond);
     }
@@ -80,7 +81,8 @@ int run_all(int argc, char** argv) {
   if (!options.isa.empty()) setenv("HEED_ISA", options.isa.c_str(), 1);
   register_cases(options);
   std::vector<std::string> words = {argv[0]};
-  if (!options.json.empty()) words.insert(words.end(), {"--benchmark_out=" + options.json, "--benchmark_out_format=json"});
+  if (!options.json.empty())
+    words.insert(words.end(), {"--benchmark_out=" + options.json, "--benchmark_out_format=json"});
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
   auto count = static_cast<int>(pointers.size());

@@ -69,7 +69,8 @@ double rough_rate(const BenchCase& bench_case) {
 }
 
 // Whether two results agree but for rounding: a peer that computes something else is no peer.
-bool agree(const std::vector<float>& ours, const std::vector<float>& theirs, heed_dtype dtype, std::string* difference) {
+bool agree(const std::vector<float>& ours, const std::vector<float>& theirs, heed_dtype dtype,
+           std::string* difference) {
   if (ours.size() != theirs.size()) {
     *difference = "another size of output";
     return false;
@@ -152,7 +153,8 @@ Result measure(const BenchCase& bench_case, int threads, const Options& options)
   for (const double peak : rounds.peak_flops) least_at_peak.push_back(bench_case.flops() / peak);
   result.share_of_peak = median_ratio(least_at_peak, ours);
   std::vector<double> least_at_bandwidth;
-  for (const double bandwidth : rounds.read_bandwidth) least_at_bandwidth.push_back(bench_case.streamed_bytes() / bandwidth);
+  for (const double bandwidth : rounds.read_bandwidth)
+    least_at_bandwidth.push_back(bench_case.streamed_bytes() / bandwidth);
   result.share_of_bandwidth = median_ratio(least_at_bandwidth, ours);
   for (size_t i = 1; i < subjects.size(); ++i) {
     result.peers.push_back({subjects[i]->name(), median(rounds.seconds[i]), median_ratio(rounds.seconds[i], ours)});

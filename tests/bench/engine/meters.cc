@@ -62,7 +62,8 @@ double Meters::peak_flops() {
   // The next time takes about as long as it should.
   const double longest = *std::max_element(seconds.begin(), seconds.end());
   const bool too_short = longest < kPeakSeconds / 2;
-  repetitions_ = std::max<int64_t>(1000, static_cast<int64_t>(static_cast<double>(repetitions_) * kPeakSeconds / longest));
+  repetitions_ =
+      std::max<int64_t>(1000, static_cast<int64_t>(static_cast<double>(repetitions_) * kPeakSeconds / longest));
   return too_short ? peak_flops() : rate;
 }
 

@@ -79,6 +79,25 @@ static void score_block(const Panel& panel, Rows keys, int64_t count, int64_t he
                            maximum);
 }
 
+// sum over d of score_weights[d] * tanh(query[d] + key[d]), d ascending, for each key and row.
+template <int vectors>
+static void add_score_block(const Panel& panel, Rows keys, int64_t count, int64_t head_size, float* scores) {
+  for (int64_t k = 0; k < count; ++k) {
+    const float* key = keys.data + k * keys.stride;
+    Vec sums[vectors] = {};
+    for (int64_t d = 0; d < head_size; ++d) {
+#pragma GCC unroll 4
+      for (int v = 0; v < vectors; ++v) {
+        const int64_t place = d * kPanelRows + v * kLanes;
+        sums[v] =
+            fma(load(panel.score_weights + place), tanh(load(panel.queries + place) + broadcast(key[d])), sums[v]);
+      }
+    }
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; ++v) store(scores + k * kPanelRows + v * kLanes, sums[v]);
+  }
+}
+
 // Scores of the keys k0 .. k1 - 1 and their maximum. Returns false where all of them are as the micro-kernel leaves them,
 // and so seen by all rows; otherwise item.seen says who sees which.
 template <int vectors>
@@ -86,7 +105,10 @@ static bool find_scores(const FlashItem& item, const Panel& panel, Rows keys, in
                         Vec (&maximum)[vectors]) {
 #pragma GCC unroll 4
   for (int v = 0; v < vectors; ++v) maximum[v] = broadcast(-kInfinity);
-  score_block<vectors>(panel, keys, k1 - k0, item.arguments->head_size, item.scores, maximum);
+  if (item.arguments->is_additive != 0)
+    add_score_block<vectors>(panel, keys, k1 - k0, item.arguments->head_size, item.scores);
+  else
+    score_block<vectors>(panel, keys, k1 - k0, item.arguments->head_size, item.scores, maximum);
   if (is_plain(item, panel, k0, k1)) {
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v) store(panel.visible + v * kLanes, broadcast(int32_t{-1}));
@@ -104,7 +126,8 @@ HEED_INLINE Vec pivot_of(Vec maximum) { return select(maximum == broadcast(-kInf
 
 // Scores become probabilities relative to the running maximum; total and sums follow it.
 template <int vectors>
-static void exponentiate(const FlashItem& item, const Panel& panel, int64_t count, const Vec (&block_maximum)[vectors]) {
+static void exponentiate(const FlashItem& item, const Panel& panel, int64_t count,
+                         const Vec (&block_maximum)[vectors]) {
   Vec pivot[vectors];
   Vec total[vectors];
   Vec factor[vectors];

@@ -137,9 +137,9 @@ static void sum_normalized(const FlashItem& item, Panel& panel, const IntVec (&a
   });
 }
 
-// Leaves sums that are divided by the total to be the output. Rows of which the total is part already get a divisor of 1.
-static void settle_sums(const FlashItem& item, Panel& panel, Vec (&divisor)[kTileVectors]) {
-  for (int v = 0; v < kTileVectors; ++v) divisor[v] = load(panel.total + v * kLanes);
+// Makes the sums of all rows what they should be; `normalized` gets the rows whose sums are divided by the total already.
+static void settle_sums(const FlashItem& item, Panel& panel, IntVec (&normalized)[kTileVectors]) {
+  for (IntVec& rows : normalized) rows = IntVec{};
   IntVec doubtful[kTileVectors];
   if (!find_doubtful(item, panel, doubtful)) return;
   panel.started = false;
@@ -149,9 +149,7 @@ static void settle_sums(const FlashItem& item, Panel& panel, Vec (&divisor)[kTil
       attend(item, panel, own_keys, own_values, k0, k1, Pass::Careful);
     });
   });
-  if (!find_doubtful(item, panel, doubtful)) return;
-  sum_normalized(item, panel, doubtful);
-  for (int v = 0; v < kTileVectors; ++v) divisor[v] = select(doubtful[v], broadcast(1.0f), divisor[v]);
+  if (find_doubtful(item, panel, normalized)) sum_normalized(item, panel, normalized);
 }
 
 // ---- a panel's outputs ----------------------------------------------------------------------------------------------
@@ -167,10 +165,8 @@ static void average_values(const FlashItem& item, const Panel& panel) {
       if (panel.visible[lane] != 0) continue;
       for (int64_t d = 0; d < arguments.value_head_size; ++d) {
         float sum = begin == 0 ? 0.0f : panel.sums[d * kPanelRows + lane];
-        for (int64_t k = 0; k < end - begin; ++k) {
-          const float kept = item.scores[k * kPanelRows + lane];
-          if (kept != 0.0f) sum += kept * values.data[k * values.stride + d];
-        }
+        for (int64_t k = 0; k < end - begin; ++k)
+            sum += item.scores[k * kPanelRows + lane] * values.data[k * values.stride + d];
         panel.sums[d * kPanelRows + lane] = sum;
       }
     }
@@ -195,17 +191,14 @@ static void store_tile(const KernelOperand& operand, char* const (&rows)[kLanes]
   }
 }
 
-static void store_output(const FlashItem& item, Panel& panel, bool some_empty) {
+static void store_output(const FlashItem& item, const Panel& panel, const IntVec (&normalized)[kTileVectors]) {
   const AttentionArguments& arguments = *item.arguments;
   const KernelOperand& output = arguments.output;
   const bool is_plain_row = output.element_type == kF32 && output.strides[3] == 1;
-  Vec divisor[kTileVectors];
-  settle_sums(item, panel, divisor);
-  if (some_empty && arguments.mean_empty_rows != 0) average_values(item, panel);
   for (int64_t group = 0; group < panel.num_rows; group += kLanes) {
-    const IntVec visible = load(panel.visible + group);
-    // The sums of rows that see no key are 0, or will be a mean.
-    const Vec factor = broadcast(arguments.dropout_scale) / select(visible, divisor[group / kLanes], broadcast(1.0f));
+    // The sums of rows that see no key are 0 or a mean.
+    const IntVec is_total = load(panel.visible + group) & ~normalized[group / kLanes];
+    const Vec factor = broadcast(arguments.dropout_scale) / select(is_total, load(panel.total + group), broadcast(1.0f));
     char* rows[kLanes];
     find_rows(item, panel, group, output, size_of_element(output.element_type), rows);
     const bool is_full = group + kLanes <= panel.num_rows;
@@ -229,6 +222,7 @@ static void store_output(const FlashItem& item, Panel& panel, bool some_empty) {
 
 // log of the sum of exp(score), from maximum and total, which are in powers of 2; -inf for rows that see no key.
 static void store_log_sum_exp(const FlashItem& item, const Panel& panel) {
+  const double unit = score_unit(*item.arguments);
   for (int64_t group = 0; group < panel.num_rows; group += kLanes) {
     char* rows[kLanes];
     find_rows(item, panel, group, item.arguments->log_sum_exp, sizeof(float), rows);
@@ -236,8 +230,8 @@ static void store_log_sum_exp(const FlashItem& item, const Panel& panel) {
       if (rows[lane] == nullptr) continue;
       const double maximum = static_cast<double>(panel.maximum[group + lane]);
       const double total = static_cast<double>(panel.total[group + lane]);
-      const double result = panel.visible[group + lane] == 0 ? -static_cast<double>(kInfinity)
-                                                             : maximum * kLn2 + log(total);
+      const double result =
+          panel.visible[group + lane] == 0 ? -static_cast<double>(kInfinity) : maximum * unit + log(total);
       *reinterpret_cast<float*>(rows[lane]) = static_cast<float>(result);
     }
   }
@@ -296,6 +290,8 @@ static void finish_panel(const FlashItem& item, Panel& panel) {
       store(panel.total + i, Vec{});
     }
   }
+  IntVec normalized[kTileVectors];
+  if (arguments.output.data != nullptr) settle_sums(item, panel, normalized);
   bool some_empty = false;
   for (int64_t lane = 0; lane < panel.num_rows; ++lane) {
     const bool is_empty = panel.visible[lane] == 0;
@@ -303,7 +299,10 @@ static void finish_panel(const FlashItem& item, Panel& panel) {
     // Scores that are all -inf leave nothing to normalize by; this is not a row that sees no key.
     if (!is_empty && panel.maximum[lane] == -kInfinity) panel.total[lane] = __builtin_nanf("");
   }
-  if (arguments.output.data != nullptr) store_output(item, panel, some_empty);
+  if (arguments.output.data != nullptr) {
+    if (some_empty && arguments.mean_empty_rows != 0) average_values(item, panel);
+    store_output(item, panel, normalized);
+  }
   if (arguments.log_sum_exp.data != nullptr) store_log_sum_exp(item, panel);
   if (arguments.weights.data != nullptr) write_weights(item, panel);
 }
@@ -312,7 +311,8 @@ static void finish_panel(const FlashItem& item, Panel& panel) {
 
 // Floats of one panel, and of what all panels of an item share.
 static int64_t panel_floats(const AttentionArguments& arguments) {
-  return (arguments.head_size + arguments.value_head_size + 3 + 4) * kPanelRows;
+  const int64_t score_weights = arguments.is_additive != 0 ? arguments.head_size : 0;
+  return (arguments.head_size + score_weights + arguments.value_head_size + 3 + 4) * kPanelRows;
 }
 static int64_t shared_floats(const AttentionArguments& arguments) {
   return kBlockKeys *
@@ -328,7 +328,8 @@ static size_t flash_scratch_bytes(const AttentionArguments* arguments, int64_t n
 static Panel make_panel(const AttentionArguments& arguments, float* memory, int64_t first_row, int64_t end_row) {
   Panel panel;
   panel.queries = memory;
-  panel.sums = panel.queries + arguments.head_size * kPanelRows;
+  panel.score_weights = panel.queries + arguments.head_size * kPanelRows;
+  panel.sums = panel.score_weights + (arguments.is_additive != 0 ? arguments.head_size * kPanelRows : 0);
   panel.maximum = panel.sums + arguments.value_head_size * kPanelRows;
   panel.total = panel.maximum + kPanelRows;
   panel.visible = reinterpret_cast<int32_t*>(panel.total + kPanelRows);
@@ -357,10 +358,11 @@ static void flash_attention(const AttentionArguments* arguments, const Attention
   int64_t any_first = arguments->num_keys;
   int64_t any_end = 0;
   for (int64_t p = 0; p < num_panels; ++p) {
-    panels[p] = make_panel(*arguments, next + p * panel_floats(*arguments), rows->first_row + p * kPanelRows,
-                           rows->end_row);
+    panels[p] =
+        make_panel(*arguments, next + p * panel_floats(*arguments), rows->first_row + p * kPanelRows, rows->end_row);
     find_ranges(item, panels[p]);
     load_queries(item, panels[p]);
+    if (arguments->is_additive != 0) load_score_weights(item, panels[p]);
     any_first = smaller(any_first, panels[p].any_first);
     any_end = larger(any_end, panels[p].any_end);
   }

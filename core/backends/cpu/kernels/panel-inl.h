@@ -21,13 +21,14 @@ constexpr float kInfinity = __builtin_inff();
 constexpr int64_t kBlockKeys = 256;
 
 struct Panel {
-  float* queries;    // [head_size][kPanelRows], times scale * log2(e)
-  float* sums;       // [value_head_size][kPanelRows], weighted values
-  float* maximum;    // [kPanelRows], of the scores so far
-  float* total;      // [kPanelRows], sums of 2^(score - maximum)
-  int32_t* visible;  // [kPanelRows], -1 where the row has seen a key, else 0
-  int64_t* first;    // [kPanelRows], the keys that lengths, causal mask and window leave to the row
-  int64_t* end;      // [kPanelRows]
+  float* queries;        // [head_size][kPanelRows], times scale * log2(e)
+  float* score_weights;  // [head_size][kPanelRows], of each row's head; with additive scoring only
+  float* sums;           // [value_head_size][kPanelRows], weighted values
+  float* maximum;        // [kPanelRows], of the scores so far
+  float* total;          // [kPanelRows], sums of 2^(score - maximum)
+  int32_t* visible;      // [kPanelRows], -1 where the row has seen a key, else 0
+  int64_t* first;        // [kPanelRows], the keys that lengths, causal mask and window leave to the row
+  int64_t* end;          // [kPanelRows]
   int64_t first_row;
   int64_t num_rows;
   // Keys that some row sees, and those that all rows see: [any_first, any_end), [all_first, all_end).
@@ -105,8 +106,8 @@ static void find_ranges(const FlashItem& item, Panel& panel) {
   for (int64_t lane = 0; lane < kPanelRows; ++lane) {
     // Lanes without a row see what the first row sees.
     const int64_t q = query_of(item, panel.first_row + (lane < panel.num_rows ? lane : 0));
-    const int64_t length =
-        arguments.valid_lens.data != nullptr ? length_of(arguments.valid_lens, item.batch_index, q) : arguments.num_keys;
+    const int64_t length = arguments.valid_lens.data != nullptr ? length_of(arguments.valid_lens, item.batch_index, q)
+                                                                : arguments.num_keys;
     const int64_t first = larger(q + arguments.band_first, 0);
     const int64_t end = smaller(q + arguments.band_last + 1, length);
     panel.first[lane] = first;
@@ -124,7 +125,7 @@ static void find_ranges(const FlashItem& item, Panel& panel) {
 // What queries are multiplied by as they are loaded: of scale and log2(e) as much as can be. A soft cap wants natural
 // scores, and additive scores are not a product.
 static float query_factor(const AttentionArguments& arguments) {
-  if (arguments.score_weights.data != nullptr) return 1.0f;
+  if (arguments.is_additive != 0) return 1.0f;
   if (arguments.soft_cap != 0) return arguments.scale;
   return static_cast<float>(static_cast<double>(arguments.scale) * kLog2E);
 }
@@ -166,6 +167,23 @@ static void load_queries(const FlashItem& item, const Panel& panel) {
         for (int64_t i = 0; i < count; ++i) store(to + i * kPanelRows, tile[i] * factor);
       }
     }
+  }
+}
+
+// With additive scoring: the weights of the score, for each row those of its head.
+static void load_score_weights(const FlashItem& item, const Panel& panel) {
+  const AttentionArguments& arguments = *item.arguments;
+  const KernelOperand& weights = arguments.score_weights;
+  const int64_t size = size_of_element(weights.element_type);
+  for (int64_t i = 0; i < arguments.head_size * kPanelRows; ++i) panel.score_weights[i] = 0.0f;
+  for (int64_t group = 0; group < panel.num_rows; group += kLanes) {
+    visit_rows(item, panel, group, [&](int64_t lane, int64_t head, int64_t) {
+      const char* row = static_cast<const char*>(weights.data) + head * weights.strides[1] * size;
+      for (int64_t d = 0; d < arguments.head_size; ++d) {
+        panel.score_weights[d * kPanelRows + group + lane] =
+            load_element(row + d * weights.strides[3] * size, weights.element_type);
+      }
+    });
   }
 }
 

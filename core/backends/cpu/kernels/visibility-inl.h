@@ -82,19 +82,27 @@ static void load_pairs(const AttentionArguments& arguments, const Pairs& pairs, 
 
 // What products still lack to be scores times log2(e), but for what is added.
 struct ScoreFactors {
-  Vec scale;      // before the cap
-  Vec cap;        // 0: none
-  Vec after_cap;  // cap * log2(e)
+  float scale;      // before the cap
+  float cap;        // 0: none
+  float after_cap;  // cap * log2(e)
 };
 
 static ScoreFactors score_factors(const AttentionArguments& arguments) {
-  const bool is_additive = arguments.score_weights.data != nullptr;
+  const double scale = arguments.is_additive != 0 ? static_cast<double>(arguments.scale) : 1.0;
+  const bool is_last = arguments.soft_cap == 0 && arguments.is_additive != 0;
   ScoreFactors factors;
-  factors.cap = broadcast(arguments.soft_cap);
-  factors.after_cap = broadcast(static_cast<float>(static_cast<double>(arguments.soft_cap) * kLog2E));
-  const double scale = is_additive ? static_cast<double>(arguments.scale) : 1.0;
-  factors.scale = broadcast(static_cast<float>(arguments.soft_cap != 0 ? scale : scale * (is_additive ? kLog2E : 1.0)));
+  factors.scale = static_cast<float>(is_last ? scale * kLog2E : scale);
+  factors.cap = arguments.soft_cap;
+  factors.after_cap = static_cast<float>(static_cast<double>(arguments.soft_cap) * kLog2E);
   return factors;
+}
+
+// What a score of 1 in powers of 2 is in powers of e: ln 2, but for the rounding of the factor that scores carry. So a
+// score that is exact is exact again when it has been divided by that factor.
+static double score_unit(const AttentionArguments& arguments) {
+  if (arguments.soft_cap != 0) return static_cast<double>(arguments.soft_cap) / score_factors(arguments).after_cap;
+  const double factor = arguments.is_additive != 0 ? score_factors(arguments).scale : query_factor(arguments);
+  return static_cast<double>(arguments.scale) / factor;
 }
 
 // Products of the keys k0 .. k1 - 1 become scores in the order of rule 3: cap, bias, hide. Hidden ones are -inf. Finds
@@ -103,7 +111,7 @@ template <int vectors>
 static void finish_scores(const FlashItem& item, const Panel& panel, int64_t k0, int64_t k1, Vec (&maximum)[vectors]) {
   const AttentionArguments& arguments = *item.arguments;
   const bool has_pairs = arguments.mask.data != nullptr || arguments.bias.data != nullptr;
-  const bool has_factor = arguments.soft_cap != 0 || arguments.score_weights.data != nullptr;
+  const bool has_factor = arguments.soft_cap != 0 || arguments.is_additive != 0;
   const ScoreFactors factors = score_factors(arguments);
   const Vec log2_e = broadcast(static_cast<float>(kLog2E));
   const int64_t count = k1 - k0;
@@ -122,15 +130,14 @@ static void finish_scores(const FlashItem& item, const Panel& panel, int64_t k0,
     IntVec visible = load(panel.visible + group);
     Vec added[kLanes] = {};
     for (int64_t k = 0; k < count; ++k) {
-      if (has_pairs && k % kLanes == 0)
-        load_pairs(arguments, pairs, k0 + k, smaller(kLanes, count - k), added);
+      if (has_pairs && k % kLanes == 0) load_pairs(arguments, pairs, k0 + k, smaller(kLanes, count - k), added);
       float* place = item.scores + k * kPanelRows + group;
       const IntVec key = broadcast(static_cast<int32_t>(k));
       IntVec sees = (key >= firsts) & (key < ends);
       Vec score = load(place);
       if (has_factor) {
-        score *= factors.scale;
-        if (arguments.soft_cap != 0) score = tanh(score / factors.cap) * factors.after_cap;
+        score *= broadcast(factors.scale);
+        if (arguments.soft_cap != 0) score = tanh(score / broadcast(factors.cap)) * broadcast(factors.after_cap);
       }
       if (has_pairs) {
         score = fma(added[k % kLanes], log2_e, score);
@@ -203,7 +210,7 @@ static bool mask_hides_nothing(const FlashItem& item, const Panel& panel, int64_
 // Whether the products of a block k0 .. k1 - 1 are its scores as they are.
 static bool is_plain(const FlashItem& item, const Panel& panel, int64_t k0, int64_t k1) {
   const AttentionArguments& arguments = *item.arguments;
-  return arguments.bias.data == nullptr && arguments.soft_cap == 0 && arguments.score_weights.data == nullptr &&
+  return arguments.bias.data == nullptr && arguments.soft_cap == 0 && arguments.is_additive == 0 &&
          k0 >= panel.all_first && k1 <= panel.all_end &&
          (arguments.mask.data == nullptr || mask_hides_nothing(item, panel, k0, k1));
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cpu/cpu_backend.h"
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
@@ -8,15 +9,25 @@
 
 #include "backends/cpu/attention.h"
 #include "backends/cpu/dropout.h"
+#include "backends/cpu/host_executor.h"
 #include "backends/cpu/linear.h"
+#include "backends/cpu/parallel.h"
+#include "backends/cpu/processors.h"
 #include "backends/cpu/softmax.h"
+#include "backends/cpu/worker_pool.h"
 #include "base/memory.h"
 
 namespace heed {
 
-// This form computes on the calling thread.
+// In one block with the team, which is one of the two.
 struct BackendDevice {
   HostAllocator allocator;
+  size_t num_bytes = 0;
+  cpu::WorkerPool* pool = nullptr;
+  cpu::HostExecutor* executor = nullptr;
+  char description[64] = "";
+
+  cpu::Team& team() const { return pool != nullptr ? static_cast<cpu::Team&>(*pool) : *executor; }
 };
 
 namespace {
@@ -39,20 +50,48 @@ Status open(const BackendOptions* options, BackendDevice** device, Failure* fail
                   "options->device_index is %d, but there is one CPU device: expected 0", options->device_index);
     return failure->status;
   }
+  const bool has_executor = options->executor.parallel_for != nullptr;
+  const int32_t num_processors = has_executor ? options->executor.num_threads : cpu::count_processors();
+  int32_t num_workers = options->num_threads == 0 ? num_processors : options->num_threads;
+  // Of its own the device can have any number, of the host's only those there are.
+  if (has_executor) num_workers = std::min(num_workers, num_processors);
+
+  constexpr size_t kTeamOffset = (sizeof(BackendDevice) + kMemoryAlignment - 1) / kMemoryAlignment * kMemoryAlignment;
+  const size_t num_bytes =
+      kTeamOffset + (has_executor ? sizeof(cpu::HostExecutor) : cpu::WorkerPool::num_bytes(num_workers));
   void* memory = nullptr;
-  if (host_allocate(options->allocator, sizeof(BackendDevice), kObjectAlignment, &memory, failure) != Status::Ok)
+  if (host_allocate(options->allocator, num_bytes, kMemoryAlignment, &memory, failure) != Status::Ok)
     return failure->status;
-  *device = new (memory) BackendDevice{options->allocator};
+  auto* opened = new (memory) BackendDevice{.allocator = options->allocator, .num_bytes = num_bytes};
+  void* team = static_cast<char*>(memory) + kTeamOffset;
+  if (has_executor) {
+    opened->executor = new (team) cpu::HostExecutor(options->executor, num_workers);
+  } else {
+    opened->pool = cpu::WorkerPool::construct(team, num_workers, num_processors);
+  }
+  std::snprintf(opened->description, sizeof opened->description, "CPU, %s, %d thread%s%s", "portable code", num_workers,
+                num_workers == 1 ? "" : "s", has_executor ? " of the host" : "");
+  *device = opened;
   return Status::Ok;
 }
 
-void close(BackendDevice* device) { host_destroy(device->allocator, device); }
+void close(BackendDevice* device) {
+  if (device->pool != nullptr) device->pool->~WorkerPool();
+  if (device->executor != nullptr) device->executor->~HostExecutor();
+  const HostAllocator allocator = device->allocator;
+  host_release(allocator, device, device->num_bytes);
+}
 
 Status synchronize(BackendDevice*, Failure*) { return Status::Ok; }
 
-const char* describe(const BackendDevice*) { return "CPU, portable code, computing on the calling thread"; }
+const char* describe(const BackendDevice* device) { return device->description; }
 
-int32_t num_threads(const BackendDevice*) { return 1; }
+int32_t num_threads(const BackendDevice* device) { return device->team().num_workers(); }
+
+// The host's threads are there, or come when it calls.
+void start(BackendDevice* device) {
+  if (device->pool != nullptr) device->pool->start();
+}
 
 Status allocate(BackendDevice* device, size_t num_bytes, int32_t zeros, void** memory, Failure* failure) {
   const Status status = host_allocate(device->allocator, num_bytes, kMemoryAlignment, memory, failure);
@@ -71,9 +110,10 @@ Status plan_linear(const BackendDevice* device, const LinearProblem* problem, Pl
   return Status::Ok;
 }
 
-Status run_linear(BackendDevice*, const LinearProblem* problem, const Plan*, void* scratch, Failure*) {
-  cpu::run_linear(*problem, cpu::Workers(), scratch);
-  return Status::Ok;
+Status run_linear(BackendDevice* device, const LinearProblem* problem, const Plan*, void* scratch, Failure* failure) {
+  const cpu::Workers workers(device->team(), failure);
+  cpu::run_linear(*problem, workers, scratch);
+  return workers.status();
 }
 
 Status plan_attention(const BackendDevice* device, const AttentionProblem* problem, Plan* plan, Failure* failure) {
@@ -84,9 +124,11 @@ Status plan_attention(const BackendDevice* device, const AttentionProblem* probl
   return Status::Ok;
 }
 
-Status run_attention(BackendDevice*, const AttentionProblem* problem, const Plan*, void* scratch, Failure*) {
-  cpu::run_attention(*problem, cpu::Workers(), scratch);
-  return Status::Ok;
+Status run_attention(BackendDevice* device, const AttentionProblem* problem, const Plan*, void* scratch,
+                     Failure* failure) {
+  const cpu::Workers workers(device->team(), failure);
+  cpu::run_attention(*problem, workers, scratch);
+  return workers.status();
 }
 
 Status plan_softmax(const BackendDevice* device, const SoftmaxProblem* problem, Plan* plan, Failure* failure) {
@@ -95,9 +137,10 @@ Status plan_softmax(const BackendDevice* device, const SoftmaxProblem* problem, 
   return Status::Ok;
 }
 
-Status run_softmax(BackendDevice*, const SoftmaxProblem* problem, const Plan*, void* scratch, Failure*) {
-  cpu::run_softmax(*problem, cpu::Workers(), scratch);
-  return Status::Ok;
+Status run_softmax(BackendDevice* device, const SoftmaxProblem* problem, const Plan*, void* scratch, Failure* failure) {
+  const cpu::Workers workers(device->team(), failure);
+  cpu::run_softmax(*problem, workers, scratch);
+  return workers.status();
 }
 
 Status plan_dropout(const BackendDevice* device, const DropoutProblem* problem, Plan* plan, Failure*) {
@@ -105,9 +148,10 @@ Status plan_dropout(const BackendDevice* device, const DropoutProblem* problem, 
   return Status::Ok;
 }
 
-Status run_dropout(BackendDevice*, const DropoutProblem* problem, const Plan*, void*, Failure*) {
-  cpu::run_dropout(*problem, cpu::Workers());
-  return Status::Ok;
+Status run_dropout(BackendDevice* device, const DropoutProblem* problem, const Plan*, void*, Failure* failure) {
+  const cpu::Workers workers(device->team(), failure);
+  cpu::run_dropout(*problem, workers);
+  return workers.status();
 }
 
 }  // namespace
@@ -121,6 +165,7 @@ const Backend& cpu_backend() {
       .synchronize = synchronize,
       .describe = describe,
       .num_threads = num_threads,
+      .start = start,
       .allocate = allocate,
       .release = release,
       .plan_linear = plan_linear,

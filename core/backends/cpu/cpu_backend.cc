@@ -5,6 +5,7 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
+#include <memory>
 #include <new>
 
 #include "backends/cpu/attention.h"
@@ -19,7 +20,7 @@
 
 namespace heed {
 
-// In one block with the team, which is one of the two.
+// In one block with its team, which is one of the two.
 struct BackendDevice {
   HostAllocator allocator;
   size_t num_bytes = 0;
@@ -56,14 +57,15 @@ Status open(const BackendOptions* options, BackendDevice** device, Failure* fail
   // Of its own the device can have any number, of the host's only those there are.
   if (has_executor) num_workers = std::min(num_workers, num_processors);
 
-  constexpr size_t kTeamOffset = (sizeof(BackendDevice) + kMemoryAlignment - 1) / kMemoryAlignment * kMemoryAlignment;
-  const size_t num_bytes =
-      kTeamOffset + (has_executor ? sizeof(cpu::HostExecutor) : cpu::WorkerPool::num_bytes(num_workers));
+  const size_t team_bytes = has_executor ? sizeof(cpu::HostExecutor) : cpu::WorkerPool::num_bytes(num_workers);
+  const size_t num_bytes = sizeof(BackendDevice) + kMemoryAlignment + team_bytes;
   void* memory = nullptr;
-  if (host_allocate(options->allocator, num_bytes, kMemoryAlignment, &memory, failure) != Status::Ok)
+  if (host_allocate(options->allocator, num_bytes, kObjectAlignment, &memory, failure) != Status::Ok)
     return failure->status;
   auto* opened = new (memory) BackendDevice{.allocator = options->allocator, .num_bytes = num_bytes};
-  void* team = static_cast<char*>(memory) + kTeamOffset;
+  void* team = opened + 1;
+  size_t room = kMemoryAlignment + team_bytes;
+  std::align(kMemoryAlignment, team_bytes, team, room);
   if (has_executor) {
     opened->executor = new (team) cpu::HostExecutor(options->executor, num_workers);
   } else {

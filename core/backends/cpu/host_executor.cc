@@ -35,54 +35,50 @@ Status HostExecutor::run(const Loop& loop, int32_t num_workers, Failure* failure
     note(Fault::Thrown, 0);
   }
   const bool is_early = shared_.close() > 0;
-  // What was noted by now is the cause of what is missing; what is noted later follows from it.
-  Fault fault = fault_.load(std::memory_order_relaxed);
-  const int32_t missing = do_what_is_left(num_workers);
+  // What was noted by now is the cause of what is undone; what is noted later follows from it.
+  const bool is_noted = fault_.load(std::memory_order_relaxed) != Fault::None;
+  const bool is_undone = do_what_is_left() || is_early;
   shared_.wait_until_empty(kSpinTime);
-  if (fault == Fault::None && missing >= 0) {
-    fault = Fault::Missing;
-    fault_item_ = missing;
-  } else if (fault == Fault::None && is_early) {
-    fault = Fault::Early;
-  } else if (fault == Fault::None) {
-    fault = fault_.load(std::memory_order_relaxed);
-  }
-  const Status status = report(fault, failure);
+  if (is_undone && !is_noted) fault_.store(Fault::Undone, std::memory_order_relaxed);
+  const Status status = report(failure);
   lock_.unlock();
   return status;
 }
 
-Status HostExecutor::report(Fault fault, Failure* failure) const {
-  if (fault == Fault::None) return Status::Ok;
+Status HostExecutor::report(Failure* failure) const {
   const char* const name = "options->executor->parallel_for";
   char* const text = failure->text;
   constexpr size_t kSize = sizeof failure->text;
   failure->status = Status::InvalidArgument;
-  if (fault == Fault::OutOfRange) {
-    std::snprintf(text, kSize, "%s ran item %" PRId64 ", expected items 0 to %d", name, fault_item_, num_items_ - 1);
-  } else if (fault == Fault::Twice) {
-    std::snprintf(text, kSize, "%s ran item %" PRId64 " twice, expected each of its %d items once", name, fault_item_,
-                  num_items_);
-  } else if (fault == Fault::Missing) {
-    std::snprintf(text, kSize, "%s returned without having run item %" PRId64 ", expected all of its %d items", name,
-                  fault_item_, num_items_);
-  } else if (fault == Fault::Thrown) {
-    std::snprintf(text, kSize, "%s threw a C++ exception, expected it to return", name);
-  } else {
-    std::snprintf(text, kSize, "%s returned before its %d items were done, expected it to wait for them", name,
-                  num_items_);
+  switch (fault_.load(std::memory_order_relaxed)) {
+    case Fault::None: return Status::Ok;
+    case Fault::OutOfRange:
+      std::snprintf(text, kSize, "%s ran item %" PRId64 ", expected items 0 to %d", name, fault_item_, num_items_ - 1);
+      break;
+    case Fault::Twice:
+      std::snprintf(text, kSize, "%s ran item %" PRId64 " twice, expected each of its %d items once", name, fault_item_,
+                    num_items_);
+      break;
+    case Fault::Undone:
+      std::snprintf(text, kSize, "%s returned before its %d items were done, expected it to run each and to wait", name,
+                    num_items_);
+      break;
+    case Fault::Thrown:
+      std::snprintf(text, kSize, "%s threw a C++ exception, expected it to run its %d items and to return", name,
+                    num_items_);
+      break;
   }
   return failure->status;
 }
 
-int32_t HostExecutor::do_what_is_left(int32_t num_workers) {
-  int32_t first = -1;
-  for (int32_t worker = 0; worker < num_workers; ++worker) {
+bool HostExecutor::do_what_is_left() {
+  bool is_any = false;
+  for (int32_t worker = 0; worker < num_items_; ++worker) {
     if (!claim(worker)) continue;
-    if (first < 0) first = worker;
+    is_any = true;
     shared_.work(worker);
   }
-  return first;
+  return is_any;
 }
 
 void HostExecutor::run_item(void* task, int64_t item) {

@@ -26,14 +26,14 @@ class HostExecutor final : public Team {
   struct Task {
     HostExecutor* executor;
   };
-  enum class Fault : int32_t { None, OutOfRange, Twice, Missing, Early, Thrown };
+  enum class Fault : int32_t { None, OutOfRange, Twice, Undone, Thrown };
 
   static void run_item(void* task, int64_t item);
   void note(Fault fault, int64_t item);
   bool claim(int32_t worker) { return !is_claimed_[worker].exchange(true, std::memory_order_relaxed); }
-  // Does the work of workers whom nobody has called; the first of them, or -1.
-  int32_t do_what_is_left(int32_t num_workers);
-  Status report(Fault fault, Failure* failure) const;
+  // Does the work of workers whom nobody has called; whether there were any.
+  bool do_what_is_left();
+  Status report(Failure* failure) const;
 
   const Executor executor_;
   const int32_t num_workers_;

@@ -22,11 +22,10 @@
 #include <thread>
 #include <vector>
 
+#include "each_item_once.h"
+
 namespace heed::cpu {
 namespace {
-
-// Of a loop that is worth all workers.
-constexpr double kMuch = 1e12;
 
 struct Destroy {
   void operator()(WorkerPool* pool) const {
@@ -47,23 +46,6 @@ Pool make_started_pool(int32_t num_workers, int32_t num_processors = 2) {
   Pool pool = make_pool(num_workers, num_processors);
   pool->start();
   return pool;
-}
-
-// Runs a loop and checks that each item was done once, by a worker there is, one at a time for each worker.
-void expect_each_item_once(Team& team, int64_t num_items, double flops = kMuch) {
-  std::vector<int> times(static_cast<size_t>(num_items), 0);
-  std::vector<std::atomic<bool>> is_working(static_cast<size_t>(team.num_workers()));
-  Failure failure;
-  const Workers workers(team, &failure);
-  workers.for_each(num_items, flops, [&](int64_t item, int32_t worker) {
-    ASSERT_GE(worker, 0);
-    ASSERT_LT(worker, team.num_workers());
-    EXPECT_FALSE(is_working[static_cast<size_t>(worker)].exchange(true)) << "worker " << worker << " twice at a time";
-    ++times[static_cast<size_t>(item)];
-    is_working[static_cast<size_t>(worker)] = false;
-  });
-  EXPECT_EQ(workers.status(), Status::Ok);
-  for (size_t i = 0; i < times.size(); ++i) EXPECT_EQ(times[i], 1) << "item " << i;
 }
 
 // How many workers take part when each waits for the others, up to so many.

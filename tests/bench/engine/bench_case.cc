@@ -38,10 +38,11 @@ std::vector<int32_t> integers(const std::string& list) {
 
 void set(BenchCase& self, const std::string& key, const std::string& value, const std::string& line) {
   const std::map<std::string, int64_t BenchCase::*> sizes = {
-      {"B", &BenchCase::batch},   {"H", &BenchCase::heads},     {"Hkv", &BenchCase::kv_heads},
-      {"Q", &BenchCase::queries}, {"D", &BenchCase::head_size}, {"Dv", &BenchCase::value_size},
-      {"M", &BenchCase::rows},    {"N", &BenchCase::outputs},   {"E", &BenchCase::embedding},
-      {"K", self.kind == Kind::kLinear ? &BenchCase::inputs : &BenchCase::keys}};
+      {"B", &BenchCase::batch},      {"H", &BenchCase::heads},
+      {"Hkv", &BenchCase::kv_heads}, {"Q", &BenchCase::queries},
+      {"D", &BenchCase::head_size},  {"Dv", &BenchCase::value_size},
+      {"M", &BenchCase::rows},       {"N", &BenchCase::outputs},
+      {"E", &BenchCase::embedding},  {"K", self.kind == Kind::kLinear ? &BenchCase::inputs : &BenchCase::keys}};
   if (const auto found = sizes.find(key); found != sizes.end()) {
     self.*found->second = std::stoll(value);
   } else if (key == "lens") {

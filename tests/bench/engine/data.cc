@@ -93,7 +93,8 @@ std::vector<float> swap_axes(const std::vector<float>& from, int64_t first, int6
 Data::Data(const BenchCase& self) : context(make_context(1)) {
   if (self.kind == Kind::kAttention) {
     queries = random_tensor(context.get(), self.dtype, {self.batch, self.heads, self.queries, self.head_size}, 1, 1);
-    keys.push_back(random_tensor(context.get(), self.dtype, {self.batch, self.kv_heads, self.keys, self.head_size}, 2, 1));
+    keys.push_back(
+        random_tensor(context.get(), self.dtype, {self.batch, self.kv_heads, self.keys, self.head_size}, 2, 1));
     values.push_back(
         random_tensor(context.get(), self.dtype, {self.batch, self.kv_heads, self.keys, self.value_size}, 3, 1));
     while (static_cast<int64_t>(keys.size()) < self.copies()) {
@@ -112,7 +113,8 @@ Data::Data(const BenchCase& self) : context(make_context(1)) {
     const double deviation = 1 / std::sqrt(static_cast<double>(self.inputs));
     queries = random_tensor(context.get(), self.dtype, {self.rows, self.inputs}, 1, 1);
     weights.push_back(random_tensor(context.get(), self.dtype, {self.outputs, self.inputs}, 2, deviation));
-    while (static_cast<int64_t>(weights.size()) < self.copies()) weights.push_back(copy_of(context.get(), weights[0].get()));
+    while (static_cast<int64_t>(weights.size()) < self.copies())
+      weights.push_back(copy_of(context.get(), weights[0].get()));
   }
   if (self.lengths.empty()) return;
   if (self.as_mask) {

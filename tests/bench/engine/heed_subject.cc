@@ -3,6 +3,7 @@
 #include "heed_subject.h"
 
 #include "fail.h"
+#include "processors.h"
 
 namespace bench {
 namespace {
@@ -58,6 +59,8 @@ HeedSubject::HeedSubject(const BenchCase& bench_case, const Data& data, int thre
   }
   check(heed_layer_create_outputs(layers_[0].get(), inputs_.data(), HEED_WANT_OUTPUT, &outputs_));
   output_.reset(outputs_.output);
+  // The first workspace starts the context's threads.
+  const StartingThreads elsewhere;
   size_t num_bytes = 0;
   check(heed_layer_workspace_size(layers_[0].get(), inputs_.data(), &outputs_, &num_bytes));
   heed_workspace* workspace = nullptr;

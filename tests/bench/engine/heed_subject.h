@@ -15,7 +15,8 @@ class HeedSubject : public Subject {
  public:
   HeedSubject(const BenchCase& bench_case, const Data& data, int threads);
 
-  [[nodiscard]] std::string name() const override { return "heed"; }
+  [[nodiscard]] std::string library() const override { return "heed"; }
+  [[nodiscard]] std::string name() const override { return library(); }
   void call() override;
   [[nodiscard]] std::vector<float> output() const override { return read_floats(output_.get()); }
 

@@ -2,7 +2,6 @@
 // attention_bench: the cases of shapes.txt, each a benchmark of Google Benchmark that runs once, with heed's median as its
 // time and everything else as its counters. A line for each is printed as it ends; --json keeps all of it.
 #include <benchmark/benchmark.h>
-#include <sched.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -14,6 +13,7 @@
 #include "line_reporter.h"
 #include "measure.h"
 #include "options.h"
+#include "processors.h"
 
 namespace bench {
 namespace {
@@ -52,19 +52,15 @@ void run(benchmark::State& state, const BenchCase& bench_case, int threads, cons
   }
 }
 
-int num_processors() {
-  cpu_set_t mine;
-  return sched_getaffinity(0, sizeof mine, &mine) == 0 ? CPU_COUNT(&mine) : 1;
-}
-
 void register_cases(const Options& options) {
   const std::regex filter(options.filter);
-  const int processors = num_processors();
+  const auto most_threads = static_cast<int>(processors().size());
   for (const BenchCase& bench_case : read_cases(options.shapes)) {
     if (!std::regex_search(bench_case.name, filter)) continue;
     for (const int threads : options.threads) {
-      if (threads < 1 || threads > processors) continue;
-      const std::string name = bench_case.name + (options.isa.empty() ? "" : "/" + options.isa) + "/" + std::to_string(threads);
+      if (threads < 1 || threads > most_threads) continue;
+      const std::string name =
+          bench_case.name + (options.isa.empty() ? "" : "/" + options.isa) + "/" + std::to_string(threads);
       const auto body = [=](benchmark::State& state) { run(state, bench_case, threads, options); };
       benchmark::RegisterBenchmark(name.c_str(), body)->Iterations(1)->UseManualTime()->Unit(benchmark::kMillisecond);
     }
@@ -80,7 +76,8 @@ int run_all(int argc, char** argv) {
   if (!options.isa.empty()) setenv("HEED_ISA", options.isa.c_str(), 1);
   register_cases(options);
   std::vector<std::string> words = {argv[0]};
-  if (!options.json.empty()) words.insert(words.end(), {"--benchmark_out=" + options.json, "--benchmark_out_format=json"});
+  if (!options.json.empty())
+    words.insert(words.end(), {"--benchmark_out=" + options.json, "--benchmark_out_format=json"});
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
   auto count = static_cast<int>(pointers.size());

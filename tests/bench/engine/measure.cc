@@ -2,8 +2,6 @@
 // Measures one case.
 #include "measure.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <cmath>
 
@@ -12,6 +10,7 @@
 #include "fail.h"
 #include "heed_subject.h"
 #include "meters.h"
+#include "processors.h"
 #include "rounds.h"
 #if defined(HEED_BENCH_ORT_LIBRARY)
 #include "ort_subjects.h"
@@ -19,24 +18,6 @@
 
 namespace bench {
 namespace {
-
-// As many threads get as many processors: nobody's threads have one to move to, and nobody has more than another.
-void use_processors(int threads) {
-  static const cpu_set_t kAll = [] {
-    cpu_set_t all;
-    if (sched_getaffinity(0, sizeof all, &all) != 0) CPU_ZERO(&all);
-    return all;
-  }();
-  cpu_set_t first;
-  CPU_ZERO(&first);
-  int count = 0;
-  for (int processor = 0; processor < CPU_SETSIZE && count < threads; ++processor) {
-    if (!CPU_ISSET(processor, &kAll)) continue;
-    CPU_SET(processor, &first);
-    ++count;
-  }
-  sched_setaffinity(0, sizeof first, &first);
-}
 
 // About how many operations a second heed does in such a case, from a small one. What takes longer than is allowed can be
 // left out without running it.
@@ -69,7 +50,8 @@ double rough_rate(const BenchCase& bench_case) {
 }
 
 // Whether two results agree but for rounding: a peer that computes something else is no peer.
-bool agree(const std::vector<float>& ours, const std::vector<float>& theirs, heed_dtype dtype, std::string* difference) {
+bool agree(const std::vector<float>& ours, const std::vector<float>& theirs, heed_dtype dtype,
+           std::string* difference) {
   if (ours.size() != theirs.size()) {
     *difference = "another size of output";
     return false;
@@ -128,7 +110,6 @@ Result measure(const BenchCase& bench_case, int threads, const Options& options)
   if (options.peers) add_peers(bench_case, data, threads, &subjects, &result);
 
   RoundSettings settings;
-  settings.threads = threads;
   settings.seconds = options.seconds;
   settings.read_meter = bench_case.bound_by_memory();
   if (options.quick) {
@@ -152,7 +133,8 @@ Result measure(const BenchCase& bench_case, int threads, const Options& options)
   for (const double peak : rounds.peak_flops) least_at_peak.push_back(bench_case.flops() / peak);
   result.share_of_peak = median_ratio(least_at_peak, ours);
   std::vector<double> least_at_bandwidth;
-  for (const double bandwidth : rounds.read_bandwidth) least_at_bandwidth.push_back(bench_case.streamed_bytes() / bandwidth);
+  for (const double bandwidth : rounds.read_bandwidth)
+    least_at_bandwidth.push_back(bench_case.streamed_bytes() / bandwidth);
   result.share_of_bandwidth = median_ratio(least_at_bandwidth, ours);
   for (size_t i = 1; i < subjects.size(); ++i) {
     result.peers.push_back({subjects[i]->name(), median(rounds.seconds[i]), median_ratio(rounds.seconds[i], ours)});

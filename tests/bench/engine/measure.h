@@ -23,13 +23,13 @@ struct Result {
   double seconds = 0;
   double least = 0;
   double most = 0;
-  double peak_flops = 0;           // of the meter, median of the rounds
-  double share_of_peak = 0;        // median of the rounds' shares
-  double read_bandwidth = 0;       // likewise, where the case is bound by memory
+  double peak_flops = 0;      // of the meter, median of the rounds
+  double share_of_peak = 0;   // median of the rounds' shares
+  double read_bandwidth = 0;  // likewise, where the case is bound by memory
   double share_of_bandwidth = 0;
   double workspace_bytes = 0;
-  std::vector<PeerResult> peers;         // the fastest first
-  std::vector<std::string> refusals;     // peers that cannot do the case, or do another one, with the reason
+  std::vector<PeerResult> peers;      // the fastest first
+  std::vector<std::string> refusals;  // peers that cannot do the case, or do another one, with the reason
   int num_rounds = 0;
   int num_repeated = 0;
   int num_disturbed = 0;

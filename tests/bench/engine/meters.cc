@@ -10,6 +10,7 @@
 
 #include "clock.h"
 #include "fail.h"
+#include "processors.h"
 
 namespace bench {
 namespace {
@@ -42,7 +43,10 @@ std::vector<double> together(int threads, const Work& work) {
     seconds[thread] = now() - start;
   };
   std::vector<std::thread> others;
-  for (int thread = 1; thread < threads; ++thread) others.emplace_back(run, thread);
+  {
+    const StartingThreads elsewhere;
+    for (int thread = 1; thread < threads; ++thread) others.emplace_back(run, thread);
+  }
   run(0);
   for (std::thread& other : others) other.join();
   return seconds;
@@ -62,7 +66,8 @@ double Meters::peak_flops() {
   // The next time takes about as long as it should.
   const double longest = *std::max_element(seconds.begin(), seconds.end());
   const bool too_short = longest < kPeakSeconds / 2;
-  repetitions_ = std::max<int64_t>(1000, static_cast<int64_t>(static_cast<double>(repetitions_) * kPeakSeconds / longest));
+  repetitions_ =
+      std::max<int64_t>(1000, static_cast<int64_t>(static_cast<double>(repetitions_) * kPeakSeconds / longest));
   return too_short ? peak_flops() : rate;
 }
 

@@ -27,7 +27,8 @@ class OrtSubject : public Subject {
   OrtSubject(std::string name, const BenchCase& bench_case, const Data& data, int threads)
       : name_(std::move(name)), case_(bench_case), data_(data), threads_(threads), type_(onnx_type(bench_case.dtype)) {}
 
-  [[nodiscard]] std::string name() const override { return "ORT " + name_; }
+  [[nodiscard]] std::string library() const override { return "ORT"; }
+  [[nodiscard]] std::string name() const override { return library() + " " + name_; }
   void call() override { model_->run(); }
 
  protected:
@@ -50,7 +51,8 @@ class OrtSubject : public Subject {
     const int64_t heads = heed_tensor_dim(tensor, 1);
     const int64_t length = heed_tensor_dim(tensor, 2);
     const size_t row = heed_tensor_dim(tensor, 3) * bytes_of(case_.dtype);
-    OrtTensor turned = own(name, type_, {batch, length, heads * heed_tensor_dim(tensor, 3)}, heed_tensor_num_bytes(tensor));
+    OrtTensor turned =
+        own(name, type_, {batch, length, heads * heed_tensor_dim(tensor, 3)}, heed_tensor_num_bytes(tensor));
     const auto* from = static_cast<const uint8_t*>(heed_tensor_data(tensor));
     auto* to = static_cast<uint8_t*>(turned.data);
     for (int64_t b = 0; b < batch; ++b) {
@@ -87,7 +89,8 @@ class OrtSubject : public Subject {
     for (const int64_t dim : result_.dims) count *= dim;
     const Dims flat = {count};
     heed_tensor* wrapped = nullptr;
-    heed_tensor_wrap(data_.context.get(), case_.dtype, 1, flat.data(), nullptr, result_.data, nullptr, nullptr, &wrapped);
+    heed_tensor_wrap(data_.context.get(), case_.dtype, 1, flat.data(), nullptr, result_.data, nullptr, nullptr,
+                     &wrapped);
     return read_floats(Tensor(wrapped).get());
   }
 
@@ -218,9 +221,9 @@ class GroupQueryAttention : public OrtSubject {
       input_sets.push_back({queries, new_keys, new_values, past_keys, past_values, last, total});
       output_sets.push_back({output, present_keys, present_values});
     }
-    model.add_node(kMicrosoft, "GroupQueryAttention",
-                   {"queries", "keys", "values", "past_keys", "past_values", "last", "total"},
-                   {"result", "present_keys", "present_values"}, {{"num_heads", c.heads}, {"kv_num_heads", c.kv_heads}});
+    model.add_node(
+        kMicrosoft, "GroupQueryAttention", {"queries", "keys", "values", "past_keys", "past_values", "last", "total"},
+        {"result", "present_keys", "present_values"}, {{"num_heads", c.heads}, {"kv_num_heads", c.kv_heads}});
     load(model, input_sets, output_sets);
   }
   [[nodiscard]] std::vector<float> output() const override { return result_heads_first(); }

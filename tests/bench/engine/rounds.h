@@ -11,7 +11,6 @@
 namespace bench {
 
 struct RoundSettings {
-  int threads = 1;
   double seconds = 0.5;  // for each subject, over all rounds; a call is never cut short
   int min_rounds = 5;
   int max_rounds = 15;
@@ -24,8 +23,8 @@ struct Rounds {
   std::vector<std::vector<double>> seconds;
   std::vector<double> peak_flops;      // one a round
   std::vector<double> read_bandwidth;  // one a round, or none
-  int num_repeated = 0;   // turns that were disturbed and measured again
-  int num_disturbed = 0;  // turns that stayed disturbed: counted all the same
+  int num_repeated = 0;                // turns that were disturbed and measured again
+  int num_disturbed = 0;               // turns that stayed disturbed: counted all the same
 };
 
 Rounds measure_rounds(const Subjects& subjects, const RoundSettings& settings, Meters& meters);

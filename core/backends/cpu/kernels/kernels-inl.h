@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// All kernels for one ISA, and the table that its object exports. An ISA's file defines HEED_ISA_NAMESPACE, HEED_ISA_TEXT,
+// HEED_ISA_TABLE and how its shim is chosen, and includes this.
+#pragma once
+
+#include "backends/cpu/kernels/flash_attention-inl.h"
+#include "backends/cpu/kernels/kernel_table.h"
+
+namespace heed::cpu {
+
+extern const KernelTable HEED_ISA_TABLE = {
+    .isa = HEED_ISA_TEXT,
+    .lanes = HEED_ISA_NAMESPACE::kLanes,
+    .flash_panel_rows = HEED_ISA_NAMESPACE::kPanelRows,
+    .flash_block_keys = HEED_ISA_NAMESPACE::kBlockKeys,
+    .tile_rows = HEED_ISA_NAMESPACE::kTileRows,
+    .flash_scratch_bytes = HEED_ISA_NAMESPACE::flash_scratch_bytes,
+    .flash_attention = HEED_ISA_NAMESPACE::flash_attention,
+};
+
+}  // namespace heed::cpu

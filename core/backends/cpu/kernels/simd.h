@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// The SIMD shim: vectors of f32 and of int32 as wide as the ISA's registers, and the few operations on them that the
+// kernels need. Kernels are written once, against this; a file per ISA says how its instructions do what GCC's and
+// clang's vector extensions cannot.
+//
+// On vectors of either type the operators + - * / and comparisons work lane by lane; a comparison gives an IntVec of 0
+// and -1. Whatever is wider than the ISA's registers would be emulated, slowly, so kLanes is the ISA's.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifndef HEED_ISA_NAMESPACE
+#error "include this from a kernel object, which names its ISA"
+#endif
+
+// Everything below is local to one object: two of them, compiled for different ISAs, must share no symbol.
+#define HEED_INLINE static inline __attribute__((always_inline))
+
+#if defined(HEED_SIMD_AVX512)
+#include "backends/cpu/kernels/simd_avx512.h"
+#elif defined(HEED_SIMD_AVX2)
+#include "backends/cpu/kernels/simd_avx2.h"
+#elif defined(HEED_SIMD_NEON)
+#include "backends/cpu/kernels/simd_neon.h"
+#else
+#include "backends/cpu/kernels/simd_portable.h"
+#endif
+
+namespace heed::cpu::HEED_ISA_NAMESPACE {
+namespace {
+
+// ---- what the vector extensions do on every ISA ---------------------------------------------------------------------
+
+HEED_INLINE Vec load(const float* from) {
+  Vec value;
+  __builtin_memcpy(&value, from, sizeof value);
+  return value;
+}
+
+HEED_INLINE void store(float* to, Vec value) { __builtin_memcpy(to, &value, sizeof value); }
+
+HEED_INLINE IntVec load(const int32_t* from) {
+  IntVec value;
+  __builtin_memcpy(&value, from, sizeof value);
+  return value;
+}
+
+HEED_INLINE void store(int32_t* to, IntVec value) { __builtin_memcpy(to, &value, sizeof value); }
+
+HEED_INLINE IntVec broadcast(int32_t value) { return IntVec{} + value; }
+
+// Lane by lane `mask ? a : b`; a mask is what comparisons give.
+HEED_INLINE Vec select(IntVec mask, Vec a, Vec b) { return mask ? a : b; }
+
+HEED_INLINE IntVec bits_of(Vec value) { return reinterpret_cast<IntVec>(value); }
+HEED_INLINE Vec from_bits(IntVec value) { return reinterpret_cast<Vec>(value); }
+
+// 0, 1, 2, ...
+HEED_INLINE IntVec lane_numbers() {
+  IntVec numbers;
+  for (int lane = 0; lane < kLanes; ++lane) numbers[lane] = lane;
+  return numbers;
+}
+
+// The first `count` lanes from memory, 0 <= count <= kLanes, the others 0; nothing beyond is read.
+HEED_INLINE Vec load_first(const float* from, int64_t count) {
+  Vec value{};
+  if (count >= kLanes) return load(from);
+  __builtin_memcpy(&value, from, static_cast<size_t>(count) * sizeof(float));
+  return value;
+}
+
+HEED_INLINE void store_first(float* to, Vec value, int64_t count) {
+  if (count >= kLanes) return store(to, value);
+  __builtin_memcpy(to, &value, static_cast<size_t>(count) * sizeof(float));
+}
+
+// Sum and maximum over the lanes, in a fixed order: halves are folded until one lane is left.
+HEED_INLINE float sum_of_lanes(Vec value) {
+  float lanes[kLanes];
+  store(lanes, value);
+  for (int half = kLanes / 2; half > 0; half /= 2) {
+    for (int lane = 0; lane < half; ++lane) lanes[lane] += lanes[lane + half];
+  }
+  return lanes[0];
+}
+
+// Lanes `lane ^ step` of a and b change places where they belong to the other: one step of a transpose.
+template <int step, int... lane>
+HEED_INLINE void exchange(Vec& a, Vec& b) {
+  const Vec first = __builtin_shufflevector(a, b, ((lane & step) != 0 ? kLanes + lane - step : lane)...);
+  b = __builtin_shufflevector(a, b, ((lane & step) != 0 ? kLanes + lane : lane + step)...);
+  a = first;
+}
+
+template <int step>
+HEED_INLINE void exchange_all(Vec (&rows)[kLanes]) {
+#pragma GCC unroll 16
+  for (int i = 0; i < kLanes; ++i) {
+    if ((i & step) != 0) continue;
+    if constexpr (kLanes == 16) {
+      exchange<step, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15>(rows[i], rows[i + step]);
+    } else if constexpr (kLanes == 8) {
+      exchange<step, 0, 1, 2, 3, 4, 5, 6, 7>(rows[i], rows[i + step]);
+    } else {
+      exchange<step, 0, 1, 2, 3>(rows[i], rows[i + step]);
+    }
+  }
+}
+
+// rows[i][j] <-> rows[j][i].
+HEED_INLINE void transpose(Vec (&rows)[kLanes]) {
+  exchange_all<1>(rows);
+  exchange_all<2>(rows);
+  if constexpr (kLanes > 4) exchange_all<4>(rows);
+  if constexpr (kLanes > 8) exchange_all<8>(rows);
+}
+
+}  // namespace
+}  // namespace heed::cpu::HEED_ISA_NAMESPACE

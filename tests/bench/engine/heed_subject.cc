@@ -2,6 +2,8 @@
 // heed as a subject.
 #include "heed_subject.h"
 
+#include <cstring>
+
 #include "fail.h"
 #include "processors.h"
 
@@ -59,6 +61,10 @@ HeedSubject::HeedSubject(const BenchCase& bench_case, const Data& data, int thre
   }
   check(heed_layer_create_outputs(layers_[0].get(), inputs_.data(), HEED_WANT_OUTPUT, &outputs_));
   output_.reset(outputs_.output);
+  std::memset(heed_tensor_data(output_.get()), 0, heed_tensor_num_bytes(output_.get()));
+}
+
+void HeedSubject::prepare() {
   // The first workspace starts the context's threads.
   const StartingThreads elsewhere;
   size_t num_bytes = 0;

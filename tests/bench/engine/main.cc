@@ -20,7 +20,7 @@ namespace {
 
 void run(benchmark::State& state, const BenchCase& bench_case, int threads, const Options& options) {
   // The library wants every benchmark to take its turns of the loop; a result is measured in rounds of its own.
-  for (auto turn : state) {
+  for ([[maybe_unused]] auto turn : state) {
     const Result result = measure(bench_case, threads, options);
     for (const std::string& refusal : result.refusals) std::fprintf(stderr, "  %s\n", refusal.c_str());
     if (!result.skipped.empty()) {

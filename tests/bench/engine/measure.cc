@@ -10,11 +10,9 @@
 #include "fail.h"
 #include "heed_subject.h"
 #include "meters.h"
+#include "peers.h"
 #include "processors.h"
 #include "rounds.h"
-#if defined(HEED_BENCH_ORT_LIBRARY)
-#include "ort_subjects.h"
-#endif
 
 namespace bench {
 namespace {
@@ -39,6 +37,7 @@ double rough_rate(const BenchCase& bench_case) {
   }
   const Data data(small);
   HeedSubject heed(small, data, 1);
+  heed.prepare();
   heed.call();
   double seconds = 1;
   for (int i = 0; i < 3; ++i) {
@@ -71,13 +70,7 @@ bool agree(const std::vector<float>& ours, const std::vector<float>& theirs, hee
 }
 
 void add_peers(const BenchCase& bench_case, const Data& data, int threads, Subjects* subjects, Result* result) {
-  Subjects peers;
-#if defined(HEED_BENCH_ORT_LIBRARY)
-  for (auto& peer : make_ort_subjects(bench_case, data, threads, &result->refusals)) peers.push_back(std::move(peer));
-#else
-  (void)data;
-  (void)threads;
-#endif
+  Subjects peers = make_peers(bench_case, data, threads, &result->refusals);
   if (peers.empty()) return;
   subjects->front()->call();
   const std::vector<float> ours = subjects->front()->output();
@@ -105,6 +98,7 @@ Result measure(const BenchCase& bench_case, int threads, const Options& options)
   const Data data(bench_case);
   Subjects subjects;
   auto heed = std::make_unique<HeedSubject>(bench_case, data, threads);
+  heed->prepare();
   result.workspace_bytes = static_cast<double>(heed->workspace_bytes());
   subjects.push_back(std::move(heed));
   if (options.peers) add_peers(bench_case, data, threads, &subjects, &result);

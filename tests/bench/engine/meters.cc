@@ -4,12 +4,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 #include <thread>
 #include <vector>
 
 #include "clock.h"
-#include "fail.h"
 #include "processors.h"
 
 namespace bench {
@@ -72,12 +70,7 @@ double Meters::peak_flops() {
 }
 
 double Meters::read_bandwidth() {
-  if (memory_ == nullptr) {
-    memory_.reset(std::aligned_alloc(4096, kReadBytes));
-    if (memory_ == nullptr) fail("no memory for the read meter");
-    // Pages that were never written are all the same one, which stays in the caches.
-    std::memset(memory_.get(), 0x3f, kReadBytes);
-  }
+  if (memory_ == nullptr) memory_ = make_buffer(kReadBytes);
   const int64_t share = kReadBytes / threads_ / 4096 * 4096;
   std::vector<float> sinks(threads_, 0.0F);
   double best = 0;

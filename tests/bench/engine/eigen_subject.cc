@@ -19,7 +19,8 @@ class EigenSubject : public Subject {
         result_(make_buffer(bench_case.rows * bench_case.outputs * sizeof(float))),
         y_(static_cast<float*>(result_.get()), bench_case.rows, bench_case.outputs) {
     Eigen::setNbThreads(threads);
-    for (const Tensor& weight : data.weights) weights_.emplace_back(floats(weight), bench_case.outputs, bench_case.inputs);
+    for (const Tensor& weight : data.weights)
+      weights_.emplace_back(floats(weight), bench_case.outputs, bench_case.inputs);
     const StartingThreads elsewhere;
     call();
   }

@@ -76,7 +76,8 @@ void HeedSubject::prepare() {
 
 void HeedSubject::make_layers(const BenchCase& bench_case, const Data& data) {
   switch (bench_case.kind) {
-    case Kind::kAttention: layers_.push_back(attention_layer(context_.get(), bench_case)); break;
+    case Kind::kAttention:
+    case Kind::kIdle: layers_.push_back(attention_layer(context_.get(), bench_case)); break;
     case Kind::kLayer: layers_.push_back(multi_head_layer(context_.get(), bench_case, data)); break;
     case Kind::kLinear:
       for (const Tensor& weight : data.weights) {

@@ -9,6 +9,7 @@
 #include "data.h"
 #include "fail.h"
 #include "heed_subject.h"
+#include "memory.h"
 #include "meters.h"
 #include "peers.h"
 #include "processors.h"
@@ -102,6 +103,8 @@ Result measure(const BenchCase& bench_case, int threads, const Options& options)
   result.workspace_bytes = static_cast<double>(heed->workspace_bytes());
   subjects.push_back(std::move(heed));
   if (options.peers) add_peers(bench_case, data, threads, &subjects, &result);
+
+  if (!options.quick) result.extra_bytes = static_cast<double>(extra_memory_of_process(bench_case, threads, options));
 
   RoundSettings settings;
   settings.seconds = options.seconds;

@@ -21,7 +21,7 @@
 namespace heed {
 
 // Grows by one whenever the table or a struct in it changes.
-inline constexpr int32_t kBackendVersion = 3;
+inline constexpr int32_t kBackendVersion = 4;
 
 using Failure = Error;
 
@@ -54,6 +54,8 @@ struct Backend {
   Status (*synchronize)(BackendDevice* device, Failure* failure);
   // One line on the device, kept by it.
   const char* (*describe)(const BackendDevice* device);
+  // The instructions that it computes with, static.
+  const char* (*isa)(const BackendDevice* device);
   int32_t (*num_threads)(const BackendDevice* device);
 
   // Memory aligned to kMemoryAlignment, all zeros where `zeros` is 1. num_bytes may be 0; the address is never null.

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cstdlib>
+
 #include "errors/provocation.h"
 
 namespace heed::errors_test {
@@ -13,6 +15,7 @@ Topic contexts() {
               PROVOKE(heed_context_create(&context_options, &new_context), context_options.num_threads = 1025),
               PROVOKE(heed_context_create(&context_options, &new_context), context_options.executor = &executor),
               PROVOKE(heed_context_create(&context_options, &new_context), context_options.allocator = &allocator),
+              PROVOKE(heed_context_create(&context_options, &new_context), setenv("HEED_ISA", "sse2", 1)),
               PROVOKE(heed_tensor_create(new_context, HEED_F32, 3, dims, &new_tensor), allocator.allocate = give_none;
                       allocator.release = take; context_options.allocator = &allocator;
                       heed_context_create(&context_options, &new_context)),

@@ -8,6 +8,7 @@
 
 #include "backends/cpu/attention.h"
 #include "backends/cpu/dropout.h"
+#include "backends/cpu/isa.h"
 #include "backends/cpu/linear.h"
 #include "backends/cpu/softmax.h"
 #include "base/memory.h"
@@ -17,6 +18,8 @@ namespace heed {
 // This form computes on the calling thread.
 struct BackendDevice {
   HostAllocator allocator;
+  const cpu::KernelTable* kernels;
+  char description[64];
 };
 
 namespace {
@@ -39,10 +42,14 @@ Status open(const BackendOptions* options, BackendDevice** device, Failure* fail
                   "options->device_index is %d, but there is one CPU device: expected 0", options->device_index);
     return failure->status;
   }
+  const cpu::KernelTable* kernels = nullptr;
+  if (cpu::choose_kernels(&kernels, failure) != Status::Ok) return failure->status;
   void* memory = nullptr;
   if (host_allocate(options->allocator, sizeof(BackendDevice), kObjectAlignment, &memory, failure) != Status::Ok)
     return failure->status;
-  *device = new (memory) BackendDevice{options->allocator};
+  *device = new (memory) BackendDevice{.allocator = options->allocator, .kernels = kernels, .description = ""};
+  std::snprintf((*device)->description, sizeof(*device)->description, "CPU, %s, computing on the calling thread",
+                kernels->isa);
   return Status::Ok;
 }
 
@@ -50,7 +57,9 @@ void close(BackendDevice* device) { host_destroy(device->allocator, device); }
 
 Status synchronize(BackendDevice*, Failure*) { return Status::Ok; }
 
-const char* describe(const BackendDevice*) { return "CPU, portable code, computing on the calling thread"; }
+const char* describe(const BackendDevice* device) { return device->description; }
+
+const char* isa(const BackendDevice* device) { return device->kernels->isa; }
 
 int32_t num_threads(const BackendDevice*) { return 1; }
 
@@ -120,6 +129,7 @@ const Backend& cpu_backend() {
       .close = close,
       .synchronize = synchronize,
       .describe = describe,
+      .isa = isa,
       .num_threads = num_threads,
       .allocate = allocate,
       .release = release,

@@ -38,8 +38,8 @@ std::vector<float> mean_of(std::vector<float> values, int64_t length_of_second) 
   problem.output = operand(output.data());
   problem.valid_lens = operand(lens);
   problem.valid_lens.dtype = DType::I64;
-  std::vector<float> scratch(plan_attention(problem).scratch_bytes / sizeof(float) + 1);
-  run_attention(problem, scratch.data());
+  std::vector<float> scratch(plan_attention(problem, 1).scratch_bytes / sizeof(float) + 1);
+  run_attention(problem, Workers(), scratch.data());
   return output;
 }
 

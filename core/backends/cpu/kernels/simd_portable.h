@@ -11,9 +11,16 @@ constexpr int kRegisters = 16;
 
 typedef float Vec __attribute__((vector_size(16)));
 typedef int32_t IntVec __attribute__((vector_size(16)));
+typedef uint16_t HalfVec __attribute__((vector_size(8)));
+
+// The same in all lanes: one instruction where `value` is in memory.
+HEED_INLINE Vec broadcast(float value) { return Vec{value, value, value, value}; }
 
 // a * b + c, rounded twice: SSE2 has nothing else.
 HEED_INLINE Vec fma(Vec a, Vec b, Vec c) { return a * b + c; }
+
+// b where either is NaN.
+HEED_INLINE Vec max(Vec a, Vec b) { return a > b ? a : b; }
 
 // For abs(value) < 2^22: adding 1.5 * 2^23 leaves no bits for the fraction.
 HEED_INLINE Vec round_to_whole(Vec value) {
@@ -44,6 +51,18 @@ HEED_INLINE Vec load_f16(const uint16_t* from) {
   const IntVec special = (magnitude << 13) | 0x7f800000;
   const IntVec bits = magnitude >= 0x7c00 ? special : (magnitude < 0x0400 ? (IntVec)subnormal : normal);
   return (Vec)(bits | sign);
+}
+
+// By integers, but for subnormals: those are rounded by adding 1/2, whose last bit is the least of F16.
+HEED_INLINE HalfVec round_to_f16(Vec value) {
+  const IntVec bits = (IntVec)value;
+  const IntVec magnitude = bits & 0x7fffffff;
+  const IntVec subnormal = (IntVec)((Vec)magnitude + 0.5f) - 0x3f000000;
+  // Half a unit less one, one more where the last bit is odd; a carry goes into the exponent, at the end up to infinity.
+  const IntVec normal = (magnitude - ((127 - 15) << 23) + 0x0fff + ((magnitude >> 13) & 1)) >> 13;
+  const IntVec special = magnitude > 0x7f800000 ? IntVec{} + 0x7e00 : IntVec{} + 0x7c00;
+  const IntVec half = magnitude < ((127 - 14) << 23) ? subnormal : (magnitude < ((127 + 16) << 23) ? normal : special);
+  return __builtin_convertvector(half | ((bits >> 16) & 0x8000), HalfVec);
 }
 
 HEED_INLINE IntVec load_bytes(const uint8_t* from) {

@@ -62,11 +62,17 @@ Cost cost_of(const LinearProblem& problem) {
   const int64_t s = problem.batch;
   const int64_t r = problem.rows;
   const int64_t e = problem.input_size;
-  const int64_t n = problem.output_size;
   Cost cost;
-  cost.flops = 2.0 * static_cast<double>(s) * static_cast<double>(r) * static_cast<double>(e) * static_cast<double>(n);
-  cost.bytes = bytes_of(problem.input, {1, s, r, e}) + bytes_of(problem.weight, {1, 1, n, e}) +
-               bytes_of(problem.bias, {1, 1, 1, n}) + bytes_of(problem.output, {1, s, r, n});
+  cost.bytes = bytes_of(problem.input, {1, s, r, e});
+  for (int32_t i = 0; i < problem.num_parts; ++i) {
+    const LinearPart& part = problem.parts[i];
+    const int64_t n = part.output_size;
+    const int64_t d = part.head_size;
+    cost.flops +=
+        2.0 * static_cast<double>(s) * static_cast<double>(r) * static_cast<double>(e) * static_cast<double>(n);
+    cost.bytes += bytes_of(part.weight, {1, 1, n, e}) + bytes_of(part.bias, {1, 1, 1, n}) +
+                  bytes_of(part.output, {n / d, s, r, d});
+  }
   return cost;
 }
 

@@ -29,16 +29,34 @@ struct StridedOperand {
 using Operand = StridedOperand<kOperandRank>;
 using ElementwiseOperand = StridedOperand<kElementwiseRank>;
 
-// y[s, r, n] = sum over e of x[s, r, e] * weight[n, e] + bias[n], accumulated in f32 in the order of e.
-struct LinearProblem {
-  int64_t batch = 0;        // s
-  int64_t rows = 0;         // r
-  int64_t input_size = 0;   // e
+// One weight that a linear operation multiplies its input by: output[h, s, r, d] = sum over e of input[s, r, e] *
+// weight[n, e] + bias[n] with n = h * head_size + d, accumulated in f32 in the order of e. So a projection can write each
+// head's rows by themselves; one head of the whole output size is the plain product.
+struct LinearPart {
   int64_t output_size = 0;  // n
-  Operand input;            // axes (-, s, r, e); F32, F16, BF16
+  int64_t head_size = 0;    // d, divides output_size
   Operand weight;           // axes (-, -, n, e); F32, F16, BF16
   Operand bias;             // axes (-, -, -, n); F32, F16, BF16; optional
-  Operand output;           // axes (-, s, r, n); F32, F16, BF16
+  Operand output;           // axes (h, s, r, d); F32, F16, BF16
+  // The weight once more, as the same device's pack_linear has laid it out. Null when it is not packed, and in problems
+  // that are only planned.
+  const void* packed = nullptr;
+  // 1 when it is packed. Plans depend on it, never on the address.
+  int32_t is_packed = 0;
+};
+
+// Queries, keys and values of one tensor.
+inline constexpr int32_t kMaxLinearParts = 3;
+
+// Products of one input with as many weights. Each element of an output is its own sum, so that several parts in one
+// problem give the same bits as one problem for each.
+struct LinearProblem {
+  int64_t batch = 0;       // s
+  int64_t rows = 0;        // r
+  int64_t input_size = 0;  // e
+  Operand input;           // axes (-, s, r, e); F32, F16, BF16
+  LinearPart parts[kMaxLinearParts];
+  int32_t num_parts = 1;
 };
 
 // weights[b, h, q, k] = exp(scores[b, h, q, k]) / sum over visible k' of exp(scores[b, h, q, k']), with the row's

@@ -7,8 +7,8 @@
 // sentence in *failure, and has changed nothing that the caller can see.
 //
 // An operation goes in two steps. `plan` chooses the kernel for a problem and says what scratch it needs; it depends
-// on the sizes, the dtypes, which operands are given, and on no address, so that it can be asked before there is data.
-// `run` does the work in scratch of that size. Neither allocates.
+// on the sizes, the dtypes, the strides, which operands are given and which weights are packed, and on no address, so
+// that it can be asked before there is data. `run` does the work in scratch of that size. Neither allocates.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@
 namespace heed {
 
 // Grows by one whenever the table or a struct in it changes.
-inline constexpr int32_t kBackendVersion = 3;
+inline constexpr int32_t kBackendVersion = 4;
 
 using Failure = Error;
 
@@ -33,12 +33,37 @@ struct BackendOptions {
   HostAllocator allocator;
 };
 
+// How many reasons a plan can give.
+inline constexpr int kMaxReasons = 4;
+
 // How an operation will be done.
 struct Plan {
   const char* kernel = "";  // static
-  // Scratch for `run`, aligned to kMemoryAlignment. Never decreases when batch, rows, queries or keys grow.
+  const char* isa = "";     // static; the instructions that it uses
+  // Scratch for `run`, aligned to kMemoryAlignment. Does not depend on strides, and never decreases when batch, rows,
+  // queries or keys grow; of a linear problem with several parts it is the largest that one of them alone takes. So one
+  // size serves a layer however its inputs are laid out and whichever of them are the same tensor.
   size_t scratch_bytes = 0;
-  const char* not_fastest = nullptr;  // static; why this is not the fastest path, null where it is
+  // Pieces of work that threads take one after the other, and the threads that take them, the caller's included.
+  int64_t num_items = 1;
+  int32_t num_threads = 1;
+  // What the kernel computes at a time; 0 where it has no such block. A tile is of the outputs of a linear operation.
+  int32_t tile_rows = 0;
+  int32_t tile_columns = 0;
+  int32_t block_queries = 0;
+  int32_t block_keys = 0;
+  // Why this is not the fastest path, static sentences without a full stop; what is null is no reason.
+  const char* not_fastest[kMaxReasons] = {};
+
+  bool is_fastest() const { return not_fastest[0] == nullptr; }
+  // Beyond kMaxReasons they are left out.
+  void add_reason(const char* reason) {
+    for (const char*& place : not_fastest) {
+      if (place != nullptr) continue;
+      place = reason;
+      return;
+    }
+  }
 };
 
 // The state of one open device.
@@ -63,6 +88,13 @@ struct Backend {
   Status (*plan_linear)(const BackendDevice* device, const LinearProblem* problem, Plan* plan, Failure* failure);
   Status (*run_linear)(BackendDevice* device, const LinearProblem* problem, const Plan* plan, void* scratch,
                        Failure* failure);
+  // A weight laid out once as run_linear reads it fastest, for any number of calls and whichever parts it is among. Uses
+  // the weight and the output size of `part`: for the number of bytes without its data. `packed` has that many bytes,
+  // aligned to kMemoryAlignment.
+  Status (*packed_linear_bytes)(const BackendDevice* device, const LinearPart* part, int64_t input_size,
+                                size_t* num_bytes, Failure* failure);
+  Status (*pack_linear)(BackendDevice* device, const LinearPart* part, int64_t input_size, void* packed,
+                        Failure* failure);
   Status (*plan_attention)(const BackendDevice* device, const AttentionProblem* problem, Plan* plan, Failure* failure);
   Status (*run_attention)(BackendDevice* device, const AttentionProblem* problem, const Plan* plan, void* scratch,
                           Failure* failure);

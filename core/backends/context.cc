@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/context.h"
 
+#include <cstdio>
 #include <string>
 #include <utility>
 
@@ -134,14 +135,33 @@ void Context::run(const DropoutProblem& problem, const Plan& plan, void* scratch
   if (backend_->run_dropout(device_, &problem, &plan, scratch, &failure) != Status::Ok) raise(failure);
 }
 
+size_t Context::packed_bytes(const LinearPart& part, int64_t input_size) const {
+  size_t num_bytes = 0;
+  Failure failure;
+  if (backend_->packed_linear_bytes(device_, &part, input_size, &num_bytes, &failure) != Status::Ok) raise(failure);
+  return num_bytes;
+}
+
+void Context::pack(const LinearPart& part, int64_t input_size, void* packed) const {
+  Failure failure;
+  if (backend_->pack_linear(device_, &part, input_size, packed, &failure) != Status::Ok) raise(failure);
+}
+
 void Context::require_fastest(const char* function, const char* operation, const Plan& plan) const {
-  if (plan.not_fastest != nullptr && options_.strict) {
-    fail(Status::NotFastest, "the context is strict, and \"%s\" would not take the fastest path: %s", operation,
-         plan.not_fastest);
-  }
-  if (plan.not_fastest != nullptr) {
-    log(logger(), LogLevel::Warning, "%s: \"%s\" does not take the fastest path: %s", function, operation,
-        plan.not_fastest);
+  if (!plan.is_fastest()) {
+    // Of fixed size, since forward must not allocate; what is too long is cut as sentences are.
+    char reasons[kErrorCapacity] = "";
+    size_t length = 0;
+    for (const char* reason : plan.not_fastest) {
+      if (reason == nullptr || length >= sizeof reasons) break;
+      length += static_cast<size_t>(
+          std::snprintf(reasons + length, sizeof reasons - length, "%s%s", length == 0 ? "" : "; ", reason));
+    }
+    if (options_.strict) {
+      fail(Status::NotFastest, "the context is strict, and \"%s\" would not take the fastest path: %s", operation,
+           reasons);
+    }
+    log(logger(), LogLevel::Warning, "%s: \"%s\" does not take the fastest path: %s", function, operation, reasons);
   }
   log(logger(), LogLevel::Debug, "%s: \"%s\" by kernel \"%s\"", function, operation, plan.kernel);
 }

@@ -64,6 +64,10 @@ class Context final : public Memory {
   void run(const SoftmaxProblem& problem, const Plan& plan, void* scratch) const;
   void run(const DropoutProblem& problem, const Plan& plan, void* scratch) const;
 
+  // Memory of the context with the weight of `part` laid out for its problems.
+  size_t packed_bytes(const LinearPart& part, int64_t input_size) const;
+  void pack(const LinearPart& part, int64_t input_size, void* packed) const;
+
   // Before a plan is run by the C function of that name: where it is not the fastest path, throws NotFastest with the
   // reason if the context is strict, and otherwise warns the logger. `operation` is what the plan is for.
   void require_fastest(const char* function, const char* operation, const Plan& plan) const;

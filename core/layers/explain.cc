@@ -50,7 +50,9 @@ std::string Layer::explain(const LayerInputs& inputs, const LayerOutputs& output
   json.key("not_fastest");
   json.begin_array();
   for (const Step& step : schedule) {
-    if (step.plan.not_fastest != nullptr) json.value(step.plan.not_fastest);
+    for (const char* reason : step.plan.not_fastest) {
+      if (reason != nullptr) json.value(reason);
+    }
   }
   json.end_array();
   json.end_object();

@@ -55,14 +55,14 @@ void Linear::compose(const CheckedInputs& call, const LayerOutputs& outputs, Sch
   linear.batch = batch.size;
   linear.rows = rows.size;
   linear.input_size = input.dim(last);
-  linear.output_size = options_.output_size;
   linear.input = operand_of(input, {-1, -1, -1, last});
-  linear.output = operand_of(output, {-1, -1, -1, last});
+  LinearPart& part = linear.parts[0];
+  set_parameters(part, {parameter_at(kWeight).value(), options_.no_bias ? nullptr : &parameter_at(kBias).value()});
+  part.output = operand_of(output, {-1, -1, -1, last});
   linear.input.strides[1] = batch.input_stride;
   linear.input.strides[2] = rows.input_stride;
-  linear.output.strides[1] = batch.output_stride;
-  linear.output.strides[2] = rows.output_stride;
-  set_parameters(linear, {parameter_at(kWeight).value(), options_.no_bias ? nullptr : &parameter_at(kBias).value()});
+  part.output.strides[1] = batch.output_stride;
+  part.output.strides[2] = rows.output_stride;
 }
 
 }  // namespace heed

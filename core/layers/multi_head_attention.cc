@@ -203,10 +203,9 @@ void MultiHeadAttention::compose(const CheckedInputs& call, const LayerOutputs& 
   linear.batch = attention.batch;
   linear.rows = num_queries;
   linear.input_size = merged_size;
-  linear.output_size = options_.output_size;
   place_rows(schedule, linear.input, merged, num_queries, merged_size);
-  set_parameters(linear, parameters_of(places_.output));
-  linear.output = operand_of(*outputs.output, {-1, 0, 1, 2});
+  set_parameters(linear.parts[0], parameters_of(places_.output));
+  linear.parts[0].output = operand_of(*outputs.output, {-1, 0, 1, 2});
 }
 
 }  // namespace heed

@@ -36,9 +36,10 @@ void check_sequences(const LayerInputs& inputs) {
   }
 }
 
-void set_parameters(LinearProblem& linear, const ProjectionParameters& parameters) {
-  linear.weight = operand_of(parameters.weight, {-1, -1, 0, 1});
-  if (parameters.bias != nullptr) linear.bias = operand_of(*parameters.bias, {-1, -1, -1, 0});
+void set_parameters(LinearPart& part, const ProjectionParameters& parameters) {
+  part.output_size = part.head_size = parameters.weight.dim(0);
+  part.weight = operand_of(parameters.weight, {-1, -1, 0, 1});
+  if (parameters.bias != nullptr) part.bias = operand_of(*parameters.bias, {-1, -1, -1, 0});
 }
 
 Intermediate reserve_rows(Schedule& schedule, int64_t batch, int64_t rows, int64_t size) {
@@ -75,11 +76,11 @@ Intermediate project(Schedule& schedule, const char* operation, const Tensor& in
   linear.batch = input.dim(0);
   linear.rows = input.dim(1);
   linear.input_size = input.dim(2);
-  linear.output_size = parameters.weight.dim(0);
   linear.input = operand_of(input, {-1, 0, 1, 2});
-  set_parameters(linear, parameters);
-  const Intermediate rows = reserve_rows(schedule, linear.batch, linear.rows, linear.output_size);
-  place_rows(schedule, linear.output, rows, linear.rows, linear.output_size);
+  LinearPart& part = linear.parts[0];
+  set_parameters(part, parameters);
+  const Intermediate rows = reserve_rows(schedule, linear.batch, linear.rows, part.output_size);
+  place_rows(schedule, part.output, rows, linear.rows, part.output_size);
   return rows;
 }
 

@@ -29,7 +29,7 @@ struct ProjectionParameters {
   const Tensor* bias;
 };
 
-void set_parameters(LinearProblem& linear, const ProjectionParameters& parameters);
+void set_parameters(LinearPart& part, const ProjectionParameters& parameters);
 
 // An array (batch, rows, size) in the workspace.
 Intermediate reserve_rows(Schedule& schedule, int64_t batch, int64_t rows, int64_t size);

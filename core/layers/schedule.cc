@@ -37,7 +37,7 @@ void run_linear(const Context& context, const Step& step, void* scratch) {
   const CommonAxes& around = step.around;
   walk<2>(around.sizes, {around.input_strides, around.output_strides}, [&](const auto& offsets) {
     problem.input.data = element(step.linear.input, offsets[0]);
-    problem.output.data = element(step.linear.output, offsets[1]);
+    problem.parts[0].output.data = element(step.linear.parts[0].output, offsets[1]);
     context.run(problem, step.plan, scratch);
   });
 }
@@ -52,7 +52,7 @@ Cost Step::cost() const {
     const auto place = static_cast<size_t>(axis);
     whole.batch *= around.sizes[axis];
     whole.input.strides[1] |= around.input_strides[place];
-    whole.output.strides[1] |= around.output_strides[place];
+    whole.parts[0].output.strides[1] |= around.output_strides[place];
   }
   return cost_of(whole);
 }

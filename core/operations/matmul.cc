@@ -123,12 +123,13 @@ void matmul(const Tensor& a, const Tensor& b, const Tensor& product) {
   problem.batch = batch_axis < 0 ? 1 : batch[batch_axis];
   problem.rows = left.rows;
   problem.input_size = left.columns;
-  problem.output_size = right.columns;
   problem.input = operand_of(a, left, batch_axis);
-  problem.output = operand_of(product, result, batch_axis);
+  LinearPart& part = problem.parts[0];
+  part.output_size = part.head_size = right.columns;
   // The columns of b are the rows of a weight (out, in).
-  problem.weight = operand_of(b, right, -1);
-  std::swap(problem.weight.strides[2], problem.weight.strides[3]);
+  part.weight = operand_of(b, right, -1);
+  std::swap(part.weight.strides[2], part.weight.strides[3]);
+  part.output = operand_of(product, result, batch_axis);
   if (batch_axis >= 0) batch[batch_axis] = 1;
 
   const Context& context = context_of(product);
@@ -137,8 +138,8 @@ void matmul(const Tensor& a, const Tensor& b, const Tensor& product) {
   const Context::PooledScratch scratch(context, plan.scratch_bytes);
   walk<3>(batch, {left.batch_strides, right.batch_strides, result.batch_strides}, [&](const auto& offsets) {
     problem.input.data = a.element(offsets[0]);
-    problem.weight.data = b.element(offsets[1]);
-    problem.output.data = product.element(offsets[2]);
+    part.weight.data = b.element(offsets[1]);
+    part.output.data = product.element(offsets[2]);
     context.run(problem, plan, scratch.data());
   });
 }

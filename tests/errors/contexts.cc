@@ -4,22 +4,39 @@
 namespace heed::errors_test {
 
 Topic contexts() {
-  return {"Devices and contexts",
-          "",
-          {
-              PROVOKE(heed_device_count((heed_device)2)),
-              PROVOKE(heed_device_count(HEED_DEVICE_ASCEND)),
-              PROVOKE(heed_context_create(&context_options, &new_context), context_options.device_index = 1),
-              PROVOKE(heed_context_create(&context_options, &new_context), context_options.num_threads = 1025),
-              PROVOKE(heed_context_create(&context_options, &new_context), context_options.executor = &executor),
-              PROVOKE(heed_context_create(&context_options, &new_context), context_options.allocator = &allocator),
-              PROVOKE(heed_tensor_create(new_context, HEED_F32, 3, dims, &new_tensor), allocator.allocate = give_none;
-                      allocator.release = take; context_options.allocator = &allocator;
-                      heed_context_create(&context_options, &new_context)),
-              PROVOKE(heed_tensor_create(new_context, HEED_F32, 3, dims, &new_tensor), allocator.allocate = give_odd;
-                      allocator.release = take; context_options.allocator = &allocator;
-                      heed_context_create(&context_options, &new_context)),
-          }};
+  return {
+      "Devices and contexts",
+      "",
+      {
+          PROVOKE(heed_device_count((heed_device)2)),
+          PROVOKE(heed_device_count(HEED_DEVICE_ASCEND)),
+          PROVOKE(heed_context_create(&context_options, &new_context), context_options.device_index = 1),
+          PROVOKE(heed_context_create(&context_options, &new_context), context_options.num_threads = 1025),
+          PROVOKE(heed_context_create(&context_options, &new_context), context_options.executor = &executor),
+          PROVOKE(heed_context_create(&context_options, &new_context), context_options.allocator = &allocator),
+          PROVOKE(heed_tensor_create(new_context, HEED_F32, 3, dims, &new_tensor), allocator.allocate = give_none;
+                  allocator.release = take; context_options.allocator = &allocator;
+                  heed_context_create(&context_options, &new_context)),
+          PROVOKE(heed_tensor_create(new_context, HEED_F32, 3, dims, &new_tensor), allocator.allocate = give_odd;
+                  allocator.release = take; context_options.allocator = &allocator;
+                  heed_context_create(&context_options, &new_context)),
+          PROVOKE(heed_layer_forward(new_layer, &inputs, NULL, &outputs), context_options.strict = 1;
+                  heed_context_create(&context_options, &new_context);
+                  heed_linear_create(new_context, &linear_options, &new_layer); inputs = HEED_LAYER_INPUTS_INIT;
+                  heed_tensor_transpose(tensor, NULL, &new_tensor); inputs.queries = new_tensor;
+                  heed_layer_initialize(new_layer, &inputs, 42); outputs = HEED_LAYER_OUTPUTS_INIT;
+                  outputs.output = tensor_of(HEED_F32, {4, 3, 5})),
+          PROVOKE(
+              heed_layer_forward(new_layer, &inputs, NULL, &outputs), context_options.strict = 1;
+              heed_context_create(&context_options, &new_context);
+              heed_linear_create(new_context, &linear_options, &new_layer); inputs = HEED_LAYER_INPUTS_INIT;
+              inputs.queries = tensor; heed_layer_initialize(new_layer, &inputs, 42); outputs = HEED_LAYER_OUTPUTS_INIT;
+              heed_tensor_transpose(tensor_of(HEED_F32, {5, 3, 2}), NULL, &new_tensor); outputs.output = new_tensor),
+          PROVOKE(heed_matmul(tensor_of(HEED_F32, {2, 2}), new_tensor, new_product), context_options.strict = 1;
+                  heed_context_create(&context_options, &new_context);
+                  heed_tensor_view(tensor, 2, dims, strides, 0, &new_tensor);
+                  heed_tensor_create(new_context, HEED_F32, 2, dims, &new_product)),
+      }};
 }
 
 }  // namespace heed::errors_test

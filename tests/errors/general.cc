@@ -36,8 +36,6 @@ const std::vector<Unprovoked>& unprovoked() {
        "Stops exceptions that nothing throws on purpose."},
       {"backend %s has interface version %d, expected %d: it was built for another heed",
        "The only backend, the CPU's, is a part of the library."},
-      {"the context is strict, and \"%s\" would not take the fastest path: %s",
-       "Every path of the CPU is the fastest that there is in this version."},
       {"%s is on device %s, but the layer is on %s: expected the same device", "There is one device."},
       {"workspace is on device %s, but the layer is on %s: expected the same device", "There is one device."},
       {"source is on device %s, but destination is on %s: expected the same device", "There is one device."},

@@ -40,6 +40,7 @@ Scene::~Scene() {
   heed_workspace_destroy(new_workspace);
   heed_layer_destroy(new_layer);
   heed_tensor_destroy(new_tensor);
+  heed_tensor_destroy(new_product);
   heed_context_destroy(new_context);
 }
 

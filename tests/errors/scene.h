@@ -83,6 +83,7 @@ class Scene {
   // Out-parameters; the handles that calls put there are destroyed with the scene.
   heed_context* new_context = nullptr;
   heed_tensor* new_tensor = nullptr;
+  heed_tensor* new_product = nullptr;
   heed_layer* new_layer = nullptr;
   heed_workspace* new_workspace = nullptr;
   heed_layer_outputs new_outputs = HEED_LAYER_OUTPUTS_INIT;

@@ -31,12 +31,12 @@ Backend slow_backend() {
   backend.plan_attention = [](const BackendDevice* device, const AttentionProblem* problem, Plan* plan,
                               Failure* failure) {
     const Status status = cpu_backend().plan_attention(device, problem, plan, failure);
-    plan->not_fastest = "it is a test";
+    plan->add_reason("it is a test");
     return status;
   };
   backend.plan_linear = [](const BackendDevice* device, const LinearProblem* problem, Plan* plan, Failure* failure) {
     const Status status = cpu_backend().plan_linear(device, problem, plan, failure);
-    plan->not_fastest = "it is a test";
+    plan->add_reason("it is a test");
     return status;
   };
   backend.run_attention = [](BackendDevice* device, const AttentionProblem* problem, const Plan* plan, void* scratch,

@@ -101,14 +101,29 @@ TEST(Cost, OfALinearOperation) {
   problem.batch = 2;
   problem.rows = 3;
   problem.input_size = 5;
-  problem.output_size = 7;
   problem.input = given();
-  problem.weight = given();
-  problem.bias = given();
-  problem.output = given();
-  problem.output.dtype = DType::BF16;
-  EXPECT_EQ(cost_of(problem).flops, 2.0 * 2 * 3 * 5 * 7);
-  EXPECT_EQ(cost_of(problem).bytes, 4.0 * 2 * 3 * 5 + 4.0 * 7 * 5 + 4.0 * 7 + 2.0 * 2 * 3 * 7);
+  LinearPart& first = problem.parts[0];
+  first.output_size = first.head_size = 7;
+  first.weight = given();
+  first.bias = given();
+  first.output = given();
+  first.output.dtype = DType::BF16;
+  const double first_flops = 2.0 * 2 * 3 * 5 * 7;
+  const double first_bytes = 4.0 * 2 * 3 * 5 + 4.0 * 7 * 5 + 4.0 * 7 + 2.0 * 2 * 3 * 7;
+  EXPECT_EQ(cost_of(problem).flops, first_flops);
+  EXPECT_EQ(cost_of(problem).bytes, first_bytes);
+
+  // More parts read the input no second time. A packed weight takes the place of the other.
+  problem.num_parts = 2;
+  LinearPart& second = problem.parts[1];
+  second.output_size = 8;
+  second.head_size = 4;
+  second.weight = given();
+  second.weight.dtype = DType::F16;
+  second.is_packed = 1;
+  second.output = given();
+  EXPECT_EQ(cost_of(problem).flops, first_flops + 2.0 * 2 * 3 * 5 * 8);
+  EXPECT_EQ(cost_of(problem).bytes, first_bytes + 2.0 * 8 * 5 + 4.0 * 2 * 3 * 8);
 }
 
 TEST(Cost, BytesAreThoseOfEveryOperandOnce) {

@@ -25,18 +25,19 @@ TEST(Schedule, RunsInAWorkspaceOfAnyAlignmentAndStaysInside) {
     const auto set = [](LinearProblem& linear, const float* weight) {
       linear.batch = 1;
       linear.rows = 2;
-      linear.input_size = linear.output_size = 1;
-      linear.weight.data = const_cast<float*>(weight);
-      linear.input.strides[2] = linear.output.strides[2] = 1;
+      LinearPart& part = linear.parts[0];
+      linear.input_size = part.output_size = part.head_size = 1;
+      part.weight.data = const_cast<float*>(weight);
+      linear.input.strides[2] = part.output.strides[2] = 1;
     };
     LinearProblem& first = schedule.add_linear("first");
     set(first, &two);
     first.input.data = const_cast<float*>(x);
-    schedule.place(first.output, y);
+    schedule.place(first.parts[0].output, y);
     LinearProblem& second = schedule.add_linear("second");
     set(second, &three);
     schedule.place(second.input, y);
-    second.output.data = z;
+    second.parts[0].output.data = z;
     schedule.plan(*context);
 
     const size_t needed = schedule.workspace_bytes();
@@ -64,7 +65,8 @@ TEST(Schedule, RunsALinearProblemForEachIndexOfTheAxesAround) {
   LinearProblem& linear = schedule.add_linear("linear", around);
   linear.batch = 1;
   linear.rows = 2;
-  linear.input_size = linear.output_size = 1;
+  LinearPart& part = linear.parts[0];
+  linear.input_size = part.output_size = part.head_size = 1;
   const auto operand = [](const float* data, int64_t stride) {
     Operand result;
     result.data = const_cast<float*>(data);
@@ -72,9 +74,9 @@ TEST(Schedule, RunsALinearProblemForEachIndexOfTheAxesAround) {
     result.strides[2] = stride;
     return result;
   };
-  linear.weight = operand(&two, 0);
+  part.weight = operand(&two, 0);
   linear.input = operand(x, 3);
-  linear.output = operand(y, 1);
+  part.output = operand(y, 1);
   schedule.plan(*context);
   std::vector<std::byte> memory(schedule.workspace_bytes());
   schedule.run(*context, memory.data());

@@ -377,7 +377,10 @@ class Tile {
 Plan plan_attention(const AttentionProblem& problem) {
   Plan plan;
   plan.kernel = problem.scoring == Scoring::Additive ? "tiled_online_softmax_additive" : "tiled_online_softmax";
+  plan.isa = "portable";
   plan.scratch_bytes = Scratch::num_bytes(problem);
+  plan.block_queries = kLanes;
+  plan.block_keys = kBlockKeys;
   return plan;
 }
 

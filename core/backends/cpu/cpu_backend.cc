@@ -76,6 +76,17 @@ Status run_linear(BackendDevice*, const LinearProblem* problem, const Plan*, voi
   return Status::Ok;
 }
 
+Status packed_linear_bytes(const BackendDevice*, const LinearPart* part, int64_t input_size, size_t* num_bytes,
+                           Failure*) {
+  *num_bytes = cpu::packed_linear_bytes(*part, input_size);
+  return Status::Ok;
+}
+
+Status pack_linear(BackendDevice*, const LinearPart* part, int64_t input_size, void* packed, Failure*) {
+  cpu::pack_linear(*part, input_size, packed);
+  return Status::Ok;
+}
+
 Status plan_attention(const BackendDevice*, const AttentionProblem* problem, Plan* plan, Failure* failure) {
   if (problem->head_size > kMaxWidth) return refuse_width("the head size", problem->head_size, failure);
   if (problem->value_head_size > kMaxWidth)
@@ -125,6 +136,8 @@ const Backend& cpu_backend() {
       .release = release,
       .plan_linear = plan_linear,
       .run_linear = run_linear,
+      .packed_linear_bytes = packed_linear_bytes,
+      .pack_linear = pack_linear,
       .plan_attention = plan_attention,
       .run_attention = run_attention,
       .plan_softmax = plan_softmax,

@@ -54,6 +54,7 @@ void drop_row(const DropoutProblem& problem, const DropoutMask& mask, float scal
 Plan plan_dropout(const DropoutProblem& problem) {
   Plan plan;
   plan.kernel = problem.dropout == 0 ? "copy" : "element_by_element";
+  plan.isa = "portable";
   return plan;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "backends/cpu/elements.h"
 #include "backends/cpu/tile.h"
@@ -41,25 +42,20 @@ void load_panel(const LinearProblem& problem, int64_t item, int64_t first, int64
   }
 }
 
-}  // namespace
+// Strides of axes that are repeated or have one element are 0.
+bool lies_side_by_side(int64_t stride, int64_t size) { return stride == 1 || size <= 1; }
 
-Plan plan_linear(const LinearProblem& problem) {
-  Plan plan;
-  plan.kernel = "tiled";
-  plan.scratch_bytes = Scratch::num_bytes(problem.input_size);
-  return plan;
-}
-
-void run_linear(const LinearProblem& problem, void* memory) {
-  // Items without rows need no memory, so there may be more of them than anyone can count to.
-  if (problem.rows == 0) return;
-  const Scratch scratch(memory, problem.input_size);
-  const Operand& weight = problem.weight;
-  const Operand& output = problem.output;
-  for (int64_t n0 = 0; n0 < problem.output_size; n0 += kBlockOutputs) {
-    const int64_t block = std::min(kBlockOutputs, problem.output_size - n0);
+// output = input * weight^T + bias for one part.
+void run_part(const LinearProblem& problem, const LinearPart& part, const Scratch& scratch) {
+  const Operand& output = part.output;
+  // A packed weight is dense.
+  const void* weight = part.is_packed != 0 ? part.packed : part.weight.data;
+  const int64_t row_stride = part.is_packed != 0 ? problem.input_size : part.weight.strides[2];
+  const int64_t element_stride = part.is_packed != 0 ? 1 : part.weight.strides[3];
+  for (int64_t n0 = 0; n0 < part.output_size; n0 += kBlockOutputs) {
+    const int64_t block = std::min(kBlockOutputs, part.output_size - n0);
     for (int64_t n = 0; n < block; ++n) {
-      load_row(weight.data, weight.dtype, (n0 + n) * weight.strides[2], weight.strides[3], problem.input_size,
+      load_row(weight, part.weight.dtype, (n0 + n) * row_stride, element_stride, problem.input_size,
                scratch.weight_block + n * problem.input_size);
     }
     for (int64_t item = 0; item < problem.batch; ++item) {
@@ -70,17 +66,73 @@ void run_linear(const LinearProblem& problem, void* memory) {
         accumulate_products(scratch.weight_block, problem.input_size, scratch.input_panel, problem.input_size,
                             scratch.tile, block);
         for (int64_t n = 0; n < block; ++n) {
+          const int64_t head = (n0 + n) / part.head_size;
+          const int64_t d = (n0 + n) % part.head_size;
           for (int64_t lane = 0; lane < rows; ++lane) {
             float value = scratch.tile[n * kLanes + lane];
             // Only where there is one: adding 0 would turn a -0 into +0.
-            if (problem.bias.given != 0)
-              value += load_element(problem.bias.data, problem.bias.dtype, (n0 + n) * problem.bias.strides[3]);
+            if (part.bias.given != 0)
+              value += load_element(part.bias.data, part.bias.dtype, (n0 + n) * part.bias.strides[3]);
             store_element(output.data, output.dtype,
-                          item * output.strides[1] + (r0 + lane) * output.strides[2] + (n0 + n) * output.strides[3],
+                          head * output.strides[0] + item * output.strides[1] + (r0 + lane) * output.strides[2] +
+                              d * output.strides[3],
                           value);
           }
         }
       }
+    }
+  }
+}
+
+}  // namespace
+
+Plan plan_linear(const LinearProblem& problem) {
+  Plan plan;
+  plan.kernel = "tiled";
+  plan.isa = "portable";
+  plan.scratch_bytes = Scratch::num_bytes(problem.input_size);
+  plan.tile_rows = kLanes;
+  plan.tile_columns = kBlockOutputs;
+  if (!lies_side_by_side(problem.input.strides[3], problem.input_size))
+    plan.add_reason("the elements of the input's last axis do not lie side by side (stride 1), so they are gathered");
+  bool gathers_weight = false;
+  bool scatters_output = false;
+  for (int32_t i = 0; i < problem.num_parts; ++i) {
+    const LinearPart& part = problem.parts[i];
+    // Side by side in one of its two axes is enough for the second operand of a product.
+    gathers_weight =
+        gathers_weight || (part.is_packed == 0 && !lies_side_by_side(part.weight.strides[2], part.output_size) &&
+                           !lies_side_by_side(part.weight.strides[3], problem.input_size));
+    scatters_output = scatters_output || !lies_side_by_side(part.output.strides[3], part.head_size);
+  }
+  if (gathers_weight)
+    plan.add_reason("the elements of the weight lie side by side (stride 1) in neither axis, so they are gathered");
+  if (scatters_output)
+    plan.add_reason("the elements of the output's last axis do not lie side by side (stride 1), so they are scattered");
+  return plan;
+}
+
+void run_linear(const LinearProblem& problem, void* memory) {
+  // Items without rows need no memory, so there may be more of them than anyone can count to.
+  if (problem.rows == 0) return;
+  const Scratch scratch(memory, problem.input_size);
+  for (int32_t i = 0; i < problem.num_parts; ++i) run_part(problem, problem.parts[i], scratch);
+}
+
+size_t packed_linear_bytes(const LinearPart& part, int64_t input_size) {
+  return static_cast<size_t>(part.output_size) * static_cast<size_t>(input_size) * size_of(part.weight.dtype);
+}
+
+void pack_linear(const LinearPart& part, int64_t input_size, void* packed) {
+  const Operand& weight = part.weight;
+  const size_t element_size = size_of(weight.dtype);
+  auto* place = static_cast<std::byte*>(packed);
+  for (int64_t n = 0; n < part.output_size; ++n) {
+    for (int64_t e = 0; e < input_size; ++e) {
+      const int64_t index = n * weight.strides[2] + e * weight.strides[3];
+      std::memcpy(place, static_cast<const std::byte*>(weight.data) + index * static_cast<int64_t>(element_size),
+                  element_size);
+      place += element_size;
     }
   }
 }

@@ -374,7 +374,7 @@ class Tile {
 
 }  // namespace
 
-Plan plan_attention(const AttentionProblem& problem) {
+Plan plan_attention(const AttentionProblem& problem, int32_t /*num_workers*/) {
   Plan plan;
   plan.kernel = problem.scoring == Scoring::Additive ? "tiled_online_softmax_additive" : "tiled_online_softmax";
   plan.isa = "portable";
@@ -384,7 +384,7 @@ Plan plan_attention(const AttentionProblem& problem) {
   return plan;
 }
 
-void run_attention(const AttentionProblem& problem, void* memory) {
+void run_attention(const AttentionProblem& problem, const Workers& /*workers*/, void* memory) {
   // Items and heads without queries need no memory, so there may be more of them than anyone can count to.
   if (problem.num_queries == 0) return;
   const Scratch scratch(memory, problem);

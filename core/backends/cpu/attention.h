@@ -2,11 +2,14 @@
 // Attention on the CPU, with dot-product or additive scores, in memory that does not grow with the sequence.
 #pragma once
 
+#include <cstdint>
+
 #include "backends/backend.h"
+#include "backends/cpu/parallel.h"
 
 namespace heed::cpu {
 
-Plan plan_attention(const AttentionProblem& problem);
-void run_attention(const AttentionProblem& problem, void* scratch);
+Plan plan_attention(const AttentionProblem& problem, int32_t num_workers);
+void run_attention(const AttentionProblem& problem, const Workers& workers, void* scratch);
 
 }  // namespace heed::cpu

@@ -64,15 +64,15 @@ void release(BackendDevice* device, void* memory, size_t num_bytes) {
   host_release(device->allocator, memory, num_bytes);
 }
 
-Status plan_linear(const BackendDevice*, const LinearProblem* problem, Plan* plan, Failure* failure) {
+Status plan_linear(const BackendDevice* device, const LinearProblem* problem, Plan* plan, Failure* failure) {
   if (problem->input_size > kMaxWidth)
     return refuse_width("the input size of a projection or the inner size of a product", problem->input_size, failure);
-  *plan = cpu::plan_linear(*problem);
+  *plan = cpu::plan_linear(*problem, num_threads(device));
   return Status::Ok;
 }
 
 Status run_linear(BackendDevice*, const LinearProblem* problem, const Plan*, void* scratch, Failure*) {
-  cpu::run_linear(*problem, scratch);
+  cpu::run_linear(*problem, cpu::Workers(), scratch);
   return Status::Ok;
 }
 
@@ -87,37 +87,37 @@ Status pack_linear(BackendDevice*, const LinearPart* part, int64_t input_size, v
   return Status::Ok;
 }
 
-Status plan_attention(const BackendDevice*, const AttentionProblem* problem, Plan* plan, Failure* failure) {
+Status plan_attention(const BackendDevice* device, const AttentionProblem* problem, Plan* plan, Failure* failure) {
   if (problem->head_size > kMaxWidth) return refuse_width("the head size", problem->head_size, failure);
   if (problem->value_head_size > kMaxWidth)
     return refuse_width("the head size of the values", problem->value_head_size, failure);
-  *plan = cpu::plan_attention(*problem);
+  *plan = cpu::plan_attention(*problem, num_threads(device));
   return Status::Ok;
 }
 
 Status run_attention(BackendDevice*, const AttentionProblem* problem, const Plan*, void* scratch, Failure*) {
-  cpu::run_attention(*problem, scratch);
+  cpu::run_attention(*problem, cpu::Workers(), scratch);
   return Status::Ok;
 }
 
-Status plan_softmax(const BackendDevice*, const SoftmaxProblem* problem, Plan* plan, Failure* failure) {
+Status plan_softmax(const BackendDevice* device, const SoftmaxProblem* problem, Plan* plan, Failure* failure) {
   if (problem->num_keys > kMaxWidth) return refuse_width("the length of a softmax", problem->num_keys, failure);
-  *plan = cpu::plan_softmax(*problem);
+  *plan = cpu::plan_softmax(*problem, num_threads(device));
   return Status::Ok;
 }
 
 Status run_softmax(BackendDevice*, const SoftmaxProblem* problem, const Plan*, void* scratch, Failure*) {
-  cpu::run_softmax(*problem, scratch);
+  cpu::run_softmax(*problem, cpu::Workers(), scratch);
   return Status::Ok;
 }
 
-Status plan_dropout(const BackendDevice*, const DropoutProblem* problem, Plan* plan, Failure*) {
-  *plan = cpu::plan_dropout(*problem);
+Status plan_dropout(const BackendDevice* device, const DropoutProblem* problem, Plan* plan, Failure*) {
+  *plan = cpu::plan_dropout(*problem, num_threads(device));
   return Status::Ok;
 }
 
 Status run_dropout(BackendDevice*, const DropoutProblem* problem, const Plan*, void*, Failure*) {
-  cpu::run_dropout(*problem);
+  cpu::run_dropout(*problem, cpu::Workers());
   return Status::Ok;
 }
 

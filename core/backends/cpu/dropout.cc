@@ -51,14 +51,14 @@ void drop_row(const DropoutProblem& problem, const DropoutMask& mask, float scal
 
 }  // namespace
 
-Plan plan_dropout(const DropoutProblem& problem) {
+Plan plan_dropout(const DropoutProblem& problem, int32_t /*num_workers*/) {
   Plan plan;
   plan.kernel = problem.dropout == 0 ? "copy" : "element_by_element";
   plan.isa = "portable";
   return plan;
 }
 
-void run_dropout(const DropoutProblem& problem) {
+void run_dropout(const DropoutProblem& problem, const Workers& /*workers*/) {
   if (problem.sizes[kLast] == 0) return;
   Shape rows;  // all axes but the last
   rows.rank = kLast;

@@ -86,7 +86,7 @@ void run_part(const LinearProblem& problem, const LinearPart& part, const Scratc
 
 }  // namespace
 
-Plan plan_linear(const LinearProblem& problem) {
+Plan plan_linear(const LinearProblem& problem, int32_t /*num_workers*/) {
   Plan plan;
   plan.kernel = "tiled";
   plan.isa = "portable";
@@ -112,7 +112,7 @@ Plan plan_linear(const LinearProblem& problem) {
   return plan;
 }
 
-void run_linear(const LinearProblem& problem, void* memory) {
+void run_linear(const LinearProblem& problem, const Workers& /*workers*/, void* memory) {
   // Items without rows need no memory, so there may be more of them than anyone can count to.
   if (problem.rows == 0) return;
   const Scratch scratch(memory, problem.input_size);

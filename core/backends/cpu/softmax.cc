@@ -28,7 +28,7 @@ void normalize(float* row, int64_t count) {
 
 }  // namespace
 
-Plan plan_softmax(const SoftmaxProblem& problem) {
+Plan plan_softmax(const SoftmaxProblem& problem, int32_t /*num_workers*/) {
   Plan plan;
   plan.kernel = "row_by_row";
   plan.isa = "portable";
@@ -36,7 +36,7 @@ Plan plan_softmax(const SoftmaxProblem& problem) {
   return plan;
 }
 
-void run_softmax(const SoftmaxProblem& problem, void* scratch) {
+void run_softmax(const SoftmaxProblem& problem, const Workers& /*workers*/, void* scratch) {
   auto* row = static_cast<float*>(scratch);  // [num_keys]
   const auto row_start = [](const Operand& operand, int64_t b, int64_t h, int64_t q) {
     return b * operand.strides[0] + h * operand.strides[1] + q * operand.strides[2];

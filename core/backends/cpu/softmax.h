@@ -2,11 +2,14 @@
 // The softmax of rows of scores.
 #pragma once
 
+#include <cstdint>
+
 #include "backends/backend.h"
+#include "backends/cpu/parallel.h"
 
 namespace heed::cpu {
 
-Plan plan_softmax(const SoftmaxProblem& problem);
-void run_softmax(const SoftmaxProblem& problem, void* scratch);
+Plan plan_softmax(const SoftmaxProblem& problem, int32_t num_workers);
+void run_softmax(const SoftmaxProblem& problem, const Workers& workers, void* scratch);
 
 }  // namespace heed::cpu

@@ -20,8 +20,7 @@ HEED_INLINE Vec exp2_of_nonpositive(Vec x) {
 #endif
   const Vec n = round_to_whole(x);
 #if defined(HEED_SIMD_AVX512)
-  // -inf - -inf is NaN, in place of which any number does: the scaling by 2^-inf makes 0 of it, by 2^NaN NaN.
-  const Vec f = max(x - n, broadcast(-1.0f));
+  const Vec f = fraction(x);
 #else
   const Vec f = x - n;
 #endif

@@ -27,7 +27,7 @@ constexpr int kPanelRows = kTileVectors * kLanes;
 
 // Scores of a panel are kBlockKeys * kPanelRows floats, 24 KiB with 16 lanes: half of a first-level cache of 48 KiB,
 // where the queries of the panel have to fit too. A multiple of 8 and of 6, the rows of a tile.
-constexpr int64_t kBlockKeys = 192;
+constexpr int64_t kBlockKeys = 256;
 
 constexpr double kLog2E = 1.4426950408889634;
 constexpr double kLn2 = 0.6931471805599453;
@@ -117,42 +117,61 @@ static void find_ranges(const FlashItem& item, Panel& panel) {
   }
 }
 
+// The addresses of element 0 of the rows of one vector of a panel, in an operand with axes (b, h, q, d); null for lanes
+// without a row.
+static void find_rows(const FlashItem& item, const Panel& panel, int64_t group, const KernelOperand& operand,
+                      char* (&rows)[kLanes]) {
+  const int64_t element_size = size_of_element(operand.element_type);
+  const int64_t first = panel.first_row + group;
+  int64_t head = head_of(item, first);
+  int64_t query = query_of(item, first);
+  for (int lane = 0; lane < kLanes; ++lane) {
+    const int64_t index =
+        item.batch_index * operand.strides[0] + head * operand.strides[1] + query * operand.strides[2];
+    rows[lane] = group + lane < panel.num_rows ? static_cast<char*>(operand.data) + index * element_size : nullptr;
+    if (++query == item.arguments->num_queries) {
+      query = 0;
+      ++head;
+    }
+  }
+}
+
+// Elements d .. d + count - 1 of a row of the queries, the other lanes 0.
+static Vec load_query(const KernelOperand& queries, const char* row, int64_t d, int64_t count) {
+  const int64_t element_size = size_of_element(queries.element_type);
+  if (row == nullptr) return Vec{};
+  if (queries.strides[3] == 1) return load_first_elements(row + d * element_size, queries.element_type, count);
+  float elements[kLanes] = {};
+  for (int64_t i = 0; i < count; ++i)
+    elements[i] = load_element(row + (d + i) * queries.strides[3] * element_size, queries.element_type);
+  return load(elements);
+}
+
 // The panel's queries, transposed and scaled; lanes without a row are 0.
 static void load_queries(const FlashItem& item, const Panel& panel) {
   const AttentionArguments& arguments = *item.arguments;
   const KernelOperand& queries = arguments.queries;
   const Vec factor = broadcast(static_cast<float>(static_cast<double>(arguments.scale) * kLog2E));
-  const int64_t head_size = arguments.head_size;
-  const int64_t element_size = size_of_element(queries.element_type);
+  const bool is_plain = queries.element_type == kF32 && queries.strides[3] == 1;
   for (int64_t group = 0; group < kPanelRows; group += kLanes) {
-    const char* rows[kLanes];
-    for (int lane = 0; lane < kLanes; ++lane) {
-      const int64_t row = panel.first_row + group + lane;
-      rows[lane] = group + lane < panel.num_rows
-                       ? element_address(queries, item.batch_index * queries.strides[0] +
-                                                      head_of(item, row) * queries.strides[1] +
-                                                      query_of(item, row) * queries.strides[2])
-                       : nullptr;
-    }
-    for (int64_t d = 0; d < head_size; d += kLanes) {
-      const int64_t count = head_size - d < kLanes ? head_size - d : kLanes;
+    char* rows[kLanes];
+    find_rows(item, panel, group, queries, rows);
+    const bool is_full = group + kLanes <= panel.num_rows;
+    for (int64_t d = 0; d < arguments.head_size; d += kLanes) {
+      const int64_t count = arguments.head_size - d < kLanes ? arguments.head_size - d : kLanes;
+      float* to = panel.queries + d * kPanelRows + group;
       Vec tile[kLanes];
-      for (int lane = 0; lane < kLanes; ++lane) {
-        if (rows[lane] == nullptr) {
-          tile[lane] = Vec{};
-        } else if (queries.strides[3] != 1) {
-          float elements[kLanes] = {};
-          for (int64_t i = 0; i < count; ++i)
-            elements[i] = load_element(rows[lane] + (d + i) * queries.strides[3] * element_size, queries.element_type);
-          tile[lane] = load(elements);
-        } else if (count == kLanes) {
-          tile[lane] = load_elements(rows[lane] + d * element_size, queries.element_type);
-        } else {
-          tile[lane] = load_first_elements(rows[lane] + d * element_size, queries.element_type, count);
-        }
+      if (is_plain && is_full && count == kLanes) {
+#pragma GCC unroll 16
+        for (int lane = 0; lane < kLanes; ++lane) tile[lane] = load(reinterpret_cast<const float*>(rows[lane]) + d);
+        transpose(tile);
+#pragma GCC unroll 16
+        for (int i = 0; i < kLanes; ++i) store(to + i * kPanelRows, tile[i] * factor);
+      } else {
+        for (int lane = 0; lane < kLanes; ++lane) tile[lane] = load_query(queries, rows[lane], d, count);
+        transpose(tile);
+        for (int64_t i = 0; i < count; ++i) store(to + i * kPanelRows, tile[i] * factor);
       }
-      transpose(tile);
-      for (int64_t i = 0; i < count; ++i) store(panel.queries + (d + i) * kPanelRows + group, tile[i] * factor);
     }
   }
 }
@@ -330,21 +349,29 @@ static void attend_block(const FlashItem& item, Panel& panel, Rows keys, Rows va
 static void store_output(const FlashItem& item, const Panel& panel) {
   const AttentionArguments& arguments = *item.arguments;
   const KernelOperand& output = arguments.output;
+  const bool is_plain = output.element_type == kF32 && output.strides[3] == 1;
   for (int64_t group = 0; group < panel.num_rows; group += kLanes) {
     const Vec total = load(panel.total + group);
     const Vec factor = select(total == Vec{}, Vec{}, broadcast(arguments.dropout_scale) / total);
-    const int64_t num_rows = panel.num_rows - group < kLanes ? panel.num_rows - group : kLanes;
+    char* rows[kLanes];
+    find_rows(item, panel, group, output, rows);
+    const bool is_full = group + kLanes <= panel.num_rows;
     for (int64_t d = 0; d < arguments.value_head_size; d += kLanes) {
       const int64_t count = arguments.value_head_size - d < kLanes ? arguments.value_head_size - d : kLanes;
+      const float* sums = panel.sums + d * kPanelRows + group;
       Vec tile[kLanes];
-      for (int64_t i = 0; i < kLanes; ++i)
-        tile[i] = i < count ? load(panel.sums + (d + i) * kPanelRows + group) * factor : Vec{};
-      transpose(tile);
-      for (int64_t lane = 0; lane < num_rows; ++lane) {
-        const int64_t row = panel.first_row + group + lane;
-        float* to = static_cast<float*>(output.data) + item.batch_index * output.strides[0] +
-                    head_of(item, row) * output.strides[1] + query_of(item, row) * output.strides[2] + d;
-        store_first(to, tile[lane], count);
+      if (is_plain && is_full && count == kLanes) {
+#pragma GCC unroll 16
+        for (int i = 0; i < kLanes; ++i) tile[i] = load(sums + i * kPanelRows) * factor;
+        transpose(tile);
+#pragma GCC unroll 16
+        for (int lane = 0; lane < kLanes; ++lane) store(reinterpret_cast<float*>(rows[lane]) + d, tile[lane]);
+      } else {
+        for (int64_t i = 0; i < kLanes; ++i) tile[i] = i < count ? load(sums + i * kPanelRows) * factor : Vec{};
+        transpose(tile);
+        for (int lane = 0; lane < kLanes; ++lane) {
+          if (rows[lane] != nullptr) store_first(reinterpret_cast<float*>(rows[lane]) + d, tile[lane], count);
+        }
       }
     }
   }

@@ -24,20 +24,28 @@ constexpr int kTileVectors = 2;
 constexpr int kTileRows = kRegisters >= 32 ? 8 : 6;
 
 template <int rows, int vectors>
+HEED_INLINE void multiply_step(const float* a, int64_t a_row, const float* b, Vec (&sums)[rows][vectors]) {
+  Vec panel[vectors];
+#pragma GCC unroll 8
+  for (int v = 0; v < vectors; ++v) panel[v] = load(b + v * kLanes);
+#pragma GCC unroll 16
+  for (int i = 0; i < rows; ++i) {
+    const Vec scalar = broadcast(a[i * a_row]);
+#pragma GCC unroll 8
+    for (int v = 0; v < vectors; ++v) sums[i][v] = fma(scalar, panel[v], sums[i][v]);
+  }
+}
+
+template <int rows, int vectors>
 HEED_INLINE void multiply_tile(const float* a, int64_t a_row, int64_t a_step, const float* b, int64_t b_step,
                                int64_t depth, Vec (&sums)[rows][vectors]) {
+  int64_t k = 0;
+  for (; k + 4 <= depth; k += 4) {
 #pragma GCC unroll 4
-  for (int64_t k = 0; k < depth; ++k) {
-    Vec panel[vectors];
-#pragma GCC unroll 8
-    for (int v = 0; v < vectors; ++v) panel[v] = load(b + k * b_step + v * kLanes);
-#pragma GCC unroll 16
-    for (int i = 0; i < rows; ++i) {
-      const Vec scalar = broadcast(a[i * a_row + k * a_step]);
-#pragma GCC unroll 8
-      for (int v = 0; v < vectors; ++v) sums[i][v] = fma(scalar, panel[v], sums[i][v]);
-    }
+    for (int step = 0; step < 4; ++step)
+      multiply_step<rows, vectors>(a + (k + step) * a_step, a_row, b + (k + step) * b_step, sums);
   }
+  for (; k < depth; ++k) multiply_step<rows, vectors>(a + k * a_step, a_row, b + k * b_step, sums);
 }
 
 }  // namespace

@@ -48,15 +48,10 @@ HEED_INLINE IntVec load(const int32_t* from) {
 
 HEED_INLINE void store(int32_t* to, IntVec value) { __builtin_memcpy(to, &value, sizeof value); }
 
-HEED_INLINE Vec broadcast(float value) { return Vec{} + value; }
 HEED_INLINE IntVec broadcast(int32_t value) { return IntVec{} + value; }
 
 // Lane by lane `mask ? a : b`; a mask is what comparisons give.
 HEED_INLINE Vec select(IntVec mask, Vec a, Vec b) { return mask ? a : b; }
-
-// b where either is NaN, as x86's maxps and minps.
-HEED_INLINE Vec max(Vec a, Vec b) { return a > b ? a : b; }
-HEED_INLINE Vec min(Vec a, Vec b) { return a < b ? a : b; }
 
 HEED_INLINE IntVec bits_of(Vec value) { return reinterpret_cast<IntVec>(value); }
 HEED_INLINE Vec from_bits(IntVec value) { return reinterpret_cast<Vec>(value); }

@@ -13,7 +13,13 @@ constexpr int kRegisters = 16;
 typedef float Vec __attribute__((vector_size(32)));
 typedef int32_t IntVec __attribute__((vector_size(32)));
 
+// The same in all lanes: one instruction where `value` is in memory.
+HEED_INLINE Vec broadcast(float value) { return (Vec)_mm256_set1_ps(value); }
+
 HEED_INLINE Vec fma(Vec a, Vec b, Vec c) { return (Vec)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c); }
+
+// b where either is NaN.
+HEED_INLINE Vec max(Vec a, Vec b) { return (Vec)_mm256_max_ps((__m256)a, (__m256)b); }
 
 HEED_INLINE Vec round_to_whole(Vec value) {
   return (Vec)_mm256_round_ps((__m256)value, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);

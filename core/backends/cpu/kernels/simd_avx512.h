@@ -13,12 +13,23 @@ constexpr int kRegisters = 32;
 typedef float Vec __attribute__((vector_size(64)));
 typedef int32_t IntVec __attribute__((vector_size(64)));
 
+// The same in all lanes: one instruction where `value` is in memory.
+HEED_INLINE Vec broadcast(float value) { return (Vec)_mm512_set1_ps(value); }
+
 // a * b + c, rounded once.
 HEED_INLINE Vec fma(Vec a, Vec b, Vec c) { return (Vec)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c); }
+
+// b where either is NaN.
+HEED_INLINE Vec max(Vec a, Vec b) { return (Vec)_mm512_max_ps((__m512)a, (__m512)b); }
 
 // To the nearest whole number, ties to even.
 HEED_INLINE Vec round_to_whole(Vec value) {
   return (Vec)_mm512_roundscale_ps((__m512)value, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+
+// value - round_to_whole(value), 0 for infinities.
+HEED_INLINE Vec fraction(Vec value) {
+  return (Vec)_mm512_reduce_ps((__m512)value, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
 
 // value * 2^exponent, with a whole exponent, rounded once where the result is subnormal; 2^-inf is 0.

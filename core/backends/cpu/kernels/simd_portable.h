@@ -12,8 +12,14 @@ constexpr int kRegisters = 16;
 typedef float Vec __attribute__((vector_size(16)));
 typedef int32_t IntVec __attribute__((vector_size(16)));
 
+// The same in all lanes: one instruction where `value` is in memory.
+HEED_INLINE Vec broadcast(float value) { return Vec{value, value, value, value}; }
+
 // a * b + c, rounded twice: SSE2 has nothing else.
 HEED_INLINE Vec fma(Vec a, Vec b, Vec c) { return a * b + c; }
+
+// b where either is NaN.
+HEED_INLINE Vec max(Vec a, Vec b) { return a > b ? a : b; }
 
 // For abs(value) < 2^22: adding 1.5 * 2^23 leaves no bits for the fraction.
 HEED_INLINE Vec round_to_whole(Vec value) {

@@ -21,16 +21,28 @@
 namespace heed {
 
 // Grows by one whenever the table or a struct in it changes.
-inline constexpr int32_t kBackendVersion = 4;
+inline constexpr int32_t kBackendVersion = 5;
 
 using Failure = Error;
 
+// More threads than any machine has processors; a larger number is a mistake.
+inline constexpr int32_t kMaxThreads = 1024;
+
+// The members of heed_executor.
+struct Executor {
+  void (*parallel_for)(void* user, int64_t num_items, void (*run)(void* task, int64_t item), void* task) = nullptr;
+  int32_t num_threads = 0;  // 1 to kMaxThreads
+  void* user = nullptr;
+};
+
 struct BackendOptions {
   int32_t device_index = 0;
-  int32_t num_threads = 0;  // 0: as many as the process may use
+  int32_t num_threads = 0;  // 0: as many as the process may use, or the executor has; at most kMaxThreads
   int32_t allow_reduced_precision = 0;
   // For all host memory that the device keeps.
   HostAllocator allocator;
+  // Whose threads to compute with; without parallel_for, the device's own.
+  Executor executor;
 };
 
 // How many reasons a plan can give.
@@ -80,6 +92,8 @@ struct Backend {
   // One line on the device, kept by it.
   const char* (*describe)(const BackendDevice* device);
   int32_t (*num_threads)(const BackendDevice* device);
+  // Makes what `run` would otherwise have to allocate or do without: threads. Any number of times, from any thread.
+  void (*start)(BackendDevice* device);
 
   // Memory aligned to kMemoryAlignment, all zeros where `zeros` is 1. num_bytes may be 0; the address is never null.
   Status (*allocate)(BackendDevice* device, size_t num_bytes, int32_t zeros, void** memory, Failure* failure);
@@ -90,7 +104,7 @@ struct Backend {
                        Failure* failure);
   // A weight laid out once as run_linear reads it fastest, for any number of calls and whichever parts it is among. Uses
   // the weight and the output size of `part`: for the number of bytes without its data. `packed` has that many bytes,
-  // aligned to kMemoryAlignment.
+  // aligned to kMemoryAlignment. 0 bytes: the device reads the weight as it is, and is never given a packed one.
   Status (*packed_linear_bytes)(const BackendDevice* device, const LinearPart* part, int64_t input_size,
                                 size_t* num_bytes, Failure* failure);
   Status (*pack_linear)(BackendDevice* device, const LinearPart* part, int64_t input_size, void* packed,

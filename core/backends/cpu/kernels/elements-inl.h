@@ -41,14 +41,52 @@ HEED_INLINE Vec load_first_elements(const char* from, int32_t element_type, int6
   return element_type == kF16 ? load_f16(halves) : load_bf16(halves);
 }
 
+// ---- storing --------------------------------------------------------------------------------------------------------
+// To nearest even, overflow to infinity, subnormals kept: the bits of narrow_to_half and narrow_to_bfloat16.
+
+// By integers, since the instruction that AVX-512 has for it makes 0 of subnormals.
+HEED_INLINE HalfVec round_to_bf16(Vec value) {
+  const IntVec bits = bits_of(value);
+  // Half a unit less one, one more where the last bit is odd; a carry goes into the exponent, at the end up to infinity.
+  return __builtin_convertvector((bits + (0x7fff + ((bits >> 16) & 1))) >> 16, HalfVec);
+}
+
+HEED_INLINE HalfVec narrow(Vec value, int32_t element_type) {
+  // NaN keeps its sign and loses the rest of its bits, which could round to infinity.
+  const IntVec bits = bits_of(value);
+  const Vec plain = select(value != value, from_bits((bits & ~0x007fffff) | 0x00400000), value);
+  return element_type == kF16 ? round_to_f16(plain) : round_to_bf16(plain);
+}
+
+// kLanes elements side by side.
+HEED_INLINE void store_elements(char* to, int32_t element_type, Vec value) {
+  if (element_type == kF32) return store(reinterpret_cast<float*>(to), value);
+  const HalfVec halves = narrow(value, element_type);
+  __builtin_memcpy(to, &halves, sizeof halves);
+}
+
+// The first `count` of them; nothing beyond is written.
+HEED_INLINE void store_first_elements(char* to, int32_t element_type, Vec value, int64_t count) {
+  if (count >= kLanes) return store_elements(to, element_type, value);
+  if (element_type == kF32) return store_first(reinterpret_cast<float*>(to), value, count);
+  const HalfVec halves = narrow(value, element_type);
+  __builtin_memcpy(to, &halves, static_cast<size_t>(count) * sizeof(uint16_t));
+}
+
+static inline void store_element(char* to, int32_t element_type, float value) {
+  store_first_elements(to, element_type, broadcast(value), 1);
+}
+
+// ---- one by one and in rows -----------------------------------------------------------------------------------------
+
 // One element, widened exactly.
-static float load_element(const char* from, int32_t element_type) {
+static inline float load_element(const char* from, int32_t element_type) {
   return load_first_elements(from, element_type, 1)[0];
 }
 
 // `count` elements, `stride` elements apart, side by side as f32. Lanes after the last are written too: `to` has room
 // for whole vectors.
-static void widen_row(const char* from, int32_t element_type, int64_t stride, int64_t count, float* to) {
+static inline void widen_row(const char* from, int32_t element_type, int64_t stride, int64_t count, float* to) {
   if (stride != 1) {
     for (int64_t i = 0; i < count; ++i)
       to[i] = load_element(from + i * stride * size_of_element(element_type), element_type);

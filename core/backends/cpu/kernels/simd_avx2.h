@@ -12,6 +12,7 @@ constexpr int kRegisters = 16;
 
 typedef float Vec __attribute__((vector_size(32)));
 typedef int32_t IntVec __attribute__((vector_size(32)));
+typedef uint16_t HalfVec __attribute__((vector_size(16)));
 
 // The same in all lanes: one instruction where `value` is in memory.
 HEED_INLINE Vec broadcast(float value) { return (Vec)_mm256_set1_ps(value); }
@@ -30,6 +31,10 @@ HEED_INLINE bool any(IntVec mask) { return _mm256_movemask_ps((__m256)mask) != 0
 HEED_INLINE Vec load_f16(const uint16_t* from) { return (Vec)_mm256_cvtph_ps(_mm_loadu_si128((const __m128i*)from)); }
 HEED_INLINE Vec load_bf16(const uint16_t* from) {
   return (Vec)_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i*)from)), 16);
+}
+
+HEED_INLINE HalfVec round_to_f16(Vec value) {
+  return (HalfVec)_mm256_cvtps_ph((__m256)value, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
 
 HEED_INLINE IntVec load_bytes(const uint8_t* from) {

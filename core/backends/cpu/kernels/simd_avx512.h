@@ -12,6 +12,7 @@ constexpr int kRegisters = 32;
 
 typedef float Vec __attribute__((vector_size(64)));
 typedef int32_t IntVec __attribute__((vector_size(64)));
+typedef uint16_t HalfVec __attribute__((vector_size(32)));  // elements of F16 or BF16, as they are stored
 
 // The same in all lanes: one instruction where `value` is in memory.
 HEED_INLINE Vec broadcast(float value) { return (Vec)_mm512_set1_ps(value); }
@@ -46,6 +47,11 @@ HEED_INLINE Vec load_f16(const uint16_t* from) {
 }
 HEED_INLINE Vec load_bf16(const uint16_t* from) {
   return (Vec)_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i*)from)), 16);
+}
+
+// To F16, rounded to nearest even, subnormals kept.
+HEED_INLINE HalfVec round_to_f16(Vec value) {
+  return (HalfVec)_mm512_cvtps_ph((__m512)value, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
 
 // A byte a lane, widened.

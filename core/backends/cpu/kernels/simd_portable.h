@@ -11,6 +11,7 @@ constexpr int kRegisters = 16;
 
 typedef float Vec __attribute__((vector_size(16)));
 typedef int32_t IntVec __attribute__((vector_size(16)));
+typedef uint16_t HalfVec __attribute__((vector_size(8)));
 
 // The same in all lanes: one instruction where `value` is in memory.
 HEED_INLINE Vec broadcast(float value) { return Vec{value, value, value, value}; }
@@ -50,6 +51,18 @@ HEED_INLINE Vec load_f16(const uint16_t* from) {
   const IntVec special = (magnitude << 13) | 0x7f800000;
   const IntVec bits = magnitude >= 0x7c00 ? special : (magnitude < 0x0400 ? (IntVec)subnormal : normal);
   return (Vec)(bits | sign);
+}
+
+// By integers, but for subnormals: those are rounded by adding 1/2, whose last bit is the least of F16.
+HEED_INLINE HalfVec round_to_f16(Vec value) {
+  const IntVec bits = (IntVec)value;
+  const IntVec magnitude = bits & 0x7fffffff;
+  const IntVec subnormal = (IntVec)((Vec)magnitude + 0.5f) - 0x3f000000;
+  // Half a unit less one, one more where the last bit is odd; a carry goes into the exponent, at the end up to infinity.
+  const IntVec normal = (magnitude - ((127 - 15) << 23) + 0x0fff + ((magnitude >> 13) & 1)) >> 13;
+  const IntVec special = magnitude > 0x7f800000 ? IntVec{} + 0x7e00 : IntVec{} + 0x7c00;
+  const IntVec half = magnitude < ((127 - 14) << 23) ? subnormal : (magnitude < ((127 + 16) << 23) ? normal : special);
+  return __builtin_convertvector(half | ((bits >> 16) & 0x8000), HalfVec);
 }
 
 HEED_INLINE IntVec load_bytes(const uint8_t* from) {

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads shapes.txt and counts the work of a case.
+#include "bench_case.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "fail.h"
+
+namespace bench {
+namespace {
+
+// Copies together are this large, which is several times the largest last-level cache of today's desktops and small servers.
+constexpr double kColdBytes = 384e6;
+
+int64_t bytes_of(heed_dtype dtype) { return dtype == HEED_F32 ? 4 : 2; }
+
+// Pairs of one head of one item that a causal mask with as many keys before the last query as possible (bottom right)
+// and a length leave.
+double visible_pairs(int64_t queries, int64_t keys, bool causal, int64_t length) {
+  double pairs = 0;
+  for (int64_t i = 0; i < queries; ++i) {
+    const int64_t last = causal ? i + keys - queries + 1 : keys;
+    pairs += static_cast<double>(std::clamp<int64_t>(last, 0, length));
+  }
+  return pairs;
+}
+
+std::vector<int32_t> integers(const std::string& list) {
+  std::vector<int32_t> numbers;
+  std::istringstream in(list);
+  for (std::string number; std::getline(in, number, ',');) numbers.push_back(std::stoi(number));
+  return numbers;
+}
+
+void set(BenchCase& self, const std::string& key, const std::string& value, const std::string& line) {
+  const std::map<std::string, int64_t BenchCase::*> sizes = {
+      {"B", &BenchCase::batch},      {"H", &BenchCase::heads},
+      {"Hkv", &BenchCase::kv_heads}, {"Q", &BenchCase::queries},
+      {"D", &BenchCase::head_size},  {"Dv", &BenchCase::value_size},
+      {"M", &BenchCase::rows},       {"N", &BenchCase::outputs},
+      {"E", &BenchCase::embedding},  {"K", self.kind == Kind::kLinear ? &BenchCase::inputs : &BenchCase::keys}};
+  if (const auto found = sizes.find(key); found != sizes.end()) {
+    self.*found->second = std::stoll(value);
+  } else if (key == "lens") {
+    self.lengths = integers(value);
+  } else if (key == "causal") {
+    self.causal = true;
+  } else if (key == "mask") {
+    self.as_mask = true;
+  } else if (key == "cold") {
+    self.cold = true;
+  } else if (key == "f16") {
+    self.dtype = HEED_F16;
+  } else if (key == "bf16") {
+    self.dtype = HEED_BF16;
+  } else {
+    fail("unknown word '" + key + "' in the case: " + line);
+  }
+}
+
+void set_defaults(BenchCase& self, const std::string& line) {
+  if (self.kind == Kind::kLayer) self.head_size = self.embedding / self.heads;
+  if (self.kv_heads == 0) self.kv_heads = self.heads;
+  if (self.keys == 0) self.keys = self.queries;
+  if (self.value_size == 0) self.value_size = self.head_size;
+  const bool complete = self.kind == Kind::kLinear ? self.rows > 0 && self.outputs > 0 && self.inputs > 0
+                                                   : self.queries > 0 && self.head_size > 0;
+  if (!complete) fail("sizes are missing in the case: " + line);
+  if (!self.lengths.empty() && static_cast<int64_t>(self.lengths.size()) != self.batch) {
+    fail("as many lengths as items are wanted in the case: " + line);
+  }
+}
+
+}  // namespace
+
+double BenchCase::flops() const {
+  if (kind == Kind::kLinear) return 2.0 * static_cast<double>(rows) * static_cast<double>(outputs * inputs);
+  double pairs = 0;
+  for (int64_t b = 0; b < batch; ++b) {
+    pairs += visible_pairs(queries, keys, causal, lengths.empty() ? keys : lengths[b]);
+  }
+  const double attention = 2.0 * pairs * static_cast<double>(heads * (head_size + value_size));
+  if (kind != Kind::kLayer) return attention;
+  return attention + 4 * 2.0 * static_cast<double>(batch * queries) * static_cast<double>(embedding * embedding);
+}
+
+double BenchCase::streamed_bytes() const {
+  if (kind == Kind::kLinear) return static_cast<double>(outputs * inputs * bytes_of(dtype));
+  return static_cast<double>(batch * kv_heads * keys * (head_size + value_size) * bytes_of(dtype));
+}
+
+bool BenchCase::bound_by_memory() const {
+  return kind == Kind::kAttention ? queries == 1 : kind == Kind::kLinear && rows == 1;
+}
+
+int64_t BenchCase::copies() const {
+  return cold ? std::max<int64_t>(2, std::llround(std::ceil(kColdBytes / streamed_bytes()))) : 1;
+}
+
+std::vector<BenchCase> read_cases(const std::string& path) {
+  const std::map<std::string, Kind> kinds = {
+      {"attention", Kind::kAttention}, {"idle", Kind::kIdle}, {"layer", Kind::kLayer}, {"linear", Kind::kLinear}};
+  std::ifstream file(path);
+  if (!file) fail("cannot read " + path);
+  std::vector<BenchCase> cases;
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line.substr(0, line.find('#')));
+    BenchCase self;
+    std::string kind;
+    if (!(words >> self.name)) continue;
+    words >> kind;
+    if (kinds.count(kind) == 0) fail("unknown kind '" + kind + "' in the case: " + line);
+    self.kind = kinds.at(kind);
+    for (std::string word; words >> word;) {
+      const size_t equals = word.find('=');
+      set(self, word.substr(0, equals), equals == std::string::npos ? "" : word.substr(equals + 1), line);
+    }
+    set_defaults(self, line);
+    cases.push_back(std::move(self));
+  }
+  return cases;
+}
+
+}  // namespace bench

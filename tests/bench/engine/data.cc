@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes the numbers of a case.
+#include "data.h"
+
+#include <cmath>
+#include <cstring>
+
+#include "fail.h"
+
+namespace bench {
+namespace {
+
+// Uniform with the given standard deviation. heed_tensor_fill_normal would do, but takes seconds for the largest cases.
+class Random {
+ public:
+  explicit Random(uint64_t seed) : state_(seed) {}
+
+  void fill(float* numbers, int64_t count, float deviation) {
+    const float scale = deviation * std::sqrt(12.0F) / static_cast<float>(uint32_t{1} << 24);
+    for (int64_t i = 0; i < count; ++i) {
+      numbers[i] = (static_cast<float>(next() >> 40) - static_cast<float>(uint32_t{1} << 23)) * scale;
+    }
+  }
+
+ private:
+  // splitmix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014).
+  uint64_t next() {
+    state_ += 0x9e3779b97f4a7c15;
+    uint64_t mixed = state_;
+    mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9;
+    mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111eb;
+    return mixed ^ (mixed >> 31);
+  }
+
+  uint64_t state_;
+};
+
+Tensor random_tensor(heed_context* context, heed_dtype dtype, const Dims& dims, uint64_t seed, double deviation) {
+  Tensor numbers = make_tensor(context, HEED_F32, dims);
+  Random(seed).fill(static_cast<float*>(heed_tensor_data(numbers.get())), heed_tensor_num_elements(numbers.get()),
+                    static_cast<float>(deviation));
+  if (dtype == HEED_F32) return numbers;
+  Tensor narrow = make_tensor(context, dtype, dims);
+  check(heed_tensor_copy(narrow.get(), numbers.get()));
+  return narrow;
+}
+
+Tensor copy_of(heed_context* context, heed_tensor* original) {
+  Dims dims;
+  for (int32_t axis = 0; axis < heed_tensor_rank(original); ++axis) dims.push_back(heed_tensor_dim(original, axis));
+  Tensor copy = make_tensor(context, heed_tensor_dtype(original), dims);
+  std::memcpy(heed_tensor_data(copy.get()), heed_tensor_data(original), heed_tensor_num_bytes(original));
+  return copy;
+}
+
+}  // namespace
+
+Context make_context(int threads) {
+  heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
+  options.num_threads = threads;
+  heed_context* context = nullptr;
+  check(heed_context_create(&options, &context));
+  return Context(context);
+}
+
+Tensor make_tensor(heed_context* context, heed_dtype dtype, const Dims& dims) {
+  heed_tensor* tensor = nullptr;
+  check(heed_tensor_create(context, dtype, static_cast<int32_t>(dims.size()), dims.data(), &tensor));
+  return Tensor(tensor);
+}
+
+std::vector<float> read_floats(const heed_tensor* tensor) {
+  const Context context = make_context(1);
+  Dims dims;
+  for (int32_t axis = 0; axis < heed_tensor_rank(tensor); ++axis) dims.push_back(heed_tensor_dim(tensor, axis));
+  const Tensor floats = make_tensor(context.get(), HEED_F32, dims);
+  check(heed_tensor_copy(floats.get(), tensor));
+  std::vector<float> numbers(heed_tensor_num_elements(tensor));
+  check(heed_tensor_read(floats.get(), numbers.data(), numbers.size() * sizeof(float)));
+  return numbers;
+}
+
+std::vector<float> swap_axes(const std::vector<float>& from, int64_t first, int64_t second, int64_t row) {
+  std::vector<float> to(from.size());
+  for (int64_t i = 0; i < first; ++i) {
+    for (int64_t j = 0; j < second; ++j) {
+      std::memcpy(&to[(j * first + i) * row], &from[(i * second + j) * row], row * sizeof(float));
+    }
+  }
+  return to;
+}
+
+Data::Data(const BenchCase& self) : context(make_context(1)) {
+  if (self.kind == Kind::kAttention || self.kind == Kind::kIdle) {
+    queries = random_tensor(context.get(), self.dtype, {self.batch, self.heads, self.queries, self.head_size}, 1, 1);
+    keys.push_back(
+        random_tensor(context.get(), self.dtype, {self.batch, self.kv_heads, self.keys, self.head_size}, 2, 1));
+    values.push_back(
+        random_tensor(context.get(), self.dtype, {self.batch, self.kv_heads, self.keys, self.value_size}, 3, 1));
+    while (static_cast<int64_t>(keys.size()) < self.copies()) {
+      keys.push_back(copy_of(context.get(), keys[0].get()));
+      values.push_back(copy_of(context.get(), values[0].get()));
+    }
+  } else if (self.kind == Kind::kLayer) {
+    // With weights of this size the projections' numbers are about as large as their inputs'.
+    const double deviation = 1 / std::sqrt(static_cast<double>(self.embedding));
+    queries = random_tensor(context.get(), self.dtype, {self.batch, self.queries, self.embedding}, 1, 1);
+    for (uint64_t i = 0; i < 4; ++i) {
+      weights.push_back(random_tensor(context.get(), self.dtype, {self.embedding, self.embedding}, 2 + i, deviation));
+      biases.push_back(random_tensor(context.get(), self.dtype, {self.embedding}, 6 + i, 0.1));
+    }
+  } else {
+    const double deviation = 1 / std::sqrt(static_cast<double>(self.inputs));
+    queries = random_tensor(context.get(), self.dtype, {self.rows, self.inputs}, 1, 1);
+    weights.push_back(random_tensor(context.get(), self.dtype, {self.outputs, self.inputs}, 2, deviation));
+    while (static_cast<int64_t>(weights.size()) < self.copies())
+      weights.push_back(copy_of(context.get(), weights[0].get()));
+  }
+  if (self.lengths.empty()) return;
+  if (self.as_mask) {
+    mask = make_tensor(context.get(), HEED_BOOL, {self.batch, 1, 1, self.keys});
+    auto* bytes = static_cast<uint8_t*>(heed_tensor_data(mask.get()));
+    for (int64_t b = 0; b < self.batch; ++b) std::memset(bytes + b * self.keys, 1, self.lengths[b]);
+  } else {
+    lengths = make_tensor(context.get(), HEED_I32, {self.batch});
+    check(heed_tensor_write(lengths.get(), self.lengths.data(), self.lengths.size() * sizeof(int32_t)));
+  }
+}
+
+}  // namespace bench

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// The numbers of a case, which all subjects read: the same for each of them, and where a layout suits several, the same
+// memory.
+#ifndef HEED_BENCH_DATA_H
+#define HEED_BENCH_DATA_H
+
+#include <heed/heed.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "bench_case.h"
+
+namespace bench {
+
+struct Destroy {
+  void operator()(heed_context* context) const { heed_context_destroy(context); }
+  void operator()(heed_tensor* tensor) const { heed_tensor_destroy(tensor); }
+  void operator()(heed_layer* layer) const { heed_layer_destroy(layer); }
+  void operator()(heed_workspace* workspace) const { heed_workspace_destroy(workspace); }
+};
+using Context = std::unique_ptr<heed_context, Destroy>;
+using Tensor = std::unique_ptr<heed_tensor, Destroy>;
+using Layer = std::unique_ptr<heed_layer, Destroy>;
+using Workspace = std::unique_ptr<heed_workspace, Destroy>;
+using Dims = std::vector<int64_t>;
+
+Context make_context(int threads);
+Tensor make_tensor(heed_context* context, heed_dtype dtype, const Dims& dims);
+std::vector<float> read_floats(const heed_tensor* tensor);
+// Rows of `from`, (first, second, row), in the order (second, first, row).
+std::vector<float> swap_axes(const std::vector<float>& from, int64_t first, int64_t second, int64_t row);
+
+struct Data {
+  explicit Data(const BenchCase& bench_case);
+
+  Context context;
+  // Attention: (B, H, Q, D), (B, Hkv, K, D), (B, Hkv, K, Dv). Layer: queries is (B, Q, E). Linear: queries is (M, K).
+  Tensor queries;
+  std::vector<Tensor> keys;
+  std::vector<Tensor> values;
+  Tensor lengths;  // I32 (B), or none
+  Tensor mask;     // BOOL (B, 1, 1, K), or none
+  // Layer: W_q, W_k, W_v, W_o of (E, E), one after the other. Linear: copies of one weight (N, K).
+  std::vector<Tensor> weights;
+  std::vector<Tensor> biases;
+};
+
+}  // namespace bench
+
+#endif  // HEED_BENCH_DATA_H

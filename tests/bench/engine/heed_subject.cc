@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// heed as a subject.
+#include "heed_subject.h"
+
+#include <cstring>
+
+#include "fail.h"
+#include "processors.h"
+
+namespace bench {
+namespace {
+
+Layer attention_layer(heed_context* context, const BenchCase& bench_case) {
+  heed_dot_product_attention_options options = HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT;
+  options.causal = bench_case.causal ? HEED_CAUSAL_BOTTOM_RIGHT : HEED_CAUSAL_NONE;
+  heed_layer* layer = nullptr;
+  check(heed_dot_product_attention_create(context, &options, &layer));
+  return Layer(layer);
+}
+
+Layer multi_head_layer(heed_context* context, const BenchCase& bench_case, const Data& data) {
+  heed_multi_head_attention_options options = HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT;
+  options.num_hiddens = bench_case.embedding;
+  options.num_heads = bench_case.heads;
+  options.biases = HEED_BIAS_ALL;
+  heed_layer* layer = nullptr;
+  check(heed_multi_head_attention_create(context, &options, &layer));
+  const char* const names[] = {"W_q", "W_k", "W_v", "W_o"};
+  for (int i = 0; i < 4; ++i) {
+    check(heed_layer_set_parameter(layer, (std::string(names[i]) + ".weight").c_str(), data.weights[i].get()));
+    check(heed_layer_set_parameter(layer, (std::string(names[i]) + ".bias").c_str(), data.biases[i].get()));
+  }
+  return Layer(layer);
+}
+
+Layer linear_layer(heed_context* context, const BenchCase& bench_case, const heed_tensor* weight) {
+  heed_linear_options options = HEED_LINEAR_OPTIONS_INIT;
+  options.output_size = bench_case.outputs;
+  options.no_bias = 1;
+  heed_layer* layer = nullptr;
+  check(heed_linear_create(context, &options, &layer));
+  check(heed_layer_set_parameter(layer, "weight", weight));
+  return Layer(layer);
+}
+
+}  // namespace
+
+HeedSubject::HeedSubject(const BenchCase& bench_case, const Data& data, int threads) : context_(make_context(threads)) {
+  make_layers(bench_case, data);
+  heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
+  inputs.queries = data.queries.get();
+  inputs.valid_lens = data.lengths.get();
+  inputs.mask = data.mask.get();
+  if (data.keys.empty()) {
+    inputs_.push_back(inputs);
+  }
+  for (size_t copy = 0; copy < data.keys.size(); ++copy) {
+    inputs.keys = data.keys[copy].get();
+    inputs.values = data.values[copy].get();
+    inputs_.push_back(inputs);
+  }
+  check(heed_layer_create_outputs(layers_[0].get(), inputs_.data(), HEED_WANT_OUTPUT, &outputs_));
+  output_.reset(outputs_.output);
+  std::memset(heed_tensor_data(output_.get()), 0, heed_tensor_num_bytes(output_.get()));
+}
+
+void HeedSubject::prepare() {
+  // The first workspace starts the context's threads.
+  const StartingThreads elsewhere;
+  size_t num_bytes = 0;
+  check(heed_layer_workspace_size(layers_[0].get(), inputs_.data(), &outputs_, &num_bytes));
+  heed_workspace* workspace = nullptr;
+  check(heed_workspace_create(context_.get(), num_bytes, &workspace));
+  workspace_.reset(workspace);
+}
+
+void HeedSubject::make_layers(const BenchCase& bench_case, const Data& data) {
+  switch (bench_case.kind) {
+    case Kind::kAttention:
+    case Kind::kIdle: layers_.push_back(attention_layer(context_.get(), bench_case)); break;
+    case Kind::kLayer: layers_.push_back(multi_head_layer(context_.get(), bench_case, data)); break;
+    case Kind::kLinear:
+      for (const Tensor& weight : data.weights) {
+        layers_.push_back(linear_layer(context_.get(), bench_case, weight.get()));
+      }
+      break;
+  }
+}
+
+void HeedSubject::call() {
+  const size_t turn = next_++;
+  check(heed_layer_forward(layers_[turn % layers_.size()].get(), &inputs_[turn % inputs_.size()], workspace_.get(),
+                           &outputs_));
+}
+
+std::string HeedSubject::explanation() const {
+  size_t num_bytes = 0;
+  check(heed_layer_explain(layers_[0].get(), inputs_.data(), &outputs_, nullptr, 0, &num_bytes));
+  std::string text(num_bytes, '\0');
+  check(heed_layer_explain(layers_[0].get(), inputs_.data(), &outputs_, text.data(), num_bytes, nullptr));
+  text.pop_back();
+  return text;
+}
+
+}  // namespace bench

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// heed as a subject: a layer, outputs and a workspace made beforehand, so that a call allocates nothing.
+#ifndef HEED_BENCH_HEED_SUBJECT_H
+#define HEED_BENCH_HEED_SUBJECT_H
+
+#include <memory>
+#include <string>
+
+#include "data.h"
+#include "subject.h"
+
+namespace bench {
+
+class HeedSubject : public Subject {
+ public:
+  HeedSubject(const BenchCase& bench_case, const Data& data, int threads);
+
+  // Must come before a call: makes the workspace, and with it the context's threads.
+  void prepare();
+
+  [[nodiscard]] std::string library() const override { return "heed"; }
+  [[nodiscard]] std::string name() const override { return library(); }
+  void call() override;
+  [[nodiscard]] std::vector<float> output() const override { return read_floats(output_.get()); }
+
+  [[nodiscard]] size_t workspace_bytes() const { return heed_workspace_num_bytes(workspace_.get()); }
+  // heed_layer_explain's JSON.
+  [[nodiscard]] std::string explanation() const;
+
+ private:
+  void make_layers(const BenchCase& bench_case, const Data& data);
+
+  Context context_;
+  // One for all calls, or where weights are to be read cold, one for each copy.
+  std::vector<Layer> layers_;
+  std::vector<heed_layer_inputs> inputs_;
+  Tensor output_;
+  heed_layer_outputs outputs_ = HEED_LAYER_OUTPUTS_INIT;
+  Workspace workspace_;
+  size_t next_ = 0;
+};
+
+}  // namespace bench
+
+#endif  // HEED_BENCH_HEED_SUBJECT_H

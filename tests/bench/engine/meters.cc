@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs the meters' loops in threads that start together.
+#include "meters.h"
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "clock.h"
+#include "processors.h"
+
+namespace bench {
+namespace {
+
+constexpr int64_t kReadBytes = int64_t{256} << 20;
+constexpr double kPeakSeconds = 1e-3;
+
+const MeterKernels* kernels_of(const std::string& isa) {
+#if defined(__x86_64__)
+  const bool avx512 = __builtin_cpu_supports("avx512f") != 0;
+  const bool avx2 = __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
+  if (avx512 && (isa.empty() || isa.rfind("avx512", 0) == 0)) return &kAvx512Meters;
+  if (avx2 && (isa.empty() || isa == "avx2")) return &kAvx2Meters;
+#endif
+  (void)isa;
+  return &kBaselineMeters;
+}
+
+// Calls work(thread) in so many threads, which wait for each other before they start; returns the seconds of each.
+template <typename Work>
+std::vector<double> together(int threads, const Work& work) {
+  std::vector<double> seconds(threads);
+  std::atomic<int> ready{0};
+  const auto run = [&](int thread) {
+    ++ready;
+    while (ready.load() < threads) {
+    }
+    const double start = now();
+    work(thread);
+    seconds[thread] = now() - start;
+  };
+  std::vector<std::thread> others;
+  {
+    const StartingThreads elsewhere;
+    for (int thread = 1; thread < threads; ++thread) others.emplace_back(run, thread);
+  }
+  run(0);
+  for (std::thread& other : others) other.join();
+  return seconds;
+}
+
+}  // namespace
+
+Meters::Meters(const std::string& isa, int threads) : kernels_(kernels_of(isa)), threads_(threads) {}
+
+double Meters::peak_flops() {
+  std::vector<float> sinks(threads_, 0.5F);
+  std::vector<double> flops(threads_);
+  const std::vector<double> seconds =
+      together(threads_, [&](int thread) { flops[thread] = kernels_->multiply_add(repetitions_, &sinks[thread]); });
+  double rate = 0;
+  for (int thread = 0; thread < threads_; ++thread) rate += flops[thread] / seconds[thread];
+  // The next time takes about as long as it should.
+  const double longest = *std::max_element(seconds.begin(), seconds.end());
+  const bool too_short = longest < kPeakSeconds / 2;
+  repetitions_ =
+      std::max<int64_t>(1000, static_cast<int64_t>(static_cast<double>(repetitions_) * kPeakSeconds / longest));
+  return too_short ? peak_flops() : rate;
+}
+
+double Meters::read_bandwidth() {
+  if (memory_ == nullptr) memory_ = make_buffer(kReadBytes);
+  const int64_t share = kReadBytes / threads_ / 4096 * 4096;
+  std::vector<float> sinks(threads_, 0.0F);
+  double best = 0;
+  for (const int streams : {1, 2, 4}) {
+    const std::vector<double> seconds = together(threads_, [&](int thread) {
+      kernels_->read(static_cast<const char*>(memory_.get()) + thread * share, share, streams, &sinks[thread]);
+    });
+    double rate = 0;
+    for (const double second : seconds) rate += static_cast<double>(share) / second;
+    best = std::max(best, rate);
+  }
+  return best;
+}
+
+}  // namespace bench

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line of attention_bench.
+#ifndef HEED_BENCH_OPTIONS_H
+#define HEED_BENCH_OPTIONS_H
+
+#include <string>
+#include <vector>
+
+namespace bench {
+
+struct Options {
+  std::string shapes = HEED_BENCH_SHAPES;
+  std::string filter = ".";  // a regular expression, found anywhere in a case's name
+  std::vector<int> threads = {1, 2};
+  std::string isa;          // as HEED_ISA, which it sets
+  std::string json;         // a file, or none
+  double seconds = 0.5;     // for each subject of a case
+  double longest_call = 2;  // cases in which one call of heed would take longer are left out
+  bool quick = false;       // each case once or so
+  bool peers = true;
+  bool list = false;
+  std::string memory_of;  // a case: only prints how many bytes of memory heed needs for it
+};
+
+// Prints how it is used and ends the program on --help and on what it does not know.
+Options read_options(int argc, char** argv);
+
+}  // namespace bench
+
+#endif  // HEED_BENCH_OPTIONS_H

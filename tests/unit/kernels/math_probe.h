@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions of kernels/*-inl.h, which an ISA's object keeps to itself, on arrays of any length: whole vectors, and
+// the rest by what reads and writes the first lanes alone.
+#pragma once
+
+#include <stdint.h>
+
+namespace heed::cpu {
+
+struct MathProbe {
+  const char* isa;  // as HEED_ISA names it
+  int32_t lanes;
+
+  // `type` is an ElementType.
+  void (*load_elements)(const void* from, int32_t type, int64_t count, float* to);
+  void (*store_elements)(const float* from, int32_t type, int64_t count, void* to);
+  void (*store_element)(float value, int32_t type, void* to);
+};
+
+#define HEED_MATH_PROBE(isa) const MathProbe& math_probe_##isa()
+
+HEED_MATH_PROBE(portable);
+#if defined(__x86_64__)
+HEED_MATH_PROBE(avx2);
+HEED_MATH_PROBE(avx512);
+HEED_MATH_PROBE(avx512_bf16);
+#elif defined(__aarch64__)
+HEED_MATH_PROBE(neon);
+#endif
+
+}  // namespace heed::cpu

@@ -109,24 +109,43 @@ static void add_score_block(const Panel& panel, Rows keys, int64_t count, int64_
   }
 }
 
-// Scores of the keys k0 .. k1 - 1 and their maximum. Returns false where all of them are as the micro-kernel leaves them,
-// and so seen by all rows; otherwise item.seen says who sees which.
 template <int vectors>
-static bool find_scores(const FlashItem& item, const Panel& panel, Rows keys, int64_t k0, int64_t k1,
+static void multiply_keys(const FlashItem& item, const Panel& panel, Rows keys, int64_t count, float* scores,
+                          Vec (&maximum)[vectors]) {
+  if (item.arguments->is_additive != 0)
+    add_score_block<vectors>(panel, keys, count, item.arguments->head_size, scores);
+  else
+    score_block<vectors>(panel, keys, count, item.arguments->head_size, scores, maximum);
+}
+
+// Scores of the keys k0 .. k1 - 1 and their maximum; with `wants_seen`, item.seen says who sees which.
+template <int vectors>
+static void find_scores(const FlashItem& item, const Panel& panel, Rows keys, int64_t k0, int64_t k1, bool wants_seen,
                         Vec (&maximum)[vectors]) {
 #pragma GCC unroll 4
   for (int v = 0; v < vectors; ++v) maximum[v] = broadcast(-kInfinity);
-  if (item.arguments->is_additive != 0)
-    add_score_block<vectors>(panel, keys, k1 - k0, item.arguments->head_size, item.scores);
-  else
-    score_block<vectors>(panel, keys, k1 - k0, item.arguments->head_size, item.scores, maximum);
-  if (is_plain(item, panel, k0, k1)) {
+  int64_t plain_first = k0;
+  int64_t plain_end = k1;
+  find_plain_keys(item, panel, plain_first, plain_end);
+  if (plain_first < plain_end) {
+    float* scores = item.scores + (plain_first - k0) * kPanelRows;
+    multiply_keys<vectors>(item, panel, from_row(keys, plain_first - k0), plain_end - plain_first, scores, maximum);
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v) store(panel.visible + v * kLanes, broadcast(int32_t{-1}));
-    return false;
+    if (wants_seen) {
+      int32_t* seen = item.seen + (plain_first - k0) * kPanelRows;
+      for (int64_t i = 0; i < (plain_end - plain_first) * kPanelRows; i += kLanes)
+        store(seen + i, broadcast(int32_t{-1}));
+    }
   }
-  finish_scores<vectors>(item, panel, k0, k1, maximum);
-  return true;
+  const int64_t ends[][2] = {{k0, plain_first}, {plain_end, k1}};
+  for (const auto& [first, end] : ends) {
+    if (first >= end) continue;
+    Vec of_products[vectors] = {};
+    multiply_keys<vectors>(item, panel, from_row(keys, first - k0), end - first,
+                           item.scores + (first - k0) * kPanelRows, of_products);
+    finish_scores<vectors>(item, panel, k0, first, end, maximum);
+  }
 }
 
 // ---- softmax --------------------------------------------------------------------------------------------------------

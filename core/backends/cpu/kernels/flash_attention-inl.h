@@ -32,11 +32,11 @@ template <int vectors>
 static void attend_block(const FlashItem& item, Panel& panel, Rows keys, Rows values, int64_t k0, int64_t k1,
                          Pass pass) {
   Vec maximum[vectors];
-  const bool some_hidden = find_scores<vectors>(item, panel, keys, k0, k1, maximum);
+  find_scores<vectors>(item, panel, keys, k0, k1, pass == Pass::Careful, maximum);
   exponentiate<vectors>(item, panel, k1 - k0, maximum);
   if (item.arguments->output.data != nullptr) {
     if (item.arguments->drops != 0) drop<vectors>(item, panel, k0, k1);
-    if (some_hidden && pass == Pass::Careful)
+    if (pass == Pass::Careful)
       add_seen_values<vectors>(item, panel, values, k1 - k0);
     else
       add_values<vectors>(item, panel, values, k1 - k0, item.scores);
@@ -98,9 +98,7 @@ static bool find_doubtful(const FlashItem& item, const Panel& panel, IntVec (&do
 // Scores of the keys k0 .. k1 - 1 become weights that add up to one; hidden ones 0. item.seen has who sees which.
 static void normalize(const FlashItem& item, const Panel& panel, Rows keys, int64_t k0, int64_t k1) {
   Vec maximum[kTileVectors];
-  if (!find_scores<kTileVectors>(item, panel, keys, k0, k1, maximum)) {
-    for (int64_t i = 0; i < (k1 - k0) * kPanelRows; i += kLanes) store(item.seen + i, broadcast(int32_t{-1}));
-  }
+  find_scores<kTileVectors>(item, panel, keys, k0, k1, true, maximum);
   for (int v = 0; v < kTileVectors; ++v) {
     const Vec pivot[1] = {pivot_of(load(panel.maximum + v * kLanes))};
     const Vec total = load(panel.total + v * kLanes);

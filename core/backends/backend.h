@@ -90,7 +90,7 @@ struct Backend {
                        Failure* failure);
   // A weight laid out once as run_linear reads it fastest, for any number of calls and whichever parts it is among. Uses
   // the weight and the output size of `part`: for the number of bytes without its data. `packed` has that many bytes,
-  // aligned to kMemoryAlignment.
+  // aligned to kMemoryAlignment. 0 bytes: the device reads the weight as it is, and is never given a packed one.
   Status (*packed_linear_bytes)(const BackendDevice* device, const LinearPart* part, int64_t input_size,
                                 size_t* num_bytes, Failure* failure);
   Status (*pack_linear)(BackendDevice* device, const LinearPart* part, int64_t input_size, void* packed,

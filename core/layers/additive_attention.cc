@@ -28,8 +28,9 @@ AdditiveAttentionOptions with_defaults(const AdditiveAttentionOptions& given) {
 
 std::vector<Parameter> make_parameters(int64_t num_hiddens) {
   std::vector<Parameter> parameters;
-  parameters.emplace_back(kParameterNames[kQueryWeight], Shape{num_hiddens, kOpenDim}, 1, Source::Queries);
-  parameters.emplace_back(kParameterNames[kKeyWeight], Shape{num_hiddens, kOpenDim}, 1, Source::Keys);
+  parameters.emplace_back(kParameterNames[kQueryWeight], Shape{num_hiddens, kOpenDim}, 1, Use::Projection,
+                          Source::Queries);
+  parameters.emplace_back(kParameterNames[kKeyWeight], Shape{num_hiddens, kOpenDim}, 1, Use::Projection, Source::Keys);
   parameters.emplace_back(kParameterNames[kScoreWeights], Shape{1, num_hiddens}, 1);
   return parameters;
 }
@@ -68,10 +69,9 @@ AttentionProblem AdditiveAttention::attention_problem(const LayerInputs& inputs,
 
 void AdditiveAttention::compose(const CheckedInputs& call, const LayerOutputs& outputs, Schedule& schedule) const {
   const LayerInputs& inputs = call.inputs;
-  const Intermediate queries =
-      project(schedule, "project queries", *inputs.queries, {parameter_at(kQueryWeight).value(), nullptr});
-  const Intermediate keys =
-      project(schedule, "project keys", *inputs.keys, {parameter_at(kKeyWeight).value(), nullptr});
+  const Projected projected[] = {{Source::Queries, {parameter_at(kQueryWeight)}, 1},
+                                 {Source::Keys, {parameter_at(kKeyWeight)}, 1}};
+  const auto [queries, keys, values] = project(schedule, inputs, projected);
 
   AttentionProblem& attention = schedule.add_attention("attention");
   attention = call.attention;

@@ -58,13 +58,14 @@ void Layer::initialize(const LayerInputs& given_inputs, uint64_t seed) {
   const LayerInputs inputs = check(given_inputs, Purpose::Shapes).inputs;
   const std::vector<Shape> shapes = parameter_shapes(inputs);
   const DType dtype = inputs.queries->dtype();
-  std::vector<Tensor> values;
+  std::vector<ParameterValue> values;
   values.reserve(parameters_.size());
   for (size_t i = 0; i < parameters_.size(); ++i) {
     const std::string subject = std::string(parameters_[i].name()) + " would have dims";
-    values.push_back(parameters_[i].is_bias()
-                         ? Tensor::zeros(context_, dtype, shapes[i], subject.c_str())
-                         : draw_weight(context_, dtype, shapes[i], seed, static_cast<uint32_t>(i), subject.c_str()));
+    const Tensor value = parameters_[i].is_bias()
+                             ? Tensor::zeros(context_, dtype, shapes[i], subject.c_str())
+                             : draw_weight(context_, dtype, shapes[i], seed, static_cast<uint32_t>(i), subject.c_str());
+    values.push_back(parameters_[i].with_packed(context_, value));
   }
   for (size_t i = 0; i < parameters_.size(); ++i) parameters_[i].set(std::move(values[i]));
 }
@@ -85,7 +86,7 @@ Tensor Layer::parameter(std::string_view name) const {
 
 void Layer::set_parameter(std::string_view name, const Tensor& value) {
   Parameter& parameter = parameters_[index_of(name)];
-  parameter.set(parameter.accept(context_, value, is_initialized()));
+  parameter.set(parameter.with_packed(context_, parameter.accept(context_, value, is_initialized())));
 }
 
 const char* Layer::load(const SafetensorsFile& file, std::string_view prefix) {
@@ -101,7 +102,7 @@ const char* Layer::load(const SafetensorsFile& file, std::string_view prefix) {
     parameter.check(entry.shape, entry.dtype, expected, shown_name.c_str());
   }
 
-  std::vector<Tensor> values;
+  std::vector<ParameterValue> values;
   values.reserve(parameters_.size());
   for (size_t i = 0; i < found.size(); ++i) {
     const SafetensorsEntry& entry = *file.find(found[i].name);
@@ -110,7 +111,8 @@ const char* Layer::load(const SafetensorsFile& file, std::string_view prefix) {
     const Tensor value = view_as_parameter(found[i].source, stored);
     const DType dtype = parameters_[i].kept_dtype(entry.dtype, keeps_form);
     const bool is_whole = value.is_row_major() && value.num_elements() == stored.num_elements();
-    values.push_back(is_whole && dtype == value.dtype() ? value : converted_copy(context_, value, dtype));
+    values.push_back(parameters_[i].with_packed(
+        context_, is_whole && dtype == value.dtype() ? value : converted_copy(context_, value, dtype)));
   }
   // From here on nothing can fail.
   for (size_t i = 0; i < parameters_.size(); ++i) parameters_[i].set(std::move(values[i]));

@@ -21,7 +21,8 @@ std::vector<Parameter> make_parameters(const LinearOptions& options) {
   if (options.output_size < 1)
     fail(Status::InvalidArgument, "options->output_size is %" PRId64 ", expected at least 1", options.output_size);
   std::vector<Parameter> parameters;
-  parameters.emplace_back(kParameterNames[kWeight], Shape{options.output_size, kOpenDim}, 1, Source::Queries);
+  parameters.emplace_back(kParameterNames[kWeight], Shape{options.output_size, kOpenDim}, 1, Use::Projection,
+                          Source::Queries);
   if (!options.no_bias) parameters.emplace_back(kParameterNames[kBias], Shape{options.output_size});
   return parameters;
 }
@@ -57,7 +58,7 @@ void Linear::compose(const CheckedInputs& call, const LayerOutputs& outputs, Sch
   linear.input_size = input.dim(last);
   linear.input = operand_of(input, {-1, -1, -1, last});
   LinearPart& part = linear.parts[0];
-  set_parameters(part, {parameter_at(kWeight).value(), options_.no_bias ? nullptr : &parameter_at(kBias).value()});
+  set_parameters(part, {parameter_at(kWeight), options_.no_bias ? nullptr : &parameter_at(kBias)});
   part.output = operand_of(output, {-1, -1, -1, last});
   linear.input.strides[1] = batch.input_stride;
   linear.input.strides[2] = rows.input_stride;

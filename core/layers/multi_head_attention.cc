@@ -2,6 +2,7 @@
 #include "layers/multi_head_attention.h"
 
 #include <cinttypes>
+#include <span>
 #include <utility>
 
 #include "base/checked.h"
@@ -102,7 +103,7 @@ MultiHeadAttention::Resolved MultiHeadAttention::resolve(const MultiHeadAttentio
                        std::optional<Source> source) {
     Projection projection;
     projection.weight = parameters.size();
-    parameters.emplace_back(kParameterNames[weight_name], weight, num_heads, source);
+    parameters.emplace_back(kParameterNames[weight_name], weight, num_heads, Use::Projection, source);
     if ((options.biases & bias_bit) != 0) {
       projection.bias = parameters.size();
       parameters.emplace_back(kParameterNames[weight_name + 1], Shape{weight[0]}, num_heads);
@@ -146,7 +147,7 @@ OutputShapes MultiHeadAttention::check_inputs(const LayerInputs& inputs) const {
 }
 
 ProjectionParameters MultiHeadAttention::parameters_of(const Projection& projection) const {
-  return {parameter_at(projection.weight).value(), projection.bias ? &parameter_at(*projection.bias).value() : nullptr};
+  return {parameter_at(projection.weight), projection.bias ? &parameter_at(*projection.bias) : nullptr};
 }
 
 AttentionProblem MultiHeadAttention::attention_problem(const LayerInputs& inputs, Purpose purpose) const {
@@ -164,19 +165,17 @@ AttentionProblem MultiHeadAttention::attention_problem(const LayerInputs& inputs
 }
 
 void MultiHeadAttention::compose(const CheckedInputs& call, const LayerOutputs& outputs, Schedule& schedule) const {
-  const LayerInputs& inputs = call.inputs;
   // Weights and log_sum_exp come from queries and keys alone.
   const bool needs_values = outputs.output != nullptr;
-  const Intermediate queries = project(schedule, "project queries", *inputs.queries, parameters_of(places_.queries));
-  const Intermediate keys = project(schedule, "project keys", *inputs.keys, parameters_of(places_.keys));
-  const Intermediate values = needs_values
-                                  ? project(schedule, "project values", *inputs.values, parameters_of(places_.values))
-                                  : Intermediate{};
+  const int64_t num_heads = options_.num_heads;
+  const int64_t num_kv_heads = options_.num_kv_heads;
+  const Projected projected[] = {{Source::Queries, parameters_of(places_.queries), num_heads},
+                                 {Source::Keys, parameters_of(places_.keys), num_kv_heads},
+                                 {Source::Values, parameters_of(places_.values), num_kv_heads}};
+  const auto [queries, keys, values] = project(schedule, call.inputs, std::span(projected, needs_values ? 3 : 2));
 
   AttentionProblem& attention = schedule.add_attention("attention");
   attention = call.attention;
-  const int64_t num_heads = options_.num_heads;
-  const int64_t num_kv_heads = options_.num_kv_heads;
   const int64_t num_queries = attention.num_queries;
   const int64_t num_keys = attention.num_keys;
   const int64_t value_head_size = options_.value_head_size;
@@ -198,7 +197,7 @@ void MultiHeadAttention::compose(const CheckedInputs& call, const LayerOutputs& 
   }
   const int64_t merged_size = num_heads * value_head_size;
   const Intermediate merged = reserve_rows(schedule, attention.batch, num_queries, merged_size);
-  place_heads(schedule, attention.output, merged, num_queries, num_heads, value_head_size);
+  place_heads_in_rows(schedule, attention.output, merged, num_queries, num_heads, value_head_size);
   LinearProblem& linear = schedule.add_linear("project output");
   linear.batch = attention.batch;
   linear.rows = num_queries;

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "attention/validate.h"
 #include "base/error.h"
 #include "tensor/copy.h"
 
@@ -44,7 +45,7 @@ void Parameter::require_set() const {
 }
 
 DType Parameter::kept_dtype(DType source, bool keeps_form) const {
-  if (keeps_form) return value_->dtype();
+  if (keeps_form) return value().dtype();
   return source == DType::F64 ? DType::F32 : source;
 }
 
@@ -52,6 +53,18 @@ Tensor Parameter::accept(std::shared_ptr<const Memory> memory, const Tensor& sou
   check(source.shape(), source.dtype(), expected_shape(keeps_form), "value");
   source.require_data("value");
   return converted_copy(std::move(memory), source, kept_dtype(source.dtype(), keeps_form));
+}
+
+ParameterValue Parameter::with_packed(const std::shared_ptr<const Context>& context, const Tensor& value) const {
+  if (use_ != Use::Projection) return {value, nullptr};
+  LinearPart part;
+  part.output_size = part.head_size = value.dim(0);
+  part.weight = operand_of(value, {-1, -1, 0, 1});
+  const size_t num_bytes = context->packed_bytes(part, value.dim(1));
+  if (num_bytes == 0) return {value, nullptr};
+  std::shared_ptr<Storage> packed = Storage::allocate(context, num_bytes);
+  context->pack(part, value.dim(1), packed->begin());
+  return {value, std::move(packed)};
 }
 
 std::string joined_names(std::span<const Parameter> parameters) {

@@ -7,6 +7,21 @@
 #include "base/error.h"
 
 namespace heed {
+namespace {
+
+// What explain calls the projections of the sources whose bits are set, the first source's being 1.
+constexpr const char* kOperations[] = {
+    "",
+    "project queries",
+    "project keys",
+    "project queries and keys",
+    "project values",
+    "project queries and values",
+    "project keys and values",
+    "project queries, keys and values",
+};
+
+}  // namespace
 
 SourceTensor source_of(const LayerInputs& inputs, Source source) {
   if (source == Source::Queries) return {"inputs->queries", *inputs.queries};
@@ -37,9 +52,12 @@ void check_sequences(const LayerInputs& inputs) {
 }
 
 void set_parameters(LinearPart& part, const ProjectionParameters& parameters) {
-  part.output_size = part.head_size = parameters.weight.dim(0);
-  part.weight = operand_of(parameters.weight, {-1, -1, 0, 1});
-  if (parameters.bias != nullptr) part.bias = operand_of(*parameters.bias, {-1, -1, -1, 0});
+  const Tensor& weight = parameters.weight.value();
+  part.output_size = part.head_size = weight.dim(0);
+  part.weight = operand_of(weight, {-1, -1, 0, 1});
+  part.packed = parameters.weight.packed();
+  part.is_packed = part.packed != nullptr ? 1 : 0;
+  if (parameters.bias != nullptr) part.bias = operand_of(parameters.bias->value(), {-1, -1, -1, 0});
 }
 
 Intermediate reserve_rows(Schedule& schedule, int64_t batch, int64_t rows, int64_t size) {
@@ -65,23 +83,53 @@ void place_heads(Schedule& schedule, Operand& operand, Intermediate array, int64
                  int64_t head_size) {
   schedule.place(operand, array);
   operand.strides[0] = rows * num_heads * head_size;
+  operand.strides[1] = rows * head_size;
+  operand.strides[2] = head_size;
+  operand.strides[3] = 1;
+}
+
+void place_heads_in_rows(Schedule& schedule, Operand& operand, Intermediate array, int64_t rows, int64_t num_heads,
+                         int64_t head_size) {
+  schedule.place(operand, array);
+  operand.strides[0] = rows * num_heads * head_size;
   operand.strides[1] = head_size;
   operand.strides[2] = num_heads * head_size;
   operand.strides[3] = 1;
 }
 
-Intermediate project(Schedule& schedule, const char* operation, const Tensor& input,
-                     const ProjectionParameters& parameters) {
-  LinearProblem& linear = schedule.add_linear(operation);
-  linear.batch = input.dim(0);
-  linear.rows = input.dim(1);
-  linear.input_size = input.dim(2);
-  linear.input = operand_of(input, {-1, 0, 1, 2});
-  LinearPart& part = linear.parts[0];
-  set_parameters(part, parameters);
-  const Intermediate rows = reserve_rows(schedule, linear.batch, linear.rows, part.output_size);
-  place_rows(schedule, part.output, rows, linear.rows, part.output_size);
-  return rows;
+std::array<Intermediate, kMaxLinearParts> project(Schedule& schedule, const LayerInputs& inputs,
+                                                  std::span<const Projected> all) {
+  std::array<Intermediate, kMaxLinearParts> arrays;
+  const auto bit_of = [&all](size_t i) { return size_t{1} << static_cast<size_t>(all[i].source); };
+  size_t done = 0;
+  for (size_t first = 0; first < all.size(); ++first) {
+    if ((done & bit_of(first)) != 0) continue;
+    const Tensor& input = source_of(inputs, all[first].source).tensor;
+    size_t sources = 0;
+    for (size_t i = first; i < all.size(); ++i) {
+      if (input.is_same_as(source_of(inputs, all[i].source).tensor)) sources |= bit_of(i);
+    }
+    done |= sources;
+    LinearProblem& linear = schedule.add_linear(kOperations[sources]);
+    linear.batch = input.dim(0);
+    linear.rows = input.dim(1);
+    linear.input_size = input.dim(2);
+    linear.input = operand_of(input, {-1, 0, 1, 2});
+    linear.num_parts = 0;
+    for (size_t i = first; i < all.size(); ++i) {
+      if ((sources & bit_of(i)) == 0) continue;
+      LinearPart& part = linear.parts[linear.num_parts++];
+      set_parameters(part, all[i].parameters);
+      part.head_size = part.output_size / all[i].num_heads;
+      arrays[i] = reserve_rows(schedule, linear.batch, linear.rows, part.output_size);
+      schedule.place(part.output, arrays[i]);
+      part.output.strides[0] = linear.rows * part.head_size;
+      part.output.strides[1] = linear.rows * part.output_size;
+      part.output.strides[2] = part.head_size;
+      part.output.strides[3] = 1;
+    }
+  }
+  return arrays;
 }
 
 }  // namespace heed

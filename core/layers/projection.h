@@ -3,7 +3,9 @@
 // them, and where in the workspace the result lies.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <span>
 
 #include "attention/problem.h"
 #include "attention/validate.h"
@@ -25,25 +27,38 @@ void check_sequences(const LayerInputs& inputs);
 
 // The parameters of one projection; bias is null where there is none.
 struct ProjectionParameters {
-  const Tensor& weight;
-  const Tensor* bias;
+  const Parameter& weight;
+  const Parameter* bias = nullptr;
 };
 
+// The part's sizes and parameters, as one head.
 void set_parameters(LinearPart& part, const ProjectionParameters& parameters);
 
-// An array (batch, rows, size) in the workspace.
+// An array (batch, rows, size) in the workspace, or as many elements in another order.
 Intermediate reserve_rows(Schedule& schedule, int64_t batch, int64_t rows, int64_t size);
 
 // Such an array as an operand of a linear operation, axes (-, batch, rows, size).
 void place_rows(Schedule& schedule, Operand& operand, Intermediate array, int64_t rows, int64_t size);
 
 // The same array as an operand of attention, axes (batch, head, rows, head size): heads lie side by side in a row.
+void place_heads_in_rows(Schedule& schedule, Operand& operand, Intermediate array, int64_t rows, int64_t num_heads,
+                         int64_t head_size);
+
+// An array (batch, head, rows, head size), as `project` leaves it, as an operand of attention: each head's rows lie one
+// after the other, which is how attention reads them fastest.
 void place_heads(Schedule& schedule, Operand& operand, Intermediate array, int64_t rows, int64_t num_heads,
                  int64_t head_size);
 
-// Adds the projection of `input`, (B, S, E), and returns where its result lies: (B, S, output size) row-major.
-// `operation` is what explain calls it.
-Intermediate project(Schedule& schedule, const char* operation, const Tensor& input,
-                     const ProjectionParameters& parameters);
+// One of a call's tensors, (B, S, E), with what it is projected by and into how many heads.
+struct Projected {
+  Source source;
+  ProjectionParameters parameters;
+  int64_t num_heads;
+};
+
+// Adds the projections, those of one tensor as one operation that reads it once. Returns where each result lies, (B,
+// head, S, head size) row-major; each source stands in `all` once at most.
+std::array<Intermediate, kMaxLinearParts> project(Schedule& schedule, const LayerInputs& inputs,
+                                                  std::span<const Projected> all);
 
 }  // namespace heed

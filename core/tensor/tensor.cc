@@ -201,6 +201,16 @@ bool Tensor::is_row_major() const {
   return true;
 }
 
+bool Tensor::is_same_as(const Tensor& other) const {
+  // Shapes without data have no address to be known by.
+  if (data_ != other.data_ || (data_ == nullptr && storage_ != other.storage_)) return false;
+  if (dtype_ != other.dtype_ || !(shape_ == other.shape_)) return false;
+  for (int32_t axis = 0; axis < rank(); ++axis) {
+    if (dim(axis) != 1 && stride(axis) != other.stride(axis)) return false;
+  }
+  return true;
+}
+
 Tensor Tensor::derived(const Shape& shape, const Dims& strides, std::byte* data) const {
   Tensor tensor = *this;
   tensor.shape_ = shape;

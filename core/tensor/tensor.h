@@ -41,6 +41,8 @@ class Tensor {
   std::byte* element(int64_t offset) const { return data_ + offset * static_cast<int64_t>(size_of(dtype_)); }
   bool has_data() const { return data_ != nullptr || num_elements_ == 0; }
   bool is_row_major() const;
+  // Whether both are the same elements in the same order.
+  bool is_same_as(const Tensor& other) const;
   bool is_read_only() const { return read_only_; }
   const char* device_name() const { return storage_->memory()->device_name(); }
   const std::shared_ptr<const Memory>& memory() const { return storage_->memory(); }

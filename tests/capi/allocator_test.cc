@@ -274,13 +274,17 @@ TEST(Allocator, GivesTheBytesOfEveryObject) {
   Workspace workspace;
   expect_bytes(400000, [&] { tensor = make_tensor(context.get(), {1, 100, 1000}); });
   expect_bytes(1, [&] { view = make_transposed(tensor.get(), {2, 1, 0}); });
-  expect_bytes(1, [&] { layer = make_multi_head(context.get(), two_heads()); });
+  heed_multi_head_attention_options options = HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT;
+  options.num_hiddens = 64;
+  options.num_heads = 2;
+  expect_bytes(1, [&] { layer = make_multi_head(context.get(), options); });
   heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
   inputs.queries = tensor.get();
-  // W_q, W_k and W_v are 8 x 1000, W_o 8 x 8.
-  expect_bytes((3 * 8000 + 64) * sizeof(float), [&] { check(heed_layer_initialize(layer.get(), &inputs, 1)); });
+  // W_q, W_k and W_v are 64 x 1000, W_o 64 x 64, each kept packed too.
+  expect_bytes(2 * sizeof(float) * (3 * 64000 + 64 * 64),
+               [&] { check(heed_layer_initialize(layer.get(), &inputs, 1)); });
   heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;
-  expect_bytes(sizeof(float) * 100 * 8,
+  expect_bytes(sizeof(float) * 100 * 64,
                [&] { check(heed_layer_create_outputs(layer.get(), &inputs, HEED_WANT_OUTPUT, &outputs)); });
   const Tensor output(outputs.output);
   size_t num_bytes = 0;

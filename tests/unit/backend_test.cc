@@ -2,7 +2,9 @@
 // Layers on a backend that is not the CPU's: its reasons, its failures and its name come through.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstdio>
 #include <functional>
 #include <memory>
@@ -190,6 +192,275 @@ TEST(Backend, IsToldTheScoringAndItsWeights) {
   EXPECT_EQ(problem.head_size, 16);
   EXPECT_EQ(problem.value_head_size, 6);
   EXPECT_EQ(std::to_array(problem.score_weights.strides), (std::array<int64_t, kOperandRank>{0, 0, 0, 1}));
+}
+
+std::vector<LinearProblem> seen_projections;
+
+// A backend that writes down the projections that it is asked for.
+Backend noting_backend() {
+  seen_projections.clear();
+  Backend backend = cpu_backend();
+  backend.run_linear = [](BackendDevice* device, const LinearProblem* problem, const Plan* plan, void* scratch,
+                          Failure* failure) {
+    seen_projections.push_back(*problem);
+    return cpu_backend().run_linear(device, problem, plan, scratch, failure);
+  };
+  return backend;
+}
+
+// Self-attention over (2, 3, 6) in 4 heads of 5, 2 of keys, whose values have 7.
+struct SelfAttention {
+  explicit SelfAttention(const Backend& given)
+      : backend(given),
+        context(Context::open({}, backend)),
+        layer(context, options()),
+        queries(Tensor::zeros(context, DType::F32, {2, 3, 6})),
+        output(Tensor::zeros(context, DType::F32, {2, 3, 11})) {
+    std::fill_n(reinterpret_cast<float*>(queries.data()), queries.num_elements(), 1.0f);
+    inputs.queries = &queries;
+    outputs.output = &output;
+  }
+
+  static MultiHeadAttentionOptions options() {
+    MultiHeadAttentionOptions options;
+    options.num_heads = 4;
+    options.num_kv_heads = 2;
+    options.head_size = 5;
+    options.value_head_size = 7;
+    options.output_size = 11;
+    return options;
+  }
+
+  std::vector<float> results() {
+    layer.forward(inputs, nullptr, outputs);
+    const auto* elements = reinterpret_cast<const float*>(output.data());
+    return {elements, elements + output.num_elements()};
+  }
+
+  SelfAttention(const SelfAttention&) = delete;
+  SelfAttention& operator=(const SelfAttention&) = delete;
+
+  Backend backend;
+  std::shared_ptr<Context> context;
+  MultiHeadAttention layer;
+  Tensor queries;
+  Tensor output;
+  LayerInputs inputs;
+  LayerOutputs outputs;
+};
+
+TEST(Backend, IsAskedForAllProjectionsOfOneTensorAtOnceHeadByHead) {
+  SelfAttention attention(noting_backend());
+  attention.layer.initialize(attention.inputs, 1);
+  attention.results();
+  ASSERT_EQ(seen_projections.size(), 2u);
+  const LinearProblem& together = seen_projections[0];
+  EXPECT_EQ(together.num_parts, 3);
+  EXPECT_EQ(together.batch, 2);
+  EXPECT_EQ(together.rows, 3);
+  EXPECT_EQ(together.input_size, 6);
+  struct Expected {
+    int64_t num_heads;
+    int64_t head_size;
+  };
+  const Expected expected[] = {{4, 5}, {2, 5}, {2, 7}};
+  for (size_t i = 0; i < 3; ++i) {
+    const auto [num_heads, head_size] = expected[i];
+    const LinearPart& part = together.parts[i];
+    EXPECT_EQ(part.output_size, num_heads * head_size);
+    EXPECT_EQ(part.head_size, head_size);
+    EXPECT_EQ(std::to_array(part.output.strides),
+              (std::array<int64_t, kOperandRank>{3 * head_size, num_heads * 3 * head_size, head_size, 1}));
+    EXPECT_EQ(part.is_packed, 1);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(part.packed) % kMemoryAlignment, 0u);
+  }
+  const LinearProblem& last = seen_projections[1];
+  EXPECT_EQ(last.num_parts, 1);
+  EXPECT_EQ(last.input_size, 4 * 7);
+  EXPECT_EQ(last.parts[0].output_size, 11);
+  EXPECT_EQ(last.parts[0].head_size, 11);
+  EXPECT_EQ(last.parts[0].is_packed, 1);
+  EXPECT_EQ(std::to_array(last.input.strides), (std::array<int64_t, kOperandRank>{0, 3 * 28, 28, 1}));
+}
+
+TEST(Backend, ThatReadsWeightsAsTheyAreGetsNoneThatIsPacked) {
+  SelfAttention packing(cpu_backend());
+  packing.layer.initialize(packing.inputs, 1);
+  Backend backend = noting_backend();
+  backend.packed_linear_bytes = [](const BackendDevice*, const LinearPart*, int64_t, size_t* num_bytes, Failure*) {
+    *num_bytes = 0;
+    return Status::Ok;
+  };
+  backend.pack_linear = nullptr;
+  SelfAttention plain(backend);
+  plain.layer.initialize(plain.inputs, 1);
+  EXPECT_EQ(plain.results(), packing.results());
+  for (const LinearProblem& problem : seen_projections) EXPECT_EQ(problem.parts[0].is_packed, 0);
+}
+
+int num_packs_left = 0;
+
+TEST(Backend, ThatCannotPackAWeightLeavesTheLayerAsItWas) {
+  Backend backend = cpu_backend();
+  backend.pack_linear = [](BackendDevice* device, const LinearPart* part, int64_t input_size, void* packed,
+                           Failure* failure) {
+    if (num_packs_left-- > 0) return cpu_backend().pack_linear(device, part, input_size, packed, failure);
+    failure->status = Status::DeviceLost;
+    std::snprintf(failure->text, sizeof failure->text, "the device went away");
+    return failure->status;
+  };
+  num_packs_left = 4;
+  SelfAttention attention(backend);
+  attention.layer.initialize(attention.inputs, 1);
+  const std::vector<float> before = attention.results();
+  for (int num_packs = 0; num_packs < 4; ++num_packs) {
+    num_packs_left = num_packs;
+    EXPECT_EQ(error_of([&] { attention.layer.initialize(attention.inputs, 2); }), "the device went away");
+    EXPECT_EQ(attention.results(), before);
+  }
+  num_packs_left = 0;
+  const Tensor value = Tensor::zeros(attention.context, DType::F32, {20, 6});
+  EXPECT_EQ(error_of([&] { attention.layer.set_parameter("W_q.weight", value); }), "the device went away");
+  EXPECT_EQ(attention.results(), before);
+  backend.packed_linear_bytes = [](const BackendDevice*, const LinearPart*, int64_t, size_t*, Failure* failure) {
+    failure->status = Status::Unsupported;
+    std::snprintf(failure->text, sizeof failure->text, "no such weights here");
+    return failure->status;
+  };
+  SelfAttention refused(backend);
+  EXPECT_EQ(error_of([&] { refused.layer.initialize(refused.inputs, 2); }), "no such weights here");
+  EXPECT_FALSE(refused.layer.is_initialized());
+}
+
+// So that a workspace serves a layer whichever of its inputs are the same tensor, and however they are laid out.
+TEST(CpuBackend, ScratchOfALinearProblemIsThatOfItsLargestPartWhateverTheStrides) {
+  const auto context = Context::open({});
+  LinearProblem problem;
+  problem.batch = 3;
+  problem.rows = 70;
+  problem.input_size = 130;
+  problem.input.strides[3] = 1;
+  problem.num_parts = 3;
+  for (const int32_t is_packed : {0, 1}) {
+    size_t largest = 0;
+    for (int32_t i = 0; i < 3; ++i) {
+      LinearPart& part = problem.parts[i];
+      part.output_size = 100 * (i + 1);
+      part.head_size = 20;
+      part.is_packed = is_packed;
+      part.weight.strides[2] = problem.input_size;
+      part.weight.strides[3] = part.output.strides[3] = 1;
+      LinearProblem alone = problem;
+      alone.num_parts = 1;
+      alone.parts[0] = part;
+      largest = std::max(largest, context->plan(alone).scratch_bytes);
+    }
+    EXPECT_EQ(context->plan(problem).scratch_bytes, largest);
+    LinearProblem strided = problem;
+    strided.input.strides[3] = 7;
+    for (LinearPart& part : strided.parts) part.weight.strides[3] = part.output.strides[3] = 9;
+    EXPECT_EQ(context->plan(strided).scratch_bytes, largest);
+  }
+}
+
+std::vector<std::string> reasons_of(const Plan& plan) {
+  std::vector<std::string> reasons;
+  for (const char* reason : plan.not_fastest) {
+    if (reason != nullptr) reasons.emplace_back(reason);
+  }
+  return reasons;
+}
+
+TEST(CpuBackend, SaysWhichElementsOfALinearProblemItHasToGather) {
+  const auto context = Context::open({});
+  LinearProblem dense;
+  dense.batch = 1;
+  dense.rows = 4;
+  dense.input_size = 5;
+  dense.input.strides[2] = 5;
+  dense.input.strides[3] = 1;
+  LinearPart& part = dense.parts[0];
+  part.output_size = part.head_size = 6;
+  part.weight.strides[2] = 5;
+  part.weight.strides[3] = 1;
+  part.output.strides[2] = 6;
+  part.output.strides[3] = 1;
+  const auto names = [&](const LinearProblem& problem) {
+    std::string all;
+    for (const std::string& reason : reasons_of(context->plan(problem))) {
+      for (const char* word : {"input", "weight", "output"}) {
+        if (reason.find(word) != std::string::npos) all += std::string(all.empty() ? "" : " ") + word;
+      }
+    }
+    return all;
+  };
+  EXPECT_TRUE(context->plan(dense).is_fastest());
+  EXPECT_EQ(names(dense), "");
+
+  LinearProblem problem = dense;
+  problem.input.strides[3] = 2;
+  EXPECT_EQ(names(problem), "input");
+  problem.input_size = 1;  // no matter then
+  EXPECT_EQ(names(problem), "");
+
+  problem = dense;
+  problem.parts[0].weight.strides[2] = 1;  // the second operand of a product
+  problem.parts[0].weight.strides[3] = 6;
+  EXPECT_EQ(names(problem), "");
+  problem.parts[0].weight.strides[2] = 12;
+  EXPECT_EQ(names(problem), "weight");
+  problem.parts[0].is_packed = 1;
+  EXPECT_EQ(names(problem), "");
+
+  problem = dense;
+  problem.num_parts = 2;
+  problem.parts[1] = problem.parts[0];
+  problem.parts[1].output.strides[3] = 3;
+  EXPECT_EQ(names(problem), "output");
+  problem.parts[1].weight.strides[3] = 3;
+  problem.input.strides[3] = 0;
+  EXPECT_EQ(names(problem), "input weight output");
+  EXPECT_FALSE(context->plan(problem).is_fastest());
+}
+
+TEST(Plan, KeepsAFewReasons) {
+  Plan plan;
+  EXPECT_TRUE(plan.is_fastest());
+  for (const char* reason : {"a", "b", "c", "d", "e"}) plan.add_reason(reason);
+  EXPECT_FALSE(plan.is_fastest());
+  EXPECT_EQ(reasons_of(plan), (std::vector<std::string>{"a", "b", "c", "d"}));
+}
+
+TEST(Strict, TellsEveryReason) {
+  Backend backend = cpu_backend();
+  backend.plan_linear = [](const BackendDevice* device, const LinearProblem* problem, Plan* plan, Failure* failure) {
+    const Status status = cpu_backend().plan_linear(device, problem, plan, failure);
+    plan->add_reason("it is a test");
+    plan->add_reason("it is late");
+    return status;
+  };
+  ContextOptions options;
+  options.strict = true;
+  const auto context = Context::open(options, backend);
+  const Tensor a = Tensor::zeros(context, DType::F32, {2, 2});
+  const Tensor result = Tensor::zeros(context, DType::F32, {2, 2});
+  EXPECT_EQ(error_of([&] { matmul(a, a, result); }),
+            "the context is strict, and \"matmul\" would not take the fastest path: it is a test; it is late");
+}
+
+TEST(Strict, CutsReasonsThatASentenceCannotHold) {
+  static const std::string kLong(300, 'x');
+  Backend backend = cpu_backend();
+  backend.plan_linear = [](const BackendDevice*, const LinearProblem*, Plan* plan, Failure*) {
+    for (int i = 0; i < kMaxReasons; ++i) plan->add_reason(kLong.c_str());
+    return Status::Ok;
+  };
+  ContextOptions options;
+  options.strict = true;
+  const auto context = Context::open(options, backend);
+  const Tensor a = Tensor::zeros(context, DType::F32, {2, 2});
+  const Tensor result = Tensor::zeros(context, DType::F32, {2, 2});
+  EXPECT_EQ(error_of([&] { matmul(a, a, result); }).size(), kErrorCapacity - 1);
 }
 
 TEST(Backend, FailuresOfOperationsBecomeErrors) {

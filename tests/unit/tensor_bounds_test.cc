@@ -34,6 +34,26 @@ Tensor wrapped(const Shape& shape, const Dims& strides, void* data, DType dtype 
   return Tensor::wrap(plain_memory(), dtype, shape, &strides, data);
 }
 
+TEST(Tensor, IsTheSameAsAnotherByAddressDtypeShapeAndStrides) {
+  const Tensor tensor = Tensor::zeros(plain_memory(), DType::F32, {2, 1, 3});
+  EXPECT_TRUE(tensor.is_same_as(tensor));
+  EXPECT_TRUE(tensor.is_same_as(tensor.read_only()));
+  const Dims strides = {3, 77, 1};  // the axis of size 1 is not stepped along
+  EXPECT_TRUE(tensor.is_same_as(tensor.view({2, 1, 3}, &strides, 0)));
+  const Dims repeated = {0, 3, 1};
+  EXPECT_FALSE(tensor.is_same_as(tensor.view({2, 1, 3}, &repeated, 0)));
+  EXPECT_FALSE(tensor.is_same_as(tensor.view({1, 1, 3}, nullptr, 0)));
+  EXPECT_FALSE(tensor.slice(0, 0, 1).is_same_as(tensor.slice(0, 1, 1)));
+  EXPECT_FALSE(tensor.is_same_as(tensor.reshape({2, 3})));
+  EXPECT_FALSE(tensor.is_same_as(Tensor::zeros(plain_memory(), DType::F32, {2, 1, 3})));
+  EXPECT_TRUE(tensor.is_same_as(wrapped({2, 1, 3}, tensor.strides(), tensor.data(), DType::F32)));
+  EXPECT_FALSE(tensor.is_same_as(wrapped({2, 1, 3}, tensor.strides(), tensor.data(), DType::I32)));
+  // Shapes without data are known by whose they are.
+  const Tensor shape_only = Tensor::wrap(plain_memory(), DType::F32, {2, 3}, nullptr, nullptr);
+  EXPECT_TRUE(shape_only.is_same_as(shape_only.read_only()));
+  EXPECT_FALSE(shape_only.is_same_as(Tensor::wrap(plain_memory(), DType::F32, {2, 3}, nullptr, nullptr)));
+}
+
 TEST(TensorBounds, ViewsReachTheLastByteAndNoFurther) {
   const Tensor bytes = Tensor::zeros(plain_memory(), DType::U8, {5});
   EXPECT_EQ(bytes.view({5}, nullptr, 0).data(), bytes.data());

@@ -8,6 +8,7 @@
 
 #include "backends/cpu/attention.h"
 #include "backends/cpu/dropout.h"
+#include "backends/cpu/isa.h"
 #include "backends/cpu/linear.h"
 #include "backends/cpu/softmax.h"
 #include "base/memory.h"
@@ -17,6 +18,7 @@ namespace heed {
 // This form computes on the calling thread.
 struct BackendDevice {
   HostAllocator allocator;
+  const cpu::KernelTable* kernels;
 };
 
 namespace {
@@ -39,10 +41,12 @@ Status open(const BackendOptions* options, BackendDevice** device, Failure* fail
                   "options->device_index is %d, but there is one CPU device: expected 0", options->device_index);
     return failure->status;
   }
+  const cpu::KernelTable* kernels = nullptr;
+  if (cpu::choose_kernels(&kernels, failure) != Status::Ok) return failure->status;
   void* memory = nullptr;
   if (host_allocate(options->allocator, sizeof(BackendDevice), kObjectAlignment, &memory, failure) != Status::Ok)
     return failure->status;
-  *device = new (memory) BackendDevice{options->allocator};
+  *device = new (memory) BackendDevice{options->allocator, kernels};
   return Status::Ok;
 }
 
@@ -91,12 +95,12 @@ Status plan_attention(const BackendDevice* device, const AttentionProblem* probl
   if (problem->head_size > kMaxWidth) return refuse_width("the head size", problem->head_size, failure);
   if (problem->value_head_size > kMaxWidth)
     return refuse_width("the head size of the values", problem->value_head_size, failure);
-  *plan = cpu::plan_attention(*problem, num_threads(device));
+  *plan = cpu::plan_attention(*device->kernels, *problem, num_threads(device));
   return Status::Ok;
 }
 
-Status run_attention(BackendDevice*, const AttentionProblem* problem, const Plan*, void* scratch, Failure*) {
-  cpu::run_attention(*problem, cpu::Workers(), scratch);
+Status run_attention(BackendDevice* device, const AttentionProblem* problem, const Plan*, void* scratch, Failure*) {
+  cpu::run_attention(*device->kernels, *problem, cpu::Workers(), scratch);
   return Status::Ok;
 }
 

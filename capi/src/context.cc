@@ -2,6 +2,8 @@
 // Version, devices, contexts.
 #include <heed/heed.h>
 
+#include <cinttypes>
+
 #include "arguments.h"
 #include "base/json_writer.h"
 #include "errors.h"
@@ -17,6 +19,7 @@ constexpr const char* kDeviceNames = "HEED_DEVICE_CPU (0) or HEED_DEVICE_ASCEND 
 
 constexpr size_t kFirstContextOptionsSize = 56;
 constexpr size_t kFirstAllocatorSize = 32;
+constexpr size_t kFirstExecutorSize = 32;
 constexpr size_t kFirstLoggerSize = 24;
 
 #define HEED_TEXT_OF(number) #number
@@ -35,6 +38,18 @@ HostAllocator read_allocator(const heed_allocator* given) {
           .user = read.user};
 }
 
+Executor read_executor(const heed_executor* given) {
+  if (given == nullptr) return {};
+  const heed_executor read =
+      read_struct(given, HEED_EXECUTOR_INIT, kFirstExecutorSize, "options->executor", "HEED_EXECUTOR_INIT");
+  const auto parallel_for = require(read.parallel_for, "options->executor->parallel_for");
+  if (read.num_threads < 1 || read.num_threads > kMaxThreads) {
+    fail(Status::InvalidArgument, "options->executor->num_threads is %" PRId64 ", expected 1 to %d", read.num_threads,
+         kMaxThreads);
+  }
+  return {.parallel_for = parallel_for, .num_threads = static_cast<int32_t>(read.num_threads), .user = read.user};
+}
+
 Logger read_logger(const heed_logger* given) {
   if (given == nullptr) return {};
   const heed_logger read =
@@ -45,8 +60,6 @@ Logger read_logger(const heed_logger* given) {
 ContextOptions read_options(const heed_context_options* given) {
   const heed_context_options options =
       read_struct(given, HEED_CONTEXT_OPTIONS_INIT, kFirstContextOptionsSize, "options", "HEED_CONTEXT_OPTIONS_INIT");
-  if (options.executor != nullptr)
-    fail(Status::Unsupported, "options->executor is set, but this heed has no support for it yet: expected NULL");
   require_zero(options.reserved, "options->reserved");
   ContextOptions result;
   result.device = read_enum(options.device, DeviceKind::Ascend, "options->device", kDeviceNames);
@@ -55,6 +68,7 @@ ContextOptions read_options(const heed_context_options* given) {
   result.strict = read_flag(options.strict, "options->strict");
   result.allow_reduced_precision = read_flag(options.allow_reduced_precision, "options->allow_reduced_precision");
   result.allocator = read_allocator(options.allocator);
+  result.executor = read_executor(options.executor);
   result.logger = read_logger(options.logger);
   return result;
 }
@@ -101,10 +115,12 @@ heed_status heed_context_describe(const heed_context* context, char* text, size_
     json.begin_object();
     json.member("device", self.backend().name);
     json.member("device_index", self.options().device_index);
+    json.member("isa", self.isa());
     json.member("num_threads", self.num_threads());
     json.member("strict", self.options().strict);
     json.member("allow_reduced_precision", self.options().allow_reduced_precision);
     json.member("allocator", self.options().allocator == HostAllocator{} ? "C library" : "host");
+    json.member("executor", self.options().executor.parallel_for == nullptr ? "heed" : "host");
     json.member("logger", self.options().logger.write != nullptr);
     json.member("version", kVersionText);
     json.member("description", self.describe());

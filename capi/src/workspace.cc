@@ -17,6 +17,7 @@ heed_status heed_workspace_create(heed_context* context, size_t num_bytes, heed_
     require(context, "context");
     require(workspace, "workspace");
     *workspace = make_handle(heed_workspace{Workspace::create(context->context, num_bytes)});
+    context->context->start();
   });
 }
 
@@ -26,6 +27,7 @@ heed_status heed_workspace_wrap(heed_context* context, void* memory, size_t num_
     require(context, "context");
     require(workspace, "workspace");
     *workspace = make_handle(heed_workspace{Workspace::wrap(context->context, memory, num_bytes)});
+    context->context->start();
   });
 }
 

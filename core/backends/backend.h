@@ -21,16 +21,28 @@
 namespace heed {
 
 // Grows by one whenever the table or a struct in it changes.
-inline constexpr int32_t kBackendVersion = 4;
+inline constexpr int32_t kBackendVersion = 5;
 
 using Failure = Error;
 
+// More threads than any machine has processors; a larger number is a mistake.
+inline constexpr int32_t kMaxThreads = 1024;
+
+// The members of heed_executor.
+struct Executor {
+  void (*parallel_for)(void* user, int64_t num_items, void (*run)(void* task, int64_t item), void* task) = nullptr;
+  int32_t num_threads = 0;  // 1 to kMaxThreads
+  void* user = nullptr;
+};
+
 struct BackendOptions {
   int32_t device_index = 0;
-  int32_t num_threads = 0;  // 0: as many as the process may use
+  int32_t num_threads = 0;  // 0: as many as the process may use, or the executor has; at most kMaxThreads
   int32_t allow_reduced_precision = 0;
   // For all host memory that the device keeps.
   HostAllocator allocator;
+  // Whose threads to compute with; without parallel_for, the device's own.
+  Executor executor;
 };
 
 // How many reasons a plan can give.
@@ -79,7 +91,11 @@ struct Backend {
   Status (*synchronize)(BackendDevice* device, Failure* failure);
   // One line on the device, kept by it.
   const char* (*describe)(const BackendDevice* device);
+  // The instructions that it computes with, static.
+  const char* (*isa)(const BackendDevice* device);
   int32_t (*num_threads)(const BackendDevice* device);
+  // Makes what `run` would otherwise have to allocate or do without: threads. Any number of times, from any thread.
+  void (*start)(BackendDevice* device);
 
   // Memory aligned to kMemoryAlignment, all zeros where `zeros` is 1. num_bytes may be 0; the address is never null.
   Status (*allocate)(BackendDevice* device, size_t num_bytes, int32_t zeros, void** memory, Failure* failure);

@@ -11,9 +11,6 @@
 namespace heed {
 namespace {
 
-// More threads than any machine has processors; a larger number is a mistake.
-constexpr int32_t kMaxThreads = 1024;
-
 [[noreturn]] void raise(const Failure& failure) { throw Error(failure); }
 
 const Backend& backend_of(DeviceKind kind) {
@@ -58,13 +55,16 @@ Context::Context(Key, const ContextOptions& options, const Backend& backend)
       .num_threads = options.num_threads,
       .allow_reduced_precision = options.allow_reduced_precision ? 1 : 0,
       .allocator = options.allocator,
+      .executor = options.executor,
   };
   Failure failure;
   if (backend_->open(&backend_options, &device_, &failure) != Status::Ok) raise(failure);
 }
 
 Context::~Context() {
-  while (pool_ != nullptr) destroy(std::exchange(pool_, pool_->next));
+  for (auto& place : pool_) {
+    if (PooledScratch::Block* block = place.load(std::memory_order_acquire); block != nullptr) destroy(block);
+  }
   backend_->close(device_);
 }
 
@@ -80,7 +80,11 @@ void Context::release(void* memory, size_t num_bytes) const noexcept { backend_-
 
 const char* Context::describe() const { return backend_->describe(device_); }
 
+const char* Context::isa() const { return backend_->isa(device_); }
+
 int32_t Context::num_threads() const { return backend_->num_threads(device_); }
+
+void Context::start() const { backend_->start(device_); }
 
 void Context::synchronize() {
   Failure failure;
@@ -167,10 +171,10 @@ void Context::require_fastest(const char* function, const char* operation, const
 }
 
 Context::PooledScratch::PooledScratch(const Context& context, size_t num_bytes) : context_(context) {
-  {
-    const std::lock_guard lock(context_.pool_mutex_);
-    block_ = context_.pool_;
-    if (block_ != nullptr) context_.pool_ = block_->next;
+  context_.start();
+  for (auto& place : context_.pool_) {
+    block_ = place.exchange(nullptr, std::memory_order_acquire);
+    if (block_ != nullptr) break;
   }
   if (block_ == nullptr) block_ = host_create<Block>(context_.host_allocator());
   if (block_->data != nullptr && block_->num_bytes >= num_bytes) return;
@@ -186,9 +190,11 @@ Context::PooledScratch::PooledScratch(const Context& context, size_t num_bytes) 
 }
 
 Context::PooledScratch::~PooledScratch() {
-  const std::lock_guard lock(context_.pool_mutex_);
-  block_->next = context_.pool_;
-  context_.pool_ = block_;
+  for (auto& place : context_.pool_) {
+    Block* none = nullptr;
+    if (place.compare_exchange_strong(none, block_, std::memory_order_release, std::memory_order_relaxed)) return;
+  }
+  context_.destroy(block_);
 }
 
 void Context::destroy(PooledScratch::Block* block) const noexcept {

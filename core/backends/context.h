@@ -2,10 +2,10 @@
 // An open device with the options it was opened with. Everything made in a context keeps it alive through its memory.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 
 #include "backends/backend.h"
 #include "base/memory.h"
@@ -22,6 +22,7 @@ struct ContextOptions {
   bool strict = false;
   bool allow_reduced_precision = false;
   HostAllocator allocator;
+  Executor executor;
   Logger logger;
 };
 
@@ -50,8 +51,11 @@ class Context final : public Memory {
   const ContextOptions& options() const { return options_; }
   const Backend& backend() const { return *backend_; }
   const char* describe() const;
+  const char* isa() const;
   // Threads that the device computes with.
   int32_t num_threads() const;
+  // Makes its threads, so that `run` allocates nothing; cheap when they are there.
+  void start() const;
   void synchronize();
 
   // The operations, with failures as exceptions.
@@ -87,11 +91,10 @@ class Context final : public Memory {
     struct Block {
       void* data = nullptr;
       size_t num_bytes = 0;
-      Block* next = nullptr;
     };
 
     const Context& context_;
-    Block* block_;
+    Block* block_ = nullptr;
   };
 
  private:
@@ -103,9 +106,10 @@ class Context final : public Memory {
   BackendDevice* device_ = nullptr;
   HostString device_name_;
 
-  // Blocks at rest, a list: giving one back cannot fail, and nothing is allocated while the mutex is held.
-  mutable std::mutex pool_mutex_;
-  mutable PooledScratch::Block* pool_ = nullptr;
+  // Blocks at rest, more places than calls that any machine would run at once. Without a lock, which a forked child
+  // might find held by a thread that it has not.
+  static constexpr size_t kMaxPooled = 64;
+  mutable std::atomic<PooledScratch::Block*> pool_[kMaxPooled] = {};
 };
 
 }  // namespace heed

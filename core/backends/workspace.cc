@@ -32,11 +32,11 @@ Workspace::~Workspace() {
 }
 
 Workspace::Lease::Lease(Workspace& workspace) : workspace_(workspace) {
-  if (workspace_.busy_.exchange(true, std::memory_order_acq_rel)) {
+  if (!workspace_.in_use_.try_lock()) {
     fail(Status::Busy, "workspace is in use by another call, expected one workspace for each call at a time");
   }
 }
 
-Workspace::Lease::~Lease() { workspace_.busy_.store(false, std::memory_order_release); }
+Workspace::Lease::~Lease() { workspace_.in_use_.unlock(); }
 
 }  // namespace heed

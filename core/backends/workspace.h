@@ -2,12 +2,12 @@
 // Scratch memory for one forward at a time.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <utility>
 
 #include "base/memory.h"
+#include "base/process_lock.h"
 
 namespace heed {
 
@@ -52,7 +52,7 @@ class Workspace {
   void* data_ = nullptr;
   size_t num_bytes_ = 0;
   bool owned_ = false;
-  std::atomic<bool> busy_ = false;
+  ProcessLock in_use_;
 };
 
 }  // namespace heed

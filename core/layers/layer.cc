@@ -78,6 +78,8 @@ void Layer::prepare(const LayerInputs& inputs, const LayerOutputs& outputs, Purp
 size_t Layer::workspace_size(const LayerInputs& inputs, const LayerOutputs& outputs) const {
   Schedule schedule;
   prepare(inputs, outputs, Purpose::Shapes, schedule);
+  // Whoever asks is about to run, and may bring a workspace of another context.
+  context_->start();
   return schedule.workspace_bytes();
 }
 

@@ -57,12 +57,34 @@ TEST(ContextErrors, OptionsOutOfRangeAreRefused) {
   });
 }
 
-TEST(ContextErrors, AnExecutorIsNotBuiltYet) {
-  static const heed_executor kExecutor = HEED_EXECUTOR_INIT;
+// A call with an executor of so many threads.
+auto create_with_executor(int64_t num_threads) {
+  return create_with([num_threads](heed_context_options& options) {
+    static heed_executor executor = HEED_EXECUTOR_INIT;
+    executor.parallel_for = [](void*, int64_t, void (*)(void*, int64_t), void*) {};
+    executor.num_threads = num_threads;
+    options.executor = &executor;
+  });
+}
+
+TEST(ContextErrors, OfExecutors) {
+  static const heed_executor kEmpty = HEED_EXECUTOR_INIT;
   expect_refused({
-      {"executor",
-       create_with([](heed_context_options& options) { options.executor = &kExecutor; }),
-       {HEED_ERROR_UNSUPPORTED, {"executor"}}},
+      {"no function",
+       create_with([](heed_context_options& options) { options.executor = &kEmpty; }),
+       {HEED_ERROR_INVALID_ARGUMENT, {"options->executor->parallel_for", "NULL"}}},
+      {"no threads",
+       create_with_executor(0),
+       {HEED_ERROR_INVALID_ARGUMENT, {"options->executor->num_threads is 0", "1 to 1024"}}},
+      {"negative threads",
+       create_with_executor(-1),
+       {HEED_ERROR_INVALID_ARGUMENT, {"options->executor->num_threads is -1", "1 to 1024"}}},
+      {"too many threads",
+       create_with_executor(1025),
+       {HEED_ERROR_INVALID_ARGUMENT, {"options->executor->num_threads is 1025", "1 to 1024"}}},
+      {"more than 32 bits",
+       create_with_executor((int64_t{1} << 32) + 1),
+       {HEED_ERROR_INVALID_ARGUMENT, {"options->executor->num_threads is 4294967297", "1 to 1024"}}},
   });
 }
 

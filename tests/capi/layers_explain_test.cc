@@ -76,13 +76,15 @@ TEST(Describe, TellsTheOptionsInForce) {
   const json description = json::parse(whole_text(describe(context)));
   EXPECT_EQ(description.at("device"), "cpu");
   EXPECT_EQ(description.at("device_index"), 0);
-  EXPECT_EQ(description.at("num_threads"), 1);
+  EXPECT_FALSE(description.at("isa").get<std::string>().empty());
+  EXPECT_EQ(description.at("num_threads"), 1024);
   EXPECT_EQ(description.at("strict"), true);
   EXPECT_EQ(description.at("allow_reduced_precision"), true);
   EXPECT_EQ(description.at("allocator"), "C library");
+  EXPECT_EQ(description.at("executor"), "heed");
   EXPECT_EQ(description.at("logger"), false);
   EXPECT_EQ(description.at("version"), heed_version_string());
-  EXPECT_FALSE(description.at("description").get<std::string>().empty());
+  EXPECT_NE(description.at("description").get<std::string>().find("1024 threads"), std::string::npos);
 }
 
 TEST(Describe, TellsWhatTheHostGave) {
@@ -91,12 +93,38 @@ TEST(Describe, TellsWhatTheHostGave) {
   heed_logger logger = HEED_LOGGER_INIT;
   logger.write = [](void*, int32_t, const char*) {};
   heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
+  heed_executor executor = HEED_EXECUTOR_INIT;
+  executor.parallel_for = [](void*, int64_t, void (*)(void*, int64_t), void*) {};
+  executor.num_threads = 7;
   options.allocator = &allocator;
+  options.executor = &executor;
   options.logger = &logger;
   const Context context = make_context(&options);
   const json description = json::parse(whole_text(describe(context)));
   EXPECT_EQ(description.at("allocator"), "host");
+  EXPECT_EQ(description.at("executor"), "host");
+  EXPECT_EQ(description.at("num_threads"), 7);
+  EXPECT_NE(description.at("description").get<std::string>().find("7 threads of the host"), std::string::npos);
   EXPECT_EQ(description.at("logger"), true);
+}
+
+int64_t num_threads_with(int32_t num_threads, int64_t of_executor) {
+  heed_executor executor = HEED_EXECUTOR_INIT;
+  executor.parallel_for = [](void*, int64_t, void (*)(void*, int64_t), void*) {};
+  executor.num_threads = of_executor;
+  heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
+  options.num_threads = num_threads;
+  if (of_executor > 0) options.executor = &executor;
+  const Context context = make_context(&options);
+  return json::parse(whole_text(describe(context))).at("num_threads");
+}
+
+TEST(Describe, TellsHowManyThreadsThereAre) {
+  EXPECT_EQ(num_threads_with(5, 0), 5);
+  EXPECT_GE(num_threads_with(0, 0), 1);
+  EXPECT_EQ(num_threads_with(0, 5), 5);
+  EXPECT_EQ(num_threads_with(3, 5), 3);
+  EXPECT_EQ(num_threads_with(7, 5), 5) << "the host has no more";
 }
 
 TEST(Explain, HasItsMembers) {
@@ -106,7 +134,7 @@ TEST(Explain, HasItsMembers) {
   EXPECT_EQ(plan.at("backend"), "cpu");
   EXPECT_EQ(plan.at("device"), "cpu:0");
   EXPECT_FALSE(plan.at("kernel").get<std::string>().empty());
-  EXPECT_EQ(plan.at("threads"), 1);
+  EXPECT_EQ(plan.at("threads"), json::parse(whole_text(describe(call.context))).at("num_threads"));
   EXPECT_EQ(plan.at("workspace_bytes"), call.workspace_size());
   EXPECT_TRUE(plan.at("not_fastest").is_array());
   const json& operations = plan.at("operations");

@@ -125,6 +125,14 @@ TEST(StructGrowth, OfWhatTheHostGives) {
                                   options.allocator = allocator;
                                   return create_with(options);
                                 });
+  heed_executor executor = HEED_EXECUTOR_INIT;
+  executor.parallel_for = [](void*, int64_t, void (*)(void*, int64_t), void*) {};
+  executor.num_threads = 2;
+  expect_growth<heed_executor>(executor, "options->executor", "HEED_EXECUTOR_INIT", [&](const heed_executor* given) {
+    heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
+    options.executor = given;
+    return create_with(options);
+  });
   heed_logger silent = HEED_LOGGER_INIT;
   silent.write = [](void*, int32_t, const char*) {};
   expect_growth<heed_logger>(silent, "options->logger", "HEED_LOGGER_INIT", [&](const heed_logger* logger) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
+#include <stdexcept>
 
 #include "capi/support/files.h"
 
@@ -93,6 +94,29 @@ void* Scene::give_odd(void*, size_t size, size_t alignment) {
 
 void Scene::take(void*, void* given, size_t) {
   if (given != reinterpret_cast<void*>(uintptr_t{0x1001})) std::free(given);
+}
+
+void Scene::run_none(void*, int64_t, Run*, void*) {}
+
+void Scene::run_one_twice(void*, int64_t num_items, Run* run, void* task) {
+  for (int64_t item = 0; item < num_items; ++item) run(task, item);
+  run(task, 1);
+}
+
+void Scene::run_one_more(void*, int64_t num_items, Run* run, void* task) {
+  for (int64_t item = 0; item <= num_items; ++item) run(task, item);
+}
+
+void Scene::throw_exception(void*, int64_t, Run*, void*) { throw std::runtime_error("a test's exception"); }
+
+heed_tensor* Scene::result_by(void (*parallel_for)(void*, int64_t, Run*, void*)) {
+  executor.parallel_for = parallel_for;
+  executor.num_threads = 2;
+  context_options.executor = &executor;
+  const int64_t sizes[] = {64, 1000};
+  heed_context_create(&context_options, &new_context);
+  heed_tensor_create(new_context, HEED_F32, 2, sizes, &new_tensor);
+  return new_tensor;
 }
 
 const char* Scene::bytes(const char* name, const std::string& contents) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "capi/support/attention_call.h"
+#include "capi/support/environment.h"
 
 namespace heed::errors_test {
 
@@ -41,6 +42,7 @@ class Scene {
   static const char* bytes(const char* name, const std::string& contents);
 
  private:
+  const capi_test::Variable isa_{"HEED_ISA"};
   capi_test::AttentionCall call_;
   capi_test::AttentionCall dot_product_call_;
   std::vector<capi_test::Layer> layers_;
@@ -66,6 +68,15 @@ class Scene {
   static void* give_none(void*, size_t size, size_t alignment);
   static void* give_odd(void*, size_t size, size_t alignment);
   static void take(void*, void* given, size_t size);
+
+  // For a heed_executor of 2 threads.
+  using Run = void(void* task, int64_t item);
+  static void run_none(void*, int64_t num_items, Run* run, void* task);
+  static void run_one_twice(void*, int64_t num_items, Run* run, void* task);
+  static void run_one_more(void*, int64_t num_items, Run* run, void* task);
+  static void throw_exception(void*, int64_t num_items, Run* run, void* task);
+  // Of F32 and dims (64, 1000), in a context whose executor has this parallel_for.
+  heed_tensor* result_by(void (*parallel_for)(void*, int64_t, Run*, void*));
 
   // Multi-head attention with these options, initialized, and a call of it that works.
   heed_layer* layer;

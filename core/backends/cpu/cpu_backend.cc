@@ -1,24 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cpu/cpu_backend.h"
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
+#include <memory>
 #include <new>
 
 #include "backends/cpu/attention.h"
 #include "backends/cpu/dropout.h"
+#include "backends/cpu/host_executor.h"
 #include "backends/cpu/isa.h"
 #include "backends/cpu/linear.h"
+#include "backends/cpu/parallel.h"
+#include "backends/cpu/processors.h"
 #include "backends/cpu/softmax.h"
+#include "backends/cpu/worker_pool.h"
 #include "base/memory.h"
 
 namespace heed {
 
-// This form computes on the calling thread.
+// In one block with its team, which is one of the two.
 struct BackendDevice {
   HostAllocator allocator;
-  const cpu::KernelTable* kernels;
+  const cpu::KernelTable* kernels = nullptr;
+  size_t num_bytes = 0;
+  cpu::WorkerPool* pool = nullptr;
+  cpu::HostExecutor* executor = nullptr;
+  char description[64] = "";
+
+  cpu::Team& team() const { return pool != nullptr ? static_cast<cpu::Team&>(*pool) : *executor; }
 };
 
 namespace {
@@ -43,20 +55,51 @@ Status open(const BackendOptions* options, BackendDevice** device, Failure* fail
   }
   const cpu::KernelTable* kernels = nullptr;
   if (cpu::choose_kernels(&kernels, failure) != Status::Ok) return failure->status;
+  const bool has_executor = options->executor.parallel_for != nullptr;
+  const int32_t num_processors = has_executor ? options->executor.num_threads : cpu::count_processors();
+  int32_t num_workers = options->num_threads == 0 ? num_processors : options->num_threads;
+  // Of its own the device can have any number, of the host's only those there are.
+  if (has_executor) num_workers = std::min(num_workers, num_processors);
+
+  const size_t team_bytes = has_executor ? sizeof(cpu::HostExecutor) : cpu::WorkerPool::num_bytes(num_workers);
+  const size_t num_bytes = sizeof(BackendDevice) + kMemoryAlignment + team_bytes;
   void* memory = nullptr;
-  if (host_allocate(options->allocator, sizeof(BackendDevice), kObjectAlignment, &memory, failure) != Status::Ok)
+  if (host_allocate(options->allocator, num_bytes, kObjectAlignment, &memory, failure) != Status::Ok)
     return failure->status;
-  *device = new (memory) BackendDevice{options->allocator, kernels};
+  auto* opened = new (memory) BackendDevice{.allocator = options->allocator, .kernels = kernels, .num_bytes = num_bytes};
+  void* team = opened + 1;
+  size_t room = kMemoryAlignment + team_bytes;
+  std::align(kMemoryAlignment, team_bytes, team, room);
+  if (has_executor) {
+    opened->executor = new (team) cpu::HostExecutor(options->executor, num_workers);
+  } else {
+    opened->pool = cpu::WorkerPool::construct(team, num_workers, num_processors);
+  }
+  std::snprintf(opened->description, sizeof opened->description, "CPU, %s, %d thread%s%s", kernels->isa, num_workers,
+                num_workers == 1 ? "" : "s", has_executor ? " of the host" : "");
+  *device = opened;
   return Status::Ok;
 }
 
-void close(BackendDevice* device) { host_destroy(device->allocator, device); }
+void close(BackendDevice* device) {
+  if (device->pool != nullptr) device->pool->~WorkerPool();
+  if (device->executor != nullptr) device->executor->~HostExecutor();
+  const HostAllocator allocator = device->allocator;
+  host_release(allocator, device, device->num_bytes);
+}
 
 Status synchronize(BackendDevice*, Failure*) { return Status::Ok; }
 
-const char* describe(const BackendDevice*) { return "CPU, portable code, computing on the calling thread"; }
+const char* describe(const BackendDevice* device) { return device->description; }
 
-int32_t num_threads(const BackendDevice*) { return 1; }
+const char* isa(const BackendDevice* device) { return device->kernels->isa; }
+
+int32_t num_threads(const BackendDevice* device) { return device->team().num_workers(); }
+
+// The host's threads are there, or come when it calls.
+void start(BackendDevice* device) {
+  if (device->pool != nullptr) device->pool->start();
+}
 
 Status allocate(BackendDevice* device, size_t num_bytes, int32_t zeros, void** memory, Failure* failure) {
   const Status status = host_allocate(device->allocator, num_bytes, kMemoryAlignment, memory, failure);
@@ -75,9 +118,10 @@ Status plan_linear(const BackendDevice* device, const LinearProblem* problem, Pl
   return Status::Ok;
 }
 
-Status run_linear(BackendDevice*, const LinearProblem* problem, const Plan*, void* scratch, Failure*) {
-  cpu::run_linear(*problem, cpu::Workers(), scratch);
-  return Status::Ok;
+Status run_linear(BackendDevice* device, const LinearProblem* problem, const Plan*, void* scratch, Failure* failure) {
+  const cpu::Workers workers(device->team(), failure);
+  cpu::run_linear(*problem, workers, scratch);
+  return workers.status();
 }
 
 Status packed_linear_bytes(const BackendDevice*, const LinearPart* part, int64_t input_size, size_t* num_bytes,
@@ -99,9 +143,11 @@ Status plan_attention(const BackendDevice* device, const AttentionProblem* probl
   return Status::Ok;
 }
 
-Status run_attention(BackendDevice* device, const AttentionProblem* problem, const Plan*, void* scratch, Failure*) {
-  cpu::run_attention(*device->kernels, *problem, cpu::Workers(), scratch);
-  return Status::Ok;
+Status run_attention(BackendDevice* device, const AttentionProblem* problem, const Plan*, void* scratch,
+                     Failure* failure) {
+  const cpu::Workers workers(device->team(), failure);
+  cpu::run_attention(*device->kernels, *problem, workers, scratch);
+  return workers.status();
 }
 
 Status plan_softmax(const BackendDevice* device, const SoftmaxProblem* problem, Plan* plan, Failure* failure) {
@@ -110,9 +156,10 @@ Status plan_softmax(const BackendDevice* device, const SoftmaxProblem* problem, 
   return Status::Ok;
 }
 
-Status run_softmax(BackendDevice*, const SoftmaxProblem* problem, const Plan*, void* scratch, Failure*) {
-  cpu::run_softmax(*problem, cpu::Workers(), scratch);
-  return Status::Ok;
+Status run_softmax(BackendDevice* device, const SoftmaxProblem* problem, const Plan*, void* scratch, Failure* failure) {
+  const cpu::Workers workers(device->team(), failure);
+  cpu::run_softmax(*problem, workers, scratch);
+  return workers.status();
 }
 
 Status plan_dropout(const BackendDevice* device, const DropoutProblem* problem, Plan* plan, Failure*) {
@@ -120,9 +167,10 @@ Status plan_dropout(const BackendDevice* device, const DropoutProblem* problem, 
   return Status::Ok;
 }
 
-Status run_dropout(BackendDevice*, const DropoutProblem* problem, const Plan*, void*, Failure*) {
-  cpu::run_dropout(*problem, cpu::Workers());
-  return Status::Ok;
+Status run_dropout(BackendDevice* device, const DropoutProblem* problem, const Plan*, void*, Failure* failure) {
+  const cpu::Workers workers(device->team(), failure);
+  cpu::run_dropout(*problem, workers);
+  return workers.status();
 }
 
 }  // namespace
@@ -135,7 +183,9 @@ const Backend& cpu_backend() {
       .close = close,
       .synchronize = synchronize,
       .describe = describe,
+      .isa = isa,
       .num_threads = num_threads,
+      .start = start,
       .allocate = allocate,
       .release = release,
       .plan_linear = plan_linear,

@@ -120,9 +120,14 @@ static bool find_scores(const FlashItem& item, const Panel& panel, Rows keys, in
 
 // ---- softmax --------------------------------------------------------------------------------------------------------
 
-// What scores are taken relative to: the maximum, or anything finite while that is -inf, because -inf - -inf would be
-// NaN where 2^-inf = 0 is meant.
-HEED_INLINE Vec pivot_of(Vec maximum) { return select(maximum == broadcast(-kInfinity), Vec{}, maximum); }
+// What scores times log2(e) are taken relative to: the maximum, or anything finite while that is -inf, because -inf -
+// -inf would be NaN where 2^-inf = 0 is meant. Whatever it is rounded to cancels, as all of a row's scores have the same.
+HEED_INLINE Vec pivot_of(Vec maximum) {
+  return select(maximum == broadcast(-kInfinity), Vec{}, maximum * broadcast(kLog2E));
+}
+
+// exp(score - maximum).
+HEED_INLINE Vec probability_of(Vec score, Vec pivot) { return exp2_of_nonpositive(fma(score, broadcast(kLog2E), -pivot)); }
 
 // Scores become probabilities relative to the running maximum; total and sums follow it.
 template <int vectors>
@@ -138,7 +143,7 @@ static void exponentiate(const FlashItem& item, const Panel& panel, int64_t coun
     const Vec maximum = max(block_maximum[v], before);
     grown |= maximum > before;
     pivot[v] = pivot_of(maximum);
-    factor[v] = exp2_of_nonpositive(before - pivot[v]);
+    factor[v] = exp2_of_nonpositive(before * broadcast(kLog2E) - pivot[v]);
     total[v] = panel.started ? load(panel.total + v * kLanes) : Vec{};
     store(panel.maximum + v * kLanes, maximum);
   }
@@ -161,7 +166,7 @@ static void exponentiate(const FlashItem& item, const Panel& panel, int64_t coun
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v) {
       float* score = scores + k * kPanelRows + v * kLanes;
-      const Vec probability = exp2_of_nonpositive(load(score) - pivot[v]);
+      const Vec probability = probability_of(load(score), pivot[v]);
       total[v] += probability;
       store(score, probability);
     }

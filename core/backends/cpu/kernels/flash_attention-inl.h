@@ -108,7 +108,7 @@ static void normalize(const FlashItem& item, const Panel& panel, Rows keys, int6
     const Vec total = load(panel.total + v * kLanes);
     for (int64_t k = 0; k < k1 - k0; ++k) {
       float* place = item.scores + k * kPanelRows + v * kLanes;
-      const Vec weight = exp2_of_nonpositive(load(place) - pivot) / total;
+      const Vec weight = probability_of(load(place), pivot) / total;
       store(place, select(load(item.seen + k * kPanelRows + v * kLanes), weight, Vec{}));
     }
   }
@@ -220,18 +220,20 @@ static void store_output(const FlashItem& item, const Panel& panel, const IntVec
   }
 }
 
-// log of the sum of exp(score), from maximum and total, which are in powers of 2; -inf for rows that see no key.
+// log of the sum of exp(score); -inf for rows that see no key. In double, with the pivot that probabilities were taken
+// relative to: so nothing is lost but what total has lost, and one exact score comes out exact.
 static void store_log_sum_exp(const FlashItem& item, const Panel& panel) {
-  const double unit = score_unit(*item.arguments);
   for (int64_t group = 0; group < panel.num_rows; group += kLanes) {
     char* rows[kLanes];
     find_rows(item, panel, group, item.arguments->log_sum_exp, sizeof(float), rows);
+    float pivots[kLanes];
+    store(pivots, pivot_of(load(panel.maximum + group)));
     for (int lane = 0; lane < kLanes; ++lane) {
       if (rows[lane] == nullptr) continue;
-      const double maximum = static_cast<double>(panel.maximum[group + lane]);
-      const double total = static_cast<double>(panel.total[group + lane]);
-      const double result =
-          panel.visible[group + lane] == 0 ? -static_cast<double>(kInfinity) : maximum * unit + log(total);
+      const auto pivot = static_cast<double>(pivots[lane]);
+      const auto total = static_cast<double>(panel.total[group + lane]);
+      const double result = panel.visible[group + lane] == 0 ? -static_cast<double>(kInfinity)
+                                                             : pivot / static_cast<double>(kLog2E) + log(total);
       *reinterpret_cast<float*>(rows[lane]) = static_cast<float>(result);
     }
   }

@@ -12,8 +12,7 @@ namespace {
 
 constexpr int kPanelRows = kTileVectors * kLanes;
 
-constexpr double kLog2E = 1.4426950408889634;
-constexpr double kLn2 = 0.6931471805599453;
+constexpr float kLog2E = 0x1.715476p0f;
 constexpr float kInfinity = __builtin_inff();
 
 // Scores of a panel are kBlockKeys * kPanelRows floats, 32 KiB with 16 lanes. Fewer keys make the sums of values go to
@@ -21,7 +20,7 @@ constexpr float kInfinity = __builtin_inff();
 constexpr int64_t kBlockKeys = 256;
 
 struct Panel {
-  float* queries;        // [head_size][kPanelRows], times scale * log2(e)
+  float* queries;        // [head_size][kPanelRows], times the scale
   float* score_weights;  // [head_size][kPanelRows], of each row's head; with additive scoring only
   float* sums;           // [value_head_size][kPanelRows], weighted values
   float* maximum;        // [kPanelRows], of the scores so far
@@ -122,14 +121,6 @@ static void find_ranges(const FlashItem& item, Panel& panel) {
 
 // ---- queries --------------------------------------------------------------------------------------------------------
 
-// What queries are multiplied by as they are loaded: of scale and log2(e) as much as can be. A soft cap wants natural
-// scores, and additive scores are not a product.
-static float query_factor(const AttentionArguments& arguments) {
-  if (arguments.is_additive != 0) return 1.0f;
-  if (arguments.soft_cap != 0) return arguments.scale;
-  return static_cast<float>(static_cast<double>(arguments.scale) * kLog2E);
-}
-
 // Elements d .. d + count - 1 of a row of the queries, the other lanes 0.
 static Vec load_query(const KernelOperand& queries, const char* row, int64_t d, int64_t count) {
   const int64_t element_size = size_of_element(queries.element_type);
@@ -145,7 +136,8 @@ static Vec load_query(const KernelOperand& queries, const char* row, int64_t d, 
 static void load_queries(const FlashItem& item, const Panel& panel) {
   const AttentionArguments& arguments = *item.arguments;
   const KernelOperand& queries = arguments.queries;
-  const Vec factor = broadcast(query_factor(arguments));
+  // Additive scores are not products.
+  const Vec factor = broadcast(arguments.is_additive != 0 ? 1.0f : arguments.scale);
   const bool is_plain = queries.element_type == kF32 && queries.strides[3] == 1;
   for (int64_t group = 0; group < kPanelRows; group += kLanes) {
     char* rows[kLanes];

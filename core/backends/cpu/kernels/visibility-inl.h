@@ -80,40 +80,13 @@ static void load_pairs(const AttentionArguments& arguments, const Pairs& pairs, 
   transpose(values);
 }
 
-// What products still lack to be scores times log2(e), but for what is added.
-struct ScoreFactors {
-  float scale;      // before the cap
-  float cap;        // 0: none
-  float after_cap;  // cap * log2(e)
-};
-
-static ScoreFactors score_factors(const AttentionArguments& arguments) {
-  const double scale = arguments.is_additive != 0 ? static_cast<double>(arguments.scale) : 1.0;
-  const bool is_last = arguments.soft_cap == 0 && arguments.is_additive != 0;
-  ScoreFactors factors;
-  factors.scale = static_cast<float>(is_last ? scale * kLog2E : scale);
-  factors.cap = arguments.soft_cap;
-  factors.after_cap = static_cast<float>(static_cast<double>(arguments.soft_cap) * kLog2E);
-  return factors;
-}
-
-// What a score of 1 in powers of 2 is in powers of e: ln 2, but for the rounding of the factor that scores carry. So a
-// score that is exact is exact again when it has been divided by that factor.
-static double score_unit(const AttentionArguments& arguments) {
-  if (arguments.soft_cap != 0) return static_cast<double>(arguments.soft_cap) / score_factors(arguments).after_cap;
-  const double factor = arguments.is_additive != 0 ? score_factors(arguments).scale : query_factor(arguments);
-  return static_cast<double>(arguments.scale) / factor;
-}
-
 // Products of the keys k0 .. k1 - 1 become scores in the order of rule 3: cap, bias, hide. Hidden ones are -inf. Finds
 // the maximum, adds to panel.visible, and notes in item.seen which keys each row sees.
 template <int vectors>
 static void finish_scores(const FlashItem& item, const Panel& panel, int64_t k0, int64_t k1, Vec (&maximum)[vectors]) {
   const AttentionArguments& arguments = *item.arguments;
   const bool has_pairs = arguments.mask.data != nullptr || arguments.bias.data != nullptr;
-  const bool has_factor = arguments.soft_cap != 0 || arguments.is_additive != 0;
-  const ScoreFactors factors = score_factors(arguments);
-  const Vec log2_e = broadcast(static_cast<float>(kLog2E));
+  const Vec cap = broadcast(arguments.soft_cap);
   const int64_t count = k1 - k0;
   for (int v = 0; v < vectors; ++v) {
     const int64_t group = v * kLanes;
@@ -135,12 +108,10 @@ static void finish_scores(const FlashItem& item, const Panel& panel, int64_t k0,
       const IntVec key = broadcast(static_cast<int32_t>(k));
       IntVec sees = (key >= firsts) & (key < ends);
       Vec score = load(place);
-      if (has_factor) {
-        score *= broadcast(factors.scale);
-        if (arguments.soft_cap != 0) score = tanh(score / broadcast(factors.cap)) * broadcast(factors.after_cap);
-      }
+      if (arguments.is_additive != 0) score *= broadcast(arguments.scale);
+      if (arguments.soft_cap != 0) score = tanh(score / cap) * cap;
       if (has_pairs) {
-        score = fma(added[k % kLanes], log2_e, score);
+        score += added[k % kLanes];
         sees &= added[k % kLanes] != broadcast(-kInfinity);
       }
       score = select(sees, score, broadcast(-kInfinity));

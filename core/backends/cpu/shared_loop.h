@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// One loop at a time that other threads may join while it is open. They come and go by themselves: whoever opened it
+// does what is left, and at its end waits for those alone who are inside, not for those who have yet to wake up.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+
+#include "backends/cpu/parallel.h"
+#include "base/memory.h"
+
+namespace heed::cpu {
+
+class SharedLoop {
+ public:
+  // Rounds are told apart modulo this.
+  static constexpr uint32_t kNumRounds = 64;
+  // At most so many are let in.
+  static constexpr uint32_t kMaxEntries = 2047;
+
+  // Nothing is open and nobody inside, whatever was there: a forked child has the gate of a loop that it has not.
+  void reset() { gate_.store(0, std::memory_order_relaxed); }
+
+  // For the one who has the loop: between close and the next open nobody is inside.
+  void open(const Loop& loop, uint32_t round, uint32_t num_entries);
+  // Lets nobody in any more; how many are still inside.
+  uint32_t close();
+  // Of a closed loop; awake for that long, then asleep.
+  void wait_until_empty(std::chrono::nanoseconds spin_time);
+
+  // For all others. Whether the caller may join; not, if the loop of that round is closed or has enough.
+  bool enter(uint32_t round);
+  // The last touch: when it returns, this object may be gone.
+  void leave();
+
+  // The loop, for those inside and the one who opened it.
+  const Loop& loop() const { return loop_; }
+  // Does items until there are none left.
+  void work(int32_t worker);
+
+ private:
+  // What is open, in one word: who enters decides by a single exchange.
+  static constexpr uint32_t kOneInside = 1;
+  static constexpr uint32_t kInsideMask = (1u << 12) - 1;
+  static constexpr uint32_t kOneEntry = 1u << 12;
+  static constexpr uint32_t kEntriesMask = kMaxEntries << 12;
+  static constexpr uint32_t kRoundShift = 23;
+  static constexpr uint32_t kRoundMask = (kNumRounds - 1) << kRoundShift;
+  static constexpr uint32_t kOpen = 1u << 29;
+  static constexpr uint32_t kAwaited = 1u << 30;  // its owner sleeps until nobody is inside
+
+  alignas(kMemoryAlignment) std::atomic<uint32_t> gate_ = 0;
+  Loop loop_;
+  // Alone on its cache line, since all write it.
+  alignas(kMemoryAlignment) std::atomic<int64_t> next_item_ = 0;
+};
+
+}  // namespace heed::cpu

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every team owes: each item once, by a worker there is, one at a time for each worker.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "backends/cpu/parallel.h"
+
+namespace heed::cpu {
+
+// Of a loop that is worth all workers.
+inline constexpr double kMuch = 1e12;
+
+// Runs a loop that counts what is done; gives the status.
+inline Status expect_each_item_once(Team& team, int64_t num_items, Failure* failure) {
+  std::vector<int> times(static_cast<size_t>(num_items), 0);
+  std::vector<std::atomic<bool>> is_working(static_cast<size_t>(team.num_workers()));
+  const Workers workers(team, failure);
+  workers.for_each(num_items, kMuch, [&](int64_t item, int32_t worker) {
+    ASSERT_GE(worker, 0);
+    ASSERT_LT(worker, team.num_workers());
+    EXPECT_FALSE(is_working[static_cast<size_t>(worker)].exchange(true)) << "worker " << worker << " twice at a time";
+    ++times[static_cast<size_t>(item)];
+    is_working[static_cast<size_t>(worker)] = false;
+  });
+  for (size_t i = 0; i < times.size(); ++i) EXPECT_EQ(times[i], 1) << "item " << i;
+  return workers.status();
+}
+
+inline void expect_each_item_once(Team& team, int64_t num_items) {
+  Failure failure;
+  EXPECT_EQ(expect_each_item_once(team, num_items, &failure), Status::Ok) << failure.text;
+}
+
+}  // namespace heed::cpu

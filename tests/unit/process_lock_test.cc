@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// A lock that a forked child finds free.
+#include "base/process_lock.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <thread>
+#include <vector>
+
+namespace heed {
+namespace {
+
+// What the child gives back, from 0 to 255.
+template <typename Work>
+int in_a_child(Work work) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(work());
+  int status = 0;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  return WEXITSTATUS(status);
+}
+
+TEST(ProcessNumber, IsAnotherInEachGeneration) {
+  const uint32_t own = process_number();
+  EXPECT_NE(own, 0u);
+  EXPECT_EQ(process_number(), own);
+  EXPECT_EQ(in_a_child([own] {
+              const uint32_t child = process_number();
+              if (child == own || child == 0) return 1;
+              return in_a_child([own, child] {
+                return process_number() == own || process_number() == child || process_number() == 0 ? 1 : 0;
+              });
+            }),
+            0);
+  EXPECT_EQ(process_number(), own);
+}
+
+TEST(ProcessLock, HasOneHolder) {
+  ProcessLock lock;
+  EXPECT_TRUE(lock.try_lock());
+  EXPECT_FALSE(lock.try_lock());
+  std::thread([&] { EXPECT_FALSE(lock.try_lock()); }).join();
+  lock.unlock();
+  EXPECT_TRUE(lock.try_lock());
+}
+
+TEST(ProcessLock, KeepsThreadsApart) {
+  ProcessLock lock;
+  int count = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      for (int done = 0; done < 1000;) {
+        if (!lock.try_lock()) {
+          std::this_thread::yield();
+          continue;
+        }
+        ++count;
+        ++done;
+        lock.unlock();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(count, 4000);
+}
+
+TEST(ProcessLock, IsFreeInAChildWhoeverHeldItInTheParent) {
+  ProcessLock lock;
+  ASSERT_TRUE(lock.try_lock());
+  EXPECT_EQ(in_a_child([&] {
+              if (!lock.try_lock() || lock.try_lock()) return 1;
+              lock.unlock();
+              return lock.try_lock() ? 0 : 1;
+            }),
+            0);
+  EXPECT_FALSE(lock.try_lock()) << "the child changed the parent's lock";
+}
+
+}  // namespace
+}  // namespace heed

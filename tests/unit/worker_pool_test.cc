@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+// heed's own threads: every item once, whoever calls and however many there are.
+#include "backends/cpu/worker_pool.h"
+
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "each_item_once.h"
+
+namespace heed::cpu {
+namespace {
+
+struct Destroy {
+  void operator()(WorkerPool* pool) const {
+    pool->~WorkerPool();
+    std::free(pool);
+  }
+};
+using Pool = std::unique_ptr<WorkerPool, Destroy>;
+
+Pool make_pool(int32_t num_workers, int32_t num_processors = 2) {
+  void* memory = nullptr;
+  Failure failure;
+  EXPECT_EQ(host_allocate({}, WorkerPool::num_bytes(num_workers), kMemoryAlignment, &memory, &failure), Status::Ok);
+  return Pool(WorkerPool::construct(memory, num_workers, num_processors));
+}
+
+Pool make_started_pool(int32_t num_workers, int32_t num_processors = 2) {
+  Pool pool = make_pool(num_workers, num_processors);
+  pool->start();
+  return pool;
+}
+
+// How many workers take part when each waits for the others, up to so many.
+int32_t count_who_come(Team& team, int32_t most) {
+  std::atomic<int32_t> num_here = 0;
+  Failure failure;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  Workers(team, &failure).for_each(most, kMuch, [&](int64_t, int32_t) {
+    ++num_here;
+    while (num_here < most && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+  });
+  return num_here;
+}
+
+// The threads of this process that have the pool's name; those that were joined may be seen a moment longer.
+int count_named_threads() {
+  int count = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::string name;
+    std::getline(std::ifstream(task.path() / "comm") >> std::ws, name);
+    if (name == "heed-worker") ++count;
+  }
+  return count;
+}
+
+bool comes_to_named_threads(int expected) {
+  for (int attempt = 0; attempt < 2000; ++attempt) {
+    if (count_named_threads() == expected) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return false;
+}
+
+TEST(WorkerPool, DoesEachItemOnce) {
+  for (int32_t num_workers = 1; num_workers <= 8; ++num_workers) {
+    const Pool pool = make_started_pool(num_workers);
+    EXPECT_EQ(pool->num_workers(), num_workers);
+    for (const int64_t num_items : {0, 1, 2, 3, 7, 8, 9, 1000}) {
+      for (int round = 0; round < 20; ++round) expect_each_item_once(*pool, num_items);
+    }
+  }
+}
+
+TEST(WorkerPool, HandsItemsOutInOrder) {
+  const Pool pool = make_started_pool(4);
+  Failure failure;
+  std::vector<std::vector<int64_t>> items(4);
+  Workers(*pool, &failure).for_each(1000, kMuch, [&](int64_t item, int32_t worker) {
+    items[static_cast<size_t>(worker)].push_back(item);
+  });
+  for (const auto& of_one : items) EXPECT_TRUE(std::is_sorted(of_one.begin(), of_one.end()));
+}
+
+TEST(WorkerPool, ReallyHasSoManyWorkers) {
+  for (const int32_t num_workers : {2, 3, 8}) {
+    const Pool pool = make_started_pool(num_workers);
+    // Again, when they have gone to sleep.
+    for (int round = 0; round < 3; ++round) {
+      EXPECT_EQ(count_who_come(*pool, num_workers), num_workers);
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
+}
+
+// Whose threads then sleep at once.
+TEST(WorkerPool, MayHaveMoreThreadsThanProcessors) {
+  const Pool pool = make_started_pool(3, 1);
+  for (int round = 0; round < 100; ++round) expect_each_item_once(*pool, 50);
+}
+
+TEST(WorkerPool, LeavesTooLittleWorkToTheCaller) {
+  const Pool pool = make_started_pool(4);
+  Failure failure;
+  for (const double flops : {0.0, 1.0, 9.9e5}) {
+    Workers(*pool, &failure).for_each(100, flops, [caller = std::this_thread::get_id()](int64_t, int32_t worker) {
+      EXPECT_EQ(worker, 0);
+      EXPECT_EQ(std::this_thread::get_id(), caller);
+    });
+  }
+}
+
+TEST(WorkerPool, ComputesBeforeItIsStarted) {
+  const Pool pool = make_pool(4);
+  expect_each_item_once(*pool, 100);
+  EXPECT_TRUE(comes_to_named_threads(0));
+  pool->start();
+  EXPECT_TRUE(comes_to_named_threads(3));
+  pool->start();
+  EXPECT_TRUE(comes_to_named_threads(3));
+}
+
+TEST(WorkerPool, TakesItsThreadsWithIt) {
+  for (int round = 0; round < 50; ++round) {
+    const Pool pool = make_started_pool(5);
+    if (round % 2 == 0) expect_each_item_once(*pool, 10);
+  }
+  EXPECT_TRUE(comes_to_named_threads(0));
+}
+
+TEST(WorkerPool, RunsALoopWithinALoopAlone) {
+  const Pool pool = make_started_pool(3);
+  std::atomic<int> num_inner = 0;
+  Failure failure;
+  Workers(*pool, &failure).for_each(10, kMuch, [&](int64_t, int32_t) {
+    Failure inner;
+    Workers(*pool, &inner).for_each(10, kMuch, [&, caller = std::this_thread::get_id()](int64_t, int32_t worker) {
+      EXPECT_EQ(worker, 0);
+      EXPECT_EQ(std::this_thread::get_id(), caller);
+      ++num_inner;
+    });
+  });
+  EXPECT_EQ(num_inner, 100);
+}
+
+TEST(WorkerPool, ServesManyThreadsAtOnce) {
+  const Pool pool = make_started_pool(3);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&] {
+      for (int round = 0; round < 200; ++round) expect_each_item_once(*pool, 20);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(WorkerPool, IsStartedOnceByManyThreads) {
+  const Pool pool = make_pool(3);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&] {
+      pool->start();
+      expect_each_item_once(*pool, 20);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_TRUE(comes_to_named_threads(2));
+}
+
+// A caller that sees what its workers wrote, and workers that see what the caller wrote before, without more.
+TEST(WorkerPool, OrdersMemory) {
+  const Pool pool = make_started_pool(4);
+  std::vector<int64_t> numbers(64, 0);
+  Failure failure;
+  const Workers workers(*pool, &failure);
+  for (int64_t round = 1; round <= 500; ++round) {
+    for (int64_t& number : numbers) ++number;
+    workers.for_each(64, kMuch, [&](int64_t item, int32_t) { numbers[static_cast<size_t>(item)] += round; });
+    for (const int64_t number : numbers) ASSERT_EQ(number, round + round * (round + 1) / 2);
+  }
+}
+
+TEST(WorkerPool, LeavesTheHostsSignalsToTheHost) {
+  const Pool pool = make_started_pool(2);
+  sigset_t before;
+  ::pthread_sigmask(SIG_SETMASK, nullptr, &before);
+  EXPECT_EQ(::sigismember(&before, SIGTERM), 0) << "the caller's signals were not given back";
+  std::atomic<int32_t> num_here = 0;
+  std::atomic<int> num_looked = 0;
+  Failure failure;
+  Workers(*pool, &failure).for_each(2, kMuch, [&](int64_t, int32_t worker) {
+    ++num_here;
+    while (num_here < 2) std::this_thread::yield();
+    if (worker == 0) return;
+    sigset_t blocked;
+    ::pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
+    for (const int signal : {SIGTERM, SIGINT, SIGPROF, SIGCHLD, SIGUSR1}) EXPECT_EQ(::sigismember(&blocked, signal), 1);
+    for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) EXPECT_EQ(::sigismember(&blocked, signal), 0);
+    ++num_looked;
+  });
+  EXPECT_EQ(num_looked, 1);
+}
+
+// Where the system refuses threads, as a limit of a container does.
+TEST(WorkerPool, DoesWithoutThreadsThatItCannotHave) {
+  // In a child, whose limit goes with it. It concerns all processes of a user but root, who has none.
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const rlimit none = {0, 0};
+    bool is_limited = ::setrlimit(RLIMIT_NPROC, &none) == 0;
+    if (::getuid() == 0) is_limited = is_limited && ::setresuid(65534, 65534, 65534) == 0;
+    if (is_limited) {
+      const Pool pool = make_started_pool(4);
+      EXPECT_EQ(count_named_threads(), 0);
+      EXPECT_EQ(pool->num_workers(), 4);
+      expect_each_item_once(*pool, 100);
+    }
+    ::_exit(testing::Test::HasFailure() ? 1 : 0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+bool succeeds_in_a_child(const std::function<void()>& work) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    work();
+    ::_exit(testing::Test::HasFailure() ? 1 : 0);
+  }
+  int status = 0;
+  return child > 0 && ::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+TEST(ForkedWorkerPool, HasThreadsOfItsOwnAtItsNextLoop) {
+  Pool pool = make_started_pool(3);
+  ASSERT_EQ(count_who_come(*pool, 3), 3);
+  EXPECT_TRUE(succeeds_in_a_child([&] {
+    EXPECT_EQ(count_named_threads(), 0);
+    EXPECT_EQ(count_who_come(*pool, 3), 3);
+    EXPECT_TRUE(succeeds_in_a_child([&] { EXPECT_EQ(count_who_come(*pool, 3), 3); }));
+    pool.reset();
+  }));
+  EXPECT_EQ(count_who_come(*pool, 3), 3);
+}
+
+TEST(ForkedWorkerPool, MayGoWithoutHavingWorked) {
+  Pool pool = make_started_pool(3);
+  expect_each_item_once(*pool, 10);
+  EXPECT_TRUE(succeeds_in_a_child([&] { pool.reset(); }));
+  Pool unused = make_pool(3);
+  EXPECT_TRUE(succeeds_in_a_child([&] { unused.reset(); }));
+}
+
+// Whatever the other threads are at when the memory is copied.
+TEST(ForkedWorkerPool, WorksWhenTheParentWasComputing) {
+  Pool pool = make_started_pool(3);
+  std::atomic<bool> is_over = false;
+  std::thread other([&] {
+    while (!is_over) expect_each_item_once(*pool, 20);
+  });
+  for (int round = 0; round < 50; ++round) {
+    EXPECT_TRUE(succeeds_in_a_child([&] {
+      EXPECT_EQ(count_who_come(*pool, 3), 3);
+      pool.reset();
+    }));
+  }
+  is_over = true;
+  other.join();
+}
+
+}  // namespace
+}  // namespace heed::cpu

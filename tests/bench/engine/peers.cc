@@ -4,26 +4,20 @@
 
 #include <Eigen/src/Core/util/Macros.h>
 
-#if defined(HEED_BENCH_ORT_LIBRARY)
-#include "ort_model.h"
-#include "ort_subjects.h"
-#endif
 #if defined(HEED_BENCH_HAS_ONEDNN)
 #include <oneapi/dnnl/dnnl.hpp>
 
 #include "onednn_subject.h"
 #endif
 #include "eigen_subject.h"
+#include "ort_model.h"
+#include "ort_subjects.h"
 
 namespace bench {
 
 Subjects make_peers(const BenchCase& bench_case, const Data& data, int threads, std::vector<std::string>* refusals) {
   Subjects peers;
-#if defined(HEED_BENCH_ORT_LIBRARY)
-  peers = make_ort_subjects(bench_case, data, threads, refusals);
-#else
-  (void)refusals;
-#endif
+  if (!ort_is_absent()) peers = make_ort_subjects(bench_case, data, threads, refusals);
   if (bench_case.kind != Kind::kLinear) return peers;
 #if defined(HEED_BENCH_HAS_ONEDNN)
   try {
@@ -37,17 +31,7 @@ Subjects make_peers(const BenchCase& bench_case, const Data& data, int threads, 
 }
 
 std::string describe_peers() {
-  std::string text = "ONNX Runtime ";
-#if defined(HEED_BENCH_ORT_LIBRARY)
-  try {
-    text += ort_version();
-  } catch (const OrtRefusal& refusal) {
-    text += std::string("absent (") + refusal.what() + ")";
-  }
-#else
-  text += "absent (HEED_BENCH_ORT_LIBRARY and HEED_BENCH_ORT_INCLUDE name none)";
-#endif
-  text += ", oneDNN ";
+  std::string text = "ONNX Runtime " + describe_ort() + ", oneDNN ";
 #if defined(HEED_BENCH_HAS_ONEDNN)
   const dnnl_version_t* version = dnnl_version();
   text += std::to_string(version->major) + "." + std::to_string(version->minor) + "." + std::to_string(version->patch);

@@ -90,6 +90,17 @@ std::vector<float> swap_axes(const std::vector<float>& from, int64_t first, int6
   return to;
 }
 
+std::vector<float> heads_first(const BenchCase& self, const std::vector<float>& result) {
+  const int64_t item = self.queries * self.heads * self.value_size;
+  std::vector<float> turned;
+  for (int64_t b = 0; b < self.batch; ++b) {
+    const std::vector<float> one(result.begin() + b * item, result.begin() + (b + 1) * item);
+    const std::vector<float> swapped = swap_axes(one, self.queries, self.heads, self.value_size);
+    turned.insert(turned.end(), swapped.begin(), swapped.end());
+  }
+  return turned;
+}
+
 Data::Data(const BenchCase& self) : context(make_context(1)) {
   if (self.kind == Kind::kAttention || self.kind == Kind::kIdle) {
     queries = random_tensor(context.get(), self.dtype, {self.batch, self.heads, self.queries, self.head_size}, 1, 1);

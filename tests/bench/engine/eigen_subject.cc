@@ -18,10 +18,10 @@ class EigenSubject : public Subject {
       : x_(floats(data.queries), bench_case.rows, bench_case.inputs),
         result_(make_buffer(bench_case.rows * bench_case.outputs * sizeof(float))),
         y_(static_cast<float*>(result_.get()), bench_case.rows, bench_case.outputs) {
+    const StartingThreads elsewhere;
     Eigen::setNbThreads(threads);
     for (const Tensor& weight : data.weights)
       weights_.emplace_back(floats(weight), bench_case.outputs, bench_case.inputs);
-    const StartingThreads elsewhere;
     call();
   }
 

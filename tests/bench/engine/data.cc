@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "fail.h"
+#include "processors.h"
 
 namespace bench {
 namespace {
@@ -58,6 +59,8 @@ Tensor copy_of(heed_context* context, heed_tensor* original) {
 Context make_context(int threads) {
   heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
   options.num_threads = threads;
+  // Fewer processors than threads would keep heed from waiting awake.
+  const OnAllProcessors here;
   heed_context* context = nullptr;
   check(heed_context_create(&options, &context));
   return Context(context);

@@ -12,7 +12,7 @@ namespace {
 
 using Matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-class EigenSubject : public Subject {
+class EigenSubject final : public Subject {
  public:
   EigenSubject(const BenchCase& bench_case, const Data& data, int threads)
       : x_(floats(data.queries), bench_case.rows, bench_case.inputs),

@@ -4,14 +4,14 @@
 
 #include <ggml-cpu.h>
 #include <ggml.h>
-#include <omp.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "buffer.h"
 #include "fail.h"
+#include "openmp.h"
 #include "processors.h"
 
 namespace bench {
@@ -23,10 +23,12 @@ ggml_type type_of(heed_dtype dtype) {
   return dtype == HEED_F16 ? GGML_TYPE_F16 : dtype == HEED_BF16 ? GGML_TYPE_BF16 : GGML_TYPE_F32;
 }
 
-class GgmlSubject : public Subject {
+class GgmlSubject final : public Subject {
  public:
-  GgmlSubject(const BenchCase& bench_case, const Data& data, int threads, bool fused)
-      : case_(bench_case), fused_(fused), context_(ggml_init({size_t{8} << 20, nullptr, /*no_alloc=*/true})) {
+  GgmlSubject(BenchCase bench_case, const Data& data, int threads, bool fused)
+      : case_(std::move(bench_case)),
+        fused_(fused),
+        context_(ggml_init({size_t{8} << 20, nullptr, /*no_alloc=*/true})) {
     // The first graph starts the threads.
     const StartingThreads elsewhere;
     omp_set_num_threads(threads);
@@ -47,10 +49,11 @@ class GgmlSubject : public Subject {
         ggml_tensor* scores = ggml_mul_mat(context_.get(), keys, queries);
         ggml_tensor* weights = ggml_soft_max_ext(context_.get(), scores, mask, scale, 0);
         result_ = ggml_mul_mat(context_.get(), transposed(storage, data.values[copy].get()), weights);
-        allocate(scores);
-        allocate(weights);
+        share(scores, scores_memory_);
+        share(weights, weights_memory_);
       }
-      allocate(result_);
+      // Copies of keys and values take turns, all else stays where it is.
+      share(result_, result_memory_);
       ggml_build_forward_expand(graph, result_);
       graphs_.push_back(graph);
       plans_.push_back(ggml_graph_plan(graph, threads, nullptr));
@@ -84,14 +87,15 @@ class GgmlSubject : public Subject {
     return wrapped;
   }
 
-  void allocate(ggml_tensor* tensor) {
-    owned_.push_back(make_buffer(ggml_nbytes(tensor)));
-    tensor->data = owned_.back().get();
+  static void share(ggml_tensor* tensor, Buffer& memory) {
+    if (memory == nullptr) memory = make_buffer(ggml_nbytes(tensor));
+    tensor->data = memory.get();
   }
 
   ggml_tensor* make(ggml_type type, const Dims& sizes) {
     ggml_tensor* tensor = ggml_new_tensor(context_.get(), type, static_cast<int>(sizes.size()), sizes.data());
-    allocate(tensor);
+    owned_.push_back(make_buffer(ggml_nbytes(tensor)));
+    tensor->data = owned_.back().get();
     return tensor;
   }
 
@@ -133,6 +137,9 @@ class GgmlSubject : public Subject {
   bool fused_;
   std::unique_ptr<ggml_context, FreeContext> context_;
   std::vector<Buffer> owned_;
+  Buffer scores_memory_;
+  Buffer weights_memory_;
+  Buffer result_memory_;
   std::vector<ggml_cgraph*> graphs_;
   std::vector<ggml_cplan> plans_;
   ggml_tensor* result_ = nullptr;

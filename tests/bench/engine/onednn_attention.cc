@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // oneDNN's attention: the graph of two products around a softmax, which it recognises and computes as one.
-#include <omp.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -9,6 +7,7 @@
 
 #include "buffer.h"
 #include "onednn_subjects.h"
+#include "openmp.h"
 #include "processors.h"
 
 namespace bench {
@@ -18,7 +17,7 @@ namespace graph = dnnl::graph;
 using Type = graph::logical_tensor::data_type;
 using Sizes = graph::logical_tensor::dims;
 
-class OnednnAttention : public Subject {
+class OnednnAttention final : public Subject {
  public:
   OnednnAttention(const BenchCase& bench_case, const Data& data, int threads)
       : engine_(dnnl::engine::kind::cpu, 0), stream_(engine_) {

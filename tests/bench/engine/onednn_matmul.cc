@@ -2,17 +2,16 @@
 // oneDNN's matmul. Its threads are taken to be OpenMP's.
 #include "onednn_subjects.h"
 
-#include <omp.h>
-
 #include <oneapi/dnnl/dnnl.hpp>
 
 #include "buffer.h"
+#include "openmp.h"
 #include "processors.h"
 
 namespace bench {
 namespace {
 
-class OnednnMatmul : public Subject {
+class OnednnMatmul final : public Subject {
  public:
   OnednnMatmul(const BenchCase& bench_case, const Data& data, int threads)
       : engine_(dnnl::engine::kind::cpu, 0),

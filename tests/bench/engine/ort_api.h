@@ -26,6 +26,7 @@ constexpr int kOrtEnableAllOptimizations = 99;
 constexpr int kOrtLogFatal = 4;
 constexpr int kOrtSequential = 0;
 
+// NOLINTBEGIN(readability-identifier-naming): names as they are there
 // In this order; what lies between is not called.
 struct OrtApi {
   using Pointer = void*;
@@ -71,6 +72,7 @@ struct OrtApiBase {
   const OrtApi* (*GetApi)(uint32_t version);
   const char* (*GetVersionString)();
 };
+// NOLINTEND(readability-identifier-naming)
 
 }  // namespace bench
 

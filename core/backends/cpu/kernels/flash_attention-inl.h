@@ -36,10 +36,18 @@ static void attend_block(const FlashItem& item, Panel& panel, Rows keys, Rows va
   exponentiate<vectors>(item, panel, k1 - k0, maximum);
   if (item.arguments->output.data != nullptr) {
     if (item.arguments->drops != 0) drop<vectors>(item, panel, k0, k1);
-    if (pass == Pass::Careful)
+    if (pass == Pass::Careful) {
       add_seen_values<vectors>(item, panel, values, k1 - k0);
-    else
-      add_values<vectors>(item, panel, values, k1 - k0, item.scores);
+    } else {
+      const int64_t num_shared = end_of_shared_keys<vectors>(panel, k0, k1) - k0;
+      add_values<vectors>(panel, values, num_shared, item.arguments->value_head_size, item.scores);
+      if (num_shared < k1 - k0) {
+        Panel second = second_vector_of(panel);
+        second.started = true;
+        add_values<1>(second, from_row(values, num_shared), k1 - k0 - num_shared, item.arguments->value_head_size,
+                      item.scores + num_shared * kPanelRows + kLanes);
+      }
+    }
   }
   panel.started = true;
 }
@@ -192,6 +200,8 @@ static void store_output(const FlashItem& item, const Panel& panel, const IntVec
   const AttentionArguments& arguments = *item.arguments;
   const KernelOperand& output = arguments.output;
   const bool is_plain_row = output.element_type == kF32 && output.strides[3] == 1;
+  // Added, so that no result is -0: whether a sum that underflowed is, depends on the hidden keys beside it.
+  const Vec zero{};
   for (int64_t group = 0; group < panel.num_rows; group += kLanes) {
     // The sums of rows that see no key are 0 or a mean.
     const IntVec is_total = load(panel.visible + group) & ~normalized[group / kLanes];
@@ -206,12 +216,12 @@ static void store_output(const FlashItem& item, const Panel& panel, const IntVec
       Vec tile[kLanes];
       if (is_plain_row && is_full && count == kLanes) {
 #pragma GCC unroll 16
-        for (int i = 0; i < kLanes; ++i) tile[i] = load(sums + i * kPanelRows) * factor;
+        for (int i = 0; i < kLanes; ++i) tile[i] = load(sums + i * kPanelRows) * factor + zero;
         transpose(tile);
 #pragma GCC unroll 16
         for (int lane = 0; lane < kLanes; ++lane) store(reinterpret_cast<float*>(rows[lane]) + d, tile[lane]);
       } else {
-        for (int64_t i = 0; i < kLanes; ++i) tile[i] = i < count ? load(sums + i * kPanelRows) * factor : Vec{};
+        for (int64_t i = 0; i < kLanes; ++i) tile[i] = i < count ? load(sums + i * kPanelRows) * factor + zero : Vec{};
         store_tile(output, rows, d, count, tile);
       }
     }

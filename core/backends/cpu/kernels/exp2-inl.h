@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// 2^x for the softmax, whose exponents are at most 0: scores are kept times log2(e), so that no constant has to be split
+// 2^x for the softmax, whose exponents are at most 0: scores are taken times log2(e), so that no constant has to be split
 // in two as exp's ln 2 has.
 //
 // x = n + f with n whole and abs(f) <= 1/2; 2^f is a polynomial, and 2^n is put into the exponent. The polynomial is
@@ -12,6 +12,8 @@
 
 namespace heed::cpu::HEED_ISA_NAMESPACE {
 namespace {
+
+constexpr float kLog2E = 0x1.715476p0f;
 
 // For x <= 0, -inf or NaN. 0 where x <= -150, NaN where x is; subnormal results are right.
 HEED_INLINE Vec exp2_of_nonpositive(Vec x) {

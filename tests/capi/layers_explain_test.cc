@@ -157,7 +157,7 @@ TEST(Explain, OfAdditiveAttention) {
   const AttentionCall call(Kind::Additive);
   const json plan = json::parse(whole_text(explain(call)));
   EXPECT_EQ(plan.at("layer"), "additive_attention");
-  EXPECT_EQ(plan.at("kernel"), "tiled_online_softmax_additive");
+  EXPECT_EQ(plan.at("kernel"), "flash_attention_additive");
   const json& operations = plan.at("operations");
   ASSERT_EQ(operations.size(), 3u);
   EXPECT_EQ(operations.at(0).at("operation"), "project queries");
@@ -211,7 +211,7 @@ TEST(Explain, OfDropout) {
   AttentionCall call(Kind::Dropout, {}, HEED_F16);
   json plan = json::parse(whole_text(explain(call)));
   EXPECT_EQ(plan.at("layer"), "dropout");
-  EXPECT_EQ(plan.at("kernel"), "element_by_element");
+  EXPECT_EQ(plan.at("kernel"), "dropout");
   EXPECT_EQ(plan.at("workspace_bytes"), call.workspace_size());
   ASSERT_EQ(plan.at("operations").size(), 1u);
   EXPECT_EQ(plan.at("operations").at(0).at("operation"), "dropout");

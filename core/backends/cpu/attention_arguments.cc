@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "backends/cpu/dropout_mask.h"
+#include "backends/cpu/dropout.h"
 
 namespace heed::cpu {
 namespace {

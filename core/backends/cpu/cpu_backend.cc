@@ -153,24 +153,24 @@ Status run_attention(BackendDevice* device, const AttentionProblem* problem, con
 
 Status plan_softmax(const BackendDevice* device, const SoftmaxProblem* problem, Plan* plan, Failure* failure) {
   if (problem->num_keys > kMaxWidth) return refuse_width("the length of a softmax", problem->num_keys, failure);
-  *plan = cpu::plan_softmax(*problem, num_threads(device));
+  *plan = cpu::plan_softmax(*device->kernels, *problem, num_threads(device));
   return Status::Ok;
 }
 
 Status run_softmax(BackendDevice* device, const SoftmaxProblem* problem, const Plan*, void* scratch, Failure* failure) {
   const cpu::Workers workers(device->team(), failure);
-  cpu::run_softmax(*problem, workers, scratch);
+  cpu::run_softmax(*device->kernels, *problem, workers, scratch);
   return workers.status();
 }
 
 Status plan_dropout(const BackendDevice* device, const DropoutProblem* problem, Plan* plan, Failure*) {
-  *plan = cpu::plan_dropout(*problem, num_threads(device));
+  *plan = cpu::plan_dropout(*device->kernels, *problem, num_threads(device));
   return Status::Ok;
 }
 
 Status run_dropout(BackendDevice* device, const DropoutProblem* problem, const Plan*, void*, Failure* failure) {
   const cpu::Workers workers(device->team(), failure);
-  cpu::run_dropout(*problem, workers);
+  cpu::run_dropout(*device->kernels, *problem, workers);
   return workers.status();
 }
 

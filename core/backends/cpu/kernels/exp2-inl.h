@@ -12,6 +12,8 @@
 namespace heed::cpu::HEED_ISA_NAMESPACE {
 namespace {
 
+constexpr float kLog2E = 0x1.715476p0f;
+
 // In place, for x <= 0, -inf or NaN. 0 where x < -150, NaN where x is; subnormal results are right. Several vectors go
 // step by step together: ten instructions that wait for one another would fill the scheduler's queue with those of few.
 template <int count>

@@ -4,6 +4,7 @@
 
 #include "backends/cpu/kernels/attention.h"
 #include "backends/cpu/kernels/linear.h"
+#include "backends/cpu/kernels/rows.h"
 
 namespace heed::cpu {
 
@@ -29,6 +30,14 @@ struct KernelTable {
   // Bytes that an item of at most so many rows and panels needs.
   size_t (*linear_scratch_bytes)(const LinearArguments* arguments, int64_t num_rows, int64_t num_panels);
   void (*linear_item)(const LinearArguments* arguments, const LinearItem* item, void* scratch);
+
+  // ---- rows, rows.h ----
+  // The softmax of the first `length` scores; the other weights up to num_keys are 0. `scratch` has num_keys floats,
+  // rounded up to whole vectors.
+  void (*softmax_row)(const KernelRow* scores, int64_t length, const KernelRow* weights, int64_t num_keys,
+                      float* scratch);
+  void (*dropout_row)(const DropoutArguments* arguments);
+  void (*copy_row)(const KernelRow* input, const KernelRow* output, int64_t count);
 };
 
 extern const KernelTable kPortableKernels;

@@ -3,9 +3,11 @@
 // HEED_ISA_TABLE and how its shim is chosen, and includes this.
 #pragma once
 
+#include "backends/cpu/kernels/dropout-inl.h"
 #include "backends/cpu/kernels/flash_attention-inl.h"
 #include "backends/cpu/kernels/kernel_table.h"
 #include "backends/cpu/kernels/linear-inl.h"
+#include "backends/cpu/kernels/softmax-inl.h"
 
 namespace heed::cpu {
 
@@ -24,6 +26,9 @@ extern const KernelTable HEED_ISA_TABLE = {
     .pack_linear = HEED_ISA_NAMESPACE::pack_linear,
     .linear_scratch_bytes = HEED_ISA_NAMESPACE::linear_scratch_bytes,
     .linear_item = HEED_ISA_NAMESPACE::linear_item,
+    .softmax_row = HEED_ISA_NAMESPACE::softmax_row,
+    .dropout_row = HEED_ISA_NAMESPACE::dropout_row,
+    .copy_row = HEED_ISA_NAMESPACE::copy_row,
 };
 
 }  // namespace heed::cpu

@@ -80,14 +80,31 @@ static void load_pairs(const AttentionArguments& arguments, const Pairs& pairs, 
   transpose(values);
 }
 
+// Scores s of `count` keys become cap * tanh(s / cap).
+template <int vectors>
+static void cap_scores(float cap, int64_t count, float* scores) {
+  // 1 / cap is beyond the largest float where the cap is so small that all results are subnormal.
+  const float inverse = 1.0f / cap < __FLT_MAX__ ? 1.0f / cap : __FLT_MAX__;
+  // Rows of a panel lie side by side.
+  constexpr int64_t kStep = vectors == kTileVectors ? kLanes : kPanelRows;
+  BegunTanh begun = begin_tanh(load(scores) * broadcast(inverse));
+  for (int64_t i = 1; i <= count * vectors; ++i) {
+    // The last one begun is not used.
+    const int64_t next = smaller(i, count * vectors - 1);
+    const BegunTanh before = begun;
+    begun = begin_tanh(load(scores + next * kStep) * broadcast(inverse));
+    store(scores + (i - 1) * kStep, finish_tanh(before) * broadcast(cap));
+  }
+}
+
 // Products of the keys k0 .. k1 - 1 become scores in the order of rule 3: cap, bias, hide. Hidden ones are -inf. Finds
 // the maximum, adds to panel.visible, and notes in item.seen which keys each row sees.
 template <int vectors>
 static void finish_scores(const FlashItem& item, const Panel& panel, int64_t k0, int64_t k1, Vec (&maximum)[vectors]) {
   const AttentionArguments& arguments = *item.arguments;
   const bool has_pairs = arguments.mask.data != nullptr || arguments.bias.data != nullptr;
-  const Vec cap = broadcast(arguments.soft_cap);
   const int64_t count = k1 - k0;
+  if (arguments.soft_cap != 0) cap_scores<vectors>(arguments.soft_cap, count, item.scores);
   for (int v = 0; v < vectors; ++v) {
     const int64_t group = v * kLanes;
     int32_t first[kLanes];
@@ -108,8 +125,6 @@ static void finish_scores(const FlashItem& item, const Panel& panel, int64_t k0,
       const IntVec key = broadcast(static_cast<int32_t>(k));
       IntVec sees = (key >= firsts) & (key < ends);
       Vec score = load(place);
-      if (arguments.is_additive != 0) score *= broadcast(arguments.scale);
-      if (arguments.soft_cap != 0) score = tanh(score / cap) * cap;
       if (has_pairs) {
         score += added[k % kLanes];
         sees &= added[k % kLanes] != broadcast(-kInfinity);
@@ -181,8 +196,7 @@ static bool mask_hides_nothing(const FlashItem& item, const Panel& panel, int64_
 // Whether the products of a block k0 .. k1 - 1 are its scores as they are.
 static bool is_plain(const FlashItem& item, const Panel& panel, int64_t k0, int64_t k1) {
   const AttentionArguments& arguments = *item.arguments;
-  return arguments.bias.data == nullptr && arguments.soft_cap == 0 && arguments.is_additive == 0 &&
-         k0 >= panel.all_first && k1 <= panel.all_end &&
+  return arguments.bias.data == nullptr && arguments.soft_cap == 0 && k0 >= panel.all_first && k1 <= panel.all_end &&
          (arguments.mask.data == nullptr || mask_hides_nothing(item, panel, k0, k1));
 }
 

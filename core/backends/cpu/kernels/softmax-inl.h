@@ -10,6 +10,20 @@
 namespace heed::cpu::HEED_ISA_NAMESPACE {
 namespace {
 
+// `count` vectors of scores become e^(score - maximum), which `sums` gets one after the other.
+template <int count>
+HEED_INLINE void exponentiate_scores(float* scores, Vec maximum, Vec& sums) {
+  Vec powers[count];
+#pragma GCC unroll 4
+  for (int i = 0; i < count; ++i) powers[i] = (load(scores + i * kLanes) - maximum) * broadcast(kLog2E);
+  exp2_of_nonpositive(powers);
+#pragma GCC unroll 4
+  for (int i = 0; i < count; ++i) {
+    store(scores + i * kLanes, powers[i]);
+    sums += powers[i];
+  }
+}
+
 // Weights of the first `length` scores, which alone are read; those of the others up to num_keys are 0. `scratch` has
 // num_keys floats, rounded up to whole vectors. A maximum of -inf or +inf makes the row NaN, as the difference of
 // infinities does.
@@ -25,15 +39,12 @@ static void softmax_row(const KernelRow* scores, int64_t length, const KernelRow
   const Vec maximum = broadcast(maximum_of_lanes(maxima));
 
   Vec sums{};
-  for (int64_t i = 0; i < length; i += kLanes) {
-    Vec power[1] = {(load(scratch + i) - maximum) * broadcast(kLog2E)};
-    exp2_of_nonpositive(power);
-    store(scratch + i, power[0]);
-    sums += power[0];
-  }
+  int64_t i = 0;
+  for (; i + 4 * kLanes <= length; i += 4 * kLanes) exponentiate_scores<4>(scratch + i, maximum, sums);
+  for (; i < length; i += kLanes) exponentiate_scores<1>(scratch + i, maximum, sums);
   const Vec total = broadcast(sum_of_lanes(sums));
-  for (int64_t i = 0; i < length; i += kLanes) store(scratch + i, load(scratch + i) / total);
-  for (int64_t i = length; i < num_keys; ++i) scratch[i] = 0.0f;
+  for (i = 0; i < length; i += kLanes) store(scratch + i, load(scratch + i) / total);
+  for (i = length; i < num_keys; ++i) scratch[i] = 0.0f;
   narrow_row(scratch, num_keys, static_cast<char*>(weights->data), weights->element_type, weights->stride);
 }
 

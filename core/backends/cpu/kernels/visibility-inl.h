@@ -80,6 +80,23 @@ static void load_pairs(const AttentionArguments& arguments, const Pairs& pairs, 
   transpose(values);
 }
 
+// Scores s of `count` keys become cap * tanh(s / cap).
+template <int vectors>
+static void cap_scores(float cap, int64_t count, float* scores) {
+  // 1 / cap is beyond the largest float where the cap is so small that all results are subnormal.
+  const float inverse = 1.0f / cap < __FLT_MAX__ ? 1.0f / cap : __FLT_MAX__;
+  // Rows of a panel lie side by side.
+  constexpr int64_t kStep = vectors == kTileVectors ? kLanes : kPanelRows;
+  BegunTanh begun = begin_tanh(load(scores) * broadcast(inverse));
+  for (int64_t i = 1; i <= count * vectors; ++i) {
+    // The last one begun is not used.
+    const int64_t next = smaller(i, count * vectors - 1);
+    const BegunTanh before = begun;
+    begun = begin_tanh(load(scores + next * kStep) * broadcast(inverse));
+    store(scores + (i - 1) * kStep, finish_tanh(before) * broadcast(cap));
+  }
+}
+
 // Products of the keys k0 .. k1 - 1, of a block whose first key is `begin`, become scores in the order of rule 3: cap,
 // bias, hide. Hidden ones are -inf. Adds to the maximum and to panel.visible, and notes in item.seen which keys each row
 // sees.
@@ -88,8 +105,8 @@ static void finish_scores(const FlashItem& item, const Panel& panel, int64_t beg
                           Vec (&maximum)[vectors]) {
   const AttentionArguments& arguments = *item.arguments;
   const bool has_pairs = arguments.mask.data != nullptr || arguments.bias.data != nullptr;
-  const Vec cap = broadcast(arguments.soft_cap);
   const int64_t count = k1 - k0;
+  if (arguments.soft_cap != 0) cap_scores<vectors>(arguments.soft_cap, count, item.scores + (k0 - begin) * kPanelRows);
   for (int v = 0; v < vectors; ++v) {
     const int64_t group = v * kLanes;
     int32_t first[kLanes];
@@ -110,8 +127,6 @@ static void finish_scores(const FlashItem& item, const Panel& panel, int64_t beg
       const IntVec key = broadcast(static_cast<int32_t>(k));
       IntVec sees = (key >= firsts) & (key < ends);
       Vec score = load(item.scores + place);
-      if (arguments.is_additive != 0) score *= broadcast(arguments.scale);
-      if (arguments.soft_cap != 0) score = tanh(score / cap) * cap;
       if (has_pairs) {
         score += added[k % kLanes];
         sees &= added[k % kLanes] != broadcast(-kInfinity);

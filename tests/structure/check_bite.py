@@ -58,6 +58,9 @@ FORBIDDEN = [
     ("bindings", "bindings/java/native.cc", '"../../capi/src/handles.h"'),
     ("examples", "examples/c/program.c", '"tensor/tensor.h"'),
     ("installed", "tests/install/find_package/program.c", '"tensor/tensor.h"'),
+    ("bench", "tests/bench/engine/main.cc", '"tensor/tensor.h"'),
+    ("bench", "tests/bench/engine/main.cc", '"../../../capi/src/handles.h"'),
+    ("tests", "tests/unit/tensor_test.cc", "<benchmark/benchmark.h>"),
     ("tests", "tests/unit/tensor_test.cc", '"../../bindings/java/native.h"'),
     ("tests", "tests/unit/tensor_test.cc", '"there_is_no_such_file.h"'),
 ]
@@ -77,6 +80,7 @@ ALLOWED = [
     ("capi/src/operations.cc", '"operations/matmul.h"'),
     ("bindings/swig/heed.i", "<heed/heed.h>"),
     ("bindings/swig/heed.i", '"stdint.i"'),
+    ("tests/bench/engine/main.cc", "<benchmark/benchmark.h>"),
     ("tests/property/rules_test.cc", '"attention/reference/attention.h"'),
 ]
 

@@ -75,11 +75,22 @@ RULES = [
         "tests/install/**",
         ["capi/include/heed/heed.h", "system"],
     ),
+    # It measures what everybody can call.
+    ("bench", "tests/bench/**", ["capi/include/heed/heed.h", "tests/bench/**", "Eigen", "measured", "system"]),
     ("tests", "tests/**", ["core/**", "capi/src/**", "capi/include/heed/heed.h", "tests/**", "Eigen", "dlpack", "json", "gtest", "system"]),
 ]
 
 # Headers of others: first folder -> the word for it in RULES.
-OWNED = {"Eigen": "Eigen", "dlpack": "dlpack", "nlohmann": "json", "gtest": "gtest", "gmock": "gtest"}
+OWNED = {
+    "Eigen": "Eigen",
+    "dlpack": "dlpack",
+    "nlohmann": "json",
+    "gtest": "gtest",
+    "gmock": "gtest",
+    "benchmark": "measured",
+    "oneapi": "measured",
+    "onnxruntime_c_api.h": "measured",
+}
 
 # The only files that may use these, whatever their rule says: what is done with them there is nobody else's business.
 ONLY_IN = {"dlpack": ["core/tensor/dlpack.cc", "tests/**"], "json": ["core/tensor/safetensors*", "tests/**"]}

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backends/cpu/attention.h"
+#include "backends/cpu/isa.h"
 
 namespace heed::cpu {
 namespace {
@@ -38,8 +39,8 @@ std::vector<float> mean_of(std::vector<float> values, int64_t length_of_second) 
   problem.output = operand(output.data());
   problem.valid_lens = operand(lens);
   problem.valid_lens.dtype = DType::I64;
-  std::vector<float> scratch(plan_attention(problem).scratch_bytes / sizeof(float) + 1);
-  run_attention(problem, scratch.data());
+  std::vector<float> scratch(plan_attention(best_kernels(), problem, 1).scratch_bytes / sizeof(float) + 1);
+  run_attention(best_kernels(), problem, Workers(), scratch.data());
   return output;
 }
 

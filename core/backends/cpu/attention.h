@@ -5,11 +5,12 @@
 #include <cstdint>
 
 #include "backends/backend.h"
+#include "backends/cpu/kernels/kernel_table.h"
 #include "backends/cpu/parallel.h"
 
 namespace heed::cpu {
 
-Plan plan_attention(const AttentionProblem& problem, int32_t num_workers);
-void run_attention(const AttentionProblem& problem, const Workers& workers, void* scratch);
+Plan plan_attention(const KernelTable& kernels, const AttentionProblem& problem, int32_t num_workers);
+void run_attention(const KernelTable& kernels, const AttentionProblem& problem, const Workers& workers, void* scratch);
 
 }  // namespace heed::cpu

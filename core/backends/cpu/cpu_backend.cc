@@ -11,6 +11,7 @@
 #include "backends/cpu/attention.h"
 #include "backends/cpu/dropout.h"
 #include "backends/cpu/host_executor.h"
+#include "backends/cpu/isa.h"
 #include "backends/cpu/linear.h"
 #include "backends/cpu/parallel.h"
 #include "backends/cpu/processors.h"
@@ -23,6 +24,7 @@ namespace heed {
 // In one block with its team, which is one of the two.
 struct BackendDevice {
   HostAllocator allocator;
+  const cpu::KernelTable* kernels = nullptr;
   size_t num_bytes = 0;
   cpu::WorkerPool* pool = nullptr;
   cpu::HostExecutor* executor = nullptr;
@@ -51,6 +53,8 @@ Status open(const BackendOptions* options, BackendDevice** device, Failure* fail
                   "options->device_index is %d, but there is one CPU device: expected 0", options->device_index);
     return failure->status;
   }
+  const cpu::KernelTable* kernels = nullptr;
+  if (cpu::choose_kernels(&kernels, failure) != Status::Ok) return failure->status;
   const bool has_executor = options->executor.parallel_for != nullptr;
   const int32_t num_processors = has_executor ? options->executor.num_threads : cpu::count_processors();
   int32_t num_workers = options->num_threads == 0 ? num_processors : options->num_threads;
@@ -62,7 +66,7 @@ Status open(const BackendOptions* options, BackendDevice** device, Failure* fail
   void* memory = nullptr;
   if (host_allocate(options->allocator, num_bytes, kObjectAlignment, &memory, failure) != Status::Ok)
     return failure->status;
-  auto* opened = new (memory) BackendDevice{.allocator = options->allocator, .num_bytes = num_bytes};
+  auto* opened = new (memory) BackendDevice{.allocator = options->allocator, .kernels = kernels, .num_bytes = num_bytes};
   void* team = opened + 1;
   size_t room = kMemoryAlignment + team_bytes;
   std::align(kMemoryAlignment, team_bytes, team, room);
@@ -133,14 +137,14 @@ Status plan_attention(const BackendDevice* device, const AttentionProblem* probl
   if (problem->head_size > kMaxWidth) return refuse_width("the head size", problem->head_size, failure);
   if (problem->value_head_size > kMaxWidth)
     return refuse_width("the head size of the values", problem->value_head_size, failure);
-  *plan = cpu::plan_attention(*problem, num_threads(device));
+  *plan = cpu::plan_attention(*device->kernels, *problem, num_threads(device));
   return Status::Ok;
 }
 
 Status run_attention(BackendDevice* device, const AttentionProblem* problem, const Plan*, void* scratch,
                      Failure* failure) {
   const cpu::Workers workers(device->team(), failure);
-  cpu::run_attention(*problem, workers, scratch);
+  cpu::run_attention(*device->kernels, *problem, workers, scratch);
   return workers.status();
 }
 

@@ -11,11 +11,15 @@
 
 namespace heed::cpu {
 
+// What is kept has a random word that is not below this.
+inline uint32_t dropout_threshold(float dropout) {
+  return static_cast<uint32_t>(std::floor(static_cast<double>(dropout) * 0x1p32));
+}
+
 class DropoutMask {
  public:
   // Keeps with probability 1 - dropout.
-  DropoutMask(float dropout, uint64_t seed)
-      : seed_(seed), threshold_(static_cast<uint32_t>(std::floor(static_cast<double>(dropout) * 0x1p32))) {}
+  DropoutMask(float dropout, uint64_t seed) : seed_(seed), threshold_(dropout_threshold(dropout)) {}
 
   // The weight of attention at (b, h, q, k): counter words (k / 4, q, h, b), of which word k mod 4 decides.
   bool keeps(int64_t b, int64_t h, int64_t q, int64_t k) const {

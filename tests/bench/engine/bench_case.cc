@@ -84,7 +84,7 @@ double BenchCase::flops() const {
     pairs += visible_pairs(queries, keys, causal, lengths.empty() ? keys : lengths[b]);
   }
   const double attention = 2.0 * pairs * static_cast<double>(heads * (head_size + value_size));
-  if (kind == Kind::kAttention) return attention;
+  if (kind != Kind::kLayer) return attention;
   return attention + 4 * 2.0 * static_cast<double>(batch * queries) * static_cast<double>(embedding * embedding);
 }
 
@@ -103,7 +103,7 @@ int64_t BenchCase::copies() const {
 
 std::vector<BenchCase> read_cases(const std::string& path) {
   const std::map<std::string, Kind> kinds = {
-      {"attention", Kind::kAttention}, {"layer", Kind::kLayer}, {"linear", Kind::kLinear}};
+      {"attention", Kind::kAttention}, {"idle", Kind::kIdle}, {"layer", Kind::kLayer}, {"linear", Kind::kLinear}};
   std::ifstream file(path);
   if (!file) fail("cannot read " + path);
   std::vector<BenchCase> cases;

@@ -11,7 +11,7 @@
 
 namespace bench {
 
-enum class Kind { kAttention, kLayer, kLinear };
+enum class Kind { kAttention, kIdle, kLayer, kLinear };
 
 struct BenchCase {
   std::string name;

@@ -91,7 +91,7 @@ std::vector<float> swap_axes(const std::vector<float>& from, int64_t first, int6
 }
 
 Data::Data(const BenchCase& self) : context(make_context(1)) {
-  if (self.kind == Kind::kAttention) {
+  if (self.kind == Kind::kAttention || self.kind == Kind::kIdle) {
     queries = random_tensor(context.get(), self.dtype, {self.batch, self.heads, self.queries, self.head_size}, 1, 1);
     keys.push_back(
         random_tensor(context.get(), self.dtype, {self.batch, self.kv_heads, self.keys, self.head_size}, 2, 1));

@@ -2,14 +2,15 @@
 // Reads the processors' times from /proc/stat, which counts in ticks of (mostly) 10 ms.
 #include "disturbance.h"
 
-#include <sched.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 #include <string>
 
 #include "clock.h"
+#include "processors.h"
 
 namespace bench {
 namespace {
@@ -21,13 +22,12 @@ constexpr double kOwnShare = 0.96;
 
 }  // namespace
 
-DisturbanceWatch::DisturbanceWatch(int threads) : threads_(threads), start_(read()) {}
+DisturbanceWatch::DisturbanceWatch() : threads_(static_cast<int>(used_processors().size())), start_(read()) {}
 
 DisturbanceWatch::Seconds DisturbanceWatch::read() const {
   Seconds seconds;
   const double tick = 1.0 / static_cast<double>(sysconf(_SC_CLK_TCK));
-  cpu_set_t mine;
-  if (sched_getaffinity(0, sizeof mine, &mine) != 0) CPU_ZERO(&mine);
+  const std::vector<int> used = used_processors();
   std::ifstream file("/proc/stat");
   for (std::string line; std::getline(file, line);) {
     if (line.rfind("cpu", 0) != 0 || line[3] == ' ') continue;
@@ -42,7 +42,7 @@ DisturbanceWatch::Seconds DisturbanceWatch::read() const {
     double soft_interrupts = 0;
     double stolen = 0;
     words >> processor >> user >> nice >> system >> idle >> waiting >> interrupts >> soft_interrupts >> stolen;
-    if (!CPU_ISSET(processor, &mine)) continue;
+    if (std::find(used.begin(), used.end(), processor) == used.end()) continue;
     seconds.busy += tick * (user + nice + system + interrupts + soft_interrupts);
     seconds.stolen += tick * stolen;
   }

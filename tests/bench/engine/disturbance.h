@@ -6,10 +6,10 @@
 
 namespace bench {
 
-// From its construction on watches the first `threads` processors of the process's own.
+// Watches used_processors() from its construction on.
 class DisturbanceWatch {
  public:
-  explicit DisturbanceWatch(int threads);
+  DisturbanceWatch();
   [[nodiscard]] bool disturbed() const;
 
  private:

@@ -2,7 +2,10 @@
 // heed as a subject.
 #include "heed_subject.h"
 
+#include <cstring>
+
 #include "fail.h"
+#include "processors.h"
 
 namespace bench {
 namespace {
@@ -58,6 +61,12 @@ HeedSubject::HeedSubject(const BenchCase& bench_case, const Data& data, int thre
   }
   check(heed_layer_create_outputs(layers_[0].get(), inputs_.data(), HEED_WANT_OUTPUT, &outputs_));
   output_.reset(outputs_.output);
+  std::memset(heed_tensor_data(output_.get()), 0, heed_tensor_num_bytes(output_.get()));
+}
+
+void HeedSubject::prepare() {
+  // The first workspace starts the context's threads.
+  const StartingThreads elsewhere;
   size_t num_bytes = 0;
   check(heed_layer_workspace_size(layers_[0].get(), inputs_.data(), &outputs_, &num_bytes));
   heed_workspace* workspace = nullptr;
@@ -67,7 +76,8 @@ HeedSubject::HeedSubject(const BenchCase& bench_case, const Data& data, int thre
 
 void HeedSubject::make_layers(const BenchCase& bench_case, const Data& data) {
   switch (bench_case.kind) {
-    case Kind::kAttention: layers_.push_back(attention_layer(context_.get(), bench_case)); break;
+    case Kind::kAttention:
+    case Kind::kIdle: layers_.push_back(attention_layer(context_.get(), bench_case)); break;
     case Kind::kLayer: layers_.push_back(multi_head_layer(context_.get(), bench_case, data)); break;
     case Kind::kLinear:
       for (const Tensor& weight : data.weights) {

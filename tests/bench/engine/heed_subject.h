@@ -15,7 +15,11 @@ class HeedSubject : public Subject {
  public:
   HeedSubject(const BenchCase& bench_case, const Data& data, int threads);
 
-  [[nodiscard]] std::string name() const override { return "heed"; }
+  // Must come before a call: makes the workspace, and with it the context's threads.
+  void prepare();
+
+  [[nodiscard]] std::string library() const override { return "heed"; }
+  [[nodiscard]] std::string name() const override { return library(); }
   void call() override;
   [[nodiscard]] std::vector<float> output() const override { return read_floats(output_.get()); }
 

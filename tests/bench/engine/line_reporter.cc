@@ -31,6 +31,12 @@ void LineReporter::ReportRuns(const std::vector<Run>& runs) {
       std::printf("%-34s left out: %s\n", name.c_str(), run.error_message.c_str());
       continue;
     }
+    if (run.counters.count("apart") != 0) {
+      std::printf("%-34s %10.2f at once %.2f, caller asleep %.2f, processor time %.2f of work %.2f\n", name.c_str(),
+                  1e6 * counter(run, "apart"), 1e6 * counter(run, "at_once"), 1e6 * counter(run, "apart_asleep"),
+                  1e6 * counter(run, "processor"), 1e6 * counter(run, "work"));
+      continue;
+    }
     const double seconds = counter(run, "seconds");
     std::printf("%-34s %10.2f %6.1f%% %8.1f %5.1f%%", name.c_str(), 1e6 * seconds,
                 100 * (counter(run, "most") - counter(run, "least")) / seconds, 1e-9 * counter(run, "flops") / seconds,

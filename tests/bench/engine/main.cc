@@ -2,25 +2,44 @@
 // attention_bench: the cases of shapes.txt, each a benchmark of Google Benchmark that runs once, with heed's median as its
 // time and everything else as its counters. A line for each is printed as it ends; --json keeps all of it.
 #include <benchmark/benchmark.h>
-#include <sched.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <regex>
 #include <string>
 #include <vector>
 
 #include "bench_case.h"
+#include "data.h"
+#include "fail.h"
+#include "idle.h"
 #include "line_reporter.h"
 #include "measure.h"
+#include "memory.h"
 #include "options.h"
+#include "peers.h"
+#include "processors.h"
 
 namespace bench {
 namespace {
 
+void run_idle(benchmark::State& state, const BenchCase& bench_case, int threads, const Options& options) {
+  for ([[maybe_unused]] auto turn : state) {
+    const IdleResult result = measure_idle(bench_case, threads, options.quick ? 0 : 2 * options.seconds);
+    state.SetIterationTime(result.apart);
+    state.counters["threads_used"] = threads;
+    state.counters["at_once"] = result.at_once;
+    state.counters["apart"] = result.apart;
+    state.counters["apart_asleep"] = result.apart_asleep;
+    state.counters["processor"] = result.processor;
+    state.counters["work"] = result.work;
+  }
+}
+
 void run(benchmark::State& state, const BenchCase& bench_case, int threads, const Options& options) {
   // The library wants every benchmark to take its turns of the loop; a result is measured in rounds of its own.
-  for (auto turn : state) {
+  for ([[maybe_unused]] auto turn : state) {
     const Result result = measure(bench_case, threads, options);
     for (const std::string& refusal : result.refusals) std::fprintf(stderr, "  %s\n", refusal.c_str());
     if (!result.skipped.empty()) {
@@ -45,6 +64,7 @@ void run(benchmark::State& state, const BenchCase& bench_case, int threads, cons
       state.counters["seconds of " + peer.name] = peer.seconds;
       state.counters["ratio to " + peer.name] = peer.ratio;
     }
+    state.counters["extra_bytes"] = result.extra_bytes;
     state.counters["rounds"] = result.num_rounds;
     state.counters["repeated"] = result.num_repeated;
     state.counters["disturbed"] = result.num_disturbed;
@@ -52,24 +72,52 @@ void run(benchmark::State& state, const BenchCase& bench_case, int threads, cons
   }
 }
 
-int num_processors() {
-  cpu_set_t mine;
-  return sched_getaffinity(0, sizeof mine, &mine) == 0 ? CPU_COUNT(&mine) : 1;
+std::string processor_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (line.rfind("model name", 0) == 0) return line.substr(line.find(':') + 2);
+  }
+  return "unknown";
 }
 
 void register_cases(const Options& options) {
   const std::regex filter(options.filter);
-  const int processors = num_processors();
+  const auto most_threads = static_cast<int>(processors().size());
   for (const BenchCase& bench_case : read_cases(options.shapes)) {
     if (!std::regex_search(bench_case.name, filter)) continue;
     for (const int threads : options.threads) {
-      if (threads < 1 || threads > processors) continue;
+      if (threads < 1 || threads > most_threads) continue;
       const std::string name =
           bench_case.name + (options.isa.empty() ? "" : "/" + options.isa) + "/" + std::to_string(threads);
-      const auto body = [=](benchmark::State& state) { run(state, bench_case, threads, options); };
+      const auto body = [=](benchmark::State& state) {
+        (bench_case.kind == Kind::kIdle ? run_idle : run)(state, bench_case, threads, options);
+      };
       benchmark::RegisterBenchmark(name.c_str(), body)->Iterations(1)->UseManualTime()->Unit(benchmark::kMillisecond);
     }
   }
+}
+
+int print_memory(const Options& options) {
+  for (const BenchCase& bench_case : read_cases(options.shapes)) {
+    if (bench_case.name != options.memory_of) continue;
+    std::printf("%lld\n", static_cast<long long>(extra_memory(bench_case, options.threads.front())));
+    return 0;
+  }
+  fail("no case is named '" + options.memory_of + "'");
+}
+
+// What the figures depend on, for whoever reads them later.
+void describe() {
+  const Context context = make_context(0);
+  size_t num_bytes = 0;
+  check(heed_context_describe(context.get(), nullptr, 0, &num_bytes));
+  std::string text(num_bytes, '\0');
+  check(heed_context_describe(context.get(), text.data(), num_bytes, nullptr));
+  text.pop_back();
+  benchmark::AddCustomContext("heed", text);
+  benchmark::AddCustomContext("peers", describe_peers());
+  benchmark::AddCustomContext("processor", processor_name());
+  benchmark::AddCustomContext("compiler", HEED_BENCH_COMPILER);
 }
 
 int run_all(int argc, char** argv) {
@@ -79,6 +127,7 @@ int run_all(int argc, char** argv) {
     return 0;
   }
   if (!options.isa.empty()) setenv("HEED_ISA", options.isa.c_str(), 1);
+  if (!options.memory_of.empty()) return print_memory(options);
   register_cases(options);
   std::vector<std::string> words = {argv[0]};
   if (!options.json.empty())
@@ -87,6 +136,7 @@ int run_all(int argc, char** argv) {
   for (std::string& word : words) pointers.push_back(word.data());
   auto count = static_cast<int>(pointers.size());
   benchmark::Initialize(&count, pointers.data());
+  describe();
   LineReporter reporter;
   return benchmark::RunSpecifiedBenchmarks(&reporter) > 0 ? 0 : 1;
 }

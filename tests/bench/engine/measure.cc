@@ -2,8 +2,6 @@
 // Measures one case.
 #include "measure.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <cmath>
 
@@ -11,32 +9,14 @@
 #include "data.h"
 #include "fail.h"
 #include "heed_subject.h"
+#include "memory.h"
 #include "meters.h"
+#include "peers.h"
+#include "processors.h"
 #include "rounds.h"
-#if defined(HEED_BENCH_ORT_LIBRARY)
-#include "ort_subjects.h"
-#endif
 
 namespace bench {
 namespace {
-
-// As many threads get as many processors: nobody's threads have one to move to, and nobody has more than another.
-void use_processors(int threads) {
-  static const cpu_set_t kAll = [] {
-    cpu_set_t all;
-    if (sched_getaffinity(0, sizeof all, &all) != 0) CPU_ZERO(&all);
-    return all;
-  }();
-  cpu_set_t first;
-  CPU_ZERO(&first);
-  int count = 0;
-  for (int processor = 0; processor < CPU_SETSIZE && count < threads; ++processor) {
-    if (!CPU_ISSET(processor, &kAll)) continue;
-    CPU_SET(processor, &first);
-    ++count;
-  }
-  sched_setaffinity(0, sizeof first, &first);
-}
 
 // About how many operations a second heed does in such a case, from a small one. What takes longer than is allowed can be
 // left out without running it.
@@ -58,6 +38,7 @@ double rough_rate(const BenchCase& bench_case) {
   }
   const Data data(small);
   HeedSubject heed(small, data, 1);
+  heed.prepare();
   heed.call();
   double seconds = 1;
   for (int i = 0; i < 3; ++i) {
@@ -90,13 +71,7 @@ bool agree(const std::vector<float>& ours, const std::vector<float>& theirs, hee
 }
 
 void add_peers(const BenchCase& bench_case, const Data& data, int threads, Subjects* subjects, Result* result) {
-  Subjects peers;
-#if defined(HEED_BENCH_ORT_LIBRARY)
-  for (auto& peer : make_ort_subjects(bench_case, data, threads, &result->refusals)) peers.push_back(std::move(peer));
-#else
-  (void)data;
-  (void)threads;
-#endif
+  Subjects peers = make_peers(bench_case, data, threads, &result->refusals);
   if (peers.empty()) return;
   subjects->front()->call();
   const std::vector<float> ours = subjects->front()->output();
@@ -124,12 +99,14 @@ Result measure(const BenchCase& bench_case, int threads, const Options& options)
   const Data data(bench_case);
   Subjects subjects;
   auto heed = std::make_unique<HeedSubject>(bench_case, data, threads);
+  heed->prepare();
   result.workspace_bytes = static_cast<double>(heed->workspace_bytes());
   subjects.push_back(std::move(heed));
   if (options.peers) add_peers(bench_case, data, threads, &subjects, &result);
 
+  if (!options.quick) result.extra_bytes = static_cast<double>(extra_memory_of_process(bench_case, threads, options));
+
   RoundSettings settings;
-  settings.threads = threads;
   settings.seconds = options.seconds;
   settings.read_meter = bench_case.bound_by_memory();
   if (options.quick) {

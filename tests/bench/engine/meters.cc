@@ -4,12 +4,11 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 #include <thread>
 #include <vector>
 
 #include "clock.h"
-#include "fail.h"
+#include "processors.h"
 
 namespace bench {
 namespace {
@@ -42,7 +41,10 @@ std::vector<double> together(int threads, const Work& work) {
     seconds[thread] = now() - start;
   };
   std::vector<std::thread> others;
-  for (int thread = 1; thread < threads; ++thread) others.emplace_back(run, thread);
+  {
+    const StartingThreads elsewhere;
+    for (int thread = 1; thread < threads; ++thread) others.emplace_back(run, thread);
+  }
   run(0);
   for (std::thread& other : others) other.join();
   return seconds;
@@ -68,12 +70,7 @@ double Meters::peak_flops() {
 }
 
 double Meters::read_bandwidth() {
-  if (memory_ == nullptr) {
-    memory_.reset(std::aligned_alloc(4096, kReadBytes));
-    if (memory_ == nullptr) fail("no memory for the read meter");
-    // Pages that were never written are all the same one, which stays in the caches.
-    std::memset(memory_.get(), 0x3f, kReadBytes);
-  }
+  if (memory_ == nullptr) memory_ = make_buffer(kReadBytes);
   const int64_t share = kReadBytes / threads_ / 4096 * 4096;
   std::vector<float> sinks(threads_, 0.0F);
   double best = 0;

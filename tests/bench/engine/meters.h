@@ -6,10 +6,9 @@
 #define HEED_BENCH_METERS_H
 
 #include <cstdint>
-#include <cstdlib>
-#include <memory>
 #include <string>
 
+#include "buffer.h"
 #include "meter_kernels.h"
 
 namespace bench {
@@ -26,15 +25,11 @@ class Meters {
   double read_bandwidth();
 
  private:
-  struct Free {
-    void operator()(void* memory) const { std::free(memory); }
-  };
-
   const MeterKernels* kernels_;
   int threads_;
   int64_t repetitions_ = 1000;
   // Made at the first use: several times the largest last-level cache.
-  std::unique_ptr<void, Free> memory_;
+  Buffer memory_;
 };
 
 }  // namespace bench

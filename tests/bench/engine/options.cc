@@ -22,6 +22,7 @@ constexpr const char* kUsage =
     "  --longest S      leaves cases out in which a call of heed would take longer, in seconds (2)\n"
     "  --json FILE      keeps all figures\n"
     "  --shapes FILE    other cases\n"
+    "  --memory-of NAME only prints the bytes of memory that heed needs for this case beyond its tensors\n"
     "  --list           only prints the cases' names\n";
 
 [[noreturn]] void usage(int status) {
@@ -47,6 +48,7 @@ Options read_options(int argc, char** argv) {
       {"--time", [&](const std::string& value) { options.seconds = std::atof(value.c_str()); }},
       {"--longest", [&](const std::string& value) { options.longest_call = std::atof(value.c_str()); }},
       {"--json", [&](const std::string& value) { options.json = value; }},
+      {"--memory-of", [&](const std::string& value) { options.memory_of = value; }},
       {"--shapes", [&](const std::string& value) { options.shapes = value; }},
   };
   const std::map<std::string, std::function<void()>> alone = {

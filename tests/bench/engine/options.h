@@ -19,6 +19,7 @@ struct Options {
   bool quick = false;       // each case once or so
   bool peers = true;
   bool list = false;
+  std::string memory_of;  // a case: only prints how many bytes of memory heed needs for it
 };
 
 // Prints how it is used and ends the program on --help and on what it does not know.

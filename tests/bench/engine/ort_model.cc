@@ -6,6 +6,8 @@
 
 #include <cstdlib>
 
+#include "processors.h"
+
 namespace bench {
 namespace {
 
@@ -27,16 +29,6 @@ const OrtApiBase& api_base() {
     return get();
   }();
   return *kBase;
-}
-
-// One for the process; never released, since sessions may outlive any other static object.
-OrtEnv* environment() {
-  static OrtEnv* const kEnvironment = [] {
-    OrtEnv* made = nullptr;
-    check(ort().CreateEnv(ORT_LOGGING_LEVEL_FATAL, "heed", &made));
-    return made;
-  }();
-  return kEnvironment;
 }
 
 const OrtMemoryInfo* memory_info() {
@@ -73,18 +65,36 @@ const OrtApi& ort() {
 
 std::string ort_version() { return api_base().GetVersionString(); }
 
-OrtModel::OrtModel(const OnnxModel& model, int threads) {
+// It has the threads, and lives as long as a model does.
+std::shared_ptr<OrtEnv> OrtModel::shared_environment(int threads) {
+  static std::weak_ptr<OrtEnv> last;
+  std::shared_ptr<OrtEnv> environment = last.lock();
+  if (environment != nullptr) return environment;
+  OrtThreadingOptions* options = nullptr;
+  check(ort().CreateThreadingOptions(&options));
+  const std::unique_ptr<OrtThreadingOptions, void (*)(OrtThreadingOptions*)> guard(options,
+                                                                                   ort().ReleaseThreadingOptions);
+  check(ort().SetGlobalIntraOpNumThreads(options, threads));
+  check(ort().SetGlobalInterOpNumThreads(options, 1));
+  check(ort().SetGlobalSpinControl(options, 1));
+  const StartingThreads elsewhere;
+  OrtEnv* made = nullptr;
+  check(ort().CreateEnvWithGlobalThreadPools(ORT_LOGGING_LEVEL_FATAL, "heed", options, &made));
+  environment.reset(made, Free());
+  last = environment;
+  return environment;
+}
+
+OrtModel::OrtModel(const OnnxModel& model, int threads) : environment_(shared_environment(threads)) {
   OrtSessionOptions* options = nullptr;
   check(ort().CreateSessionOptions(&options));
   const std::unique_ptr<OrtSessionOptions, void (*)(OrtSessionOptions*)> guard(options, ort().ReleaseSessionOptions);
-  check(ort().SetIntraOpNumThreads(options, threads));
-  check(ort().SetInterOpNumThreads(options, 1));
+  check(ort().DisablePerSessionThreads(options));
   check(ort().SetSessionExecutionMode(options, ORT_SEQUENTIAL));
   check(ort().SetSessionGraphOptimizationLevel(options, ORT_ENABLE_ALL));
-  check(ort().AddSessionConfigEntry(options, "session.intra_op.allow_spinning", "1"));
   const std::string bytes = model.bytes();
   OrtSession* session = nullptr;
-  check(ort().CreateSessionFromArray(environment(), bytes.data(), bytes.size(), options, &session));
+  check(ort().CreateSessionFromArray(environment_.get(), bytes.data(), bytes.size(), options, &session));
   session_.reset(session);
 }
 

@@ -36,6 +36,8 @@ struct OrtTensor {
 
 class OrtModel {
  public:
+  // All models at a time have the same number of threads, and share them: those of another model would still spin for a
+  // while, on a processor that this one needs.
   OrtModel(const OnnxModel& model, int threads);
 
   // All inputs and outputs of a call. With several sets, each call uses the next one.
@@ -44,6 +46,7 @@ class OrtModel {
 
  private:
   struct Free {
+    void operator()(OrtEnv* environment) const { ort().ReleaseEnv(environment); }
     void operator()(OrtSession* session) const { ort().ReleaseSession(session); }
     void operator()(OrtValue* value) const { ort().ReleaseValue(value); }
   };
@@ -54,6 +57,9 @@ class OrtModel {
     std::vector<OrtValue*> outputs;
   };
 
+  static std::shared_ptr<OrtEnv> shared_environment(int threads);
+
+  std::shared_ptr<OrtEnv> environment_;
   std::unique_ptr<OrtSession, Free> session_;
   std::vector<Set> sets_;
   std::vector<std::string> names_;

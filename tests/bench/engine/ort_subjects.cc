@@ -6,12 +6,12 @@
 #include <cstring>
 #include <functional>
 
+#include "buffer.h"
 #include "ort_model.h"
 
 namespace bench {
 namespace {
 
-using Bytes = std::vector<uint8_t>;
 constexpr const char* kMicrosoft = "com.microsoft";
 constexpr int64_t kOpset = 23;
 
@@ -27,16 +27,15 @@ class OrtSubject : public Subject {
   OrtSubject(std::string name, const BenchCase& bench_case, const Data& data, int threads)
       : name_(std::move(name)), case_(bench_case), data_(data), threads_(threads), type_(onnx_type(bench_case.dtype)) {}
 
-  [[nodiscard]] std::string name() const override { return "ORT " + name_; }
-  void call() override { model_->run(); }
+  [[nodiscard]] std::string library() const override { return "ORT"; }
+  [[nodiscard]] std::string name() const override { return library() + " " + name_; }
+  void call() override { models_[next_++ % models_.size()]->run(); }
 
  protected:
   // A tensor that this subject owns.
   OrtTensor own(const std::string& name, OnnxType type, const Dims& dims, size_t num_bytes) {
-    owned_.push_back(std::make_unique<Bytes>(num_bytes + kAlignment));
-    auto address = reinterpret_cast<uintptr_t>(owned_.back()->data());
-    address = (address + kAlignment - 1) / kAlignment * kAlignment;
-    return {name, type, dims, reinterpret_cast<void*>(address)};
+    owned_.push_back(make_buffer(num_bytes));
+    return {name, type, dims, owned_.back().get()};
   }
 
   // One of the data's, used where it lies.
@@ -68,19 +67,19 @@ class OrtSubject : public Subject {
     size_t num_bytes = bytes_of(case_.dtype);
     for (const int64_t dim : dims) num_bytes *= dim;
     result_ = own("result", type_, dims, num_bytes);
-    // Pages are there before the first call.
-    std::memset(result_.data, 0, num_bytes);
     return result_;
   }
 
+  // A call runs one of the models that were loaded, each in its turn.
   void load(OnnxModel& model, const std::vector<std::vector<OrtTensor>>& input_sets,
             const std::vector<std::vector<OrtTensor>>& output_sets) {
     for (const OrtTensor& input : input_sets[0]) model.add_input(input.name, input.type, input.dims);
     for (const OrtTensor& output : output_sets[0]) model.add_output(output.name, output.type, output.dims);
-    model_ = std::make_unique<OrtModel>(model, threads_);
-    for (size_t i = 0; i < input_sets.size(); ++i) model_->add_set(input_sets[i], output_sets[i % output_sets.size()]);
+    models_.push_back(std::make_unique<OrtModel>(model, threads_));
+    OrtModel& last = *models_.back();
+    for (size_t i = 0; i < input_sets.size(); ++i) last.add_set(input_sets[i], output_sets[i % output_sets.size()]);
     // What it cannot compute it says now.
-    model_->run();
+    last.run();
   }
 
   [[nodiscard]] std::vector<float> result_floats() const {
@@ -111,16 +110,15 @@ class OrtSubject : public Subject {
   [[nodiscard]] OnnxType type() const { return type_; }
 
  private:
-  static constexpr size_t kAlignment = 64;
-
   std::string name_;
   BenchCase case_;
   const Data& data_;
   int threads_;
   OnnxType type_;
   OrtTensor result_;
-  std::vector<std::unique_ptr<Bytes>> owned_;
-  std::unique_ptr<OrtModel> model_;
+  std::vector<Buffer> owned_;
+  std::vector<std::unique_ptr<OrtModel>> models_;
+  size_t next_ = 0;
 };
 
 // com.microsoft MultiHeadAttention: (B, S, H * D); keys and values also as (B, H, K, D), then it transposes them not.
@@ -245,15 +243,92 @@ class GroupQueryAttention : public OrtSubject {
   }
 };
 
-// y = x W, W (K, N) constant.
+// A weight (out, in) of the data as (in, out), constant in the model.
+void add_weight(OnnxModel& model, const std::string& name, const heed_tensor* weight) {
+  const int64_t outputs = heed_tensor_dim(weight, 0);
+  const int64_t inputs = heed_tensor_dim(weight, 1);
+  const std::vector<float> turned = swap_axes(read_floats(weight), outputs, inputs, 1);
+  model.add_constant(name, OnnxType::kFloat, {inputs, outputs}, turned.data(), turned.size() * sizeof(float));
+}
+
+void add_vector(OnnxModel& model, const std::string& name, const std::vector<float>& numbers) {
+  const auto count = static_cast<int64_t>(numbers.size());
+  model.add_constant(name, OnnxType::kFloat, {count}, numbers.data(), numbers.size() * sizeof(float));
+}
+
+// The biases of queries, keys and values, one after the other.
+std::vector<float> joined_biases(const Data& data) {
+  std::vector<float> all;
+  for (int i = 0; i < 3; ++i) {
+    const std::vector<float> one = read_floats(data.biases[i].get());
+    all.insert(all.end(), one.begin(), one.end());
+  }
+  return all;
+}
+
+// y = x W, W (K, N) constant: one model for each copy of the weight.
 class MatMul : public OrtSubject {
  public:
   MatMul(const BenchCase& c, const Data& data, int threads) : OrtSubject("MatMul", c, data, threads) {
+    const OrtTensor output = result({c.rows, c.outputs});
+    for (const Tensor& weight : data.weights) {
+      OnnxModel model(kOpset);
+      add_weight(model, "weight", weight.get());
+      model.add_node("", "MatMul", {"x", "weight"}, {"result"});
+      load(model, {{lent("x", data.queries.get(), {c.rows, c.inputs})}}, {{output}});
+    }
+  }
+  [[nodiscard]] std::vector<float> output() const override { return result_floats(); }
+};
+
+// The layer as four MatMul around MultiHeadAttention, which adds the biases of the first three.
+class LayerOfMatMul : public OrtSubject {
+ public:
+  LayerOfMatMul(const BenchCase& c, const Data& data, int threads) : OrtSubject("4 MatMul + MHA", c, data, threads) {
     OnnxModel model(kOpset);
-    const std::vector<float> weight = swap_axes(read_floats(data.weights[0].get()), c.outputs, c.inputs, 1);
-    model.add_constant("weight", OnnxType::kFloat, {c.inputs, c.outputs}, weight.data(), weight.size() * sizeof(float));
-    model.add_node("", "MatMul", {"x", "weight"}, {"result"});
-    load(model, {{lent("x", data.queries.get(), {c.rows, c.inputs})}}, {{result({c.rows, c.outputs})}});
+    const std::vector<std::string> names = {"queries", "keys", "values"};
+    for (int i = 0; i < 3; ++i) {
+      add_weight(model, "weight_" + names[i], data.weights[i].get());
+      model.add_node("", "MatMul", {"x", "weight_" + names[i]}, {names[i]});
+    }
+    add_vector(model, "biases", joined_biases(data));
+    model.add_node(kMicrosoft, "MultiHeadAttention", {"queries", "keys", "values", "biases"}, {"heads"},
+                   {{"num_heads", c.heads}});
+    add_weight(model, "weight_output", data.weights[3].get());
+    add_vector(model, "bias_output", read_floats(data.biases[3].get()));
+    model.add_node("", "MatMul", {"heads", "weight_output"}, {"projected"});
+    model.add_node("", "Add", {"projected", "bias_output"}, {"result"});
+    const Dims dims = {c.batch, c.queries, c.embedding};
+    load(model, {{lent("x", data.queries.get(), dims)}}, {{result(dims)}});
+  }
+  [[nodiscard]] std::vector<float> output() const override { return result_floats(); }
+};
+
+// The layer as com.microsoft Attention, which has the first three projections in it, and a MatMul.
+class LayerOfAttention : public OrtSubject {
+ public:
+  LayerOfAttention(const BenchCase& c, const Data& data, int threads)
+      : OrtSubject("fused Attention + MatMul", c, data, threads) {
+    OnnxModel model(kOpset);
+    std::vector<float> joined(3 * c.embedding * c.embedding);
+    for (int i = 0; i < 3; ++i) {
+      const std::vector<float> weight = read_floats(data.weights[i].get());
+      for (int64_t out = 0; out < c.embedding; ++out) {
+        for (int64_t in = 0; in < c.embedding; ++in) {
+          joined[(in * 3 + i) * c.embedding + out] = weight[out * c.embedding + in];
+        }
+      }
+    }
+    model.add_constant("weights", OnnxType::kFloat, {c.embedding, 3 * c.embedding}, joined.data(),
+                       joined.size() * sizeof(float));
+    add_vector(model, "biases", joined_biases(data));
+    model.add_node(kMicrosoft, "Attention", {"x", "weights", "biases"}, {"heads"}, {{"num_heads", c.heads}});
+    add_weight(model, "weight_output", data.weights[3].get());
+    add_vector(model, "bias_output", read_floats(data.biases[3].get()));
+    model.add_node("", "MatMul", {"heads", "weight_output"}, {"projected"});
+    model.add_node("", "Add", {"projected", "bias_output"}, {"result"});
+    const Dims dims = {c.batch, c.queries, c.embedding};
+    load(model, {{lent("x", data.queries.get(), dims)}}, {{result(dims)}});
   }
   [[nodiscard]] std::vector<float> output() const override { return result_floats(); }
 };
@@ -281,6 +356,9 @@ Subjects make_ort_subjects(const BenchCase& c, const Data& data, int threads, st
     }
   } else if (c.kind == Kind::kLinear) {
     offer("MatMul", [&] { return std::make_unique<MatMul>(c, data, threads); });
+  } else {
+    offer("4 MatMul + MHA", [&] { return std::make_unique<LayerOfMatMul>(c, data, threads); });
+    offer("fused Attention", [&] { return std::make_unique<LayerOfAttention>(c, data, threads); });
   }
   return subjects;
 }

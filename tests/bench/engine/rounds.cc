@@ -18,10 +18,11 @@ constexpr double kClockedAlone = 20e-6;
 // A longer call warms itself up.
 constexpr double kWarmUpBelow = 50e-3;
 
-// Waits until the threads of whoever had the turn before have stopped to spin, or for 20 ms.
+// Waits until the threads of the library that had the turn before have stopped to spin (ONNX Runtime's do so for some
+// 50 ms), but no longer than a libary that never stops can be waited for.
 void wait_for_quiet() {
   constexpr double kStep = 0.5e-3;
-  for (int i = 0; i < 40; ++i) {
+  for (int i = 0; i < 400; ++i) {
     const double start = process_seconds();
     std::this_thread::sleep_for(std::chrono::duration<double>(kStep));
     if (process_seconds() - start < kStep / 5) return;
@@ -36,7 +37,6 @@ double time_calls(Subject& subject, int64_t calls) {
 
 // Calls for about so many seconds, and the median of their times.
 double turn(Subject& subject, double seconds, double estimate) {
-  wait_for_quiet();
   if (estimate < kWarmUpBelow) time_calls(subject, estimate < 1e-3 ? 3 : 1);
   const int64_t batch = estimate < kClockedAlone ? static_cast<int64_t>(kClockedAlone / estimate) + 1 : 1;
   const auto batches = std::max<int64_t>(1, static_cast<int64_t>(seconds / (static_cast<double>(batch) * estimate)));
@@ -63,14 +63,18 @@ Rounds measure_rounds(const Subjects& subjects, const RoundSettings& settings, M
   const int num_rounds =
       std::clamp(static_cast<int>(settings.seconds / longest), settings.min_rounds, settings.max_rounds);
   const double turn_seconds = settings.seconds / num_rounds;
+  std::string library;
   for (int round = 0; round < num_rounds; ++round) {
+    wait_for_quiet();
     result.peak_flops.push_back(meters.peak_flops());
     if (settings.read_meter) result.read_bandwidth.push_back(meters.read_bandwidth());
     for (size_t i = 0; i < subjects.size(); ++i) {
       double seconds = 0;
       bool disturbed = true;
       for (int repetition = 0; disturbed && repetition <= kMostRepetitions; ++repetition) {
-        const DisturbanceWatch watch(settings.threads);
+        if (subjects[i]->library() != library) wait_for_quiet();
+        library = subjects[i]->library();
+        const DisturbanceWatch watch;
         const double measured = turn(*subjects[i], turn_seconds, estimates[i]);
         disturbed = settings.watch && watch.disturbed();
         // Of disturbed turns the shortest says most.

@@ -11,7 +11,6 @@
 namespace bench {
 
 struct RoundSettings {
-  int threads = 1;
   double seconds = 0.5;  // for each subject, over all rounds; a call is never cut short
   int min_rounds = 5;
   int max_rounds = 15;

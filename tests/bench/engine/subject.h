@@ -16,6 +16,8 @@ class Subject {
   Subject& operator=(const Subject&) = delete;
   virtual ~Subject() = default;
 
+  // Subjects of one library share its threads.
+  [[nodiscard]] virtual std::string library() const = 0;
   [[nodiscard]] virtual std::string name() const = 0;
   virtual void call() = 0;
   // What the last call computed, as numbers in the order (B, H, Q, Dv) of attention, (B, Q, E) of a layer, (M, N) of a

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/attention_arguments.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "backends/cpu/dropout_mask.h"
+
+namespace heed::cpu {
+namespace {
+
+static_assert(kF32 == static_cast<int32_t>(DType::F32) && kF16 == static_cast<int32_t>(DType::F16) &&
+              kBF16 == static_cast<int32_t>(DType::BF16) && kI32 == static_cast<int32_t>(DType::I32) &&
+              kI64 == static_cast<int32_t>(DType::I64));
+
+KernelOperand kernel_operand_of(const Operand& operand) {
+  KernelOperand result = {};
+  if (operand.given == 0) return result;
+  result.data = operand.data;
+  std::copy_n(operand.strides, kOperandRank, result.strides);
+  result.element_type = static_cast<int32_t>(operand.dtype);
+  return result;
+}
+
+// Of an axis with so many elements.
+bool is_scattered(const Operand& operand, int64_t size) {
+  return operand.given != 0 && size > 1 && operand.strides[3] != 1;
+}
+
+}  // namespace
+
+AttentionArguments arguments_of(const AttentionProblem& problem) {
+  AttentionArguments arguments = {};
+  arguments.num_heads = problem.num_heads;
+  arguments.num_kv_heads = problem.num_kv_heads;
+  arguments.num_queries = problem.num_queries;
+  arguments.num_keys = problem.num_keys;
+  arguments.head_size = problem.head_size;
+  arguments.value_head_size = problem.value_head_size;
+  arguments.queries = kernel_operand_of(problem.queries);
+  arguments.keys = kernel_operand_of(problem.keys);
+  arguments.values = kernel_operand_of(problem.values);
+  arguments.score_weights = kernel_operand_of(problem.score_weights);
+  arguments.valid_lens = kernel_operand_of(problem.valid_lens);
+  arguments.mask = kernel_operand_of(problem.mask);
+  arguments.bias = kernel_operand_of(problem.bias);
+  arguments.output = kernel_operand_of(problem.output);
+  arguments.weights = kernel_operand_of(problem.weights);
+  arguments.log_sum_exp = kernel_operand_of(problem.log_sum_exp);
+  arguments.band_first = problem.band_first;
+  arguments.band_last = problem.band_last;
+  arguments.dropout_seed = problem.dropout_seed;
+  arguments.dropout_threshold = dropout_threshold(problem.dropout);
+  arguments.dropout_scale = dropout_scale(problem.dropout);
+  arguments.scale = problem.scale;
+  arguments.soft_cap = problem.soft_cap;
+  arguments.drops = problem.dropout != 0 ? 1 : 0;
+  arguments.mean_empty_rows = problem.empty_rows == EmptyRows::Mean ? 1 : 0;
+  arguments.is_additive = problem.scoring == Scoring::Additive ? 1 : 0;
+  return arguments;
+}
+
+void add_attention_reasons(const AttentionProblem& problem, Plan& plan) {
+  if (is_scattered(problem.queries, problem.head_size) || is_scattered(problem.keys, problem.head_size) ||
+      is_scattered(problem.values, problem.value_head_size)) {
+    plan.add_reason(
+        "the elements of a head of queries, keys or values do not lie side by side (stride 1), so they are gathered");
+  }
+  if (is_scattered(problem.mask, problem.num_keys) || is_scattered(problem.bias, problem.num_keys)) {
+    // One that is repeated over the keys is read once for each of them, too.
+    plan.add_reason("the elements of a row of mask or bias do not lie side by side (stride 1), so they are gathered");
+  }
+  if (is_scattered(problem.output, problem.value_head_size) || is_scattered(problem.weights, problem.num_keys))
+    plan.add_reason(
+        "the elements of a row of output or weights do not lie side by side (stride 1), so they are scattered");
+}
+
+}  // namespace heed::cpu

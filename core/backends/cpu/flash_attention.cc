@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// An item of the work is a range of the rows that share a head of keys and values, so that a block of keys is brought to
+// the caches, and widened or copied where it has to be, once for all of them. No result depends on where the rows are
+// cut: a row's arithmetic is its own.
+#include "backends/cpu/flash_attention.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "attention/cost.h"
+#include "attention/lengths.h"
+#include "backends/cpu/attention_arguments.h"
+#include "base/memory.h"
+
+namespace heed::cpu {
+namespace {
+
+// Rows of an item at most: a block of keys that has to be copied costs about as much as 7 rows.
+constexpr int64_t kMaxItemRows = 256;
+// What the panels of an item may take of a second-level cache, whose half is left to a block of keys and values.
+constexpr int64_t kMaxPanelBytes = int64_t{512} << 10;
+// So that whoever is late has only a small item to finish.
+constexpr int64_t kItemsPerWorker = 4;
+// More items than this are small enough to be taken in any order.
+constexpr int64_t kMaxOrdered = 2048;
+
+int64_t round_up(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
+int64_t divide_up(int64_t value, int64_t divisor) { return value / divisor + (value % divisor != 0 ? 1 : 0); }
+
+struct OrderedItem {
+  double cost;
+  int64_t item;
+};
+
+// How the rows of a problem are cut into items.
+struct Items {
+  int64_t rows;          // of one item
+  int64_t row_blocks;    // of one head of keys and values
+  int64_t num_kv_heads;  // of one element of the batch
+  double count;          // of all; a double, because plans are made for shapes that nobody could run
+
+  AttentionItem at(int64_t index, int64_t num_rows) const {
+    const int64_t block = index % row_blocks;
+    const int64_t head = index / row_blocks;
+    return {head / num_kv_heads, head % num_kv_heads, block * rows, std::min(num_rows, (block + 1) * rows)};
+  }
+};
+
+int64_t max_item_rows(const KernelTable& kernels, const AttentionProblem& problem) {
+  const int64_t panel = kernels.flash_panel_rows;
+  const int64_t row_bytes = (problem.head_size + problem.value_head_size) * static_cast<int64_t>(sizeof(float));
+  const int64_t fitting = std::max(panel, kMaxPanelBytes / std::max<int64_t>(1, row_bytes) / panel * panel);
+  return std::min({kMaxItemRows, fitting, round_up(rows_of_group(problem), panel)});
+}
+
+Items cut(const KernelTable& kernels, const AttentionProblem& problem, int32_t num_workers) {
+  const int64_t num_rows = rows_of_group(problem);
+  const double heads = static_cast<double>(problem.batch) * static_cast<double>(problem.num_kv_heads);
+  const int64_t panel = kernels.flash_panel_rows;
+  Items items;
+  items.rows = std::max(panel, max_item_rows(kernels, problem));
+  if (num_workers > 1) {
+    const auto wanted = static_cast<double>(kItemsPerWorker * num_workers);
+    while (items.rows > panel && heads * static_cast<double>(divide_up(num_rows, items.rows)) < wanted)
+      items.rows = round_up(items.rows / 2, panel);
+  }
+  items.row_blocks = divide_up(num_rows, items.rows);
+  items.num_kv_heads = problem.num_kv_heads;
+  items.count = heads * static_cast<double>(items.row_blocks);
+  return items;
+}
+
+size_t worker_bytes(const KernelTable& kernels, const AttentionProblem& problem) {
+  const AttentionArguments arguments = arguments_of(problem);
+  const size_t bytes = kernels.flash_scratch_bytes(&arguments, max_item_rows(kernels, problem));
+  return (bytes + kMemoryAlignment - 1) / kMemoryAlignment * kMemoryAlignment;
+}
+
+// Keys that a row sees, as far as lengths, causal mask and window tell.
+int64_t visible_keys(const AttentionProblem& problem, int64_t b, int64_t row) {
+  const int64_t q = row % problem.num_queries;
+  const int64_t length = problem.valid_lens.given != 0 ? length_of(problem.valid_lens, b, q) : problem.num_keys;
+  const int64_t first = std::max<int64_t>(0, q + problem.band_first);
+  return std::max<int64_t>(0, std::min(length, q + problem.band_last + 1) - first);
+}
+
+// The largest items first, judged by their first and last rows: what is taken last should be small.
+void order(const AttentionProblem& problem, const Items& items, int64_t count, OrderedItem* ordered) {
+  const int64_t num_rows = rows_of_group(problem);
+  for (int64_t i = 0; i < count; ++i) {
+    const AttentionItem item = items.at(i, num_rows);
+    const int64_t keys = visible_keys(problem, item.batch_index, item.first_row) +
+                         visible_keys(problem, item.batch_index, item.end_row - 1);
+    ordered[i] = {static_cast<double>(keys) * static_cast<double>(item.end_row - item.first_row), i};
+  }
+  std::sort(ordered, ordered + count, [](const OrderedItem& a, const OrderedItem& b) {
+    return a.cost != b.cost ? a.cost > b.cost : a.item < b.item;
+  });
+}
+
+}  // namespace
+
+Plan plan_flash_attention(const KernelTable& kernels, const AttentionProblem& problem, int32_t num_workers) {
+  const Items items = cut(kernels, problem, num_workers);
+  Plan plan;
+  plan.kernel = problem.scoring == Scoring::Additive ? "flash_attention_additive" : "flash_attention";
+  plan.isa = kernels.isa;
+  plan.scratch_bytes = worker_bytes(kernels, problem) * static_cast<size_t>(num_workers) +
+                       (num_workers > 1 ? kMaxOrdered * sizeof(OrderedItem) : 0);
+  plan.num_items = static_cast<int64_t>(std::min(items.count, 0x1p62));
+  plan.num_threads = static_cast<int32_t>(std::clamp<int64_t>(plan.num_items, 1, num_workers));
+  plan.block_queries = kernels.flash_panel_rows;
+  plan.block_keys = kernels.flash_block_keys;
+  add_attention_reasons(problem, plan);
+  return plan;
+}
+
+void run_flash_attention(const KernelTable& kernels, const AttentionProblem& problem, const Workers& workers,
+                         void* scratch) {
+  const int64_t num_rows = rows_of_group(problem);
+  const Items items = cut(kernels, problem, workers.num_workers());
+  const AttentionArguments arguments = arguments_of(problem);
+  const size_t bytes = worker_bytes(kernels, problem);
+  auto* memory = static_cast<std::byte*>(scratch);
+  auto* ordered = reinterpret_cast<OrderedItem*>(memory + bytes * static_cast<size_t>(workers.num_workers()));
+  const auto count = static_cast<int64_t>(items.count);
+  const bool is_ordered = workers.num_workers() > 1 && count <= kMaxOrdered;
+  if (is_ordered) order(problem, items, count, ordered);
+  workers.for_each(count, cost_of(problem).flops, [&](int64_t index, int32_t worker) {
+    const AttentionItem item = items.at(is_ordered ? ordered[index].item : index, num_rows);
+    kernels.flash_attention(&arguments, &item, memory + bytes * static_cast<size_t>(worker));
+  });
+}
+
+}  // namespace heed::cpu

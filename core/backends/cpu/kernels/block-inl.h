@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+// What attention over panels does with one block of keys: scores, the step of the online softmax, dropout, and the sums
+// of weighted values.
+#pragma once
+
+#include "backends/cpu/kernels/attention.h"
+#include "backends/cpu/kernels/elements-inl.h"
+#include "backends/cpu/kernels/exp2-inl.h"
+#include "backends/cpu/kernels/micro_kernel-inl.h"
+#include "backends/cpu/kernels/panel-inl.h"
+#include "backends/cpu/kernels/philox-inl.h"
+#include "backends/cpu/kernels/simd.h"
+#include "backends/cpu/kernels/visibility-inl.h"
+
+namespace heed::cpu::HEED_ISA_NAMESPACE {
+namespace {
+
+// Keys or values of a block as f32 rows, in place where they are that already.
+struct Rows {
+  const float* data;
+  int64_t stride;
+};
+
+HEED_INLINE Rows from_row(Rows rows, int64_t k) { return {rows.data + k * rows.stride, rows.stride}; }
+
+// Whether rows of keys or values can be read where they lie: f32, elements side by side, and rows that do not all fall
+// into the same sets of the caches, as those do that are a multiple of 4 KiB apart.
+HEED_INLINE bool in_place(const KernelOperand& operand) {
+  return operand.element_type == kF32 && operand.strides[3] == 1 && operand.strides[2] % 1024 != 0;
+}
+
+// Rows k0 .. k1 - 1 of keys or values.
+static Rows rows_of(const FlashItem& item, const KernelOperand& operand, int64_t k0, int64_t k1, int64_t width,
+                    float* block) {
+  const int64_t index = item.batch_index * operand.strides[0] + item.kv_head * operand.strides[1];
+  if (in_place(operand))
+    return {static_cast<const float*>(operand.data) + index + k0 * operand.strides[2], operand.strides[2]};
+  const int64_t stride = round_up(width, kLanes);
+  for (int64_t k = k0; k < k1; ++k) {
+    widen_row(element_address(operand, index + k * operand.strides[2]), operand.element_type, operand.strides[3], width,
+              block + (k - k0) * stride);
+  }
+  return {block, stride};
+}
+
+// ---- scores ---------------------------------------------------------------------------------------------------------
+
+// Scores of `rows` keys, and their maximum with what `maximum` has.
+template <int rows, int vectors>
+HEED_INLINE void score_tile(const Panel& panel, const float* keys, int64_t key_stride, int64_t head_size, float* scores,
+                            Vec (&maximum)[vectors]) {
+  Vec sums[rows][vectors] = {};
+  multiply_tile<rows, vectors>(keys, key_stride, 1, panel.queries, kPanelRows, head_size, sums);
+#pragma GCC unroll 16
+  for (int i = 0; i < rows; ++i) {
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; ++v) {
+      store(scores + i * kPanelRows + v * kLanes, sums[i][v]);
+      // A NaN is never greater; it reaches the sums through its exponential.
+      maximum[v] = max(sums[i][v], maximum[v]);
+    }
+  }
+}
+
+template <int vectors>
+static void score_block(const Panel& panel, Rows keys, int64_t count, int64_t head_size, float* scores,
+                        Vec (&maximum)[vectors]) {
+  int64_t k = 0;
+  for (; k + kTileRows <= count; k += kTileRows) {
+    score_tile<kTileRows, vectors>(panel, keys.data + k * keys.stride, keys.stride, head_size, scores + k * kPanelRows,
+                                   maximum);
+  }
+  for (; k + 2 <= count; k += 2) {
+    score_tile<2, vectors>(panel, keys.data + k * keys.stride, keys.stride, head_size, scores + k * kPanelRows,
+                           maximum);
+  }
+  if (k < count)
+    score_tile<1, vectors>(panel, keys.data + k * keys.stride, keys.stride, head_size, scores + k * kPanelRows,
+                           maximum);
+}
+
+// sum over d of score_weights[d] * tanh(query[d] + key[d]), d ascending, for each key and row.
+template <int vectors>
+static void add_score_block(const Panel& panel, Rows keys, int64_t count, int64_t head_size, float* scores) {
+  for (int64_t k = 0; k < count; ++k) {
+    const float* key = keys.data + k * keys.stride;
+    Vec sums[vectors] = {};
+    for (int64_t d = 0; d < head_size; ++d) {
+#pragma GCC unroll 4
+      for (int v = 0; v < vectors; ++v) {
+        const int64_t place = d * kPanelRows + v * kLanes;
+        sums[v] =
+            fma(load(panel.score_weights + place), tanh(load(panel.queries + place) + broadcast(key[d])), sums[v]);
+      }
+    }
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; ++v) store(scores + k * kPanelRows + v * kLanes, sums[v]);
+  }
+}
+
+// Scores of the keys k0 .. k1 - 1 and their maximum. Returns false where all of them are as the micro-kernel leaves them,
+// and so seen by all rows; otherwise item.seen says who sees which.
+template <int vectors>
+static bool find_scores(const FlashItem& item, const Panel& panel, Rows keys, int64_t k0, int64_t k1,
+                        Vec (&maximum)[vectors]) {
+#pragma GCC unroll 4
+  for (int v = 0; v < vectors; ++v) maximum[v] = broadcast(-kInfinity);
+  if (item.arguments->is_additive != 0)
+    add_score_block<vectors>(panel, keys, k1 - k0, item.arguments->head_size, item.scores);
+  else
+    score_block<vectors>(panel, keys, k1 - k0, item.arguments->head_size, item.scores, maximum);
+  if (is_plain(item, panel, k0, k1)) {
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; ++v) store(panel.visible + v * kLanes, broadcast(int32_t{-1}));
+    return false;
+  }
+  finish_scores<vectors>(item, panel, k0, k1, maximum);
+  return true;
+}
+
+// ---- softmax --------------------------------------------------------------------------------------------------------
+
+// What scores times log2(e) are taken relative to: the maximum, or anything finite while that is -inf, because -inf -
+// -inf would be NaN where 2^-inf = 0 is meant. Whatever it is rounded to cancels, as all of a row's scores have the same.
+HEED_INLINE Vec pivot_of(Vec maximum) {
+  return select(maximum == broadcast(-kInfinity), Vec{}, maximum * broadcast(kLog2E));
+}
+
+// exp(score - maximum).
+HEED_INLINE Vec probability_of(Vec score, Vec pivot) { return exp2_of_nonpositive(fma(score, broadcast(kLog2E), -pivot)); }
+
+// Scores become probabilities relative to the running maximum; total and sums follow it.
+template <int vectors>
+static void exponentiate(const FlashItem& item, const Panel& panel, int64_t count,
+                         const Vec (&block_maximum)[vectors]) {
+  Vec pivot[vectors];
+  Vec total[vectors];
+  Vec factor[vectors];
+  IntVec grown{};
+#pragma GCC unroll 4
+  for (int v = 0; v < vectors; ++v) {
+    const Vec before = panel.started ? load(panel.maximum + v * kLanes) : broadcast(-kInfinity);
+    const Vec maximum = max(block_maximum[v], before);
+    grown |= maximum > before;
+    pivot[v] = pivot_of(maximum);
+    factor[v] = exp2_of_nonpositive(before * broadcast(kLog2E) - pivot[v]);
+    total[v] = panel.started ? load(panel.total + v * kLanes) : Vec{};
+    store(panel.maximum + v * kLanes, maximum);
+  }
+  // After some blocks the maximum seldom grows; where it does not, the factor is 1.
+  if (panel.started && any(grown)) {
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; ++v) total[v] *= factor[v];
+    const int64_t size = item.arguments->output.data != nullptr ? item.arguments->value_head_size : 0;
+    for (int64_t d = 0; d < size; ++d) {
+#pragma GCC unroll 4
+      for (int v = 0; v < vectors; ++v) {
+        float* sum = panel.sums + d * kPanelRows + v * kLanes;
+        store(sum, load(sum) * factor[v]);
+      }
+    }
+  }
+  float* scores = item.scores;
+#pragma GCC unroll 4
+  for (int64_t k = 0; k < count; ++k) {
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; ++v) {
+      float* score = scores + k * kPanelRows + v * kLanes;
+      const Vec probability = probability_of(load(score), pivot[v]);
+      total[v] += probability;
+      store(score, probability);
+    }
+  }
+#pragma GCC unroll 4
+  for (int v = 0; v < vectors; ++v) store(panel.total + v * kLanes, total[v]);
+}
+
+// ---- dropout --------------------------------------------------------------------------------------------------------
+
+// Sets the probabilities that dropout takes to 0; the total has them already.
+template <int vectors>
+static void drop(const FlashItem& item, const Panel& panel, int64_t k0, int64_t k1) {
+  const AttentionArguments& arguments = *item.arguments;
+  for (int64_t group = 0; group < vectors * kLanes; group += kLanes) {
+    int32_t query_numbers[kLanes] = {};
+    int32_t head_numbers[kLanes] = {};
+    visit_rows(item, panel, group, [&](int64_t lane, int64_t head, int64_t query) {
+      query_numbers[lane] = static_cast<int32_t>(query);
+      head_numbers[lane] = static_cast<int32_t>(head);
+    });
+    const IntVec queries = load(query_numbers);
+    const IntVec heads = load(head_numbers);
+    for (int64_t quad = k0 / 4; quad * 4 < k1; ++quad) {
+      IntVec words[4] = {broadcast(static_cast<int32_t>(quad)), queries, heads,
+                         broadcast(static_cast<int32_t>(item.batch_index))};
+      philox_rounds(words, arguments.dropout_seed);
+      for (int64_t i = 0; i < 4; ++i) {
+        const int64_t k = quad * 4 + i;
+        if (k < k0 || k >= k1) continue;
+        float* place = item.scores + (k - k0) * kPanelRows + group;
+        store(place, select(is_kept(words[i], arguments.dropout_threshold), load(place), Vec{}));
+      }
+    }
+  }
+}
+
+// ---- values ---------------------------------------------------------------------------------------------------------
+
+// sums[d][lane] += value[k][d] * probability[k][lane] for `rows` elements of the values.
+template <int rows, int vectors>
+HEED_INLINE void value_tile(bool started, const float* values, int64_t value_stride, const float* probabilities,
+                            int64_t count, float* sums) {
+  Vec tile[rows][vectors] = {};
+  if (started) {
+#pragma GCC unroll 16
+    for (int i = 0; i < rows; ++i) {
+#pragma GCC unroll 4
+      for (int v = 0; v < vectors; ++v) tile[i][v] = load(sums + i * kPanelRows + v * kLanes);
+    }
+  }
+  multiply_tile<rows, vectors>(values, 1, value_stride, probabilities, kPanelRows, count, tile);
+#pragma GCC unroll 16
+  for (int i = 0; i < rows; ++i) {
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; ++v) store(sums + i * kPanelRows + v * kLanes, tile[i][v]);
+  }
+}
+
+template <int vectors>
+static void add_values(const FlashItem& item, const Panel& panel, Rows values, int64_t count,
+                       const float* probabilities) {
+  const int64_t size = item.arguments->value_head_size;
+  int64_t d = 0;
+  for (; d + kTileRows <= size; d += kTileRows) {
+    value_tile<kTileRows, vectors>(panel.started, values.data + d, values.stride, probabilities, count,
+                                   panel.sums + d * kPanelRows);
+  }
+  for (; d + 2 <= size; d += 2) {
+    value_tile<2, vectors>(panel.started, values.data + d, values.stride, probabilities, count,
+                           panel.sums + d * kPanelRows);
+  }
+  if (d < size)
+    value_tile<1, vectors>(panel.started, values.data + d, values.stride, probabilities, count,
+                           panel.sums + d * kPanelRows);
+}
+
+// The same one key at a time, leaving out pairs that item.seen does not have: 0 times a value that is hidden and not
+// finite would be NaN. Where all are finite the bits are those of add_values.
+template <int vectors>
+static void add_seen_values(const FlashItem& item, const Panel& panel, Rows values, int64_t count) {
+  for (int64_t d = 0; d < item.arguments->value_head_size; ++d) {
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; ++v) {
+      float* place = panel.sums + d * kPanelRows + v * kLanes;
+      Vec sum = load(place);
+      for (int64_t k = 0; k < count; ++k) {
+        const int64_t pair = k * kPanelRows + v * kLanes;
+        const Vec with_key = fma(broadcast(values.data[k * values.stride + d]), load(item.scores + pair), sum);
+        sum = select(load(item.seen + pair), with_key, sum);
+      }
+      store(place, sum);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace heed::cpu::HEED_ISA_NAMESPACE

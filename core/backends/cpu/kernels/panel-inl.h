@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// A panel: the queries that are the lanes of a tile, which rows of the call they are, and which keys they can see.
+#pragma once
+
+#include "backends/cpu/kernels/attention.h"
+#include "backends/cpu/kernels/elements-inl.h"
+#include "backends/cpu/kernels/micro_kernel-inl.h"
+#include "backends/cpu/kernels/simd.h"
+
+namespace heed::cpu::HEED_ISA_NAMESPACE {
+namespace {
+
+constexpr int kPanelRows = kTileVectors * kLanes;
+
+constexpr float kLog2E = 0x1.715476p0f;
+constexpr float kInfinity = __builtin_inff();
+
+// Scores of a panel are kBlockKeys * kPanelRows floats, 32 KiB with 16 lanes. Fewer keys make the sums of values go to
+// and from memory more often, and more would push queries and scores out of a first-level cache of 48 KiB.
+constexpr int64_t kBlockKeys = 256;
+
+struct Panel {
+  float* queries;        // [head_size][kPanelRows], times the scale
+  float* score_weights;  // [head_size][kPanelRows], of each row's head; with additive scoring only
+  float* sums;           // [value_head_size][kPanelRows], weighted values
+  float* maximum;        // [kPanelRows], of the scores so far
+  float* total;          // [kPanelRows], sums of 2^(score - maximum)
+  int32_t* visible;      // [kPanelRows], -1 where the row has seen a key, else 0
+  int64_t* first;        // [kPanelRows], the keys that lengths, causal mask and window leave to the row
+  int64_t* end;          // [kPanelRows]
+  int64_t first_row;
+  int64_t num_rows;
+  // Keys that some row sees, and those that all rows see: [any_first, any_end), [all_first, all_end).
+  int64_t any_first;
+  int64_t any_end;
+  int64_t all_first;
+  int64_t all_end;
+  bool started;  // whether sums and total have been written
+};
+
+// One item of a call and its part of the scratch.
+struct FlashItem {
+  const AttentionArguments* arguments;
+  int64_t batch_index;
+  int64_t kv_head;
+  float* scores;       // [kBlockKeys][kPanelRows], then probabilities
+  int32_t* seen;       // [kBlockKeys][kPanelRows], -1 where the row sees the key; used where that has to be told apart
+  float* key_block;    // [kBlockKeys][head_size], where keys are not read in place; rows are whole vectors
+  float* value_block;  // [kBlockKeys][value_head_size]
+};
+
+HEED_INLINE int64_t round_up(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
+HEED_INLINE int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+HEED_INLINE int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+
+// ---- which rows -----------------------------------------------------------------------------------------------------
+
+HEED_INLINE int64_t head_of(const FlashItem& item, int64_t row) {
+  const AttentionArguments& arguments = *item.arguments;
+  return item.kv_head * (arguments.num_heads / arguments.num_kv_heads) + row / arguments.num_queries;
+}
+HEED_INLINE int64_t query_of(const FlashItem& item, int64_t row) { return row % item.arguments->num_queries; }
+
+// Calls visit(lane, head, query) for each row of one vector of a panel.
+template <typename Visit>
+HEED_INLINE void visit_rows(const FlashItem& item, const Panel& panel, int64_t group, const Visit& visit) {
+  const int64_t num_rows = smaller(panel.num_rows - group, kLanes);
+  int64_t head = head_of(item, panel.first_row + group);
+  int64_t query = query_of(item, panel.first_row + group);
+  for (int64_t lane = 0; lane < num_rows; ++lane) {
+    visit(lane, head, query);
+    if (++query == item.arguments->num_queries) {
+      query = 0;
+      ++head;
+    }
+  }
+}
+
+// The addresses of what operands with axes (b, h, q, .) have for the rows of one vector; null for lanes without a row.
+static void find_rows(const FlashItem& item, const Panel& panel, int64_t group, const KernelOperand& operand,
+                      int64_t element_size, char* (&rows)[kLanes]) {
+  for (char*& row : rows) row = nullptr;
+  visit_rows(item, panel, group, [&](int64_t lane, int64_t head, int64_t query) {
+    const int64_t index =
+        item.batch_index * operand.strides[0] + head * operand.strides[1] + query * operand.strides[2];
+    rows[lane] = static_cast<char*>(operand.data) + index * element_size;
+  });
+}
+
+// ---- what they can see ----------------------------------------------------------------------------------------------
+
+static int64_t length_of(const KernelOperand& lens, int64_t b, int64_t q) {
+  const int64_t index = b * lens.strides[0] + q * lens.strides[2];
+  if (lens.element_type == kI32) return static_cast<const int32_t*>(lens.data)[index];
+  if (lens.element_type == kI64) return static_cast<const int64_t*>(lens.data)[index];
+  return static_cast<int64_t>(static_cast<const float*>(lens.data)[index]);
+}
+
+static void find_ranges(const FlashItem& item, Panel& panel) {
+  const AttentionArguments& arguments = *item.arguments;
+  panel.any_first = arguments.num_keys;
+  panel.any_end = 0;
+  panel.all_first = 0;
+  panel.all_end = arguments.num_keys;
+  for (int64_t lane = 0; lane < kPanelRows; ++lane) {
+    // Lanes without a row see what the first row sees.
+    const int64_t q = query_of(item, panel.first_row + (lane < panel.num_rows ? lane : 0));
+    const int64_t length = arguments.valid_lens.data != nullptr ? length_of(arguments.valid_lens, item.batch_index, q)
+                                                                : arguments.num_keys;
+    const int64_t first = larger(q + arguments.band_first, 0);
+    const int64_t end = smaller(q + arguments.band_last + 1, length);
+    panel.first[lane] = first;
+    panel.end[lane] = end;
+    panel.all_first = larger(first, panel.all_first);
+    panel.all_end = smaller(end, panel.all_end);
+    if (first >= end) continue;
+    panel.any_first = smaller(first, panel.any_first);
+    panel.any_end = larger(end, panel.any_end);
+  }
+}
+
+// ---- queries --------------------------------------------------------------------------------------------------------
+
+// Elements d .. d + count - 1 of a row of the queries, the other lanes 0.
+static Vec load_query(const KernelOperand& queries, const char* row, int64_t d, int64_t count) {
+  const int64_t element_size = size_of_element(queries.element_type);
+  if (row == nullptr) return Vec{};
+  if (queries.strides[3] == 1) return load_first_elements(row + d * element_size, queries.element_type, count);
+  float elements[kLanes] = {};
+  for (int64_t i = 0; i < count; ++i)
+    elements[i] = load_element(row + (d + i) * queries.strides[3] * element_size, queries.element_type);
+  return load(elements);
+}
+
+// The panel's queries, transposed and scaled; lanes without a row are 0.
+static void load_queries(const FlashItem& item, const Panel& panel) {
+  const AttentionArguments& arguments = *item.arguments;
+  const KernelOperand& queries = arguments.queries;
+  // Additive scores are not products.
+  const Vec factor = broadcast(arguments.is_additive != 0 ? 1.0f : arguments.scale);
+  const bool is_plain = queries.element_type == kF32 && queries.strides[3] == 1;
+  for (int64_t group = 0; group < kPanelRows; group += kLanes) {
+    char* rows[kLanes];
+    find_rows(item, panel, group, queries, size_of_element(queries.element_type), rows);
+    const bool is_full = group + kLanes <= panel.num_rows;
+    for (int64_t d = 0; d < arguments.head_size; d += kLanes) {
+      const int64_t count = smaller(arguments.head_size - d, kLanes);
+      float* to = panel.queries + d * kPanelRows + group;
+      Vec tile[kLanes];
+      if (is_plain && is_full && count == kLanes) {
+#pragma GCC unroll 16
+        for (int lane = 0; lane < kLanes; ++lane) tile[lane] = load(reinterpret_cast<const float*>(rows[lane]) + d);
+        transpose(tile);
+#pragma GCC unroll 16
+        for (int i = 0; i < kLanes; ++i) store(to + i * kPanelRows, tile[i] * factor);
+      } else {
+        for (int lane = 0; lane < kLanes; ++lane) tile[lane] = load_query(queries, rows[lane], d, count);
+        transpose(tile);
+        for (int64_t i = 0; i < count; ++i) store(to + i * kPanelRows, tile[i] * factor);
+      }
+    }
+  }
+}
+
+// With additive scoring: the weights of the score, for each row those of its head.
+static void load_score_weights(const FlashItem& item, const Panel& panel) {
+  const AttentionArguments& arguments = *item.arguments;
+  const KernelOperand& weights = arguments.score_weights;
+  const int64_t size = size_of_element(weights.element_type);
+  for (int64_t i = 0; i < arguments.head_size * kPanelRows; ++i) panel.score_weights[i] = 0.0f;
+  for (int64_t group = 0; group < panel.num_rows; group += kLanes) {
+    visit_rows(item, panel, group, [&](int64_t lane, int64_t head, int64_t) {
+      const char* row = static_cast<const char*>(weights.data) + head * weights.strides[1] * size;
+      for (int64_t d = 0; d < arguments.head_size; ++d) {
+        panel.score_weights[d * kPanelRows + group + lane] =
+            load_element(row + d * weights.strides[3] * size, weights.element_type);
+      }
+    });
+  }
+}
+
+}  // namespace
+}  // namespace heed::cpu::HEED_ISA_NAMESPACE

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// Between the products of a block and its scores: the soft cap, biases, and what hides a key. This is the seam for
+// whatever else depends on a pair of query and key.
+//
+// Only blocks that need it come here. A block whose keys all rows see, without mask, bias and cap, is used as the
+// micro-kernel leaves it; one that no row sees is not computed.
+#pragma once
+
+#include "backends/cpu/kernels/panel-inl.h"
+#include "backends/cpu/kernels/tanh-inl.h"
+
+namespace heed::cpu::HEED_ISA_NAMESPACE {
+namespace {
+
+// What is added to the scores of a vector of rows, key by key; -inf hides.
+struct Pairs {
+  char* mask_rows[kLanes];  // of bytes; null where there is no mask
+  char* bias_rows[kLanes];  // null where there is no bias
+  // Whether all rows have the same, so that one is read for all.
+  bool is_uniform;
+};
+
+static bool repeats_rows(const KernelOperand& operand, bool one_head) {
+  return operand.data == nullptr || (operand.strides[2] == 0 && (one_head || operand.strides[1] == 0));
+}
+
+static Pairs find_pairs(const FlashItem& item, const Panel& panel, int64_t group) {
+  const AttentionArguments& arguments = *item.arguments;
+  Pairs pairs = {};
+  if (arguments.mask.data != nullptr) find_rows(item, panel, group, arguments.mask, 1, pairs.mask_rows);
+  if (arguments.bias.data != nullptr) {
+    find_rows(item, panel, group, arguments.bias, size_of_element(arguments.bias.element_type), pairs.bias_rows);
+  }
+  const bool one_head = arguments.num_heads == arguments.num_kv_heads;
+  pairs.is_uniform = repeats_rows(arguments.mask, one_head) && repeats_rows(arguments.bias, one_head);
+  return pairs;
+}
+
+// Elements k .. k + count - 1 of one row: the bias, or 0, and -inf where the mask is false. Lanes beyond are 0.
+static Vec load_pair_row(const AttentionArguments& arguments, const Pairs& pairs, int lane, int64_t k, int64_t count) {
+  Vec value{};
+  const char* bias = pairs.bias_rows[lane];
+  if (bias != nullptr) {
+    const KernelOperand& operand = arguments.bias;
+    const int64_t size = size_of_element(operand.element_type);
+    if (operand.strides[3] == 1) {
+      value = load_first_elements(bias + k * size, operand.element_type, count);
+    } else {
+      float elements[kLanes] = {};
+      for (int64_t i = 0; i < count; ++i)
+        elements[i] = load_element(bias + (k + i) * operand.strides[3] * size, operand.element_type);
+      value = load(elements);
+    }
+  }
+  const char* mask = pairs.mask_rows[lane];
+  if (mask != nullptr) {
+    const int64_t stride = arguments.mask.strides[3];
+    uint8_t bytes[kLanes];
+    if (stride == 1 && count == kLanes) {
+      __builtin_memcpy(bytes, mask + k, kLanes);
+    } else {
+      for (int64_t i = 0; i < kLanes; ++i)
+        bytes[i] = i < count ? static_cast<uint8_t>(mask[(k + i) * stride]) : uint8_t{1};
+    }
+    value = select(load_bytes(bytes) == IntVec{}, broadcast(-kInfinity), value);
+  }
+  return value;
+}
+
+// values[i] gets what key k + i has in each lane, for i < count.
+static void load_pairs(const AttentionArguments& arguments, const Pairs& pairs, int64_t k, int64_t count,
+                       Vec (&values)[kLanes]) {
+  if (pairs.is_uniform) {
+    float row[kLanes];
+    store(row, load_pair_row(arguments, pairs, 0, k, count));
+    for (int i = 0; i < kLanes; ++i) values[i] = broadcast(row[i]);
+    return;
+  }
+  for (int lane = 0; lane < kLanes; ++lane) values[lane] = load_pair_row(arguments, pairs, lane, k, count);
+  transpose(values);
+}
+
+// Products of the keys k0 .. k1 - 1 become scores in the order of rule 3: cap, bias, hide. Hidden ones are -inf. Finds
+// the maximum, adds to panel.visible, and notes in item.seen which keys each row sees.
+template <int vectors>
+static void finish_scores(const FlashItem& item, const Panel& panel, int64_t k0, int64_t k1, Vec (&maximum)[vectors]) {
+  const AttentionArguments& arguments = *item.arguments;
+  const bool has_pairs = arguments.mask.data != nullptr || arguments.bias.data != nullptr;
+  const Vec cap = broadcast(arguments.soft_cap);
+  const int64_t count = k1 - k0;
+  for (int v = 0; v < vectors; ++v) {
+    const int64_t group = v * kLanes;
+    int32_t first[kLanes];
+    int32_t end[kLanes];
+    for (int lane = 0; lane < kLanes; ++lane) {
+      first[lane] = static_cast<int32_t>(smaller(larger(panel.first[group + lane] - k0, 0), count));
+      end[lane] = static_cast<int32_t>(smaller(larger(panel.end[group + lane] - k0, 0), count));
+    }
+    const IntVec firsts = load(first);
+    const IntVec ends = load(end);
+    const Pairs pairs = has_pairs ? find_pairs(item, panel, group) : Pairs{};
+    Vec largest = broadcast(-kInfinity);
+    IntVec visible = load(panel.visible + group);
+    Vec added[kLanes] = {};
+    for (int64_t k = 0; k < count; ++k) {
+      if (has_pairs && k % kLanes == 0) load_pairs(arguments, pairs, k0 + k, smaller(kLanes, count - k), added);
+      float* place = item.scores + k * kPanelRows + group;
+      const IntVec key = broadcast(static_cast<int32_t>(k));
+      IntVec sees = (key >= firsts) & (key < ends);
+      Vec score = load(place);
+      if (arguments.is_additive != 0) score *= broadcast(arguments.scale);
+      if (arguments.soft_cap != 0) score = tanh(score / cap) * cap;
+      if (has_pairs) {
+        score += added[k % kLanes];
+        sees &= added[k % kLanes] != broadcast(-kInfinity);
+      }
+      score = select(sees, score, broadcast(-kInfinity));
+      visible |= sees;
+      store(place, score);
+      store(item.seen + k * kPanelRows + group, sees);
+      // A NaN is never greater; it reaches the sums through its exponential.
+      largest = max(score, largest);
+    }
+    maximum[v] = largest;
+    store(panel.visible + group, visible);
+  }
+}
+
+// ---- what a mask says of a whole block ------------------------------------------------------------------------------
+
+// Calls visit(row) with the mask's bytes of each row of a panel, once for those that rows share.
+template <typename Visit>
+HEED_INLINE void visit_mask_rows(const FlashItem& item, const Panel& panel, const Visit& visit) {
+  const char* before = nullptr;
+  for (int64_t group = 0; group < panel.num_rows; group += kLanes) {
+    char* rows[kLanes];
+    find_rows(item, panel, group, item.arguments->mask, 1, rows);
+    for (const char* row : rows) {
+      if (row != nullptr && row != before) visit(row);
+      if (row != nullptr) before = row;
+    }
+  }
+}
+
+// Keys k0 .. k1 - 1 without those at either end that the mask hides from all rows; none are left where it hides all.
+static void trim_by_mask(const FlashItem& item, const Panel& panel, int64_t& k0, int64_t& k1) {
+  const int64_t stride = item.arguments->mask.strides[3];
+  int64_t first = k1;
+  int64_t end = k0;
+  visit_mask_rows(item, panel, [&](const char* row) {
+    int64_t k = k0;
+    while (k < first && row[k * stride] == 0) ++k;
+    first = k;
+    k = k1;
+    while (k > end && row[(k - 1) * stride] == 0) --k;
+    end = k;
+  });
+  k0 = first;
+  k1 = end;
+}
+
+// Whether all rows may attend to all of the keys k0 .. k1 - 1. Of masks whose bytes do not lie side by side nothing is
+// said.
+static bool mask_hides_nothing(const FlashItem& item, const Panel& panel, int64_t k0, int64_t k1) {
+  if (item.arguments->mask.strides[3] != 1) return false;
+  constexpr uint64_t kOnes = 0x0101010101010101u;
+  uint64_t zeros = 0;
+  visit_mask_rows(item, panel, [&](const char* row) {
+    int64_t k = k0;
+    for (; k + 8 <= k1; k += 8) {
+      uint64_t bytes;
+      __builtin_memcpy(&bytes, row + k, sizeof bytes);
+      // The top bit of a byte where there is a zero byte at or below it.
+      zeros |= (bytes - kOnes) & ~bytes & (kOnes << 7);
+    }
+    for (; k < k1; ++k) zeros |= row[k] == 0 ? 1u : 0u;
+  });
+  return zeros == 0;
+}
+
+// Whether the products of a block k0 .. k1 - 1 are its scores as they are.
+static bool is_plain(const FlashItem& item, const Panel& panel, int64_t k0, int64_t k1) {
+  const AttentionArguments& arguments = *item.arguments;
+  return arguments.bias.data == nullptr && arguments.soft_cap == 0 && arguments.is_additive == 0 &&
+         k0 >= panel.all_first && k1 <= panel.all_end &&
+         (arguments.mask.data == nullptr || mask_hides_nothing(item, panel, k0, k1));
+}
+
+}  // namespace
+}  // namespace heed::cpu::HEED_ISA_NAMESPACE

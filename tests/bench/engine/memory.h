@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// How much memory heed needs for a case beyond its inputs, outputs and weights: workspace, threads and whatever else.
+#ifndef HEED_BENCH_MEMORY_H
+#define HEED_BENCH_MEMORY_H
+
+#include "bench_case.h"
+#include "options.h"
+
+namespace bench {
+
+// The growth of this process's resident memory from before the workspace is made to its peak during calls. Only a
+// process that has done nothing else can say.
+int64_t extra_memory(const BenchCase& bench_case, int threads);
+
+// The same from a new process, which runs this program with --memory-of.
+int64_t extra_memory_of_process(const BenchCase& bench_case, int threads, const Options& options);
+
+}  // namespace bench
+
+#endif  // HEED_BENCH_MEMORY_H

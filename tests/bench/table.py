@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""table.py [--json OUT] TARGETS FILE...: tables in Markdown of what attention_bench --json and load_cost wrote to FILEs, and of the targets
+beside it; with --json also all of it in one file."""
+import json
+import sys
+from pathlib import Path
+
+SECONDS = "seconds of "
+RATIO = "ratio to "
+
+
+class Row:
+    """A benchmark of attention_bench: a case, on an instruction set if one was forced, with so many threads."""
+
+    def __init__(self, benchmark: dict):
+        self.figures = benchmark
+        parts = benchmark["name"].split("/iterations:")[0].split("/")
+        self.case = "/".join(parts[:-1])
+        self.threads = int(parts[-1])
+        # A name that both a time and a ratio have, whatever its own words.
+        self.peers = {key[len(RATIO) :]: benchmark[key] for key in benchmark if key.startswith(RATIO)}
+
+    def __getitem__(self, key: str) -> float:
+        return self.figures[key]
+
+    def has(self, key: str) -> bool:
+        return key in self.figures
+
+    def fastest(self) -> str | None:
+        return min(self.peers, key=self.peers.get, default=None)
+
+
+def microseconds(seconds: float) -> str:
+    us = 1e6 * seconds
+    return f"{us:.2f}" if us < 100 else f"{us:.0f}"
+
+
+def print_table(head: list[str], lines: list[list[str]]) -> None:
+    if not lines:
+        return
+    widths = [max(len(line[column]) for line in [head, *lines]) for column in range(len(head))]
+    ruler = ["-" * width for width in widths]
+    for line in [head, ruler, *lines]:
+        print("| " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths)) + " |")
+    print()
+
+
+def main_line(row: Row, alone: Row | None) -> list[str]:
+    by_memory = row.has("streamed_bytes")
+    rate = f"{1e-9 * row['streamed_bytes'] / row['seconds']:.1f} GB/s" if by_memory else f"{1e-9 * row['flops'] / row['seconds']:.0f} GF/s"
+    share = row["share_of_bandwidth"] if by_memory else row["share_of_peak"]
+    fastest = row.fastest()
+    others = [f"{peer} {microseconds(row[SECONDS + peer])}" for peer in sorted(row.peers, key=row.peers.get) if peer != fastest]
+    return [
+        row.case,
+        str(row.threads),
+        microseconds(row["seconds"]) + (" ?" if row["disturbed"] > 0 else ""),
+        f"{microseconds(row['least'])} to {microseconds(row['most'])}",
+        rate,
+        f"{100 * share:.0f} %",
+        f"{alone['seconds'] / row['seconds']:.2f}" if alone is not None and row.threads > 1 else "",
+        fastest or "absent",
+        microseconds(row[SECONDS + fastest]) if fastest else "",
+        f"**{row.peers[fastest]:.2f}**" if fastest else "",
+        ", ".join(others),
+        f"{row['extra_bytes'] / 1024:.0f}",
+    ]
+
+
+def print_main(rows: list[Row], rows_of: dict) -> None:
+    head = ["case", "threads", "heed, us", "least to most", "rate", "of meter", "over 1 thread"]
+    head += ["fastest peer", "its us", "ratio", "other peers, us", "extra KB"]
+    print_table(head, [main_line(row, rows_of.get((row.case, 1))) for row in rows])
+
+
+def print_idle(rows: list[Row]) -> None:
+    head = ["case", "threads", "at once, us", "10 ms apart", "apart, caller asleep", "processor time of that", "work"]
+    keys = ["at_once", "apart", "apart_asleep", "processor", "work"]
+    print_table(head, [[row.case, str(row.threads), *(microseconds(row[key]) for key in keys)] for row in rows])
+
+
+def measured(row: Row, measure: str, rows_of: dict) -> float | None:
+    """What a target's measure is for that row; None where the run lacks it."""
+    kind, _, of = measure.partition(":")
+    if kind == "ratio":
+        peer = of.replace("_", " ") or row.fastest()
+        return row.peers.get(peer)
+    if kind in ("threads", "over"):
+        other = rows_of.get((row.case, 1) if kind == "threads" else (of, row.threads))
+        return None if other is None else other["seconds"] / row["seconds"]
+    values = {
+        "peak": lambda: row["share_of_peak"],
+        "read": lambda: row["share_of_bandwidth"],
+        "us": lambda: 1e6 * row["seconds"],
+        "mb": lambda: row["extra_bytes"] / 2**20 / row.threads,
+        "wake": lambda: row["apart"] / row["at_once"],
+        "idle": lambda: row["processor"] / row["work"],
+    }
+    return values[kind]()
+
+
+def print_targets(path: str, rows: list[Row], rows_of: dict) -> None:
+    lines = []
+    for text in Path(path).read_text(encoding="utf-8").splitlines():
+        words = text.partition("#")[0].split()
+        if not words:
+            continue
+        case, threads, measure, bound = words
+        for row in rows:
+            if row.case != case or threads not in ("*", str(row.threads)):
+                continue
+            value = measured(row, measure, rows_of)
+            if value is None:
+                continue
+            at_most = measure in ("us", "mb", "wake", "idle")
+            met = value <= float(bound) if at_most else value >= float(bound)
+            lines.append([case, str(row.threads), measure, f"{'<=' if at_most else '>='} {bound}", f"{value:.2f}", "" if met else "missed"])
+    print_table(["case", "threads", "measure", "target", "measured", ""], lines)
+
+
+def main() -> None:
+    arguments = sys.argv[1:]
+    out = None
+    if arguments[0] == "--json":
+        out, arguments = arguments[1], arguments[2:]
+    targets, *files = arguments
+    contexts, benchmarks, load = [], [], None
+    for file in files:
+        content = json.loads(Path(file).read_text(encoding="utf-8"))
+        if "benchmarks" in content:
+            contexts.append(content["context"])
+            benchmarks += content["benchmarks"]
+        else:
+            load = content
+    all_rows = [Row(benchmark) for benchmark in benchmarks if not benchmark.get("error_occurred")]
+    rows_of = {(row.case, row.threads): row for row in all_rows}
+    if contexts:
+        context = contexts[0]
+        heed = json.loads(context["heed"])
+        print(f"{context['date'][:10]}, {context['processor']}, {context['num_cpus']} processors; {context['compiler']}; heed {heed['version']}, {heed['description']}.")
+        print(f"Peers: {context['peers']}.")
+        peaks = sorted({(row.threads, row.case.partition("/")[2] or "widest", row["peak_flops"]) for row in all_rows if row.has("peak_flops")})
+        for threads in sorted({peak[0] for peak in peaks}):
+            for isa in sorted({peak[1] for peak in peaks}):
+                these = [peak[2] for peak in peaks if peak[:2] == (threads, isa)]
+                if these:
+                    print(f"FMA peak, {threads} threads, {isa}: {1e-9 * min(these):.0f} to {1e-9 * max(these):.0f} GFLOP/s.")
+            reads = [row["read_bandwidth"] for row in all_rows if row.threads == threads and row.has("read_bandwidth")]
+            if reads:
+                print(f"Read bandwidth, {threads} threads: {1e-9 * min(reads):.0f} to {1e-9 * max(reads):.0f} GB/s.")
+        print()
+        print_main([row for row in all_rows if row.has("seconds")], rows_of)
+        print_idle([row for row in all_rows if row.has("apart")])
+        print_targets(targets, all_rows, rows_of)
+        for benchmark in benchmarks:
+            if benchmark.get("error_occurred"):
+                print(f"{benchmark['name'].split('/iterations:')[0]} was left out: {benchmark['error_message']}.")
+    if load is not None:
+        print(f"Loading the library ({load['file_kb']:.0f} KB): {load['load_ms']} ms, a context {load['open_ms']} ms, {load['resident_kb']:.0f} KB resident.")
+    if out is not None:
+        merged = {"contexts": contexts, "benchmarks": benchmarks, "load": load}
+        Path(out).write_text(json.dumps(merged, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

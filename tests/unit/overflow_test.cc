@@ -8,6 +8,7 @@
 
 #include "backends/cpu/attention.h"
 #include "backends/cpu/isa.h"
+#include "lone_worker.h"
 
 namespace heed::cpu {
 namespace {
@@ -40,7 +41,9 @@ std::vector<float> mean_of(std::vector<float> values, int64_t length_of_second) 
   problem.valid_lens = operand(lens);
   problem.valid_lens.dtype = DType::I64;
   std::vector<float> scratch(plan_attention(best_kernels(), problem, 1).scratch_bytes / sizeof(float) + 1);
-  run_attention(best_kernels(), problem, Workers(), scratch.data());
+  LoneWorker team;
+  Failure failure;
+  run_attention(best_kernels(), problem, Workers(team, &failure), scratch.data());
   return output;
 }
 

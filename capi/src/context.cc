@@ -115,6 +115,7 @@ heed_status heed_context_describe(const heed_context* context, char* text, size_
     json.begin_object();
     json.member("device", self.backend().name);
     json.member("device_index", self.options().device_index);
+    json.member("isa", self.isa());
     json.member("num_threads", self.num_threads());
     json.member("strict", self.options().strict);
     json.member("allow_reduced_precision", self.options().allow_reduced_precision);

@@ -91,6 +91,8 @@ struct Backend {
   Status (*synchronize)(BackendDevice* device, Failure* failure);
   // One line on the device, kept by it.
   const char* (*describe)(const BackendDevice* device);
+  // The instructions that it computes with, static.
+  const char* (*isa)(const BackendDevice* device);
   int32_t (*num_threads)(const BackendDevice* device);
   // Makes what `run` would otherwise have to allocate or do without: threads. Any number of times, from any thread.
   void (*start)(BackendDevice* device);

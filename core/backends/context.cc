@@ -80,6 +80,8 @@ void Context::release(void* memory, size_t num_bytes) const noexcept { backend_-
 
 const char* Context::describe() const { return backend_->describe(device_); }
 
+const char* Context::isa() const { return backend_->isa(device_); }
+
 int32_t Context::num_threads() const { return backend_->num_threads(device_); }
 
 void Context::start() const { backend_->start(device_); }

@@ -51,6 +51,7 @@ class Context final : public Memory {
   const ContextOptions& options() const { return options_; }
   const Backend& backend() const { return *backend_; }
   const char* describe() const;
+  const char* isa() const;
   // Threads that the device computes with.
   int32_t num_threads() const;
   // Makes its threads, so that `run` allocates nothing; cheap when they are there.

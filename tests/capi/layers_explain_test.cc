@@ -76,6 +76,7 @@ TEST(Describe, TellsTheOptionsInForce) {
   const json description = json::parse(whole_text(describe(context)));
   EXPECT_EQ(description.at("device"), "cpu");
   EXPECT_EQ(description.at("device_index"), 0);
+  EXPECT_FALSE(description.at("isa").get<std::string>().empty());
   EXPECT_EQ(description.at("num_threads"), 1024);
   EXPECT_EQ(description.at("strict"), true);
   EXPECT_EQ(description.at("allow_reduced_precision"), true);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "capi/support/attention_call.h"
+#include "capi/support/environment.h"
 
 namespace heed::errors_test {
 
@@ -41,6 +42,7 @@ class Scene {
   static const char* bytes(const char* name, const std::string& contents);
 
  private:
+  const capi_test::Variable isa_{"HEED_ISA"};
   capi_test::AttentionCall call_;
   capi_test::AttentionCall dot_product_call_;
   std::vector<capi_test::Layer> layers_;

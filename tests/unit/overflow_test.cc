@@ -40,10 +40,11 @@ std::vector<float> mean_of(std::vector<float> values, int64_t length_of_second) 
   problem.output = operand(output.data());
   problem.valid_lens = operand(lens);
   problem.valid_lens.dtype = DType::I64;
-  std::vector<float> scratch(plan_attention(best_kernels(), problem, 1).scratch_bytes / sizeof(float) + 1);
-  LoneWorker team;
+  const KernelTable& kernels = *widest_isa().kernels;
+  std::vector<float> scratch(plan_attention(kernels, problem, 1).scratch_bytes / sizeof(float) + 1);
+  LoneWorker alone;
   Failure failure;
-  run_attention(best_kernels(), problem, Workers(team, &failure), scratch.data());
+  run_attention(kernels, problem, Workers(alone, &failure), scratch.data());
   return output;
 }
 

@@ -273,9 +273,12 @@ typedef struct heed_context_options {
 #define HEED_CONTEXT_OPTIONS_INIT { sizeof(heed_context_options), NULL, NULL, NULL, HEED_DEVICE_CPU, 0, 0, 0, 0, 0 }
 
 /* Opens a device. options NULL: the CPU with the defaults. The caller destroys *context.
+ * A CPU computes with the widest instructions that it has and the system admits. For tests and comparisons the
+ * environment variable HEED_ISA, which is read here, names others: portable, avx2, avx512 or avx512_bf16 on x86-64,
+ * portable or neon on AArch64.
  * Errors: INVALID_ARGUMENT (unknown device, device_index or num_threads out of range, strict or
- * allow_reduced_precision not 0 or 1; a function of allocator or logger that is NULL), UNSUPPORTED (executor),
- * DEVICE_UNAVAILABLE (with what to do). */
+ * allow_reduced_precision not 0 or 1; a function of allocator or logger that is NULL; HEED_ISA names what this
+ * processor lacks), UNSUPPORTED (executor), DEVICE_UNAVAILABLE (with what to do). */
 HEED_API heed_status heed_context_create(const heed_context_options* options, heed_context** context) HEED_NOEXCEPT;
 
 /* Drops the caller's reference. NULL is allowed. Objects of the context keep working. */
@@ -286,9 +289,10 @@ HEED_API void heed_context_destroy(heed_context* context) HEED_NOEXCEPT;
  * Errors: DEVICE_LOST and what the deferred call failed with. */
 HEED_API heed_status heed_context_synchronize(heed_context* context) HEED_NOEXCEPT;
 
-/* The device and the options in force as a JSON object (a text result, see above): "device", "device_index",
- * "num_threads" (1 in this version), "strict", "allow_reduced_precision", "allocator" ("host" where one was given, else
- * "C library"), "logger" (whether there is one), "version", "description". */
+/* The device and the options in force as a JSON object (a text result, see above): "device", "device_index", "isa" (the
+ * instructions, as HEED_ISA names them), "num_threads" (1 in this version), "strict", "allow_reduced_precision",
+ * "allocator" ("host" where one was given, else "C library"), "logger" (whether there is one), "version",
+ * "description". */
 HEED_API heed_status heed_context_describe(const heed_context* context, char* text, size_t capacity,
                                            size_t* num_bytes) HEED_NOEXCEPT;
 

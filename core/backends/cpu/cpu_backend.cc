@@ -76,7 +76,7 @@ Status open(const BackendOptions* options, BackendDevice** device, Failure* fail
   } else {
     opened->pool = cpu::WorkerPool::construct(team, num_workers, num_processors);
   }
-  std::snprintf(opened->description, sizeof opened->description, "CPU, %s, %d thread%s%s", "portable code", num_workers,
+  std::snprintf(opened->description, sizeof opened->description, "CPU, %s, %d thread%s%s", kernels->isa, num_workers,
                 num_workers == 1 ? "" : "s", has_executor ? " of the host" : "");
   *device = opened;
   return Status::Ok;
@@ -92,6 +92,8 @@ void close(BackendDevice* device) {
 Status synchronize(BackendDevice*, Failure*) { return Status::Ok; }
 
 const char* describe(const BackendDevice* device) { return device->description; }
+
+const char* isa(const BackendDevice* device) { return device->kernels->isa; }
 
 int32_t num_threads(const BackendDevice* device) { return device->team().num_workers(); }
 
@@ -182,6 +184,7 @@ const Backend& cpu_backend() {
       .close = close,
       .synchronize = synchronize,
       .describe = describe,
+      .isa = isa,
       .num_threads = num_threads,
       .start = start,
       .allocate = allocate,

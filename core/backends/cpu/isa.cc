@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cpu/isa.h"
 
-#include <algorithm>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -11,19 +15,19 @@
 namespace heed::cpu {
 namespace {
 
-struct Isa {
-  const KernelTable* kernels;
-  bool (*is_supported)();
-};
-
 bool always() { return true; }
 
 #if defined(__x86_64__)
-// __builtin_cpu_supports asks the processor and, by XGETBV, whether the system saves the registers.
-bool has_avx2() {
-  return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 &&
-         __builtin_cpu_supports("f16c") != 0;
+// By CPUID, since clang 14 does not know the name "f16c".
+bool has_f16c() {
+  unsigned a = 0;
+  unsigned b = 0;
+  unsigned c = 0;
+  unsigned d = 0;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
 }
+// __builtin_cpu_supports asks the processor and, by XGETBV, whether the system saves the registers.
+bool has_avx2() { return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 && has_f16c(); }
 bool has_avx512() {
   return has_avx2() && __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
          __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512vl") != 0;
@@ -33,7 +37,6 @@ bool has_avx512_bf16() {
 }
 #endif
 
-// From the narrowest to the widest.
 constexpr Isa kIsas[] = {
     {&kPortableKernels, always},
 #if defined(__x86_64__)
@@ -45,37 +48,44 @@ constexpr Isa kIsas[] = {
 #endif
 };
 
+// Allocates nothing: whoever opens a backend expects no exception.
 Status refuse(const char* wish, Error* failure) {
+  char printable[kMaxShownText + 1];
+  copy_printable(printable, sizeof printable, wish);
   char available[64] = "";
   size_t length = 0;
   for (const Isa& isa : kIsas) {
-    if (!isa.is_supported()) continue;
-    length += static_cast<size_t>(std::snprintf(available + length, sizeof available - length, "%s%s",
-                                                length == 0 ? "" : ", ", isa.kernels->isa));
+    if (!isa.is_available()) continue;
+    length += static_cast<size_t>(
+        std::snprintf(available + length, sizeof available - length, "%s%s", length == 0 ? "" : ", ", isa.name()));
   }
   failure->status = Status::InvalidArgument;
   std::snprintf(failure->text, sizeof failure->text,
                 "the environment variable HEED_ISA is \"%s\", expected one of those that this processor has: %s",
-                shown(wish).c_str(), available);
+                printable, available);
   return failure->status;
 }
 
 }  // namespace
 
-const KernelTable& best_kernels() {
-  const auto* best =
-      std::find_if(std::rbegin(kIsas), std::rend(kIsas), [](const Isa& isa) { return isa.is_supported(); }).base() - 1;
-  return *best->kernels;
+std::span<const Isa> isas() { return kIsas; }
+
+const Isa& widest_isa() {
+  const Isa* widest = &kIsas[0];
+  for (const Isa& isa : kIsas) {
+    if (isa.is_available()) widest = &isa;
+  }
+  return *widest;
 }
 
 Status choose_kernels(const KernelTable** kernels, Error* failure) {
   const char* wish = std::getenv("HEED_ISA");
-  if (wish == nullptr || wish[0] == 0) {
-    *kernels = &best_kernels();
+  if (wish == nullptr || wish[0] == '\0') {
+    *kernels = widest_isa().kernels;
     return Status::Ok;
   }
   for (const Isa& isa : kIsas) {
-    if (std::strcmp(wish, isa.kernels->isa) != 0 || !isa.is_supported()) continue;
+    if (std::strcmp(wish, isa.name()) != 0 || !isa.is_available()) continue;
     *kernels = isa.kernels;
     return Status::Ok;
   }

@@ -1,18 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which kernels this process runs: those for the widest ISA that the processor and the system support, unless the
+// Which kernels a context computes with: those for the widest ISA that the processor and the system support, unless the
 // environment variable HEED_ISA names another.
 #pragma once
+
+#include <span>
 
 #include "backends/cpu/kernels/kernel_table.h"
 #include "base/error.h"
 
 namespace heed::cpu {
 
-// Fails with InvalidArgument when HEED_ISA names no ISA of this build, or one that
-// this processor lacks; the sentence lists those available.
-Status choose_kernels(const KernelTable** kernels, Error* failure);
+struct Isa {
+  const KernelTable* kernels;
+  bool (*is_available)();
 
-// The widest that the processor supports, whatever HEED_ISA says.
-const KernelTable& best_kernels();
+  const char* name() const { return kernels->isa; }
+};
+
+// Those of this build, from the narrowest to the widest; the first is always available.
+std::span<const Isa> isas();
+
+// The widest that is available, whatever HEED_ISA says.
+const Isa& widest_isa();
+
+// Fails with InvalidArgument when HEED_ISA names none of those available, which the sentence lists.
+Status choose_kernels(const KernelTable** kernels, Error* failure);
 
 }  // namespace heed::cpu

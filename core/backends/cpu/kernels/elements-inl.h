@@ -15,6 +15,17 @@ HEED_INLINE const char* element_address(const KernelOperand& operand, int64_t in
   return static_cast<const char*>(operand.data) + index * size_of_element(operand.element_type);
 }
 
+// Elements as types, for kernels that are compiled once for each.
+struct F16 {
+  uint16_t bits;
+};
+struct BF16 {
+  uint16_t bits;
+};
+
+HEED_INLINE Vec load(const F16* from) { return load_f16(&from->bits); }
+HEED_INLINE Vec load(const BF16* from) { return load_bf16(&from->bits); }
+
 // kLanes elements that lie side by side.
 HEED_INLINE Vec load_elements(const char* from, int32_t element_type) {
   if (element_type == kF32) return load(reinterpret_cast<const float*>(from));

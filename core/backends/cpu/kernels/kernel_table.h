@@ -3,6 +3,7 @@
 #pragma once
 
 #include "backends/cpu/kernels/attention.h"
+#include "backends/cpu/kernels/linear.h"
 
 namespace heed::cpu {
 
@@ -17,6 +18,17 @@ struct KernelTable {
   // Bytes that an item of so many rows needs.
   size_t (*flash_scratch_bytes)(const AttentionArguments* arguments, int64_t num_rows);
   void (*flash_attention)(const AttentionArguments* arguments, const AttentionItem* item, void* scratch);
+
+  // ---- linear ----
+  int32_t linear_tile_rows;
+  int32_t linear_panel_columns;  // of a panel; the last ones may have fewer
+  int64_t (*linear_panels)(int64_t output_size);
+  // Bytes of a packed weight.
+  size_t (*packed_linear_bytes)(int64_t output_size, int64_t input_size, int32_t element_type);
+  void (*pack_linear)(const KernelOperand* weight, int64_t output_size, int64_t input_size, void* packed);
+  // Bytes that an item of at most so many rows and panels needs.
+  size_t (*linear_scratch_bytes)(const LinearArguments* arguments, int64_t num_rows, int64_t num_panels);
+  void (*linear_item)(const LinearArguments* arguments, const LinearItem* item, void* scratch);
 };
 
 extern const KernelTable kPortableKernels;

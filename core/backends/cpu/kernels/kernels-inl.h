@@ -5,6 +5,7 @@
 
 #include "backends/cpu/kernels/flash_attention-inl.h"
 #include "backends/cpu/kernels/kernel_table.h"
+#include "backends/cpu/kernels/linear-inl.h"
 
 namespace heed::cpu {
 
@@ -16,6 +17,13 @@ extern const KernelTable HEED_ISA_TABLE = {
     .tile_rows = HEED_ISA_NAMESPACE::kTileRows,
     .flash_scratch_bytes = HEED_ISA_NAMESPACE::flash_scratch_bytes,
     .flash_attention = HEED_ISA_NAMESPACE::flash_attention,
+    .linear_tile_rows = HEED_ISA_NAMESPACE::kLinearRows,
+    .linear_panel_columns = static_cast<int32_t>(HEED_ISA_NAMESPACE::kPanelColumns),
+    .linear_panels = HEED_ISA_NAMESPACE::panels_of,
+    .packed_linear_bytes = HEED_ISA_NAMESPACE::packed_linear_bytes,
+    .pack_linear = HEED_ISA_NAMESPACE::pack_linear,
+    .linear_scratch_bytes = HEED_ISA_NAMESPACE::linear_scratch_bytes,
+    .linear_item = HEED_ISA_NAMESPACE::linear_item,
 };
 
 }  // namespace heed::cpu

@@ -23,8 +23,8 @@ namespace {
 constexpr int kTileVectors = 2;
 constexpr int kTileRows = kRegisters >= 32 ? 8 : 6;
 
-template <int rows, int vectors>
-HEED_INLINE void multiply_step(const float* a, int64_t a_row, const float* b, Vec (&sums)[rows][vectors]) {
+template <int rows, int vectors, typename Element>
+HEED_INLINE void multiply_step(const float* a, int64_t a_row, const Element* b, Vec (&sums)[rows][vectors]) {
   Vec panel[vectors];
 #pragma GCC unroll 8
   for (int v = 0; v < vectors; ++v) panel[v] = load(b + v * kLanes);
@@ -36,8 +36,8 @@ HEED_INLINE void multiply_step(const float* a, int64_t a_row, const float* b, Ve
   }
 }
 
-template <int rows, int vectors>
-HEED_INLINE void multiply_tile(const float* a, int64_t a_row, int64_t a_step, const float* b, int64_t b_step,
+template <int rows, int vectors, typename Element>
+HEED_INLINE void multiply_tile(const float* a, int64_t a_row, int64_t a_step, const Element* b, int64_t b_step,
                                int64_t depth, Vec (&sums)[rows][vectors]) {
   int64_t k = 0;
   for (; k + 4 <= depth; k += 4) {

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// with_isa ISA PROGRAM [ARGUMENT...]: runs a program with HEED_ISA set. Where that would show nothing it says why and
+// ends with 77, which CTest is told to take for "skipped".
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "backends/cpu/isa.h"
+
+int main(int argc, char** argv) {
+  if (argc < 3) {
+    std::fprintf(stderr, "usage: with_isa ISA PROGRAM [ARGUMENT...]\n");
+    return 2;
+  }
+  constexpr int kSkipped = 77;
+  const char* wish = argv[1];
+  const heed::cpu::Isa* found = nullptr;
+  for (const heed::cpu::Isa& isa : heed::cpu::isas()) {
+    if (std::strcmp(isa.name(), wish) == 0) found = &isa;
+  }
+  if (found == nullptr) {
+    std::fprintf(stderr, "with_isa: this build has no kernels named \"%s\"\n", wish);
+    return 2;
+  }
+  if (!found->is_available()) {
+    std::printf("skipped: this processor has no %s\n", wish);
+    return kSkipped;
+  }
+  if (found == &heed::cpu::widest_isa()) {
+    std::printf("skipped: %s is what runs on this processor anyway\n", wish);
+    return kSkipped;
+  }
+  ::setenv("HEED_ISA", wish, 1);
+  ::execvp(argv[2], argv + 2);
+  std::perror(argv[2]);
+  return 2;
+}

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "capi/support/attention_call.h"
+#include "capi/support/large_softmax.h"
 #include "capi/support/refusal.h"
 #include "capi/support/run_together.h"
 
@@ -62,31 +63,8 @@ void run_on_threads(int64_t num_items, RunItem* run, void* task) {
   for (std::thread& thread : threads) thread.join();
 }
 
-// A softmax that is worth all threads.
-class LargeSoftmax {
- public:
-  explicit LargeSoftmax(heed_context* context)
-      : scores_(make_random(context, {64, 1000}, 1)), weights_(make_tensor(context, {64, 1000})) {}
-
-  heed_status run() const { return heed_softmax(scores_.get(), 1, weights_.get()); }
-  std::vector<float> result() const { return read_elements<float>(weights_.get()); }
-
- private:
-  Tensor scores_;
-  Tensor weights_;
-};
-
-std::vector<float> result_of_one_thread() {
-  heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
-  options.num_threads = 1;
-  const Context context = make_context(&options);
-  const LargeSoftmax softmax(context.get());
-  EXPECT_EQ(softmax.run(), HEED_OK) << heed_last_error();
-  return softmax.result();
-}
-
 TEST(Executor, GivesTheBitsOfOneThread) {
-  const std::vector<float> expected = result_of_one_thread();
+  const std::vector<float> expected = LargeSoftmax::result_of_one_thread();
   for (auto* const parallel_for : {run_in_order, run_backwards, run_on_threads}) {
     for (const int64_t num_threads : {1, 2, 5, 1024}) {
       if (num_threads == 1024 && parallel_for == run_on_threads) continue;
@@ -152,7 +130,7 @@ TEST(Executor, IsCalledOnTheThreadOfTheCall) {
 }
 
 TEST(Executor, MayCallHeedItself) {
-  const std::vector<float> expected = result_of_one_thread();
+  const std::vector<float> expected = LargeSoftmax::result_of_one_thread();
   const LargeSoftmax* inner = nullptr;
   Host host([&](int64_t num_items, RunItem* run, void* task) {
     EXPECT_EQ(inner->run(), HEED_OK) << heed_last_error();
@@ -178,7 +156,7 @@ TEST(Executor, MayCallHeedItself) {
 }
 
 TEST(Executor, ServesManyThreadsAtOnce) {
-  const std::vector<float> expected = result_of_one_thread();
+  const std::vector<float> expected = LargeSoftmax::result_of_one_thread();
   Host host(run_on_threads);
   const Context context = host.make_context(2);
   run_together(8, [&](int) {
@@ -209,7 +187,7 @@ TEST(Executor, MayDropTheLastReference) {
 // The call is refused with this text and leaves everything fit for the next one.
 void expect_refused_by(const Host::ParallelFor& broken, const std::string& text) {
   SCOPED_TRACE(text);
-  const std::vector<float> expected = result_of_one_thread();
+  const std::vector<float> expected = LargeSoftmax::result_of_one_thread();
   Host host(broken);
   const Context context = host.make_context(3);
   const LargeSoftmax softmax(context.get());
@@ -245,7 +223,7 @@ TEST(BrokenExecutor, IsReported) {
 
 // Runs that come when the call is long over find nothing to do, and no memory that is gone.
 TEST(BrokenExecutor, MayBeLate) {
-  const std::vector<float> expected = result_of_one_thread();
+  const std::vector<float> expected = LargeSoftmax::result_of_one_thread();
   RunItem* late_run = nullptr;
   std::vector<void*> late_tasks;
   Host host([&](int64_t num_items, RunItem* run, void* task) {
@@ -285,7 +263,6 @@ TEST(BrokenExecutor, FailsAForwardWithAWorkspaceToo) {
   const AttentionCall call(host.make_context(3), Kind::DotProductRank4,
                            {.batch = 2, .num_queries = 70, .num_keys = 300});
   const Workspace workspace = make_workspace(call.context.get(), call.workspace_size());
-  if (host.num_calls == 0 && call.forward(workspace.get()) == HEED_OK) GTEST_SKIP() << "not spread over threads yet";
   EXPECT_TRUE(is_refused(call.forward(workspace.get()), {HEED_ERROR_INVALID_ARGUMENT, {"parallel_for"}}));
   host.parallel_for = run_in_order;
   EXPECT_EQ(call.forward(workspace.get()), HEED_OK) << heed_last_error();

@@ -287,10 +287,10 @@ typedef struct heed_context_options {
 /* Opens a device. options NULL: the CPU with the defaults. The caller destroys *context.
  * Without an executor a CPU context has threads of its own, num_threads - 1, named "heed-worker". The first workspace
  * that is made in it, or the first call that computes without one, starts them; they end with the last object of the
- * context. Where the system refuses some, calls compute on those there are. Between calls they sleep; they are awake
- * at most @SPIN@ microseconds after the work they have done. Signals to the process go to the host's threads. They serve
- * one call at a time: one that comes while they work for another computes on its own thread, as small ones do. A child
- * of fork has the context without its threads, and starts new ones when a call first needs them, with a workspace too.
+ * context. Where the system refuses some, calls compute on those there are. Between calls they sleep, from some 30
+ * microseconds after the last one on. Signals to the process go to the host's threads. They serve one call at a time:
+ * one that comes while they work for another computes on its own thread, as small ones do. A child of fork has the
+ * context without its threads, and starts new ones when a call first needs them, with a workspace too.
  * A CPU computes with the widest instructions that it has and the system admits. For tests and comparisons the
  * environment variable HEED_ISA, which is read here, names others: portable, avx2, avx512 or avx512_bf16 on x86-64,
  * portable or neon on AArch64.

@@ -49,7 +49,7 @@ class Workers {
   // alone, as worker 0. The function must not call for_each, and must not throw.
   template <typename Function>
   void for_each(int64_t num_items, double flops, const Function& function) const {
-    const int32_t wanted = num_wanted(num_items, flops);
+    const int32_t wanted = num_wanted(num_items, flops, num_workers());
     if (wanted <= 1) {
       for (int64_t item = 0; item < num_items; ++item) function(item, int32_t{0});
       return;
@@ -67,16 +67,17 @@ class Workers {
   // Ok, or what the team has failed with; the work was done all the same.
   Status status() const { return status_; }
 
+  // How many of so many workers such a loop is worth; at least 1.
+  static int32_t num_wanted(int64_t num_items, double flops, int32_t num_workers) {
+    const auto most = static_cast<double>(std::min<int64_t>(num_items, num_workers));
+    return static_cast<int32_t>(std::max(1.0, std::min(most, flops / kFlopsPerWorker)));
+  }
+
  private:
   // What one more worker must have to do: some 5 microseconds at 100 GFLOP/s, which a core reaches where half of its
   // time goes into loads and tails. A worker that is awake needs 1 or 2 to hear of the loop, and at its end as much for
   // its caller to hear of it; two such shares make the shortest loop that is spread.
   static constexpr double kFlopsPerWorker = 5e5;
-
-  int32_t num_wanted(int64_t num_items, double flops) const {
-    const auto most = static_cast<double>(std::min<int64_t>(num_items, num_workers()));
-    return static_cast<int32_t>(std::min(most, flops / kFlopsPerWorker));
-  }
 
   void run(const Loop& loop, int32_t wanted) const {
     Failure failure;

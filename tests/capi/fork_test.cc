@@ -7,15 +7,23 @@
 #include "capi/support/attention_call.h"
 #include "capi/support/child_process.h"
 #include "capi/support/refusal.h"
+#include "support/worker_threads.h"
 
 namespace heed::capi_test {
 namespace {
 
 constexpr Kind kKinds[] = {Kind::MultiHead, Kind::DotProductRank3, Kind::DotProductRank4};
 
+// Whose threads a forked child may have too.
+Context make_forkable_context() {
+  heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
+  options.num_threads = kForkedChildMayHaveThreads ? 0 : 1;
+  return make_context(&options);
+}
+
 TEST(Fork, LeavesBothWithObjectsThatWork) {
   for (const Kind kind : kKinds) {
-    AttentionCall call(kind, {.batch = 2, .num_queries = 20, .num_keys = 33});
+    AttentionCall call(make_forkable_context(), kind, {.batch = 2, .num_queries = 20, .num_keys = 33});
     ASSERT_EQ(call.forward(), HEED_OK) << heed_last_error();
     const std::vector<uint8_t> expected = call.read_outputs();
     check(heed_tensor_fill(call.outputs.output, -1.0));
@@ -29,7 +37,7 @@ TEST(Fork, LeavesBothWithObjectsThatWork) {
       // The parent's objects are destroyed here alone.
       call.layer.reset();
       call.context.reset();
-      AttentionCall anew(kind, {.batch = 2, .num_queries = 20, .num_keys = 33});
+      AttentionCall anew(make_forkable_context(), kind, {.batch = 2, .num_queries = 20, .num_keys = 33});
       EXPECT_EQ(anew.forward(), HEED_OK) << heed_last_error();
       EXPECT_EQ(anew.read_outputs(), expected);
     }));
@@ -55,7 +63,7 @@ TEST(Fork, CopiesTheLastError) {
 
 // A child of a child, as servers make them.
 TEST(Fork, MayHappenTwice) {
-  const AttentionCall call(Kind::MultiHead);
+  const AttentionCall call(make_forkable_context(), Kind::MultiHead);
   ASSERT_EQ(call.forward(), HEED_OK) << heed_last_error();
   const std::vector<uint8_t> expected = call.read_outputs();
   EXPECT_TRUE(succeeds_in_a_child([&] {

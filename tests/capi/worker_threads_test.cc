@@ -30,8 +30,8 @@ TEST(WorkerThreads, ComeWithTheFirstWorkspace) {
   for (const bool is_wrapped : {false, true}) {
     ASSERT_TRUE(worker_threads_come_to(0));
     const AttentionCall call(make_context_of(4), Kind::MultiHead, kLarge);
-    const size_t num_bytes = call.workspace_size();
     EXPECT_EQ(count_worker_threads(), 0) << "contexts, layers and tensors need none";
+    constexpr size_t num_bytes = size_t{64} << 20;
     std::vector<uint8_t> memory(num_bytes);
     heed_workspace* made = nullptr;
     if (is_wrapped) {
@@ -47,6 +47,15 @@ TEST(WorkerThreads, ComeWithTheFirstWorkspace) {
     EXPECT_EQ(count_worker_threads(), 3);
   }
   EXPECT_TRUE(worker_threads_come_to(0));
+}
+
+// Which may then be of another context.
+TEST(WorkerThreads, ComeWithTheQuestionForAWorkspacesSize) {
+  const AttentionCall call(make_context_of(3), Kind::MultiHead, kLarge);
+  const Context other = make_context_of(1);
+  const Workspace workspace = make_workspace(other.get(), call.workspace_size());
+  EXPECT_TRUE(worker_threads_come_to(2));
+  EXPECT_EQ(call.forward(workspace.get()), HEED_OK) << heed_last_error();
 }
 
 TEST(WorkerThreads, ComeWithTheFirstCallThatHasNone) {
@@ -170,6 +179,7 @@ TEST(WorkerThreads, AreThereForCallsWithinCalls) {
 }
 
 TEST(WorkerThreads, ComeAnewInAForkedChild) {
+  if (!kForkedChildMayHaveThreads) GTEST_SKIP();
   for (const Kind kind : kKinds) {
     const AttentionCall call(make_context_of(4), kind, kLarge);
     const Workspace workspace = make_workspace(call.context.get(), call.workspace_size());
@@ -194,6 +204,7 @@ TEST(WorkerThreads, ComeAnewInAForkedChild) {
 
 // While another thread of the parent computes, so that the child's memory is a loop in its midst.
 TEST(WorkerThreads, ComeAnewInAChildOfAParentThatComputes) {
+  if (!kForkedChildMayHaveThreads) GTEST_SKIP();
   const std::vector<float> expected = LargeSoftmax::result_of_one_thread();
   const Context context = make_context_of(3);
   const LargeSoftmax of_parent(context.get());

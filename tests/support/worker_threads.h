@@ -10,6 +10,13 @@
 
 namespace heed {
 
+// The thread sanitizer ends a child that makes threads where its parent had some.
+#if defined(__SANITIZE_THREAD__)
+inline constexpr bool kForkedChildMayHaveThreads = false;
+#else
+inline constexpr bool kForkedChildMayHaveThreads = true;
+#endif
+
 enum class WorkerThreads { All, Asleep };
 
 // Those of this process, by their name.

@@ -247,6 +247,7 @@ bool succeeds_in_a_child(const std::function<void()>& work) {
 }
 
 TEST(ForkedWorkerPool, HasThreadsOfItsOwnAtItsNextLoop) {
+  if (!kForkedChildMayHaveThreads) GTEST_SKIP();
   Pool pool = make_started_pool(3);
   ASSERT_EQ(count_who_come(*pool, 3), 3);
   EXPECT_TRUE(succeeds_in_a_child([&] {
@@ -268,6 +269,7 @@ TEST(ForkedWorkerPool, MayGoWithoutHavingWorked) {
 
 // Whatever the other threads are at when the memory is copied.
 TEST(ForkedWorkerPool, WorksWhenTheParentWasComputing) {
+  if (!kForkedChildMayHaveThreads) GTEST_SKIP();
   Pool pool = make_started_pool(3);
   std::atomic<bool> is_over = false;
   std::thread other([&] {

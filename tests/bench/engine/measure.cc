@@ -101,6 +101,7 @@ Result measure(const BenchCase& bench_case, int threads, const Options& options)
   auto heed = std::make_unique<HeedSubject>(bench_case, data, threads);
   heed->prepare();
   result.workspace_bytes = static_cast<double>(heed->workspace_bytes());
+  result.explanation = heed->explanation();
   subjects.push_back(std::move(heed));
   if (options.peers) add_peers(bench_case, data, threads, &subjects, &result);
 

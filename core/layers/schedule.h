@@ -28,6 +28,8 @@ struct Step {
   DropoutProblem dropout;
   Plan plan;
 
+  // How often the backend is called, in a double because explain may be asked about shapes that nobody could run.
+  double num_runs() const;
   Cost cost() const;
 };
 

@@ -27,6 +27,11 @@ bool is_scattered(const Operand& operand, int64_t size) {
   return operand.given != 0 && size > 1 && operand.strides[3] != 1;
 }
 
+// One that is repeated over the axis is read once.
+bool is_gathered(const Operand& operand, int64_t size) {
+  return is_scattered(operand, size) && operand.strides[3] != 0;
+}
+
 }  // namespace
 
 AttentionArguments arguments_of(const AttentionProblem& problem) {
@@ -66,8 +71,7 @@ void add_attention_reasons(const AttentionProblem& problem, Plan& plan) {
     plan.add_reason(
         "the elements of a head of queries, keys or values do not lie side by side (stride 1), so they are gathered");
   }
-  if (is_scattered(problem.mask, problem.num_keys) || is_scattered(problem.bias, problem.num_keys)) {
-    // One that is repeated over the keys is read once for each of them, too.
+  if (is_gathered(problem.mask, problem.num_keys) || is_gathered(problem.bias, problem.num_keys)) {
     plan.add_reason("the elements of a row of mask or bias do not lie side by side (stride 1), so they are gathered");
   }
   if (is_scattered(problem.output, problem.value_head_size) || is_scattered(problem.weights, problem.num_keys))

@@ -108,7 +108,7 @@ Plan plan_flash_attention(const KernelTable& kernels, const AttentionProblem& pr
   plan.scratch_bytes = worker_bytes(kernels, problem) * static_cast<size_t>(num_workers) +
                        (num_workers > 1 ? kMaxOrdered * sizeof(OrderedItem) : 0);
   plan.num_items = static_cast<int64_t>(std::min(items.count, 0x1p62));
-  plan.num_threads = static_cast<int32_t>(std::clamp<int64_t>(plan.num_items, 1, num_workers));
+  plan.num_threads = std::max(1, workers_for(plan.num_items, flops_of(problem), num_workers));
   plan.block_queries = kernels.flash_panel_rows;
   plan.block_keys = kernels.flash_block_keys;
   add_attention_reasons(problem, plan);
@@ -126,7 +126,7 @@ void run_flash_attention(const KernelTable& kernels, const AttentionProblem& pro
   const auto count = static_cast<int64_t>(items.count);
   const bool is_ordered = workers.num_workers() > 1 && count <= kMaxOrdered;
   if (is_ordered) order(problem, items, count, ordered);
-  workers.for_each(count, cost_of(problem).flops, [&](int64_t index, int32_t worker) {
+  workers.for_each(count, flops_of(problem), [&](int64_t index, int32_t worker) {
     const AttentionItem item = items.at(is_ordered ? ordered[index].item : index, num_rows);
     kernels.flash_attention(&arguments, &item, memory + bytes * static_cast<size_t>(worker));
   });

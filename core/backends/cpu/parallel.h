@@ -33,6 +33,16 @@ class Team {
   ~Team() = default;
 };
 
+// How many of `num_workers` take part in a loop that takes so many FLOPs by a rough estimate of the whole; 1 or 0: the
+// caller alone.
+inline int32_t workers_for(int64_t num_items, double flops, int32_t num_workers) {
+  // What one more worker must have to do: some 5 microseconds at 100 GFLOP/s, which a core reaches where half of its
+  // time goes into loads and tails. That is what waking it costs; two such shares make the shortest loop that is spread.
+  constexpr double kFlopsPerWorker = 5e5;
+  const auto most = static_cast<double>(std::min<int64_t>(num_items, num_workers));
+  return static_cast<int32_t>(std::min(most, flops / kFlopsPerWorker));
+}
+
 // What an operation is given to spread its work on.
 class Workers {
  public:
@@ -48,7 +58,7 @@ class Workers {
   // alone, as worker 0. The function must not call for_each, and must not throw.
   template <typename Function>
   void for_each(int64_t num_items, double flops, const Function& function) const {
-    const int32_t wanted = num_wanted(num_items, flops);
+    const int32_t wanted = workers_for(num_items, flops, num_workers());
     if (wanted <= 1) {
       for (int64_t item = 0; item < num_items; ++item) function(item, int32_t{0});
       return;
@@ -66,15 +76,6 @@ class Workers {
   Status status() const { return status_; }
 
  private:
-  // What one more worker must have to do: some 5 microseconds at 100 GFLOP/s, which a core reaches where half of its
-  // time goes into loads and tails. That is what waking it costs; two such shares make the shortest loop that is spread.
-  static constexpr double kFlopsPerWorker = 5e5;
-
-  int32_t num_wanted(int64_t num_items, double flops) const {
-    const auto most = static_cast<double>(std::min<int64_t>(num_items, num_workers()));
-    return static_cast<int32_t>(std::min(most, flops / kFlopsPerWorker));
-  }
-
   void run(const Loop& loop, int32_t wanted) const {
     Failure failure;
     const Status status = team_.run(loop, wanted, &failure);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cinttypes>
+#include <new>
 
 #include "base/checked.h"
 #include "base/error.h"
@@ -30,6 +31,10 @@ decltype(auto) visit_problem(const Step& step, Visit visit) {
 }
 
 void run_linear(const Context& context, const Step& step, void* scratch) {
+  if (step.around.sizes.rank == 0) {
+    context.run(step.linear, step.plan, scratch);
+    return;
+  }
   LinearProblem problem = step.linear;
   const auto element = [](const Operand& operand, int64_t offset) {
     return static_cast<std::byte*>(operand.data) + offset * static_cast<int64_t>(size_of(operand.dtype));
@@ -77,6 +82,8 @@ Step& Schedule::add(Step::Kind kind, const char* operation) {
   return step;
 }
 
+LinearProblem& Schedule::add_linear(const char* operation) { return add(Step::Kind::Linear, operation).linear; }
+
 LinearProblem& Schedule::add_linear(const char* operation, const CommonAxes& around) {
   Step& step = add(Step::Kind::Linear, operation);
   step.around = around;
@@ -110,7 +117,8 @@ void Schedule::place(Operand& operand, Intermediate intermediate) {
 void Schedule::plan(const Context& context) {
   for (size_t i = 0; i < num_steps_; ++i) {
     Step& step = steps_[i];
-    step.plan = visit_problem(step, [&](const auto& problem) { return context.plan(problem); });
+    // Made where it lies: copying what has just been written waits for memory.
+    new (&step.plan) Plan(visit_problem(step, [&](const auto& problem) { return context.plan(problem); }));
     // One step runs at a time.
     scratch_bytes_ = std::max(scratch_bytes_, round_up(step.plan.scratch_bytes));
   }

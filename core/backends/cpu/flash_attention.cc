@@ -70,8 +70,7 @@ Items cut(const KernelTable& kernels, const AttentionProblem& problem, int32_t n
   return items;
 }
 
-size_t worker_bytes(const KernelTable& kernels, const AttentionProblem& problem) {
-  const AttentionArguments arguments = arguments_of(problem);
+size_t worker_bytes(const KernelTable& kernels, const AttentionProblem& problem, const AttentionArguments& arguments) {
   const size_t bytes = kernels.flash_scratch_bytes(&arguments, max_item_rows(kernels, problem));
   return (bytes + kMemoryAlignment - 1) / kMemoryAlignment * kMemoryAlignment;
 }
@@ -105,7 +104,7 @@ Plan plan_flash_attention(const KernelTable& kernels, const AttentionProblem& pr
   Plan plan;
   plan.kernel = problem.scoring == Scoring::Additive ? "flash_attention_additive" : "flash_attention";
   plan.isa = kernels.isa;
-  plan.scratch_bytes = worker_bytes(kernels, problem) * static_cast<size_t>(num_workers) +
+  plan.scratch_bytes = worker_bytes(kernels, problem, arguments_of(problem)) * static_cast<size_t>(num_workers) +
                        (num_workers > 1 ? kMaxOrdered * sizeof(OrderedItem) : 0);
   plan.num_items = static_cast<int64_t>(std::min(items.count, 0x1p62));
   plan.num_threads = std::max(1, workers_for(plan.num_items, flops_of(problem), num_workers));
@@ -120,7 +119,7 @@ void run_flash_attention(const KernelTable& kernels, const AttentionProblem& pro
   const int64_t num_rows = rows_of_group(problem);
   const Items items = cut(kernels, problem, workers.num_workers());
   const AttentionArguments arguments = arguments_of(problem);
-  const size_t bytes = worker_bytes(kernels, problem);
+  const size_t bytes = worker_bytes(kernels, problem, arguments);
   auto* memory = static_cast<std::byte*>(scratch);
   auto* ordered = reinterpret_cast<OrderedItem*>(memory + bytes * static_cast<size_t>(workers.num_workers()));
   const auto count = static_cast<int64_t>(items.count);

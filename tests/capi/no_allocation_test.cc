@@ -73,6 +73,19 @@ TEST(NoAllocation, InPlainForwards) {
   }
 }
 
+// Weights are packed when they are set, not by the first call that reads them.
+TEST(NoAllocation, InTheFirstForwardAfterAParameterIsSet) {
+  for (const Kind kind : {Kind::MultiHead, Kind::Additive, Kind::Linear}) {
+    for (const heed_dtype dtype : {HEED_F32, HEED_F16, HEED_BF16}) {
+      AttentionCall call(kind, {}, dtype);
+      const char* name = heed_layer_parameter_name(call.layer.get(), 0);
+      const Dims dims = dims_of(snapshot(call.layer.get(), name).get());
+      check(heed_layer_set_parameter(call.layer.get(), name, call.random(dims, 3)));
+      expect_no_allocation(call);
+    }
+  }
+}
+
 TEST(NoAllocation, InMultiHeadAttentionWithEverything) {
   const Sizes sizes{.batch = 2, .num_queries = 50, .num_keys = 200};
   for (const heed_dtype dtype : {HEED_F32, HEED_F16, HEED_BF16}) {

@@ -276,8 +276,8 @@ typedef struct heed_context_options {
                                        within the time that the process is allowed (its control groups); with an
                                        executor never more than it has. Never changes a result [rule 10] */
   int32_t strict;                   /* 1: a call that would not take the fastest path fails with HEED_ERROR_NOT_FASTEST
-                                       and the reason; 0: it runs. On the CPU this version has one path, and so
-                                       refuses nothing */
+                                       and the reason, which heed_layer_explain tells too; 0: it runs. On the CPU
+                                       these are strides that force it to gather or scatter single elements */
   int32_t allow_reduced_precision;  /* 1: F32 tensors may be computed with in 16 bits on devices that have nothing
                                        wider; the CPU never needs it */
   int32_t reserved;                 /* 0 */
@@ -795,7 +795,8 @@ HEED_API heed_status heed_layer_parameter(const heed_layer* layer, const char* n
 
 /* Replaces a parameter by a converted copy of value. On an initialized layer the parameter keeps its dtype and shape.
  * Before, it takes the value's dtype (F64 becomes F32) and, where the options leave it open, its input size; the layer
- * is initialized once every parameter is set.
+ * is initialized once every parameter is set. A projection's weight is kept twice: as it is, for snapshots and files,
+ * and packed, as calls read it fastest. So a layer takes about two times the memory of its weights.
  * Errors: NOT_FOUND (name), INVALID_ARGUMENT (another shape, naming both; not a float dtype; shape-only). */
 HEED_API heed_status heed_layer_set_parameter(heed_layer* layer, const char* name,
                                               const heed_tensor* value) HEED_NOEXCEPT;
@@ -869,14 +870,21 @@ HEED_API heed_status heed_layer_forward(const heed_layer* layer, const heed_laye
  * is read but shapes, dtypes and lengths; lengths without data count as K [rule 4]. Members (more may be added):
  *   "layer", "backend", "device"  as "multi_head_attention", "cpu", "cpu:0"; the others are "additive_attention",
  *                                 "dot_product_attention", "linear" and "dropout"
- *   "kernel"                      of the attention itself; of the one operation of the others
- *   "threads"                     that compute
+ *   "kernel", "isa"               of the attention, and in layers without one of their only operation: what computes, and
+ *                                 the instructions that it uses, as "portable"
+ *   "block_queries", "block_keys" how many queries and keys that kernel takes at a time; of a linear operation
+ *                                 "tile_rows" and "tile_columns" of its output; left out where there are none
+ *   "items", "threads"            how many pieces its work has, and how many threads take them, the caller's included
  *   "workspace_bytes"             as heed_layer_workspace_size
  *   "flops"                       multiplications and additions, and each tanh of additive scores as one operation, for
  *                                 pairs that lengths, causal mask and window leave
  *   "bytes"                       the least traffic: every operand once
- *   "operations"                  in order, each with "operation", "kernel", "flops", "bytes"
- *   "not_fastest"                 the reasons why this is not the fastest path; empty where it is
+ *   "operations"                  in order, each with "operation", as "project queries, keys and values" (inputs that are
+ *                                 one tensor are projected together, which changes no result), the members from "kernel"
+ *                                 to "threads", "scratch_bytes" (its part of the workspace), "flops", "bytes" and
+ *                                 "not_fastest"
+ *   "not_fastest"                 the reasons why this is not the fastest path, sentences; empty where it is. A strict
+ *                                 context refuses forward for them
  * Errors: as heed_layer_workspace_size; INVALID_ARGUMENT (lengths outside 0 to K or not whole). */
 HEED_API heed_status heed_layer_explain(const heed_layer* layer, const heed_layer_inputs* inputs,
                                         const heed_layer_outputs* outputs, char* text, size_t capacity,

@@ -13,18 +13,22 @@ static_assert(kF32 == static_cast<int32_t>(DType::F32) && kF16 == static_cast<in
               kBF16 == static_cast<int32_t>(DType::BF16) && kI32 == static_cast<int32_t>(DType::I32) &&
               kI64 == static_cast<int32_t>(DType::I64));
 
-KernelOperand kernel_operand_of(const Operand& operand) {
-  KernelOperand result = {};
-  if (operand.given == 0) return result;
+// Of one that takes no part nothing is set.
+void set_operand(KernelOperand& result, const Operand& operand) {
+  if (operand.given == 0) return;
   result.data = operand.data;
   std::copy_n(operand.strides, kOperandRank, result.strides);
   result.element_type = static_cast<int32_t>(operand.dtype);
-  return result;
 }
 
 // Of an axis with so many elements.
 bool is_scattered(const Operand& operand, int64_t size) {
   return operand.given != 0 && size > 1 && operand.strides[3] != 1;
+}
+
+// One that is repeated over the axis is read once.
+bool is_gathered(const Operand& operand, int64_t size) {
+  return is_scattered(operand, size) && operand.strides[3] != 0;
 }
 
 }  // namespace
@@ -37,16 +41,16 @@ AttentionArguments arguments_of(const AttentionProblem& problem) {
   arguments.num_keys = problem.num_keys;
   arguments.head_size = problem.head_size;
   arguments.value_head_size = problem.value_head_size;
-  arguments.queries = kernel_operand_of(problem.queries);
-  arguments.keys = kernel_operand_of(problem.keys);
-  arguments.values = kernel_operand_of(problem.values);
-  arguments.score_weights = kernel_operand_of(problem.score_weights);
-  arguments.valid_lens = kernel_operand_of(problem.valid_lens);
-  arguments.mask = kernel_operand_of(problem.mask);
-  arguments.bias = kernel_operand_of(problem.bias);
-  arguments.output = kernel_operand_of(problem.output);
-  arguments.weights = kernel_operand_of(problem.weights);
-  arguments.log_sum_exp = kernel_operand_of(problem.log_sum_exp);
+  set_operand(arguments.queries, problem.queries);
+  set_operand(arguments.keys, problem.keys);
+  set_operand(arguments.values, problem.values);
+  set_operand(arguments.score_weights, problem.score_weights);
+  set_operand(arguments.valid_lens, problem.valid_lens);
+  set_operand(arguments.mask, problem.mask);
+  set_operand(arguments.bias, problem.bias);
+  set_operand(arguments.output, problem.output);
+  set_operand(arguments.weights, problem.weights);
+  set_operand(arguments.log_sum_exp, problem.log_sum_exp);
   arguments.band_first = problem.band_first;
   arguments.band_last = problem.band_last;
   arguments.dropout_seed = problem.dropout_seed;
@@ -66,8 +70,7 @@ void add_attention_reasons(const AttentionProblem& problem, Plan& plan) {
     plan.add_reason(
         "the elements of a head of queries, keys or values do not lie side by side (stride 1), so they are gathered");
   }
-  if (is_scattered(problem.mask, problem.num_keys) || is_scattered(problem.bias, problem.num_keys)) {
-    // One that is repeated over the keys is read once for each of them, too.
+  if (is_gathered(problem.mask, problem.num_keys) || is_gathered(problem.bias, problem.num_keys)) {
     plan.add_reason("the elements of a row of mask or bias do not lie side by side (stride 1), so they are gathered");
   }
   if (is_scattered(problem.output, problem.value_head_size) || is_scattered(problem.weights, problem.num_keys))

@@ -78,8 +78,7 @@ Items cut(const KernelTable& kernels, const AttentionProblem& problem, int32_t n
   return items;
 }
 
-size_t worker_bytes(const KernelTable& kernels, const AttentionProblem& problem) {
-  const AttentionArguments arguments = arguments_of(problem);
+size_t worker_bytes(const KernelTable& kernels, const AttentionProblem& problem, const AttentionArguments& arguments) {
   const size_t bytes = kernels.flash_scratch_bytes(&arguments, max_item_rows(kernels, problem));
   return (bytes + kMemoryAlignment - 1) / kMemoryAlignment * kMemoryAlignment;
 }
@@ -115,10 +114,10 @@ Plan plan_flash_attention(const KernelTable& kernels, const AttentionProblem& pr
   Plan plan;
   plan.kernel = problem.scoring == Scoring::Additive ? "flash_attention_additive" : "flash_attention";
   plan.isa = kernels.isa;
-  plan.scratch_bytes = worker_bytes(kernels, problem) * static_cast<size_t>(num_workers) +
+  plan.scratch_bytes = worker_bytes(kernels, problem, arguments_of(problem)) * static_cast<size_t>(num_workers) +
                        (num_workers > 1 ? kMaxOrdered * sizeof(OrderedItem) : 0);
   plan.num_items = static_cast<int64_t>(std::min(items.count, 0x1p62));
-  plan.num_threads = Workers::num_wanted(plan.num_items, cost_of(problem).flops, num_workers);
+  plan.num_threads = Workers::num_wanted(plan.num_items, flops_of(problem), num_workers);
   plan.block_queries = kernels.flash_panel_rows;
   plan.block_keys = kernels.flash_block_keys;
   add_attention_reasons(problem, plan);
@@ -130,13 +129,13 @@ void run_flash_attention(const KernelTable& kernels, const AttentionProblem& pro
   const int64_t num_rows = rows_of_group(problem);
   const Items items = cut(kernels, problem, workers.num_workers());
   const AttentionArguments arguments = arguments_of(problem);
-  const size_t bytes = worker_bytes(kernels, problem);
+  const size_t bytes = worker_bytes(kernels, problem, arguments);
   auto* memory = static_cast<std::byte*>(scratch);
   auto* ordered = reinterpret_cast<OrderedItem*>(memory + bytes * static_cast<size_t>(workers.num_workers()));
   const auto count = static_cast<int64_t>(items.count);
   const bool is_ordered = workers.num_workers() > 1 && count <= kMaxOrdered;
   if (is_ordered) order(problem, items, count, workers.num_workers(), ordered);
-  workers.for_each(count, cost_of(problem).flops, [&](int64_t index, int32_t worker) {
+  workers.for_each(count, flops_of(problem), [&](int64_t index, int32_t worker) {
     const int64_t place = is_ordered ? ordered[index].place : index;
     const AttentionItem item = items.at(spread(place, count, workers.num_workers()), num_rows);
     kernels.flash_attention(&arguments, &item, memory + bytes * static_cast<size_t>(worker));

@@ -1,26 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cpu/attention_arguments.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "backends/cpu/dropout_mask.h"
+#include "backends/cpu/kernel_operand.h"
 
 namespace heed::cpu {
 namespace {
-
-static_assert(kF32 == static_cast<int32_t>(DType::F32) && kF16 == static_cast<int32_t>(DType::F16) &&
-              kBF16 == static_cast<int32_t>(DType::BF16) && kI32 == static_cast<int32_t>(DType::I32) &&
-              kI64 == static_cast<int32_t>(DType::I64));
-
-KernelOperand kernel_operand_of(const Operand& operand) {
-  KernelOperand result = {};
-  if (operand.given == 0) return result;
-  result.data = operand.data;
-  std::copy_n(operand.strides, kOperandRank, result.strides);
-  result.element_type = static_cast<int32_t>(operand.dtype);
-  return result;
-}
 
 // Of an axis with so many elements.
 bool is_scattered(const Operand& operand, int64_t size) {

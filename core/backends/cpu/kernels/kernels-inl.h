@@ -19,6 +19,7 @@ extern const KernelTable HEED_ISA_TABLE = {
     .flash_attention = HEED_ISA_NAMESPACE::flash_attention,
     .linear_tile_rows = HEED_ISA_NAMESPACE::kLinearRows,
     .linear_panel_columns = static_cast<int32_t>(HEED_ISA_NAMESPACE::kPanelColumns),
+    .linear_block_depth = HEED_ISA_NAMESPACE::kBlockDepth,
     .linear_panels = HEED_ISA_NAMESPACE::panels_of,
     .packed_linear_bytes = HEED_ISA_NAMESPACE::packed_linear_bytes,
     .pack_linear = HEED_ISA_NAMESPACE::pack_linear,

@@ -7,8 +7,6 @@
 // and neither head sizes nor the number of keys have to be multiples of anything. Only queries and outputs are
 // transposed, once each.
 //
-// Scores are kept times log2(e), a factor that the queries carry: the softmax is then one of powers of 2.
-//
 // What keeps a row's bits apart from the rows beside it: every lane does its own arithmetic; blocks of keys begin at
 // multiples of kBlockKeys whatever is visible; and what a block adds to a lane that sees none of its keys is exactly 0,
 // with a factor of exactly 1 for what the lane had.
@@ -166,7 +164,7 @@ static void average_values(const FlashItem& item, const Panel& panel) {
       for (int64_t d = 0; d < arguments.value_head_size; ++d) {
         float sum = begin == 0 ? 0.0f : panel.sums[d * kPanelRows + lane];
         for (int64_t k = 0; k < end - begin; ++k)
-            sum += item.scores[k * kPanelRows + lane] * values.data[k * values.stride + d];
+          sum += item.scores[k * kPanelRows + lane] * values.data[k * values.stride + d];
         panel.sums[d * kPanelRows + lane] = sum;
       }
     }
@@ -198,7 +196,8 @@ static void store_output(const FlashItem& item, const Panel& panel, const IntVec
   for (int64_t group = 0; group < panel.num_rows; group += kLanes) {
     // The sums of rows that see no key are 0 or a mean.
     const IntVec is_total = load(panel.visible + group) & ~normalized[group / kLanes];
-    const Vec factor = broadcast(arguments.dropout_scale) / select(is_total, load(panel.total + group), broadcast(1.0f));
+    const Vec factor =
+        broadcast(arguments.dropout_scale) / select(is_total, load(panel.total + group), broadcast(1.0f));
     char* rows[kLanes];
     find_rows(item, panel, group, output, size_of_element(output.element_type), rows);
     const bool is_full = group + kLanes <= panel.num_rows;
@@ -232,8 +231,7 @@ static void store_log_sum_exp(const FlashItem& item, const Panel& panel) {
       if (rows[lane] == nullptr) continue;
       const auto pivot = static_cast<double>(pivots[lane]);
       const auto total = static_cast<double>(panel.total[group + lane]);
-      const double result = panel.visible[group + lane] == 0 ? -static_cast<double>(kInfinity)
-                                                             : pivot / static_cast<double>(kLog2E) + log(total);
+      const double result = panel.visible[group + lane] == 0 ? -static_cast<double>(kInfinity) : pivot + log(total);
       *reinterpret_cast<float*>(rows[lane]) = static_cast<float>(result);
     }
   }

@@ -13,11 +13,6 @@
 namespace heed::cpu {
 namespace {
 
-// Rows of an item at most: what they have in a block of steps is half of a second-level cache of 1 MiB, and each panel is
-// brought there once for so many rows.
-constexpr int64_t kMaxItemRows = 128;
-// Panels of an item at most, where steps are cut into blocks, so that the sums put aside have as much room as the rows.
-constexpr int64_t kMaxItemPanels = 16;
 // So that whoever is late has only a small item to finish.
 constexpr int64_t kItemsPerWorker = 4;
 // Operations that take as long as a byte that comes from memory, roughly.
@@ -32,17 +27,14 @@ int64_t rows_of(const LinearProblem& problem) {
   return __builtin_mul_overflow(problem.batch, problem.rows, &rows) ? INT64_MAX / 2 : rows;
 }
 
-int64_t max_item_rows(const KernelTable& kernels, int64_t num_rows) {
-  return std::min(num_rows, round_up(kMaxItemRows, kernels.linear_tile_rows));
-}
-
 // How a problem is cut into items.
 struct Items {
   int64_t num_rows;
   int64_t rows;  // of one item
   int64_t row_blocks;
+  int64_t unit;                     // panels that stay together
   int64_t panels[kMaxLinearParts];  // of each part
-  int64_t groups[kMaxLinearParts];  // of panels, for each block of rows
+  int64_t groups[kMaxLinearParts];  // of units, for each block of rows
   int64_t all_groups;
   double count;  // of all
 
@@ -52,11 +44,12 @@ struct Items {
     item.end_row = std::min(num_rows, item.first_row + rows);
     int64_t group = index % all_groups;
     for (; group >= groups[item.part]; ++item.part) group -= groups[item.part];
-    const int64_t num_groups = groups[item.part];
-    const int64_t each = panels[item.part] / num_groups;
-    const int64_t longer = panels[item.part] % num_groups;
-    item.first_panel = group * each + std::min(group, longer);
-    item.end_panel = item.first_panel + each + (group < longer ? 1 : 0);
+    const int64_t units = divide_up(panels[item.part], unit);
+    const int64_t each = units / groups[item.part];
+    const int64_t longer = units % groups[item.part];
+    const int64_t first = group * each + std::min(group, longer);
+    item.first_panel = first * unit;
+    item.end_panel = std::min(panels[item.part], (first + each + (group < longer ? 1 : 0)) * unit);
     return item;
   }
 };
@@ -64,27 +57,25 @@ struct Items {
 Items cut(const KernelTable& kernels, const LinearProblem& problem, int32_t num_workers) {
   Items items = {};
   items.num_rows = rows_of(problem);
-  int64_t all_panels = 0;
+  const int64_t tile = kernels.linear_tile_rows;
+  items.unit = items.num_rows <= tile ? kernels.linear_streams : 1;
+  int64_t all_units = 0;
   for (int32_t i = 0; i < problem.num_parts; ++i) {
     items.panels[i] = kernels.linear_panels(problem.parts[i].output_size);
-    all_panels += items.panels[i];
+    all_units += divide_up(items.panels[i], items.unit);
   }
-  const int64_t tile = kernels.linear_tile_rows;
   const int64_t wanted = num_workers > 1 ? kItemsPerWorker * num_workers : 1;
-  const auto set_rows = [&](int64_t blocks) {
-    items.rows = std::max<int64_t>(1, round_up(divide_up(items.num_rows, std::max<int64_t>(1, blocks)), tile));
-    items.row_blocks = divide_up(items.num_rows, items.rows);
-  };
-  set_rows(divide_up(items.num_rows, max_item_rows(kernels, std::max<int64_t>(1, items.num_rows))));
-  // All panels apart are not enough.
-  if (items.row_blocks < divide_up(wanted, all_panels)) set_rows(divide_up(wanted, all_panels));
+  // Where all panels apart are too few, rows are cut further.
+  const int64_t row_blocks =
+      std::max(divide_up(items.num_rows, kernels.linear_max_rows(problem.input_size)), divide_up(wanted, all_units));
+  items.rows = std::max(tile, round_up(divide_up(items.num_rows, row_blocks), tile));
+  items.row_blocks = divide_up(items.num_rows, items.rows);
   const int64_t wanted_groups = divide_up(wanted, std::max<int64_t>(1, items.row_blocks));
   for (int32_t i = 0; i < problem.num_parts; ++i) {
-    int64_t groups = divide_up(items.panels[i], divide_up(all_panels, wanted_groups));
-    if (problem.input_size > kernels.linear_block_depth)
-      groups = std::max(groups, divide_up(items.panels[i], kMaxItemPanels));
-    items.groups[i] = groups;
-    items.all_groups += groups;
+    const int64_t units = divide_up(items.panels[i], items.unit);
+    const int64_t fitting = std::max<int64_t>(1, kernels.linear_max_panels(problem.input_size) / items.unit);
+    items.groups[i] = divide_up(units, std::min(fitting, divide_up(all_units, wanted_groups)));
+    items.all_groups += items.groups[i];
   }
   items.count = static_cast<double>(items.row_blocks) * static_cast<double>(items.all_groups);
   return items;
@@ -92,11 +83,11 @@ Items cut(const KernelTable& kernels, const LinearProblem& problem, int32_t num_
 
 // The largest that a part alone takes: an item belongs to one.
 size_t worker_bytes(const KernelTable& kernels, const LinearProblem& problem) {
-  const int64_t rows = max_item_rows(kernels, rows_of(problem));
+  const int64_t rows = std::min(rows_of(problem), kernels.linear_max_rows(problem.input_size));
   size_t most = 0;
   for (int32_t i = 0; i < problem.num_parts; ++i) {
     const LinearPart& part = problem.parts[i];
-    const int64_t panels = std::min(kMaxItemPanels, kernels.linear_panels(part.output_size));
+    const int64_t panels = kernels.linear_panels(part.output_size);
     most = std::max(most, kernels.linear_scratch_bytes(problem.input_size, rows, panels, part.is_packed));
   }
   return (most + kMemoryAlignment - 1) / kMemoryAlignment * kMemoryAlignment;

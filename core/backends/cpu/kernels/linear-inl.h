@@ -25,17 +25,53 @@ constexpr int kLinearRows = kTileRows;
 constexpr int kLinearVectors = kRegisters >= 32 ? 3 : 2;
 constexpr int64_t kPanelColumns = kLinearVectors * kLanes;
 
-// Elements of e in one block, at most. A panel of so many has 192 KiB, which is read from the second-level cache once for
-// each tile of rows, beside as many elements of the input's rows.
-constexpr int64_t kBlockDepth = 1024;
+// Steps that a block has at most. An input of up to kWholeDepth steps is one block; a longer one is cut into blocks of up
+// to kBlockDepth, between which sums are put aside: 2 * rows * vectors loads and stores for as many FMAs times the steps,
+// so 1/128 of the work at 256 and less beyond.
+// A block of a panel (192 KiB at 1024 steps of 48 f32) is read once for each tile of rows, and comes from a second-level
+// cache of 1 MiB: 192 bytes for the 12 cycles of an 8 x 48 step, 16 bytes a cycle, where such caches give 32 to 64.
+constexpr int64_t kWholeDepth = 1024;
+constexpr int64_t kBlockDepth = 512;
 
-// Steps between two prefetches.
-constexpr int64_t kPrefetchSteps = 64;
-// A panel that few tiles use comes as fast as it is fetched: so far ahead of where it is read, every few steps.
-constexpr int64_t kStreamSteps = 8;
-constexpr int64_t kStreamBytes = 2048;
-constexpr int64_t kStreamTiles = 3;
+// Elements of the input that an item has in one block: 384 KiB of that cache, which leaves as much for the block of a
+// panel in use and the one that is prefetched, and the rest for outputs and sums. A panel is brought there once for all
+// rows of an item, so that at 96 rows and more memory gives 2 bytes a cycle at most.
+constexpr int64_t kItemElements = 96 * 1024;
+constexpr int64_t kMaxItemRows = 256;
+// Panels of an item whose sums are put aside, which are as many bytes as its rows at 48 columns and 768 steps.
+constexpr int64_t kMaxCutPanels = 16;
+
 constexpr int64_t kCacheLine = 64;
+// Steps of a tile between two prefetches of the next panel, and before the end of a tile when its outputs are: some 200
+// nanoseconds, in which memory answers.
+constexpr int64_t kPrefetchSteps = 64;
+// A panel that few tiles use comes as fast as it is fetched: every few steps, so far ahead of where it is read.
+constexpr int64_t kFewTiles = 3;
+constexpr int64_t kFewSteps = 8;
+constexpr int64_t kFewBytesAhead = 2048;
+// Steps that a stream of few rows is prefetched ahead: 3 KiB for each of four panels at 48 columns, which is what memory
+// sends in its latency of some 100 nanoseconds, and fits the first-level cache.
+constexpr int64_t kStreamStepsAhead = 16;
+
+HEED_INLINE int64_t divide_up(int64_t value, int64_t divisor) {
+  return value / divisor + (value % divisor != 0 ? 1 : 0);
+}
+HEED_INLINE int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+// Blocks that an input is cut into.
+HEED_INLINE int64_t blocks_of(int64_t input_size) {
+  return input_size <= kWholeDepth ? 1 : divide_up(input_size, kBlockDepth);
+}
+
+// Steps of the longest of them.
+HEED_INLINE int64_t depth_of(int64_t input_size) { return divide_up(input_size, blocks_of(input_size)); }
+
+static int64_t linear_max_rows(int64_t input_size) {
+  const int64_t depth = depth_of(input_size);
+  return least(kMaxItemRows, kItemElements / (depth > 0 ? depth : 1)) / kLinearRows * kLinearRows;
+}
+
+static int64_t linear_max_panels(int64_t input_size) { return blocks_of(input_size) == 1 ? INT64_MAX : kMaxCutPanels; }
 
 // ---- panels ---------------------------------------------------------------------------------------------------------
 
@@ -43,10 +79,6 @@ struct PanelRange {
   int64_t first_column;
   int64_t vectors;
 };
-
-HEED_INLINE int64_t divide_up(int64_t value, int64_t divisor) {
-  return value / divisor + (value % divisor != 0 ? 1 : 0);
-}
 
 HEED_INLINE int64_t vectors_of(int64_t output_size) { return divide_up(output_size, kLanes); }
 
@@ -173,6 +205,13 @@ static void linear_tile(const LinearTile& tile) {
   const char* prefetch = tile.prefetch;
   for (int64_t k = 0; k < tile.depth; k += tile.prefetch_steps) {
     const int64_t depth = tile.depth - k < tile.prefetch_steps ? tile.depth - k : tile.prefetch_steps;
+    if (tile.rows != nullptr && tile.depth - k <= tile.prefetch_steps) {
+#pragma GCC unroll 16
+      for (int i = 0; i < rows; ++i) {
+#pragma GCC unroll 4
+        for (int v = 0; v < vectors; ++v) __builtin_prefetch(tile.rows[i] + tile.vector_offsets[v], 1, 3);
+      }
+    }
     multiply_tile<rows, vectors>(tile.input + k, tile.input_row, 1, panel + k * vectors * kLanes, vectors * kLanes,
                                  depth, sums);
     for (int64_t line = 0; line < tile.prefetch_lines; ++line) __builtin_prefetch(prefetch + line * kCacheLine, 0, 2);
@@ -220,6 +259,60 @@ static void linear_tile_of_size(int64_t rows, int64_t vectors, const LinearTile&
   if (vectors == 1) return linear_tile_of_rows<1, Element>(rows, tile);
   if (vectors == 2) return linear_tile_of_rows<2, Element>(rows, tile);
   if constexpr (kLinearVectors == 3) linear_tile_of_rows<3, Element>(rows, tile);
+}
+
+// ---- few rows -------------------------------------------------------------------------------------------------------
+// With few rows a product is as fast as its weight is read. One stream does not fill the memory's pipe, nor do the sums of
+// one row and panel hide the latency of their FMAs, so several panels are read at once.
+
+// Rows that are few, and the panels that their sums leave registers for.
+constexpr int64_t kStreamRows = kRegisters >= 32 ? 4 : 3;
+constexpr int kMaxStreams = 4;
+template <int rows>
+constexpr int kStreams = rows == 1 || (rows == 2 && kRegisters >= 32) ? kMaxStreams : 2;
+
+// kStreams panels of full width, one after the other from `panel` on; sums are [panel][row][kPanelColumns].
+template <int rows, typename Element>
+static void stream_panels(const float* input, int64_t input_row, const Element* panel, int64_t depth, float* to) {
+  constexpr int kPanels = kStreams<rows>;
+  Vec sums[kPanels][rows][kLinearVectors];
+#pragma GCC unroll 4
+  for (int p = 0; p < kPanels; ++p) {
+#pragma GCC unroll 4
+    for (int i = 0; i < rows; ++i) {
+#pragma GCC unroll 4
+      for (int v = 0; v < kLinearVectors; ++v) sums[p][i][v] = Vec{};
+    }
+  }
+#pragma GCC unroll 2
+  for (int64_t k = 0; k < depth; ++k) {
+#pragma GCC unroll 4
+    for (int p = 0; p < kPanels; ++p) {
+      const Element* b = panel + (p * depth + k) * kPanelColumns;
+      for (int v = 0; v < kLinearVectors; ++v)
+        __builtin_prefetch(b + kStreamStepsAhead * kPanelColumns + v * kLanes, 0, 3);
+      multiply_step<rows, kLinearVectors>(input + k, input_row, b, sums[p]);
+    }
+  }
+#pragma GCC unroll 4
+  for (int p = 0; p < kPanels; ++p) {
+#pragma GCC unroll 4
+    for (int i = 0; i < rows; ++i) {
+#pragma GCC unroll 4
+      for (int v = 0; v < kLinearVectors; ++v) store(to + (p * rows + i) * kPanelColumns + v * kLanes, sums[p][i][v]);
+    }
+  }
+}
+
+template <int rows>
+static void stream_panels_of_type(const float* input, int64_t input_row, const void* panel, int32_t element_type,
+                                  int64_t depth, float* to) {
+  if (element_type == kF32)
+    stream_panels<rows>(input, input_row, static_cast<const float*>(panel), depth, to);
+  else if (element_type == kF16)
+    stream_panels<rows>(input, input_row, static_cast<const F16*>(panel), depth, to);
+  else
+    stream_panels<rows>(input, input_row, static_cast<const BF16*>(panel), depth, to);
 }
 
 // ---- outputs --------------------------------------------------------------------------------------------------------
@@ -278,6 +371,11 @@ static void find_bias(const LinearPartArguments& part, PanelRange panel, PanelOu
             output.bias_block);
 }
 
+// Of a row of the whole, in an output.
+HEED_INLINE int64_t row_offset(const LinearArguments& arguments, const KernelOperand& output, int64_t row) {
+  return row / arguments.rows * output.strides[1] + row % arguments.rows * output.strides[2];
+}
+
 // One row of a tile, [width] in f32, to where its pieces belong.
 static void store_row(const KernelOperand& operand, const PanelOutput& output, int64_t row_offset, const float* from) {
   for (int64_t p = 0; p < output.num_pieces; ++p) {
@@ -319,7 +417,9 @@ static bool reads_in_place(const LinearArguments& arguments, const LinearItem& i
   const int64_t num_rows = item.end_row - item.first_row;
   const bool is_uniform = item.first_row % arguments.rows + num_rows <= arguments.rows ||
                           input.strides[1] == arguments.rows * input.strides[2];
-  return input.element_type == kF32 && (input.strides[3] == 1 || arguments.input_size == 1) && is_uniform;
+  // Rows that lie multiples of 4 KiB apart share the sets of the caches, and more than a tile of them push each other out.
+  const bool collides = num_rows > kLinearRows && input.strides[2] % 1024 == 0;
+  return input.element_type == kF32 && (input.strides[3] == 1 || arguments.input_size == 1) && is_uniform && !collides;
 }
 
 // Elements e0 .. e1 - 1 of the item's rows, in place or copied to `block`.
@@ -381,10 +481,10 @@ static void multiply_panel(const LinearArguments& arguments, const LinearItem& i
   const int64_t tile_prefetches = divide_up(panel.depth, kPrefetchSteps);
   tile.prefetch_lines =
       num_tiles == 0 || panel.depth == 0 ? 0 : divide_up(panel.next_bytes, kCacheLine * num_tiles * tile_prefetches);
-  if (num_tiles <= kStreamTiles) {
-    tile.prefetch_steps = kStreamSteps;
-    tile.prefetch_lines = divide_up(kStreamSteps * width * size_of_element(panel.element_type), kCacheLine);
-    tile.prefetch = static_cast<const char*>(panel.data) + kStreamBytes;
+  if (num_tiles <= kFewTiles) {
+    tile.prefetch_steps = kFewSteps;
+    tile.prefetch_lines = divide_up(kFewSteps * width * size_of_element(panel.element_type), kCacheLine);
+    tile.prefetch = static_cast<const char*>(panel.data) + kFewBytesAhead;
   }
   int64_t row = item.first_row;
   int64_t s = row / arguments.rows;
@@ -414,17 +514,64 @@ static void multiply_panel(const LinearArguments& arguments, const LinearItem& i
     if (panel.is_last && !output.is_direct) {
       for (int64_t i = 0; i < count; ++i) store_row(operand, output, offsets[i], tile.sums + i * width);
     }
-    if (num_tiles > kStreamTiles) tile.prefetch += tile.prefetch_lines * kCacheLine * tile_prefetches;
+    if (num_tiles > kFewTiles) tile.prefetch += tile.prefetch_lines * kCacheLine * tile_prefetches;
     row += count;
   }
 }
 
 static size_t linear_scratch_bytes(int64_t input_size, int64_t num_rows, int64_t num_panels, int32_t is_packed) {
-  const int64_t depth = input_size < kBlockDepth ? input_size : kBlockDepth;
+  const int64_t depth = depth_of(input_size);
   int64_t floats = num_rows * block_stride(depth) + kLinearRows * kPanelColumns;
   if (is_packed == 0) floats += depth * kPanelColumns;
-  if (input_size > kBlockDepth) floats += num_rows * num_panels * kPanelColumns;
+  if (blocks_of(input_size) > 1) floats += num_rows * least(num_panels, kMaxCutPanels) * kPanelColumns;
   return static_cast<size_t>(floats) * sizeof(float);
+}
+
+// The beginning of element e0 of a panel.
+HEED_INLINE const char* packed_panel(const LinearPartArguments& part, int64_t input_size, PanelRange range,
+                                     int64_t e0) {
+  const int64_t index = range.first_column * input_size + e0 * range.vectors * kLanes;
+  return static_cast<const char*>(part.packed) + index * size_of_element(part.weight.element_type);
+}
+
+// As many of the item's panels as come in whole groups of streams; returns the first that is left.
+template <int rows>
+static int64_t stream_item(const LinearArguments& arguments, const LinearItem& item) {
+  const LinearPartArguments& part = arguments.parts[item.part];
+  const InputRows input = input_rows(arguments, item, 0, arguments.input_size, nullptr);
+  float sums[kStreams<rows> * rows * kPanelColumns];
+  PanelOutput output;
+  int64_t first = item.first_panel;
+  for (; first + kStreams<rows> <= item.end_panel; first += kStreams<rows>) {
+    if (panel_at(part.output_size, first + kStreams<rows> - 1).vectors != kLinearVectors) break;
+    stream_panels_of_type<rows>(input.data, input.stride,
+                                packed_panel(part, arguments.input_size, panel_at(part.output_size, first), 0),
+                                part.weight.element_type, arguments.input_size, sums);
+    for (int64_t p = 0; p < kStreams<rows>; ++p) {
+      const PanelRange range = panel_at(part.output_size, first + p);
+      find_pieces(part, range, output);
+      find_bias(part, range, output);
+      for (int64_t i = 0; i < rows; ++i) {
+        float* row = sums + (p * rows + i) * kPanelColumns;
+        if (output.bias != nullptr) {
+          for (int64_t n = 0; n < kPanelColumns; n += kLanes) store(row + n, load(row + n) + load(output.bias + n));
+        }
+        store_row(part.output, output, row_offset(arguments, part.output, item.first_row + i), row);
+      }
+    }
+  }
+  return first;
+}
+
+static int64_t stream_item_of_rows(const LinearArguments& arguments, const LinearItem& item) {
+  switch (item.end_row - item.first_row) {
+    case 1: return stream_item<1>(arguments, item);
+    case 2: return stream_item<2>(arguments, item);
+    case 3: return stream_item<3>(arguments, item);
+    default: break;
+  }
+  if constexpr (kStreamRows == 4) return stream_item<4>(arguments, item);
+  return item.first_panel;
 }
 
 static void linear_item(const LinearArguments* arguments, const LinearItem* item, void* scratch) {
@@ -432,22 +579,23 @@ static void linear_item(const LinearArguments* arguments, const LinearItem* item
   const int64_t num_rows = item->end_row - item->first_row;
   const int64_t input_size = arguments->input_size;
   const bool is_packed = part.packed != nullptr;
-  // Few rows in place need no blocks: they fit the first-level cache, and the panel is read once.
+  // One tile in place needs no blocks: its rows stay in the first-level cache, and the panel is read once.
   const bool is_stream = is_packed && num_rows <= kLinearRows && reads_in_place(*arguments, *item);
-  const int64_t num_blocks = is_stream || input_size == 0 ? 1 : divide_up(input_size, kBlockDepth);
-  const int64_t most_depth = num_blocks == 1 ? input_size : kBlockDepth;
+  const int64_t num_blocks = is_stream ? 1 : blocks_of(input_size);
   auto* input_block = static_cast<float*>(scratch);
-  float* panel_block = input_block + num_rows * block_stride(input_size < kBlockDepth ? input_size : kBlockDepth);
-  float* sums = is_packed ? panel_block : panel_block + most_depth * kPanelColumns;
+  float* panel_block = input_block + num_rows * block_stride(depth_of(input_size));
+  float* sums = is_packed ? panel_block : panel_block + depth_of(input_size) * kPanelColumns;
+  int64_t first_panel = item->first_panel;
+  if (is_stream && num_rows <= kStreamRows) first_panel = stream_item_of_rows(*arguments, *item);
   PanelOutput output;
-  for (int64_t block = 0; block < num_blocks; ++block) {
-    const int64_t e0 = input_size * block / num_blocks;
-    const int64_t e1 = input_size * (block + 1) / num_blocks;
+  for (int64_t block = 0; block < num_blocks && first_panel < item->end_panel; ++block) {
+    // Not input_size * block / num_blocks, which may overflow.
+    const int64_t e0 = block * depth_of(input_size);
+    const int64_t e1 = num_blocks == 1 ? input_size : least(input_size, e0 + depth_of(input_size));
     const InputRows input = input_rows(*arguments, *item, e0, e1, input_block);
     float* panel_sums = sums;
-    for (int64_t p = item->first_panel; p < item->end_panel; ++p) {
+    for (int64_t p = first_panel; p < item->end_panel; ++p) {
       const PanelRange range = panel_at(part.output_size, p);
-      const int64_t width = range.vectors * kLanes;
       PanelBlock panel = {};
       panel.vectors = range.vectors;
       panel.depth = e1 - e0;
@@ -459,14 +607,11 @@ static void linear_item(const LinearArguments* arguments, const LinearItem* item
       }
       if (is_packed) {
         panel.element_type = part.weight.element_type;
-        const int64_t element_size = size_of_element(panel.element_type);
-        const auto* begin = static_cast<const char*>(part.packed);
-        panel.data = begin + (range.first_column * input_size + e0 * width) * element_size;
+        panel.data = packed_panel(part, input_size, range, e0);
         if (p + 1 < item->end_panel) {
           const PanelRange next = panel_at(part.output_size, p + 1);
-          const int64_t next_width = next.vectors * kLanes;
-          panel.next = begin + (next.first_column * input_size + e0 * next_width) * element_size;
-          panel.next_bytes = panel.depth * next_width * element_size;
+          panel.next = packed_panel(part, input_size, next, e0);
+          panel.next_bytes = panel.depth * next.vectors * kLanes * size_of_element(panel.element_type);
         }
       } else {
         panel.element_type = kF32;
@@ -474,7 +619,7 @@ static void linear_item(const LinearArguments* arguments, const LinearItem* item
         widen_panel(part.weight, part.output_size, range, e0, e1, panel_block);
       }
       multiply_panel(*arguments, *item, input, panel, output, panel_sums);
-      if (num_blocks > 1) panel_sums += num_rows * width;
+      if (num_blocks > 1) panel_sums += num_rows * range.vectors * kLanes;
     }
   }
 }

@@ -1,25 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cpu/attention_arguments.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "backends/cpu/dropout.h"
+#include "backends/cpu/kernel_operand.h"
 
 namespace heed::cpu {
 namespace {
-
-static_assert(kF32 == static_cast<int32_t>(DType::F32) && kF16 == static_cast<int32_t>(DType::F16) &&
-              kBF16 == static_cast<int32_t>(DType::BF16) && kI32 == static_cast<int32_t>(DType::I32) &&
-              kI64 == static_cast<int32_t>(DType::I64));
-
-// Of one that takes no part nothing is set.
-void set_operand(KernelOperand& result, const Operand& operand) {
-  if (operand.given == 0) return;
-  result.data = operand.data;
-  std::copy_n(operand.strides, kOperandRank, result.strides);
-  result.element_type = static_cast<int32_t>(operand.dtype);
-}
 
 // Of an axis with so many elements.
 bool is_scattered(const Operand& operand, int64_t size) {
@@ -41,16 +29,16 @@ AttentionArguments arguments_of(const AttentionProblem& problem) {
   arguments.num_keys = problem.num_keys;
   arguments.head_size = problem.head_size;
   arguments.value_head_size = problem.value_head_size;
-  set_operand(arguments.queries, problem.queries);
-  set_operand(arguments.keys, problem.keys);
-  set_operand(arguments.values, problem.values);
-  set_operand(arguments.score_weights, problem.score_weights);
-  set_operand(arguments.valid_lens, problem.valid_lens);
-  set_operand(arguments.mask, problem.mask);
-  set_operand(arguments.bias, problem.bias);
-  set_operand(arguments.output, problem.output);
-  set_operand(arguments.weights, problem.weights);
-  set_operand(arguments.log_sum_exp, problem.log_sum_exp);
+  arguments.queries = kernel_operand_of(problem.queries);
+  arguments.keys = kernel_operand_of(problem.keys);
+  arguments.values = kernel_operand_of(problem.values);
+  arguments.score_weights = kernel_operand_of(problem.score_weights);
+  arguments.valid_lens = kernel_operand_of(problem.valid_lens);
+  arguments.mask = kernel_operand_of(problem.mask);
+  arguments.bias = kernel_operand_of(problem.bias);
+  arguments.output = kernel_operand_of(problem.output);
+  arguments.weights = kernel_operand_of(problem.weights);
+  arguments.log_sum_exp = kernel_operand_of(problem.log_sum_exp);
   arguments.band_first = problem.band_first;
   arguments.band_last = problem.band_last;
   arguments.dropout_seed = problem.dropout_seed;

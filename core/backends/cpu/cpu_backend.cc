@@ -115,24 +115,24 @@ void release(BackendDevice* device, void* memory, size_t num_bytes) {
 Status plan_linear(const BackendDevice* device, const LinearProblem* problem, Plan* plan, Failure* failure) {
   if (problem->input_size > kMaxWidth)
     return refuse_width("the input size of a projection or the inner size of a product", problem->input_size, failure);
-  new (plan) Plan(cpu::plan_linear(*problem, num_threads(device)));
+  new (plan) Plan(cpu::plan_linear(*device->kernels, *problem, num_threads(device)));
   return Status::Ok;
 }
 
 Status run_linear(BackendDevice* device, const LinearProblem* problem, const Plan*, void* scratch, Failure* failure) {
   const cpu::Workers workers(device->team(), failure);
-  cpu::run_linear(*problem, workers, scratch);
+  cpu::run_linear(*device->kernels, *problem, workers, scratch);
   return workers.status();
 }
 
-Status packed_linear_bytes(const BackendDevice*, const LinearPart* part, int64_t input_size, size_t* num_bytes,
+Status packed_linear_bytes(const BackendDevice* device, const LinearPart* part, int64_t input_size, size_t* num_bytes,
                            Failure*) {
-  *num_bytes = cpu::packed_linear_bytes(*part, input_size);
+  *num_bytes = cpu::packed_linear_bytes(*device->kernels, *part, input_size);
   return Status::Ok;
 }
 
-Status pack_linear(BackendDevice*, const LinearPart* part, int64_t input_size, void* packed, Failure*) {
-  cpu::pack_linear(*part, input_size, packed);
+Status pack_linear(BackendDevice* device, const LinearPart* part, int64_t input_size, void* packed, Failure*) {
+  cpu::pack_linear(*device->kernels, *part, input_size, packed);
   return Status::Ok;
 }
 

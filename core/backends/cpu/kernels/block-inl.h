@@ -127,7 +127,9 @@ HEED_INLINE Vec pivot_of(Vec maximum) {
 }
 
 // exp(score - maximum).
-HEED_INLINE Vec probability_of(Vec score, Vec pivot) { return exp2_of_nonpositive(fma(score, broadcast(kLog2E), -pivot)); }
+HEED_INLINE Vec probability_of(Vec score, Vec pivot) {
+  return exp2_of_nonpositive(fma(score, broadcast(kLog2E), -pivot));
+}
 
 // Scores become probabilities relative to the running maximum; total and sums follow it.
 template <int vectors>

@@ -166,7 +166,7 @@ static void average_values(const FlashItem& item, const Panel& panel) {
       for (int64_t d = 0; d < arguments.value_head_size; ++d) {
         float sum = begin == 0 ? 0.0f : panel.sums[d * kPanelRows + lane];
         for (int64_t k = 0; k < end - begin; ++k)
-            sum += item.scores[k * kPanelRows + lane] * values.data[k * values.stride + d];
+          sum += item.scores[k * kPanelRows + lane] * values.data[k * values.stride + d];
         panel.sums[d * kPanelRows + lane] = sum;
       }
     }
@@ -198,7 +198,8 @@ static void store_output(const FlashItem& item, const Panel& panel, const IntVec
   for (int64_t group = 0; group < panel.num_rows; group += kLanes) {
     // The sums of rows that see no key are 0 or a mean.
     const IntVec is_total = load(panel.visible + group) & ~normalized[group / kLanes];
-    const Vec factor = broadcast(arguments.dropout_scale) / select(is_total, load(panel.total + group), broadcast(1.0f));
+    const Vec factor =
+        broadcast(arguments.dropout_scale) / select(is_total, load(panel.total + group), broadcast(1.0f));
     char* rows[kLanes];
     find_rows(item, panel, group, output, size_of_element(output.element_type), rows);
     const bool is_full = group + kLanes <= panel.num_rows;

@@ -7,8 +7,6 @@
 // and neither head sizes nor the number of keys have to be multiples of anything. Only queries and outputs are
 // transposed, once each.
 //
-// Scores are kept times log2(e), a factor that the queries carry: the softmax is then one of powers of 2.
-//
 // What keeps a row's bits apart from the rows beside it: every lane does its own arithmetic; blocks of keys begin at
 // multiples of kBlockKeys whatever is visible; and what a block adds to a lane that sees none of its keys is exactly 0,
 // with a factor of exactly 1 for what the lane had.
@@ -104,12 +102,13 @@ static void normalize(const FlashItem& item, const Panel& panel, Rows keys, int6
     for (int64_t i = 0; i < (k1 - k0) * kPanelRows; i += kLanes) store(item.seen + i, broadcast(int32_t{-1}));
   }
   for (int v = 0; v < kTileVectors; ++v) {
-    const Vec pivot = pivot_of(load(panel.maximum + v * kLanes));
+    const Vec pivot[1] = {pivot_of(load(panel.maximum + v * kLanes))};
     const Vec total = load(panel.total + v * kLanes);
     for (int64_t k = 0; k < k1 - k0; ++k) {
       float* place = item.scores + k * kPanelRows + v * kLanes;
-      const Vec weight = probability_of(load(place), pivot) / total;
-      store(place, select(load(item.seen + k * kPanelRows + v * kLanes), weight, Vec{}));
+      Vec weight[1] = {load(place)};
+      find_probabilities(weight, pivot);
+      store(place, select(load(item.seen + k * kPanelRows + v * kLanes), weight[0] / total, Vec{}));
     }
   }
 }
@@ -233,8 +232,7 @@ static void store_log_sum_exp(const FlashItem& item, const Panel& panel) {
       if (rows[lane] == nullptr) continue;
       const auto pivot = static_cast<double>(pivots[lane]);
       const auto total = static_cast<double>(panel.total[group + lane]);
-      const double result = panel.visible[group + lane] == 0 ? -static_cast<double>(kInfinity)
-                                                             : pivot / static_cast<double>(kLog2E) + log(total);
+      const double result = panel.visible[group + lane] == 0 ? -static_cast<double>(kInfinity) : pivot + log(total);
       *reinterpret_cast<float*>(rows[lane]) = static_cast<float>(result);
     }
   }

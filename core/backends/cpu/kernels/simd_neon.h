@@ -24,7 +24,7 @@ HEED_INLINE Vec fma(Vec a, Vec b, Vec c) { return (Vec)vfmaq_f32((float32x4_t)c,
 HEED_INLINE Vec max(Vec a, Vec b) { return a > b ? a : b; }
 HEED_INLINE Vec min(Vec a, Vec b) { return a < b ? a : b; }
 
-HEED_INLINE Vec round_to_whole(Vec value) { return (Vec)vrndnq_f32((float32x4_t)value); }
+HEED_INLINE Vec floor(Vec value) { return (Vec)vrndmq_f32((float32x4_t)value); }
 
 HEED_INLINE LongVec multiply_low_halves(LongVec a, LongVec b) {
   return (LongVec)vmull_u32(vmovn_u64((uint64x2_t)a), vmovn_u64((uint64x2_t)b));

@@ -74,6 +74,10 @@ static void score_block(const Panel& panel, Rows keys, int64_t count, int64_t he
     score_tile<kTileRows, vectors>(panel.queries, keys.data + k * keys.stride, keys.stride, head_size,
                                    scores + k * kPanelRows, largest);
   }
+  for (; k + 4 <= count; k += 4) {
+    score_tile<4, vectors>(panel.queries, keys.data + k * keys.stride, keys.stride, head_size, scores + k * kPanelRows,
+                           largest);
+  }
   for (; k + 2 <= count; k += 2) {
     score_tile<2, vectors>(panel.queries, keys.data + k * keys.stride, keys.stride, head_size, scores + k * kPanelRows,
                            largest);
@@ -255,6 +259,10 @@ static void add_values(const FlashItem& item, const Panel& panel, Rows values, i
   for (; d + kTileRows <= size; d += kTileRows) {
     value_tile<kTileRows, vectors>(panel.started, values.data + d, values.stride, probabilities, count,
                                    panel.sums + d * kPanelRows);
+  }
+  for (; d + 4 <= size; d += 4) {
+    value_tile<4, vectors>(panel.started, values.data + d, values.stride, probabilities, count,
+                           panel.sums + d * kPanelRows);
   }
   for (; d + 2 <= size; d += 2) {
     value_tile<2, vectors>(panel.started, values.data + d, values.stride, probabilities, count,

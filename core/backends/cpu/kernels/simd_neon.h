@@ -20,6 +20,9 @@ HEED_INLINE Vec broadcast(float value) { return (Vec)vdupq_n_f32(value); }
 
 HEED_INLINE Vec fma(Vec a, Vec b, Vec c) { return (Vec)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b); }
 
+// sum = fma(a, b, sum).
+HEED_INLINE void accumulate(Vec& sum, Vec a, Vec b) { sum = fma(a, b, sum); }
+
 // b where either is NaN: FMAX would give NaN, and FMAXNM the other.
 HEED_INLINE Vec max(Vec a, Vec b) { return a > b ? a : b; }
 HEED_INLINE Vec min(Vec a, Vec b) { return a < b ? a : b; }

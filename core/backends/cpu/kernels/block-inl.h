@@ -74,6 +74,10 @@ static void score_block(const Panel& panel, Rows keys, int64_t count, int64_t he
     score_tile<kTileRows, vectors>(panel.queries, keys.data + k * keys.stride, keys.stride, head_size,
                                    scores + k * kPanelRows, largest);
   }
+  for (; k + 4 <= count; k += 4) {
+    score_tile<4, vectors>(panel.queries, keys.data + k * keys.stride, keys.stride, head_size, scores + k * kPanelRows,
+                           largest);
+  }
   for (; k + 2 <= count; k += 2) {
     score_tile<2, vectors>(panel.queries, keys.data + k * keys.stride, keys.stride, head_size, scores + k * kPanelRows,
                            largest);
@@ -105,24 +109,59 @@ static void add_score_block(const Panel& panel, Rows keys, int64_t count, int64_
   }
 }
 
-// Scores of the keys k0 .. k1 - 1 and their maximum. Returns false where all of them are as the micro-kernel leaves them,
-// and so seen by all rows; otherwise item.seen says who sees which.
 template <int vectors>
-static bool find_scores(const FlashItem& item, const Panel& panel, Rows keys, int64_t k0, int64_t k1,
+static void multiply_keys(const FlashItem& item, const Panel& panel, Rows keys, int64_t count, float* scores,
+                          Vec (&maximum)[vectors]) {
+  if (item.arguments->is_additive != 0)
+    add_score_block<vectors>(panel, keys, count, item.arguments->head_size, scores);
+  else
+    score_block<vectors>(panel, keys, count, item.arguments->head_size, scores, maximum);
+}
+
+// Scores of the keys k0 .. k1 - 1, of a block whose first key is `begin`, where some may be hidden.
+template <int vectors>
+static void find_hidden_scores(const FlashItem& item, const Panel& panel, Rows keys, int64_t begin, int64_t k0,
+                               int64_t k1, Vec (&maximum)[vectors]) {
+  if (k0 >= k1) return;
+  Vec of_products[vectors] = {};
+  multiply_keys<vectors>(item, panel, from_row(keys, k0 - begin), k1 - k0, item.scores + (k0 - begin) * kPanelRows,
+                         of_products);
+  finish_scores<vectors>(item, panel, begin, k0, k1, maximum);
+}
+
+// Scores of the keys k0 .. k1 - 1 and their maximum; with `wants_seen`, item.seen says who sees which.
+template <int vectors>
+static void find_scores(const FlashItem& item, const Panel& panel, Rows keys, int64_t k0, int64_t k1, bool wants_seen,
                         Vec (&maximum)[vectors]) {
 #pragma GCC unroll 4
   for (int v = 0; v < vectors; ++v) maximum[v] = broadcast(-kInfinity);
-  if (item.arguments->is_additive != 0)
-    add_score_block<vectors>(panel, keys, k1 - k0, item.arguments->head_size, item.scores);
-  else
-    score_block<vectors>(panel, keys, k1 - k0, item.arguments->head_size, item.scores, maximum);
-  if (is_plain(item, panel, k0, k1)) {
+  int64_t plain_first = k0;
+  int64_t plain_end = k1;
+  find_plain_keys(item, panel, plain_first, plain_end);
+  if (plain_first < plain_end) {
+    float* scores = item.scores + (plain_first - k0) * kPanelRows;
+    multiply_keys<vectors>(item, panel, from_row(keys, plain_first - k0), plain_end - plain_first, scores, maximum);
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v) store(panel.visible + v * kLanes, broadcast(int32_t{-1}));
-    return false;
+    if (wants_seen) {
+      int32_t* seen = item.seen + (plain_first - k0) * kPanelRows;
+      for (int64_t i = 0; i < (plain_end - plain_first) * kPanelRows; i += kLanes)
+        store(seen + i, broadcast(int32_t{-1}));
+    }
   }
-  finish_scores<vectors>(item, panel, k0, k1, maximum);
-  return true;
+  const int64_t shared_end = end_of_shared_keys<vectors>(panel, k0, k1);
+  find_hidden_scores<vectors>(item, panel, keys, k0, k0, plain_first, maximum);
+  find_hidden_scores<vectors>(item, panel, keys, k0, plain_end, larger(plain_end, shared_end), maximum);
+  if (shared_end < k1) {
+    const int64_t first = larger(plain_end, shared_end);
+    for (int64_t k = first - k0; k < k1 - k0; ++k) {
+      store(item.scores + k * kPanelRows, broadcast(-kInfinity));
+      store(item.seen + k * kPanelRows, IntVec{});
+    }
+    Vec of_second[1] = {maximum[vectors - 1]};
+    find_hidden_scores<1>(second_vector_of(item), second_vector_of(panel), keys, k0, first, k1, of_second);
+    maximum[vectors - 1] = of_second[0];
+  }
 }
 
 // ---- softmax --------------------------------------------------------------------------------------------------------
@@ -248,13 +287,15 @@ HEED_INLINE void value_tile(bool started, const float* values, int64_t value_str
 }
 
 template <int vectors>
-static void add_values(const FlashItem& item, const Panel& panel, Rows values, int64_t count,
-                       const float* probabilities) {
-  const int64_t size = item.arguments->value_head_size;
+static void add_values(const Panel& panel, Rows values, int64_t count, int64_t size, const float* probabilities) {
   int64_t d = 0;
   for (; d + kTileRows <= size; d += kTileRows) {
     value_tile<kTileRows, vectors>(panel.started, values.data + d, values.stride, probabilities, count,
                                    panel.sums + d * kPanelRows);
+  }
+  for (; d + 4 <= size; d += 4) {
+    value_tile<4, vectors>(panel.started, values.data + d, values.stride, probabilities, count,
+                           panel.sums + d * kPanelRows);
   }
   for (; d + 2 <= size; d += 2) {
     value_tile<2, vectors>(panel.started, values.data + d, values.stride, probabilities, count,

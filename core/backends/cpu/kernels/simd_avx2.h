@@ -20,6 +20,9 @@ HEED_INLINE Vec broadcast(float value) { return (Vec)_mm256_set1_ps(value); }
 
 HEED_INLINE Vec fma(Vec a, Vec b, Vec c) { return (Vec)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c); }
 
+// sum = a * b + sum, without leaving its register: GCC 12 lets sums wander, and spills some.
+HEED_INLINE void accumulate(Vec& sum, Vec a, Vec b) { asm("vfmadd231ps %2, %1, %0" : "+x"(sum) : "x"(a), "x"(b)); }
+
 // b where either is NaN.
 HEED_INLINE Vec max(Vec a, Vec b) { return (Vec)_mm256_max_ps((__m256)a, (__m256)b); }
 HEED_INLINE Vec min(Vec a, Vec b) { return (Vec)_mm256_min_ps((__m256)a, (__m256)b); }

@@ -21,6 +21,8 @@ HEED_INLINE Vec broadcast(float value) { return (Vec)_mm512_set1_ps(value); }
 // a * b + c, rounded once.
 HEED_INLINE Vec fma(Vec a, Vec b, Vec c) { return (Vec)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c); }
 
+HEED_INLINE void accumulate(Vec& sum, Vec a, Vec b) { asm("vfmadd231ps %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b)); }
+
 // b where either is NaN.
 HEED_INLINE Vec max(Vec a, Vec b) { return (Vec)_mm512_max_ps((__m512)a, (__m512)b); }
 HEED_INLINE Vec min(Vec a, Vec b) { return (Vec)_mm512_min_ps((__m512)a, (__m512)b); }

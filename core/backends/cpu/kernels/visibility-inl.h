@@ -80,10 +80,12 @@ static void load_pairs(const AttentionArguments& arguments, const Pairs& pairs, 
   transpose(values);
 }
 
-// Products of the keys k0 .. k1 - 1 become scores in the order of rule 3: cap, bias, hide. Hidden ones are -inf. Finds
-// the maximum, adds to panel.visible, and notes in item.seen which keys each row sees.
+// Products of the keys k0 .. k1 - 1, of a block whose first key is `begin`, become scores in the order of rule 3: cap,
+// bias, hide. Hidden ones are -inf. Adds to the maximum and to panel.visible, and notes in item.seen which keys each row
+// sees.
 template <int vectors>
-static void finish_scores(const FlashItem& item, const Panel& panel, int64_t k0, int64_t k1, Vec (&maximum)[vectors]) {
+static void finish_scores(const FlashItem& item, const Panel& panel, int64_t begin, int64_t k0, int64_t k1,
+                          Vec (&maximum)[vectors]) {
   const AttentionArguments& arguments = *item.arguments;
   const bool has_pairs = arguments.mask.data != nullptr || arguments.bias.data != nullptr;
   const Vec cap = broadcast(arguments.soft_cap);
@@ -99,15 +101,15 @@ static void finish_scores(const FlashItem& item, const Panel& panel, int64_t k0,
     const IntVec firsts = load(first);
     const IntVec ends = load(end);
     const Pairs pairs = has_pairs ? find_pairs(item, panel, group) : Pairs{};
-    Vec largest = broadcast(-kInfinity);
+    Vec largest = maximum[v];
     IntVec visible = load(panel.visible + group);
     Vec added[kLanes] = {};
     for (int64_t k = 0; k < count; ++k) {
       if (has_pairs && k % kLanes == 0) load_pairs(arguments, pairs, k0 + k, smaller(kLanes, count - k), added);
-      float* place = item.scores + k * kPanelRows + group;
+      const int64_t place = (k0 - begin + k) * kPanelRows + group;
       const IntVec key = broadcast(static_cast<int32_t>(k));
       IntVec sees = (key >= firsts) & (key < ends);
-      Vec score = load(place);
+      Vec score = load(item.scores + place);
       if (arguments.is_additive != 0) score *= broadcast(arguments.scale);
       if (arguments.soft_cap != 0) score = tanh(score / cap) * cap;
       if (has_pairs) {
@@ -116,8 +118,8 @@ static void finish_scores(const FlashItem& item, const Panel& panel, int64_t k0,
       }
       score = select(sees, score, broadcast(-kInfinity));
       visible |= sees;
-      store(place, score);
-      store(item.seen + k * kPanelRows + group, sees);
+      store(item.scores + place, score);
+      store(item.seen + place, sees);
       // A NaN is never greater; it reaches the sums through its exponential.
       largest = max(score, largest);
     }
@@ -178,12 +180,16 @@ static bool mask_hides_nothing(const FlashItem& item, const Panel& panel, int64_
   return zeros == 0;
 }
 
-// Whether the products of a block k0 .. k1 - 1 are its scores as they are.
-static bool is_plain(const FlashItem& item, const Panel& panel, int64_t k0, int64_t k1) {
+// Of the keys k0 .. k1 - 1, those whose products are the scores as they are; none where k0 >= k1 after it.
+static void find_plain_keys(const FlashItem& item, const Panel& panel, int64_t& k0, int64_t& k1) {
   const AttentionArguments& arguments = *item.arguments;
-  return arguments.bias.data == nullptr && arguments.soft_cap == 0 && arguments.is_additive == 0 &&
-         k0 >= panel.all_first && k1 <= panel.all_end &&
-         (arguments.mask.data == nullptr || mask_hides_nothing(item, panel, k0, k1));
+  const int64_t first = smaller(larger(k0, panel.all_first), k1);
+  const int64_t end = larger(smaller(k1, panel.all_end), first);
+  const bool are_products = arguments.bias.data == nullptr && arguments.soft_cap == 0 && arguments.is_additive == 0 &&
+                            first < end &&
+                            (arguments.mask.data == nullptr || mask_hides_nothing(item, panel, first, end));
+  k0 = are_products ? first : k0;
+  k1 = are_products ? end : k0;
 }
 
 }  // namespace

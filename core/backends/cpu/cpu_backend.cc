@@ -66,7 +66,8 @@ Status open(const BackendOptions* options, BackendDevice** device, Failure* fail
   void* memory = nullptr;
   if (host_allocate(options->allocator, num_bytes, kObjectAlignment, &memory, failure) != Status::Ok)
     return failure->status;
-  auto* opened = new (memory) BackendDevice{.allocator = options->allocator, .kernels = kernels, .num_bytes = num_bytes};
+  auto* opened =
+      new (memory) BackendDevice{.allocator = options->allocator, .kernels = kernels, .num_bytes = num_bytes};
   void* team = opened + 1;
   size_t room = kMemoryAlignment + team_bytes;
   std::align(kMemoryAlignment, team_bytes, team, room);

@@ -44,8 +44,8 @@ struct AttentionArguments {
   float dropout_scale;         // 1 / (1 - dropout)
   float scale;
   float soft_cap;
-  int32_t is_additive;  // 1: additive scores, with score_weights
-  int32_t drops;        // 1: weights are dropped
+  int32_t is_additive;      // 1: additive scores, with score_weights
+  int32_t drops;            // 1: weights are dropped
   int32_t mean_empty_rows;  // 1: a row without visible keys is the mean of all values
 };
 

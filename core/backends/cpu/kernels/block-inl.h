@@ -9,6 +9,7 @@
 #include "backends/cpu/kernels/micro_kernel-inl.h"
 #include "backends/cpu/kernels/panel-inl.h"
 #include "backends/cpu/kernels/philox-inl.h"
+#include "backends/cpu/kernels/row_scores-inl.h"
 #include "backends/cpu/kernels/simd.h"
 #include "backends/cpu/kernels/visibility-inl.h"
 
@@ -45,6 +46,38 @@ static Rows rows_of(const FlashItem& item, const KernelOperand& operand, int64_t
 
 // ---- scores ---------------------------------------------------------------------------------------------------------
 
+// item.scores from item.row_scores, of which key k0 of the block is the first, for `count` keys; rows beyond the last
+// are 0.
+static void rows_to_panel(const FlashItem& item, const Panel& panel, int64_t k0, int64_t count) {
+  for (int64_t group = 0; group < panel.num_rows; group += kLanes) {
+    for (int64_t k = 0; k < count; k += kLanes) {
+      Vec tile[kLanes];
+#pragma GCC unroll 16
+      for (int lane = 0; lane < kLanes; ++lane) {
+        const int64_t row = group + lane;
+        tile[lane] = row < panel.num_rows ? load(item.row_scores + row * kBlockKeys + k0 + k) : Vec{};
+      }
+      transpose(tile);
+#pragma GCC unroll 16
+      for (int i = 0; i < kLanes; ++i) store(item.scores + (k + i) * kPanelRows + group, tile[i]);
+    }
+  }
+}
+
+// And back. Keys of a row before k0 and after the last may be overwritten.
+static void panel_to_rows(const FlashItem& item, const Panel& panel, int64_t k0, int64_t count) {
+  for (int64_t group = 0; group < panel.num_rows; group += kLanes) {
+    for (int64_t k = 0; k < count; k += kLanes) {
+      Vec tile[kLanes];
+#pragma GCC unroll 16
+      for (int i = 0; i < kLanes; ++i) tile[i] = load(item.scores + (k + i) * kPanelRows + group);
+      transpose(tile);
+      for (int64_t lane = 0; lane < kLanes && group + lane < panel.num_rows; ++lane)
+        store(item.row_scores + (group + lane) * kBlockKeys + k0 + k, tile[lane]);
+    }
+  }
+}
+
 // Scores of `rows` keys, and their maximum with what `maximum` has.
 template <int rows, int vectors>
 HEED_INLINE void score_tile(const Panel& panel, const float* keys, int64_t key_stride, int64_t head_size, float* scores,
@@ -79,6 +112,21 @@ static void score_block(const Panel& panel, Rows keys, int64_t count, int64_t he
                            maximum);
 }
 
+// The same where each row's scores are found for itself: so they have the bits that its sums were made from.
+template <int vectors>
+static void score_panel_rows(const FlashItem& item, const Panel& panel, Rows keys, int64_t count,
+                             Vec (&maximum)[vectors]) {
+  const int64_t head_size = item.arguments->head_size;
+  const StoredRows stored = {reinterpret_cast<const char*>(keys.data),
+                             keys.stride * static_cast<int64_t>(sizeof(float)), head_size};
+  score_rows<kF32>(stored, count, item.row_queries, row_stride(head_size), panel.num_rows, item.row_scores, kBlockKeys);
+  rows_to_panel(item, panel, 0, count);
+  for (int64_t k = 0; k < count; ++k) {
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; ++v) maximum[v] = max(load(item.scores + k * kPanelRows + v * kLanes), maximum[v]);
+  }
+}
+
 // sum over d of score_weights[d] * tanh(query[d] + key[d]), d ascending, for each key and row.
 template <int vectors>
 static void add_score_block(const Panel& panel, Rows keys, int64_t count, int64_t head_size, float* scores) {
@@ -107,6 +155,8 @@ static bool find_scores(const FlashItem& item, const Panel& panel, Rows keys, in
   for (int v = 0; v < vectors; ++v) maximum[v] = broadcast(-kInfinity);
   if (item.arguments->is_additive != 0)
     add_score_block<vectors>(panel, keys, k1 - k0, item.arguments->head_size, item.scores);
+  else if (item.row_queries != nullptr)
+    score_panel_rows<vectors>(item, panel, keys, k1 - k0, maximum);
   else
     score_block<vectors>(panel, keys, k1 - k0, item.arguments->head_size, item.scores, maximum);
   if (is_plain(item, panel, k0, k1)) {
@@ -127,7 +177,9 @@ HEED_INLINE Vec pivot_of(Vec maximum) {
 }
 
 // exp(score - maximum).
-HEED_INLINE Vec probability_of(Vec score, Vec pivot) { return exp2_of_nonpositive(fma(score, broadcast(kLog2E), -pivot)); }
+HEED_INLINE Vec probability_of(Vec score, Vec pivot) {
+  return exp2_of_nonpositive(fma(score, broadcast(kLog2E), -pivot));
+}
 
 // Scores become probabilities relative to the running maximum; total and sums follow it.
 template <int vectors>

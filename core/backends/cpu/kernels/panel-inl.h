@@ -47,9 +47,14 @@ struct FlashItem {
   int32_t* seen;       // [kBlockKeys][kPanelRows], -1 where the row sees the key; used where that has to be told apart
   float* key_block;    // [kBlockKeys][head_size], where keys are not read in place; rows are whole vectors
   float* value_block;  // [kBlockKeys][value_head_size]
+  // Where few rows are scored one by one (decode_block-inl.h); null otherwise.
+  float* row_queries;  // [num_rows][row_stride(head_size)], times the scale
+  float* row_scores;   // [num_rows][kBlockKeys] and kLanes more
 };
 
 HEED_INLINE int64_t round_up(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
+// Floats of a row of whole vectors.
+HEED_INLINE int64_t row_stride(int64_t size) { return round_up(size, kLanes); }
 HEED_INLINE int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 HEED_INLINE int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 

@@ -1,0 +1,459 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attention for few queries and many keys, as when text is generated: so little is computed with each key and value that
+// reading them is what takes the time. docs/kernels.md draws it.
+//
+// All rows that share a head of keys and values are one item, so that each key and each value is read once, as it is
+// stored. The lanes are the elements of a head: a key's product is summed over the lanes (row_scores-inl.h), a value is
+// multiplied by its probability and added to the row's sums. In between, the softmax has keys as its lanes.
+//
+// The keys of an item are cut into chunks, so that one long item can keep several threads busy; the partial results of
+// the chunks are combined in their order. Chunks depend on the number of keys alone, and blocks lie on the same grid as
+// those of the panels: what is hidden adds exactly 0 wherever blocks are cut.
+//
+// Whatever needs to know of single pairs of query and key - hiding, biases, dropout, weights - is done in the panel's
+// form, to which a block of scores is transposed and back. Blocks that are seen by all rows need none of it.
+#pragma once
+
+#include "backends/cpu/kernels/attention.h"
+#include "backends/cpu/kernels/block-inl.h"
+#include "backends/cpu/kernels/flash_attention-inl.h"
+#include "backends/cpu/kernels/panel-inl.h"
+#include "backends/cpu/kernels/row_scores-inl.h"
+#include "backends/cpu/kernels/simd.h"
+
+namespace heed::cpu::HEED_ISA_NAMESPACE {
+namespace {
+
+// Larger heads go to the panels' kernel, so that all sizes of scratch can be computed without overflow.
+constexpr int64_t kDecodeMaxSize = 4096;
+
+// What the chunks of an item leave behind, each.
+struct Partial {
+  float* sums;       // [num_rows][row_stride(value_head_size)], weighted values
+  float* maximum;    // [num_rows]
+  float* total;      // [num_rows]
+  int32_t* visible;  // [num_rows]
+};
+
+// An item of this kernel, in scratch.
+struct DecodeItem {
+  FlashItem item;
+  Panel panel;
+  Partial partial;  // of the chunk in work
+  float* totals;    // [num_rows][kLanes], of the chunk in work
+};
+
+HEED_INLINE int64_t partial_floats(const AttentionArguments& arguments, int64_t num_rows) {
+  return round_up(num_rows * (row_stride(arguments.value_head_size) + 3), kLanes);
+}
+
+HEED_INLINE Partial partial_at(const AttentionArguments& arguments, int64_t num_rows, float* memory) {
+  Partial partial;
+  partial.sums = memory;
+  partial.maximum = partial.sums + num_rows * row_stride(arguments.value_head_size);
+  partial.total = partial.maximum + num_rows;
+  partial.visible = reinterpret_cast<int32_t*>(partial.total + num_rows);
+  return partial;
+}
+
+// ---- softmax --------------------------------------------------------------------------------------------------------
+
+HEED_INLINE float max_of_lanes(Vec value) {
+  float lanes[kLanes];
+  store(lanes, value);
+  float largest = lanes[0];
+  for (int lane = 1; lane < kLanes; ++lane) largest = lanes[lane] > largest ? lanes[lane] : largest;
+  return largest;
+}
+
+// The scores at k0 .. k1 - 1 of each row become probabilities relative to the row's running maximum, which total and
+// sums follow. Scores beside them, which complete the first and the last vector, become 0.
+static void exponentiate_rows(const DecodeItem& decode, int64_t k0, int64_t k1) {
+  const AttentionArguments& arguments = *decode.item.arguments;
+  const int64_t first = k0 / kLanes * kLanes;
+  const int64_t end = round_up(k1, kLanes);
+  const int64_t width = row_stride(arguments.value_head_size);
+  for (int64_t r = 0; r < decode.panel.num_rows; ++r) {
+    float* scores = decode.item.row_scores + r * kBlockKeys;
+    for (int64_t k = first; k < k0; ++k) scores[k] = -kInfinity;
+    for (int64_t k = k1; k < end; ++k) scores[k] = -kInfinity;
+    Vec largest = broadcast(-kInfinity);
+    // A NaN is never greater; it reaches the sums through its exponential.
+    for (int64_t k = first; k < end; k += kLanes) largest = max(load(scores + k), largest);
+    const Vec before = broadcast(decode.partial.maximum[r]);
+    const Vec maximum = max(broadcast(max_of_lanes(largest)), before);
+    const Vec pivot = pivot_of(maximum);
+    Vec total = load(decode.totals + r * kLanes);
+    if (any(maximum > before)) {
+      decode.partial.maximum[r] = maximum[0];
+      const Vec factor = exp2_of_nonpositive(before * broadcast(kLog2E) - pivot);
+      total *= factor;
+      float* sums = decode.partial.sums + r * width;
+      for (int64_t d = 0; d < width; d += kLanes) store(sums + d, load(sums + d) * factor);
+    }
+    for (int64_t k = first; k < end; k += kLanes) {
+      const Vec probability = probability_of(load(scores + k), pivot);
+      total += probability;
+      store(scores + k, probability);
+    }
+    store(decode.totals + r * kLanes, total);
+  }
+}
+
+// ---- values ---------------------------------------------------------------------------------------------------------
+
+// sums[r][d] += probability[r][k] * value[k][d], k ascending, for `vectors` vectors of d.
+template <int32_t type, int rows, int vectors>
+HEED_INLINE void add_value_tile(const char* values, int64_t stride, const float* probabilities, int64_t count,
+                                float* sums, int64_t sums_stride) {
+  Vec tile[rows][vectors];
+#pragma GCC unroll 4
+  for (int r = 0; r < rows; ++r) {
+#pragma GCC unroll 8
+    for (int v = 0; v < vectors; ++v) tile[r][v] = load(sums + r * sums_stride + v * kLanes);
+  }
+  for (int64_t k = 0; k < count; ++k) {
+    Vec elements[vectors];
+#pragma GCC unroll 8
+    for (int v = 0; v < vectors; ++v)
+      elements[v] = load_elements(values + k * stride + v * kLanes * size_of_element(type), type);
+#pragma GCC unroll 4
+    for (int r = 0; r < rows; ++r) {
+      const Vec probability = broadcast(probabilities[r * kBlockKeys + k]);
+#pragma GCC unroll 8
+      for (int v = 0; v < vectors; ++v) tile[r][v] = fma(probability, elements[v], tile[r][v]);
+    }
+  }
+#pragma GCC unroll 4
+  for (int r = 0; r < rows; ++r) {
+#pragma GCC unroll 8
+    for (int v = 0; v < vectors; ++v) store(sums + r * sums_stride + v * kLanes, tile[r][v]);
+  }
+}
+
+// The same for the elements that do not fill a vector, in the lanes of load_tail.
+template <int32_t type>
+static void add_value_tails(StoredRows values, const float* probabilities, int64_t count, int64_t num_rows, float* sums,
+                            int64_t sums_stride) {
+  for (int64_t r = 0; r < num_rows; ++r) {
+    Vec sum = load(sums + r * sums_stride);
+    for (int64_t k = 0; k < count; ++k) {
+      sum = fma(broadcast(probabilities[r * kBlockKeys + k]),
+                load_tail<type>(values.data + k * values.stride, values.width), sum);
+    }
+    store(sums + r * sums_stride, sum);
+  }
+}
+
+template <int32_t type, int rows>
+HEED_INLINE void add_values_to_rows(StoredRows values, const float* probabilities, int64_t count, float* sums,
+                                    int64_t sums_stride) {
+  // As many sums as leave registers for elements: 16 of 32, or 8 of 16.
+  constexpr int kVectors = (kRegisters >= 32 ? 8 : 4) / (rows > 2 ? 2 : 1);
+  const int64_t whole = values.width / kLanes * kLanes;
+  int64_t d = 0;
+  for (; d + kVectors * kLanes <= whole; d += kVectors * kLanes) {
+    add_value_tile<type, rows, kVectors>(values.data + d * size_of_element(type), values.stride, probabilities, count,
+                                         sums + d, sums_stride);
+  }
+  for (; d < whole; d += kLanes) {
+    add_value_tile<type, rows, 1>(values.data + d * size_of_element(type), values.stride, probabilities, count,
+                                  sums + d, sums_stride);
+  }
+}
+
+template <int32_t type>
+static void add_values_to_all_rows(StoredRows values, const float* probabilities, int64_t count, int64_t num_rows,
+                                   float* sums, int64_t sums_stride) {
+  int64_t r = 0;
+  for (; r + kSharingRows <= num_rows; r += kSharingRows) {
+    add_values_to_rows<type, kSharingRows>(values, probabilities + r * kBlockKeys, count, sums + r * sums_stride,
+                                           sums_stride);
+  }
+  for (; r + 2 <= num_rows; r += 2)
+    add_values_to_rows<type, 2>(values, probabilities + r * kBlockKeys, count, sums + r * sums_stride, sums_stride);
+  if (r < num_rows)
+    add_values_to_rows<type, 1>(values, probabilities + r * kBlockKeys, count, sums + r * sums_stride, sums_stride);
+  const int64_t whole = values.width / kLanes * kLanes;
+  if (whole < values.width) add_value_tails<type>(values, probabilities, count, num_rows, sums + whole, sums_stride);
+}
+
+// The same one pair at a time, leaving out those that item.seen does not have: 0 times a value that is hidden and not
+// finite would be NaN. Where all are finite the bits are the same.
+template <int32_t type>
+static void add_seen_values_to_rows(StoredRows values, const int32_t* seen, const float* probabilities, int64_t count,
+                                    int64_t num_rows, float* sums, int64_t sums_stride) {
+  for (int64_t k = 0; k < count; ++k) {
+    const char* value = values.data + k * values.stride;
+    for (int64_t r = 0; r < num_rows; ++r) {
+      if (seen[k * kPanelRows + r] == 0) continue;
+      const Vec probability = broadcast(probabilities[r * kBlockKeys + k]);
+      float* row = sums + r * sums_stride;
+      int64_t d = 0;
+      for (; d + kLanes <= values.width; d += kLanes)
+        store(row + d, fma(probability, load_elements(value + d * size_of_element(type), type), load(row + d)));
+      if (d < values.width) store(row + d, fma(probability, load_tail<type>(value, values.width), load(row + d)));
+    }
+  }
+}
+
+// ---- a chunk --------------------------------------------------------------------------------------------------------
+
+// Rows k0 .. k1 - 1 of keys or values as they are stored, or widened into `block` where elements do not lie side by
+// side; `type` is what they are then.
+static StoredRows stored_rows(const FlashItem& item, const KernelOperand& operand, int64_t k0, int64_t k1,
+                              int64_t width, float* block) {
+  const int64_t index =
+      item.batch_index * operand.strides[0] + item.kv_head * operand.strides[1] + k0 * operand.strides[2];
+  if (operand.strides[3] == 1 || width <= 1)
+    return {element_address(operand, index), operand.strides[2] * size_of_element(operand.element_type), width};
+  for (int64_t k = k0; k < k1; ++k) {
+    widen_row(element_address(operand, index + (k - k0) * operand.strides[2]), operand.element_type, operand.strides[3],
+              width, block + (k - k0) * row_stride(width));
+  }
+  return {reinterpret_cast<const char*>(block), row_stride(width) * static_cast<int64_t>(sizeof(float)), width};
+}
+
+// The type as which stored_rows gives the rows of an operand.
+HEED_INLINE int32_t stored_type(const KernelOperand& operand, int64_t width) {
+  return operand.strides[3] == 1 || width <= 1 ? operand.element_type : kF32;
+}
+
+static void score_stored_rows(const DecodeItem& decode, int64_t block, int64_t k0, int64_t k1) {
+  const FlashItem& item = decode.item;
+  const AttentionArguments& arguments = *item.arguments;
+  const int64_t head_size = arguments.head_size;
+  const StoredRows keys = stored_rows(item, arguments.keys, k0, k1, head_size, item.key_block);
+  const int64_t stride = row_stride(head_size);
+  const int64_t num_rows = decode.panel.num_rows;
+  float* scores = item.row_scores + (k0 - block);
+  switch (stored_type(arguments.keys, head_size)) {
+    case kF16: return score_rows<kF16>(keys, k1 - k0, item.row_queries, stride, num_rows, scores, kBlockKeys);
+    case kBF16: return score_rows<kBF16>(keys, k1 - k0, item.row_queries, stride, num_rows, scores, kBlockKeys);
+    default: return score_rows<kF32>(keys, k1 - k0, item.row_queries, stride, num_rows, scores, kBlockKeys);
+  }
+}
+
+template <int32_t type>
+static void add_stored_values_of(const DecodeItem& decode, StoredRows values, int64_t count, const float* probabilities,
+                                 bool only_seen) {
+  const int64_t stride = row_stride(values.width);
+  const int64_t num_rows = decode.panel.num_rows;
+  if (only_seen)
+    add_seen_values_to_rows<type>(values, decode.item.seen, probabilities, count, num_rows, decode.partial.sums,
+                                  stride);
+  else
+    add_values_to_all_rows<type>(values, probabilities, count, num_rows, decode.partial.sums, stride);
+}
+
+static void add_stored_values(const DecodeItem& decode, int64_t block, int64_t k0, int64_t k1, bool only_seen) {
+  const FlashItem& item = decode.item;
+  const KernelOperand& operand = item.arguments->values;
+  const int64_t width = item.arguments->value_head_size;
+  const StoredRows values = stored_rows(item, operand, k0, k1, width, item.value_block);
+  const float* probabilities = item.row_scores + (k0 - block);
+  switch (stored_type(operand, width)) {
+    case kF16: return add_stored_values_of<kF16>(decode, values, k1 - k0, probabilities, only_seen);
+    case kBF16: return add_stored_values_of<kBF16>(decode, values, k1 - k0, probabilities, only_seen);
+    default: return add_stored_values_of<kF32>(decode, values, k1 - k0, probabilities, only_seen);
+  }
+}
+
+// Scores of keys that not all rows see as they are. item.seen tells who sees which.
+static void finish_row_scores(const DecodeItem& decode, int64_t block, int64_t k0, int64_t k1) {
+  const FlashItem& item = decode.item;
+  const Panel& panel = decode.panel;
+  rows_to_panel(item, panel, k0 - block, k1 - k0);
+  if (panel.num_rows > kLanes) {
+    Vec maximum[kTileVectors];
+    finish_scores<kTileVectors>(item, panel, k0, k1, maximum);
+  } else {
+    Vec maximum[1];
+    finish_scores<1>(item, panel, k0, k1, maximum);
+  }
+  panel_to_rows(item, panel, k0 - block, k1 - k0);
+}
+
+static void drop_from_rows(const DecodeItem& decode, int64_t block, int64_t k0, int64_t k1) {
+  const FlashItem& item = decode.item;
+  const Panel& panel = decode.panel;
+  rows_to_panel(item, panel, k0 - block, k1 - k0);
+  if (panel.num_rows > kLanes)
+    drop<kTileVectors>(item, panel, k0, k1);
+  else
+    drop<1>(item, panel, k0, k1);
+  panel_to_rows(item, panel, k0 - block, k1 - k0);
+}
+
+// Keys k0 .. k1 - 1 of the block that begins at key `block`.
+static void decode_block(const DecodeItem& decode, int64_t block, int64_t k0, int64_t k1, Pass pass) {
+  const AttentionArguments& arguments = *decode.item.arguments;
+  const Panel& panel = decode.panel;
+  score_stored_rows(decode, block, k0, k1);
+  const bool some_hidden = !is_plain(decode.item, panel, k0, k1);
+  if (some_hidden) {
+    finish_row_scores(decode, block, k0, k1);
+  } else {
+    for (int64_t i = 0; i < kPanelRows; i += kLanes) store(panel.visible + i, broadcast(int32_t{-1}));
+  }
+  exponentiate_rows(decode, k0 - block, k1 - block);
+  if (arguments.output.data == nullptr) return;
+  if (arguments.drops != 0) drop_from_rows(decode, block, k0, k1);
+  add_stored_values(decode, block, k0, k1, some_hidden && pass == Pass::Careful);
+}
+
+// Writes decode.partial.
+static void decode_keys(const DecodeItem& decode, int64_t first_key, int64_t end_key, Pass pass) {
+  const FlashItem& item = decode.item;
+  const Panel& panel = decode.panel;
+  const int64_t num_rows = panel.num_rows;
+  const int64_t width = row_stride(item.arguments->value_head_size);
+  for (int64_t i = 0; i < kPanelRows; i += kLanes) store(panel.visible + i, IntVec{});
+  for (int64_t i = 0; i < num_rows * width; i += kLanes) store(decode.partial.sums + i, Vec{});
+  for (int64_t r = 0; r < num_rows; ++r) {
+    decode.partial.maximum[r] = -kInfinity;
+    store(decode.totals + r * kLanes, Vec{});
+  }
+  const int64_t first = larger(first_key, panel.any_first);
+  const int64_t end = smaller(end_key, panel.any_end);
+  for (int64_t block = first / kBlockKeys * kBlockKeys; block < end; block += kBlockKeys) {
+    int64_t k0 = larger(block, first);
+    int64_t k1 = smaller(block + kBlockKeys, end);
+    if (item.arguments->mask.data != nullptr) trim_by_mask(item, panel, k0, k1);
+    if (k0 < k1) decode_block(decode, block, k0, k1, pass);
+  }
+  for (int64_t r = 0; r < num_rows; ++r) {
+    decode.partial.total[r] = sum_of_lanes(load(decode.totals + r * kLanes));
+    decode.partial.visible[r] = panel.visible[r];
+  }
+}
+
+// ---- an item --------------------------------------------------------------------------------------------------------
+
+// The queries of an item, times the scale. Elements that do not fill a vector lie as load_tail has those of keys.
+static void load_row_queries(const FlashItem& item, const Panel& panel) {
+  const AttentionArguments& arguments = *item.arguments;
+  const KernelOperand& queries = arguments.queries;
+  const Vec factor = broadcast(arguments.scale);
+  const int64_t stride = row_stride(arguments.head_size);
+  const int64_t whole = arguments.head_size / kLanes * kLanes;
+  for (int64_t r = 0; r < panel.num_rows; ++r) {
+    const int64_t row = panel.first_row + r;
+    const int64_t index = item.batch_index * queries.strides[0] + head_of(item, row) * queries.strides[1] +
+                          query_of(item, row) * queries.strides[2];
+    float* to = item.row_queries + r * stride;
+    widen_row(element_address(queries, index), queries.element_type, queries.strides[3], arguments.head_size, to);
+    if (whole < arguments.head_size)
+      store(to + whole, load_tail<kF32>(reinterpret_cast<const char*>(to), arguments.head_size));
+    for (int64_t d = 0; d < stride; d += kLanes) store(to + d, load(to + d) * factor);
+  }
+}
+
+static int64_t decode_floats(const AttentionArguments& arguments, int64_t num_rows) {
+  return shared_floats(arguments) + panel_floats(arguments) + num_rows * row_stride(arguments.head_size) +
+         num_rows * kBlockKeys + kLanes + num_rows * kLanes;
+}
+
+static size_t decode_scratch_bytes(const AttentionArguments* arguments, int64_t num_rows) {
+  return static_cast<size_t>(decode_floats(*arguments, num_rows)) * sizeof(float);
+}
+
+static size_t decode_partial_bytes(const AttentionArguments* arguments, int64_t num_rows) {
+  return static_cast<size_t>(partial_floats(*arguments, num_rows)) * sizeof(float);
+}
+
+static DecodeItem make_decode_item(const AttentionArguments& arguments, const AttentionItem& rows, float* scratch) {
+  DecodeItem decode;
+  FlashItem& item = decode.item;
+  const int64_t num_rows = rows.end_row - rows.first_row;
+  item.arguments = &arguments;
+  item.batch_index = rows.batch_index;
+  item.kv_head = rows.kv_head;
+  item.scores = scratch;
+  item.seen = reinterpret_cast<int32_t*>(item.scores + kBlockKeys * kPanelRows);
+  item.key_block = item.scores + 2 * kBlockKeys * kPanelRows;
+  item.value_block = item.key_block + kBlockKeys * row_stride(arguments.head_size);
+  float* next = item.scores + shared_floats(arguments);
+  decode.panel = make_panel(arguments, next, rows.first_row, rows.end_row);
+  next += panel_floats(arguments);
+  item.row_queries = next;
+  item.row_scores = item.row_queries + num_rows * row_stride(arguments.head_size);
+  decode.totals = item.row_scores + num_rows * kBlockKeys + kLanes;
+  find_ranges(item, decode.panel);
+  load_row_queries(item, decode.panel);
+  return decode;
+}
+
+static void decode_chunk(const AttentionArguments* arguments, const AttentionItem* item, int64_t first_key,
+                         int64_t end_key, void* partial, void* scratch) {
+  DecodeItem decode = make_decode_item(*arguments, *item, static_cast<float*>(scratch));
+  decode.partial = partial_at(*arguments, decode.panel.num_rows, static_cast<float*>(partial));
+  decode_keys(decode, first_key, end_key, Pass::Online);
+}
+
+// ---- from partial results to outputs --------------------------------------------------------------------------------
+
+// The partial results of all chunks, in their order, into the panel: relative to the largest maximum.
+static void combine(const DecodeItem& decode, float* partials, int64_t num_chunks) {
+  const AttentionArguments& arguments = *decode.item.arguments;
+  const Panel& panel = decode.panel;
+  const int64_t num_rows = panel.num_rows;
+  const int64_t size = partial_floats(arguments, num_rows);
+  const int64_t width = row_stride(arguments.value_head_size);
+  const int64_t whole = arguments.value_head_size / kLanes * kLanes;
+  for (int64_t i = 0; i < kPanelRows; i += kLanes) {
+    store(panel.maximum + i, broadcast(-kInfinity));
+    store(panel.total + i, Vec{});
+    store(panel.visible + i, IntVec{});
+  }
+  for (int64_t r = 0; r < num_rows; ++r) {
+    float maximum = -kInfinity;
+    int32_t visible = 0;
+    for (int64_t c = 0; c < num_chunks; ++c) {
+      const Partial partial = partial_at(arguments, num_rows, partials + c * size);
+      maximum = partial.maximum[r] > maximum ? partial.maximum[r] : maximum;
+      visible |= partial.visible[r];
+    }
+    const Vec pivot = pivot_of(broadcast(maximum));
+    const Partial result = partial_at(arguments, num_rows, partials);
+    float* sums = result.sums + r * width;
+    Vec total{};
+    for (int64_t c = 0; c < num_chunks; ++c) {
+      const Partial partial = partial_at(arguments, num_rows, partials + c * size);
+      const Vec factor = exp2_of_nonpositive(broadcast(partial.maximum[r]) * broadcast(kLog2E) - pivot);
+      total = fma(broadcast(partial.total[r]), factor, total);
+      for (int64_t d = 0; d < width; d += kLanes)
+        store(sums + d, fma(load(partial.sums + r * width + d), factor, c == 0 ? Vec{} : load(sums + d)));
+    }
+    panel.maximum[r] = maximum;
+    panel.total[r] = total[0];
+    panel.visible[r] = visible;
+    for (int64_t d = 0; d < whole; ++d) panel.sums[d * kPanelRows + r] = sums[d];
+    const float* tail = sums + whole + tail_lane(arguments.value_head_size);
+    for (int64_t d = whole; d < arguments.value_head_size; ++d) panel.sums[d * kPanelRows + r] = tail[d - whole];
+  }
+}
+
+// The outputs of an item from the partial results of its chunks, chunk_keys keys each, which are overwritten.
+static void decode_finish(const AttentionArguments* arguments, const AttentionItem* rows, int64_t chunk_keys,
+                          int64_t num_chunks, void* partials, void* scratch) {
+  DecodeItem decode = make_decode_item(*arguments, *rows, static_cast<float*>(scratch));
+  const FlashItem& item = decode.item;
+  Panel& panel = decode.panel;
+  auto* memory = static_cast<float*>(partials);
+  const int64_t size = partial_floats(*arguments, panel.num_rows);
+  combine(decode, memory, num_chunks);
+  IntVec normalized[kTileVectors] = {};
+  if (arguments->output.data != nullptr && find_doubtful(item, panel, normalized)) {
+    for (int64_t c = 0; c < num_chunks; ++c) {
+      decode.partial = partial_at(*arguments, panel.num_rows, memory + c * size);
+      decode_keys(decode, c * chunk_keys, smaller((c + 1) * chunk_keys, arguments->num_keys), Pass::Careful);
+    }
+    combine(decode, memory, num_chunks);
+    if (find_doubtful(item, panel, normalized)) sum_normalized(item, panel, normalized);
+  }
+  store_results(item, panel, normalized);
+}
+
+}  // namespace
+}  // namespace heed::cpu::HEED_ISA_NAMESPACE

@@ -3,6 +3,9 @@
 #include "math_probe.h"
 
 #include "backends/cpu/kernels/elements-inl.h"
+#include "backends/cpu/kernels/exp2-inl.h"
+#include "backends/cpu/kernels/philox-inl.h"
+#include "backends/cpu/kernels/tanh-inl.h"
 
 namespace heed::cpu {
 namespace HEED_ISA_NAMESPACE {
@@ -30,12 +33,42 @@ void store_array(const float* from, int32_t type, int64_t count, void* to) {
 
 void store_one(float value, int32_t type, void* to) { store_element(static_cast<char*>(to), type, value); }
 
+template <typename Function>
+HEED_INLINE void map_array(const float* from, int64_t count, float* to, Function function) {
+  for (int64_t i = 0; i < count; i += kLanes) store_first(to + i, function(load_first(from + i, count - i)), count - i);
+}
+
+void tanh_array(const float* from, int64_t count, float* to) {
+  map_array(from, count, to, [](Vec x) { return tanh(x); });
+}
+
+void exp2_array(const float* from, int64_t count, float* to) {
+  map_array(from, count, to, [](Vec x) { return exp2_of_nonpositive(x); });
+}
+
+void philox_array(int32_t* const (&words)[4], int64_t count, uint64_t seed) {
+  for (int64_t i = 0; i < count; i += kLanes) {
+    IntVec vectors[4];
+    for (int word = 0; word < 4; ++word) vectors[word] = load(words[word] + i);
+    philox_rounds(vectors, seed);
+    for (int word = 0; word < 4; ++word) store(words[word] + i, vectors[word]);
+  }
+}
+
+bool is_word_kept(uint32_t word, uint32_t threshold) {
+  return is_kept(broadcast(static_cast<int32_t>(word)), threshold)[kLanes - 1] != 0;
+}
+
 constexpr MathProbe kProbe = {
     .isa = HEED_ISA_TEXT,
     .lanes = kLanes,
     .load_elements = load_array,
     .store_elements = store_array,
     .store_element = store_one,
+    .tanh = tanh_array,
+    .exp2_of_nonpositive = exp2_array,
+    .philox = philox_array,
+    .is_kept = is_word_kept,
 };
 
 }  // namespace

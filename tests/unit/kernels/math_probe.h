@@ -15,6 +15,13 @@ struct MathProbe {
   void (*load_elements)(const void* from, int32_t type, int64_t count, float* to);
   void (*store_elements)(const float* from, int32_t type, int64_t count, void* to);
   void (*store_element)(float value, int32_t type, void* to);
+
+  void (*tanh)(const float* from, int64_t count, float* to);
+  void (*exp2_of_nonpositive)(const float* from, int64_t count, float* to);
+
+  // words[i] has word i of `count` counters, which becomes word i of their random numbers; count is a multiple of lanes.
+  void (*philox)(int32_t* const (&words)[4], int64_t count, uint64_t seed);
+  bool (*is_kept)(uint32_t word, uint32_t threshold);
 };
 
 #define HEED_MATH_PROBE(isa) const MathProbe& math_probe_##isa()

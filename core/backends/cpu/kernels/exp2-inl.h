@@ -3,8 +3,9 @@
 // in two as exp's ln 2 has.
 //
 // x = n + f with n whole and abs(f) <= 1/2; 2^f is a polynomial, and 2^n is put into the exponent. The polynomial is
-// minimax of degree 6 with 2^0 = 1 exactly; with roundings the result is within 8e-8 of itself (1.4 units of f32's
-// round-off). Degree 5 would be 2.1e-7.
+// minimax of degree 6 with 2^0 = 1 exactly. It is off by 0.27 units of f32's round-off; half a unit of each of Horner's
+// sums, times the powers of f that follow, adds at most 1.12, and the products, where they are rounded too, 0.41. So the
+// result is within 1.4 units with FMA and 1.8 without. Degree 5 would have 3.5 in all.
 #pragma once
 
 #include "backends/cpu/kernels/simd.h"

@@ -7,8 +7,6 @@
 // and neither head sizes nor the number of keys have to be multiples of anything. Only queries and outputs are
 // transposed, once each.
 //
-// Scores are kept times log2(e), a factor that the queries carry: the softmax is then one of powers of 2.
-//
 // What keeps a row's bits apart from the rows beside it: every lane does its own arithmetic; blocks of keys begin at
 // multiples of kBlockKeys whatever is visible; and what a block adds to a lane that sees none of its keys is exactly 0,
 // with a factor of exactly 1 for what the lane had.
@@ -233,8 +231,7 @@ static void store_log_sum_exp(const FlashItem& item, const Panel& panel) {
       if (rows[lane] == nullptr) continue;
       const auto pivot = static_cast<double>(pivots[lane]);
       const auto total = static_cast<double>(panel.total[group + lane]);
-      const double result = panel.visible[group + lane] == 0 ? -static_cast<double>(kInfinity)
-                                                             : pivot / static_cast<double>(kLog2E) + log(total);
+      const double result = panel.visible[group + lane] == 0 ? -static_cast<double>(kInfinity) : pivot + log(total);
       *reinterpret_cast<float*>(rows[lane]) = static_cast<float>(result);
     }
   }

@@ -12,6 +12,7 @@ constexpr int kRegisters = 16;
 
 typedef float Vec __attribute__((vector_size(32)));
 typedef int32_t IntVec __attribute__((vector_size(32)));
+typedef uint64_t LongVec __attribute__((vector_size(32)));
 typedef uint16_t HalfVec __attribute__((vector_size(16)));
 
 // The same in all lanes: one instruction where `value` is in memory.
@@ -21,9 +22,14 @@ HEED_INLINE Vec fma(Vec a, Vec b, Vec c) { return (Vec)_mm256_fmadd_ps((__m256)a
 
 // b where either is NaN.
 HEED_INLINE Vec max(Vec a, Vec b) { return (Vec)_mm256_max_ps((__m256)a, (__m256)b); }
+HEED_INLINE Vec min(Vec a, Vec b) { return (Vec)_mm256_min_ps((__m256)a, (__m256)b); }
 
 HEED_INLINE Vec round_to_whole(Vec value) {
   return (Vec)_mm256_round_ps((__m256)value, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+
+HEED_INLINE LongVec multiply_low_halves(LongVec a, LongVec b) {
+  return (LongVec)_mm256_mul_epu32((__m256i)a, (__m256i)b);
 }
 
 HEED_INLINE bool any(IntVec mask) { return _mm256_movemask_ps((__m256)mask) != 0; }

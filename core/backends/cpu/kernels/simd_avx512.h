@@ -12,6 +12,7 @@ constexpr int kRegisters = 32;
 
 typedef float Vec __attribute__((vector_size(64)));
 typedef int32_t IntVec __attribute__((vector_size(64)));
+typedef uint64_t LongVec __attribute__((vector_size(64)));
 typedef uint16_t HalfVec __attribute__((vector_size(32)));  // elements of F16 or BF16, as they are stored
 
 // The same in all lanes: one instruction where `value` is in memory.
@@ -22,6 +23,7 @@ HEED_INLINE Vec fma(Vec a, Vec b, Vec c) { return (Vec)_mm512_fmadd_ps((__m512)a
 
 // b where either is NaN.
 HEED_INLINE Vec max(Vec a, Vec b) { return (Vec)_mm512_max_ps((__m512)a, (__m512)b); }
+HEED_INLINE Vec min(Vec a, Vec b) { return (Vec)_mm512_min_ps((__m512)a, (__m512)b); }
 
 // To the nearest whole number, ties to even.
 HEED_INLINE Vec round_to_whole(Vec value) {
@@ -36,6 +38,11 @@ HEED_INLINE Vec fraction(Vec value) {
 // value * 2^exponent, with a whole exponent, rounded once where the result is subnormal; 2^-inf is 0.
 HEED_INLINE Vec scale_by_power_of_2(Vec value, Vec exponent) {
   return (Vec)_mm512_scalef_ps((__m512)value, (__m512)exponent);
+}
+
+// The products of the low halves of 64-bit lanes.
+HEED_INLINE LongVec multiply_low_halves(LongVec a, LongVec b) {
+  return (LongVec)_mm512_mul_epu32((__m512i)a, (__m512i)b);
 }
 
 // Whether any lane of a mask is set.

@@ -3,6 +3,10 @@
 // compiler makes of the vector extensions. 4 lanes, 16 registers, no FMA.
 #pragma once
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 namespace heed::cpu::HEED_ISA_NAMESPACE {
 namespace {
 
@@ -11,6 +15,7 @@ constexpr int kRegisters = 16;
 
 typedef float Vec __attribute__((vector_size(16)));
 typedef int32_t IntVec __attribute__((vector_size(16)));
+typedef uint64_t LongVec __attribute__((vector_size(16)));
 typedef uint16_t HalfVec __attribute__((vector_size(8)));
 
 // The same in all lanes: one instruction where `value` is in memory.
@@ -21,11 +26,20 @@ HEED_INLINE Vec fma(Vec a, Vec b, Vec c) { return a * b + c; }
 
 // b where either is NaN.
 HEED_INLINE Vec max(Vec a, Vec b) { return a > b ? a : b; }
+HEED_INLINE Vec min(Vec a, Vec b) { return a < b ? a : b; }
 
 // For abs(value) < 2^22: adding 1.5 * 2^23 leaves no bits for the fraction.
 HEED_INLINE Vec round_to_whole(Vec value) {
   const Vec magic = Vec{} + 0x1.8p23f;
   return (value + magic) - magic;
+}
+
+HEED_INLINE LongVec multiply_low_halves(LongVec a, LongVec b) {
+#if defined(__SSE2__)
+  return (LongVec)_mm_mul_epu32((__m128i)a, (__m128i)b);
+#else
+  return (a & UINT32_MAX) * (b & UINT32_MAX);
+#endif
 }
 
 HEED_INLINE bool any(IntVec mask) {

@@ -43,7 +43,11 @@ void tanh_array(const float* from, int64_t count, float* to) {
 }
 
 void exp2_array(const float* from, int64_t count, float* to) {
-  map_array(from, count, to, [](Vec x) { return exp2_of_nonpositive(x); });
+  map_array(from, count, to, [](Vec x) {
+    Vec values[1] = {x};
+    exp2_of_nonpositive(values);
+    return values[0];
+  });
 }
 
 void philox_array(int32_t* const (&words)[4], int64_t count, uint64_t seed) {

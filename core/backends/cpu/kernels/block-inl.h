@@ -80,8 +80,8 @@ static void panel_to_rows(const FlashItem& item, const Panel& panel, int64_t k0,
 
 // Scores of `rows` keys, and their maximum with what `maximum` has.
 template <int rows, int vectors>
-HEED_INLINE void score_tile(const float* queries, const float* keys, int64_t key_stride, int64_t head_size, float* scores,
-                            Vec (&maximum)[vectors]) {
+HEED_INLINE void score_tile(const float* queries, const float* keys, int64_t key_stride, int64_t head_size,
+                            float* scores, Vec (&maximum)[vectors]) {
   Vec sums[rows][vectors] = {};
   multiply_tile<rows, vectors>(keys, key_stride, 1, queries, kPanelRows, head_size, sums);
 #pragma GCC unroll 16
@@ -106,6 +106,10 @@ static void score_block(const Panel& panel, Rows keys, int64_t count, int64_t he
   for (; k + kTileRows <= count; k += kTileRows) {
     score_tile<kTileRows, vectors>(panel.queries, keys.data + k * keys.stride, keys.stride, head_size,
                                    scores + k * kPanelRows, largest);
+  }
+  for (; k + 4 <= count; k += 4) {
+    score_tile<4, vectors>(panel.queries, keys.data + k * keys.stride, keys.stride, head_size, scores + k * kPanelRows,
+                           largest);
   }
   for (; k + 2 <= count; k += 2) {
     score_tile<2, vectors>(panel.queries, keys.data + k * keys.stride, keys.stride, head_size, scores + k * kPanelRows,
@@ -185,9 +189,26 @@ HEED_INLINE Vec pivot_of(Vec maximum) {
   return select(maximum == broadcast(-kInfinity), Vec{}, maximum * broadcast(kLog2E));
 }
 
-// exp(score - maximum).
-HEED_INLINE Vec probability_of(Vec score, Vec pivot) {
-  return exp2_of_nonpositive(fma(score, broadcast(kLog2E), -pivot));
+// Scores, in place, become e^(score - maximum); `pivots` repeats itself.
+template <int count, int vectors>
+HEED_INLINE void find_probabilities(Vec (&scores)[count], const Vec (&pivots)[vectors]) {
+#pragma GCC unroll 8
+  for (int i = 0; i < count; ++i) scores[i] = fma(scores[i], broadcast(kLog2E), -pivots[i % vectors]);
+  exp2_of_nonpositive(scores);
+}
+
+template <int keys, int vectors>
+HEED_INLINE void exponentiate_keys(float* scores, const Vec (&pivots)[vectors], Vec (&total)[vectors]) {
+  Vec probabilities[keys * vectors];
+#pragma GCC unroll 8
+  for (int i = 0; i < keys * vectors; ++i)
+    probabilities[i] = load(scores + i / vectors * kPanelRows + i % vectors * kLanes);
+  find_probabilities(probabilities, pivots);
+#pragma GCC unroll 8
+  for (int i = 0; i < keys * vectors; ++i) {
+    total[i % vectors] += probabilities[i];
+    store(scores + i / vectors * kPanelRows + i % vectors * kLanes, probabilities[i]);
+  }
 }
 
 // Scores become probabilities relative to the running maximum; total and sums follow it.
@@ -204,12 +225,13 @@ static void exponentiate(const FlashItem& item, const Panel& panel, int64_t coun
     const Vec maximum = max(block_maximum[v], before);
     grown |= maximum > before;
     pivot[v] = pivot_of(maximum);
-    factor[v] = exp2_of_nonpositive(before * broadcast(kLog2E) - pivot[v]);
+    factor[v] = before;
     total[v] = panel.started ? load(panel.total + v * kLanes) : Vec{};
     store(panel.maximum + v * kLanes, maximum);
   }
   // After some blocks the maximum seldom grows; where it does not, the factor is 1.
   if (panel.started && any(grown)) {
+    find_probabilities(factor, pivot);
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v) total[v] *= factor[v];
     const int64_t size = item.arguments->output.data != nullptr ? item.arguments->value_head_size : 0;
@@ -221,17 +243,9 @@ static void exponentiate(const FlashItem& item, const Panel& panel, int64_t coun
       }
     }
   }
-  float* scores = item.scores;
-#pragma GCC unroll 4
-  for (int64_t k = 0; k < count; ++k) {
-#pragma GCC unroll 4
-    for (int v = 0; v < vectors; ++v) {
-      float* score = scores + k * kPanelRows + v * kLanes;
-      const Vec probability = probability_of(load(score), pivot[v]);
-      total[v] += probability;
-      store(score, probability);
-    }
-  }
+  int64_t k = 0;
+  for (; k + 2 <= count; k += 2) exponentiate_keys<2, vectors>(item.scores + k * kPanelRows, pivot, total);
+  if (k < count) exponentiate_keys<1, vectors>(item.scores + k * kPanelRows, pivot, total);
 #pragma GCC unroll 4
   for (int v = 0; v < vectors; ++v) store(panel.total + v * kLanes, total[v]);
 }
@@ -295,6 +309,10 @@ static void add_values(const FlashItem& item, const Panel& panel, Rows values, i
   for (; d + kTileRows <= size; d += kTileRows) {
     value_tile<kTileRows, vectors>(panel.started, values.data + d, values.stride, probabilities, count,
                                    panel.sums + d * kPanelRows);
+  }
+  for (; d + 4 <= size; d += 4) {
+    value_tile<4, vectors>(panel.started, values.data + d, values.stride, probabilities, count,
+                           panel.sums + d * kPanelRows);
   }
   for (; d + 2 <= size; d += 2) {
     value_tile<2, vectors>(panel.started, values.data + d, values.stride, probabilities, count,

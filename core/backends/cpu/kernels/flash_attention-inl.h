@@ -102,12 +102,13 @@ static void normalize(const FlashItem& item, const Panel& panel, Rows keys, int6
     for (int64_t i = 0; i < (k1 - k0) * kPanelRows; i += kLanes) store(item.seen + i, broadcast(int32_t{-1}));
   }
   for (int v = 0; v < kTileVectors; ++v) {
-    const Vec pivot = pivot_of(load(panel.maximum + v * kLanes));
+    const Vec pivot[1] = {pivot_of(load(panel.maximum + v * kLanes))};
     const Vec total = load(panel.total + v * kLanes);
     for (int64_t k = 0; k < k1 - k0; ++k) {
       float* place = item.scores + k * kPanelRows + v * kLanes;
-      const Vec weight = probability_of(load(place), pivot) / total;
-      store(place, select(load(item.seen + k * kPanelRows + v * kLanes), weight, Vec{}));
+      Vec weight[1] = {load(place)};
+      find_probabilities(weight, pivot);
+      store(place, select(load(item.seen + k * kPanelRows + v * kLanes), weight[0] / total, Vec{}));
     }
   }
 }

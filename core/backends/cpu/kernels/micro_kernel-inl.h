@@ -32,7 +32,7 @@ HEED_INLINE void multiply_step(const float* a, int64_t a_row, const Element* b, 
   for (int i = 0; i < rows; ++i) {
     const Vec scalar = broadcast(a[i * a_row]);
 #pragma GCC unroll 8
-    for (int v = 0; v < vectors; ++v) sums[i][v] = fma(scalar, panel[v], sums[i][v]);
+    for (int v = 0; v < vectors; ++v) accumulate(sums[i][v], scalar, panel[v]);
   }
 }
 

@@ -20,12 +20,15 @@ HEED_INLINE Vec broadcast(float value) { return (Vec)_mm256_set1_ps(value); }
 
 HEED_INLINE Vec fma(Vec a, Vec b, Vec c) { return (Vec)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c); }
 
+// sum = a * b + sum, without leaving its register: GCC 12 lets sums wander, and spills some.
+HEED_INLINE void accumulate(Vec& sum, Vec a, Vec b) { asm("vfmadd231ps %2, %1, %0" : "+x"(sum) : "x"(a), "x"(b)); }
+
 // b where either is NaN.
 HEED_INLINE Vec max(Vec a, Vec b) { return (Vec)_mm256_max_ps((__m256)a, (__m256)b); }
 HEED_INLINE Vec min(Vec a, Vec b) { return (Vec)_mm256_min_ps((__m256)a, (__m256)b); }
 
-HEED_INLINE Vec round_to_whole(Vec value) {
-  return (Vec)_mm256_round_ps((__m256)value, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+HEED_INLINE Vec floor(Vec value) {
+  return (Vec)_mm256_round_ps((__m256)value, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
 }
 
 HEED_INLINE LongVec multiply_low_halves(LongVec a, LongVec b) {

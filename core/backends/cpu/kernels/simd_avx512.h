@@ -21,21 +21,18 @@ HEED_INLINE Vec broadcast(float value) { return (Vec)_mm512_set1_ps(value); }
 // a * b + c, rounded once.
 HEED_INLINE Vec fma(Vec a, Vec b, Vec c) { return (Vec)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c); }
 
+HEED_INLINE void accumulate(Vec& sum, Vec a, Vec b) { asm("vfmadd231ps %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b)); }
+
 // b where either is NaN.
 HEED_INLINE Vec max(Vec a, Vec b) { return (Vec)_mm512_max_ps((__m512)a, (__m512)b); }
 HEED_INLINE Vec min(Vec a, Vec b) { return (Vec)_mm512_min_ps((__m512)a, (__m512)b); }
 
-// To the nearest whole number, ties to even.
-HEED_INLINE Vec round_to_whole(Vec value) {
-  return (Vec)_mm512_roundscale_ps((__m512)value, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-}
-
-// value - round_to_whole(value), 0 for infinities.
+// value - floor(value), 0 for infinities.
 HEED_INLINE Vec fraction(Vec value) {
-  return (Vec)_mm512_reduce_ps((__m512)value, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+  return (Vec)_mm512_reduce_ps((__m512)value, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
 }
 
-// value * 2^exponent, with a whole exponent, rounded once where the result is subnormal; 2^-inf is 0.
+// value * 2^floor(exponent), rounded once where the result is subnormal; 2^-inf is 0.
 HEED_INLINE Vec scale_by_power_of_2(Vec value, Vec exponent) {
   return (Vec)_mm512_scalef_ps((__m512)value, (__m512)exponent);
 }

@@ -25,13 +25,16 @@ HEED_INLINE Vec broadcast(float value) { return Vec{value, value, value, value};
 HEED_INLINE Vec fma(Vec a, Vec b, Vec c) { return a * b + c; }
 
 // b where either is NaN.
+HEED_INLINE void accumulate(Vec& sum, Vec a, Vec b) { sum = fma(a, b, sum); }
+
 HEED_INLINE Vec max(Vec a, Vec b) { return a > b ? a : b; }
 HEED_INLINE Vec min(Vec a, Vec b) { return a < b ? a : b; }
 
 // For abs(value) < 2^22: adding 1.5 * 2^23 leaves no bits for the fraction.
-HEED_INLINE Vec round_to_whole(Vec value) {
+HEED_INLINE Vec floor(Vec value) {
   const Vec magic = Vec{} + 0x1.8p23f;
-  return (value + magic) - magic;
+  const Vec nearest = (value + magic) - magic;
+  return nearest - (nearest > value ? Vec{} + 1.0f : Vec{});
 }
 
 HEED_INLINE LongVec multiply_low_halves(LongVec a, LongVec b) {

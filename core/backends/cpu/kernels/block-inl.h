@@ -225,13 +225,14 @@ static void exponentiate(const FlashItem& item, const Panel& panel, int64_t coun
     const Vec maximum = max(block_maximum[v], before);
     grown |= maximum > before;
     pivot[v] = pivot_of(maximum);
-    factor[v] = before;
+    // Rounded as the pivots were: 0, and the factor 1, where the maximum has not grown.
+    factor[v] = before * broadcast(kLog2E) - pivot[v];
     total[v] = panel.started ? load(panel.total + v * kLanes) : Vec{};
     store(panel.maximum + v * kLanes, maximum);
   }
   // After some blocks the maximum seldom grows; where it does not, the factor is 1.
   if (panel.started && any(grown)) {
-    find_probabilities(factor, pivot);
+    exp2_of_nonpositive(factor);
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v) total[v] *= factor[v];
     const int64_t size = item.arguments->output.data != nullptr ? item.arguments->value_head_size : 0;

@@ -66,6 +66,27 @@ HEED_INLINE float max_of_lanes(Vec value) {
   return largest;
 }
 
+// What sums relative to `maximum` are multiplied by to be relative to a pivot: 0 where there have been no scores.
+HEED_INLINE Vec factor_between(Vec maximum, Vec pivot) {
+  Vec factor[1] = {maximum * broadcast(kLog2E) - pivot};
+  exp2_of_nonpositive(factor);
+  return factor[0];
+}
+
+// `count` vectors of a row's scores.
+template <int count>
+HEED_INLINE void exponentiate_vectors(float* scores, const Vec (&pivots)[1], Vec (&total)[1]) {
+  Vec probabilities[count];
+#pragma GCC unroll 4
+  for (int i = 0; i < count; ++i) probabilities[i] = load(scores + i * kLanes);
+  find_probabilities(probabilities, pivots);
+#pragma GCC unroll 4
+  for (int i = 0; i < count; ++i) {
+    total[0] += probabilities[i];
+    store(scores + i * kLanes, probabilities[i]);
+  }
+}
+
 // The scores at k0 .. k1 - 1 of each row become probabilities relative to the row's running maximum, which total and
 // sums follow. Scores beside them, which complete the first and the last vector, become 0.
 static void exponentiate_rows(const DecodeItem& decode, int64_t k0, int64_t k1) {
@@ -82,21 +103,19 @@ static void exponentiate_rows(const DecodeItem& decode, int64_t k0, int64_t k1) 
     for (int64_t k = first; k < end; k += kLanes) largest = max(load(scores + k), largest);
     const Vec before = broadcast(decode.partial.maximum[r]);
     const Vec maximum = max(broadcast(max_of_lanes(largest)), before);
-    const Vec pivot = pivot_of(maximum);
-    Vec total = load(decode.totals + r * kLanes);
+    const Vec pivots[1] = {pivot_of(maximum)};
+    Vec total[1] = {load(decode.totals + r * kLanes)};
     if (any(maximum > before)) {
       decode.partial.maximum[r] = maximum[0];
-      const Vec factor = exp2_of_nonpositive(before * broadcast(kLog2E) - pivot);
-      total *= factor;
+      const Vec factor = factor_between(before, pivots[0]);
+      total[0] *= factor;
       float* sums = decode.partial.sums + r * width;
       for (int64_t d = 0; d < width; d += kLanes) store(sums + d, load(sums + d) * factor);
     }
-    for (int64_t k = first; k < end; k += kLanes) {
-      const Vec probability = probability_of(load(scores + k), pivot);
-      total += probability;
-      store(scores + k, probability);
-    }
-    store(decode.totals + r * kLanes, total);
+    int64_t k = first;
+    for (; k + 4 * kLanes <= end; k += 4 * kLanes) exponentiate_vectors<4>(scores + k, pivots, total);
+    for (; k < end; k += kLanes) exponentiate_vectors<1>(scores + k, pivots, total);
+    store(decode.totals + r * kLanes, total[0]);
   }
 }
 
@@ -420,7 +439,7 @@ static void combine(const DecodeItem& decode, float* partials, int64_t num_chunk
     Vec total{};
     for (int64_t c = 0; c < num_chunks; ++c) {
       const Partial partial = partial_at(arguments, num_rows, partials + c * size);
-      const Vec factor = exp2_of_nonpositive(broadcast(partial.maximum[r]) * broadcast(kLog2E) - pivot);
+      const Vec factor = factor_between(broadcast(partial.maximum[r]), pivot);
       total = fma(broadcast(partial.total[r]), factor, total);
       for (int64_t d = 0; d < width; d += kLanes)
         store(sums + d, fma(load(partial.sums + r * width + d), factor, c == 0 ? Vec{} : load(sums + d)));

@@ -7,8 +7,8 @@
 // multiplied by its probability and added to the row's sums. In between, the softmax has keys as its lanes.
 //
 // The keys of an item are cut into chunks, so that one long item can keep several threads busy; the partial results of
-// the chunks are combined in their order. Chunks depend on the number of keys alone, and blocks lie on the same grid as
-// those of the panels: what is hidden adds exactly 0 wherever blocks are cut.
+// the chunks are combined in their order. Chunks depend on the number of keys alone, and blocks lie on a grid
+// that begins at key 0: what is hidden adds exactly 0 wherever blocks are cut.
 //
 // Whatever needs to know of single pairs of query and key - hiding, biases, dropout, weights - is done in the panel's
 // form, to which a block of scores is transposed and back. Blocks that are seen by all rows need none of it.
@@ -95,7 +95,7 @@ static void exponentiate_rows(const DecodeItem& decode, int64_t k0, int64_t k1) 
   const int64_t end = round_up(k1, kLanes);
   const int64_t width = row_stride(arguments.value_head_size);
   for (int64_t r = 0; r < decode.panel.num_rows; ++r) {
-    float* scores = decode.item.row_scores + r * kBlockKeys;
+    float* scores = decode.item.row_scores + r * kRowBlockKeys;
     for (int64_t k = first; k < k0; ++k) scores[k] = -kInfinity;
     for (int64_t k = k1; k < end; ++k) scores[k] = -kInfinity;
     Vec largest = broadcast(-kInfinity);
@@ -121,28 +121,69 @@ static void exponentiate_rows(const DecodeItem& decode, int64_t k0, int64_t k1) 
 
 // ---- values ---------------------------------------------------------------------------------------------------------
 
-// sums[r][d] += probability[r][k] * value[k][d], k ascending, for `vectors` vectors of d.
+#ifndef PK
+#define PK 16
+#endif
+// Keys of a part of a quarter: a part of four quarters stays in a first-level cache, so that all rows can be gone through.
+constexpr int64_t kPartKeys = PK;
+// Rows whose sums are in registers together, 8 vectors of 32 registers or 4 of 16 each.
+constexpr int kValueRows = 2;
+
+// Values are added in an order that is the block's own: its four quarters side by side, key i of each and then key i + 1
+// (row_scores-inl.h tells why), whichever of them are there.
+constexpr int64_t kQuarterKeys = kRowBlockKeys / 4;
+
+// Keys of a block, by their places in it: first .. end - 1.
+struct Places {
+  int64_t first;
+  int64_t end;
+
+  bool are_all() const { return first == 0 && end == kRowBlockKeys; }
+  bool have(int64_t place) const { return place >= first && place < end; }
+};
+
+// Calls visit(place) for the keys of the part `part` of a block, in the block's order.
+template <typename Visit>
+HEED_INLINE void visit_places(Places places, int64_t part, const Visit& visit) {
+  const int64_t begin = part * kPartKeys;
+  if (places.are_all()) {
+    for (int64_t i = begin; i < begin + kPartKeys; ++i) {
+#pragma GCC unroll 4
+      for (int64_t quarter = 0; quarter < 4; ++quarter) visit(quarter * kQuarterKeys + i);
+    }
+    return;
+  }
+  for (int64_t i = begin; i < begin + kPartKeys; ++i) {
+    for (int64_t quarter = 0; quarter < 4; ++quarter) {
+      if (places.have(quarter * kQuarterKeys + i)) visit(quarter * kQuarterKeys + i);
+    }
+  }
+}
+
+// sums[r][d] += probability[r][place] * value[place][d] for `vectors` vectors of d and one part of a block. `values` is
+// where the block's first value is or would be.
 template <int32_t type, int rows, int vectors>
-HEED_INLINE void add_value_tile(const char* values, int64_t stride, const float* probabilities, int64_t count,
-                                float* sums, int64_t sums_stride) {
+HEED_INLINE void add_value_tile(const char* values, int64_t stride, const float* probabilities, Places places,
+                                int64_t part, float* sums, int64_t sums_stride) {
   Vec tile[rows][vectors];
 #pragma GCC unroll 4
   for (int r = 0; r < rows; ++r) {
 #pragma GCC unroll 8
     for (int v = 0; v < vectors; ++v) tile[r][v] = load(sums + r * sums_stride + v * kLanes);
   }
-  for (int64_t k = 0; k < count; ++k) {
-    Vec elements[vectors];
+  visit_places(
+      places, part, [&](int64_t place) __attribute__((always_inline)) {
+        Vec elements[vectors];
 #pragma GCC unroll 8
-    for (int v = 0; v < vectors; ++v)
-      elements[v] = load_elements(values + k * stride + v * kLanes * size_of_element(type), type);
+        for (int v = 0; v < vectors; ++v)
+          elements[v] = load_elements(values + place * stride + v * kLanes * size_of_element(type), type);
 #pragma GCC unroll 4
-    for (int r = 0; r < rows; ++r) {
-      const Vec probability = broadcast(probabilities[r * kBlockKeys + k]);
+        for (int r = 0; r < rows; ++r) {
+          const Vec probability = broadcast(probabilities[r * kRowBlockKeys + place]);
 #pragma GCC unroll 8
-      for (int v = 0; v < vectors; ++v) tile[r][v] = fma(probability, elements[v], tile[r][v]);
-    }
-  }
+          for (int v = 0; v < vectors; ++v) tile[r][v] = fma(probability, elements[v], tile[r][v]);
+        }
+      });
 #pragma GCC unroll 4
   for (int r = 0; r < rows; ++r) {
 #pragma GCC unroll 8
@@ -152,67 +193,74 @@ HEED_INLINE void add_value_tile(const char* values, int64_t stride, const float*
 
 // The same for the elements that do not fill a vector, in the lanes of load_tail.
 template <int32_t type>
-static void add_value_tails(StoredRows values, const float* probabilities, int64_t count, int64_t num_rows, float* sums,
-                            int64_t sums_stride) {
-  for (int64_t r = 0; r < num_rows; ++r) {
-    Vec sum = load(sums + r * sums_stride);
-    for (int64_t k = 0; k < count; ++k) {
-      sum = fma(broadcast(probabilities[r * kBlockKeys + k]),
-                load_tail<type>(values.data + k * values.stride, values.width), sum);
-    }
-    store(sums + r * sums_stride, sum);
-  }
+HEED_INLINE void add_value_tail(StoredRows values, const float* probabilities, Places places, int64_t part,
+                                float* sums) {
+  Vec sum = load(sums);
+  visit_places(
+      places, part, [&](int64_t place) __attribute__((always_inline)) {
+        sum = fma(broadcast(probabilities[place]), load_tail<type>(values.data + place * values.stride, values.width),
+                  sum);
+      });
+  store(sums, sum);
 }
 
 template <int32_t type, int rows>
-HEED_INLINE void add_values_to_rows(StoredRows values, const float* probabilities, int64_t count, float* sums,
-                                    int64_t sums_stride) {
-  // As many sums as leave registers for elements: 16 of 32, or 8 of 16.
-  constexpr int kVectors = (kRegisters >= 32 ? 8 : 4) / (rows > 2 ? 2 : 1);
+HEED_INLINE void add_values_to_rows(StoredRows values, const float* probabilities, Places places, int64_t part,
+                                    float* sums, int64_t sums_stride) {
+  constexpr int kVectors = kRegisters >= 32 ? 8 : 4;
   const int64_t whole = values.width / kLanes * kLanes;
   int64_t d = 0;
   for (; d + kVectors * kLanes <= whole; d += kVectors * kLanes) {
-    add_value_tile<type, rows, kVectors>(values.data + d * size_of_element(type), values.stride, probabilities, count,
-                                         sums + d, sums_stride);
+    add_value_tile<type, rows, kVectors>(values.data + d * size_of_element(type), values.stride, probabilities, places,
+                                         part, sums + d, sums_stride);
   }
   for (; d < whole; d += kLanes) {
-    add_value_tile<type, rows, 1>(values.data + d * size_of_element(type), values.stride, probabilities, count,
+    add_value_tile<type, rows, 1>(values.data + d * size_of_element(type), values.stride, probabilities, places, part,
                                   sums + d, sums_stride);
   }
+  if (d == values.width) return;
+  for (int r = 0; r < rows; ++r)
+    add_value_tail<type>(values, probabilities + r * kRowBlockKeys, places, part, sums + r * sums_stride + d);
 }
 
 template <int32_t type>
-static void add_values_to_all_rows(StoredRows values, const float* probabilities, int64_t count, int64_t num_rows,
+static void add_values_to_all_rows(StoredRows values, const float* probabilities, Places places, int64_t num_rows,
                                    float* sums, int64_t sums_stride) {
-  int64_t r = 0;
-  for (; r + kSharingRows <= num_rows; r += kSharingRows) {
-    add_values_to_rows<type, kSharingRows>(values, probabilities + r * kBlockKeys, count, sums + r * sums_stride,
-                                           sums_stride);
+  const int64_t one_quarter = places.first / kQuarterKeys == (places.end - 1) / kQuarterKeys ? kQuarterKeys : 0;
+  const int64_t first_part = one_quarter != 0 ? places.first % kQuarterKeys / kPartKeys : 0;
+  const int64_t last_part =
+      one_quarter != 0 ? (places.end - 1) % kQuarterKeys / kPartKeys : kQuarterKeys / kPartKeys - 1;
+  for (int64_t part = first_part; part <= last_part; ++part) {
+    int64_t r = 0;
+    for (; r + kValueRows <= num_rows; r += kValueRows) {
+      add_values_to_rows<type, kValueRows>(values, probabilities + r * kRowBlockKeys, places, part,
+                                           sums + r * sums_stride, sums_stride);
+    }
+    for (; r < num_rows; ++r) {
+      add_values_to_rows<type, 1>(values, probabilities + r * kRowBlockKeys, places, part, sums + r * sums_stride,
+                                  sums_stride);
+    }
   }
-  for (; r + 2 <= num_rows; r += 2)
-    add_values_to_rows<type, 2>(values, probabilities + r * kBlockKeys, count, sums + r * sums_stride, sums_stride);
-  if (r < num_rows)
-    add_values_to_rows<type, 1>(values, probabilities + r * kBlockKeys, count, sums + r * sums_stride, sums_stride);
-  const int64_t whole = values.width / kLanes * kLanes;
-  if (whole < values.width) add_value_tails<type>(values, probabilities, count, num_rows, sums + whole, sums_stride);
 }
 
-// The same one pair at a time, leaving out those that item.seen does not have: 0 times a value that is hidden and not
-// finite would be NaN. Where all are finite the bits are the same.
+// The same one pair at a time, leaving out those that `seen` does not have: 0 times a value that is hidden and not finite
+// would be NaN. Where all are finite the bits are the same.
 template <int32_t type>
-static void add_seen_values_to_rows(StoredRows values, const int32_t* seen, const float* probabilities, int64_t count,
+static void add_seen_values_to_rows(StoredRows values, const int32_t* seen, const float* probabilities, Places places,
                                     int64_t num_rows, float* sums, int64_t sums_stride) {
-  for (int64_t k = 0; k < count; ++k) {
-    const char* value = values.data + k * values.stride;
-    for (int64_t r = 0; r < num_rows; ++r) {
-      if (seen[k * kPanelRows + r] == 0) continue;
-      const Vec probability = broadcast(probabilities[r * kBlockKeys + k]);
-      float* row = sums + r * sums_stride;
-      int64_t d = 0;
-      for (; d + kLanes <= values.width; d += kLanes)
-        store(row + d, fma(probability, load_elements(value + d * size_of_element(type), type), load(row + d)));
-      if (d < values.width) store(row + d, fma(probability, load_tail<type>(value, values.width), load(row + d)));
-    }
+  for (int64_t part = 0; part < kQuarterKeys / kPartKeys; ++part) {
+    visit_places(places, part, [&](int64_t place) {
+      const char* value = values.data + place * values.stride;
+      for (int64_t r = 0; r < num_rows; ++r) {
+        if (seen[place * kPanelRows + r] == 0) continue;
+        const Vec probability = broadcast(probabilities[r * kRowBlockKeys + place]);
+        float* row = sums + r * sums_stride;
+        int64_t d = 0;
+        for (; d + kLanes <= values.width; d += kLanes)
+          store(row + d, fma(probability, load_elements(value + d * size_of_element(type), type), load(row + d)));
+        if (d < values.width) store(row + d, fma(probability, load_tail<type>(value, values.width), load(row + d)));
+      }
+    });
   }
 }
 
@@ -247,61 +295,77 @@ static void score_stored_rows(const DecodeItem& decode, int64_t block, int64_t k
   const int64_t num_rows = decode.panel.num_rows;
   float* scores = item.row_scores + (k0 - block);
   switch (stored_type(arguments.keys, head_size)) {
-    case kF16: return score_rows<kF16>(keys, k1 - k0, item.row_queries, stride, num_rows, scores, kBlockKeys);
-    case kBF16: return score_rows<kBF16>(keys, k1 - k0, item.row_queries, stride, num_rows, scores, kBlockKeys);
-    default: return score_rows<kF32>(keys, k1 - k0, item.row_queries, stride, num_rows, scores, kBlockKeys);
+    case kF16: return score_rows<kF16>(keys, k1 - k0, item.row_queries, stride, num_rows, scores, kRowBlockKeys);
+    case kBF16: return score_rows<kBF16>(keys, k1 - k0, item.row_queries, stride, num_rows, scores, kRowBlockKeys);
+    default: return score_rows<kF32>(keys, k1 - k0, item.row_queries, stride, num_rows, scores, kRowBlockKeys);
   }
 }
 
 template <int32_t type>
-static void add_stored_values_of(const DecodeItem& decode, StoredRows values, int64_t count, const float* probabilities,
-                                 bool only_seen) {
+static void add_stored_values_of(const DecodeItem& decode, StoredRows values, Places places, bool only_seen) {
   const int64_t stride = row_stride(values.width);
   const int64_t num_rows = decode.panel.num_rows;
+  // Where the block's first value would be.
+  values.data -= places.first * values.stride;
+  const float* probabilities = decode.item.row_scores;
   if (only_seen)
-    add_seen_values_to_rows<type>(values, decode.item.seen, probabilities, count, num_rows, decode.partial.sums,
+    add_seen_values_to_rows<type>(values, decode.item.seen, probabilities, places, num_rows, decode.partial.sums,
                                   stride);
   else
-    add_values_to_all_rows<type>(values, probabilities, count, num_rows, decode.partial.sums, stride);
+    add_values_to_all_rows<type>(values, probabilities, places, num_rows, decode.partial.sums, stride);
 }
 
 static void add_stored_values(const DecodeItem& decode, int64_t block, int64_t k0, int64_t k1, bool only_seen) {
   const FlashItem& item = decode.item;
   const KernelOperand& operand = item.arguments->values;
   const int64_t width = item.arguments->value_head_size;
-  const StoredRows values = stored_rows(item, operand, k0, k1, width, item.value_block);
-  const float* probabilities = item.row_scores + (k0 - block);
+  // The keys' block is free by now.
+  const StoredRows values = stored_rows(item, operand, k0, k1, width, item.key_block);
+  const Places places = {k0 - block, k1 - block};
   switch (stored_type(operand, width)) {
-    case kF16: return add_stored_values_of<kF16>(decode, values, k1 - k0, probabilities, only_seen);
-    case kBF16: return add_stored_values_of<kBF16>(decode, values, k1 - k0, probabilities, only_seen);
-    default: return add_stored_values_of<kF32>(decode, values, k1 - k0, probabilities, only_seen);
+    case kF16: return add_stored_values_of<kF16>(decode, values, places, only_seen);
+    case kBF16: return add_stored_values_of<kBF16>(decode, values, places, only_seen);
+    default: return add_stored_values_of<kF32>(decode, values, places, only_seen);
+  }
+}
+
+// Calls visit(item, k0, k1) for pieces of keys of a block that fit into a panel's scores, with item.seen of the piece.
+template <typename Visit>
+HEED_INLINE void visit_panel_blocks(const DecodeItem& decode, int64_t block, int64_t k0, int64_t k1,
+                                    const Visit& visit) {
+  for (int64_t k = k0; k < k1; k += kBlockKeys) {
+    FlashItem item = decode.item;
+    item.seen += (k - block) * kPanelRows;
+    visit(item, k, smaller(k + kBlockKeys, k1));
   }
 }
 
 // Scores of keys that not all rows see as they are. item.seen tells who sees which.
 static void finish_row_scores(const DecodeItem& decode, int64_t block, int64_t k0, int64_t k1) {
-  const FlashItem& item = decode.item;
   const Panel& panel = decode.panel;
-  rows_to_panel(item, panel, k0 - block, k1 - k0);
-  if (panel.num_rows > kLanes) {
-    Vec maximum[kTileVectors];
-    finish_scores<kTileVectors>(item, panel, k0, k1, maximum);
-  } else {
-    Vec maximum[1];
-    finish_scores<1>(item, panel, k0, k1, maximum);
-  }
-  panel_to_rows(item, panel, k0 - block, k1 - k0);
+  visit_panel_blocks(decode, block, k0, k1, [&](const FlashItem& item, int64_t begin, int64_t end) {
+    rows_to_panel(item, panel, begin - block, end - begin);
+    if (panel.num_rows > kLanes) {
+      Vec maximum[kTileVectors];
+      finish_scores<kTileVectors>(item, panel, begin, end, maximum);
+    } else {
+      Vec maximum[1];
+      finish_scores<1>(item, panel, begin, end, maximum);
+    }
+    panel_to_rows(item, panel, begin - block, end - begin);
+  });
 }
 
 static void drop_from_rows(const DecodeItem& decode, int64_t block, int64_t k0, int64_t k1) {
-  const FlashItem& item = decode.item;
   const Panel& panel = decode.panel;
-  rows_to_panel(item, panel, k0 - block, k1 - k0);
-  if (panel.num_rows > kLanes)
-    drop<kTileVectors>(item, panel, k0, k1);
-  else
-    drop<1>(item, panel, k0, k1);
-  panel_to_rows(item, panel, k0 - block, k1 - k0);
+  visit_panel_blocks(decode, block, k0, k1, [&](const FlashItem& item, int64_t begin, int64_t end) {
+    rows_to_panel(item, panel, begin - block, end - begin);
+    if (panel.num_rows > kLanes)
+      drop<kTileVectors>(item, panel, begin, end);
+    else
+      drop<1>(item, panel, begin, end);
+    panel_to_rows(item, panel, begin - block, end - begin);
+  });
 }
 
 // Keys k0 .. k1 - 1 of the block that begins at key `block`.
@@ -335,9 +399,9 @@ static void decode_keys(const DecodeItem& decode, int64_t first_key, int64_t end
   }
   const int64_t first = larger(first_key, panel.any_first);
   const int64_t end = smaller(end_key, panel.any_end);
-  for (int64_t block = first / kBlockKeys * kBlockKeys; block < end; block += kBlockKeys) {
+  for (int64_t block = first / kRowBlockKeys * kRowBlockKeys; block < end; block += kRowBlockKeys) {
     int64_t k0 = larger(block, first);
-    int64_t k1 = smaller(block + kBlockKeys, end);
+    int64_t k1 = smaller(block + kRowBlockKeys, end);
     if (item.arguments->mask.data != nullptr) trim_by_mask(item, panel, k0, k1);
     if (k0 < k1) decode_block(decode, block, k0, k1, pass);
   }
@@ -368,9 +432,16 @@ static void load_row_queries(const FlashItem& item, const Panel& panel) {
   }
 }
 
+// A panel's scores, who sees which keys of a block, and a block of keys or values that had to be widened; or, where
+// blocks of a panel are gone through, one of both.
+static int64_t decode_shared_floats(const AttentionArguments& arguments) {
+  return (kBlockKeys + kRowBlockKeys) * kPanelRows +
+         kRowBlockKeys * larger(row_stride(arguments.head_size), row_stride(arguments.value_head_size));
+}
+
 static int64_t decode_floats(const AttentionArguments& arguments, int64_t num_rows) {
-  return shared_floats(arguments) + panel_floats(arguments) + num_rows * row_stride(arguments.head_size) +
-         num_rows * kBlockKeys + kLanes + num_rows * kLanes;
+  return decode_shared_floats(arguments) + panel_floats(arguments) + num_rows * row_stride(arguments.head_size) +
+         num_rows * kRowBlockKeys + kLanes + num_rows * kLanes;
 }
 
 static size_t decode_scratch_bytes(const AttentionArguments* arguments, int64_t num_rows) {
@@ -390,14 +461,14 @@ static DecodeItem make_decode_item(const AttentionArguments& arguments, const At
   item.kv_head = rows.kv_head;
   item.scores = scratch;
   item.seen = reinterpret_cast<int32_t*>(item.scores + kBlockKeys * kPanelRows);
-  item.key_block = item.scores + 2 * kBlockKeys * kPanelRows;
+  item.key_block = item.scores + (kBlockKeys + kRowBlockKeys) * kPanelRows;
   item.value_block = item.key_block + kBlockKeys * row_stride(arguments.head_size);
-  float* next = item.scores + shared_floats(arguments);
+  float* next = item.scores + decode_shared_floats(arguments);
   decode.panel = make_panel(arguments, next, rows.first_row, rows.end_row);
   next += panel_floats(arguments);
   item.row_queries = next;
   item.row_scores = item.row_queries + num_rows * row_stride(arguments.head_size);
-  decode.totals = item.row_scores + num_rows * kBlockKeys + kLanes;
+  decode.totals = item.row_scores + num_rows * kRowBlockKeys + kLanes;
   find_ranges(item, decode.panel);
   load_row_queries(item, decode.panel);
   return decode;

@@ -19,6 +19,14 @@ constexpr float kInfinity = __builtin_inff();
 // and from memory more often, and more would push queries and scores out of a first-level cache of 48 KiB.
 constexpr int64_t kBlockKeys = 256;
 
+// Scores of few rows, which are found one by one, are kRowBlockKeys for each. Where keys are read from memory a block is
+// four streams (row_scores-inl.h, decode_attention-inl.h), and starting them costs as much as reading some KiB.
+#ifndef RBK
+#define RBK 512
+#endif
+constexpr int64_t kRowBlockKeys = RBK;
+static_assert(kRowBlockKeys % kBlockKeys == 0);
+
 struct Panel {
   float* queries;        // [head_size][kPanelRows], times the scale
   float* score_weights;  // [head_size][kPanelRows], of each row's head; with additive scoring only
@@ -49,7 +57,7 @@ struct FlashItem {
   float* value_block;  // [kBlockKeys][value_head_size]
   // Where few rows are scored one by one (decode_block-inl.h); null otherwise.
   float* row_queries;  // [num_rows][row_stride(head_size)], times the scale
-  float* row_scores;   // [num_rows][kBlockKeys] and kLanes more
+  float* row_scores;   // [num_rows][kRowBlockKeys] and kLanes more
 };
 
 HEED_INLINE int64_t round_up(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }

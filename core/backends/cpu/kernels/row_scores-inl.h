@@ -85,13 +85,18 @@ HEED_INLINE Quad sums_of_lanes(Vec a, Vec b, Vec c, Vec d) {
 
 // ---- scores ---------------------------------------------------------------------------------------------------------
 
-// Scores of the keys k .. k + keys - 1, of which those after `last` repeat it, for `rows` queries.
-template <int32_t type, int rows, int num_keys>
-HEED_INLINE void score_keys(StoredRows keys, int64_t k, int64_t last, const float* queries, int64_t query_stride,
+// Scores of num_keys keys for `rows` queries: key i is `apart` keys times i % 4 and one times i / 4 beyond the first, so
+// that four parts of the keys are read at a time, or simply the next but for those after the `count`th, which repeat the
+// last. scores[r][i] is put where the key is.
+template <int32_t type, int rows, int num_keys, bool in_parts>
+HEED_INLINE void score_keys(StoredRows keys, int64_t apart, int64_t count, const float* queries, int64_t query_stride,
                             float* scores, int64_t score_stride) {
   const char* key[num_keys];
 #pragma GCC unroll 8
-  for (int i = 0; i < num_keys; ++i) key[i] = keys.data + (k + i < last ? k + i : last) * keys.stride;
+  for (int i = 0; i < num_keys; ++i) {
+    const int64_t place = in_parts ? i % kFoldedKeys * apart + i / kFoldedKeys : (i < count ? i : count - 1);
+    key[i] = keys.data + place * keys.stride;
+  }
   Vec sums[rows][num_keys] = {};
   const int64_t whole = keys.width / kLanes * kLanes;
   for (int64_t d = 0; d < whole; d += kLanes) {
@@ -118,8 +123,33 @@ HEED_INLINE void score_keys(StoredRows keys, int64_t k, int64_t last, const floa
 #pragma GCC unroll 2
     for (int i = 0; i < num_keys; i += kFoldedKeys) {
       const Quad quad = sums_of_lanes(sums[r][i], sums[r][i + 1], sums[r][i + 2], sums[r][i + 3]);
-      __builtin_memcpy(scores + r * score_stride + i, &quad, sizeof quad);
+      float* to = scores + r * score_stride;
+      if (in_parts) {
+#pragma GCC unroll 4
+        for (int part = 0; part < kFoldedKeys; ++part) to[part * apart + i / kFoldedKeys] = quad[part];
+      } else {
+        __builtin_memcpy(to + i, &quad, sizeof quad);
+      }
     }
+  }
+}
+
+// The same for all queries, as many at a time as share a key in registers.
+template <int32_t type, bool in_parts>
+HEED_INLINE void score_keys_of_rows(StoredRows keys, int64_t apart, int64_t count, const float* queries,
+                                    int64_t query_stride, int64_t num_rows, float* scores, int64_t score_stride) {
+  int64_t r = 0;
+  for (; r + kSharingRows <= num_rows; r += kSharingRows) {
+    score_keys<type, kSharingRows, kFoldedKeys, in_parts>(keys, apart, count, queries + r * query_stride, query_stride,
+                                                          scores + r * score_stride, score_stride);
+  }
+  for (; r + 2 <= num_rows; r += 2) {
+    score_keys<type, 2, kFoldedKeys, in_parts>(keys, apart, count, queries + r * query_stride, query_stride,
+                                               scores + r * score_stride, score_stride);
+  }
+  if (r < num_rows) {
+    score_keys<type, 1, kFoldedKeys, in_parts>(keys, apart, count, queries + r * query_stride, query_stride,
+                                               scores + r * score_stride, score_stride);
   }
 }
 
@@ -128,29 +158,16 @@ HEED_INLINE void score_keys(StoredRows keys, int64_t k, int64_t last, const floa
 template <int32_t type>
 static void score_rows(StoredRows keys, int64_t count, const float* queries, int64_t query_stride, int64_t num_rows,
                        float* scores, int64_t score_stride) {
-  const int64_t last = count - 1;
-  int64_t k = 0;
-  // One or two queries leave registers for twice as many keys.
-  if constexpr (kRegisters >= 32) {
-    for (; num_rows <= 2 && k + kFoldedKeys < count; k += 2 * kFoldedKeys) {
-      if (num_rows == 2)
-        score_keys<type, 2, 2 * kFoldedKeys>(keys, k, last, queries, query_stride, scores + k, score_stride);
-      else
-        score_keys<type, 1, 2 * kFoldedKeys>(keys, k, last, queries, query_stride, scores + k, score_stride);
-    }
+  // Four quarters side by side: the processor fetches ahead in each, up to the end of its page, as it would in one.
+  const int64_t quarter = count / kFoldedKeys;
+  for (int64_t k = 0; k < quarter; ++k) {
+    const StoredRows from = {keys.data + k * keys.stride, keys.stride, keys.width};
+    score_keys_of_rows<type, true>(from, quarter, count, queries, query_stride, num_rows, scores + k, score_stride);
   }
-  for (; k < count; k += kFoldedKeys) {
-    int64_t r = 0;
-    for (; r + kSharingRows <= num_rows; r += kSharingRows)
-      score_keys<type, kSharingRows, kFoldedKeys>(keys, k, last, queries + r * query_stride, query_stride,
-                                                  scores + r * score_stride + k, score_stride);
-    for (; r + 2 <= num_rows; r += 2)
-      score_keys<type, 2, kFoldedKeys>(keys, k, last, queries + r * query_stride, query_stride,
-                                       scores + r * score_stride + k, score_stride);
-    if (r < num_rows)
-      score_keys<type, 1, kFoldedKeys>(keys, k, last, queries + r * query_stride, query_stride,
-                                       scores + r * score_stride + k, score_stride);
-  }
+  const int64_t k = quarter * kFoldedKeys;
+  if (k == count) return;
+  const StoredRows from = {keys.data + k * keys.stride, keys.stride, keys.width};
+  score_keys_of_rows<type, false>(from, 0, count - k, queries, query_stride, num_rows, scores + k, score_stride);
 }
 
 }  // namespace

@@ -96,8 +96,8 @@ HEED_INLINE void score_tile(const float* queries, const float* keys, int64_t key
 }
 
 template <int vectors>
-static void score_block(const Panel& panel, Rows keys, int64_t count, int64_t head_size, float* scores,
-                        Vec (&maximum)[vectors]) {
+HEED_APART void score_block(const Panel& panel, Rows keys, int64_t count, int64_t head_size, float* scores,
+                            Vec (&maximum)[vectors]) {
   // Of its own, since for all the compiler knows the stores of scores could change what is behind a reference.
   Vec largest[vectors];
 #pragma GCC unroll 4
@@ -265,8 +265,8 @@ HEED_INLINE void exponentiate_keys(float* scores, const Vec (&pivots)[vectors], 
 
 // Scores become probabilities relative to the running maximum; total and sums follow it.
 template <int vectors>
-static void exponentiate(const FlashItem& item, const Panel& panel, int64_t count,
-                         const Vec (&block_maximum)[vectors]) {
+HEED_APART void exponentiate(const FlashItem& item, const Panel& panel, int64_t count,
+                             const Vec (&block_maximum)[vectors]) {
   Vec pivot[vectors];
   Vec total[vectors];
   Vec factor[vectors];
@@ -355,7 +355,7 @@ HEED_INLINE void value_tile(bool started, const float* values, int64_t value_str
 }
 
 template <int vectors>
-static void add_values(const Panel& panel, Rows values, int64_t count, int64_t size, const float* probabilities) {
+HEED_APART void add_values(const Panel& panel, Rows values, int64_t count, int64_t size, const float* probabilities) {
   int64_t d = 0;
   for (; d + kTileRows <= size; d += kTileRows) {
     value_tile<kTileRows, vectors>(panel.started, values.data + d, values.stride, probabilities, count,

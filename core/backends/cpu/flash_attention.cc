@@ -137,9 +137,10 @@ void run_flash_attention(const KernelTable& kernels, const AttentionProblem& pro
   auto* memory = static_cast<std::byte*>(scratch);
   auto* ordered = reinterpret_cast<OrderedItem*>(memory + bytes * static_cast<size_t>(workers.num_workers()));
   const auto count = static_cast<int64_t>(items.count);
-  const bool is_ordered = workers.num_workers() > 1 && count <= kMaxOrdered;
+  const double flops = flops_of(problem);
+  const bool is_ordered = Workers::num_wanted(count, flops, workers.num_workers()) > 1 && count <= kMaxOrdered;
   if (is_ordered) order(problem, items, count, workers.num_workers(), ordered);
-  workers.for_each(count, flops_of(problem), [&](int64_t index, int32_t worker) {
+  workers.for_each(count, flops, [&](int64_t index, int32_t worker) {
     const int64_t place = is_ordered ? ordered[index].place : index;
     const AttentionItem item = items.at(spread(place, count, workers.num_workers()), num_rows);
     kernels.flash_attention(&arguments, &item, memory + bytes * static_cast<size_t>(worker));

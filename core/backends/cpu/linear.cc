@@ -100,7 +100,7 @@ LinearArguments arguments_of(const LinearProblem& problem) {
   LinearArguments arguments = {};
   arguments.rows = problem.rows;
   arguments.input_size = problem.input_size;
-  arguments.input = kernel_operand_of(problem.input);
+  set_operand(arguments.input, problem.input);
   for (int32_t i = 0; i < problem.num_parts; ++i) {
     const LinearPart& part = problem.parts[i];
     LinearPartArguments& to = arguments.parts[i];
@@ -108,12 +108,18 @@ LinearArguments arguments_of(const LinearProblem& problem) {
     // Heads that lie side by side are one.
     to.head_size =
         part.output.strides[0] == part.head_size * part.output.strides[3] ? part.output_size : part.head_size;
-    to.weight = kernel_operand_of(part.weight);
-    to.bias = kernel_operand_of(part.bias);
-    to.output = kernel_operand_of(part.output);
+    set_operand(to.weight, part.weight);
+    set_operand(to.bias, part.bias);
+    set_operand(to.output, part.output);
     to.packed = part.is_packed != 0 ? part.packed : nullptr;
   }
   return arguments;
+}
+
+// In FLOPs, as far as it is not memory that takes the time.
+double work_of(const LinearProblem& problem) {
+  const Cost cost = cost_of(problem);
+  return std::max(cost.flops, kFlopsPerByte * cost.bytes);
 }
 
 }  // namespace
@@ -125,7 +131,7 @@ Plan plan_linear(const KernelTable& kernels, const LinearProblem& problem, int32
   plan.isa = kernels.isa;
   plan.scratch_bytes = worker_bytes(kernels, problem) * static_cast<size_t>(num_workers);
   plan.num_items = static_cast<int64_t>(std::min(items.count, 0x1p62));
-  plan.num_threads = static_cast<int32_t>(std::clamp<int64_t>(plan.num_items, 1, num_workers));
+  plan.num_threads = Workers::num_wanted(plan.num_items, work_of(problem), num_workers);
   plan.tile_rows = kernels.linear_tile_rows;
   plan.tile_columns = kernels.linear_panel_columns;
   if (!lies_side_by_side(problem.input.strides[3], problem.input_size))
@@ -153,13 +159,10 @@ void run_linear(const KernelTable& kernels, const LinearProblem& problem, const 
   const Items items = cut(kernels, problem, workers.num_workers());
   const LinearArguments arguments = arguments_of(problem);
   const size_t bytes = worker_bytes(kernels, problem);
-  const Cost cost = cost_of(problem);
-  workers.for_each(static_cast<int64_t>(items.count), std::max(cost.flops, kFlopsPerByte * cost.bytes),
-                   [&](int64_t index, int32_t worker) {
-                     const LinearItem item = items.at(index);
-                     kernels.linear_item(&arguments, &item,
-                                         static_cast<std::byte*>(scratch) + bytes * static_cast<size_t>(worker));
-                   });
+  workers.for_each(static_cast<int64_t>(items.count), work_of(problem), [&](int64_t index, int32_t worker) {
+    const LinearItem item = items.at(index);
+    kernels.linear_item(&arguments, &item, static_cast<std::byte*>(scratch) + bytes * static_cast<size_t>(worker));
+  });
 }
 
 size_t packed_linear_bytes(const KernelTable& kernels, const LinearPart& part, int64_t input_size) {
@@ -167,7 +170,8 @@ size_t packed_linear_bytes(const KernelTable& kernels, const LinearPart& part, i
 }
 
 void pack_linear(const KernelTable& kernels, const LinearPart& part, int64_t input_size, void* packed) {
-  const KernelOperand weight = kernel_operand_of(part.weight);
+  KernelOperand weight = {};
+  set_operand(weight, part.weight);
   kernels.pack_linear(&weight, part.output_size, input_size, packed);
 }
 

@@ -91,10 +91,19 @@ static void attend(const FlashItem& item, Panel& panel, Rows keys, Rows values, 
 static bool find_doubtful(const FlashItem& item, const Panel& panel, IntVec (&doubtful)[kTileVectors]) {
   bool found = false;
   for (int v = 0; v < kTileVectors; ++v) {
-    // 0 times what is not finite is NaN.
+    doubtful[v] = IntVec{};
+    if (panel.num_rows <= v * kLanes) continue;
+    // 0 times what is not finite is NaN. Two chains, as each FMA waits for the one before.
+    const int64_t size = item.arguments->value_head_size;
+    const float* sums = panel.sums + v * kLanes;
     Vec zero{};
-    for (int64_t d = 0; d < item.arguments->value_head_size; ++d)
-      zero = fma(load(panel.sums + d * kPanelRows + v * kLanes), Vec{}, zero);
+    Vec odd_zero{};
+    for (int64_t d = 0; d + 1 < size; d += 2) {
+      zero = fma(load(sums + d * kPanelRows), Vec{}, zero);
+      odd_zero = fma(load(sums + (d + 1) * kPanelRows), Vec{}, odd_zero);
+    }
+    if (size % 2 != 0) zero = fma(load(sums + (size - 1) * kPanelRows), Vec{}, zero);
+    zero += odd_zero;
     const Vec total = load(panel.total + v * kLanes);
     const IntVec is_row = lane_numbers() + v * kLanes < broadcast(static_cast<int32_t>(panel.num_rows));
     doubtful[v] = (zero != zero) & (total - total == Vec{}) & is_row;

@@ -117,9 +117,8 @@ static void find_ranges(const FlashItem& item, Panel& panel) {
   panel.all_first = 0;
   panel.all_end = arguments.num_keys;
   panel.first_vector_end = 0;
-  for (int64_t lane = 0; lane < kPanelRows; ++lane) {
-    // Lanes without a row see what the first row sees.
-    const int64_t q = query_of(item, panel.first_row + (lane < panel.num_rows ? lane : 0));
+  int64_t q = query_of(item, panel.first_row);
+  for (int64_t lane = 0; lane < panel.num_rows; ++lane, q = q + 1 == arguments.num_queries ? 0 : q + 1) {
     const int64_t length = arguments.valid_lens.data != nullptr ? length_of(arguments.valid_lens, item.batch_index, q)
                                                                 : arguments.num_keys;
     const int64_t first = larger(q + arguments.band_first, 0);
@@ -132,6 +131,11 @@ static void find_ranges(const FlashItem& item, Panel& panel) {
     panel.any_first = smaller(first, panel.any_first);
     panel.any_end = larger(end, panel.any_end);
     if (lane < kLanes) panel.first_vector_end = larger(end, panel.first_vector_end);
+  }
+  // Lanes without a row see what the first row sees.
+  for (int64_t lane = panel.num_rows; lane < kPanelRows; ++lane) {
+    panel.first[lane] = panel.first[0];
+    panel.end[lane] = panel.end[0];
   }
 }
 
@@ -186,7 +190,7 @@ static void load_queries(const FlashItem& item, const Panel& panel) {
   // Additive scores are not products.
   const Vec factor = broadcast(arguments.is_additive != 0 ? 1.0f : arguments.scale);
   const bool is_plain = queries.element_type == kF32 && queries.strides[3] == 1;
-  for (int64_t group = 0; group < kPanelRows; group += kLanes) {
+  for (int64_t group = 0; group < panel.num_rows; group += kLanes) {
     char* rows[kLanes];
     find_rows(item, panel, group, queries, size_of_element(queries.element_type), rows);
     const bool is_full = group + kLanes <= panel.num_rows;

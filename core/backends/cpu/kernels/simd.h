@@ -65,17 +65,28 @@ HEED_INLINE IntVec lane_numbers() {
   return numbers;
 }
 
-// The first `count` lanes from memory, 0 <= count <= kLanes, the others 0; nothing beyond is read.
-HEED_INLINE Vec load_first(const float* from, int64_t count) {
+// The first `count` lanes, fewer than kLanes, where the ISA has no better way.
+#ifndef HEED_SIMD_LOADS_SOME
+HEED_INLINE Vec load_some(const float* from, int64_t count) {
   Vec value{};
-  if (count >= kLanes) return load(from);
   __builtin_memcpy(&value, from, static_cast<size_t>(count) * sizeof(float));
   return value;
+}
+#endif
+#ifndef HEED_SIMD_STORES_SOME
+HEED_INLINE void store_some(float* to, Vec value, int64_t count) {
+  __builtin_memcpy(to, &value, static_cast<size_t>(count) * sizeof(float));
+}
+#endif
+
+// The first `count` lanes from memory, 0 <= count <= kLanes, the others 0; nothing beyond is read.
+HEED_INLINE Vec load_first(const float* from, int64_t count) {
+  return count >= kLanes ? load(from) : load_some(from, count);
 }
 
 HEED_INLINE void store_first(float* to, Vec value, int64_t count) {
   if (count >= kLanes) return store(to, value);
-  __builtin_memcpy(to, &value, static_cast<size_t>(count) * sizeof(float));
+  store_some(to, value, count);
 }
 
 // Sum and maximum over the lanes, in a fixed order: halves are folded until one lane is left.

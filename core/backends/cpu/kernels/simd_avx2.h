@@ -37,6 +37,13 @@ HEED_INLINE LongVec multiply_low_halves(LongVec a, LongVec b) {
 
 HEED_INLINE bool any(IntVec mask) { return _mm256_movemask_ps((__m256)mask) != 0; }
 
+// Storing by a mask takes longer on many processors than storing the parts of a vector.
+#define HEED_SIMD_LOADS_SOME
+HEED_INLINE Vec load_some(const float* from, int64_t count) {
+  const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+  return (Vec)_mm256_maskload_ps(from, _mm256_cmpgt_epi32(_mm256_set1_epi32((int32_t)count), lanes));
+}
+
 HEED_INLINE Vec load_f16(const uint16_t* from) { return (Vec)_mm256_cvtph_ps(_mm_loadu_si128((const __m128i*)from)); }
 HEED_INLINE Vec load_bf16(const uint16_t* from) {
   return (Vec)_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i*)from)), 16);

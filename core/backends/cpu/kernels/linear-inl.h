@@ -38,8 +38,10 @@ constexpr int64_t kBlockDepth = 512;
 // rows of an item, so that at 96 rows and more memory gives 2 bytes a cycle at most.
 constexpr int64_t kItemElements = 96 * 1024;
 constexpr int64_t kMaxItemRows = 256;
-// Panels of an item whose sums are put aside, which are as many bytes as its rows at 48 columns and 768 steps.
-constexpr int64_t kMaxCutPanels = 16;
+// Rows and panels of an item whose sums are put aside, which take up to 1.1 MiB and are read and written once a block.
+// Rows that lie 4 KiB apart are copied once for so many panels: at 48 columns 1/2304 of the FMAs.
+constexpr int64_t kMaxCutRows = 128;
+constexpr int64_t kMaxCutPanels = 48;
 
 constexpr int64_t kCacheLine = 64;
 // Steps of a tile between two prefetches of the next panel, and before the end of a tile when its outputs are: some 200
@@ -68,7 +70,8 @@ HEED_INLINE int64_t depth_of(int64_t input_size) { return divide_up(input_size, 
 
 static int64_t linear_max_rows(int64_t input_size) {
   const int64_t depth = depth_of(input_size);
-  return least(kMaxItemRows, kItemElements / (depth > 0 ? depth : 1)) / kLinearRows * kLinearRows;
+  const int64_t most = blocks_of(input_size) == 1 ? kMaxItemRows : kMaxCutRows;
+  return least(most, kItemElements / (depth > 0 ? depth : 1)) / kLinearRows * kLinearRows;
 }
 
 static int64_t linear_max_panels(int64_t input_size) { return blocks_of(input_size) == 1 ? INT64_MAX : kMaxCutPanels; }

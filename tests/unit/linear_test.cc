@@ -1,0 +1,456 @@
+// SPDX-License-Identifier: Apache-2.0
+// Projections on every ISA: against sums in f64, over sizes around those of vectors, tiles and panels, any strides and
+// alignments; and bit for bit against themselves, however the work is cut.
+#include "backends/cpu/linear.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "backends/cpu/isa.h"
+#include "base/half.h"
+#include "base/memory.h"
+
+namespace heed::cpu {
+namespace {
+
+// Workers whose turns come in another order than the items', all in the caller's thread.
+class Turns final : public Team {
+ public:
+  explicit Turns(int32_t num_workers) : num_workers_(num_workers) {}
+  int32_t num_workers() const override { return num_workers_; }
+  Status run(const Loop& loop, int32_t, Failure*) override {
+    for (int64_t item = loop.num_items - 1; item >= 0; --item)
+      loop.call(loop.function, item, static_cast<int32_t>(item % num_workers_));
+    return Status::Ok;
+  }
+
+ private:
+  int32_t num_workers_;
+};
+
+// Memory that begins `offset` elements behind an aligned address, with one element more on either side.
+struct Array {
+  Array() = default;
+  Array(DType type, int64_t size, int64_t offset) : dtype(type), first(offset + 1) {
+    elements.resize(static_cast<size_t>(size + offset + 2) * size_of(type) + kMemoryAlignment);
+    const auto address = reinterpret_cast<uintptr_t>(elements.data());
+    begin = static_cast<size_t>((kMemoryAlignment - address % kMemoryAlignment) % kMemoryAlignment);
+  }
+
+  void* data() { return elements.data() + begin + static_cast<size_t>(first) * size_of(dtype); }
+  const void* data() const { return const_cast<Array*>(this)->data(); }
+
+  float at(int64_t i) const {
+    if (dtype == DType::F16) return widen(static_cast<const Half*>(data())[i]);
+    if (dtype == DType::BF16) return widen(static_cast<const BFloat16*>(data())[i]);
+    return static_cast<const float*>(data())[i];
+  }
+  void set(int64_t i, float value) {
+    if (dtype == DType::F16)
+      static_cast<Half*>(data())[i] = narrow_to_half(value);
+    else if (dtype == DType::BF16)
+      static_cast<BFloat16*>(data())[i] = narrow_to_bfloat16(value);
+    else
+      static_cast<float*>(data())[i] = value;
+  }
+
+  DType dtype = DType::F32;
+  int64_t first = 0;
+  std::vector<unsigned char> elements;
+  size_t begin = 0;
+};
+
+// Half the unit in the last place of 1.
+double unit_of(DType dtype) { return dtype == DType::F16 ? 0x1p-11 : dtype == DType::BF16 ? 0x1p-8 : 0x1p-24; }
+double least_of(DType dtype) { return dtype == DType::F16 ? 0x1p-24 : 0x1p-133; }
+
+struct Form {
+  int64_t batch = 1;
+  int64_t rows = 1;
+  int64_t input_size = 1;
+  int64_t num_heads = 1;
+  int64_t head_size = 1;
+  DType input_dtype = DType::F32;
+  DType weight_dtype = DType::F32;
+  DType output_dtype = DType::F32;
+  int64_t offset = 0;          // of all arrays, in elements
+  int64_t gap = 0;             // between rows
+  int64_t element_stride = 1;  // of input and output
+  bool transposes_weight = false;
+  bool has_bias = false;
+  bool head_major = false;
+  bool packs = true;
+};
+
+// One product with all that it reads and writes.
+class Product {
+ public:
+  Product(const KernelTable& kernels, const Form& form, uint32_t seed) : kernels_(kernels), form_(form) {
+    const int64_t outputs = form.num_heads * form.head_size;
+    const int64_t step = form.element_stride;
+    LinearPart& part = problem.parts[0];
+    problem.batch = form.batch;
+    problem.rows = form.rows;
+    problem.input_size = form.input_size;
+    part.output_size = outputs;
+    part.head_size = form.head_size;
+    const int64_t input_row = form.input_size * step + form.gap;
+    make(input, problem.input, form.input_dtype, form.batch * form.rows * input_row);
+    set_strides(problem.input, {0, form.rows * input_row, input_row, step});
+    make(weight, part.weight, form.weight_dtype, outputs * form.input_size);
+    set_strides(part.weight, form.transposes_weight ? std::vector<int64_t>{0, 0, 1, outputs}
+                                                    : std::vector<int64_t>{0, 0, form.input_size, 1});
+    if (form.has_bias) {
+      make(bias, part.bias, form.weight_dtype, outputs);
+      set_strides(part.bias, {0, 0, 0, 1});
+    }
+    const int64_t all_rows = form.batch * form.rows;
+    const int64_t output_row = (form.head_major ? form.head_size : outputs) * step + form.gap;
+    make(output, part.output, form.output_dtype, all_rows * output_row * (form.head_major ? form.num_heads : 1));
+    set_strides(part.output, {form.head_major ? all_rows * output_row : form.head_size * step, form.rows * output_row,
+                              output_row, step});
+    std::mt19937 random(seed);
+    std::uniform_real_distribution<float> uniform(-1, 1);
+    for (Array* array : {&input, &weight, &bias}) {
+      const auto size =
+          static_cast<int64_t>((array->elements.size() - array->begin) / size_of(array->dtype)) - array->first;
+      for (int64_t i = 0; i < size; ++i) array->set(i, uniform(random));
+    }
+    std::ranges::fill(output.elements, kUntouched);
+    pack();
+  }
+
+  void pack() {
+    LinearPart& part = problem.parts[0];
+    if (!form_.packs) return;
+    packed = Array(DType::F32, static_cast<int64_t>(packed_linear_bytes(kernels_, part, form_.input_size) / 4) + 1, 0);
+    packed.first = 0;
+    pack_linear(kernels_, part, form_.input_size, packed.data());
+    part.packed = packed.data();
+    part.is_packed = 1;
+  }
+
+  Product(const Product&) = delete;
+  Product& operator=(const Product&) = delete;
+
+  // In scratch of just the size that was asked for.
+  void run(int32_t num_workers = 1) {
+    Turns turns(num_workers);
+    Failure failure;
+    const Plan plan = plan_linear(kernels_, problem, num_workers);
+    Array scratch(DType::F32, static_cast<int64_t>(plan.scratch_bytes / sizeof(float)), 0);
+    scratch.first = 0;
+    std::ranges::fill(scratch.elements, kUntouched);
+    run_linear(kernels_, problem, Workers(turns, &failure), scratch.data());
+    const size_t end = scratch.begin + plan.scratch_bytes;
+    EXPECT_TRUE(std::all_of(scratch.elements.begin() + static_cast<std::ptrdiff_t>(end), scratch.elements.end(),
+                            [](unsigned char byte) { return byte == kUntouched; }));
+  }
+
+  int64_t input_place(int64_t row, int64_t e) const {
+    const int64_t* strides = problem.input.strides;
+    return row / form_.rows * strides[1] + row % form_.rows * strides[2] + e * strides[3];
+  }
+  int64_t weight_place(int64_t n, int64_t e) const {
+    return n * problem.parts[0].weight.strides[2] + e * problem.parts[0].weight.strides[3];
+  }
+  int64_t output_place(int64_t row, int64_t n) const {
+    const int64_t* strides = problem.parts[0].output.strides;
+    return n / form_.head_size * strides[0] + row / form_.rows * strides[1] + row % form_.rows * strides[2] +
+           n % form_.head_size * strides[3];
+  }
+  float result(int64_t row, int64_t n) const { return output.at(output_place(row, n)); }
+  std::vector<uint32_t> row_bits(int64_t row) const {
+    std::vector<uint32_t> bits;
+    for (int64_t n = 0; n < form_.num_heads * form_.head_size; ++n)
+      bits.push_back(std::bit_cast<uint32_t>(result(row, n)));
+    return bits;
+  }
+
+  // Each of input_size terms is rounded when it is multiplied and with each sum that it is in, input_size times at most,
+  // and once more when the bias is added; a product that underflows is off by 2^-150. Then the result is rounded.
+  void expect_near_f64() const {
+    const auto depth = static_cast<double>(form_.input_size);
+    const double roundings = (depth + 1) * 0x1p-24 / (1 - (depth + 1) * 0x1p-24);
+    std::vector<bool> is_output(output.elements.size() / size_of(form_.output_dtype) + 1, false);
+    for (int64_t row = 0; row < form_.batch * form_.rows; ++row) {
+      for (int64_t n = 0; n < form_.num_heads * form_.head_size; ++n) {
+        double sum = 0;
+        double sum_of_magnitudes = 0;
+        for (int64_t e = 0; e < form_.input_size; ++e) {
+          const double term = static_cast<double>(input.at(input_place(row, e))) * weight.at(weight_place(n, e));
+          sum += term;
+          sum_of_magnitudes += std::abs(term);
+        }
+        if (form_.has_bias) {
+          sum += bias.at(n);
+          sum_of_magnitudes += std::abs(static_cast<double>(bias.at(n)));
+        }
+        const double error = roundings * sum_of_magnitudes + depth * 0x1p-149;
+        const double rounding =
+            form_.output_dtype == DType::F32
+                ? 0
+                : unit_of(form_.output_dtype) * (std::abs(sum) + error) + least_of(form_.output_dtype);
+        ASSERT_NEAR(result(row, n), sum, error + rounding) << "row " << row << ", output " << n;
+        is_output[static_cast<size_t>(output_place(row, n))] = true;
+      }
+    }
+    const size_t first = output.begin + static_cast<size_t>(output.first) * size_of(form_.output_dtype);
+    for (size_t byte = 0; byte < output.elements.size(); ++byte) {
+      if (byte >= first && is_output[(byte - first) / size_of(form_.output_dtype)]) continue;
+      ASSERT_EQ(output.elements[byte], kUntouched) << "byte " << byte;
+    }
+  }
+
+  LinearProblem problem;
+  Array input;
+  Array weight;
+  Array bias;
+  Array output;
+  Array packed;
+
+ private:
+  static constexpr unsigned char kUntouched = 0x7a;
+
+  void make(Array& array, Operand& operand, DType dtype, int64_t size) const {
+    array = Array(dtype, size, form_.offset);
+    operand.data = array.data();
+    operand.dtype = dtype;
+    operand.given = 1;
+  }
+  static void set_strides(Operand& operand, const std::vector<int64_t>& strides) {
+    std::ranges::copy(strides, operand.strides);
+  }
+
+  const KernelTable& kernels_;
+  Form form_;
+};
+
+class LinearKernel : public testing::TestWithParam<Isa> {
+ protected:
+  const KernelTable& kernels() const { return *GetParam().kernels; }
+};
+
+std::vector<Isa> available_isas() {
+  std::vector<Isa> available;
+  std::ranges::copy_if(isas(), std::back_inserter(available), [](const Isa& isa) { return isa.is_available(); });
+  return available;
+}
+
+std::string name_of_isa(const testing::TestParamInfo<Isa>& info) { return info.param.name(); }
+
+INSTANTIATE_TEST_SUITE_P(Isas, LinearKernel, testing::ValuesIn(available_isas()), name_of_isa);
+
+TEST_P(LinearKernel, AgreesWithF64ForEverySize) {
+  std::mt19937 random(6001);
+  const auto below = [&random](int64_t count) { return static_cast<int64_t>(random() % static_cast<uint64_t>(count)); };
+  constexpr DType kTypes[] = {DType::F32, DType::F16, DType::BF16};
+  for (int64_t rows = 1; rows <= 17; ++rows) {
+    for (int64_t columns = 1; columns <= 100; ++columns) {
+      Form form;
+      form.batch = rows % 3 == 0 ? 3 : 1;
+      form.rows = rows / form.batch;
+      form.input_size = below(20) == 0 ? 0 : 1 + (rows * 100 + columns) * 31 % 70;
+      form.num_heads = columns % 4 == 0 ? 4 : columns % 3 == 0 ? 3 : 1;
+      form.head_size = columns / form.num_heads;
+      form.input_dtype = kTypes[below(3)];
+      form.weight_dtype = kTypes[below(3)];
+      form.output_dtype = kTypes[below(3)];
+      form.offset = below(4);
+      form.gap = below(3);
+      form.element_stride = below(4) == 0 ? 2 : 1;
+      form.transposes_weight = below(2) == 0;
+      form.has_bias = below(2) == 0;
+      form.head_major = below(2) == 0;
+      form.packs = below(3) != 0;
+      SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(form.input_size) + " x " + std::to_string(columns));
+      Product product(kernels(), form, static_cast<uint32_t>(rows * 1000 + columns));
+      product.run(1 + static_cast<int32_t>(below(3)));
+      product.expect_near_f64();
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+// More rows than an item has, panels than a group, elements than a block; heads of whole vectors.
+TEST_P(LinearKernel, AgreesWithF64ForLargeSizes) {
+  struct Size {
+    int64_t rows, input_size, num_heads, head_size;
+  };
+  for (const auto& [rows, input_size, num_heads, head_size] : {Size{300, 40, 2, 64},
+                                                               {7, 1024, 3, 32},
+                                                               {20, 1025, 1, 60},
+                                                               {3, 2600, 5, 48},
+                                                               {270, 530, 1, 16},
+                                                               {1, 1100, 17, 64}}) {
+    for (const bool packs : {true, false}) {
+      for (const DType dtype : {DType::F32, DType::BF16}) {
+        Form form;
+        form.rows = rows;
+        form.input_size = input_size;
+        form.num_heads = num_heads;
+        form.head_size = head_size;
+        form.weight_dtype = dtype;
+        form.has_bias = true;
+        form.head_major = packs;
+        form.packs = packs;
+        Product product(kernels(), form, 6002);
+        product.run(2);
+        product.expect_near_f64();
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+// Rows alone, in any number, from any place, copied or in place; with any workers, with a weight packed or not.
+TEST_P(LinearKernel, GivesTheSameBitsHoweverItIsCut) {
+  for (const int64_t input_size : {70, 1024, 1030, 2100}) {
+    Form form;
+    form.rows = 40;
+    form.input_size = input_size;
+    form.num_heads = 14;
+    form.head_size = 16;
+    form.has_bias = true;
+    Product whole(kernels(), form, 6003);
+    whole.run();
+    std::vector<std::vector<uint32_t>> expected;
+    for (int64_t row = 0; row < form.rows; ++row) expected.push_back(whole.row_bits(row));
+    const auto expect_same = [&](const Product& product, int64_t first, int64_t end, const std::string& how) {
+      SCOPED_TRACE(how + ", inner size " + std::to_string(input_size));
+      for (int64_t row = first; row < end; ++row) ASSERT_EQ(product.row_bits(row), expected[static_cast<size_t>(row)]);
+    };
+    for (int32_t workers = 1; workers <= 8; ++workers) {
+      whole.run(workers);
+      expect_same(whole, 0, form.rows, std::to_string(workers) + " workers");
+    }
+    for (int64_t count = 1; count <= 17; ++count) {
+      const int64_t first = (count * 5) % (form.rows - count);
+      const int64_t row_size = whole.problem.input.strides[2];
+      whole.problem.rows = count;
+      whole.problem.input.data = static_cast<float*>(whole.input.data()) + first * row_size;
+      whole.problem.parts[0].output.data =
+          static_cast<float*>(whole.output.data()) + first * whole.problem.parts[0].output.strides[2];
+      whole.run(2);
+      whole.problem.rows = form.rows;
+      whole.problem.input.data = whole.input.data();
+      whole.problem.parts[0].output.data = whole.output.data();
+      expect_same(whole, first, first + count, std::to_string(count) + " rows");
+    }
+    form.packs = false;
+    form.offset = 1;
+    form.gap = 3;
+    form.element_stride = 2;
+    form.head_major = true;
+    Product strided(kernels(), form, 0);
+    for (int64_t row = 0; row < form.rows; ++row) {
+      for (int64_t e = 0; e < input_size; ++e)
+        strided.input.set(strided.input_place(row, e), whole.input.at(whole.input_place(row, e)));
+    }
+    for (int64_t i = 0; i < form.num_heads * form.head_size; ++i) {
+      strided.bias.set(i, whole.bias.at(i));
+      for (int64_t e = 0; e < input_size; ++e)
+        strided.weight.set(strided.weight_place(i, e), whole.weight.at(whole.weight_place(i, e)));
+    }
+    strided.run(3);
+    expect_same(strided, 0, form.rows, "strided");
+  }
+}
+
+TEST_P(LinearKernel, PartsOfOneInputAreTheSameAsEachAlone) {
+  Form form;
+  form.rows = 33;
+  form.input_size = 90;
+  form.num_heads = 3;
+  form.head_size = 24;
+  Product first(kernels(), form, 6004);
+  form.num_heads = 1;
+  form.head_size = 7;
+  form.packs = false;
+  Product second(kernels(), form, 6005);
+  form.num_heads = 4;
+  form.head_size = 80;
+  form.packs = true;
+  form.has_bias = true;
+  Product third(kernels(), form, 6006);
+  second.problem.input = third.problem.input = first.problem.input;
+  Product* all[] = {&first, &second, &third};
+  std::vector<std::vector<uint32_t>> expected;
+  for (Product* product : all) {
+    product->run();
+    for (int64_t row = 0; row < form.rows; ++row) expected.push_back(product->row_bits(row));
+    std::ranges::fill(product->output.elements, static_cast<unsigned char>(0));
+  }
+  first.problem.num_parts = 3;
+  first.problem.parts[1] = second.problem.parts[0];
+  first.problem.parts[2] = third.problem.parts[0];
+  for (const int32_t workers : {1, 2, 5}) {
+    first.run(workers);
+    size_t next = 0;
+    for (const Product* product : all) {
+      for (int64_t row = 0; row < form.rows; ++row) ASSERT_EQ(product->row_bits(row), expected[next++]);
+    }
+  }
+}
+
+TEST_P(LinearKernel, KeepsWhatIsNotFiniteInItsRowAndItsOutput) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+  for (const int64_t rows : {2, 5, 19}) {
+    Form form;
+    form.rows = rows;
+    form.input_size = 50;
+    form.head_size = 70;
+    Product product(kernels(), form, 6007);
+    product.run();
+    std::vector<std::vector<uint32_t>> before;
+    for (int64_t row = 0; row < rows; ++row) before.push_back(product.row_bits(row));
+    product.input.set(product.input_place(1, 3), kInfinity);
+    product.input.set(product.input_place(1, 4), kNaN);
+    product.run();
+    for (int64_t row = 0; row < rows; ++row) {
+      if (row == 1) continue;
+      EXPECT_EQ(product.row_bits(row), before[static_cast<size_t>(row)]);
+    }
+    for (int64_t n = 0; n < form.head_size; ++n) EXPECT_TRUE(std::isnan(product.result(1, n)));
+    product.weight.set(product.weight_place(66, 0), kInfinity);
+    product.pack();
+    product.run();
+    for (int64_t n = 0; n < form.head_size; ++n) {
+      if (n == 66) continue;
+      EXPECT_EQ(std::bit_cast<uint32_t>(product.result(0, n)), before[0][static_cast<size_t>(n)]);
+    }
+    EXPECT_TRUE(std::isinf(product.result(0, 66)));
+  }
+}
+
+TEST_P(LinearKernel, NeedsNoLessScratchForMoreRows) {
+  for (const int64_t input_size : {0, 10, 768, 1024, 1025, 5000}) {
+    for (const int32_t is_packed : {0, 1}) {
+      LinearProblem problem;
+      problem.batch = 1;
+      problem.input_size = input_size;
+      problem.parts[0].output_size = problem.parts[0].head_size = 1000;
+      problem.parts[0].is_packed = is_packed;
+      size_t last = 0;
+      for (problem.rows = 0; problem.rows < 600; ++problem.rows) {
+        const size_t bytes = plan_linear(kernels(), problem, 2).scratch_bytes;
+        ASSERT_GE(bytes, last) << problem.rows << " rows of " << input_size;
+        last = bytes;
+      }
+      problem.batch = problem.rows = int64_t{1} << 40;
+      EXPECT_EQ(plan_linear(kernels(), problem, 2).scratch_bytes, last);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace heed::cpu

@@ -13,10 +13,10 @@ namespace {
 constexpr int kLanes = 4;
 constexpr int kRegisters = 16;
 
-typedef float Vec __attribute__((vector_size(16)));
-typedef int32_t IntVec __attribute__((vector_size(16)));
-typedef uint64_t LongVec __attribute__((vector_size(16)));
-typedef uint16_t HalfVec __attribute__((vector_size(8)));
+using Vec = float __attribute__((vector_size(16)));
+using IntVec = int32_t __attribute__((vector_size(16)));
+using LongVec = uint64_t __attribute__((vector_size(16)));
+using HalfVec = uint16_t __attribute__((vector_size(8)));
 
 // The same in all lanes: one instruction where `value` is in memory.
 HEED_INLINE Vec broadcast(float value) { return Vec{value, value, value, value}; }
@@ -47,7 +47,7 @@ HEED_INLINE LongVec multiply_low_halves(LongVec a, LongVec b) {
 }
 
 HEED_INLINE bool any(IntVec mask) {
-  typedef int64_t Halves __attribute__((vector_size(16)));
+  using Halves = int64_t __attribute__((vector_size(16)));
   const Halves halves = (Halves)mask;
   return (halves[0] | halves[1]) != 0;
 }

@@ -52,16 +52,17 @@ HEED_INLINE bool any(IntVec mask) {
   return (halves[0] | halves[1]) != 0;
 }
 
-HEED_INLINE Vec load_bf16(const uint16_t* from) {
-  IntVec bits;
-  for (int lane = 0; lane < kLanes; ++lane) bits[lane] = static_cast<int32_t>(static_cast<uint32_t>(from[lane]) << 16);
-  return (Vec)bits;
+HEED_INLINE IntVec load_halves(const uint16_t* from) {
+  HalfVec halves;
+  __builtin_memcpy(&halves, from, sizeof halves);
+  return __builtin_convertvector(halves, IntVec);
 }
+
+HEED_INLINE Vec load_bf16(const uint16_t* from) { return (Vec)(load_halves(from) << 16); }
 
 // By integers alone: subnormals are scaled by 2^-24 from their whole significand, infinities and NaN keep their bits.
 HEED_INLINE Vec load_f16(const uint16_t* from) {
-  IntVec half;
-  for (int lane = 0; lane < kLanes; ++lane) half[lane] = from[lane];
+  const IntVec half = load_halves(from);
   const IntVec sign = (half & 0x8000) << 16;
   const IntVec magnitude = half & 0x7fff;
   const Vec subnormal = __builtin_convertvector(magnitude, Vec) * 0x1p-24f;

@@ -10,10 +10,10 @@ namespace {
 constexpr int kLanes = 8;
 constexpr int kRegisters = 16;
 
-typedef float Vec __attribute__((vector_size(32)));
-typedef int32_t IntVec __attribute__((vector_size(32)));
-typedef uint64_t LongVec __attribute__((vector_size(32)));
-typedef uint16_t HalfVec __attribute__((vector_size(16)));
+using Vec = float __attribute__((vector_size(32)));
+using IntVec = int32_t __attribute__((vector_size(32)));
+using LongVec = uint64_t __attribute__((vector_size(32)));
+using HalfVec = uint16_t __attribute__((vector_size(16)));
 
 // The same in all lanes: one instruction where `value` is in memory.
 HEED_INLINE Vec broadcast(float value) { return (Vec)_mm256_set1_ps(value); }

@@ -10,10 +10,10 @@ namespace {
 constexpr int kLanes = 16;
 constexpr int kRegisters = 32;
 
-typedef float Vec __attribute__((vector_size(64)));
-typedef int32_t IntVec __attribute__((vector_size(64)));
-typedef uint64_t LongVec __attribute__((vector_size(64)));
-typedef uint16_t HalfVec __attribute__((vector_size(32)));  // elements of F16 or BF16, as they are stored
+using Vec = float __attribute__((vector_size(64)));
+using IntVec = int32_t __attribute__((vector_size(64)));
+using LongVec = uint64_t __attribute__((vector_size(64)));
+using HalfVec = uint16_t __attribute__((vector_size(32)));  // elements of F16 or BF16, as they are stored
 
 // The same in all lanes: one instruction where `value` is in memory.
 HEED_INLINE Vec broadcast(float value) { return (Vec)_mm512_set1_ps(value); }

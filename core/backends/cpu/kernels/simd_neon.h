@@ -10,10 +10,10 @@ namespace {
 constexpr int kLanes = 4;
 constexpr int kRegisters = 32;
 
-typedef float Vec __attribute__((vector_size(16)));
-typedef int32_t IntVec __attribute__((vector_size(16)));
-typedef uint64_t LongVec __attribute__((vector_size(16)));
-typedef uint16_t HalfVec __attribute__((vector_size(8)));
+using Vec = float __attribute__((vector_size(16)));
+using IntVec = int32_t __attribute__((vector_size(16)));
+using LongVec = uint64_t __attribute__((vector_size(16)));
+using HalfVec = uint16_t __attribute__((vector_size(8)));
 
 // The same in all lanes: one instruction where `value` is in memory.
 HEED_INLINE Vec broadcast(float value) { return (Vec)vdupq_n_f32(value); }

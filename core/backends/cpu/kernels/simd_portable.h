@@ -13,10 +13,10 @@ namespace {
 constexpr int kLanes = 4;
 constexpr int kRegisters = 16;
 
-typedef float Vec __attribute__((vector_size(16)));
-typedef int32_t IntVec __attribute__((vector_size(16)));
-typedef uint64_t LongVec __attribute__((vector_size(16)));
-typedef uint16_t HalfVec __attribute__((vector_size(8)));
+using Vec = float __attribute__((vector_size(16)));
+using IntVec = int32_t __attribute__((vector_size(16)));
+using LongVec = uint64_t __attribute__((vector_size(16)));
+using HalfVec = uint16_t __attribute__((vector_size(8)));
 
 // The same in all lanes: one instruction where `value` is in memory.
 HEED_INLINE Vec broadcast(float value) { return Vec{value, value, value, value}; }
@@ -47,21 +47,22 @@ HEED_INLINE LongVec multiply_low_halves(LongVec a, LongVec b) {
 }
 
 HEED_INLINE bool any(IntVec mask) {
-  typedef int64_t Halves __attribute__((vector_size(16)));
+  using Halves = int64_t __attribute__((vector_size(16)));
   const Halves halves = (Halves)mask;
   return (halves[0] | halves[1]) != 0;
 }
 
-HEED_INLINE Vec load_bf16(const uint16_t* from) {
-  IntVec bits;
-  for (int lane = 0; lane < kLanes; ++lane) bits[lane] = static_cast<int32_t>(static_cast<uint32_t>(from[lane]) << 16);
-  return (Vec)bits;
+HEED_INLINE IntVec load_halves(const uint16_t* from) {
+  HalfVec halves;
+  __builtin_memcpy(&halves, from, sizeof halves);
+  return __builtin_convertvector(halves, IntVec);
 }
+
+HEED_INLINE Vec load_bf16(const uint16_t* from) { return (Vec)(load_halves(from) << 16); }
 
 // By integers alone: subnormals are scaled by 2^-24 from their whole significand, infinities and NaN keep their bits.
 HEED_INLINE Vec load_f16(const uint16_t* from) {
-  IntVec half;
-  for (int lane = 0; lane < kLanes; ++lane) half[lane] = from[lane];
+  const IntVec half = load_halves(from);
   const IntVec sign = (half & 0x8000) << 16;
   const IntVec magnitude = half & 0x7fff;
   const Vec subnormal = __builtin_convertvector(magnitude, Vec) * 0x1p-24f;

@@ -137,6 +137,9 @@ def print_conditions(context: dict, rows: list[Row]) -> None:
         reads = [row["read_bandwidth"] for row in ours if row.has("read_bandwidth")]
         if reads:
             print(f"- read bandwidth of {threads} thread{'s' if threads > 1 else ''}: {1e-9 * min(reads):.0f} to {1e-9 * max(reads):.0f} GB/s")
+    handovers = [row["handover"] for row in rows if row.has("handover")]
+    if handovers:
+        print(f"- from one thread to another: {1e9 * min(handovers):.0f} to {1e9 * max(handovers):.0f} ns")
 
 
 def main() -> None:

@@ -90,22 +90,38 @@ static void score_block(const Panel& panel, Rows keys, int64_t count, int64_t he
   for (int v = 0; v < vectors; ++v) maximum[v] = largest[v];
 }
 
-// sum over d of score_weights[d] * tanh(query[d] + key[d]), d ascending, for each key and row.
+// scale * sum over d of score_weights[d] * tanh(query[d] + key[d]), d ascending, for each key and row, and their maximum.
 template <int vectors>
-static void add_score_block(const Panel& panel, Rows keys, int64_t count, int64_t head_size, float* scores) {
+static void add_score_block(const Panel& panel, Rows keys, int64_t count, int64_t head_size, float scale, float* scores,
+                            Vec (&maximum)[vectors]) {
+  const auto begin = [&](const float* key, int64_t d, int v) {
+    return begin_tanh(load(panel.queries + d * kPanelRows + v * kLanes) + broadcast(key[d]));
+  };
+  const auto add = [&](const BegunTanh& begun, int64_t d, int v, Vec& sum) {
+    sum = fma(load(panel.score_weights + d * kPanelRows + v * kLanes), finish_tanh(begun), sum);
+  };
+  const int64_t last = head_size - 1;
   for (int64_t k = 0; k < count; ++k) {
     const float* key = keys.data + k * keys.stride;
     Vec sums[vectors] = {};
-    for (int64_t d = 0; d < head_size; ++d) {
+    BegunTanh begun[vectors];
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors && last >= 0; ++v) begun[v] = begin(key, 0, v);
+    for (int64_t d = 0; d < last; ++d) {
 #pragma GCC unroll 4
       for (int v = 0; v < vectors; ++v) {
-        const int64_t place = d * kPanelRows + v * kLanes;
-        sums[v] =
-            fma(load(panel.score_weights + place), tanh(load(panel.queries + place) + broadcast(key[d])), sums[v]);
+        const BegunTanh next = begin(key, d + 1, v);
+        add(begun[v], d, v, sums[v]);
+        begun[v] = next;
       }
     }
 #pragma GCC unroll 4
-    for (int v = 0; v < vectors; ++v) store(scores + k * kPanelRows + v * kLanes, sums[v]);
+    for (int v = 0; v < vectors; ++v) {
+      if (last >= 0) add(begun[v], last, v, sums[v]);
+      const Vec score = sums[v] * broadcast(scale);
+      store(scores + k * kPanelRows + v * kLanes, score);
+      maximum[v] = max(score, maximum[v]);
+    }
   }
 }
 
@@ -113,7 +129,7 @@ template <int vectors>
 static void multiply_keys(const FlashItem& item, const Panel& panel, Rows keys, int64_t count, float* scores,
                           Vec (&maximum)[vectors]) {
   if (item.arguments->is_additive != 0)
-    add_score_block<vectors>(panel, keys, count, item.arguments->head_size, scores);
+    add_score_block<vectors>(panel, keys, count, item.arguments->head_size, item.arguments->scale, scores, maximum);
   else
     score_block<vectors>(panel, keys, count, item.arguments->head_size, scores, maximum);
 }

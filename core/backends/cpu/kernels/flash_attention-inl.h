@@ -240,7 +240,8 @@ static void store_log_sum_exp(const FlashItem& item, const Panel& panel) {
       if (rows[lane] == nullptr) continue;
       const auto pivot = static_cast<double>(pivots[lane]);
       const auto total = static_cast<double>(panel.total[group + lane]);
-      const double result = panel.visible[group + lane] == 0 ? -static_cast<double>(kInfinity) : pivot + log(total);
+      const double result = panel.visible[group + lane] == 0 ? -static_cast<double>(kInfinity)
+                                                             : pivot / static_cast<double>(kLog2E) + log(total);
       *reinterpret_cast<float*>(rows[lane]) = static_cast<float>(result);
     }
   }

@@ -4,6 +4,7 @@
 
 #include "backends/cpu/kernels/attention.h"
 #include "backends/cpu/kernels/elements-inl.h"
+#include "backends/cpu/kernels/exp2-inl.h"
 #include "backends/cpu/kernels/micro_kernel-inl.h"
 #include "backends/cpu/kernels/simd.h"
 
@@ -12,7 +13,6 @@ namespace {
 
 constexpr int kPanelRows = kTileVectors * kLanes;
 
-constexpr float kLog2E = 0x1.715476p0f;
 constexpr float kInfinity = __builtin_inff();
 
 // Scores of a panel are kBlockKeys * kPanelRows floats, 32 KiB with 16 lanes. Fewer keys make the sums of values go to

@@ -117,7 +117,7 @@ def print_targets(path: str, rows: list[Row], rows_of: dict) -> None:
             at_most = measure in ("us", "mb", "wake", "idle")
             is_met = value <= float(bound) if at_most else value >= float(bound)
             wanted = f"{'<=' if at_most else '>='} {bound}"
-            lines.append([case, str(row.threads), measure, wanted, f"{value:.2f}", "" if is_met else "missed"])
+            lines.append([case, str(row.threads), measure, wanted, f"{value:.3f}", "" if is_met else "missed"])
     met = sum(line[-1] == "" for line in lines)
     print_table(f"Targets: {met} of {len(lines)} met", ["case", "threads", "measure", "target", "measured", ""], lines)
 

@@ -19,7 +19,7 @@ namespace bench {
 namespace {
 
 // Where nothing but that everything runs is of interest, peers take part only in cases of at most so many seconds.
-constexpr double kLongestWithPeers = 10e-3;
+constexpr double kLongestWithPeers = 3e-3;
 
 // About how many operations a second heed does in such a case, from a small one. What takes longer than is allowed can be
 // left out without running it.

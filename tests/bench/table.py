@@ -117,7 +117,7 @@ def print_targets(path: str, rows: list[Row], rows_of: dict) -> None:
             at_most = measure in ("us", "mb", "wake", "idle")
             is_met = value <= float(bound) if at_most else value >= float(bound)
             wanted = f"{'<=' if at_most else '>='} {bound}"
-            lines.append([case, str(row.threads), measure, wanted, f"{value:.2f}", "" if is_met else "missed"])
+            lines.append([case, str(row.threads), measure, wanted, f"{value:.3f}", "" if is_met else "missed"])
     met = sum(line[-1] == "" for line in lines)
     print_table(f"Targets: {met} of {len(lines)} met", ["case", "threads", "measure", "target", "measured", ""], lines)
 
@@ -137,6 +137,9 @@ def print_conditions(context: dict, rows: list[Row]) -> None:
         reads = [row["read_bandwidth"] for row in ours if row.has("read_bandwidth")]
         if reads:
             print(f"- read bandwidth of {threads} thread{'s' if threads > 1 else ''}: {1e-9 * min(reads):.0f} to {1e-9 * max(reads):.0f} GB/s")
+    handovers = [row["handover"] for row in rows if row.has("handover")]
+    if handovers:
+        print(f"- from one thread to another: {1e9 * min(handovers):.0f} to {1e9 * max(handovers):.0f} ns")
 
 
 def main() -> None:

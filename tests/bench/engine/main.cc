@@ -60,6 +60,7 @@ void run(benchmark::State& state, const BenchCase& bench_case, int threads, cons
       state.counters["share_of_bandwidth"] = result.share_of_bandwidth;
       state.counters["read_bandwidth"] = result.read_bandwidth;
     }
+    if (threads > 1) state.counters["handover"] = result.handover;
     state.counters["workspace_bytes"] = result.workspace_bytes;
     for (const PeerResult& peer : result.peers) {
       state.counters["seconds of " + peer.name] = peer.seconds;

@@ -19,7 +19,7 @@ namespace bench {
 namespace {
 
 // Where nothing but that everything runs is of interest, peers take part only in cases of at most so many seconds.
-constexpr double kLongestWithPeers = 10e-3;
+constexpr double kLongestWithPeers = 3e-3;
 
 // About how many operations a second heed does in such a case, from a small one. What takes longer than is allowed can be
 // left out without running it.
@@ -127,6 +127,7 @@ Result measure(const BenchCase& bench_case, int threads, const Options& options)
   result.most = *std::max_element(ours.begin(), ours.end());
   result.peak_flops = median(rounds.peak_flops);
   result.read_bandwidth = median(rounds.read_bandwidth);
+  result.handover = median(rounds.handover);
   std::vector<double> least_at_peak;
   for (const double peak : rounds.peak_flops) least_at_peak.push_back(bench_case.flops() / peak);
   result.share_of_peak = median_ratio(least_at_peak, ours);

@@ -27,6 +27,7 @@ struct Result {
   double share_of_peak = 0;   // median of the rounds' shares
   double read_bandwidth = 0;  // likewise, where the case is bound by memory
   double share_of_bandwidth = 0;
+  double handover = 0;  // of the meter, median of the rounds
   double workspace_bytes = 0;
   std::string explanation;            // heed_layer_explain's
   double extra_bytes = 0;             // of memory beyond the tensors, at its peak

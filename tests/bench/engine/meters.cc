@@ -87,4 +87,18 @@ double Meters::read_bandwidth() {
   return best;
 }
 
+double Meters::handover() {
+  if (threads_ < 2) return 0;
+  constexpr int kTurns = 1000;
+  std::atomic<int> turn{0};
+  const std::vector<double> seconds = together(2, [&](int thread) {
+    for (int i = thread; i < kTurns; i += 2) {
+      while (turn.load(std::memory_order_acquire) != i) {
+      }
+      turn.store(i + 1, std::memory_order_release);
+    }
+  });
+  return seconds[0] / kTurns;
+}
+
 }  // namespace bench

@@ -22,6 +22,9 @@ class Meters {
   double peak_flops();
   // Bytes per second of all threads together: the best of one, two and four streams a thread.
   double read_bandwidth();
+  // Seconds until what one thread writes is seen by another; 0 for a single thread. Where a host moves its guests from
+  // core to core, it may be several times as long at one time as at another.
+  double handover();
 
  private:
   const MeterKernels* kernels_;

@@ -5,6 +5,9 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string>
 
 namespace bench {
 namespace {
@@ -50,6 +53,19 @@ void use_processors(int threads) {
 std::vector<int> used_processors() {
   const std::vector<int>& all = processors();
   return num_used == 0 ? all : std::vector<int>(all.begin(), all.begin() + static_cast<long>(num_used));
+}
+
+int num_threads_running() {
+  int running = 0;
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream file(thread.path() / "stat");
+    std::string text;
+    std::getline(file, text);
+    // The state follows the name, which is in parentheses and may have any others in it. A thread that has ended has none.
+    const size_t end = text.rfind(") ");
+    if (end != std::string::npos && text[end + 2] == 'R') ++running;
+  }
+  return running;
 }
 
 void stay_on_processor(int number) {

@@ -15,6 +15,10 @@ const std::vector<int>& processors();
 void use_processors(int threads);
 std::vector<int> used_processors();
 
+// Of this process, the calling one among them; those that wait awake run as well. Their processor times would tell it too
+// late: they are counted in ticks.
+int num_threads_running();
+
 // The calling thread stays on the used processor of that number, modulo their count.
 void stay_on_processor(int number);
 

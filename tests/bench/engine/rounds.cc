@@ -8,6 +8,7 @@
 
 #include "clock.h"
 #include "disturbance.h"
+#include "processors.h"
 
 namespace bench {
 namespace {
@@ -38,6 +39,7 @@ double turn(Subject& subject, double seconds, double estimate) {
 Rounds call_once(const Subjects& subjects, const RoundSettings& settings, Meters& meters) {
   Rounds result;
   result.peak_flops = {meters.peak_flops()};
+  result.handover = {meters.handover()};
   if (settings.read_meter) result.read_bandwidth = {meters.read_bandwidth()};
   for (const auto& subject : subjects) {
     wait_for_quiet();
@@ -49,11 +51,11 @@ Rounds call_once(const Subjects& subjects, const RoundSettings& settings, Meters
 }  // namespace
 
 void wait_for_quiet() {
-  constexpr double kStep = 0.5e-3;
-  for (int i = 0; i < 400; ++i) {
-    const double start = process_seconds();
-    std::this_thread::sleep_for(std::chrono::duration<double>(kStep));
-    if (process_seconds() - start < kStep / 5) return;
+  // Longer than any of the libraries spins.
+  constexpr double kMostSeconds = 0.3;
+  for (const double start = now(); now() - start < kMostSeconds;) {
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+    if (num_threads_running() <= 1) return;
   }
 }
 
@@ -78,6 +80,7 @@ Rounds measure_rounds(const Subjects& subjects, const RoundSettings& settings, M
   for (int round = 0; round < num_rounds; ++round) {
     wait_for_quiet();
     result.peak_flops.push_back(meters.peak_flops());
+    result.handover.push_back(meters.handover());
     if (settings.read_meter) result.read_bandwidth.push_back(meters.read_bandwidth());
     for (size_t i = 0; i < subjects.size(); ++i) {
       double seconds = 0;

@@ -23,12 +23,12 @@ struct Rounds {
   std::vector<std::vector<double>> seconds;
   std::vector<double> peak_flops;      // one a round
   std::vector<double> read_bandwidth;  // one a round, or none
+  std::vector<double> handover;        // one a round
   int num_repeated = 0;                // turns that were disturbed and measured again
   int num_disturbed = 0;               // turns that stayed disturbed: counted all the same
 };
 
-// Waits until the threads of the library that was called last have stopped to spin (ONNX Runtime's do so for some 50 ms),
-// but no longer than a library that never stops can be waited for.
+// Waits until the threads of the library that was called last have stopped to spin, as long as that ends soon.
 void wait_for_quiet();
 
 Rounds measure_rounds(const Subjects& subjects, const RoundSettings& settings, Meters& meters);

@@ -5,7 +5,7 @@
 #include <Eigen/Dense>
 
 #include "buffer.h"
-#include "processors.h"
+#include "openmp.h"
 
 namespace bench {
 namespace {
@@ -18,7 +18,7 @@ class EigenSubject final : public Subject {
       : x_(floats(data.queries), bench_case.rows, bench_case.inputs),
         result_(make_buffer(bench_case.rows * bench_case.outputs * sizeof(float))),
         y_(static_cast<float*>(result_.get()), bench_case.rows, bench_case.outputs) {
-    const StartingThreads elsewhere;
+    use_openmp_threads(threads);
     Eigen::setNbThreads(threads);
     for (const Tensor& weight : data.weights)
       weights_.emplace_back(floats(weight), bench_case.outputs, bench_case.inputs);

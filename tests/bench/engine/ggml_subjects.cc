@@ -12,7 +12,6 @@
 #include "buffer.h"
 #include "fail.h"
 #include "openmp.h"
-#include "processors.h"
 
 namespace bench {
 namespace {
@@ -29,9 +28,7 @@ class GgmlSubject final : public Subject {
       : case_(std::move(bench_case)),
         fused_(fused),
         context_(ggml_init({size_t{8} << 20, nullptr, /*no_alloc=*/true})) {
-    // The first graph starts the threads.
-    const StartingThreads elsewhere;
-    omp_set_num_threads(threads);
+    use_openmp_threads(threads);
     const BenchCase& c = case_;
     const ggml_type storage = type_of(c.dtype);
     const std::vector<float> numbers = read_floats(data.queries.get());

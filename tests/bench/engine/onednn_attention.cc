@@ -8,7 +8,6 @@
 #include "buffer.h"
 #include "onednn_subjects.h"
 #include "openmp.h"
-#include "processors.h"
 
 namespace bench {
 namespace {
@@ -22,8 +21,7 @@ class OnednnAttention final : public Subject {
   OnednnAttention(const BenchCase& bench_case, const Data& data, int threads)
       : engine_(dnnl::engine::kind::cpu, 0), stream_(engine_) {
     const BenchCase& c = bench_case;
-    const StartingThreads elsewhere;
-    omp_set_num_threads(threads);
+    use_openmp_threads(threads);
     const Type storage = c.dtype == HEED_F16 ? Type::f16 : c.dtype == HEED_BF16 ? Type::bf16 : Type::f32;
     // A group of heads that shares keys is an axis of its own.
     const int64_t group = c.heads / c.kv_heads;

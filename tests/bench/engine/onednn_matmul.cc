@@ -6,7 +6,6 @@
 
 #include "buffer.h"
 #include "openmp.h"
-#include "processors.h"
 
 namespace bench {
 namespace {
@@ -21,9 +20,7 @@ class OnednnMatmul final : public Subject {
     using Desc = dnnl::memory::desc;
     using Tag = dnnl::memory::format_tag;
     const auto float32 = dnnl::memory::data_type::f32;
-    // The first that works in parallel starts OpenMP's threads.
-    const StartingThreads elsewhere;
-    omp_set_num_threads(threads);
+    use_openmp_threads(threads);
     const Desc x({bench_case.rows, bench_case.inputs}, float32, Tag::ab);
     const Desc y({bench_case.rows, bench_case.outputs}, float32, Tag::ab);
     const Desc any({bench_case.inputs, bench_case.outputs}, float32, Tag::any);

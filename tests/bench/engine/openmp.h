@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is called here of OpenMP, which some peers have their threads from. GCC's omp.h is out of other tools' sight.
+// The threads of OpenMP, which some peers compute with.
 #ifndef HEED_BENCH_OPENMP_H
 #define HEED_BENCH_OPENMP_H
 
-extern "C" void omp_set_num_threads(int num_threads);
+namespace bench {
+
+// Starts so many, the caller included, each where it is to stay. Without OpenMP it does nothing.
+void use_openmp_threads(int threads);
+
+}  // namespace bench
 
 #endif  // HEED_BENCH_OPENMP_H

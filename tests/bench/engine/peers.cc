@@ -15,12 +15,14 @@
 #include "eigen_subject.h"
 #include "ort_model.h"
 #include "ort_subjects.h"
+#include "rounds.h"
 
 namespace bench {
 
 Subjects make_peers(const BenchCase& bench_case, const Data& data, int threads, std::vector<std::string>* refusals) {
   Subjects peers;
   if (!ort_is_absent()) peers = make_ort_subjects(bench_case, data, threads, refusals);
+  wait_for_quiet();
   const bool linear = bench_case.kind == Kind::kLinear;
 #if defined(HEED_BENCH_HAS_ONEDNN)
   try {

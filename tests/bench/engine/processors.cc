@@ -52,6 +52,11 @@ std::vector<int> used_processors() {
   return num_used == 0 ? all : std::vector<int>(all.begin(), all.begin() + static_cast<long>(num_used));
 }
 
+void stay_on_processor(int number) {
+  const std::vector<int> used = used_processors();
+  stay_on({used[static_cast<size_t>(number) % used.size()]});
+}
+
 Stay::Stay(const std::vector<int>& allowed) : before_(allowed_now()) { stay_on(allowed); }
 
 Stay::~Stay() { stay_on(before_); }

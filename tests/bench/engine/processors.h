@@ -15,6 +15,9 @@ const std::vector<int>& processors();
 void use_processors(int threads);
 std::vector<int> used_processors();
 
+// The calling thread stays on the used processor of that number, modulo their count.
+void stay_on_processor(int number);
+
 // Where the calling thread may run while it exists; then it is where it was.
 class Stay {
  public:

@@ -23,12 +23,16 @@ struct KernelTable {
   // ---- linear ----
   int32_t linear_tile_rows;
   int32_t linear_panel_columns;  // of a panel; the last ones may have fewer
+  int32_t linear_streams;        // panels that items of one tile of rows had best be cut into multiples of
+  // Rows and panels of an item at most.
+  int64_t (*linear_max_rows)(int64_t input_size);
+  int64_t (*linear_max_panels)(int64_t input_size);
   int64_t (*linear_panels)(int64_t output_size);
   // Bytes of a packed weight.
   size_t (*packed_linear_bytes)(int64_t output_size, int64_t input_size, int32_t element_type);
   void (*pack_linear)(const KernelOperand* weight, int64_t output_size, int64_t input_size, void* packed);
-  // Bytes that an item of at most so many rows and panels needs.
-  size_t (*linear_scratch_bytes)(const LinearArguments* arguments, int64_t num_rows, int64_t num_panels);
+  // Bytes that an item of at most so many rows and panels needs; never decreases when these grow.
+  size_t (*linear_scratch_bytes)(int64_t input_size, int64_t num_rows, int64_t num_panels, int32_t is_packed);
   void (*linear_item)(const LinearArguments* arguments, const LinearItem* item, void* scratch);
 
   // ---- rows, rows.h ----

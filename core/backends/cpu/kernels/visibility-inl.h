@@ -36,7 +36,8 @@ static Pairs find_pairs(const FlashItem& item, const Panel& panel, int64_t group
   return pairs;
 }
 
-// Elements k .. k + count - 1 of one row: the bias, or 0, and -inf where the mask is false. Lanes beyond are 0.
+// Elements k .. k + count - 1 of one row: the bias, or 0, and -inf where the mask is false. Lanes beyond mean
+// nothing.
 static Vec load_pair_row(const AttentionArguments& arguments, const Pairs& pairs, int lane, int64_t k, int64_t count) {
   Vec value{};
   const char* bias = pairs.bias_rows[lane];
@@ -45,6 +46,8 @@ static Vec load_pair_row(const AttentionArguments& arguments, const Pairs& pairs
     const int64_t size = size_of_element(operand.element_type);
     if (operand.strides[3] == 1) {
       value = load_first_elements(bias + k * size, operand.element_type, count);
+    } else if (operand.strides[3] == 0) {
+      value = broadcast(load_element(bias, operand.element_type));
     } else {
       float elements[kLanes] = {};
       for (int64_t i = 0; i < count; ++i)
@@ -58,6 +61,8 @@ static Vec load_pair_row(const AttentionArguments& arguments, const Pairs& pairs
     uint8_t bytes[kLanes];
     if (stride == 1 && count == kLanes) {
       __builtin_memcpy(bytes, mask + k, kLanes);
+    } else if (stride == 0) {
+      __builtin_memset(bytes, *mask, kLanes);
     } else {
       for (int64_t i = 0; i < kLanes; ++i)
         bytes[i] = i < count ? static_cast<uint8_t>(mask[(k + i) * stride]) : uint8_t{1};
@@ -176,13 +181,18 @@ static void trim_by_mask(const FlashItem& item, const Panel& panel, int64_t& k0,
   k1 = end;
 }
 
-// Whether all rows may attend to all of the keys k0 .. k1 - 1. Of masks whose bytes do not lie side by side nothing is
-// said.
+// Whether all rows may attend to all of the keys k0 .. k1 - 1. Of masks whose bytes neither lie side by side
+// nor are one byte nothing is said.
 static bool mask_hides_nothing(const FlashItem& item, const Panel& panel, int64_t k0, int64_t k1) {
-  if (item.arguments->mask.strides[3] != 1) return false;
+  const int64_t stride = item.arguments->mask.strides[3];
+  if (stride != 1 && stride != 0) return false;
   constexpr uint64_t kOnes = 0x0101010101010101u;
   uint64_t zeros = 0;
   visit_mask_rows(item, panel, [&](const char* row) {
+    if (stride == 0) {
+      zeros |= *row == 0 ? 1u : 0u;
+      return;
+    }
     int64_t k = k0;
     for (; k + 8 <= k1; k += 8) {
       uint64_t bytes;

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "support/samples.h"
 
@@ -198,6 +199,43 @@ TEST(Rule03, EverythingTogether) {
     call.valid_lens = make_input(filled({2}, 50.0), HEED_I64);
     want_everything(call);
     EXPECT_TRUE(agrees_with_reference(call));
+  }
+}
+
+// Rule 15's bound allows everything here; but equal scores are equal weights however large they are, and a much smaller
+// one has none. Others' masks are such biases: rows whose keys are all hidden by the lowest float.
+TEST(Rule03, ScoresOfEverySizeAreNormalized) {
+  constexpr int64_t kKeys = 600;
+  const double lowest = std::numeric_limits<float>::lowest();
+  for (const auto& [low, high] : {std::pair{lowest, lowest}, std::pair{-1e10, -1e10}, std::pair{1e10, 1e10},
+                                  std::pair{-lowest, -lowest}, std::pair{lowest, -1e10}, std::pair{lowest, 0.0},
+                                  std::pair{-3e6, -1e6}, std::pair{0.0, 2e6}, std::pair{-1e10, -lowest}}) {
+    for (const bool rises : {true, false}) {
+      Call call;
+      call.kind = Kind::DotProductRank3;
+      call.queries = make_input(filled({1, 1, 1}, 0.0));
+      call.keys = make_input(filled({1, kKeys, 1}, 0.0));
+      Array bias = filled({1, kKeys}, low);
+      Array values = filled({1, kKeys, 1}, 1.0);
+      double sum = 0.0;
+      double count = 0.0;
+      for (int64_t k = 0; k < kKeys; ++k) {
+        const auto place = static_cast<size_t>(k);
+        values.values[place] = static_cast<double>(k % 7);
+        if ((k >= kKeys / 2) == rises) bias.values[place] = high;
+        if (bias.values[place] != high) continue;
+        sum += values.values[place];
+        count += 1.0;
+      }
+      call.values = make_input(values);
+      call.bias = make_input(bias);
+      want_everything(call);
+      const Results results = run(call);
+      const double expected = static_cast<double>(static_cast<float>(high)) + std::log(count);
+      EXPECT_NEAR(results.output->contents.values[0], sum / count, a_few_roundings(6.0 * count)) << low << ' ' << high;
+      EXPECT_NEAR(results.weights->contents.values[rises ? kKeys - 1 : 0], 1.0 / count, a_few_roundings(1.0)) << low;
+      EXPECT_NEAR(results.log_sum_exp->contents.values[0], expected, a_few_roundings(std::fabs(expected))) << low;
+    }
   }
 }
 

@@ -8,14 +8,16 @@ namespace heed::reference {
 
 BoundConstants bound_constants(const BoundParameters& parameters) {
   const auto keys = static_cast<double>(parameters.num_keys);
-  const double rescales = std::max(0.0, std::ceil(keys / static_cast<double>(kKeysPerBlock)) - 1.0);
+  // Between blocks, and one more where the keys are cut into chunks.
+  const double rescales =
+      parameters.num_keys <= kKeysPerBlock ? 0.0 : std::ceil(keys / static_cast<double>(kKeysPerBlock));
   BoundConstants constants;
-  constants.c1 = 5.0 + (parameters.drops ? 2.0 : 0.0);
+  constants.c1 = 6.0 + (parameters.drops ? 1.0 : 0.0);
   // Of one term: the sum of query and key, and the tanh, whose units in the last place are twice the unit round-off.
   const double tanh_error = parameters.scoring == Scoring::Additive ? 1.0 + 2.0 * kTanhUlps : 0.0;
   constants.c2 = 2.0 * (static_cast<double>(parameters.head_size) + 2.0 + tanh_error);
   constants.c3 = 2.0 * keys + 6.0 * rescales;
-  constants.c4 = 4.0 + (parameters.has_soft_cap ? 14.0 : 0.0) + (parameters.has_bias ? 2.0 : 0.0);
+  constants.c4 = 6.5 + (parameters.has_soft_cap ? 14.0 : 0.0) + (parameters.has_bias ? 2.0 : 0.0);
   return constants;
 }
 

@@ -21,11 +21,11 @@ inline constexpr double kLargestCovered = 0x1p127;
 // Covers the terms of second order that sums of roundings leave behind, where (2K + 6N) * u <= 0.01.
 inline constexpr double kSecondOrder = 1.01;
 
-// Keys between two updates of the running maximum, at least; N = ceil(K / kKeysPerBlock) - 1 updates rescale what was summed before.
-inline constexpr int64_t kKeysPerBlock = 64;
+// Keys between two updates of the running maximum; with more keys, N = ceil(K / kKeysPerBlock) rescales at most come upon what was summed before.
+inline constexpr int64_t kKeysPerBlock = 256;
 
 // Units in the last place by which an engine's tanh may be off.
-inline constexpr double kTanhUlps = 2.5;
+inline constexpr double kTanhUlps = 2.0;
 
 // What the constants of one call depend on.
 struct BoundParameters {

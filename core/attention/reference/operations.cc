@@ -48,7 +48,7 @@ Bounded softmax(const std::vector<double>& scores, size_t length) {
   }
   double total = 0.0;
   for (size_t k = 0; k < length; ++k) total += std::exp(scores[k] - maximum);
-  const double bracket = 4.0 + static_cast<double>(length) + 4.0 * largest;
+  const double bracket = 4.0 + static_cast<double>(length) + 9.0 * largest;
   for (size_t k = 0; k < length; ++k) {
     weights.values[k] = std::exp(scores[k] - maximum) / total;
     if (scores[k] == -kInfinity) continue;

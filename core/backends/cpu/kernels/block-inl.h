@@ -233,15 +233,45 @@ static void find_scores(const FlashItem& item, const Panel& panel, Rows keys, in
 
 // ---- softmax --------------------------------------------------------------------------------------------------------
 
-// What scores times log2(e) are taken relative to: the maximum, or anything finite while that is -inf, because -inf -
-// -inf would be NaN where 2^-inf = 0 is meant. Whatever it is rounded to cancels, as all of a row's scores have the same.
-// It overflows, and the row becomes NaN, where the maximum is beyond 2.3e38; a difference taken before the product would
-// not, but costs each score one instruction more (1 % of the whole at head size 64).
-HEED_INLINE Vec pivot_of(Vec maximum) {
-  return select(maximum == broadcast(-kInfinity), Vec{}, maximum * broadcast(kLog2E));
+// Whether a row's maximum is so large that rounding its product with log2(e) would be a factor that matters, in the end
+// one beyond f32's range: rows whose keys a bias of -1e10 or of the lowest float hides, as they are from other hands.
+HEED_INLINE IntVec is_far(Vec maximum) {
+  constexpr float kFar = 0x1p20f;
+  return (maximum > broadcast(kFar)) | ((maximum < broadcast(-kFar)) & (maximum != broadcast(-kInfinity)));
 }
 
-// Scores, in place, become e^(score - maximum); `pivots` repeats itself.
+// What such a row's scores are lessened by first. Subtracting the maximum always would cost every score one instruction
+// more, 1 % of the whole at head size 64.
+HEED_INLINE Vec shift_of(Vec maximum) { return select(is_far(maximum), maximum, Vec{}); }
+
+// What scores times log2(e), after the shift, are taken relative to: the maximum, or anything finite while that is -inf,
+// because -inf - -inf would be NaN where 2^-inf = 0 is meant. Whatever it is rounded to cancels, as all of a row's scores
+// have the same.
+HEED_INLINE Vec pivot_of(Vec maximum) {
+  return select(is_far(maximum) | (maximum == broadcast(-kInfinity)), Vec{}, maximum * broadcast(kLog2E));
+}
+
+// What sums relative to the maximum `before` are multiplied by to be relative to another: 0 where there have been no
+// scores, and exactly 1 where the maximum is the same, since it is rounded as the pivot was.
+HEED_INLINE Vec factor_between(Vec before, Vec maximum) {
+  Vec factor[1] = {(before - shift_of(maximum)) * broadcast(kLog2E) - pivot_of(maximum)};
+  exp2_of_nonpositive(factor);
+  return factor[0];
+}
+
+// The shift of `count` keys' scores.
+template <int vectors>
+static void shift_scores(const Vec (&maximum)[vectors], int64_t count, float* scores) {
+  for (int v = 0; v < vectors; ++v) {
+    if (!any(is_far(maximum[v]))) continue;
+    for (int64_t k = 0; k < count; ++k) {
+      float* place = scores + k * kPanelRows + v * kLanes;
+      store(place, load(place) - shift_of(maximum[v]));
+    }
+  }
+}
+
+// Scores, in place and after the shift, become e^(score - maximum); `pivots` repeats itself.
 template <int count, int vectors>
 HEED_INLINE void find_probabilities(Vec (&scores)[count], const Vec (&pivots)[vectors]) {
 #pragma GCC unroll 8
@@ -267,24 +297,25 @@ HEED_INLINE void exponentiate_keys(float* scores, const Vec (&pivots)[vectors], 
 template <int vectors>
 HEED_APART void exponentiate(const FlashItem& item, const Panel& panel, int64_t count,
                              const Vec (&block_maximum)[vectors]) {
+  Vec maximum[vectors];
+  Vec before[vectors];
   Vec pivot[vectors];
   Vec total[vectors];
-  Vec factor[vectors];
   IntVec grown{};
 #pragma GCC unroll 4
   for (int v = 0; v < vectors; ++v) {
-    const Vec before = panel.started ? load(panel.maximum + v * kLanes) : broadcast(-kInfinity);
-    const Vec maximum = max(block_maximum[v], before);
-    grown |= maximum > before;
-    pivot[v] = pivot_of(maximum);
-    // Rounded as the pivots were: 0, and the factor 1, where the maximum has not grown.
-    factor[v] = before * broadcast(kLog2E) - pivot[v];
+    before[v] = panel.started ? load(panel.maximum + v * kLanes) : broadcast(-kInfinity);
+    maximum[v] = max(block_maximum[v], before[v]);
+    grown |= maximum[v] > before[v];
+    pivot[v] = pivot_of(maximum[v]);
     total[v] = panel.started ? load(panel.total + v * kLanes) : Vec{};
-    store(panel.maximum + v * kLanes, maximum);
+    store(panel.maximum + v * kLanes, maximum[v]);
   }
   // After some blocks the maximum seldom grows; where it does not, the factor is 1.
   if (panel.started && any(grown)) {
-    exp2_of_nonpositive(factor);
+    Vec factor[vectors];
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; ++v) factor[v] = factor_between(before[v], maximum[v]);
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v) total[v] *= factor[v];
     const int64_t size = item.arguments->output.data != nullptr ? item.arguments->value_head_size : 0;
@@ -296,6 +327,7 @@ HEED_APART void exponentiate(const FlashItem& item, const Panel& panel, int64_t 
       }
     }
   }
+  shift_scores(maximum, count, item.scores);
   int64_t k = 0;
   for (; k + 2 <= count; k += 2) exponentiate_keys<2, vectors>(item.scores + k * kPanelRows, pivot, total);
   if (k < count) exponentiate_keys<1, vectors>(item.scores + k * kPanelRows, pivot, total);

@@ -66,13 +66,6 @@ HEED_INLINE float max_of_lanes(Vec value) {
   return largest;
 }
 
-// What sums relative to `maximum` are multiplied by to be relative to a pivot: 0 where there have been no scores.
-HEED_INLINE Vec factor_between(Vec maximum, Vec pivot) {
-  Vec factor[1] = {maximum * broadcast(kLog2E) - pivot};
-  exp2_of_nonpositive(factor);
-  return factor[0];
-}
-
 // `count` vectors of a row's scores.
 template <int count>
 HEED_INLINE void exponentiate_vectors(float* scores, const Vec (&pivots)[1], Vec (&total)[1]) {
@@ -107,10 +100,13 @@ static void exponentiate_rows(const DecodeItem& decode, int64_t k0, int64_t k1) 
     Vec total[1] = {load(decode.totals + r * kLanes)};
     if (any(maximum > before)) {
       decode.partial.maximum[r] = maximum[0];
-      const Vec factor = factor_between(before, pivots[0]);
+      const Vec factor = factor_between(before, maximum);
       total[0] *= factor;
       float* sums = decode.partial.sums + r * width;
       for (int64_t d = 0; d < width; d += kLanes) store(sums + d, load(sums + d) * factor);
+    }
+    if (any(is_far(maximum))) {
+      for (int64_t k = first; k < end; k += kLanes) store(scores + k, load(scores + k) - shift_of(maximum));
     }
     int64_t k = first;
     for (; k + 4 * kLanes <= end; k += 4 * kLanes) exponentiate_vectors<4>(scores + k, pivots, total);
@@ -507,13 +503,12 @@ static void combine(const DecodeItem& decode, float* partials, int64_t num_chunk
       maximum = partial.maximum[r] > maximum ? partial.maximum[r] : maximum;
       visible |= partial.visible[r];
     }
-    const Vec pivot = pivot_of(broadcast(maximum));
     const Partial result = partial_at(arguments, num_rows, partials);
     float* sums = result.sums + r * width;
     Vec total{};
     for (int64_t c = 0; c < num_chunks; ++c) {
       const Partial partial = partial_at(arguments, num_rows, partials + c * size);
-      const Vec factor = factor_between(broadcast(partial.maximum[r]), pivot);
+      const Vec factor = factor_between(broadcast(partial.maximum[r]), broadcast(maximum));
       total = fma(broadcast(partial.total[r]), factor, total);
       for (int64_t d = 0; d < width; d += kLanes)
         store(sums + d, fma(load(partial.sums + r * width + d), factor, c == 0 ? Vec{} : load(sums + d)));

@@ -118,10 +118,11 @@ static void normalize(const FlashItem& item, const Panel& panel, Rows keys, int6
   find_scores<kTileVectors>(item, panel, keys, k0, k1, true, maximum);
   for (int v = 0; v < kTileVectors; ++v) {
     const Vec pivot[1] = {pivot_of(load(panel.maximum + v * kLanes))};
+    const Vec shift = shift_of(load(panel.maximum + v * kLanes));
     const Vec total = load(panel.total + v * kLanes);
     for (int64_t k = 0; k < k1 - k0; ++k) {
       float* place = item.scores + k * kPanelRows + v * kLanes;
-      Vec weight[1] = {load(place)};
+      Vec weight[1] = {load(place) - shift};
       find_probabilities(weight, pivot);
       store(place, select(load(item.seen + k * kPanelRows + v * kLanes), weight[0] / total, Vec{}));
     }
@@ -237,20 +238,21 @@ static void store_output(const FlashItem& item, const Panel& panel, const IntVec
   }
 }
 
-// log of the sum of exp(score); -inf for rows that see no key. In double, with the pivot that probabilities were taken
+// log of the sum of exp(score); -inf for rows that see no key. In double, with what probabilities were taken
 // relative to: so nothing is lost but what total has lost, and one exact score comes out exact.
 static void store_log_sum_exp(const FlashItem& item, const Panel& panel) {
   for (int64_t group = 0; group < panel.num_rows; group += kLanes) {
     char* rows[kLanes];
     find_rows(item, panel, group, item.arguments->log_sum_exp, sizeof(float), rows);
     float pivots[kLanes];
+    float shifts[kLanes];
     store(pivots, pivot_of(load(panel.maximum + group)));
+    store(shifts, shift_of(load(panel.maximum + group)));
     for (int lane = 0; lane < kLanes; ++lane) {
       if (rows[lane] == nullptr) continue;
-      const auto pivot = static_cast<double>(pivots[lane]);
+      const double maximum = static_cast<double>(pivots[lane]) / static_cast<double>(kLog2E) + shifts[lane];
       const auto total = static_cast<double>(panel.total[group + lane]);
-      const double result = panel.visible[group + lane] == 0 ? -static_cast<double>(kInfinity)
-                                                             : pivot / static_cast<double>(kLog2E) + log(total);
+      const double result = panel.visible[group + lane] == 0 ? -static_cast<double>(kInfinity) : maximum + log(total);
       *reinterpret_cast<float*>(rows[lane]) = static_cast<float>(result);
     }
   }

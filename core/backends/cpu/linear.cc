@@ -66,8 +66,8 @@ Items cut(const KernelTable& kernels, const LinearProblem& problem, int32_t num_
   }
   const int64_t wanted = num_workers > 1 ? kItemsPerWorker * num_workers : 1;
   // Where all panels apart are too few, rows are cut further.
-  const int64_t row_blocks =
-      std::max(divide_up(items.num_rows, kernels.linear_max_rows(problem.input_size)), divide_up(wanted, all_units));
+  const int64_t row_blocks = std::max(divide_up(items.num_rows, kernels.linear_max_rows(problem.input_size)),
+                                      divide_up(wanted, std::max<int64_t>(1, all_units)));
   items.rows = std::max(tile, round_up(divide_up(items.num_rows, row_blocks), tile));
   items.row_blocks = divide_up(items.num_rows, items.rows);
   const int64_t wanted_groups = divide_up(wanted, std::max<int64_t>(1, items.row_blocks));

@@ -24,6 +24,9 @@ EXTREMES = {"min": "max", "max": "min"}
 
 WHOLE = re.compile(r"^(const )?((un)?signed )?(char|short|int|long|long long)$")
 NUMBER = re.compile(r"^(const )?(((un)?signed )?(char|short|int|long|long long)|float|double)$")
+VECTOR = re.compile(r"\bvector_size__\(")
+# What is written before a loop that has to become as many copies of its body, as arrays of vectors need that are to be registers.
+UNROLLED = re.compile(r"#pragma GCC unroll \d+\s*$")
 
 # Where the language wants constants, or the compiler has written the code itself.
 CONSTANT = {
@@ -36,6 +39,7 @@ CONSTANT = {
     "CXXDefaultInitExpr",
     "CXXNoexceptExpr",
     "EnumConstantDecl",
+    "LoopHintAttr",  # how often a loop is unrolled
     "FieldDecl",  # a default that constructors and readers overwrite
     "StaticAssertDecl",
     "TemplateArgument",
@@ -148,6 +152,8 @@ class Finder:
         kind = node.get("kind", "")
         if kind in CONSTANT or node.get("constexpr") or node.get("isImplicit"):
             return
+        if kind == "CallExpr" and called_name(node) == "__builtin_prefetch":
+            return  # its arguments are constants, and what it does changes no result
         inner = children(node)
         if kind == "FunctionTemplateDecl":
             # The template as it is written; its instances follow.
@@ -165,6 +171,8 @@ class Finder:
         if span and node["in"] in self.sources:
             self.file = node["in"]
             self.mutate(node, kind, span, inner)
+            if kind == "ForStmt" and UNROLLED.search(self.text(Span(0, span.begin))):
+                inner = inner[-1:]
         for child in inner:
             self.visit(child)
         self.function = outside
@@ -219,7 +227,7 @@ class Finder:
             woken = "::heed_mutation::on({0})"
             between = f") != {woken} {operator} bool("
             self.add(Rewriting(span, "((bool(", f") != {woken}) != {woken})", token, between), (token, LOGIC[operator]))
-        elif operator in SUMS and all(map(NUMBER.match, types)):
+        elif operator in SUMS and (all(map(NUMBER.match, types)) or all(map(VECTOR.search, types))):
             name, other = SUMS[operator]
             self.add(Rewriting(span, f"::heed_mutation::{name}({{0}}, ", ")", token, ","), (token, other))
 
@@ -263,12 +271,15 @@ def read_source(path: Path) -> str:
     return path.read_text(encoding="latin-1")
 
 
-def find_places(compiler: str, flags: list[str], root: Path, files: list[str]) -> list[Place]:
-    """All places in `files`, in order; their mutants are numbered from 1."""
+def find_places(compiler: str, flags: list[str], root: Path, files: list[str], units: dict[str, list[str]]) -> list[Place]:
+    """All places in `files`, in order; their mutants are numbered from 1. `units` are further translation units, with flags of their
+    own, of which only the headers among `files` are looked at."""
     finder = Finder({file: read_source(root / file) for file in files}, root)
     for file in files:
         if file.endswith(".cc"):
             finder.read_tree(parse(compiler, flags, root, file))
+    for file, more in units.items():
+        finder.read_tree(parse(compiler, flags + more, root, file))
     places = sorted(finder.places.values(), key=lambda place: (place.file, place.rewriting.whole.begin, -place.rewriting.whole.end))
     for number, mutant in enumerate((mutant for place in places for mutant in place.mutants), 1):
         mutant.id = number

@@ -12,6 +12,9 @@
 #include <cstdlib>
 #include <type_traits>
 
+// Always: kernels ask for every vector.
+#define HEED_MUTATION_INLINE [[gnu::always_inline]] inline
+
 namespace heed_mutation {
 
 inline constexpr int kMaxMutants = 1 << 16;
@@ -38,15 +41,15 @@ struct Record {
 };
 inline const Record record;
 
-inline bool on(int id) {
+HEED_MUTATION_INLINE bool on(int id) {
   if (record.path != nullptr) reached[id] = true;
   return active == id;
 }
 
-// Comparisons of numbers and pointers, each written where its operator stood: `id` moves an equal pair to the other side,
+// Comparisons of numbers, pointers and vectors, each written where its operator stood: `id` moves an equal pair to the other side,
 // `bound` (where both sides are whole numbers, otherwise 0) moves the limit by one in the other direction.
 template <typename A, typename B>
-bool less(int id, int bound, A a, B b) {
+HEED_MUTATION_INLINE auto less(int id, int bound, A a, B b) {
   if constexpr (std::is_integral_v<A> && std::is_integral_v<B>) {
     if (bound != 0 && on(bound)) return a < b && a + 1 != b;
   }
@@ -54,7 +57,7 @@ bool less(int id, int bound, A a, B b) {
 }
 
 template <typename A, typename B>
-bool less_equal(int id, int bound, A a, B b) {
+HEED_MUTATION_INLINE auto less_equal(int id, int bound, A a, B b) {
   if constexpr (std::is_integral_v<A> && std::is_integral_v<B>) {
     if (bound != 0 && on(bound)) return a <= b || a - 1 == b;
   }
@@ -62,7 +65,7 @@ bool less_equal(int id, int bound, A a, B b) {
 }
 
 template <typename A, typename B>
-bool greater(int id, int bound, A a, B b) {
+HEED_MUTATION_INLINE auto greater(int id, int bound, A a, B b) {
   if constexpr (std::is_integral_v<A> && std::is_integral_v<B>) {
     if (bound != 0 && on(bound)) return a > b && a - 1 != b;
   }
@@ -70,7 +73,7 @@ bool greater(int id, int bound, A a, B b) {
 }
 
 template <typename A, typename B>
-bool greater_equal(int id, int bound, A a, B b) {
+HEED_MUTATION_INLINE auto greater_equal(int id, int bound, A a, B b) {
   if constexpr (std::is_integral_v<A> && std::is_integral_v<B>) {
     if (bound != 0 && on(bound)) return a >= b || a + 1 == b;
   }
@@ -78,43 +81,43 @@ bool greater_equal(int id, int bound, A a, B b) {
 }
 
 template <typename A, typename B>
-bool equal(int id, A a, B b) {
+HEED_MUTATION_INLINE auto equal(int id, A a, B b) {
   return on(id) ? a != b : a == b;
 }
 
 template <typename A, typename B>
-bool not_equal(int id, A a, B b) {
+HEED_MUTATION_INLINE auto not_equal(int id, A a, B b) {
   return on(id) ? a == b : a != b;
 }
 
 // The same for objects, which a copy could make allocate.
 template <typename A, typename B>
-bool equal_objects(int id, const A& a, const B& b) {
+HEED_MUTATION_INLINE bool equal_objects(int id, const A& a, const B& b) {
   return on(id) != static_cast<bool>(a == b);
 }
 
 template <typename A, typename B>
-bool not_equal_objects(int id, const A& a, const B& b) {
+HEED_MUTATION_INLINE bool not_equal_objects(int id, const A& a, const B& b) {
   return on(id) != static_cast<bool>(a != b);
 }
 
 template <typename A, typename B>
-auto plus(int id, A a, B b) {
+HEED_MUTATION_INLINE auto plus(int id, A a, B b) {
   return on(id) ? a - b : a + b;
 }
 
 template <typename A, typename B>
-auto minus(int id, A a, B b) {
+HEED_MUTATION_INLINE auto minus(int id, A a, B b) {
   return on(id) ? a + b : a - b;
 }
 
 template <typename T>
-T min(int id, const T& a, const T& b) {
+HEED_MUTATION_INLINE T min(int id, const T& a, const T& b) {
   return (a < b) != on(id) ? a : b;
 }
 
 template <typename T>
-T max(int id, const T& a, const T& b) {
+HEED_MUTATION_INLINE T max(int id, const T& a, const T& b) {
   return (a > b) != on(id) ? a : b;
 }
 

@@ -9,6 +9,7 @@ equivalent.txt lists mutants that change nothing, each with the reason; they are
 import argparse
 import json
 import os
+import platform
 import random
 import re
 import resource
@@ -28,6 +29,14 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "support"))
 from reasons import read_entries  # noqa: E402
 
 FOLDERS = ("core/attention", "core/tensor", "capi/src")
+# With --kernels. Much there only saves time, so that what survives is to be read, not counted.
+KERNEL_FOLDERS = ("core/backends/cpu", "core/backends/cpu/kernels")
+# Objects of the kernels, whose headers have branches for ISAs, and what clang must be told to see them. The objects' own files and the
+# shim are lists of constants and of instructions, which nothing can be moved in by one.
+KERNELS = "core/backends/cpu/kernels/"
+UNITS = {KERNELS + "portable.cc": [], KERNELS + "avx512.cc": ["-march=x86-64-v4"]}
+if platform.machine() != "x86_64":
+    UNITS = {KERNELS + "portable.cc": []}
 LEAST_PERCENT = 90.0
 LIST = Path(__file__).with_name("equivalent.txt")
 NOT_COPIED = {".git", "build", "__pycache__"}
@@ -58,15 +67,15 @@ def compiler_of_trees() -> str:
     sys.exit("no clang++ found, which tells where operators and constants are: scripts/install-dependencies --test installs it")
 
 
-def all_places() -> list[Place]:
+def all_places(kernels: bool) -> list[Place]:
     files = [
         path.relative_to(root).as_posix()
-        for folder in FOLDERS
+        for folder in FOLDERS + (KERNEL_FOLDERS if kernels else ())
         for path in sorted((root / folder).iterdir())
-        if path.suffix in (".cc", ".h")
+        if path.suffix in (".cc", ".h") and (folder + "/" != KERNELS or path.name.endswith("-inl.h"))
     ]
     flags = ["-std=c++20", "-Icore", "-Icapi/include", "-Icapi/src"]
-    return find_places(compiler_of_trees(), flags, root, files)
+    return find_places(compiler_of_trees(), flags, root, files, UNITS if kernels else {})
 
 
 def write(path: Path, data: bytes) -> None:
@@ -246,6 +255,7 @@ parser = argparse.ArgumentParser(prog="scripts/mutate", description=__doc__, for
 parser.add_argument("count", nargs="?", type=int, default=250, help="how many mutants are woken; 0: all (default: %(default)s)")
 parser.add_argument("--seed", type=int, default=1, help="of the sample (default: %(default)s)")
 parser.add_argument("--file", default="", help="only mutants of files whose path holds this")
+parser.add_argument("--kernels", action="store_true", help="also in the CPU's backend and its kernels")
 parser.add_argument("--again", action="store_true", help="only those that survived the last time")
 parser.add_argument("--equivalents", action="store_true", help="wake those of equivalent.txt instead: none may be killed")
 parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="how many at a time (default: %(default)s)")
@@ -254,7 +264,7 @@ arguments = parser.parse_args()
 work = root / "build" / "mutation"
 work.mkdir(parents=True, exist_ok=True)
 start = time.monotonic()
-places = all_places()
+places = all_places(arguments.kernels)
 equivalents = read_equivalents([mutant for place in places for mutant in place.mutants])
 places = build(work, places)
 mutants = [mutant for place in places for mutant in place.mutants]

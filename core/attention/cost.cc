@@ -20,26 +20,26 @@ double bytes_of(const StridedOperand<rank>& operand, const int64_t (&sizes)[rank
   return bytes;
 }
 
+// Holds the product of any two sizes: the pairs of a narrow band are the difference of two numbers that large.
+__extension__ using Int128 = __int128;
+
 // Pairs with key <= query + last and key < length, for queries first_query .. first_query + num_queries - 1. In closed
 // form, since explain may be asked about shapes that nobody could run.
-double pairs_up_to(double last, double length, double first_query, double num_queries) {
+Int128 pairs_up_to(Int128 last, int64_t length, int64_t first_query, int64_t num_queries) {
   // Row i of these has clamp(i + grown, 0, length) keys.
-  const double grown = first_query + last + 1;
-  const double empty = std::clamp(-grown, 0.0, num_queries);
-  const double rising_end = std::clamp(length - grown, empty, num_queries);
-  const double rising = rising_end - empty;
-  const double least = empty + grown;
+  const Int128 grown = first_query + last + 1;
+  const Int128 empty = std::clamp<Int128>(-grown, 0, num_queries);
+  const Int128 rising_end = std::clamp<Int128>(length - grown, empty, num_queries);
+  const Int128 rising = rising_end - empty;
+  const Int128 least = empty + grown;
   return rising * least + rising * (rising - 1) / 2 + (num_queries - rising_end) * length;
 }
 
 double visible_pairs(const AttentionProblem& problem) {
   const auto in_band = [&problem](int64_t length, int64_t first_query, int64_t num_queries) {
     if (problem.band_last < problem.band_first) return 0.0;
-    const auto pairs = [&](int64_t last) {
-      return pairs_up_to(static_cast<double>(last), static_cast<double>(length), static_cast<double>(first_query),
-                         static_cast<double>(num_queries));
-    };
-    return pairs(problem.band_last) - pairs(problem.band_first - 1);
+    const auto pairs = [&](Int128 last) { return pairs_up_to(last, length, first_query, num_queries); };
+    return static_cast<double>(pairs(problem.band_last) - pairs(Int128{problem.band_first} - 1));
   };
   const Operand& lens = problem.valid_lens;
   if (lens.data == nullptr)
@@ -85,6 +85,13 @@ Cost cost_of(const DropoutProblem& problem) {
   return cost;
 }
 
+double flops_of(const AttentionProblem& problem) {
+  const double score_flops =
+      (problem.scoring == Scoring::Additive ? 4.0 : 2.0) * static_cast<double>(problem.head_size);
+  const double value_flops = problem.output.given != 0 ? 2.0 * static_cast<double>(problem.value_head_size) : 0.0;
+  return static_cast<double>(problem.num_heads) * visible_pairs(problem) * (score_flops + value_flops);
+}
+
 Cost cost_of(const AttentionProblem& problem) {
   const int64_t b = problem.batch;
   const int64_t h = problem.num_heads;
@@ -92,10 +99,7 @@ Cost cost_of(const AttentionProblem& problem) {
   const int64_t q = problem.num_queries;
   const int64_t k = problem.num_keys;
   Cost cost;
-  const double score_flops =
-      (problem.scoring == Scoring::Additive ? 4.0 : 2.0) * static_cast<double>(problem.head_size);
-  const double value_flops = problem.output.given != 0 ? 2.0 * static_cast<double>(problem.value_head_size) : 0.0;
-  cost.flops = static_cast<double>(h) * visible_pairs(problem) * (score_flops + value_flops);
+  cost.flops = flops_of(problem);
   cost.bytes = bytes_of(problem.queries, {b, h, q, problem.head_size}) +
                bytes_of(problem.keys, {b, g, k, problem.head_size}) +
                bytes_of(problem.values, {b, g, k, problem.value_head_size}) +

@@ -21,5 +21,7 @@ Cost cost_of(const DropoutProblem& problem);
 // far as lengths, causal mask and window tell (a mask or bias is not looked into). Lengths without data count as
 // num_keys.
 Cost cost_of(const AttentionProblem& problem);
+// Only cost_of(problem).flops, which backends ask at each call.
+double flops_of(const AttentionProblem& problem);
 
 }  // namespace heed

@@ -50,7 +50,8 @@ Operand lengths_operand(const Tensor& lens, const char* name, const LengthsFor& 
          "%s has dims %s, expected (%" PRId64 ") for the batch or (%" PRId64 ", %" PRId64 ") for batch and queries",
          name, to_string(lens.shape()).c_str(), rows.batch, rows.batch, rows.num_queries);
   }
-  Operand operand = operand_of(lens, {0, -1, per_query ? 1 : -1, -1});
+  Operand operand;
+  set_operand(operand, lens, {0, -1, per_query ? 1 : -1, -1});
   if (!read) operand.data = nullptr;
   if (operand.data == nullptr) return operand;
   for (int64_t b = 0; b < rows.batch; ++b) {

@@ -37,13 +37,9 @@ std::array<Named, 3> named(const LayerOutputs& outputs) {
            {"outputs->log_sum_exp", outputs.log_sum_exp}}};
 }
 
-// -1 becomes a repeated axis; so does an axis of size 1, whose stride means nothing.
-int64_t operand_stride(const Tensor& tensor, int32_t axis) {
-  return axis < 0 || tensor.dim(axis) == 1 ? 0 : tensor.stride(axis);
-}
-
 // Mask and bias: (B, H, Q, K) or (Q, K), ones where repeated.
-Operand pair_operand(const AttentionProblem& problem, const Tensor& tensor, const char* name, bool has_heads) {
+void set_pair_operand(Operand& operand, const AttentionProblem& problem, const Tensor& tensor, const char* name,
+                      bool has_heads) {
   const Shape full{problem.batch, has_heads ? problem.num_heads : 1, problem.num_queries, problem.num_keys};
   const Shape plane{problem.num_queries, problem.num_keys};
   if (tensor.rank() != 4 && tensor.rank() != 2) {
@@ -61,7 +57,11 @@ Operand pair_operand(const AttentionProblem& problem, const Tensor& tensor, cons
            has_heads ? "" : " (there are no heads here)");
     }
   }
-  return missing == 0 ? operand_of(tensor, {0, 1, 2, 3}) : operand_of(tensor, {-1, -1, 0, 1});
+  if (missing == 0) {
+    set_operand(operand, tensor, {0, 1, 2, 3});
+  } else {
+    set_operand(operand, tensor, {-1, -1, 0, 1});
+  }
 }
 
 // Causal mask and window as one band of keys around each query.
@@ -107,15 +107,6 @@ void set_dropout(AttentionProblem& problem, const LayerInputs& inputs, const Att
 }
 
 }  // namespace
-
-Operand operand_of(const Tensor& tensor, const int32_t (&axes)[kOperandRank]) {
-  Operand operand;
-  operand.data = tensor.data();
-  operand.dtype = tensor.dtype();
-  operand.given = 1;
-  for (int axis = 0; axis < kOperandRank; ++axis) operand.strides[axis] = operand_stride(tensor, axes[axis]);
-  return operand;
-}
 
 LayerInputs complete_inputs(const LayerInputs& inputs, const char* device_name) {
   check_queries(inputs);
@@ -165,7 +156,7 @@ void set_visibility(AttentionProblem& problem, const LayerInputs& inputs, const 
            "inputs->mask is %s, expected BOOL (true: may attend); a mask of numbers to be added is inputs->bias",
            name_of(inputs.mask->dtype()));
     }
-    problem.mask = pair_operand(problem, *inputs.mask, "inputs->mask", has_heads);
+    set_pair_operand(problem.mask, problem, *inputs.mask, "inputs->mask", has_heads);
   }
   if (inputs.bias != nullptr) {
     if (inputs.bias->dtype() != DType::F32 && inputs.bias->dtype() != inputs.queries->dtype()) {
@@ -173,7 +164,7 @@ void set_visibility(AttentionProblem& problem, const LayerInputs& inputs, const 
       fail(Status::InvalidArgument, "inputs->bias is %s, expected F32%s%s", name_of(inputs.bias->dtype()),
            both ? " or the dtype of inputs->queries, " : "", both ? name_of(inputs.queries->dtype()) : "");
     }
-    problem.bias = pair_operand(problem, *inputs.bias, "inputs->bias", has_heads);
+    set_pair_operand(problem.bias, problem, *inputs.bias, "inputs->bias", has_heads);
   }
   problem.scale =
       options.scale != 0 ? options.scale : static_cast<float>(1.0 / std::sqrt(static_cast<double>(problem.head_size)));

@@ -63,7 +63,16 @@ void check_memory(const LayerInputs& inputs, const LayerOutputs& outputs);
 void check_workspace_memory(const LayerInputs& inputs, const LayerOutputs& outputs, const void* workspace,
                             size_t num_bytes);
 
-// An operand whose axes are `axes` of the tensor (-1: repeated). Axes of size 1 are repeated too.
-Operand operand_of(const Tensor& tensor, const int32_t (&axes)[kOperandRank]);
+// Makes an operand of the tensor, whose axes are `axes` of it (-1: repeated). Axes of size 1, whose stride means nothing,
+// are repeated too. It is set where it lies: a call has many, and copying what has just been written waits for memory.
+inline void set_operand(Operand& operand, const Tensor& tensor, const int32_t (&axes)[kOperandRank]) {
+  operand.data = tensor.data();
+  operand.dtype = tensor.dtype();
+  operand.given = 1;
+  for (int place = 0; place < kOperandRank; ++place) {
+    const int32_t axis = axes[place];
+    operand.strides[place] = axis < 0 || tensor.dim(axis) == 1 ? 0 : tensor.stride(axis);
+  }
+}
 
 }  // namespace heed

@@ -56,7 +56,8 @@ struct Plan {
   // queries or keys grow; of a linear problem with several parts it is the largest that one of them alone takes. So one
   // size serves a layer however its inputs are laid out and whichever of them are the same tensor.
   size_t scratch_bytes = 0;
-  // Pieces of work that threads take one after the other, and the threads that take them, the caller's included.
+  // Pieces of work that threads take one after the other, and the threads that take them, the caller's included. Lengths
+  // count here as far as they have data, and nowhere else in a plan.
   int64_t num_items = 1;
   int32_t num_threads = 1;
   // What the kernel computes at a time; 0 where it has no such block. A tile is of the outputs of a linear operation.

@@ -42,20 +42,17 @@ AdditiveAttention::AdditiveAttention(std::shared_ptr<Context> context, const Add
 
 const char* const* AdditiveAttention::possible_parameters() const { return kParameterNames; }
 
-OutputShapes AdditiveAttention::check_inputs(const LayerInputs& inputs) const {
+void AdditiveAttention::check_inputs(const LayerInputs& inputs, OutputShapes& shapes) const {
   check_sequences(inputs);
   const Tensor& queries = *inputs.queries;
   const Tensor& values = *inputs.values;
-  OutputShapes shapes;
   shapes.dtype = queries.dtype();
   shapes.output = {queries.dim(0), queries.dim(1), values.dim(2)};
-  shapes.weights = {queries.dim(0), queries.dim(1), values.dim(1)};
-  shapes.log_sum_exp = {queries.dim(0), queries.dim(1)};
-  return shapes;
+  shapes.weights.emplace({queries.dim(0), queries.dim(1), values.dim(1)});
+  shapes.log_sum_exp.emplace({queries.dim(0), queries.dim(1)});
 }
 
-AttentionProblem AdditiveAttention::attention_problem(const LayerInputs& inputs, Purpose purpose) const {
-  AttentionProblem problem;
+void AdditiveAttention::set_attention(const LayerInputs& inputs, Purpose purpose, AttentionProblem& problem) const {
   problem.batch = inputs.queries->dim(0);
   problem.num_heads = problem.num_kv_heads = 1;
   problem.num_queries = inputs.queries->dim(1);
@@ -64,26 +61,25 @@ AttentionProblem AdditiveAttention::attention_problem(const LayerInputs& inputs,
   problem.value_head_size = inputs.values->dim(2);
   problem.scoring = Scoring::Additive;
   set_visibility(problem, inputs, options_.attention, false, purpose);
-  return problem;
 }
 
 void AdditiveAttention::compose(const CheckedInputs& call, const LayerOutputs& outputs, Schedule& schedule) const {
   const LayerInputs& inputs = call.inputs;
-  const Projected projected[] = {{Source::Queries, {parameter_at(kQueryWeight)}, 1},
-                                 {Source::Keys, {parameter_at(kKeyWeight)}, 1}};
+  const Projected projected[] = {{Source::Queries, {parameter_at(kQueryWeight)}, options_.num_hiddens},
+                                 {Source::Keys, {parameter_at(kKeyWeight)}, options_.num_hiddens}};
   const auto [queries, keys, values] = project(schedule, inputs, projected);
 
   AttentionProblem& attention = schedule.add_attention("attention");
   attention = call.attention;
   place_heads(schedule, attention.queries, queries, attention.num_queries, 1, options_.num_hiddens);
   place_heads(schedule, attention.keys, keys, attention.num_keys, 1, options_.num_hiddens);
-  attention.score_weights = operand_of(parameter_at(kScoreWeights).value(), {-1, 0, -1, 1});
+  set_operand(attention.score_weights, parameter_at(kScoreWeights).value(), {-1, 0, -1, 1});
   if (outputs.output != nullptr) {
-    attention.values = operand_of(*inputs.values, {0, -1, 1, 2});
-    attention.output = operand_of(*outputs.output, {0, -1, 1, 2});
+    set_operand(attention.values, *inputs.values, {0, -1, 1, 2});
+    set_operand(attention.output, *outputs.output, {0, -1, 1, 2});
   }
-  if (outputs.weights != nullptr) attention.weights = operand_of(*outputs.weights, {0, -1, 1, 2});
-  if (outputs.log_sum_exp != nullptr) attention.log_sum_exp = operand_of(*outputs.log_sum_exp, {0, -1, 1, -1});
+  if (outputs.weights != nullptr) set_operand(attention.weights, *outputs.weights, {0, -1, 1, 2});
+  if (outputs.log_sum_exp != nullptr) set_operand(attention.log_sum_exp, *outputs.log_sum_exp, {0, -1, 1, -1});
 }
 
 }  // namespace heed

@@ -6,8 +6,8 @@ namespace heed {
 CheckedInputs AttentionLayer::check(const LayerInputs& inputs, Purpose purpose) const {
   CheckedInputs result;
   result.inputs = complete_inputs(inputs, context()->device_name());
-  result.shapes = check_inputs(result.inputs);
-  result.attention = attention_problem(result.inputs, purpose);
+  check_inputs(result.inputs, result.shapes);
+  set_attention(result.inputs, purpose, result.attention);
   return result;
 }
 

@@ -12,12 +12,12 @@ class AttentionLayer : public Layer {
 
   CheckedInputs check(const LayerInputs& inputs, Purpose purpose) const final;
 
-  // Checks the shapes of queries, keys and values among themselves and against the options, and gives those of the
+  // Checks the shapes of queries, keys and values among themselves and against the options, and sets those of the
   // outputs. `inputs` are complete, here and below.
-  virtual OutputShapes check_inputs(const LayerInputs& inputs) const = 0;
-  // The attention of a call whose inputs passed check_inputs, without the tensors it attends to and writes: its sizes
-  // and, checked here, lengths, mask and bias.
-  virtual AttentionProblem attention_problem(const LayerInputs& inputs, Purpose purpose) const = 0;
+  virtual void check_inputs(const LayerInputs& inputs, OutputShapes& shapes) const = 0;
+  // Sets the attention of a call whose inputs passed check_inputs, without the tensors it attends to and writes: its
+  // sizes and, checked here, lengths, mask and bias.
+  virtual void set_attention(const LayerInputs& inputs, Purpose purpose, AttentionProblem& problem) const = 0;
 };
 
 }  // namespace heed

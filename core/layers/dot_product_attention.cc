@@ -24,7 +24,7 @@ DotProductAttention::DotProductAttention(std::shared_ptr<Context> context, const
   check_options(options);
 }
 
-OutputShapes DotProductAttention::check_inputs(const LayerInputs& inputs) const {
+void DotProductAttention::check_inputs(const LayerInputs& inputs, OutputShapes& shapes) const {
   const Tensor& queries = *inputs.queries;
   const Tensor& keys = *inputs.keys;
   const Tensor& values = *inputs.values;
@@ -48,15 +48,14 @@ OutputShapes DotProductAttention::check_inputs(const LayerInputs& inputs) const 
          to_string(queries.shape()).c_str());
   }
 
-  OutputShapes shapes;
   shapes.dtype = queries.dtype();
   const int64_t num_queries = queries.dim(rank - 2);
   const int64_t num_keys = keys.dim(rank - 2);
   if (rank == 3) {
     shapes.output = {queries.dim(0), num_queries, values.dim(2)};
-    shapes.weights = {queries.dim(0), num_queries, num_keys};
-    shapes.log_sum_exp = {queries.dim(0), num_queries};
-    return shapes;
+    shapes.weights.emplace({queries.dim(0), num_queries, num_keys});
+    shapes.log_sum_exp.emplace({queries.dim(0), num_queries});
+    return;
   }
   require_same_dim(values, "inputs->values", 1, keys, "inputs->keys", "number of heads");
   const int64_t num_heads = queries.dim(1);
@@ -71,9 +70,8 @@ OutputShapes DotProductAttention::check_inputs(const LayerInputs& inputs) const 
          num_heads);
   }
   shapes.output = {queries.dim(0), num_heads, num_queries, values.dim(3)};
-  shapes.weights = {queries.dim(0), num_heads, num_queries, num_keys};
-  shapes.log_sum_exp = {queries.dim(0), num_heads, num_queries};
-  return shapes;
+  shapes.weights.emplace({queries.dim(0), num_heads, num_queries, num_keys});
+  shapes.log_sum_exp.emplace({queries.dim(0), num_heads, num_queries});
 }
 
 const char* const* DotProductAttention::possible_parameters() const {
@@ -81,10 +79,9 @@ const char* const* DotProductAttention::possible_parameters() const {
   return kNone;
 }
 
-AttentionProblem DotProductAttention::attention_problem(const LayerInputs& inputs, Purpose purpose) const {
+void DotProductAttention::set_attention(const LayerInputs& inputs, Purpose purpose, AttentionProblem& problem) const {
   const int32_t rank = inputs.queries->rank();
   const bool has_heads = rank == 4;
-  AttentionProblem problem;
   problem.batch = inputs.queries->dim(0);
   problem.num_heads = has_heads ? inputs.queries->dim(1) : 1;
   problem.num_kv_heads = has_heads ? inputs.keys->dim(1) : 1;
@@ -93,27 +90,32 @@ AttentionProblem DotProductAttention::attention_problem(const LayerInputs& input
   problem.head_size = inputs.queries->dim(rank - 1);
   problem.value_head_size = inputs.values->dim(rank - 1);
   set_visibility(problem, inputs, options_, has_heads, purpose);
-  return problem;
 }
 
 void DotProductAttention::compose(const CheckedInputs& call, const LayerOutputs& outputs, Schedule& schedule) const {
   const LayerInputs& inputs = call.inputs;
   const bool has_heads = inputs.queries->rank() == 4;
-  const auto operand = [has_heads](const Tensor& tensor) {
-    return has_heads ? operand_of(tensor, {0, 1, 2, 3}) : operand_of(tensor, {0, -1, 1, 2});
+  const auto set = [has_heads](Operand& operand, const Tensor& tensor) {
+    if (has_heads) {
+      set_operand(operand, tensor, {0, 1, 2, 3});
+    } else {
+      set_operand(operand, tensor, {0, -1, 1, 2});
+    }
   };
   AttentionProblem& attention = schedule.add_attention("attention");
   attention = call.attention;
-  attention.queries = operand(*inputs.queries);
-  attention.keys = operand(*inputs.keys);
+  set(attention.queries, *inputs.queries);
+  set(attention.keys, *inputs.keys);
   if (outputs.output != nullptr) {
-    attention.values = operand(*inputs.values);
-    attention.output = operand(*outputs.output);
+    set(attention.values, *inputs.values);
+    set(attention.output, *outputs.output);
   }
-  if (outputs.weights != nullptr) attention.weights = operand(*outputs.weights);
-  if (outputs.log_sum_exp != nullptr) {
-    attention.log_sum_exp =
-        has_heads ? operand_of(*outputs.log_sum_exp, {0, 1, 2, -1}) : operand_of(*outputs.log_sum_exp, {0, -1, 1, -1});
+  if (outputs.weights != nullptr) set(attention.weights, *outputs.weights);
+  if (outputs.log_sum_exp == nullptr) return;
+  if (has_heads) {
+    set_operand(attention.log_sum_exp, *outputs.log_sum_exp, {0, 1, 2, -1});
+  } else {
+    set_operand(attention.log_sum_exp, *outputs.log_sum_exp, {0, -1, 1, -1});
   }
 }
 

@@ -1,60 +1,96 @@
 // SPDX-License-Identifier: Apache-2.0
 // heed_layer_explain: a planned call as JSON.
+#include <algorithm>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/json_writer.h"
 #include "layers/layer.h"
 
 namespace heed {
+namespace {
+
+void write_count(JsonWriter& json, const char* name, double number) {
+  json.key(name);
+  json.count(number);
+}
+
+// How the operation is done. Blocks that its kernel does not have are left out.
+void write_plan(JsonWriter& json, const Step& step) {
+  const Plan& plan = step.plan;
+  json.member("kernel", plan.kernel);
+  json.member("isa", plan.isa);
+  const auto block = [&json](const char* name, int32_t size) {
+    if (size != 0) json.member(name, size);
+  };
+  block("tile_rows", plan.tile_rows);
+  block("tile_columns", plan.tile_columns);
+  block("block_queries", plan.block_queries);
+  block("block_keys", plan.block_keys);
+  write_count(json, "items", static_cast<double>(plan.num_items) * step.num_runs());
+  json.member("threads", plan.num_threads);
+}
+
+void write_reasons(JsonWriter& json, const std::vector<std::string_view>& reasons) {
+  json.key("not_fastest");
+  json.begin_array();
+  for (const std::string_view reason : reasons) json.value(reason);
+  json.end_array();
+}
+
+// Adds the plan's reasons that are not among them yet.
+void add_reasons(std::vector<std::string_view>& reasons, const Plan& plan) {
+  for (const char* reason : plan.not_fastest) {
+    if (reason != nullptr && std::find(reasons.begin(), reasons.end(), reason) == reasons.end())
+      reasons.emplace_back(reason);
+  }
+}
+
+}  // namespace
 
 std::string Layer::explain(const LayerInputs& inputs, const LayerOutputs& outputs) const {
   Schedule schedule;
   prepare(inputs, outputs, Purpose::Explain, schedule);
 
-  // The attention's; in a layer without one that of its only operation.
-  const char* kernel = "";
+  // The attention; in a layer without one its only operation.
+  const Step* main = schedule.begin();
   Cost total;
+  std::vector<std::string_view> reasons;
   for (const Step& step : schedule) {
     const Cost cost = step.cost();
     total.flops += cost.flops;
     total.bytes += cost.bytes;
-    if (kernel[0] == 0 || step.kind == Step::Kind::Attention) kernel = step.plan.kernel;
+    add_reasons(reasons, step.plan);
+    if (step.kind == Step::Kind::Attention) main = &step;
   }
 
   JsonWriter json;
-  const auto count = [&json](const char* name, double number) {
-    json.key(name);
-    json.count(number);
-  };
   json.begin_object();
   json.member("layer", kind());
   json.member("backend", context()->backend().name);
   json.member("device", context()->device_name());
-  json.member("kernel", kernel);
-  json.member("threads", context()->num_threads());
+  write_plan(json, *main);
   json.member("workspace_bytes", schedule.workspace_bytes());
-  count("flops", total.flops);
-  count("bytes", total.bytes);
+  write_count(json, "flops", total.flops);
+  write_count(json, "bytes", total.bytes);
   json.key("operations");
   json.begin_array();
   for (const Step& step : schedule) {
     const Cost cost = step.cost();
+    std::vector<std::string_view> own_reasons;
+    add_reasons(own_reasons, step.plan);
     json.begin_object();
     json.member("operation", step.operation);
-    json.member("kernel", step.plan.kernel);
-    count("flops", cost.flops);
-    count("bytes", cost.bytes);
+    write_plan(json, step);
+    json.member("scratch_bytes", step.plan.scratch_bytes);
+    write_count(json, "flops", cost.flops);
+    write_count(json, "bytes", cost.bytes);
+    write_reasons(json, own_reasons);
     json.end_object();
   }
   json.end_array();
-  json.key("not_fastest");
-  json.begin_array();
-  for (const Step& step : schedule) {
-    for (const char* reason : step.plan.not_fastest) {
-      if (reason != nullptr) json.value(reason);
-    }
-  }
-  json.end_array();
+  write_reasons(json, reasons);
   json.end_object();
   return json.text();
 }

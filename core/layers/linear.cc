@@ -56,10 +56,10 @@ void Linear::compose(const CheckedInputs& call, const LayerOutputs& outputs, Sch
   linear.batch = batch.size;
   linear.rows = rows.size;
   linear.input_size = input.dim(last);
-  linear.input = operand_of(input, {-1, -1, -1, last});
+  set_operand(linear.input, input, {-1, -1, -1, last});
   LinearPart& part = linear.parts[0];
   set_parameters(part, {parameter_at(kWeight), options_.no_bias ? nullptr : &parameter_at(kBias)});
-  part.output = operand_of(output, {-1, -1, -1, last});
+  set_operand(part.output, output, {-1, -1, -1, last});
   linear.input.strides[1] = batch.input_stride;
   linear.input.strides[2] = rows.input_stride;
   part.output.strides[1] = batch.output_stride;

@@ -134,24 +134,21 @@ MultiHeadAttention::MultiHeadAttention(std::shared_ptr<Context> context, Resolve
 
 const char* const* MultiHeadAttention::possible_parameters() const { return kParameterNames; }
 
-OutputShapes MultiHeadAttention::check_inputs(const LayerInputs& inputs) const {
+void MultiHeadAttention::check_inputs(const LayerInputs& inputs, OutputShapes& shapes) const {
   check_sequences(inputs);
   const Tensor& queries = *inputs.queries;
   const int64_t num_keys = inputs.keys->dim(1);
-  OutputShapes shapes;
   shapes.dtype = queries.dtype();
   shapes.output = {queries.dim(0), queries.dim(1), options_.output_size};
-  shapes.weights = {queries.dim(0), options_.num_heads, queries.dim(1), num_keys};
-  shapes.log_sum_exp = {queries.dim(0), options_.num_heads, queries.dim(1)};
-  return shapes;
+  shapes.weights.emplace({queries.dim(0), options_.num_heads, queries.dim(1), num_keys});
+  shapes.log_sum_exp.emplace({queries.dim(0), options_.num_heads, queries.dim(1)});
 }
 
 ProjectionParameters MultiHeadAttention::parameters_of(const Projection& projection) const {
   return {parameter_at(projection.weight), projection.bias ? &parameter_at(*projection.bias) : nullptr};
 }
 
-AttentionProblem MultiHeadAttention::attention_problem(const LayerInputs& inputs, Purpose purpose) const {
-  AttentionProblem problem;
+void MultiHeadAttention::set_attention(const LayerInputs& inputs, Purpose purpose, AttentionProblem& problem) const {
   problem.batch = inputs.queries->dim(0);
   problem.num_heads = options_.num_heads;
   problem.num_kv_heads = options_.num_kv_heads;
@@ -161,7 +158,6 @@ AttentionProblem MultiHeadAttention::attention_problem(const LayerInputs& inputs
   problem.value_head_size = options_.value_head_size;
   problem.scoring = options_.scoring;
   set_visibility(problem, inputs, options_.attention, true, purpose);
-  return problem;
 }
 
 void MultiHeadAttention::compose(const CheckedInputs& call, const LayerOutputs& outputs, Schedule& schedule) const {
@@ -169,9 +165,9 @@ void MultiHeadAttention::compose(const CheckedInputs& call, const LayerOutputs& 
   const bool needs_values = outputs.output != nullptr;
   const int64_t num_heads = options_.num_heads;
   const int64_t num_kv_heads = options_.num_kv_heads;
-  const Projected projected[] = {{Source::Queries, parameters_of(places_.queries), num_heads},
-                                 {Source::Keys, parameters_of(places_.keys), num_kv_heads},
-                                 {Source::Values, parameters_of(places_.values), num_kv_heads}};
+  const Projected projected[] = {{Source::Queries, parameters_of(places_.queries), options_.head_size},
+                                 {Source::Keys, parameters_of(places_.keys), options_.head_size},
+                                 {Source::Values, parameters_of(places_.values), options_.value_head_size}};
   const auto [queries, keys, values] = project(schedule, call.inputs, std::span(projected, needs_values ? 3 : 2));
 
   AttentionProblem& attention = schedule.add_attention("attention");
@@ -182,15 +178,15 @@ void MultiHeadAttention::compose(const CheckedInputs& call, const LayerOutputs& 
   place_heads(schedule, attention.queries, queries, num_queries, num_heads, options_.head_size);
   place_heads(schedule, attention.keys, keys, num_keys, num_kv_heads, options_.head_size);
   if (options_.scoring == Scoring::Additive)
-    attention.score_weights = operand_of(parameter_at(places_.score_weights).value(), {-1, 0, -1, 1});
+    set_operand(attention.score_weights, parameter_at(places_.score_weights).value(), {-1, 0, -1, 1});
   if (needs_values) place_heads(schedule, attention.values, values, num_keys, num_kv_heads, value_head_size);
-  if (outputs.weights != nullptr) attention.weights = operand_of(*outputs.weights, {0, 1, 2, 3});
-  if (outputs.log_sum_exp != nullptr) attention.log_sum_exp = operand_of(*outputs.log_sum_exp, {0, 1, 2, -1});
+  if (outputs.weights != nullptr) set_operand(attention.weights, *outputs.weights, {0, 1, 2, 3});
+  if (outputs.log_sum_exp != nullptr) set_operand(attention.log_sum_exp, *outputs.log_sum_exp, {0, 1, 2, -1});
   if (!needs_values) return;
 
   if (options_.no_output_projection) {
     // (B, Q, H * D) seen as (B, H, Q, D).
-    attention.output = operand_of(*outputs.output, {0, -1, 1, 2});
+    set_operand(attention.output, *outputs.output, {0, -1, 1, 2});
     attention.output.strides[1] = num_heads == 1 ? 0 : value_head_size * outputs.output->stride(2);
     attention.output.strides[3] = outputs.output->stride(2);
     return;
@@ -204,7 +200,7 @@ void MultiHeadAttention::compose(const CheckedInputs& call, const LayerOutputs& 
   linear.input_size = merged_size;
   place_rows(schedule, linear.input, merged, num_queries, merged_size);
   set_parameters(linear.parts[0], parameters_of(places_.output));
-  linear.parts[0].output = operand_of(*outputs.output, {-1, 0, 1, 2});
+  set_operand(linear.parts[0].output, *outputs.output, {-1, 0, 1, 2});
 }
 
 }  // namespace heed

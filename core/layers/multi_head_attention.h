@@ -39,8 +39,8 @@ class MultiHeadAttention final : public AttentionLayer {
   const char* kind() const override { return "multi_head_attention"; }
 
  protected:
-  OutputShapes check_inputs(const LayerInputs& inputs) const override;
-  AttentionProblem attention_problem(const LayerInputs& inputs, Purpose purpose) const override;
+  void check_inputs(const LayerInputs& inputs, OutputShapes& shapes) const override;
+  void set_attention(const LayerInputs& inputs, Purpose purpose, AttentionProblem& problem) const override;
   void compose(const CheckedInputs& call, const LayerOutputs& outputs, Schedule& schedule) const override;
   const char* const* possible_parameters() const override;
 

@@ -59,7 +59,7 @@ ParameterValue Parameter::with_packed(const std::shared_ptr<const Context>& cont
   if (use_ != Use::Projection) return {value, nullptr};
   LinearPart part;
   part.output_size = part.head_size = value.dim(0);
-  part.weight = operand_of(value, {-1, -1, 0, 1});
+  set_operand(part.weight, value, {-1, -1, 0, 1});
   const size_t num_bytes = context->packed_bytes(part, value.dim(1));
   if (num_bytes == 0) return {value, nullptr};
   std::shared_ptr<Storage> packed = Storage::allocate(context, num_bytes);

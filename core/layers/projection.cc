@@ -54,10 +54,10 @@ void check_sequences(const LayerInputs& inputs) {
 void set_parameters(LinearPart& part, const ProjectionParameters& parameters) {
   const Tensor& weight = parameters.weight.value();
   part.output_size = part.head_size = weight.dim(0);
-  part.weight = operand_of(weight, {-1, -1, 0, 1});
+  set_operand(part.weight, weight, {-1, -1, 0, 1});
   part.packed = parameters.weight.packed();
   part.is_packed = part.packed != nullptr ? 1 : 0;
-  if (parameters.bias != nullptr) part.bias = operand_of(parameters.bias->value(), {-1, -1, -1, 0});
+  if (parameters.bias != nullptr) set_operand(part.bias, parameters.bias->value(), {-1, -1, -1, 0});
 }
 
 Intermediate reserve_rows(Schedule& schedule, int64_t batch, int64_t rows, int64_t size) {
@@ -114,13 +114,13 @@ std::array<Intermediate, kMaxLinearParts> project(Schedule& schedule, const Laye
     linear.batch = input.dim(0);
     linear.rows = input.dim(1);
     linear.input_size = input.dim(2);
-    linear.input = operand_of(input, {-1, 0, 1, 2});
+    set_operand(linear.input, input, {-1, 0, 1, 2});
     linear.num_parts = 0;
     for (size_t i = first; i < all.size(); ++i) {
       if ((sources & bit_of(i)) == 0) continue;
       LinearPart& part = linear.parts[linear.num_parts++];
       set_parameters(part, all[i].parameters);
-      part.head_size = part.output_size / all[i].num_heads;
+      part.head_size = all[i].head_size;
       arrays[i] = reserve_rows(schedule, linear.batch, linear.rows, part.output_size);
       schedule.place(part.output, arrays[i]);
       part.output.strides[0] = linear.rows * part.head_size;

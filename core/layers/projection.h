@@ -49,11 +49,11 @@ void place_heads_in_rows(Schedule& schedule, Operand& operand, Intermediate arra
 void place_heads(Schedule& schedule, Operand& operand, Intermediate array, int64_t rows, int64_t num_heads,
                  int64_t head_size);
 
-// One of a call's tensors, (B, S, E), with what it is projected by and into how many heads.
+// One of a call's tensors, (B, S, E), with what it is projected by and into heads of which size.
 struct Projected {
   Source source;
   ProjectionParameters parameters;
-  int64_t num_heads;
+  int64_t head_size;
 };
 
 // Adds the projections, those of one tensor as one operation that reads it once. Returns where each result lies, (B,

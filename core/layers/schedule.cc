@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cinttypes>
+#include <new>
 
 #include "base/checked.h"
 #include "base/error.h"
@@ -30,6 +31,10 @@ decltype(auto) visit_problem(const Step& step, Visit visit) {
 }
 
 void run_linear(const Context& context, const Step& step, void* scratch) {
+  if (step.around.sizes.rank == 0) {
+    context.run(step.linear, step.plan, scratch);
+    return;
+  }
   LinearProblem problem = step.linear;
   const auto element = [](const Operand& operand, int64_t offset) {
     return static_cast<std::byte*>(operand.data) + offset * static_cast<int64_t>(size_of(operand.dtype));
@@ -44,17 +49,30 @@ void run_linear(const Context& context, const Step& step, void* scratch) {
 
 }  // namespace
 
+double Step::num_runs() const {
+  double count = 1;
+  for (int32_t axis = 0; axis < around.sizes.rank; ++axis) count *= static_cast<double>(around.sizes[axis]);
+  return count;
+}
+
 Cost Step::cost() const {
   if (kind != Kind::Linear) return visit_problem(*this, [](const auto& problem) { return cost_of(problem); });
-  // One problem with all rows, so that the weight counts once. What is repeated along some of the axes counts in full.
-  LinearProblem whole = linear;
+  // The weights count once, the outputs for each run, and the input for each that reads another one.
+  double num_inputs = 1;
   for (int32_t axis = 0; axis < around.sizes.rank; ++axis) {
-    const auto place = static_cast<size_t>(axis);
-    whole.batch *= around.sizes[axis];
-    whole.input.strides[1] |= around.input_strides[place];
-    whole.parts[0].output.strides[1] |= around.output_strides[place];
+    if (around.input_strides[static_cast<size_t>(axis)] != 0) num_inputs *= static_cast<double>(around.sizes[axis]);
   }
-  return cost_of(whole);
+  LinearProblem weights = linear;
+  weights.input.given = 0;
+  LinearProblem input = linear;
+  input.num_parts = 0;
+  LinearProblem outputs = weights;
+  for (LinearPart& part : outputs.parts) part.weight.given = part.bias.given = 0;
+  for (LinearPart& part : weights.parts) part.output.given = 0;
+  Cost cost;
+  cost.flops = cost_of(linear).flops * num_runs();
+  cost.bytes = cost_of(weights).bytes + cost_of(outputs).bytes * num_runs() + cost_of(input).bytes * num_inputs;
+  return cost;
 }
 
 Step& Schedule::add(Step::Kind kind, const char* operation) {
@@ -63,6 +81,8 @@ Step& Schedule::add(Step::Kind kind, const char* operation) {
   step.operation = operation;
   return step;
 }
+
+LinearProblem& Schedule::add_linear(const char* operation) { return add(Step::Kind::Linear, operation).linear; }
 
 LinearProblem& Schedule::add_linear(const char* operation, const CommonAxes& around) {
   Step& step = add(Step::Kind::Linear, operation);
@@ -97,7 +117,8 @@ void Schedule::place(Operand& operand, Intermediate intermediate) {
 void Schedule::plan(const Context& context) {
   for (size_t i = 0; i < num_steps_; ++i) {
     Step& step = steps_[i];
-    step.plan = visit_problem(step, [&](const auto& problem) { return context.plan(problem); });
+    // Made where it lies: copying what has just been written waits for memory.
+    new (&step.plan) Plan(visit_problem(step, [&](const auto& problem) { return context.plan(problem); }));
     // One step runs at a time.
     scratch_bytes_ = std::max(scratch_bytes_, round_up(step.plan.scratch_bytes));
   }

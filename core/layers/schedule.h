@@ -28,6 +28,8 @@ struct Step {
   DropoutProblem dropout;
   Plan plan;
 
+  // How often the backend is called, in a double because explain may be asked about shapes that nobody could run.
+  double num_runs() const;
   Cost cost() const;
 };
 
@@ -39,7 +41,9 @@ class Schedule {
   Schedule(const Schedule&) = delete;
   Schedule& operator=(const Schedule&) = delete;
 
-  LinearProblem& add_linear(const char* operation, const CommonAxes& around = {});
+  LinearProblem& add_linear(const char* operation);
+  // One of many: for each index of these axes.
+  LinearProblem& add_linear(const char* operation, const CommonAxes& around);
   AttentionProblem& add_attention(const char* operation);
   DropoutProblem& add_dropout(const char* operation);
 

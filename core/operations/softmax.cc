@@ -26,8 +26,8 @@ SoftmaxProblem problem_of(const Tensor& scores, const Tensor& weights, const Pro
   problem.num_heads = size(axes[1]);
   problem.num_queries = size(axes[2]);
   problem.num_keys = size(axes[3]);
-  problem.scores = operand_of(scores, axes);
-  problem.weights = operand_of(weights, axes);
+  set_operand(problem.scores, scores, axes);
+  set_operand(problem.weights, weights, axes);
   return problem;
 }
 

@@ -36,9 +36,10 @@ def microseconds(seconds: float) -> str:
     return f"{us:.2f}" if us < 100 else f"{us:.0f}"
 
 
-def print_table(head: list[str], lines: list[list[str]]) -> None:
+def print_table(title: str, head: list[str], lines: list[list[str]]) -> None:
     if not lines:
         return
+    print(f"### {title}\n")
     widths = [max(len(line[column]) for line in [head, *lines]) for column in range(len(head))]
     ruler = ["-" * width for width in widths]
     for line in [head, ruler, *lines]:
@@ -71,13 +72,13 @@ def main_line(row: Row, alone: Row | None) -> list[str]:
 def print_main(rows: list[Row], rows_of: dict) -> None:
     head = ["case", "threads", "heed, us", "least to most", "rate", "of meter", "over 1 thread"]
     head += ["fastest peer", "its us", "ratio", "other peers, us", "extra KB"]
-    print_table(head, [main_line(row, rows_of.get((row.case, 1))) for row in rows])
+    print_table("Time of a call", head, [main_line(row, rows_of.get((row.case, 1))) for row in rows])
 
 
 def print_idle(rows: list[Row]) -> None:
     head = ["case", "threads", "at once, us", "10 ms apart", "apart, caller asleep", "processor time of that", "work"]
     keys = ["at_once", "apart", "apart_asleep", "processor", "work"]
-    print_table(head, [[row.case, str(row.threads), *(microseconds(row[key]) for key in keys)] for row in rows])
+    print_table("Calls with pauses", head, [[row.case, str(row.threads), *(microseconds(row[key]) for key in keys)] for row in rows])
 
 
 def measured(row: Row, measure: str, rows_of: dict) -> float | None:
@@ -114,9 +115,28 @@ def print_targets(path: str, rows: list[Row], rows_of: dict) -> None:
             if value is None:
                 continue
             at_most = measure in ("us", "mb", "wake", "idle")
-            met = value <= float(bound) if at_most else value >= float(bound)
-            lines.append([case, str(row.threads), measure, f"{'<=' if at_most else '>='} {bound}", f"{value:.2f}", "" if met else "missed"])
-    print_table(["case", "threads", "measure", "target", "measured", ""], lines)
+            is_met = value <= float(bound) if at_most else value >= float(bound)
+            wanted = f"{'<=' if at_most else '>='} {bound}"
+            lines.append([case, str(row.threads), measure, wanted, f"{value:.2f}", "" if is_met else "missed"])
+    met = sum(line[-1] == "" for line in lines)
+    print_table(f"Targets: {met} of {len(lines)} met", ["case", "threads", "measure", "target", "measured", ""], lines)
+
+
+def print_conditions(context: dict, rows: list[Row]) -> None:
+    heed = json.loads(context["heed"])
+    print(f"- {context['date'][:10]}, {context['processor']}, {context['num_cpus']} processors")
+    print(f"- heed {heed['version']}, {heed['description']}; {context['compiler']}")
+    print(f"- peers: {context['peers']}")
+    isa_of = {(row.case, row.threads): row.case.partition("/")[2] or "widest vectors" for row in rows}
+    for threads in sorted({row.threads for row in rows}):
+        ours = [row for row in rows if row.threads == threads]
+        for isa in sorted(set(isa_of.values())):
+            peaks = [row["peak_flops"] for row in ours if row.has("peak_flops") and isa_of[row.case, threads] == isa]
+            if peaks:
+                print(f"- FMA peak of {threads} thread{'s' if threads > 1 else ''}, {isa}: {1e-9 * min(peaks):.0f} to {1e-9 * max(peaks):.0f} GFLOP/s")
+        reads = [row["read_bandwidth"] for row in ours if row.has("read_bandwidth")]
+        if reads:
+            print(f"- read bandwidth of {threads} thread{'s' if threads > 1 else ''}: {1e-9 * min(reads):.0f} to {1e-9 * max(reads):.0f} GB/s")
 
 
 def main() -> None:
@@ -136,19 +156,7 @@ def main() -> None:
     all_rows = [Row(benchmark) for benchmark in benchmarks if not benchmark.get("error_occurred")]
     rows_of = {(row.case, row.threads): row for row in all_rows}
     if contexts:
-        context = contexts[0]
-        heed = json.loads(context["heed"])
-        print(f"{context['date'][:10]}, {context['processor']}, {context['num_cpus']} processors; {context['compiler']}; heed {heed['version']}, {heed['description']}.")
-        print(f"Peers: {context['peers']}.")
-        peaks = sorted({(row.threads, row.case.partition("/")[2] or "widest", row["peak_flops"]) for row in all_rows if row.has("peak_flops")})
-        for threads in sorted({peak[0] for peak in peaks}):
-            for isa in sorted({peak[1] for peak in peaks}):
-                these = [peak[2] for peak in peaks if peak[:2] == (threads, isa)]
-                if these:
-                    print(f"FMA peak, {threads} threads, {isa}: {1e-9 * min(these):.0f} to {1e-9 * max(these):.0f} GFLOP/s.")
-            reads = [row["read_bandwidth"] for row in all_rows if row.threads == threads and row.has("read_bandwidth")]
-            if reads:
-                print(f"Read bandwidth, {threads} threads: {1e-9 * min(reads):.0f} to {1e-9 * max(reads):.0f} GB/s.")
+        print_conditions(contexts[0], all_rows)
         print()
         print_main([row for row in all_rows if row.has("seconds")], rows_of)
         print_idle([row for row in all_rows if row.has("apart")])
@@ -157,7 +165,8 @@ def main() -> None:
             if benchmark.get("error_occurred"):
                 print(f"{benchmark['name'].split('/iterations:')[0]} was left out: {benchmark['error_message']}.")
     if load is not None:
-        print(f"Loading the library ({load['file_kb']:.0f} KB): {load['load_ms']} ms, a context {load['open_ms']} ms, {load['resident_kb']:.0f} KB resident.")
+        loading = f"{load['load_ms']} ms, a context {load['open_ms']} ms, {load['resident_kb']:.0f} KB resident"
+        print(f"Loading the library ({load['file_kb']:.0f} KB): {loading}.")
     if out is not None:
         merged = {"contexts": contexts, "benchmarks": benchmarks, "load": load}
         Path(out).write_text(json.dumps(merged, indent=1) + "\n", encoding="utf-8")

@@ -1,43 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 // A process that has used heed and forks: both go on with the same objects, each in memory of its own.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <cstdio>
-#include <exception>
-#include <functional>
 #include <string>
 
 #include "capi/support/attention_call.h"
+#include "capi/support/child_process.h"
 #include "capi/support/refusal.h"
+#include "support/worker_threads.h"
 
 namespace heed::capi_test {
 namespace {
 
-// Runs `work` in a child process; whether it came to its end without a failure. The child does not return to the test.
-bool succeeds_in_a_child(const std::function<void()>& work) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    bool has_failed = true;
-    try {
-      work();
-      has_failed = testing::Test::HasFailure();
-    } catch (const std::exception& failure) {
-      std::fprintf(stderr, "in the child: %s\n", failure.what());
-    }
-    // Without the destructors of the parent's objects, which the test's end would run a second time.
-    ::_exit(has_failed ? 1 : 0);
-  }
-  int status = 0;
-  return child > 0 && ::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
 constexpr Kind kKinds[] = {Kind::MultiHead, Kind::DotProductRank3, Kind::DotProductRank4};
+
+// Whose threads a forked child may have too.
+Context make_forkable_context() {
+  heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
+  options.num_threads = kForkedChildMayHaveThreads ? 0 : 1;
+  return make_context(&options);
+}
 
 TEST(Fork, LeavesBothWithObjectsThatWork) {
   for (const Kind kind : kKinds) {
-    AttentionCall call(kind, {.batch = 2, .num_queries = 20, .num_keys = 33});
+    AttentionCall call(make_forkable_context(), kind, {.batch = 2, .num_queries = 20, .num_keys = 33});
     ASSERT_EQ(call.forward(), HEED_OK) << heed_last_error();
     const std::vector<uint8_t> expected = call.read_outputs();
     check(heed_tensor_fill(call.outputs.output, -1.0));
@@ -51,7 +37,7 @@ TEST(Fork, LeavesBothWithObjectsThatWork) {
       // The parent's objects are destroyed here alone.
       call.layer.reset();
       call.context.reset();
-      AttentionCall anew(kind, {.batch = 2, .num_queries = 20, .num_keys = 33});
+      AttentionCall anew(make_forkable_context(), kind, {.batch = 2, .num_queries = 20, .num_keys = 33});
       EXPECT_EQ(anew.forward(), HEED_OK) << heed_last_error();
       EXPECT_EQ(anew.read_outputs(), expected);
     }));
@@ -77,7 +63,7 @@ TEST(Fork, CopiesTheLastError) {
 
 // A child of a child, as servers make them.
 TEST(Fork, MayHappenTwice) {
-  const AttentionCall call(Kind::MultiHead);
+  const AttentionCall call(make_forkable_context(), Kind::MultiHead);
   ASSERT_EQ(call.forward(), HEED_OK) << heed_last_error();
   const std::vector<uint8_t> expected = call.read_outputs();
   EXPECT_TRUE(succeeds_in_a_child([&] {

@@ -2,6 +2,7 @@
 // HEED_ISA: what a context computes with, as the environment says when it is created.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -66,6 +67,24 @@ TEST_F(Isa, UnknownNamesAreRefused) {
       refused_as("very long", std::string(100000, 'x'), std::string(120, 'x')),
       refused_as("long once it is printable", "\x01" + std::string(118, 'x'), "\\x01" + std::string(116, 'x')),
   });
+}
+
+// What other architectures have, and newer processors of this one.
+TEST_F(Isa, NamesOfWhatThisProcessorLacksAreRefusedWithTheListOfWhatItHas) {
+  const std::vector<std::string> names = available();
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+  size_t num_refused = 0;
+  for (const std::string name : {"portable", "avx2", "avx512", "avx512_bf16", "neon"}) {
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    OutParameters out;
+    EXPECT_EQ(create_with(name)(out), HEED_ERROR_INVALID_ARGUMENT);
+    EXPECT_EQ(heed_last_error(), "the environment variable HEED_ISA is \"" + name +
+                                     "\", expected one of those that this processor has: " + list);
+    EXPECT_EQ(out, OutParameters());
+    ++num_refused;
+  }
+  EXPECT_GT(num_refused, 0U) << "no processor is of two architectures";
 }
 
 TEST_F(Isa, EachThatIsAvailableIsTaken) {

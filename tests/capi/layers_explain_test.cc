@@ -127,23 +127,41 @@ TEST(Describe, TellsHowManyThreadsThereAre) {
   EXPECT_EQ(num_threads_with(7, 5), 5) << "the host has no more";
 }
 
+// What tells how something is done, of a call or of one of its operations.
+void expect_plan(const json& plan) {
+  EXPECT_FALSE(plan.at("kernel").get<std::string>().empty());
+  EXPECT_FALSE(plan.at("isa").get<std::string>().empty());
+  EXPECT_GE(plan.at("items"), 1);
+  EXPECT_GE(plan.at("threads"), 1);
+  EXPECT_LE(plan.at("threads"), plan.at("items"));
+  EXPECT_TRUE(plan.at("not_fastest").is_array());
+}
+
 TEST(Explain, HasItsMembers) {
   const AttentionCall call(Kind::MultiHead);
   const json plan = json::parse(whole_text(explain(call)));
   EXPECT_EQ(plan.at("layer"), "multi_head_attention");
   EXPECT_EQ(plan.at("backend"), "cpu");
   EXPECT_EQ(plan.at("device"), "cpu:0");
-  EXPECT_FALSE(plan.at("kernel").get<std::string>().empty());
-  EXPECT_EQ(plan.at("threads"), json::parse(whole_text(describe(call.context))).at("num_threads"));
+  expect_plan(plan);
+  EXPECT_GE(plan.at("block_queries"), 1);
+  EXPECT_GE(plan.at("block_keys"), 1);
   EXPECT_EQ(plan.at("workspace_bytes"), call.workspace_size());
-  EXPECT_TRUE(plan.at("not_fastest").is_array());
   const json& operations = plan.at("operations");
   ASSERT_EQ(operations.size(), 5u);
   double flops = 0;
   double bytes = 0;
   for (const json& operation : operations) {
     EXPECT_FALSE(operation.at("operation").get<std::string>().empty());
-    EXPECT_FALSE(operation.at("kernel").get<std::string>().empty());
+    expect_plan(operation);
+    EXPECT_LT(operation.at("scratch_bytes"), plan.at("workspace_bytes"));
+    const bool attends = operation.at("operation") == "attention";
+    EXPECT_EQ(operation.contains("tile_rows") && operation.contains("tile_columns"), !attends);
+    EXPECT_EQ(operation.contains("block_queries") && operation.contains("block_keys"), attends);
+    if (attends) {
+      for (const char* member : {"kernel", "isa", "block_queries", "block_keys", "items", "threads"})
+        EXPECT_EQ(operation.at(member), plan.at(member)) << member;
+    }
     flops += operation.at("flops").get<double>();
     bytes += operation.at("bytes").get<double>();
   }
@@ -153,11 +171,36 @@ TEST(Explain, HasItsMembers) {
   EXPECT_EQ(flops, 2.0 * (6 * 6 * 8 + 10 * 7 * 8 + 10 * 9 * 8 + 60 * 8 + 6 * 8 * 8));
 }
 
+TEST(Explain, HasItsMembersOfEveryKindAndDType) {
+  for (const Kind kind : kEveryKind) {
+    for (const heed_dtype dtype : {HEED_F32, HEED_F16, HEED_BF16}) {
+      const AttentionCall call(kind, {}, dtype);
+      const json plan = json::parse(whole_text(explain(call)));
+      expect_plan(plan);
+      EXPECT_EQ(plan.at("not_fastest"), json::array()) << plan;
+      for (const json& operation : plan.at("operations")) expect_plan(operation);
+    }
+  }
+}
+
+// A call that is too small to share among threads says so.
+TEST(Explain, TellsHowManyThreadsTakePart) {
+  heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
+  options.num_threads = 3;
+  AttentionCall call(make_context(&options), Kind::DotProductRank4, {.batch = 2, .num_queries = 256, .num_keys = 256});
+  const auto threads = [&] { return json::parse(whole_text(explain(call))).at("threads"); };
+  EXPECT_EQ(threads(), 3);
+  call.inputs.valid_lens = call.tensor_of<int32_t>({2}, {1, 1});
+  EXPECT_EQ(threads(), 1);
+  EXPECT_EQ(
+      json::parse(whole_text(explain(AttentionCall(make_context(&options), Kind::DotProductRank4)))).at("threads"), 1);
+}
+
 TEST(Explain, OfAdditiveAttention) {
   const AttentionCall call(Kind::Additive);
   const json plan = json::parse(whole_text(explain(call)));
   EXPECT_EQ(plan.at("layer"), "additive_attention");
-  EXPECT_EQ(plan.at("kernel"), "tiled_online_softmax_additive");
+  EXPECT_EQ(plan.at("kernel"), "flash_attention_additive");
   const json& operations = plan.at("operations");
   ASSERT_EQ(operations.size(), 3u);
   EXPECT_EQ(operations.at(0).at("operation"), "project queries");
@@ -207,11 +250,132 @@ TEST(Explain, OfALinearLayerCountsTheSameWhateverTheStrides) {
   EXPECT_EQ(plan.at("bytes"), 4 * (120 * 6 + 5 * 6 + 5 + 120 * 5));
 }
 
+TEST(Explain, OfALinearLayerCountsWhatIsRepeatedOnce) {
+  AttentionCall call(Kind::Linear);
+  // Axes of 3 and 5 are repeated; none merges with its neighbour.
+  call.inputs.queries = call.keep(make_view(call.zeros({2, 4, 6}), {2, 3, 4, 5, 6}, {24, 0, 6, 0, 1}));
+  call.outputs.output = call.zeros({2, 3, 4, 5, 5});
+  const json plan = json::parse(whole_text(explain(call)));
+  EXPECT_EQ(plan.at("flops"), 2 * 120 * 6 * 5);
+  EXPECT_EQ(plan.at("bytes"), 4 * (8 * 6 + 5 * 6 + 5 + 120 * 5));
+  EXPECT_EQ(call.forward(), HEED_OK) << heed_last_error();
+}
+
+TEST(Explain, TellsOfEachOperationWhyItIsNotTheFastestAndOfTheCallEachReasonOnce) {
+  AttentionCall call(Kind::MultiHead);
+  const json fast = json::parse(whole_text(explain(call)));
+  for (const json& operation : fast.at("operations")) EXPECT_EQ(operation.at("not_fastest"), json::array());
+  call.inputs.keys = call.keep(make_transposed(call.zeros({7, 5, 2}), {2, 1, 0}));
+  call.inputs.values = call.keep(make_transposed(call.zeros({9, 5, 2}), {2, 1, 0}));
+  const json plan = json::parse(whole_text(explain(call)));
+  const json reasons = plan.at("operations").at(1).at("not_fastest");
+  ASSERT_EQ(reasons.size(), 1u);
+  EXPECT_NE(reasons.at(0).get<std::string>().find("stride 1"), std::string::npos) << reasons;
+  EXPECT_EQ(plan.at("operations").at(0).at("not_fastest"), json::array());
+  EXPECT_EQ(plan.at("operations").at(2).at("not_fastest"), reasons);
+  EXPECT_EQ(plan.at("not_fastest"), reasons);
+}
+
+// What explain calls not the fastest a strict context refuses, in the same words, and nothing else.
+TEST(Explain, HasTheReasonsForWhichAStrictContextRefuses) {
+  heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
+  options.strict = 1;
+  int num_refused = 0;
+  for (const Kind kind : kEveryKind) {
+    for (const bool is_strided : {false, true}) {
+      AttentionCall call(make_context(&options), kind);
+      const Dims dims = dims_of(call.inputs.queries);
+      if (is_strided) {
+        Dims twice = dims;
+        twice.back() *= 2;
+        Dims strides = strides_of(call.zeros(twice));
+        strides.back() = 2;
+        call.inputs.queries = call.keep(make_view(call.zeros(twice), dims, strides));
+      }
+      const json reasons = json::parse(whole_text(explain(call))).at("not_fastest");
+      const heed_status status = call.forward();
+      EXPECT_EQ(status, reasons.empty() ? HEED_OK : HEED_ERROR_NOT_FASTEST) << heed_last_error();
+      if (status == HEED_OK) continue;
+      ++num_refused;
+      EXPECT_NE(std::string(heed_last_error()).find(reasons.at(0).get<std::string>()), std::string::npos);
+    }
+  }
+  EXPECT_GT(num_refused, 0);
+}
+
+// Every option and every form of the optional inputs is on the fastest path.
+TEST(Explain, HasNoReasonAgainstAnyFlag) {
+  heed_context_options strict = HEED_CONTEXT_OPTIONS_INIT;
+  strict.strict = 1;
+  for (const heed_dtype dtype : {HEED_F32, HEED_F16, HEED_BF16}) {
+    for (const int32_t scoring : {HEED_SCORING_DOT_PRODUCT, HEED_SCORING_ADDITIVE}) {
+      AttentionCall call(make_context(&strict), Kind::MultiHead, {}, dtype);
+      heed_multi_head_attention_options options = two_heads();
+      options.num_heads = 4;
+      options.num_kv_heads = 2;
+      options.head_size = 3;
+      options.value_head_size = 5;
+      options.biases = HEED_BIAS_ALL;
+      options.scoring = scoring;
+      options.soft_cap = 5.0f;
+      options.dropout = 0.25f;
+      options.causal = HEED_CAUSAL_BOTTOM_RIGHT;
+      options.window = HEED_WINDOW_TOP_LEFT;
+      options.window_left = 2;
+      options.window_right = -1;
+      options.empty_rows = HEED_EMPTY_ROWS_MEAN;
+      call.replace_layer(options);
+      check(heed_layer_initialize(call.layer.get(), &call.inputs, 1));
+      call.outputs.weights = call.zeros({2, 4, 3, 5}, dtype);
+      call.outputs.log_sum_exp = call.zeros({2, 4, 3});
+      call.inputs.training = 1;
+      for (const Dims& lens : {Dims{2}, Dims{2, 3}}) {
+        call.inputs.valid_lens = call.zeros(lens);
+        for (const Dims& pairs : {Dims{2, 4, 3, 5}, Dims{2, 1, 1, 5}, Dims{1, 4, 3, 1}, Dims{3, 5}, Dims{1, 1}}) {
+          call.inputs.mask = call.zeros(pairs, HEED_BOOL);
+          call.inputs.bias = call.zeros(pairs, dtype);
+          EXPECT_EQ(call.forward(), HEED_OK) << heed_last_error();
+        }
+      }
+    }
+  }
+}
+
+// Batch, heads and rows may lie in any order.
+TEST(Explain, HasNoReasonAgainstRowsInAnyOrder) {
+  AttentionCall call(Kind::DotProductRank4);
+  call.inputs.queries = call.keep(make_transposed(call.zeros({2, 3, 4, 4}), {0, 2, 1, 3}));
+  call.inputs.keys = call.keep(make_transposed(call.zeros({5, 2, 2, 4}), {1, 2, 0, 3}));
+  call.inputs.values = call.keep(make_transposed(call.zeros({2, 2, 5, 6}), {1, 0, 2, 3}));
+  call.outputs.output = call.keep(make_transposed(call.zeros({3, 2, 4, 6}), {1, 2, 0, 3}));
+  EXPECT_EQ(json::parse(whole_text(explain(call))).at("not_fastest"), json::array());
+}
+
+// One for each group of operands.
+TEST(Explain, HasAReasonForWhateverAttentionGathersOrScatters) {
+  AttentionCall call(Kind::DotProductRank4);
+  const heed_layer_inputs inputs = call.inputs;
+  const auto expect_reason = [&](const std::string& of) {
+    const json reasons = json::parse(whole_text(explain(call))).at("not_fastest");
+    ASSERT_EQ(reasons.size(), 1u) << of;
+    EXPECT_NE(reasons.at(0).get<std::string>().find(of), std::string::npos) << reasons;
+    call.inputs = inputs;
+  };
+  call.inputs.values = call.keep(make_transposed(call.zeros({2, 2, 6, 5}), {0, 1, 3, 2}));
+  expect_reason("queries, keys or values");
+  call.inputs.mask = call.keep(make_transposed(call.zeros({5, 3}, HEED_BOOL), {1, 0}));
+  expect_reason("mask or bias");
+  call.inputs.bias = call.keep(make_transposed(call.zeros({5, 3}), {1, 0}));
+  expect_reason("mask or bias");
+  call.outputs.weights = call.keep(make_transposed(call.zeros({2, 4, 5, 3}), {0, 1, 3, 2}));
+  expect_reason("output or weights");
+}
+
 TEST(Explain, OfDropout) {
   AttentionCall call(Kind::Dropout, {}, HEED_F16);
   json plan = json::parse(whole_text(explain(call)));
   EXPECT_EQ(plan.at("layer"), "dropout");
-  EXPECT_EQ(plan.at("kernel"), "element_by_element");
+  EXPECT_EQ(plan.at("kernel"), "dropout");
   EXPECT_EQ(plan.at("workspace_bytes"), call.workspace_size());
   ASSERT_EQ(plan.at("operations").size(), 1u);
   EXPECT_EQ(plan.at("operations").at(0).at("operation"), "dropout");

@@ -8,6 +8,7 @@
 #include "capi/support/attention_call.h"
 #include "capi/support/counting_allocator.h"
 #include "capi/support/files.h"
+#include "support/worker_threads.h"
 
 namespace heed::capi_test {
 namespace {
@@ -72,6 +73,19 @@ TEST(NoAllocation, InPlainForwards) {
   }
 }
 
+// Weights are packed when they are set, not by the first call that reads them.
+TEST(NoAllocation, InTheFirstForwardAfterAParameterIsSet) {
+  for (const Kind kind : {Kind::MultiHead, Kind::Additive, Kind::Linear}) {
+    for (const heed_dtype dtype : {HEED_F32, HEED_F16, HEED_BF16}) {
+      AttentionCall call(kind, {}, dtype);
+      const char* name = heed_layer_parameter_name(call.layer.get(), 0);
+      const Dims dims = dims_of(snapshot(call.layer.get(), name).get());
+      check(heed_layer_set_parameter(call.layer.get(), name, call.random(dims, 3)));
+      expect_no_allocation(call);
+    }
+  }
+}
+
 TEST(NoAllocation, InMultiHeadAttentionWithEverything) {
   const Sizes sizes{.batch = 2, .num_queries = 50, .num_keys = 200};
   for (const heed_dtype dtype : {HEED_F32, HEED_F16, HEED_BF16}) {
@@ -128,6 +142,21 @@ TEST(NoAllocation, InLayersOfOneInputOfRank8InStrides) {
     call.inputs.queries = call.keep(make_transposed(call.random({2, 3, 2, 3, 2, 3, 2, 6}, 5), axes));
     call.outputs.output = call.zeros({2, 2, 2, 2, 3, 3, 3, kind == Kind::Linear ? 5 : 6});
     expect_no_allocation(call);
+  }
+}
+
+// Neither by the caller nor by the threads that compute with it; nor are threads made.
+TEST(NoAllocation, InForwardsOnManyThreads) {
+  heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
+  options.num_threads = 4;
+  for (const Kind kind : kEveryKind) {
+    const AttentionCall call(make_context(&options), kind, {.batch = 4, .num_queries = 200, .num_keys = 300});
+    const Workspace workspace = make_workspace(call.context.get(), call.workspace_size());
+    ASSERT_TRUE(worker_threads_come_to(3));
+    const int64_t before = num_allocations_of_all();
+    for (int round = 0; round < 10; ++round) EXPECT_EQ(call.forward(workspace.get()), HEED_OK) << heed_last_error();
+    EXPECT_EQ(num_allocations_of_all() - before, 0);
+    EXPECT_EQ(count_worker_threads(), 3);
   }
 }
 

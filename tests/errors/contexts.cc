@@ -41,6 +41,20 @@ Topic contexts() {
               heed_linear_create(new_context, &linear_options, &new_layer); inputs = HEED_LAYER_INPUTS_INIT;
               inputs.queries = tensor; heed_layer_initialize(new_layer, &inputs, 42); outputs = HEED_LAYER_OUTPUTS_INIT;
               heed_tensor_transpose(tensor_of(HEED_F32, {5, 3, 2}), NULL, &new_tensor); outputs.output = new_tensor),
+          PROVOKE(heed_layer_forward(new_layer, &heads, NULL, &head_outputs), context_options.strict = 1;
+                  heed_context_create(&context_options, &new_context);
+                  heed_dot_product_attention_create(new_context, NULL, &new_layer);
+                  heed_tensor_transpose(tensor_of(HEED_F32, {4, 3, 4, 2}), NULL, &new_tensor);
+                  heads.queries = new_tensor),
+          PROVOKE(heed_layer_forward(new_layer, &heads, NULL, &head_outputs), context_options.strict = 1;
+                  heed_context_create(&context_options, &new_context);
+                  heed_dot_product_attention_create(new_context, NULL, &new_layer);
+                  heed_tensor_transpose(tensor_of(HEED_F32, {5, 3}), NULL, &new_tensor); heads.bias = new_tensor),
+          PROVOKE(heed_layer_forward(new_layer, &heads, NULL, &head_outputs), context_options.strict = 1;
+                  heed_context_create(&context_options, &new_context);
+                  heed_dot_product_attention_create(new_context, NULL, &new_layer);
+                  heed_tensor_transpose(tensor_of(HEED_F32, {6, 3, 4, 2}), NULL, &new_tensor);
+                  head_outputs.output = new_tensor),
           PROVOKE(heed_matmul(tensor_of(HEED_F32, {2, 2}), new_tensor, new_product), context_options.strict = 1;
                   heed_context_create(&context_options, &new_context);
                   heed_tensor_view(tensor, 2, dims, strides, 0, &new_tensor);

@@ -3,20 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <optional>
 
 #include "attention/reference/philox.h"
+#include "support/batch_part.h"
 #include "support/samples.h"
 
 namespace heed::property {
 namespace {
-
-testing::AssertionResult same_results(const Results& a, const Results& b) {
-  testing::AssertionResult verdict = same_bits(a.output, b.output);
-  if (verdict) verdict = same_bits(a.weights, b.weights);
-  if (verdict) verdict = same_bits(a.log_sum_exp, b.log_sum_exp);
-  return verdict;
-}
 
 // Calls of each kind with everything that hides, at sizes that leave partial blocks of queries and keys.
 std::vector<Call> demanding_calls(Random& random, heed_dtype dtype = HEED_F32, int64_t num_queries = 37,
@@ -64,10 +57,10 @@ TEST(Rule09, TrainingWithoutDropoutChangesNothing) {
     const Results expected = run(call);
     call.training = 1;
     call.dropout_seed = 12345;
-    EXPECT_TRUE(same_results(run(call), expected));
+    EXPECT_TRUE(same_bits(run(call), expected));
     call.training = 0;
     call.options.dropout = 0.5F;
-    EXPECT_TRUE(same_results(run(call), expected));
+    EXPECT_TRUE(same_bits(run(call), expected));
   }
 }
 
@@ -91,46 +84,16 @@ TEST(Rule10, NumberOfThreadsChangesNothing) {
     const Results expected = run(call);
     for (int32_t num_threads = 1; num_threads <= 8; ++num_threads) {
       call.num_threads = num_threads;
-      EXPECT_TRUE(same_results(run(call), expected)) << num_threads;
+      EXPECT_TRUE(same_bits(run(call), expected)) << num_threads;
     }
   }
-}
-
-// Item b of an input, with the strides that it has inside the batch.
-std::optional<Input> item_of(const std::optional<Input>& input, int64_t batch, int64_t b, bool is_pairs) {
-  if (!input) return std::nullopt;
-  const Dims& dims = input->contents.dims;
-  if (dims[0] != batch || (is_pairs && dims.size() == 2)) return input;
-  return Input{slice(input->contents, 0, b, 1), input->dtype, input->strides};
-}
-
-Call item_of(const Call& call, int64_t b) {
-  const int64_t batch = sizes_of(call).batch;
-  Call item = call;
-  item.queries = *item_of(call.queries, batch, b, false);
-  item.keys = item_of(call.keys, batch, b, false);
-  item.values = item_of(call.values, batch, b, false);
-  item.valid_lens = item_of(call.valid_lens, batch, b, false);
-  item.mask = item_of(call.mask, batch, b, true);
-  item.bias = item_of(call.bias, batch, b, true);
-  return item;
-}
-
-std::optional<Result> item_of(const std::optional<Result>& result, int64_t b) {
-  const size_t item_size = result->bytes.size() / static_cast<size_t>(result->contents.dims[0]);
-  const auto from = result->bytes.begin() + static_cast<std::ptrdiff_t>(item_size * static_cast<size_t>(b));
-  return Result{result->dtype, slice(result->contents, 0, b, 1), {from, from + static_cast<std::ptrdiff_t>(item_size)}};
 }
 
 void expect_items_alone_are_the_same(Call call) {
   want_everything(call);
   const Results together = run(call);
-  for (int64_t b = 0; b < sizes_of(call).batch; ++b) {
-    const Results alone = run(item_of(call, b));
-    EXPECT_TRUE(same_bits(alone.output, item_of(together.output, b)));
-    EXPECT_TRUE(same_bits(alone.weights, item_of(together.weights, b)));
-    EXPECT_TRUE(same_bits(alone.log_sum_exp, item_of(together.log_sum_exp, b)));
-  }
+  for (int64_t b = 0; b < sizes_of(call).batch; ++b)
+    EXPECT_TRUE(same_bits(run(part_of_batch(call, b, 1)), part_of_batch(together, b, 1)));
 }
 
 TEST(Rule10, ItemAloneIsWhatItIsInABatch) {
@@ -175,7 +138,7 @@ TEST(Rule10, WorkspaceChangesNothing) {
   Random random(1005);
   for (Call large : demanding_calls(random)) {
     want_everything(large);
-    Call small = item_of(large, 1);
+    const Call small = part_of_batch(large, 1, 1);
     const Runner runner(large);
     const Results expected_large = runner.forward(large);
     const Results expected_small = runner.forward(small);
@@ -183,9 +146,9 @@ TEST(Rule10, WorkspaceChangesNothing) {
     EXPECT_LE(runner.workspace_size(small), num_bytes);
     for (size_t extra : {0U, 1U, 1000U}) {
       const Workspace workspace = runner.make_workspace(num_bytes + extra);
-      EXPECT_TRUE(same_results(runner.forward(small, workspace.get()), expected_small));
-      EXPECT_TRUE(same_results(runner.forward(large, workspace.get()), expected_large));
-      EXPECT_TRUE(same_results(runner.forward(small, workspace.get()), expected_small));
+      EXPECT_TRUE(same_bits(runner.forward(small, workspace.get()), expected_small));
+      EXPECT_TRUE(same_bits(runner.forward(large, workspace.get()), expected_large));
+      EXPECT_TRUE(same_bits(runner.forward(small, workspace.get()), expected_small));
     }
   }
 }
@@ -202,7 +165,7 @@ TEST(Rule10, AlignmentOfTheWorkspaceChangesNothing) {
       heed_workspace* workspace = nullptr;
       check(heed_workspace_wrap(runner.context(), memory.data() + offset, num_bytes, &workspace));
       const Workspace owned(workspace);
-      EXPECT_TRUE(same_results(runner.forward(call, workspace), expected)) << offset;
+      EXPECT_TRUE(same_bits(runner.forward(call, workspace), expected)) << offset;
     }
   }
 }
@@ -270,7 +233,7 @@ TEST(Rule11, SameSeedSameResultAnotherSeedAnother) {
     call.dropout_seed = 7;
     want_everything(call);
     const Results first = run(call);
-    EXPECT_TRUE(same_results(run(call), first));
+    EXPECT_TRUE(same_bits(run(call), first));
     call.dropout_seed = 8;
     EXPECT_FALSE(same_bits(run(call).output, first.output));
     EXPECT_TRUE(same_bits(run(call).weights, first.weights));

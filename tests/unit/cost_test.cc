@@ -74,6 +74,21 @@ TEST(Cost, CountsTheVisiblePairs) {
   }
 }
 
+TEST(Cost, CountsTheFewPairsOfANarrowBandInALongSequenceExactly) {
+  AttentionProblem problem = small_problem();
+  problem.num_queries = problem.num_keys = (int64_t{1} << 40) + 1;
+  problem.batch = problem.num_heads = problem.head_size = 1;
+  problem.band_first = -1;
+  problem.band_last = 0;
+  // Two keys for each query, but for the first.
+  EXPECT_EQ(cost_of(problem).flops, 2.0 * (2.0 * ((int64_t{1} << 40) + 1) - 1));
+  // Sizes whose product is beyond any integer of 64 bits, and a band without limits.
+  problem.num_queries = problem.num_keys = INT64_MAX;
+  problem.band_first = -problem.num_queries;
+  problem.band_last = problem.num_keys;
+  EXPECT_EQ(cost_of(problem).flops, 0x1p127);
+}
+
 TEST(Cost, CountsRepeatedOperandsOnce) {
   AttentionProblem problem = small_problem();
   problem.head_size = 8;

@@ -17,11 +17,11 @@ namespace heed::cpu {
 inline constexpr double kMuch = 1e12;
 
 // Runs a loop that counts what is done; gives the status.
-inline Status expect_each_item_once(Team& team, int64_t num_items, Failure* failure) {
+inline Status expect_each_item_once(Team& team, int64_t num_items, Failure* failure, double flops = kMuch) {
   std::vector<int> times(static_cast<size_t>(num_items), 0);
   std::vector<std::atomic<bool>> is_working(static_cast<size_t>(team.num_workers()));
   const Workers workers(team, failure);
-  workers.for_each(num_items, kMuch, [&](int64_t item, int32_t worker) {
+  workers.for_each(num_items, flops, [&](int64_t item, int32_t worker) {
     ASSERT_GE(worker, 0);
     ASSERT_LT(worker, team.num_workers());
     EXPECT_FALSE(is_working[static_cast<size_t>(worker)].exchange(true)) << "worker " << worker << " twice at a time";
@@ -32,9 +32,9 @@ inline Status expect_each_item_once(Team& team, int64_t num_items, Failure* fail
   return workers.status();
 }
 
-inline void expect_each_item_once(Team& team, int64_t num_items) {
+inline void expect_each_item_once(Team& team, int64_t num_items, double flops = kMuch) {
   Failure failure;
-  EXPECT_EQ(expect_each_item_once(team, num_items, &failure), Status::Ok) << failure.text;
+  EXPECT_EQ(expect_each_item_once(team, num_items, &failure, flops), Status::Ok) << failure.text;
 }
 
 }  // namespace heed::cpu

@@ -8,6 +8,7 @@
 
 #include "backends/cpu/attention.h"
 #include "backends/cpu/isa.h"
+#include "lone_worker.h"
 
 namespace heed::cpu {
 namespace {
@@ -15,16 +16,6 @@ namespace {
 constexpr float kLargest = std::numeric_limits<float>::max();
 
 // Two queries and `values.size()` keys with head sizes 1 and zero scores: every output is the mean of the values seen.
-// Whoever calls does all.
-class Alone : public Team {
- public:
-  int32_t num_workers() const override { return 1; }
-  Status run(const Loop& loop, int32_t, Failure*) override {
-    loop.run_alone();
-    return Status::Ok;
-  }
-};
-
 std::vector<float> mean_of(std::vector<float> values, int64_t length_of_second) {
   const auto num_keys = static_cast<int64_t>(values.size());
   std::vector<float> zeros(values.size() + 2, 0.0F);
@@ -51,7 +42,7 @@ std::vector<float> mean_of(std::vector<float> values, int64_t length_of_second) 
   problem.valid_lens.dtype = DType::I64;
   const KernelTable& kernels = *widest_isa().kernels;
   std::vector<float> scratch(plan_attention(kernels, problem, 1).scratch_bytes / sizeof(float) + 1);
-  Alone alone;
+  LoneWorker alone;
   Failure failure;
   run_attention(kernels, problem, Workers(alone, &failure), scratch.data());
   return output;

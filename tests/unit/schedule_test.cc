@@ -85,6 +85,23 @@ TEST(Schedule, RunsALinearProblemForEachIndexOfTheAxesAround) {
   const Cost cost = schedule.begin()->cost();
   EXPECT_EQ(cost.flops, 12);
   EXPECT_EQ(cost.bytes, (6 + 1 + 6) * sizeof(float));
+  EXPECT_EQ(schedule.begin()->num_runs(), 3);
+}
+
+TEST(Schedule, CountsAnInputThatIsRepeatedAroundALinearProblemOnce) {
+  Step step;
+  step.around.append({3, 0, 8});
+  step.around.append({5, 2, 40});
+  step.linear.batch = 1;
+  step.linear.rows = 2;
+  step.linear.input_size = step.linear.parts[0].output_size = step.linear.parts[0].head_size = 1;
+  for (Operand* operand : {&step.linear.input, &step.linear.parts[0].output}) {
+    operand->given = 1;
+    operand->strides[2] = 1;
+  }
+  // Two rows for each of 15 runs, which read 5 inputs.
+  EXPECT_EQ(step.cost().flops, 2 * 30);
+  EXPECT_EQ(step.cost().bytes, (2 * 5 + 2 * 15) * sizeof(float));
 }
 
 TEST(Schedule, RefusesArraysWhoseSizesOverflow) {

@@ -14,15 +14,13 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <functional>
 #include <memory>
-#include <string>
 #include <thread>
 #include <vector>
 
 #include "each_item_once.h"
+#include "support/worker_threads.h"
 
 namespace heed::cpu {
 namespace {
@@ -60,25 +58,6 @@ int32_t count_who_come(Team& team, int32_t most) {
   return num_here;
 }
 
-// The threads of this process that have the pool's name; those that were joined may be seen a moment longer.
-int count_named_threads() {
-  int count = 0;
-  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
-    std::string name;
-    std::getline(std::ifstream(task.path() / "comm") >> std::ws, name);
-    if (name == "heed-worker") ++count;
-  }
-  return count;
-}
-
-bool comes_to_named_threads(int expected) {
-  for (int attempt = 0; attempt < 2000; ++attempt) {
-    if (count_named_threads() == expected) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return false;
-}
-
 TEST(WorkerPool, DoesEachItemOnce) {
   for (int32_t num_workers = 1; num_workers <= 8; ++num_workers) {
     const Pool pool = make_started_pool(num_workers);
@@ -105,7 +84,7 @@ TEST(WorkerPool, ReallyHasSoManyWorkers) {
     // Again, when they have gone to sleep.
     for (int round = 0; round < 3; ++round) {
       EXPECT_EQ(count_who_come(*pool, num_workers), num_workers);
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      EXPECT_TRUE(worker_threads_come_to(num_workers - 1, WorkerThreads::Asleep));
     }
   }
 }
@@ -127,14 +106,31 @@ TEST(WorkerPool, LeavesTooLittleWorkToTheCaller) {
   }
 }
 
+TEST(WorkerPool, WakesNobodyForWhatIsSoonOver) {
+  const Pool pool = make_started_pool(4);
+  for (int round = 0; round < 20; ++round) {
+    ASSERT_TRUE(worker_threads_come_to(3, WorkerThreads::Asleep));
+    // Longer ago than loops of one forward are apart.
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    Failure failure;
+    Workers(*pool, &failure).for_each(100, 2e6, [caller = std::this_thread::get_id()](int64_t, int32_t worker) {
+      EXPECT_EQ(worker, 0);
+      EXPECT_EQ(std::this_thread::get_id(), caller);
+    });
+    // Those awake may come.
+    if (round % 2 == 0) expect_each_item_once(*pool, 100);
+    expect_each_item_once(*pool, 100, 2e6);
+  }
+}
+
 TEST(WorkerPool, ComputesBeforeItIsStarted) {
   const Pool pool = make_pool(4);
   expect_each_item_once(*pool, 100);
-  EXPECT_TRUE(comes_to_named_threads(0));
+  EXPECT_TRUE(worker_threads_come_to(0));
   pool->start();
-  EXPECT_TRUE(comes_to_named_threads(3));
+  EXPECT_TRUE(worker_threads_come_to(3));
   pool->start();
-  EXPECT_TRUE(comes_to_named_threads(3));
+  EXPECT_TRUE(worker_threads_come_to(3));
 }
 
 TEST(WorkerPool, TakesItsThreadsWithIt) {
@@ -142,7 +138,7 @@ TEST(WorkerPool, TakesItsThreadsWithIt) {
     const Pool pool = make_started_pool(5);
     if (round % 2 == 0) expect_each_item_once(*pool, 10);
   }
-  EXPECT_TRUE(comes_to_named_threads(0));
+  EXPECT_TRUE(worker_threads_come_to(0));
 }
 
 TEST(WorkerPool, RunsALoopWithinALoopAlone) {
@@ -181,7 +177,7 @@ TEST(WorkerPool, IsStartedOnceByManyThreads) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_TRUE(comes_to_named_threads(2));
+  EXPECT_TRUE(worker_threads_come_to(2));
 }
 
 // A caller that sees what its workers wrote, and workers that see what the caller wrote before, without more.
@@ -229,7 +225,7 @@ TEST(WorkerPool, DoesWithoutThreadsThatItCannotHave) {
     if (::getuid() == 0) is_limited = is_limited && ::setresuid(65534, 65534, 65534) == 0;
     if (is_limited) {
       const Pool pool = make_started_pool(4);
-      EXPECT_EQ(count_named_threads(), 0);
+      EXPECT_EQ(count_worker_threads(), 0);
       EXPECT_EQ(pool->num_workers(), 4);
       expect_each_item_once(*pool, 100);
     }
@@ -251,10 +247,11 @@ bool succeeds_in_a_child(const std::function<void()>& work) {
 }
 
 TEST(ForkedWorkerPool, HasThreadsOfItsOwnAtItsNextLoop) {
+  if (!kForkedChildMayHaveThreads) GTEST_SKIP();
   Pool pool = make_started_pool(3);
   ASSERT_EQ(count_who_come(*pool, 3), 3);
   EXPECT_TRUE(succeeds_in_a_child([&] {
-    EXPECT_EQ(count_named_threads(), 0);
+    EXPECT_EQ(count_worker_threads(), 0);
     EXPECT_EQ(count_who_come(*pool, 3), 3);
     EXPECT_TRUE(succeeds_in_a_child([&] { EXPECT_EQ(count_who_come(*pool, 3), 3); }));
     pool.reset();
@@ -272,6 +269,7 @@ TEST(ForkedWorkerPool, MayGoWithoutHavingWorked) {
 
 // Whatever the other threads are at when the memory is copied.
 TEST(ForkedWorkerPool, WorksWhenTheParentWasComputing) {
+  if (!kForkedChildMayHaveThreads) GTEST_SKIP();
   Pool pool = make_started_pool(3);
   std::atomic<bool> is_over = false;
   std::thread other([&] {

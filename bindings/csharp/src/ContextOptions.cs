@@ -6,7 +6,7 @@ namespace Heed;
 public sealed class ContextOptions
 {
     /// <summary>The number of threads that compute, 0 to 1024; 0, the default: as many as the process may use. Never
-    /// changes a result. This version computes on the calling thread.</summary>
+    /// changes a result.</summary>
     public int NumThreads { get; set; }
 
     /// <summary>Whether a call that would not take the fastest path fails with <see cref="Status.NotFastest"/> and

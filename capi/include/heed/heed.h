@@ -86,10 +86,12 @@
  * another thread uses it is the caller's race. A layer may run forward from many threads at once, each with its own
  * workspace (or NULL); changing its parameters while it runs is the caller's race. A workspace serves one call at a
  * time, a second one at the same time gets HEED_ERROR_BUSY. Unless its text says more, a function follows these rules.
+ * What a context computes with, beside the thread that calls, is told at the num_threads of heed_context_options.
  *
  * THE HOST'S OWN. With a heed_allocator, all memory that outlives a call comes from the program that uses heed; with a
- * heed_logger, it gets heed's messages. heed calls both on the thread whose call needs them (a release may come on any
- * thread that drops a last reference), so on many threads at once, and holds no lock meanwhile: they may call heed.
+ * heed_logger, it gets heed's messages; with a heed_executor, heed computes on its threads. heed calls them on the
+ * thread whose call needs them (a release may come on any thread that drops a last reference), so on many threads at
+ * once, and holds no lock that their own calls of heed would wait for: they may call heed.
  *
  * MEANING. What each option and input means, in every combination, is docs/semantics.md; the numbers in brackets
  * below, as [rule 6], point there.
@@ -221,9 +223,17 @@ typedef struct heed_allocator {
 } heed_allocator;
 #define HEED_ALLOCATOR_INIT { sizeof(heed_allocator), NULL, NULL, NULL }
 
-/* The host's own thread pool: parallel_for calls run(task, item) once for each item from 0 to num_items - 1, on any
- * threads, and returns when all are done. Not built yet: a context that is given one is refused with
- * HEED_ERROR_UNSUPPORTED. */
+/* The host's own thread pool, to compute on instead of threads of heed's own.
+ *   parallel_for  calls run(task, item) once for each item from 0 to num_items - 1, on any threads, in any order, and
+ *                 returns when all have returned. Best on as many threads at a time as there are items, the one that
+ *                 it is called on among them
+ *   num_threads   how many threads it has, from 1 to 1024; num_items is at most that, and at least 2
+ * heed calls parallel_for on the thread whose call computes, once for each piece of work that is worth it: several times
+ * in a call of a layer, never for a small one. One piece at a time for each context: what calls on other threads, and
+ * within run, compute meanwhile, they compute on their own thread. It must not throw a C++ exception. A parallel_for
+ * that leaves an item out, runs one twice or one that there is not, or returns before all have returned, makes the call
+ * fail with HEED_ERROR_INVALID_ARGUMENT and a sentence that says which. The struct is copied; parallel_for and user
+ * must stay valid as those of heed_allocator. */
 typedef struct heed_executor {
   size_t struct_size;
   void (*parallel_for)(void* user, int64_t num_items, void (*run)(void* task, int64_t item), void* task);
@@ -261,11 +271,13 @@ typedef struct heed_context_options {
   const heed_logger* logger;        /* NULL: silence */
   int32_t device;                   /* a heed_device */
   int32_t device_index;             /* which of its kind, from 0; the CPU has one */
-  int32_t num_threads;              /* 0: as many as the process may use; at most 1024. Never changes a result
-                                       [rule 10]. This version computes on the calling thread. */
+  int32_t num_threads;              /* how many threads a call computes on at most, its own among them; at most 1024.
+                                       0: as many as the executor has, or as this thread may run on (its affinity)
+                                       within the time that the process is allowed (its control groups); with an
+                                       executor never more than it has. Never changes a result [rule 10] */
   int32_t strict;                   /* 1: a call that would not take the fastest path fails with HEED_ERROR_NOT_FASTEST
-                                       and the reason; 0: it runs. On the CPU this version has one path, and so
-                                       refuses nothing */
+                                       and the reason, which heed_layer_explain tells too; 0: it runs. On the CPU
+                                       these are strides that force it to gather or scatter single elements */
   int32_t allow_reduced_precision;  /* 1: F32 tensors may be computed with in 16 bits on devices that have nothing
                                        wider; the CPU never needs it */
   int32_t reserved;                 /* 0 */
@@ -273,12 +285,18 @@ typedef struct heed_context_options {
 #define HEED_CONTEXT_OPTIONS_INIT { sizeof(heed_context_options), NULL, NULL, NULL, HEED_DEVICE_CPU, 0, 0, 0, 0, 0 }
 
 /* Opens a device. options NULL: the CPU with the defaults. The caller destroys *context.
+ * Without an executor a CPU context has threads of its own, num_threads - 1, named "heed-worker". The first workspace
+ * that is made in it, or asked the size of, or the first call that computes without one, starts them; they end with the
+ * last object of the context. Where the system refuses some, calls compute on those there are. Between calls they sleep,
+ * from some 30 microseconds after the last one on. Signals to the process go to the host's threads. They serve one call
+ * at a time: one that comes while they work for another computes on its own thread, as small ones do. A child of fork
+ * has the context without its threads, and starts new ones when a call first needs them, with a workspace too.
  * A CPU computes with the widest instructions that it has and the system admits. For tests and comparisons the
  * environment variable HEED_ISA, which is read here, names others: portable, avx2, avx512 or avx512_bf16 on x86-64,
  * portable or neon on AArch64.
  * Errors: INVALID_ARGUMENT (unknown device, device_index or num_threads out of range, strict or
- * allow_reduced_precision not 0 or 1; a function of allocator or logger that is NULL; HEED_ISA names what this
- * processor lacks), UNSUPPORTED (executor), DEVICE_UNAVAILABLE (with what to do). */
+ * allow_reduced_precision not 0 or 1; a function of allocator, executor or logger that is NULL; num_threads of executor
+ * not 1 to 1024; HEED_ISA names what this processor lacks), DEVICE_UNAVAILABLE (with what to do). */
 HEED_API heed_status heed_context_create(const heed_context_options* options, heed_context** context) HEED_NOEXCEPT;
 
 /* Drops the caller's reference. NULL is allowed. Objects of the context keep working. */
@@ -290,8 +308,8 @@ HEED_API void heed_context_destroy(heed_context* context) HEED_NOEXCEPT;
 HEED_API heed_status heed_context_synchronize(heed_context* context) HEED_NOEXCEPT;
 
 /* The device and the options in force as a JSON object (a text result, see above): "device", "device_index", "isa" (the
- * instructions, as HEED_ISA names them), "num_threads" (1 in this version), "strict", "allow_reduced_precision",
- * "allocator" ("host" where one was given, else "C library"), "logger" (whether there is one), "version",
+ * instructions, as HEED_ISA names them), "num_threads", "strict", "allow_reduced_precision", "allocator" ("host" where
+ * one was given, else "C library"), "executor" ("host" or "heed"), "logger" (whether there is one), "version",
  * "description". */
 HEED_API heed_status heed_context_describe(const heed_context* context, char* text, size_t capacity,
                                            size_t* num_bytes) HEED_NOEXCEPT;
@@ -777,7 +795,8 @@ HEED_API heed_status heed_layer_parameter(const heed_layer* layer, const char* n
 
 /* Replaces a parameter by a converted copy of value. On an initialized layer the parameter keeps its dtype and shape.
  * Before, it takes the value's dtype (F64 becomes F32) and, where the options leave it open, its input size; the layer
- * is initialized once every parameter is set.
+ * is initialized once every parameter is set. A projection's weight is kept twice: as it is, for snapshots and files,
+ * and packed, as calls read it fastest. So a layer takes about two times the memory of its weights.
  * Errors: NOT_FOUND (name), INVALID_ARGUMENT (another shape, naming both; not a float dtype; shape-only). */
 HEED_API heed_status heed_layer_set_parameter(heed_layer* layer, const char* name,
                                               const heed_tensor* value) HEED_NOEXCEPT;
@@ -851,14 +870,21 @@ HEED_API heed_status heed_layer_forward(const heed_layer* layer, const heed_laye
  * is read but shapes, dtypes and lengths; lengths without data count as K [rule 4]. Members (more may be added):
  *   "layer", "backend", "device"  as "multi_head_attention", "cpu", "cpu:0"; the others are "additive_attention",
  *                                 "dot_product_attention", "linear" and "dropout"
- *   "kernel"                      of the attention itself; of the one operation of the others
- *   "threads"                     that compute
+ *   "kernel", "isa"               of the attention, and in layers without one of their only operation: what computes, and
+ *                                 the instructions that it uses, as "portable"
+ *   "block_queries", "block_keys" how many queries and keys that kernel takes at a time; of a linear operation
+ *                                 "tile_rows" and "tile_columns" of its output; left out where there are none
+ *   "items", "threads"            how many pieces its work has, and how many threads take them, the caller's included
  *   "workspace_bytes"             as heed_layer_workspace_size
  *   "flops"                       multiplications and additions, and each tanh of additive scores as one operation, for
  *                                 pairs that lengths, causal mask and window leave
  *   "bytes"                       the least traffic: every operand once
- *   "operations"                  in order, each with "operation", "kernel", "flops", "bytes"
- *   "not_fastest"                 the reasons why this is not the fastest path; empty where it is
+ *   "operations"                  in order, each with "operation", as "project queries, keys and values" (inputs that are
+ *                                 one tensor are projected together, which changes no result), the members from "kernel"
+ *                                 to "threads", "scratch_bytes" (its part of the workspace), "flops", "bytes" and
+ *                                 "not_fastest"
+ *   "not_fastest"                 the reasons why this is not the fastest path, sentences; empty where it is. A strict
+ *                                 context refuses forward for them
  * Errors: as heed_layer_workspace_size; INVALID_ARGUMENT (lengths outside 0 to K or not whole). */
 HEED_API heed_status heed_layer_explain(const heed_layer* layer, const heed_layer_inputs* inputs,
                                         const heed_layer_outputs* outputs, char* text, size_t capacity,

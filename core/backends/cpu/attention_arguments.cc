@@ -1,30 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cpu/attention_arguments.h"
 
-#include <algorithm>
 #include <cmath>
 
-#include "backends/cpu/dropout_mask.h"
+#include "backends/cpu/dropout.h"
+#include "backends/cpu/kernel_operand.h"
 
 namespace heed::cpu {
 namespace {
 
-static_assert(kF32 == static_cast<int32_t>(DType::F32) && kF16 == static_cast<int32_t>(DType::F16) &&
-              kBF16 == static_cast<int32_t>(DType::BF16) && kI32 == static_cast<int32_t>(DType::I32) &&
-              kI64 == static_cast<int32_t>(DType::I64));
-
-KernelOperand kernel_operand_of(const Operand& operand) {
-  KernelOperand result = {};
-  if (operand.given == 0) return result;
-  result.data = operand.data;
-  std::copy_n(operand.strides, kOperandRank, result.strides);
-  result.element_type = static_cast<int32_t>(operand.dtype);
-  return result;
-}
-
 // Of an axis with so many elements.
 bool is_scattered(const Operand& operand, int64_t size) {
   return operand.given != 0 && size > 1 && operand.strides[3] != 1;
+}
+
+// One that is repeated over the axis is read once.
+bool is_gathered(const Operand& operand, int64_t size) {
+  return is_scattered(operand, size) && operand.strides[3] != 0;
 }
 
 }  // namespace
@@ -66,8 +58,7 @@ void add_attention_reasons(const AttentionProblem& problem, Plan& plan) {
     plan.add_reason(
         "the elements of a head of queries, keys or values do not lie side by side (stride 1), so they are gathered");
   }
-  if (is_scattered(problem.mask, problem.num_keys) || is_scattered(problem.bias, problem.num_keys)) {
-    // One that is repeated over the keys is read once for each of them, too.
+  if (is_gathered(problem.mask, problem.num_keys) || is_gathered(problem.bias, problem.num_keys)) {
     plan.add_reason("the elements of a row of mask or bias do not lie side by side (stride 1), so they are gathered");
   }
   if (is_scattered(problem.output, problem.value_head_size) || is_scattered(problem.weights, problem.num_keys))

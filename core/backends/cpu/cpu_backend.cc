@@ -115,24 +115,24 @@ void release(BackendDevice* device, void* memory, size_t num_bytes) {
 Status plan_linear(const BackendDevice* device, const LinearProblem* problem, Plan* plan, Failure* failure) {
   if (problem->input_size > kMaxWidth)
     return refuse_width("the input size of a projection or the inner size of a product", problem->input_size, failure);
-  *plan = cpu::plan_linear(*problem, num_threads(device));
+  new (plan) Plan(cpu::plan_linear(*device->kernels, *problem, num_threads(device)));
   return Status::Ok;
 }
 
 Status run_linear(BackendDevice* device, const LinearProblem* problem, const Plan*, void* scratch, Failure* failure) {
   const cpu::Workers workers(device->team(), failure);
-  cpu::run_linear(*problem, workers, scratch);
+  cpu::run_linear(*device->kernels, *problem, workers, scratch);
   return workers.status();
 }
 
-Status packed_linear_bytes(const BackendDevice*, const LinearPart* part, int64_t input_size, size_t* num_bytes,
+Status packed_linear_bytes(const BackendDevice* device, const LinearPart* part, int64_t input_size, size_t* num_bytes,
                            Failure*) {
-  *num_bytes = cpu::packed_linear_bytes(*part, input_size);
+  *num_bytes = cpu::packed_linear_bytes(*device->kernels, *part, input_size);
   return Status::Ok;
 }
 
-Status pack_linear(BackendDevice*, const LinearPart* part, int64_t input_size, void* packed, Failure*) {
-  cpu::pack_linear(*part, input_size, packed);
+Status pack_linear(BackendDevice* device, const LinearPart* part, int64_t input_size, void* packed, Failure*) {
+  cpu::pack_linear(*device->kernels, *part, input_size, packed);
   return Status::Ok;
 }
 
@@ -140,7 +140,7 @@ Status plan_attention(const BackendDevice* device, const AttentionProblem* probl
   if (problem->head_size > kMaxWidth) return refuse_width("the head size", problem->head_size, failure);
   if (problem->value_head_size > kMaxWidth)
     return refuse_width("the head size of the values", problem->value_head_size, failure);
-  *plan = cpu::plan_attention(*device->kernels, *problem, num_threads(device));
+  new (plan) Plan(cpu::plan_attention(*device->kernels, *problem, num_threads(device)));
   return Status::Ok;
 }
 
@@ -153,24 +153,24 @@ Status run_attention(BackendDevice* device, const AttentionProblem* problem, con
 
 Status plan_softmax(const BackendDevice* device, const SoftmaxProblem* problem, Plan* plan, Failure* failure) {
   if (problem->num_keys > kMaxWidth) return refuse_width("the length of a softmax", problem->num_keys, failure);
-  *plan = cpu::plan_softmax(*problem, num_threads(device));
+  new (plan) Plan(cpu::plan_softmax(*device->kernels, *problem, num_threads(device)));
   return Status::Ok;
 }
 
 Status run_softmax(BackendDevice* device, const SoftmaxProblem* problem, const Plan*, void* scratch, Failure* failure) {
   const cpu::Workers workers(device->team(), failure);
-  cpu::run_softmax(*problem, workers, scratch);
+  cpu::run_softmax(*device->kernels, *problem, workers, scratch);
   return workers.status();
 }
 
 Status plan_dropout(const BackendDevice* device, const DropoutProblem* problem, Plan* plan, Failure*) {
-  *plan = cpu::plan_dropout(*problem, num_threads(device));
+  new (plan) Plan(cpu::plan_dropout(*device->kernels, *problem, num_threads(device)));
   return Status::Ok;
 }
 
 Status run_dropout(BackendDevice* device, const DropoutProblem* problem, const Plan*, void*, Failure* failure) {
   const cpu::Workers workers(device->team(), failure);
-  cpu::run_dropout(*problem, workers);
+  cpu::run_dropout(*device->kernels, *problem, workers);
   return workers.status();
 }
 

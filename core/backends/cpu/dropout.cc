@@ -2,90 +2,84 @@
 #include "backends/cpu/dropout.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
-#include <cstdint>
-
-#include "backends/cpu/dropout_mask.h"
-#include "backends/cpu/elements.h"
-#include "base/half.h"
-#include "tensor/walk.h"
 
 namespace heed::cpu {
 namespace {
 
-static_assert(kElementwiseRank == kMaxRank);
-
 constexpr int kLast = kElementwiseRank - 1;
 
-// The bits of NaN stay, which a conversion there and back would not keep.
-template <typename Element>
-void copy_row(const DropoutProblem& problem, int64_t input, int64_t output) {
-  const auto* from = static_cast<const Element*>(problem.input.data) + input;
-  auto* to = static_cast<Element*>(problem.output.data) + output;
-  for (int64_t i = 0; i < problem.sizes[kLast]; ++i)
-    to[i * problem.output.strides[kLast]] = from[i * problem.input.strides[kLast]];
+// Elements of an item of work: some microseconds of random numbers, and a multiple of what kernels draw at once.
+constexpr int64_t kItemElements = int64_t{1} << 14;
+// Of an element: ten rounds of Philox for a quarter of a counter, and less where it is copied.
+constexpr double kFlopsPerElement = 40;
+
+// A double, because plans are made for shapes that nobody could run.
+double count_elements(const DropoutProblem& problem) {
+  double count = 1;
+  for (const int64_t size : problem.sizes) count *= static_cast<double>(size);
+  return count;
 }
 
-void convert_row(const DropoutProblem& problem, int64_t input, int64_t output) {
-  for (int64_t i = 0; i < problem.sizes[kLast]; ++i) {
-    store_element(problem.output.data, problem.output.dtype, output + i * problem.output.strides[kLast],
-                  load_element(problem.input.data, problem.input.dtype, input + i * problem.input.strides[kLast]));
-  }
+double count_items(const DropoutProblem& problem) {
+  return std::ceil(count_elements(problem) / static_cast<double>(kItemElements));
 }
 
-// `first` is the row's first element among all.
-void drop_row(const DropoutProblem& problem, const DropoutMask& mask, float scale, int64_t input, int64_t output,
-              int64_t first) {
-  const int64_t end = first + problem.sizes[kLast];
-  for (int64_t place = first; place < end;) {
-    const PhiloxCounter words = mask.words_of(place / 4);
-    for (const int64_t stop = std::min(end, place / 4 * 4 + 4); place < stop; ++place) {
-      const int64_t i = place - first;
-      const float value =
-          load_element(problem.input.data, problem.input.dtype, input + i * problem.input.strides[kLast]);
-      store_element(problem.output.data, problem.output.dtype, output + i * problem.output.strides[kLast],
-                    mask.keeps(words, place) ? value * scale : 0.0f);
-    }
+// From element `i` of row `row` on, counted through all axes but the last.
+KernelRow row_of(const DropoutProblem& problem, const ElementwiseOperand& operand, int64_t row, int64_t i) {
+  int64_t index = i * operand.strides[kLast];
+  for (int axis = kLast - 1; axis >= 0; --axis) {
+    index += row % problem.sizes[axis] * operand.strides[axis];
+    row /= problem.sizes[axis];
   }
+  auto* data = static_cast<std::byte*>(operand.data) + index * static_cast<int64_t>(size_of(operand.dtype));
+  return {data, operand.strides[kLast], static_cast<int32_t>(operand.dtype)};
 }
 
 }  // namespace
 
-Plan plan_dropout(const DropoutProblem& problem, int32_t /*num_workers*/) {
+uint32_t dropout_threshold(float dropout) {
+  return static_cast<uint32_t>(std::floor(static_cast<double>(dropout) * 0x1p32));
+}
+
+float dropout_scale(float dropout) { return static_cast<float>(1.0 / (1.0 - static_cast<double>(dropout))); }
+
+Plan plan_dropout(const KernelTable& kernels, const DropoutProblem& problem, int32_t num_workers) {
   Plan plan;
-  plan.kernel = problem.dropout == 0 ? "copy" : "element_by_element";
-  plan.isa = "portable";
+  plan.kernel = problem.dropout == 0 ? "copy" : "dropout";
+  plan.isa = kernels.isa;
+  plan.num_items = static_cast<int64_t>(std::min(count_items(problem), 0x1p62));
+  plan.num_threads = static_cast<int32_t>(std::clamp<int64_t>(plan.num_items, 1, num_workers));
   return plan;
 }
 
-void run_dropout(const DropoutProblem& problem, const Workers& /*workers*/) {
-  if (problem.sizes[kLast] == 0) return;
-  Shape rows;  // all axes but the last
-  rows.rank = kLast;
-  Dims input_strides{};
-  Dims output_strides{};
-  std::copy_n(problem.sizes, kElementwiseRank, rows.dims.begin());
-  std::copy_n(problem.input.strides, kElementwiseRank, input_strides.begin());
-  std::copy_n(problem.output.strides, kElementwiseRank, output_strides.begin());
-
-  const DropoutMask mask(problem.dropout, problem.seed);
-  const float scale = dropout_scale(problem.dropout);
-  const bool same_dtype = problem.input.dtype == problem.output.dtype;
-  int64_t first = 0;
-  walk<2>(rows, {input_strides, output_strides}, [&](const auto& offsets) {
-    const auto [input, output] = offsets;
-    if (problem.dropout != 0) {
-      drop_row(problem, mask, scale, input, output, first);
-    } else if (!same_dtype) {
-      convert_row(problem, input, output);
-    } else if (problem.input.dtype == DType::F32) {
-      copy_row<float>(problem, input, output);
-    } else if (problem.input.dtype == DType::F16) {
-      copy_row<Half>(problem, input, output);
-    } else {
-      copy_row<BFloat16>(problem, input, output);
+void run_dropout(const KernelTable& kernels, const DropoutProblem& problem, const Workers& workers) {
+  const double count = count_elements(problem);
+  if (count == 0) return;
+  const auto num_elements = static_cast<int64_t>(count);
+  const auto num_items = static_cast<int64_t>(count_items(problem));
+  const int64_t row_size = problem.sizes[kLast];
+  workers.for_each(num_items, count * kFlopsPerElement, [&](int64_t item, int32_t) {
+    const int64_t end = std::min(num_elements, (item + 1) * kItemElements);
+    for (int64_t element = item * kItemElements; element < end;) {
+      const int64_t row = element / row_size;
+      const int64_t i = element % row_size;
+      DropoutArguments arguments = {};
+      arguments.input = row_of(problem, problem.input, row, i);
+      arguments.output = row_of(problem, problem.output, row, i);
+      arguments.count = std::min(row_size - i, end - element);
+      arguments.first = element;
+      if (problem.dropout == 0) {
+        kernels.copy_row(&arguments.input, &arguments.output, arguments.count);
+      } else {
+        arguments.seed = problem.seed;
+        arguments.threshold = dropout_threshold(problem.dropout);
+        arguments.scale = dropout_scale(problem.dropout);
+        kernels.dropout_row(&arguments);
+      }
+      element += arguments.count;
     }
-    first += problem.sizes[kLast];
   });
 }
 

@@ -1,15 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dropout of single elements.
+// Dropout of single elements, and the two numbers that every dropout needs. What is kept is a pure function of an
+// element's place and the seed (docs/semantics.md, "Random numbers"), so that it is the same in any order and can be
+// repeated.
 #pragma once
 
 #include <cstdint>
 
 #include "backends/backend.h"
+#include "backends/cpu/kernels/kernel_table.h"
 #include "backends/cpu/parallel.h"
 
 namespace heed::cpu {
 
-Plan plan_dropout(const DropoutProblem& problem, int32_t num_workers);
-void run_dropout(const DropoutProblem& problem, const Workers& workers);
+// What is kept has a random word that is not below this.
+uint32_t dropout_threshold(float dropout);
+// And is multiplied by this: 1 / (1 - dropout).
+float dropout_scale(float dropout);
+
+Plan plan_dropout(const KernelTable& kernels, const DropoutProblem& problem, int32_t num_workers);
+void run_dropout(const KernelTable& kernels, const DropoutProblem& problem, const Workers& workers);
 
 }  // namespace heed::cpu

@@ -29,8 +29,16 @@ int64_t divide_up(int64_t value, int64_t divisor) { return value / divisor + (va
 
 struct OrderedItem {
   double cost;
-  int64_t item;
+  int64_t place;
 };
+
+// Which item comes at a place of the order, before costs are looked at: neighbours in memory, which may share a head's
+// keys and values, go to one worker one after the other, while the others are far away. Measured with two workers: 2 %
+// of the time at 512 queries, 5 % at 128.
+int64_t spread(int64_t place, int64_t count, int32_t num_workers) {
+  const int64_t share = count / num_workers;
+  return place < share * num_workers ? place % num_workers * share + place / num_workers : place;
+}
 
 // How the rows of a problem are cut into items.
 struct Items {
@@ -70,8 +78,7 @@ Items cut(const KernelTable& kernels, const AttentionProblem& problem, int32_t n
   return items;
 }
 
-size_t worker_bytes(const KernelTable& kernels, const AttentionProblem& problem) {
-  const AttentionArguments arguments = arguments_of(problem);
+size_t worker_bytes(const KernelTable& kernels, const AttentionProblem& problem, const AttentionArguments& arguments) {
   const size_t bytes = kernels.flash_scratch_bytes(&arguments, max_item_rows(kernels, problem));
   return (bytes + kMemoryAlignment - 1) / kMemoryAlignment * kMemoryAlignment;
 }
@@ -84,24 +91,26 @@ int64_t visible_keys(const AttentionProblem& problem, int64_t b, int64_t row) {
   return std::max<int64_t>(0, std::min(length, q + problem.band_last + 1) - first);
 }
 
-// The largest items first, judged by their first and last rows: what is taken last should be small.
-void order(const AttentionProblem& problem, const Items& items, int64_t count, OrderedItem* ordered) {
+// The largest items first, judged by their first and last rows: what is taken last should be small. Those alike in cost
+// stay spread.
+void order(const AttentionProblem& problem, const Items& items, int64_t count, int32_t num_workers,
+           OrderedItem* ordered) {
   const int64_t num_rows = rows_of_group(problem);
-  for (int64_t i = 0; i < count; ++i) {
-    const AttentionItem item = items.at(i, num_rows);
+  for (int64_t place = 0; place < count; ++place) {
+    const AttentionItem item = items.at(spread(place, count, num_workers), num_rows);
     const int64_t keys = visible_keys(problem, item.batch_index, item.first_row) +
                          visible_keys(problem, item.batch_index, item.end_row - 1);
-    ordered[i] = {static_cast<double>(keys) * static_cast<double>(item.end_row - item.first_row), i};
+    ordered[place] = {static_cast<double>(keys) * static_cast<double>(item.end_row - item.first_row), place};
   }
   std::sort(ordered, ordered + count, [](const OrderedItem& a, const OrderedItem& b) {
-    return a.cost != b.cost ? a.cost > b.cost : a.item < b.item;
+    return a.cost != b.cost ? a.cost > b.cost : a.place < b.place;
   });
 }
 
 }  // namespace
 
 size_t flash_attention_bytes(const KernelTable& kernels, const AttentionProblem& problem, int32_t num_workers) {
-  return worker_bytes(kernels, problem) * static_cast<size_t>(num_workers) +
+  return worker_bytes(kernels, problem, arguments_of(problem)) * static_cast<size_t>(num_workers) +
          (num_workers > 1 ? kMaxOrdered * sizeof(OrderedItem) : 0);
 }
 
@@ -112,7 +121,7 @@ Plan plan_flash_attention(const KernelTable& kernels, const AttentionProblem& pr
   plan.isa = kernels.isa;
   plan.scratch_bytes = flash_attention_bytes(kernels, problem, num_workers);
   plan.num_items = static_cast<int64_t>(std::min(items.count, 0x1p62));
-  plan.num_threads = static_cast<int32_t>(std::clamp<int64_t>(plan.num_items, 1, num_workers));
+  plan.num_threads = Workers::num_wanted(plan.num_items, flops_of(problem), num_workers);
   plan.block_queries = kernels.flash_panel_rows;
   plan.block_keys = kernels.flash_block_keys;
   add_attention_reasons(problem, plan);
@@ -124,14 +133,15 @@ void run_flash_attention(const KernelTable& kernels, const AttentionProblem& pro
   const int64_t num_rows = rows_of_group(problem);
   const Items items = cut(kernels, problem, workers.num_workers());
   const AttentionArguments arguments = arguments_of(problem);
-  const size_t bytes = worker_bytes(kernels, problem);
+  const size_t bytes = worker_bytes(kernels, problem, arguments);
   auto* memory = static_cast<std::byte*>(scratch);
   auto* ordered = reinterpret_cast<OrderedItem*>(memory + bytes * static_cast<size_t>(workers.num_workers()));
   const auto count = static_cast<int64_t>(items.count);
   const bool is_ordered = workers.num_workers() > 1 && count <= kMaxOrdered;
-  if (is_ordered) order(problem, items, count, ordered);
-  workers.for_each(count, cost_of(problem).flops, [&](int64_t index, int32_t worker) {
-    const AttentionItem item = items.at(is_ordered ? ordered[index].item : index, num_rows);
+  if (is_ordered) order(problem, items, count, workers.num_workers(), ordered);
+  workers.for_each(count, flops_of(problem), [&](int64_t index, int32_t worker) {
+    const int64_t place = is_ordered ? ordered[index].place : index;
+    const AttentionItem item = items.at(spread(place, count, workers.num_workers()), num_rows);
     kernels.flash_attention(&arguments, &item, memory + bytes * static_cast<size_t>(worker));
   });
 }

@@ -1,98 +1,133 @@
 // SPDX-License-Identifier: Apache-2.0
+// An item of the work is some rows times some panels of one part's weight. No result depends on where either is cut: every
+// element of an output is one chain of FMAs.
 #include "backends/cpu/linear.h"
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
-#include <cstring>
 
-#include "backends/cpu/elements.h"
-#include "backends/cpu/tile.h"
+#include "attention/cost.h"
+#include "backends/cpu/kernel_operand.h"
+#include "base/memory.h"
 
 namespace heed::cpu {
 namespace {
 
-// Rows of the weight that are widened to f32 at a time and then used for all rows of the input: 64 outputs make
-// transposing the input, which is done once for each block, 1/64 of the work.
-constexpr int64_t kBlockOutputs = 64;
+// So that whoever is late has only a small item to finish.
+constexpr int64_t kItemsPerWorker = 4;
+// Operations that take as long as a byte that comes from memory, roughly.
+constexpr double kFlopsPerByte = 2.5;
 
-struct Scratch {
-  float* weight_block;  // [kBlockOutputs][input_size]
-  float* input_panel;   // [input_size][kLanes]
-  float* tile;          // [kBlockOutputs][kLanes]
+int64_t round_up(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
+int64_t divide_up(int64_t value, int64_t divisor) { return value / divisor + (value % divisor != 0 ? 1 : 0); }
 
-  Scratch(void* memory, int64_t input_size) {
-    weight_block = static_cast<float*>(memory);
-    input_panel = weight_block + kBlockOutputs * input_size;
-    tile = input_panel + input_size * kLanes;
-  }
+// All items of the batch one after the other. As many as can be counted: plans are made for shapes that nobody could run.
+int64_t rows_of(const LinearProblem& problem) {
+  int64_t rows = 0;
+  return __builtin_mul_overflow(problem.batch, problem.rows, &rows) ? INT64_MAX / 2 : rows;
+}
 
-  static size_t num_bytes(int64_t input_size) {
-    return (static_cast<size_t>(input_size) * (kBlockOutputs + kLanes) + kBlockOutputs * kLanes) * sizeof(float);
+// How a problem is cut into items.
+struct Items {
+  int64_t num_rows;
+  int64_t rows;  // of one item
+  int64_t row_blocks;
+  int64_t unit;                     // panels that stay together
+  int64_t panels[kMaxLinearParts];  // of each part
+  int64_t groups[kMaxLinearParts];  // of units, for each block of rows
+  int64_t all_groups;
+  double count;  // of all
+
+  LinearItem at(int64_t index) const {
+    LinearItem item = {};
+    item.first_row = index / all_groups * rows;
+    item.end_row = std::min(num_rows, item.first_row + rows);
+    int64_t group = index % all_groups;
+    for (; group >= groups[item.part]; ++item.part) group -= groups[item.part];
+    const int64_t units = divide_up(panels[item.part], unit);
+    const int64_t each = units / groups[item.part];
+    const int64_t longer = units % groups[item.part];
+    const int64_t first = group * each + std::min(group, longer);
+    item.first_panel = first * unit;
+    item.end_panel = std::min(panels[item.part], (first + each + (group < longer ? 1 : 0)) * unit);
+    return item;
   }
 };
 
-// Rows first .. first + count - 1 of the input, transposed; lanes beyond are zero.
-void load_panel(const LinearProblem& problem, int64_t item, int64_t first, int64_t count, float* panel) {
-  const Operand& input = problem.input;
-  if (count < kLanes) std::fill_n(panel, problem.input_size * kLanes, 0.0f);
-  for (int64_t lane = 0; lane < count; ++lane) {
-    const int64_t index = item * input.strides[1] + (first + lane) * input.strides[2];
-    load_row(input.data, input.dtype, index, input.strides[3], problem.input_size, panel + lane, kLanes);
+Items cut(const KernelTable& kernels, const LinearProblem& problem, int32_t num_workers) {
+  Items items = {};
+  items.num_rows = rows_of(problem);
+  const int64_t tile = kernels.linear_tile_rows;
+  items.unit = items.num_rows <= tile ? kernels.linear_streams : 1;
+  int64_t all_units = 0;
+  for (int32_t i = 0; i < problem.num_parts; ++i) {
+    items.panels[i] = kernels.linear_panels(problem.parts[i].output_size);
+    all_units += divide_up(items.panels[i], items.unit);
   }
+  const int64_t wanted = num_workers > 1 ? kItemsPerWorker * num_workers : 1;
+  // Where all panels apart are too few, rows are cut further.
+  const int64_t row_blocks =
+      std::max(divide_up(items.num_rows, kernels.linear_max_rows(problem.input_size)), divide_up(wanted, all_units));
+  items.rows = std::max(tile, round_up(divide_up(items.num_rows, row_blocks), tile));
+  items.row_blocks = divide_up(items.num_rows, items.rows);
+  const int64_t wanted_groups = divide_up(wanted, std::max<int64_t>(1, items.row_blocks));
+  for (int32_t i = 0; i < problem.num_parts; ++i) {
+    const int64_t units = divide_up(items.panels[i], items.unit);
+    const int64_t fitting = std::max<int64_t>(1, kernels.linear_max_panels(problem.input_size) / items.unit);
+    items.groups[i] = divide_up(units, std::min(fitting, divide_up(all_units, wanted_groups)));
+    items.all_groups += items.groups[i];
+  }
+  items.count = static_cast<double>(items.row_blocks) * static_cast<double>(items.all_groups);
+  return items;
+}
+
+// The largest that a part alone takes: an item belongs to one.
+size_t worker_bytes(const KernelTable& kernels, const LinearProblem& problem) {
+  const int64_t rows = std::min(rows_of(problem), kernels.linear_max_rows(problem.input_size));
+  size_t most = 0;
+  for (int32_t i = 0; i < problem.num_parts; ++i) {
+    const LinearPart& part = problem.parts[i];
+    const int64_t panels = kernels.linear_panels(part.output_size);
+    most = std::max(most, kernels.linear_scratch_bytes(problem.input_size, rows, panels, part.is_packed));
+  }
+  return (most + kMemoryAlignment - 1) / kMemoryAlignment * kMemoryAlignment;
 }
 
 // Strides of axes that are repeated or have one element are 0.
 bool lies_side_by_side(int64_t stride, int64_t size) { return stride == 1 || size <= 1; }
 
-// output = input * weight^T + bias for one part.
-void run_part(const LinearProblem& problem, const LinearPart& part, const Scratch& scratch) {
-  const Operand& output = part.output;
-  // A packed weight is dense.
-  const void* weight = part.is_packed != 0 ? part.packed : part.weight.data;
-  const int64_t row_stride = part.is_packed != 0 ? problem.input_size : part.weight.strides[2];
-  const int64_t element_stride = part.is_packed != 0 ? 1 : part.weight.strides[3];
-  for (int64_t n0 = 0; n0 < part.output_size; n0 += kBlockOutputs) {
-    const int64_t block = std::min(kBlockOutputs, part.output_size - n0);
-    for (int64_t n = 0; n < block; ++n) {
-      load_row(weight, part.weight.dtype, (n0 + n) * row_stride, element_stride, problem.input_size,
-               scratch.weight_block + n * problem.input_size);
-    }
-    for (int64_t item = 0; item < problem.batch; ++item) {
-      for (int64_t r0 = 0; r0 < problem.rows; r0 += kLanes) {
-        const int64_t rows = std::min(kLanes, problem.rows - r0);
-        load_panel(problem, item, r0, rows, scratch.input_panel);
-        std::fill_n(scratch.tile, block * kLanes, 0.0f);
-        accumulate_products(scratch.weight_block, problem.input_size, scratch.input_panel, problem.input_size,
-                            scratch.tile, block);
-        for (int64_t n = 0; n < block; ++n) {
-          const int64_t head = (n0 + n) / part.head_size;
-          const int64_t d = (n0 + n) % part.head_size;
-          for (int64_t lane = 0; lane < rows; ++lane) {
-            float value = scratch.tile[n * kLanes + lane];
-            // Only where there is one: adding 0 would turn a -0 into +0.
-            if (part.bias.given != 0)
-              value += load_element(part.bias.data, part.bias.dtype, (n0 + n) * part.bias.strides[3]);
-            store_element(output.data, output.dtype,
-                          head * output.strides[0] + item * output.strides[1] + (r0 + lane) * output.strides[2] +
-                              d * output.strides[3],
-                          value);
-          }
-        }
-      }
-    }
+LinearArguments arguments_of(const LinearProblem& problem) {
+  LinearArguments arguments = {};
+  arguments.rows = problem.rows;
+  arguments.input_size = problem.input_size;
+  arguments.input = kernel_operand_of(problem.input);
+  for (int32_t i = 0; i < problem.num_parts; ++i) {
+    const LinearPart& part = problem.parts[i];
+    LinearPartArguments& to = arguments.parts[i];
+    to.output_size = part.output_size;
+    // Heads that lie side by side are one.
+    to.head_size =
+        part.output.strides[0] == part.head_size * part.output.strides[3] ? part.output_size : part.head_size;
+    to.weight = kernel_operand_of(part.weight);
+    to.bias = kernel_operand_of(part.bias);
+    to.output = kernel_operand_of(part.output);
+    to.packed = part.is_packed != 0 ? part.packed : nullptr;
   }
+  return arguments;
 }
 
 }  // namespace
 
-Plan plan_linear(const LinearProblem& problem, int32_t /*num_workers*/) {
+Plan plan_linear(const KernelTable& kernels, const LinearProblem& problem, int32_t num_workers) {
+  const Items items = cut(kernels, problem, num_workers);
   Plan plan;
   plan.kernel = "tiled";
-  plan.isa = "portable";
-  plan.scratch_bytes = Scratch::num_bytes(problem.input_size);
-  plan.tile_rows = kLanes;
-  plan.tile_columns = kBlockOutputs;
+  plan.isa = kernels.isa;
+  plan.scratch_bytes = worker_bytes(kernels, problem) * static_cast<size_t>(num_workers);
+  plan.num_items = static_cast<int64_t>(std::min(items.count, 0x1p62));
+  plan.num_threads = static_cast<int32_t>(std::clamp<int64_t>(plan.num_items, 1, num_workers));
+  plan.tile_rows = kernels.linear_tile_rows;
+  plan.tile_columns = kernels.linear_panel_columns;
   if (!lies_side_by_side(problem.input.strides[3], problem.input_size))
     plan.add_reason("the elements of the input's last axis do not lie side by side (stride 1), so they are gathered");
   bool gathers_weight = false;
@@ -112,29 +147,28 @@ Plan plan_linear(const LinearProblem& problem, int32_t /*num_workers*/) {
   return plan;
 }
 
-void run_linear(const LinearProblem& problem, const Workers& /*workers*/, void* memory) {
+void run_linear(const KernelTable& kernels, const LinearProblem& problem, const Workers& workers, void* scratch) {
   // Items without rows need no memory, so there may be more of them than anyone can count to.
   if (problem.rows == 0) return;
-  const Scratch scratch(memory, problem.input_size);
-  for (int32_t i = 0; i < problem.num_parts; ++i) run_part(problem, problem.parts[i], scratch);
+  const Items items = cut(kernels, problem, workers.num_workers());
+  const LinearArguments arguments = arguments_of(problem);
+  const size_t bytes = worker_bytes(kernels, problem);
+  const Cost cost = cost_of(problem);
+  workers.for_each(static_cast<int64_t>(items.count), std::max(cost.flops, kFlopsPerByte * cost.bytes),
+                   [&](int64_t index, int32_t worker) {
+                     const LinearItem item = items.at(index);
+                     kernels.linear_item(&arguments, &item,
+                                         static_cast<std::byte*>(scratch) + bytes * static_cast<size_t>(worker));
+                   });
 }
 
-size_t packed_linear_bytes(const LinearPart& part, int64_t input_size) {
-  return static_cast<size_t>(part.output_size) * static_cast<size_t>(input_size) * size_of(part.weight.dtype);
+size_t packed_linear_bytes(const KernelTable& kernels, const LinearPart& part, int64_t input_size) {
+  return kernels.packed_linear_bytes(part.output_size, input_size, static_cast<int32_t>(part.weight.dtype));
 }
 
-void pack_linear(const LinearPart& part, int64_t input_size, void* packed) {
-  const Operand& weight = part.weight;
-  const size_t element_size = size_of(weight.dtype);
-  auto* place = static_cast<std::byte*>(packed);
-  for (int64_t n = 0; n < part.output_size; ++n) {
-    for (int64_t e = 0; e < input_size; ++e) {
-      const int64_t index = n * weight.strides[2] + e * weight.strides[3];
-      std::memcpy(place, static_cast<const std::byte*>(weight.data) + index * static_cast<int64_t>(element_size),
-                  element_size);
-      place += element_size;
-    }
-  }
+void pack_linear(const KernelTable& kernels, const LinearPart& part, int64_t input_size, void* packed) {
+  const KernelOperand weight = kernel_operand_of(part.weight);
+  kernels.pack_linear(&weight, part.output_size, input_size, packed);
 }
 
 }  // namespace heed::cpu

@@ -14,6 +14,7 @@ struct Loop {
   void (*call)(const void* function, int64_t item, int32_t worker) = nullptr;
   const void* function = nullptr;
   int64_t num_items = 0;
+  double flops = 0;  // of all items, estimated
 
   void run_alone() const {
     for (int64_t item = 0; item < num_items; ++item) call(function, item, 0);
@@ -26,7 +27,7 @@ class Team {
  public:
   // At most so many take part, the caller included.
   virtual int32_t num_workers() const = 0;
-  // Runs the loop with up to so many, at least 2. All items are done when it returns, after a failure too.
+  // Runs the loop with up to so many, at least 2; with fewer where they would come too late. All items are done when it returns, after a failure too.
   virtual Status run(const Loop& loop, int32_t num_workers, Failure* failure) = 0;
 
  protected:
@@ -48,7 +49,7 @@ class Workers {
   // alone, as worker 0. The function must not call for_each, and must not throw.
   template <typename Function>
   void for_each(int64_t num_items, double flops, const Function& function) const {
-    const int32_t wanted = num_wanted(num_items, flops);
+    const int32_t wanted = num_wanted(num_items, flops, num_workers());
     if (wanted <= 1) {
       for (int64_t item = 0; item < num_items; ++item) function(item, int32_t{0});
       return;
@@ -58,6 +59,7 @@ class Workers {
                    int32_t worker) { (*static_cast<const Function*>(erased))(item, worker); },
         .function = &function,
         .num_items = num_items,
+        .flops = flops,
     };
     run(loop, wanted);
   }
@@ -65,15 +67,17 @@ class Workers {
   // Ok, or what the team has failed with; the work was done all the same.
   Status status() const { return status_; }
 
+  // How many of so many workers such a loop is worth; at least 1.
+  static int32_t num_wanted(int64_t num_items, double flops, int32_t num_workers) {
+    const auto most = static_cast<double>(std::min<int64_t>(num_items, num_workers));
+    return static_cast<int32_t>(std::max(1.0, std::min(most, flops / kFlopsPerWorker)));
+  }
+
  private:
   // What one more worker must have to do: some 5 microseconds at 100 GFLOP/s, which a core reaches where half of its
-  // time goes into loads and tails. That is what waking it costs; two such shares make the shortest loop that is spread.
+  // time goes into loads and tails. A worker that is awake needs 1 or 2 to hear of the loop, and at its end as much for
+  // its caller to hear of it; two such shares make the shortest loop that is spread.
   static constexpr double kFlopsPerWorker = 5e5;
-
-  int32_t num_wanted(int64_t num_items, double flops) const {
-    const auto most = static_cast<double>(std::min<int64_t>(num_items, num_workers()));
-    return static_cast<int32_t>(std::min(most, flops / kFlopsPerWorker));
-  }
 
   void run(const Loop& loop, int32_t wanted) const {
     Failure failure;

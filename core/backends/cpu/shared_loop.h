@@ -26,7 +26,7 @@ class SharedLoop {
   void open(const Loop& loop, uint32_t round, uint32_t num_entries);
   // Lets nobody in any more; how many are still inside.
   uint32_t close();
-  // Of a closed loop; awake for that long, then asleep.
+  // Of a closed loop; awake for so long, then asleep.
   void wait_until_empty(std::chrono::nanoseconds spin_time);
 
   // For all others. Whether the caller may join; not, if the loop of that round is closed or has enough.
@@ -34,9 +34,10 @@ class SharedLoop {
   // The last touch: when it returns, this object may be gone.
   void leave();
 
-  // The loop, for those inside and the one who opened it.
-  const Loop& loop() const { return loop_; }
-  // Does items until there are none left.
+  // Whether somebody may be at work.
+  bool is_busy() const { return (gate_.load(std::memory_order_relaxed) & (kOpen | kInsideMask)) != 0; }
+
+  // For those inside and the one who opened it. Does items until there are none left.
   void work(int32_t worker);
 
  private:

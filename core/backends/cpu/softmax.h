@@ -5,11 +5,12 @@
 #include <cstdint>
 
 #include "backends/backend.h"
+#include "backends/cpu/kernels/kernel_table.h"
 #include "backends/cpu/parallel.h"
 
 namespace heed::cpu {
 
-Plan plan_softmax(const SoftmaxProblem& problem, int32_t num_workers);
-void run_softmax(const SoftmaxProblem& problem, const Workers& workers, void* scratch);
+Plan plan_softmax(const KernelTable& kernels, const SoftmaxProblem& problem, int32_t num_workers);
+void run_softmax(const KernelTable& kernels, const SoftmaxProblem& problem, const Workers& workers, void* scratch);
 
 }  // namespace heed::cpu

@@ -16,7 +16,8 @@
 namespace heed::cpu {
 
 // One thread less than workers, since whoever calls is one. The threads sleep between loops, after a short time in which
-// they wait awake, as the next loop of the same forward is only microseconds away.
+// they wait awake, as the next loop of the same forward is only microseconds away. A loop that would be over before they
+// have woken up is done by those awake.
 class WorkerPool final : public Team {
  public:
   // Lies in memory of so many bytes, aligned to kMemoryAlignment, and asks for no more, but for the stacks of its
@@ -38,13 +39,14 @@ class WorkerPool final : public Team {
   WorkerPool(int32_t num_workers, int32_t num_processors, Thread* threads);
 
   void make_threads();
-  void wake(int32_t num_helpers);
+  bool is_worth_waking(const Loop& loop) const;
+  void wake(int32_t num_helpers, int32_t num_asleep);
   void serve(int32_t worker);
   // Until there is another round than this one; awake no longer than `end`.
   void wait_for_round(uint32_t seen, SpinClock::time_point end);
 
   const int32_t num_workers_;
-  const std::chrono::nanoseconds spin_time_;
+  const bool may_spin_;
   Thread* const threads_;  // num_workers - 1
 
   // For one loop at a time, and for making the threads.
@@ -52,6 +54,7 @@ class WorkerPool final : public Team {
   // Whose threads these are, by process_number(); 0 before they are made.
   std::atomic<uint32_t> process_ = 0;
   int32_t num_threads_ = 0;
+  SpinClock::time_point end_of_last_;
 
   SharedLoop shared_;
 

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "fail.h"
+#include "processors.h"
 
 namespace bench {
 namespace {
@@ -58,6 +59,8 @@ Tensor copy_of(heed_context* context, heed_tensor* original) {
 Context make_context(int threads) {
   heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
   options.num_threads = threads;
+  // Fewer processors than threads would keep heed from waiting awake.
+  const OnAllProcessors here;
   heed_context* context = nullptr;
   check(heed_context_create(&options, &context));
   return Context(context);
@@ -88,6 +91,17 @@ std::vector<float> swap_axes(const std::vector<float>& from, int64_t first, int6
     }
   }
   return to;
+}
+
+std::vector<float> heads_first(const BenchCase& self, const std::vector<float>& result) {
+  const int64_t item = self.queries * self.heads * self.value_size;
+  std::vector<float> turned;
+  for (int64_t b = 0; b < self.batch; ++b) {
+    const std::vector<float> one(result.begin() + b * item, result.begin() + (b + 1) * item);
+    const std::vector<float> swapped = swap_axes(one, self.queries, self.heads, self.value_size);
+    turned.insert(turned.end(), swapped.begin(), swapped.end());
+  }
+  return turned;
 }
 
 Data::Data(const BenchCase& self) : context(make_context(1)) {

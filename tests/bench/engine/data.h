@@ -32,6 +32,9 @@ std::vector<float> read_floats(const heed_tensor* tensor);
 // Rows of `from`, (first, second, row), in the order (second, first, row).
 std::vector<float> swap_axes(const std::vector<float>& from, int64_t first, int64_t second, int64_t row);
 
+// A result (B, Q, H * Dv) as (B, H, Q, Dv).
+std::vector<float> heads_first(const BenchCase& bench_case, const std::vector<float>& result);
+
 struct Data {
   explicit Data(const BenchCase& bench_case);
 

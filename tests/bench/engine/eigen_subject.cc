@@ -5,23 +5,23 @@
 #include <Eigen/Dense>
 
 #include "buffer.h"
-#include "processors.h"
+#include "openmp.h"
 
 namespace bench {
 namespace {
 
 using Matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-class EigenSubject : public Subject {
+class EigenSubject final : public Subject {
  public:
   EigenSubject(const BenchCase& bench_case, const Data& data, int threads)
       : x_(floats(data.queries), bench_case.rows, bench_case.inputs),
         result_(make_buffer(bench_case.rows * bench_case.outputs * sizeof(float))),
         y_(static_cast<float*>(result_.get()), bench_case.rows, bench_case.outputs) {
+    use_openmp_threads(threads);
     Eigen::setNbThreads(threads);
     for (const Tensor& weight : data.weights)
       weights_.emplace_back(floats(weight), bench_case.outputs, bench_case.inputs);
-    const StartingThreads elsewhere;
     call();
   }
 

@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <fstream>
 #include <regex>
 #include <string>
@@ -68,7 +69,7 @@ void run(benchmark::State& state, const BenchCase& bench_case, int threads, cons
     state.counters["rounds"] = result.num_rounds;
     state.counters["repeated"] = result.num_repeated;
     state.counters["disturbed"] = result.num_disturbed;
-    if (!result.peers.empty()) state.SetLabel(result.peers.front().name);
+    state.SetLabel(result.explanation);
   }
 }
 
@@ -144,4 +145,11 @@ int run_all(int argc, char** argv) {
 }  // namespace
 }  // namespace bench
 
-int main(int argc, char** argv) { return bench::run_all(argc, argv); }
+int main(int argc, char** argv) {
+  try {
+    return bench::run_all(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+}

@@ -18,6 +18,9 @@
 namespace bench {
 namespace {
 
+// Where nothing but that everything runs is of interest, peers take part only in cases of at most so many seconds.
+constexpr double kLongestWithPeers = 10e-3;
+
 // About how many operations a second heed does in such a case, from a small one. What takes longer than is allowed can be
 // left out without running it.
 double rough_rate(const BenchCase& bench_case) {
@@ -77,6 +80,7 @@ void add_peers(const BenchCase& bench_case, const Data& data, int threads, Subje
   const std::vector<float> ours = subjects->front()->output();
   for (auto& peer : peers) {
     std::string difference;
+    wait_for_quiet();
     peer->call();
     if (agree(ours, peer->output(), bench_case.dtype, &difference)) {
       subjects->push_back(std::move(peer));
@@ -101,19 +105,16 @@ Result measure(const BenchCase& bench_case, int threads, const Options& options)
   auto heed = std::make_unique<HeedSubject>(bench_case, data, threads);
   heed->prepare();
   result.workspace_bytes = static_cast<double>(heed->workspace_bytes());
+  result.explanation = heed->explanation();
   subjects.push_back(std::move(heed));
-  if (options.peers) add_peers(bench_case, data, threads, &subjects, &result);
+  const bool with_peers = options.peers && (!options.quick || expected < kLongestWithPeers);
+  if (with_peers) add_peers(bench_case, data, threads, &subjects, &result);
 
   if (!options.quick) result.extra_bytes = static_cast<double>(extra_memory_of_process(bench_case, threads, options));
 
   RoundSettings settings;
-  settings.seconds = options.seconds;
+  settings.seconds = options.quick ? 0 : options.seconds;
   settings.read_meter = bench_case.bound_by_memory();
-  if (options.quick) {
-    settings.seconds = 0;
-    settings.min_rounds = settings.max_rounds = 1;
-    settings.watch = false;
-  }
   Meters meters(options.isa, threads);
   const Rounds rounds = measure_rounds(subjects, settings, meters);
 

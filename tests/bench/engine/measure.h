@@ -28,6 +28,7 @@ struct Result {
   double read_bandwidth = 0;  // likewise, where the case is bound by memory
   double share_of_bandwidth = 0;
   double workspace_bytes = 0;
+  std::string explanation;            // heed_layer_explain's
   double extra_bytes = 0;             // of memory beyond the tensors, at its peak
   std::vector<PeerResult> peers;      // the fastest first
   std::vector<std::string> refusals;  // peers that cannot do the case, or do another one, with the reason

@@ -7,12 +7,14 @@
 #include <thread>
 #include <vector>
 
+#include "buffer.h"
 #include "clock.h"
 #include "processors.h"
 
 namespace bench {
 namespace {
 
+// Several times the largest last-level cache.
 constexpr int64_t kReadBytes = int64_t{256} << 20;
 constexpr double kPeakSeconds = 1e-3;
 
@@ -70,13 +72,13 @@ double Meters::peak_flops() {
 }
 
 double Meters::read_bandwidth() {
-  if (memory_ == nullptr) memory_ = make_buffer(kReadBytes);
+  static const Buffer kMemory = make_buffer(kReadBytes);
   const int64_t share = kReadBytes / threads_ / 4096 * 4096;
   std::vector<float> sinks(threads_, 0.0F);
   double best = 0;
   for (const int streams : {1, 2, 4}) {
     const std::vector<double> seconds = together(threads_, [&](int thread) {
-      kernels_->read(static_cast<const char*>(memory_.get()) + thread * share, share, streams, &sinks[thread]);
+      kernels_->read(static_cast<const char*>(kMemory.get()) + thread * share, share, streams, &sinks[thread]);
     });
     double rate = 0;
     for (const double second : seconds) rate += static_cast<double>(share) / second;

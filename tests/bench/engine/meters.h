@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <string>
 
-#include "buffer.h"
 #include "meter_kernels.h"
 
 namespace bench {
@@ -28,8 +27,6 @@ class Meters {
   const MeterKernels* kernels_;
   int threads_;
   int64_t repetitions_ = 1000;
-  // Made at the first use: several times the largest last-level cache.
-  Buffer memory_;
 };
 
 }  // namespace bench

@@ -21,9 +21,11 @@ void check(OrtStatus* status) {
 const OrtApiBase& api_base() {
   static const OrtApiBase* const kBase = [] {
     const char* named = std::getenv("HEED_BENCH_ORT_LIBRARY");
-    void* library = dlopen(named != nullptr ? named : HEED_BENCH_ORT_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    const std::string path = named != nullptr ? named : HEED_BENCH_ORT_LIBRARY;
+    if (path.empty()) throw OrtRefusal("HEED_BENCH_ORT_LIBRARY names none");
+    void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) throw OrtRefusal(dlerror());
-    using GetApiBase = const OrtApiBase*(ORT_API_CALL*)();
+    using GetApiBase = const OrtApiBase* (*)();
     const auto get = reinterpret_cast<GetApiBase>(dlsym(library, "OrtGetApiBase"));
     if (get == nullptr) throw OrtRefusal(dlerror());
     return get();
@@ -34,7 +36,7 @@ const OrtApiBase& api_base() {
 const OrtMemoryInfo* memory_info() {
   static OrtMemoryInfo* const kInfo = [] {
     OrtMemoryInfo* made = nullptr;
-    check(ort().CreateCpuMemoryInfo(OrtArenaAllocator, OrtMemTypeDefault, &made));
+    check(ort().CreateCpuMemoryInfo(kOrtArenaAllocator, kOrtMemTypeDefault, &made));
     return made;
   }();
   return kInfo;
@@ -56,14 +58,25 @@ size_t bytes_of(OnnxType type) {
 
 const OrtApi& ort() {
   static const OrtApi* const kApi = [] {
-    const OrtApi* api = api_base().GetApi(ORT_API_VERSION);
-    if (api == nullptr) throw OrtRefusal("the library is older than the header");
+    const OrtApi* api = api_base().GetApi(kOrtApiVersion);
+    if (api == nullptr) throw OrtRefusal("the library lacks the functions that are used");
     return api;
   }();
   return *kApi;
 }
 
-std::string ort_version() { return api_base().GetVersionString(); }
+std::string describe_ort() {
+  try {
+    return api_base().GetVersionString();
+  } catch (const OrtRefusal& refusal) {
+    return std::string("absent (") + refusal.what() + ")";
+  }
+}
+
+bool ort_is_absent() {
+  static const bool kAbsent = describe_ort().rfind("absent", 0) == 0;
+  return kAbsent;
+}
 
 // It has the threads, and lives as long as a model does.
 std::shared_ptr<OrtEnv> OrtModel::shared_environment(int threads) {
@@ -79,7 +92,7 @@ std::shared_ptr<OrtEnv> OrtModel::shared_environment(int threads) {
   check(ort().SetGlobalSpinControl(options, 1));
   const StartingThreads elsewhere;
   OrtEnv* made = nullptr;
-  check(ort().CreateEnvWithGlobalThreadPools(ORT_LOGGING_LEVEL_FATAL, "heed", options, &made));
+  check(ort().CreateEnvWithGlobalThreadPools(kOrtLogFatal, "heed", options, &made));
   environment.reset(made, Free());
   last = environment;
   return environment;
@@ -90,8 +103,8 @@ OrtModel::OrtModel(const OnnxModel& model, int threads) : environment_(shared_en
   check(ort().CreateSessionOptions(&options));
   const std::unique_ptr<OrtSessionOptions, void (*)(OrtSessionOptions*)> guard(options, ort().ReleaseSessionOptions);
   check(ort().DisablePerSessionThreads(options));
-  check(ort().SetSessionExecutionMode(options, ORT_SEQUENTIAL));
-  check(ort().SetSessionGraphOptimizationLevel(options, ORT_ENABLE_ALL));
+  check(ort().SetSessionExecutionMode(options, kOrtSequential));
+  check(ort().SetSessionGraphOptimizationLevel(options, kOrtEnableAllOptimizations));
   const std::string bytes = model.bytes();
   OrtSession* session = nullptr;
   check(ort().CreateSessionFromArray(environment_.get(), bytes.data(), bytes.size(), options, &session));
@@ -105,8 +118,7 @@ void OrtModel::add_set(const std::vector<OrtTensor>& inputs, const std::vector<O
     for (const int64_t dim : tensor.dims) num_bytes *= dim;
     OrtValue* value = nullptr;
     check(ort().CreateTensorWithDataAsOrtValue(memory_info(), tensor.data, num_bytes, tensor.dims.data(),
-                                               tensor.dims.size(), static_cast<ONNXTensorElementDataType>(tensor.type),
-                                               &value));
+                                               tensor.dims.size(), static_cast<int>(tensor.type), &value));
     set.values.emplace_back(value);
     return value;
   };

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A model in ONNX Runtime, by its C API, with all inputs and outputs allocated beforehand. The library is loaded at run
-// time from where HEED_BENCH_ORT_LIBRARY says.
+// time from where HEED_BENCH_ORT_LIBRARY says: the environment's, or that of the build.
 #ifndef HEED_BENCH_ORT_MODEL_H
 #define HEED_BENCH_ORT_MODEL_H
-
-#include <onnxruntime_c_api.h>
 
 #include <memory>
 #include <stdexcept>
@@ -12,6 +10,7 @@
 #include <vector>
 
 #include "onnx_model.h"
+#include "ort_api.h"
 
 namespace bench {
 
@@ -23,8 +22,9 @@ class OrtRefusal : public std::runtime_error {
 
 // Throws OrtRefusal where the library cannot be loaded.
 const OrtApi& ort();
-// As "1.30.0".
-std::string ort_version();
+// "1.30.0", or as "absent (why)".
+std::string describe_ort();
+bool ort_is_absent();
 
 // A tensor of an OrtModel over the caller's memory, which must outlive it.
 struct OrtTensor {

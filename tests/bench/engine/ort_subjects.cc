@@ -92,19 +92,6 @@ class OrtSubject : public Subject {
     return read_floats(Tensor(wrapped).get());
   }
 
-  // The result (B, Q, H * Dv) as (B, H, Q, Dv).
-  [[nodiscard]] std::vector<float> result_heads_first() const {
-    const std::vector<float> rows = result_floats();
-    const int64_t item = case_.queries * case_.heads * case_.value_size;
-    std::vector<float> turned;
-    for (int64_t b = 0; b < case_.batch; ++b) {
-      const std::vector<float> one(rows.begin() + b * item, rows.begin() + (b + 1) * item);
-      const std::vector<float> swapped = swap_axes(one, case_.queries, case_.heads, case_.value_size);
-      turned.insert(turned.end(), swapped.begin(), swapped.end());
-    }
-    return turned;
-  }
-
   [[nodiscard]] const BenchCase& the_case() const { return case_; }
   [[nodiscard]] const Data& data() const { return data_; }
   [[nodiscard]] OnnxType type() const { return type_; }
@@ -155,7 +142,7 @@ class MultiHeadAttention : public OrtSubject {
     model.add_node(kMicrosoft, "MultiHeadAttention", names, {"result"}, attributes);
     load(model, sets, {{result({c.batch, c.queries, c.heads * c.value_size})}});
   }
-  [[nodiscard]] std::vector<float> output() const override { return result_heads_first(); }
+  [[nodiscard]] std::vector<float> output() const override { return heads_first(the_case(), result_floats()); }
 };
 
 // The standard's Attention of opset 23: (B, H, S, D), grouped heads too.
@@ -223,7 +210,7 @@ class GroupQueryAttention : public OrtSubject {
         {"result", "present_keys", "present_values"}, {{"num_heads", c.heads}, {"kv_num_heads", c.kv_heads}});
     load(model, input_sets, output_sets);
   }
-  [[nodiscard]] std::vector<float> output() const override { return result_heads_first(); }
+  [[nodiscard]] std::vector<float> output() const override { return heads_first(the_case(), result_floats()); }
 
  private:
   OrtTensor cache(const std::string& name, heed_tensor* tensor) const {

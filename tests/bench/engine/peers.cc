@@ -4,55 +4,62 @@
 
 #include <Eigen/src/Core/util/Macros.h>
 
-#if defined(HEED_BENCH_ORT_LIBRARY)
-#include "ort_model.h"
-#include "ort_subjects.h"
-#endif
 #if defined(HEED_BENCH_HAS_ONEDNN)
 #include <oneapi/dnnl/dnnl.hpp>
 
-#include "onednn_subject.h"
+#include "onednn_subjects.h"
+#endif
+#if defined(HEED_BENCH_HAS_GGML)
+#include "ggml_subjects.h"
 #endif
 #include "eigen_subject.h"
+#include "ort_model.h"
+#include "ort_subjects.h"
+#include "rounds.h"
 
 namespace bench {
 
 Subjects make_peers(const BenchCase& bench_case, const Data& data, int threads, std::vector<std::string>* refusals) {
   Subjects peers;
-#if defined(HEED_BENCH_ORT_LIBRARY)
-  peers = make_ort_subjects(bench_case, data, threads, refusals);
-#else
-  (void)refusals;
-#endif
-  if (bench_case.kind != Kind::kLinear) return peers;
+  if (!ort_is_absent()) peers = make_ort_subjects(bench_case, data, threads, refusals);
+  wait_for_quiet();
+  const bool linear = bench_case.kind == Kind::kLinear;
 #if defined(HEED_BENCH_HAS_ONEDNN)
   try {
-    peers.push_back(make_onednn_subject(bench_case, data, threads));
+    if (linear) peers.push_back(make_onednn_matmul(bench_case, data, threads));
+#if defined(HEED_BENCH_ONEDNN_HAS_GRAPH)
+    if (bench_case.kind == Kind::kAttention) peers.push_back(make_onednn_attention(bench_case, data, threads));
+#endif
   } catch (const dnnl::error& error) {
     refusals->push_back(std::string("oneDNN: ") + error.what());
   }
 #endif
-  peers.push_back(make_eigen_subject(bench_case, data, threads));
+#if defined(HEED_BENCH_HAS_GGML)
+  for (auto& subject : make_ggml_subjects(bench_case, data, threads)) peers.push_back(std::move(subject));
+#endif
+  if (linear) peers.push_back(make_eigen_subject(bench_case, data, threads));
   return peers;
 }
 
 std::string describe_peers() {
-  std::string text = "ONNX Runtime ";
-#if defined(HEED_BENCH_ORT_LIBRARY)
-  try {
-    text += ort_version();
-  } catch (const OrtRefusal& refusal) {
-    text += std::string("absent (") + refusal.what() + ")";
-  }
-#else
-  text += "absent (HEED_BENCH_ORT_LIBRARY and HEED_BENCH_ORT_INCLUDE name none)";
-#endif
-  text += ", oneDNN ";
+  std::string text = "ONNX Runtime " + describe_ort() + ", oneDNN ";
 #if defined(HEED_BENCH_HAS_ONEDNN)
   const dnnl_version_t* version = dnnl_version();
   text += std::to_string(version->major) + "." + std::to_string(version->minor) + "." + std::to_string(version->patch);
 #else
-  text += "absent (libdnnl-dev)";
+  text += "absent (libdnnl-dev, or HEED_BENCH_ONEDNN)";
+#endif
+  text += ", its graph API ";
+#if defined(HEED_BENCH_ONEDNN_HAS_GRAPH)
+  text += "there";
+#else
+  text += "absent (HEED_BENCH_ONEDNN)";
+#endif
+  text += ", ggml ";
+#if defined(HEED_BENCH_HAS_GGML)
+  text += ggml_version_text();
+#else
+  text += "absent (HEED_BENCH_GGML)";
 #endif
   return text + ", Eigen " + std::to_string(EIGEN_WORLD_VERSION) + "." + std::to_string(EIGEN_MAJOR_VERSION) + "." +
          std::to_string(EIGEN_MINOR_VERSION);

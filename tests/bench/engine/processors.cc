@@ -9,7 +9,19 @@
 namespace bench {
 namespace {
 
-size_t num_used = 1;
+// 0 for all, before anybody has said how many.
+size_t num_used = 0;
+
+std::vector<int> allowed_now() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  sched_getaffinity(0, sizeof set, &set);
+  std::vector<int> allowed;
+  for (int processor = 0; processor < CPU_SETSIZE; ++processor) {
+    if (CPU_ISSET(processor, &set)) allowed.push_back(processor);
+  }
+  return allowed;
+}
 
 void stay_on(const std::vector<int>& allowed) {
   cpu_set_t set;
@@ -18,19 +30,15 @@ void stay_on(const std::vector<int>& allowed) {
   sched_setaffinity(0, sizeof set, &set);
 }
 
+std::vector<int> all_but_first(std::vector<int> used) {
+  if (used.size() > 1) used.erase(used.begin());
+  return used;
+}
+
 }  // namespace
 
 const std::vector<int>& processors() {
-  static const std::vector<int> kAll = [] {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    sched_getaffinity(0, sizeof set, &set);
-    std::vector<int> all;
-    for (int processor = 0; processor < CPU_SETSIZE; ++processor) {
-      if (CPU_ISSET(processor, &set)) all.push_back(processor);
-    }
-    return all;
-  }();
+  static const std::vector<int> kAll = allowed_now();
   return kAll;
 }
 
@@ -40,14 +48,21 @@ void use_processors(int threads) {
 }
 
 std::vector<int> used_processors() {
-  return {processors().begin(), processors().begin() + static_cast<long>(num_used)};
+  const std::vector<int>& all = processors();
+  return num_used == 0 ? all : std::vector<int>(all.begin(), all.begin() + static_cast<long>(num_used));
 }
 
-StartingThreads::StartingThreads() {
+void stay_on_processor(int number) {
   const std::vector<int> used = used_processors();
-  if (used.size() > 1) stay_on({used.begin() + 1, used.end()});
+  stay_on({used[static_cast<size_t>(number) % used.size()]});
 }
 
-StartingThreads::~StartingThreads() { stay_on({processors()[0]}); }
+Stay::Stay(const std::vector<int>& allowed) : before_(allowed_now()) { stay_on(allowed); }
+
+Stay::~Stay() { stay_on(before_); }
+
+OnAllProcessors::OnAllProcessors() : Stay(used_processors()) {}
+
+StartingThreads::StartingThreads() : Stay(all_but_first(used_processors())) {}
 
 }  // namespace bench

@@ -15,13 +15,31 @@ const std::vector<int>& processors();
 void use_processors(int threads);
 std::vector<int> used_processors();
 
-// While it exists, threads that are started stay on the other used processors.
-class StartingThreads {
+// The calling thread stays on the used processor of that number, modulo their count.
+void stay_on_processor(int number);
+
+// Where the calling thread may run while it exists; then it is where it was.
+class Stay {
+ public:
+  explicit Stay(const std::vector<int>& allowed);
+  Stay(const Stay&) = delete;
+  Stay& operator=(const Stay&) = delete;
+  ~Stay();
+
+ private:
+  std::vector<int> before_;
+};
+
+// On all used processors, for those who count them.
+class OnAllProcessors : Stay {
+ public:
+  OnAllProcessors();
+};
+
+// On all used processors but the first: there the threads that are started meanwhile stay.
+class StartingThreads : Stay {
  public:
   StartingThreads();
-  StartingThreads(const StartingThreads&) = delete;
-  StartingThreads& operator=(const StartingThreads&) = delete;
-  ~StartingThreads();
 };
 
 }  // namespace bench

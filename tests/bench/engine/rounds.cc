@@ -18,17 +18,6 @@ constexpr double kClockedAlone = 20e-6;
 // A longer call warms itself up.
 constexpr double kWarmUpBelow = 50e-3;
 
-// Waits until the threads of the library that had the turn before have stopped to spin (ONNX Runtime's do so for some
-// 50 ms), but no longer than a libary that never stops can be waited for.
-void wait_for_quiet() {
-  constexpr double kStep = 0.5e-3;
-  for (int i = 0; i < 400; ++i) {
-    const double start = process_seconds();
-    std::this_thread::sleep_for(std::chrono::duration<double>(kStep));
-    if (process_seconds() - start < kStep / 5) return;
-  }
-}
-
 double time_calls(Subject& subject, int64_t calls) {
   const double start = now();
   for (int64_t i = 0; i < calls; ++i) subject.call();
@@ -45,9 +34,31 @@ double turn(Subject& subject, double seconds, double estimate) {
   return median(times);
 }
 
+// One call of each.
+Rounds call_once(const Subjects& subjects, const RoundSettings& settings, Meters& meters) {
+  Rounds result;
+  result.peak_flops = {meters.peak_flops()};
+  if (settings.read_meter) result.read_bandwidth = {meters.read_bandwidth()};
+  for (const auto& subject : subjects) {
+    wait_for_quiet();
+    result.seconds.push_back({time_calls(*subject, 1)});
+  }
+  return result;
+}
+
 }  // namespace
 
+void wait_for_quiet() {
+  constexpr double kStep = 0.5e-3;
+  for (int i = 0; i < 400; ++i) {
+    const double start = process_seconds();
+    std::this_thread::sleep_for(std::chrono::duration<double>(kStep));
+    if (process_seconds() - start < kStep / 5) return;
+  }
+}
+
 Rounds measure_rounds(const Subjects& subjects, const RoundSettings& settings, Meters& meters) {
+  if (settings.seconds <= 0) return call_once(subjects, settings, meters);
   Rounds result;
   result.seconds.resize(subjects.size());
   std::vector<double> estimates;
@@ -76,7 +87,7 @@ Rounds measure_rounds(const Subjects& subjects, const RoundSettings& settings, M
         library = subjects[i]->library();
         const DisturbanceWatch watch;
         const double measured = turn(*subjects[i], turn_seconds, estimates[i]);
-        disturbed = settings.watch && watch.disturbed();
+        disturbed = watch.disturbed();
         // Of disturbed turns the shortest says most.
         seconds = repetition == 0 || !disturbed ? measured : std::min(seconds, measured);
         result.num_repeated += repetition > 0 ? 1 : 0;

@@ -11,10 +11,10 @@
 namespace bench {
 
 struct RoundSettings {
-  double seconds = 0.5;  // for each subject, over all rounds; a call is never cut short
+  // For each subject, over all rounds; a call is never cut short. 0 for a single one, without anything before it.
+  double seconds = 0.5;
   int min_rounds = 5;
   int max_rounds = 15;
-  bool watch = true;        // measure again what was disturbed
   bool read_meter = false;  // whether the memory's bandwidth is of interest
 };
 
@@ -26,6 +26,10 @@ struct Rounds {
   int num_repeated = 0;                // turns that were disturbed and measured again
   int num_disturbed = 0;               // turns that stayed disturbed: counted all the same
 };
+
+// Waits until the threads of the library that was called last have stopped to spin (ONNX Runtime's do so for some 50 ms),
+// but no longer than a library that never stops can be waited for.
+void wait_for_quiet();
 
 Rounds measure_rounds(const Subjects& subjects, const RoundSettings& settings, Meters& meters);
 

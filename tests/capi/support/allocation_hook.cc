@@ -19,6 +19,7 @@ void __libc_free(void* memory);
 namespace heed::capi_test {
 namespace {
 
+std::atomic<int64_t> allocations{0};
 std::atomic<int64_t> live_blocks{0};
 std::atomic<int64_t> live_bytes{0};
 std::atomic<int64_t> most_bytes{0};
@@ -34,6 +35,7 @@ thread_local constinit Hook hook;
 
 bool must_fail() {
   ++hook.num_allocations;
+  allocations.fetch_add(1, std::memory_order_relaxed);
   if (hook.until_failure == 0) return false;
   if (hook.until_failure > 1) {
     --hook.until_failure;
@@ -80,6 +82,8 @@ PeakOfBytes PeakOfBytes::since_now() {
 int64_t PeakOfBytes::bytes() const { return most_bytes.load(std::memory_order_relaxed) - before_; }
 
 int64_t num_allocations() { return hook.num_allocations; }
+
+int64_t num_allocations_of_all() { return allocations.load(std::memory_order_relaxed); }
 
 FailAllocations::FailAllocations(int64_t first, bool later_too) {
   hook.happened = false;

@@ -21,8 +21,9 @@ class PeakOfBytes {
   int64_t before_;
 };
 
-// Allocations by this thread since the program began, failed ones included.
+// Allocations by this thread, and by all threads, since the program began, failed ones included.
 int64_t num_allocations();
+int64_t num_allocations_of_all();
 
 // Makes allocations of this thread fail: the `first`th from now on (from 1) and, where `later_too`, all after it.
 class FailAllocations {

@@ -17,9 +17,10 @@ const Input& values_of(const Call& call) { return call.values ? *call.values : k
 
 int64_t value_or(int64_t value, int64_t fallback) { return value != 0 ? value : fallback; }
 
-Context make_context(int32_t num_threads) {
+Context make_context(const Call& call) {
   heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
-  options.num_threads = num_threads;
+  options.num_threads = call.num_threads;
+  options.executor = call.executor;
   heed_context* context = nullptr;
   check(heed_context_create(&options, &context));
   return Context(context);
@@ -262,7 +263,7 @@ ResultDims result_dims(const Call& call) {
   return {{b, q, output_size}, {b, h, q, k}, {b, h, q}};
 }
 
-Runner::Runner(const Call& call) : context_(make_context(call.num_threads)), layer_(make_layer(context_.get(), call)) {
+Runner::Runner(const Call& call) : context_(make_context(call)), layer_(make_layer(context_.get(), call)) {
   for (const auto& [name, value] : call.parameters) {
     const HostTensor tensor(context_.get(), value);
     check(heed_layer_set_parameter(layer_.get(), name.c_str(), tensor.handle()));
@@ -360,6 +361,16 @@ testing::AssertionResult same_bits(const std::optional<Result>& a, const std::op
     }
   }
   return testing::AssertionFailure() << "the results differ";
+}
+
+testing::AssertionResult same_bits(const Results& a, const Results& b) {
+  const std::optional<Result> Results::*const members[] = {&Results::output, &Results::weights, &Results::log_sum_exp};
+  for (const auto member : members) {
+    if (!(a.*member) && !(b.*member)) continue;
+    const testing::AssertionResult verdict = same_bits(a.*member, b.*member);
+    if (!verdict) return verdict;
+  }
+  return testing::AssertionSuccess();
 }
 
 testing::AssertionResult is_refused(const Call& call, heed_status status, const std::vector<std::string>& words) {

@@ -43,6 +43,7 @@ struct Call {
 
   bool with_workspace = false;
   int32_t num_threads = 0;
+  const heed_executor* executor = nullptr;
 };
 
 struct Result {
@@ -111,8 +112,9 @@ testing::AssertionResult agree(const Results& results, const reference::Attentio
 // Runs and solves the call, and compares.
 testing::AssertionResult agrees_with_reference(const Call& call, AccuracyStatistics* statistics = nullptr);
 
-// Whether two results are the same bytes.
+// Whether two results are the same bytes; all three of two calls, which asked for the same.
 testing::AssertionResult same_bits(const std::optional<Result>& a, const std::optional<Result>& b);
+testing::AssertionResult same_bits(const Results& a, const Results& b);
 
 // Whether the call fails with this status and a sentence that contains every word.
 testing::AssertionResult is_refused(const Call& call, heed_status status, const std::vector<std::string>& words);

@@ -46,9 +46,9 @@ static Rows rows_of(const FlashItem& item, const KernelOperand& operand, int64_t
 
 // ---- scores ---------------------------------------------------------------------------------------------------------
 
-// item.scores from item.row_scores, of which key k0 of the block is the first, for `count` keys; rows beyond the last
+// `scores` of a panel from item.row_scores, of which key k0 of the block is the first, for `count` keys; rows beyond the last
 // are 0.
-static void rows_to_panel(const FlashItem& item, const Panel& panel, int64_t k0, int64_t count) {
+static void rows_to_panel(const FlashItem& item, const Panel& panel, int64_t k0, int64_t count, float* scores) {
   for (int64_t group = 0; group < panel.num_rows; group += kLanes) {
     for (int64_t k = 0; k < count; k += kLanes) {
       Vec tile[kLanes];
@@ -58,13 +58,12 @@ static void rows_to_panel(const FlashItem& item, const Panel& panel, int64_t k0,
         tile[lane] = row < panel.num_rows ? load(item.row_scores + row * kRowBlockKeys + k0 + k) : Vec{};
       }
       transpose(tile);
-#pragma GCC unroll 16
-      for (int i = 0; i < kLanes; ++i) store(item.scores + (k + i) * kPanelRows + group, tile[i]);
+      for (int64_t i = 0; i < smaller(kLanes, count - k); ++i) store(scores + (k + i) * kPanelRows + group, tile[i]);
     }
   }
 }
 
-// And back. Keys of a row before k0 and after the last may be overwritten.
+// And back.
 static void panel_to_rows(const FlashItem& item, const Panel& panel, int64_t k0, int64_t count) {
   for (int64_t group = 0; group < panel.num_rows; group += kLanes) {
     for (int64_t k = 0; k < count; k += kLanes) {
@@ -73,7 +72,7 @@ static void panel_to_rows(const FlashItem& item, const Panel& panel, int64_t k0,
       for (int i = 0; i < kLanes; ++i) tile[i] = load(item.scores + (k + i) * kPanelRows + group);
       transpose(tile);
       for (int64_t lane = 0; lane < kLanes && group + lane < panel.num_rows; ++lane)
-        store(item.row_scores + (group + lane) * kRowBlockKeys + k0 + k, tile[lane]);
+        store_first(item.row_scores + (group + lane) * kRowBlockKeys + k0 + k, tile[lane], smaller(kLanes, count - k));
     }
   }
 }
@@ -123,61 +122,112 @@ static void score_block(const Panel& panel, Rows keys, int64_t count, int64_t he
   for (int v = 0; v < vectors; ++v) maximum[v] = largest[v];
 }
 
-// The same where each row's scores are found for itself: so they have the bits that its sums were made from.
+// scale * sum over d of score_weights[d] * tanh(query[d] + key[d]), d ascending, for each key and row, and their maximum.
 template <int vectors>
-static void score_panel_rows(const FlashItem& item, const Panel& panel, Rows keys, int64_t count,
+static void add_score_block(const Panel& panel, Rows keys, int64_t count, int64_t head_size, float scale, float* scores,
+                            Vec (&maximum)[vectors]) {
+  const auto begin = [&](const float* key, int64_t d, int v) {
+    return begin_tanh(load(panel.queries + d * kPanelRows + v * kLanes) + broadcast(key[d]));
+  };
+  const auto add = [&](const BegunTanh& begun, int64_t d, int v, Vec& sum) {
+    sum = fma(load(panel.score_weights + d * kPanelRows + v * kLanes), finish_tanh(begun), sum);
+  };
+  const int64_t last = head_size - 1;
+  for (int64_t k = 0; k < count; ++k) {
+    const float* key = keys.data + k * keys.stride;
+    Vec sums[vectors] = {};
+    BegunTanh begun[vectors];
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors && last >= 0; ++v) begun[v] = begin(key, 0, v);
+    for (int64_t d = 0; d < last; ++d) {
+#pragma GCC unroll 4
+      for (int v = 0; v < vectors; ++v) {
+        const BegunTanh next = begin(key, d + 1, v);
+        add(begun[v], d, v, sums[v]);
+        begun[v] = next;
+      }
+    }
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; ++v) {
+      if (last >= 0) add(begun[v], last, v, sums[v]);
+      const Vec score = sums[v] * broadcast(scale);
+      store(scores + k * kPanelRows + v * kLanes, score);
+      maximum[v] = max(score, maximum[v]);
+    }
+  }
+}
+
+// Scores that were found row by row are found like that again: so they have the bits that its sums were made from.
+template <int vectors>
+static void score_panel_rows(const FlashItem& item, const Panel& panel, Rows keys, int64_t count, float* scores,
                              Vec (&maximum)[vectors]) {
   const int64_t head_size = item.arguments->head_size;
   const StoredRows stored = {reinterpret_cast<const char*>(keys.data),
                              keys.stride * static_cast<int64_t>(sizeof(float)), head_size};
   score_rows<kF32>(stored, count, item.row_queries, row_stride(head_size), panel.num_rows, item.row_scores,
                    kRowBlockKeys);
-  rows_to_panel(item, panel, 0, count);
+  rows_to_panel(item, panel, 0, count, scores);
   for (int64_t k = 0; k < count; ++k) {
 #pragma GCC unroll 4
-    for (int v = 0; v < vectors; ++v) maximum[v] = max(load(item.scores + k * kPanelRows + v * kLanes), maximum[v]);
+    for (int v = 0; v < vectors; ++v) maximum[v] = max(load(scores + k * kPanelRows + v * kLanes), maximum[v]);
   }
 }
 
-// sum over d of score_weights[d] * tanh(query[d] + key[d]), d ascending, for each key and row.
 template <int vectors>
-static void add_score_block(const Panel& panel, Rows keys, int64_t count, int64_t head_size, float* scores) {
-  for (int64_t k = 0; k < count; ++k) {
-    const float* key = keys.data + k * keys.stride;
-    Vec sums[vectors] = {};
-    for (int64_t d = 0; d < head_size; ++d) {
-#pragma GCC unroll 4
-      for (int v = 0; v < vectors; ++v) {
-        const int64_t place = d * kPanelRows + v * kLanes;
-        sums[v] =
-            fma(load(panel.score_weights + place), tanh(load(panel.queries + place) + broadcast(key[d])), sums[v]);
-      }
-    }
-#pragma GCC unroll 4
-    for (int v = 0; v < vectors; ++v) store(scores + k * kPanelRows + v * kLanes, sums[v]);
-  }
+static void multiply_keys(const FlashItem& item, const Panel& panel, Rows keys, int64_t count, float* scores,
+                          Vec (&maximum)[vectors]) {
+  if (item.arguments->is_additive != 0)
+    add_score_block<vectors>(panel, keys, count, item.arguments->head_size, item.arguments->scale, scores, maximum);
+  else if (item.row_queries != nullptr)
+    score_panel_rows<vectors>(item, panel, keys, count, scores, maximum);
+  else
+    score_block<vectors>(panel, keys, count, item.arguments->head_size, scores, maximum);
 }
 
-// Scores of the keys k0 .. k1 - 1 and their maximum. Returns false where all of them are as the micro-kernel leaves them,
-// and so seen by all rows; otherwise item.seen says who sees which.
+// Scores of the keys k0 .. k1 - 1, of a block whose first key is `begin`, where some may be hidden.
 template <int vectors>
-static bool find_scores(const FlashItem& item, const Panel& panel, Rows keys, int64_t k0, int64_t k1,
+static void find_hidden_scores(const FlashItem& item, const Panel& panel, Rows keys, int64_t begin, int64_t k0,
+                               int64_t k1, Vec (&maximum)[vectors]) {
+  if (k0 >= k1) return;
+  Vec of_products[vectors] = {};
+  multiply_keys<vectors>(item, panel, from_row(keys, k0 - begin), k1 - k0, item.scores + (k0 - begin) * kPanelRows,
+                         of_products);
+  finish_scores<vectors>(item, panel, begin, k0, k1, maximum);
+}
+
+// Scores of the keys k0 .. k1 - 1 and their maximum; with `wants_seen`, item.seen says who sees which.
+template <int vectors>
+static void find_scores(const FlashItem& item, const Panel& panel, Rows keys, int64_t k0, int64_t k1, bool wants_seen,
                         Vec (&maximum)[vectors]) {
 #pragma GCC unroll 4
   for (int v = 0; v < vectors; ++v) maximum[v] = broadcast(-kInfinity);
-  if (item.arguments->is_additive != 0)
-    add_score_block<vectors>(panel, keys, k1 - k0, item.arguments->head_size, item.scores);
-  else if (item.row_queries != nullptr)
-    score_panel_rows<vectors>(item, panel, keys, k1 - k0, maximum);
-  else
-    score_block<vectors>(panel, keys, k1 - k0, item.arguments->head_size, item.scores, maximum);
-  if (is_plain(item, panel, k0, k1)) {
+  int64_t plain_first = k0;
+  int64_t plain_end = k1;
+  find_plain_keys(item, panel, plain_first, plain_end);
+  if (plain_first < plain_end) {
+    float* scores = item.scores + (plain_first - k0) * kPanelRows;
+    multiply_keys<vectors>(item, panel, from_row(keys, plain_first - k0), plain_end - plain_first, scores, maximum);
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v) store(panel.visible + v * kLanes, broadcast(int32_t{-1}));
-    return false;
+    if (wants_seen) {
+      int32_t* seen = item.seen + (plain_first - k0) * kPanelRows;
+      for (int64_t i = 0; i < (plain_end - plain_first) * kPanelRows; i += kLanes)
+        store(seen + i, broadcast(int32_t{-1}));
+    }
   }
-  finish_scores<vectors>(item, panel, k0, k1, maximum);
-  return true;
+  const int64_t shared_end = end_of_shared_keys<vectors>(panel, k0, k1);
+  find_hidden_scores<vectors>(item, panel, keys, k0, k0, plain_first, maximum);
+  find_hidden_scores<vectors>(item, panel, keys, k0, plain_end, larger(plain_end, shared_end), maximum);
+  if (shared_end < k1) {
+    const int64_t first = larger(plain_end, shared_end);
+    for (int64_t k = first - k0; k < k1 - k0; ++k) {
+      store(item.scores + k * kPanelRows, broadcast(-kInfinity));
+      store(item.seen + k * kPanelRows, IntVec{});
+    }
+    Vec of_second[1] = {maximum[vectors - 1]};
+    find_hidden_scores<1>(second_vector_of(item), second_vector_of(panel), keys, k0, first, k1, of_second);
+    maximum[vectors - 1] = of_second[0];
+  }
 }
 
 // ---- softmax --------------------------------------------------------------------------------------------------------
@@ -304,9 +354,7 @@ HEED_INLINE void value_tile(bool started, const float* values, int64_t value_str
 }
 
 template <int vectors>
-static void add_values(const FlashItem& item, const Panel& panel, Rows values, int64_t count,
-                       const float* probabilities) {
-  const int64_t size = item.arguments->value_head_size;
+static void add_values(const Panel& panel, Rows values, int64_t count, int64_t size, const float* probabilities) {
   int64_t d = 0;
   for (; d + kTileRows <= size; d += kTileRows) {
     value_tile<kTileRows, vectors>(panel.started, values.data + d, values.stride, probabilities, count,

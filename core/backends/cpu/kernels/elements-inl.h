@@ -98,5 +98,16 @@ static inline void widen_row(const char* from, int32_t element_type, int64_t str
   if (i < count) store(to + i, load_first_elements(from + i * size_of_element(element_type), element_type, count - i));
 }
 
+// The way back, of f32 side by side; only `count` elements are read and written.
+static inline void narrow_row(const float* from, int64_t count, char* to, int32_t element_type, int64_t stride) {
+  const int64_t size = size_of_element(element_type);
+  if (stride != 1) {
+    for (int64_t i = 0; i < count; ++i) store_element(to + i * stride * size, element_type, from[i]);
+    return;
+  }
+  for (int64_t i = 0; i < count; i += kLanes)
+    store_first_elements(to + i * size, element_type, load_first(from + i, count - i), count - i);
+}
+
 }  // namespace
 }  // namespace heed::cpu::HEED_ISA_NAMESPACE

@@ -32,14 +32,22 @@ template <int vectors>
 static void attend_block(const FlashItem& item, Panel& panel, Rows keys, Rows values, int64_t k0, int64_t k1,
                          Pass pass) {
   Vec maximum[vectors];
-  const bool some_hidden = find_scores<vectors>(item, panel, keys, k0, k1, maximum);
+  find_scores<vectors>(item, panel, keys, k0, k1, pass == Pass::Careful, maximum);
   exponentiate<vectors>(item, panel, k1 - k0, maximum);
   if (item.arguments->output.data != nullptr) {
     if (item.arguments->drops != 0) drop<vectors>(item, panel, k0, k1);
-    if (some_hidden && pass == Pass::Careful)
+    if (pass == Pass::Careful) {
       add_seen_values<vectors>(item, panel, values, k1 - k0);
-    else
-      add_values<vectors>(item, panel, values, k1 - k0, item.scores);
+    } else {
+      const int64_t num_shared = end_of_shared_keys<vectors>(panel, k0, k1) - k0;
+      add_values<vectors>(panel, values, num_shared, item.arguments->value_head_size, item.scores);
+      if (num_shared < k1 - k0) {
+        Panel second = second_vector_of(panel);
+        second.started = true;
+        add_values<1>(second, from_row(values, num_shared), k1 - k0 - num_shared, item.arguments->value_head_size,
+                      item.scores + num_shared * kPanelRows + kLanes);
+      }
+    }
   }
   panel.started = true;
 }
@@ -98,9 +106,7 @@ static bool find_doubtful(const FlashItem& item, const Panel& panel, IntVec (&do
 // Scores of the keys k0 .. k1 - 1 become weights that add up to one; hidden ones 0. item.seen has who sees which.
 static void normalize(const FlashItem& item, const Panel& panel, Rows keys, int64_t k0, int64_t k1) {
   Vec maximum[kTileVectors];
-  if (!find_scores<kTileVectors>(item, panel, keys, k0, k1, maximum)) {
-    for (int64_t i = 0; i < (k1 - k0) * kPanelRows; i += kLanes) store(item.seen + i, broadcast(int32_t{-1}));
-  }
+  find_scores<kTileVectors>(item, panel, keys, k0, k1, true, maximum);
   for (int v = 0; v < kTileVectors; ++v) {
     const Vec pivot[1] = {pivot_of(load(panel.maximum + v * kLanes))};
     const Vec total = load(panel.total + v * kLanes);
@@ -194,6 +200,8 @@ static void store_output(const FlashItem& item, const Panel& panel, const IntVec
   const AttentionArguments& arguments = *item.arguments;
   const KernelOperand& output = arguments.output;
   const bool is_plain_row = output.element_type == kF32 && output.strides[3] == 1;
+  // Added, so that no result is -0: whether a sum that underflowed is, depends on the hidden keys beside it.
+  const Vec zero{};
   for (int64_t group = 0; group < panel.num_rows; group += kLanes) {
     // The sums of rows that see no key are 0 or a mean.
     const IntVec is_total = load(panel.visible + group) & ~normalized[group / kLanes];
@@ -208,12 +216,12 @@ static void store_output(const FlashItem& item, const Panel& panel, const IntVec
       Vec tile[kLanes];
       if (is_plain_row && is_full && count == kLanes) {
 #pragma GCC unroll 16
-        for (int i = 0; i < kLanes; ++i) tile[i] = load(sums + i * kPanelRows) * factor;
+        for (int i = 0; i < kLanes; ++i) tile[i] = load(sums + i * kPanelRows) * factor + zero;
         transpose(tile);
 #pragma GCC unroll 16
         for (int lane = 0; lane < kLanes; ++lane) store(reinterpret_cast<float*>(rows[lane]) + d, tile[lane]);
       } else {
-        for (int64_t i = 0; i < kLanes; ++i) tile[i] = i < count ? load(sums + i * kPanelRows) * factor : Vec{};
+        for (int64_t i = 0; i < kLanes; ++i) tile[i] = i < count ? load(sums + i * kPanelRows) * factor + zero : Vec{};
         store_tile(output, rows, d, count, tile);
       }
     }

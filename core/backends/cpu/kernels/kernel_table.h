@@ -4,6 +4,7 @@
 
 #include "backends/cpu/kernels/attention.h"
 #include "backends/cpu/kernels/linear.h"
+#include "backends/cpu/kernels/rows.h"
 
 namespace heed::cpu {
 
@@ -35,13 +36,25 @@ struct KernelTable {
   // ---- linear ----
   int32_t linear_tile_rows;
   int32_t linear_panel_columns;  // of a panel; the last ones may have fewer
+  int32_t linear_streams;        // panels that items of one tile of rows had best be cut into multiples of
+  // Rows and panels of an item at most.
+  int64_t (*linear_max_rows)(int64_t input_size);
+  int64_t (*linear_max_panels)(int64_t input_size);
   int64_t (*linear_panels)(int64_t output_size);
   // Bytes of a packed weight.
   size_t (*packed_linear_bytes)(int64_t output_size, int64_t input_size, int32_t element_type);
   void (*pack_linear)(const KernelOperand* weight, int64_t output_size, int64_t input_size, void* packed);
-  // Bytes that an item of at most so many rows and panels needs.
-  size_t (*linear_scratch_bytes)(const LinearArguments* arguments, int64_t num_rows, int64_t num_panels);
+  // Bytes that an item of at most so many rows and panels needs; never decreases when these grow.
+  size_t (*linear_scratch_bytes)(int64_t input_size, int64_t num_rows, int64_t num_panels, int32_t is_packed);
   void (*linear_item)(const LinearArguments* arguments, const LinearItem* item, void* scratch);
+
+  // ---- rows, rows.h ----
+  // The softmax of the first `length` scores; the other weights up to num_keys are 0. `scratch` has num_keys floats,
+  // rounded up to whole vectors.
+  void (*softmax_row)(const KernelRow* scores, int64_t length, const KernelRow* weights, int64_t num_keys,
+                      float* scratch);
+  void (*dropout_row)(const DropoutArguments* arguments);
+  void (*copy_row)(const KernelRow* input, const KernelRow* output, int64_t count);
 };
 
 extern const KernelTable kPortableKernels;

@@ -4,9 +4,11 @@
 #pragma once
 
 #include "backends/cpu/kernels/decode_attention-inl.h"
+#include "backends/cpu/kernels/dropout-inl.h"
 #include "backends/cpu/kernels/flash_attention-inl.h"
 #include "backends/cpu/kernels/kernel_table.h"
 #include "backends/cpu/kernels/linear-inl.h"
+#include "backends/cpu/kernels/softmax-inl.h"
 
 namespace heed::cpu {
 
@@ -25,11 +27,17 @@ extern const KernelTable HEED_ISA_TABLE = {
     .decode_finish = HEED_ISA_NAMESPACE::decode_finish,
     .linear_tile_rows = HEED_ISA_NAMESPACE::kLinearRows,
     .linear_panel_columns = static_cast<int32_t>(HEED_ISA_NAMESPACE::kPanelColumns),
+    .linear_streams = HEED_ISA_NAMESPACE::kMaxStreams,
+    .linear_max_rows = HEED_ISA_NAMESPACE::linear_max_rows,
+    .linear_max_panels = HEED_ISA_NAMESPACE::linear_max_panels,
     .linear_panels = HEED_ISA_NAMESPACE::panels_of,
     .packed_linear_bytes = HEED_ISA_NAMESPACE::packed_linear_bytes,
     .pack_linear = HEED_ISA_NAMESPACE::pack_linear,
     .linear_scratch_bytes = HEED_ISA_NAMESPACE::linear_scratch_bytes,
     .linear_item = HEED_ISA_NAMESPACE::linear_item,
+    .softmax_row = HEED_ISA_NAMESPACE::softmax_row,
+    .dropout_row = HEED_ISA_NAMESPACE::dropout_row,
+    .copy_row = HEED_ISA_NAMESPACE::copy_row,
 };
 
 }  // namespace heed::cpu

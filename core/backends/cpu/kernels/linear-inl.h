@@ -25,12 +25,53 @@ constexpr int kLinearRows = kTileRows;
 constexpr int kLinearVectors = kRegisters >= 32 ? 3 : 2;
 constexpr int64_t kPanelColumns = kLinearVectors * kLanes;
 
-#ifndef KC
-#define KC 1024
-#endif
-constexpr int64_t kBlockDepth = KC;
-// Elements of the input that a block may have: half of a second-level cache of 1 MiB.
-constexpr int64_t kBlockElements = 128 * 1024;
+// Steps that a block has at most. An input of up to kWholeDepth steps is one block; a longer one is cut into blocks of up
+// to kBlockDepth, between which sums are put aside: 2 * rows * vectors loads and stores for as many FMAs times the steps,
+// so 1/128 of the work at 256 and less beyond.
+// A block of a panel (192 KiB at 1024 steps of 48 f32) is read once for each tile of rows, and comes from a second-level
+// cache of 1 MiB: 192 bytes for the 12 cycles of an 8 x 48 step, 16 bytes a cycle, where such caches give 32 to 64.
+constexpr int64_t kWholeDepth = 1024;
+constexpr int64_t kBlockDepth = 512;
+
+// Elements of the input that an item has in one block: 384 KiB of that cache, which leaves as much for the block of a
+// panel in use and the one that is prefetched, and the rest for outputs and sums. A panel is brought there once for all
+// rows of an item, so that at 96 rows and more memory gives 2 bytes a cycle at most.
+constexpr int64_t kItemElements = 96 * 1024;
+constexpr int64_t kMaxItemRows = 256;
+// Panels of an item whose sums are put aside, which are as many bytes as its rows at 48 columns and 768 steps.
+constexpr int64_t kMaxCutPanels = 16;
+
+constexpr int64_t kCacheLine = 64;
+// Steps of a tile between two prefetches of the next panel, and before the end of a tile when its outputs are: some 200
+// nanoseconds, in which memory answers.
+constexpr int64_t kPrefetchSteps = 64;
+// A panel that few tiles use comes as fast as it is fetched: every few steps, so far ahead of where it is read.
+constexpr int64_t kFewTiles = 3;
+constexpr int64_t kFewSteps = 8;
+constexpr int64_t kFewBytesAhead = 2048;
+// Steps that a stream of few rows is prefetched ahead: 3 KiB for each of four panels at 48 columns, which is what memory
+// sends in its latency of some 100 nanoseconds, and fits the first-level cache.
+constexpr int64_t kStreamStepsAhead = 16;
+
+HEED_INLINE int64_t divide_up(int64_t value, int64_t divisor) {
+  return value / divisor + (value % divisor != 0 ? 1 : 0);
+}
+HEED_INLINE int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+// Blocks that an input is cut into.
+HEED_INLINE int64_t blocks_of(int64_t input_size) {
+  return input_size <= kWholeDepth ? 1 : divide_up(input_size, kBlockDepth);
+}
+
+// Steps of the longest of them.
+HEED_INLINE int64_t depth_of(int64_t input_size) { return divide_up(input_size, blocks_of(input_size)); }
+
+static int64_t linear_max_rows(int64_t input_size) {
+  const int64_t depth = depth_of(input_size);
+  return least(kMaxItemRows, kItemElements / (depth > 0 ? depth : 1)) / kLinearRows * kLinearRows;
+}
+
+static int64_t linear_max_panels(int64_t input_size) { return blocks_of(input_size) == 1 ? INT64_MAX : kMaxCutPanels; }
 
 // ---- panels ---------------------------------------------------------------------------------------------------------
 
@@ -39,11 +80,9 @@ struct PanelRange {
   int64_t vectors;
 };
 
-HEED_INLINE int64_t vectors_of(int64_t output_size) { return (output_size + kLanes - 1) / kLanes; }
+HEED_INLINE int64_t vectors_of(int64_t output_size) { return divide_up(output_size, kLanes); }
 
-HEED_INLINE int64_t panels_of(int64_t output_size) {
-  return (vectors_of(output_size) + kLinearVectors - 1) / kLinearVectors;
-}
+static int64_t panels_of(int64_t output_size) { return divide_up(vectors_of(output_size), kLinearVectors); }
 
 // All panels have kLinearVectors vectors but the last; where it would have one of three it takes one from the panel
 // before, since a tile of one vector is bound by its loads.
@@ -132,37 +171,53 @@ static void pack_linear(const KernelOperand* weight, int64_t output_size, int64_
 // ---- tiles ----------------------------------------------------------------------------------------------------------
 
 struct LinearTile {
-  const float* a;
-  int64_t a_row;
-  const void* b;
+  const float* input;  // rows of one tile
+  int64_t input_row;
+  const void* panel;  // [depth][width]
   int64_t depth;
-  float* partial;      // [rows][width], sums so far; where they are read from and, unless this is the last block, put
-  bool first;          // begins with 0
-  bool last;           // ends in `output` or, where that is null, in `partial` with the bias
-  const float* bias;   // [width], or null
-  float* const* rows;  // or null: whole vectors, each at vector_offsets from the row
-  const int64_t* vector_offsets;
+  float* sums;                    // [rows][width]: those so far, and those of this block unless they go to `rows`
+  bool is_first;                  // the sums so far are 0
+  const float* bias;              // [width], added at the end, or null
+  float* const* rows;             // where whole vectors go, at vector_offsets from each; null: to `sums`
+  const int64_t* vector_offsets;  // [vectors]
+  // What to bring to the second-level cache meanwhile: so many lines after each `prefetch_steps`.
+  const char* prefetch;
+  int64_t prefetch_lines;
+  int64_t prefetch_steps;
 };
 
 template <int rows, int vectors, typename Element>
 static void linear_tile(const LinearTile& tile) {
   Vec sums[rows][vectors];
-  if (tile.first) {
+#pragma GCC unroll 16
+  for (int i = 0; i < rows; ++i) {
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; ++v) sums[i][v] = Vec{};
+  }
+  if (!tile.is_first) {
 #pragma GCC unroll 16
     for (int i = 0; i < rows; ++i) {
 #pragma GCC unroll 4
-      for (int v = 0; v < vectors; ++v) sums[i][v] = Vec{};
-    }
-  } else {
-#pragma GCC unroll 16
-    for (int i = 0; i < rows; ++i) {
-#pragma GCC unroll 4
-      for (int v = 0; v < vectors; ++v) sums[i][v] = load(tile.partial + (i * vectors + v) * kLanes);
+      for (int v = 0; v < vectors; ++v) sums[i][v] = load(tile.sums + (i * vectors + v) * kLanes);
     }
   }
-  multiply_tile<rows, vectors>(tile.a, tile.a_row, 1, static_cast<const Element*>(tile.b), vectors * kLanes, tile.depth,
-                               sums);
-  if (tile.last && tile.bias != nullptr) {
+  const auto* panel = static_cast<const Element*>(tile.panel);
+  const char* prefetch = tile.prefetch;
+  for (int64_t k = 0; k < tile.depth; k += tile.prefetch_steps) {
+    const int64_t depth = tile.depth - k < tile.prefetch_steps ? tile.depth - k : tile.prefetch_steps;
+    if (tile.rows != nullptr && tile.depth - k <= tile.prefetch_steps) {
+#pragma GCC unroll 16
+      for (int i = 0; i < rows; ++i) {
+#pragma GCC unroll 4
+        for (int v = 0; v < vectors; ++v) __builtin_prefetch(tile.rows[i] + tile.vector_offsets[v], 1, 3);
+      }
+    }
+    multiply_tile<rows, vectors>(tile.input + k, tile.input_row, 1, panel + k * vectors * kLanes, vectors * kLanes,
+                                 depth, sums);
+    for (int64_t line = 0; line < tile.prefetch_lines; ++line) __builtin_prefetch(prefetch + line * kCacheLine, 0, 2);
+    prefetch += tile.prefetch_lines * kCacheLine;
+  }
+  if (tile.bias != nullptr) {
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v) {
       const Vec bias = load(tile.bias + v * kLanes);
@@ -170,18 +225,13 @@ static void linear_tile(const LinearTile& tile) {
       for (int i = 0; i < rows; ++i) sums[i][v] += bias;
     }
   }
-  if (tile.last && tile.rows != nullptr) {
-#pragma GCC unroll 16
-    for (int i = 0; i < rows; ++i) {
-#pragma GCC unroll 4
-      for (int v = 0; v < vectors; ++v) store(tile.rows[i] + tile.vector_offsets[v], sums[i][v]);
-    }
-    return;
-  }
 #pragma GCC unroll 16
   for (int i = 0; i < rows; ++i) {
 #pragma GCC unroll 4
-    for (int v = 0; v < vectors; ++v) store(tile.partial + (i * vectors + v) * kLanes, sums[i][v]);
+    for (int v = 0; v < vectors; ++v) {
+      store(tile.rows != nullptr ? tile.rows[i] + tile.vector_offsets[v] : tile.sums + (i * vectors + v) * kLanes,
+            sums[i][v]);
+    }
   }
 }
 
@@ -211,86 +261,149 @@ static void linear_tile_of_size(int64_t rows, int64_t vectors, const LinearTile&
   if constexpr (kLinearVectors == 3) linear_tile_of_rows<3, Element>(rows, tile);
 }
 
+// ---- few rows -------------------------------------------------------------------------------------------------------
+// With few rows a product is as fast as its weight is read. One stream does not fill the memory's pipe, nor do the sums of
+// one row and panel hide the latency of their FMAs, so several panels are read at once.
+
+// Rows that are few, and the panels that their sums leave registers for.
+constexpr int64_t kStreamRows = kRegisters >= 32 ? 4 : 3;
+constexpr int kMaxStreams = 4;
+template <int rows>
+constexpr int kStreams = rows == 1 || (rows == 2 && kRegisters >= 32) ? kMaxStreams : 2;
+
+// kStreams panels of full width, one after the other from `panel` on; sums are [panel][row][kPanelColumns].
+template <int rows, typename Element>
+static void stream_panels(const float* input, int64_t input_row, const Element* panel, int64_t depth, float* to) {
+  constexpr int kPanels = kStreams<rows>;
+  Vec sums[kPanels][rows][kLinearVectors];
+#pragma GCC unroll 4
+  for (int p = 0; p < kPanels; ++p) {
+#pragma GCC unroll 4
+    for (int i = 0; i < rows; ++i) {
+#pragma GCC unroll 4
+      for (int v = 0; v < kLinearVectors; ++v) sums[p][i][v] = Vec{};
+    }
+  }
+#pragma GCC unroll 2
+  for (int64_t k = 0; k < depth; ++k) {
+#pragma GCC unroll 4
+    for (int p = 0; p < kPanels; ++p) {
+      const Element* b = panel + (p * depth + k) * kPanelColumns;
+      for (int v = 0; v < kLinearVectors; ++v)
+        __builtin_prefetch(b + kStreamStepsAhead * kPanelColumns + v * kLanes, 0, 3);
+      multiply_step<rows, kLinearVectors>(input + k, input_row, b, sums[p]);
+    }
+  }
+#pragma GCC unroll 4
+  for (int p = 0; p < kPanels; ++p) {
+#pragma GCC unroll 4
+    for (int i = 0; i < rows; ++i) {
+#pragma GCC unroll 4
+      for (int v = 0; v < kLinearVectors; ++v) store(to + (p * rows + i) * kPanelColumns + v * kLanes, sums[p][i][v]);
+    }
+  }
+}
+
+template <int rows>
+static void stream_panels_of_type(const float* input, int64_t input_row, const void* panel, int32_t element_type,
+                                  int64_t depth, float* to) {
+  if (element_type == kF32)
+    stream_panels<rows>(input, input_row, static_cast<const float*>(panel), depth, to);
+  else if (element_type == kF16)
+    stream_panels<rows>(input, input_row, static_cast<const F16*>(panel), depth, to);
+  else
+    stream_panels<rows>(input, input_row, static_cast<const BF16*>(panel), depth, to);
+}
+
 // ---- outputs --------------------------------------------------------------------------------------------------------
 
 // Columns of a panel that belong to one head.
 struct Piece {
-  int64_t first;  // column of the panel
-  int64_t count;
-  int64_t offset;  // of its first element in the output, within its row
+  int64_t first;   // column of the panel
+  int64_t count;   // of columns
+  int64_t offset;  // of its first element from its row's beginning
 };
 
+// Where the columns of a panel go, and what is added to them.
 struct PanelOutput {
-  const KernelOperand* operand;
   Piece pieces[kPanelColumns];
   int64_t num_pieces;
-  float bias[kPanelColumns];
-  bool has_bias;
-  // Whether whole vectors of f32 can be stored, and where.
-  bool direct;
+  bool is_direct;  // they go as whole vectors of f32
   int64_t vector_offsets[kLinearVectors];
+  const float* bias;  // null where there is none
+  float bias_block[kPanelColumns];
 };
 
-static void find_output(const LinearPartArguments& part, PanelRange panel, PanelOutput& output) {
+static void find_pieces(const LinearPartArguments& part, PanelRange panel, PanelOutput& output) {
   const int64_t width = panel.vectors * kLanes;
-  const int64_t end = panel.first_column + width < part.output_size ? panel.first_column + width : part.output_size;
+  const int64_t left = part.output_size - panel.first_column;
+  const int64_t end = panel.first_column + (width < left ? width : left);
   const int64_t* strides = part.output.strides;
-  output.operand = &part.output;
   output.num_pieces = 0;
-  output.direct = part.output.element_type == kF32 && strides[3] == 1 && end == panel.first_column + width;
+  output.is_direct = part.output.element_type == kF32 && strides[3] == 1 && width <= left;
   int64_t head = panel.first_column / part.head_size;
   for (int64_t n = panel.first_column; n < end; ++head) {
     const int64_t d = n - head * part.head_size;
     const int64_t count = part.head_size - d < end - n ? part.head_size - d : end - n;
     output.pieces[output.num_pieces++] = {n - panel.first_column, count, head * strides[0] + d * strides[3]};
-    // Heads that lie side by side are one.
-    output.direct = output.direct && (count % kLanes == 0);
+    output.is_direct = output.is_direct && count % kLanes == 0;
     n += count;
   }
-  if (output.direct) {
-    for (int64_t p = 0; p < output.num_pieces; ++p) {
-      const Piece& piece = output.pieces[p];
-      for (int64_t v = 0; v * kLanes < piece.count; ++v)
-        output.vector_offsets[piece.first / kLanes + v] = piece.offset + v * kLanes;
-    }
-  }
-  output.has_bias = part.bias.data != nullptr;
-  if (!output.has_bias) return;
-  for (int64_t column = 0; column < width; ++column) {
-    const int64_t n = panel.first_column + column;
-    output.bias[column] =
-        n < end ? load_element(element_address(part.bias, n * part.bias.strides[3]), part.bias.element_type) : 0.0f;
+  if (!output.is_direct) return;
+  for (int64_t p = 0; p < output.num_pieces; ++p) {
+    const Piece& piece = output.pieces[p];
+    for (int64_t i = 0; i < piece.count; i += kLanes)
+      output.vector_offsets[(piece.first + i) / kLanes] = piece.offset + i;
   }
 }
 
-HEED_INLINE void store_narrow(char* to, int32_t, const float* from, int64_t count) {
-  int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) store(reinterpret_cast<float*>(to) + i, load(from + i));
-  for (; i < count; ++i) reinterpret_cast<float*>(to)[i] = from[i];
+static void find_bias(const LinearPartArguments& part, PanelRange panel, PanelOutput& output) {
+  output.bias = nullptr;
+  if (part.bias.data == nullptr) return;
+  const int64_t width = panel.vectors * kLanes;
+  const int64_t left = part.output_size - panel.first_column;
+  const int64_t count = width < left ? width : left;
+  const int64_t stride = part.bias.strides[3];
+  output.bias = output.bias_block;
+  // Whole vectors are written: the columns beyond are 0 or whatever, and go nowhere.
+  for (int64_t i = count / kLanes * kLanes; i < width; ++i) output.bias_block[i] = 0.0f;
+  widen_row(element_address(part.bias, panel.first_column * stride), part.bias.element_type, stride, count,
+            output.bias_block);
+}
+
+// Of a row of the whole, in an output.
+HEED_INLINE int64_t row_offset(const LinearArguments& arguments, const KernelOperand& output, int64_t row) {
+  return row / arguments.rows * output.strides[1] + row % arguments.rows * output.strides[2];
 }
 
 // One row of a tile, [width] in f32, to where its pieces belong.
-static void store_row(const PanelOutput& output, int64_t row_offset, const float* from) {
-  const KernelOperand& operand = *output.operand;
+static void store_row(const KernelOperand& operand, const PanelOutput& output, int64_t row_offset, const float* from) {
   for (int64_t p = 0; p < output.num_pieces; ++p) {
     const Piece& piece = output.pieces[p];
-    if (operand.strides[3] == 1) {
-      store_narrow(const_cast<char*>(element_address(operand, row_offset + piece.offset)), operand.element_type,
-                   from + piece.first, piece.count);
+    const auto address = [&](int64_t i) {
+      return const_cast<char*>(element_address(operand, row_offset + piece.offset + i * operand.strides[3]));
+    };
+    if (operand.strides[3] != 1) {
+      for (int64_t i = 0; i < piece.count; ++i) store_element(address(i), operand.element_type, from[piece.first + i]);
       continue;
     }
-    for (int64_t i = 0; i < piece.count; ++i) {
-      store_narrow(const_cast<char*>(element_address(operand, row_offset + piece.offset + i * operand.strides[3])),
-                   operand.element_type, from + piece.first + i, 1);
+    int64_t i = 0;
+    for (; i + kLanes <= piece.count; i += kLanes)
+      store_elements(address(i), operand.element_type, load(from + piece.first + i));
+    if (i < piece.count) {
+      store_first_elements(address(i), operand.element_type, load_first(from + piece.first + i, piece.count - i),
+                           piece.count - i);
     }
   }
 }
 
-// ---- an item --------------------------------------------------------------------------------------------------------
+// ---- inputs ---------------------------------------------------------------------------------------------------------
 
-HEED_INLINE int64_t block_depth(int64_t num_rows, int64_t input_size, bool in_place) {
-  if (in_place && num_rows <= kLinearRows) return input_size;
-  return kBlockDepth;
+// Floats from row to row of a block of copied rows. Not a multiple of 4 KiB, which would make all rows fall into the same
+// sets of the first-level cache.
+HEED_INLINE int64_t block_stride(int64_t depth) {
+  const int64_t stride = divide_up(depth, kLanes) * kLanes;
+  return stride % 1024 == 0 ? stride + kLanes : stride;
 }
 
 struct InputRows {
@@ -298,125 +411,215 @@ struct InputRows {
   int64_t stride;
 };
 
-// Rows first .. end - 1 of the whole, elements e0 .. e1 - 1.
+// Whether the item's rows can be read where they lie: f32, side by side, one stride from row to row.
+static bool reads_in_place(const LinearArguments& arguments, const LinearItem& item) {
+  const KernelOperand& input = arguments.input;
+  const int64_t num_rows = item.end_row - item.first_row;
+  const bool is_uniform = item.first_row % arguments.rows + num_rows <= arguments.rows ||
+                          input.strides[1] == arguments.rows * input.strides[2];
+  // Rows that lie multiples of 4 KiB apart share the sets of the caches, and more than a tile of them push each other out.
+  const bool collides = num_rows > kLinearRows && input.strides[2] % 1024 == 0;
+  return input.element_type == kF32 && (input.strides[3] == 1 || arguments.input_size == 1) && is_uniform && !collides;
+}
+
+// Elements e0 .. e1 - 1 of the item's rows, in place or copied to `block`.
 static InputRows input_rows(const LinearArguments& arguments, const LinearItem& item, int64_t e0, int64_t e1,
                             float* block) {
   const KernelOperand& input = arguments.input;
-  const int64_t s = item.first_row / arguments.rows;
-  const int64_t r = item.first_row - s * arguments.rows;
-  const int64_t num_rows = item.end_row - item.first_row;
-  const bool uniform = r + num_rows <= arguments.rows || input.strides[1] == arguments.rows * input.strides[2];
-  const int64_t index = s * input.strides[1] + r * input.strides[2] + e0 * input.strides[3];
-  if (input.element_type == kF32 && input.strides[3] == 1 && uniform && (input.strides[2] % 1024 != 0 || num_rows == 1))
-    return {static_cast<const float*>(input.data) + index, input.strides[2]};
-  int64_t stride = (e1 - e0 + kLanes - 1) / kLanes * kLanes;
-  if (stride % 1024 == 0) stride += kLanes;
-  int64_t row = r;
-  int64_t batch_item = s;
-  for (int64_t i = 0; i < num_rows; ++i) {
-    widen_row(element_address(input, batch_item * input.strides[1] + row * input.strides[2] + e0 * input.strides[3]),
-              input.element_type, input.strides[3], e1 - e0, block + i * stride);
-    if (++row == arguments.rows) {
-      row = 0;
-      ++batch_item;
+  int64_t s = item.first_row / arguments.rows;
+  int64_t r = item.first_row - s * arguments.rows;
+  const auto address = [&] {
+    return element_address(input, s * input.strides[1] + r * input.strides[2] + e0 * input.strides[3]);
+  };
+  if (reads_in_place(arguments, item)) return {reinterpret_cast<const float*>(address()), input.strides[2]};
+  const int64_t stride = block_stride(e1 - e0);
+  for (int64_t row = item.first_row; row < item.end_row; ++row) {
+    widen_row(address(), input.element_type, input.strides[3], e1 - e0, block + (row - item.first_row) * stride);
+    if (++r == arguments.rows) {
+      r = 0;
+      ++s;
     }
   }
   return {block, stride};
 }
 
+// ---- an item --------------------------------------------------------------------------------------------------------
+
+// A panel, or a block of its steps.
+struct PanelBlock {
+  const void* data;
+  int32_t element_type;
+  int64_t vectors;
+  int64_t depth;
+  bool is_first;
+  bool is_last;
+  const char* next;  // what will be read after it
+  int64_t next_bytes;
+};
+
+// All rows of the item times one panel. `sums` has [num_rows][width] where the panel has several blocks, or else the rows
+// of one tile.
 static void multiply_panel(const LinearArguments& arguments, const LinearItem& item, InputRows input,
-                           const PanelOutput& output, int64_t vectors, const void* b, int32_t b_type, int64_t depth,
-                           bool first, bool last, float* partial) {
+                           const PanelBlock& panel, const PanelOutput& output, float* sums) {
+  const KernelOperand& operand = arguments.parts[item.part].output;
   const int64_t num_rows = item.end_row - item.first_row;
-  const int64_t width = vectors * kLanes;
-  const int64_t num_tiles = (num_rows + kLinearRows - 1) / kLinearRows;
-  float tile_sums[kLinearRows * kPanelColumns];
+  const int64_t width = panel.vectors * kLanes;
+  const int64_t num_tiles = divide_up(num_rows, kLinearRows);
+  const bool is_whole = panel.is_first && panel.is_last;
   float* rows[kLinearRows];
+  int64_t offsets[kLinearRows] = {};
+  LinearTile tile;
+  tile.input_row = input.stride;
+  tile.panel = panel.data;
+  tile.depth = panel.depth;
+  tile.is_first = panel.is_first;
+  tile.bias = panel.is_last ? output.bias : nullptr;
+  tile.rows = panel.is_last && output.is_direct ? rows : nullptr;
+  tile.vector_offsets = output.vector_offsets;
+  tile.prefetch = panel.next;
+  tile.prefetch_steps = kPrefetchSteps;
+  const int64_t tile_prefetches = divide_up(panel.depth, kPrefetchSteps);
+  tile.prefetch_lines =
+      num_tiles == 0 || panel.depth == 0 ? 0 : divide_up(panel.next_bytes, kCacheLine * num_tiles * tile_prefetches);
+  if (num_tiles <= kFewTiles) {
+    tile.prefetch_steps = kFewSteps;
+    tile.prefetch_lines = divide_up(kFewSteps * width * size_of_element(panel.element_type), kCacheLine);
+    tile.prefetch = static_cast<const char*>(panel.data) + kFewBytesAhead;
+  }
   int64_t row = item.first_row;
   int64_t s = row / arguments.rows;
   int64_t r = row - s * arguments.rows;
-  LinearTile tile;
-  tile.a_row = input.stride;
-  tile.b = b;
-  tile.depth = depth;
-  tile.first = first;
-  tile.last = last;
-  tile.bias = output.has_bias ? output.bias : nullptr;
-  tile.vector_offsets = output.vector_offsets;
-  tile.rows = output.direct ? rows : nullptr;
   for (int64_t t = 0; t < num_tiles; ++t) {
-    // Tiles of rows that differ by one at most: a tile of one row would wait for its FMAs.
-    const int64_t end = item.first_row + num_rows * (t + 1) / num_tiles;
-    const int64_t count = end - row;
+    // Tiles whose heights differ by one at most: a tile of one row would wait for its FMAs.
     const int64_t begin = row - item.first_row;
-    tile.a = input.data + begin * input.stride;
-    tile.partial = partial != nullptr ? partial + begin * width : tile_sums;
-    int64_t offsets[kLinearRows];
-    if (last) {
+    const int64_t count = num_rows * (t + 1) / num_tiles - begin;
+    tile.input = input.data + begin * input.stride;
+    tile.sums = is_whole ? sums : sums + begin * width;
+    if (panel.is_last) {
       for (int64_t i = 0; i < count; ++i) {
-        offsets[i] = s * output.operand->strides[1] + r * output.operand->strides[2];
-        rows[i] = static_cast<float*>(output.operand->data) + offsets[i];
+        offsets[i] = s * operand.strides[1] + r * operand.strides[2];
+        rows[i] = static_cast<float*>(operand.data) + offsets[i];
         if (++r == arguments.rows) {
           r = 0;
           ++s;
         }
       }
     }
-    if (b_type == kF32)
-      linear_tile_of_size<float>(count, vectors, tile);
-    else if (b_type == kF16)
-      linear_tile_of_size<F16>(count, vectors, tile);
+    if (panel.element_type == kF32)
+      linear_tile_of_size<float>(count, panel.vectors, tile);
+    else if (panel.element_type == kF16)
+      linear_tile_of_size<F16>(count, panel.vectors, tile);
     else
-      linear_tile_of_size<BF16>(count, vectors, tile);
-    if (last && !output.direct) {
-      for (int64_t i = 0; i < count; ++i) store_row(output, offsets[i], tile.partial + i * width);
+      linear_tile_of_size<BF16>(count, panel.vectors, tile);
+    if (panel.is_last && !output.is_direct) {
+      for (int64_t i = 0; i < count; ++i) store_row(operand, output, offsets[i], tile.sums + i * width);
     }
-    row = end;
+    if (num_tiles > kFewTiles) tile.prefetch += tile.prefetch_lines * kCacheLine * tile_prefetches;
+    row += count;
   }
 }
 
-static size_t linear_scratch_bytes(const LinearArguments* arguments, int64_t num_rows, int64_t num_panels) {
-  (void)arguments;
-  (void)num_rows;
-  (void)num_panels;
-  return 64 << 20;
+static size_t linear_scratch_bytes(int64_t input_size, int64_t num_rows, int64_t num_panels, int32_t is_packed) {
+  const int64_t depth = depth_of(input_size);
+  int64_t floats = num_rows * block_stride(depth) + kLinearRows * kPanelColumns;
+  if (is_packed == 0) floats += depth * kPanelColumns;
+  if (blocks_of(input_size) > 1) floats += num_rows * least(num_panels, kMaxCutPanels) * kPanelColumns;
+  return static_cast<size_t>(floats) * sizeof(float);
+}
+
+// The beginning of element e0 of a panel.
+HEED_INLINE const char* packed_panel(const LinearPartArguments& part, int64_t input_size, PanelRange range,
+                                     int64_t e0) {
+  const int64_t index = range.first_column * input_size + e0 * range.vectors * kLanes;
+  return static_cast<const char*>(part.packed) + index * size_of_element(part.weight.element_type);
+}
+
+// As many of the item's panels as come in whole groups of streams; returns the first that is left.
+template <int rows>
+static int64_t stream_item(const LinearArguments& arguments, const LinearItem& item) {
+  const LinearPartArguments& part = arguments.parts[item.part];
+  const InputRows input = input_rows(arguments, item, 0, arguments.input_size, nullptr);
+  float sums[kStreams<rows> * rows * kPanelColumns];
+  PanelOutput output;
+  int64_t first = item.first_panel;
+  for (; first + kStreams<rows> <= item.end_panel; first += kStreams<rows>) {
+    if (panel_at(part.output_size, first + kStreams<rows> - 1).vectors != kLinearVectors) break;
+    stream_panels_of_type<rows>(input.data, input.stride,
+                                packed_panel(part, arguments.input_size, panel_at(part.output_size, first), 0),
+                                part.weight.element_type, arguments.input_size, sums);
+    for (int64_t p = 0; p < kStreams<rows>; ++p) {
+      const PanelRange range = panel_at(part.output_size, first + p);
+      find_pieces(part, range, output);
+      find_bias(part, range, output);
+      for (int64_t i = 0; i < rows; ++i) {
+        float* row = sums + (p * rows + i) * kPanelColumns;
+        if (output.bias != nullptr) {
+          for (int64_t n = 0; n < kPanelColumns; n += kLanes) store(row + n, load(row + n) + load(output.bias + n));
+        }
+        store_row(part.output, output, row_offset(arguments, part.output, item.first_row + i), row);
+      }
+    }
+  }
+  return first;
+}
+
+static int64_t stream_item_of_rows(const LinearArguments& arguments, const LinearItem& item) {
+  switch (item.end_row - item.first_row) {
+    case 1: return stream_item<1>(arguments, item);
+    case 2: return stream_item<2>(arguments, item);
+    case 3: return stream_item<3>(arguments, item);
+    default: break;
+  }
+  if constexpr (kStreamRows == 4) return stream_item<4>(arguments, item);
+  return item.first_panel;
 }
 
 static void linear_item(const LinearArguments* arguments, const LinearItem* item, void* scratch) {
+  const LinearPartArguments& part = arguments->parts[item->part];
   const int64_t num_rows = item->end_row - item->first_row;
   const int64_t input_size = arguments->input_size;
-  float* block = static_cast<float*>(scratch);
-  float* panel_block = block + 2 * 1024 * 1024;
-  float* partial = panel_block + 1024 * 1024;
-  const int64_t step = num_rows <= kLinearRows ? input_size : kBlockDepth;
-  const bool cut = input_size > step;
-  for (int64_t e0 = 0; e0 == 0 || e0 < input_size; e0 += step) {
-    const int64_t e1 = e0 + step < input_size ? e0 + step : input_size;
-    const InputRows input = input_rows(*arguments, *item, e0, e1, block);
-    int64_t panel_index = item->first_panel;
-    int64_t part_first = 0;
-    float* panel_partial = partial;
-    for (int32_t p = 0; p < arguments->num_parts && panel_index < item->end_panel; ++p) {
-      const LinearPartArguments& part = arguments->parts[p];
-      const int64_t count = panels_of(part.output_size);
-      for (; panel_index < item->end_panel && panel_index < part_first + count; ++panel_index) {
-        const PanelRange panel = panel_at(part.output_size, panel_index - part_first);
-        PanelOutput output;
-        find_output(part, panel, output);
-        const void* b = panel_block;
-        int32_t b_type = kF32;
-        if (part.packed == nullptr) {
-          widen_panel(part.weight, part.output_size, panel, e0, e1, panel_block);
-        } else {
-          b = static_cast<const char*>(part.packed) + (panel.first_column * input_size + e0 * panel.vectors * kLanes) *
-                                                          size_of_element(part.weight.element_type);
-          b_type = part.weight.element_type;
-        }
-        multiply_panel(*arguments, *item, input, output, panel.vectors, b, b_type, e1 - e0, e0 == 0, e1 == input_size,
-                       cut ? panel_partial : nullptr);
-        panel_partial += num_rows * panel.vectors * kLanes;
+  const bool is_packed = part.packed != nullptr;
+  // One tile in place needs no blocks: its rows stay in the first-level cache, and the panel is read once.
+  const bool is_stream = is_packed && num_rows <= kLinearRows && reads_in_place(*arguments, *item);
+  const int64_t num_blocks = is_stream ? 1 : blocks_of(input_size);
+  auto* input_block = static_cast<float*>(scratch);
+  float* panel_block = input_block + num_rows * block_stride(depth_of(input_size));
+  float* sums = is_packed ? panel_block : panel_block + depth_of(input_size) * kPanelColumns;
+  int64_t first_panel = item->first_panel;
+  if (is_stream && num_rows <= kStreamRows) first_panel = stream_item_of_rows(*arguments, *item);
+  PanelOutput output;
+  for (int64_t block = 0; block < num_blocks && first_panel < item->end_panel; ++block) {
+    // Not input_size * block / num_blocks, which may overflow.
+    const int64_t e0 = block * depth_of(input_size);
+    const int64_t e1 = num_blocks == 1 ? input_size : least(input_size, e0 + depth_of(input_size));
+    const InputRows input = input_rows(*arguments, *item, e0, e1, input_block);
+    float* panel_sums = sums;
+    for (int64_t p = first_panel; p < item->end_panel; ++p) {
+      const PanelRange range = panel_at(part.output_size, p);
+      PanelBlock panel = {};
+      panel.vectors = range.vectors;
+      panel.depth = e1 - e0;
+      panel.is_first = block == 0;
+      panel.is_last = block == num_blocks - 1;
+      if (panel.is_last) {
+        find_pieces(part, range, output);
+        find_bias(part, range, output);
       }
-      part_first += count;
+      if (is_packed) {
+        panel.element_type = part.weight.element_type;
+        panel.data = packed_panel(part, input_size, range, e0);
+        if (p + 1 < item->end_panel) {
+          const PanelRange next = panel_at(part.output_size, p + 1);
+          panel.next = packed_panel(part, input_size, next, e0);
+          panel.next_bytes = panel.depth * next.vectors * kLanes * size_of_element(panel.element_type);
+        }
+      } else {
+        panel.element_type = kF32;
+        panel.data = panel_block;
+        widen_panel(part.weight, part.output_size, range, e0, e1, panel_block);
+      }
+      multiply_panel(*arguments, *item, input, panel, output, panel_sums);
+      if (num_blocks > 1) panel_sums += num_rows * range.vectors * kLanes;
     }
   }
 }

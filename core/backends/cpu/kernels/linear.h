@@ -27,8 +27,9 @@ struct LinearArguments {
   int32_t num_parts;
 };
 
-// Rows first_row .. end_row - 1 of the whole times panels first_panel .. end_panel - 1, counted through all parts.
+// Rows first_row .. end_row - 1 of the whole times panels first_panel .. end_panel - 1 of a part.
 struct LinearItem {
+  int32_t part;
   int64_t first_row;
   int64_t end_row;
   int64_t first_panel;

@@ -4,6 +4,7 @@
 
 #include "backends/cpu/kernels/attention.h"
 #include "backends/cpu/kernels/elements-inl.h"
+#include "backends/cpu/kernels/exp2-inl.h"
 #include "backends/cpu/kernels/micro_kernel-inl.h"
 #include "backends/cpu/kernels/simd.h"
 
@@ -12,7 +13,6 @@ namespace {
 
 constexpr int kPanelRows = kTileVectors * kLanes;
 
-constexpr float kLog2E = 0x1.715476p0f;
 constexpr float kInfinity = __builtin_inff();
 
 // Scores of a panel are kBlockKeys * kPanelRows floats, 32 KiB with 16 lanes. Fewer keys make the sums of values go to
@@ -21,10 +21,7 @@ constexpr int64_t kBlockKeys = 256;
 
 // Scores of few rows, which are found one by one, are kRowBlockKeys for each. Where keys are read from memory a block is
 // four streams (row_scores-inl.h, decode_attention-inl.h), and starting them costs as much as reading some KiB.
-#ifndef RBK
-#define RBK 512
-#endif
-constexpr int64_t kRowBlockKeys = RBK;
+constexpr int64_t kRowBlockKeys = 512;
 static_assert(kRowBlockKeys % kBlockKeys == 0);
 
 struct Panel {
@@ -43,7 +40,8 @@ struct Panel {
   int64_t any_end;
   int64_t all_first;
   int64_t all_end;
-  bool started;  // whether sums and total have been written
+  int64_t first_vector_end;  // beyond the keys that rows of the first vector see
+  bool started;              // whether sums and total have been written
 };
 
 // One item of a call and its part of the scratch.
@@ -115,6 +113,7 @@ static void find_ranges(const FlashItem& item, Panel& panel) {
   panel.any_end = 0;
   panel.all_first = 0;
   panel.all_end = arguments.num_keys;
+  panel.first_vector_end = 0;
   for (int64_t lane = 0; lane < kPanelRows; ++lane) {
     // Lanes without a row see what the first row sees.
     const int64_t q = query_of(item, panel.first_row + (lane < panel.num_rows ? lane : 0));
@@ -129,7 +128,38 @@ static void find_ranges(const FlashItem& item, Panel& panel) {
     if (first >= end) continue;
     panel.any_first = smaller(first, panel.any_first);
     panel.any_end = larger(end, panel.any_end);
+    if (lane < kLanes) panel.first_vector_end = larger(end, panel.first_vector_end);
   }
+}
+
+// Of the keys k0 .. k1 - 1, the end of those that are for both vectors of rows. Beyond it the first sees none, as below
+// the diagonal of a causal mask: there the second goes on alone.
+template <int vectors>
+HEED_INLINE int64_t end_of_shared_keys(const Panel& panel, int64_t k0, int64_t k1) {
+  static_assert(vectors <= 2);
+  return vectors == 1 ? k1 : smaller(larger(panel.first_vector_end, k0), k1);
+}
+
+// The second vector of rows as a panel of its own, in the same memory.
+static Panel second_vector_of(const Panel& panel) {
+  Panel second = panel;
+  second.queries += kLanes;
+  second.score_weights += kLanes;
+  second.sums += kLanes;
+  second.maximum += kLanes;
+  second.total += kLanes;
+  second.visible += kLanes;
+  second.first += kLanes;
+  second.end += kLanes;
+  second.first_row += kLanes;
+  second.num_rows -= kLanes;
+  return second;
+}
+static FlashItem second_vector_of(const FlashItem& item) {
+  FlashItem second = item;
+  second.scores += kLanes;
+  second.seen += kLanes;
+  return second;
 }
 
 // ---- queries --------------------------------------------------------------------------------------------------------

@@ -86,6 +86,39 @@ HEED_INLINE float sum_of_lanes(Vec value) {
   return lanes[0];
 }
 
+HEED_INLINE float maximum_of_lanes(Vec value) {
+  float lanes[kLanes];
+  store(lanes, value);
+  for (int half = kLanes / 2; half > 0; half /= 2) {
+    for (int lane = 0; lane < half; ++lane) {
+      if (lanes[lane + half] > lanes[lane]) lanes[lane] = lanes[lane + half];
+    }
+  }
+  return lanes[0];
+}
+
+// Lanes of two vectors in turn: a0, b0, a1, b1, ...
+struct Interleaved {
+  IntVec low;
+  IntVec high;
+};
+
+template <int... lane>
+HEED_INLINE Interleaved interleave_lanes(IntVec a, IntVec b) {
+  return {__builtin_shufflevector(a, b, (lane % 2 * kLanes + lane / 2)...),
+          __builtin_shufflevector(a, b, (lane % 2 * kLanes + (kLanes + lane) / 2)...)};
+}
+
+HEED_INLINE Interleaved interleave(IntVec a, IntVec b) {
+  if constexpr (kLanes == 16) {
+    return interleave_lanes<0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15>(a, b);
+  } else if constexpr (kLanes == 8) {
+    return interleave_lanes<0, 1, 2, 3, 4, 5, 6, 7>(a, b);
+  } else {
+    return interleave_lanes<0, 1, 2, 3>(a, b);
+  }
+}
+
 // Lanes `lane ^ step` of a and b change places where they belong to the other: one step of a transpose.
 template <int step, int... lane>
 HEED_INLINE void exchange(Vec& a, Vec& b) {

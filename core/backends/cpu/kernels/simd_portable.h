@@ -24,9 +24,10 @@ HEED_INLINE Vec broadcast(float value) { return Vec{value, value, value, value};
 // a * b + c, rounded twice: SSE2 has nothing else.
 HEED_INLINE Vec fma(Vec a, Vec b, Vec c) { return a * b + c; }
 
-// b where either is NaN.
+// sum = fma(a, b, sum).
 HEED_INLINE void accumulate(Vec& sum, Vec a, Vec b) { sum = fma(a, b, sum); }
 
+// b where either is NaN.
 HEED_INLINE Vec max(Vec a, Vec b) { return a > b ? a : b; }
 HEED_INLINE Vec min(Vec a, Vec b) { return a < b ? a : b; }
 

@@ -17,8 +17,15 @@
 namespace heed::cpu::HEED_ISA_NAMESPACE {
 namespace {
 
-// Odd to the bit; -0, subnormals, infinities and NaN are right.
-HEED_INLINE Vec tanh(Vec x) {
+// The first half: t, s and the sign of x. Some fifty cycles pass from x to its tanh, and while the operations of a few wait
+// for one another the scheduler's queues are full; so loops begin one before they finish the one before it.
+struct BegunTanh {
+  Vec t;
+  Vec s;
+  IntVec sign;
+};
+
+HEED_INLINE BegunTanh begin_tanh(Vec x) {
   const IntVec sign = bits_of(x) & INT32_MIN;
   // From 9.02 on it rounds to 1. NaN stays, being the second.
   const Vec a = min(broadcast(9.02f), from_bits(bits_of(x) ^ sign));
@@ -28,19 +35,23 @@ HEED_INLINE Vec tanh(Vec x) {
   const Vec magic = broadcast(0x1.8p19f + 127.0f);
   const IntVec whole = bits_of(fma(a, broadcast(2.88539004f), magic + broadcast(0.1875f))) & ~15;
   const Vec n = from_bits(whole) - magic;
-  const Vec s = from_bits(whole << 19);
   // f32's ln(2)/2 is off by 0.05 units of round-off only.
   const Vec f = fma(n, broadcast(-0.346573591f), a);
 
   const Vec square = f * f;
   Vec p = fma(square, broadcast(-0.0512317903f), broadcast(0.133227408f));
   p = fma(square, p, broadcast(-0.333332151f));
-  const Vec t = fma(f * square, p, f);
-
-  const Vec numerator = fma(t, s + 1.0f, s - 1.0f);
-  const Vec denominator = numerator + fma(t, broadcast(-2.0f), broadcast(2.0f));
-  return from_bits(bits_of(numerator / denominator) | sign);
+  return {fma(f * square, p, f), from_bits(whole << 19), sign};
 }
+
+HEED_INLINE Vec finish_tanh(const BegunTanh& begun) {
+  const Vec numerator = fma(begun.t, begun.s + 1.0f, begun.s - 1.0f);
+  const Vec denominator = numerator + fma(begun.t, broadcast(-2.0f), broadcast(2.0f));
+  return from_bits(bits_of(numerator / denominator) | begun.sign);
+}
+
+// Odd to the bit; -0, subnormals, infinities and NaN are right.
+HEED_INLINE Vec tanh(Vec x) { return finish_tanh(begin_tanh(x)); }
 
 }  // namespace
 }  // namespace heed::cpu::HEED_ISA_NAMESPACE

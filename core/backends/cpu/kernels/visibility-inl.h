@@ -36,7 +36,8 @@ static Pairs find_pairs(const FlashItem& item, const Panel& panel, int64_t group
   return pairs;
 }
 
-// Elements k .. k + count - 1 of one row: the bias, or 0, and -inf where the mask is false. Lanes beyond are 0.
+// Elements k .. k + count - 1 of one row: the bias, or 0, and -inf where the mask is false. Lanes beyond mean
+// nothing.
 static Vec load_pair_row(const AttentionArguments& arguments, const Pairs& pairs, int lane, int64_t k, int64_t count) {
   Vec value{};
   const char* bias = pairs.bias_rows[lane];
@@ -45,6 +46,8 @@ static Vec load_pair_row(const AttentionArguments& arguments, const Pairs& pairs
     const int64_t size = size_of_element(operand.element_type);
     if (operand.strides[3] == 1) {
       value = load_first_elements(bias + k * size, operand.element_type, count);
+    } else if (operand.strides[3] == 0) {
+      value = broadcast(load_element(bias, operand.element_type));
     } else {
       float elements[kLanes] = {};
       for (int64_t i = 0; i < count; ++i)
@@ -58,6 +61,8 @@ static Vec load_pair_row(const AttentionArguments& arguments, const Pairs& pairs
     uint8_t bytes[kLanes];
     if (stride == 1 && count == kLanes) {
       __builtin_memcpy(bytes, mask + k, kLanes);
+    } else if (stride == 0) {
+      __builtin_memset(bytes, *mask, kLanes);
     } else {
       for (int64_t i = 0; i < kLanes; ++i)
         bytes[i] = i < count ? static_cast<uint8_t>(mask[(k + i) * stride]) : uint8_t{1};
@@ -80,14 +85,33 @@ static void load_pairs(const AttentionArguments& arguments, const Pairs& pairs, 
   transpose(values);
 }
 
-// Products of the keys k0 .. k1 - 1 become scores in the order of rule 3: cap, bias, hide. Hidden ones are -inf. Finds
-// the maximum, adds to panel.visible, and notes in item.seen which keys each row sees.
+// Scores s of `count` keys become cap * tanh(s / cap).
 template <int vectors>
-static void finish_scores(const FlashItem& item, const Panel& panel, int64_t k0, int64_t k1, Vec (&maximum)[vectors]) {
+static void cap_scores(float cap, int64_t count, float* scores) {
+  // 1 / cap is beyond the largest float where the cap is so small that all results are subnormal.
+  const float inverse = 1.0f / cap < __FLT_MAX__ ? 1.0f / cap : __FLT_MAX__;
+  // Rows of a panel lie side by side.
+  constexpr int64_t kStep = vectors == kTileVectors ? kLanes : kPanelRows;
+  BegunTanh begun = begin_tanh(load(scores) * broadcast(inverse));
+  for (int64_t i = 1; i <= count * vectors; ++i) {
+    // The last one begun is not used.
+    const int64_t next = smaller(i, count * vectors - 1);
+    const BegunTanh before = begun;
+    begun = begin_tanh(load(scores + next * kStep) * broadcast(inverse));
+    store(scores + (i - 1) * kStep, finish_tanh(before) * broadcast(cap));
+  }
+}
+
+// Products of the keys k0 .. k1 - 1, of a block whose first key is `begin`, become scores in the order of rule 3: cap,
+// bias, hide. Hidden ones are -inf. Adds to the maximum and to panel.visible, and notes in item.seen which keys each row
+// sees.
+template <int vectors>
+static void finish_scores(const FlashItem& item, const Panel& panel, int64_t begin, int64_t k0, int64_t k1,
+                          Vec (&maximum)[vectors]) {
   const AttentionArguments& arguments = *item.arguments;
   const bool has_pairs = arguments.mask.data != nullptr || arguments.bias.data != nullptr;
-  const Vec cap = broadcast(arguments.soft_cap);
   const int64_t count = k1 - k0;
+  if (arguments.soft_cap != 0) cap_scores<vectors>(arguments.soft_cap, count, item.scores + (k0 - begin) * kPanelRows);
   for (int v = 0; v < vectors; ++v) {
     const int64_t group = v * kLanes;
     int32_t first[kLanes];
@@ -99,25 +123,23 @@ static void finish_scores(const FlashItem& item, const Panel& panel, int64_t k0,
     const IntVec firsts = load(first);
     const IntVec ends = load(end);
     const Pairs pairs = has_pairs ? find_pairs(item, panel, group) : Pairs{};
-    Vec largest = broadcast(-kInfinity);
+    Vec largest = maximum[v];
     IntVec visible = load(panel.visible + group);
     Vec added[kLanes] = {};
     for (int64_t k = 0; k < count; ++k) {
       if (has_pairs && k % kLanes == 0) load_pairs(arguments, pairs, k0 + k, smaller(kLanes, count - k), added);
-      float* place = item.scores + k * kPanelRows + group;
+      const int64_t place = (k0 - begin + k) * kPanelRows + group;
       const IntVec key = broadcast(static_cast<int32_t>(k));
       IntVec sees = (key >= firsts) & (key < ends);
-      Vec score = load(place);
-      if (arguments.is_additive != 0) score *= broadcast(arguments.scale);
-      if (arguments.soft_cap != 0) score = tanh(score / cap) * cap;
+      Vec score = load(item.scores + place);
       if (has_pairs) {
         score += added[k % kLanes];
         sees &= added[k % kLanes] != broadcast(-kInfinity);
       }
       score = select(sees, score, broadcast(-kInfinity));
       visible |= sees;
-      store(place, score);
-      store(item.seen + k * kPanelRows + group, sees);
+      store(item.scores + place, score);
+      store(item.seen + place, sees);
       // A NaN is never greater; it reaches the sums through its exponential.
       largest = max(score, largest);
     }
@@ -159,13 +181,18 @@ static void trim_by_mask(const FlashItem& item, const Panel& panel, int64_t& k0,
   k1 = end;
 }
 
-// Whether all rows may attend to all of the keys k0 .. k1 - 1. Of masks whose bytes do not lie side by side nothing is
-// said.
+// Whether all rows may attend to all of the keys k0 .. k1 - 1. Of masks whose bytes neither lie side by side
+// nor are one byte nothing is said.
 static bool mask_hides_nothing(const FlashItem& item, const Panel& panel, int64_t k0, int64_t k1) {
-  if (item.arguments->mask.strides[3] != 1) return false;
+  const int64_t stride = item.arguments->mask.strides[3];
+  if (stride != 1 && stride != 0) return false;
   constexpr uint64_t kOnes = 0x0101010101010101u;
   uint64_t zeros = 0;
   visit_mask_rows(item, panel, [&](const char* row) {
+    if (stride == 0) {
+      zeros |= *row == 0 ? 1u : 0u;
+      return;
+    }
     int64_t k = k0;
     for (; k + 8 <= k1; k += 8) {
       uint64_t bytes;
@@ -178,12 +205,16 @@ static bool mask_hides_nothing(const FlashItem& item, const Panel& panel, int64_
   return zeros == 0;
 }
 
-// Whether the products of a block k0 .. k1 - 1 are its scores as they are.
-static bool is_plain(const FlashItem& item, const Panel& panel, int64_t k0, int64_t k1) {
+// Of the keys k0 .. k1 - 1, those whose products are the scores as they are; none where k0 >= k1 after it.
+static void find_plain_keys(const FlashItem& item, const Panel& panel, int64_t& k0, int64_t& k1) {
   const AttentionArguments& arguments = *item.arguments;
-  return arguments.bias.data == nullptr && arguments.soft_cap == 0 && arguments.is_additive == 0 &&
-         k0 >= panel.all_first && k1 <= panel.all_end &&
-         (arguments.mask.data == nullptr || mask_hides_nothing(item, panel, k0, k1));
+  const int64_t first = smaller(larger(k0, panel.all_first), k1);
+  const int64_t end = larger(smaller(k1, panel.all_end), first);
+  const bool are_products = arguments.bias.data == nullptr && arguments.soft_cap == 0 && arguments.is_additive == 0 &&
+                            first < end &&
+                            (arguments.mask.data == nullptr || mask_hides_nothing(item, panel, first, end));
+  k0 = are_products ? first : k0;
+  k1 = are_products ? end : k0;
 }
 
 }  // namespace

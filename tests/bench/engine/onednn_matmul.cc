@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// oneDNN as Debian builds it: threads are OpenMP's.
-#include "onednn_subject.h"
-
-#include <omp.h>
+// oneDNN's matmul. Its threads are taken to be OpenMP's.
+#include "onednn_subjects.h"
 
 #include <oneapi/dnnl/dnnl.hpp>
 
 #include "buffer.h"
-#include "processors.h"
+#include "openmp.h"
 
 namespace bench {
 namespace {
 
-class OnednnSubject : public Subject {
+class OnednnMatmul final : public Subject {
  public:
-  OnednnSubject(const BenchCase& bench_case, const Data& data, int threads)
+  OnednnMatmul(const BenchCase& bench_case, const Data& data, int threads)
       : engine_(dnnl::engine::kind::cpu, 0),
         stream_(engine_),
         count_(bench_case.rows * bench_case.outputs),
@@ -22,13 +20,17 @@ class OnednnSubject : public Subject {
     using Desc = dnnl::memory::desc;
     using Tag = dnnl::memory::format_tag;
     const auto float32 = dnnl::memory::data_type::f32;
-    omp_set_num_threads(threads);
+    use_openmp_threads(threads);
     const Desc x({bench_case.rows, bench_case.inputs}, float32, Tag::ab);
     const Desc y({bench_case.rows, bench_case.outputs}, float32, Tag::ab);
     const Desc any({bench_case.inputs, bench_case.outputs}, float32, Tag::any);
     // The data's weight is (N, K).
     const Desc given({bench_case.inputs, bench_case.outputs}, float32, Tag::ba);
+#if DNNL_VERSION_MAJOR >= 3
+    const dnnl::matmul::primitive_desc chosen(engine_, x, any, y);
+#else
     const dnnl::matmul::primitive_desc chosen(dnnl::matmul::desc(x, any, y), engine_);
+#endif
     matmul_ = dnnl::matmul(chosen);
     for (const Tensor& weight : data.weights) {
       dnnl::memory original(given, engine_, heed_tensor_data(weight.get()));
@@ -39,7 +41,6 @@ class OnednnSubject : public Subject {
                             {DNNL_ARG_WEIGHTS, packed},
                             {DNNL_ARG_DST, dnnl::memory(y, engine_, result_.get())}});
     }
-    const StartingThreads elsewhere;
     call();
   }
 
@@ -66,8 +67,8 @@ class OnednnSubject : public Subject {
 
 }  // namespace
 
-std::unique_ptr<Subject> make_onednn_subject(const BenchCase& bench_case, const Data& data, int threads) {
-  return std::make_unique<OnednnSubject>(bench_case, data, threads);
+std::unique_ptr<Subject> make_onednn_matmul(const BenchCase& bench_case, const Data& data, int threads) {
+  return std::make_unique<OnednnMatmul>(bench_case, data, threads);
 }
 
 }  // namespace bench

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Dropout of the elements of one row: element i of a call is kept by word i mod 4 of Philox's counter i / 4.
+#pragma once
+
+#include "backends/cpu/kernels/elements-inl.h"
+#include "backends/cpu/kernels/philox-inl.h"
+#include "backends/cpu/kernels/rows.h"
+#include "backends/cpu/kernels/simd.h"
+
+namespace heed::cpu::HEED_ISA_NAMESPACE {
+namespace {
+
+constexpr int64_t kWordsAtOnce = 4 * kLanes;
+
+// The words of elements first .. first + kWordsAtOnce - 1; first is a multiple of their number, so that the low half of
+// the counters does not overflow between them.
+HEED_INLINE void words_of(int64_t first, uint64_t seed, int32_t* words) {
+  const auto quad = static_cast<uint64_t>(first) / 4;
+  IntVec counters[4] = {broadcast(static_cast<int32_t>(static_cast<uint32_t>(quad))) | lane_numbers(),
+                        broadcast(static_cast<int32_t>(quad >> 32)), IntVec{}, IntVec{}};
+  philox_rounds(counters, seed);
+  // Word i of a lane's counter is that of element 4 * lane + i.
+  const auto [even_low, even_high] = interleave(counters[0], counters[2]);
+  const auto [odd_low, odd_high] = interleave(counters[1], counters[3]);
+  const auto first_half = interleave(even_low, odd_low);
+  const auto second_half = interleave(even_high, odd_high);
+  store(words, first_half.low);
+  store(words + kLanes, first_half.high);
+  store(words + 2 * kLanes, second_half.low);
+  store(words + 3 * kLanes, second_half.high);
+}
+
+// Elements times the scale, those that their words drop +0 whatever they were.
+HEED_INLINE Vec dropped(Vec value, const int32_t* words, const DropoutArguments& arguments) {
+  return select(is_kept(load(words), arguments.threshold), value * broadcast(arguments.scale), Vec{});
+}
+
+static void dropout_row(const DropoutArguments* arguments) {
+  const KernelRow& input = arguments->input;
+  const KernelRow& output = arguments->output;
+  const int64_t input_step = input.stride * size_of_element(input.element_type);
+  const int64_t output_step = output.stride * size_of_element(output.element_type);
+  const int64_t end = arguments->first + arguments->count;
+  auto* from = static_cast<const char*>(input.data);
+  auto* to = static_cast<char*>(output.data);
+  for (int64_t i = arguments->first; i < end;) {
+    // What lies beyond the last word is loaded with the last elements and not used.
+    int32_t words[kWordsAtOnce + kLanes] = {};
+    const int64_t base = i / kWordsAtOnce * kWordsAtOnce;
+    words_of(base, arguments->seed, words);
+    const int64_t stop = end < base + kWordsAtOnce ? end : base + kWordsAtOnce;
+    while (i < stop) {
+      const int64_t count = stop - i < kLanes ? stop - i : kLanes;
+      float elements[kLanes] = {};
+      widen_row(from, input.element_type, input.stride, count, elements);
+      store(elements, dropped(load(elements), words + (i - base), *arguments));
+      narrow_row(elements, count, to, output.element_type, output.stride);
+      i += count;
+      from += count * input_step;
+      to += count * output_step;
+    }
+  }
+}
+
+// Element by element as it is in memory.
+template <typename Element>
+HEED_INLINE void copy_elements(const KernelRow& input, const KernelRow& output, int64_t count) {
+  const auto* from = static_cast<const Element*>(input.data);
+  auto* to = static_cast<Element*>(output.data);
+  for (int64_t i = 0; i < count; ++i) to[i * output.stride] = from[i * input.stride];
+}
+
+// To the bit between rows of one type: the bits of NaN stay, which a conversion there and back would not keep.
+static void copy_row(const KernelRow* input, const KernelRow* output, int64_t count) {
+  if (input->element_type == output->element_type) {
+    if (input->stride == 1 && output->stride == 1) {
+      __builtin_memcpy(output->data, input->data, static_cast<size_t>(count * size_of_element(input->element_type)));
+    } else if (input->element_type == kF32) {
+      copy_elements<float>(*input, *output, count);
+    } else {
+      copy_elements<uint16_t>(*input, *output, count);
+    }
+    return;
+  }
+  const auto* from = static_cast<const char*>(input->data);
+  auto* to = static_cast<char*>(output->data);
+  for (int64_t i = 0; i < count; i += kLanes) {
+    const int64_t part = count - i < kLanes ? count - i : kLanes;
+    float elements[kLanes];
+    widen_row(from + i * input->stride * size_of_element(input->element_type), input->element_type, input->stride, part,
+              elements);
+    narrow_row(elements, part, to + i * output->stride * size_of_element(output->element_type), output->element_type,
+               output->stride);
+  }
+}
+
+}  // namespace
+}  // namespace heed::cpu::HEED_ISA_NAMESPACE

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the kernels of softmax and dropout are given: one row.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "backends/cpu/kernels/attention.h"
+
+namespace heed::cpu {
+
+// The elements of a row, `stride` elements apart; kF32, kF16 or kBF16.
+struct KernelRow {
+  void* data;
+  int64_t stride;
+  int32_t element_type;
+};
+
+// What becomes of the elements of a row, of which the first is number `first` among all of the call.
+struct DropoutArguments {
+  KernelRow input;
+  KernelRow output;
+  int64_t count;
+  int64_t first;
+  uint64_t seed;
+  uint32_t threshold;  // kept iff the random word is not below it
+  float scale;         // of what is kept
+};
+
+}  // namespace heed::cpu

@@ -15,7 +15,7 @@ namespace heed::cpu {
 namespace {
 
 // Rows that share a head of keys and values, for this kernel to be chosen. Beyond, computing takes longer than reading,
-// and panels compute faster. The same on every ISA, and more than one item where a panel has fewer.
+// and panels compute faster. The same on every ISA, and more than one item where a vector has fewer.
 constexpr int64_t kMaxRows = 16;
 // Keys of a chunk at least. With heads of 128 these are 1 MiB in f32, some 25 microseconds of reading: long beside what
 // it takes to hand out a chunk and to combine it, short beside the whole where it is cut.
@@ -60,7 +60,7 @@ struct Items {
 
   Items(const KernelTable& kernels, const AttentionProblem& problem, int64_t num_queries)
       : num_rows(group_size(problem) * num_queries),
-        rows(std::clamp<int64_t>(num_rows, 1, std::min<int64_t>(kMaxRows, kernels.flash_panel_rows))),
+        rows(std::clamp<int64_t>(num_rows, 1, std::min<int64_t>(kMaxRows, kernels.lanes))),
         row_blocks(divide_up(num_rows, rows)),
         num_kv_heads(problem.num_kv_heads),
         count(static_cast<double>(problem.batch) * static_cast<double>(num_kv_heads) *
@@ -76,6 +76,12 @@ struct Items {
     return chunks.count > 1 && num_workers > 1 && count < static_cast<double>(kItemsPerWorker * num_workers);
   }
 };
+
+// As much as the reading and the computing, whichever is longer, are in multiplications and additions.
+double work_of(const AttentionProblem& problem) {
+  const Cost cost = cost_of(problem);
+  return std::max(cost.flops, cost.bytes * kFlopsPerByte);
+}
 
 struct Bytes {
   size_t worker;   // scratch of one
@@ -114,7 +120,7 @@ Plan plan_decode_attention(const KernelTable& kernels, const AttentionProblem& p
   const Items items(kernels, problem, problem.num_queries);
   const double pieces = items.are_cut(chunks, num_workers) ? static_cast<double>(chunks.count) : 1.0;
   plan.num_items = static_cast<int64_t>(std::min(items.count * pieces, 0x1p62));
-  plan.num_threads = static_cast<int32_t>(std::clamp<int64_t>(plan.num_items, 1, num_workers));
+  plan.num_threads = Workers::num_wanted(plan.num_items, work_of(problem), num_workers);
   plan.block_queries = static_cast<int32_t>(items.rows);
   plan.block_keys = kernels.flash_block_keys;
   add_attention_reasons(problem, plan);
@@ -131,11 +137,13 @@ void run_decode_attention(const KernelTable& kernels, const AttentionProblem& pr
   auto* memory = static_cast<std::byte*>(scratch);
   std::byte* partials = memory + bytes.worker * static_cast<size_t>(workers.num_workers());
   const auto num_items = static_cast<int64_t>(items.count);
-  const Cost cost = cost_of(problem);
-  const double work = std::max(cost.flops, cost.bytes * kFlopsPerByte);
+  const double work = work_of(problem);
 
-  const auto attend = [&](const AttentionItem& item, int64_t chunk, std::byte* partial, std::byte* own) {
+  const auto attend = [&](const AttentionItem& item, int64_t chunk, std::byte* of_item, std::byte* own) {
     const int64_t end = std::min(problem.num_keys, (chunk + 1) * chunks.keys);
+    // The last item of a head may have fewer rows.
+    const size_t partial_bytes = kernels.decode_partial_bytes(&arguments, item.end_row - item.first_row);
+    std::byte* partial = of_item + partial_bytes * static_cast<size_t>(chunk);
     kernels.decode_chunk(&arguments, &item, chunk * chunks.keys, end, partial, own);
   };
   const auto finish = [&](const AttentionItem& item, std::byte* of_item, std::byte* own) {
@@ -147,16 +155,15 @@ void run_decode_attention(const KernelTable& kernels, const AttentionProblem& pr
       const AttentionItem item = items.at(index);
       std::byte* own = memory + bytes.worker * static_cast<size_t>(worker);
       std::byte* of_item = partials + item_bytes * static_cast<size_t>(worker);
-      for (int64_t chunk = 0; chunk < chunks.count; ++chunk)
-        attend(item, chunk, of_item + bytes.partial * static_cast<size_t>(chunk), own);
+      for (int64_t chunk = 0; chunk < chunks.count; ++chunk) attend(item, chunk, of_item, own);
       finish(item, of_item, own);
     });
     return;
   }
   workers.for_each(num_items * chunks.count, work, [&](int64_t index, int32_t worker) {
     std::byte* own = memory + bytes.worker * static_cast<size_t>(worker);
-    attend(items.at(index / chunks.count), index % chunks.count, partials + bytes.partial * static_cast<size_t>(index),
-           own);
+    const int64_t item = index / chunks.count;
+    attend(items.at(item), index % chunks.count, partials + item_bytes * static_cast<size_t>(item), own);
   });
   // Weights are found by going through the keys once more.
   const double left = arguments.weights.data != nullptr ? work : 0;

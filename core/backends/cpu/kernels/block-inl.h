@@ -46,8 +46,8 @@ static Rows rows_of(const FlashItem& item, const KernelOperand& operand, int64_t
 
 // ---- scores ---------------------------------------------------------------------------------------------------------
 
-// A panel's scores from item.row_scores, of which key k0 of the block is the first, for `count` keys; rows beyond the
-// last are 0.
+// `scores` of a panel from item.row_scores, of which key k0 of the block is the first, for `count` keys; rows beyond the last
+// are 0.
 static void rows_to_panel(const FlashItem& item, const Panel& panel, int64_t k0, int64_t count, float* scores) {
   for (int64_t group = 0; group < panel.num_rows; group += kLanes) {
     for (int64_t k = 0; k < count; k += kLanes) {
@@ -58,13 +58,12 @@ static void rows_to_panel(const FlashItem& item, const Panel& panel, int64_t k0,
         tile[lane] = row < panel.num_rows ? load(item.row_scores + row * kRowBlockKeys + k0 + k) : Vec{};
       }
       transpose(tile);
-      const int64_t num_keys = smaller(kLanes, count - k);
-      for (int64_t i = 0; i < num_keys; ++i) store(scores + (k + i) * kPanelRows + group, tile[i]);
+      for (int64_t i = 0; i < smaller(kLanes, count - k); ++i) store(scores + (k + i) * kPanelRows + group, tile[i]);
     }
   }
 }
 
-// And back. Keys of a row before k0 and after the last may be overwritten.
+// And back.
 static void panel_to_rows(const FlashItem& item, const Panel& panel, int64_t k0, int64_t count) {
   for (int64_t group = 0; group < panel.num_rows; group += kLanes) {
     for (int64_t k = 0; k < count; k += kLanes) {
@@ -73,7 +72,7 @@ static void panel_to_rows(const FlashItem& item, const Panel& panel, int64_t k0,
       for (int i = 0; i < kLanes; ++i) tile[i] = load(item.scores + (k + i) * kPanelRows + group);
       transpose(tile);
       for (int64_t lane = 0; lane < kLanes && group + lane < panel.num_rows; ++lane)
-        store(item.row_scores + (group + lane) * kRowBlockKeys + k0 + k, tile[lane]);
+        store_first(item.row_scores + (group + lane) * kRowBlockKeys + k0 + k, tile[lane], smaller(kLanes, count - k));
     }
   }
 }
@@ -123,22 +122,6 @@ HEED_APART void score_block(const Panel& panel, Rows keys, int64_t count, int64_
   for (int v = 0; v < vectors; ++v) maximum[v] = largest[v];
 }
 
-// The same where each row's scores are found for itself: so they have the bits that its sums were made from.
-template <int vectors>
-static void score_panel_rows(const FlashItem& item, const Panel& panel, Rows keys, int64_t count, float* scores,
-                             Vec (&maximum)[vectors]) {
-  const int64_t head_size = item.arguments->head_size;
-  const StoredRows stored = {reinterpret_cast<const char*>(keys.data),
-                             keys.stride * static_cast<int64_t>(sizeof(float)), head_size};
-  score_rows<kF32>(stored, count, item.row_queries, row_stride(head_size), panel.num_rows, item.row_scores,
-                   kRowBlockKeys);
-  rows_to_panel(item, panel, 0, count, scores);
-  for (int64_t k = 0; k < count; ++k) {
-#pragma GCC unroll 4
-    for (int v = 0; v < vectors; ++v) maximum[v] = max(load(scores + k * kPanelRows + v * kLanes), maximum[v]);
-  }
-}
-
 // scale * sum over d of score_weights[d] * tanh(query[d] + key[d]), d ascending, for each key and row, and their maximum.
 template <int vectors>
 static void add_score_block(const Panel& panel, Rows keys, int64_t count, int64_t head_size, float scale, float* scores,
@@ -171,6 +154,22 @@ static void add_score_block(const Panel& panel, Rows keys, int64_t count, int64_
       store(scores + k * kPanelRows + v * kLanes, score);
       maximum[v] = max(score, maximum[v]);
     }
+  }
+}
+
+// Scores that were found row by row are found like that again: so they have the bits that its sums were made from.
+template <int vectors>
+static void score_panel_rows(const FlashItem& item, const Panel& panel, Rows keys, int64_t count, float* scores,
+                             Vec (&maximum)[vectors]) {
+  const int64_t head_size = item.arguments->head_size;
+  const StoredRows stored = {reinterpret_cast<const char*>(keys.data),
+                             keys.stride * static_cast<int64_t>(sizeof(float)), head_size};
+  score_rows<kF32>(stored, count, item.row_queries, row_stride(head_size), panel.num_rows, item.row_scores,
+                   kRowBlockKeys);
+  rows_to_panel(item, panel, 0, count, scores);
+  for (int64_t k = 0; k < count; ++k) {
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; ++v) maximum[v] = max(load(scores + k * kPanelRows + v * kLanes), maximum[v]);
   }
 }
 

@@ -117,11 +117,8 @@ static void exponentiate_rows(const DecodeItem& decode, int64_t k0, int64_t k1) 
 
 // ---- values ---------------------------------------------------------------------------------------------------------
 
-#ifndef PK
-#define PK 16
-#endif
 // Keys of a part of a quarter: a part of four quarters stays in a first-level cache, so that all rows can be gone through.
-constexpr int64_t kPartKeys = PK;
+constexpr int64_t kPartKeys = 16;
 // Rows whose sums are in registers together, 8 vectors of 32 registers or 4 of 16 each.
 constexpr int kValueRows = 2;
 
@@ -340,14 +337,9 @@ HEED_INLINE void visit_panel_blocks(const DecodeItem& decode, int64_t block, int
 static void finish_row_scores(const DecodeItem& decode, int64_t block, int64_t k0, int64_t k1) {
   const Panel& panel = decode.panel;
   visit_panel_blocks(decode, block, k0, k1, [&](const FlashItem& item, int64_t begin, int64_t end) {
+    Vec maximum[1] = {broadcast(-kInfinity)};
     rows_to_panel(item, panel, begin - block, end - begin, item.scores);
-    if (panel.num_rows > kLanes) {
-      Vec maximum[kTileVectors] = {};
-      finish_scores<kTileVectors>(item, panel, begin, begin, end, maximum);
-    } else {
-      Vec maximum[1] = {};
-      finish_scores<1>(item, panel, begin, begin, end, maximum);
-    }
+    finish_scores<1>(item, panel, begin, begin, end, maximum);
     panel_to_rows(item, panel, begin - block, end - begin);
   });
 }
@@ -356,10 +348,7 @@ static void drop_from_rows(const DecodeItem& decode, int64_t block, int64_t k0, 
   const Panel& panel = decode.panel;
   visit_panel_blocks(decode, block, k0, k1, [&](const FlashItem& item, int64_t begin, int64_t end) {
     rows_to_panel(item, panel, begin - block, end - begin, item.scores);
-    if (panel.num_rows > kLanes)
-      drop<kTileVectors>(item, panel, begin, end);
-    else
-      drop<1>(item, panel, begin, end);
+    drop<1>(item, panel, begin, end);
     panel_to_rows(item, panel, begin - block, end - begin);
   });
 }
@@ -372,16 +361,18 @@ static void decode_block(const DecodeItem& decode, int64_t block, int64_t k0, in
   int64_t plain_first = k0;
   int64_t plain_end = k1;
   find_plain_keys(decode.item, panel, plain_first, plain_end);
-  const bool some_hidden = plain_first != k0 || plain_end != k1;
-  if (some_hidden) {
-    finish_row_scores(decode, block, k0, k1);
-  } else {
+  finish_row_scores(decode, block, k0, plain_first);
+  finish_row_scores(decode, block, plain_end, k1);
+  if (plain_first < plain_end) {
     for (int64_t i = 0; i < kPanelRows; i += kLanes) store(panel.visible + i, broadcast(int32_t{-1}));
+    int32_t* seen = decode.item.seen + (plain_first - block) * kPanelRows;
+    for (int64_t i = 0; pass == Pass::Careful && i < (plain_end - plain_first) * kPanelRows; i += kLanes)
+      store(seen + i, broadcast(int32_t{-1}));
   }
   exponentiate_rows(decode, k0 - block, k1 - block);
   if (arguments.output.data == nullptr) return;
   if (arguments.drops != 0) drop_from_rows(decode, block, k0, k1);
-  add_stored_values(decode, block, k0, k1, some_hidden && pass == Pass::Careful);
+  add_stored_values(decode, block, k0, k1, pass == Pass::Careful);
 }
 
 // Writes decode.partial.

@@ -21,10 +21,7 @@ constexpr int64_t kBlockKeys = 256;
 
 // Scores of few rows, which are found one by one, are kRowBlockKeys for each. Where keys are read from memory a block is
 // four streams (row_scores-inl.h, decode_attention-inl.h), and starting them costs as much as reading some KiB.
-#ifndef RBK
-#define RBK 512
-#endif
-constexpr int64_t kRowBlockKeys = RBK;
+constexpr int64_t kRowBlockKeys = 512;
 static_assert(kRowBlockKeys % kBlockKeys == 0);
 
 struct Panel {

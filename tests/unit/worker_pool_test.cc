@@ -68,14 +68,34 @@ TEST(WorkerPool, DoesEachItemOnce) {
   }
 }
 
-TEST(WorkerPool, HandsItemsOutInOrder) {
-  const Pool pool = make_started_pool(4);
+// The largest come first.
+TEST(WorkerPool, HandsEachShareOutInOrder) {
+  constexpr size_t kNumWorkers = 4;
+  const Pool pool = make_started_pool(kNumWorkers);
   Failure failure;
-  std::vector<std::vector<int64_t>> items(4);
+  // By the worker that did them, and the share that they belong to.
+  std::vector<int64_t> items[kNumWorkers][kNumWorkers];
   Workers(*pool, &failure).for_each(1000, kMuch, [&](int64_t item, int32_t worker) {
-    items[static_cast<size_t>(worker)].push_back(item);
+    items[worker][static_cast<size_t>(item) % kNumWorkers].push_back(item);
   });
-  for (const auto& of_one : items) EXPECT_TRUE(std::is_sorted(of_one.begin(), of_one.end()));
+  for (const auto& of_one : items) {
+    for (const auto& of_share : of_one) EXPECT_TRUE(std::is_sorted(of_share.begin(), of_share.end()));
+  }
+}
+
+// So that it finds in its caches what it left there.
+TEST(WorkerPool, LeavesEachWorkerItsShareWhileNobodyIsBehind) {
+  const Pool pool = make_started_pool(2);
+  Failure failure;
+  std::atomic<int64_t> num_begun[2] = {0, 0};
+  std::atomic<int64_t> num_foreign = 0;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  Workers(*pool, &failure).for_each(100, kMuch, [&](int64_t item, int32_t worker) {
+    if (item % 2 != worker) ++num_foreign;
+    const int64_t mine = ++num_begun[worker];
+    while (num_begun[1 - worker] < mine && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+  });
+  EXPECT_EQ(num_foreign, 0);
 }
 
 TEST(WorkerPool, ReallyHasSoManyWorkers) {

@@ -27,7 +27,7 @@ Status HostExecutor::run(const Loop& loop, int32_t num_workers, Failure* failure
   fault_.store(Fault::None, std::memory_order_relaxed);
   for (int32_t i = 0; i < num_workers; ++i) is_claimed_[i].store(false, std::memory_order_relaxed);
   ++round_;
-  shared_.open(loop, round_, SharedLoop::kMaxEntries);
+  shared_.open(loop, round_, SharedLoop::kMaxEntries, num_workers);
   try {
     executor_.parallel_for(executor_.user, num_workers, run_item, &tasks_[round_ % SharedLoop::kNumRounds]);
   } catch (...) {

@@ -14,10 +14,8 @@ static_assert(kF32 == static_cast<int32_t>(DType::F32) && kF16 == static_cast<in
               kBF16 == static_cast<int32_t>(DType::BF16) && kI32 == static_cast<int32_t>(DType::I32) &&
               kI64 == static_cast<int32_t>(DType::I64));
 
-// Of one that takes no part nothing is set.
 inline KernelOperand kernel_operand_of(const Operand& operand) {
   KernelOperand result = {};
-  if (operand.given == 0) return result;
   result.data = operand.data;
   std::copy_n(operand.strides, kOperandRank, result.strides);
   result.element_type = static_cast<int32_t>(operand.dtype);

@@ -27,7 +27,8 @@ class Team {
  public:
   // At most so many take part, the caller included.
   virtual int32_t num_workers() const = 0;
-  // Runs the loop with up to so many, at least 2; with fewer where they would come too late. All items are done when it returns, after a failure too.
+  // Runs the loop with up to so many, at least 2; with fewer where they would come too late. All items are done when it
+  // returns, after a failure too.
   virtual Status run(const Loop& loop, int32_t num_workers, Failure* failure) = 0;
 
  protected:
@@ -43,10 +44,11 @@ class Workers {
   // At most so many take part, the caller included: what each needs for itself is made so many times.
   int32_t num_workers() const { return team_.num_workers(); }
 
-  // Calls function(item, worker) once for each item from 0 to num_items - 1, handed out ascending, so that the largest
-  // belong first; 0 <= worker < num_workers(), and no two calls at a time have the same one. Returns when all are done,
-  // and sees all that they wrote. `flops` is a rough estimate of the whole: too little to share runs on the caller
-  // alone, as worker 0. The function must not call for_each, and must not throw.
+  // Calls function(item, worker) once for each item from 0 to num_items - 1. The first of n workers takes the items 0, n,
+  // 2n and so on, the next 1, n + 1, 2n + 1, as long as nobody is behind; so the largest belong first. 0 <= worker <
+  // num_workers(), and no two calls at a time have the same one. Returns when all are done, and sees all that they wrote.
+  // `flops` is a rough estimate of the whole: too little to share runs on the caller alone, as worker 0. The function must
+  // not call for_each, and must not throw.
   template <typename Function>
   void for_each(int64_t num_items, double flops, const Function& function) const {
     const int32_t wanted = num_wanted(num_items, flops, num_workers());

@@ -20,13 +20,13 @@ namespace heed::cpu {
 namespace {
 
 // The whole of a small file, or as much as fits; an empty text where it cannot be read.
-template <size_t kCapacity>
-std::string_view read_file(const char* path, char (&text)[kCapacity]) {
+template <size_t capacity>
+std::string_view read_file(const char* path, char (&text)[capacity]) {
   const int descriptor = ::open(path, O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return {};
   size_t size = 0;
   for (;;) {
-    const ssize_t got = ::read(descriptor, text + size, kCapacity - size);
+    const ssize_t got = ::read(descriptor, text + size, capacity - size);
     if (got <= 0) break;
     size += static_cast<size_t>(got);
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cpu/shared_loop.h"
 
+#include <algorithm>
+
 #include "backends/cpu/futex.h"
 #include "backends/cpu/spin.h"
 
@@ -8,9 +10,11 @@ namespace heed::cpu {
 
 static_assert(SharedLoop::kMaxEntries >= kMaxThreads);
 
-void SharedLoop::open(const Loop& loop, uint32_t round, uint32_t num_entries) {
+void SharedLoop::open(const Loop& loop, uint32_t round, uint32_t num_entries, int32_t num_workers) {
   loop_ = loop;
-  next_item_.store(0, std::memory_order_relaxed);
+  num_shares_ = std::min(num_workers, kMaxShares);
+  for (int32_t share = 0; share < num_shares_; ++share)
+    shares_[share].next_item.store(share, std::memory_order_relaxed);
   const uint32_t round_bits = (round % kNumRounds) << kRoundShift;
   gate_.store(kOpen | round_bits | num_entries * kOneEntry, std::memory_order_release);
 }
@@ -43,11 +47,17 @@ void SharedLoop::leave() {
 
 void SharedLoop::work(int32_t worker) {
   const Loop loop = loop_;
-  // The order is that of the gate: what the items read was there before it opened, what they write is seen once their
-  // worker has left.
-  for (int64_t item = next_item_.fetch_add(1, std::memory_order_relaxed); item < loop.num_items;
-       item = next_item_.fetch_add(1, std::memory_order_relaxed))
-    loop.call(loop.function, item, worker);
+  const int32_t num_shares = num_shares_;
+  for (int32_t i = 0; i < num_shares; ++i) {
+    std::atomic<int64_t>& next_item = shares_[(worker + i) % num_shares].next_item;
+    // Looked at first, so that those who find nothing leave the line to whoever works with it.
+    while (next_item.load(std::memory_order_relaxed) < loop.num_items) {
+      // The order is that of the gate: what the items read was there before it opened, what they write is seen once their
+      // worker has left.
+      const int64_t item = next_item.fetch_add(num_shares, std::memory_order_relaxed);
+      if (item < loop.num_items) loop.call(loop.function, item, worker);
+    }
+  }
 }
 
 }  // namespace heed::cpu

@@ -22,8 +22,8 @@ class SharedLoop {
   // Nothing is open and nobody inside, whatever was there: a forked child has the gate of a loop that it has not.
   void reset() { gate_.store(0, std::memory_order_relaxed); }
 
-  // For the one who has the loop: between close and the next open nobody is inside.
-  void open(const Loop& loop, uint32_t round, uint32_t num_entries);
+  // For the one who has the loop: between close and the next open nobody is inside. So many workers are expected.
+  void open(const Loop& loop, uint32_t round, uint32_t num_entries, int32_t num_workers);
   // Lets nobody in any more; how many are still inside.
   uint32_t close();
   // Of a closed loop; awake for so long, then asleep.
@@ -37,7 +37,8 @@ class SharedLoop {
   // Whether somebody may be at work.
   bool is_busy() const { return (gate_.load(std::memory_order_relaxed) & (kOpen | kInsideMask)) != 0; }
 
-  // For those inside and the one who opened it. Does items until there are none left.
+  // For those inside and the one who opened it. Does items until there are none left: first the worker's share, then what
+  // others have left of theirs.
   void work(int32_t worker);
 
  private:
@@ -52,9 +53,19 @@ class SharedLoop {
   static constexpr uint32_t kAwaited = 1u << 30;  // its owner sleeps until nobody is inside
 
   alignas(kMemoryAlignment) std::atomic<uint32_t> gate_ = 0;
+  // Share s of n has the items s, s + n, s + 2n and so on, which is as fair as one counter for all where the largest come
+  // first, and gives a worker the same items, call after call: what it has in its caches, as the other operations of a
+  // layer left it there. With one counter two threads took a quarter longer for 12 heads of 128 queries. Beyond so many
+  // workers, several begin with the same share.
+  static constexpr int32_t kMaxShares = 16;
+  // Alone on its cache line, since its worker writes it all the time.
+  struct alignas(kMemoryAlignment) Share {
+    std::atomic<int64_t> next_item = 0;
+  };
+
   Loop loop_;
-  // Alone on its cache line, since all write it.
-  alignas(kMemoryAlignment) std::atomic<int64_t> next_item_ = 0;
+  int32_t num_shares_ = 1;
+  Share shares_[kMaxShares];
 };
 
 }  // namespace heed::cpu

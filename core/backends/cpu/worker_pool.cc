@@ -121,7 +121,7 @@ Status WorkerPool::run(const Loop& loop, int32_t num_workers, Failure*) {
     loop.run_alone();
   } else {
     const uint32_t round = round_.load(std::memory_order_relaxed) + 1;
-    shared_.open(loop, round, static_cast<uint32_t>(num_helpers));
+    shared_.open(loop, round, static_cast<uint32_t>(num_helpers), num_helpers + 1);
     round_.store(round, std::memory_order_seq_cst);
     if (wakes) wake(num_helpers, num_asleep_.load(std::memory_order_seq_cst));
     shared_.work(0);

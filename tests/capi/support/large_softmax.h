@@ -14,7 +14,7 @@ namespace heed::capi_test {
 class LargeSoftmax {
  public:
   explicit LargeSoftmax(heed_context* context)
-      : scores_(make_random(context, {64, 1000}, 1)), weights_(make_tensor(context, {64, 1000})) {}
+      : scores_(make_random(context, {256, 1000}, 1)), weights_(make_tensor(context, {256, 1000})) {}
 
   heed_status run() const { return heed_softmax(scores_.get(), 1, weights_.get()); }
   std::vector<float> result() const { return read_elements<float>(weights_.get()); }

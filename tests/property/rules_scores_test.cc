@@ -210,10 +210,11 @@ TEST(Rule03, ScoresOfEverySizeAreNormalized) {
   for (const auto& [low, high] : {std::pair{lowest, lowest}, std::pair{-1e10, -1e10}, std::pair{1e10, 1e10},
                                   std::pair{-lowest, -lowest}, std::pair{lowest, -1e10}, std::pair{lowest, 0.0},
                                   std::pair{-3e6, -1e6}, std::pair{0.0, 2e6}, std::pair{-1e10, -lowest}}) {
-    for (const bool rises : {true, false}) {
+    for (const auto& [num_queries, rises] :
+         {std::pair{1, true}, std::pair{1, false}, std::pair{40, true}, std::pair{40, false}}) {
       Call call;
       call.kind = Kind::DotProductRank3;
-      call.queries = make_input(filled({1, 1, 1}, 0.0));
+      call.queries = make_input(filled({1, num_queries, 1}, 0.0));
       call.keys = make_input(filled({1, kKeys, 1}, 0.0));
       Array bias = filled({1, kKeys}, low);
       Array values = filled({1, kKeys, 1}, 1.0);
@@ -232,9 +233,13 @@ TEST(Rule03, ScoresOfEverySizeAreNormalized) {
       want_everything(call);
       const Results results = run(call);
       const double expected = static_cast<double>(static_cast<float>(high)) + std::log(count);
-      EXPECT_NEAR(results.output->contents.values[0], sum / count, a_few_roundings(6.0 * count)) << low << ' ' << high;
-      EXPECT_NEAR(results.weights->contents.values[rises ? kKeys - 1 : 0], 1.0 / count, a_few_roundings(1.0)) << low;
-      EXPECT_NEAR(results.log_sum_exp->contents.values[0], expected, a_few_roundings(std::fabs(expected))) << low;
+      for (size_t q = 0; q < static_cast<size_t>(num_queries); ++q) {
+        const size_t k = q * kKeys + (rises ? kKeys - 1 : 0);
+        EXPECT_NEAR(results.output->contents.values[q], sum / count, a_few_roundings(6.0 * count))
+            << low << ' ' << high;
+        EXPECT_NEAR(results.weights->contents.values[k], 1.0 / count, a_few_roundings(1.0)) << low << ' ' << high;
+        EXPECT_NEAR(results.log_sum_exp->contents.values[q], expected, a_few_roundings(std::fabs(expected))) << low;
+      }
     }
   }
 }

@@ -106,7 +106,7 @@ static void exponentiate_rows(const DecodeItem& decode, int64_t k0, int64_t k1) 
       for (int64_t d = 0; d < width; d += kLanes) store(sums + d, load(sums + d) * factor);
     }
     if (any(is_far(maximum))) {
-      for (int64_t k = first; k < end; k += kLanes) store(scores + k, load(scores + k) - shift_of(maximum));
+      for (int64_t i = first; i < end; i += kLanes) store(scores + i, load(scores + i) - shift_of(maximum));
     }
     int64_t k = first;
     for (; k + 4 * kLanes <= end; k += 4 * kLanes) exponentiate_vectors<4>(scores + k, pivots, total);

@@ -109,13 +109,17 @@ void order(const AttentionProblem& problem, const Items& items, int64_t count, i
 
 }  // namespace
 
+size_t flash_attention_bytes(const KernelTable& kernels, const AttentionProblem& problem, int32_t num_workers) {
+  return worker_bytes(kernels, problem, arguments_of(problem)) * static_cast<size_t>(num_workers) +
+         (num_workers > 1 ? kMaxOrdered * sizeof(OrderedItem) : 0);
+}
+
 Plan plan_flash_attention(const KernelTable& kernels, const AttentionProblem& problem, int32_t num_workers) {
   const Items items = cut(kernels, problem, num_workers);
   Plan plan;
   plan.kernel = problem.scoring == Scoring::Additive ? "flash_attention_additive" : "flash_attention";
   plan.isa = kernels.isa;
-  plan.scratch_bytes = worker_bytes(kernels, problem, arguments_of(problem)) * static_cast<size_t>(num_workers) +
-                       (num_workers > 1 ? kMaxOrdered * sizeof(OrderedItem) : 0);
+  plan.scratch_bytes = flash_attention_bytes(kernels, problem, num_workers);
   plan.num_items = static_cast<int64_t>(std::min(items.count, 0x1p62));
   plan.num_threads = Workers::num_wanted(plan.num_items, flops_of(problem), num_workers);
   plan.block_queries = kernels.flash_panel_rows;

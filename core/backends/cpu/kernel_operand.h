@@ -14,7 +14,6 @@ static_assert(kF32 == static_cast<int32_t>(DType::F32) && kF16 == static_cast<in
               kBF16 == static_cast<int32_t>(DType::BF16) && kI32 == static_cast<int32_t>(DType::I32) &&
               kI64 == static_cast<int32_t>(DType::I64));
 
-// Of one that takes no part nothing is set.
 // Set where it lies: a call has many, and copying what has just been written waits for memory.
 inline void set_operand(KernelOperand& result, const Operand& operand) {
   result.data = operand.data;

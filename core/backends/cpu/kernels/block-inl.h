@@ -9,6 +9,7 @@
 #include "backends/cpu/kernels/micro_kernel-inl.h"
 #include "backends/cpu/kernels/panel-inl.h"
 #include "backends/cpu/kernels/philox-inl.h"
+#include "backends/cpu/kernels/row_scores-inl.h"
 #include "backends/cpu/kernels/simd.h"
 #include "backends/cpu/kernels/visibility-inl.h"
 
@@ -45,6 +46,38 @@ static Rows rows_of(const FlashItem& item, const KernelOperand& operand, int64_t
 
 // ---- scores ---------------------------------------------------------------------------------------------------------
 
+// A panel's scores from item.row_scores, of which key k0 of the block is the first, for `count` keys; rows beyond the
+// last are 0.
+static void rows_to_panel(const FlashItem& item, const Panel& panel, int64_t k0, int64_t count, float* scores) {
+  for (int64_t group = 0; group < panel.num_rows; group += kLanes) {
+    for (int64_t k = 0; k < count; k += kLanes) {
+      Vec tile[kLanes];
+#pragma GCC unroll 16
+      for (int lane = 0; lane < kLanes; ++lane) {
+        const int64_t row = group + lane;
+        tile[lane] = row < panel.num_rows ? load(item.row_scores + row * kRowBlockKeys + k0 + k) : Vec{};
+      }
+      transpose(tile);
+      const int64_t num_keys = smaller(kLanes, count - k);
+      for (int64_t i = 0; i < num_keys; ++i) store(scores + (k + i) * kPanelRows + group, tile[i]);
+    }
+  }
+}
+
+// And back. Keys of a row before k0 and after the last may be overwritten.
+static void panel_to_rows(const FlashItem& item, const Panel& panel, int64_t k0, int64_t count) {
+  for (int64_t group = 0; group < panel.num_rows; group += kLanes) {
+    for (int64_t k = 0; k < count; k += kLanes) {
+      Vec tile[kLanes];
+#pragma GCC unroll 16
+      for (int i = 0; i < kLanes; ++i) tile[i] = load(item.scores + (k + i) * kPanelRows + group);
+      transpose(tile);
+      for (int64_t lane = 0; lane < kLanes && group + lane < panel.num_rows; ++lane)
+        store(item.row_scores + (group + lane) * kRowBlockKeys + k0 + k, tile[lane]);
+    }
+  }
+}
+
 // Scores of `rows` keys, and their maximum with what `maximum` has.
 template <int rows, int vectors>
 HEED_INLINE void score_tile(const float* queries, const float* keys, int64_t key_stride, int64_t head_size,
@@ -63,8 +96,8 @@ HEED_INLINE void score_tile(const float* queries, const float* keys, int64_t key
 }
 
 template <int vectors>
-static void score_block(const Panel& panel, Rows keys, int64_t count, int64_t head_size, float* scores,
-                        Vec (&maximum)[vectors]) {
+HEED_APART void score_block(const Panel& panel, Rows keys, int64_t count, int64_t head_size, float* scores,
+                            Vec (&maximum)[vectors]) {
   // Of its own, since for all the compiler knows the stores of scores could change what is behind a reference.
   Vec largest[vectors];
 #pragma GCC unroll 4
@@ -88,6 +121,22 @@ static void score_block(const Panel& panel, Rows keys, int64_t count, int64_t he
   }
 #pragma GCC unroll 4
   for (int v = 0; v < vectors; ++v) maximum[v] = largest[v];
+}
+
+// The same where each row's scores are found for itself: so they have the bits that its sums were made from.
+template <int vectors>
+static void score_panel_rows(const FlashItem& item, const Panel& panel, Rows keys, int64_t count, float* scores,
+                             Vec (&maximum)[vectors]) {
+  const int64_t head_size = item.arguments->head_size;
+  const StoredRows stored = {reinterpret_cast<const char*>(keys.data),
+                             keys.stride * static_cast<int64_t>(sizeof(float)), head_size};
+  score_rows<kF32>(stored, count, item.row_queries, row_stride(head_size), panel.num_rows, item.row_scores,
+                   kRowBlockKeys);
+  rows_to_panel(item, panel, 0, count, scores);
+  for (int64_t k = 0; k < count; ++k) {
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; ++v) maximum[v] = max(load(scores + k * kPanelRows + v * kLanes), maximum[v]);
+  }
 }
 
 // scale * sum over d of score_weights[d] * tanh(query[d] + key[d]), d ascending, for each key and row, and their maximum.
@@ -130,6 +179,8 @@ static void multiply_keys(const FlashItem& item, const Panel& panel, Rows keys, 
                           Vec (&maximum)[vectors]) {
   if (item.arguments->is_additive != 0)
     add_score_block<vectors>(panel, keys, count, item.arguments->head_size, item.arguments->scale, scores, maximum);
+  else if (item.row_queries != nullptr)
+    score_panel_rows<vectors>(item, panel, keys, count, scores, maximum);
   else
     score_block<vectors>(panel, keys, count, item.arguments->head_size, scores, maximum);
 }
@@ -214,8 +265,8 @@ HEED_INLINE void exponentiate_keys(float* scores, const Vec (&pivots)[vectors], 
 
 // Scores become probabilities relative to the running maximum; total and sums follow it.
 template <int vectors>
-static void exponentiate(const FlashItem& item, const Panel& panel, int64_t count,
-                         const Vec (&block_maximum)[vectors]) {
+HEED_APART void exponentiate(const FlashItem& item, const Panel& panel, int64_t count,
+                             const Vec (&block_maximum)[vectors]) {
   Vec pivot[vectors];
   Vec total[vectors];
   Vec factor[vectors];
@@ -226,13 +277,14 @@ static void exponentiate(const FlashItem& item, const Panel& panel, int64_t coun
     const Vec maximum = max(block_maximum[v], before);
     grown |= maximum > before;
     pivot[v] = pivot_of(maximum);
-    factor[v] = before;
+    // Rounded as the pivots were: 0, and the factor 1, where the maximum has not grown.
+    factor[v] = before * broadcast(kLog2E) - pivot[v];
     total[v] = panel.started ? load(panel.total + v * kLanes) : Vec{};
     store(panel.maximum + v * kLanes, maximum);
   }
   // After some blocks the maximum seldom grows; where it does not, the factor is 1.
   if (panel.started && any(grown)) {
-    find_probabilities(factor, pivot);
+    exp2_of_nonpositive(factor);
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v) total[v] *= factor[v];
     const int64_t size = item.arguments->output.data != nullptr ? item.arguments->value_head_size : 0;
@@ -303,7 +355,7 @@ HEED_INLINE void value_tile(bool started, const float* values, int64_t value_str
 }
 
 template <int vectors>
-static void add_values(const Panel& panel, Rows values, int64_t count, int64_t size, const float* probabilities) {
+HEED_APART void add_values(const Panel& panel, Rows values, int64_t count, int64_t size, const float* probabilities) {
   int64_t d = 0;
   for (; d + kTileRows <= size; d += kTileRows) {
     value_tile<kTileRows, vectors>(panel.started, values.data + d, values.stride, probabilities, count,

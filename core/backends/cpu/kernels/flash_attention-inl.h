@@ -300,17 +300,9 @@ static void write_weights(const FlashItem& item, const Panel& panel) {
   }
 }
 
-static void finish_panel(const FlashItem& item, Panel& panel) {
+// All that a call asks for, from sums, totals and maxima.
+static void store_results(const FlashItem& item, Panel& panel, const IntVec (&normalized)[kTileVectors]) {
   const AttentionArguments& arguments = *item.arguments;
-  if (!panel.started) {
-    for (int64_t i = 0; i < arguments.value_head_size * kPanelRows; i += kLanes) store(panel.sums + i, Vec{});
-    for (int64_t i = 0; i < kPanelRows; i += kLanes) {
-      store(panel.maximum + i, broadcast(-kInfinity));
-      store(panel.total + i, Vec{});
-    }
-  }
-  IntVec normalized[kTileVectors];
-  if (arguments.output.data != nullptr) settle_sums(item, panel, normalized);
   bool some_empty = false;
   for (int64_t lane = 0; lane < panel.num_rows; ++lane) {
     const bool is_empty = panel.visible[lane] == 0;
@@ -326,6 +318,20 @@ static void finish_panel(const FlashItem& item, Panel& panel) {
   if (arguments.weights.data != nullptr) write_weights(item, panel);
 }
 
+static void finish_panel(const FlashItem& item, Panel& panel) {
+  const AttentionArguments& arguments = *item.arguments;
+  if (!panel.started) {
+    for (int64_t i = 0; i < arguments.value_head_size * kPanelRows; i += kLanes) store(panel.sums + i, Vec{});
+    for (int64_t i = 0; i < kPanelRows; i += kLanes) {
+      store(panel.maximum + i, broadcast(-kInfinity));
+      store(panel.total + i, Vec{});
+    }
+  }
+  IntVec normalized[kTileVectors] = {};
+  if (arguments.output.data != nullptr) settle_sums(item, panel, normalized);
+  store_results(item, panel, normalized);
+}
+
 // ---- an item --------------------------------------------------------------------------------------------------------
 
 // Floats of one panel, and of what all panels of an item share.
@@ -334,8 +340,7 @@ static int64_t panel_floats(const AttentionArguments& arguments) {
   return (arguments.head_size + score_weights + arguments.value_head_size + 3 + 4) * kPanelRows;
 }
 static int64_t shared_floats(const AttentionArguments& arguments) {
-  return kBlockKeys *
-         (2 * kPanelRows + round_up(arguments.head_size, kLanes) + round_up(arguments.value_head_size, kLanes));
+  return kBlockKeys * (2 * kPanelRows + row_stride(arguments.head_size) + row_stride(arguments.value_head_size));
 }
 
 static size_t flash_scratch_bytes(const AttentionArguments* arguments, int64_t num_rows) {
@@ -369,7 +374,9 @@ static void flash_attention(const AttentionArguments* arguments, const Attention
   item.scores = static_cast<float*>(scratch);
   item.seen = reinterpret_cast<int32_t*>(item.scores + kBlockKeys * kPanelRows);
   item.key_block = item.scores + 2 * kBlockKeys * kPanelRows;
-  item.value_block = item.key_block + kBlockKeys * round_up(arguments->head_size, kLanes);
+  item.value_block = item.key_block + kBlockKeys * row_stride(arguments->head_size);
+  item.row_queries = nullptr;
+  item.row_scores = nullptr;
   float* next = item.scores + shared_floats(*arguments);
 
   const int64_t num_panels = (rows->end_row - rows->first_row + kPanelRows - 1) / kPanelRows;

@@ -20,6 +20,19 @@ struct KernelTable {
   size_t (*flash_scratch_bytes)(const AttentionArguments* arguments, int64_t num_rows);
   void (*flash_attention)(const AttentionArguments* arguments, const AttentionItem* item, void* scratch);
 
+  // ---- decode_attention ----
+  // Rows of an item at most, and keys of a block: as those of flash_attention.
+  int64_t decode_max_size;  // of a head of keys or values
+  // Bytes that an item of so many rows needs, and what each of its chunks leaves behind.
+  size_t (*decode_scratch_bytes)(const AttentionArguments* arguments, int64_t num_rows);
+  size_t (*decode_partial_bytes)(const AttentionArguments* arguments, int64_t num_rows);
+  // The keys first_key .. end_key - 1 of an item; `partial` gets what they leave behind.
+  void (*decode_chunk)(const AttentionArguments* arguments, const AttentionItem* item, int64_t first_key,
+                       int64_t end_key, void* partial, void* scratch);
+  // The outputs of an item from what its chunks left, one after the other, which is overwritten.
+  void (*decode_finish)(const AttentionArguments* arguments, const AttentionItem* item, int64_t chunk_keys,
+                        int64_t num_chunks, void* partials, void* scratch);
+
   // ---- linear ----
   int32_t linear_tile_rows;
   int32_t linear_panel_columns;  // of a panel; the last ones may have fewer

@@ -3,6 +3,7 @@
 // HEED_ISA_TABLE and how its shim is chosen, and includes this.
 #pragma once
 
+#include "backends/cpu/kernels/decode_attention-inl.h"
 #include "backends/cpu/kernels/dropout-inl.h"
 #include "backends/cpu/kernels/flash_attention-inl.h"
 #include "backends/cpu/kernels/kernel_table.h"
@@ -19,6 +20,11 @@ extern const KernelTable HEED_ISA_TABLE = {
     .tile_rows = HEED_ISA_NAMESPACE::kTileRows,
     .flash_scratch_bytes = HEED_ISA_NAMESPACE::flash_scratch_bytes,
     .flash_attention = HEED_ISA_NAMESPACE::flash_attention,
+    .decode_max_size = HEED_ISA_NAMESPACE::kDecodeMaxSize,
+    .decode_scratch_bytes = HEED_ISA_NAMESPACE::decode_scratch_bytes,
+    .decode_partial_bytes = HEED_ISA_NAMESPACE::decode_partial_bytes,
+    .decode_chunk = HEED_ISA_NAMESPACE::decode_chunk,
+    .decode_finish = HEED_ISA_NAMESPACE::decode_finish,
     .linear_tile_rows = HEED_ISA_NAMESPACE::kLinearRows,
     .linear_panel_columns = static_cast<int32_t>(HEED_ISA_NAMESPACE::kPanelColumns),
     .linear_streams = HEED_ISA_NAMESPACE::kMaxStreams,

@@ -19,6 +19,14 @@ constexpr float kInfinity = __builtin_inff();
 // and from memory more often, and more would push queries and scores out of a first-level cache of 48 KiB.
 constexpr int64_t kBlockKeys = 256;
 
+// Scores of few rows, which are found one by one, are kRowBlockKeys for each. Where keys are read from memory a block is
+// four streams (row_scores-inl.h, decode_attention-inl.h), and starting them costs as much as reading some KiB.
+#ifndef RBK
+#define RBK 512
+#endif
+constexpr int64_t kRowBlockKeys = RBK;
+static_assert(kRowBlockKeys % kBlockKeys == 0);
+
 struct Panel {
   float* queries;        // [head_size][kPanelRows], times the scale
   float* score_weights;  // [head_size][kPanelRows], of each row's head; with additive scoring only
@@ -48,9 +56,14 @@ struct FlashItem {
   int32_t* seen;       // [kBlockKeys][kPanelRows], -1 where the row sees the key; used where that has to be told apart
   float* key_block;    // [kBlockKeys][head_size], where keys are not read in place; rows are whole vectors
   float* value_block;  // [kBlockKeys][value_head_size]
+  // Where few rows are scored one by one (decode_block-inl.h); null otherwise.
+  float* row_queries;  // [num_rows][row_stride(head_size)], times the scale
+  float* row_scores;   // [num_rows][kRowBlockKeys] and kLanes more
 };
 
 HEED_INLINE int64_t round_up(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
+// Floats of a row of whole vectors.
+HEED_INLINE int64_t row_stride(int64_t size) { return round_up(size, kLanes); }
 HEED_INLINE int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 HEED_INLINE int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
@@ -153,6 +166,7 @@ static FlashItem second_vector_of(const FlashItem& item) {
   FlashItem second = item;
   second.scores += kLanes;
   second.seen += kLanes;
+  if (item.row_queries != nullptr) second.row_queries += kLanes * row_stride(item.arguments->head_size);
   return second;
 }
 

@@ -16,6 +16,8 @@
 
 // Everything below is local to one object: two of them, compiled for different ISAs, must share no symbol.
 #define HEED_INLINE static inline __attribute__((always_inline))
+// A loop that is better off with all registers to itself than where it is called.
+#define HEED_APART static __attribute__((noinline))
 
 #if defined(HEED_SIMD_AVX512)
 #include "backends/cpu/kernels/simd_avx512.h"

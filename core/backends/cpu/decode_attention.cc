@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// The keys of an item, which is all rows that share a head of keys and values, are cut into chunks, always in the same
+// way. Where there are many items, a worker goes through the chunks of one and combines them; where there are few, a
+// chunk is what workers take, and what they leave is combined after the last one.
+#include "backends/cpu/decode_attention.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "attention/cost.h"
+#include "backends/cpu/attention_arguments.h"
+#include "base/memory.h"
+
+namespace heed::cpu {
+namespace {
+
+// Rows that share a head of keys and values, for this kernel to be chosen. Beyond, computing takes longer than reading,
+// and panels compute faster. The same on every ISA, and more than one item where a panel has fewer.
+constexpr int64_t kMaxRows = 16;
+// Keys of a chunk at least. With heads of 128 these are 1 MiB in f32, some 25 microseconds of reading: long beside what
+// it takes to hand out a chunk and to combine it, short beside the whole where it is cut.
+constexpr int64_t kMinChunkKeys = 1024;
+// Of one item; more would be needed by no number of threads that can still read faster together.
+constexpr int64_t kMaxChunks = 64;
+// With so many items for each worker, whoever is late has only a small part to finish, and nothing is cut.
+constexpr int64_t kItemsPerWorker = 8;
+// Multiplications and additions in the time of reading one byte, as a core has them when both are all it does: how much
+// there is to do is told to the workers in these.
+constexpr double kFlopsPerByte = 2.5;
+
+int64_t divide_up(int64_t value, int64_t divisor) { return value / divisor + (value % divisor != 0 ? 1 : 0); }
+
+size_t align(size_t bytes) { return (bytes + kMemoryAlignment - 1) / kMemoryAlignment * kMemoryAlignment; }
+
+int64_t group_size(const AttentionProblem& problem) { return problem.num_heads / problem.num_kv_heads; }
+
+bool is_possible(const KernelTable& kernels, const AttentionProblem& problem) {
+  return problem.scoring == Scoring::DotProduct && problem.head_size <= kernels.decode_max_size &&
+         problem.value_head_size <= kernels.decode_max_size && group_size(problem) <= kMaxRows;
+}
+
+// How the work on a problem is cut.
+struct Chunks {
+  int64_t keys;   // of a chunk
+  int64_t count;  // of an item
+
+  explicit Chunks(int64_t num_keys) : keys(kMinChunkKeys) {
+    while (divide_up(num_keys, keys) > kMaxChunks) keys *= 2;
+    count = std::max<int64_t>(1, divide_up(num_keys, keys));
+  }
+};
+
+// How the rows of a problem are cut into items.
+struct Items {
+  int64_t num_rows;      // of one head of keys and values
+  int64_t rows;          // of one item
+  int64_t row_blocks;    // of one head of keys and values
+  int64_t num_kv_heads;  // of one element of the batch
+  double count;          // of all; a double, because plans are made for shapes that nobody could run
+
+  Items(const KernelTable& kernels, const AttentionProblem& problem, int64_t num_queries)
+      : num_rows(group_size(problem) * num_queries),
+        rows(std::clamp<int64_t>(num_rows, 1, std::min<int64_t>(kMaxRows, kernels.flash_panel_rows))),
+        row_blocks(divide_up(num_rows, rows)),
+        num_kv_heads(problem.num_kv_heads),
+        count(static_cast<double>(problem.batch) * static_cast<double>(num_kv_heads) *
+              static_cast<double>(row_blocks)) {}
+
+  AttentionItem at(int64_t index) const {
+    const int64_t block = index % row_blocks;
+    const int64_t head = index / row_blocks;
+    return {head / num_kv_heads, head % num_kv_heads, block * rows, std::min(num_rows, (block + 1) * rows)};
+  }
+
+  bool are_cut(const Chunks& chunks, int32_t num_workers) const {
+    return chunks.count > 1 && num_workers > 1 && count < static_cast<double>(kItemsPerWorker * num_workers);
+  }
+};
+
+struct Bytes {
+  size_t worker;   // scratch of one
+  size_t partial;  // what a chunk leaves
+};
+
+Bytes bytes_of(const KernelTable& kernels, const AttentionProblem& problem, int64_t num_rows) {
+  const AttentionArguments arguments = arguments_of(problem);
+  return {align(kernels.decode_scratch_bytes(&arguments, num_rows)),
+          kernels.decode_partial_bytes(&arguments, num_rows)};
+}
+
+}  // namespace
+
+bool is_for_decode_attention(const KernelTable& kernels, const AttentionProblem& problem) {
+  return is_possible(kernels, problem) && problem.num_queries <= kMaxRows / group_size(problem);
+}
+
+size_t decode_attention_bytes(const KernelTable& kernels, const AttentionProblem& problem, int32_t num_workers) {
+  if (!is_possible(kernels, problem)) return 0;
+  const int64_t num_queries = std::min(problem.num_queries, kMaxRows / group_size(problem));
+  const Items items(kernels, problem, num_queries);
+  const Bytes bytes = bytes_of(kernels, problem, items.rows);
+  const int64_t chunks = std::clamp<int64_t>(divide_up(problem.num_keys, kMinChunkKeys), 1, kMaxChunks);
+  const double cut = std::min(items.count, static_cast<double>(kItemsPerWorker * num_workers));
+  const auto with_partials = static_cast<size_t>(std::max(cut, static_cast<double>(num_workers)));
+  return bytes.worker * static_cast<size_t>(num_workers) + with_partials * static_cast<size_t>(chunks) * bytes.partial;
+}
+
+Plan plan_decode_attention(const KernelTable& kernels, const AttentionProblem& problem, int32_t num_workers) {
+  const Chunks chunks(problem.num_keys);
+  Plan plan;
+  plan.kernel = "decode_attention";
+  plan.isa = kernels.isa;
+  plan.scratch_bytes = decode_attention_bytes(kernels, problem, num_workers);
+  const Items items(kernels, problem, problem.num_queries);
+  const double pieces = items.are_cut(chunks, num_workers) ? static_cast<double>(chunks.count) : 1.0;
+  plan.num_items = static_cast<int64_t>(std::min(items.count * pieces, 0x1p62));
+  plan.num_threads = static_cast<int32_t>(std::clamp<int64_t>(plan.num_items, 1, num_workers));
+  plan.block_queries = static_cast<int32_t>(items.rows);
+  plan.block_keys = kernels.flash_block_keys;
+  add_attention_reasons(problem, plan);
+  return plan;
+}
+
+void run_decode_attention(const KernelTable& kernels, const AttentionProblem& problem, const Workers& workers,
+                          void* scratch) {
+  const AttentionArguments arguments = arguments_of(problem);
+  const Chunks chunks(problem.num_keys);
+  const Items items(kernels, problem, problem.num_queries);
+  const Bytes bytes = bytes_of(kernels, problem, items.rows);
+  const size_t item_bytes = bytes.partial * static_cast<size_t>(chunks.count);
+  auto* memory = static_cast<std::byte*>(scratch);
+  std::byte* partials = memory + bytes.worker * static_cast<size_t>(workers.num_workers());
+  const auto num_items = static_cast<int64_t>(items.count);
+  const Cost cost = cost_of(problem);
+  const double work = std::max(cost.flops, cost.bytes * kFlopsPerByte);
+
+  const auto attend = [&](const AttentionItem& item, int64_t chunk, std::byte* partial, std::byte* own) {
+    const int64_t end = std::min(problem.num_keys, (chunk + 1) * chunks.keys);
+    kernels.decode_chunk(&arguments, &item, chunk * chunks.keys, end, partial, own);
+  };
+  const auto finish = [&](const AttentionItem& item, std::byte* of_item, std::byte* own) {
+    kernels.decode_finish(&arguments, &item, chunks.keys, chunks.count, of_item, own);
+  };
+
+  if (!items.are_cut(chunks, workers.num_workers())) {
+    workers.for_each(num_items, work, [&](int64_t index, int32_t worker) {
+      const AttentionItem item = items.at(index);
+      std::byte* own = memory + bytes.worker * static_cast<size_t>(worker);
+      std::byte* of_item = partials + item_bytes * static_cast<size_t>(worker);
+      for (int64_t chunk = 0; chunk < chunks.count; ++chunk)
+        attend(item, chunk, of_item + bytes.partial * static_cast<size_t>(chunk), own);
+      finish(item, of_item, own);
+    });
+    return;
+  }
+  workers.for_each(num_items * chunks.count, work, [&](int64_t index, int32_t worker) {
+    std::byte* own = memory + bytes.worker * static_cast<size_t>(worker);
+    attend(items.at(index / chunks.count), index % chunks.count, partials + bytes.partial * static_cast<size_t>(index),
+           own);
+  });
+  // Weights are found by going through the keys once more.
+  const double left = arguments.weights.data != nullptr ? work : 0;
+  workers.for_each(num_items, left, [&](int64_t index, int32_t worker) {
+    std::byte* own = memory + bytes.worker * static_cast<size_t>(worker);
+    finish(items.at(index), partials + item_bytes * static_cast<size_t>(index), own);
+  });
+}
+
+}  // namespace heed::cpu

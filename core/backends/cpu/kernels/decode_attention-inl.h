@@ -1,0 +1,552 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attention for few queries and many keys, as when text is generated: so little is computed with each key and value that
+// reading them is what takes the time. docs/kernels.md draws it.
+//
+// All rows that share a head of keys and values are one item, so that each key and each value is read once, as it is
+// stored. The lanes are the elements of a head: a key's product is summed over the lanes (row_scores-inl.h), a value is
+// multiplied by its probability and added to the row's sums. In between, the softmax has keys as its lanes.
+//
+// The keys of an item are cut into chunks, so that one long item can keep several threads busy; the partial results of
+// the chunks are combined in their order. Chunks depend on the number of keys alone, and blocks lie on a grid
+// that begins at key 0: what is hidden adds exactly 0 wherever blocks are cut.
+//
+// Whatever needs to know of single pairs of query and key - hiding, biases, dropout, weights - is done in the panel's
+// form, to which a block of scores is transposed and back. Blocks that are seen by all rows need none of it.
+#pragma once
+
+#include "backends/cpu/kernels/attention.h"
+#include "backends/cpu/kernels/block-inl.h"
+#include "backends/cpu/kernels/flash_attention-inl.h"
+#include "backends/cpu/kernels/panel-inl.h"
+#include "backends/cpu/kernels/row_scores-inl.h"
+#include "backends/cpu/kernels/simd.h"
+
+namespace heed::cpu::HEED_ISA_NAMESPACE {
+namespace {
+
+// Larger heads go to the panels' kernel, so that all sizes of scratch can be computed without overflow.
+constexpr int64_t kDecodeMaxSize = 4096;
+
+// What the chunks of an item leave behind, each.
+struct Partial {
+  float* sums;       // [num_rows][row_stride(value_head_size)], weighted values
+  float* maximum;    // [num_rows]
+  float* total;      // [num_rows]
+  int32_t* visible;  // [num_rows]
+};
+
+// An item of this kernel, in scratch.
+struct DecodeItem {
+  FlashItem item;
+  Panel panel;
+  Partial partial;  // of the chunk in work
+  float* totals;    // [num_rows][kLanes], of the chunk in work
+};
+
+HEED_INLINE int64_t partial_floats(const AttentionArguments& arguments, int64_t num_rows) {
+  return round_up(num_rows * (row_stride(arguments.value_head_size) + 3), kLanes);
+}
+
+HEED_INLINE Partial partial_at(const AttentionArguments& arguments, int64_t num_rows, float* memory) {
+  Partial partial;
+  partial.sums = memory;
+  partial.maximum = partial.sums + num_rows * row_stride(arguments.value_head_size);
+  partial.total = partial.maximum + num_rows;
+  partial.visible = reinterpret_cast<int32_t*>(partial.total + num_rows);
+  return partial;
+}
+
+// ---- softmax --------------------------------------------------------------------------------------------------------
+
+HEED_INLINE float max_of_lanes(Vec value) {
+  float lanes[kLanes];
+  store(lanes, value);
+  float largest = lanes[0];
+  for (int lane = 1; lane < kLanes; ++lane) largest = lanes[lane] > largest ? lanes[lane] : largest;
+  return largest;
+}
+
+// What sums relative to `maximum` are multiplied by to be relative to a pivot: 0 where there have been no scores.
+HEED_INLINE Vec factor_between(Vec maximum, Vec pivot) {
+  Vec factor[1] = {maximum * broadcast(kLog2E) - pivot};
+  exp2_of_nonpositive(factor);
+  return factor[0];
+}
+
+// `count` vectors of a row's scores.
+template <int count>
+HEED_INLINE void exponentiate_vectors(float* scores, const Vec (&pivots)[1], Vec (&total)[1]) {
+  Vec probabilities[count];
+#pragma GCC unroll 4
+  for (int i = 0; i < count; ++i) probabilities[i] = load(scores + i * kLanes);
+  find_probabilities(probabilities, pivots);
+#pragma GCC unroll 4
+  for (int i = 0; i < count; ++i) {
+    total[0] += probabilities[i];
+    store(scores + i * kLanes, probabilities[i]);
+  }
+}
+
+// The scores at k0 .. k1 - 1 of each row become probabilities relative to the row's running maximum, which total and
+// sums follow. Scores beside them, which complete the first and the last vector, become 0.
+static void exponentiate_rows(const DecodeItem& decode, int64_t k0, int64_t k1) {
+  const AttentionArguments& arguments = *decode.item.arguments;
+  const int64_t first = k0 / kLanes * kLanes;
+  const int64_t end = round_up(k1, kLanes);
+  const int64_t width = row_stride(arguments.value_head_size);
+  for (int64_t r = 0; r < decode.panel.num_rows; ++r) {
+    float* scores = decode.item.row_scores + r * kRowBlockKeys;
+    for (int64_t k = first; k < k0; ++k) scores[k] = -kInfinity;
+    for (int64_t k = k1; k < end; ++k) scores[k] = -kInfinity;
+    Vec largest = broadcast(-kInfinity);
+    // A NaN is never greater; it reaches the sums through its exponential.
+    for (int64_t k = first; k < end; k += kLanes) largest = max(load(scores + k), largest);
+    const Vec before = broadcast(decode.partial.maximum[r]);
+    const Vec maximum = max(broadcast(max_of_lanes(largest)), before);
+    const Vec pivots[1] = {pivot_of(maximum)};
+    Vec total[1] = {load(decode.totals + r * kLanes)};
+    if (any(maximum > before)) {
+      decode.partial.maximum[r] = maximum[0];
+      const Vec factor = factor_between(before, pivots[0]);
+      total[0] *= factor;
+      float* sums = decode.partial.sums + r * width;
+      for (int64_t d = 0; d < width; d += kLanes) store(sums + d, load(sums + d) * factor);
+    }
+    int64_t k = first;
+    for (; k + 4 * kLanes <= end; k += 4 * kLanes) exponentiate_vectors<4>(scores + k, pivots, total);
+    for (; k < end; k += kLanes) exponentiate_vectors<1>(scores + k, pivots, total);
+    store(decode.totals + r * kLanes, total[0]);
+  }
+}
+
+// ---- values ---------------------------------------------------------------------------------------------------------
+
+#ifndef PK
+#define PK 16
+#endif
+// Keys of a part of a quarter: a part of four quarters stays in a first-level cache, so that all rows can be gone through.
+constexpr int64_t kPartKeys = PK;
+// Rows whose sums are in registers together, 8 vectors of 32 registers or 4 of 16 each.
+constexpr int kValueRows = 2;
+
+// Values are added in an order that is the block's own: its four quarters side by side, key i of each and then key i + 1
+// (row_scores-inl.h tells why), whichever of them are there.
+constexpr int64_t kQuarterKeys = kRowBlockKeys / 4;
+
+// Keys of a block, by their places in it: first .. end - 1.
+struct Places {
+  int64_t first;
+  int64_t end;
+
+  bool are_all() const { return first == 0 && end == kRowBlockKeys; }
+  bool have(int64_t place) const { return place >= first && place < end; }
+};
+
+// Calls visit(place) for the keys of the part `part` of a block, in the block's order.
+template <typename Visit>
+HEED_INLINE void visit_places(Places places, int64_t part, const Visit& visit) {
+  const int64_t begin = part * kPartKeys;
+  if (places.are_all()) {
+    for (int64_t i = begin; i < begin + kPartKeys; ++i) {
+#pragma GCC unroll 4
+      for (int64_t quarter = 0; quarter < 4; ++quarter) visit(quarter * kQuarterKeys + i);
+    }
+    return;
+  }
+  for (int64_t i = begin; i < begin + kPartKeys; ++i) {
+    for (int64_t quarter = 0; quarter < 4; ++quarter) {
+      if (places.have(quarter * kQuarterKeys + i)) visit(quarter * kQuarterKeys + i);
+    }
+  }
+}
+
+// sums[r][d] += probability[r][place] * value[place][d] for `vectors` vectors of d and one part of a block. `values` is
+// where the block's first value is or would be.
+template <int32_t type, int rows, int vectors>
+HEED_INLINE void add_value_tile(const char* values, int64_t stride, const float* probabilities, Places places,
+                                int64_t part, float* sums, int64_t sums_stride) {
+  Vec tile[rows][vectors];
+#pragma GCC unroll 4
+  for (int r = 0; r < rows; ++r) {
+#pragma GCC unroll 8
+    for (int v = 0; v < vectors; ++v) tile[r][v] = load(sums + r * sums_stride + v * kLanes);
+  }
+  visit_places(
+      places, part, [&](int64_t place) __attribute__((always_inline)) {
+        Vec elements[vectors];
+#pragma GCC unroll 8
+        for (int v = 0; v < vectors; ++v)
+          elements[v] = load_elements(values + place * stride + v * kLanes * size_of_element(type), type);
+#pragma GCC unroll 4
+        for (int r = 0; r < rows; ++r) {
+          const Vec probability = broadcast(probabilities[r * kRowBlockKeys + place]);
+#pragma GCC unroll 8
+          for (int v = 0; v < vectors; ++v) tile[r][v] = fma(probability, elements[v], tile[r][v]);
+        }
+      });
+#pragma GCC unroll 4
+  for (int r = 0; r < rows; ++r) {
+#pragma GCC unroll 8
+    for (int v = 0; v < vectors; ++v) store(sums + r * sums_stride + v * kLanes, tile[r][v]);
+  }
+}
+
+// The same for the elements that do not fill a vector, in the lanes of load_tail.
+template <int32_t type>
+HEED_INLINE void add_value_tail(StoredRows values, const float* probabilities, Places places, int64_t part,
+                                float* sums) {
+  Vec sum = load(sums);
+  visit_places(
+      places, part, [&](int64_t place) __attribute__((always_inline)) {
+        sum = fma(broadcast(probabilities[place]), load_tail<type>(values.data + place * values.stride, values.width),
+                  sum);
+      });
+  store(sums, sum);
+}
+
+template <int32_t type, int rows>
+HEED_INLINE void add_values_to_rows(StoredRows values, const float* probabilities, Places places, int64_t part,
+                                    float* sums, int64_t sums_stride) {
+  constexpr int kVectors = kRegisters >= 32 ? 8 : 4;
+  const int64_t whole = values.width / kLanes * kLanes;
+  int64_t d = 0;
+  for (; d + kVectors * kLanes <= whole; d += kVectors * kLanes) {
+    add_value_tile<type, rows, kVectors>(values.data + d * size_of_element(type), values.stride, probabilities, places,
+                                         part, sums + d, sums_stride);
+  }
+  for (; d < whole; d += kLanes) {
+    add_value_tile<type, rows, 1>(values.data + d * size_of_element(type), values.stride, probabilities, places, part,
+                                  sums + d, sums_stride);
+  }
+  if (d == values.width) return;
+  for (int r = 0; r < rows; ++r)
+    add_value_tail<type>(values, probabilities + r * kRowBlockKeys, places, part, sums + r * sums_stride + d);
+}
+
+template <int32_t type>
+static void add_values_to_all_rows(StoredRows values, const float* probabilities, Places places, int64_t num_rows,
+                                   float* sums, int64_t sums_stride) {
+  const int64_t one_quarter = places.first / kQuarterKeys == (places.end - 1) / kQuarterKeys ? kQuarterKeys : 0;
+  const int64_t first_part = one_quarter != 0 ? places.first % kQuarterKeys / kPartKeys : 0;
+  const int64_t last_part =
+      one_quarter != 0 ? (places.end - 1) % kQuarterKeys / kPartKeys : kQuarterKeys / kPartKeys - 1;
+  for (int64_t part = first_part; part <= last_part; ++part) {
+    int64_t r = 0;
+    for (; r + kValueRows <= num_rows; r += kValueRows) {
+      add_values_to_rows<type, kValueRows>(values, probabilities + r * kRowBlockKeys, places, part,
+                                           sums + r * sums_stride, sums_stride);
+    }
+    for (; r < num_rows; ++r) {
+      add_values_to_rows<type, 1>(values, probabilities + r * kRowBlockKeys, places, part, sums + r * sums_stride,
+                                  sums_stride);
+    }
+  }
+}
+
+// The same one pair at a time, leaving out those that `seen` does not have: 0 times a value that is hidden and not finite
+// would be NaN. Where all are finite the bits are the same.
+template <int32_t type>
+static void add_seen_values_to_rows(StoredRows values, const int32_t* seen, const float* probabilities, Places places,
+                                    int64_t num_rows, float* sums, int64_t sums_stride) {
+  for (int64_t part = 0; part < kQuarterKeys / kPartKeys; ++part) {
+    visit_places(places, part, [&](int64_t place) {
+      const char* value = values.data + place * values.stride;
+      for (int64_t r = 0; r < num_rows; ++r) {
+        if (seen[place * kPanelRows + r] == 0) continue;
+        const Vec probability = broadcast(probabilities[r * kRowBlockKeys + place]);
+        float* row = sums + r * sums_stride;
+        int64_t d = 0;
+        for (; d + kLanes <= values.width; d += kLanes)
+          store(row + d, fma(probability, load_elements(value + d * size_of_element(type), type), load(row + d)));
+        if (d < values.width) store(row + d, fma(probability, load_tail<type>(value, values.width), load(row + d)));
+      }
+    });
+  }
+}
+
+// ---- a chunk --------------------------------------------------------------------------------------------------------
+
+// Rows k0 .. k1 - 1 of keys or values as they are stored, or widened into `block` where elements do not lie side by
+// side; `type` is what they are then.
+static StoredRows stored_rows(const FlashItem& item, const KernelOperand& operand, int64_t k0, int64_t k1,
+                              int64_t width, float* block) {
+  const int64_t index =
+      item.batch_index * operand.strides[0] + item.kv_head * operand.strides[1] + k0 * operand.strides[2];
+  if (operand.strides[3] == 1 || width <= 1)
+    return {element_address(operand, index), operand.strides[2] * size_of_element(operand.element_type), width};
+  for (int64_t k = k0; k < k1; ++k) {
+    widen_row(element_address(operand, index + (k - k0) * operand.strides[2]), operand.element_type, operand.strides[3],
+              width, block + (k - k0) * row_stride(width));
+  }
+  return {reinterpret_cast<const char*>(block), row_stride(width) * static_cast<int64_t>(sizeof(float)), width};
+}
+
+// The type as which stored_rows gives the rows of an operand.
+HEED_INLINE int32_t stored_type(const KernelOperand& operand, int64_t width) {
+  return operand.strides[3] == 1 || width <= 1 ? operand.element_type : kF32;
+}
+
+static void score_stored_rows(const DecodeItem& decode, int64_t block, int64_t k0, int64_t k1) {
+  const FlashItem& item = decode.item;
+  const AttentionArguments& arguments = *item.arguments;
+  const int64_t head_size = arguments.head_size;
+  const StoredRows keys = stored_rows(item, arguments.keys, k0, k1, head_size, item.key_block);
+  const int64_t stride = row_stride(head_size);
+  const int64_t num_rows = decode.panel.num_rows;
+  float* scores = item.row_scores + (k0 - block);
+  switch (stored_type(arguments.keys, head_size)) {
+    case kF16: return score_rows<kF16>(keys, k1 - k0, item.row_queries, stride, num_rows, scores, kRowBlockKeys);
+    case kBF16: return score_rows<kBF16>(keys, k1 - k0, item.row_queries, stride, num_rows, scores, kRowBlockKeys);
+    default: return score_rows<kF32>(keys, k1 - k0, item.row_queries, stride, num_rows, scores, kRowBlockKeys);
+  }
+}
+
+template <int32_t type>
+static void add_stored_values_of(const DecodeItem& decode, StoredRows values, Places places, bool only_seen) {
+  const int64_t stride = row_stride(values.width);
+  const int64_t num_rows = decode.panel.num_rows;
+  // Where the block's first value would be.
+  values.data -= places.first * values.stride;
+  const float* probabilities = decode.item.row_scores;
+  if (only_seen)
+    add_seen_values_to_rows<type>(values, decode.item.seen, probabilities, places, num_rows, decode.partial.sums,
+                                  stride);
+  else
+    add_values_to_all_rows<type>(values, probabilities, places, num_rows, decode.partial.sums, stride);
+}
+
+static void add_stored_values(const DecodeItem& decode, int64_t block, int64_t k0, int64_t k1, bool only_seen) {
+  const FlashItem& item = decode.item;
+  const KernelOperand& operand = item.arguments->values;
+  const int64_t width = item.arguments->value_head_size;
+  // The keys' block is free by now.
+  const StoredRows values = stored_rows(item, operand, k0, k1, width, item.key_block);
+  const Places places = {k0 - block, k1 - block};
+  switch (stored_type(operand, width)) {
+    case kF16: return add_stored_values_of<kF16>(decode, values, places, only_seen);
+    case kBF16: return add_stored_values_of<kBF16>(decode, values, places, only_seen);
+    default: return add_stored_values_of<kF32>(decode, values, places, only_seen);
+  }
+}
+
+// Calls visit(item, k0, k1) for pieces of keys of a block that fit into a panel's scores, with item.seen of the piece.
+template <typename Visit>
+HEED_INLINE void visit_panel_blocks(const DecodeItem& decode, int64_t block, int64_t k0, int64_t k1,
+                                    const Visit& visit) {
+  for (int64_t k = k0; k < k1; k += kBlockKeys) {
+    FlashItem item = decode.item;
+    item.seen += (k - block) * kPanelRows;
+    visit(item, k, smaller(k + kBlockKeys, k1));
+  }
+}
+
+// Scores of keys that not all rows see as they are. item.seen tells who sees which.
+static void finish_row_scores(const DecodeItem& decode, int64_t block, int64_t k0, int64_t k1) {
+  const Panel& panel = decode.panel;
+  visit_panel_blocks(decode, block, k0, k1, [&](const FlashItem& item, int64_t begin, int64_t end) {
+    rows_to_panel(item, panel, begin - block, end - begin, item.scores);
+    if (panel.num_rows > kLanes) {
+      Vec maximum[kTileVectors] = {};
+      finish_scores<kTileVectors>(item, panel, begin, begin, end, maximum);
+    } else {
+      Vec maximum[1] = {};
+      finish_scores<1>(item, panel, begin, begin, end, maximum);
+    }
+    panel_to_rows(item, panel, begin - block, end - begin);
+  });
+}
+
+static void drop_from_rows(const DecodeItem& decode, int64_t block, int64_t k0, int64_t k1) {
+  const Panel& panel = decode.panel;
+  visit_panel_blocks(decode, block, k0, k1, [&](const FlashItem& item, int64_t begin, int64_t end) {
+    rows_to_panel(item, panel, begin - block, end - begin, item.scores);
+    if (panel.num_rows > kLanes)
+      drop<kTileVectors>(item, panel, begin, end);
+    else
+      drop<1>(item, panel, begin, end);
+    panel_to_rows(item, panel, begin - block, end - begin);
+  });
+}
+
+// Keys k0 .. k1 - 1 of the block that begins at key `block`.
+static void decode_block(const DecodeItem& decode, int64_t block, int64_t k0, int64_t k1, Pass pass) {
+  const AttentionArguments& arguments = *decode.item.arguments;
+  const Panel& panel = decode.panel;
+  score_stored_rows(decode, block, k0, k1);
+  int64_t plain_first = k0;
+  int64_t plain_end = k1;
+  find_plain_keys(decode.item, panel, plain_first, plain_end);
+  const bool some_hidden = plain_first != k0 || plain_end != k1;
+  if (some_hidden) {
+    finish_row_scores(decode, block, k0, k1);
+  } else {
+    for (int64_t i = 0; i < kPanelRows; i += kLanes) store(panel.visible + i, broadcast(int32_t{-1}));
+  }
+  exponentiate_rows(decode, k0 - block, k1 - block);
+  if (arguments.output.data == nullptr) return;
+  if (arguments.drops != 0) drop_from_rows(decode, block, k0, k1);
+  add_stored_values(decode, block, k0, k1, some_hidden && pass == Pass::Careful);
+}
+
+// Writes decode.partial.
+static void decode_keys(const DecodeItem& decode, int64_t first_key, int64_t end_key, Pass pass) {
+  const FlashItem& item = decode.item;
+  const Panel& panel = decode.panel;
+  const int64_t num_rows = panel.num_rows;
+  const int64_t width = row_stride(item.arguments->value_head_size);
+  for (int64_t i = 0; i < kPanelRows; i += kLanes) store(panel.visible + i, IntVec{});
+  for (int64_t i = 0; i < num_rows * width; i += kLanes) store(decode.partial.sums + i, Vec{});
+  for (int64_t r = 0; r < num_rows; ++r) {
+    decode.partial.maximum[r] = -kInfinity;
+    store(decode.totals + r * kLanes, Vec{});
+  }
+  const int64_t first = larger(first_key, panel.any_first);
+  const int64_t end = smaller(end_key, panel.any_end);
+  for (int64_t block = first / kRowBlockKeys * kRowBlockKeys; block < end; block += kRowBlockKeys) {
+    int64_t k0 = larger(block, first);
+    int64_t k1 = smaller(block + kRowBlockKeys, end);
+    if (item.arguments->mask.data != nullptr) trim_by_mask(item, panel, k0, k1);
+    if (k0 < k1) decode_block(decode, block, k0, k1, pass);
+  }
+  for (int64_t r = 0; r < num_rows; ++r) {
+    decode.partial.total[r] = sum_of_lanes(load(decode.totals + r * kLanes));
+    decode.partial.visible[r] = panel.visible[r];
+  }
+}
+
+// ---- an item --------------------------------------------------------------------------------------------------------
+
+// The queries of an item, times the scale. Elements that do not fill a vector lie as load_tail has those of keys.
+static void load_row_queries(const FlashItem& item, const Panel& panel) {
+  const AttentionArguments& arguments = *item.arguments;
+  const KernelOperand& queries = arguments.queries;
+  const Vec factor = broadcast(arguments.scale);
+  const int64_t stride = row_stride(arguments.head_size);
+  const int64_t whole = arguments.head_size / kLanes * kLanes;
+  for (int64_t r = 0; r < panel.num_rows; ++r) {
+    const int64_t row = panel.first_row + r;
+    const int64_t index = item.batch_index * queries.strides[0] + head_of(item, row) * queries.strides[1] +
+                          query_of(item, row) * queries.strides[2];
+    float* to = item.row_queries + r * stride;
+    widen_row(element_address(queries, index), queries.element_type, queries.strides[3], arguments.head_size, to);
+    if (whole < arguments.head_size)
+      store(to + whole, load_tail<kF32>(reinterpret_cast<const char*>(to), arguments.head_size));
+    for (int64_t d = 0; d < stride; d += kLanes) store(to + d, load(to + d) * factor);
+  }
+}
+
+// A panel's scores, who sees which keys of a block, and a block of keys or values that had to be widened; or, where
+// blocks of a panel are gone through, one of both.
+static int64_t decode_shared_floats(const AttentionArguments& arguments) {
+  return (kBlockKeys + kRowBlockKeys) * kPanelRows +
+         kRowBlockKeys * larger(row_stride(arguments.head_size), row_stride(arguments.value_head_size));
+}
+
+static int64_t decode_floats(const AttentionArguments& arguments, int64_t num_rows) {
+  return decode_shared_floats(arguments) + panel_floats(arguments) + num_rows * row_stride(arguments.head_size) +
+         num_rows * kRowBlockKeys + kLanes + num_rows * kLanes;
+}
+
+static size_t decode_scratch_bytes(const AttentionArguments* arguments, int64_t num_rows) {
+  return static_cast<size_t>(decode_floats(*arguments, num_rows)) * sizeof(float);
+}
+
+static size_t decode_partial_bytes(const AttentionArguments* arguments, int64_t num_rows) {
+  return static_cast<size_t>(partial_floats(*arguments, num_rows)) * sizeof(float);
+}
+
+static DecodeItem make_decode_item(const AttentionArguments& arguments, const AttentionItem& rows, float* scratch) {
+  DecodeItem decode;
+  FlashItem& item = decode.item;
+  const int64_t num_rows = rows.end_row - rows.first_row;
+  item.arguments = &arguments;
+  item.batch_index = rows.batch_index;
+  item.kv_head = rows.kv_head;
+  item.scores = scratch;
+  item.seen = reinterpret_cast<int32_t*>(item.scores + kBlockKeys * kPanelRows);
+  item.key_block = item.scores + (kBlockKeys + kRowBlockKeys) * kPanelRows;
+  item.value_block = item.key_block + kBlockKeys * row_stride(arguments.head_size);
+  float* next = item.scores + decode_shared_floats(arguments);
+  decode.panel = make_panel(arguments, next, rows.first_row, rows.end_row);
+  next += panel_floats(arguments);
+  item.row_queries = next;
+  item.row_scores = item.row_queries + num_rows * row_stride(arguments.head_size);
+  decode.totals = item.row_scores + num_rows * kRowBlockKeys + kLanes;
+  find_ranges(item, decode.panel);
+  load_row_queries(item, decode.panel);
+  return decode;
+}
+
+static void decode_chunk(const AttentionArguments* arguments, const AttentionItem* item, int64_t first_key,
+                         int64_t end_key, void* partial, void* scratch) {
+  DecodeItem decode = make_decode_item(*arguments, *item, static_cast<float*>(scratch));
+  decode.partial = partial_at(*arguments, decode.panel.num_rows, static_cast<float*>(partial));
+  decode_keys(decode, first_key, end_key, Pass::Online);
+}
+
+// ---- from partial results to outputs --------------------------------------------------------------------------------
+
+// The partial results of all chunks, in their order, into the panel: relative to the largest maximum.
+static void combine(const DecodeItem& decode, float* partials, int64_t num_chunks) {
+  const AttentionArguments& arguments = *decode.item.arguments;
+  const Panel& panel = decode.panel;
+  const int64_t num_rows = panel.num_rows;
+  const int64_t size = partial_floats(arguments, num_rows);
+  const int64_t width = row_stride(arguments.value_head_size);
+  const int64_t whole = arguments.value_head_size / kLanes * kLanes;
+  for (int64_t i = 0; i < kPanelRows; i += kLanes) {
+    store(panel.maximum + i, broadcast(-kInfinity));
+    store(panel.total + i, Vec{});
+    store(panel.visible + i, IntVec{});
+  }
+  for (int64_t r = 0; r < num_rows; ++r) {
+    float maximum = -kInfinity;
+    int32_t visible = 0;
+    for (int64_t c = 0; c < num_chunks; ++c) {
+      const Partial partial = partial_at(arguments, num_rows, partials + c * size);
+      maximum = partial.maximum[r] > maximum ? partial.maximum[r] : maximum;
+      visible |= partial.visible[r];
+    }
+    const Vec pivot = pivot_of(broadcast(maximum));
+    const Partial result = partial_at(arguments, num_rows, partials);
+    float* sums = result.sums + r * width;
+    Vec total{};
+    for (int64_t c = 0; c < num_chunks; ++c) {
+      const Partial partial = partial_at(arguments, num_rows, partials + c * size);
+      const Vec factor = factor_between(broadcast(partial.maximum[r]), pivot);
+      total = fma(broadcast(partial.total[r]), factor, total);
+      for (int64_t d = 0; d < width; d += kLanes)
+        store(sums + d, fma(load(partial.sums + r * width + d), factor, c == 0 ? Vec{} : load(sums + d)));
+    }
+    panel.maximum[r] = maximum;
+    panel.total[r] = total[0];
+    panel.visible[r] = visible;
+    for (int64_t d = 0; d < whole; ++d) panel.sums[d * kPanelRows + r] = sums[d];
+    const float* tail = sums + whole + tail_lane(arguments.value_head_size);
+    for (int64_t d = whole; d < arguments.value_head_size; ++d) panel.sums[d * kPanelRows + r] = tail[d - whole];
+  }
+}
+
+// The outputs of an item from the partial results of its chunks, chunk_keys keys each, which are overwritten.
+static void decode_finish(const AttentionArguments* arguments, const AttentionItem* rows, int64_t chunk_keys,
+                          int64_t num_chunks, void* partials, void* scratch) {
+  DecodeItem decode = make_decode_item(*arguments, *rows, static_cast<float*>(scratch));
+  const FlashItem& item = decode.item;
+  Panel& panel = decode.panel;
+  auto* memory = static_cast<float*>(partials);
+  const int64_t size = partial_floats(*arguments, panel.num_rows);
+  combine(decode, memory, num_chunks);
+  IntVec normalized[kTileVectors] = {};
+  if (arguments->output.data != nullptr && find_doubtful(item, panel, normalized)) {
+    for (int64_t c = 0; c < num_chunks; ++c) {
+      decode.partial = partial_at(*arguments, panel.num_rows, memory + c * size);
+      decode_keys(decode, c * chunk_keys, smaller((c + 1) * chunk_keys, arguments->num_keys), Pass::Careful);
+    }
+    combine(decode, memory, num_chunks);
+    if (find_doubtful(item, panel, normalized)) sum_normalized(item, panel, normalized);
+  }
+  store_results(item, panel, normalized);
+}
+
+}  // namespace
+}  // namespace heed::cpu::HEED_ISA_NAMESPACE

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of few queries and many keys, one row of scores for each query: the lanes are elements of a head, so that a
+// key is read as it lies, once for all queries. What is left is a sum over the lanes, folded for four keys at a time.
+//
+// A sum's order depends on the size of the head alone: the lanes first, d ascending by vectors, then the lanes among
+// each other.
+#pragma once
+
+#include "backends/cpu/kernels/elements-inl.h"
+#include "backends/cpu/kernels/simd.h"
+
+namespace heed::cpu::HEED_ISA_NAMESPACE {
+namespace {
+
+// Keys whose sums over the lanes are folded together.
+constexpr int kFoldedKeys = 4;
+// Queries that share a key in registers: with four keys, 4 x 4 sums and 4 elements of queries of 32 registers, or 2 x 4
+// and 2 of 16.
+constexpr int kSharingRows = kRegisters >= 32 ? 4 : 2;
+
+// Rows of keys or values as they are stored: `stride` bytes apart, elements side by side.
+struct StoredRows {
+  const char* data;
+  int64_t stride;
+  int64_t width;
+};
+
+// ---- elements that do not fill a vector -----------------------------------------------------------------------------
+
+// The last width % kLanes elements of a row, in the last lanes if the row fills a vector, otherwise in the first; the
+// other lanes 0. Nothing beyond the row is read.
+template <int32_t type>
+HEED_INLINE Vec load_tail(const char* row, int64_t width) {
+  if (width < kLanes) return load_first_elements(row, type, width);
+  const auto others = static_cast<int32_t>(kLanes - width % kLanes);
+  return select(lane_numbers() >= broadcast(others),
+                load_elements(row + (width - kLanes) * size_of_element(type), type), Vec{});
+}
+
+// The lane of load_tail's first element.
+HEED_INLINE int64_t tail_lane(int64_t width) { return width < kLanes ? 0 : kLanes - width % kLanes; }
+
+// ---- sums over lanes ------------------------------------------------------------------------------------------------
+
+typedef float Quad __attribute__((vector_size(16)));
+
+// Within each four lanes: a0 + a2, b0 + b2, a1 + a3, b1 + b3.
+template <int... lane>
+HEED_INLINE Vec add_and_interleave(Vec a, Vec b) {
+  return __builtin_shufflevector(a, b, (lane / 4 * 4 + lane % 4 / 2 + lane % 2 * kLanes)...) +
+         __builtin_shufflevector(a, b, (lane / 4 * 4 + lane % 4 / 2 + lane % 2 * kLanes + 2)...);
+}
+
+// Within each four lanes: a0 + a2, a1 + a3, b0 + b2, b1 + b3.
+template <int... lane>
+HEED_INLINE Vec add_and_join(Vec a, Vec b) {
+  return __builtin_shufflevector(a, b, (lane / 4 * 4 + lane % 2 + lane % 4 / 2 * kLanes)...) +
+         __builtin_shufflevector(a, b, (lane / 4 * 4 + lane % 2 + lane % 4 / 2 * kLanes + 2)...);
+}
+
+// Within each four lanes the sums of a's, b's, c's and d's four.
+template <int... lane>
+HEED_INLINE Vec fold_fours(Vec a, Vec b, Vec c, Vec d) {
+  return add_and_join<lane...>(add_and_interleave<lane...>(a, b), add_and_interleave<lane...>(c, d));
+}
+
+template <int first>
+HEED_INLINE Quad quad_of(Vec value) {
+  return __builtin_shufflevector(value, value, first, first + 1, first + 2, first + 3);
+}
+
+// The sums over the lanes of four vectors, each added up in the same order.
+template <int lanes = kLanes>
+HEED_INLINE Quad sums_of_lanes(Vec a, Vec b, Vec c, Vec d) {
+  if constexpr (lanes == 16) {
+    const Vec sums = fold_fours<0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15>(a, b, c, d);
+    return (quad_of<0>(sums) + quad_of<lanes / 2>(sums)) + (quad_of<lanes / 4>(sums) + quad_of<3 * lanes / 4>(sums));
+  } else if constexpr (lanes == 8) {
+    const Vec sums = fold_fours<0, 1, 2, 3, 4, 5, 6, 7>(a, b, c, d);
+    return quad_of<0>(sums) + quad_of<lanes / 2>(sums);
+  } else {
+    return (Quad)fold_fours<0, 1, 2, 3>(a, b, c, d);
+  }
+}
+
+// ---- scores ---------------------------------------------------------------------------------------------------------
+
+// Scores of num_keys keys for `rows` queries: key i is `apart` keys times i % 4 and one times i / 4 beyond the first, so
+// that four parts of the keys are read at a time, or simply the next but for those after the `count`th, which repeat the
+// last. scores[r][i] is put where the key is.
+template <int32_t type, int rows, int num_keys, bool in_parts>
+HEED_INLINE void score_keys(StoredRows keys, int64_t apart, int64_t count, const float* queries, int64_t query_stride,
+                            float* scores, int64_t score_stride) {
+  const char* key[num_keys];
+#pragma GCC unroll 8
+  for (int i = 0; i < num_keys; ++i) {
+    const int64_t place = in_parts ? i % kFoldedKeys * apart + i / kFoldedKeys : (i < count ? i : count - 1);
+    key[i] = keys.data + place * keys.stride;
+  }
+  Vec sums[rows][num_keys] = {};
+  const int64_t whole = keys.width / kLanes * kLanes;
+  for (int64_t d = 0; d < whole; d += kLanes) {
+    Vec query[rows];
+#pragma GCC unroll 4
+    for (int r = 0; r < rows; ++r) query[r] = load(queries + r * query_stride + d);
+#pragma GCC unroll 8
+    for (int i = 0; i < num_keys; ++i) {
+      const Vec elements = load_elements(key[i] + d * size_of_element(type), type);
+#pragma GCC unroll 4
+      for (int r = 0; r < rows; ++r) sums[r][i] = fma(query[r], elements, sums[r][i]);
+    }
+  }
+  if (whole < keys.width) {
+#pragma GCC unroll 8
+    for (int i = 0; i < num_keys; ++i) {
+      const Vec elements = load_tail<type>(key[i], keys.width);
+#pragma GCC unroll 4
+      for (int r = 0; r < rows; ++r) sums[r][i] = fma(load(queries + r * query_stride + whole), elements, sums[r][i]);
+    }
+  }
+#pragma GCC unroll 4
+  for (int r = 0; r < rows; ++r) {
+#pragma GCC unroll 2
+    for (int i = 0; i < num_keys; i += kFoldedKeys) {
+      const Quad quad = sums_of_lanes(sums[r][i], sums[r][i + 1], sums[r][i + 2], sums[r][i + 3]);
+      float* to = scores + r * score_stride;
+      if (in_parts) {
+#pragma GCC unroll 4
+        for (int part = 0; part < kFoldedKeys; ++part) to[part * apart + i / kFoldedKeys] = quad[part];
+      } else {
+        __builtin_memcpy(to + i, &quad, sizeof quad);
+      }
+    }
+  }
+}
+
+// The same for all queries, as many at a time as share a key in registers.
+template <int32_t type, bool in_parts>
+HEED_INLINE void score_keys_of_rows(StoredRows keys, int64_t apart, int64_t count, const float* queries,
+                                    int64_t query_stride, int64_t num_rows, float* scores, int64_t score_stride) {
+  int64_t r = 0;
+  for (; r + kSharingRows <= num_rows; r += kSharingRows) {
+    score_keys<type, kSharingRows, kFoldedKeys, in_parts>(keys, apart, count, queries + r * query_stride, query_stride,
+                                                          scores + r * score_stride, score_stride);
+  }
+  for (; r + 2 <= num_rows; r += 2) {
+    score_keys<type, 2, kFoldedKeys, in_parts>(keys, apart, count, queries + r * query_stride, query_stride,
+                                               scores + r * score_stride, score_stride);
+  }
+  if (r < num_rows) {
+    score_keys<type, 1, kFoldedKeys, in_parts>(keys, apart, count, queries + r * query_stride, query_stride,
+                                               scores + r * score_stride, score_stride);
+  }
+}
+
+// The products of num_rows queries, [num_rows][query_stride], and `count` keys, [num_rows][score_stride]. Up to three
+// scores beyond `count` are written in each row.
+template <int32_t type>
+static void score_rows(StoredRows keys, int64_t count, const float* queries, int64_t query_stride, int64_t num_rows,
+                       float* scores, int64_t score_stride) {
+  // Four quarters side by side: the processor fetches ahead in each, up to the end of its page, as it would in one.
+  const int64_t quarter = count / kFoldedKeys;
+  for (int64_t k = 0; k < quarter; ++k) {
+    const StoredRows from = {keys.data + k * keys.stride, keys.stride, keys.width};
+    score_keys_of_rows<type, true>(from, quarter, count, queries, query_stride, num_rows, scores + k, score_stride);
+  }
+  const int64_t k = quarter * kFoldedKeys;
+  if (k == count) return;
+  const StoredRows from = {keys.data + k * keys.stride, keys.stride, keys.width};
+  score_keys_of_rows<type, false>(from, 0, count - k, queries, query_stride, num_rows, scores + k, score_stride);
+}
+
+}  // namespace
+}  // namespace heed::cpu::HEED_ISA_NAMESPACE

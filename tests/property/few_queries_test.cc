@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+// Few queries against many keys, which a kernel of its own answers: every rule where it cuts keys into blocks and chunks.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "support/samples.h"
+
+namespace heed::property {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+// Around multiples of vectors, blocks (256 keys) and chunks (1024 keys).
+const std::vector<int64_t> kNumKeys = {1,   2,   4,   5,   9,    16,   100,  255,  256,
+                                       257, 259, 511, 513, 1023, 1024, 1025, 1300, 2049};
+
+testing::AssertionResult same_results(const Results& a, const Results& b) {
+  testing::AssertionResult verdict = same_bits(a.output, b.output);
+  if (verdict) verdict = same_bits(a.weights, b.weights);
+  if (verdict) verdict = same_bits(a.log_sum_exp, b.log_sum_exp);
+  return verdict;
+}
+
+constexpr int kNumFlags = 10;
+
+// The call with one thing more, or with all that go together.
+void set_flag(Call& call, int flag, Random& random) {
+  const reference::AttentionSizes sizes = sizes_of(call);
+  const Dims pairs = {sizes.num_queries, sizes.num_keys};
+  const auto length = [&] { return static_cast<double>(random.below(sizes.num_keys + 1)); };
+  const auto set_mask = [&](double probability) {
+    Array mask = filled(pairs, 0.0);
+    for (double& element : mask.values) element = random.chance(probability);
+    call.mask = make_input(mask, HEED_BOOL);
+  };
+  switch (flag) {
+    case 1: {
+      Array lengths = filled({sizes.batch}, 0.0);
+      for (double& element : lengths.values) element = length();
+      call.valid_lens = make_input(lengths, HEED_I64);
+      break;
+    }
+    case 2: {
+      Array lengths = filled({sizes.batch, sizes.num_queries}, 0.0);
+      for (double& element : lengths.values) element = length();
+      call.valid_lens = make_input(lengths, HEED_F32);
+      break;
+    }
+    case 3: set_mask(0.7); break;
+    case 4: call.bias = make_input(random_array(pairs, random, 3.0)); break;
+    case 5: call.options.causal = HEED_CAUSAL_BOTTOM_RIGHT; break;
+    case 6: call.options.causal = HEED_CAUSAL_TOP_LEFT; break;
+    case 7:
+      call.options.window = HEED_WINDOW_BOTTOM_RIGHT;
+      call.options.window_left = 3 + random.below(sizes.num_keys);
+      break;
+    case 8: call.options.soft_cap = 2.0F; break;
+    case 9:
+      set_mask(0.01);
+      call.options.soft_cap = 5.0F;
+      call.options.dropout = 0.3F;
+      call.options.causal = HEED_CAUSAL_BOTTOM_RIGHT;
+      call.options.empty_rows = HEED_EMPTY_ROWS_MEAN;
+      call.training = 1;
+      call.dropout_seed = 11;
+      break;
+    default: break;
+  }
+}
+
+TEST(FewQueries, AgreeWithTheReferenceAtEveryBorder) {
+  Random random(2101);
+  const int64_t head_sizes[] = {1, 3, 16, 17, 64, 80, 128};
+  const std::vector<int64_t> groups = {1, 2, 3, 4, 7, 8};
+  int number = 0;
+  for (heed_dtype dtype : {HEED_F32, HEED_F16, HEED_BF16}) {
+    for (int64_t num_keys : kNumKeys) {
+      // Every third flag, another third for the next number of keys and the next dtype.
+      for (int flag = (number + dtype) % 3; flag < kNumFlags; flag += 3, ++number) {
+        const int64_t group = groups[static_cast<size_t>(number % 6)];
+        const int64_t num_queries = 1 + number / 6 % (8 / group);
+        Call call = dot_product_call(
+            {2, 2 * group, 2, num_queries, num_keys, head_sizes[number % 7], head_sizes[(number / 7 + number) % 7]},
+            random, dtype);
+        set_flag(call, flag, random);
+        want_everything(call);
+        call.output->dtype = HEED_F32;
+        call.weights->dtype = HEED_F32;
+        EXPECT_TRUE(agrees_with_reference(call))
+            << "keys " << num_keys << ", flag " << flag << ", group " << group << ", dtype " << dtype;
+      }
+    }
+  }
+}
+
+// Chunks grow where there would be more of them than 64.
+TEST(FewQueries, AgreeWithTheReferenceForVeryManyKeys) {
+  Random random(2102);
+  for (int64_t num_keys : {65536, 65537, 140000}) {
+    Call call = dot_product_call({1, 2, 1, 1, num_keys, 2, 3}, random);
+    call.options.causal = HEED_CAUSAL_BOTTOM_RIGHT;
+    want_everything(call);
+    EXPECT_TRUE(agrees_with_reference(call)) << num_keys;
+    const Results expected = run(call);
+    call.num_threads = 4;
+    EXPECT_TRUE(same_results(run(call), expected));
+  }
+}
+
+TEST(FewQueries, InStrangeLayouts) {
+  Random random(2103);
+  for (Layout layout : {Layout::Transposed, Layout::Padded, Layout::Reversed, Layout::Repeated}) {
+    for (heed_dtype dtype : {HEED_F32, HEED_F16, HEED_BF16}) {
+      for (int64_t size : {5, 16, 20, 64}) {
+        Call call = dot_product_call({2, 4, 2, 2, 300, size, size + 3}, random, dtype);
+        for (std::optional<Input>* input : {&call.keys, &call.values}) {
+          const Dims dims = (*input)->contents.dims;
+          *input = make_input((*input)->contents, dtype, make_strides(layout, dims, random));
+        }
+        call.queries =
+            make_input(call.queries.contents, dtype, make_strides(layout, call.queries.contents.dims, random));
+        want_everything(call);
+        EXPECT_TRUE(agrees_with_reference(call));
+      }
+    }
+  }
+}
+
+// Few items are cut into chunks that threads share, many are not.
+TEST(FewQueries, NeitherThreadsNorTheBatchChangeABit) {
+  Random random(2104);
+  for (heed_dtype dtype : {HEED_F32, HEED_BF16}) {
+    for (int flag = 1; flag < kNumFlags; flag += 2) {
+      Call call = dot_product_call({9, 4, 2, 2, 2100, 32, 32}, random, dtype);
+      set_flag(call, flag, random);
+      call.options.dropout = 0.0F;
+      want_everything(call);
+      call.num_threads = 1;
+      const Results expected = run(call);
+      for (int32_t num_threads : {2, 3, 8}) {
+        call.num_threads = num_threads;
+        EXPECT_TRUE(same_results(run(call), expected)) << "threads " << num_threads << ", flag " << flag;
+      }
+      Call alone = call;
+      alone.num_threads = 2;
+      const auto last = [](std::optional<Input>& input) {
+        if (input && input->contents.dims[0] == 9)
+          input = Input{slice(input->contents, 0, 8, 1), input->dtype, input->strides};
+      };
+      alone.queries = Input{slice(call.queries.contents, 0, 8, 1), call.queries.dtype, call.queries.strides};
+      last(alone.keys);
+      last(alone.values);
+      last(alone.valid_lens);
+      const Results one = run(alone);
+      const auto tail = [](const Result& result) {
+        const auto bytes = static_cast<std::ptrdiff_t>(result.bytes.size() / 9);
+        return Result{result.dtype, slice(result.contents, 0, 8, 1), {result.bytes.end() - bytes, result.bytes.end()}};
+      };
+      EXPECT_TRUE(same_bits(one.output, tail(*expected.output))) << flag;
+      EXPECT_TRUE(same_bits(one.weights, tail(*expected.weights))) << flag;
+      EXPECT_TRUE(same_bits(one.log_sum_exp, tail(*expected.log_sum_exp))) << flag;
+    }
+  }
+}
+
+// Whether the row sees the key is known from its weight, so the contents of what no row of a head sees can be anything.
+TEST(FewQueries, HiddenKeysMayHoldAnything) {
+  Random random(2105);
+  for (heed_dtype dtype : {HEED_F32, HEED_F16, HEED_BF16}) {
+    for (int64_t num_queries : {1, 3}) {
+      for (int flag : {1, 2, 3, 5, 6, 7}) {
+        Call call = dot_product_call({2, 4, 2, num_queries, 1100, 32, 24}, random, dtype);
+        set_flag(call, flag, random);
+        want_everything(call);
+        const Results expected = run(call);
+        Call poisoned = call;
+        const reference::AttentionSizes sizes = sizes_of(call);
+        const double poison[] = {kNaN, kInfinity, -kInfinity};
+        for_each_index(call.keys->contents.dims, [&](const Dims& index, size_t position) {
+          bool seen = false;
+          for (int64_t h = index[1] * 2; h < index[1] * 2 + 2; ++h) {
+            for (int64_t q = 0; q < num_queries; ++q)
+              seen |= weight_at(expected, sizes, index[0], h, q, index[2]) != 0.0;
+          }
+          if (seen) return;
+          poisoned.keys->contents.values[position] = poison[position % 3];
+        });
+        poisoned.keys = make_input(poisoned.keys->contents, dtype);
+        EXPECT_TRUE(same_results(run(poisoned), expected)) << "keys, flag " << flag;
+        for_each_index(call.values->contents.dims, [&](const Dims& index, size_t position) {
+          bool seen = false;
+          for (int64_t h = index[1] * 2; h < index[1] * 2 + 2; ++h) {
+            for (int64_t q = 0; q < num_queries; ++q)
+              seen |= weight_at(expected, sizes, index[0], h, q, index[2]) != 0.0;
+          }
+          if (!seen) poisoned.values->contents.values[position] = poison[position % 3];
+        });
+        poisoned.values = make_input(poisoned.values->contents, dtype);
+        EXPECT_TRUE(same_results(run(poisoned), expected)) << "values, flag " << flag;
+      }
+    }
+  }
+}
+
+// A value that the first row sees and the second does not is infinite.
+TEST(FewQueries, RowsThatDoNotSeeAnInfinityKeepTheirBits) {
+  Random random(2106);
+  Call call = dot_product_call({1, 1, 1, 2, 1500, 16, 16}, random);
+  call.valid_lens = make_input({{1, 2}, {1500, 700}}, HEED_I32);
+  want_everything(call);
+  const Results expected = run(call);
+  Call infinite = call;
+  for (size_t d = 0; d < 16; ++d) infinite.values->contents.values[800 * 16 + d] = kInfinity;
+  infinite.values = make_input(infinite.values->contents, HEED_F32);
+  const Results results = run(infinite);
+  for (size_t d = 0; d < 16; ++d) {
+    EXPECT_EQ(results.output->contents.values[d], kInfinity);
+    EXPECT_EQ(results.output->contents.values[16 + d], expected.output->contents.values[16 + d]);
+  }
+}
+
+TEST(FewQueries, ValuesNearTheLargestFloatDoNotOverflow) {
+  Random random(2107);
+  Call call = dot_product_call({1, 2, 1, 2, 2500, 4, 20}, random);
+  for (double& value : call.values->contents.values) value = 3e38 * std::copysign(1.0, value);
+  call.values = make_input(call.values->contents, HEED_F32);
+  EXPECT_TRUE(agrees_with_reference(call));
+  const Results alone = run(call);
+  want_everything(call);
+  EXPECT_TRUE(same_bits(run(call).output, alone.output));
+}
+
+}  // namespace
+}  // namespace heed::property

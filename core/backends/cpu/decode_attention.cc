@@ -88,6 +88,12 @@ Bytes bytes_of(const KernelTable& kernels, const AttentionProblem& problem, int6
           kernels.decode_partial_bytes(&arguments, num_rows)};
 }
 
+// In FLOPs, as far as it is not memory that takes the time.
+double work_of(const AttentionProblem& problem) {
+  const Cost cost = cost_of(problem);
+  return std::max(cost.flops, kFlopsPerByte * cost.bytes);
+}
+
 }  // namespace
 
 bool is_for_decode_attention(const KernelTable& kernels, const AttentionProblem& problem) {
@@ -114,7 +120,7 @@ Plan plan_decode_attention(const KernelTable& kernels, const AttentionProblem& p
   const Items items(kernels, problem, problem.num_queries);
   const double pieces = items.are_cut(chunks, num_workers) ? static_cast<double>(chunks.count) : 1.0;
   plan.num_items = static_cast<int64_t>(std::min(items.count * pieces, 0x1p62));
-  plan.num_threads = static_cast<int32_t>(std::clamp<int64_t>(plan.num_items, 1, num_workers));
+  plan.num_threads = Workers::num_wanted(plan.num_items, work_of(problem), num_workers);
   plan.block_queries = static_cast<int32_t>(items.rows);
   plan.block_keys = kernels.flash_block_keys;
   add_attention_reasons(problem, plan);
@@ -131,8 +137,7 @@ void run_decode_attention(const KernelTable& kernels, const AttentionProblem& pr
   auto* memory = static_cast<std::byte*>(scratch);
   std::byte* partials = memory + bytes.worker * static_cast<size_t>(workers.num_workers());
   const auto num_items = static_cast<int64_t>(items.count);
-  const Cost cost = cost_of(problem);
-  const double work = std::max(cost.flops, cost.bytes * kFlopsPerByte);
+  const double work = work_of(problem);
 
   const auto attend = [&](const AttentionItem& item, int64_t chunk, std::byte* partial, std::byte* own) {
     const int64_t end = std::min(problem.num_keys, (chunk + 1) * chunks.keys);

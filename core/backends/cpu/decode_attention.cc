@@ -17,6 +17,8 @@ namespace {
 // Rows that share a head of keys and values, for this kernel to be chosen. Beyond, computing takes longer than reading,
 // and panels compute faster. The same on every ISA, and more than one item where a vector has fewer.
 constexpr int64_t kMaxRows = 16;
+// Fewer keys are read in no time: there the panels' smaller preparations decide.
+constexpr int64_t kMinKeys = 32;
 // Keys of a chunk at least. With heads of 128 these are 1 MiB in f32, some 25 microseconds of reading: long beside what
 // it takes to hand out a chunk and to combine it, short beside the whole where it is cut.
 constexpr int64_t kMinChunkKeys = 1024;
@@ -103,7 +105,8 @@ double work_of(const AttentionProblem& problem) {
 }  // namespace
 
 bool is_for_decode_attention(const KernelTable& kernels, const AttentionProblem& problem) {
-  return is_possible(kernels, problem) && problem.num_queries <= kMaxRows / group_size(problem);
+  return is_possible(kernels, problem) && problem.num_keys >= kMinKeys &&
+         problem.num_queries <= kMaxRows / group_size(problem);
 }
 
 size_t decode_attention_bytes(const KernelTable& kernels, const AttentionProblem& problem, int32_t num_workers) {

@@ -58,14 +58,6 @@ HEED_INLINE Partial partial_at(const AttentionArguments& arguments, int64_t num_
 
 // ---- softmax --------------------------------------------------------------------------------------------------------
 
-HEED_INLINE float max_of_lanes(Vec value) {
-  float lanes[kLanes];
-  store(lanes, value);
-  float largest = lanes[0];
-  for (int lane = 1; lane < kLanes; ++lane) largest = lanes[lane] > largest ? lanes[lane] : largest;
-  return largest;
-}
-
 // `count` vectors of a row's scores.
 template <int count>
 HEED_INLINE void exponentiate_vectors(float* scores, const Vec (&pivots)[1], Vec (&total)[1]) {
@@ -95,7 +87,7 @@ static void exponentiate_rows(const DecodeItem& decode, int64_t k0, int64_t k1) 
     // A NaN is never greater; it reaches the sums through its exponential.
     for (int64_t k = first; k < end; k += kLanes) largest = max(load(scores + k), largest);
     const Vec before = broadcast(decode.partial.maximum[r]);
-    const Vec maximum = max(broadcast(max_of_lanes(largest)), before);
+    const Vec maximum = max(broadcast(maximum_of_lanes(largest)), before);
     const Vec pivots[1] = {pivot_of(maximum)};
     Vec total[1] = {load(decode.totals + r * kLanes)};
     if (any(maximum > before)) {

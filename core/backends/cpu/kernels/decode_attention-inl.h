@@ -127,18 +127,23 @@ struct Places {
   bool have(int64_t place) const { return place >= first && place < end; }
 };
 
-// Calls visit(place) for the keys of the part `part` of a block, in the block's order.
+// Keys first .. end - 1 of each quarter of a block.
+struct Part {
+  int64_t first;
+  int64_t end;
+};
+
+// Calls visit(place) for the keys of a part of a block, in the block's order.
 template <typename Visit>
-HEED_INLINE void visit_places(Places places, int64_t part, const Visit& visit) {
-  const int64_t begin = part * kPartKeys;
+HEED_INLINE void visit_places(Places places, Part part, const Visit& visit) {
   if (places.are_all()) {
-    for (int64_t i = begin; i < begin + kPartKeys; ++i) {
+    for (int64_t i = part.first; i < part.end; ++i) {
 #pragma GCC unroll 4
       for (int64_t quarter = 0; quarter < 4; ++quarter) visit(quarter * kQuarterKeys + i);
     }
     return;
   }
-  for (int64_t i = begin; i < begin + kPartKeys; ++i) {
+  for (int64_t i = part.first; i < part.end; ++i) {
     for (int64_t quarter = 0; quarter < 4; ++quarter) {
       if (places.have(quarter * kQuarterKeys + i)) visit(quarter * kQuarterKeys + i);
     }
@@ -149,7 +154,7 @@ HEED_INLINE void visit_places(Places places, int64_t part, const Visit& visit) {
 // where the block's first value is or would be.
 template <int32_t type, int rows, int vectors>
 HEED_INLINE void add_value_tile(const char* values, int64_t stride, const float* probabilities, Places places,
-                                int64_t part, float* sums, int64_t sums_stride) {
+                                Part part, float* sums, int64_t sums_stride) {
   Vec tile[rows][vectors];
 #pragma GCC unroll 4
   for (int r = 0; r < rows; ++r) {
@@ -178,8 +183,7 @@ HEED_INLINE void add_value_tile(const char* values, int64_t stride, const float*
 
 // The same for the elements that do not fill a vector, in the lanes of load_tail.
 template <int32_t type>
-HEED_INLINE void add_value_tail(StoredRows values, const float* probabilities, Places places, int64_t part,
-                                float* sums) {
+HEED_INLINE void add_value_tail(StoredRows values, const float* probabilities, Places places, Part part, float* sums) {
   Vec sum = load(sums);
   visit_places(
       places, part, [&](int64_t place) __attribute__((always_inline)) {
@@ -190,7 +194,7 @@ HEED_INLINE void add_value_tail(StoredRows values, const float* probabilities, P
 }
 
 template <int32_t type, int rows>
-HEED_INLINE void add_values_to_rows(StoredRows values, const float* probabilities, Places places, int64_t part,
+HEED_INLINE void add_values_to_rows(StoredRows values, const float* probabilities, Places places, Part part,
                                     float* sums, int64_t sums_stride) {
   constexpr int kVectors = kRegisters >= 32 ? 8 : 4;
   const int64_t whole = values.width / kLanes * kLanes;
@@ -211,11 +215,12 @@ HEED_INLINE void add_values_to_rows(StoredRows values, const float* probabilitie
 template <int32_t type>
 static void add_values_to_all_rows(StoredRows values, const float* probabilities, Places places, int64_t num_rows,
                                    float* sums, int64_t sums_stride) {
-  const int64_t one_quarter = places.first / kQuarterKeys == (places.end - 1) / kQuarterKeys ? kQuarterKeys : 0;
-  const int64_t first_part = one_quarter != 0 ? places.first % kQuarterKeys / kPartKeys : 0;
-  const int64_t last_part =
-      one_quarter != 0 ? (places.end - 1) % kQuarterKeys / kPartKeys : kQuarterKeys / kPartKeys - 1;
-  for (int64_t part = first_part; part <= last_part; ++part) {
+  const bool is_one_quarter = places.first / kQuarterKeys == (places.end - 1) / kQuarterKeys;
+  const int64_t first = is_one_quarter ? places.first % kQuarterKeys : 0;
+  const int64_t end = is_one_quarter ? (places.end - 1) % kQuarterKeys + 1 : kQuarterKeys;
+  const int64_t step = num_rows <= kValueRows ? kQuarterKeys : kPartKeys;
+  for (int64_t i = first; i < end; i += step) {
+    const Part part = {i, smaller(i + step, end)};
     int64_t r = 0;
     for (; r + kValueRows <= num_rows; r += kValueRows) {
       add_values_to_rows<type, kValueRows>(values, probabilities + r * kRowBlockKeys, places, part,
@@ -233,20 +238,18 @@ static void add_values_to_all_rows(StoredRows values, const float* probabilities
 template <int32_t type>
 static void add_seen_values_to_rows(StoredRows values, const int32_t* seen, const float* probabilities, Places places,
                                     int64_t num_rows, float* sums, int64_t sums_stride) {
-  for (int64_t part = 0; part < kQuarterKeys / kPartKeys; ++part) {
-    visit_places(places, part, [&](int64_t place) {
-      const char* value = values.data + place * values.stride;
-      for (int64_t r = 0; r < num_rows; ++r) {
-        if (seen[place * kPanelRows + r] == 0) continue;
-        const Vec probability = broadcast(probabilities[r * kRowBlockKeys + place]);
-        float* row = sums + r * sums_stride;
-        int64_t d = 0;
-        for (; d + kLanes <= values.width; d += kLanes)
-          store(row + d, fma(probability, load_elements(value + d * size_of_element(type), type), load(row + d)));
-        if (d < values.width) store(row + d, fma(probability, load_tail<type>(value, values.width), load(row + d)));
-      }
-    });
-  }
+  visit_places(places, Part{0, kQuarterKeys}, [&](int64_t place) {
+    const char* value = values.data + place * values.stride;
+    for (int64_t r = 0; r < num_rows; ++r) {
+      if (seen[place * kPanelRows + r] == 0) continue;
+      const Vec probability = broadcast(probabilities[r * kRowBlockKeys + place]);
+      float* row = sums + r * sums_stride;
+      int64_t d = 0;
+      for (; d + kLanes <= values.width; d += kLanes)
+        store(row + d, fma(probability, load_elements(value + d * size_of_element(type), type), load(row + d)));
+      if (d < values.width) store(row + d, fma(probability, load_tail<type>(value, values.width), load(row + d)));
+    }
+  });
 }
 
 // ---- a chunk --------------------------------------------------------------------------------------------------------

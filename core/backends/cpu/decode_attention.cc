@@ -96,12 +96,6 @@ Bytes bytes_of(const KernelTable& kernels, const AttentionProblem& problem, int6
           kernels.decode_partial_bytes(&arguments, num_rows)};
 }
 
-// In FLOPs, as far as it is not memory that takes the time.
-double work_of(const AttentionProblem& problem) {
-  const Cost cost = cost_of(problem);
-  return std::max(cost.flops, kFlopsPerByte * cost.bytes);
-}
-
 }  // namespace
 
 bool is_for_decode_attention(const KernelTable& kernels, const AttentionProblem& problem) {

@@ -32,9 +32,9 @@ Topic layer_outputs() {
                   head_outputs.output = (heed_tensor*)heads.queries),
           PROVOKE(heed_layer_forward(layer, &inputs, workspace_of(0), &outputs)),
           PROVOKE(heed_layer_forward(layer, &inputs, new_workspace, &outputs),
-                  heed_tensor * large = tensor_of(HEED_F32, {65536});
+                  heed_tensor * large = tensor_of(HEED_F32, {1048576});
                   dims[2] = 6; heed_tensor_view(large, 3, dims, NULL, 0, &new_tensor); inputs.queries = new_tensor;
-                  heed_workspace_wrap(context, heed_tensor_data(large), 262144, &new_workspace)),
+                  heed_workspace_wrap(context, heed_tensor_data(large), 4194304, &new_workspace)),
           PROVOKE(heed_workspace_wrap(context, NULL, 64, &new_workspace)),
       }};
 }

@@ -112,7 +112,8 @@ testing::AssertionResult agree(const Results& results, const reference::Attentio
 // Runs and solves the call, and compares.
 testing::AssertionResult agrees_with_reference(const Call& call, AccuracyStatistics* statistics = nullptr);
 
-// Whether two results are the same bytes; all three of two calls, which asked for the same.
+// Whether two results are the same bytes, but for the sign and payload of NaN; all three of two calls, which asked for
+// the same.
 testing::AssertionResult same_bits(const std::optional<Result>& a, const std::optional<Result>& b);
 testing::AssertionResult same_bits(const Results& a, const Results& b);
 

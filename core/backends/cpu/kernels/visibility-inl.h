@@ -110,6 +110,7 @@ static void finish_scores(const FlashItem& item, const Panel& panel, int64_t beg
                           Vec (&maximum)[vectors]) {
   const AttentionArguments& arguments = *item.arguments;
   const bool has_pairs = arguments.mask.data != nullptr || arguments.bias.data != nullptr;
+  const Vec scale = broadcast(arguments.is_additive != 0 ? 1.0f : arguments.score_scale);
   const int64_t count = k1 - k0;
   if (arguments.soft_cap != 0) cap_scores<vectors>(arguments.soft_cap, count, item.scores + (k0 - begin) * kPanelRows);
   for (int v = 0; v < vectors; ++v) {
@@ -131,7 +132,8 @@ static void finish_scores(const FlashItem& item, const Panel& panel, int64_t beg
       const int64_t place = (k0 - begin + k) * kPanelRows + group;
       const IntVec key = broadcast(static_cast<int32_t>(k));
       IntVec sees = (key >= firsts) & (key < ends);
-      Vec score = load(item.scores + place);
+      // Additive ones have their scale already.
+      Vec score = load(item.scores + place) * scale;
       if (has_pairs) {
         score += added[k % kLanes];
         sees &= added[k % kLanes] != broadcast(-kInfinity);
@@ -205,13 +207,13 @@ static bool mask_hides_nothing(const FlashItem& item, const Panel& panel, int64_
   return zeros == 0;
 }
 
-// Of the keys k0 .. k1 - 1, those whose products are the scores as they are; none where k0 >= k1 after it.
+// Of the keys k0 .. k1 - 1, those whose products, or additive scores, are the scores as they are; none where k0 >= k1 after it.
 static void find_plain_keys(const FlashItem& item, const Panel& panel, int64_t& k0, int64_t& k1) {
   const AttentionArguments& arguments = *item.arguments;
   const int64_t first = smaller(larger(k0, panel.all_first), k1);
   const int64_t end = larger(smaller(k1, panel.all_end), first);
-  const bool are_products = arguments.bias.data == nullptr && arguments.soft_cap == 0 && arguments.is_additive == 0 &&
-                            first < end &&
+  const bool is_scaled = arguments.is_additive != 0 || arguments.score_scale == 1;
+  const bool are_products = arguments.bias.data == nullptr && arguments.soft_cap == 0 && is_scaled && first < end &&
                             (arguments.mask.data == nullptr || mask_hides_nothing(item, panel, first, end));
   k0 = are_products ? first : k0;
   k1 = are_products ? end : k0;

@@ -55,7 +55,7 @@ static void rows_to_panel(const FlashItem& item, const Panel& panel, int64_t k0,
 #pragma GCC unroll 16
       for (int lane = 0; lane < kLanes; ++lane) {
         const int64_t row = group + lane;
-        tile[lane] = row < panel.num_rows ? load(item.row_scores + row * kRowBlockKeys + k0 + k) : Vec{};
+        tile[lane] = row < panel.num_rows ? load(item.row_scores + row * kRowScoresStride + k0 + k) : Vec{};
       }
       transpose(tile);
       for (int64_t i = 0; i < smaller(kLanes, count - k); ++i) store(scores + (k + i) * kPanelRows + group, tile[i]);
@@ -72,7 +72,8 @@ static void panel_to_rows(const FlashItem& item, const Panel& panel, int64_t k0,
       for (int i = 0; i < kLanes; ++i) tile[i] = load(item.scores + (k + i) * kPanelRows + group);
       transpose(tile);
       for (int64_t lane = 0; lane < kLanes && group + lane < panel.num_rows; ++lane)
-        store_first(item.row_scores + (group + lane) * kRowBlockKeys + k0 + k, tile[lane], smaller(kLanes, count - k));
+        store_first(item.row_scores + (group + lane) * kRowScoresStride + k0 + k, tile[lane],
+                    smaller(kLanes, count - k));
     }
   }
 }
@@ -165,7 +166,7 @@ static void score_panel_rows(const FlashItem& item, const Panel& panel, Rows key
   const StoredRows stored = {reinterpret_cast<const char*>(keys.data),
                              keys.stride * static_cast<int64_t>(sizeof(float)), head_size};
   score_rows<kF32>(stored, count, item.row_queries, row_stride(head_size), panel.num_rows, item.row_scores,
-                   kRowBlockKeys);
+                   kRowScoresStride);
   rows_to_panel(item, panel, 0, count, scores);
   for (int64_t k = 0; k < count; ++k) {
 #pragma GCC unroll 4

@@ -80,7 +80,7 @@ static void exponentiate_rows(const DecodeItem& decode, int64_t k0, int64_t k1) 
   const int64_t end = round_up(k1, kLanes);
   const int64_t width = row_stride(arguments.value_head_size);
   for (int64_t r = 0; r < decode.panel.num_rows; ++r) {
-    float* scores = decode.item.row_scores + r * kRowBlockKeys;
+    float* scores = decode.item.row_scores + r * kRowScoresStride;
     for (int64_t k = first; k < k0; ++k) scores[k] = -kInfinity;
     for (int64_t k = k1; k < end; ++k) scores[k] = -kInfinity;
     Vec largest = broadcast(-kInfinity);
@@ -109,7 +109,8 @@ static void exponentiate_rows(const DecodeItem& decode, int64_t k0, int64_t k1) 
 
 // ---- values ---------------------------------------------------------------------------------------------------------
 
-// Keys of a part of a quarter: a part of four quarters stays in a first-level cache, so that all rows can be gone through.
+// Keys of a part of a quarter. A part of four quarters is 32 KiB with heads of 128 in f32 and stays in a first-level cache
+// of 48 KiB until all rows have been through it; the fewer keys, the more often sums go to and from registers.
 constexpr int64_t kPartKeys = 16;
 // Rows whose sums are in registers together, 8 vectors of 32 registers or 4 of 16 each.
 constexpr int kValueRows = 2;
@@ -151,10 +152,10 @@ HEED_INLINE void visit_places(Places places, Part part, const Visit& visit) {
 }
 
 // sums[r][d] += probability[r][place] * value[place][d] for `vectors` vectors of d and one part of a block. `values` is
-// where the block's first value is or would be.
-template <int32_t type, int rows, int vectors>
-HEED_INLINE void add_value_tile(const char* values, int64_t stride, const float* probabilities, Places places,
-                                Part part, float* sums, int64_t sums_stride) {
+// where the block's first value is or would be. With `fetches`, what lies `ahead` bytes further is fetched.
+template <int32_t type, int rows, int vectors, bool fetches>
+HEED_INLINE void add_value_tile(const char* values, int64_t stride, int64_t ahead, const float* probabilities,
+                                Places places, Part part, float* sums, int64_t sums_stride) {
   Vec tile[rows][vectors];
 #pragma GCC unroll 4
   for (int r = 0; r < rows; ++r) {
@@ -163,13 +164,14 @@ HEED_INLINE void add_value_tile(const char* values, int64_t stride, const float*
   }
   visit_places(
       places, part, [&](int64_t place) __attribute__((always_inline)) {
+        if (fetches) fetch(values + place * stride + ahead, vectors * kLanes * size_of_element(type));
         Vec elements[vectors];
 #pragma GCC unroll 8
         for (int v = 0; v < vectors; ++v)
           elements[v] = load_elements(values + place * stride + v * kLanes * size_of_element(type), type);
 #pragma GCC unroll 4
         for (int r = 0; r < rows; ++r) {
-          const Vec probability = broadcast(probabilities[r * kRowBlockKeys + place]);
+          const Vec probability = broadcast(probabilities[r * kRowScoresStride + place]);
 #pragma GCC unroll 8
           for (int v = 0; v < vectors; ++v) tile[r][v] = fma(probability, elements[v], tile[r][v]);
         }
@@ -193,23 +195,24 @@ HEED_INLINE void add_value_tail(StoredRows values, const float* probabilities, P
   store(sums, sum);
 }
 
-template <int32_t type, int rows>
+template <int32_t type, int rows, bool fetches>
 HEED_INLINE void add_values_to_rows(StoredRows values, const float* probabilities, Places places, Part part,
                                     float* sums, int64_t sums_stride) {
   constexpr int kVectors = kRegisters >= 32 ? 8 : 4;
   const int64_t whole = values.width / kLanes * kLanes;
+  const int64_t ahead = ahead_of<type>(values);
   int64_t d = 0;
   for (; d + kVectors * kLanes <= whole; d += kVectors * kLanes) {
-    add_value_tile<type, rows, kVectors>(values.data + d * size_of_element(type), values.stride, probabilities, places,
-                                         part, sums + d, sums_stride);
+    add_value_tile<type, rows, kVectors, fetches>(values.data + d * size_of_element(type), values.stride, ahead,
+                                                  probabilities, places, part, sums + d, sums_stride);
   }
   for (; d < whole; d += kLanes) {
-    add_value_tile<type, rows, 1>(values.data + d * size_of_element(type), values.stride, probabilities, places, part,
-                                  sums + d, sums_stride);
+    add_value_tile<type, rows, 1, fetches>(values.data + d * size_of_element(type), values.stride, ahead, probabilities,
+                                           places, part, sums + d, sums_stride);
   }
   if (d == values.width) return;
   for (int r = 0; r < rows; ++r)
-    add_value_tail<type>(values, probabilities + r * kRowBlockKeys, places, part, sums + r * sums_stride + d);
+    add_value_tail<type>(values, probabilities + r * kRowScoresStride, places, part, sums + r * sums_stride + d);
 }
 
 template <int32_t type>
@@ -222,13 +225,18 @@ static void add_values_to_all_rows(StoredRows values, const float* probabilities
   for (int64_t i = first; i < end; i += step) {
     const Part part = {i, smaller(i + step, end)};
     int64_t r = 0;
+    // The first rows read the part from memory, the others from the cache.
+    if (num_rows >= kValueRows) {
+      add_values_to_rows<type, kValueRows, true>(values, probabilities, places, part, sums, sums_stride);
+      r = kValueRows;
+    }
     for (; r + kValueRows <= num_rows; r += kValueRows) {
-      add_values_to_rows<type, kValueRows>(values, probabilities + r * kRowBlockKeys, places, part,
-                                           sums + r * sums_stride, sums_stride);
+      add_values_to_rows<type, kValueRows, false>(values, probabilities + r * kRowScoresStride, places, part,
+                                                  sums + r * sums_stride, sums_stride);
     }
     for (; r < num_rows; ++r) {
-      add_values_to_rows<type, 1>(values, probabilities + r * kRowBlockKeys, places, part, sums + r * sums_stride,
-                                  sums_stride);
+      add_values_to_rows<type, 1, true>(values, probabilities + r * kRowScoresStride, places, part,
+                                        sums + r * sums_stride, sums_stride);
     }
   }
 }
@@ -242,7 +250,7 @@ static void add_seen_values_to_rows(StoredRows values, const int32_t* seen, cons
     const char* value = values.data + place * values.stride;
     for (int64_t r = 0; r < num_rows; ++r) {
       if (seen[place * kPanelRows + r] == 0) continue;
-      const Vec probability = broadcast(probabilities[r * kRowBlockKeys + place]);
+      const Vec probability = broadcast(probabilities[r * kRowScoresStride + place]);
       float* row = sums + r * sums_stride;
       int64_t d = 0;
       for (; d + kLanes <= values.width; d += kLanes)
@@ -283,9 +291,9 @@ static void score_stored_rows(const DecodeItem& decode, int64_t block, int64_t k
   const int64_t num_rows = decode.panel.num_rows;
   float* scores = item.row_scores + (k0 - block);
   switch (stored_type(arguments.keys, head_size)) {
-    case kF16: return score_rows<kF16>(keys, k1 - k0, item.row_queries, stride, num_rows, scores, kRowBlockKeys);
-    case kBF16: return score_rows<kBF16>(keys, k1 - k0, item.row_queries, stride, num_rows, scores, kRowBlockKeys);
-    default: return score_rows<kF32>(keys, k1 - k0, item.row_queries, stride, num_rows, scores, kRowBlockKeys);
+    case kF16: return score_rows<kF16>(keys, k1 - k0, item.row_queries, stride, num_rows, scores, kRowScoresStride);
+    case kBF16: return score_rows<kBF16>(keys, k1 - k0, item.row_queries, stride, num_rows, scores, kRowScoresStride);
+    default: return score_rows<kF32>(keys, k1 - k0, item.row_queries, stride, num_rows, scores, kRowScoresStride);
   }
 }
 
@@ -426,7 +434,7 @@ static int64_t decode_shared_floats(const AttentionArguments& arguments) {
 
 static int64_t decode_floats(const AttentionArguments& arguments, int64_t num_rows) {
   return decode_shared_floats(arguments) + panel_floats(arguments) + num_rows * row_stride(arguments.head_size) +
-         num_rows * kRowBlockKeys + kLanes + num_rows * kLanes;
+         num_rows * kRowScoresStride + kLanes + num_rows * kLanes;
 }
 
 static size_t decode_scratch_bytes(const AttentionArguments* arguments, int64_t num_rows) {
@@ -453,7 +461,7 @@ static DecodeItem make_decode_item(const AttentionArguments& arguments, const At
   next += panel_floats(arguments);
   item.row_queries = next;
   item.row_scores = item.row_queries + num_rows * row_stride(arguments.head_size);
-  decode.totals = item.row_scores + num_rows * kRowBlockKeys + kLanes;
+  decode.totals = item.row_scores + num_rows * kRowScoresStride + kLanes;
   find_ranges(item, decode.panel);
   load_row_queries(item, decode.panel);
   return decode;

@@ -20,9 +20,14 @@ constexpr float kInfinity = __builtin_inff();
 constexpr int64_t kBlockKeys = 256;
 
 // Scores of few rows, which are found one by one, are kRowBlockKeys for each. Where keys are read from memory a block is
-// four streams (row_scores-inl.h, decode_attention-inl.h), and starting them costs as much as reading some KiB.
-constexpr int64_t kRowBlockKeys = 512;
+// four streams (row_scores-inl.h, decode_attention-inl.h), each a quarter of its keys. Until a stream is under way, and
+// from keys to values and back, memory waits for some KiB: with heads of 128 in F16 a quarter of 128 keys is 32 KiB and
+// measured 78 % of the read bandwidth, one of 256 keys 85 %; in f32 these are 64 and 128 KiB, 90 and 94 %. Twice as many
+// would make 16 rows of scores 128 KiB, beside a part of the values too much for the fastest caches.
+constexpr int64_t kRowBlockKeys = 1024;
 static_assert(kRowBlockKeys % kBlockKeys == 0);
+// Rows of scores do not lie a multiple of 4 KiB apart, where all would fall into the same sets of a first-level cache.
+constexpr int64_t kRowScoresStride = kRowBlockKeys + kLanes;
 
 struct Panel {
   float* queries;        // [head_size][kPanelRows], times the scale
@@ -55,7 +60,7 @@ struct FlashItem {
   float* value_block;  // [kBlockKeys][value_head_size]
   // Where few rows are scored one by one (decode_attention-inl.h); null otherwise.
   float* row_queries;  // [num_rows][row_stride(head_size)], times the scale
-  float* row_scores;   // [num_rows][kRowBlockKeys] and kLanes more
+  float* row_scores;   // [num_rows][kRowScoresStride] and kLanes more
 };
 
 HEED_INLINE int64_t round_up(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }

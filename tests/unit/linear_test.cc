@@ -141,6 +141,18 @@ class Product {
                             [](unsigned char byte) { return byte == kUntouched; }));
   }
 
+  // Rows first .. first + count - 1 alone, of one element of the batch; inputs and outputs are f32.
+  void run_rows(int64_t first, int64_t count, int32_t num_workers) {
+    LinearPart& part = problem.parts[0];
+    problem.rows = count;
+    problem.input.data = static_cast<float*>(input.data()) + first * problem.input.strides[2];
+    part.output.data = static_cast<float*>(output.data()) + first * part.output.strides[2];
+    run(num_workers);
+    problem.rows = form_.rows;
+    problem.input.data = input.data();
+    part.output.data = output.data();
+  }
+
   int64_t input_place(int64_t row, int64_t e) const {
     const int64_t* strides = problem.input.strides;
     return row / form_.rows * strides[1] + row % form_.rows * strides[2] + e * strides[3];
@@ -312,15 +324,7 @@ TEST_P(LinearKernel, GivesTheSameBitsHoweverItIsCut) {
     }
     for (int64_t count = 1; count <= 17; ++count) {
       const int64_t first = (count * 5) % (form.rows - count);
-      const int64_t row_size = whole.problem.input.strides[2];
-      whole.problem.rows = count;
-      whole.problem.input.data = static_cast<float*>(whole.input.data()) + first * row_size;
-      whole.problem.parts[0].output.data =
-          static_cast<float*>(whole.output.data()) + first * whole.problem.parts[0].output.strides[2];
-      whole.run(2);
-      whole.problem.rows = form.rows;
-      whole.problem.input.data = whole.input.data();
-      whole.problem.parts[0].output.data = whole.output.data();
+      whole.run_rows(first, count, 2);
       expect_same(whole, first, first + count, std::to_string(count) + " rows");
     }
     form.packs = false;
@@ -340,6 +344,33 @@ TEST_P(LinearKernel, GivesTheSameBitsHoweverItIsCut) {
     }
     strided.run(3);
     expect_same(strided, 0, form.rows, "strided");
+  }
+}
+
+// Few rows read several panels of a packed weight at once, to the end of their inputs; many read one at a time, in blocks.
+TEST_P(LinearKernel, GivesFewRowsTheBitsThatTheyHaveAmongMany) {
+  for (const DType dtype : {DType::F32, DType::F16, DType::BF16}) {
+    Form form;
+    form.rows = kernels().linear_tile_rows + 1;
+    form.input_size = 1100;
+    form.num_heads = 11;
+    form.head_size = 20;
+    form.weight_dtype = dtype;
+    form.has_bias = dtype != DType::F16;
+    Product product(kernels(), form, 6008);
+    product.run();
+    product.expect_near_f64();
+    std::vector<std::vector<uint32_t>> expected;
+    for (int64_t row = 0; row < form.rows; ++row) expected.push_back(product.row_bits(row));
+    for (int64_t count = 1; count < form.rows; ++count) {
+      for (int64_t first = 0; first < form.rows; first += count) {
+        std::ranges::fill(product.output.elements, static_cast<unsigned char>(0));
+        const int64_t end = std::min(form.rows, first + count);
+        product.run_rows(first, end - first, 1 + static_cast<int32_t>(count % 3));
+        for (int64_t row = first; row < end; ++row)
+          ASSERT_EQ(product.row_bits(row), expected[static_cast<size_t>(row)]) << "row " << row << " of " << count;
+      }
+    }
   }
 }
 

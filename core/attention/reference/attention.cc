@@ -131,7 +131,9 @@ class RowSolver {
     const double inherited = term_errors.sum();
     magnitudes.terms = std::max(magnitudes.terms, std::fabs(scale) * magnitude);
     magnitudes.inherited = std::max(magnitudes.inherited, std::fabs(scale) * inherited);
-    magnitudes.underflow = (underflows.sum() * std::fabs(scale) + std::fabs(cap) + 2.0) * kSmallestF32;
+    // Of queries times the scale, which the keys multiply.
+    const double of_queries = options_.scoring == Scoring::DotProduct ? key.abs().sum() : 0.0;
+    magnitudes.underflow = (underflows.sum() * std::fabs(scale) + of_queries + std::fabs(cap) + 2.0) * kSmallestF32;
     const double largest = (magnitude + inherited) * largest_factor + std::fabs(score);
     if (!(largest <= kLargestCovered)) is_known_ = false;
     return score;

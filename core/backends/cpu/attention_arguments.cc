@@ -44,7 +44,9 @@ AttentionArguments arguments_of(const AttentionProblem& problem) {
   arguments.dropout_seed = problem.dropout_seed;
   arguments.dropout_threshold = dropout_threshold(problem.dropout);
   arguments.dropout_scale = dropout_scale(problem.dropout);
-  arguments.scale = problem.scale;
+  const bool fits_queries = problem.scoring == Scoring::DotProduct && std::fabs(problem.scale) <= 1.0F;
+  arguments.query_scale = fits_queries ? problem.scale : 1.0F;
+  arguments.score_scale = fits_queries ? 1.0F : problem.scale;
   arguments.soft_cap = problem.soft_cap;
   arguments.drops = problem.dropout != 0 ? 1 : 0;
   arguments.mean_empty_rows = problem.empty_rows == EmptyRows::Mean ? 1 : 0;

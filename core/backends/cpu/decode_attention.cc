@@ -125,7 +125,7 @@ Plan plan_decode_attention(const KernelTable& kernels, const AttentionProblem& p
   plan.num_items = static_cast<int64_t>(std::min(items.count * pieces, 0x1p62));
   plan.num_threads = Workers::num_wanted(plan.num_items, work_of(problem), num_workers);
   plan.block_queries = static_cast<int32_t>(items.rows);
-  plan.block_keys = kernels.flash_block_keys;
+  plan.block_keys = kernels.decode_block_keys;
   add_attention_reasons(problem, plan);
   return plan;
 }

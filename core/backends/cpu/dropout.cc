@@ -50,7 +50,7 @@ Plan plan_dropout(const KernelTable& kernels, const DropoutProblem& problem, int
   plan.kernel = problem.dropout == 0 ? "copy" : "dropout";
   plan.isa = kernels.isa;
   plan.num_items = static_cast<int64_t>(std::min(count_items(problem), 0x1p62));
-  plan.num_threads = static_cast<int32_t>(std::clamp<int64_t>(plan.num_items, 1, num_workers));
+  plan.num_threads = Workers::num_wanted(plan.num_items, count_elements(problem) * kFlopsPerElement, num_workers);
   return plan;
 }
 

@@ -113,6 +113,13 @@ LinearArguments arguments_of(const LinearProblem& problem) {
     set_operand(to.output, part.output);
     to.packed = part.is_packed != 0 ? part.packed : nullptr;
   }
+  // Many batch items of one row, as when text is generated, are rows like others.
+  if (problem.rows == 1 && problem.batch > 1) {
+    arguments.rows = problem.batch;
+    arguments.input.strides[2] = arguments.input.strides[1];
+    for (int32_t i = 0; i < problem.num_parts; ++i)
+      arguments.parts[i].output.strides[2] = arguments.parts[i].output.strides[1];
+  }
   return arguments;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How an operation spreads its work: independent items, which whoever takes part fetches one by one.
+// How an operation spreads its work: independent items, of which each who takes part has a share.
 #pragma once
 
 #include <algorithm>

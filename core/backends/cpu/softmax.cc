@@ -41,6 +41,10 @@ KernelRow row_of(const Operand& operand, int64_t b, int64_t h, int64_t q) {
   return {data, operand.strides[3], static_cast<int32_t>(operand.dtype)};
 }
 
+double flops_of(const SoftmaxProblem& problem) {
+  return count_rows(problem) * static_cast<double>(problem.num_keys) * kFlopsPerScore;
+}
+
 }  // namespace
 
 Plan plan_softmax(const KernelTable& kernels, const SoftmaxProblem& problem, int32_t num_workers) {
@@ -51,7 +55,7 @@ Plan plan_softmax(const KernelTable& kernels, const SoftmaxProblem& problem, int
   plan.isa = kernels.isa;
   plan.scratch_bytes = worker_bytes(problem) * static_cast<size_t>(num_workers);
   plan.num_items = static_cast<int64_t>(std::min(count_items(problem), 0x1p62));
-  plan.num_threads = static_cast<int32_t>(std::clamp<int64_t>(plan.num_items, 1, num_workers));
+  plan.num_threads = Workers::num_wanted(plan.num_items, flops_of(problem), num_workers);
   return plan;
 }
 
@@ -60,8 +64,7 @@ void run_softmax(const KernelTable& kernels, const SoftmaxProblem& problem, cons
   const auto num_rows = static_cast<int64_t>(count_rows(problem));
   const int64_t item_rows = rows_of_item(problem);
   const size_t bytes = worker_bytes(problem);
-  const double flops = count_rows(problem) * static_cast<double>(problem.num_keys) * kFlopsPerScore;
-  workers.for_each(static_cast<int64_t>(count_items(problem)), flops, [&](int64_t item, int32_t worker) {
+  workers.for_each(static_cast<int64_t>(count_items(problem)), flops_of(problem), [&](int64_t item, int32_t worker) {
     auto* memory = reinterpret_cast<float*>(static_cast<std::byte*>(scratch) + bytes * static_cast<size_t>(worker));
     const int64_t end = std::min(num_rows, (item + 1) * item_rows);
     for (int64_t row = item * item_rows; row < end; ++row) {

@@ -42,7 +42,10 @@ struct AttentionArguments {
   uint64_t dropout_seed;
   uint32_t dropout_threshold;  // kept iff the random word is not below it
   float dropout_scale;         // 1 / (1 - dropout)
-  float scale;
+  // Products of queries and keys times the scale are those of queries that carry it, which costs nothing; unless it
+  // could overflow them, when the products do. One of the two is 1. Additive scores are no products: `score_scale`.
+  float query_scale;
+  float score_scale;
   float soft_cap;
   int32_t is_additive;      // 1: additive scores, with score_weights
   int32_t drops;            // 1: weights are dropped

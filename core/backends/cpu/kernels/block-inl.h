@@ -177,7 +177,8 @@ template <int vectors>
 static void multiply_keys(const FlashItem& item, const Panel& panel, Rows keys, int64_t count, float* scores,
                           Vec (&maximum)[vectors]) {
   if (item.arguments->is_additive != 0)
-    add_score_block<vectors>(panel, keys, count, item.arguments->head_size, item.arguments->scale, scores, maximum);
+    add_score_block<vectors>(panel, keys, count, item.arguments->head_size, item.arguments->score_scale, scores,
+                             maximum);
   else if (item.row_queries != nullptr)
     score_panel_rows<vectors>(item, panel, keys, count, scores, maximum);
   else

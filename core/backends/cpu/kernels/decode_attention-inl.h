@@ -402,7 +402,7 @@ static void decode_keys(const DecodeItem& decode, int64_t first_key, int64_t end
 static void load_row_queries(const FlashItem& item, const Panel& panel) {
   const AttentionArguments& arguments = *item.arguments;
   const KernelOperand& queries = arguments.queries;
-  const Vec factor = broadcast(arguments.scale);
+  const Vec factor = broadcast(arguments.query_scale);
   const int64_t stride = row_stride(arguments.head_size);
   const int64_t whole = arguments.head_size / kLanes * kLanes;
   for (int64_t r = 0; r < panel.num_rows; ++r) {

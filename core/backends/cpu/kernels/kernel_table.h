@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the object of an ISA exports: one table, of which one is chosen for the process.
+// What the object of an ISA exports: one table, of which a context chooses one.
 #pragma once
 
 #include "backends/cpu/kernels/attention.h"
@@ -15,13 +15,12 @@ struct KernelTable {
   // ---- flash_attention ----
   int32_t flash_panel_rows;  // rows of a panel
   int32_t flash_block_keys;
-  int32_t tile_rows;  // of the micro-kernel; it has two vectors
   // Bytes that an item of so many rows needs.
   size_t (*flash_scratch_bytes)(const AttentionArguments* arguments, int64_t num_rows);
   void (*flash_attention)(const AttentionArguments* arguments, const AttentionItem* item, void* scratch);
 
   // ---- decode_attention ----
-  // Rows of an item at most, and keys of a block: as those of flash_attention.
+  int32_t decode_block_keys;
   int64_t decode_max_size;  // of a head of keys or values
   // Bytes that an item of so many rows needs, and what each of its chunks leaves behind.
   size_t (*decode_scratch_bytes)(const AttentionArguments* arguments, int64_t num_rows);

@@ -24,7 +24,6 @@ struct LinearArguments {
   int64_t input_size;
   KernelOperand input;  // (-, s, r, e)
   LinearPartArguments parts[3];
-  int32_t num_parts;
 };
 
 // Rows first_row .. end_row - 1 of the whole times panels first_panel .. end_panel - 1 of a part.

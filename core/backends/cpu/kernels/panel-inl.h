@@ -53,7 +53,7 @@ struct FlashItem {
   int32_t* seen;       // [kBlockKeys][kPanelRows], -1 where the row sees the key; used where that has to be told apart
   float* key_block;    // [kBlockKeys][head_size], where keys are not read in place; rows are whole vectors
   float* value_block;  // [kBlockKeys][value_head_size]
-  // Where few rows are scored one by one (decode_block-inl.h); null otherwise.
+  // Where few rows are scored one by one (decode_attention-inl.h); null otherwise.
   float* row_queries;  // [num_rows][row_stride(head_size)], times the scale
   float* row_scores;   // [num_rows][kRowBlockKeys] and kLanes more
 };
@@ -184,8 +184,7 @@ static Vec load_query(const KernelOperand& queries, const char* row, int64_t d, 
 static void load_queries(const FlashItem& item, const Panel& panel) {
   const AttentionArguments& arguments = *item.arguments;
   const KernelOperand& queries = arguments.queries;
-  // Additive scores are not products.
-  const Vec factor = broadcast(arguments.is_additive != 0 ? 1.0f : arguments.scale);
+  const Vec factor = broadcast(arguments.query_scale);
   const bool is_plain = queries.element_type == kF32 && queries.strides[3] == 1;
   for (int64_t group = 0; group < panel.num_rows; group += kLanes) {
     char* rows[kLanes];

@@ -3,6 +3,5 @@
 #define HEED_ISA_NAMESPACE portable
 #define HEED_ISA_TEXT "portable"
 #define HEED_ISA_TABLE kPortableKernels
-#define HEED_SIMD_PORTABLE
 
 #include "backends/cpu/kernels/kernels-inl.h"

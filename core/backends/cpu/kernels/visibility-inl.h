@@ -85,20 +85,30 @@ static void load_pairs(const AttentionArguments& arguments, const Pairs& pairs, 
   transpose(values);
 }
 
+// From one vector of scores to the next; rows of a panel lie side by side.
+template <int vectors>
+constexpr int64_t kScoreStep = vectors == kTileVectors ? kLanes : kPanelRows;
+
+template <int vectors>
+static void scale_scores(float scale, int64_t count, float* scores) {
+  for (int64_t i = 0; i < count * vectors; ++i) {
+    float* place = scores + i * kScoreStep<vectors>;
+    store(place, load(place) * broadcast(scale));
+  }
+}
+
 // Scores s of `count` keys become cap * tanh(s / cap).
 template <int vectors>
 static void cap_scores(float cap, int64_t count, float* scores) {
   // 1 / cap is beyond the largest float where the cap is so small that all results are subnormal.
   const float inverse = 1.0f / cap < __FLT_MAX__ ? 1.0f / cap : __FLT_MAX__;
-  // Rows of a panel lie side by side.
-  constexpr int64_t kStep = vectors == kTileVectors ? kLanes : kPanelRows;
   BegunTanh begun = begin_tanh(load(scores) * broadcast(inverse));
   for (int64_t i = 1; i <= count * vectors; ++i) {
     // The last one begun is not used.
     const int64_t next = smaller(i, count * vectors - 1);
     const BegunTanh before = begun;
-    begun = begin_tanh(load(scores + next * kStep) * broadcast(inverse));
-    store(scores + (i - 1) * kStep, finish_tanh(before) * broadcast(cap));
+    begun = begin_tanh(load(scores + next * kScoreStep<vectors>) * broadcast(inverse));
+    store(scores + (i - 1) * kScoreStep<vectors>, finish_tanh(before) * broadcast(cap));
   }
 }
 
@@ -111,7 +121,11 @@ static void finish_scores(const FlashItem& item, const Panel& panel, int64_t beg
   const AttentionArguments& arguments = *item.arguments;
   const bool has_pairs = arguments.mask.data != nullptr || arguments.bias.data != nullptr;
   const int64_t count = k1 - k0;
-  if (arguments.soft_cap != 0) cap_scores<vectors>(arguments.soft_cap, count, item.scores + (k0 - begin) * kPanelRows);
+  float* scores = item.scores + (k0 - begin) * kPanelRows;
+  // Additive ones have their scale already.
+  if (arguments.is_additive == 0 && arguments.score_scale != 1)
+    scale_scores<vectors>(arguments.score_scale, count, scores);
+  if (arguments.soft_cap != 0) cap_scores<vectors>(arguments.soft_cap, count, scores);
   for (int v = 0; v < vectors; ++v) {
     const int64_t group = v * kLanes;
     int32_t first[kLanes];
@@ -205,13 +219,13 @@ static bool mask_hides_nothing(const FlashItem& item, const Panel& panel, int64_
   return zeros == 0;
 }
 
-// Of the keys k0 .. k1 - 1, those whose products are the scores as they are; none where k0 >= k1 after it.
+// Of the keys k0 .. k1 - 1, those whose products, or additive scores, are the scores as they are; none where k0 >= k1 after it.
 static void find_plain_keys(const FlashItem& item, const Panel& panel, int64_t& k0, int64_t& k1) {
   const AttentionArguments& arguments = *item.arguments;
   const int64_t first = smaller(larger(k0, panel.all_first), k1);
   const int64_t end = larger(smaller(k1, panel.all_end), first);
-  const bool are_products = arguments.bias.data == nullptr && arguments.soft_cap == 0 && arguments.is_additive == 0 &&
-                            first < end &&
+  const bool is_scaled = arguments.is_additive != 0 || arguments.score_scale == 1;
+  const bool are_products = arguments.bias.data == nullptr && arguments.soft_cap == 0 && is_scaled && first < end &&
                             (arguments.mask.data == nullptr || mask_hides_nothing(item, panel, first, end));
   k0 = are_products ? first : k0;
   k1 = are_products ? end : k0;

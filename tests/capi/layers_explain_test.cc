@@ -196,6 +196,40 @@ TEST(Explain, TellsHowManyThreadsTakePart) {
       json::parse(whole_text(explain(AttentionCall(make_context(&options), Kind::DotProductRank4)))).at("threads"), 1);
 }
 
+// A piece of elementwise work is thousands of elements.
+TEST(Explain, TellsHowManyThreadsTakePartInDropout) {
+  heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
+  options.num_threads = 3;
+  const auto plan_of = [&](int64_t num_rows) {
+    const Sizes sizes = {.batch = 1, .num_queries = num_rows};
+    const json plan =
+        json::parse(whole_text(explain(AttentionCall(make_context(&options), Kind::Dropout, sizes, HEED_BF16))));
+    expect_plan(plan);
+    EXPECT_EQ(plan.at("operations").at(0).at("items"), plan.at("items"));
+    EXPECT_EQ(plan.at("operations").at(0).at("threads"), plan.at("threads"));
+    return plan;
+  };
+  const json small = plan_of(3);
+  EXPECT_EQ(small.at("items"), 1);
+  EXPECT_EQ(small.at("threads"), 1);
+  const json large = plan_of(1 << 17);
+  EXPECT_GT(large.at("items"), 3);
+  EXPECT_EQ(large.at("threads"), 3);
+}
+
+// Panels are two vectors of queries, of 4, 8 or 16 each.
+TEST(Explain, TellsTheBlocksOfAttention) {
+  for (const Kind kind : kKinds) {
+    const AttentionCall call(kind, {.batch = 1, .num_queries = 40, .num_keys = 300});
+    const json plan = json::parse(whole_text(explain(call)));
+    EXPECT_EQ(plan.at("kernel").get<std::string>().find("flash_attention"), 0u);
+    const std::string isa = plan.at("isa");
+    const int lanes = isa.find("avx512") == 0 ? 16 : isa == "avx2" ? 8 : 4;
+    EXPECT_EQ(plan.at("block_queries"), 2 * lanes) << isa;
+    EXPECT_EQ(plan.at("block_keys"), 256);
+  }
+}
+
 TEST(Explain, OfAdditiveAttention) {
   const AttentionCall call(Kind::Additive);
   const json plan = json::parse(whole_text(explain(call)));

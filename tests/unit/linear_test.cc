@@ -14,27 +14,13 @@
 #include <string>
 #include <vector>
 
-#include "backends/cpu/isa.h"
+#include "available_isas.h"
 #include "base/half.h"
 #include "base/memory.h"
+#include "turns.h"
 
 namespace heed::cpu {
 namespace {
-
-// Workers whose turns come in another order than the items', all in the caller's thread.
-class Turns final : public Team {
- public:
-  explicit Turns(int32_t num_workers) : num_workers_(num_workers) {}
-  int32_t num_workers() const override { return num_workers_; }
-  Status run(const Loop& loop, int32_t, Failure*) override {
-    for (int64_t item = loop.num_items - 1; item >= 0; --item)
-      loop.call(loop.function, item, static_cast<int32_t>(item % num_workers_));
-    return Status::Ok;
-  }
-
- private:
-  int32_t num_workers_;
-};
 
 // Memory that begins `offset` elements behind an aligned address, with one element more on either side.
 struct Array {
@@ -250,14 +236,6 @@ class LinearKernel : public testing::TestWithParam<Isa> {
  protected:
   const KernelTable& kernels() const { return *GetParam().kernels; }
 };
-
-std::vector<Isa> available_isas() {
-  std::vector<Isa> available;
-  std::ranges::copy_if(isas(), std::back_inserter(available), [](const Isa& isa) { return isa.is_available(); });
-  return available;
-}
-
-std::string name_of_isa(const testing::TestParamInfo<Isa>& info) { return info.param.name(); }
 
 INSTANTIATE_TEST_SUITE_P(Isas, LinearKernel, testing::ValuesIn(available_isas()), name_of_isa);
 

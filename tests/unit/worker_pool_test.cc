@@ -25,6 +25,9 @@
 namespace heed::cpu {
 namespace {
 
+// SharedLoop's: with more workers than these, several begin with the same share.
+constexpr int32_t kMaxShares = 16;
+
 struct Destroy {
   void operator()(WorkerPool* pool) const {
     pool->~WorkerPool();
@@ -58,6 +61,19 @@ int32_t count_who_come(Team& team, int32_t most) {
   return num_here;
 }
 
+// A loop that wants so many workers, whatever its items and its work are worth to Workers.
+template <typename Function>
+void run_with(WorkerPool& pool, int32_t num_workers, int64_t num_items, const Function& function) {
+  const auto call = [](const void* erased, int64_t item, int32_t worker) {
+    (*static_cast<const Function*>(erased))(item, worker);
+  };
+  Failure failure;
+  EXPECT_EQ(
+      pool.run({.call = call, .function = &function, .num_items = num_items, .flops = kMuch}, num_workers, &failure),
+      Status::Ok)
+      << failure.text;
+}
+
 TEST(WorkerPool, DoesEachItemOnce) {
   for (int32_t num_workers = 1; num_workers <= 8; ++num_workers) {
     const Pool pool = make_started_pool(num_workers);
@@ -68,18 +84,65 @@ TEST(WorkerPool, DoesEachItemOnce) {
   }
 }
 
+TEST(WorkerPool, MayHaveMoreWorkersThanShares) {
+  for (const int32_t num_workers : {kMaxShares + 1, 40}) {
+    const Pool pool = make_started_pool(num_workers);
+    // None of them goes without an item, although several begin with the same share.
+    EXPECT_EQ(count_who_come(*pool, num_workers), num_workers);
+    for (const int64_t num_items : {1, 16, 17, 1000}) {
+      for (int round = 0; round < 20; ++round) expect_each_item_once(*pool, num_items);
+    }
+  }
+}
+
+// Workers want no more than there are items. Here some shares are empty from the start.
+TEST(WorkerPool, MayBeAskedForMoreWorkersThanItems) {
+  for (const int32_t num_workers : {2, kMaxShares, kMaxShares + 1, 40}) {
+    const Pool pool = make_started_pool(num_workers);
+    for (const size_t num_items : {0, 1, 3, 15, 16, 17}) {
+      for (int round = 0; round < 20; ++round) {
+        std::vector<int> times(num_items, 0);
+        run_with(*pool, num_workers, static_cast<int64_t>(num_items),
+                 [&](int64_t item, int32_t) { ++times[static_cast<size_t>(item)]; });
+        EXPECT_EQ(times, std::vector<int>(num_items, 1));
+      }
+    }
+  }
+}
+
+// Whichever of its threads hear of it first.
+TEST(WorkerPool, LetsNoMoreInThanALoopWants) {
+  constexpr int32_t kWanted = 2;
+  const Pool pool = make_started_pool(4, 4);
+  for (int round = 0; round < 20; ++round) {
+    // In every other round those who were in the last one may still be awake.
+    if (round % 2 == 0) expect_each_item_once(*pool, 100);
+    std::vector<int> times(100, 0);
+    std::atomic<bool> has_come[4] = {};
+    std::atomic<int32_t> num_here = 0;
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    run_with(*pool, kWanted, 100, [&](int64_t item, int32_t worker) {
+      ++times[static_cast<size_t>(item)];
+      if (!has_come[worker].exchange(true)) ++num_here;
+      while (num_here < kWanted && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+    });
+    EXPECT_EQ(times, std::vector<int>(100, 1));
+    EXPECT_EQ(num_here, kWanted);
+  }
+}
+
 // The largest come first.
 TEST(WorkerPool, HandsEachShareOutInOrder) {
-  constexpr size_t kNumWorkers = 4;
-  const Pool pool = make_started_pool(kNumWorkers);
-  Failure failure;
-  // By the worker that did them, and the share that they belong to.
-  std::vector<int64_t> items[kNumWorkers][kNumWorkers];
-  Workers(*pool, &failure).for_each(1000, kMuch, [&](int64_t item, int32_t worker) {
-    items[worker][static_cast<size_t>(item) % kNumWorkers].push_back(item);
-  });
-  for (const auto& of_one : items) {
-    for (const auto& of_share : of_one) EXPECT_TRUE(std::is_sorted(of_share.begin(), of_share.end()));
+  for (const int32_t num_workers : {4, 40}) {
+    const Pool pool = make_started_pool(num_workers);
+    const auto num_shares = static_cast<size_t>(std::min(num_workers, kMaxShares));
+    Failure failure;
+    // By the worker that did them, and the share that they belong to.
+    std::vector<std::vector<int64_t>> items(static_cast<size_t>(num_workers) * num_shares);
+    Workers(*pool, &failure).for_each(1000, kMuch, [&](int64_t item, int32_t worker) {
+      items[static_cast<size_t>(worker) * num_shares + static_cast<size_t>(item) % num_shares].push_back(item);
+    });
+    for (const auto& of_share : items) EXPECT_TRUE(std::is_sorted(of_share.begin(), of_share.end()));
   }
 }
 

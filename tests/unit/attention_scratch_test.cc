@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// The scratch of attention on every ISA: what a plan asks for never decreases when batch, queries or keys grow, so that a
+// workspace for the largest call serves all others, whichever kernel each goes to; and no run touches more than it.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <ostream>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "available_isas.h"
+#include "backends/cpu/attention.h"
+#include "base/memory.h"
+#include "turns.h"
+
+namespace heed::cpu {
+namespace {
+
+struct Sizes {
+  int64_t batch = 1;
+  int64_t num_queries = 1;
+  int64_t num_keys = 1;
+};
+
+std::ostream& operator<<(std::ostream& out, const Sizes& sizes) {
+  return out << "batch " << sizes.batch << ", " << sizes.num_queries << " queries, " << sizes.num_keys << " keys";
+}
+
+// What calls that share a workspace have in common.
+struct Form {
+  int64_t group = 1;  // query heads of each head of keys and values
+  Scoring scoring = Scoring::DotProduct;
+  int32_t num_workers = 1;
+};
+
+constexpr int64_t kNumKvHeads = 2;
+constexpr int64_t kHeadSize = 4;
+constexpr int64_t kValueHeadSize = 5;
+
+AttentionProblem problem_of(const Form& form, const Sizes& sizes) {
+  AttentionProblem problem;
+  problem.batch = sizes.batch;
+  problem.num_heads = kNumKvHeads * form.group;
+  problem.num_kv_heads = kNumKvHeads;
+  problem.num_queries = sizes.num_queries;
+  problem.num_keys = sizes.num_keys;
+  problem.head_size = kHeadSize;
+  problem.value_head_size = kValueHeadSize;
+  problem.band_first = -sizes.num_queries;
+  problem.band_last = sizes.num_keys;
+  problem.scoring = form.scoring;
+  for (Operand* operand : {&problem.queries, &problem.keys, &problem.values, &problem.output}) operand->given = 1;
+  if (form.scoring == Scoring::Additive) problem.score_weights.given = 1;
+  return problem;
+}
+
+class AttentionScratch : public testing::TestWithParam<Isa> {
+ protected:
+  const KernelTable& kernels() const { return *GetParam().kernels; }
+
+  Plan plan(const Form& form, const Sizes& sizes) const {
+    return plan_attention(kernels(), problem_of(form, sizes), form.num_workers);
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Isas, AttentionScratch, testing::ValuesIn(available_isas()), name_of_isa);
+
+// Groups on both sides of a vector's lanes and of the most rows that decode_attention takes; keys on both sides of where
+// it begins, of a block, of one chunk and of as many chunks as there may be.
+TEST_P(AttentionScratch, NeverDecreases) {
+  constexpr int64_t kBatches[] = {0, 1, 3, int64_t{1} << 40};
+  constexpr int64_t kNumKeys[] = {0, 1, 31, 32, 33, 1023, 1025, 65536, 65537, 140000};
+  constexpr int64_t kNumQueries = 41;
+  std::set<std::string> kernel_names;
+  for (const int64_t group : {1, 2, 5, 16, 17}) {
+    for (const Scoring scoring : {Scoring::DotProduct, Scoring::Additive}) {
+      for (const int32_t num_workers : {1, 3}) {
+        const Form form = {group, scoring, num_workers};
+        // Of the same queries and keys with the batch before, and of the same queries with the keys before.
+        size_t of_batch_before[std::size(kNumKeys)][kNumQueries] = {};
+        for (const int64_t batch : kBatches) {
+          size_t of_keys_before[kNumQueries] = {};
+          for (size_t k = 0; k < std::size(kNumKeys); ++k) {
+            size_t of_query_before = 0;
+            for (int64_t q = 0; q < kNumQueries; ++q) {
+              const Sizes sizes = {batch, q, kNumKeys[k]};
+              const Plan plan = this->plan(form, sizes);
+              ASSERT_GE(plan.scratch_bytes, of_batch_before[k][q]) << sizes;
+              ASSERT_GE(plan.scratch_bytes, of_keys_before[q]) << sizes;
+              ASSERT_GE(plan.scratch_bytes, of_query_before) << sizes;
+              of_batch_before[k][q] = of_keys_before[q] = of_query_before = plan.scratch_bytes;
+              kernel_names.insert(plan.kernel);
+            }
+          }
+        }
+      }
+    }
+  }
+  EXPECT_EQ(kernel_names, (std::set<std::string>{"decode_attention", "flash_attention", "flash_attention_additive"}));
+}
+
+// A call with all that it reads and writes.
+class Call {
+ public:
+  // Elements of a head lie `step` apart: beyond 1 they are gathered into scratch.
+  Call(const Form& form, const Sizes& sizes, int64_t step) : problem(problem_of(form, sizes)) {
+    const int64_t num_heads = problem.num_heads;
+    give(problem.queries, queries_, num_heads, sizes.num_queries, kHeadSize, step);
+    give(problem.keys, keys_, kNumKvHeads, sizes.num_keys, kHeadSize, step);
+    give(problem.values, values_, kNumKvHeads, sizes.num_keys, kValueHeadSize, step);
+    give(problem.output, output, num_heads, sizes.num_queries, kValueHeadSize, step);
+    give(problem.weights, weights, num_heads, sizes.num_queries, sizes.num_keys, 1);
+    if (form.scoring == Scoring::Additive) {
+      give(problem.score_weights, score_weights_, num_heads, 1, kHeadSize, step);
+      problem.score_weights.strides[0] = problem.score_weights.strides[2] = 0;
+    }
+  }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  AttentionProblem problem;
+  std::vector<float> output;
+  std::vector<float> weights;
+
+ private:
+  void give(Operand& operand, std::vector<float>& data, int64_t num_heads, int64_t rows, int64_t size, int64_t step) {
+    const int64_t of_head = rows * size * step;
+    data.resize(static_cast<size_t>(problem.batch * num_heads * of_head));
+    for (size_t i = 0; i < data.size(); ++i) data[i] = static_cast<float>(i * 5 % 13) / 8 - 0.75F;
+    operand.data = data.data();
+    operand.given = 1;
+    std::ranges::copy(std::vector<int64_t>{num_heads * of_head, of_head, size * step, step}, operand.strides);
+  }
+
+  std::vector<float> queries_;
+  std::vector<float> keys_;
+  std::vector<float> values_;
+  std::vector<float> score_weights_;
+};
+
+// Behind the scratch of a call, the rest of a larger call's and as much as whole vectors could reach beyond that.
+TEST_P(AttentionScratch, IsAllThatACallTouchesOfALargerOnes) {
+  constexpr std::byte kUntouched{0x7a};
+  constexpr size_t kBeyond = 4096;
+  constexpr Sizes kLargest = {2, 40, 1100};
+  constexpr Sizes kSmaller[] = {{1, 1, 1},    {2, 1, 31}, {1, 1, 32},  {2, 1, 1000},
+                                {1, 1, 1025}, {1, 8, 40}, {2, 17, 33}, {1, 33, 57}};
+  std::set<std::string> kernel_names;
+  for (const int64_t group : {1, 2, 16, 17}) {
+    for (const Scoring scoring : {Scoring::DotProduct, Scoring::Additive}) {
+      for (const int32_t num_workers : {1, 3}) {
+        const Form form = {group, scoring, num_workers};
+        const size_t of_largest = plan(form, kLargest).scratch_bytes;
+        std::vector<std::byte> memory(of_largest + kBeyond + kMemoryAlignment);
+        const auto address = reinterpret_cast<uintptr_t>(memory.data());
+        std::byte* scratch = memory.data() + (kMemoryAlignment - address % kMemoryAlignment) % kMemoryAlignment;
+        Turns turns(num_workers);
+        for (const Sizes& sizes : kSmaller) {
+          for (const int64_t step : {1, 2}) {
+            Call call(form, sizes, step);
+            const Plan own = plan_attention(kernels(), call.problem, num_workers);
+            ASSERT_LE(own.scratch_bytes, of_largest) << sizes;
+            Failure failure;
+            const Workers workers(turns, &failure);
+            std::byte* end = scratch + of_largest + kBeyond;
+            std::fill(scratch, end, kUntouched);
+            run_attention(kernels(), call.problem, workers, scratch);
+            EXPECT_TRUE(
+                std::all_of(scratch + own.scratch_bytes, end, [](std::byte byte) { return byte == kUntouched; }))
+                << own.kernel << ", " << sizes << ", " << num_workers << " workers, group " << group;
+            // Whatever lies in scratch: 0xff bytes are NaN.
+            const std::vector<float> output = call.output;
+            const std::vector<float> weights = call.weights;
+            std::fill(scratch, end, std::byte{0xff});
+            run_attention(kernels(), call.problem, workers, scratch);
+            EXPECT_EQ(call.output, output) << own.kernel << ", " << sizes;
+            EXPECT_EQ(call.weights, weights) << own.kernel << ", " << sizes;
+            kernel_names.insert(own.kernel);
+          }
+        }
+      }
+    }
+  }
+  EXPECT_EQ(kernel_names.size(), 3u);
+}
+
+}  // namespace
+}  // namespace heed::cpu

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// A team of many workers and one thread, for tests of where the work of each of them goes.
+#pragma once
+
+#include <cstdint>
+
+#include "backends/cpu/parallel.h"
+
+namespace heed::cpu {
+
+// Workers whose turns come in another order than the items', all in the caller's thread.
+class Turns final : public Team {
+ public:
+  explicit Turns(int32_t num_workers) : num_workers_(num_workers) {}
+  int32_t num_workers() const override { return num_workers_; }
+  Status run(const Loop& loop, int32_t, Failure*) override {
+    for (int64_t item = loop.num_items - 1; item >= 0; --item)
+      loop.call(loop.function, item, static_cast<int32_t>(item % num_workers_));
+    return Status::Ok;
+  }
+
+ private:
+  int32_t num_workers_;
+};
+
+}  // namespace heed::cpu

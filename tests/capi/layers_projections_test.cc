@@ -119,11 +119,11 @@ TEST(Projections, OfOneTensorAreOneOperation) {
   EXPECT_EQ(attention.operations().front(), "project queries, keys and values");
   // Another handle, of the same elements.
   heed_tensor* queries = const_cast<heed_tensor*>(attention.call().inputs.queries);
-  const Tensor view = make_view(queries, {2, 19, 13}, {19 * 13, 13, 1});
+  const Tensor view = make_view(queries, {2, 19, 13}, {int64_t{19} * 13, 13, 1});
   attention.call().inputs.keys = view.get();
   EXPECT_EQ(attention.operations().front(), "project queries, keys and values");
   // The same address with other strides.
-  const Tensor first_row = make_view(queries, {2, 19, 13}, {19 * 13, 0, 1});
+  const Tensor first_row = make_view(queries, {2, 19, 13}, {int64_t{19} * 13, 0, 1});
   attention.call().inputs.keys = first_row.get();
   EXPECT_EQ(attention.operations().front(), "project queries");
 }
@@ -152,7 +152,7 @@ TEST(Projections, TogetherReadTheirInputOnce) {
   attention.share("qqq");
   const json together = attention.explained();
   EXPECT_EQ(together.at("flops"), apart.at("flops"));
-  EXPECT_EQ(together.at("bytes").get<int64_t>(), apart.at("bytes").get<int64_t>() - 2 * (4 * 2 * 19 * 13));
+  EXPECT_EQ(together.at("bytes").get<int64_t>(), apart.at("bytes").get<int64_t>() - int64_t{2} * 4 * 2 * 19 * 13);
 }
 
 TEST(Projections, GiveTheSameBitsTogetherAndApart) {

@@ -31,18 +31,18 @@ TEST(WorkerThreads, ComeWithTheFirstWorkspace) {
     ASSERT_TRUE(worker_threads_come_to(0));
     const AttentionCall call(make_context_of(4), Kind::MultiHead, kLarge);
     EXPECT_EQ(count_worker_threads(), 0) << "contexts, layers and tensors need none";
-    constexpr size_t num_bytes = size_t{64} << 20;
-    std::vector<uint8_t> memory(num_bytes);
+    constexpr size_t kNumBytes = size_t{64} << 20;
+    std::vector<uint8_t> memory(kNumBytes);
     heed_workspace* made = nullptr;
     if (is_wrapped) {
-      check(heed_workspace_wrap(call.context.get(), memory.data(), num_bytes, &made));
+      check(heed_workspace_wrap(call.context.get(), memory.data(), kNumBytes, &made));
     } else {
-      check(heed_workspace_create(call.context.get(), num_bytes, &made));
+      check(heed_workspace_create(call.context.get(), kNumBytes, &made));
     }
     const Workspace workspace(made);
     EXPECT_TRUE(worker_threads_come_to(3));
     EXPECT_EQ(call.forward(workspace.get()), HEED_OK) << heed_last_error();
-    const Workspace another = make_workspace(call.context.get(), num_bytes);
+    const Workspace another = make_workspace(call.context.get(), kNumBytes);
     EXPECT_EQ(call.forward(), HEED_OK) << heed_last_error();
     EXPECT_EQ(count_worker_threads(), 3);
   }

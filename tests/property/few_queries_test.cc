@@ -214,7 +214,7 @@ TEST(FewQueries, RowsThatDoNotSeeAnInfinityKeepTheirBits) {
   want_everything(call);
   const Results expected = run(call);
   Call infinite = call;
-  for (size_t d = 0; d < 16; ++d) infinite.values->contents.values[800 * 16 + d] = kInfinity;
+  for (size_t d = 0; d < 16; ++d) infinite.values->contents.values[size_t{800} * 16 + d] = kInfinity;
   infinite.values = make_input(infinite.values->contents, HEED_F32);
   const Results results = run(infinite);
   for (size_t d = 0; d < 16; ++d) {

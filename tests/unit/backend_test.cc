@@ -280,7 +280,7 @@ TEST(Backend, IsAskedForAllProjectionsOfOneTensorAtOnceHeadByHead) {
   EXPECT_EQ(last.parts[0].output_size, 11);
   EXPECT_EQ(last.parts[0].head_size, 11);
   EXPECT_EQ(last.parts[0].is_packed, 1);
-  EXPECT_EQ(std::to_array(last.input.strides), (std::array<int64_t, kOperandRank>{0, 3 * 28, 28, 1}));
+  EXPECT_EQ(std::to_array(last.input.strides), (std::array<int64_t, kOperandRank>{0, int64_t{3} * 28, 28, 1}));
 }
 
 TEST(Backend, ThatReadsWeightsAsTheyAreGetsNoneThatIsPacked) {
@@ -345,7 +345,7 @@ TEST(CpuBackend, ScratchOfALinearProblemIsThatOfItsLargestPartWhateverTheStrides
     size_t largest = 0;
     for (int32_t i = 0; i < 3; ++i) {
       LinearPart& part = problem.parts[i];
-      part.output_size = 100 * (i + 1);
+      part.output_size = int64_t{100} * (i + 1);
       part.head_size = 20;
       part.is_packed = is_packed;
       part.weight.strides[2] = problem.input_size;

@@ -86,7 +86,7 @@ TEST_P(KernelElements, NarrowToTheBitsOfTheBase) {
 
 TEST_P(KernelElements, CountsAroundTheVectorWidthAndMisalignedStayInTheirPlace) {
   constexpr unsigned char kGuard = 0xA5;
-  const int64_t most = 3 * GetParam().lanes;
+  const int64_t most = int64_t{3} * GetParam().lanes;
   for (const int32_t type : {kF32, kF16, kBF16}) {
     const int64_t size = type == kF32 ? 4 : 2;
     for (int64_t count = 0; count <= most; ++count) {

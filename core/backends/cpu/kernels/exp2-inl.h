@@ -37,9 +37,9 @@ HEED_INLINE void exp2_of_nonpositive(Vec (&x)[count]) {
   }
   constexpr float kCoefficients[] = {0.00124678462f, 0.00967545159f, 0.0554852806f, 0.240229306f, 0.693147044f, 1.0f};
 #pragma GCC unroll 8
-  for (int c = 0; c < 6; ++c) {
+  for (const float coefficient : kCoefficients) {
 #pragma GCC unroll 8
-    for (int i = 0; i < count; ++i) p[i] = fma(p[i], f[i], broadcast(kCoefficients[c]));
+    for (int i = 0; i < count; ++i) p[i] = fma(p[i], f[i], broadcast(coefficient));
   }
 #pragma GCC unroll 8
   for (int i = 0; i < count; ++i) {

@@ -63,7 +63,7 @@ HEED_INLINE int64_t tail_lane(int64_t width) { return width < kLanes ? 0 : kLane
 
 // ---- sums over lanes ------------------------------------------------------------------------------------------------
 
-typedef float Quad __attribute__((vector_size(16)));
+using Quad = float __attribute__((vector_size(16)));
 
 // Within each four lanes: a0 + a2, b0 + b2, a1 + a3, b1 + b3.
 template <int... lane>
@@ -100,7 +100,7 @@ HEED_INLINE Quad sums_of_lanes(Vec a, Vec b, Vec c, Vec d) {
     const Vec sums = fold_fours<0, 1, 2, 3, 4, 5, 6, 7>(a, b, c, d);
     return quad_of<0>(sums) + quad_of<lanes / 2>(sums);
   } else {
-    return (Quad)fold_fours<0, 1, 2, 3>(a, b, c, d);
+    return quad_of<0>(fold_fours<0, 1, 2, 3>(a, b, c, d));
   }
 }
 

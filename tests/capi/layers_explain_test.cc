@@ -230,6 +230,15 @@ TEST(Explain, TellsTheBlocksOfAttention) {
   }
 }
 
+// Few queries are taken all at once, or as many as a vector has lanes.
+TEST(Explain, TellsTheBlocksOfAttentionForFewQueries) {
+  const AttentionCall call(Kind::DotProductRank4, {.batch = 1, .num_queries = 1, .num_keys = 300});
+  const json plan = json::parse(whole_text(explain(call)));
+  EXPECT_EQ(plan.at("kernel"), "decode_attention");
+  EXPECT_EQ(plan.at("block_queries"), 2) << "those of two heads read one head of keys";
+  EXPECT_EQ(plan.at("block_keys"), 512);
+}
+
 TEST(Explain, OfAdditiveAttention) {
   const AttentionCall call(Kind::Additive);
   const json plan = json::parse(whole_text(explain(call)));

@@ -236,7 +236,7 @@ TEST(Explain, TellsTheBlocksOfAttentionForFewQueries) {
   const json plan = json::parse(whole_text(explain(call)));
   EXPECT_EQ(plan.at("kernel"), "decode_attention");
   EXPECT_EQ(plan.at("block_queries"), 2) << "those of two heads read one head of keys";
-  EXPECT_EQ(plan.at("block_keys"), 512);
+  EXPECT_EQ(plan.at("block_keys"), 1024);
 }
 
 TEST(Explain, OfAdditiveAttention) {

@@ -30,8 +30,8 @@ using Operand = StridedOperand<kOperandRank>;
 using ElementwiseOperand = StridedOperand<kElementwiseRank>;
 
 // One weight that a linear operation multiplies its input by: output[h, s, r, d] = sum over e of input[s, r, e] *
-// weight[n, e] + bias[n] with n = h * head_size + d, accumulated in f32 in the order of e. So a projection can write each
-// head's rows by themselves; one head of the whole output size is the plain product.
+// weight[n, e] + bias[n] with n = h * head_size + d, accumulated in f32 in the order of e. So a projection can write
+// each head's rows by themselves; one head of the whole output size is the plain product.
 struct LinearPart {
   int64_t output_size = 0;  // n
   int64_t head_size = 0;    // d, divides output_size
@@ -72,9 +72,9 @@ struct SoftmaxProblem {
   Operand weights;          // axes (b, h, q, k); F32, F16, BF16; shares no memory with the others
 };
 
-// output[i] = input[i] / (1 - dropout) where i is kept, else 0, with i the place of the element in row-major order; what
-// is kept is docs/semantics.md's to say ("Random numbers"). With a dropout of 0 a copy, to the bit where the dtypes are
-// the same.
+// output[i] = input[i] / (1 - dropout) where i is kept, else 0, with i the place of the element in row-major order;
+// what is kept is docs/semantics.md's to say ("Random numbers"). With a dropout of 0 a copy, to the bit where the
+// dtypes are the same.
 struct DropoutProblem {
   int64_t sizes[kElementwiseRank] = {1, 1, 1, 1, 1, 1, 1, 1};
   ElementwiseOperand input;   // F32, F16, BF16

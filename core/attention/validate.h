@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one place where the arguments of a layer's call are checked, and how those of attention become an AttentionProblem.
-// Everything throws InvalidArgument with the argument's name, what it was and what was expected.
+// The one place where the arguments of a layer's call are checked, and how those of attention become an
+// AttentionProblem. Everything throws InvalidArgument with the argument's name, what it was and what was expected.
 #pragma once
 
 #include <cstddef>
@@ -63,8 +63,9 @@ void check_memory(const LayerInputs& inputs, const LayerOutputs& outputs);
 void check_workspace_memory(const LayerInputs& inputs, const LayerOutputs& outputs, const void* workspace,
                             size_t num_bytes);
 
-// Makes an operand of the tensor, whose axes are `axes` of it (-1: repeated). Axes of size 1, whose stride means nothing,
-// are repeated too. It is set where it lies: a call has many, and copying what has just been written waits for memory.
+// Makes an operand of the tensor, whose axes are `axes` of it (-1: repeated). Axes of size 1, whose stride means
+// nothing, are repeated too. It is set where it lies: a call has many, and copying what has just been written waits for
+// memory.
 inline void set_operand(Operand& operand, const Tensor& tensor, const int32_t (&axes)[kOperandRank]) {
   operand.data = tensor.data();
   operand.dtype = tensor.dtype();

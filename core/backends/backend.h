@@ -56,8 +56,8 @@ struct Plan {
   // queries or keys grow; of a linear problem with several parts it is the largest that one of them alone takes. So one
   // size serves a layer however its inputs are laid out and whichever of them are the same tensor.
   size_t scratch_bytes = 0;
-  // Pieces of work that threads take one after the other, and the threads that take them, the caller's included. Lengths
-  // count here as far as they have data, and nowhere else in a plan.
+  // Pieces of work that threads take one after the other, and the threads that take them, the caller's included.
+  // Lengths count here as far as they have data, and nowhere else in a plan.
   int64_t num_items = 1;
   int32_t num_threads = 1;
   // What the kernel computes at a time; 0 where it has no such block. A tile is of the outputs of a linear operation.
@@ -105,9 +105,9 @@ struct Backend {
   Status (*plan_linear)(const BackendDevice* device, const LinearProblem* problem, Plan* plan, Failure* failure);
   Status (*run_linear)(BackendDevice* device, const LinearProblem* problem, const Plan* plan, void* scratch,
                        Failure* failure);
-  // A weight laid out once as run_linear reads it fastest, for any number of calls and whichever parts it is among. Uses
-  // the weight and the output size of `part`: for the number of bytes without its data. `packed` has that many bytes,
-  // aligned to kMemoryAlignment. 0 bytes: the device reads the weight as it is, and is never given a packed one.
+  // A weight laid out once as run_linear reads it fastest, for any number of calls and whichever parts it is among.
+  // Uses the weight and the output size of `part`: for the number of bytes without its data. `packed` has that many
+  // bytes, aligned to kMemoryAlignment. 0 bytes: the device reads the weight as it is, and is never given a packed one.
   Status (*packed_linear_bytes)(const BackendDevice* device, const LinearPart* part, int64_t input_size,
                                 size_t* num_bytes, Failure* failure);
   Status (*pack_linear)(BackendDevice* device, const LinearPart* part, int64_t input_size, void* packed,

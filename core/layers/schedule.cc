@@ -7,6 +7,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "base/rounding.h"
 #include "tensor/walk.h"
 
 namespace heed {
@@ -16,8 +17,6 @@ namespace {
   fail(Status::InvalidArgument,
        "inputs are so large that the size of the workspace overflows, expected sizes that memory can hold");
 }
-
-size_t round_up(size_t num_bytes) { return (num_bytes + kMemoryAlignment - 1) / kMemoryAlignment * kMemoryAlignment; }
 
 // Calls visit with the problem that the step is.
 template <typename Visit>
@@ -104,7 +103,7 @@ Intermediate Schedule::reserve(int64_t num_elements) {
     fail_workspace_overflow();
   }
   const Intermediate intermediate{intermediate_bytes_};
-  intermediate_bytes_ = round_up(static_cast<size_t>(num_bytes));
+  intermediate_bytes_ = round_up_to_alignment(static_cast<size_t>(num_bytes));
   return intermediate;
 }
 
@@ -120,7 +119,7 @@ void Schedule::plan(const Context& context) {
     // Made where it lies: copying what has just been written waits for memory.
     new (&step.plan) Plan(visit_problem(step, [&](const auto& problem) { return context.plan(problem); }));
     // One step runs at a time.
-    scratch_bytes_ = std::max(scratch_bytes_, round_up(step.plan.scratch_bytes));
+    scratch_bytes_ = std::max(scratch_bytes_, round_up_to_alignment(step.plan.scratch_bytes));
   }
 }
 
@@ -128,7 +127,7 @@ size_t Schedule::workspace_bytes() const { return intermediate_bytes_ + scratch_
 
 void Schedule::run(const Context& context, void* workspace) {
   const auto address = reinterpret_cast<uintptr_t>(workspace);
-  std::byte* base = static_cast<std::byte*>(workspace) + (round_up(address) - address);
+  std::byte* base = static_cast<std::byte*>(workspace) + (round_up_to_alignment(address) - address);
   for (size_t i = 0; i < num_places_; ++i) places_[i].operand->data = base + places_[i].offset;
   void* scratch = base + intermediate_bytes_;
   for (size_t i = 0; i < num_steps_; ++i) {

@@ -15,8 +15,8 @@ namespace heed {
 namespace {
 
 // A tensor as matrices: its batch axes, aligned at the end with those of the product, then rows and columns. A vector
-// is one row or one column. The stride of axes of size 1, which are repeated, and of tensors without elements, which may
-// have no address to step from, is 0.
+// is one row or one column. The stride of axes of size 1, which are repeated, and of tensors without elements, which
+// may have no address to step from, is 0.
 struct Matrices {
   Dims batch_strides{};
   int64_t rows = 1;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What find_places.py writes around operators and constants: all mutants are compiled into one build, and the
-// environment of a run chooses the one that is in force. Included by the compiler's command line in front of every file.
+// environment of a run chooses the one that is in force. Included by the compiler's command line in front of every
+// file.
 //   HEED_MUTANT          the number of the mutant in force; without it the program is as it was written
 //   HEED_MUTANTS_REACHED a file; the numbers of all mutants that were asked for are appended to it when the program ends
 #pragma once
@@ -46,8 +47,8 @@ HEED_MUTATION_INLINE bool on(int id) {
   return active == id;
 }
 
-// Comparisons of numbers, pointers and vectors, each written where its operator stood: `id` moves an equal pair to the other side,
-// `bound` (where both sides are whole numbers, otherwise 0) moves the limit by one in the other direction.
+// Comparisons of numbers, pointers and vectors, each written where its operator stood: `id` moves an equal pair to the
+// other side, `bound` (where both sides are whole numbers, otherwise 0) moves the limit by one in the other direction.
 template <typename A, typename B>
 HEED_MUTATION_INLINE auto less(int id, int bound, A a, B b) {
   if constexpr (std::is_integral_v<A> && std::is_integral_v<B>) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Few queries against many keys, which a kernel of its own answers: every rule where it cuts keys into blocks and chunks.
+// Few queries against many keys, which a kernel of its own answers: every rule where it cuts keys into blocks and
+// chunks.
 #include <gtest/gtest.h>
 
 #include <cmath>

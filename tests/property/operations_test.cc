@@ -205,7 +205,8 @@ TEST(Matmul, AgreesWithTheReference) {
   EXPECT_LE(largest, 1.0);
 }
 
-// One rounding for each term where the ISA multiplies and adds in one instruction, two where it cannot; not some of each.
+// One rounding for each term where the ISA multiplies and adds in one instruction, two where it cannot; not some of
+// each.
 TEST(Matmul, AddsInTheOrderOfTheInnerIndex) {
   Random random(4002);
   bool fits_fused = true;

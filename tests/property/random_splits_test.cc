@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rule 10 for random calls of every kind that are large enough to be spread over threads: the same bits on 1 to 8 threads,
-// heed's or an executor's, with a workspace and without, and for any part of a batch.
+// Rule 10 for random calls of every kind that are large enough to be spread over threads: the same bits on 1 to 8
+// threads, heed's or an executor's, with a workspace and without, and for any part of a batch.
 //
 // A failing case prints its number; HEED_SPLIT_CASE runs it alone, HEED_SPLIT_CASES sets how many are run.
 #include <gtest/gtest.h>
@@ -57,8 +57,8 @@ class Host {
   int64_t num_calls_ = 0;
 };
 
-// The largest sizes that random cases have: up to 7 items of up to 65 queries and 130 keys, in up to 4 heads; mostly with
-// heads of 16 elements and more.
+// The largest sizes that random cases have: up to 7 items of up to 65 queries and 130 keys, in up to 4 heads; mostly
+// with heads of 16 elements and more.
 void enlarge(Choice& choice, Random& random) {
   constexpr int32_t kSeveralItems = 3;
   constexpr int32_t kManyQueries = 5;

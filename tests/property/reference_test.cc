@@ -292,7 +292,8 @@ TEST(Reference, DropoutLeavesTheWeightsAndScalesWhatIsKept) {
 }
 
 TEST(Reference, MultiHeadProjectsSplitsAndJoins) {
-  // Two heads of size 1; W_q = W_k = 0, so every key weighs alike; head 0 reads the first input column, head 1 the second.
+  // Two heads of size 1; W_q = W_k = 0, so every key weighs alike; head 0 reads the first input column, head 1 the
+  // second.
   MultiHeadProblem problem;
   problem.sizes.batch = 1;
   problem.sizes.num_heads = problem.sizes.num_kv_heads = 2;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scratch of attention on every ISA: what a plan asks for never decreases when batch, queries or keys grow, so that a
-// workspace for the largest call serves all others, whichever kernel each goes to; and no run touches more than it.
+// The scratch of attention on every ISA: what a plan asks for never decreases when batch, queries or keys grow, so that
+// a workspace for the largest call serves all others, whichever kernel each goes to; and no run touches more than it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -69,8 +69,8 @@ class AttentionScratch : public testing::TestWithParam<Isa> {
 
 INSTANTIATE_TEST_SUITE_P(Isas, AttentionScratch, testing::ValuesIn(available_isas()), name_of_isa);
 
-// Groups on both sides of a vector's lanes and of the most rows that decode_attention takes; keys on both sides of where
-// it begins, of a block, of one chunk and of as many chunks as there may be.
+// Groups on both sides of a vector's lanes and of the most rows that decode_attention takes; keys on both sides of
+// where it begins, of a block, of one chunk and of as many chunks as there may be.
 TEST_P(AttentionScratch, NeverDecreases) {
   constexpr int64_t kBatches[] = {0, 1, 3, int64_t{1} << 40};
   constexpr int64_t kNumKeys[] = {0, 1, 31, 32, 33, 1023, 1025, 65536, 65537, 140000};

@@ -173,8 +173,8 @@ class Product {
     return bits;
   }
 
-  // Each of input_size terms is rounded when it is multiplied and with each sum that it is in, input_size times at most,
-  // and once more when the bias is added; a product that underflows is off by 2^-150. Then the result is rounded.
+  // Each of input_size terms is rounded when it is multiplied and with each sum that it is in, input_size times at
+  // most, and once more when the bias is added; a product that underflows is off by 2^-150. Then the result is rounded.
   void expect_near_f64() const {
     const auto depth = static_cast<double>(form_.input_size);
     const double roundings = (depth + 1) * 0x1p-24 / (1 - (depth + 1) * 0x1p-24);
@@ -347,7 +347,8 @@ TEST_P(LinearKernel, GivesTheSameBitsHoweverItIsCut) {
   }
 }
 
-// Few rows read several panels of a packed weight at once, to the end of their inputs; many read one at a time, in blocks.
+// Few rows read several panels of a packed weight at once, to the end of their inputs; many read one at a time, in
+// blocks.
 TEST_P(LinearKernel, GivesFewRowsTheBitsThatTheyHaveAmongMany) {
   for (const DType dtype : {DType::F32, DType::F16, DType::BF16}) {
     Form form;

@@ -228,7 +228,7 @@ typedef struct heed_allocator {
  *                 returns when all have returned. Best on as many threads at a time as there are items, the one that
  *                 it is called on among them
  *   num_threads   how many threads it has, from 1 to 1024; num_items is at most that, and at least 2
- * heed calls parallel_for on the thread whose call computes, once for each piece of work that is worth it: several times
+ * heed calls parallel_for on the thread whose call computes, once for each piece of work worth it: several times
  * in a call of a layer, never for a small one. One piece at a time for each context: what calls on other threads, and
  * within run, compute meanwhile, they compute on their own thread. It must not throw a C++ exception. A parallel_for
  * that leaves an item out, runs one twice or one that there is not, or returns before all have returned, makes the call
@@ -287,7 +287,7 @@ typedef struct heed_context_options {
 /* Opens a device. options NULL: the CPU with the defaults. The caller destroys *context.
  * Without an executor a CPU context has threads of its own, num_threads - 1, named "heed-worker". The first workspace
  * that is made in it, or asked the size of, or the first call that computes without one, starts them; they end with the
- * last object of the context. Where the system refuses some, calls compute on those there are. Between calls they sleep,
+ * last object of the context. If the system refuses some, calls compute on those there are. Between calls they sleep,
  * from some 30 microseconds after the last one on. Signals to the process go to the host's threads. They serve one call
  * at a time: one that comes while they work for another computes on its own thread, as small ones do. A child of fork
  * has the context without its threads, and starts new ones when a call first needs them, with a workspace too.
@@ -870,7 +870,7 @@ HEED_API heed_status heed_layer_forward(const heed_layer* layer, const heed_laye
  * is read but shapes, dtypes and lengths; lengths without data count as K [rule 4]. Members (more may be added):
  *   "layer", "backend", "device"  as "multi_head_attention", "cpu", "cpu:0"; the others are "additive_attention",
  *                                 "dot_product_attention", "linear" and "dropout"
- *   "kernel", "isa"               of the attention, and in layers without one of their only operation: what computes, and
+ *   "kernel", "isa"               of the attention, in layers without one of their only operation: what computes, and
  *                                 the instructions that it uses, as "portable"
  *   "block_queries", "block_keys" how many queries and keys that kernel takes at a time; of a linear operation
  *                                 "tile_rows" and "tile_columns" of its output; left out where there are none
@@ -879,10 +879,10 @@ HEED_API heed_status heed_layer_forward(const heed_layer* layer, const heed_laye
  *   "flops"                       multiplications and additions, and each tanh of additive scores as one operation, for
  *                                 pairs that lengths, causal mask and window leave
  *   "bytes"                       the least traffic: every operand once
- *   "operations"                  in order, each with "operation", as "project queries, keys and values" (inputs that are
- *                                 one tensor are projected together, which changes no result), the members from "kernel"
- *                                 to "threads", "scratch_bytes" (its part of the workspace), "flops", "bytes" and
- *                                 "not_fastest"
+ *   "operations"                  in order, each with "operation", as "project queries, keys and values" (inputs that
+ *                                 are one tensor are projected together, which changes no result), the members from
+ *                                 "kernel" to "threads", "scratch_bytes" (its part of the workspace), "flops", "bytes"
+ *                                 and "not_fastest"
  *   "not_fastest"                 the reasons why this is not the fastest path, sentences; empty where it is. A strict
  *                                 context refuses forward for them
  * Errors: as heed_layer_workspace_size; INVALID_ARGUMENT (lengths outside 0 to K or not whole). */

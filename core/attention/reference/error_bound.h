@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far an f32 engine may be from the f64 answer (rule 15). Each constant is derived in docs/semantics.md, section "The error bound".
+// How far an f32 engine may be from the f64 answer (rule 15). Each constant is derived in docs/semantics.md, section
+// "The error bound".
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,8 @@ inline constexpr double kLargestCovered = 0x1p127;
 // Covers the terms of second order that sums of roundings leave behind, where (2K + 6N) * u <= 0.01.
 inline constexpr double kSecondOrder = 1.01;
 
-// Keys between two updates of the running maximum; with more keys, N = ceil(K / kKeysPerBlock) rescales at most come upon what was summed before.
+// Keys between two updates of the running maximum; with more keys, N = ceil(K / kKeysPerBlock) rescales at most come
+// upon what was summed before.
 inline constexpr int64_t kKeysPerBlock = 256;
 
 // Units in the last place by which an engine's tanh may be off.
@@ -58,9 +60,9 @@ struct RowMagnitudes {
 // x: the relative error of a weight is at most e^x - 1, the absolute one of log_sum_exp x + u * abs(log_sum_exp).
 double row_exponent(const BoundConstants& constants, const RowMagnitudes& row);
 
-// Whether a backend may return `actual` for a result whose value is within `error` of `expected`, rounded to the format.
-// An expected NaN asks for NaN, with an infinite error for anything that is not finite; of anything else with an infinite error nothing is
-// asked.
+// Whether a backend may return `actual` for a result whose value is within `error` of `expected`, rounded to the
+// format. An expected NaN asks for NaN, with an infinite error for anything that is not finite; of anything else with
+// an infinite error nothing is asked.
 bool accepts(Format format, double expected, double error, double actual);
 
 // abs(actual - expected) as a fraction of what is allowed; 0 where that is not a question of accuracy.

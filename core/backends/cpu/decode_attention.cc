@@ -9,7 +9,7 @@
 
 #include "attention/cost.h"
 #include "backends/cpu/attention_arguments.h"
-#include "base/memory.h"
+#include "base/rounding.h"
 
 namespace heed::cpu {
 namespace {
@@ -29,13 +29,6 @@ constexpr int64_t kMinChunkKeys = 1024;
 constexpr int64_t kMaxChunks = 64;
 // With so many items for each worker, whoever is late has only a small part to finish, and nothing is cut.
 constexpr int64_t kItemsPerWorker = 8;
-// Multiplications and additions in the time of reading one byte, as a core has them when both are all it does: how much
-// there is to do is told to the workers in these.
-constexpr double kFlopsPerByte = 2.5;
-
-int64_t divide_up(int64_t value, int64_t divisor) { return value / divisor + (value % divisor != 0 ? 1 : 0); }
-
-size_t align(size_t bytes) { return (bytes + kMemoryAlignment - 1) / kMemoryAlignment * kMemoryAlignment; }
 
 int64_t group_size(const AttentionProblem& problem) { return problem.num_heads / problem.num_kv_heads; }
 
@@ -82,12 +75,6 @@ struct Items {
   }
 };
 
-// As much as the reading and the computing, whichever is longer, are in multiplications and additions.
-double work_of(const AttentionProblem& problem) {
-  const Cost cost = cost_of(problem);
-  return std::max(cost.flops, cost.bytes * kFlopsPerByte);
-}
-
 struct Bytes {
   size_t worker;   // scratch of one
   size_t partial;  // what a chunk leaves
@@ -95,7 +82,7 @@ struct Bytes {
 
 Bytes bytes_of(const KernelTable& kernels, const AttentionProblem& problem, int64_t num_rows) {
   const AttentionArguments arguments = arguments_of(problem);
-  return {align(kernels.decode_scratch_bytes(&arguments, num_rows)),
+  return {round_up_to_alignment(kernels.decode_scratch_bytes(&arguments, num_rows)),
           kernels.decode_partial_bytes(&arguments, num_rows)};
 }
 
@@ -126,7 +113,7 @@ Plan plan_decode_attention(const KernelTable& kernels, const AttentionProblem& p
   const Items items(kernels, problem, problem.num_queries);
   const double pieces = items.are_cut(chunks, num_workers) ? static_cast<double>(chunks.count) : 1.0;
   plan.num_items = static_cast<int64_t>(std::min(items.count * pieces, 0x1p62));
-  plan.num_threads = Workers::num_wanted(plan.num_items, work_of(problem), num_workers);
+  plan.num_threads = Workers::num_wanted(plan.num_items, work_of(cost_of(problem)), num_workers);
   plan.block_queries = static_cast<int32_t>(items.rows);
   plan.block_keys = kernels.decode_block_keys;
   add_attention_reasons(problem, plan);
@@ -143,7 +130,7 @@ void run_decode_attention(const KernelTable& kernels, const AttentionProblem& pr
   auto* memory = static_cast<std::byte*>(scratch);
   std::byte* partials = memory + bytes.worker * static_cast<size_t>(workers.num_workers());
   const auto num_items = static_cast<int64_t>(items.count);
-  const double work = work_of(problem);
+  const double work = work_of(cost_of(problem));
 
   const auto attend = [&](const AttentionItem& item, int64_t chunk, std::byte* of_item, std::byte* own) {
     const int64_t end = std::min(problem.num_keys, (chunk + 1) * chunks.keys);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// An item of the work is a range of the rows that share a head of keys and values, so that a block of keys is brought to
-// the caches, and widened or copied where it has to be, once for all of them. No result depends on where the rows are
-// cut: a row's arithmetic is its own.
+// An item of the work is a range of the rows that share a head of keys and values, so that a block of keys is brought
+// to the caches, and widened or copied where it has to be, once for all of them. No result depends on where the rows
+// are cut: a row's arithmetic is its own.
 #include "backends/cpu/flash_attention.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 #include "attention/cost.h"
 #include "attention/lengths.h"
 #include "backends/cpu/attention_arguments.h"
-#include "base/memory.h"
+#include "base/rounding.h"
 
 namespace heed::cpu {
 namespace {
@@ -23,9 +23,6 @@ constexpr int64_t kMaxPanelBytes = int64_t{512} << 10;
 constexpr int64_t kItemsPerWorker = 4;
 // More items than this are small enough to be taken in any order.
 constexpr int64_t kMaxOrdered = 2048;
-
-int64_t round_up(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
-int64_t divide_up(int64_t value, int64_t divisor) { return value / divisor + (value % divisor != 0 ? 1 : 0); }
 
 struct OrderedItem {
   double cost;
@@ -80,7 +77,7 @@ Items cut(const KernelTable& kernels, const AttentionProblem& problem, int32_t n
 
 size_t worker_bytes(const KernelTable& kernels, const AttentionProblem& problem, const AttentionArguments& arguments) {
   const size_t bytes = kernels.flash_scratch_bytes(&arguments, max_item_rows(kernels, problem));
-  return (bytes + kMemoryAlignment - 1) / kMemoryAlignment * kMemoryAlignment;
+  return round_up_to_alignment(bytes);
 }
 
 // Keys that a row sees, as far as lengths, causal mask and window tell.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An item of the work is some rows times some panels of one part's weight. No result depends on where either is cut: every
-// element of an output is one chain of FMAs.
+// An item of the work is some rows times some panels of one part's weight. No result depends on where either is cut:
+// every element of an output is one chain of FMAs.
 #include "backends/cpu/linear.h"
 
 #include <algorithm>
@@ -8,20 +8,16 @@
 
 #include "attention/cost.h"
 #include "backends/cpu/kernel_operand.h"
-#include "base/memory.h"
+#include "base/rounding.h"
 
 namespace heed::cpu {
 namespace {
 
 // So that whoever is late has only a small item to finish.
 constexpr int64_t kItemsPerWorker = 4;
-// Operations that take as long as a byte that comes from memory, roughly.
-constexpr double kFlopsPerByte = 2.5;
 
-int64_t round_up(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
-int64_t divide_up(int64_t value, int64_t divisor) { return value / divisor + (value % divisor != 0 ? 1 : 0); }
-
-// All items of the batch one after the other. As many as can be counted: plans are made for shapes that nobody could run.
+// All items of the batch one after the other. As many as can be counted: plans are made for shapes that nobody could
+// run.
 int64_t rows_of(const LinearProblem& problem) {
   int64_t rows = 0;
   return __builtin_mul_overflow(problem.batch, problem.rows, &rows) ? INT64_MAX / 2 : rows;
@@ -90,7 +86,7 @@ size_t worker_bytes(const KernelTable& kernels, const LinearProblem& problem) {
     const int64_t panels = kernels.linear_panels(part.output_size);
     most = std::max(most, kernels.linear_scratch_bytes(problem.input_size, rows, panels, part.is_packed));
   }
-  return (most + kMemoryAlignment - 1) / kMemoryAlignment * kMemoryAlignment;
+  return round_up_to_alignment(most);
 }
 
 // Strides of axes that are repeated or have one element are 0.
@@ -123,12 +119,6 @@ LinearArguments arguments_of(const LinearProblem& problem) {
   return arguments;
 }
 
-// In FLOPs, as far as it is not memory that takes the time.
-double work_of(const LinearProblem& problem) {
-  const Cost cost = cost_of(problem);
-  return std::max(cost.flops, kFlopsPerByte * cost.bytes);
-}
-
 }  // namespace
 
 Plan plan_linear(const KernelTable& kernels, const LinearProblem& problem, int32_t num_workers) {
@@ -138,7 +128,7 @@ Plan plan_linear(const KernelTable& kernels, const LinearProblem& problem, int32
   plan.isa = kernels.isa;
   plan.scratch_bytes = worker_bytes(kernels, problem) * static_cast<size_t>(num_workers);
   plan.num_items = static_cast<int64_t>(std::min(items.count, 0x1p62));
-  plan.num_threads = Workers::num_wanted(plan.num_items, work_of(problem), num_workers);
+  plan.num_threads = Workers::num_wanted(plan.num_items, work_of(cost_of(problem)), num_workers);
   plan.tile_rows = kernels.linear_tile_rows;
   plan.tile_columns = kernels.linear_panel_columns;
   if (!lies_side_by_side(problem.input.strides[3], problem.input_size))
@@ -166,7 +156,7 @@ void run_linear(const KernelTable& kernels, const LinearProblem& problem, const 
   const Items items = cut(kernels, problem, workers.num_workers());
   const LinearArguments arguments = arguments_of(problem);
   const size_t bytes = worker_bytes(kernels, problem);
-  workers.for_each(static_cast<int64_t>(items.count), work_of(problem), [&](int64_t index, int32_t worker) {
+  workers.for_each(static_cast<int64_t>(items.count), work_of(cost_of(problem)), [&](int64_t index, int32_t worker) {
     const LinearItem item = items.at(index);
     kernels.linear_item(&arguments, &item, static_cast<std::byte*>(scratch) + bytes * static_cast<size_t>(worker));
   });

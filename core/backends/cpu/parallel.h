@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "attention/cost.h"
 #include "backends/backend.h"
 
 namespace heed::cpu {
@@ -35,6 +36,13 @@ class Team {
   ~Team() = default;
 };
 
+// What there is to do, in FLOPs: of reading and computing whichever is longer.
+inline double work_of(const Cost& cost) {
+  // What a core computes in the time in which memory gives it a byte, when either is all it does.
+  constexpr double kFlopsPerByte = 2.5;
+  return std::max(cost.flops, kFlopsPerByte * cost.bytes);
+}
+
 // What an operation is given to spread its work on.
 class Workers {
  public:
@@ -44,11 +52,11 @@ class Workers {
   // At most so many take part, the caller included: what each needs for itself is made so many times.
   int32_t num_workers() const { return team_.num_workers(); }
 
-  // Calls function(item, worker) once for each item from 0 to num_items - 1. The first of n workers takes the items 0, n,
-  // 2n and so on, the next 1, n + 1, 2n + 1, as long as nobody is behind; so the largest belong first. 0 <= worker <
-  // num_workers(), and no two calls at a time have the same one. Returns when all are done, and sees all that they wrote.
-  // `flops` is a rough estimate of the whole: too little to share runs on the caller alone, as worker 0. The function must
-  // not call for_each, and must not throw.
+  // Calls function(item, worker) once for each item from 0 to num_items - 1. The first of n workers takes the items 0,
+  // n, 2n and so on, the next 1, n + 1, 2n + 1, as long as nobody is behind; so the largest belong first. 0 <= worker <
+  // num_workers(), and no two calls at a time have the same one. Returns when all are done, and sees all that they
+  // wrote. `flops` is a rough estimate of the whole: too little to share runs on the caller alone, as worker 0. The
+  // function must not call for_each, and must not throw.
   template <typename Function>
   void for_each(int64_t num_items, double flops, const Function& function) const {
     const int32_t wanted = num_wanted(num_items, flops, num_workers());

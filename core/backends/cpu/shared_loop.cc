@@ -52,8 +52,8 @@ void SharedLoop::work(int32_t worker) {
     std::atomic<int64_t>& next_item = shares_[(worker + i) % num_shares].next_item;
     // Looked at first, so that those who find nothing leave the line to whoever works with it.
     while (next_item.load(std::memory_order_relaxed) < loop.num_items) {
-      // The order is that of the gate: what the items read was there before it opened, what they write is seen once their
-      // worker has left.
+      // The order is that of the gate: what the items read was there before it opened, what they write is seen once
+      // their worker has left.
       const int64_t item = next_item.fetch_add(num_shares, std::memory_order_relaxed);
       if (item < loop.num_items) loop.call(loop.function, item, worker);
     }

@@ -37,8 +37,8 @@ class SharedLoop {
   // Whether somebody may be at work.
   bool is_busy() const { return (gate_.load(std::memory_order_relaxed) & (kOpen | kInsideMask)) != 0; }
 
-  // For those inside and the one who opened it. Does items until there are none left: first the worker's share, then what
-  // others have left of theirs.
+  // For those inside and the one who opened it. Does items until there are none left: first the worker's share, then
+  // what others have left of theirs.
   void work(int32_t worker);
 
  private:
@@ -53,10 +53,10 @@ class SharedLoop {
   static constexpr uint32_t kAwaited = 1u << 30;  // its owner sleeps until nobody is inside
 
   alignas(kMemoryAlignment) std::atomic<uint32_t> gate_ = 0;
-  // Share s of n has the items s, s + n, s + 2n and so on, which is as fair as one counter for all where the largest come
-  // first, and gives a worker the same items, call after call: what it has in its caches, as the other operations of a
-  // layer left it there, where all of a team take part. With one counter two threads took 10 to 15 % longer for 8 times 12 heads of 128 queries. Beyond so many
-  // workers, several begin with the same share.
+  // Share s of n has the items s, s + n, s + 2n and so on, which is as fair as one counter for all where the largest
+  // come first, and gives a worker the same items, call after call: what it has in its caches, as the other operations
+  // of a layer left it there, where all of a team take part. With one counter two threads took 10 to 15 % longer for 8
+  // times 12 heads of 128 queries. Beyond so many workers, several begin with the same share.
   static constexpr int32_t kMaxShares = 16;
   // Alone on its cache line, since its worker writes it all the time.
   struct alignas(kMemoryAlignment) Share {

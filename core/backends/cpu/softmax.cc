@@ -6,7 +6,7 @@
 #include <cstddef>
 
 #include "attention/lengths.h"
-#include "base/memory.h"
+#include "base/rounding.h"
 
 namespace heed::cpu {
 namespace {
@@ -32,7 +32,7 @@ double count_items(const SoftmaxProblem& problem) {
 
 size_t worker_bytes(const SoftmaxProblem& problem) {
   const size_t bytes = static_cast<size_t>(problem.num_keys) * sizeof(float);
-  return (bytes + kMemoryAlignment - 1) / kMemoryAlignment * kMemoryAlignment;
+  return round_up_to_alignment(bytes);
 }
 
 KernelRow row_of(const Operand& operand, int64_t b, int64_t h, int64_t q) {

@@ -22,8 +22,8 @@ constexpr std::chrono::nanoseconds kSpinTime = std::chrono::microseconds(30);
 // then loses 10 microseconds once more in 200.
 constexpr std::chrono::nanoseconds kLoopSpinTime = std::chrono::microseconds(200);
 
-// A thread that sleeps comes 10 to 20 microseconds after it was called, and calling it takes 2 to 5. A loop of less than
-// this, 50 microseconds at 100 GFLOP/s, is over sooner without it.
+// A thread that sleeps comes 10 to 20 microseconds after it was called, and calling it takes 2 to 5. A loop of less
+// than this, 50 microseconds at 100 GFLOP/s, is over sooner without it.
 constexpr double kFlopsWorthWaking = 5e6;
 
 // Kernels take at most 64 KB of it. The rest is for what the C library puts there, the thread-local variables of the

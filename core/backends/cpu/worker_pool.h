@@ -15,9 +15,9 @@
 
 namespace heed::cpu {
 
-// One thread less than workers, since whoever calls is one. The threads sleep between loops, after a short time in which
-// they wait awake, as the next loop of the same forward is only microseconds away. A loop that would be over before they
-// have woken up is done by those awake.
+// One thread less than workers, since whoever calls is one. The threads sleep between loops, after a short time in
+// which they wait awake, as the next loop of the same forward is only microseconds away. A loop that would be over
+// before they have woken up is done by those awake.
 class WorkerPool final : public Team {
  public:
   // Lies in memory of so many bytes, aligned to kMemoryAlignment, and asks for no more, but for the stacks of its

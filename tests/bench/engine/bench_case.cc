@@ -13,7 +13,8 @@
 namespace bench {
 namespace {
 
-// Copies together are this large, which is several times the largest last-level cache of today's desktops and small servers.
+// Copies together are this large, which is several times the largest last-level cache of today's desktops and small
+// servers.
 constexpr double kColdBytes = 384e6;
 
 int64_t bytes_of(heed_dtype dtype) { return dtype == HEED_F32 ? 4 : 2; }

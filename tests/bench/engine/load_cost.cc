@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// load_cost LIBRARY: what it takes to load heed in a new process and to open a context: time and resident memory, medians
-// of several processes, as a JSON object. The program does not link heed, since that would load it before its start.
+// load_cost LIBRARY: what it takes to load heed in a new process and to open a context: time and resident memory,
+// medians of several processes, as a JSON object. The program does not link heed, since that would load it before its
+// start.
 #include <dlfcn.h>
 #include <heed/heed.h>
 #include <sys/wait.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// attention_bench: the cases of shapes.txt, each a benchmark of Google Benchmark that runs once, with heed's median as its
-// time and everything else as its counters. A line for each is printed as it ends; --json keeps all of it.
+// attention_bench: the cases of shapes.txt, each a benchmark of Google Benchmark that runs once, with heed's median as
+// its time and everything else as its counters. A line for each is printed as it ends; --json keeps all of it.
 #include <benchmark/benchmark.h>
 
 #include <cstdio>

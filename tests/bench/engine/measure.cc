@@ -21,8 +21,8 @@ namespace {
 // Where nothing but that everything runs is of interest, peers take part only in cases of at most so many seconds.
 constexpr double kLongestWithPeers = 3e-3;
 
-// About how many operations a second heed does in such a case, from a small one. What takes longer than is allowed can be
-// left out without running it.
+// About how many operations a second heed does in such a case, from a small one. What takes longer than is allowed can
+// be left out without running it.
 double rough_rate(const BenchCase& bench_case) {
   BenchCase small = bench_case;
   small.lengths.clear();

@@ -12,8 +12,8 @@ namespace {
 using Vec = float __attribute__((vector_size(METER_VECTOR_BYTES)));
 constexpr int64_t kLanes = METER_VECTOR_BYTES / sizeof(float);
 
-// 12 sums that do not wait for each other: more than latency (4) times units (2) of today's cores, and with a temporary,
-// factor and summand still within 16 registers.
+// 12 sums that do not wait for each other: more than latency (4) times units (2) of today's cores, and with a
+// temporary, factor and summand still within 16 registers.
 constexpr int kChains = 12;
 
 double multiply_add(int64_t repetitions, float* sink) {

@@ -176,9 +176,9 @@ class Attention : public OrtSubject {
   [[nodiscard]] std::vector<float> output() const override { return result_floats(); }
 };
 
-// com.microsoft GroupQueryAttention, always causal: queries and the new keys and values are (B, S, heads * D), the cache
-// is (B, Hkv, K, D), and present is written where past lies. A prefill has an empty past and writes all keys; a decode
-// writes its last one.
+// com.microsoft GroupQueryAttention, always causal: queries and the new keys and values are (B, S, heads * D), the
+// cache is (B, Hkv, K, D), and present is written where past lies. A prefill has an empty past and writes all keys; a
+// decode writes its last one.
 class GroupQueryAttention : public OrtSubject {
  public:
   GroupQueryAttention(const BenchCase& c, const Data& data, int threads) : OrtSubject("GQA", c, data, threads) {

@@ -61,7 +61,8 @@ int num_threads_running() {
     std::ifstream file(thread.path() / "stat");
     std::string text;
     std::getline(file, text);
-    // The state follows the name, which is in parentheses and may have any others in it. A thread that has ended has none.
+    // The state follows the name, which is in parentheses and may have any others in it. A thread that has ended has
+    // none.
     const size_t end = text.rfind(") ");
     if (end != std::string::npos && text[end + 2] == 'R') ++running;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which processors the threads of a measurement run on: the calling thread on the first, all others, whose libraries they
-// may be, on the next ones. Left to the system two of them often share one while another idles.
+// Which processors the threads of a measurement run on: the calling thread on the first, all others, whose libraries
+// they may be, on the next ones. Left to the system two of them often share one while another idles.
 #ifndef HEED_BENCH_PROCESSORS_H
 #define HEED_BENCH_PROCESSORS_H
 
@@ -15,8 +15,8 @@ const std::vector<int>& processors();
 void use_processors(int threads);
 std::vector<int> used_processors();
 
-// Of this process, the calling one among them; those that wait awake run as well. Their processor times would tell it too
-// late: they are counted in ticks.
+// Of this process, the calling one among them; those that wait awake run as well. Their processor times would tell it
+// too late: they are counted in ticks.
 int num_threads_running();
 
 // The calling thread stays on the used processor of that number, modulo their count.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times subjects in turns, A B C A B C, so that what drifts drifts for all of them, with the meters read in every round.
+// Times subjects in turns, A B C A B C, so that what drifts drifts for all of them, with the meters read in every
+// round.
 #ifndef HEED_BENCH_ROUNDS_H
 #define HEED_BENCH_ROUNDS_H
 

@@ -19,7 +19,8 @@ struct MathProbe {
   void (*tanh)(const float* from, int64_t count, float* to);
   void (*exp2_of_nonpositive)(const float* from, int64_t count, float* to);
 
-  // words[i] has word i of `count` counters, which becomes word i of their random numbers; count is a multiple of lanes.
+  // words[i] has word i of `count` counters, which becomes word i of their random numbers; count is a multiple of
+  // lanes.
   void (*philox)(int32_t* const (&words)[4], int64_t count, uint64_t seed);
   bool (*is_kept)(uint32_t word, uint32_t threshold);
 };

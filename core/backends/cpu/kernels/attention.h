@@ -52,8 +52,8 @@ struct AttentionArguments {
   int32_t mean_empty_rows;  // 1: a row without visible keys is the mean of all values
 };
 
-// Rows first_row .. end_row - 1 of the queries that share one head of keys and values. With G = num_heads / num_kv_heads
-// there are G * num_queries of them: row r is query r % num_queries of head kv_head * G + r / num_queries.
+// Rows first_row .. end_row - 1 of the queries that share one head of keys and values. With G = num_heads /
+// num_kv_heads there are G * num_queries of them: row r is query r % num_queries of head kv_head * G + r / num_queries.
 struct AttentionItem {
   int64_t batch_index;
   int64_t kv_head;

@@ -46,8 +46,8 @@ static Rows rows_of(const FlashItem& item, const KernelOperand& operand, int64_t
 
 // ---- scores ---------------------------------------------------------------------------------------------------------
 
-// `scores` of a panel from item.row_scores, of which key k0 of the block is the first, for `count` keys; rows beyond the last
-// are 0.
+// `scores` of a panel from item.row_scores, of which key k0 of the block is the first, for `count` keys; rows beyond
+// the last are 0.
 static void rows_to_panel(const FlashItem& item, const Panel& panel, int64_t k0, int64_t count, float* scores) {
   for (int64_t group = 0; group < panel.num_rows; group += kLanes) {
     for (int64_t k = 0; k < count; k += kLanes) {
@@ -123,7 +123,8 @@ HEED_APART void score_block(const Panel& panel, Rows keys, int64_t count, int64_
   for (int v = 0; v < vectors; ++v) maximum[v] = largest[v];
 }
 
-// scale * sum over d of score_weights[d] * tanh(query[d] + key[d]), d ascending, for each key and row, and their maximum.
+// scale * sum over d of score_weights[d] * tanh(query[d] + key[d]), d ascending, for each key and row, and their
+// maximum.
 template <int vectors>
 static void add_score_block(const Panel& panel, Rows keys, int64_t count, int64_t head_size, float scale, float* scores,
                             Vec (&maximum)[vectors]) {
@@ -245,9 +246,9 @@ HEED_INLINE IntVec is_far(Vec maximum) {
 // more, 1 % of the whole at head size 64.
 HEED_INLINE Vec shift_of(Vec maximum) { return select(is_far(maximum), maximum, Vec{}); }
 
-// What scores times log2(e), after the shift, are taken relative to: the maximum, or anything finite while that is -inf,
-// because -inf - -inf would be NaN where 2^-inf = 0 is meant. Whatever it is rounded to cancels, as all of a row's scores
-// have the same.
+// What scores times log2(e), after the shift, are taken relative to: the maximum, or anything finite while that is
+// -inf, because -inf - -inf would be NaN where 2^-inf = 0 is meant. Whatever it is rounded to cancels, as all of a
+// row's scores have the same.
 HEED_INLINE Vec pivot_of(Vec maximum) {
   return select(is_far(maximum) | (maximum == broadcast(-kInfinity)), Vec{}, maximum * broadcast(kLog2E));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention for few queries and many keys, as when text is generated: so little is computed with each key and value that
-// reading them is what takes the time. docs/kernels.md draws it.
+// Attention for few queries and many keys, as when text is generated: so little is computed with each key and value
+// that reading them is what takes the time. docs/kernels.md draws it.
 //
 // All rows that share a head of keys and values are one item, so that each key and each value is read once, as it is
 // stored. The lanes are the elements of a head: a key's product is summed over the lanes (row_scores-inl.h), a value is
@@ -109,14 +109,14 @@ static void exponentiate_rows(const DecodeItem& decode, int64_t k0, int64_t k1) 
 
 // ---- values ---------------------------------------------------------------------------------------------------------
 
-// Keys of a part of a quarter. A part of four quarters is 32 KiB with heads of 128 in f32 and stays in a first-level cache
-// of 48 KiB until all rows have been through it; the fewer keys, the more often sums go to and from registers.
+// Keys of a part of a quarter. A part of four quarters is 32 KiB with heads of 128 in f32 and stays in a first-level
+// cache of 48 KiB until all rows have been through it; the fewer keys, the more often sums go to and from registers.
 constexpr int64_t kPartKeys = 16;
 // Rows whose sums are in registers together, 8 vectors of 32 registers or 4 of 16 each.
 constexpr int kValueRows = 2;
 
-// Values are added in an order that is the block's own: its four quarters side by side, key i of each and then key i + 1
-// (row_scores-inl.h tells why), whichever of them are there.
+// Values are added in an order that is the block's own: its four quarters side by side, key i of each and then key i +
+// 1 (row_scores-inl.h tells why), whichever of them are there.
 constexpr int64_t kQuarterKeys = kRowBlockKeys / 4;
 
 // Keys of a block, by their places in it: first .. end - 1.
@@ -241,8 +241,8 @@ static void add_values_to_all_rows(StoredRows values, const float* probabilities
   }
 }
 
-// The same one pair at a time, leaving out those that `seen` does not have: 0 times a value that is hidden and not finite
-// would be NaN. Where all are finite the bits are the same.
+// The same one pair at a time, leaving out those that `seen` does not have: 0 times a value that is hidden and not
+// finite would be NaN. Where all are finite the bits are the same.
 template <int32_t type>
 static void add_seen_values_to_rows(StoredRows values, const int32_t* seen, const float* probabilities, Places places,
                                     int64_t num_rows, float* sums, int64_t sums_stride) {

@@ -47,7 +47,8 @@ HEED_INLINE Vec load_first_elements(const char* from, int32_t element_type, int6
 // By integers, since the instruction that AVX-512 has for it makes 0 of subnormals.
 HEED_INLINE HalfVec round_to_bf16(Vec value) {
   const IntVec bits = bits_of(value);
-  // Half a unit less one, one more where the last bit is odd; a carry goes into the exponent, at the end up to infinity.
+  // Half a unit less one, one more where the last bit is odd; a carry goes into the exponent, at the end up to
+  // infinity.
   return __builtin_convertvector((bits + (0x7fff + ((bits >> 16) & 1))) >> 16, HalfVec);
 }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// 2^x for the softmax, whose exponents are at most 0: scores are kept times log2(e), so that no constant has to be split
-// in two as exp's ln 2 has.
+// 2^x for the softmax, whose exponents are at most 0: scores are kept times log2(e), so that no constant has to be
+// split in two as exp's ln 2 has.
 //
 // x = n + f with n = floor(x), since that is how AVX-512 scales by a power of 2 that is not whole; 2^f is a polynomial,
-// and 2^n is put into the exponent. The polynomial is minimax of degree 6 with 2^0 = 1 exactly. It is off by 0.23 units of
-// f32's round-off, 2^-24; half a unit of each of Horner's sums, times the powers of f that follow, adds at most 0.92, and
-// the products, where they are rounded too, 0.42; that f is rounded where x > -1 makes 0.35. So the result is within 1.5
-// units with FMA and 1.9 without. Degree 5 would have one more.
+// and 2^n is put into the exponent. The polynomial is minimax of degree 6 with 2^0 = 1 exactly. It is off by 0.23 units
+// of f32's round-off, 2^-24; half a unit of each of Horner's sums, times the powers of f that follow, adds at most
+// 0.92, and the products, where they are rounded too, 0.42; that f is rounded where x > -1 makes 0.35. So the result is
+// within 1.5 units with FMA and 1.9 without. Degree 5 would have one more.
 #pragma once
 
 #include "backends/cpu/kernels/simd.h"

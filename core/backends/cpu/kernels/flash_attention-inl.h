@@ -86,8 +86,8 @@ static void attend(const FlashItem& item, Panel& panel, Rows keys, Rows values, 
 
 // ---- rows whose sums are not finite ---------------------------------------------------------------------------------
 
-// Rows, as a mask, whose sums are not finite although their total is, which may be wrong: a hidden value was not finite,
-// or values near the largest float overflowed a sum that the division would have brought back.
+// Rows, as a mask, whose sums are not finite although their total is, which may be wrong: a hidden value was not
+// finite, or values near the largest float overflowed a sum that the division would have brought back.
 static bool find_doubtful(const FlashItem& item, const Panel& panel, IntVec (&doubtful)[kTileVectors]) {
   bool found = false;
   for (int v = 0; v < kTileVectors; ++v) {
@@ -152,7 +152,8 @@ static void sum_normalized(const FlashItem& item, Panel& panel, const IntVec (&a
   });
 }
 
-// Makes the sums of all rows what they should be; `normalized` gets the rows whose sums are divided by the total already.
+// Makes the sums of all rows what they should be; `normalized` gets the rows whose sums are divided by the total
+// already.
 static void settle_sums(const FlashItem& item, Panel& panel, IntVec (&normalized)[kTileVectors]) {
   for (IntVec& rows : normalized) rows = IntVec{};
   IntVec doubtful[kTileVectors];

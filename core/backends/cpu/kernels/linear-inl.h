@@ -25,11 +25,11 @@ constexpr int kLinearRows = kTileRows;
 constexpr int kLinearVectors = kRegisters >= 32 ? 3 : 2;
 constexpr int64_t kPanelColumns = kLinearVectors * kLanes;
 
-// Steps that a block has at most. An input of up to kWholeDepth steps is one block; a longer one is cut into blocks of up
-// to kBlockDepth, between which sums are put aside: 2 * rows * vectors loads and stores for as many FMAs times the steps,
-// so 1/128 of the work at 256 and less beyond.
-// A block of a panel (192 KiB at 1024 steps of 48 f32) is read once for each tile of rows, and comes from a second-level
-// cache of 1 MiB: 192 bytes for the 12 cycles of an 8 x 48 step, 16 bytes a cycle, where such caches give 32 to 64.
+// Steps that a block has at most. An input of up to kWholeDepth steps is one block; a longer one is cut into blocks of
+// up to kBlockDepth, between which sums are put aside: 2 * rows * vectors loads and stores for as many FMAs times the
+// steps, so 1/128 of the work at 256 and less beyond. A block of a panel (192 KiB at 1024 steps of 48 f32) is read once
+// for each tile of rows, and comes from a second-level cache of 1 MiB: 192 bytes for the 12 cycles of an 8 x 48 step,
+// 16 bytes a cycle, where such caches give 32 to 64.
 constexpr int64_t kWholeDepth = 1024;
 constexpr int64_t kBlockDepth = 512;
 
@@ -51,8 +51,8 @@ constexpr int64_t kPrefetchSteps = 64;
 constexpr int64_t kFewTiles = 3;
 constexpr int64_t kFewSteps = 8;
 constexpr int64_t kFewBytesAhead = 2048;
-// Steps that a stream of few rows is prefetched ahead: 3 KiB for each of four panels at 48 columns, which is what memory
-// sends in its latency of some 100 nanoseconds, and fits the first-level cache.
+// Steps that a stream of few rows is prefetched ahead: 3 KiB for each of four panels at 48 columns, which is what
+// memory sends in its latency of some 100 nanoseconds, and fits the first-level cache.
 constexpr int64_t kStreamStepsAhead = 16;
 
 HEED_INLINE int64_t divide_up(int64_t value, int64_t divisor) {
@@ -266,8 +266,8 @@ static void linear_tile_of_size(int64_t rows, int64_t vectors, const LinearTile&
 }
 
 // ---- few rows -------------------------------------------------------------------------------------------------------
-// With few rows a product is as fast as its weight is read. One stream does not fill the memory's pipe, nor do the sums of
-// one row and panel hide the latency of their FMAs, so several panels are read at once.
+// With few rows a product is as fast as its weight is read. One stream does not fill the memory's pipe, nor do the sums
+// of one row and panel hide the latency of their FMAs, so several panels are read at once.
 
 // Rows that are few, and the panels that their sums leave registers for.
 constexpr int64_t kStreamRows = kRegisters >= 32 ? 4 : 3;
@@ -403,8 +403,8 @@ static void store_row(const KernelOperand& operand, const PanelOutput& output, i
 
 // ---- inputs ---------------------------------------------------------------------------------------------------------
 
-// Floats from row to row of a block of copied rows. Not a multiple of 4 KiB, which would make all rows fall into the same
-// sets of the first-level cache.
+// Floats from row to row of a block of copied rows. Not a multiple of 4 KiB, which would make all rows fall into the
+// same sets of the first-level cache.
 HEED_INLINE int64_t block_stride(int64_t depth) {
   const int64_t stride = divide_up(depth, kLanes) * kLanes;
   return stride % 1024 == 0 ? stride + kLanes : stride;
@@ -421,7 +421,8 @@ static bool reads_in_place(const LinearArguments& arguments, const LinearItem& i
   const int64_t num_rows = item.end_row - item.first_row;
   const bool is_uniform = item.first_row % arguments.rows + num_rows <= arguments.rows ||
                           input.strides[1] == arguments.rows * input.strides[2];
-  // Rows that lie multiples of 4 KiB apart share the sets of the caches, and more than a tile of them push each other out.
+  // Rows that lie multiples of 4 KiB apart share the sets of the caches, and more than a tile of them push each other
+  // out.
   const bool collides = num_rows > kLinearRows && input.strides[2] % 1024 == 0;
   return input.element_type == kF32 && (input.strides[3] == 1 || arguments.input_size == 1) && is_uniform && !collides;
 }
@@ -461,8 +462,8 @@ struct PanelBlock {
   int64_t next_bytes;
 };
 
-// All rows of the item times one panel. `sums` has [num_rows][width] where the panel has several blocks, or else the rows
-// of one tile.
+// All rows of the item times one panel. `sums` has [num_rows][width] where the panel has several blocks, or else the
+// rows of one tile.
 static void multiply_panel(const LinearArguments& arguments, const LinearItem& item, InputRows input,
                            const PanelBlock& panel, const PanelOutput& output, float* sums) {
   const KernelOperand& operand = arguments.parts[item.part].output;

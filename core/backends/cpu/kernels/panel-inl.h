@@ -19,11 +19,11 @@ constexpr float kInfinity = __builtin_inff();
 // and from memory more often, and more would push queries and scores out of a first-level cache of 48 KiB.
 constexpr int64_t kBlockKeys = 256;
 
-// Scores of few rows, which are found one by one, are kRowBlockKeys for each. Where keys are read from memory a block is
-// four streams (row_scores-inl.h, decode_attention-inl.h), each a quarter of its keys. Until a stream is under way, and
-// from keys to values and back, memory waits for some KiB: with heads of 128 in F16 a quarter of 128 keys is 32 KiB and
-// measured 78 % of the read bandwidth, one of 256 keys 85 %; in f32 these are 64 and 128 KiB, 90 and 94 %. Twice as many
-// would make 16 rows of scores 128 KiB, beside a part of the values too much for the fastest caches.
+// Scores of few rows, which are found one by one, are kRowBlockKeys for each. Where keys are read from memory a block
+// is four streams (row_scores-inl.h, decode_attention-inl.h), each a quarter of its keys. Until a stream is under way,
+// and from keys to values and back, memory waits for some KiB: with heads of 128 in F16 a quarter of 128 keys is 32 KiB
+// and measured 78 % of the read bandwidth, one of 256 keys 85 %; in f32 these are 64 and 128 KiB, 90 and 94 %. Twice as
+// many would make 16 rows of scores 128 KiB, beside a part of the values too much for the fastest caches.
 constexpr int64_t kRowBlockKeys = 1024;
 static_assert(kRowBlockKeys % kBlockKeys == 0);
 // Rows of scores do not lie a multiple of 4 KiB apart, where all would fall into the same sets of a first-level cache.

@@ -106,9 +106,9 @@ HEED_INLINE Quad sums_of_lanes(Vec a, Vec b, Vec c, Vec d) {
 
 // ---- scores ---------------------------------------------------------------------------------------------------------
 
-// Scores of num_keys keys for `rows` queries: key i is `apart` keys times i % 4 and one times i / 4 beyond the first, so
-// that four parts of the keys are read at a time, or simply the next but for those after the `count`th, which repeat the
-// last. scores[r][i] is put where the key is. With `fetches`, what lies `ahead` bytes further is fetched.
+// Scores of num_keys keys for `rows` queries: key i is `apart` keys times i % 4 and one times i / 4 beyond the first,
+// so that four parts of the keys are read at a time, or simply the next but for those after the `count`th, which repeat
+// the last. scores[r][i] is put where the key is. With `fetches`, what lies `ahead` bytes further is fetched.
 template <int32_t type, int rows, int num_keys, bool in_parts, bool fetches>
 HEED_INLINE void score_keys(StoredRows keys, int64_t ahead, int64_t apart, int64_t count, const float* queries,
                             int64_t query_stride, float* scores, int64_t score_stride) {

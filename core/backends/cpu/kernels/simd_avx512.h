@@ -45,8 +45,8 @@ HEED_INLINE LongVec multiply_low_halves(LongVec a, LongVec b) {
 // Whether any lane of a mask is set.
 HEED_INLINE bool any(IntVec mask) { return _mm512_movepi32_mask((__m512i)mask) != 0; }
 
-// The first `count` lanes, fewer than kLanes, from or to memory; the others are 0, and theirs is not touched. A vector that
-// is put together in memory from parts can only be loaded when all of them have left the store buffer.
+// The first `count` lanes, fewer than kLanes, from or to memory; the others are 0, and theirs is not touched. A vector
+// that is put together in memory from parts can only be loaded when all of them have left the store buffer.
 #define HEED_SIMD_LOADS_SOME
 HEED_INLINE Vec load_some(const float* from, int64_t count) {
   return (Vec)_mm512_maskz_loadu_ps((__mmask16)((1u << count) - 1), from);

@@ -77,7 +77,8 @@ HEED_INLINE HalfVec round_to_f16(Vec value) {
   const IntVec bits = (IntVec)value;
   const IntVec magnitude = bits & 0x7fffffff;
   const IntVec subnormal = (IntVec)((Vec)magnitude + 0.5f) - 0x3f000000;
-  // Half a unit less one, one more where the last bit is odd; a carry goes into the exponent, at the end up to infinity.
+  // Half a unit less one, one more where the last bit is odd; a carry goes into the exponent, at the end up to
+  // infinity.
   const IntVec normal = (magnitude - ((127 - 15) << 23) + 0x0fff + ((magnitude >> 13) & 1)) >> 13;
   const IntVec special = magnitude > 0x7f800000 ? IntVec{} + 0x7e00 : IntVec{} + 0x7c00;
   const IntVec half = magnitude < ((127 - 14) << 23) ? subnormal : (magnitude < ((127 + 16) << 23) ? normal : special);

@@ -5,10 +5,10 @@
 //
 //   tanh(a) = (s - 1 + t (s + 1)) / (s + 1 + t (s - 1)),   t = tanh(f),
 //
-// and t is an odd polynomial: f + f^3 * (3 coefficients), within 0.07 units of round-off for abs(f) <= 0.29. n = 0 takes
-// what is below 0.28, more than half of the first step, since there the fraction is 2t/2 and the result as exact as t;
-// close to f = -ln(2)/4 of n = 1 it would be the least exact. The denominator is had from the numerator, to which it
-// comes close where a is large: what the numerator is off by then cancels. Together that keeps the error below 1.75
+// and t is an odd polynomial: f + f^3 * (3 coefficients), within 0.07 units of round-off for abs(f) <= 0.29. n = 0
+// takes what is below 0.28, more than half of the first step, since there the fraction is 2t/2 and the result as exact
+// as t; close to f = -ln(2)/4 of n = 1 it would be the least exact. The denominator is had from the numerator, to which
+// it comes close where a is large: what the numerator is off by then cancels. Together that keeps the error below 1.75
 // units in the last place, with and without FMA, over all floats.
 #pragma once
 
@@ -17,8 +17,8 @@
 namespace heed::cpu::HEED_ISA_NAMESPACE {
 namespace {
 
-// The first half: t, s and the sign of x. Some fifty cycles pass from x to its tanh, and while the operations of a few wait
-// for one another the scheduler's queues are full; so loops begin one before they finish the one before it.
+// The first half: t, s and the sign of x. Some fifty cycles pass from x to its tanh, and while the operations of a few
+// wait for one another the scheduler's queues are full; so loops begin one before they finish the one before it.
 struct BegunTanh {
   Vec t;
   Vec s;

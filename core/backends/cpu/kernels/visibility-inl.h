@@ -113,8 +113,8 @@ static void cap_scores(float cap, int64_t count, float* scores) {
 }
 
 // Products of the keys k0 .. k1 - 1, of a block whose first key is `begin`, become scores in the order of rule 3: cap,
-// bias, hide. Hidden ones are -inf. Adds to the maximum and to panel.visible, and notes in item.seen which keys each row
-// sees.
+// bias, hide. Hidden ones are -inf. Adds to the maximum and to panel.visible, and notes in item.seen which keys each
+// row sees.
 template <int vectors>
 static void finish_scores(const FlashItem& item, const Panel& panel, int64_t begin, int64_t k0, int64_t k1,
                           Vec (&maximum)[vectors]) {
@@ -219,7 +219,8 @@ static bool mask_hides_nothing(const FlashItem& item, const Panel& panel, int64_
   return zeros == 0;
 }
 
-// Of the keys k0 .. k1 - 1, those whose products, or additive scores, are the scores as they are; none where k0 >= k1 after it.
+// Of the keys k0 .. k1 - 1, those whose products, or additive scores, are the scores as they are; none where k0 >= k1
+// after it.
 static void find_plain_keys(const FlashItem& item, const Panel& panel, int64_t& k0, int64_t& k1) {
   const AttentionArguments& arguments = *item.arguments;
   const int64_t first = smaller(larger(k0, panel.all_first), k1);

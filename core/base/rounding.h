@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole numbers rounded up.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/memory.h"
+
+namespace heed {
+
+constexpr int64_t divide_up(int64_t value, int64_t divisor) { return value / divisor + (value % divisor != 0 ? 1 : 0); }
+
+constexpr int64_t round_up(int64_t value, int64_t multiple) { return divide_up(value, multiple) * multiple; }
+
+// To what memory is aligned to.
+constexpr size_t round_up_to_alignment(size_t num_bytes) {
+  return (num_bytes + kMemoryAlignment - 1) / kMemoryAlignment * kMemoryAlignment;
+}
+
+}  // namespace heed

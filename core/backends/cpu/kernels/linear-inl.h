@@ -91,12 +91,14 @@ static int64_t panels_of(int64_t output_size) { return divide_up(vectors_of(outp
 // before, since a tile of one vector is bound by its loads.
 HEED_INLINE PanelRange panel_at(int64_t output_size, int64_t panel) {
   const int64_t vectors = vectors_of(output_size);
-  const int64_t last = panels_of(output_size) - 1;
   int64_t first = panel * kLinearVectors;
   int64_t end = first + kLinearVectors;
-  if (kLinearVectors == 3 && vectors % 3 == 1 && last > 0) {
-    if (panel == last) --first;
-    if (panel == last - 1) --end;
+  if constexpr (kLinearVectors == 3) {
+    const int64_t last = panels_of(output_size) - 1;
+    if (vectors % 3 == 1 && last > 0) {
+      if (panel == last) --first;
+      if (panel == last - 1) --end;
+    }
   }
   if (end > vectors) end = vectors;
   return {first * kLanes, end - first};

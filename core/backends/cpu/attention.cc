@@ -11,7 +11,7 @@ namespace heed::cpu {
 Plan plan_attention(const KernelTable& kernels, const AttentionProblem& problem, int32_t num_workers) {
   Plan plan = is_for_decode_attention(kernels, problem) ? plan_decode_attention(kernels, problem, num_workers)
                                                         : plan_flash_attention(kernels, problem, num_workers);
-  // A smaller problem may go to the other kernel.
+  // That of both, because a smaller problem may go to the other kernel.
   plan.scratch_bytes = std::max(decode_attention_bytes(kernels, problem, num_workers),
                                 flash_attention_bytes(kernels, problem, num_workers));
   return plan;

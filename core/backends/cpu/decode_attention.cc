@@ -48,32 +48,15 @@ struct Chunks {
   }
 };
 
-// How the rows of a problem are cut into items.
-struct Items {
-  int64_t num_rows;      // of one head of keys and values
-  int64_t rows;          // of one item
-  int64_t row_blocks;    // of one head of keys and values
-  int64_t num_kv_heads;  // of one element of the batch
-  double count;          // of all; a double, because plans are made for shapes that nobody could run
+RowItems cut(const KernelTable& kernels, const AttentionProblem& problem, int64_t num_queries) {
+  const int64_t num_rows = group_size(problem) * num_queries;
+  return {problem, num_rows, std::clamp<int64_t>(num_rows, 1, std::min<int64_t>(kMaxRows, kernels.lanes))};
+}
 
-  Items(const KernelTable& kernels, const AttentionProblem& problem, int64_t num_queries)
-      : num_rows(group_size(problem) * num_queries),
-        rows(std::clamp<int64_t>(num_rows, 1, std::min<int64_t>(kMaxRows, kernels.lanes))),
-        row_blocks(divide_up(num_rows, rows)),
-        num_kv_heads(problem.num_kv_heads),
-        count(static_cast<double>(problem.batch) * static_cast<double>(num_kv_heads) *
-              static_cast<double>(row_blocks)) {}
-
-  AttentionItem at(int64_t index) const {
-    const int64_t block = index % row_blocks;
-    const int64_t head = index / row_blocks;
-    return {head / num_kv_heads, head % num_kv_heads, block * rows, std::min(num_rows, (block + 1) * rows)};
-  }
-
-  bool are_cut(const Chunks& chunks, int32_t num_workers) const {
-    return chunks.count > 1 && num_workers > 1 && count < static_cast<double>(kItemsPerWorker * num_workers);
-  }
-};
+// Whether so few items are cut into their chunks.
+bool are_cut(const RowItems& items, const Chunks& chunks, int32_t num_workers) {
+  return chunks.count > 1 && num_workers > 1 && items.count < static_cast<double>(kItemsPerWorker * num_workers);
+}
 
 struct Bytes {
   size_t worker;   // scratch of one
@@ -96,11 +79,11 @@ bool is_for_decode_attention(const KernelTable& kernels, const AttentionProblem&
 size_t decode_attention_bytes(const KernelTable& kernels, const AttentionProblem& problem, int32_t num_workers) {
   if (!is_possible(kernels, problem)) return 0;
   const int64_t num_queries = std::min(problem.num_queries, kMaxRows / group_size(problem));
-  const Items items(kernels, problem, num_queries);
+  const RowItems items = cut(kernels, problem, num_queries);
   const Bytes bytes = bytes_of(kernels, problem, items.rows);
   const int64_t chunks = std::clamp<int64_t>(divide_up(problem.num_keys, kMinChunkKeys), 1, kMaxChunks);
-  const double cut = std::min(items.count, static_cast<double>(kItemsPerWorker * num_workers));
-  const auto with_partials = static_cast<size_t>(std::max(cut, static_cast<double>(num_workers)));
+  const double most = std::min(items.count, static_cast<double>(kItemsPerWorker * num_workers));
+  const auto with_partials = static_cast<size_t>(std::max(most, static_cast<double>(num_workers)));
   return bytes.worker * static_cast<size_t>(num_workers) + with_partials * static_cast<size_t>(chunks) * bytes.partial;
 }
 
@@ -109,9 +92,8 @@ Plan plan_decode_attention(const KernelTable& kernels, const AttentionProblem& p
   Plan plan;
   plan.kernel = "decode_attention";
   plan.isa = kernels.isa;
-  plan.scratch_bytes = decode_attention_bytes(kernels, problem, num_workers);
-  const Items items(kernels, problem, problem.num_queries);
-  const double pieces = items.are_cut(chunks, num_workers) ? static_cast<double>(chunks.count) : 1.0;
+  const RowItems items = cut(kernels, problem, problem.num_queries);
+  const double pieces = are_cut(items, chunks, num_workers) ? static_cast<double>(chunks.count) : 1.0;
   plan.num_items = static_cast<int64_t>(std::min(items.count * pieces, 0x1p62));
   plan.num_threads = Workers::num_wanted(plan.num_items, work_of(cost_of(problem)), num_workers);
   plan.block_queries = static_cast<int32_t>(items.rows);
@@ -124,7 +106,7 @@ void run_decode_attention(const KernelTable& kernels, const AttentionProblem& pr
                           void* scratch) {
   const AttentionArguments arguments = arguments_of(problem);
   const Chunks chunks(problem.num_keys);
-  const Items items(kernels, problem, problem.num_queries);
+  const RowItems items = cut(kernels, problem, problem.num_queries);
   const Bytes bytes = bytes_of(kernels, problem, items.rows);
   const size_t item_bytes = bytes.partial * static_cast<size_t>(chunks.count);
   auto* memory = static_cast<std::byte*>(scratch);
@@ -143,7 +125,7 @@ void run_decode_attention(const KernelTable& kernels, const AttentionProblem& pr
     kernels.decode_finish(&arguments, &item, chunks.keys, chunks.count, of_item, own);
   };
 
-  if (!items.are_cut(chunks, workers.num_workers())) {
+  if (!are_cut(items, chunks, workers.num_workers())) {
     workers.for_each(num_items, work, [&](int64_t index, int32_t worker) {
       const AttentionItem item = items.at(index);
       std::byte* own = memory + bytes.worker * static_cast<size_t>(worker);

@@ -16,6 +16,7 @@ bool is_for_decode_attention(const KernelTable& kernels, const AttentionProblem&
 
 // What run_decode_attention needs for this problem and for any with less of anything, 0 where it does none of them.
 size_t decode_attention_bytes(const KernelTable& kernels, const AttentionProblem& problem, int32_t num_workers);
+// All but scratch_bytes.
 Plan plan_decode_attention(const KernelTable& kernels, const AttentionProblem& problem, int32_t num_workers);
 void run_decode_attention(const KernelTable& kernels, const AttentionProblem& problem, const Workers& workers,
                           void* scratch);

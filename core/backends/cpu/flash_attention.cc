@@ -37,20 +37,6 @@ int64_t spread(int64_t place, int64_t count, int32_t num_workers) {
   return place < share * num_workers ? place % num_workers * share + place / num_workers : place;
 }
 
-// How the rows of a problem are cut into items.
-struct Items {
-  int64_t rows;          // of one item
-  int64_t row_blocks;    // of one head of keys and values
-  int64_t num_kv_heads;  // of one element of the batch
-  double count;          // of all; a double, because plans are made for shapes that nobody could run
-
-  AttentionItem at(int64_t index, int64_t num_rows) const {
-    const int64_t block = index % row_blocks;
-    const int64_t head = index / row_blocks;
-    return {head / num_kv_heads, head % num_kv_heads, block * rows, std::min(num_rows, (block + 1) * rows)};
-  }
-};
-
 int64_t max_item_rows(const KernelTable& kernels, const AttentionProblem& problem) {
   const int64_t panel = kernels.flash_panel_rows;
   const int64_t row_bytes = (problem.head_size + problem.value_head_size) * static_cast<int64_t>(sizeof(float));
@@ -58,20 +44,13 @@ int64_t max_item_rows(const KernelTable& kernels, const AttentionProblem& proble
   return std::min({kMaxItemRows, fitting, round_up(rows_of_group(problem), panel)});
 }
 
-Items cut(const KernelTable& kernels, const AttentionProblem& problem, int32_t num_workers) {
+RowItems cut(const KernelTable& kernels, const AttentionProblem& problem, int32_t num_workers) {
   const int64_t num_rows = rows_of_group(problem);
-  const double heads = static_cast<double>(problem.batch) * static_cast<double>(problem.num_kv_heads);
   const int64_t panel = kernels.flash_panel_rows;
-  Items items;
-  items.rows = std::max(panel, max_item_rows(kernels, problem));
-  if (num_workers > 1) {
-    const auto wanted = static_cast<double>(kItemsPerWorker * num_workers);
-    while (items.rows > panel && heads * static_cast<double>(divide_up(num_rows, items.rows)) < wanted)
-      items.rows = round_up(items.rows / 2, panel);
-  }
-  items.row_blocks = divide_up(num_rows, items.rows);
-  items.num_kv_heads = problem.num_kv_heads;
-  items.count = heads * static_cast<double>(items.row_blocks);
+  RowItems items(problem, num_rows, std::max(panel, max_item_rows(kernels, problem)));
+  if (num_workers == 1) return items;
+  while (items.rows > panel && items.count < static_cast<double>(kItemsPerWorker * num_workers))
+    items = RowItems(problem, num_rows, round_up(items.rows / 2, panel));
   return items;
 }
 
@@ -90,11 +69,10 @@ int64_t visible_keys(const AttentionProblem& problem, int64_t b, int64_t row) {
 
 // The largest items first, judged by their first and last rows: what is taken last should be small. Those alike in cost
 // stay spread.
-void order(const AttentionProblem& problem, const Items& items, int64_t count, int32_t num_workers,
+void order(const AttentionProblem& problem, const RowItems& items, int64_t count, int32_t num_workers,
            OrderedItem* ordered) {
-  const int64_t num_rows = rows_of_group(problem);
   for (int64_t place = 0; place < count; ++place) {
-    const AttentionItem item = items.at(spread(place, count, num_workers), num_rows);
+    const AttentionItem item = items.at(spread(place, count, num_workers));
     const int64_t keys = visible_keys(problem, item.batch_index, item.first_row) +
                          visible_keys(problem, item.batch_index, item.end_row - 1);
     ordered[place] = {static_cast<double>(keys) * static_cast<double>(item.end_row - item.first_row), place};
@@ -112,11 +90,10 @@ size_t flash_attention_bytes(const KernelTable& kernels, const AttentionProblem&
 }
 
 Plan plan_flash_attention(const KernelTable& kernels, const AttentionProblem& problem, int32_t num_workers) {
-  const Items items = cut(kernels, problem, num_workers);
+  const RowItems items = cut(kernels, problem, num_workers);
   Plan plan;
   plan.kernel = problem.scoring == Scoring::Additive ? "flash_attention_additive" : "flash_attention";
   plan.isa = kernels.isa;
-  plan.scratch_bytes = flash_attention_bytes(kernels, problem, num_workers);
   plan.num_items = static_cast<int64_t>(std::min(items.count, 0x1p62));
   plan.num_threads = Workers::num_wanted(plan.num_items, flops_of(problem), num_workers);
   plan.block_queries = kernels.flash_panel_rows;
@@ -127,8 +104,7 @@ Plan plan_flash_attention(const KernelTable& kernels, const AttentionProblem& pr
 
 void run_flash_attention(const KernelTable& kernels, const AttentionProblem& problem, const Workers& workers,
                          void* scratch) {
-  const int64_t num_rows = rows_of_group(problem);
-  const Items items = cut(kernels, problem, workers.num_workers());
+  const RowItems items = cut(kernels, problem, workers.num_workers());
   const AttentionArguments arguments = arguments_of(problem);
   const size_t bytes = worker_bytes(kernels, problem, arguments);
   auto* memory = static_cast<std::byte*>(scratch);
@@ -139,7 +115,7 @@ void run_flash_attention(const KernelTable& kernels, const AttentionProblem& pro
   if (is_ordered) order(problem, items, count, workers.num_workers(), ordered);
   workers.for_each(count, flops, [&](int64_t index, int32_t worker) {
     const int64_t place = is_ordered ? ordered[index].place : index;
-    const AttentionItem item = items.at(spread(place, count, workers.num_workers()), num_rows);
+    const AttentionItem item = items.at(spread(place, count, workers.num_workers()));
     kernels.flash_attention(&arguments, &item, memory + bytes * static_cast<size_t>(worker));
   });
 }

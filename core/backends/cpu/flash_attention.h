@@ -13,6 +13,7 @@ namespace heed::cpu {
 
 // What run_flash_attention needs; never less for more of anything.
 size_t flash_attention_bytes(const KernelTable& kernels, const AttentionProblem& problem, int32_t num_workers);
+// All but scratch_bytes.
 Plan plan_flash_attention(const KernelTable& kernels, const AttentionProblem& problem, int32_t num_workers);
 void run_flash_attention(const KernelTable& kernels, const AttentionProblem& problem, const Workers& workers,
                          void* scratch);

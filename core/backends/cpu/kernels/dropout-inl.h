@@ -48,9 +48,9 @@ static void dropout_row(const DropoutArguments* arguments) {
     int32_t words[kWordsAtOnce + kLanes] = {};
     const int64_t base = i / kWordsAtOnce * kWordsAtOnce;
     words_of(base, arguments->seed, words);
-    const int64_t stop = end < base + kWordsAtOnce ? end : base + kWordsAtOnce;
+    const int64_t stop = smaller(end, base + kWordsAtOnce);
     while (i < stop) {
-      const int64_t count = stop - i < kLanes ? stop - i : kLanes;
+      const int64_t count = smaller(stop - i, kLanes);
       float elements[kLanes] = {};
       widen_row(from, input.element_type, input.stride, count, elements);
       store(elements, dropped(load(elements), words + (i - base), *arguments));
@@ -85,7 +85,7 @@ static void copy_row(const KernelRow* input, const KernelRow* output, int64_t co
   const auto* from = static_cast<const char*>(input->data);
   auto* to = static_cast<char*>(output->data);
   for (int64_t i = 0; i < count; i += kLanes) {
-    const int64_t part = count - i < kLanes ? count - i : kLanes;
+    const int64_t part = smaller(count - i, kLanes);
     float elements[kLanes];
     widen_row(from + i * input->stride * size_of_element(input->element_type), input->element_type, input->stride, part,
               elements);

@@ -85,6 +85,15 @@ static inline float load_element(const char* from, int32_t element_type) {
   return load_first_elements(from, element_type, 1)[0];
 }
 
+// The first `count` of elements that lie `stride` elements apart, the other lanes 0.
+static inline Vec gather_first_elements(const char* from, int32_t element_type, int64_t stride, int64_t count) {
+  if (stride == 1) return load_first_elements(from, element_type, count);
+  float elements[kLanes] = {};
+  for (int64_t i = 0; i < count; ++i)
+    elements[i] = load_element(from + i * stride * size_of_element(element_type), element_type);
+  return load(elements);
+}
+
 // `count` elements, `stride` elements apart, side by side as f32. Lanes after the last are written too: `to` has room
 // for whole vectors.
 static inline void widen_row(const char* from, int32_t element_type, int64_t stride, int64_t count, float* to) {

@@ -192,18 +192,18 @@ static void average_values(const FlashItem& item, const Panel& panel) {
 // Elements d .. d + count - 1 of the outputs of a vector of rows, from tile[i][lane].
 static void store_tile(const KernelOperand& operand, char* const (&rows)[kLanes], int64_t d, int64_t count,
                        Vec (&tile)[kLanes]) {
-  const int64_t size = size_of_element(operand.element_type);
+  const int64_t stride = operand.strides[3];
   transpose(tile);
   for (int lane = 0; lane < kLanes; ++lane) {
     if (rows[lane] == nullptr) continue;
-    if (operand.strides[3] == 1) {
-      store_first_elements(rows[lane] + d * size, operand.element_type, tile[lane], count);
-      continue;
+    char* to = rows[lane] + d * stride * size_of_element(operand.element_type);
+    if (stride == 1) {
+      store_first_elements(to, operand.element_type, tile[lane], count);
+    } else {
+      float elements[kLanes];
+      store(elements, tile[lane]);
+      narrow_row(elements, count, to, operand.element_type, stride);
     }
-    float elements[kLanes];
-    store(elements, tile[lane]);
-    for (int64_t i = 0; i < count; ++i)
-      store_element(rows[lane] + (d + i) * operand.strides[3] * size, operand.element_type, elements[i]);
   }
 }
 
@@ -347,7 +347,7 @@ static int64_t shared_floats(const AttentionArguments& arguments) {
 }
 
 static size_t flash_scratch_bytes(const AttentionArguments* arguments, int64_t num_rows) {
-  const int64_t num_panels = (num_rows + kPanelRows - 1) / kPanelRows;
+  const int64_t num_panels = divide_up(num_rows, kPanelRows);
   return static_cast<size_t>(shared_floats(*arguments) + num_panels * panel_floats(*arguments)) * sizeof(float) +
          static_cast<size_t>(num_panels) * sizeof(Panel);
 }
@@ -382,7 +382,7 @@ static void flash_attention(const AttentionArguments* arguments, const Attention
   item.row_scores = nullptr;
   float* next = item.scores + shared_floats(*arguments);
 
-  const int64_t num_panels = (rows->end_row - rows->first_row + kPanelRows - 1) / kPanelRows;
+  const int64_t num_panels = divide_up(rows->end_row - rows->first_row, kPanelRows);
   auto* panels = reinterpret_cast<Panel*>(next + num_panels * panel_floats(*arguments));
   int64_t any_first = arguments->num_keys;
   int64_t any_end = 0;

@@ -55,11 +55,6 @@ constexpr int64_t kFewBytesAhead = 2048;
 // memory sends in its latency of some 100 nanoseconds, and fits the first-level cache.
 constexpr int64_t kStreamStepsAhead = 16;
 
-HEED_INLINE int64_t divide_up(int64_t value, int64_t divisor) {
-  return value / divisor + (value % divisor != 0 ? 1 : 0);
-}
-HEED_INLINE int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-
 // Blocks that an input is cut into.
 HEED_INLINE int64_t blocks_of(int64_t input_size) {
   return input_size <= kWholeDepth ? 1 : divide_up(input_size, kBlockDepth);
@@ -71,7 +66,7 @@ HEED_INLINE int64_t depth_of(int64_t input_size) { return divide_up(input_size, 
 static int64_t linear_max_rows(int64_t input_size) {
   const int64_t depth = depth_of(input_size);
   const int64_t most = blocks_of(input_size) == 1 ? kMaxItemRows : kMaxCutRows;
-  return least(most, kItemElements / (depth > 0 ? depth : 1)) / kLinearRows * kLinearRows;
+  return smaller(most, kItemElements / (depth > 0 ? depth : 1)) / kLinearRows * kLinearRows;
 }
 
 static int64_t linear_max_panels(int64_t input_size) { return blocks_of(input_size) == 1 ? INT64_MAX : kMaxCutPanels; }
@@ -100,8 +95,7 @@ HEED_INLINE PanelRange panel_at(int64_t output_size, int64_t panel) {
       if (panel == last - 1) --end;
     }
   }
-  if (end > vectors) end = vectors;
-  return {first * kLanes, end - first};
+  return {first * kLanes, smaller(end, vectors) - first};
 }
 
 // ---- packing --------------------------------------------------------------------------------------------------------
@@ -112,7 +106,7 @@ static void widen_panel(const KernelOperand& weight, int64_t output_size, PanelR
   const int64_t width = panel.vectors * kLanes;
   for (int64_t v = 0; v < panel.vectors; ++v) {
     const int64_t n0 = panel.first_column + v * kLanes;
-    const int64_t count = output_size - n0 < kLanes ? output_size - n0 : kLanes;
+    const int64_t count = smaller(output_size - n0, kLanes);
     if (weight.strides[2] == 1) {
       for (int64_t e = e0; e < e1; ++e) {
         store(to + (e - e0) * width + v * kLanes,
@@ -210,7 +204,7 @@ static void linear_tile(const LinearTile& tile) {
   const auto* panel = static_cast<const Element*>(tile.panel);
   const char* prefetch = tile.prefetch;
   for (int64_t k = 0; k < tile.depth; k += tile.prefetch_steps) {
-    const int64_t depth = tile.depth - k < tile.prefetch_steps ? tile.depth - k : tile.prefetch_steps;
+    const int64_t depth = smaller(tile.depth - k, tile.prefetch_steps);
     if (tile.rows != nullptr && tile.depth - k <= tile.prefetch_steps) {
 #pragma GCC unroll 16
       for (int i = 0; i < rows; ++i) {
@@ -343,14 +337,14 @@ struct PanelOutput {
 static void find_pieces(const LinearPartArguments& part, PanelRange panel, PanelOutput& output) {
   const int64_t width = panel.vectors * kLanes;
   const int64_t left = part.output_size - panel.first_column;
-  const int64_t end = panel.first_column + (width < left ? width : left);
+  const int64_t end = panel.first_column + smaller(width, left);
   const int64_t* strides = part.output.strides;
   output.num_pieces = 0;
   output.is_direct = part.output.element_type == kF32 && strides[3] == 1 && width <= left;
   int64_t head = panel.first_column / part.head_size;
   for (int64_t n = panel.first_column; n < end; ++head) {
     const int64_t d = n - head * part.head_size;
-    const int64_t count = part.head_size - d < end - n ? part.head_size - d : end - n;
+    const int64_t count = smaller(part.head_size - d, end - n);
     output.pieces[output.num_pieces++] = {n - panel.first_column, count, head * strides[0] + d * strides[3]};
     output.is_direct = output.is_direct && count % kLanes == 0;
     n += count;
@@ -368,7 +362,7 @@ static void find_bias(const LinearPartArguments& part, PanelRange panel, PanelOu
   if (part.bias.data == nullptr) return;
   const int64_t width = panel.vectors * kLanes;
   const int64_t left = part.output_size - panel.first_column;
-  const int64_t count = width < left ? width : left;
+  const int64_t count = smaller(width, left);
   const int64_t stride = part.bias.strides[3];
   output.bias = output.bias_block;
   // Whole vectors are written: the columns beyond are 0 or whatever, and go nowhere.
@@ -386,20 +380,8 @@ HEED_INLINE int64_t row_offset(const LinearArguments& arguments, const KernelOpe
 static void store_row(const KernelOperand& operand, const PanelOutput& output, int64_t row_offset, const float* from) {
   for (int64_t p = 0; p < output.num_pieces; ++p) {
     const Piece& piece = output.pieces[p];
-    const auto address = [&](int64_t i) {
-      return const_cast<char*>(element_address(operand, row_offset + piece.offset + i * operand.strides[3]));
-    };
-    if (operand.strides[3] != 1) {
-      for (int64_t i = 0; i < piece.count; ++i) store_element(address(i), operand.element_type, from[piece.first + i]);
-      continue;
-    }
-    int64_t i = 0;
-    for (; i + kLanes <= piece.count; i += kLanes)
-      store_elements(address(i), operand.element_type, load(from + piece.first + i));
-    if (i < piece.count) {
-      store_first_elements(address(i), operand.element_type, load_first(from + piece.first + i, piece.count - i),
-                           piece.count - i);
-    }
+    char* to = const_cast<char*>(element_address(operand, row_offset + piece.offset));
+    narrow_row(from + piece.first, piece.count, to, operand.element_type, operand.strides[3]);
   }
 }
 
@@ -408,7 +390,7 @@ static void store_row(const KernelOperand& operand, const PanelOutput& output, i
 // Floats from row to row of a block of copied rows. Not a multiple of 4 KiB, which would make all rows fall into the
 // same sets of the first-level cache.
 HEED_INLINE int64_t block_stride(int64_t depth) {
-  const int64_t stride = divide_up(depth, kLanes) * kLanes;
+  const int64_t stride = row_stride(depth);
   return stride % 1024 == 0 ? stride + kLanes : stride;
 }
 
@@ -530,7 +512,7 @@ static size_t linear_scratch_bytes(int64_t input_size, int64_t num_rows, int64_t
   const int64_t depth = depth_of(input_size);
   int64_t floats = num_rows * block_stride(depth) + kLinearRows * kPanelColumns;
   if (is_packed == 0) floats += depth * kPanelColumns;
-  if (blocks_of(input_size) > 1) floats += num_rows * least(num_panels, kMaxCutPanels) * kPanelColumns;
+  if (blocks_of(input_size) > 1) floats += num_rows * smaller(num_panels, kMaxCutPanels) * kPanelColumns;
   return static_cast<size_t>(floats) * sizeof(float);
 }
 
@@ -598,7 +580,7 @@ static void linear_item(const LinearArguments* arguments, const LinearItem* item
   for (int64_t block = 0; block < num_blocks && first_panel < item->end_panel; ++block) {
     // Not input_size * block / num_blocks, which may overflow.
     const int64_t e0 = block * depth_of(input_size);
-    const int64_t e1 = num_blocks == 1 ? input_size : least(input_size, e0 + depth_of(input_size));
+    const int64_t e1 = num_blocks == 1 ? input_size : smaller(input_size, e0 + depth_of(input_size));
     const InputRows input = input_rows(*arguments, *item, e0, e1, input_block);
     float* panel_sums = sums;
     for (int64_t p = first_panel; p < item->end_panel; ++p) {

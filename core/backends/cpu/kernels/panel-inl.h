@@ -34,7 +34,7 @@ struct Panel {
   float* score_weights;  // [head_size][kPanelRows], of each row's head; with additive scoring only
   float* sums;           // [value_head_size][kPanelRows], weighted values
   float* maximum;        // [kPanelRows], of the scores so far
-  float* total;          // [kPanelRows], sums of 2^(score - maximum)
+  float* total;          // [kPanelRows], sums of e^(score - maximum)
   int32_t* visible;      // [kPanelRows], -1 where the row has seen a key, else 0
   int64_t* first;        // [kPanelRows], the keys that lengths, causal mask and window leave to the row
   int64_t* end;          // [kPanelRows]
@@ -54,20 +54,14 @@ struct FlashItem {
   const AttentionArguments* arguments;
   int64_t batch_index;
   int64_t kv_head;
-  float* scores;       // [kBlockKeys][kPanelRows], then probabilities
-  int32_t* seen;       // [kBlockKeys][kPanelRows], -1 where the row sees the key; used where that has to be told apart
+  float* scores;  // [kBlockKeys][kPanelRows], then probabilities
+  int32_t* seen;  // [keys of a block][kPanelRows], -1 where the row sees the key; used where that has to be told apart
   float* key_block;    // [kBlockKeys][head_size], where keys are not read in place; rows are whole vectors
   float* value_block;  // [kBlockKeys][value_head_size]
   // Where few rows are scored one by one (decode_attention-inl.h); null otherwise.
   float* row_queries;  // [num_rows][row_stride(head_size)], times the scale
   float* row_scores;   // [num_rows][kRowScoresStride] and kLanes more
 };
-
-HEED_INLINE int64_t round_up(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
-// Floats of a row of whole vectors.
-HEED_INLINE int64_t row_stride(int64_t size) { return round_up(size, kLanes); }
-HEED_INLINE int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-HEED_INLINE int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
 // ---- which rows -----------------------------------------------------------------------------------------------------
 
@@ -176,13 +170,9 @@ static FlashItem second_vector_of(const FlashItem& item) {
 
 // Elements d .. d + count - 1 of a row of the queries, the other lanes 0.
 static Vec load_query(const KernelOperand& queries, const char* row, int64_t d, int64_t count) {
-  const int64_t element_size = size_of_element(queries.element_type);
   if (row == nullptr) return Vec{};
-  if (queries.strides[3] == 1) return load_first_elements(row + d * element_size, queries.element_type, count);
-  float elements[kLanes] = {};
-  for (int64_t i = 0; i < count; ++i)
-    elements[i] = load_element(row + (d + i) * queries.strides[3] * element_size, queries.element_type);
-  return load(elements);
+  return gather_first_elements(row + d * queries.strides[3] * size_of_element(queries.element_type),
+                               queries.element_type, queries.strides[3], count);
 }
 
 // The panel's queries, transposed and scaled; lanes without a row are 0.

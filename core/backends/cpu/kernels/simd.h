@@ -32,6 +32,17 @@
 namespace heed::cpu::HEED_ISA_NAMESPACE {
 namespace {
 
+// ---- whole numbers: the standard library's functions are inline ones, which objects could share ----------------------
+
+HEED_INLINE int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+HEED_INLINE int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+HEED_INLINE int64_t divide_up(int64_t value, int64_t divisor) {
+  return value / divisor + (value % divisor != 0 ? 1 : 0);
+}
+HEED_INLINE int64_t round_up(int64_t value, int64_t multiple) { return divide_up(value, multiple) * multiple; }
+// Floats of a row of whole vectors.
+HEED_INLINE int64_t row_stride(int64_t size) { return round_up(size, kLanes); }
+
 // ---- what the vector extensions do on every ISA ---------------------------------------------------------------------
 
 HEED_INLINE Vec load(const float* from) {

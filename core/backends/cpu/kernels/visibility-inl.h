@@ -43,17 +43,10 @@ static Vec load_pair_row(const AttentionArguments& arguments, const Pairs& pairs
   const char* bias = pairs.bias_rows[lane];
   if (bias != nullptr) {
     const KernelOperand& operand = arguments.bias;
-    const int64_t size = size_of_element(operand.element_type);
-    if (operand.strides[3] == 1) {
-      value = load_first_elements(bias + k * size, operand.element_type, count);
-    } else if (operand.strides[3] == 0) {
-      value = broadcast(load_element(bias, operand.element_type));
-    } else {
-      float elements[kLanes] = {};
-      for (int64_t i = 0; i < count; ++i)
-        elements[i] = load_element(bias + (k + i) * operand.strides[3] * size, operand.element_type);
-      value = load(elements);
-    }
+    const int64_t stride = operand.strides[3];
+    value = stride == 0 ? broadcast(load_element(bias, operand.element_type))
+                        : gather_first_elements(bias + k * stride * size_of_element(operand.element_type),
+                                                operand.element_type, stride, count);
   }
   const char* mask = pairs.mask_rows[lane];
   if (mask != nullptr) {

@@ -45,8 +45,7 @@ void set_pair_operand(Operand& operand, const AttentionProblem& problem, const T
   if (tensor.rank() != 4 && tensor.rank() != 2) {
     fail(Status::InvalidArgument,
          "%s has dims %s of rank %d, expected rank 4, %s, or rank 2, %s, with ones where it is repeated; one row of "
-         "keys "
-         "for each item is (B, 1, 1, K)",
+         "keys for each item is (B, 1, 1, K)",
          name, to_string(tensor.shape()).c_str(), tensor.rank(), to_string(full).c_str(), to_string(plane).c_str());
   }
   const int32_t missing = 4 - tensor.rank();

@@ -71,8 +71,8 @@ void AdditiveAttention::compose(const CheckedInputs& call, const LayerOutputs& o
 
   AttentionProblem& attention = schedule.add_attention("attention");
   attention = call.attention;
-  place_heads(schedule, attention.queries, queries, attention.num_queries, 1, options_.num_hiddens);
-  place_heads(schedule, attention.keys, keys, attention.num_keys, 1, options_.num_hiddens);
+  place_heads(schedule, attention.queries, queries);
+  place_heads(schedule, attention.keys, keys);
   set_operand(attention.score_weights, parameter_at(kScoreWeights).value(), {-1, 0, -1, 1});
   if (outputs.output != nullptr) {
     set_operand(attention.values, *inputs.values, {0, -1, 1, 2});

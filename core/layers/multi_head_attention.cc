@@ -163,8 +163,6 @@ void MultiHeadAttention::set_attention(const LayerInputs& inputs, Purpose purpos
 void MultiHeadAttention::compose(const CheckedInputs& call, const LayerOutputs& outputs, Schedule& schedule) const {
   // Weights and log_sum_exp come from queries and keys alone.
   const bool needs_values = outputs.output != nullptr;
-  const int64_t num_heads = options_.num_heads;
-  const int64_t num_kv_heads = options_.num_kv_heads;
   const Projected projected[] = {{Source::Queries, parameters_of(places_.queries), options_.head_size},
                                  {Source::Keys, parameters_of(places_.keys), options_.head_size},
                                  {Source::Values, parameters_of(places_.values), options_.value_head_size}};
@@ -172,14 +170,11 @@ void MultiHeadAttention::compose(const CheckedInputs& call, const LayerOutputs& 
 
   AttentionProblem& attention = schedule.add_attention("attention");
   attention = call.attention;
-  const int64_t num_queries = attention.num_queries;
-  const int64_t num_keys = attention.num_keys;
-  const int64_t value_head_size = options_.value_head_size;
-  place_heads(schedule, attention.queries, queries, num_queries, num_heads, options_.head_size);
-  place_heads(schedule, attention.keys, keys, num_keys, num_kv_heads, options_.head_size);
+  place_heads(schedule, attention.queries, queries);
+  place_heads(schedule, attention.keys, keys);
   if (options_.scoring == Scoring::Additive)
     set_operand(attention.score_weights, parameter_at(places_.score_weights).value(), {-1, 0, -1, 1});
-  if (needs_values) place_heads(schedule, attention.values, values, num_keys, num_kv_heads, value_head_size);
+  if (needs_values) place_heads(schedule, attention.values, values);
   if (outputs.weights != nullptr) set_operand(attention.weights, *outputs.weights, {0, 1, 2, 3});
   if (outputs.log_sum_exp != nullptr) set_operand(attention.log_sum_exp, *outputs.log_sum_exp, {0, 1, 2, -1});
   if (!needs_values) return;
@@ -187,18 +182,18 @@ void MultiHeadAttention::compose(const CheckedInputs& call, const LayerOutputs& 
   if (options_.no_output_projection) {
     // (B, Q, H * D) seen as (B, H, Q, D).
     set_operand(attention.output, *outputs.output, {0, -1, 1, 2});
-    attention.output.strides[1] = num_heads == 1 ? 0 : value_head_size * outputs.output->stride(2);
+    attention.output.strides[1] = options_.num_heads == 1 ? 0 : options_.value_head_size * outputs.output->stride(2);
     attention.output.strides[3] = outputs.output->stride(2);
     return;
   }
-  const int64_t merged_size = num_heads * value_head_size;
-  const Intermediate merged = reserve_rows(schedule, attention.batch, num_queries, merged_size);
-  place_heads_in_rows(schedule, attention.output, merged, num_queries, num_heads, value_head_size);
+  const HeadArray merged =
+      reserve_rows(schedule, attention.batch, attention.num_queries, options_.num_heads, options_.value_head_size);
+  place_heads(schedule, attention.output, merged);
   LinearProblem& linear = schedule.add_linear("project output");
   linear.batch = attention.batch;
-  linear.rows = num_queries;
-  linear.input_size = merged_size;
-  place_rows(schedule, linear.input, merged, num_queries, merged_size);
+  linear.rows = attention.num_queries;
+  linear.input_size = merged.row_stride;
+  place_rows(schedule, linear.input, merged);
   set_parameters(linear.parts[0], parameters_of(places_.output));
   set_operand(linear.parts[0].output, *outputs.output, {-1, 0, 1, 2});
 }

@@ -21,6 +21,36 @@ constexpr const char* kOperations[] = {
     "project queries, keys and values",
 };
 
+// Elements of an array, 32 KiB, up to which its rows stay whole. It stays in a first-level cache, where attention reads
+// the rows of a head as fast apart as one after the other; and a row whose heads do not fill whole vectors is written as
+// one, rather than in as many parts as it has heads.
+constexpr int64_t kMaxWholeRows = 8192;
+// Rows that a multiple of so many elements apart, 4 KiB, fall into the same sets of the caches.
+constexpr int64_t kCollidingRow = 1024;
+
+Intermediate reserve_elements(Schedule& schedule, int64_t batch, int64_t rows, int64_t size) {
+  int64_t num_elements = 0;
+  // Rows first: strides are made of them even where the batch is 0.
+  if (!checked_multiply(rows, size, num_elements) || !checked_multiply(num_elements, batch, num_elements)) {
+    fail(Status::InvalidArgument,
+         "inputs have batch %" PRId64 " and length %" PRId64 ", whose projections to %" PRId64
+         " overflow, expected at most 2^63 - 1 elements",
+         batch, rows, size);
+  }
+  return schedule.reserve(num_elements);
+}
+
+// An array whose heads lie apart, rows one after the other in each, which is how attention reads them fastest; unless it
+// is so small that whole rows are read as fast.
+HeadArray reserve_heads(Schedule& schedule, int64_t batch, int64_t rows, int64_t num_heads, int64_t head_size) {
+  HeadArray heads = reserve_rows(schedule, batch, rows, num_heads, head_size);
+  const int64_t row_size = num_heads * head_size;
+  if (batch * rows * row_size <= kMaxWholeRows && row_size % kCollidingRow != 0) return heads;
+  heads.head_stride = rows * head_size;
+  heads.row_stride = head_size;
+  return heads;
+}
+
 }  // namespace
 
 SourceTensor source_of(const LayerInputs& inputs, Source source) {
@@ -60,46 +90,34 @@ void set_parameters(LinearPart& part, const ProjectionParameters& parameters) {
   if (parameters.bias != nullptr) set_operand(part.bias, parameters.bias->value(), {-1, -1, -1, 0});
 }
 
-Intermediate reserve_rows(Schedule& schedule, int64_t batch, int64_t rows, int64_t size) {
-  int64_t num_elements = 0;
-  // Rows first: strides are made of them even where the batch is 0.
-  if (!checked_multiply(rows, size, num_elements) || !checked_multiply(num_elements, batch, num_elements)) {
-    fail(Status::InvalidArgument,
-         "inputs have batch %" PRId64 " and length %" PRId64 ", whose projections to %" PRId64
-         " overflow, expected at most 2^63 - 1 elements",
-         batch, rows, size);
-  }
-  return schedule.reserve(num_elements);
+HeadArray reserve_rows(Schedule& schedule, int64_t batch, int64_t rows, int64_t num_heads, int64_t head_size) {
+  const int64_t row_size = num_heads * head_size;
+  HeadArray heads;
+  heads.array = reserve_elements(schedule, batch, rows, row_size);
+  heads.batch_stride = rows * row_size;
+  heads.head_stride = head_size;
+  heads.row_stride = row_size;
+  return heads;
 }
 
-void place_rows(Schedule& schedule, Operand& operand, Intermediate array, int64_t rows, int64_t size) {
-  schedule.place(operand, array);
-  operand.strides[1] = rows * size;
-  operand.strides[2] = size;
+void place_heads(Schedule& schedule, Operand& operand, const HeadArray& heads) {
+  schedule.place(operand, heads.array);
+  operand.strides[0] = heads.batch_stride;
+  operand.strides[1] = heads.head_stride;
+  operand.strides[2] = heads.row_stride;
   operand.strides[3] = 1;
 }
 
-void place_heads(Schedule& schedule, Operand& operand, Intermediate array, int64_t rows, int64_t num_heads,
-                 int64_t head_size) {
-  schedule.place(operand, array);
-  operand.strides[0] = rows * num_heads * head_size;
-  operand.strides[1] = rows * head_size;
-  operand.strides[2] = head_size;
+void place_rows(Schedule& schedule, Operand& operand, const HeadArray& heads) {
+  schedule.place(operand, heads.array);
+  operand.strides[1] = heads.batch_stride;
+  operand.strides[2] = heads.row_stride;
   operand.strides[3] = 1;
 }
 
-void place_heads_in_rows(Schedule& schedule, Operand& operand, Intermediate array, int64_t rows, int64_t num_heads,
-                         int64_t head_size) {
-  schedule.place(operand, array);
-  operand.strides[0] = rows * num_heads * head_size;
-  operand.strides[1] = head_size;
-  operand.strides[2] = num_heads * head_size;
-  operand.strides[3] = 1;
-}
-
-std::array<Intermediate, kMaxLinearParts> project(Schedule& schedule, const LayerInputs& inputs,
-                                                  std::span<const Projected> all) {
-  std::array<Intermediate, kMaxLinearParts> arrays;
+std::array<HeadArray, kMaxLinearParts> project(Schedule& schedule, const LayerInputs& inputs,
+                                               std::span<const Projected> all) {
+  std::array<HeadArray, kMaxLinearParts> results;
   const auto bit_of = [&all](size_t i) { return size_t{1} << static_cast<size_t>(all[i].source); };
   size_t done = 0;
   for (size_t first = 0; first < all.size(); ++first) {
@@ -121,15 +139,16 @@ std::array<Intermediate, kMaxLinearParts> project(Schedule& schedule, const Laye
       LinearPart& part = linear.parts[linear.num_parts++];
       set_parameters(part, all[i].parameters);
       part.head_size = all[i].head_size;
-      arrays[i] = reserve_rows(schedule, linear.batch, linear.rows, part.output_size);
-      schedule.place(part.output, arrays[i]);
-      part.output.strides[0] = linear.rows * part.head_size;
-      part.output.strides[1] = linear.rows * part.output_size;
-      part.output.strides[2] = part.head_size;
+      HeadArray& result = results[i];
+      result = reserve_heads(schedule, linear.batch, linear.rows, part.output_size / part.head_size, part.head_size);
+      schedule.place(part.output, result.array);
+      part.output.strides[0] = result.head_stride;
+      part.output.strides[1] = result.batch_stride;
+      part.output.strides[2] = result.row_stride;
       part.output.strides[3] = 1;
     }
   }
-  return arrays;
+  return results;
 }
 
 }  // namespace heed

@@ -34,20 +34,23 @@ struct ProjectionParameters {
 // The part's sizes and parameters, as one head.
 void set_parameters(LinearPart& part, const ProjectionParameters& parameters);
 
-// An array (batch, rows, size) in the workspace, or as many elements in another order.
-Intermediate reserve_rows(Schedule& schedule, int64_t batch, int64_t rows, int64_t size);
+// An array (batch, rows, heads, head size) in the workspace, its axes in whatever order; the elements of a row's head lie
+// side by side. Strides are in elements.
+struct HeadArray {
+  Intermediate array;
+  int64_t batch_stride = 0;
+  int64_t head_stride = 0;
+  int64_t row_stride = 0;
+};
 
-// Such an array as an operand of a linear operation, axes (-, batch, rows, size).
-void place_rows(Schedule& schedule, Operand& operand, Intermediate array, int64_t rows, int64_t size);
+// One whose rows are whole: heads lie side by side.
+HeadArray reserve_rows(Schedule& schedule, int64_t batch, int64_t rows, int64_t num_heads, int64_t head_size);
 
-// The same array as an operand of attention, axes (batch, head, rows, head size): heads lie side by side in a row.
-void place_heads_in_rows(Schedule& schedule, Operand& operand, Intermediate array, int64_t rows, int64_t num_heads,
-                         int64_t head_size);
+// The array as an operand of attention, axes (batch, head, rows, head size).
+void place_heads(Schedule& schedule, Operand& operand, const HeadArray& heads);
 
-// An array (batch, head, rows, head size), as `project` leaves it, as an operand of attention: each head's rows lie one
-// after the other, which is how attention reads them fastest.
-void place_heads(Schedule& schedule, Operand& operand, Intermediate array, int64_t rows, int64_t num_heads,
-                 int64_t head_size);
+// An array whose rows are whole as an operand of a linear operation, axes (-, batch, rows, size).
+void place_rows(Schedule& schedule, Operand& operand, const HeadArray& heads);
 
 // One of a call's tensors, (B, S, E), with what it is projected by and into heads of which size.
 struct Projected {
@@ -56,9 +59,9 @@ struct Projected {
   int64_t head_size;
 };
 
-// Adds the projections, those of one tensor as one operation that reads it once. Returns where each result lies, (B,
-// head, S, head size) row-major; each source stands in `all` once at most.
-std::array<Intermediate, kMaxLinearParts> project(Schedule& schedule, const LayerInputs& inputs,
-                                                  std::span<const Projected> all);
+// Adds the projections, those of one tensor as one operation that reads it once. Returns where each result lies; each
+// source stands in `all` once at most.
+std::array<HeadArray, kMaxLinearParts> project(Schedule& schedule, const LayerInputs& inputs,
+                                               std::span<const Projected> all);
 
 }  // namespace heed

@@ -457,7 +457,7 @@ static DecodeItem make_decode_item(const AttentionArguments& arguments, const At
   item.key_block = item.scores + (kBlockKeys + kRowBlockKeys) * kPanelRows;
   item.value_block = item.key_block + kBlockKeys * row_stride(arguments.head_size);
   float* next = item.scores + decode_shared_floats(arguments);
-  decode.panel = make_panel(arguments, next, rows.first_row, rows.end_row);
+  make_panel(arguments, next, rows.first_row, rows.end_row, decode.panel);
   next += panel_floats(arguments);
   item.row_queries = next;
   item.row_scores = item.row_queries + num_rows * row_stride(arguments.head_size);

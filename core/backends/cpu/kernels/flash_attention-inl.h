@@ -93,17 +93,17 @@ static bool find_doubtful(const FlashItem& item, const Panel& panel, IntVec (&do
   for (int v = 0; v < kTileVectors; ++v) {
     doubtful[v] = IntVec{};
     if (panel.num_rows <= v * kLanes) continue;
-    // 0 times what is not finite is NaN. Two chains, as each FMA waits for the one before.
+    // 0 times what is not finite is NaN. Four chains, as each FMA waits for the one before.
     const int64_t size = item.arguments->value_head_size;
     const float* sums = panel.sums + v * kLanes;
-    Vec zero{};
-    Vec odd_zero{};
-    for (int64_t d = 0; d + 1 < size; d += 2) {
-      zero = fma(load(sums + d * kPanelRows), Vec{}, zero);
-      odd_zero = fma(load(sums + (d + 1) * kPanelRows), Vec{}, odd_zero);
+    Vec zeros[4] = {};
+    int64_t d = 0;
+    for (; d + 4 <= size; d += 4) {
+#pragma GCC unroll 4
+      for (int i = 0; i < 4; ++i) zeros[i] = fma(load(sums + (d + i) * kPanelRows), Vec{}, zeros[i]);
     }
-    if (size % 2 != 0) zero = fma(load(sums + (size - 1) * kPanelRows), Vec{}, zero);
-    zero += odd_zero;
+    for (; d < size; ++d) zeros[0] = fma(load(sums + d * kPanelRows), Vec{}, zeros[0]);
+    const Vec zero = (zeros[0] + zeros[1]) + (zeros[2] + zeros[3]);
     const Vec total = load(panel.total + v * kLanes);
     const IntVec is_row = lane_numbers() + v * kLanes < broadcast(static_cast<int32_t>(panel.num_rows));
     doubtful[v] = (zero != zero) & (total - total == Vec{}) & is_row;
@@ -220,12 +220,22 @@ static void store_output(const FlashItem& item, const Panel& panel, const IntVec
         broadcast(arguments.dropout_scale) / select(is_total, load(panel.total + group), broadcast(1.0f));
     char* rows[kLanes];
     find_rows(item, panel, group, output, size_of_element(output.element_type), rows);
-    const bool is_full = group + kLanes <= panel.num_rows;
-    for (int64_t d = 0; d < arguments.value_head_size; d += kLanes) {
+    const int64_t num_rows = panel.num_rows - group;
+    for (int64_t place = 0; place < arguments.value_head_size; place += kLanes) {
+      const int64_t d = is_plain_row ? begin_of_vector(place, arguments.value_head_size) : place;
       const int64_t count = smaller(arguments.value_head_size - d, kLanes);
       const float* sums = panel.sums + d * kPanelRows + group;
       Vec tile[kLanes];
-      if (is_plain_row && is_full && count == kLanes) {
+      if (is_plain_row && num_rows <= kFewRows && count == kLanes) {
+#pragma GCC unroll 16
+        for (int i = 0; i < kLanes; ++i) tile[i] = load(sums + i * kPanelRows) * factor + zero;
+        Vec few[kFewRows];
+        transpose_to_rows(tile, few);
+#pragma GCC unroll 4
+        for (int lane = 0; lane < kFewRows; ++lane) {
+          if (lane < num_rows) store(reinterpret_cast<float*>(rows[lane]) + d, few[lane]);
+        }
+      } else if (is_plain_row && num_rows >= kLanes && count == kLanes) {
 #pragma GCC unroll 16
         for (int i = 0; i < kLanes; ++i) tile[i] = load(sums + i * kPanelRows) * factor + zero;
         transpose(tile);
@@ -352,8 +362,9 @@ static size_t flash_scratch_bytes(const AttentionArguments* arguments, int64_t n
          static_cast<size_t>(num_panels) * sizeof(Panel);
 }
 
-static Panel make_panel(const AttentionArguments& arguments, float* memory, int64_t first_row, int64_t end_row) {
-  Panel panel;
+// Made where it lies: copying what has just been written waits for memory.
+static void make_panel(const AttentionArguments& arguments, float* memory, int64_t first_row, int64_t end_row,
+                       Panel& panel) {
   panel.queries = memory;
   panel.score_weights = panel.queries + arguments.head_size * kPanelRows;
   panel.sums = panel.score_weights + (arguments.is_additive != 0 ? arguments.head_size * kPanelRows : 0);
@@ -366,7 +377,6 @@ static Panel make_panel(const AttentionArguments& arguments, float* memory, int6
   panel.num_rows = smaller(end_row - first_row, kPanelRows);
   panel.started = false;
   for (int64_t i = 0; i < kPanelRows; i += kLanes) store(panel.visible + i, IntVec{});
-  return panel;
 }
 
 static void flash_attention(const AttentionArguments* arguments, const AttentionItem* rows, void* scratch) {
@@ -387,8 +397,8 @@ static void flash_attention(const AttentionArguments* arguments, const Attention
   int64_t any_first = arguments->num_keys;
   int64_t any_end = 0;
   for (int64_t p = 0; p < num_panels; ++p) {
-    panels[p] =
-        make_panel(*arguments, next + p * panel_floats(*arguments), rows->first_row + p * kPanelRows, rows->end_row);
+    make_panel(*arguments, next + p * panel_floats(*arguments), rows->first_row + p * kPanelRows, rows->end_row,
+               panels[p]);
     find_ranges(item, panels[p]);
     load_queries(item, panels[p]);
     if (arguments->is_additive != 0) load_score_weights(item, panels[p]);

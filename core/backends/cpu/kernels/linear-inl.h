@@ -364,6 +364,10 @@ static void find_bias(const LinearPartArguments& part, PanelRange panel, PanelOu
   const int64_t left = part.output_size - panel.first_column;
   const int64_t count = smaller(width, left);
   const int64_t stride = part.bias.strides[3];
+  if (part.bias.element_type == kF32 && stride == 1 && width <= left) {
+    output.bias = static_cast<const float*>(part.bias.data) + panel.first_column;
+    return;
+  }
   output.bias = output.bias_block;
   // Whole vectors are written: the columns beyond are 0 or whatever, and go nowhere.
   for (int64_t i = count / kLanes * kLanes; i < width; ++i) output.bias_block[i] = 0.0f;

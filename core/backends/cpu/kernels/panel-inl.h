@@ -168,6 +168,12 @@ static FlashItem second_vector_of(const FlashItem& item) {
 
 // ---- queries --------------------------------------------------------------------------------------------------------
 
+// Where the vector of a row's element `place` begins: the last one, rather than end beyond the row, repeats elements of
+// the one before.
+HEED_INLINE int64_t begin_of_vector(int64_t place, int64_t size) {
+  return size < kLanes ? place : smaller(place, size - kLanes);
+}
+
 // Elements d .. d + count - 1 of a row of the queries, the other lanes 0.
 static Vec load_query(const KernelOperand& queries, const char* row, int64_t d, int64_t count) {
   if (row == nullptr) return Vec{};
@@ -175,7 +181,7 @@ static Vec load_query(const KernelOperand& queries, const char* row, int64_t d, 
                                queries.element_type, queries.strides[3], count);
 }
 
-// The panel's queries, transposed and scaled; lanes without a row are 0.
+// The panel's queries, transposed and scaled. Lanes without a row are 0 or repeat a row.
 static void load_queries(const FlashItem& item, const Panel& panel) {
   const AttentionArguments& arguments = *item.arguments;
   const KernelOperand& queries = arguments.queries;
@@ -184,12 +190,21 @@ static void load_queries(const FlashItem& item, const Panel& panel) {
   for (int64_t group = 0; group < panel.num_rows; group += kLanes) {
     char* rows[kLanes];
     find_rows(item, panel, group, queries, size_of_element(queries.element_type), rows);
-    const bool is_full = group + kLanes <= panel.num_rows;
-    for (int64_t d = 0; d < arguments.head_size; d += kLanes) {
+    const int64_t num_rows = panel.num_rows - group;
+    for (int64_t place = 0; place < arguments.head_size; place += kLanes) {
+      const int64_t d = is_plain ? begin_of_vector(place, arguments.head_size) : place;
       const int64_t count = smaller(arguments.head_size - d, kLanes);
       float* to = panel.queries + d * kPanelRows + group;
       Vec tile[kLanes];
-      if (is_plain && is_full && count == kLanes) {
+      if (is_plain && num_rows <= kFewRows && count == kLanes) {
+        Vec few[kFewRows];
+#pragma GCC unroll 4
+        for (int lane = 0; lane < kFewRows; ++lane)
+          few[lane] = load(reinterpret_cast<const float*>(rows[lane < num_rows ? lane : 0]) + d) * factor;
+        transpose_to_columns(few, tile);
+#pragma GCC unroll 16
+        for (int i = 0; i < kLanes; ++i) store(to + i * kPanelRows, tile[i]);
+      } else if (is_plain && num_rows >= kLanes && count == kLanes) {
 #pragma GCC unroll 16
         for (int lane = 0; lane < kLanes; ++lane) tile[lane] = load(reinterpret_cast<const float*>(rows[lane]) + d);
         transpose(tile);

@@ -151,10 +151,10 @@ HEED_INLINE void exchange(Vec& a, Vec& b) {
   a = first;
 }
 
-template <int step>
-HEED_INLINE void exchange_all(Vec (&rows)[kLanes]) {
+template <int step, int count>
+HEED_INLINE void exchange_all(Vec (&rows)[count]) {
 #pragma GCC unroll 16
-  for (int i = 0; i < kLanes; ++i) {
+  for (int i = 0; i < count; ++i) {
     if ((i & step) != 0) continue;
     if constexpr (kLanes == 16) {
       exchange<step, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15>(rows[i], rows[i + step]);
@@ -172,6 +172,68 @@ HEED_INLINE void transpose(Vec (&rows)[kLanes]) {
   exchange_all<2>(rows);
   if constexpr (kLanes > 4) exchange_all<4>(rows);
   if constexpr (kLanes > 8) exchange_all<8>(rows);
+}
+
+// Four rows take a third of the steps of a transpose.
+constexpr int kFewRows = 4;
+
+template <int first, int... lane>
+HEED_INLINE Vec repeat_four(Vec value) {
+  return __builtin_shufflevector(value, value, (first + lane % 4)...);
+}
+
+// Lanes first .. first + 3 over and over.
+template <int first>
+HEED_INLINE Vec repeat_four_lanes(Vec value) {
+  if constexpr (kLanes == 16) {
+    return repeat_four<first, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15>(value);
+  } else if constexpr (kLanes == 8) {
+    return repeat_four<first, 0, 1, 2, 3, 4, 5, 6, 7>(value);
+  } else {
+    return value;
+  }
+}
+
+template <int count, int... lane>
+HEED_INLINE Vec join(Vec a, Vec b) {
+  return __builtin_shufflevector(a, b, (lane < count ? lane : kLanes + lane % count)...);
+}
+
+// The first `count` lanes of a, then those of b.
+template <int count>
+HEED_INLINE Vec join_lanes(Vec a, Vec b) {
+  if constexpr (kLanes == 16) {
+    return join<count, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15>(a, b);
+  } else {
+    return join<count, 0, 1, 2, 3, 4, 5, 6, 7>(a, b);
+  }
+}
+
+// columns[i][j] = rows[j % 4][i].
+HEED_INLINE void transpose_to_columns(Vec (&rows)[kFewRows], Vec (&columns)[kLanes]) {
+  exchange_all<1>(rows);
+  exchange_all<2>(rows);
+#pragma GCC unroll 4
+  for (int i = 0; i < kFewRows; ++i) {
+    columns[i] = repeat_four_lanes<0>(rows[i]);
+    if constexpr (kLanes > 4) columns[4 + i] = repeat_four_lanes<4>(rows[i]);
+    if constexpr (kLanes > 8) {
+      columns[8 + i] = repeat_four_lanes<8>(rows[i]);
+      columns[12 + i] = repeat_four_lanes<12>(rows[i]);
+    }
+  }
+}
+
+// rows[j][i] = columns[i][j].
+HEED_INLINE void transpose_to_rows(const Vec (&columns)[kLanes], Vec (&rows)[kFewRows]) {
+#pragma GCC unroll 4
+  for (int i = 0; i < kFewRows; ++i) {
+    rows[i] = columns[i];
+    if constexpr (kLanes > 4) rows[i] = join_lanes<4>(rows[i], columns[4 + i]);
+    if constexpr (kLanes > 8) rows[i] = join_lanes<8>(rows[i], join_lanes<4>(columns[8 + i], columns[12 + i]));
+  }
+  exchange_all<1>(rows);
+  exchange_all<2>(rows);
 }
 
 }  // namespace

@@ -15,8 +15,10 @@
 namespace heed::cpu {
 namespace {
 
-// Rows of an item at most: a block of keys that has to be copied costs about as much as 7 rows.
+// Rows of an item at most. A block of keys that has to be widened costs about as much as 7 rows: 3 % of 256, so that
+// those that always have to are shared by twice as many.
 constexpr int64_t kMaxItemRows = 256;
+constexpr int64_t kMaxWidenedItemRows = 512;
 // What the panels of an item may take of a second-level cache, whose half is left to a block of keys and values.
 constexpr int64_t kMaxPanelBytes = int64_t{512} << 10;
 // So that whoever is late has only a small item to finish.
@@ -41,7 +43,9 @@ int64_t max_item_rows(const KernelTable& kernels, const AttentionProblem& proble
   const int64_t panel = kernels.flash_panel_rows;
   const int64_t row_bytes = (problem.head_size + problem.value_head_size) * static_cast<int64_t>(sizeof(float));
   const int64_t fitting = std::max(panel, kMaxPanelBytes / std::max<int64_t>(1, row_bytes) / panel * panel);
-  return std::min({kMaxItemRows, fitting, round_up(rows_of_group(problem), panel)});
+  const bool is_widened = problem.keys.dtype != DType::F32 || problem.values.dtype != DType::F32;
+  const int64_t most = is_widened ? kMaxWidenedItemRows : kMaxItemRows;
+  return std::min({most, fitting, round_up(rows_of_group(problem), panel)});
 }
 
 RowItems cut(const KernelTable& kernels, const AttentionProblem& problem, int32_t num_workers) {

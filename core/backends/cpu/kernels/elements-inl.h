@@ -35,6 +35,7 @@ HEED_INLINE Vec load_elements(const char* from, int32_t element_type) {
 
 // The first `count` of them, the other lanes 0; nothing beyond is read.
 HEED_INLINE Vec load_first_elements(const char* from, int32_t element_type, int64_t count) {
+  if (count >= kLanes) return load_elements(from, element_type);
   if (element_type == kF32) return load_first(reinterpret_cast<const float*>(from), count);
   uint16_t halves[kLanes] = {};
   __builtin_memcpy(halves, from, static_cast<size_t>(count) * sizeof(uint16_t));
@@ -94,6 +95,13 @@ static inline Vec gather_first_elements(const char* from, int32_t element_type, 
   return load(elements);
 }
 
+template <int32_t type>
+HEED_INLINE void widen_side_by_side(const char* from, int64_t count, float* to) {
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) store(to + i, load_elements(from + i * size_of_element(type), type));
+  if (i < count) store(to + i, load_first_elements(from + i * size_of_element(type), type, count - i));
+}
+
 // `count` elements, `stride` elements apart, side by side as f32. Lanes after the last are written too: `to` has room
 // for whole vectors.
 static inline void widen_row(const char* from, int32_t element_type, int64_t stride, int64_t count, float* to) {
@@ -102,10 +110,11 @@ static inline void widen_row(const char* from, int32_t element_type, int64_t str
       to[i] = load_element(from + i * stride * size_of_element(element_type), element_type);
     return;
   }
-  int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes)
-    store(to + i, load_elements(from + i * size_of_element(element_type), element_type));
-  if (i < count) store(to + i, load_first_elements(from + i * size_of_element(element_type), element_type, count - i));
+  switch (element_type) {
+    case kF16: return widen_side_by_side<kF16>(from, count, to);
+    case kBF16: return widen_side_by_side<kBF16>(from, count, to);
+    default: return widen_side_by_side<kF32>(from, count, to);
+  }
 }
 
 // The way back, of f32 side by side; only `count` elements are read and written.

@@ -210,7 +210,8 @@ static void store_tile(const KernelOperand& operand, char* const (&rows)[kLanes]
 static void store_output(const FlashItem& item, const Panel& panel, const IntVec (&normalized)[kTileVectors]) {
   const AttentionArguments& arguments = *item.arguments;
   const KernelOperand& output = arguments.output;
-  const bool is_plain_row = output.element_type == kF32 && output.strides[3] == 1;
+  const int32_t type = output.element_type;
+  const bool is_plain = output.strides[3] == 1;
   // Added, so that no result is -0: whether a sum that underflowed is, depends on the hidden keys beside it.
   const Vec zero{};
   for (int64_t group = 0; group < panel.num_rows; group += kLanes) {
@@ -219,28 +220,29 @@ static void store_output(const FlashItem& item, const Panel& panel, const IntVec
     const Vec factor =
         broadcast(arguments.dropout_scale) / select(is_total, load(panel.total + group), broadcast(1.0f));
     char* rows[kLanes];
-    find_rows(item, panel, group, output, size_of_element(output.element_type), rows);
+    find_rows(item, panel, group, output, size_of_element(type), rows);
     const int64_t num_rows = panel.num_rows - group;
     for (int64_t place = 0; place < arguments.value_head_size; place += kLanes) {
-      const int64_t d = is_plain_row ? begin_of_vector(place, arguments.value_head_size) : place;
+      const int64_t d = is_plain ? begin_of_vector(place, arguments.value_head_size) : place;
       const int64_t count = smaller(arguments.value_head_size - d, kLanes);
       const float* sums = panel.sums + d * kPanelRows + group;
       Vec tile[kLanes];
-      if (is_plain_row && num_rows <= kFewRows && count == kLanes) {
+      if (is_plain && num_rows <= kFewRows && count == kLanes) {
 #pragma GCC unroll 16
         for (int i = 0; i < kLanes; ++i) tile[i] = load(sums + i * kPanelRows) * factor + zero;
         Vec few[kFewRows];
         transpose_to_rows(tile, few);
 #pragma GCC unroll 4
         for (int lane = 0; lane < kFewRows; ++lane) {
-          if (lane < num_rows) store(reinterpret_cast<float*>(rows[lane]) + d, few[lane]);
+          if (lane < num_rows) store_elements(rows[lane] + d * size_of_element(type), type, few[lane]);
         }
-      } else if (is_plain_row && num_rows >= kLanes && count == kLanes) {
+      } else if (is_plain && num_rows >= kLanes && count == kLanes) {
 #pragma GCC unroll 16
         for (int i = 0; i < kLanes; ++i) tile[i] = load(sums + i * kPanelRows) * factor + zero;
         transpose(tile);
 #pragma GCC unroll 16
-        for (int lane = 0; lane < kLanes; ++lane) store(reinterpret_cast<float*>(rows[lane]) + d, tile[lane]);
+        for (int lane = 0; lane < kLanes; ++lane)
+          store_elements(rows[lane] + d * size_of_element(type), type, tile[lane]);
       } else {
         for (int64_t i = 0; i < kLanes; ++i) tile[i] = i < count ? load(sums + i * kPanelRows) * factor + zero : Vec{};
         store_tile(output, rows, d, count, tile);

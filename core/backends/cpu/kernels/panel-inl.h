@@ -186,10 +186,11 @@ static void load_queries(const FlashItem& item, const Panel& panel) {
   const AttentionArguments& arguments = *item.arguments;
   const KernelOperand& queries = arguments.queries;
   const Vec factor = broadcast(arguments.query_scale);
-  const bool is_plain = queries.element_type == kF32 && queries.strides[3] == 1;
+  const int32_t type = queries.element_type;
+  const bool is_plain = queries.strides[3] == 1;
   for (int64_t group = 0; group < panel.num_rows; group += kLanes) {
     char* rows[kLanes];
-    find_rows(item, panel, group, queries, size_of_element(queries.element_type), rows);
+    find_rows(item, panel, group, queries, size_of_element(type), rows);
     const int64_t num_rows = panel.num_rows - group;
     for (int64_t place = 0; place < arguments.head_size; place += kLanes) {
       const int64_t d = is_plain ? begin_of_vector(place, arguments.head_size) : place;
@@ -200,13 +201,14 @@ static void load_queries(const FlashItem& item, const Panel& panel) {
         Vec few[kFewRows];
 #pragma GCC unroll 4
         for (int lane = 0; lane < kFewRows; ++lane)
-          few[lane] = load(reinterpret_cast<const float*>(rows[lane < num_rows ? lane : 0]) + d) * factor;
+          few[lane] = load_elements(rows[lane < num_rows ? lane : 0] + d * size_of_element(type), type) * factor;
         transpose_to_columns(few, tile);
 #pragma GCC unroll 16
         for (int i = 0; i < kLanes; ++i) store(to + i * kPanelRows, tile[i]);
       } else if (is_plain && num_rows >= kLanes && count == kLanes) {
 #pragma GCC unroll 16
-        for (int lane = 0; lane < kLanes; ++lane) tile[lane] = load(reinterpret_cast<const float*>(rows[lane]) + d);
+        for (int lane = 0; lane < kLanes; ++lane)
+          tile[lane] = load_elements(rows[lane] + d * size_of_element(type), type);
         transpose(tile);
 #pragma GCC unroll 16
         for (int i = 0; i < kLanes; ++i) store(to + i * kPanelRows, tile[i] * factor);

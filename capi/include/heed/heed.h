@@ -874,7 +874,8 @@ HEED_API heed_status heed_layer_forward(const heed_layer* layer, const heed_laye
  *                                 the instructions that it uses, as "portable"
  *   "block_queries", "block_keys" how many queries and keys that kernel takes at a time; of a linear operation
  *                                 "tile_rows" and "tile_columns" of its output; left out where there are none
- *   "items", "threads"            how many pieces its work has, and how many threads take them, the caller's included
+ *   "items", "threads"            how many pieces its work has, and at most how many threads take them, the caller's
+ *                                 included
  *   "workspace_bytes"             as heed_layer_workspace_size
  *   "flops"                       multiplications and additions, and each tanh of additive scores as one operation, for
  *                                 pairs that lengths, causal mask and window leave

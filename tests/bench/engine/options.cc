@@ -15,7 +15,7 @@ constexpr const char* kUsage =
     "usage: attention_bench [options]\n"
     "  --filter REGEX   cases whose name has a match of REGEX (all)\n"
     "  --threads 1,2    with so many threads each (1,2; those that the machine has)\n"
-    "  --isa ISA        forces it, as HEED_ISA does: portable, avx2, avx512, ...\n"
+    "  --isa ISA        forces it: portable, avx2, avx512, ... (HEED_ISA of the environment)\n"
     "  --time SECONDS   for each of a case's subjects (0.5)\n"
     "  --quick          every case once or so: only shows that it runs\n"
     "  --no-peers       heed alone\n"
@@ -68,6 +68,7 @@ Options read_options(int argc, char** argv) {
       usage(2);
     }
   }
+  if (const char* isa = std::getenv("HEED_ISA"); isa != nullptr && options.isa.empty()) options.isa = isa;
   return options;
 }
 

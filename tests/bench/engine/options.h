@@ -12,7 +12,7 @@ struct Options {
   std::string shapes = HEED_BENCH_SHAPES;
   std::string filter = ".";  // a regular expression, found anywhere in a case's name
   std::vector<int> threads = {1, 2};
-  std::string isa;          // as HEED_ISA, which it sets
+  std::string isa;          // as HEED_ISA, which it sets; what that is where the command line has none
   std::string json;         // a file, or none
   double seconds = 0.5;     // for each subject of a case
   double longest_call = 2;  // cases in which one call of heed would take longer are left out

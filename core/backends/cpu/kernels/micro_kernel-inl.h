@@ -19,7 +19,7 @@ namespace {
 
 // Two FMA units with a latency of 4 need 8 independent sums. A step loads `vectors` vectors and broadcasts `rows`
 // scalars for rows * vectors FMAs, two loads and two FMAs a cycle: rows + vectors <= rows * vectors. 8 x 2 and 6 x 2
-// satisfy both, divide the usual head sizes, and leave registers for what is loaded.
+// satisfy both and leave registers for what is loaded; 8 x 2 also divides the usual head sizes.
 constexpr int kTileVectors = 2;
 constexpr int kTileRows = kRegisters >= 32 ? 8 : 6;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The keys of an item, which is all rows that share a head of keys and values, are cut into chunks, always in the same
-// way. Where there are many items, a worker goes through the chunks of one and combines them; where there are few, a
-// chunk is what workers take, and what they leave is combined after the last one.
+// The keys of an item, which is all rows that share a head of keys and values or as many as a vector has lanes, are cut
+// into chunks, always in the same way. Where there are many items, a worker goes through the chunks of one and combines
+// them; where there are few, a chunk is what workers take, and what they leave is combined after the last one.
 #include "backends/cpu/decode_attention.h"
 
 #include <algorithm>

@@ -2,8 +2,8 @@
 // Attention for few queries and many keys, as when text is generated: so little is computed with each key and value
 // that reading them is what takes the time. docs/kernels.md draws it.
 //
-// All rows that share a head of keys and values are one item, so that each key and each value is read once, as it is
-// stored. The lanes are the elements of a head: a key's product is summed over the lanes (row_scores-inl.h), a value is
+// All rows that share a head of keys and values are one item, or as many as a vector has lanes, so that each key and each
+// value is read once, as it is stored. The lanes are the elements of a head: a key's product is summed over the lanes (row_scores-inl.h), a value is
 // multiplied by its probability and added to the row's sums. In between, the softmax has keys as its lanes.
 //
 // The keys of an item are cut into chunks, so that one long item can keep several threads busy; the partial results of

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Large heads, beyond what the kernel for few queries takes (4096 elements) too, and rows of keys and values that lie a
+// multiple of 4 KiB apart, where kernels copy them.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <utility>
+
+#include "support/samples.h"
+
+namespace heed::property {
+namespace {
+
+struct HeadSizes {
+  int64_t keys;
+  int64_t values;
+};
+
+TEST(HeadSizes, LargeOnesAgreeWithTheReference) {
+  Random random(2301);
+  for (heed_dtype dtype : {HEED_F32, HEED_F16, HEED_BF16}) {
+    for (const HeadSizes size : {HeadSizes{512, 300}, {513, 640}, {4096, 5}, {4097, 8}, {8, 4097}}) {
+      // Few queries and few keys, few queries and as many keys as they have a kernel for, many queries.
+      for (const auto& [num_queries, num_keys] : {std::pair{2, 7}, {3, 40}, {9, 300}}) {
+        if (num_keys == 300 && size.keys != 512) continue;
+        Call call = dot_product_call({2, 4, 2, num_queries, num_keys, size.keys, size.values}, random, dtype);
+        call.options.causal = HEED_CAUSAL_BOTTOM_RIGHT;
+        want_everything(call);
+        call.output->dtype = HEED_F32;
+        call.weights->dtype = HEED_F32;
+        EXPECT_TRUE(agrees_with_reference(call)) << "head sizes " << size.keys << " and " << size.values << ", "
+                                                 << num_queries << " queries, " << num_keys << " keys, dtype " << dtype;
+      }
+    }
+  }
+}
+
+// As heads of one sequence side by side lie, (B, S, H, D).
+Input with_rows_apart(const Input& input, int64_t row_stride) {
+  const Dims& dims = input.contents.dims;
+  return make_input(input.contents, input.dtype, {dims[2] * row_stride, dims[3], row_stride, 1});
+}
+
+TEST(HeadSizes, RowsAMultipleOf4KiBApartChangeNothing) {
+  Random random(2302);
+  for (heed_dtype dtype : {HEED_F32, HEED_BF16}) {
+    for (const int64_t num_queries : {1, 3, 5, 40}) {
+      for (const int64_t num_keys : {20, 300}) {
+        for (const HeadSizes size : {HeadSizes{64, 64}, {17, 30}}) {
+          Call call = dot_product_call({2, 8, 4, num_queries, num_keys, size.keys, size.values}, random, dtype);
+          want_everything(call);
+          const Results expected = run(call);
+          EXPECT_TRUE(agree(expected, solve(call)));
+          for (const int64_t row_stride : {1023, 1024, 2048}) {
+            Call apart = call;
+            apart.keys = with_rows_apart(*call.keys, row_stride);
+            apart.values = with_rows_apart(*call.values, row_stride);
+            EXPECT_TRUE(same_bits(run(apart), expected))
+                << num_queries << " queries, " << num_keys << " keys, rows " << row_stride << " elements apart";
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace heed::property

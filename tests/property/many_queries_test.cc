@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Many queries against keys of several blocks, which panels of queries answer: every rule where queries are cut into
+// panels and items, and keys into blocks.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "support/batch_part.h"
+#include "support/flags.h"
+#include "support/samples.h"
+
+namespace heed::property {
+namespace {
+
+// Queries that share a head of keys: more than few_queries_test.cc has, around multiples of panels (8 to 32 rows) and
+// of an item (256).
+const std::vector<int64_t> kNumRows = {17, 31, 32, 33, 65, 257, 300};
+// Around multiples of a block (256).
+const std::vector<int64_t> kNumKeys = {255, 256, 257, 511, 512, 513, 700};
+
+// Rows of one query head, or of several that share keys and values.
+Call call_of(int64_t batch, int64_t num_rows, int64_t group, int64_t num_keys, int64_t head_size,
+             int64_t value_head_size, heed_dtype dtype, Random& random) {
+  if (num_rows % group != 0) group = 1;
+  const int64_t num_kv_heads = num_rows > 100 ? 1 : 2;
+  return dot_product_call(
+      {batch, num_kv_heads * group, num_kv_heads, num_rows / group, num_keys, head_size, value_head_size}, random,
+      dtype);
+}
+
+TEST(ManyQueries, AgreeWithTheReferenceAtEveryBorder) {
+  Random random(2201);
+  const int64_t head_sizes[] = {1, 3, 8, 16, 17, 20, 32};
+  const int64_t groups[] = {1, 2, 3, 5, 17, 11, 8};
+  int number = 0;
+  for (heed_dtype dtype : {HEED_F32, HEED_F16, HEED_BF16}) {
+    for (int64_t num_rows : kNumRows) {
+      // Flags go round beside the keys: every flag meets every number of rows and every dtype.
+      for (int64_t num_keys : kNumKeys) {
+        const int flag = number % kNumFlags;
+        const auto step = static_cast<size_t>(number);
+        Call call = call_of(num_rows > 100 ? 1 : 2, num_rows, groups[step / 7 % 7], num_keys, head_sizes[step % 7],
+                            head_sizes[(step / 7 + step) % 7], dtype, random);
+        set_flag(call, flag, random);
+        want_everything(call);
+        call.output->dtype = HEED_F32;
+        call.weights->dtype = HEED_F32;
+        EXPECT_TRUE(agrees_with_reference(call))
+            << "rows " << num_rows << ", keys " << num_keys << ", flag " << flag << ", dtype " << dtype;
+        ++number;
+      }
+    }
+  }
+}
+
+// With the weights, which are found in a pass of their own, and without.
+TEST(ManyQueries, NeitherThreadsNorTheBatchChangeABit) {
+  Random random(2202);
+  for (heed_dtype dtype : {HEED_F32, HEED_BF16}) {
+    for (int flag = 0; flag < kNumFlags; ++flag) {
+      const int64_t num_rows = flag % 2 == 0 ? 66 : 300;
+      Call call = call_of(3, num_rows, 1 + flag % 3, 600, 24, 16, dtype, random);
+      set_flag(call, flag, random);
+      if (flag % 4 != 0) want_everything(call);
+      call.num_threads = 1;
+      const Results expected = run(call);
+      for (int32_t num_threads : {2, 3, 8}) {
+        call.num_threads = num_threads;
+        EXPECT_TRUE(same_bits(run(call), expected)) << "threads " << num_threads << ", flag " << flag;
+      }
+      // Dropout counts the items of the batch, so that with it only parts from the first on are the same.
+      const int64_t first = call.training != 0 ? 0 : 2;
+      Call part = part_of_batch(call, first, 1);
+      part.num_threads = 2;
+      EXPECT_TRUE(same_bits(run(part), part_of_batch(expected, first, 1))) << "flag " << flag;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace heed::property

@@ -22,10 +22,10 @@ constexpr const char* kOperations[] = {
 };
 
 // Elements of an array, 32 KiB, up to which its rows stay whole. It stays in a first-level cache, where attention reads
-// the rows of a head as fast apart as one after the other; and a row whose heads do not fill whole vectors is written as
-// one, rather than in as many parts as it has heads.
+// the rows of a head as fast apart as one after the other; and a row whose heads do not fill whole vectors is written
+// as one, rather than in as many parts as it has heads.
 constexpr int64_t kMaxWholeRows = 8192;
-// Rows that a multiple of so many elements apart, 4 KiB, fall into the same sets of the caches.
+// Rows that lie a multiple of so many elements, 4 KiB, apart fall into the same sets of the caches.
 constexpr int64_t kCollidingRow = 1024;
 
 Intermediate reserve_elements(Schedule& schedule, int64_t batch, int64_t rows, int64_t size) {
@@ -40,8 +40,8 @@ Intermediate reserve_elements(Schedule& schedule, int64_t batch, int64_t rows, i
   return schedule.reserve(num_elements);
 }
 
-// An array whose heads lie apart, rows one after the other in each, which is how attention reads them fastest; unless it
-// is so small that whole rows are read as fast.
+// An array whose heads lie apart, rows one after the other in each, which is how attention reads them fastest; unless
+// it is so small that whole rows are read as fast.
 HeadArray reserve_heads(Schedule& schedule, int64_t batch, int64_t rows, int64_t num_heads, int64_t head_size) {
   HeadArray heads = reserve_rows(schedule, batch, rows, num_heads, head_size);
   const int64_t row_size = num_heads * head_size;

@@ -34,8 +34,8 @@ struct ProjectionParameters {
 // The part's sizes and parameters, as one head.
 void set_parameters(LinearPart& part, const ProjectionParameters& parameters);
 
-// An array (batch, rows, heads, head size) in the workspace, its axes in whatever order; the elements of a row's head lie
-// side by side. Strides are in elements.
+// An array (batch, rows, heads, head size) in the workspace, its axes in whatever order; the elements of a row's head
+// lie side by side. Strides are in elements.
 struct HeadArray {
   Intermediate array;
   int64_t batch_stride = 0;

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "support/samples.h"
 
@@ -141,26 +142,46 @@ TEST(Rule01, ShapesThatDoNotFitAreRefused) {
   }
 }
 
+// A call with 6 heads of queries and 2 of keys, and the same with each head of keys three times.
+struct SharedHeads {
+  Call grouped;
+  Call repeated;
+
+  SharedHeads(int64_t num_queries, int64_t num_keys) {
+    Random random(121);
+    grouped = dot_product_call({2, 6, 2, num_queries, num_keys, 4, 3}, random);
+    want_everything(grouped);
+    repeated = grouped;
+    const auto repeat = [num_keys](const Input& input) {
+      Array result = filled({2, 6, num_keys, input.contents.dims[3]}, 0.0);
+      for_each_index(result.dims, [&](const Dims& index, size_t position) {
+        const int64_t from = ((index[0] * 2 + index[1] / 3) * num_keys + index[2]) * result.dims[3] + index[3];
+        result.values[position] = input.contents.values[static_cast<size_t>(from)];
+      });
+      return make_input(result, input.dtype);
+    };
+    repeated.keys = repeat(*grouped.keys);
+    repeated.values = repeat(*grouped.values);
+  }
+};
+
+// Few keys; few queries, those of a group together too; and many.
 TEST(Rule12, QueryHeadsShareTheKeyHeadOfTheirGroup) {
-  Random random(121);
-  Call grouped = dot_product_call({2, 6, 2, 3, 5, 4, 3}, random);
-  want_everything(grouped);
-  Call repeated = grouped;
-  const auto repeat = [](const Input& input) {
-    Array result = filled({2, 6, 5, input.contents.dims[3]}, 0.0);
-    for_each_index(result.dims, [&](const Dims& index, size_t position) {
-      const int64_t from = ((index[0] * 2 + index[1] / 3) * 5 + index[2]) * result.dims[3] + index[3];
-      result.values[position] = input.contents.values[static_cast<size_t>(from)];
-    });
-    return make_input(result, input.dtype);
-  };
-  repeated.keys = repeat(*grouped.keys);
-  repeated.values = repeat(*grouped.values);
-  const Results results = run(grouped);
-  const Results expected = run(repeated);
-  EXPECT_TRUE(same_bits(results.output, expected.output));
-  EXPECT_TRUE(same_bits(results.weights, expected.weights));
-  EXPECT_TRUE(same_bits(results.log_sum_exp, expected.log_sum_exp));
+  for (const auto& [num_queries, num_keys] : {std::pair<int64_t, int64_t>{3, 5}, {3, 40}, {20, 40}}) {
+    const SharedHeads calls(num_queries, num_keys);
+    const Results results = run(calls.grouped);
+    const Results expected = run(calls.repeated);
+    EXPECT_TRUE(same_bits(results.output, expected.output)) << num_queries << " queries, " << num_keys << " keys";
+    EXPECT_TRUE(same_bits(results.weights, expected.weights)) << num_queries << " queries, " << num_keys << " keys";
+    EXPECT_TRUE(same_bits(results.log_sum_exp, expected.log_sum_exp));
+  }
+}
+
+// Few queries of a head, many of a group: kernels that sum in another order.
+TEST(Rule12, SharedAndRepeatedHeadsAgreeWhicheverKernelsTheyTake) {
+  const SharedHeads calls(10, 40);
+  EXPECT_TRUE(agrees_with_reference(calls.grouped));
+  EXPECT_TRUE(agrees_with_reference(calls.repeated));
 }
 
 // Key heads are repeated, and with them their rows of the projections; w_v has a row for each query head already.
@@ -224,6 +245,15 @@ TEST(Rule14, SizesOfZeroAreValid) {
         EXPECT_TRUE(agrees_with_reference(call)) << testing::PrintToString(sizes);
       }
     }
+  }
+}
+
+TEST(Rule14, ValuesOfNoElementsAreValid) {
+  Random random(143);
+  for (const int64_t num_keys : {5, 40, 2000}) {
+    Call call = dot_product_call({2, 4, 2, 3, num_keys, 4, 0}, random);
+    want_everything(call);
+    EXPECT_TRUE(agrees_with_reference(call)) << num_keys << " keys";
   }
 }
 

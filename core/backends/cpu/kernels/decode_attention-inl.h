@@ -2,9 +2,10 @@
 // Attention for few queries and many keys, as when text is generated: so little is computed with each key and value
 // that reading them is what takes the time. docs/kernels.md draws it.
 //
-// All rows that share a head of keys and values are one item, or as many as a vector has lanes, so that each key and each
-// value is read once, as it is stored. The lanes are the elements of a head: a key's product is summed over the lanes (row_scores-inl.h), a value is
-// multiplied by its probability and added to the row's sums. In between, the softmax has keys as its lanes.
+// All rows that share a head of keys and values are one item, which reads each key and value once, as it is stored;
+// where a vector has fewer lanes than there are rows, they are several items, and each reads them. The lanes are the
+// elements of a head: a key's product is summed over the lanes (row_scores-inl.h), a value is multiplied by its
+// probability and added to the row's sums. In between, the softmax has keys as its lanes.
 //
 // The keys of an item are cut into chunks, so that one long item can keep several threads busy; the partial results of
 // the chunks are combined in their order. Chunks depend on the number of keys alone, and blocks lie on a grid
@@ -373,7 +374,7 @@ static void decode_block(const DecodeItem& decode, int64_t block, int64_t k0, in
       store(seen + i, broadcast(int32_t{-1}));
   }
   exponentiate_rows(decode, k0 - block, k1 - block);
-  if (arguments.output.data == nullptr) return;
+  if (arguments.output.data == nullptr || arguments.value_head_size == 0) return;
   if (arguments.drops != 0) drop_from_rows(decode, block, k0, k1);
   add_stored_values(decode, block, k0, k1, pass == Pass::Careful);
 }
@@ -425,8 +426,8 @@ static void load_row_queries(const FlashItem& item, const Panel& panel) {
   }
 }
 
-// A panel's scores, who sees which keys of a block, and a block of keys or values that had to be widened; or, where
-// blocks of a panel are gone through, one of both.
+// First a panel's scores, then who sees which keys of a block, then a block of widened keys or values; where blocks of a
+// panel are gone through, that last room holds kBlockKeys of each.
 static int64_t decode_shared_floats(const AttentionArguments& arguments) {
   return (kBlockKeys + kRowBlockKeys) * kPanelRows +
          kRowBlockKeys * larger(row_stride(arguments.head_size), row_stride(arguments.value_head_size));

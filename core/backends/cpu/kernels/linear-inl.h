@@ -369,7 +369,7 @@ static void find_bias(const LinearPartArguments& part, PanelRange panel, PanelOu
     return;
   }
   output.bias = output.bias_block;
-  // Whole vectors are written: the columns beyond are 0 or whatever, and go nowhere.
+  // Whole vectors are written; the columns beyond `count` become 0 and go nowhere.
   for (int64_t i = count / kLanes * kLanes; i < width; ++i) output.bias_block[i] = 0.0f;
   widen_row(element_address(part.bias, panel.first_column * stride), part.bias.element_type, stride, count,
             output.bias_block);

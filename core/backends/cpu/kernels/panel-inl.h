@@ -168,8 +168,9 @@ static FlashItem second_vector_of(const FlashItem& item) {
 
 // ---- queries --------------------------------------------------------------------------------------------------------
 
-// Where the vector of a row's element `place` begins: the last one, rather than end beyond the row, repeats elements of
-// the one before.
+// Where the vector that holds element `place` of a row is to begin: a last one that would end beyond the row begins
+// earlier and repeats elements of the one before. In rows shorter than a vector it begins where it is, and the caller
+// takes the first lanes alone.
 HEED_INLINE int64_t begin_of_vector(int64_t place, int64_t size) {
   return size < kLanes ? place : smaller(place, size - kLanes);
 }
@@ -181,7 +182,8 @@ static Vec load_query(const KernelOperand& queries, const char* row, int64_t d, 
                                queries.element_type, queries.strides[3], count);
 }
 
-// The panel's queries, transposed and scaled. Lanes without a row are 0 or repeat a row.
+// The panel's queries, transposed and scaled. Lanes without a row are 0 or repeat a row, in vectors that
+// have rows; a second vector without any is not written.
 static void load_queries(const FlashItem& item, const Panel& panel) {
   const AttentionArguments& arguments = *item.arguments;
   const KernelOperand& queries = arguments.queries;

@@ -32,7 +32,7 @@
 namespace heed::cpu::HEED_ISA_NAMESPACE {
 namespace {
 
-// ---- whole numbers: the standard library's functions are inline ones, which objects could share ----------------------
+// ---- whole numbers: the standard library's functions are inline ones, which objects could share ---------------------
 
 HEED_INLINE int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 HEED_INLINE int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -174,7 +174,7 @@ HEED_INLINE void transpose(Vec (&rows)[kLanes]) {
   if constexpr (kLanes > 8) exchange_all<8>(rows);
 }
 
-// Four rows take a third of the steps of a transpose.
+// Four rows take about a third of the steps of a transpose of 16.
 constexpr int kFewRows = 4;
 
 template <int first, int... lane>
@@ -199,7 +199,7 @@ HEED_INLINE Vec join(Vec a, Vec b) {
   return __builtin_shufflevector(a, b, (lane < count ? lane : kLanes + lane % count)...);
 }
 
-// The first `count` lanes of a, then those of b.
+// The first `count` lanes of a, then the first `count` of b over and over.
 template <int count>
 HEED_INLINE Vec join_lanes(Vec a, Vec b) {
   if constexpr (kLanes == 16) {

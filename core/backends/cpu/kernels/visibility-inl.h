@@ -12,7 +12,7 @@
 namespace heed::cpu::HEED_ISA_NAMESPACE {
 namespace {
 
-// What is added to the scores of a vector of rows, key by key; -inf hides.
+// Where mask and bias of a vector of rows lie.
 struct Pairs {
   char* mask_rows[kLanes];  // of bytes; null where there is no mask
   char* bias_rows[kLanes];  // null where there is no bias

@@ -64,6 +64,14 @@ AttentionProblem problem_of(int64_t batch, int64_t num_heads, int64_t num_kv_hea
   return problem;
 }
 
+// One length for each element of the batch.
+void set_lengths(AttentionProblem& problem, const int64_t* lengths) {
+  problem.valid_lens.given = 1;
+  problem.valid_lens.data = const_cast<int64_t*>(lengths);
+  problem.valid_lens.dtype = DType::I64;
+  problem.valid_lens.strides[0] = 1;
+}
+
 // In the order of memory.
 std::vector<AttentionItem> sorted(std::vector<AttentionItem> items) {
   std::ranges::sort(
@@ -143,21 +151,21 @@ TEST_P(FlashItems, OfOneCostGoToAWorkerAsNeighbours) {
 }
 
 TEST_P(FlashItems, OfMostKeysComeFirst) {
+  constexpr int64_t kNumQueries = 512;
   const int64_t lengths[] = {10, 1000, 0, 333, 700};
-  for (const bool is_causal : {false, true}) {
+  // No limits, a causal mask, and with it a window.
+  for (const auto& [band_first, band_last] : {std::pair{-kNumQueries, int64_t{1000}}, {-kNumQueries, 0}, {-200, 0}}) {
     for (const bool has_lengths : {false, true}) {
-      AttentionProblem problem = problem_of(5, 2, 2, 512);
-      if (is_causal) problem.band_last = 0;
-      if (has_lengths) {
-        problem.valid_lens.given = 1;
-        problem.valid_lens.data = const_cast<int64_t*>(lengths);
-        problem.valid_lens.dtype = DType::I64;
-        problem.valid_lens.strides[0] = 1;
-      }
-      const auto cost = [&](const AttentionItem& item) {
+      AttentionProblem problem = problem_of(5, 2, 2, kNumQueries);
+      problem.band_first = band_first;
+      problem.band_last = band_last;
+      if (has_lengths) set_lengths(problem, lengths);
+      const auto cost = [&, first = band_first, last = band_last](const AttentionItem& item) {
         const auto keys = [&](int64_t row) {
           const int64_t length = has_lengths ? lengths[item.batch_index] : problem.num_keys;
-          return is_causal ? std::min(length, row % problem.num_queries + 1) : length;
+          int64_t count = 0;
+          for (int64_t k = 0; k < length; ++k) count += k >= row + first && k <= row + last;
+          return count;
         };
         return (keys(item.first_row) + keys(item.end_row - 1)) * rows_of(item);
       };
@@ -166,7 +174,7 @@ TEST_P(FlashItems, OfMostKeysComeFirst) {
       std::vector<AttentionItem> expected = spread_over(3, sorted(items));
       std::ranges::stable_sort(expected, std::greater<>(), cost);
       EXPECT_TRUE(std::ranges::equal(items, expected, is_same))
-          << (is_causal ? "causal" : "not causal") << (has_lengths ? ", with lengths" : "");
+          << "band from " << band_first << " to " << band_last << (has_lengths ? ", with lengths" : "");
     }
   }
 }
@@ -177,10 +185,7 @@ TEST_P(FlashItems, AreOrderedUpTo2048) {
     std::vector<int64_t> lengths(static_cast<size_t>(batch));
     for (size_t b = 0; b < lengths.size(); ++b) lengths[b] = static_cast<int64_t>(b % 1000);
     AttentionProblem problem = problem_of(batch, 1, 1, 17);
-    problem.valid_lens.given = 1;
-    problem.valid_lens.data = lengths.data();
-    problem.valid_lens.dtype = DType::I64;
-    problem.valid_lens.strides[0] = 1;
+    set_lengths(problem, lengths.data());
     const std::vector<AttentionItem> items = run(problem, 2);
     ASSERT_EQ(static_cast<int64_t>(items.size()), batch);
     const std::vector<AttentionItem> spread = spread_over(2, sorted(items));

@@ -15,7 +15,7 @@ std::optional<Input> part_of(const std::optional<Input>& input, Operand operand,
   // What is the same for all items stays as it is.
   const Dims& dims = input->contents.dims;
   if (dims[0] != batch || (operand == Operand::Pairs && dims.size() == 2)) return input;
-  return Input{slice(input->contents, 0, first, count), input->dtype, input->strides};
+  return Input{slice(input->contents, 0, first, count), input->dtype, input->strides, input->unused_before};
 }
 
 std::optional<Result> part_of(const std::optional<Result>& result, int64_t first, int64_t count) {

@@ -95,7 +95,7 @@ class Arguments {
     if (!request) return nullptr;
     const Dims& dims = request->dims ? *request->dims : right_dims;
     Random random(7);
-    tensor.emplace(context_, request->dtype, dims, make_strides(request->layout, dims, random));
+    tensor.emplace(context_, request->dtype, dims, make_strides(request->layout, dims, random), request->unused_before);
     return tensor->handle();
   }
 

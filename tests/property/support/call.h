@@ -20,6 +20,7 @@ struct OutputRequest {
   heed_dtype dtype = HEED_F32;
   Layout layout = Layout::RowMajor;
   std::optional<Dims> dims = {};  // instead of those of rule 1
+  int64_t unused_before = 0;      // as of an Input
 };
 
 struct Call {

@@ -166,7 +166,7 @@ Input make_input(Array contents, heed_dtype dtype) {
 
 HostTensor::HostTensor(heed_context* context, const Input& input)
     : dtype_(input.dtype), dims_(input.contents.dims), strides_(input.strides) {
-  allocate();
+  allocate(input.unused_before);
   for_each_index(dims_, [&](const Dims& index, size_t position) {
     store(dtype_, input.contents.values[position], memory_.data() + offset_of(index));
   });
@@ -174,20 +174,21 @@ HostTensor::HostTensor(heed_context* context, const Input& input)
   wrap(context);
 }
 
-HostTensor::HostTensor(heed_context* context, heed_dtype dtype, Dims dims, Dims strides)
+HostTensor::HostTensor(heed_context* context, heed_dtype dtype, Dims dims, Dims strides, int64_t unused_before)
     : dtype_(dtype), dims_(std::move(dims)), strides_(std::move(strides)) {
-  allocate();
+  allocate(unused_before);
   original_ = memory_;
   wrap(context);
 }
 
-void HostTensor::allocate() {
+void HostTensor::allocate(int64_t unused_before) {
   int64_t last = 0;
   for (size_t axis = 0; axis < dims_.size(); ++axis) {
     const int64_t reach = (dims_[axis] - 1) * strides_[axis];
     (reach < 0 ? first_ : last) += std::abs(reach);
   }
   if (num_elements(dims_) == 0) first_ = last = 0;
+  first_ += unused_before;
   memory_.assign(static_cast<size_t>(first_ + last + 1) * size_of(dtype_), kUnusedByte);
 }
 

@@ -34,6 +34,7 @@ struct Input {
   Array contents;
   heed_dtype dtype = HEED_F32;
   Dims strides;
+  int64_t unused_before = 0;  // elements of its memory; an odd number of them ends where no vector begins
 };
 
 // Rounds the contents to the dtype; where strides are 0, the elements at index 0 are repeated.
@@ -45,7 +46,7 @@ class HostTensor {
   HostTensor(heed_context* context, const Input& input);
 
   // Memory for results, filled with a pattern that is NaN in every float format.
-  HostTensor(heed_context* context, heed_dtype dtype, Dims dims, Dims strides);
+  HostTensor(heed_context* context, heed_dtype dtype, Dims dims, Dims strides, int64_t unused_before = 0);
 
   heed_tensor* handle() const { return tensor_.get(); }
   heed_dtype dtype() const { return dtype_; }
@@ -60,7 +61,7 @@ class HostTensor {
   bool padding_is_untouched() const;
 
  private:
-  void allocate();
+  void allocate(int64_t unused_before);
   void wrap(heed_context* context);
   size_t offset_of(const Dims& index) const;  // in bytes
 

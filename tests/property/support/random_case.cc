@@ -95,6 +95,7 @@ class CallMaker {
     if (has_projections(choice_)) set_parameters();
     set_limits();
     set_requests();
+    set_unused();
     return std::move(call_);
   }
 
@@ -319,6 +320,21 @@ class CallMaker {
     if (is(kLogSumExp, 1)) call_.log_sum_exp = OutputRequest{HEED_F32, layout};
     call_.with_workspace = is(kWorkspace, 1);
     call_.num_threads = std::vector<int32_t>{0, 1, 4}[static_cast<size_t>(choice_[kNumThreads])];
+  }
+
+  // Half of the operands begin where no vector does. Drawn last, so that all else of a case stays what it was.
+  void set_unused() {
+    const auto draw = [&](auto& operand) {
+      if (random_.chance(0.5)) operand.unused_before = 1 + 2 * random_.below(8);
+    };
+    draw(call_.queries);
+    for (std::optional<Input>* input : {&call_.keys, &call_.values, &call_.valid_lens, &call_.mask, &call_.bias}) {
+      if (*input) draw(**input);
+    }
+    for (auto& [name, parameter] : call_.parameters) draw(parameter);
+    for (std::optional<OutputRequest>* request : {&call_.output, &call_.weights, &call_.log_sum_exp}) {
+      if (*request) draw(**request);
+    }
   }
 
   const Choice& choice_;

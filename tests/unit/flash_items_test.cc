@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// How attention by panels is cut into items, and the order in which they are handed out: seen by a kernel that writes
+// down what it is asked for.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "available_isas.h"
+#include "backends/cpu/flash_attention.h"
+#include "base/rounding.h"
+#include "turns.h"
+
+namespace heed::cpu {
+namespace {
+
+std::vector<AttentionItem> asked_for;
+
+void write_down(const AttentionArguments*, const AttentionItem* item, void*) { asked_for.push_back(*item); }
+
+class FlashItems : public testing::TestWithParam<Isa> {
+ protected:
+  FlashItems() : kernels_(*GetParam().kernels) { kernels_.flash_attention = write_down; }
+
+  int64_t panel_rows() const { return kernels_.flash_panel_rows; }
+
+  // The items in the order in which they are handed out.
+  std::vector<AttentionItem> run(const AttentionProblem& problem, int32_t num_workers) const {
+    Turns turns(num_workers);
+    Failure failure;
+    const Workers workers(turns, &failure);
+    std::vector<std::max_align_t> scratch(
+        flash_attention_bytes(kernels_, problem, num_workers) / sizeof(std::max_align_t) + 1);
+    asked_for.clear();
+    run_flash_attention(kernels_, problem, workers, scratch.data());
+    // Turns begins with the last item, a lone worker with the first.
+    if (num_workers > 1) std::ranges::reverse(asked_for);
+    return asked_for;
+  }
+
+ private:
+  KernelTable kernels_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Isas, FlashItems, testing::ValuesIn(available_isas()), name_of_isa);
+
+// Large enough for all workers; every query sees every key.
+AttentionProblem problem_of(int64_t batch, int64_t num_heads, int64_t num_kv_heads, int64_t num_queries) {
+  AttentionProblem problem;
+  problem.batch = batch;
+  problem.num_heads = num_heads;
+  problem.num_kv_heads = num_kv_heads;
+  problem.num_queries = num_queries;
+  problem.num_keys = 1000;
+  problem.head_size = problem.value_head_size = 64;
+  problem.band_first = -num_queries;
+  problem.band_last = problem.num_keys;
+  for (Operand* operand : {&problem.queries, &problem.keys, &problem.values, &problem.output}) operand->given = 1;
+  return problem;
+}
+
+// One length for each element of the batch.
+void set_lengths(AttentionProblem& problem, const int64_t* lengths) {
+  problem.valid_lens.given = 1;
+  problem.valid_lens.data = const_cast<int64_t*>(lengths);
+  problem.valid_lens.dtype = DType::I64;
+  problem.valid_lens.strides[0] = 1;
+}
+
+// In the order of memory.
+std::vector<AttentionItem> sorted(std::vector<AttentionItem> items) {
+  std::ranges::sort(
+      items, {}, [](const AttentionItem& item) { return std::tuple(item.batch_index, item.kv_head, item.first_row); });
+  return items;
+}
+
+int64_t rows_of(const AttentionItem& item) { return item.end_row - item.first_row; }
+
+bool is_same(const AttentionItem& a, const AttentionItem& b) {
+  return a.batch_index == b.batch_index && a.kv_head == b.kv_head && a.first_row == b.first_row;
+}
+
+// The items in the order of memory, cut into a run of neighbours for each worker, who take turns; what is left over
+// comes last.
+std::vector<AttentionItem> spread_over(int32_t num_workers, const std::vector<AttentionItem>& items) {
+  const size_t workers = static_cast<size_t>(num_workers);
+  const size_t share = items.size() / workers;
+  std::vector<AttentionItem> spread;
+  for (size_t i = 0; i < share; ++i) {
+    for (size_t worker = 0; worker < workers; ++worker) spread.push_back(items[worker * share + i]);
+  }
+  spread.insert(spread.end(), items.begin() + static_cast<std::ptrdiff_t>(share * workers), items.end());
+  return spread;
+}
+
+TEST_P(FlashItems, HoldEveryRowOnceAndAreEnoughForTheWorkers) {
+  constexpr int64_t kMaxRows = 256;
+  for (const int64_t num_queries : {17, 100, 256, 257, 1500}) {
+    for (const int64_t num_kv_heads : {1, 2, 6}) {
+      for (const int32_t num_workers : {1, 2, 3, 16}) {
+        SCOPED_TRACE(testing::Message() << num_queries << " queries, " << num_kv_heads << " heads of keys, "
+                                        << num_workers << " workers");
+        const int64_t num_rows = 2 * num_queries;
+        const AttentionProblem problem = problem_of(3, 2 * num_kv_heads, num_kv_heads, num_queries);
+        const std::vector<AttentionItem> items = sorted(run(problem, num_workers));
+        size_t i = 0;
+        for (int64_t b = 0; b < 3; ++b) {
+          for (int64_t head = 0; head < num_kv_heads; ++head) {
+            for (int64_t row = 0; row < num_rows; row = items[i++].end_row) {
+              ASSERT_LT(i, items.size());
+              EXPECT_TRUE(is_same(items[i], {b, head, row, 0}));
+              EXPECT_LE(rows_of(items[i]), kMaxRows);
+              if (items[i].end_row != num_rows) {
+                EXPECT_EQ(rows_of(items[i]) % panel_rows(), 0);
+              }
+            }
+          }
+        }
+        EXPECT_EQ(i, items.size());
+
+        const int64_t num_heads = 3 * num_kv_heads;
+        const auto count = static_cast<int64_t>(items.size());
+        const int64_t fewest = num_heads * divide_up(num_rows, kMaxRows);
+        // One worker waits for nobody, so that nothing is cut for it.
+        if (num_workers == 1) {
+          EXPECT_EQ(count, fewest);
+          continue;
+        }
+        EXPECT_GE(count, std::min<int64_t>(4 * num_workers, num_heads * divide_up(num_rows, panel_rows())));
+        // Nor more than has to be: with items of twice the rows there would be too few.
+        if (count > fewest) {
+          EXPECT_LT(num_heads * divide_up(num_rows, 2 * rows_of(items[0])), 4 * num_workers);
+        }
+      }
+    }
+  }
+}
+
+TEST_P(FlashItems, OfOneCostGoToAWorkerAsNeighbours) {
+  // Rows that make whole items, and numbers of them that the workers do not divide.
+  for (const auto& [batch, num_workers] : std::vector<std::pair<int64_t, int32_t>>{{5, 2}, {5, 3}, {7, 4}, {23, 3}}) {
+    const std::vector<AttentionItem> items = run(problem_of(batch, 2, 2, 256), num_workers);
+    EXPECT_TRUE(std::ranges::equal(items, spread_over(num_workers, sorted(items)), is_same))
+        << "batch " << batch << ", " << num_workers << " workers";
+  }
+}
+
+TEST_P(FlashItems, OfMostKeysComeFirst) {
+  constexpr int64_t kNumQueries = 512;
+  const int64_t lengths[] = {10, 1000, 0, 333, 700};
+  // No limits, a causal mask, and with it a window.
+  for (const auto& [band_first, band_last] : {std::pair{-kNumQueries, int64_t{1000}}, {-kNumQueries, 0}, {-200, 0}}) {
+    for (const bool has_lengths : {false, true}) {
+      AttentionProblem problem = problem_of(5, 2, 2, kNumQueries);
+      problem.band_first = band_first;
+      problem.band_last = band_last;
+      if (has_lengths) set_lengths(problem, lengths);
+      const auto cost = [&, first = band_first, last = band_last](const AttentionItem& item) {
+        const auto keys = [&](int64_t row) {
+          const int64_t length = has_lengths ? lengths[item.batch_index] : problem.num_keys;
+          int64_t count = 0;
+          for (int64_t k = 0; k < length; ++k) count += k >= row + first && k <= row + last;
+          return count;
+        };
+        return (keys(item.first_row) + keys(item.end_row - 1)) * rows_of(item);
+      };
+      const std::vector<AttentionItem> items = run(problem, 3);
+      // Of those alike, the first of those that are spread.
+      std::vector<AttentionItem> expected = spread_over(3, sorted(items));
+      std::ranges::stable_sort(expected, std::greater<>(), cost);
+      EXPECT_TRUE(std::ranges::equal(items, expected, is_same))
+          << "band from " << band_first << " to " << band_last << (has_lengths ? ", with lengths" : "");
+    }
+  }
+}
+
+// So many are spread, and no more.
+TEST_P(FlashItems, AreOrderedUpTo2048) {
+  for (const int64_t batch : {2048, 2049}) {
+    std::vector<int64_t> lengths(static_cast<size_t>(batch));
+    for (size_t b = 0; b < lengths.size(); ++b) lengths[b] = static_cast<int64_t>(b % 1000);
+    AttentionProblem problem = problem_of(batch, 1, 1, 17);
+    set_lengths(problem, lengths.data());
+    const std::vector<AttentionItem> items = run(problem, 2);
+    ASSERT_EQ(static_cast<int64_t>(items.size()), batch);
+    const std::vector<AttentionItem> spread = spread_over(2, sorted(items));
+    EXPECT_EQ(std::ranges::equal(items, spread, is_same), batch > 2048);
+    const auto length = [&](const AttentionItem& item) { return lengths[static_cast<size_t>(item.batch_index)]; };
+    EXPECT_EQ(std::ranges::is_sorted(items, std::greater<>(), length), batch <= 2048);
+  }
+}
+
+}  // namespace
+}  // namespace heed::cpu

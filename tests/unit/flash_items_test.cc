@@ -131,10 +131,11 @@ TEST_P(FlashItems, HoldEveryRowOnceAndAreEnoughForTheWorkers) {
           EXPECT_EQ(count, fewest);
           continue;
         }
-        EXPECT_GE(count, std::min<int64_t>(4 * num_workers, num_heads * divide_up(num_rows, panel_rows())));
+        const int64_t enough = int64_t{4} * num_workers;
+        EXPECT_GE(count, std::min(enough, num_heads * divide_up(num_rows, panel_rows())));
         // Nor more than has to be: with items of twice the rows there would be too few.
         if (count > fewest) {
-          EXPECT_LT(num_heads * divide_up(num_rows, 2 * rows_of(items[0])), 4 * num_workers);
+          EXPECT_LT(num_heads * divide_up(num_rows, 2 * rows_of(items[0])), enough);
         }
       }
     }

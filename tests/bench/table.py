@@ -81,15 +81,26 @@ def print_idle(rows: list[Row]) -> None:
     print_table("Calls with pauses", head, [[row.case, str(row.threads), *(microseconds(row[key]) for key in keys)] for row in rows])
 
 
+def time_by_meter(row: Row) -> float:
+    """The row's time as what the machine could have done meanwhile, in operations or bytes, by what was measured beside it: two cases are
+    minutes apart, and its speed is not the same."""
+    if row.has("streamed_bytes"):
+        return row["streamed_bytes"] / row["share_of_bandwidth"]
+    return row["flops"] / row["share_of_peak"]
+
+
 def measured(row: Row, measure: str, rows_of: dict) -> float | None:
     """What a target's measure is for that row; None where the run lacks it."""
     kind, _, of = measure.partition(":")
     if kind == "ratio":
         peer = of.replace("_", " ") or row.fastest()
         return row.peers.get(peer)
-    if kind in ("threads", "over"):
-        other = rows_of.get((row.case, 1) if kind == "threads" else (of, row.threads))
-        return None if other is None else other["seconds"] / row["seconds"]
+    if kind == "threads":
+        alone = rows_of.get((row.case, 1))
+        return None if alone is None else alone["seconds"] / row["seconds"]
+    if kind == "over":
+        other = rows_of.get((of, row.threads))
+        return None if other is None else time_by_meter(other) / time_by_meter(row)
     values = {
         "peak": lambda: row["share_of_peak"],
         "read": lambda: row["share_of_bandwidth"],

@@ -229,7 +229,9 @@ TEST(WorkerThreads, DoNotKeepAProcessFromItsEnd) {
   for (const bool sleeps : {true, false}) {
     EXPECT_EXIT(
         {
-          const LargeSoftmax softmax(make_context_of(4).release());
+          // Static, so that a leak checker finds it.
+          static heed_context* const context = make_context_of(4).release();
+          const LargeSoftmax softmax(context);
           check(softmax.run());
           if (sleeps && !worker_threads_come_to(3, WorkerThreads::Asleep)) std::exit(2);
           std::exit(0);

@@ -37,9 +37,7 @@ TEST(FewQueries, AgreeWithTheReferenceAtEveryBorder) {
             {2, 2 * group, 2, num_queries, num_keys, head_sizes[number % 7], head_sizes[(number / 7 + number) % 7]},
             random, dtype);
         set_flag(call, flag, random);
-        want_everything(call);
-        call.output->dtype = HEED_F32;
-        call.weights->dtype = HEED_F32;
+        want_everything_in_f32(call);
         EXPECT_TRUE(agrees_with_reference(call))
             << "keys " << num_keys << ", flag " << flag << ", group " << group << ", dtype " << dtype;
       }

@@ -25,9 +25,7 @@ TEST(HeadSizes, LargeOnesAgreeWithTheReference) {
         if (num_keys == 300 && size.keys != 512) continue;
         Call call = dot_product_call({2, 4, 2, num_queries, num_keys, size.keys, size.values}, random, dtype);
         call.options.causal = HEED_CAUSAL_BOTTOM_RIGHT;
-        want_everything(call);
-        call.output->dtype = HEED_F32;
-        call.weights->dtype = HEED_F32;
+        want_everything_in_f32(call);
         EXPECT_TRUE(agrees_with_reference(call)) << "head sizes " << size.keys << " and " << size.values << ", "
                                                  << num_queries << " queries, " << num_keys << " keys, dtype " << dtype;
       }

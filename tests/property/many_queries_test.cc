@@ -43,9 +43,7 @@ TEST(ManyQueries, AgreeWithTheReferenceAtEveryBorder) {
         Call call = call_of(num_rows > 100 ? 1 : 2, num_rows, groups[step / 7 % 7], num_keys, head_sizes[step % 7],
                             head_sizes[(step / 7 + step) % 7], dtype, random);
         set_flag(call, flag, random);
-        want_everything(call);
-        call.output->dtype = HEED_F32;
-        call.weights->dtype = HEED_F32;
+        want_everything_in_f32(call);
         EXPECT_TRUE(agrees_with_reference(call))
             << "rows " << num_rows << ", keys " << num_keys << ", flag " << flag << ", dtype " << dtype;
         ++number;

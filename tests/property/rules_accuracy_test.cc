@@ -16,9 +16,7 @@ class Rule15 : public testing::Test {
  protected:
   // Every result in F32, where nothing of the error is hidden by the rounding to a narrower dtype.
   void expect_within_bound(Call call) {
-    want_everything(call);
-    call.output->dtype = HEED_F32;
-    call.weights->dtype = HEED_F32;
+    want_everything_in_f32(call);
     AccuracyStatistics of_call;
     EXPECT_TRUE(agrees_with_reference(call, &of_call));
     statistics.add(of_call);

@@ -38,9 +38,7 @@ TEST_F(Rule13, QueriesKeysAndValuesShareOneOfThreeDtypes) {
       call.queries = in_dtype(call.queries, dtype);
       call.keys = in_dtype(*call.keys, dtype);
       call.values = in_dtype(*call.values, dtype);
-      want_everything(call);
-      call.output->dtype = HEED_F32;
-      call.weights->dtype = HEED_F32;
+      want_everything_in_f32(call);
       if (is_computed_with(dtype)) {
         expect_accepted(call);
       } else {
@@ -151,9 +149,7 @@ TEST_F(Rule13, NoIntermediateOfAdditiveScoresIsNarrowerThanF32) {
   for (double& element : query_weight.contents.values) element *= 30000.0;
   query_weight = make_input(query_weight.contents, HEED_F16);
   call.options.scale = 1.0F / 64.0F;
-  want_everything(call);
-  call.output->dtype = HEED_F32;
-  call.weights->dtype = HEED_F32;
+  want_everything_in_f32(call);
   expect_accepted(call);
 }
 

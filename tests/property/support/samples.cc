@@ -113,6 +113,12 @@ void want_everything(Call& call) {
   if (!call.log_sum_exp) call.log_sum_exp = OutputRequest{HEED_F32};
 }
 
+void want_everything_in_f32(Call& call) {
+  want_everything(call);
+  call.output->dtype = HEED_F32;
+  call.weights->dtype = HEED_F32;
+}
+
 double weight_at(const Results& results, const reference::AttentionSizes& sizes, int64_t b, int64_t h, int64_t q,
                  int64_t k) {
   const int64_t row = (b * sizes.num_heads + h) * sizes.num_queries + q;

@@ -37,6 +37,9 @@ std::vector<Call> call_of_each_kind(Random& random, heed_dtype dtype = HEED_F32,
 
 void want_everything(Call& call);
 
+// The same, and all of it in F32 whatever the inputs are, so that results are not rounded once more.
+void want_everything_in_f32(Call& call);
+
 // The results of a call that wanted everything, as B, H, Q, K.
 double weight_at(const Results& results, const reference::AttentionSizes& sizes, int64_t b, int64_t h, int64_t q,
                  int64_t k);

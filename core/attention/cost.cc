@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "attention/lengths.h"
+#include "attention/operands.h"
 
 namespace heed {
 namespace {
@@ -17,6 +18,13 @@ double bytes_of(const StridedOperand<rank>& operand, const int64_t (&sizes)[rank
   for (int axis = 0; axis < rank; ++axis) {
     if (operand.strides[axis] != 0) bytes *= static_cast<double>(sizes[axis]);
   }
+  return bytes;
+}
+
+template <typename Problem>
+double bytes_of_operands(const Problem& problem) {
+  double bytes = 0;
+  visit_operands(problem, [&](const auto& operand, const auto& sizes, Access) { bytes += bytes_of(operand, sizes); });
   return bytes;
 }
 
@@ -59,19 +67,11 @@ double visible_pairs(const AttentionProblem& problem) {
 }  // namespace
 
 Cost cost_of(const LinearProblem& problem) {
-  const int64_t s = problem.batch;
-  const int64_t r = problem.rows;
-  const int64_t e = problem.input_size;
   Cost cost;
-  cost.bytes = bytes_of(problem.input, {1, s, r, e});
+  cost.bytes = bytes_of_operands(problem);
   for (int32_t i = 0; i < problem.num_parts; ++i) {
-    const LinearPart& part = problem.parts[i];
-    const int64_t n = part.output_size;
-    const int64_t d = part.head_size;
-    cost.flops +=
-        2.0 * static_cast<double>(s) * static_cast<double>(r) * static_cast<double>(e) * static_cast<double>(n);
-    cost.bytes += bytes_of(part.weight, {1, 1, n, e}) + bytes_of(part.bias, {1, 1, 1, n}) +
-                  bytes_of(part.output, {n / d, s, r, d});
+    cost.flops += 2.0 * static_cast<double>(problem.batch) * static_cast<double>(problem.rows) *
+                  static_cast<double>(problem.input_size) * static_cast<double>(problem.parts[i].output_size);
   }
   return cost;
 }
@@ -81,7 +81,7 @@ Cost cost_of(const DropoutProblem& problem) {
   for (const int64_t size : problem.sizes) num_elements *= static_cast<double>(size);
   Cost cost;
   cost.flops = problem.dropout == 0 ? 0 : num_elements;
-  cost.bytes = bytes_of(problem.input, problem.sizes) + bytes_of(problem.output, problem.sizes);
+  cost.bytes = bytes_of_operands(problem);
   return cost;
 }
 
@@ -93,20 +93,9 @@ double flops_of(const AttentionProblem& problem) {
 }
 
 Cost cost_of(const AttentionProblem& problem) {
-  const int64_t b = problem.batch;
-  const int64_t h = problem.num_heads;
-  const int64_t g = problem.num_kv_heads;
-  const int64_t q = problem.num_queries;
-  const int64_t k = problem.num_keys;
   Cost cost;
   cost.flops = flops_of(problem);
-  cost.bytes = bytes_of(problem.queries, {b, h, q, problem.head_size}) +
-               bytes_of(problem.keys, {b, g, k, problem.head_size}) +
-               bytes_of(problem.values, {b, g, k, problem.value_head_size}) +
-               bytes_of(problem.score_weights, {1, h, 1, problem.head_size}) +
-               bytes_of(problem.valid_lens, {b, 1, q, 1}) + bytes_of(problem.mask, {b, h, q, k}) +
-               bytes_of(problem.bias, {b, h, q, k}) + bytes_of(problem.output, {b, h, q, problem.value_head_size}) +
-               bytes_of(problem.weights, {b, h, q, k}) + bytes_of(problem.log_sum_exp, {b, h, q, 1});
+  cost.bytes = bytes_of_operands(problem);
   return cost;
 }
 

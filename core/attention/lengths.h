@@ -17,9 +17,9 @@ struct LengthsFor {
   int64_t num_keys = 0;
 };
 
-// The operand of valid_lens, axes (b, -, q, -), from a tensor (batch) or (batch, num_queries). Throws InvalidArgument
-// for another dtype or shape and, where `read` and there are data, for an element that is no length; without `read` the
-// operand has no data. `name` is the argument's.
+// The operand of valid_lens, axes (b, -, q, -), from a tensor (batch) or (batch, num_queries) in the host's memory.
+// Throws InvalidArgument for another dtype or shape and, where `read` and there are data, for an element that is no
+// length; without `read` the operand has no data. `name` is the argument's.
 Operand lengths_operand(const Tensor& lens, const char* name, const LengthsFor& rows, bool read);
 
 // The length of row (b, q) of a validated problem.

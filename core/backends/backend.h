@@ -8,7 +8,10 @@
 //
 // An operation goes in two steps. `plan` chooses the kernel for a problem and says what scratch it needs; it depends
 // on the sizes, the dtypes, the strides, which operands are given and which weights are packed, and on no address, so
-// that it can be asked before there is data. `run` does the work in scratch of that size. Neither allocates.
+// that it can be asked before there is data. `run` does the work in scratch of that size. On the CPU neither allocates.
+//
+// A device whose memory is its own may return from `run` before the work is done. It does what it is asked in the order
+// in which it is asked, whatever context asks, so that memory may be given back, and copied, right after.
 #pragma once
 
 #include <cstddef>
@@ -17,11 +20,12 @@
 #include "attention/problem.h"
 #include "base/error.h"
 #include "base/host_allocator.h"
+#include "base/memory.h"
 
 namespace heed {
 
-// Grows by one whenever the table or a struct in it changes.
-inline constexpr int32_t kBackendVersion = 5;
+// Grows by one whenever the table or a struct in it changes. It is the first member of the table in every version.
+inline constexpr int32_t kBackendVersion = 6;
 
 using Failure = Error;
 
@@ -65,6 +69,11 @@ struct Plan {
   int32_t tile_columns = 0;
   int32_t block_queries = 0;
   int32_t block_keys = 0;
+  // 1: the device cannot do this, for the reasons that are given. It is done by the CPU with copies, and nothing else in
+  // the device's plan counts.
+  int32_t on_host = 0;
+  // What the CPU then takes of the host's memory.
+  size_t host_scratch_bytes = 0;
   // Why this is not the fastest path, static sentences without a full stop; what is null is no reason.
   const char* not_fastest[kMaxReasons] = {};
 
@@ -79,13 +88,25 @@ struct Plan {
   }
 };
 
+// How a device wants the arrays that lie between the operations of a layer.
+struct IntermediateForm {
+  DType dtype = DType::F32;
+  // 1: all heads of a row side by side. 0: whichever of that and one head's rows side by side the layer finds best.
+  int32_t whole_rows = 0;
+};
+
 // The state of one open device.
 struct BackendDevice;
 
 struct Backend {
   int32_t version;   // kBackendVersion
   const char* name;  // "cpu"
+  // 1: the host reads and writes the device's memory, and each call is done when it returns. 0: memory is reached by
+  // `copy` alone, but for the lengths of an attention or a softmax, which are in the host's memory on every device.
+  int32_t is_host;
 
+  // Devices that can be used. With 0 comes the status DeviceUnavailable and the reason.
+  Status (*count_devices)(int32_t* count, Failure* failure);
   Status (*open)(const BackendOptions* options, BackendDevice** device, Failure* failure);
   void (*close)(BackendDevice* device);
   // Waits for all that was asked, and reports a failure that came after its call had returned, once.
@@ -101,6 +122,13 @@ struct Backend {
   // Memory aligned to kMemoryAlignment, all zeros where `zeros` is 1. num_bytes may be 0; the address is never null.
   Status (*allocate)(BackendDevice* device, size_t num_bytes, int32_t zeros, void** memory, Failure* failure);
   void (*release)(BackendDevice* device, void* memory, size_t num_bytes);
+  // As Memory::copy. Null where is_host is 1.
+  Status (*copy)(BackendDevice* device, void* destination, const void* source, size_t num_bytes, Direction direction,
+                 Failure* failure);
+  // As Memory::settle. Null where is_host is 1.
+  void (*settle)(BackendDevice* device);
+  // For a layer whose inputs have that dtype.
+  IntermediateForm (*intermediate_form)(const BackendDevice* device, DType inputs);
 
   Status (*plan_linear)(const BackendDevice* device, const LinearProblem* problem, Plan* plan, Failure* failure);
   Status (*run_linear)(BackendDevice* device, const LinearProblem* problem, const Plan* plan, void* scratch,

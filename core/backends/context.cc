@@ -6,25 +6,21 @@
 #include <utility>
 
 #include "backends/cpu/cpu_backend.h"
+#include "backends/plugin.h"
 #include "base/error.h"
 
 namespace heed {
 namespace {
 
-[[noreturn]] void raise(const Failure& failure) { throw Error(failure); }
-
-const Backend& backend_of(DeviceKind kind) {
-  if (kind == DeviceKind::Cpu) return cpu_backend();
-  fail(Status::DeviceUnavailable,
-       "device is HEED_DEVICE_ASCEND, for which this heed has no plugin: expected HEED_DEVICE_CPU, or a heed "
-       "built with the Ascend backend");
-}
+const Backend& backend_of(DeviceKind kind) { return kind == DeviceKind::Cpu ? cpu_backend() : ascend_backend(); }
 
 }  // namespace
 
 int32_t count_devices(DeviceKind kind) {
-  backend_of(kind);
-  return 1;
+  int32_t count = 0;
+  Failure failure;
+  if (backend_of(kind).count_devices(&count, &failure) != Status::Ok) throw failure;
+  return count;
 }
 
 std::shared_ptr<Context> Context::open(const ContextOptions& options) {
@@ -46,7 +42,7 @@ std::shared_ptr<Context> Context::open(const ContextOptions& options, const Back
 Context::Context(Key, const ContextOptions& options, const Backend& backend)
     : Memory(options.allocator, options.logger),
       options_(options),
-      backend_(&backend),
+      open_{&backend, nullptr},
       device_name_(backend.name, options.allocator) {
   device_name_ += ":";
   device_name_ += std::to_string(options.device_index);
@@ -57,98 +53,81 @@ Context::Context(Key, const ContextOptions& options, const Backend& backend)
       .allocator = options.allocator,
       .executor = options.executor,
   };
+  if (backend.is_host == 0) host_engine_.emplace(backend_options);
   Failure failure;
-  if (backend_->open(&backend_options, &device_, &failure) != Status::Ok) raise(failure);
+  if (backend.open(&backend_options, &open_.device, &failure) != Status::Ok) throw failure;
 }
 
 Context::~Context() {
   for (auto& place : pool_) {
     if (PooledScratch::Block* block = place.load(std::memory_order_acquire); block != nullptr) destroy(block);
   }
-  backend_->close(device_);
+  open_.backend->close(open_.device);
 }
 
 void* Context::allocate(size_t num_bytes, Contents contents) const {
   void* memory = nullptr;
   Failure failure;
-  if (backend_->allocate(device_, num_bytes, contents == Contents::Zeros ? 1 : 0, &memory, &failure) != Status::Ok)
-    raise(failure);
+  if (open_.backend->allocate(open_.device, num_bytes, contents == Contents::Zeros ? 1 : 0, &memory, &failure) !=
+      Status::Ok) {
+    throw failure;
+  }
   return memory;
 }
 
-void Context::release(void* memory, size_t num_bytes) const noexcept { backend_->release(device_, memory, num_bytes); }
-
-const char* Context::describe() const { return backend_->describe(device_); }
-
-const char* Context::isa() const { return backend_->isa(device_); }
-
-int32_t Context::num_threads() const { return backend_->num_threads(device_); }
-
-void Context::start() const { backend_->start(device_); }
-
-void Context::synchronize() {
-  Failure failure;
-  if (backend_->synchronize(device_, &failure) != Status::Ok) raise(failure);
+void Context::release(void* memory, size_t num_bytes) const noexcept {
+  open_.backend->release(open_.device, memory, num_bytes);
 }
 
-Plan Context::plan(const LinearProblem& problem) const {
-  Plan plan;
+void Context::copy(void* destination, const void* source, size_t num_bytes, Direction direction) const {
+  if (is_host()) return Memory::copy(destination, source, num_bytes, direction);
   Failure failure;
-  if (backend_->plan_linear(device_, &problem, &plan, &failure) != Status::Ok) raise(failure);
-  return plan;
+  if (num_bytes > 0 &&
+      open_.backend->copy(open_.device, destination, source, num_bytes, direction, &failure) != Status::Ok) {
+    throw failure;
+  }
 }
 
-Plan Context::plan(const AttentionProblem& problem) const {
-  Plan plan;
-  Failure failure;
-  if (backend_->plan_attention(device_, &problem, &plan, &failure) != Status::Ok) raise(failure);
-  return plan;
+void Context::settle() const noexcept {
+  if (!is_host()) open_.backend->settle(open_.device);
 }
 
-Plan Context::plan(const SoftmaxProblem& problem) const {
-  Plan plan;
-  Failure failure;
-  if (backend_->plan_softmax(device_, &problem, &plan, &failure) != Status::Ok) raise(failure);
-  return plan;
+const char* Context::describe() const { return open_.backend->describe(open_.device); }
+
+const char* Context::isa() const { return open_.backend->isa(open_.device); }
+
+int32_t Context::num_threads() const {
+  return host_engine_ ? host_engine_->num_threads() : open_.backend->num_threads(open_.device);
 }
 
-Plan Context::plan(const DropoutProblem& problem) const {
-  Plan plan;
+void Context::start() const { open_.backend->start(open_.device); }
+
+void Context::synchronize() const {
   Failure failure;
-  if (backend_->plan_dropout(device_, &problem, &plan, &failure) != Status::Ok) raise(failure);
-  return plan;
+  if (open_.backend->synchronize(open_.device, &failure) != Status::Ok) throw failure;
 }
 
-void Context::run(const LinearProblem& problem, const Plan& plan, void* scratch) const {
-  Failure failure;
-  if (backend_->run_linear(device_, &problem, &plan, scratch, &failure) != Status::Ok) raise(failure);
+IntermediateForm Context::intermediate_form(DType inputs) const {
+  return open_.backend->intermediate_form(open_.device, inputs);
 }
 
-void Context::run(const AttentionProblem& problem, const Plan& plan, void* scratch) const {
-  Failure failure;
-  if (backend_->run_attention(device_, &problem, &plan, scratch, &failure) != Status::Ok) raise(failure);
-}
-
-void Context::run(const SoftmaxProblem& problem, const Plan& plan, void* scratch) const {
-  Failure failure;
-  if (backend_->run_softmax(device_, &problem, &plan, scratch, &failure) != Status::Ok) raise(failure);
-}
-
-void Context::run(const DropoutProblem& problem, const Plan& plan, void* scratch) const {
-  Failure failure;
-  if (backend_->run_dropout(device_, &problem, &plan, scratch, &failure) != Status::Ok) raise(failure);
+// A plan that the CPU makes in a device's place can only come from a device that is not the CPU.
+const HostEngine& Context::host_engine() const {
+  if (!host_engine_) fail(Status::Internal, "the CPU's own plan says that the device cannot do it");
+  return *host_engine_;
 }
 
 size_t Context::packed_bytes(const LinearPart& part, int64_t input_size) const {
   size_t num_bytes = 0;
   Failure failure;
-  if (backend_->packed_linear_bytes(device_, &part, input_size, &num_bytes, &failure) != Status::Ok) raise(failure);
+  if (open_.backend->packed_linear_bytes(open_.device, &part, input_size, &num_bytes, &failure) != Status::Ok)
+    throw failure;
   return num_bytes;
 }
 
 void Context::pack(const LinearPart& part, int64_t input_size, void* packed) const {
   Failure failure;
-  if (backend_->pack_linear(device_, &part, input_size, packed, &failure) != Status::Ok) raise(failure);
+  if (open_.backend->pack_linear(open_.device, &part, input_size, packed, &failure) != Status::Ok) throw failure;
 }
 
 void Context::require_fastest(const char* function, const char* operation, const Plan& plan) const {

@@ -6,8 +6,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "backends/backend.h"
+#include "backends/host_engine.h"
+#include "backends/operation.h"
 #include "base/memory.h"
 
 namespace heed {
@@ -47,26 +50,37 @@ class Context final : public Memory {
   void* allocate(size_t num_bytes, Contents contents) const override;
   void release(void* memory, size_t num_bytes) const noexcept override;
   const char* device_name() const noexcept override { return device_name_.c_str(); }
+  bool is_host() const noexcept override { return open_.backend->is_host != 0; }
+  void copy(void* destination, const void* source, size_t num_bytes, Direction direction) const override;
+  void settle() const noexcept override;
 
   const ContextOptions& options() const { return options_; }
-  const Backend& backend() const { return *backend_; }
+  const Backend& backend() const { return *open_.backend; }
   const char* describe() const;
   const char* isa() const;
-  // Threads that the device computes with.
+  // Threads that the device, or the CPU in its place, computes with.
   int32_t num_threads() const;
   // Makes its threads, so that `run` allocates nothing; cheap when they are there.
   void start() const;
-  void synchronize();
+  // Waits for all that was asked; throws what a call failed with that had returned, once.
+  void synchronize() const;
+  IntermediateForm intermediate_form(DType inputs) const;
 
-  // The operations, with failures as exceptions.
-  Plan plan(const LinearProblem& problem) const;
-  Plan plan(const AttentionProblem& problem) const;
-  Plan plan(const SoftmaxProblem& problem) const;
-  Plan plan(const DropoutProblem& problem) const;
-  void run(const LinearProblem& problem, const Plan& plan, void* scratch) const;
-  void run(const AttentionProblem& problem, const Plan& plan, void* scratch) const;
-  void run(const SoftmaxProblem& problem, const Plan& plan, void* scratch) const;
-  void run(const DropoutProblem& problem, const Plan& plan, void* scratch) const;
+  // How the device does a problem, or the CPU in its place; Problem is one of attention/problem.h.
+  template <typename Problem>
+  Plan plan(const Problem& problem) const {
+    Plan plan = open_.plan(problem);
+    if (plan.on_host != 0) plan = host_engine().plan(problem, plan);
+    return plan;
+  }
+  template <typename Problem>
+  void run(const Problem& problem, const Plan& plan, void* scratch) const {
+    if (plan.on_host == 0) {
+      open_.run(problem, plan, scratch);
+    } else {
+      host_engine().run(*this, problem, plan);
+    }
+  }
 
   // Memory of the context with the weight of `part` laid out for its problems.
   size_t packed_bytes(const LinearPart& part, int64_t input_size) const;
@@ -101,10 +115,13 @@ class Context final : public Memory {
   // Gives a block of the pool back to the device and to the host.
   void destroy(PooledScratch::Block* block) const noexcept;
 
+  const HostEngine& host_engine() const;
+
   ContextOptions options_;
-  const Backend* backend_;
-  BackendDevice* device_ = nullptr;
+  OpenDevice open_;
   HostString device_name_;
+  // Of a device that is not the CPU.
+  std::optional<HostEngine> host_engine_;
 
   // Blocks at rest, more places than calls that any machine would run at once. Without a lock, which a forked child
   // might find held by a thread that it has not.

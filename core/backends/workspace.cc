@@ -28,7 +28,12 @@ std::shared_ptr<Workspace> Workspace::wrap(std::shared_ptr<const Memory> memory,
 }
 
 Workspace::~Workspace() {
-  if (owned_) memory_->release(data_, num_bytes_);
+  if (owned_) {
+    memory_->release(data_, num_bytes_);
+  } else {
+    // From here on the caller may free it.
+    memory_->settle();
+  }
 }
 
 Workspace::Lease::Lease(Workspace& workspace) : workspace_(workspace) {

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "layers/attention_layer.h"
 
+#include "tensor/host_image.h"
+
 namespace heed {
 
 CheckedInputs AttentionLayer::check(const LayerInputs& inputs, Purpose purpose) const {
   CheckedInputs result;
   result.inputs = complete_inputs(inputs, context()->device_name());
   check_inputs(result.inputs, result.shapes);
-  set_attention(result.inputs, purpose, result.attention);
+  LayerInputs seen = result.inputs;
+  if (seen.valid_lens != nullptr && purpose != Purpose::Shapes && seen.valid_lens->has_data())
+    seen.valid_lens = &result.host_lens.emplace(host_copy(*seen.valid_lens));
+  set_attention(seen, purpose, result.attention);
   return result;
 }
 

@@ -71,6 +71,8 @@ void Layer::prepare(const LayerInputs& inputs, const LayerOutputs& outputs, Purp
   check_fit(call.inputs);
   check_outputs(outputs, call.shapes);
   if (purpose == Purpose::Run) check_memory(call.inputs, outputs);
+  schedule.set_form(context_->intermediate_form(call.shapes.dtype));
+  if (call.host_lens) schedule.keep(*call.host_lens);
   compose(call, outputs, schedule);
   schedule.plan(*context_);
 }

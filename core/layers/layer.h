@@ -37,6 +37,8 @@ struct CheckedInputs {
   OutputShapes shapes;
   // Of layers that attend: sizes and what is visible, without the tensors that are attended to and written.
   AttentionProblem attention = {};
+  // The lengths of `attention` where the processor can read them.
+  std::optional<Tensor> host_lens = {};
 };
 
 class Layer {
@@ -88,8 +90,10 @@ class Layer {
   void check_outputs(const LayerOutputs& outputs, const OutputShapes& shapes) const;
   // The shape of each parameter for these inputs, in the order of parameters().
   std::vector<Shape> parameter_shapes(const LayerInputs& inputs) const;
-  // All parameters, as a file holds them. Throws NotInitialized.
-  std::vector<NamedTensor> named_values() const;
+  // All parameters where the processor can read them. Throws NotInitialized.
+  std::vector<Tensor> values_on_host() const;
+  // Those, as a file holds them.
+  std::vector<NamedTensor> named(std::span<const Tensor> values) const;
   // All checks of a call, and its planned schedule.
   void prepare(const LayerInputs& inputs, const LayerOutputs& outputs, Purpose purpose, Schedule& schedule) const;
 

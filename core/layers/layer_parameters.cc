@@ -16,6 +16,8 @@
 #include "layers/weight_finder.h"
 #include "layers/weight_layout.h"
 #include "tensor/copy.h"
+#include "tensor/host_image.h"
+#include "tensor/host_memory.h"
 #include "tensor/safetensors.h"
 
 namespace heed {
@@ -26,13 +28,13 @@ namespace {
 // so that every dtype starts from the same numbers.
 Tensor draw_weight(const std::shared_ptr<const Memory>& memory, DType dtype, const Shape& shape, uint64_t seed,
                    uint32_t stream, const char* subject) {
-  const Tensor weight = Tensor::zeros(memory, DType::F32, shape, subject);
+  const Tensor weight = Tensor::zeros(host_memory_of(memory), DType::F32, shape, subject);
   const double deviation = std::sqrt(2.0 / static_cast<double>(shape[1]));
   auto* elements = reinterpret_cast<float*>(weight.data());
   for (int64_t i = 0; i < weight.num_elements(); ++i) {
     elements[i] = static_cast<float>(deviation * normal_number(seed, stream, static_cast<uint64_t>(i)));
   }
-  return dtype == DType::F32 ? weight : converted_copy(memory, weight, dtype);
+  return memory->is_host() && dtype == DType::F32 ? weight : converted_copy(memory, weight, dtype);
 }
 
 // Parameters that share a tensor have equal parts of it.
@@ -106,34 +108,46 @@ const char* Layer::load(const SafetensorsFile& file, std::string_view prefix) {
   values.reserve(parameters_.size());
   for (size_t i = 0; i < found.size(); ++i) {
     const SafetensorsEntry& entry = *file.find(found[i].name);
-    const Tensor stored = Tensor::zeros(context_, entry.dtype, entry.shape);
+    const Tensor stored = Tensor::zeros(host_memory_of(context_), entry.dtype, entry.shape);
     file.read(entry, stored.data());
     const Tensor value = view_as_parameter(found[i].source, stored);
     const DType dtype = parameters_[i].kept_dtype(entry.dtype, keeps_form);
     const bool is_whole = value.is_row_major() && value.num_elements() == stored.num_elements();
-    values.push_back(parameters_[i].with_packed(
-        context_, is_whole && dtype == value.dtype() ? value : converted_copy(context_, value, dtype)));
+    const bool is_fit = context_->is_host() && is_whole && dtype == value.dtype();
+    values.push_back(parameters_[i].with_packed(context_, is_fit ? value : converted_copy(context_, value, dtype)));
   }
   // From here on nothing can fail.
   for (size_t i = 0; i < parameters_.size(); ++i) parameters_[i].set(std::move(values[i]));
   return title;
 }
 
-std::vector<NamedTensor> Layer::named_values() const {
-  std::vector<NamedTensor> tensors;
-  tensors.reserve(parameters_.size());
+std::vector<Tensor> Layer::values_on_host() const {
+  std::vector<Tensor> values;
+  values.reserve(parameters_.size());
   for (const Parameter& parameter : parameters_) {
     parameter.require_set();
-    const Tensor& value = parameter.value();
-    tensors.push_back({parameter.name(), value.dtype(), value.shape(), value.data()});
+    values.push_back(host_copy(parameter.value()));
+  }
+  return values;
+}
+
+std::vector<NamedTensor> Layer::named(std::span<const Tensor> values) const {
+  std::vector<NamedTensor> tensors;
+  tensors.reserve(values.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    tensors.push_back({parameters_[i].name(), values[i].dtype(), values[i].shape(), values[i].data()});
   }
   return tensors;
 }
 
-void Layer::save(const char* path) const { save_safetensors(path, named_values()); }
+void Layer::save(const char* path) const {
+  const std::vector<Tensor> values = values_on_host();
+  save_safetensors(path, named(values));
+}
 
 size_t Layer::save_to_memory(void* destination, size_t capacity) const {
-  return save_safetensors_to_memory(destination, capacity, named_values());
+  const std::vector<Tensor> values = values_on_host();
+  return save_safetensors_to_memory(destination, capacity, named(values));
 }
 
 }  // namespace heed

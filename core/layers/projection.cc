@@ -41,10 +41,11 @@ Intermediate reserve_elements(Schedule& schedule, int64_t batch, int64_t rows, i
 }
 
 // An array whose heads lie apart, rows one after the other in each, which is how attention reads them fastest; unless
-// it is so small that whole rows are read as fast.
+// it is so small that whole rows are read as fast, or the device wants them.
 HeadArray reserve_heads(Schedule& schedule, int64_t batch, int64_t rows, int64_t num_heads, int64_t head_size) {
   HeadArray heads = reserve_rows(schedule, batch, rows, num_heads, head_size);
   const int64_t row_size = num_heads * head_size;
+  if (schedule.form().whole_rows != 0) return heads;
   if (batch * rows * row_size <= kMaxWholeRows && row_size % kCollidingRow != 0) return heads;
   heads.head_stride = rows * head_size;
   heads.row_stride = head_size;

@@ -98,7 +98,7 @@ DropoutProblem& Schedule::add_dropout(const char* operation) { return add(Step::
 Intermediate Schedule::reserve(int64_t num_elements) {
   // Half of the address space for all arrays together leaves room for scratch and alignment.
   int64_t num_bytes = 0;
-  if (!checked_multiply(num_elements, sizeof(float), num_bytes) ||
+  if (!checked_multiply(num_elements, static_cast<int64_t>(size_of(form_.dtype)), num_bytes) ||
       !checked_add(num_bytes, static_cast<int64_t>(intermediate_bytes_), num_bytes) || num_bytes > INT64_MAX / 2) {
     fail_workspace_overflow();
   }
@@ -109,7 +109,7 @@ Intermediate Schedule::reserve(int64_t num_elements) {
 
 void Schedule::place(Operand& operand, Intermediate intermediate) {
   operand.given = 1;
-  operand.dtype = DType::F32;
+  operand.dtype = form_.dtype;
   places_.at(num_places_++) = {&operand, intermediate.offset};
 }
 

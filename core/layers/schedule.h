@@ -5,15 +5,18 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <utility>
 
 #include "attention/cost.h"
 #include "attention/problem.h"
 #include "backends/context.h"
 #include "layers/common_axes.h"
+#include "tensor/tensor.h"
 
 namespace heed {
 
-// An f32 array that lives in the workspace during one call.
+// An array of the schedule's intermediate dtype that lives in the workspace during one call.
 struct Intermediate {
   size_t offset = 0;
 };
@@ -41,13 +44,20 @@ class Schedule {
   Schedule(const Schedule&) = delete;
   Schedule& operator=(const Schedule&) = delete;
 
+  // How the device wants the arrays between operations; before the first is reserved.
+  void set_form(const IntermediateForm& form) { form_ = form; }
+  const IntermediateForm& form() const { return form_; }
+
+  // A tensor that the operations read and that must live as long.
+  void keep(Tensor tensor) { kept_ = std::move(tensor); }
+
   LinearProblem& add_linear(const char* operation);
   // One of many: for each index of these axes.
   LinearProblem& add_linear(const char* operation, const CommonAxes& around);
   AttentionProblem& add_attention(const char* operation);
   DropoutProblem& add_dropout(const char* operation);
 
-  // Reserves workspace for so many f32 elements; throws InvalidArgument when that overflows.
+  // Reserves workspace for so many elements; throws InvalidArgument when that overflows.
   Intermediate reserve(int64_t num_elements);
   // `operand`, which belongs to a step of this schedule, is that array.
   void place(Operand& operand, Intermediate intermediate);
@@ -69,6 +79,9 @@ class Schedule {
 
   Step& add(Step::Kind kind, const char* operation);
 
+  IntermediateForm form_;
+  // The lengths of the attention, of which there is one at most.
+  std::optional<Tensor> kept_;
   // Multi-head attention takes most: three projections, the attention, and the output's projection. Additive attention
   // takes two projections and the attention.
   std::array<Step, 5> steps_;

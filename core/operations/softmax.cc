@@ -5,12 +5,14 @@
 #include <array>
 #include <cinttypes>
 #include <cstddef>
+#include <optional>
 
 #include "attention/lengths.h"
 #include "attention/problem.h"
 #include "attention/validate.h"
 #include "base/error.h"
 #include "operations/check.h"
+#include "tensor/host_image.h"
 #include "tensor/walk.h"
 
 namespace heed {
@@ -84,11 +86,13 @@ void masked_softmax(const Tensor& scores, const Tensor* valid_lens, const Tensor
   check_memory({"result", result}, {"scores", scores});
   SoftmaxProblem problem =
       has_heads ? problem_of(scores, result, {0, 1, 2, 3}) : problem_of(scores, result, {0, -1, 1, 2});
+  std::optional<Tensor> host_lens;
   if (valid_lens != nullptr) {
     check_same_device({"valid_lens", *valid_lens}, {"scores", scores});
     check_memory({"result", result}, {"valid_lens", *valid_lens});
+    host_lens = host_copy(*valid_lens);
     problem.valid_lens =
-        lengths_operand(*valid_lens, "valid_lens", {problem.batch, problem.num_queries, problem.num_keys}, true);
+        lengths_operand(*host_lens, "valid_lens", {problem.batch, problem.num_queries, problem.num_keys}, true);
   }
   if (result.num_elements() == 0) return;
   const Context& context = context_of(result);

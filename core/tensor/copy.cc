@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "tensor/convert.h"
-#include "tensor/device.h"
+#include "tensor/host_image.h"
 #include "tensor/overlap.h"
 #include "tensor/walk.h"
 
@@ -115,31 +115,43 @@ void walk_range(const Tensor& tensor, int64_t first, int64_t num_elements, const
   }
 }
 
+// Whether the bytes of the one are those of the other as they lie. Booleans are made 0 and 1 on their way.
+bool is_plain_copy(const Tensor& destination, const Tensor& source) {
+  return destination.dtype() == source.dtype() && destination.dtype() != DType::Bool &&
+         destination.shape() == source.shape() && destination.is_row_major() && source.is_row_major();
+}
+
 }  // namespace
 
 void copy_tensor(const Tensor& destination, const Tensor& source) {
   source.require_data("source");
   destination.require_writable("destination");
-  check_same_device("source", source.device_name(), "destination", destination.device_name());
   const int32_t missing = destination.rank() - source.rank();
   bool fits = missing >= 0;
-  Dims source_strides{};
   for (int32_t axis = 0; fits && axis < source.rank(); ++axis) {
-    const bool repeated = source.dim(axis) == 1;
-    fits = repeated || source.dim(axis) == destination.dim(axis + missing);
-    const int32_t aligned = axis + missing;
-    source_strides[static_cast<size_t>(aligned)] = repeated ? 0 : source.stride(axis);
+    fits = source.dim(axis) == 1 || source.dim(axis) == destination.dim(axis + missing);
   }
   if (!fits) {
     fail(Status::InvalidArgument,
          "source has dims %s, which do not broadcast to destination's %s: expected each to be 1 or the same",
          to_string(source.shape()).c_str(), to_string(destination.shape()).c_str());
   }
-  if (overlaps(destination, source))
+  const bool one_device = std::strcmp(destination.device_name(), source.device_name()) == 0;
+  if (one_device && overlaps(destination, source))
     fail(Status::InvalidArgument, "destination shares memory with source, expected separate tensors");
-  for_each_row(destination.shape(), destination.data(), destination.strides(), size_of(destination.dtype()),
-               source.data(), source_strides, size_of(source.dtype()),
-               row_converter(destination.dtype(), source.dtype()));
+  if (one_device && !source.is_on_host() && is_plain_copy(destination, source)) {
+    source.memory()->copy(destination.data(), source.data(), source.num_bytes(), Direction::OnDevice);
+    return;
+  }
+  const Tensor from = host_copy(source);
+  const HostImage to(destination);
+  Dims source_strides{};
+  for (int32_t axis = 0; axis < from.rank(); ++axis) {
+    source_strides[static_cast<size_t>(axis + missing)] = from.dim(axis) == 1 ? 0 : from.stride(axis);
+  }
+  for_each_row(to.image().shape(), to.image().data(), to.image().strides(), size_of(to.image().dtype()), from.data(),
+               source_strides, size_of(from.dtype()), row_converter(to.image().dtype(), from.dtype()));
+  to.commit();
 }
 
 void read_elements(const Tensor& tensor, int64_t first, int64_t num_elements, void* destination) {
@@ -164,12 +176,22 @@ void write_elements(const Tensor& tensor, int64_t first, int64_t num_elements, c
 
 void read_tensor(const Tensor& tensor, void* destination) {
   tensor.require_data("tensor");
-  read_elements(tensor, 0, tensor.num_elements(), destination);
+  if (!tensor.is_on_host() && tensor.is_row_major()) {
+    tensor.memory()->copy(destination, tensor.data(), tensor.num_bytes(), Direction::ToHost);
+    return;
+  }
+  read_elements(host_copy(tensor), 0, tensor.num_elements(), destination);
 }
 
 void write_tensor(const Tensor& tensor, const void* source) {
   tensor.require_writable("tensor");
-  write_elements(tensor, 0, tensor.num_elements(), source);
+  if (!tensor.is_on_host() && tensor.is_row_major()) {
+    tensor.memory()->copy(tensor.data(), source, tensor.num_bytes(), Direction::ToDevice);
+    return;
+  }
+  const HostImage written(tensor);
+  write_elements(written.image(), 0, tensor.num_elements(), source);
+  written.commit();
 }
 
 Tensor converted_copy(std::shared_ptr<const Memory> memory, const Tensor& source, DType dtype) {

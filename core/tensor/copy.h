@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moving elements between strided arrays, with conversion and broadcasting. Nothing here allocates.
+// Moving elements between strided arrays, with conversion and broadcasting, on one device or between two. On the host
+// nothing here allocates.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +20,7 @@ void read_tensor(const Tensor& tensor, void* destination);
 void write_tensor(const Tensor& tensor, const void* source);
 
 // The same for the elements `first` to `first + num_elements - 1` of the row-major order, so that a tensor of any size
-// passes through a small buffer. The caller has checked that the tensor has data, and may be written.
+// passes through a small buffer. The tensor is on the host; the caller has checked that it has data, and may be written.
 void read_elements(const Tensor& tensor, int64_t first, int64_t num_elements, void* destination);
 void write_elements(const Tensor& tensor, int64_t first, int64_t num_elements, const void* source);
 

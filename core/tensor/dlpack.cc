@@ -42,12 +42,18 @@ std::string name_of_device(int32_t type) {
   return is_known ? std::string(kNames[type]) + " (" + std::to_string(type) + ")" : std::to_string(type);
 }
 
-// The memory of every context there is today is the processor's.
+// DLPack has a name for the processor's memory, and none for an Ascend's.
 void check_device(const DLDevice& device, const Memory& memory) {
   // A later version's number need not be one that the header's enumeration can hold.
   int32_t type = 0;
   static_assert(sizeof type == sizeof device.device_type);
   std::memcpy(&type, &device.device_type, sizeof type);
+  if (!memory.is_host()) {
+    fail(Status::Unsupported,
+         "the context is on device %s, for which DLPack has no code: wrap the tensor in a context on the CPU, and copy "
+         "it with heed_tensor_copy",
+         memory.device_name());
+  }
   if (type != kDLCPU) {
     fail(Status::InvalidArgument,
          "managed->dl_tensor.device is %s with index %d, but the context is on device %s: expected kDLCPU (1)",
@@ -138,6 +144,11 @@ void delete_dlpack(void* managed, void*) noexcept {
 
 DLManagedTensor* to_dlpack(const Tensor& tensor) {
   tensor.require_data("tensor");
+  if (!tensor.is_on_host()) {
+    fail(Status::Unsupported,
+         "tensor is on device %s, for which DLPack has no code: copy it with heed_tensor_copy to a tensor on the CPU",
+         tensor.device_name());
+  }
   Tensor shared = tensor.is_read_only() ? converted_copy(tensor.memory(), tensor, tensor.dtype()) : tensor;
   auto* const exported = host_create<Exported>(tensor.memory()->host_allocator(), std::move(shared));
   DLTensor& given = exported->managed.dl_tensor;

@@ -13,6 +13,7 @@
 #include "base/normal.h"
 #include "base/philox.h"
 #include "tensor/convert.h"
+#include "tensor/host_image.h"
 #include "tensor/walk.h"
 
 namespace heed {
@@ -43,7 +44,9 @@ class Words {
 
 // Elements in row-major order become next(), next(), ...
 template <typename Next>
-void fill_in_order(const Tensor& tensor, Next next) {
+void fill_in_order(const Tensor& filled, Next next) {
+  const HostImage written(filled);
+  const Tensor& tensor = written.image();
   const int32_t last = tensor.rank() - 1;
   const int64_t count = last < 0 ? 1 : tensor.dim(last);
   if (count == 0) return;
@@ -59,6 +62,7 @@ void fill_in_order(const Tensor& tensor, Next next) {
       }
     });
   });
+  written.commit();
 }
 
 void require_finite(double value, const char* name) {

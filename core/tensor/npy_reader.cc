@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/shown_text.h"
 #include "tensor/copy.h"
+#include "tensor/host_image.h"
 #include "tensor/npy.h"
 #include "tensor/npy_format.h"
 #include "tensor/size_product.h"
@@ -348,12 +349,15 @@ Tensor load_npy(std::shared_ptr<const Memory> memory, const ByteSource& source) 
          kMaxRank);
   }
 
-  Tensor tensor = Tensor::zeros(std::move(memory), dtype, header.shape);
+  Tensor result = Tensor::zeros(std::move(memory), dtype, header.shape);
+  const HostImage written(result);
+  const Tensor& tensor = written.image();
   // Column-major order is the row-major order of the transposed array.
   const Tensor in_file_order = header.fortran_order ? tensor.transpose(nullptr) : tensor;
   if (in_file_order.is_row_major()) {
     source.read(data_offset, tensor.data(), tensor.num_bytes());
-    return tensor;
+    written.commit();
+    return result;
   }
   const int64_t most = std::min(npy_buffer_elements(dtype), tensor.num_elements());
   std::vector<std::byte> buffer(static_cast<size_t>(most) * size_of(dtype));
@@ -363,7 +367,8 @@ Tensor load_npy(std::shared_ptr<const Memory> memory, const ByteSource& source) 
     source.read(data_offset + offset, buffer.data(), static_cast<size_t>(count) * size_of(dtype));
     write_elements(in_file_order, first, count, buffer.data());
   }
-  return tensor;
+  written.commit();
+  return result;
 }
 
 }  // namespace heed

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "tensor/copy.h"
+#include "tensor/host_image.h"
 #include "tensor/npy.h"
 #include "tensor/npy_format.h"
 
@@ -45,9 +46,10 @@ std::string header_of(const Tensor& tensor) {
 
 }  // namespace
 
-void save_npy(const char* path, const Tensor& tensor) {
-  tensor.require_data("tensor");
-  const std::string header = header_of(tensor);
+void save_npy(const char* path, const Tensor& saved) {
+  saved.require_data("tensor");
+  const std::string header = header_of(saved);
+  const Tensor tensor = host_copy(saved);
 
   AtomicFile file(path);
   file.write(header.data(), header.size());

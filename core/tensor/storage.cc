@@ -26,7 +26,10 @@ std::shared_ptr<Storage> Storage::wrap(std::shared_ptr<const Memory> memory, std
 
 Storage::~Storage() {
   if (owned_) memory_->release(begin_, num_bytes_);
-  if (release_ != nullptr) release_(user_, data_);
+  if (release_ != nullptr) {
+    memory_->settle();
+    release_(user_, data_);
+  }
 }
 
 }  // namespace heed

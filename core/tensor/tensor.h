@@ -40,6 +40,8 @@ class Tensor {
   // The element that lies so many elements from it.
   std::byte* element(int64_t offset) const { return data_ + offset * static_cast<int64_t>(size_of(dtype_)); }
   bool has_data() const { return data_ != nullptr || num_elements_ == 0; }
+  // Whether the processor may read and write the elements; otherwise HostImage gives them.
+  bool is_on_host() const { return storage_->memory()->is_host(); }
   bool is_row_major() const;
   // Whether both are the same elements in the same order.
   bool is_same_as(const Tensor& other) const;

@@ -158,18 +158,5 @@ TEST(TensorBounds, EightAxesAreAll) {
             "destination shares memory with source, expected separate tensors");
 }
 
-TEST(TensorBounds, ACopyStaysOnOneDevice) {
-  class OtherMemory final : public Memory {
-   public:
-    void* allocate(size_t num_bytes, Contents) const override { return std::malloc(num_bytes); }
-    void release(void* memory, size_t) const noexcept override { std::free(memory); }
-    const char* device_name() const noexcept override { return "other:0"; }
-  };
-  const Tensor here = Tensor::zeros(plain_memory(), DType::F32, {2});
-  const Tensor there = Tensor::zeros(std::make_shared<OtherMemory>(), DType::F32, {2});
-  EXPECT_EQ(refusal_of([&] { copy_tensor(here, there); }),
-            "source is on device other:0, but destination is on test:0: expected the same device");
-}
-
 }  // namespace
 }  // namespace heed

@@ -46,6 +46,11 @@ Status refuse_width(const char* name, int64_t width, Failure* failure) {
   return failure->status;
 }
 
+Status count_devices(int32_t* count, Failure*) {
+  *count = 1;
+  return Status::Ok;
+}
+
 Status open(const BackendOptions* options, BackendDevice** device, Failure* failure) {
   if (options->device_index != 0) {
     failure->status = Status::InvalidArgument;
@@ -111,6 +116,8 @@ Status allocate(BackendDevice* device, size_t num_bytes, int32_t zeros, void** m
 void release(BackendDevice* device, void* memory, size_t num_bytes) {
   host_release(device->allocator, memory, num_bytes);
 }
+
+IntermediateForm intermediate_form(const BackendDevice*, DType) { return {}; }
 
 Status plan_linear(const BackendDevice* device, const LinearProblem* problem, Plan* plan, Failure* failure) {
   if (problem->input_size > kMaxWidth)
@@ -180,6 +187,8 @@ const Backend& cpu_backend() {
   static constexpr Backend kBackend = {
       .version = kBackendVersion,
       .name = "cpu",
+      .is_host = 1,
+      .count_devices = count_devices,
       .open = open,
       .close = close,
       .synchronize = synchronize,
@@ -189,6 +198,9 @@ const Backend& cpu_backend() {
       .start = start,
       .allocate = allocate,
       .release = release,
+      .copy = nullptr,
+      .settle = nullptr,
+      .intermediate_form = intermediate_form,
       .plan_linear = plan_linear,
       .run_linear = run_linear,
       .packed_linear_bytes = packed_linear_bytes,

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/host_engine.h"
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "attention/operands.h"
+#include "backends/cpu/cpu_backend.h"
+#include "tensor/host_image.h"
+#include "tensor/host_memory.h"
+#include "tensor/tensor.h"
+
+namespace heed {
+namespace {
+
+// The axes that an operand has; those along which it is repeated are one long.
+template <int rank>
+Shape own_axes(const StridedOperand<rank>& operand, const Sizes<rank>& sizes) {
+  Shape shape;
+  shape.rank = rank;
+  for (int axis = 0; axis < rank; ++axis) shape[axis] = operand.strides[axis] == 0 ? 1 : sizes[axis];
+  return shape;
+}
+
+// Gives the operand the strides that its elements have side by side.
+template <int rank>
+void make_dense(StridedOperand<rank>& operand, const Shape& shape) {
+  const Dims dense = row_major_strides(shape, operand.dtype, "an operand on its way to the host has dims");
+  for (int axis = 0; axis < rank; ++axis) {
+    if (operand.strides[axis] != 0) operand.strides[axis] = dense[static_cast<size_t>(axis)];
+  }
+}
+
+template <int rank>
+Tensor tensor_of(const std::shared_ptr<const Memory>& memory, const StridedOperand<rank>& operand, const Shape& shape) {
+  Dims strides{};
+  for (int axis = 0; axis < rank; ++axis) strides[static_cast<size_t>(axis)] = operand.strides[axis];
+  return Tensor::wrap(memory, operand.dtype, shape, &strides, operand.data);
+}
+
+// What is packed is so for the device.
+void forget_packed(LinearProblem& problem) {
+  for (LinearPart& part : problem.parts) {
+    part.packed = nullptr;
+    part.is_packed = 0;
+  }
+}
+template <typename Problem>
+void forget_packed(Problem&) {}
+
+}  // namespace
+
+HostEngine::HostEngine(const BackendOptions& options) : cpu_{&cpu_backend(), nullptr} {
+  BackendOptions cpu_options = options;
+  cpu_options.device_index = 0;
+  Failure failure;
+  if (cpu_.backend->open(&cpu_options, &cpu_.device, &failure) != Status::Ok) throw failure;
+}
+
+HostEngine::~HostEngine() { cpu_.backend->close(cpu_.device); }
+
+int32_t HostEngine::num_threads() const { return cpu_.backend->num_threads(cpu_.device); }
+
+template <typename Problem>
+Plan HostEngine::plan(const Problem& problem, const Plan& on_device) const {
+  Problem on_host = problem;
+  forget_packed(on_host);
+  visit_operands(on_host, [](auto& operand, const auto& sizes, Access access) {
+    if (operand.given != 0 && access != Access::ReadOnHost) make_dense(operand, own_axes(operand, sizes));
+  });
+  Plan plan = cpu_.plan(on_host);
+  plan.on_host = 1;
+  plan.host_scratch_bytes = plan.scratch_bytes;
+  plan.scratch_bytes = 0;
+  for (const char*& reason : plan.not_fastest) reason = nullptr;
+  for (const char* reason : on_device.not_fastest) plan.add_reason(reason);
+  return plan;
+}
+
+template <typename Problem>
+void HostEngine::run(const Memory& memory, const Problem& problem, const Plan& plan) const {
+  // Of the caller's, who outlives the call.
+  const std::shared_ptr<const Memory> borrowed(std::shared_ptr<const void>(), &memory);
+  std::vector<Tensor> read;
+  std::vector<HostImage> written;
+  Problem on_host = problem;
+  forget_packed(on_host);
+  visit_operands(on_host, [&](auto& operand, const auto& sizes, Access access) {
+    if (operand.given == 0 || access == Access::ReadOnHost) return;
+    const Shape shape = own_axes(operand, sizes);
+    const Tensor on_device = tensor_of(borrowed, operand, shape);
+    if (access == Access::Read) {
+      operand.data = read.emplace_back(host_copy(on_device)).data();
+    } else {
+      operand.data = written.emplace_back(on_device).image().data();
+    }
+    make_dense(operand, shape);
+  });
+  const Tensor scratch =
+      Tensor::zeros(host_memory_of(borrowed), DType::U8, {static_cast<int64_t>(plan.host_scratch_bytes)});
+  cpu_.backend->start(cpu_.device);
+  cpu_.run(on_host, plan, scratch.data());
+  for (const HostImage& image : written) image.commit();
+}
+
+template Plan HostEngine::plan(const LinearProblem&, const Plan&) const;
+template Plan HostEngine::plan(const AttentionProblem&, const Plan&) const;
+template Plan HostEngine::plan(const SoftmaxProblem&, const Plan&) const;
+template Plan HostEngine::plan(const DropoutProblem&, const Plan&) const;
+template void HostEngine::run(const Memory&, const LinearProblem&, const Plan&) const;
+template void HostEngine::run(const Memory&, const AttentionProblem&, const Plan&) const;
+template void HostEngine::run(const Memory&, const SoftmaxProblem&, const Plan&) const;
+template void HostEngine::run(const Memory&, const DropoutProblem&, const Plan&) const;
+
+}  // namespace heed

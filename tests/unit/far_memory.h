@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory that the processor cannot reach, as a device's: addresses are moved to where none can be, and `copy` is the only
+// way.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#include "base/memory.h"
+
+namespace heed {
+
+class FarMemory final : public Memory {
+ public:
+  void* allocate(size_t num_bytes, Contents) const override { return moved(std::calloc(1, num_bytes + 1), kDistance); }
+  void release(void* memory, size_t) const noexcept override { std::free(moved(memory, -kDistance)); }
+  const char* device_name() const noexcept override { return "far:0"; }
+  bool is_host() const noexcept override { return false; }
+  void copy(void* destination, const void* source, size_t num_bytes, Direction direction) const override {
+    ++num_copies;
+    std::memcpy(direction == Direction::ToHost ? destination : moved(destination, -kDistance),
+                direction == Direction::ToDevice ? source : moved(const_cast<void*>(source), -kDistance), num_bytes);
+  }
+  void settle() const noexcept override { ++num_waits; }
+
+  mutable int num_copies = 0;
+  mutable int num_waits = 0;
+
+ private:
+  // No process has addresses with these bits.
+  static constexpr int64_t kDistance = int64_t{1} << 60;
+
+  static void* moved(void* memory, int64_t distance) {
+    return reinterpret_cast<void*>(reinterpret_cast<intptr_t>(memory) + distance);
+  }
+};
+
+}  // namespace heed

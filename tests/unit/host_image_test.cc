@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensors in memory that the processor cannot reach: all that reads and writes them goes through copies, whatever their
+// strides, and leaves what lies between their elements alone.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "far_memory.h"
+#include "plain_memory.h"
+#include "tensor/copy.h"
+#include "tensor/dlpack.h"
+#include "tensor/fill.h"
+#include "tensor/host_image.h"
+#include "tensor/npy.h"
+
+namespace heed {
+namespace {
+
+using Numbers = std::vector<float>;
+
+struct FarTensor : testing::Test {
+  std::shared_ptr<FarMemory> memory = std::make_shared<FarMemory>();
+  Tensor tensor = Tensor::zeros(memory, DType::F32, {2, 3});
+
+  void SetUp() override {
+    const Numbers numbers = {0, 1, 2, 3, 4, 5};
+    write_tensor(tensor, numbers.data());
+  }
+
+  static Numbers read(const Tensor& from) {
+    Numbers numbers(static_cast<size_t>(from.num_elements()));
+    read_tensor(from, numbers.data());
+    return numbers;
+  }
+};
+
+TEST_F(FarTensor, IsReadAsItWasWritten) {
+  EXPECT_EQ(read(tensor), (Numbers{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(memory->num_copies, 2);
+}
+
+TEST_F(FarTensor, IsReadThroughViews) {
+  EXPECT_EQ(read(tensor.transpose(nullptr)), (Numbers{0, 3, 1, 4, 2, 5}));
+  EXPECT_EQ(read(tensor.slice(1, 1, 1)), (Numbers{1, 4}));
+  const Dims backwards = {-3, -1};
+  EXPECT_EQ(read(tensor.view({2, 3}, &backwards, 5)), (Numbers{5, 4, 3, 2, 1, 0}));
+  const Dims repeated = {0, 1};
+  EXPECT_EQ(read(tensor.view({2, 3}, &repeated, 3)), (Numbers{3, 4, 5, 3, 4, 5}));
+  EXPECT_EQ(read(tensor.slice(0, 1, 0)), Numbers());
+}
+
+// A view of a few elements far from one another is not read with all that lies between.
+TEST_F(FarTensor, IsReadElementByElementWhereItIsThin) {
+  const Tensor wide = Tensor::zeros(memory, DType::F32, {2, 1000});
+  fill_arange(wide, 0, 1);
+  memory->num_copies = 0;
+  EXPECT_EQ(read(wide.slice(1, 7, 1)), (Numbers{7, 1007}));
+  EXPECT_EQ(memory->num_copies, 2);
+}
+
+TEST_F(FarTensor, IsWrittenThroughViewsWithoutWhatLiesBetween) {
+  const Tensor column = tensor.slice(1, 1, 1);
+  memory->num_copies = 0;
+  fill_tensor(column, 9);
+  EXPECT_EQ(memory->num_copies, 2) << "one for each element";
+  EXPECT_EQ(read(tensor), (Numbers{0, 9, 2, 3, 9, 5}));
+  const Numbers numbers = {10, 11, 12};
+  memory->num_copies = 0;
+  write_tensor(tensor.slice(0, 1, 1), numbers.data());
+  EXPECT_EQ(memory->num_copies, 1);
+  EXPECT_EQ(read(tensor), (Numbers{0, 9, 2, 10, 11, 12}));
+}
+
+TEST_F(FarTensor, IsCopiedToAndFromTheHost) {
+  const Tensor here = Tensor::zeros(plain_memory(), DType::BF16, {3, 2});
+  copy_tensor(here, tensor.transpose(nullptr));
+  const Tensor there = Tensor::zeros(memory, DType::F32, {2, 3, 2});
+  copy_tensor(there, here);
+  EXPECT_EQ(read(there), (Numbers{0, 3, 1, 4, 2, 5, 0, 3, 1, 4, 2, 5}));
+}
+
+TEST_F(FarTensor, IsCopiedWhereItLiesByOneCopy) {
+  const Tensor other = Tensor::zeros(memory, DType::F32, {2, 3});
+  memory->num_copies = 0;
+  copy_tensor(other, tensor);
+  EXPECT_EQ(memory->num_copies, 1);
+  EXPECT_EQ(read(other), (Numbers{0, 1, 2, 3, 4, 5}));
+}
+
+TEST_F(FarTensor, IsSavedAndLoaded) {
+  for (const Tensor& saved : {tensor, tensor.transpose(nullptr)}) {
+    save_npy("far.npy", saved);
+    const FileSource source("far.npy");
+    EXPECT_EQ(read(load_npy(memory, source)), read(saved));
+  }
+  std::remove("far.npy");
+}
+
+TEST_F(FarTensor, IsUnknownToDlpack) {
+  const auto status_of = [](const auto& call) {
+    try {
+      call();
+    } catch (const Error& error) {
+      return error.status;
+    }
+    return Status::Ok;
+  };
+  EXPECT_EQ(status_of([&] { to_dlpack(tensor); }), Status::Unsupported);
+}
+
+TEST_F(FarTensor, IsNotReleasedBeforeTheDeviceIsDoneWithIt) {
+  struct Seen {
+    FarMemory* memory;
+    int waits_before = -1;
+  } seen{memory.get()};
+  {
+    Tensor wrapped = Tensor::wrap(memory, DType::F32, {1}, nullptr, tensor.data());
+    wrapped.release_with(
+        [](void* user, void*) { static_cast<Seen*>(user)->waits_before = static_cast<Seen*>(user)->memory->num_waits; },
+        &seen);
+  }
+  EXPECT_EQ(seen.waits_before, 1);
+}
+
+// On the host there is nothing to copy.
+TEST(HostImage, IsTheTensorItselfOnTheHost) {
+  const Tensor tensor = Tensor::zeros(plain_memory(), DType::F32, {2});
+  EXPECT_EQ(host_copy(tensor).data(), tensor.data());
+  EXPECT_EQ(HostImage(tensor).image().data(), tensor.data());
+}
+
+}  // namespace
+}  // namespace heed

@@ -265,9 +265,7 @@ TEST(Rule11, ProbabilityOutsideItsRangeIsRefused) {
 }
 
 TEST(Rule11, DimensionsAbove32BitsAreRefused) {
-  heed_context* raw_context = nullptr;
-  check(heed_context_create(nullptr, &raw_context));
-  const Context context(raw_context);
+  const Context context = make_context();
   heed_dot_product_attention_options options = HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT;
   options.dropout = 0.5F;
   heed_layer* raw_layer = nullptr;

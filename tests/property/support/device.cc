@@ -119,6 +119,11 @@ std::optional<reference::Format> compute_format(heed_dtype inputs) {
   return inputs == HEED_F16 ? reference::Format::F16 : reference::Format::BF16;
 }
 
+double as_read_by_device(heed_dtype inputs, double number) {
+  const std::optional<reference::Format> format = compute_format(inputs);
+  return format ? reference::round_to(*format, number) : number;
+}
+
 double unit_roundoff() { return on_ascend() ? 0x1p-8 : 0x1p-24; }
 
 double a_few_roundings(double magnitude) { return 20.0 * unit_roundoff() * magnitude; }

@@ -33,6 +33,9 @@ Context make_context(Fallback fallback = Fallback::Allowed);
 // The format that the device rounds to on its way when the inputs have this dtype; none where it computes in f32.
 std::optional<reference::Format> compute_format(heed_dtype inputs);
 
+// The number that the device reads an operand as where the inputs have this dtype.
+double as_read_by_device(heed_dtype inputs, double number);
+
 // The unit round-off of the device's arithmetic when inputs are of F32.
 double unit_roundoff();
 

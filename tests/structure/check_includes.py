@@ -18,7 +18,7 @@ RULES = [
     (
         "backend",
         "core/backends/{}/**",
-        ["core/base/**", "core/tensor/**", "core/attention/*", "core/backends/*", "core/backends/{}/**", "system"],
+        ["core/base/**", "core/tensor/**", "core/attention/*", "core/backends/*", "core/backends/{}/**", "cann", "system"],
     ),
     (
         "backends",
@@ -77,7 +77,7 @@ RULES = [
     ),
     # It measures what everybody can call.
     ("bench", "tests/bench/**", ["capi/include/heed/heed.h", "tests/bench/**", "Eigen", "measured", "system"]),
-    ("tests", "tests/**", ["core/**", "capi/src/**", "capi/include/heed/heed.h", "tests/**", "Eigen", "dlpack", "json", "gtest", "system"]),
+    ("tests", "tests/**", ["core/**", "capi/src/**", "capi/include/heed/heed.h", "tests/**", "Eigen", "dlpack", "json", "gtest", "cann", "system"]),
 ]
 
 # Headers of others: first folder -> the word for it in RULES.
@@ -90,10 +90,12 @@ OWNED = {
     "benchmark": "measured",
     "oneapi": "measured",
     "onnxruntime_c_api.h": "measured",
+    "acl": "cann",
+    "atb": "cann",
 }
 
 # The only files that may use these, whatever their rule says: what is done with them there is nobody else's business.
-ONLY_IN = {"dlpack": ["core/tensor/dlpack.cc", "tests/**"], "json": ["core/tensor/safetensors*", "tests/**"]}
+ONLY_IN = {"dlpack": ["core/tensor/dlpack.cc", "tests/**"], "json": ["core/tensor/safetensors*", "tests/**"], "cann": ["core/backends/ascend/**", "tests/ascend*/**"]}
 
 # C's own headers and the processors': without templates, so that a kernel compiled for one processor leaves no code for another.
 C_HEADERS = re.compile(r"^(std(int|def|bool|arg|io|lib)|string|math|float|limits|\w+intrin|arm_\w+)\.h$|^c(stddef|stdint|float|limits)$")

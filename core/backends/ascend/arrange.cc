@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/ascend/arrange.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <string>
+#include <vector>
+
+namespace heed::ascend {
+namespace {
+
+// Where kernels may begin to read and write; views of a tensor can begin anywhere.
+constexpr uintptr_t kKernelAlignment = 32;
+// An array may step over so many times its elements, and a few more where it is small.
+constexpr int64_t kMaxSpread = 16;
+constexpr int64_t kFewElements = 4096;
+
+bool is_aligned(const void* address) { return reinterpret_cast<uintptr_t>(address) % kKernelAlignment == 0; }
+
+size_t element_size(aclDataType dtype) { return dtype == ACL_FLOAT ? 4 : 2; }
+
+char* element(const StridedArray& array, int64_t offset) {
+  return static_cast<char*>(array.data) + offset * static_cast<int64_t>(element_size(array.dtype));
+}
+
+int64_t count(const StridedArray& array) {
+  return std::accumulate(array.sizes, array.sizes + array.rank, int64_t{1}, std::multiplies<>());
+}
+
+// The same elements in the same order with as few axes as can be.
+StridedArray merged(const StridedArray& array) {
+  StridedArray result = array;
+  result.rank = 0;
+  for (int32_t axis = 0; axis < array.rank; ++axis) {
+    if (array.sizes[axis] == 1) continue;
+    if (result.rank > 0 && result.strides[result.rank - 1] == array.strides[axis] * array.sizes[axis]) {
+      result.sizes[result.rank - 1] *= array.sizes[axis];
+      result.strides[result.rank - 1] = array.strides[axis];
+      continue;
+    }
+    result.sizes[result.rank] = array.sizes[axis];
+    result.strides[result.rank++] = array.strides[axis];
+  }
+  return result;
+}
+
+// Of a merged array.
+bool is_dense(const StridedArray& array) { return array.rank == 0 || (array.rank == 1 && array.strides[0] == 1); }
+
+// The axes of a merged array from the widest step to the narrowest, where its elements lie dense in that order; else
+// empty.
+std::vector<int32_t> order_in_memory(const StridedArray& array) {
+  std::vector<int32_t> order(static_cast<size_t>(array.rank));
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&](int32_t a, int32_t b) { return array.strides[a] > array.strides[b]; });
+  int64_t expected = 1;
+  for (size_t i = order.size(); i-- > 0;) {
+    if (array.strides[order[i]] != expected) return {};
+    expected *= array.sizes[order[i]];
+  }
+  return order;
+}
+
+// Elements from the lowest to the highest that a merged array touches, in units of its densest last axis.
+struct Footprint {
+  int64_t unit = 1;    // elements side by side in every step
+  int64_t before = 0;  // elements from the lowest to that at index (0, 0, ...)
+  int64_t span = 1;    // elements
+};
+
+// `span` is as good as infinite where it cannot be counted.
+Footprint footprint_of(const StridedArray& array) {
+  Footprint footprint;
+  constexpr int64_t kEndless = std::numeric_limits<int64_t>::max() / 4;
+  for (int32_t axis = 0; axis < array.rank; ++axis) {
+    int64_t reach = 0;
+    if (__builtin_mul_overflow(array.sizes[axis] - 1, array.strides[axis], &reach) || reach > kEndless ||
+        reach < -kEndless || footprint.span > kEndless) {
+      footprint.span = kEndless;
+      return footprint;
+    }
+    footprint.span += reach < 0 ? -reach : reach;
+    if (reach < 0) footprint.before -= reach;
+  }
+  const int32_t last = array.rank - 1;
+  if (last < 0 || array.strides[last] != 1) return footprint;
+  footprint.unit = array.sizes[last];
+  for (int32_t axis = 0; axis < last; ++axis) {
+    if (array.strides[axis] % footprint.unit != 0) footprint.unit = 1;
+  }
+  return footprint;
+}
+
+// For each unit of a merged array, in order, visit(its place among the units from the lowest element on).
+template <typename Visit>
+void for_each_unit(const StridedArray& array, const Footprint& footprint, Visit visit) {
+  const int32_t rank = footprint.unit > 1 ? array.rank - 1 : array.rank;
+  int64_t index[kElementwiseRank] = {};
+  int64_t place = footprint.before / footprint.unit;
+  while (true) {
+    visit(place);
+    int32_t axis = rank - 1;
+    for (; axis >= 0; --axis) {
+      const int64_t step = array.strides[axis] / footprint.unit;
+      place += step;
+      if (++index[axis] < array.sizes[axis]) break;
+      place -= step * array.sizes[axis];
+      index[axis] = 0;
+    }
+    if (axis < 0) return;
+  }
+}
+
+std::string name_of_steps(const char* use, const StridedArray& array) {
+  std::string name = use;
+  for (int32_t axis = 0; axis < array.rank; ++axis) {
+    name += " " + std::to_string(array.sizes[axis]) + "*" + std::to_string(array.strides[axis]);
+  }
+  return name;
+}
+
+DeviceArray line(void* data, aclDataType dtype, int64_t num_elements) {
+  DeviceArray array;
+  array.data = data;
+  array.dtype = dtype;
+  array.shape = dims_of({num_elements});
+  return array;
+}
+
+// The bytes at an address that kernels can read.
+DeviceArray aligned(Npu& npu, const DeviceArray& array, Temporary& kept) {
+  if (is_aligned(array.data)) return array;
+  kept = Temporary(npu, array.dtype, array.shape);
+  npu.copy(kept.data(), array.data, array.num_bytes());
+  return kept.array();
+}
+
+DeviceArray with_axes_in_order(const DeviceArray& array, const StridedArray& axes, const std::vector<int32_t>& order) {
+  DeviceArray result = array;
+  result.shape.dimNum = 0;
+  for (const int32_t axis : order) result.shape.dims[result.shape.dimNum++] = axes.sizes[axis];
+  return result;
+}
+
+DeviceArray with_axes(const DeviceArray& array, const StridedArray& axes) {
+  std::vector<int32_t> order(static_cast<size_t>(axes.rank));
+  std::iota(order.begin(), order.end(), 0);
+  return with_axes_in_order(array, axes, order);
+}
+
+// The elements of a merged array that is not dense.
+Temporary gathered(Npu& npu, const StridedArray& array) {
+  const int64_t num_elements = count(array);
+  Temporary result(npu, array.dtype, dims_of({num_elements}));
+  Temporary kept;
+  if (const std::vector<int32_t> order = order_in_memory(array); !order.empty()) {
+    const DeviceArray source = aligned(npu, line(array.data, array.dtype, num_elements), kept);
+    std::vector<int32_t> places(order.size());
+    for (size_t i = 0; i < order.size(); ++i) places[static_cast<size_t>(order[i])] = static_cast<int32_t>(i);
+    transpose(npu, with_axes_in_order(source, array, order), places, with_axes(result.array(), array));
+    return result;
+  }
+  const Footprint footprint = footprint_of(array);
+  const int64_t unit = footprint.unit;
+  const DeviceArray source = aligned(npu, line(element(array, -footprint.before), array.dtype, footprint.span), kept);
+  const DeviceArray indices =
+      npu.constant(name_of_steps("gather", array), ACL_INT32, dims_of({num_elements / unit}), [&](void* host) {
+        auto* next = static_cast<int32_t*>(host);
+        for_each_unit(array, footprint, [&next](int64_t place) { *next++ = static_cast<int32_t>(place); });
+      });
+  gather(npu, reshaped(source, {footprint.span / unit, unit}), indices,
+         reshaped(result.array(), {num_elements / unit, unit}));
+  return result;
+}
+
+// Brings dense elements to a merged array that is not dense. What lies between its elements is read and written back as
+// it is, which nothing on the device's one stream can come between.
+void scatter(Npu& npu, const DeviceArray& dense, const StridedArray& array) {
+  if (const std::vector<int32_t> order = order_in_memory(array); !order.empty()) {
+    const DeviceArray place = line(array.data, array.dtype, dense.num_elements());
+    if (is_aligned(array.data)) {
+      transpose(npu, with_axes(dense, array), order, with_axes_in_order(place, array, order));
+      return;
+    }
+    const Temporary moved(npu, array.dtype, place.shape);
+    transpose(npu, with_axes(dense, array), order, with_axes_in_order(moved.array(), array, order));
+    npu.copy(array.data, moved.data(), place.num_bytes());
+    return;
+  }
+  // What was there, and behind it the new elements; of these each unit of the result is one.
+  const Footprint footprint = footprint_of(array);
+  const int64_t unit = footprint.unit;
+  const int64_t num_old = footprint.span / unit;
+  const int64_t num_new = dense.num_elements() / unit;
+  const size_t old_bytes = static_cast<size_t>(footprint.span) * element_size(array.dtype);
+  const Temporary both(npu, array.dtype, dims_of({num_old + num_new, unit}));
+  const Temporary result(npu, array.dtype, dims_of({num_old, unit}));
+  char* place = element(array, -footprint.before);
+  npu.copy(both.data(), place, old_bytes);
+  npu.copy(static_cast<char*>(both.data()) + old_bytes, dense.data, dense.num_bytes());
+  const DeviceArray indices =
+      npu.constant(name_of_steps("scatter", array), ACL_INT32, dims_of({num_old}), [&](void* host) {
+        auto* from = static_cast<int32_t*>(host);
+        std::iota(from, from + num_old, 0);
+        auto next = static_cast<int32_t>(num_old);
+        for_each_unit(array, footprint, [&](int64_t at) { from[at] = next++; });
+      });
+  gather(npu, both.array(), indices, result.array());
+  npu.copy(place, result.data(), old_bytes);
+}
+
+}  // namespace
+
+aclDataType acl_dtype(DType dtype) {
+  switch (dtype) {
+    case DType::F16: return ACL_FLOAT16;
+    case DType::BF16: return ACL_BF16;
+    default: return ACL_FLOAT;
+  }
+}
+
+StridedArray with_heads_inside(const StridedArray& array) {
+  StridedArray result = array;
+  std::swap(result.sizes[1], result.sizes[2]);
+  std::swap(result.strides[1], result.strides[2]);
+  return result;
+}
+
+bool can_arrange(const StridedArray& array) {
+  int64_t num_elements = 1;
+  for (int32_t axis = 0; axis < array.rank; ++axis) {
+    if (array.sizes[axis] == 0) return true;
+    if (__builtin_mul_overflow(num_elements, array.sizes[axis], &num_elements)) return false;
+  }
+  const StridedArray axes = merged(array);
+  if (is_dense(axes)) return true;
+  const Footprint footprint = footprint_of(axes);
+  return footprint.span + num_elements <= std::numeric_limits<int32_t>::max() &&
+         footprint.span / kMaxSpread <= num_elements + kFewElements;
+}
+
+DeviceArray reshaped(const DeviceArray& array, std::initializer_list<int64_t> sizes) {
+  DeviceArray result = array;
+  result.shape = dims_of(sizes);
+  return result;
+}
+
+DeviceArray converted(Npu& npu, const DeviceArray& array, aclDataType dtype, Temporary& kept) {
+  if (array.dtype == dtype) return array;
+  if (array.dtype != ACL_FLOAT && dtype != ACL_FLOAT) {
+    // ATB has no direct conversion between the 16-bit types.
+    const Temporary wide(npu, ACL_FLOAT, array.shape);
+    cast(npu, array, wide.array());
+    kept = Temporary(npu, dtype, array.shape);
+    cast(npu, wide.array(), kept.array());
+    return kept.array();
+  }
+  Temporary result(npu, dtype, array.shape);
+  cast(npu, array, result.array());
+  kept = std::move(result);
+  return kept.array();
+}
+
+DeviceArray load(Npu& npu, const StridedArray& array, aclDataType dtype, Temporary& kept) {
+  const StridedArray axes = merged(array);
+  DeviceArray dense = line(array.data, array.dtype, count(array));
+  if (is_dense(axes)) {
+    dense = aligned(npu, dense, kept);
+  } else {
+    kept = gathered(npu, axes);
+    dense = kept.array();
+  }
+  return converted(npu, dense, dtype, kept);
+}
+
+Target::Target(Npu& npu, const StridedArray& output, aclDataType dtype) : npu_(npu), output_(output) {
+  array_ = line(output.data, dtype, count(output));
+  if (dtype == output.dtype && is_dense(merged(output)) && is_aligned(output.data)) return;
+  temporary_ = Temporary(npu, dtype, array_.shape);
+  array_ = temporary_.array();
+}
+
+void Target::store() const {
+  if (temporary_.data() == nullptr) return;
+  const StridedArray axes = merged(output_);
+  Temporary kept;
+  const DeviceArray place = line(output_.data, output_.dtype, array_.num_elements());
+  if (is_dense(axes) && is_aligned(output_.data) && (array_.dtype == ACL_FLOAT || output_.dtype == ACL_FLOAT)) {
+    cast(npu_, array_, place);
+    return;
+  }
+  const DeviceArray dense = converted(npu_, array_, output_.dtype, kept);
+  if (is_dense(axes)) {
+    npu_.copy(place.data, dense.data, dense.num_bytes());
+  } else {
+    scatter(npu_, dense, axes);
+  }
+}
+
+}  // namespace heed::ascend

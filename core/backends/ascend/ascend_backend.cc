@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of the Ascend backend, and the one function that the plugin exports. Whatever ATB or the C++ library throws
+// ends here.
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <new>
+
+#include "backends/ascend/arrange.h"
+#include "backends/ascend/attention.h"
+#include "backends/ascend/linear.h"
+#include "backends/ascend/npu.h"
+#include "backends/ascend/score_chain.h"
+#include "backends/backend.h"
+
+namespace heed {
+
+struct BackendDevice {
+  HostAllocator allocator;
+  std::shared_ptr<ascend::Npu> npu;
+  bool allows_reduced_precision = false;
+  char description[128] = "";
+};
+
+namespace ascend {
+namespace {
+
+template <typename Body>
+Status guarded(Failure* failure, Body body) noexcept {
+  try {
+    body();
+    return Status::Ok;
+  } catch (const Error& error) {
+    *failure = error;
+  } catch (const std::bad_alloc&) {
+    failure->status = Status::OutOfMemory;
+    std::snprintf(failure->text, sizeof failure->text, "the host has no memory left for a call of the Ascend device");
+  } catch (const std::exception& exception) {
+    failure->status = Status::Internal;
+    std::snprintf(failure->text, sizeof failure->text, "ATB or the Ascend plugin threw \"%s\"", exception.what());
+  } catch (...) {
+    failure->status = Status::Internal;
+    std::snprintf(failure->text, sizeof failure->text, "ATB or the Ascend plugin threw what is no exception of C++");
+  }
+  return failure->status;
+}
+
+// What inputs of a dtype are computed in. F32 becomes BF16, which has its range.
+DType computed(DType inputs) { return inputs == DType::F16 ? DType::F16 : DType::BF16; }
+
+// What a dtype other than that computed in means: F32 is refused where the context does not allow to narrow it, and
+// another 16-bit dtype is then left to the CPU.
+void check_precision(const BackendDevice& device, const Operand& operand, const char* name, DType compute, Plan& plan) {
+  if (operand.given == 0 || operand.dtype == compute || device.allows_reduced_precision) return;
+  if (operand.dtype == DType::F32) {
+    fail(Status::Unsupported,
+         "%s F32, and the Ascend device computes in 16 bits: expected F16 or BF16, or a context with "
+         "allow_reduced_precision",
+         name);
+  }
+  plan.add_reason(
+      "parameters in another 16-bit dtype than the inputs are rounded to theirs only in a context with "
+      "allow_reduced_precision");
+  plan.on_host = 1;
+}
+
+Status count_devices(int32_t* count, Failure* failure) {
+  return guarded(failure, [&] { *count = count_npus(); });
+}
+
+Status open(const BackendOptions* options, BackendDevice** device, Failure* failure) {
+  return guarded(failure, [&] {
+    std::shared_ptr<Npu> npu = Npu::open(options->device_index);
+    void* memory = nullptr;
+    Failure of_host;
+    if (host_allocate(options->allocator, sizeof(BackendDevice), kObjectAlignment, &memory, &of_host) != Status::Ok) {
+      Npu::close(npu);
+      throw of_host;
+    }
+    auto* opened = new (memory) BackendDevice{.allocator = options->allocator,
+                                              .npu = std::move(npu),
+                                              .allows_reduced_precision = options->allow_reduced_precision != 0};
+    std::snprintf(opened->description, sizeof opened->description, "NPU, %s, ATB %s", opened->npu->chip(),
+                  opened->npu->atb_version());
+    *device = opened;
+  });
+}
+
+void close(BackendDevice* device) {
+  Npu::close(device->npu);
+  const HostAllocator allocator = device->allocator;
+  device->~BackendDevice();
+  host_release(allocator, device, sizeof(BackendDevice));
+}
+
+Status synchronize(BackendDevice* device, Failure* failure) {
+  return guarded(failure, [&] {
+    const Npu::Use use(*device->npu);
+    device->npu->synchronize();
+  });
+}
+
+const char* describe(const BackendDevice* device) { return device->description; }
+
+const char* isa(const BackendDevice* device) { return device->npu->chip(); }
+
+int32_t num_threads(const BackendDevice*) { return 1; }
+
+void start(BackendDevice*) {}
+
+Status allocate(BackendDevice* device, size_t num_bytes, int32_t zeros, void** memory, Failure* failure) {
+  return guarded(failure, [&] {
+    const Npu::Use use(*device->npu);
+    void* block = device->npu->allocate(num_bytes);
+    try {
+      if (zeros != 0) device->npu->clear(block, num_bytes);
+    } catch (...) {
+      device->npu->release(block, num_bytes);
+      throw;
+    }
+    *memory = block;
+  });
+}
+
+// In a child of fork there is nothing that could be given back.
+void release(BackendDevice* device, void* memory, size_t num_bytes) {
+  Failure ignored;
+  guarded(&ignored, [&] {
+    const Npu::Use use(*device->npu, true);
+    device->npu->release(memory, num_bytes);
+  });
+}
+
+Status copy(BackendDevice* device, void* destination, const void* source, size_t num_bytes, Direction direction,
+            Failure* failure) {
+  return guarded(failure, [&] {
+    const Npu::Use use(*device->npu);
+    switch (direction) {
+      case Direction::ToDevice: device->npu->upload(destination, source, num_bytes); break;
+      case Direction::ToHost: device->npu->download(destination, source, num_bytes); break;
+      case Direction::OnDevice: device->npu->copy(destination, source, num_bytes); break;
+    }
+  });
+}
+
+void settle(BackendDevice* device) {
+  Failure ignored;
+  guarded(&ignored, [&] {
+    const Npu::Use use(*device->npu, true);
+    device->npu->settle();
+  });
+}
+
+IntermediateForm intermediate_form(const BackendDevice*, DType inputs) { return {computed(inputs), 1}; }
+
+Status plan_linear(const BackendDevice* device, const LinearProblem* problem, Plan* plan, Failure* failure) {
+  return guarded(failure, [&] {
+    Plan made = ascend::plan_linear(*problem);
+    made.isa = device->npu->chip();
+    const DType compute = computed(problem->input.dtype);
+    check_precision(*device, problem->input, "the input is", compute, made);
+    for (int32_t i = 0; i < problem->num_parts; ++i) {
+      check_precision(*device, problem->parts[i].weight, "a weight is", compute, made);
+      check_precision(*device, problem->parts[i].bias, "a bias is", compute, made);
+    }
+    new (plan) Plan(made);
+  });
+}
+
+Status run_linear(BackendDevice* device, const LinearProblem* problem, const Plan*, void*, Failure* failure) {
+  return guarded(failure, [&] {
+    const Npu::Use use(*device->npu);
+    ascend::run_linear(*device->npu, *problem, acl_dtype(computed(problem->input.dtype)));
+  });
+}
+
+Status packed_linear_bytes(const BackendDevice* device, const LinearPart* part, int64_t input_size, size_t* num_bytes,
+                           Failure*) {
+  *num_bytes = device->allows_reduced_precision ? packed_bytes(*part, input_size) : 0;
+  return Status::Ok;
+}
+
+Status pack_linear(BackendDevice* device, const LinearPart* part, int64_t input_size, void* packed, Failure* failure) {
+  return guarded(failure, [&] {
+    const Npu::Use use(*device->npu);
+    pack(*device->npu, *part, input_size, packed);
+  });
+}
+
+Status plan_attention(const BackendDevice* device, const AttentionProblem* problem, Plan* plan, Failure* failure) {
+  return guarded(failure, [&] {
+    Plan made = ascend::plan_attention(*problem);
+    made.isa = device->npu->chip();
+    check_precision(*device, problem->queries, "queries, keys and values are", computed(problem->queries.dtype), made);
+    new (plan) Plan(made);
+  });
+}
+
+Status run_attention(BackendDevice* device, const AttentionProblem* problem, const Plan*, void*, Failure* failure) {
+  return guarded(failure, [&] {
+    const Npu::Use use(*device->npu);
+    ascend::run_attention(*device->npu, *problem, acl_dtype(computed(problem->queries.dtype)));
+  });
+}
+
+Status plan_softmax(const BackendDevice* device, const SoftmaxProblem* problem, Plan* plan, Failure* failure) {
+  return guarded(failure, [&] {
+    Plan made;
+    made.kernel = "ATB Softmax";
+    made.isa = device->npu->chip();
+    const int64_t sizes[] = {problem->batch, problem->num_heads, problem->num_queries, problem->num_keys};
+    if (!can_arrange(strided(problem->scores, sizes)) || !can_arrange(strided(problem->weights, sizes))) {
+      made.add_reason(kOutOfReach);
+      made.on_host = 1;
+    }
+    new (plan) Plan(made);
+  });
+}
+
+Status run_softmax(BackendDevice* device, const SoftmaxProblem* problem, const Plan*, void*, Failure* failure) {
+  return guarded(failure, [&] {
+    const Npu::Use use(*device->npu);
+    ascend::run_softmax(*device->npu, *problem);
+  });
+}
+
+Status plan_dropout(const BackendDevice* device, const DropoutProblem* problem, Plan* plan, Failure* failure) {
+  return guarded(failure, [&] {
+    Plan made;
+    made.kernel = "copy";
+    made.isa = device->npu->chip();
+    if (problem->dropout != 0) made.add_reason("ATB has no dropout");
+    if (!can_arrange(strided(problem->input, problem->sizes)) || !can_arrange(strided(problem->output, problem->sizes)))
+      made.add_reason(kOutOfReach);
+    made.on_host = made.is_fastest() ? 0 : 1;
+    new (plan) Plan(made);
+  });
+}
+
+// Without dropout, which the plan leaves to the CPU: a copy.
+Status run_dropout(BackendDevice* device, const DropoutProblem* problem, const Plan*, void*, Failure* failure) {
+  return guarded(failure, [&] {
+    const Npu::Use use(*device->npu);
+    const Target target(*device->npu, strided(problem->output, problem->sizes), acl_dtype(problem->output.dtype));
+    if (target.array().num_bytes() == 0) return;
+    Temporary kept;
+    const DeviceArray input =
+        load(*device->npu, strided(problem->input, problem->sizes), acl_dtype(problem->output.dtype), kept);
+    device->npu->copy(target.array().data, input.data, input.num_bytes());
+    target.store();
+  });
+}
+
+constexpr Backend kBackend = {
+    .version = kBackendVersion,
+    .name = "ascend",
+    .is_host = 0,
+    .count_devices = count_devices,
+    .open = open,
+    .close = close,
+    .synchronize = synchronize,
+    .describe = describe,
+    .isa = isa,
+    .num_threads = num_threads,
+    .start = start,
+    .allocate = allocate,
+    .release = release,
+    .copy = copy,
+    .settle = settle,
+    .intermediate_form = intermediate_form,
+    .plan_linear = plan_linear,
+    .run_linear = run_linear,
+    .packed_linear_bytes = packed_linear_bytes,
+    .pack_linear = pack_linear,
+    .plan_attention = plan_attention,
+    .run_attention = run_attention,
+    .plan_softmax = plan_softmax,
+    .run_softmax = run_softmax,
+    .plan_dropout = plan_dropout,
+    .run_dropout = run_dropout,
+};
+
+}  // namespace
+}  // namespace ascend
+}  // namespace heed
+
+// What heed's library looks up; see backends/plugin.h.
+extern "C" __attribute__((visibility("default"))) const heed::Backend* heed_backend() {
+  return &heed::ascend::kBackend;
+}

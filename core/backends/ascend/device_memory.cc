@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/ascend/device_memory.h"
+
+#include <bit>
+#include <cstdio>
+
+#include "backends/ascend/acl.h"
+
+namespace heed::ascend {
+namespace {
+
+// What the driver adds itself (AscendCL, aclrtMalloc): the size rounded up to 32, and 32 bytes that kernels may read.
+constexpr size_t kUnit = 32;
+constexpr size_t kSpare = 32;
+constexpr size_t kSmallestBlock = 512;
+// Above this, beyond which no device has memory, a size is not rounded: it could overflow.
+constexpr size_t kLargest = size_t{1} << 46;
+
+}  // namespace
+
+// Four sizes between two powers of two: at most a quarter is lost.
+size_t DeviceMemory::block_size(size_t num_bytes) {
+  if (num_bytes > kLargest) return num_bytes;
+  const size_t needed = (num_bytes + kUnit - 1) / kUnit * kUnit + kSpare;
+  if (needed <= kSmallestBlock) return kSmallestBlock;
+  const size_t step = std::bit_floor(needed - 1) / 4;
+  return (needed + step - 1) / step * step;
+}
+
+void* DeviceMemory::take_kept(size_t size) {
+  const auto found = blocks_.find(size);
+  if (found == blocks_.end() || found->second.kept.empty()) return nullptr;
+  void* block = found->second.kept.back();
+  found->second.kept.pop_back();
+  return block;
+}
+
+void DeviceMemory::give(void* block, size_t num_bytes) noexcept {
+  if (block != nullptr) blocks_.find(block_size(num_bytes))->second.kept.push_back(block);
+}
+
+void DeviceMemory::free_kept() noexcept {
+  for (auto& [size, blocks] : blocks_) {
+    // Of a lost device nothing can be had back, nor said.
+    for (void* block : blocks.kept) static_cast<void>(aclrtFree(block));
+    blocks.num_blocks -= blocks.kept.size();
+    blocks.kept.clear();
+  }
+}
+
+void* DeviceMemory::allocate(size_t size) {
+  if (size > kLargest) return nullptr;
+  Blocks& blocks = blocks_[size];
+  blocks.kept.reserve(blocks.num_blocks + 1);
+  void* block = nullptr;
+  const aclError code = aclrtMalloc(&block, size, ACL_MEM_MALLOC_HUGE_FIRST);
+  if (code == kOutOfDeviceMemory || code == kOutOfDeviceMemoryToo) return nullptr;
+  if (code != ACL_SUCCESS) fail_acl(code, "aclrtMalloc");
+  ++blocks.num_blocks;
+  return block;
+}
+
+void DeviceMemory::fail_full(size_t num_bytes) {
+  char what[64];
+  std::snprintf(what, sizeof what, "aclrtMalloc of %zu bytes", num_bytes);
+  fail_acl(kOutOfDeviceMemory, what);
+}
+
+}  // namespace heed::ascend

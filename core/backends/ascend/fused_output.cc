@@ -1,0 +1,460 @@
+// SPDX-License-Identifier: Apache-2.0
+// ATB wants sequences one after the other, each with the keys that it sees at all, heads of one size, and a mask only
+// where rows of a sequence differ. How the rules of docs/semantics.md come out of that:
+//
+// - Keys that no row of an item sees are left out, so that what they hold cannot matter (rule 8).
+// - An item of which no row sees any key is left out, since a sequence has at least one key; its rows are 0 (rule 7).
+// - Other rows without keys see some, and are cleared afterwards.
+// - Where such rows are to be the mean of all values, their queries are set to 0 and they see all keys.
+// - A mask is 1 where a key is hidden: the kernel adds -3e38 times it, which leaves a weight of exactly 0.
+// - A bias, and what differs between heads, is added as it is, from a square plane for each head. Of each row's bias the
+//   largest is taken away first, which no weight depends on: so F16 holds the differences that matter.
+#include "backends/ascend/fused_output.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "backends/ascend/arrange.h"
+#include "backends/ascend/operations.h"
+#include "base/half.h"
+#include "base/rounding.h"
+
+namespace heed::ascend {
+namespace {
+
+// ATB takes other sizes of heads, but is tested with multiples of this.
+constexpr int64_t kHeadUnit = 16;
+
+// A side of the triangle that stands for a causal mask of any size.
+constexpr int64_t kTriangle = 128;
+
+uint16_t narrow(float value, aclDataType dtype) {
+  return dtype == ACL_FLOAT16 ? narrow_to_half(value).bits : narrow_to_bfloat16(value).bits;
+}
+
+// What is added to a hidden pair's score, and the least that is added to a visible one: the numbers that the dtype has
+// at its lower end, with room for scores between them.
+struct Additive {
+  float hidden;
+  float lowest_visible;
+};
+Additive additive_of(aclDataType dtype) {
+  return dtype == ACL_FLOAT16 ? Additive{-65504.0f, -32768.0f} : Additive{-3e38f, -1e38f};
+}
+
+// The attention as sequences.
+class Sequences {
+ public:
+  Sequences(const AttentionProblem& problem, const Visibility& visibility) : problem_(problem), seen_(visibility) {
+    for (int64_t b = 0; b < problem.batch; ++b) add_item(b);
+    choose_mask();
+  }
+
+  // Items with a sequence, in order.
+  const std::vector<int64_t>& items() const { return items_; }
+  // Keys of each, as places in the item.
+  const std::vector<std::vector<int32_t>>& keys() const { return keys_; }
+  bool has_all_items() const { return static_cast<int64_t>(items_.size()) == problem_.batch; }
+  bool has_all_keys() const { return has_all_items() && num_keys_ == problem_.batch * problem_.num_keys; }
+  int64_t num_keys() const { return num_keys_; }
+  // Keys of zeros at the end of the last sequence, hidden from all: with a mask, ATB wants a sequence with as many keys as
+  // there are queries.
+  int64_t num_padding_keys() const { return num_padding_keys_; }
+  FusedMask mask() const { return mask_; }
+  // (item's place, q, h) of rows without keys; empty where there are none.
+  const std::vector<uint8_t>& empty_rows() const { return empty_rows_; }
+
+  std::vector<int32_t> lengths() const {
+    std::vector<int32_t> lengths(items_.size(), static_cast<int32_t>(problem_.num_queries));
+    for (const auto& keys : keys_) lengths.push_back(static_cast<int32_t>(keys.size()));
+    lengths.back() += static_cast<int32_t>(num_padding_keys_);
+    return lengths;
+  }
+
+  int64_t longest() const {
+    size_t longest = 0;
+    for (const auto& keys : keys_) longest = std::max(longest, keys.size());
+    return std::max(static_cast<int64_t>(longest), static_cast<int64_t>(keys_.back().size()) + num_padding_keys_);
+  }
+
+  // Whether one plane of the mask serves all sequences.
+  bool is_shared() const { return seen_.num_items() == 1; }
+
+  // The mask's elements. Hide: (sequences or 1, q, longest); Additive: (sequences or 1, h, side, side).
+  void fill_hide(aclDataType dtype, uint16_t* next) const;
+  void fill_additive(aclDataType dtype, int64_t side, uint16_t* plane) const;
+
+ private:
+  bool is_mean() const { return problem_.empty_rows == EmptyRows::Mean; }
+
+  void add_item(int64_t b) {
+    const int64_t num_heads = seen_.num_heads();
+    bool has_empty = false;
+    bool has_visible = false;
+    for (int64_t h = 0; h < num_heads; ++h) {
+      for (int64_t q = 0; q < (seen_.is_by_item() ? 1 : problem_.num_queries); ++q) {
+        (seen_.count(b, h, q) == 0 ? has_empty : has_visible) = true;
+      }
+    }
+    if (!has_visible && !is_mean()) return;
+    items_.push_back(b);
+    if (has_empty && is_mean()) {
+      std::vector<int32_t> all(static_cast<size_t>(problem_.num_keys));
+      std::iota(all.begin(), all.end(), 0);
+      keys_.push_back(std::move(all));
+    } else {
+      keys_.push_back(seen_.keys_of(b));
+    }
+    num_keys_ += static_cast<int64_t>(keys_.back().size());
+    if (has_empty) add_empty_rows();
+  }
+
+  void add_empty_rows() {
+    empty_rows_.resize(items_.size() * static_cast<size_t>(problem_.num_queries * problem_.num_heads));
+    uint8_t* next =
+        empty_rows_.data() + (items_.size() - 1) * static_cast<size_t>(problem_.num_queries * problem_.num_heads);
+    for (int64_t q = 0; q < problem_.num_queries; ++q) {
+      for (int64_t h = 0; h < problem_.num_heads; ++h) *next++ = seen_.count(items_.back(), h, q) == 0 ? 1 : 0;
+    }
+  }
+
+  void choose_mask() {
+    if (items_.empty()) return;
+    if (!empty_rows_.empty())
+      empty_rows_.resize(items_.size() * static_cast<size_t>(problem_.num_queries * problem_.num_heads));
+    if (seen_.is_triangle()) {
+      mask_ = FusedMask::Triangle;
+    } else if (seen_.has_bias()) {
+      mask_ = FusedMask::Additive;
+    } else if (has_partial_rows()) {
+      mask_ = seen_.num_heads() > 1 ? FusedMask::Additive : FusedMask::Hide;
+    }
+    if (mask_ != FusedMask::None) num_padding_keys_ = std::max<int64_t>(0, problem_.num_queries - longest());
+    // The padding belongs to the last sequence, which need not be the longest.
+    if (num_padding_keys_ > 0) num_padding_keys_ = problem_.num_queries - static_cast<int64_t>(keys_.back().size());
+  }
+
+  // Rows that see some keys of their sequence and not others.
+  bool has_partial_rows() const {
+    if (seen_.is_by_item()) return false;
+    for (size_t i = 0; i < items_.size(); ++i) {
+      for (int64_t h = 0; h < seen_.num_heads(); ++h) {
+        for (int64_t q = 0; q < problem_.num_queries; ++q) {
+          const int64_t count = seen_.count(items_[i], h, q);
+          if (count != 0 && count != static_cast<int64_t>(keys_[i].size())) return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  const AttentionProblem& problem_;
+  const Visibility& seen_;
+  std::vector<int64_t> items_;
+  std::vector<std::vector<int32_t>> keys_;
+  int64_t num_keys_ = 0;
+  int64_t num_padding_keys_ = 0;
+  FusedMask mask_ = FusedMask::None;
+  std::vector<uint8_t> empty_rows_;
+};
+
+void Sequences::fill_hide(aclDataType dtype, uint16_t* next) const {
+  const uint16_t hidden = narrow(1.0f, dtype);
+  const int64_t num_columns = longest();
+  for (size_t i = 0; i < (is_shared() ? 1 : items_.size()); ++i) {
+    const auto num_keys = static_cast<int64_t>(keys_[i].size());
+    for (int64_t q = 0; q < problem_.num_queries; ++q) {
+      // A row without keys is cleared afterwards, or is to see all of them.
+      const bool is_empty = seen_.count(items_[i], 0, q) == 0;
+      for (int64_t k = 0; k < num_columns; ++k) {
+        const bool is_visible =
+            k < num_keys && (is_empty || seen_.is_visible(items_[i], 0, q, keys_[i][static_cast<size_t>(k)]));
+        *next++ = is_visible ? 0 : hidden;
+      }
+    }
+  }
+}
+
+void Sequences::fill_additive(aclDataType dtype, int64_t side, uint16_t* plane) const {
+  const Additive additive = additive_of(dtype);
+  const uint16_t hidden = narrow(additive.hidden, dtype);
+  const size_t num_planes = (is_shared() ? 1 : items_.size()) * static_cast<size_t>(problem_.num_heads);
+  std::fill_n(plane, num_planes * static_cast<size_t>(side * side), hidden);
+  for (size_t i = 0; i < (is_shared() ? 1 : items_.size()); ++i) {
+    const std::vector<int32_t>& keys = keys_[i];
+    const int64_t b = items_[i];
+    for (int64_t h = 0; h < problem_.num_heads; ++h, plane += side * side) {
+      for (int64_t q = 0; q < problem_.num_queries; ++q) {
+        uint16_t* row = plane + q * side;
+        if (seen_.count(b, h, q) == 0) {
+          std::fill_n(row, keys.size(), uint16_t{0});
+          continue;
+        }
+        float largest = -HUGE_VALF;
+        for (const int32_t k : keys) {
+          if (!seen_.is_visible(b, h, q, k)) continue;
+          // Infinity and NaN make the row NaN (rule 5); they are no measure for the others.
+          if (const float bias = seen_.bias(b, h, q, k); std::isfinite(bias)) largest = std::max(largest, bias);
+        }
+        for (size_t place = 0; place < keys.size(); ++place) {
+          if (!seen_.is_visible(b, h, q, keys[place])) continue;
+          const float bias = seen_.bias(b, h, q, keys[place]);
+          const double above = static_cast<double>(bias) - static_cast<double>(largest);
+          row[place] =
+              std::isfinite(bias)
+                  ? narrow(static_cast<float>(std::max(above, static_cast<double>(additive.lowest_visible))), dtype)
+                  : narrow(std::nanf(""), dtype);
+        }
+      }
+    }
+  }
+}
+
+// An array that is uploaded for this call.
+Temporary uploaded(Npu& npu, aclDataType dtype, const atb::Dims& shape, const void* host) {
+  Temporary result(npu, dtype, shape);
+  npu.upload(result.data(), host, result.array().num_bytes());
+  return result;
+}
+
+class FusedOutput {
+ public:
+  FusedOutput(Npu& npu, const AttentionProblem& problem, const Visibility& visibility, aclDataType dtype)
+      : npu_(npu),
+        problem_(problem),
+        seen_(visibility),
+        dtype_(dtype),
+        sequences_(problem, visibility),
+        head_size_(round_up(std::max(problem.head_size, problem.value_head_size), kHeadUnit)) {}
+
+  void run() {
+    const int64_t h = problem_.num_heads;
+    const int64_t d = problem_.value_head_size;
+    const Target target(npu_, with_heads_inside(strided(problem_.output, {problem_.batch, h, problem_.num_queries, d})),
+                        dtype_);
+    const int64_t num_items = static_cast<int64_t>(sequences_.items().size());
+    if (num_items == 0) {
+      npu_.clear(target.array().data, target.array().num_bytes());
+      target.store();
+      return;
+    }
+    const int64_t num_tokens = num_items * problem_.num_queries;
+    if (!sequences_.empty_rows().empty())
+      empty_rows_ = uploaded(npu_, ACL_INT8, dims_of({num_tokens, h, 1}), sequences_.empty_rows().data());
+    // Straight into the target where that takes the sequences as they come.
+    const bool is_direct = sequences_.has_all_items() && head_size_ == d && empty_rows_.data() == nullptr;
+    Temporary attended;
+    DeviceArray result = reshaped(target.array(), {num_tokens, h, head_size_});
+    if (!is_direct) {
+      attended = Temporary(npu_, dtype_, dims_of({num_tokens, h, head_size_}));
+      result = attended.array();
+    }
+    attend(result);
+    if (!is_direct) finish(attended, target);
+    target.store();
+  }
+
+ private:
+  void attend(const DeviceArray& result) {
+    Temporary kept_queries;
+    Temporary kept_keys;
+    Temporary kept_values;
+    const DeviceArray queries = load_queries(kept_queries);
+    const DeviceArray keys = load_keys(problem_.keys, problem_.head_size, kept_keys);
+    const DeviceArray values = load_keys(problem_.values, problem_.value_head_size, kept_values);
+    Temporary kept_mask;
+    const DeviceArray mask = make_mask(kept_mask);
+    std::vector<int32_t> lengths = sequences_.lengths();
+    const FusedAttention parameters = {problem_.num_heads, problem_.num_kv_heads, problem_.scale, sequences_.mask()};
+    fused_attention(npu_, parameters, queries, keys, values, mask, lengths, result);
+  }
+
+  // The rows of `array`, (rows, ...), at these places.
+  DeviceArray rows_of(const DeviceArray& array, const std::vector<int32_t>& places, Temporary& kept) {
+    const Temporary indices = uploaded(npu_, ACL_INT32, dims_of({static_cast<int64_t>(places.size())}), places.data());
+    atb::Dims shape = array.shape;
+    shape.dims[0] = static_cast<int64_t>(places.size());
+    Temporary result(npu_, array.dtype, shape);
+    gather(npu_, array, indices.array(), result.array());
+    kept = std::move(result);
+    return kept.array();
+  }
+
+  // Zeros behind the elements of each head, which add nothing to a product.
+  DeviceArray widened(const DeviceArray& array, Temporary& kept) {
+    const int64_t tokens = array.shape.dims[0];
+    const int64_t heads = array.shape.dims[1];
+    const int64_t missing = head_size_ - array.shape.dims[2];
+    if (missing == 0) return array;
+    const Temporary zeros(npu_, dtype_, dims_of({tokens, heads, missing}));
+    npu_.clear(zeros.data(), zeros.array().num_bytes());
+    Temporary result(npu_, dtype_, dims_of({tokens, heads, head_size_}));
+    concatenate(npu_, array, zeros.array(), result.array());
+    kept = std::move(result);
+    return kept.array();
+  }
+
+  DeviceArray load_queries(Temporary& kept) {
+    const int64_t b = problem_.batch;
+    const int64_t h = problem_.num_heads;
+    const int64_t q = problem_.num_queries;
+    const int64_t d = problem_.head_size;
+    DeviceArray queries = load(npu_, with_heads_inside(strided(problem_.queries, {b, h, q, d})), dtype_, kept);
+    if (!sequences_.has_all_items()) {
+      std::vector<int32_t> items(sequences_.items().begin(), sequences_.items().end());
+      queries = rows_of(reshaped(queries, {b, q * h * d}), items, kept);
+    }
+    queries = reshaped(queries, {static_cast<int64_t>(sequences_.items().size()) * q, h, d});
+    if (empty_rows_.data() != nullptr) {
+      // Whatever it holds, such a query is 0: it sees all keys alike, or is of no matter.
+      Temporary cleared(npu_, dtype_, queries.shape);
+      clear_where(npu_, queries, empty_rows_.array(), cleared.array());
+      kept = std::move(cleared);
+      queries = kept.array();
+    }
+    return widened(queries, kept);
+  }
+
+  // Keys or values.
+  DeviceArray load_keys(const Operand& operand, int64_t d, Temporary& kept) {
+    const int64_t b = problem_.batch;
+    const int64_t g = problem_.num_kv_heads;
+    const int64_t k = problem_.num_keys;
+    DeviceArray all =
+        reshaped(load(npu_, with_heads_inside(strided(operand, {b, g, k, d})), dtype_, kept), {b * k, g, d});
+    if (!sequences_.has_all_keys()) {
+      std::vector<int32_t> places;
+      places.reserve(static_cast<size_t>(sequences_.num_keys()));
+      for (size_t i = 0; i < sequences_.items().size(); ++i) {
+        for (const int32_t key : sequences_.keys()[i])
+          places.push_back(static_cast<int32_t>(sequences_.items()[i] * k) + key);
+      }
+      all = rows_of(all, places, kept);
+    }
+    all = widened(all, kept);
+    if (sequences_.num_padding_keys() == 0) return all;
+    Temporary padded(npu_, dtype_, dims_of({sequences_.num_keys() + sequences_.num_padding_keys(), g, head_size_}));
+    const size_t num_bytes = all.num_bytes();
+    npu_.copy(padded.data(), all.data, num_bytes);
+    npu_.clear(static_cast<char*>(padded.data()) + num_bytes, padded.array().num_bytes() - num_bytes);
+    kept = std::move(padded);
+    return kept.array();
+  }
+
+  DeviceArray make_mask(Temporary& kept) {
+    switch (sequences_.mask()) {
+      case FusedMask::None: return {};
+      case FusedMask::Triangle: return triangle();
+      case FusedMask::Hide: return hide(kept);
+      case FusedMask::Additive: break;
+    }
+    const int64_t side = std::max(problem_.num_queries, sequences_.longest());
+    const int64_t h = problem_.num_heads;
+    const int64_t num_items = static_cast<int64_t>(sequences_.items().size());
+    const atb::Dims shape = sequences_.is_shared() ? dims_of({h, side, side}) : dims_of({num_items, h, side, side});
+    std::vector<uint16_t> plane(static_cast<size_t>((sequences_.is_shared() ? 1 : num_items) * h * side * side));
+    sequences_.fill_additive(dtype_, side, plane.data());
+    kept = uploaded(npu_, dtype_, shape, plane.data());
+    return kept.array();
+  }
+
+  DeviceArray triangle() {
+    return npu_.constant("triangle " + std::to_string(dtype_), dtype_, dims_of({kTriangle, kTriangle}),
+                         [&](void* host) {
+                           auto* next = static_cast<uint16_t*>(host);
+                           const uint16_t hidden = narrow(1.0f, dtype_);
+                           for (int64_t q = 0; q < kTriangle; ++q) {
+                             for (int64_t k = 0; k < kTriangle; ++k) *next++ = k <= q ? uint16_t{0} : hidden;
+                           }
+                         });
+  }
+
+  DeviceArray hide(Temporary& kept) {
+    const int64_t q = problem_.num_queries;
+    const int64_t k = sequences_.longest();
+    const int64_t num_items = static_cast<int64_t>(sequences_.items().size());
+    const atb::Dims shape = sequences_.is_shared() ? dims_of({q, k}) : dims_of({num_items, q, k});
+    const auto fill = [this](void* host) { sequences_.fill_hide(dtype_, static_cast<uint16_t*>(host)); };
+    if (seen_.has_name()) {
+      return npu_.constant(
+          "hide " + std::to_string(dtype_) + (problem_.empty_rows == EmptyRows::Mean ? " mean " : " ") + seen_.name(),
+          dtype_, shape, fill);
+    }
+    std::vector<uint16_t> plane(static_cast<size_t>((sequences_.is_shared() ? 1 : num_items) * q * k));
+    fill(plane.data());
+    kept = uploaded(npu_, dtype_, shape, plane.data());
+    return kept.array();
+  }
+
+  // Elements that were added are taken away, rows without keys become 0, and items that were left out too.
+  void finish(Temporary& attended, const Target& target) {
+    const int64_t h = problem_.num_heads;
+    const int64_t d = problem_.value_head_size;
+    const int64_t num_tokens = attended.array().shape.dims[0];
+    if (head_size_ != d) {
+      Temporary narrowed(npu_, dtype_, dims_of({num_tokens, h, d}));
+      keep_first(npu_, attended.array(), narrowed.array());
+      attended = std::move(narrowed);
+    }
+    if (empty_rows_.data() != nullptr && problem_.empty_rows == EmptyRows::Zero) {
+      Temporary cleared(npu_, dtype_, attended.array().shape);
+      clear_where(npu_, attended.array(), empty_rows_.array(), cleared.array());
+      attended = std::move(cleared);
+    }
+    char* place = static_cast<char*>(target.array().data);
+    if (sequences_.has_all_items()) {
+      npu_.copy(place, attended.data(), attended.array().num_bytes());
+      return;
+    }
+    npu_.clear(place, target.array().num_bytes());
+    const char* from = static_cast<const char*>(attended.data());
+    const size_t item_bytes = target.array().num_bytes() / static_cast<size_t>(problem_.batch);
+    // Neighbours in one copy.
+    const std::vector<int64_t>& items = sequences_.items();
+    for (size_t first = 0; first < items.size();) {
+      size_t last = first + 1;
+      while (last < items.size() && items[last] == items[last - 1] + 1) ++last;
+      npu_.copy(place + static_cast<size_t>(items[first]) * item_bytes, from + first * item_bytes,
+                (last - first) * item_bytes);
+      first = last;
+    }
+  }
+
+  Npu& npu_;
+  const AttentionProblem& problem_;
+  const Visibility& seen_;
+  aclDataType dtype_;
+  Sequences sequences_;
+  // Of queries, keys and values alike.
+  int64_t head_size_;
+  Temporary empty_rows_;
+};
+
+}  // namespace
+
+double fused_mask_bytes(const AttentionProblem& problem) {
+  const auto q = static_cast<double>(problem.num_queries);
+  const auto k = static_cast<double>(problem.num_keys);
+  const double pairs = visibility_bytes(problem);
+  if (pairs == 0) return 0;
+  const auto differs = [](const Operand& operand, int axis) {
+    return operand.given != 0 && operand.strides[axis] != 0;
+  };
+  const bool is_additive = problem.bias.given != 0 || differs(problem.mask, 1);
+  const double num_items = differs(problem.mask, 0) || differs(problem.bias, 0) || differs(problem.valid_lens, 0)
+                               ? static_cast<double>(problem.batch)
+                               : 1.0;
+  const double side = std::max(q, k);
+  return 2.0 * num_items * (is_additive ? static_cast<double>(problem.num_heads) * side * side : q * side);
+}
+
+void run_fused_output(Npu& npu, const AttentionProblem& problem, const Visibility& visibility, aclDataType dtype) {
+  FusedOutput(npu, problem, visibility, dtype).run();
+}
+
+}  // namespace heed::ascend

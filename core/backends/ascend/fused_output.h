@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// The output of an attention by ATB's SelfAttentionOperation.
+#pragma once
+
+#include "attention/problem.h"
+#include "backends/ascend/npu.h"
+#include "backends/ascend/visibility.h"
+
+namespace heed::ascend {
+
+// Elements of a head that the operation takes.
+inline constexpr int64_t kMaxHeadSize = 256;
+
+// Bytes that the mask for it takes on the device at most; a matter of sizes, and of which operands are given.
+double fused_mask_bytes(const AttentionProblem& problem);
+
+// The problem has queries, keys and values of at least one element each, and an output.
+void run_fused_output(Npu& npu, const AttentionProblem& problem, const Visibility& visibility, aclDataType dtype);
+
+}  // namespace heed::ascend

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/ascend/linear.h"
+
+#include <utility>
+
+#include "backends/ascend/arrange.h"
+#include "backends/ascend/operations.h"
+
+namespace heed::ascend {
+namespace {
+
+DeviceArray packed_weight(const LinearPart& part, int64_t input_size) {
+  DeviceArray array;
+  // Read only; ATB's tensors do not tell.
+  array.data = const_cast<void*>(part.packed);
+  array.dtype = ACL_BF16;
+  array.shape = dims_of({part.output_size, input_size});
+  return array;
+}
+
+// The weight as ATB takes it: (n, e), or (e, n) where that is how it lies.
+struct Weight {
+  DeviceArray array;
+  bool is_transposed = true;  // as ATB says it: (n, e)
+};
+
+Weight load_weight(Npu& npu, const LinearPart& part, int64_t input_size, aclDataType dtype, Temporary& kept) {
+  if (part.is_packed != 0 && dtype == ACL_BF16) return {packed_weight(part, input_size), true};
+  const int64_t n = part.output_size;
+  StridedArray weight = strided(part.weight, {1, 1, n, input_size});
+  const bool lies_across = n > 1 && input_size > 1 && weight.strides[2] == 1 && weight.strides[3] == n;
+  if (lies_across) {
+    std::swap(weight.sizes[2], weight.sizes[3]);
+    std::swap(weight.strides[2], weight.strides[3]);
+    return {reshaped(load(npu, weight, dtype, kept), {input_size, n}), false};
+  }
+  return {reshaped(load(npu, weight, dtype, kept), {n, input_size}), true};
+}
+
+}  // namespace
+
+Plan plan_linear(const LinearProblem& problem) {
+  Plan plan;
+  plan.kernel = "ATB Linear";
+  bool can = problem.input.given == 0 ||
+             can_arrange(strided(problem.input, {1, problem.batch, problem.rows, problem.input_size}));
+  for (int32_t i = 0; i < problem.num_parts; ++i) {
+    const LinearPart& part = problem.parts[i];
+    const int64_t d = part.head_size;
+    can = can && can_arrange(strided(part.weight, {1, 1, part.output_size, problem.input_size})) &&
+          can_arrange(strided(part.output, {part.output_size / d, problem.batch, problem.rows, d}));
+  }
+  if (problem.input_size == 0) plan.add_reason("ATB's products have at least one term");
+  if (!can) plan.add_reason(kOutOfReach);
+  plan.on_host = plan.is_fastest() ? 0 : 1;
+  return plan;
+}
+
+void run_linear(Npu& npu, const LinearProblem& problem, aclDataType dtype) {
+  const int64_t num_rows = problem.batch * problem.rows;
+  if (num_rows == 0) return;
+  const int64_t e = problem.input_size;
+  Temporary kept_input;
+  const DeviceArray input = reshaped(
+      load(npu, strided(problem.input, {1, problem.batch, problem.rows, e}), dtype, kept_input), {num_rows, e});
+  for (int32_t i = 0; i < problem.num_parts; ++i) {
+    const LinearPart& part = problem.parts[i];
+    const int64_t n = part.output_size;
+    const int64_t d = part.head_size;
+    if (n == 0) continue;
+    Temporary kept_weight;
+    Temporary kept_bias;
+    const Weight weight = load_weight(npu, part, e, dtype, kept_weight);
+    DeviceArray bias;
+    if (part.bias.given != 0) bias = load(npu, strided(part.bias, {1, 1, 1, n}), dtype, kept_bias);
+    // (h, s, r, d) with the rows outside.
+    const StridedArray output = strided(part.output, {n / d, problem.batch, problem.rows, d});
+    StridedArray rows = output;
+    for (const auto& [place, axis] : {std::pair{0, 1}, std::pair{1, 2}, std::pair{2, 0}}) {
+      rows.sizes[place] = output.sizes[axis];
+      rows.strides[place] = output.strides[axis];
+    }
+    const Target target(npu, rows, dtype);
+    linear(npu, input, weight.array, weight.is_transposed, part.bias.given != 0 ? &bias : nullptr,
+           reshaped(target.array(), {num_rows, n}));
+    target.store();
+  }
+}
+
+size_t packed_bytes(const LinearPart& part, int64_t input_size) {
+  return part.weight.dtype == DType::F32 ? static_cast<size_t>(part.output_size * input_size) * 2 : 0;
+}
+
+void pack(Npu& npu, const LinearPart& part, int64_t input_size, void* packed) {
+  const int64_t n = part.output_size;
+  if (n * input_size == 0) return;
+  Temporary kept;
+  const DeviceArray weight = load(npu, strided(part.weight, {1, 1, n, input_size}), ACL_BF16, kept);
+  npu.copy(packed, weight.data, weight.num_bytes());
+}
+
+}  // namespace heed::ascend

@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/ascend/npu.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <string_view>
+#include <utility>
+
+namespace heed::ascend {
+namespace {
+
+// Operations beyond which all are made anew: their parameters hold sizes, of which a host may bring any number.
+constexpr size_t kMaxOperations = 512;
+
+// Bytes of constants beyond which all are forgotten between two calls.
+constexpr size_t kMaxConstantBytes = size_t{64} << 20;
+
+// Left behind at the end of the process: nothing of AscendCL may be called from a static destructor.
+struct Registry {
+  std::mutex mutex;
+  std::map<int32_t, std::weak_ptr<Npu>> npus;
+  bool is_initialized = false;
+};
+
+Registry& registry() {
+  static Registry* const kept = new Registry;
+  return *kept;
+}
+
+// AscendCL is initialised once in a process, by the host or by heed, and never finalised by heed: that would end it for
+// everybody in the process. Wants the registry's lock.
+void initialize(Registry& shared) {
+  if (shared.is_initialized) return;
+  const aclError code = aclInit(nullptr);
+  if (code != ACL_SUCCESS && code != kRepeatedInitialize) {
+    fail(Status::DeviceUnavailable,
+         "AscendCL cannot be initialised (aclInit gives %d): expected the Ascend driver, and the set_env.sh of CANN "
+         "sourced. %s",
+         code, recent_message());
+  }
+  shared.is_initialized = true;
+}
+
+// Chips whose kernels heed knows: Atlas A2 (Ascend910B1 to 910B4) and A3 (Ascend910_93...).
+bool is_supported(std::string_view chip) {
+  constexpr std::string_view kA2 = "Ascend910B";
+  constexpr std::string_view kA3 = "Ascend910_93";
+  // "Ascend910B" alone is the first generation, in spite of its name.
+  return (chip.starts_with(kA2) && chip.size() > kA2.size()) || chip.starts_with(kA3);
+}
+
+std::string supported_chip() {
+  const char* name = aclrtGetSocName();
+  const std::string chip = name == nullptr ? "" : name;
+  if (!is_supported(chip)) {
+    fail(Status::DeviceUnavailable,
+         "the NPU is an %s, for which heed has no kernels: expected an Ascend910B1 to 910B4 (Atlas A2) or an "
+         "Ascend910_93 (Atlas A3)",
+         chip.empty() ? "unknown chip" : chip.c_str());
+  }
+  return chip;
+}
+
+int32_t count_in(Registry& shared) {
+  initialize(shared);
+  uint32_t count = 0;
+  const aclError code = aclrtGetDeviceCount(&count);
+  if (code != ACL_SUCCESS || count == 0) {
+    fail(
+        Status::DeviceUnavailable,
+        "there is no NPU (aclrtGetDeviceCount gives %d and %u devices): expected a device that npu-smi info shows, and "
+        "that this process may use (ASCEND_RT_VISIBLE_DEVICES). %s",
+        code, count, recent_message());
+  }
+  static_cast<void>(supported_chip());
+  return static_cast<int32_t>(count);
+}
+
+size_t size_of_element(aclDataType dtype) {
+  switch (dtype) {
+    case ACL_INT64: return 8;
+    case ACL_FLOAT:
+    case ACL_INT32: return 4;
+    case ACL_FLOAT16:
+    case ACL_BF16: return 2;
+    default: return 1;
+  }
+}
+
+}  // namespace
+
+int64_t DeviceArray::num_elements() const {
+  int64_t count = 1;
+  for (uint64_t axis = 0; axis < shape.dimNum; ++axis) count *= shape.dims[axis];
+  return count;
+}
+
+size_t DeviceArray::num_bytes() const { return static_cast<size_t>(num_elements()) * size_of_element(dtype); }
+
+atb::Dims dims_of(std::initializer_list<int64_t> sizes) {
+  atb::Dims dims;
+  dims.dimNum = 0;
+  for (const int64_t size : sizes) dims.dims[dims.dimNum++] = size;
+  return dims;
+}
+
+int32_t count_npus() {
+  Registry& shared = registry();
+  const std::lock_guard lock(shared.mutex);
+  return count_in(shared);
+}
+
+std::shared_ptr<Npu> Npu::open(int32_t index) {
+  Registry& shared = registry();
+  const std::lock_guard lock(shared.mutex);
+  const int32_t count = count_in(shared);
+  if (index < 0 || index >= count) {
+    fail(Status::InvalidArgument, "options->device_index is %d, but there are %d NPUs: expected 0 to %d", index, count,
+         count - 1);
+  }
+  std::shared_ptr<Npu> npu = shared.npus[index].lock();
+  if (npu == nullptr) {
+    npu = std::make_shared<Npu>(index);
+    shared.npus[index] = npu;
+  }
+  return npu;
+}
+
+void Npu::close(std::shared_ptr<Npu>& npu) noexcept {
+  const std::lock_guard lock(registry().mutex);
+  npu.reset();
+}
+
+Npu::Npu(int32_t index) : index_(index), process_(getpid()), pack_(std::make_unique<atb::VariantPack>()) {
+  aclrtContext before = nullptr;
+  if (aclrtGetCurrentContext(&before) != ACL_SUCCESS) before = nullptr;
+  try {
+    start();
+  } catch (...) {
+    stop();
+    if (before != nullptr) static_cast<void>(aclrtSetCurrentContext(before));
+    throw;
+  }
+  if (before != nullptr) static_cast<void>(aclrtSetCurrentContext(before));
+}
+
+void Npu::start() {
+  chip_ = supported_chip();
+  atb_version_ = atb::Utils::GetAtbVersion();
+  check(aclrtSetDevice(index_), "aclrtSetDevice");
+  is_set_ = true;
+  check(aclrtGetCurrentContext(&context_), "aclrtGetCurrentContext");
+  check(aclrtCreateStream(&stream_), "aclrtCreateStream");
+  if (const atb::Status code = atb::CreateContext(&atb_context_); code != atb::NO_ERROR)
+    fail_atb(code, "atb::CreateContext");
+  if (const atb::Status code = atb_context_->SetExecuteStream(stream_); code != atb::NO_ERROR)
+    fail_atb(code, "atb::Context::SetExecuteStream");
+}
+
+Npu::~Npu() {
+  // A child of fork has the driver's state without its threads.
+  if (process_ != getpid()) return;
+  aclrtContext before = nullptr;
+  if (aclrtGetCurrentContext(&before) != ACL_SUCCESS) before = nullptr;
+  static_cast<void>(aclrtSetCurrentContext(context_));
+  stop();
+  if (before != nullptr && before != context_) static_cast<void>(aclrtSetCurrentContext(before));
+}
+
+// In the order that AscendCL and ATB ask for. On a lost device most of it fails, which changes nothing.
+void Npu::stop() noexcept {
+  settle();
+  destroy_operations();
+  forget_constants();
+  if (workspace_ != nullptr) memory_.give(workspace_, workspace_bytes_);
+  workspace_ = nullptr;
+  memory_.free_kept();
+  staging_.free();
+  if (atb_context_ != nullptr) static_cast<void>(atb::DestroyContext(atb_context_));
+  if (stream_ != nullptr) static_cast<void>(aclrtDestroyStream(stream_));
+  if (is_set_) static_cast<void>(aclrtResetDevice(index_));
+}
+
+Npu::Use::Use(Npu& npu, bool lost) : lock_(npu.mutex_, std::defer_lock) {
+  if (npu.process_ != getpid()) {
+    fail(
+        Status::DeviceUnavailable,
+        "the context on device ascend:%d was opened before fork, after which the driver cannot be used: open a context "
+        "in the child, before anything of Ascend is used in the parent",
+        npu.index_);
+  }
+  lock_.lock();
+  if (npu.is_lost_ && !lost) {
+    fail(Status::DeviceLost,
+         "device ascend:%d has been lost (%.200s): destroy all that belongs to contexts on it, and open a new one",
+         npu.index_, npu.loss_.text);
+  }
+  // No context at all is a state of its own, which cannot be set again: then heed's stays.
+  if (aclrtGetCurrentContext(&before_) != ACL_SUCCESS) before_ = nullptr;
+  if (before_ != npu.context_) npu.check(aclrtSetCurrentContext(npu.context_), "aclrtSetCurrentContext");
+  if (before_ == npu.context_) before_ = nullptr;
+  if (npu.constant_bytes_ > kMaxConstantBytes) npu.forget_constants();
+}
+
+Npu::Use::~Use() {
+  if (before_ != nullptr) static_cast<void>(aclrtSetCurrentContext(before_));
+}
+
+void Npu::check(aclError code, const char* what) {
+  if (code == ACL_SUCCESS) return;
+  if (!is_device_failure(code)) fail_acl(code, what);
+  loss_.status = Status::DeviceLost;
+  std::snprintf(loss_.text, sizeof loss_.text,
+                "device ascend:%d failed while it worked, and is lost: %s gives %d. %.200s", index_, what, code,
+                recent_message());
+  is_lost_ = true;
+  throw loss_;
+}
+
+void* Npu::allocate(size_t num_bytes) {
+  return memory_.take(num_bytes, [this] { synchronize(); });
+}
+
+void Npu::release(void* memory, size_t num_bytes) noexcept { memory_.give(memory, num_bytes); }
+
+void Npu::upload(void* device, const void* host, size_t num_bytes) {
+  if (num_bytes == 0) return;
+  if (num_bytes > Staging::kCapacity) {
+    // An immediate copy does not wait for the stream, on which the block may still be in use.
+    synchronize();
+    check(aclrtMemcpy(device, num_bytes, host, num_bytes, ACL_MEMCPY_HOST_TO_DEVICE), "aclrtMemcpy to the device");
+    return;
+  }
+  void* staged = staging_.take(num_bytes, [this] { synchronize(); });
+  std::memcpy(staged, host, num_bytes);
+  check(aclrtMemcpyAsync(device, num_bytes, staged, num_bytes, ACL_MEMCPY_HOST_TO_DEVICE, stream_),
+        "aclrtMemcpyAsync to the device");
+}
+
+void Npu::download(void* host, const void* device, size_t num_bytes) {
+  synchronize();
+  if (num_bytes > 0)
+    check(aclrtMemcpy(host, num_bytes, device, num_bytes, ACL_MEMCPY_DEVICE_TO_HOST), "aclrtMemcpy to the host");
+}
+
+void Npu::copy(void* destination, const void* source, size_t num_bytes) {
+  if (num_bytes == 0) return;
+  check(aclrtMemcpyAsync(destination, num_bytes, source, num_bytes, ACL_MEMCPY_DEVICE_TO_DEVICE, stream_),
+        "aclrtMemcpyAsync on the device");
+}
+
+void Npu::clear(void* memory, size_t num_bytes) {
+  if (num_bytes > 0) check(aclrtMemsetAsync(memory, num_bytes, 0, num_bytes, stream_), "aclrtMemsetAsync");
+}
+
+void Npu::synchronize() {
+  check(aclrtSynchronizeStream(stream_), "aclrtSynchronizeStream");
+  staging_.settled();
+}
+
+void Npu::settle() noexcept {
+  if (stream_ != nullptr) static_cast<void>(aclrtSynchronizeStream(stream_));
+  staging_.settled();
+}
+
+atb::Operation* Npu::operation(const std::string& name, const Create& create) {
+  if (const auto found = operations_.find(name); found != operations_.end()) return found->second;
+  if (operations_.size() >= kMaxOperations) {
+    synchronize();
+    destroy_operations();
+  }
+  atb::Operation* created = nullptr;
+  if (const atb::Status code = create(&created); code != atb::NO_ERROR)
+    fail_atb(code, (name + " (CreateOperation)").c_str());
+  try {
+    operations_.emplace(name, created);
+  } catch (...) {
+    static_cast<void>(atb::DestroyOperation(created));
+    throw;
+  }
+  return created;
+}
+
+void Npu::destroy_operations() noexcept {
+  for (const auto& [name, operation] : operations_) static_cast<void>(atb::DestroyOperation(operation));
+  operations_.clear();
+}
+
+DeviceArray Npu::constant(const std::string& name, aclDataType dtype, const atb::Dims& shape,
+                          const std::function<void(void* host)>& fill) {
+  if (const auto found = constants_.find(name); found != constants_.end()) return found->second;
+  DeviceArray array;
+  array.dtype = dtype;
+  array.shape = shape;
+  const size_t num_bytes = array.num_bytes();
+  const std::unique_ptr<char[]> host(new char[num_bytes]);
+  fill(host.get());
+  array.data = allocate(num_bytes);
+  try {
+    upload(array.data, host.get(), num_bytes);
+    constants_.emplace(name, array);
+  } catch (...) {
+    release(array.data, num_bytes);
+    throw;
+  }
+  constant_bytes_ += num_bytes;
+  return array;
+}
+
+void Npu::forget_constants() noexcept {
+  for (const auto& [name, array] : constants_) release(array.data, array.num_bytes());
+  constants_.clear();
+  constant_bytes_ = 0;
+}
+
+void Npu::run_kept(const std::string& name, const Create& create, std::initializer_list<DeviceArray> inputs,
+                   const DeviceArray& output) {
+  const auto tensor_of = [](const DeviceArray& array) {
+    atb::Tensor tensor;
+    tensor.desc.dtype = array.dtype;
+    tensor.desc.format = ACL_FORMAT_ND;
+    tensor.desc.shape = array.shape;
+    tensor.deviceData = array.data;
+    tensor.hostData = array.host_data;
+    tensor.dataSize = array.num_bytes();
+    return tensor;
+  };
+  atb::Operation* kept = operation(name, create);
+  pack_->inTensors.clear();
+  pack_->outTensors.clear();
+  for (const DeviceArray& input : inputs) pack_->inTensors.push_back(tensor_of(input));
+  pack_->outTensors.push_back(tensor_of(output));
+
+  uint64_t needed = 0;
+  if (const atb::Status code = kept->Setup(*pack_, needed, atb_context_); code != atb::NO_ERROR)
+    fail_atb(code, (name + " (Setup)").c_str());
+  if (needed > workspace_bytes_) {
+    void* larger = allocate(needed);
+    memory_.give(workspace_, workspace_bytes_);
+    workspace_ = larger;
+    workspace_bytes_ = needed;
+  }
+  const atb::Status code =
+      kept->Execute(*pack_, needed == 0 ? nullptr : static_cast<uint8_t*>(workspace_), needed, atb_context_);
+  if (code != atb::NO_ERROR) {
+    // Work that was asked for earlier may be the cause: then that is the failure to tell.
+    synchronize();
+    fail_atb(code, (name + " (Execute)").c_str());
+  }
+}
+
+Temporary::Temporary(Npu& npu, aclDataType dtype, const atb::Dims& shape) : npu_(&npu) {
+  array_.dtype = dtype;
+  array_.shape = shape;
+  array_.data = npu.allocate(array_.num_bytes());
+}
+
+Temporary::Temporary(Temporary&& other) noexcept
+    : npu_(std::exchange(other.npu_, nullptr)), array_(std::exchange(other.array_, {})) {}
+
+Temporary& Temporary::operator=(Temporary&& other) noexcept {
+  std::swap(npu_, other.npu_);
+  std::swap(array_, other.array_);
+  return *this;
+}
+
+Temporary::~Temporary() {
+  if (npu_ != nullptr) npu_->release(array_.data, array_.num_bytes());
+}
+
+}  // namespace heed::ascend

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/ascend/operations.h"
+
+#include <bit>
+#include <cstdio>
+#include <string>
+
+namespace heed::ascend {
+namespace {
+
+// A float as text that tells any two apart.
+std::string bits_of(float value) { return std::to_string(std::bit_cast<uint32_t>(value)); }
+
+std::string name_of(const char* operation, std::initializer_list<int64_t> parameters) {
+  std::string name = operation;
+  for (const int64_t parameter : parameters) name += " " + std::to_string(parameter);
+  return name;
+}
+
+void elewise(Npu& npu, atb::infer::ElewiseParam::ElewiseType type, std::initializer_list<DeviceArray> inputs,
+             const DeviceArray& output, float factor = 0.0f) {
+  atb::infer::ElewiseParam param;
+  param.elewiseType = type;
+  param.mulsParam.varAttr = factor;
+  if (type == atb::infer::ElewiseParam::ELEWISE_CAST) param.outTensorType = output.dtype;
+  npu.run(name_of("Elewise", {type, param.outTensorType}) + " " + bits_of(factor), param, inputs, output);
+}
+
+// The same bytes as another dtype of that size, for operations that move them only.
+DeviceArray reinterpreted(const DeviceArray& array, aclDataType from, aclDataType to) {
+  DeviceArray result = array;
+  if (array.dtype == from) result.dtype = to;
+  return result;
+}
+
+}  // namespace
+
+void linear(Npu& npu, const DeviceArray& x, const DeviceArray& weight, bool transpose_weight, const DeviceArray* bias,
+            const DeviceArray& output) {
+  atb::infer::LinearParam param;
+  param.transposeB = transpose_weight;
+  param.hasBias = bias != nullptr;
+  const std::string name = name_of("Linear", {transpose_weight, param.hasBias});
+  if (bias != nullptr) {
+    npu.run(name, param, {x, weight, *bias}, output);
+  } else {
+    npu.run(name, param, {x, weight}, output);
+  }
+}
+
+void cast(Npu& npu, const DeviceArray& input, const DeviceArray& output) {
+  elewise(npu, atb::infer::ElewiseParam::ELEWISE_CAST, {input}, output);
+}
+
+void multiply(Npu& npu, const DeviceArray& input, float factor, const DeviceArray& output) {
+  elewise(npu, atb::infer::ElewiseParam::ELEWISE_MULS, {input}, output, factor);
+}
+
+void add(Npu& npu, const DeviceArray& a, const DeviceArray& b, const DeviceArray& output) {
+  elewise(npu, atb::infer::ElewiseParam::ELEWISE_ADD, {a, b}, output);
+}
+
+void softmax(Npu& npu, const DeviceArray& input, const DeviceArray& output) {
+  atb::infer::SoftmaxParam param;
+  param.axes.push_back(-1);
+  npu.run("Softmax", param, {input}, output);
+}
+
+void transpose(Npu& npu, const DeviceArray& input, const std::vector<int32_t>& order, const DeviceArray& output) {
+  atb::infer::TransposeParam param;
+  std::string name = "Transpose";
+  for (const int32_t axis : order) {
+    param.perm.push_back(axis);
+    name += " " + std::to_string(axis);
+  }
+  npu.run(name, param, {reinterpreted(input, ACL_FLOAT, ACL_INT32)}, reinterpreted(output, ACL_FLOAT, ACL_INT32));
+}
+
+void gather(Npu& npu, const DeviceArray& input, const DeviceArray& indices, const DeviceArray& output) {
+  const atb::infer::GatherParam param;
+  npu.run("Gather", param, {input, indices}, output);
+}
+
+void concatenate(Npu& npu, const DeviceArray& a, const DeviceArray& b, const DeviceArray& output) {
+  atb::infer::ConcatParam param;
+  param.concatDim = static_cast<int>(a.shape.dimNum) - 1;
+  npu.run(name_of("Concat", {param.concatDim}), param, {a, b}, output);
+}
+
+void keep_first(Npu& npu, const DeviceArray& input, const DeviceArray& output) {
+  atb::infer::SliceParam param;
+  const uint64_t last = input.shape.dimNum - 1;
+  for (uint64_t axis = 0; axis <= last; ++axis) {
+    param.offsets.push_back(0);
+    param.size.push_back(axis == last ? output.shape.dims[last] : -1);
+  }
+  npu.run(name_of("Slice", {static_cast<int64_t>(last), output.shape.dims[last]}), param, {input}, output);
+}
+
+void clear_where(Npu& npu, const DeviceArray& input, const DeviceArray& mask, const DeviceArray& output) {
+  atb::infer::FillParam param;
+  param.withMask = true;
+  param.value.push_back(0.0f);
+  npu.run("Fill", param, {reinterpreted(input, ACL_FLOAT, ACL_INT32), mask},
+          reinterpreted(output, ACL_FLOAT, ACL_INT32));
+}
+
+void fused_attention(Npu& npu, const FusedAttention& parameters, const DeviceArray& queries, const DeviceArray& keys,
+                     const DeviceArray& values, const DeviceArray& mask, std::vector<int32_t>& lengths,
+                     const DeviceArray& output) {
+  using Param = atb::infer::SelfAttentionParam;
+  Param param;
+  param.headNum = static_cast<int32_t>(parameters.num_heads);
+  param.kvHeadNum = static_cast<int32_t>(parameters.num_kv_heads);
+  param.qkScale = parameters.scale;
+  param.calcType = Param::PA_ENCODER;
+  // The default kernel rounds scores to 16 bits and wants as many keys as queries.
+  param.kernelType = Param::KERNELTYPE_HIGH_PRECISION;
+  switch (parameters.mask) {
+    case FusedMask::None: param.maskType = Param::MASK_TYPE_UNDEFINED; break;
+    case FusedMask::Hide: param.maskType = Param::MASK_TYPE_NORM; break;
+    case FusedMask::Triangle:
+      param.maskType = Param::MASK_TYPE_NORM_COMPRESS;
+      param.isTriuMask = 1;
+      break;
+    case FusedMask::Additive: param.maskType = Param::MASK_TYPE_ALIBI; break;
+  }
+  DeviceArray host_lengths;
+  host_lengths.dtype = ACL_INT32;
+  host_lengths.shape = dims_of({2, static_cast<int64_t>(lengths.size() / 2)});
+  host_lengths.host_data = lengths.data();
+  const std::string name =
+      name_of("SelfAttention", {param.headNum, param.kvHeadNum, param.maskType}) + " " + bits_of(param.qkScale);
+  if (parameters.mask == FusedMask::None) {
+    npu.run(name, param, {queries, keys, values, host_lengths}, output);
+  } else {
+    npu.run(name, param, {queries, keys, values, mask, host_lengths}, output);
+  }
+}
+
+}  // namespace heed::ascend

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scores are products in the 16-bit dtype, and f32 from there on: scaled, cleared where they are hidden, with the bias
+// added, and turned into weights by a softmax over all keys. Hidden pairs end as zeros, whatever their keys hold (rule 8).
+// log_sum_exp is summed by the host from the same scores: ATB has no such sum.
+#include "backends/ascend/score_chain.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "attention/lengths.h"
+#include "backends/ascend/arrange.h"
+#include "backends/ascend/operations.h"
+
+namespace heed::ascend {
+namespace {
+
+// Scores of so many bytes are on the device at a time, if one item has not more.
+constexpr int64_t kMaxScoreBytes = int64_t{256} << 20;
+
+// Added to hidden scores, which are 0: the weight is exactly 0 beside any score that is visible. Finite, since a kernel
+// that works through a row in blocks would make NaN of a block of infinities.
+constexpr float kHidden = -std::numeric_limits<float>::max();
+
+Temporary uploaded(Npu& npu, aclDataType dtype, const atb::Dims& shape, const void* host) {
+  Temporary result(npu, dtype, shape);
+  npu.upload(result.data(), host, result.array().num_bytes());
+  return result;
+}
+
+// What has to be done to some items' scores, (items, h, q, k), on the device.
+struct Limits {
+  std::optional<Temporary> hidden;  // bytes (items or 1, h or 1, q or 1, k)
+  std::optional<Temporary> added;   // f32, likewise
+  std::optional<Temporary> zeroed;  // bytes (items or 1, h or 1, q, 1): rows that weigh all keys alike
+};
+
+// Weights in the place of scores; both f32 (items, h, q, k). `masked`, where it is given, is left with the scores that
+// the weights are of.
+void softmax_within(Npu& npu, const DeviceArray& scores, const Limits& limits, const DeviceArray& weights,
+                    Temporary* masked) {
+  Temporary cleared;
+  DeviceArray current = scores;
+  const auto clear = [&](const std::optional<Temporary>& where) {
+    if (!where) return;
+    Temporary next(npu, ACL_FLOAT, scores.shape);
+    clear_where(npu, current, where->array(), next.array());
+    cleared = std::move(next);
+    current = cleared.array();
+  };
+  clear(limits.hidden);
+  clear(limits.zeroed);
+  if (limits.added) {
+    Temporary next(npu, ACL_FLOAT, scores.shape);
+    add(npu, current, limits.added->array(), next.array());
+    cleared = std::move(next);
+    current = cleared.array();
+  }
+  if (!limits.hidden) {
+    softmax(npu, current, weights);
+  } else {
+    const Temporary all(npu, ACL_FLOAT, scores.shape);
+    softmax(npu, current, all.array());
+    clear_where(npu, all.array(), limits.hidden->array(), weights);
+  }
+  if (masked == nullptr) return;
+  if (cleared.data() == nullptr) {
+    cleared = Temporary(npu, ACL_FLOAT, scores.shape);
+    npu.copy(cleared.data(), scores.data, scores.num_bytes());
+  }
+  *masked = std::move(cleared);
+}
+
+// The item's operand from item `first` on.
+StridedArray items_of(const Operand& operand, int64_t first, const int64_t (&sizes)[kOperandRank]) {
+  StridedArray array = strided(operand, sizes);
+  array.data =
+      static_cast<char*>(operand.data) + first * operand.strides[0] * static_cast<int64_t>(size_of(operand.dtype));
+  return array;
+}
+
+class ScoreChain {
+ public:
+  ScoreChain(Npu& npu, const AttentionProblem& problem, const Visibility& visibility, aclDataType dtype)
+      : npu_(npu), problem_(problem), seen_(visibility), dtype_(dtype) {}
+
+  void run() {
+    const int64_t item_bytes = problem_.num_heads * problem_.num_queries * problem_.num_keys * 4;
+    const int64_t at_once = std::max<int64_t>(1, kMaxScoreBytes / item_bytes);
+    for (int64_t first = 0; first < problem_.batch; first += at_once)
+      run_items(first, std::min(at_once, problem_.batch - first));
+  }
+
+ private:
+  bool is_mean() const { return problem_.empty_rows == EmptyRows::Mean; }
+
+  void run_items(int64_t first, int64_t num_items) {
+    const int64_t h = problem_.num_heads;
+    const int64_t q = problem_.num_queries;
+    const int64_t k = problem_.num_keys;
+    const Temporary scores = make_scores(first, num_items);
+    const Limits limits = make_limits(first, num_items);
+    Temporary masked;
+    Temporary* wanted = problem_.log_sum_exp.given != 0 ? &masked : nullptr;
+    if (problem_.weights.given != 0) {
+      const Target target(npu_, items_of(problem_.weights, first, {num_items, h, q, k}), ACL_FLOAT);
+      softmax_within(npu_, scores.array(), limits, reshaped(target.array(), {num_items, h, q, k}), wanted);
+      target.store();
+    } else {
+      const Temporary unused(npu_, ACL_FLOAT, scores.array().shape);
+      softmax_within(npu_, scores.array(), limits, unused.array(), wanted);
+    }
+    if (wanted != nullptr) sum(masked, first, num_items);
+  }
+
+  // f32 (items, h, q, k). The heads that share keys are rows of one product.
+  Temporary make_scores(int64_t first, int64_t num_items) {
+    const int64_t h = problem_.num_heads;
+    const int64_t g = problem_.num_kv_heads;
+    const int64_t q = problem_.num_queries;
+    const int64_t k = problem_.num_keys;
+    const int64_t d = problem_.head_size;
+    Temporary kept_queries;
+    Temporary kept_keys;
+    DeviceArray queries = load(npu_, items_of(problem_.queries, first, {num_items, h, q, d}), dtype_, kept_queries);
+    const DeviceArray keys = load(npu_, items_of(problem_.keys, first, {num_items, g, k, d}), dtype_, kept_keys);
+    // Whichever keeps products away from the end of the dtype.
+    const bool scale_first = std::fabs(problem_.scale) <= 1.0f;
+    Temporary scaled;
+    if (scale_first && problem_.scale != 1.0f) {
+      scaled = Temporary(npu_, dtype_, queries.shape);
+      multiply(npu_, queries, problem_.scale, scaled.array());
+      queries = scaled.array();
+    }
+    const Temporary products(npu_, dtype_, dims_of({num_items * g, h / g * q, k}));
+    linear(npu_, reshaped(queries, {num_items * g, h / g * q, d}), reshaped(keys, {num_items * g, k, d}), true, nullptr,
+           products.array());
+    Temporary scores(npu_, ACL_FLOAT, dims_of({num_items, h, q, k}));
+    cast(npu_, reshaped(products.array(), {num_items, h, q, k}), scores.array());
+    if (scale_first) return scores;
+    Temporary multiplied(npu_, ACL_FLOAT, scores.array().shape);
+    multiply(npu_, scores.array(), problem_.scale, multiplied.array());
+    return multiplied;
+  }
+
+  Limits make_limits(int64_t first, int64_t num_items) {
+    Limits limits;
+    const int64_t planes_of_items = seen_.num_items() == 1 ? 1 : num_items;
+    const int64_t planes_of_heads = seen_.num_heads();
+    const int64_t q = seen_.is_by_item() && !seen_.is_triangle() ? 1 : problem_.num_queries;
+    const int64_t k = problem_.num_keys;
+    const auto num_rows = static_cast<size_t>(planes_of_items * planes_of_heads * q);
+    const size_t num_pairs = num_rows * static_cast<size_t>(k);
+    std::vector<uint8_t> hidden(num_pairs);
+    std::vector<uint8_t> zeroed(num_rows);
+    std::vector<float> added(num_pairs);
+    bool has_hidden = false;
+    bool has_zeroed = false;
+    size_t row = 0;
+    for (int64_t b = first; b < first + planes_of_items; ++b) {
+      for (int64_t h = 0; h < planes_of_heads; ++h) {
+        for (int64_t i = 0; i < q; ++i, ++row) {
+          const bool is_even = is_mean() && seen_.count(b, h, i) == 0;
+          zeroed[row] = is_even ? 1 : 0;
+          has_zeroed |= is_even;
+          for (int64_t j = 0; j < k; ++j) {
+            const size_t pair = row * static_cast<size_t>(k) + static_cast<size_t>(j);
+            if (is_even) continue;
+            if (seen_.is_visible(b, h, i, j)) {
+              added[pair] = seen_.bias(b, h, i, j);
+            } else {
+              hidden[pair] = 1;
+              added[pair] = kHidden;
+              has_hidden = true;
+            }
+          }
+        }
+      }
+    }
+    const atb::Dims pairs = dims_of({planes_of_items, planes_of_heads, q, k});
+    if (has_hidden) limits.hidden = uploaded(npu_, ACL_INT8, pairs, hidden.data());
+    if (has_hidden || seen_.has_bias()) limits.added = uploaded(npu_, ACL_FLOAT, pairs, added.data());
+    if (has_zeroed)
+      limits.zeroed = uploaded(npu_, ACL_INT8, dims_of({planes_of_items, planes_of_heads, q, 1}), zeroed.data());
+    return limits;
+  }
+
+  // log_sum_exp of rows of scores as the softmax had them.
+  void sum(const Temporary& masked, int64_t first, int64_t num_items) {
+    const int64_t h = problem_.num_heads;
+    const int64_t q = problem_.num_queries;
+    const auto k = static_cast<size_t>(problem_.num_keys);
+    std::vector<float> scores(static_cast<size_t>(num_items * h * q) * k);
+    npu_.download(scores.data(), masked.data(), masked.array().num_bytes());
+    std::vector<float> sums(static_cast<size_t>(num_items * h * q));
+    size_t row = 0;
+    for (int64_t b = first; b < first + num_items; ++b) {
+      for (int64_t head = 0; head < h; ++head) {
+        for (int64_t i = 0; i < q; ++i, ++row) sums[row] = sum_of_row(scores.data() + row * k, b, head, i);
+      }
+    }
+    const Target target(npu_, items_of(problem_.log_sum_exp, first, {num_items, h, q, 1}), ACL_FLOAT);
+    npu_.upload(target.array().data, sums.data(), target.array().num_bytes());
+    target.store();
+  }
+
+  float sum_of_row(const float* scores, int64_t b, int64_t h, int64_t q) const {
+    double largest = -HUGE_VAL;
+    bool is_number = true;
+    for (int64_t k = 0; k < problem_.num_keys; ++k) {
+      if (!seen_.is_visible(b, h, q, k)) continue;
+      is_number &= !std::isnan(scores[k]);
+      largest = std::max(largest, static_cast<double>(scores[k]));
+    }
+    if (seen_.count(b, h, q) == 0) return -HUGE_VALF;
+    // Rule 8: a NaN makes the row NaN, and so do scores that are infinite where they are largest.
+    if (!is_number || std::isinf(largest)) return std::nanf("");
+    double total = 0;
+    for (int64_t k = 0; k < problem_.num_keys; ++k) {
+      if (seen_.is_visible(b, h, q, k)) total += std::exp(static_cast<double>(scores[k]) - largest);
+    }
+    return static_cast<float>(largest + std::log(total));
+  }
+
+  Npu& npu_;
+  const AttentionProblem& problem_;
+  const Visibility& seen_;
+  aclDataType dtype_;
+};
+
+}  // namespace
+
+void run_score_chain(Npu& npu, const AttentionProblem& problem, const Visibility& visibility, aclDataType dtype) {
+  ScoreChain(npu, problem, visibility, dtype).run();
+}
+
+void run_softmax(Npu& npu, const SoftmaxProblem& problem) {
+  const int64_t b = problem.batch;
+  const int64_t h = problem.num_heads;
+  const int64_t q = problem.num_queries;
+  const int64_t k = problem.num_keys;
+  Temporary kept;
+  const DeviceArray scores = load(npu, strided(problem.scores, {b, h, q, k}), ACL_FLOAT, kept);
+  const Target target(npu, strided(problem.weights, {b, h, q, k}), ACL_FLOAT);
+  Limits limits;
+  if (problem.valid_lens.given != 0) {
+    const int64_t rows = problem.valid_lens.strides[2] == 0 ? 1 : q;
+    std::vector<uint8_t> hidden(static_cast<size_t>(b * rows * k));
+    std::vector<float> added(hidden.size());
+    size_t pair = 0;
+    for (int64_t item = 0; item < b; ++item) {
+      for (int64_t row = 0; row < rows; ++row) {
+        const int64_t length = length_of(problem.valid_lens, item, row);
+        for (int64_t key = 0; key < k; ++key, ++pair) {
+          hidden[pair] = key >= length ? 1 : 0;
+          added[pair] = key >= length ? kHidden : 0.0f;
+        }
+      }
+    }
+    limits.hidden = uploaded(npu, ACL_INT8, dims_of({b, 1, rows, k}), hidden.data());
+    limits.added = uploaded(npu, ACL_FLOAT, dims_of({b, 1, rows, k}), added.data());
+  }
+  softmax_within(npu, reshaped(scores, {b, h, q, k}), limits, reshaped(target.array(), {b, h, q, k}), nullptr);
+  target.store();
+}
+
+}  // namespace heed::ascend

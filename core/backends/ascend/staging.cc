@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/ascend/staging.h"
+
+#include "backends/ascend/acl.h"
+
+namespace heed::ascend {
+
+void Staging::allocate() {
+  const aclError code = aclrtMallocHost(&memory_, kCapacity);
+  if (code != ACL_SUCCESS) {
+    memory_ = nullptr;
+    fail(Status::OutOfMemory, "aclrtMallocHost of %zu bytes of the host's memory failed with %d", kCapacity, code);
+  }
+  used_ = 0;
+}
+
+void Staging::free() {
+  if (memory_ != nullptr) static_cast<void>(aclrtFreeHost(memory_));
+  memory_ = nullptr;
+}
+
+}  // namespace heed::ascend

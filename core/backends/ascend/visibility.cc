@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/ascend/visibility.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "attention/lengths.h"
+#include "base/half.h"
+
+namespace heed::ascend {
+namespace {
+
+bool is_per_query(const Operand& lens) { return lens.given != 0 && lens.strides[2] != 0; }
+
+// Whether the band hides anything.
+bool has_band(const AttentionProblem& problem) {
+  return problem.band_first > -problem.num_queries + 1 || problem.band_last < problem.num_keys - 1;
+}
+
+bool has_planes(const AttentionProblem& problem) {
+  return is_per_query(problem.valid_lens) || problem.mask.given != 0 || problem.bias.given != 0 || has_band(problem);
+}
+
+bool differs(const AttentionProblem& problem, int axis) {
+  const auto of = [axis](const Operand& operand) { return operand.given != 0 && operand.strides[axis] != 0; };
+  return of(problem.mask) || of(problem.bias) || (axis == 0 && of(problem.valid_lens));
+}
+
+bool is_triangular(const AttentionProblem& problem) {
+  return problem.valid_lens.given == 0 && problem.mask.given == 0 && problem.bias.given == 0 &&
+         problem.num_queries == problem.num_keys && problem.band_last == 0 &&
+         problem.band_first <= -problem.num_queries + 1;
+}
+
+}  // namespace
+
+double visibility_bytes(const AttentionProblem& problem) {
+  if (!has_planes(problem) || is_triangular(problem)) return 0;
+  return (differs(problem, 0) ? static_cast<double>(problem.batch) : 1.0) *
+         (differs(problem, 1) ? static_cast<double>(problem.num_heads) : 1.0) *
+         static_cast<double>(problem.num_queries) * static_cast<double>(problem.num_keys);
+}
+
+Visibility::HostBytes Visibility::read(Npu& npu, const Operand& operand, const int64_t (&sizes)[kOperandRank]) {
+  const auto size = static_cast<int64_t>(size_of(operand.dtype));
+  int64_t before = 0;
+  int64_t span = size;
+  for (int axis = 0; axis < kOperandRank; ++axis) {
+    const int64_t reach = (sizes[axis] - 1) * operand.strides[axis] * size;
+    span += reach < 0 ? -reach : reach;
+    if (reach < 0) before -= reach;
+  }
+  HostBytes result;
+  result.bytes.resize(static_cast<size_t>(span));
+  result.first = static_cast<size_t>(before);
+  npu.download(result.bytes.data(), static_cast<const char*>(operand.data) - before, result.bytes.size());
+  return result;
+}
+
+Visibility::Visibility(Npu& npu, const AttentionProblem& problem) : problem_(problem) {
+  is_triangle_ = is_triangular(problem);
+  if (differs(problem, 0)) num_items_ = problem.batch;
+  if (differs(problem, 1)) num_heads_ = problem.num_heads;
+  if (!has_planes(problem) || is_triangle_) return;
+  const int64_t pairs[kOperandRank] = {problem.batch, problem.num_heads, problem.num_queries, problem.num_keys};
+  if (problem.mask.given != 0) {
+    HostBytes bytes = read(npu, problem.mask, pairs);
+    mask_ = std::move(bytes.bytes);
+    mask_first_ = bytes.first;
+  }
+  if (problem.bias.given != 0) {
+    HostBytes bytes = read(npu, problem.bias, pairs);
+    bias_ = std::move(bytes.bytes);
+    bias_first_ = bytes.first;
+  }
+  find_visible();
+}
+
+void Visibility::find_visible() {
+  const int64_t num_rows = num_items_ * num_heads_ * problem_.num_queries;
+  visible_.resize(static_cast<size_t>(num_rows * problem_.num_keys));
+  counts_.resize(static_cast<size_t>(num_rows));
+  uint8_t* next = visible_.data();
+  int64_t* next_count = counts_.data();
+  for (int64_t b = 0; b < num_items_; ++b) {
+    for (int64_t h = 0; h < num_heads_; ++h) {
+      for (int64_t q = 0; q < problem_.num_queries; ++q, ++next_count) {
+        for (int64_t k = 0; k < problem_.num_keys; ++k, ++next) {
+          *next = is_in_limits(b, h, q, k) ? 1 : 0;
+          *next_count += *next;
+        }
+      }
+    }
+  }
+}
+
+// Rules 4 to 6 of docs/semantics.md; a bias of -infinity hides.
+bool Visibility::is_in_limits(int64_t b, int64_t h, int64_t q, int64_t k) const {
+  if (k < q + problem_.band_first || k > q + problem_.band_last) return false;
+  if (problem_.valid_lens.given != 0 && k >= length_of(problem_.valid_lens, b, q)) return false;
+  if (!mask_.empty()) {
+    const int64_t* strides = problem_.mask.strides;
+    const int64_t place = b * strides[0] + h * strides[1] + q * strides[2] + k * strides[3];
+    if (mask_[static_cast<size_t>(static_cast<int64_t>(mask_first_) + place)] == 0) return false;
+  }
+  return bias(b, h, q, k) != -HUGE_VALF;
+}
+
+float Visibility::bias(int64_t b, int64_t h, int64_t q, int64_t k) const {
+  if (bias_.empty()) return 0.0f;
+  const int64_t* strides = problem_.bias.strides;
+  const int64_t place = b * strides[0] + h * strides[1] + q * strides[2] + k * strides[3];
+  const auto size = static_cast<int64_t>(size_of(problem_.bias.dtype));
+  const char* element = bias_.data() + static_cast<int64_t>(bias_first_) + place * size;
+  if (problem_.bias.dtype == DType::F32) {
+    float number = 0;
+    std::memcpy(&number, element, sizeof number);
+    return number;
+  }
+  uint16_t bits = 0;
+  std::memcpy(&bits, element, sizeof bits);
+  return problem_.bias.dtype == DType::F16 ? widen(Half{bits}) : widen(BFloat16{bits});
+}
+
+size_t Visibility::row(int64_t b, int64_t h, int64_t q) const {
+  return static_cast<size_t>(
+      ((num_items_ == 1 ? 0 : b) * num_heads_ + (num_heads_ == 1 ? 0 : h)) * problem_.num_queries + q);
+}
+
+bool Visibility::is_visible(int64_t b, int64_t h, int64_t q, int64_t k) const {
+  if (is_triangle_) return k <= q;
+  if (is_by_item()) return k < count(b, h, q);
+  return visible_[row(b, h, q) * static_cast<size_t>(problem_.num_keys) + static_cast<size_t>(k)] != 0;
+}
+
+int64_t Visibility::count(int64_t b, int64_t h, int64_t q) const {
+  if (is_triangle_) return q + 1;
+  if (!is_by_item()) return counts_[row(b, h, q)];
+  return problem_.valid_lens.given == 0 ? problem_.num_keys : length_of(problem_.valid_lens, b, 0);
+}
+
+std::vector<int32_t> Visibility::keys_of(int64_t b) const {
+  std::vector<int32_t> keys;
+  for (int64_t k = 0; k < problem_.num_keys; ++k) {
+    bool is_seen = false;
+    if (is_triangle_) {
+      is_seen = true;
+    } else if (is_by_item()) {
+      is_seen = k < count(b, 0, 0);
+    } else {
+      for (int64_t h = 0; h < num_heads_ && !is_seen; ++h) {
+        for (int64_t q = 0; q < problem_.num_queries && !is_seen; ++q) is_seen = is_visible(b, h, q, k);
+      }
+    }
+    if (is_seen) keys.push_back(static_cast<int32_t>(k));
+  }
+  return keys;
+}
+
+std::string Visibility::name() const {
+  std::string name = "visible " + std::to_string(problem_.num_queries) + " " + std::to_string(problem_.num_keys) + " " +
+                     std::to_string(problem_.band_first) + " " + std::to_string(problem_.band_last);
+  const Operand& lens = problem_.valid_lens;
+  if (lens.given == 0) return name;
+  for (int64_t b = 0; b < num_items_; ++b) {
+    for (int64_t q = 0; q < (is_per_query(lens) ? problem_.num_queries : 1); ++q)
+      name += " " + std::to_string(length_of(lens, b, q));
+  }
+  return name;
+}
+
+}  // namespace heed::ascend

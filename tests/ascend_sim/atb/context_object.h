@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// atb::Context as libatb makes it.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "atb/context.h"
+
+namespace ascend_sim::atb_library {
+
+// What operations know of a context, also after its end.
+struct ContextState {
+  std::atomic<bool> is_alive = true;
+  // Operations whose last Setup was for it.
+  std::atomic<int> num_operations = 0;
+  // One thread at a time.
+  std::mutex entry;
+};
+
+class ContextObject final : public atb::Context {
+ public:
+  explicit ContextObject(int32_t device);
+  ~ContextObject() override;
+  ContextObject(const ContextObject&) = delete;
+  ContextObject& operator=(const ContextObject&) = delete;
+
+  atb::Status SetExecuteStream(aclrtStream stream) override;
+  aclrtStream GetExecuteStream() const override;
+  atb::Status SetAsyncTilingCopyStatus(bool enable) override;
+  bool GetAsyncTilingCopyStatus() const override;
+  atb::Status SetExecuteStreams(const std::vector<aclrtStream>& streams) override;
+  std::vector<aclrtStream> GetExecuteStreams() override;
+  atb::Status SetExecuteType(atb::ExecuteType type) override;
+  atb::ExecuteType GetExecuteType() override;
+  atb::Status SetLaunchMode(atb::LaunchMode mode) override;
+  atb::LaunchMode GetLaunchMode() override;
+
+  const std::shared_ptr<ContextState>& state() const { return state_; }
+
+ private:
+  const std::shared_ptr<ContextState> state_ = std::make_shared<ContextState>();
+  const int32_t device_;
+  std::vector<aclrtStream> streams_;
+};
+
+}  // namespace ascend_sim::atb_library

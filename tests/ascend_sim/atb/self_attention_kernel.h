@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// The arithmetic of SelfAttentionOperation's encoder kernels on packed sequences.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "acl/acl.h"
+
+namespace ascend_sim::atb_library {
+
+struct AttentionMask {
+  enum class Effect {
+    None,
+    // score + (-3e38) * mask, in float: 0 keeps, 1 hides.
+    TimesMinus3e38,
+    // score + mask
+    Raw,
+  };
+  Effect effect = Effect::None;
+  // In elements; 0 where one mask serves all sequences, or all heads.
+  size_t sequence_stride = 0;
+  size_t head_stride = 0;
+  size_t row_stride = 0;
+  // The mask is 128 by 128 and stands on the diagonal; below it all keys are seen.
+  bool is_compressed = false;
+  // Blocks of 128 keys behind the last query of a block of 128 queries are not computed.
+  bool is_triangular = false;
+};
+
+struct AttentionProblem {
+  aclDataType dtype;
+  // Of the fp16 kernel that computes scores in binary16.
+  bool is_half_kernel;
+  size_t num_heads;
+  size_t num_kv_heads;
+  size_t head_size;
+  size_t value_head_size;
+  float scale;
+  std::vector<int32_t> query_lengths;
+  std::vector<int32_t> key_lengths;
+  AttentionMask mask;
+};
+
+// query: (tokens, num_heads, head_size); key, value: (tokens, num_kv_heads, head size); output as query.
+void run_attention(const AttentionProblem& problem, const void* query, const void* key, const void* value,
+                   const void* mask, void* output);
+
+}  // namespace ascend_sim::atb_library

@@ -79,7 +79,9 @@ class RowSolver {
     }
     if (problem_.compute_format) {
       look_at_masked_keys();
-      if (may_be_nan_) write_may_be_nan(result);
+      if (may_be_nan_)
+        std::fill_n(result.output.may_be_nan.begin() + row_ * sizes_.value_head_size, sizes_.value_head_size,
+                    uint8_t{1});
       if (is_known_) bound_narrow();
     }
     if (!is_known_) {
@@ -191,8 +193,8 @@ class RowSolver {
     return options_.scale != 0.0 ? options_.scale : 1.0 / std::sqrt(static_cast<double>(sizes_.head_size));
   }
 
-  // What keys that other rows of the item see may do to this row of a device that has them among its own: their scores
-  // and values are computed with, and must not be so large that a mask does not hide them.
+  // What keys that other rows of the item see may do to this row's output on a device that has them among its own: their
+  // scores and values are computed with, and must not be so large that a mask does not hide them.
   void look_at_masked_keys() {
     if (visible_.empty() || std::isnan(log_sum_exp_)) return;
     const Format format = *problem_.compute_format;
@@ -213,7 +215,6 @@ class RowSolver {
       const double terms = std::fabs(scale()) * sum;
       if (!(std::max(terms, sum) <= kLargestCovered / 2.0)) is_known_ = false;
       masks_hide_ = masks_hide_ && terms + largest_terms_ + kNegligible <= largest_number(format);
-      products_fit_ = products_fit_ && std::max(terms, sum) <= largest_number(format);
     }
   }
 
@@ -228,18 +229,8 @@ class RowSolver {
     parameters.has_bias = !problem_.limits.bias.empty();
     fused_ = with_rounded_probabilities(parameters, fused_weights(parameters, magnitudes_));
     unfused_ = unfused_weights(parameters, magnitudes_);
-    unfused_->is_known = unfused_->is_known && products_fit_;
     const bool adds_mask = parameters.has_bias || !problem_.limits.mask.empty();
     if (adds_mask && !masks_hide_) fused_->is_known = false;
-  }
-
-  void write_may_be_nan(AttentionResult& result) const {
-    const auto mark = [this](std::vector<uint8_t>& row, int64_t size) {
-      std::fill_n(row.begin() + row_ * size, size, uint8_t{1});
-    };
-    mark(result.weights.may_be_nan, sizes_.num_keys);
-    mark(result.log_sum_exp.may_be_nan, 1);
-    mark(result.output.may_be_nan, sizes_.value_head_size);
   }
 
   // Of a row with a score that f32 may come to anything of, only what is hidden is sure.
@@ -392,7 +383,6 @@ class RowSolver {
   double largest_score_ = 0.0;  // T
   double largest_terms_ = 0.0;  // S, errors included
   bool masks_hide_ = true;
-  bool products_fit_ = true;
   bool may_be_nan_ = false;
   std::optional<NarrowWeights> fused_;
   std::optional<NarrowWeights> unfused_;
@@ -419,8 +409,7 @@ AttentionResult attention(const AttentionProblem& problem) {
   std::vector<uint8_t> seen;
   if (problem.compute_format) {
     seen = seen_keys(problem);
-    for (Bounded* bounded : {&result.output, &result.weights, &result.log_sum_exp})
-      bounded->may_be_nan.resize(bounded->values.size());
+    result.output.may_be_nan.resize(result.output.values.size());
   }
   for (int64_t b = 0; b < sizes.batch; ++b) {
     for (int64_t h = 0; h < sizes.num_heads; ++h) {

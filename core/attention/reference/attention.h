@@ -57,7 +57,7 @@ struct AttentionLimits {
 struct Bounded {
   std::vector<double> values;
   std::vector<double> errors;
-  // Non-zero: or it may be NaN (rule 8 on devices that multiply hidden values by 0). Empty: none may.
+  // Non-zero: or it may be NaN, since the engine multiplies hidden values by 0 (rule 8). Empty: none may.
   std::vector<uint8_t> may_be_nan;
 
   explicit Bounded(size_t size = 0) : values(size), errors(size) {}

@@ -22,6 +22,9 @@ double num_blocks(const NarrowRowParameters& parameters) {
 // Half of the smallest number: the largest error of rounding where the format has no normal numbers.
 double underflow_of(Format format) { return smallest_number(format) / 2.0; }
 
+// The least that an added mask holds for a visible key, below the row's largest bias.
+double lowest_bias(Format format) { return format == Format::F16 ? -0x1p15 : -1e38; }
+
 // Where the score of each key lies, around its true value.
 struct Scores {
   Vector value;
@@ -89,7 +92,7 @@ Scores exact_scores(const std::vector<KeyMagnitudes>& keys) {
 
 NarrowWeights fused_weights(const NarrowRowParameters& parameters, const std::vector<KeyMagnitudes>& keys) {
   const double roundoff = unit_roundoff(parameters.format);
-  const double lowest = -largest_number(parameters.format);
+  const double lowest = lowest_bias(parameters.format);
   double largest_bias = -kInfinity;
   for (const KeyMagnitudes& key : keys) largest_bias = std::max(largest_bias, key.bias);
   Scores scores = exact_scores(keys);

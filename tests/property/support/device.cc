@@ -124,9 +124,12 @@ double as_read_by_device(heed_dtype inputs, double number) {
   return format ? reference::round_to(*format, number) : number;
 }
 
-double unit_roundoff() { return on_ascend() ? 0x1p-8 : 0x1p-24; }
+double coarseness(heed_dtype inputs) {
+  const std::optional<reference::Format> format = compute_format(inputs);
+  return format ? reference::unit_roundoff(*format) / reference::unit_roundoff(reference::Format::F32) : 1.0;
+}
 
-double a_few_roundings(double magnitude) { return 20.0 * unit_roundoff() * magnitude; }
+double a_few_roundings(double magnitude) { return 20.0 * coarseness() * 0x1p-24 * magnitude; }
 
 void count_done() { ++calls().done; }
 

@@ -10,7 +10,7 @@
 #include <heed/heed.h>
 
 #include <optional>
-#include <utility>
+#include <type_traits>
 
 #include "attention/reference/number_format.h"
 #include "property/support/handles.h"
@@ -36,11 +36,10 @@ std::optional<reference::Format> compute_format(heed_dtype inputs);
 // The number that the device reads an operand as where the inputs have this dtype.
 double as_read_by_device(heed_dtype inputs, double number);
 
-// The unit round-off of the device's arithmetic when inputs are of F32.
-double unit_roundoff();
+// The unit round-off of the device's arithmetic when the inputs have this dtype, in units of that of f32.
+double coarseness(heed_dtype inputs = HEED_F32);
 
-// How far a handful of operations in that arithmetic may be off for numbers of this size: each loses at most half a
-// unit.
+// How far a handful of operations on F32 may be off for numbers of this size: each loses at most half a unit.
 double a_few_roundings(double magnitude);
 
 // Counts a call that the device did.
@@ -56,19 +55,26 @@ bool is_refusal(const CallFailed& failure);
 // it is wrong, and once more with the CPU's help where the device cannot.
 template <typename Attempt>
 auto on_device(Attempt attempt) {
-  if (first_fallback() == Fallback::Allowed) return attempt(Fallback::Allowed);
-  std::optional<CallFailed> refusal;
-  try {
-    auto result = attempt(Fallback::Refused);
-    count_done();
+  if constexpr (std::is_void_v<decltype(attempt(Fallback::Allowed))>) {
+    on_device([&](Fallback fallback) {
+      attempt(fallback);
+      return true;
+    });
+  } else {
+    if (first_fallback() == Fallback::Allowed) return attempt(Fallback::Allowed);
+    std::optional<CallFailed> refusal;
+    try {
+      auto result = attempt(Fallback::Refused);
+      count_done();
+      return result;
+    } catch (const CallFailed& failure) {
+      if (!is_refusal(failure)) throw;
+      refusal = failure;
+    }
+    auto result = attempt(Fallback::Allowed);
+    count_refused(*refusal);
     return result;
-  } catch (const CallFailed& failure) {
-    if (!is_refusal(failure)) throw;
-    refusal = failure;
   }
-  auto result = attempt(Fallback::Allowed);
-  count_refused(*refusal);
-  return result;
 }
 
 }  // namespace heed::property

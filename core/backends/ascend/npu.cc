@@ -22,7 +22,6 @@ constexpr size_t kMaxConstantBytes = size_t{64} << 20;
 struct Registry {
   std::mutex mutex;
   std::map<int32_t, std::weak_ptr<Npu>> npus;
-  bool is_initialized = false;
 };
 
 Registry& registry() {
@@ -31,9 +30,8 @@ Registry& registry() {
 }
 
 // AscendCL is initialised once in a process, by the host or by heed, and never finalised by heed: that would end it for
-// everybody in the process. Wants the registry's lock.
-void initialize(Registry& shared) {
-  if (shared.is_initialized) return;
+// everybody in the process. Asked each time, since the host may have finalised it.
+void initialize() {
   const aclError code = aclInit(nullptr);
   if (code != ACL_SUCCESS && code != kRepeatedInitialize) {
     fail(Status::DeviceUnavailable,
@@ -41,7 +39,6 @@ void initialize(Registry& shared) {
          "sourced. %s",
          code, recent_message());
   }
-  shared.is_initialized = true;
 }
 
 // Chips whose kernels heed knows: Atlas A2 (Ascend910B1 to 910B4) and A3 (Ascend910_93...).
@@ -64,8 +61,8 @@ std::string supported_chip() {
   return chip;
 }
 
-int32_t count_in(Registry& shared) {
-  initialize(shared);
+int32_t count() {
+  initialize();
   uint32_t count = 0;
   const aclError code = aclrtGetDeviceCount(&count);
   if (code != ACL_SUCCESS || count == 0) {
@@ -108,18 +105,17 @@ atb::Dims dims_of(std::initializer_list<int64_t> sizes) {
 }
 
 int32_t count_npus() {
-  Registry& shared = registry();
-  const std::lock_guard lock(shared.mutex);
-  return count_in(shared);
+  const std::lock_guard lock(registry().mutex);
+  return count();
 }
 
 std::shared_ptr<Npu> Npu::open(int32_t index) {
   Registry& shared = registry();
   const std::lock_guard lock(shared.mutex);
-  const int32_t count = count_in(shared);
-  if (index < 0 || index >= count) {
-    fail(Status::InvalidArgument, "options->device_index is %d, but there are %d NPUs: expected 0 to %d", index, count,
-         count - 1);
+  const int32_t num_npus = count();
+  if (index < 0 || index >= num_npus) {
+    fail(Status::InvalidArgument, "options->device_index is %d, but there are %d NPUs: expected 0 to %d", index,
+         num_npus, num_npus - 1);
   }
   std::shared_ptr<Npu> npu = shared.npus[index].lock();
   if (npu == nullptr) {

@@ -35,10 +35,12 @@ void initialize() {
   const aclError code = aclInit(nullptr);
   if (code != ACL_SUCCESS && code != kRepeatedInitialize) {
     fail(Status::DeviceUnavailable,
-         "AscendCL cannot be initialised (aclInit gives %d): expected the Ascend driver, and the set_env.sh of CANN "
-         "sourced. %s",
-         code, recent_message());
+         "AscendCL cannot be initialised (aclInit gives %d%s): expected the Ascend driver, and the set_env.sh of CANN "
+         "sourced",
+         code, RecentMessage().text());
   }
+  // That it was initialised before is no failure to tell.
+  static_cast<void>(RecentMessage());
 }
 
 // Chips whose kernels heed knows: Atlas A2 (Ascend910B1 to 910B4) and A3 (Ascend910_93...).
@@ -66,11 +68,10 @@ int32_t count() {
   uint32_t count = 0;
   const aclError code = aclrtGetDeviceCount(&count);
   if (code != ACL_SUCCESS || count == 0) {
-    fail(
-        Status::DeviceUnavailable,
-        "there is no NPU (aclrtGetDeviceCount gives %d and %u devices): expected a device that npu-smi info shows, and "
-        "that this process may use (ASCEND_RT_VISIBLE_DEVICES). %s",
-        code, count, recent_message());
+    fail(Status::DeviceUnavailable,
+         "there is no NPU (aclrtGetDeviceCount gives %d and %u devices%s): expected a device that npu-smi info shows, "
+         "and that this process may use (ASCEND_RT_VISIBLE_DEVICES)",
+         code, count, RecentMessage().text());
   }
   static_cast<void>(supported_chip());
   return static_cast<int32_t>(count);
@@ -209,9 +210,8 @@ void Npu::check(aclError code, const char* what) {
   if (code == ACL_SUCCESS) return;
   if (!is_device_failure(code)) fail_acl(code, what);
   loss_.status = Status::DeviceLost;
-  std::snprintf(loss_.text, sizeof loss_.text,
-                "device ascend:%d failed while it worked, and is lost: %s gives %d. %.200s", index_, what, code,
-                recent_message());
+  std::snprintf(loss_.text, sizeof loss_.text, "device ascend:%d failed while it worked, and is lost: %s gives %d%s",
+                index_, what, code, RecentMessage().text());
   is_lost_ = true;
   throw loss_;
 }

@@ -162,8 +162,7 @@ TEST(Linear, WithoutInputsIsItsBias) {
   Random random(5004);
   const LinearSample sample(5, 0, true, HEED_F32, random);
   const OneOutput output = sample.forward(make_input(filled({3, 0}, 0.0)));
-  for (size_t i = 0; i < 15; ++i)
-    EXPECT_EQ(output.contents.values[i], as_read_by_device(HEED_F32, sample.bias().values[i % 5]));
+  for (size_t i = 0; i < 15; ++i) EXPECT_EQ(output.contents.values[i], sample.bias().values[i % 5]);
 }
 
 TEST(Linear, NumbersThatAreNotFiniteSpoilTheirRowAlone) {

@@ -36,16 +36,21 @@ ConstRow row_of(const std::vector<double>& array, int64_t index, int64_t size) {
 
 Row row_of(std::vector<double>& array, int64_t index, int64_t size) { return Row(array.data() + index * size, size); }
 
-// For each item and key whether any row of the item sees it. A device leaves out the others.
+// For each item and key whether any row of the item sees it, or takes the mean of all. A device leaves out the others.
 std::vector<uint8_t> seen_keys(const AttentionProblem& problem) {
   const AttentionSizes& sizes = problem.sizes;
   std::vector<uint8_t> seen(static_cast<size_t>(sizes.batch * sizes.num_keys));
   for (int64_t b = 0; b < sizes.batch; ++b) {
     for (int64_t h = 0; h < sizes.num_heads; ++h) {
       for (int64_t q = 0; q < sizes.num_queries; ++q) {
+        bool is_empty = true;
         for (int64_t k = 0; k < sizes.num_keys; ++k) {
-          if (is_visible(problem, b, h, q, k)) seen[static_cast<size_t>(b * sizes.num_keys + k)] = 1;
+          if (!is_visible(problem, b, h, q, k)) continue;
+          seen[static_cast<size_t>(b * sizes.num_keys + k)] = 1;
+          is_empty = false;
         }
+        if (is_empty && problem.options.empty_rows == EmptyRows::Mean)
+          std::fill_n(seen.begin() + b * sizes.num_keys, sizes.num_keys, uint8_t{1});
       }
     }
   }
@@ -117,6 +122,8 @@ class RowSolver {
     for (int64_t i = 0; i < scores.size(); ++i) {
       const auto place = static_cast<size_t>(i);
       scores[i] = score(visible_[place], magnitudes, magnitudes_[place]);
+      // A block of nothing else is infinity minus infinity where the running maximum of the blocks is taken away.
+      if (problem_.compute_format && scores[i] == -kInfinity) may_be_nan_ = true;
     }
     exponent_ = row_exponent(constants(), magnitudes);
     largest_score_ = magnitudes.scores;
@@ -276,9 +283,7 @@ class RowSolver {
     }
     output = sum * inverse_kept();
     const double underflow = (2.0 * num_keys + 8.0) * kSmallestF32;
-    const double roundoff = unit_roundoff(format) + 2.0 * kUnitRoundoff;
     error = inverse_kept() * (off + underflow);
-    error += roundoff * (output.abs() + error) + smallest_number(format) / 2.0;
     for (int64_t d = 0; d < sizes_.value_head_size; ++d) {
       if (!std::isfinite(largest[d]) || !fused_->is_known) {
         output[d] = 0.0;
@@ -288,8 +293,8 @@ class RowSolver {
         error[d] = kInfinity;
       } else if (!std::isfinite(output[d])) {
         error[d] = 0.0;
-      } else if (magnitude[d] > kLargestCovered || std::fabs(output[d]) + error[d] > largest_number(format)) {
-        error[d] = kInfinity;
+      } else {
+        error[d] = magnitude[d] <= kLargestCovered ? error_after_rounding(format, output[d], error[d]) : kInfinity;
       }
     }
   }

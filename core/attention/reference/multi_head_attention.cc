@@ -42,13 +42,6 @@ Bounded swap_middle(const Bounded& array, int64_t outer, int64_t a, int64_t b, i
   return result;
 }
 
-// What rounding to the format adds to the error of a number. Infinite where it may overflow.
-double rounded(Format format, double value, double error) {
-  const double roundoff = unit_roundoff(format) + 2.0 * kUnitRoundoff;
-  const double total = error + roundoff * (std::fabs(value) + error) + smallest_number(format) / 2.0;
-  return std::fabs(value) + total <= largest_number(format) ? total : std::numeric_limits<double>::infinity();
-}
-
 }  // namespace
 
 Bounded project(const Projection& projection, const Bounded& input, int64_t rows,
@@ -97,8 +90,8 @@ Bounded project(const Projection& projection, const Bounded& input, int64_t rows
           error = magnitude <= kLargestCovered ? inherited + gamma * magnitude + underflow
                                                : std::numeric_limits<double>::infinity();
           if (!compute_format) break;
-          error = rounded(*compute_format, terms.head(input_size).sum(), error);
-          if (!projection.bias.empty()) error = rounded(*compute_format, result.values[i], error);
+          error = error_after_rounding(*compute_format, terms.head(input_size).sum(), error);
+          if (!projection.bias.empty()) error = error_after_rounding(*compute_format, result.values[i], error);
           break;
         }
       }

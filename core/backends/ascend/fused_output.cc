@@ -436,8 +436,7 @@ class FusedOutput {
 double fused_mask_bytes(const AttentionProblem& problem) {
   const auto q = static_cast<double>(problem.num_queries);
   const auto k = static_cast<double>(problem.num_keys);
-  const double pairs = visibility_bytes(problem);
-  if (pairs == 0) return 0;
+  if (masked_pairs(problem) == 0) return 0;
   const auto differs = [](const Operand& operand, int axis) {
     return operand.given != 0 && operand.strides[axis] != 0;
   };

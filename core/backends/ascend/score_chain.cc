@@ -153,7 +153,7 @@ class ScoreChain {
     Limits limits;
     const int64_t planes_of_items = seen_.num_items() == 1 ? 1 : num_items;
     const int64_t planes_of_heads = seen_.num_heads();
-    const int64_t q = seen_.is_by_item() && !seen_.is_triangle() ? 1 : problem_.num_queries;
+    const int64_t q = seen_.is_by_item() ? 1 : problem_.num_queries;
     const int64_t k = problem_.num_keys;
     const auto num_rows = static_cast<size_t>(planes_of_items * planes_of_heads * q);
     const size_t num_pairs = num_rows * static_cast<size_t>(k);

@@ -8,6 +8,7 @@
 
 #include <acl/acl.h>
 
+#include <cstdio>
 #include <cstdlib>  // before ATB's headers, which use malloc and free without it
 
 #include <atb/atb_infer.h>
@@ -28,11 +29,18 @@ inline constexpr aclError kLastDeviceFailure = 507999;
 
 inline bool is_device_failure(aclError code) { return code >= kFirstDeviceFailure && code <= kLastDeviceFailure; }
 
-// What AscendCL's runtime says of this thread's last failure beyond the number; "" where it says nothing.
-inline const char* recent_message() {
-  const char* message = aclGetRecentErrMsg();
-  return message == nullptr ? "" : message;
-}
+// What AscendCL says of this thread's last failure beyond the number, as ": ..."; empty where it says nothing.
+class RecentMessage {
+ public:
+  RecentMessage() {
+    if (const char* message = aclGetRecentErrMsg(); message != nullptr && *message != '\0')
+      std::snprintf(text_, sizeof text_, ": %s", message);
+  }
+  const char* text() const { return text_; }
+
+ private:
+  char text_[192] = "";
+};
 
 // Throws what a failed call of AscendCL means. `what` is the function, as "aclrtMalloc of 100 bytes".
 [[noreturn]] inline void fail_acl(aclError code, const char* what) {
@@ -44,8 +52,8 @@ inline const char* recent_message() {
         what, code);
   }
   if (code == kOutOfHostMemory) fail(Status::OutOfMemory, "the host has no memory left: %s failed with %d", what, code);
-  if (is_device_failure(code)) fail(Status::DeviceLost, "%s failed with %d. %s", what, code, recent_message());
-  fail(Status::Internal, "%s failed with %d, for which heed knows no reason. %s", what, code, recent_message());
+  if (is_device_failure(code)) fail(Status::DeviceLost, "%s failed with %d%s", what, code, RecentMessage().text());
+  fail(Status::Internal, "%s failed with %d, for which heed knows no reason%s", what, code, RecentMessage().text());
 }
 
 // The same for ATB, which gives no text: its reasons are in its log alone.

@@ -22,7 +22,6 @@ constexpr size_t kMaxConstantBytes = size_t{64} << 20;
 struct Registry {
   std::mutex mutex;
   std::map<int32_t, std::weak_ptr<Npu>> npus;
-  bool is_initialized = false;
 };
 
 Registry& registry() {
@@ -31,17 +30,17 @@ Registry& registry() {
 }
 
 // AscendCL is initialised once in a process, by the host or by heed, and never finalised by heed: that would end it for
-// everybody in the process. Wants the registry's lock.
-void initialize(Registry& shared) {
-  if (shared.is_initialized) return;
+// everybody in the process. Asked each time, since the host may have finalised it.
+void initialize() {
   const aclError code = aclInit(nullptr);
   if (code != ACL_SUCCESS && code != kRepeatedInitialize) {
     fail(Status::DeviceUnavailable,
-         "AscendCL cannot be initialised (aclInit gives %d): expected the Ascend driver, and the set_env.sh of CANN "
-         "sourced. %s",
-         code, recent_message());
+         "AscendCL cannot be initialised (aclInit gives %d%s): expected the Ascend driver, and the set_env.sh of CANN "
+         "sourced",
+         code, RecentMessage().text());
   }
-  shared.is_initialized = true;
+  // That it was initialised before is no failure to tell.
+  static_cast<void>(RecentMessage());
 }
 
 // Chips whose kernels heed knows: Atlas A2 (Ascend910B1 to 910B4) and A3 (Ascend910_93...).
@@ -64,16 +63,15 @@ std::string supported_chip() {
   return chip;
 }
 
-int32_t count_in(Registry& shared) {
-  initialize(shared);
+int32_t count() {
+  initialize();
   uint32_t count = 0;
   const aclError code = aclrtGetDeviceCount(&count);
   if (code != ACL_SUCCESS || count == 0) {
-    fail(
-        Status::DeviceUnavailable,
-        "there is no NPU (aclrtGetDeviceCount gives %d and %u devices): expected a device that npu-smi info shows, and "
-        "that this process may use (ASCEND_RT_VISIBLE_DEVICES). %s",
-        code, count, recent_message());
+    fail(Status::DeviceUnavailable,
+         "there is no NPU (aclrtGetDeviceCount gives %d and %u devices%s): expected a device that npu-smi info shows, "
+         "and that this process may use (ASCEND_RT_VISIBLE_DEVICES)",
+         code, count, RecentMessage().text());
   }
   static_cast<void>(supported_chip());
   return static_cast<int32_t>(count);
@@ -108,18 +106,17 @@ atb::Dims dims_of(std::initializer_list<int64_t> sizes) {
 }
 
 int32_t count_npus() {
-  Registry& shared = registry();
-  const std::lock_guard lock(shared.mutex);
-  return count_in(shared);
+  const std::lock_guard lock(registry().mutex);
+  return count();
 }
 
 std::shared_ptr<Npu> Npu::open(int32_t index) {
   Registry& shared = registry();
   const std::lock_guard lock(shared.mutex);
-  const int32_t count = count_in(shared);
-  if (index < 0 || index >= count) {
-    fail(Status::InvalidArgument, "options->device_index is %d, but there are %d NPUs: expected 0 to %d", index, count,
-         count - 1);
+  const int32_t num_npus = count();
+  if (index < 0 || index >= num_npus) {
+    fail(Status::InvalidArgument, "options->device_index is %d, but there are %d NPUs: expected 0 to %d", index,
+         num_npus, num_npus - 1);
   }
   std::shared_ptr<Npu> npu = shared.npus[index].lock();
   if (npu == nullptr) {
@@ -213,9 +210,8 @@ void Npu::check(aclError code, const char* what) {
   if (code == ACL_SUCCESS) return;
   if (!is_device_failure(code)) fail_acl(code, what);
   loss_.status = Status::DeviceLost;
-  std::snprintf(loss_.text, sizeof loss_.text,
-                "device ascend:%d failed while it worked, and is lost: %s gives %d. %.200s", index_, what, code,
-                recent_message());
+  std::snprintf(loss_.text, sizeof loss_.text, "device ascend:%d failed while it worked, and is lost: %s gives %d%s",
+                index_, what, code, RecentMessage().text());
   is_lost_ = true;
   throw loss_;
 }

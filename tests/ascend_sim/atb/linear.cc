@@ -97,13 +97,7 @@ class Linear final : public OperationBase {
   Status check_outputs(const Descs& inputs, const Descs& outputs) const override {
     if (outputs[0].shape.dimNum != inputs[0].shape.dimNum)
       return refuse(atb::ERROR_INVALID_TENSOR_DIM_NUM, "the output has another number of dimensions than x");
-    Descs inferred;
-    inferred.resize(1);
-    (void)infer(inputs, inferred);
-    if (!same_shape(inferred[0].shape, outputs[0].shape))
-      return refuse(atb::ERROR_INVALID_TENSOR_DIM,
-                    "the output has the shape " + text_of(outputs[0].shape) + ", not " + text_of(inferred[0].shape));
-    return atb::NO_ERROR;
+    return check_output_shape(inputs, outputs, atb::ERROR_INVALID_TENSOR_DIM);
   }
 
   Status infer(const Descs& inputs, Descs& outputs) const override {

@@ -101,6 +101,14 @@ Status OperationBase::refuse_unchecked(Status code, const std::string& reason) c
 
 Status OperationBase::check_outputs(const Descs& /*inputs*/, const Descs& /*outputs*/) const { return atb::NO_ERROR; }
 
+Status OperationBase::check_output_shape(const Descs& inputs, const Descs& outputs, Status code) const {
+  Descs inferred;
+  inferred.resize(num_outputs_);
+  (void)infer(inputs, inferred);
+  if (same_shape(inferred[0].shape, outputs[0].shape)) return atb::NO_ERROR;
+  return refuse(code, "the output has the shape " + text_of(outputs[0].shape) + ", not " + text_of(inferred[0].shape));
+}
+
 // ---- the checks that all have ---------------------------------------------------------------------------------------
 
 Status OperationBase::check_shapes(const Descs& descs) const {

@@ -69,6 +69,9 @@ class OperationBase : public atb::Operation {
   // Whether an output may be an input, from the same first byte on.
   virtual bool is_in_place() const { return false; }
 
+  // For check_outputs: `code` where the first output has not the shape that infer says.
+  Status check_output_shape(const Descs& inputs, const Descs& outputs, Status code) const;
+
   Status refuse(Status code, const std::string& reason) const { return atb_library::refuse(code, name_, reason); }
   // What hardware does not check, but must hold.
   Status refuse_unchecked(Status code, const std::string& reason) const;
@@ -111,6 +114,12 @@ bool has_reserved_bytes(const Param& param) {
     if (byte != 0) return true;
   }
   return false;
+}
+
+template <class Param>
+Status check_reserved(const Param& param, const char* name) {
+  return has_reserved_bytes(param) ? refuse(atb::ERROR_INVALID_PARAM, name, "a byte of rsv is not 0")
+                                   : Status{atb::NO_ERROR};
 }
 
 // ---- small things about shapes --------------------------------------------------------------------------------------

@@ -276,12 +276,7 @@ class SelfAttention final : public OperationBase {
   }
 
   Status check_outputs(const Descs& inputs, const Descs& outputs) const override {
-    Descs inferred;
-    inferred.resize(1);
-    (void)infer(inputs, inferred);
-    if (same_shape(inferred[0].shape, outputs[0].shape)) return atb::NO_ERROR;
-    return refuse(atb::ERROR_INVALID_TENSOR_DIM,
-                  "the output has the shape " + text_of(outputs[0].shape) + ", not " + text_of(inferred[0].shape));
+    return check_output_shape(inputs, outputs, atb::ERROR_INVALID_TENSOR_DIM);
   }
 
   // ---- what the kernel checks, with the lengths ----

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// An NPU as a device of heed's: contexts, tensors that live on it, copies between devices, and what is told of it.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <numeric>
+
+#include "ascend/support/simulated.h"
+#include "capi/support/refusal.h"
+
+namespace heed::ascend_test {
+namespace {
+
+using capi_test::is_refused;
+using capi_test::make_slice;
+using capi_test::make_tensor;
+using capi_test::make_tensor_of;
+using capi_test::make_transposed;
+using capi_test::read_elements;
+
+using Numbers = std::vector<float>;
+
+class Device : public Simulated {};
+
+std::string describe(heed_context* context) {
+  char text[1024] = "";
+  size_t num_bytes = 0;
+  property::check(heed_context_describe(context, text, sizeof text, &num_bytes));
+  return text;
+}
+
+TEST_F(Device, IsCountedAndDescribed) {
+  EXPECT_EQ(heed_device_count(HEED_DEVICE_ASCEND), 1);
+  const Context context = make_npu_context();
+  const std::string text = describe(context.get());
+  EXPECT_NE(text.find("\"device\": \"ascend\""), std::string::npos) << text;
+  EXPECT_NE(text.find("\"isa\": \"Ascend910B4\""), std::string::npos) << text;
+  EXPECT_NE(text.find("ATB"), std::string::npos) << text;
+}
+
+TEST_F(Device, IndexMustBeThere) {
+  heed_context_options options = npu_options();
+  options.device_index = 1;
+  heed_context* context = nullptr;
+  EXPECT_TRUE(is_refused(heed_context_create(&options, &context),
+                         {HEED_ERROR_INVALID_ARGUMENT, {"options->device_index is 1", "1 NPU", "expected 0"}}));
+  options.device_index = -1;
+  EXPECT_TRUE(is_refused(heed_context_create(&options, &context),
+                         {HEED_ERROR_INVALID_ARGUMENT, {"options->device_index is -1"}}));
+}
+
+// What the processor reads there is not the tensor: the simulator's device memory faults.
+TEST_F(Device, HoldsTheElementsOfItsTensors) {
+  const Context context = make_npu_context();
+  const Tensor tensor = make_tensor_of<float>(context.get(), {3}, {1, 2, 3});
+  property::check(heed_context_synchronize(context.get()));
+  const auto* on_device = static_cast<const float*>(heed_tensor_data(tensor.get()));
+  const auto* behind = static_cast<const float*>(ascend_sim_host_address(on_device));
+  ASSERT_NE(behind, nullptr);
+  EXPECT_EQ(Numbers(behind, behind + 3), (Numbers{1, 2, 3}));
+  EXPECT_DEATH(static_cast<void>(*static_cast<const volatile float*>(on_device)), "");
+}
+
+TEST_F(Device, TensorsBeginAsZerosInMemoryThatWasUsedBefore) {
+  const Context context = make_npu_context();
+  for (int round = 0; round < 3; ++round) {
+    const Tensor tensor = make_tensor(context.get(), {1000});
+    EXPECT_EQ(read_elements<float>(tensor.get()), Numbers(1000, 0.0f));
+    property::check(heed_tensor_fill(tensor.get(), 7));
+  }
+}
+
+TEST_F(Device, TensorsAreFilledReadAndViewed) {
+  const Context context = make_npu_context();
+  const Tensor tensor = make_tensor(context.get(), {2, 3});
+  property::check(heed_tensor_fill_arange(tensor.get(), 0, 1));
+  EXPECT_EQ(read_elements<float>(make_transposed(tensor.get(), {1, 0}).get()), (Numbers{0, 3, 1, 4, 2, 5}));
+  const Tensor column = make_slice(tensor.get(), 1, 1, 1);
+  property::check(heed_tensor_fill(column.get(), 9));
+  EXPECT_EQ(read_elements<float>(tensor.get()), (Numbers{0, 9, 2, 3, 9, 5}));
+}
+
+TEST_F(Device, TensorsOfManyMegabytesPassThrough) {
+  const Context context = make_npu_context();
+  std::vector<int32_t> numbers(3'000'000);
+  std::iota(numbers.begin(), numbers.end(), -7);
+  const Tensor tensor = make_tensor_of<int32_t>(context.get(), {3'000'000}, numbers);
+  EXPECT_EQ(read_elements<int32_t>(tensor.get()), numbers);
+}
+
+TEST_F(Device, TensorsAreCopiedBetweenDevices) {
+  const Context npu = make_npu_context();
+  const Context cpu = capi_test::make_context();
+  const Tensor here = make_tensor_of<float>(cpu.get(), {2, 2}, {1, 2, 3, 4.125f});
+  const Tensor there = make_tensor(npu.get(), {2, 2}, HEED_BF16);
+  const Tensor elsewhere = make_tensor(npu.get(), {3, 2, 2}, HEED_F32);
+  const Tensor back = make_tensor(cpu.get(), {2, 2});
+  property::check(heed_tensor_copy(there.get(), here.get()));
+  property::check(heed_tensor_copy(elsewhere.get(), there.get()));
+  property::check(heed_tensor_copy(back.get(), there.get()));
+  EXPECT_EQ(read_elements<float>(back.get()), (Numbers{1, 2, 3, 4.125f}));
+  EXPECT_EQ(read_elements<float>(elsewhere.get()), (Numbers{1, 2, 3, 4.125f, 1, 2, 3, 4.125f, 1, 2, 3, 4.125f}));
+}
+
+TEST_F(Device, IsNotMixedWithAnotherInACall) {
+  const Context npu = make_npu_context();
+  const Context cpu = capi_test::make_context();
+  Attention attention(npu.get());
+  const Tensor queries = make_tensor(cpu.get(), {2, 4, 64}, HEED_F16);
+  attention.inputs.queries = queries.get();
+  EXPECT_TRUE(is_refused(attention.forward(),
+                         {HEED_ERROR_INVALID_ARGUMENT, {"inputs->queries", "cpu:0", "ascend:0", "the same device"}}));
+}
+
+TEST_F(Device, ContextsOfItShareTensors) {
+  const Context one = make_npu_context();
+  Attention attention(one.get());
+  property::check(attention.forward());
+  const std::vector<float> expected = attention.read();
+  const Context other = make_npu_context();
+  const Tensor output = make_tensor(other.get(), {2, 4, 64}, HEED_F16);
+  attention.outputs.output = output.get();
+  property::check(attention.forward());
+  EXPECT_EQ(capi_test::read_floats(other.get(), output.get()), expected);
+}
+
+TEST_F(Device, ObjectsOutliveTheContextsHandle) {
+  Context context = make_npu_context();
+  const Attention attention(context.get());
+  property::check(attention.forward());
+  const std::vector<uint8_t> expected = capi_test::read_bytes(attention.output.get());
+  context.reset();
+  property::check(attention.forward());
+  EXPECT_EQ(capi_test::read_bytes(attention.output.get()), expected);
+}
+
+TEST_F(Device, ParametersAreSavedAndLoaded) {
+  const Context context = make_npu_context();
+  const Attention saved(context.get(), HEED_BF16);
+  size_t num_bytes = 0;
+  property::check(heed_layer_save_memory(saved.layer.get(), nullptr, 0, &num_bytes));
+  std::vector<char> file(num_bytes);
+  property::check(heed_layer_save_memory(saved.layer.get(), file.data(), file.size(), &num_bytes));
+  const Attention loaded(context.get(), HEED_BF16);
+  property::check(heed_layer_load_memory(loaded.layer.get(), file.data(), file.size(), nullptr));
+  property::check(saved.forward());
+  property::check(loaded.forward());
+  EXPECT_EQ(loaded.read(), saved.read());
+  const Context cpu = capi_test::make_context();
+  const Attention on_cpu(cpu.get(), HEED_BF16);
+  property::check(heed_layer_load_memory(on_cpu.layer.get(), file.data(), file.size(), nullptr));
+  property::check(on_cpu.forward());
+  EXPECT_LT(difference(on_cpu.read(), saved.read()), 0.1);
+}
+
+TEST_F(Device, HasNoCodeInDlpack) {
+  const Context context = make_npu_context();
+  const Tensor tensor = make_tensor(context.get(), {2});
+  DLManagedTensor* managed = nullptr;
+  EXPECT_TRUE(is_refused(heed_tensor_to_dlpack(tensor.get(), &managed),
+                         {HEED_ERROR_UNSUPPORTED, {"ascend:0", "DLPack", "heed_tensor_copy"}}));
+}
+
+// After fork the driver's threads are missing.
+TEST_F(Device, IsRefusedInAChildThatInheritsIt) {
+  const Context context = make_npu_context();
+  const Attention attention(context.get());
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const bool is_right = attention.forward() == HEED_ERROR_DEVICE_UNAVAILABLE &&
+                          std::strstr(heed_last_error(), "before fork") != nullptr;
+    ::_exit(is_right ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  property::check(attention.forward());
+}
+
+}  // namespace
+}  // namespace heed::ascend_test

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// What can fail on an NPU, at every place where it can: the call that is hit says so with a status and a cure, nothing is
+// lost or leaked, and the next call works, unless the device itself is lost.
+#include <algorithm>
+#include <functional>
+
+#include "ascend/support/simulated.h"
+#include "capi/support/refusal.h"
+
+namespace heed::ascend_test {
+namespace {
+
+using capi_test::is_refused;
+using capi_test::Refusal;
+
+class Faults : public Simulated {};
+
+// From no context at all to the numbers of a result.
+std::vector<float> run_everything() {
+  const Context context = make_npu_context();
+  Attention attention(context.get(), HEED_F32, {5, 0});
+  const Tensor weights = capi_test::make_tensor(context.get(), {2, 4, 4, 6});
+  attention.outputs.weights = weights.get();
+  property::check(attention.forward());
+  std::vector<float> numbers = attention.read();
+  for (const float number : capi_test::read_floats(context.get(), weights.get())) numbers.push_back(number);
+  return numbers;
+}
+
+struct Outcome {
+  heed_status status = HEED_OK;
+  std::string sentence;
+};
+
+// The call's status, and its sentence where it fails.
+Outcome outcome_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const property::CallFailed& failure) {
+    return {failure.status, heed_last_error()};
+  }
+  return {};
+}
+
+// Lets the n-th of some call fail, n = 1, 2, ..., until none is hit any more. Each time the failure must be one of these,
+// and everything must work when it is over.
+void expect_each_to_fail_so(const std::string& fault, const std::string& code, const std::vector<heed_status>& allowed,
+                            int least) {
+  const std::vector<float> expected = run_everything();
+  int num_hit = 0;
+  for (int n = 1; n < 2000; ++n) {
+    // Two in a row where a first failure is met by trying once more.
+    std::string list = fault + "=" + std::to_string(n) + code;
+    if (fault == "malloc") list += ",malloc=" + std::to_string(n + 1);
+    ascend_sim_set_faults(list.c_str());
+    const Outcome outcome = outcome_of([] { run_everything(); });
+    ascend_sim_clear_faults();
+    if (outcome.status == HEED_OK) break;
+    ++num_hit;
+    EXPECT_NE(std::find(allowed.begin(), allowed.end(), outcome.status), allowed.end())
+        << list << " gives " << heed_status_name(outcome.status) << ": " << outcome.sentence;
+    EXPECT_FALSE(outcome.sentence.empty());
+    char text[2048] = "";
+    EXPECT_EQ(ascend_sim_leaks(text, sizeof text), 0u) << "after " << list << ": " << text;
+    EXPECT_EQ(run_everything(), expected) << "after " << list;
+  }
+  EXPECT_GE(num_hit, least) << fault;
+}
+
+TEST_F(Faults, OutOfDeviceMemoryAnywhere) { expect_each_to_fail_so("malloc", "", {HEED_ERROR_OUT_OF_MEMORY}, 5); }
+TEST_F(Faults, OutOfPinnedMemory) { expect_each_to_fail_so("malloc_host", "", {HEED_ERROR_OUT_OF_MEMORY}, 1); }
+TEST_F(Faults, StreamCannotBeMade) {
+  expect_each_to_fail_so("create_stream", ":207008", {HEED_ERROR_INTERNAL, HEED_ERROR_OUT_OF_MEMORY}, 1);
+}
+TEST_F(Faults, AtbContextCannotBeMade) {
+  expect_each_to_fail_so("create_context", ":26", {HEED_ERROR_OUT_OF_MEMORY}, 1);
+}
+TEST_F(Faults, OperationCannotBeMade) { expect_each_to_fail_so("create_operation", ":1", {HEED_ERROR_INTERNAL}, 5); }
+TEST_F(Faults, SetupFails) { expect_each_to_fail_so("setup", ":4", {HEED_ERROR_INTERNAL}, 10); }
+TEST_F(Faults, SetupRunsOutOfDeviceMemory) { expect_each_to_fail_so("setup", ":26", {HEED_ERROR_OUT_OF_MEMORY}, 10); }
+TEST_F(Faults, SetupThrows) { expect_each_to_fail_so("throw", "", {HEED_ERROR_OUT_OF_MEMORY}, 10); }
+TEST_F(Faults, ExecuteFails) { expect_each_to_fail_so("execute", ":4", {HEED_ERROR_INTERNAL}, 10); }
+TEST_F(Faults, CopyFails) { expect_each_to_fail_so("memcpy", ":500003", {HEED_ERROR_INTERNAL}, 10); }
+TEST_F(Faults, KernelFailsAndTheDeviceIsLost) {
+  expect_each_to_fail_so("kernel", ":507015", {HEED_ERROR_DEVICE_LOST}, 10);
+}
+
+TEST_F(Faults, AFullDeviceSaysWhatToDoAndGoesOn) {
+  const Context context = make_npu_context();
+  const Attention attention(context.get());
+  property::check(attention.forward());
+  const std::vector<float> expected = attention.read();
+  ascend_sim_set_faults("memory=100000");
+  heed_tensor* tensor = nullptr;
+  const int64_t dims[] = {1'000'000};
+  EXPECT_TRUE(is_refused(heed_tensor_create(context.get(), HEED_F32, 1, dims, &tensor),
+                         {HEED_ERROR_OUT_OF_MEMORY, {"Ascend device", "4000000 bytes", "fewer or smaller"}}));
+  ascend_sim_clear_faults();
+  property::check(heed_tensor_create(context.get(), HEED_F32, 1, dims, &tensor));
+  heed_tensor_destroy(tensor);
+  property::check(attention.forward());
+  EXPECT_EQ(attention.read(), expected);
+}
+
+// A block that is kept for later calls is given up where another size is wanted.
+TEST_F(Faults, MemoryThatIsKeptIsGivenUpBeforeTheDeviceIsFull) {
+  const Context context = make_npu_context();
+  // Beside what ATB has.
+  ascend_sim_set_faults(("memory=" + std::to_string(ascend_sim_count("bytes_allocated") + 6'000'000)).c_str());
+  for (const int64_t size : {1'000'000, 1'100'000, 1'300'000}) {
+    heed_tensor* tensor = nullptr;
+    property::check(heed_tensor_create(context.get(), HEED_F32, 1, &size, &tensor));
+    heed_tensor_destroy(tensor);
+  }
+}
+
+TEST_F(Faults, ADeferredFailureIsReportedByWhoWaits) {
+  Context context = make_npu_context();
+  Attention attention(context.get());
+  property::check(attention.forward());
+  property::check(heed_context_synchronize(context.get()));
+  ascend_sim_set_faults("kernel=1:507015");
+  property::check(attention.forward());
+  EXPECT_TRUE(is_refused(heed_context_synchronize(context.get()),
+                         {HEED_ERROR_DEVICE_LOST, {"ascend:0", "failed while it worked", "507015"}}));
+  // From here on it is the device that is named, and what to do.
+  const Refusal lost = {HEED_ERROR_DEVICE_LOST, {"device ascend:0 has been lost", "507015", "open a new one"}};
+  EXPECT_TRUE(is_refused(heed_context_synchronize(context.get()), lost));
+  EXPECT_TRUE(is_refused(attention.forward(), lost));
+  float number = 0;
+  const Tensor element = capi_test::make_slice(capi_test::make_reshaped(attention.output.get(), {512}).get(), 0, 0, 1);
+  EXPECT_TRUE(is_refused(heed_tensor_read(element.get(), &number, 2), lost));
+  heed_context_options options = npu_options();
+  heed_context* another = nullptr;
+  EXPECT_EQ(heed_context_create(&options, &another), HEED_OK) << "that shares the device";
+  heed_context_destroy(another);
+}
+
+TEST_F(Faults, ALostDeviceIsBackWhenAllThatWasOnItIsGone) {
+  const std::vector<float> expected = run_everything();
+  {
+    const Context context = make_npu_context();
+    const Attention attention(context.get());
+    ascend_sim_set_faults("kernel=1:507014");
+    EXPECT_EQ(outcome_of([&] {
+                property::check(attention.forward());
+                attention.read();
+              }).status,
+              HEED_ERROR_DEVICE_LOST);
+  }
+  ascend_sim_clear_faults();
+  EXPECT_EQ(run_everything(), expected);
+}
+
+TEST_F(Faults, WithoutADeviceThereIsNone) {
+  ascend_sim_set_faults("device_count=0");
+  EXPECT_EQ(heed_device_count(HEED_DEVICE_ASCEND), 0);
+  EXPECT_TRUE(is_refused(heed_last_status(), {HEED_ERROR_DEVICE_UNAVAILABLE, {"no NPU", "npu-smi"}}));
+  const heed_context_options options = npu_options();
+  heed_context* context = nullptr;
+  EXPECT_TRUE(is_refused(heed_context_create(&options, &context), {HEED_ERROR_DEVICE_UNAVAILABLE, {"no NPU"}}));
+}
+
+TEST_F(Faults, OtherChipsAreRefusedByName) {
+  for (const char* chip : {"Ascend310P3", "Ascend910A", "Ascend910B", "Ascend910_95", "Ascend310B1"}) {
+    ascend_sim_set_faults((std::string("soc=") + chip).c_str());
+    EXPECT_EQ(heed_device_count(HEED_DEVICE_ASCEND), 0) << chip;
+    EXPECT_TRUE(is_refused(heed_last_status(), {HEED_ERROR_DEVICE_UNAVAILABLE, {chip, "Atlas A2"}})) << chip;
+  }
+  for (const char* chip : {"Ascend910B1", "Ascend910B4", "Ascend910_9392"}) {
+    ascend_sim_set_faults((std::string("soc=") + chip).c_str());
+    EXPECT_EQ(heed_device_count(HEED_DEVICE_ASCEND), 1) << chip;
+  }
+}
+
+}  // namespace
+}  // namespace heed::ascend_test

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which operations of ATB a call becomes, and what is left to the CPU, with the reason. That the numbers are right is
+// what the property tests show.
+#include <nlohmann/json.hpp>
+
+#include "ascend/support/simulated.h"
+#include "capi/support/refusal.h"
+
+namespace heed::ascend_test {
+namespace {
+
+using capi_test::is_refused;
+using capi_test::make_random;
+using capi_test::make_tensor;
+using nlohmann::json;
+
+class Mapping : public Simulated {
+ protected:
+  json explain(const heed_layer* layer, const heed_layer_inputs& inputs, const heed_layer_outputs& outputs) {
+    size_t num_bytes = 0;
+    property::check(heed_layer_explain(layer, &inputs, &outputs, nullptr, 0, &num_bytes));
+    std::string text(num_bytes, '\0');
+    property::check(heed_layer_explain(layer, &inputs, &outputs, text.data(), text.size(), &num_bytes));
+    return json::parse(text.c_str());
+  }
+
+  // The same without strict.
+  static Context make_lenient_context() {
+    heed_context_options options = npu_options();
+    options.strict = 0;
+    return capi_test::make_context(&options);
+  }
+};
+
+struct DotProduct {
+  DotProduct(heed_context* context, const heed_dot_product_attention_options& options, int64_t num_queries = 5,
+             int64_t num_keys = 5, int64_t head_size = 16, heed_dtype dtype = HEED_F16)
+      : layer(capi_test::make_dot_product(context, options)),
+        queries(make_random(context, {2, num_queries, head_size}, 1, dtype)),
+        keys(make_random(context, {2, num_keys, head_size}, 2, dtype)),
+        output(make_tensor(context, {2, num_queries, head_size}, dtype)) {
+    inputs.queries = queries.get();
+    inputs.keys = keys.get();
+    outputs.output = output.get();
+  }
+
+  heed_status forward() const { return heed_layer_forward(layer.get(), &inputs, nullptr, &outputs); }
+
+  Layer layer;
+  Tensor queries;
+  Tensor keys;
+  Tensor output;
+  heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
+  heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;
+};
+
+TEST_F(Mapping, ADenseAttentionIsOneOperation) {
+  const Context context = make_npu_context();
+  const DotProduct attention(context.get(), HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT);
+  property::check(attention.forward());
+  const uint64_t before = ascend_sim_count("execute");
+  const uint64_t fused = ascend_sim_count("execute:SelfAttentionOperation");
+  property::check(attention.forward());
+  EXPECT_EQ(ascend_sim_count("execute") - before, 1u);
+  EXPECT_EQ(ascend_sim_count("execute:SelfAttentionOperation") - fused, 1u);
+}
+
+// A causal mask of any length is a triangle of 128 by 128, which is uploaded once.
+TEST_F(Mapping, ACausalMaskTakesNoMemoryThatGrows) {
+  const Context context = make_npu_context();
+  heed_dot_product_attention_options options = HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT;
+  options.causal = HEED_CAUSAL_TOP_LEFT;
+  const DotProduct attention(context.get(), options, 300, 300);
+  property::check(attention.forward());
+  property::check(heed_context_synchronize(context.get()));
+  const uint64_t uploads = ascend_sim_count("memcpy_h2d");
+  property::check(attention.forward());
+  EXPECT_EQ(ascend_sim_count("memcpy_h2d"), uploads);
+}
+
+TEST_F(Mapping, TheOutputIsTheSameWithWeightsAndLogSumExp) {
+  const Context context = make_npu_context();
+  Attention attention(context.get(), HEED_BF16, {4, 2});
+  property::check(attention.forward());
+  const std::vector<uint8_t> alone = capi_test::read_bytes(attention.output.get());
+  const Tensor weights = make_tensor(context.get(), {2, 4, 4, 6});
+  const Tensor log_sum_exp = make_tensor(context.get(), {2, 4, 4});
+  attention.outputs.weights = weights.get();
+  attention.outputs.log_sum_exp = log_sum_exp.get();
+  const uint64_t fused = ascend_sim_count("execute:SelfAttentionOperation");
+  property::check(attention.forward());
+  EXPECT_EQ(ascend_sim_count("execute:SelfAttentionOperation") - fused, 1u);
+  EXPECT_EQ(capi_test::read_bytes(attention.output.get()), alone);
+}
+
+struct Gap {
+  const char* reason;
+  heed_dot_product_attention_options options;
+  int64_t head_size;
+};
+
+std::vector<Gap> gaps() {
+  std::vector<Gap> all(2, {"", HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT, 16});
+  all[0].reason = "soft cap";
+  all[0].options.soft_cap = 20;
+  all[1].reason = "at most 256 elements";
+  all[1].head_size = 257;
+  return all;
+}
+
+TEST_F(Mapping, GapsAreDoneByTheCpuWhichExplainTells) {
+  const Context context = make_lenient_context();
+  const Context cpu = capi_test::make_context();
+  for (const Gap& gap : gaps()) {
+    const DotProduct attention(context.get(), gap.options, 5, 5, gap.head_size);
+    const json explained = explain(attention.layer.get(), attention.inputs, attention.outputs);
+    ASSERT_EQ(explained["not_fastest"].size(), 1u) << explained.dump();
+    EXPECT_NE(explained["not_fastest"][0].get<std::string>().find(gap.reason), std::string::npos) << explained.dump();
+    const uint64_t before = ascend_sim_count("execute");
+    property::check(attention.forward());
+    EXPECT_EQ(ascend_sim_count("execute"), before);
+    const DotProduct expected(cpu.get(), gap.options, 5, 5, gap.head_size);
+    property::check(expected.forward());
+    EXPECT_EQ(capi_test::read_bytes(attention.output.get()), capi_test::read_bytes(expected.output.get()));
+  }
+}
+
+TEST_F(Mapping, GapsAreRefusedWhereTheContextIsStrict) {
+  const Context context = make_npu_context();
+  for (const Gap& gap : gaps()) {
+    const DotProduct attention(context.get(), gap.options, 5, 5, gap.head_size);
+    EXPECT_TRUE(is_refused(attention.forward(), {HEED_ERROR_NOT_FASTEST, {"attention", gap.reason}}));
+  }
+}
+
+// By sizes alone: nothing of it is made.
+TEST_F(Mapping, AMaskThatIsTooLargeIsToldBeforehand) {
+  const Context context = make_npu_context();
+  heed_dot_product_attention_options options = HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT;
+  options.window = HEED_WINDOW_TOP_LEFT;
+  options.window_left = options.window_right = 8;
+  const Layer layer = capi_test::make_dot_product(context.get(), options);
+  const Tensor tokens = capi_test::make_shape_only(context.get(), {1, 100'000, 16}, HEED_F16);
+  heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
+  heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;
+  inputs.queries = tokens.get();
+  outputs.output = tokens.get();
+  const std::string text = explain(layer.get(), inputs, outputs)["not_fastest"].dump();
+  EXPECT_NE(text.find("the mask would take more than 4 GB"), std::string::npos) << text;
+}
+
+TEST_F(Mapping, F32IsRefusedUnlessItMayBeNarrowed) {
+  heed_context_options options = npu_options();
+  options.allow_reduced_precision = 0;
+  options.strict = 0;
+  const Context context = capi_test::make_context(&options);
+  const DotProduct attention(context.get(), HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT, 5, 5, 16, HEED_F32);
+  const capi_test::Refusal refusal = {HEED_ERROR_UNSUPPORTED,
+                                      {"F32", "expected F16 or BF16", "allow_reduced_precision"}};
+  EXPECT_TRUE(is_refused(attention.forward(), refusal));
+  const Attention layer(context.get(), HEED_F32);
+  EXPECT_TRUE(is_refused(layer.forward(), refusal));
+  EXPECT_TRUE(
+      is_refused(heed_matmul(attention.queries.get(), capi_test::make_transposed(attention.keys.get(), {0, 2, 1}).get(),
+                             make_tensor(context.get(), {2, 5, 5}).get()),
+                 refusal));
+  // A softmax is computed in f32 there as elsewhere.
+  property::check(heed_softmax(attention.queries.get(), -1, attention.output.get()));
+}
+
+}  // namespace
+}  // namespace heed::ascend_test

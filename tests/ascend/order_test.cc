@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a call leaves to the device after it has returned, and what waits for it: order, memory, threads, and a host that
+// uses AscendCL itself.
+#include <acl/acl.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "ascend/support/simulated.h"
+#include "capi/support/refusal.h"
+
+namespace heed::ascend_test {
+namespace {
+
+class Order : public Simulated {};
+
+// Lets the device go on after a while, on a thread of its own.
+class LetGoLater {
+ public:
+  LetGoLater()
+      : thread_([this] {
+          std::this_thread::sleep_for(std::chrono::milliseconds(20));
+          is_let_go_ = true;
+          ascend_sim_hold_workers(0);
+        }) {}
+  LetGoLater(const LetGoLater&) = delete;
+  LetGoLater& operator=(const LetGoLater&) = delete;
+  ~LetGoLater() { thread_.join(); }
+
+  bool is_let_go() const { return is_let_go_; }
+
+ private:
+  std::atomic<bool> is_let_go_ = false;
+  std::thread thread_;
+};
+
+TEST_F(Order, ForwardReturnsBeforeTheDeviceIsDone) {
+  const Context context = make_npu_context();
+  const Attention attention(context.get());
+  property::check(attention.forward());
+  const std::vector<float> expected = attention.read();
+  property::check(heed_tensor_fill(attention.output.get(), 0));
+  property::check(heed_context_synchronize(context.get()));
+
+  ascend_sim_hold_workers(1);
+  property::check(attention.forward());
+  property::check(attention.forward());
+  const LetGoLater later;
+  EXPECT_FALSE(later.is_let_go()) << "forward waited for a device that stands still";
+  EXPECT_EQ(attention.read(), expected) << "reading waits";
+  EXPECT_TRUE(later.is_let_go());
+}
+
+TEST_F(Order, SynchronizeWaits) {
+  const Context context = make_npu_context();
+  const Attention attention(context.get());
+  property::check(attention.forward());
+  property::check(heed_context_synchronize(context.get()));
+  ascend_sim_hold_workers(1);
+  property::check(attention.forward());
+  const LetGoLater later;
+  property::check(heed_context_synchronize(context.get()));
+  EXPECT_TRUE(later.is_let_go());
+}
+
+// What is written after a call that still works does not reach it, and what was destroyed is still there for it.
+TEST_F(Order, TensorsMayBeWrittenAndDestroyedAtOnce) {
+  const Context context = make_npu_context();
+  std::vector<float> expected;
+  for (const bool is_slow : {false, true}) {
+    ascend_sim_delay_tasks(is_slow ? 500 : 0);
+    Attention attention(context.get());
+    property::check(attention.forward());
+    property::check(heed_tensor_fill(attention.queries.get(), 100));
+    attention.keys.reset();
+    attention.layer.reset();
+    for (int i = 0; i < 4; ++i) {
+      const Tensor other = capi_test::make_tensor(context.get(), {2, 6, 64}, HEED_F16);
+      property::check(heed_tensor_fill(other.get(), -100));
+    }
+    if (is_slow) {
+      EXPECT_EQ(attention.read(), expected);
+    } else {
+      expected = attention.read();
+    }
+  }
+}
+
+TEST_F(Order, WrappedMemoryIsReleasedWhenTheDeviceIsDoneWithIt) {
+  const Context context = make_npu_context();
+  Attention attention(context.get());
+  property::check(attention.forward());
+  struct Seen {
+    bool is_released = false;
+    uint64_t num_synchronized = 0;
+  } seen;
+  const Tensor lender = capi_test::make_tensor(context.get(), {2, 4, 64}, HEED_F16);
+  const std::array<int64_t, 3> dims = {2, 4, 64};
+  heed_tensor* wrapped = nullptr;
+  property::check(heed_tensor_wrap(
+      context.get(), HEED_F16, 3, dims.data(), nullptr, heed_tensor_data(lender.get()),
+      [](void* user, void*) {
+        *static_cast<Seen*>(user) = {true, ascend_sim_count("synchronize")};
+      },
+      &seen, &wrapped));
+  attention.outputs.output = wrapped;
+  ascend_sim_hold_workers(1);
+  property::check(attention.forward());
+  const uint64_t before = ascend_sim_count("synchronize");
+  const LetGoLater later;
+  heed_tensor_destroy(wrapped);
+  EXPECT_TRUE(seen.is_released);
+  EXPECT_GT(seen.num_synchronized, before);
+  EXPECT_TRUE(later.is_let_go());
+}
+
+// The second call makes nothing that the first has made.
+TEST_F(Order, CallsLikeEarlierOnesTakeNoMemoryAndNoOperations) {
+  const Context context = make_npu_context();
+  const Attention attention(context.get(), HEED_F16, {5, 3});
+  for (int i = 0; i < 3; ++i) property::check(attention.forward());
+  const uint64_t mallocs = ascend_sim_count("malloc");
+  const uint64_t operations = ascend_sim_count("create_operation");
+  for (int i = 0; i < 10; ++i) property::check(attention.forward());
+  EXPECT_EQ(ascend_sim_count("malloc"), mallocs);
+  EXPECT_EQ(ascend_sim_count("create_operation"), operations);
+}
+
+TEST_F(Order, ThreadsMayShareALayerAndADevice) {
+  const Context context = make_npu_context();
+  const Attention first(context.get(), HEED_F16, {5, 3});
+  property::check(first.forward());
+  const std::vector<float> expected = first.read();
+  std::array<std::thread, 4> threads;
+  std::atomic<int> num_right = 0;
+  for (std::thread& thread : threads) {
+    thread = std::thread([&] {
+      const Context own = make_npu_context();
+      for (int i = 0; i < 5; ++i) {
+        const Tensor output = capi_test::make_tensor(own.get(), {2, 4, 64}, HEED_F16);
+        heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;
+        outputs.output = output.get();
+        property::check(heed_layer_forward(first.layer.get(), &first.inputs, nullptr, &outputs));
+        if (capi_test::read_floats(own.get(), output.get()) == expected) ++num_right;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(num_right, 20);
+}
+
+// A host that uses AscendCL itself finds its device and its context as it left them, and goes on after heed.
+TEST_F(Order, TheHostsOwnUseOfTheDeviceIsLeftAlone) {
+  const aclError initialized = aclInit(nullptr);
+  EXPECT_TRUE(initialized == ACL_SUCCESS || initialized == 100002);
+  ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+  aclrtContext own = nullptr;
+  ASSERT_EQ(aclrtCreateContext(&own, 0), ACL_SUCCESS);
+  aclrtStream stream = nullptr;
+  ASSERT_EQ(aclrtCreateStream(&stream), ACL_SUCCESS);
+  const auto is_own = [&] {
+    aclrtContext current = nullptr;
+    return aclrtGetCurrentContext(&current) == ACL_SUCCESS && current == own;
+  };
+  {
+    const Context context = make_npu_context();
+    EXPECT_TRUE(is_own());
+    const Attention attention(context.get());
+    property::check(attention.forward());
+    EXPECT_TRUE(is_own());
+    EXPECT_FALSE(attention.read().empty());
+    EXPECT_TRUE(is_own());
+  }
+  EXPECT_TRUE(is_own());
+  EXPECT_EQ(aclrtSynchronizeStream(stream), ACL_SUCCESS);
+  EXPECT_EQ(aclrtDestroyStream(stream), ACL_SUCCESS);
+  EXPECT_EQ(aclrtDestroyContext(own), ACL_SUCCESS);
+  EXPECT_EQ(aclrtResetDevice(0), ACL_SUCCESS);
+}
+
+}  // namespace
+}  // namespace heed::ascend_test

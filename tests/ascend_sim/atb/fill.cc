@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// FillOperation: with a mask, the input with `value` where the mask, broadcast to it, is not 0; without one, `value`
+// everywhere in a binary16 tensor of the shape outDim.
+#include <cstring>
+#include <vector>
+
+#include "atb/elements.h"
+#include "atb/infer_op_params.h"
+#include "atb/operation_base.h"
+
+namespace ascend_sim::atb_library {
+namespace {
+
+using atb::infer::FillParam;
+
+std::vector<Types> types_of(bool has_mask) {
+  if (!has_mask) return {{ACL_FLOAT16}};
+  std::vector<Types> types;
+  for (const aclDataType dtype : {ACL_FLOAT16, ACL_INT32, ACL_BF16}) {
+    for (const aclDataType mask_dtype : {ACL_BOOL, ACL_INT8}) types.push_back({dtype, mask_dtype, dtype});
+  }
+  return types;
+}
+
+// The bits of the value in a type of elements, at the front.
+uint32_t bits_of(aclDataType dtype, float value) {
+  if (dtype == ACL_FLOAT16) return half_of_float(value);
+  if (dtype == ACL_BF16) return bf16_of_float(value);
+  return static_cast<uint32_t>(static_cast<int32_t>(value));
+}
+
+// For each element of the input, that of the mask.
+std::vector<size_t> mask_places(const Dims& mask, const Dims& input) {
+  std::vector<size_t> places(num_elements(input));
+  for (size_t i = 0; i < places.size(); ++i) {
+    size_t rest = i;
+    size_t stride = 1;
+    for (uint64_t axis = 1; axis <= mask.dimNum; ++axis) {
+      const auto input_dim = static_cast<size_t>(dim_from_end(input, axis));
+      const auto mask_dim = static_cast<size_t>(dim_from_end(mask, axis));
+      if (mask_dim != 1) places[i] += rest % input_dim * stride;
+      rest /= input_dim;
+      stride *= mask_dim;
+    }
+  }
+  return places;
+}
+
+class Fill final : public OperationBase {
+ public:
+  explicit Fill(const FillParam& param)
+      : OperationBase("FillOperation", param.withMask ? 2 : 0, 1, types_of(param.withMask)), param_(param) {}
+
+ private:
+  Status check_inputs(const Descs& inputs) const override {
+    if (!param_.withMask) return atb::NO_ERROR;
+    const Dims& input = inputs[0].shape;
+    const Dims& mask = inputs[1].shape;
+    bool fits = mask.dimNum <= input.dimNum;
+    for (uint64_t i = 1; fits && i <= mask.dimNum; ++i)
+      fits = dim_from_end(mask, i) == 1 || dim_from_end(mask, i) == dim_from_end(input, i);
+    if (fits) return atb::NO_ERROR;
+    return refuse(atb::ERROR_INVALID_TENSOR_DIM,
+                  "the mask " + text_of(mask) + " cannot be broadcast to " + text_of(input));
+  }
+
+  Status check_outputs(const Descs& inputs, const Descs& outputs) const override {
+    return check_output_shape(inputs, outputs, atb::ERROR_INVALID_TENSOR_DIM);
+  }
+
+  Status infer(const Descs& inputs, Descs& outputs) const override {
+    if (param_.withMask) {
+      outputs[0] = inputs[0];
+      return atb::NO_ERROR;
+    }
+    outputs[0].dtype = ACL_FLOAT16;
+    outputs[0].format = ACL_FORMAT_ND;
+    outputs[0].shape.dimNum = param_.outDim.size();
+    for (size_t i = 0; i < param_.outDim.size(); ++i) outputs[0].shape.dims[i] = param_.outDim[i];
+    return atb::NO_ERROR;
+  }
+
+  Status plan(const atb::VariantPack& pack, Plan& plan) const override {
+    const TensorDesc& out = pack.outTensors[0].desc;
+    const size_t bytes = aclDataTypeSize(out.dtype);
+    const size_t num = num_elements(out.shape);
+    const uint32_t bits = bits_of(out.dtype, param_.value[0]);
+    if (!param_.withMask) {
+      plan.kernel = [=](Addresses addresses) {
+        for (size_t i = 0; i < num; ++i) std::memcpy(static_cast<std::byte*>(addresses[0]) + i * bytes, &bits, bytes);
+        return 0;
+      };
+      return atb::NO_ERROR;
+    }
+    plan.kernel = [=, mask = pack.inTensors[1].desc.shape, shape = out.shape](Addresses addresses) {
+      const std::vector<size_t> places = mask_places(mask, shape);
+      auto* const to = static_cast<std::byte*>(addresses[2]);
+      std::memcpy(to, addresses[0], num * bytes);
+      for (size_t i = 0; i < num; ++i) {
+        if (static_cast<const int8_t*>(addresses[1])[places[i]] != 0) std::memcpy(to + i * bytes, &bits, bytes);
+      }
+      return 0;
+    };
+    return atb::NO_ERROR;
+  }
+
+  const FillParam param_;
+};
+
+Status check(const FillParam& param) {
+  if (const Status code = check_reserved(param, "FillOperation")) return code;
+  if (param.value.size() != 1) return refuse(atb::ERROR_INVALID_PARAM, "FillOperation", "value has not one element");
+  if (!param.withMask && (param.outDim.empty() || param.outDim.size() > atb::MAX_DIM))
+    return refuse(atb::ERROR_INVALID_PARAM, "FillOperation", "outDim has not 1 to 8 dimensions");
+  return atb::NO_ERROR;
+}
+
+}  // namespace
+}  // namespace ascend_sim::atb_library
+
+namespace atb {
+
+template <>
+ATB_SIM_API Status CreateOperation(const infer::FillParam& param, Operation** operation) {
+  using namespace ascend_sim::atb_library;
+  return create_operation(
+      operation, "FillOperation", [&] { return check(param); }, [&] { return new Fill(param); });
+}
+
+}  // namespace atb

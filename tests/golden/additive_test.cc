@@ -9,11 +9,13 @@ namespace heed::golden {
 namespace {
 
 void expect_as_in(const char* name, const auto& options, const auto& make) {
-  const Context context = capi_test::make_context();
-  const GoldenFile file(context.get(), name);
-  const Layer layer = make(context.get(), options);
-  check(heed_layer_load(layer.get(), file.path().c_str(), "attention"));
-  forward(layer.get(), Inputs(file).given).expect_as_in(file);
+  on_device([&](Fallback fallback) {
+    const Context context = make_context(fallback);
+    const GoldenFile file(context.get(), name);
+    const Layer layer = make(context.get(), options);
+    check(heed_layer_load(layer.get(), file.path().c_str(), "attention"));
+    forward(layer.get(), Inputs(file).given).expect_as_in(file);
+  });
 }
 
 heed_additive_attention_options additive(int64_t num_hiddens) {

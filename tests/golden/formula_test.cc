@@ -68,23 +68,27 @@ std::ostream& operator<<(std::ostream& stream, const Golden& golden) { return st
 class Formula : public testing::TestWithParam<Golden> {};
 
 TEST_P(Formula, GivesTheSameOutputWeightsAndLogSumExp) {
-  const Context context = capi_test::make_context();
-  const GoldenFile file(context.get(), std::string("formula_") + GetParam().file);
   heed_dot_product_attention_options options = HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT;
   GetParam().apply_to(&options);
-  const Layer layer = capi_test::make_dot_product(context.get(), options);
-  forward(layer.get(), Inputs(file).given).expect_as_in(file);
+  on_device([&](Fallback fallback) {
+    const Context context = make_context(fallback);
+    const GoldenFile file(context.get(), std::string("formula_") + GetParam().file);
+    const Layer layer = capi_test::make_dot_product(context.get(), options);
+    forward(layer.get(), Inputs(file).given).expect_as_in(file);
+  });
 }
 
 INSTANTIATE_TEST_SUITE_P(Golden, Formula, testing::ValuesIn(kGoldens),
                          [](const testing::TestParamInfo<Golden>& test) { return std::string(test.param.file); });
 
 void expect_multi_head_as_in(const char* name, const heed_multi_head_attention_options& options) {
-  const Context context = capi_test::make_context();
-  const GoldenFile file(context.get(), name);
-  const Layer layer = capi_test::make_multi_head(context.get(), options);
-  check(heed_layer_load(layer.get(), file.path().c_str(), "attention"));
-  forward(layer.get(), Inputs(file).given).expect_as_in(file);
+  on_device([&](Fallback fallback) {
+    const Context context = make_context(fallback);
+    const GoldenFile file(context.get(), name);
+    const Layer layer = capi_test::make_multi_head(context.get(), options);
+    check(heed_layer_load(layer.get(), file.path().c_str(), "attention"));
+    forward(layer.get(), Inputs(file).given).expect_as_in(file);
+  });
 }
 
 TEST(FormulaMultiHead, WithSizesOfItsOwnAndEmptyRows) {

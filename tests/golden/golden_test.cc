@@ -169,26 +169,28 @@ class PyTorch : public testing::TestWithParam<Golden> {};
 
 TEST_P(PyTorch, GivesTheSameOutputWeightsAndLogSumExp) {
   const Golden& golden = GetParam();
-  const Context context = capi_test::make_context();
-  const GoldenFile file(context.get(), golden.file);
-  const Layer layer = make_layer(context.get(), options_of(golden), file.path(), "attention");
-  const BatchFirstInputs inputs(file, golden.layout);
-  Outputs outputs = forward(layer.get(), inputs.given);
-  EXPECT_EQ(heed_tensor_dtype(outputs.output.get()), heed_tensor_dtype(inputs.queries.get()));
-  if (file.load_if_present("average_weights")) {
-    file.expect(mean_over_heads(context.get(), outputs.weights.get()).get(), "average_weights");
-  }
-  if (heed_tensor_dtype(outputs.output.get()) != HEED_F32) {
-    forward_wide(context.get(), layer, inputs.given, outputs).expect_as_in(file);
-  }
-  if (golden.layout == Layout::SequenceFirst) outputs.output = exchange_batch_and_sequence(outputs.output.get());
-  if (golden.layout == Layout::Unbatched) outputs.output = remove_batch(outputs.output.get());
-  outputs.expect_as_in(file);
+  on_device([&](Fallback fallback) {
+    const Context context = make_context(fallback);
+    const GoldenFile file(context.get(), golden.file);
+    const Layer layer = make_layer(context.get(), options_of(golden), file.path(), "attention");
+    const BatchFirstInputs inputs(file, golden.layout);
+    Outputs outputs = forward(layer.get(), inputs.given);
+    EXPECT_EQ(heed_tensor_dtype(outputs.output.get()), heed_tensor_dtype(inputs.queries.get()));
+    if (file.load_if_present("average_weights")) {
+      file.expect(mean_over_heads(context.get(), outputs.weights.get()).get(), "average_weights");
+    }
+    if (heed_tensor_dtype(outputs.output.get()) != HEED_F32) {
+      forward_wide(context.get(), layer, inputs.given, outputs).expect_as_in(file);
+    }
+    if (golden.layout == Layout::SequenceFirst) outputs.output = exchange_batch_and_sequence(outputs.output.get());
+    if (golden.layout == Layout::Unbatched) outputs.output = remove_batch(outputs.output.get());
+    outputs.expect_as_in(file);
+  });
 }
 
 TEST_P(PyTorch, ASavedLayerIsTheSameLayer) {
   const Golden& golden = GetParam();
-  const Context context = capi_test::make_context();
+  const Context context = make_context();
   const GoldenFile file(context.get(), golden.file);
   const Layer layer = make_layer(context.get(), options_of(golden), file.path(), "attention");
   const std::string saved = "golden_saved_" + name_of(golden) + ".safetensors";
@@ -228,9 +230,14 @@ Comparison compare_output(const GoldenFile& file, const Golden& golden,
   return file.compare(output.get(), "output");
 }
 
+// By the bounds; those of Ascend are too wide for that, but not what is expected of its elements together.
+bool is_another(const Comparison& comparison) {
+  return on_ascend() ? comparison.root_mean_square > comparison.deviation : comparison.num_beyond > 0;
+}
+
 // The bounds cover every order of summation, so they are wide: they must still tell one meaning from another.
 TEST(GoldenBounds, TellMeaningsApart) {
-  const Context context = capi_test::make_context();
+  const Context context = make_context();
   for (const Golden& golden : kGoldens) {
     SCOPED_TRACE(name_of(golden));
     const GoldenFile file(context.get(), golden.file);
@@ -238,7 +245,7 @@ TEST(GoldenBounds, TellMeaningsApart) {
     const BatchFirstInputs inputs(file, golden.layout);
     heed_multi_head_attention_options wrong = right;
     wrong.scale = 1 / std::sqrt(2.0F);
-    EXPECT_GT(compare_output(file, golden, wrong, inputs.given).num_beyond, 0u) << "another scale";
+    EXPECT_TRUE(is_another(compare_output(file, golden, wrong, inputs.given))) << "another scale";
 
     wrong = right;
     wrong.causal = HEED_CAUSAL_NONE;
@@ -249,21 +256,22 @@ TEST(GoldenBounds, TellMeaningsApart) {
     const bool masks = right.causal != HEED_CAUSAL_NONE || right.window != HEED_WINDOW_NONE ||
                        inputs.given.valid_lens || inputs.given.mask || inputs.given.bias;
     if (masks) {
-      EXPECT_GT(compare_output(file, golden, wrong, unmasked).num_beyond, 0u) << "nothing masked";
+      EXPECT_TRUE(is_another(compare_output(file, golden, wrong, unmasked))) << "nothing masked";
     }
 
     if (right.causal != HEED_CAUSAL_NONE && inputs.given.keys != nullptr &&
         heed_tensor_dim(inputs.given.keys, 1) != heed_tensor_dim(inputs.given.queries, 1)) {
       wrong = right;
       wrong.causal = right.causal == HEED_CAUSAL_TOP_LEFT ? HEED_CAUSAL_BOTTOM_RIGHT : HEED_CAUSAL_TOP_LEFT;
-      EXPECT_GT(compare_output(file, golden, wrong, inputs.given).num_beyond, 0u) << "the other corner";
+      EXPECT_TRUE(is_another(compare_output(file, golden, wrong, inputs.given))) << "the other corner";
     }
   }
 }
 
 // What the bounds are too wide for: scores that are off by one part in two thousand.
 TEST(GoldenDeviations, SeeASmallSystematicError) {
-  const Context context = capi_test::make_context();
+  HEED_SKIP_ON_ASCEND("the error is smaller than the roundings of 16 bits");
+  const Context context = make_context();
   size_t num_unseen_by_bounds = 0;
   for (const Golden& golden : kGoldens) {
     SCOPED_TRACE(name_of(golden));

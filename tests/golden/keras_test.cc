@@ -12,43 +12,45 @@ namespace heed::golden {
 namespace {
 
 TEST(Keras, KernelsAreTransposedViewsOfHeedsParameters) {
-  const Context context = capi_test::make_context();
-  const GoldenFile file(context.get(), "keras");
-  heed_multi_head_attention_options options = HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT;
-  options.num_heads = 2;
-  options.head_size = 3;
-  options.value_head_size = 4;
-  options.output_size = 8;
-  options.biases = HEED_BIAS_ALL;
-  options.causal = HEED_CAUSAL_TOP_LEFT;
-  const Layer layer = capi_test::make_multi_head(context.get(), options);
+  on_device([&](Fallback fallback) {
+    const Context context = make_context(fallback);
+    const GoldenFile file(context.get(), "keras");
+    heed_multi_head_attention_options options = HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT;
+    options.num_heads = 2;
+    options.head_size = 3;
+    options.value_head_size = 4;
+    options.output_size = 8;
+    options.biases = HEED_BIAS_ALL;
+    options.causal = HEED_CAUSAL_TOP_LEFT;
+    const Layer layer = capi_test::make_multi_head(context.get(), options);
 
-  const auto set = [&](const char* name, const std::string& keras_name, const Dims& in_out) {
-    const Tensor kernel = file.load((keras_name + "/kernel").c_str());
-    const Tensor matrix = capi_test::make_reshaped(kernel.get(), in_out);
-    const Tensor weight = capi_test::make_transposed(matrix.get(), {1, 0});
-    check(heed_layer_set_parameter(layer.get(), (std::string(name) + ".weight").c_str(), weight.get()));
-    const Tensor keras_bias = file.load((keras_name + "/bias").c_str());
-    const Tensor bias = capi_test::make_reshaped(keras_bias.get(), {-1});
-    check(heed_layer_set_parameter(layer.get(), (std::string(name) + ".bias").c_str(), bias.get()));
-  };
-  // (in, heads * head size), and for the output (heads * head size, out).
-  set("W_q", "query", {5, 6});
-  set("W_k", "key", {6, 6});
-  set("W_v", "value", {7, 8});
-  set("W_o", "attention_output", {8, 8});
+    const auto set = [&](const char* name, const std::string& keras_name, const Dims& in_out) {
+      const Tensor kernel = file.load((keras_name + "/kernel").c_str());
+      const Tensor matrix = capi_test::make_reshaped(kernel.get(), in_out);
+      const Tensor weight = capi_test::make_transposed(matrix.get(), {1, 0});
+      check(heed_layer_set_parameter(layer.get(), (std::string(name) + ".weight").c_str(), weight.get()));
+      const Tensor keras_bias = file.load((keras_name + "/bias").c_str());
+      const Tensor bias = capi_test::make_reshaped(keras_bias.get(), {-1});
+      check(heed_layer_set_parameter(layer.get(), (std::string(name) + ".bias").c_str(), bias.get()));
+    };
+    // (in, heads * head size), and for the output (heads * head size, out).
+    set("W_q", "query", {5, 6});
+    set("W_k", "key", {6, 6});
+    set("W_v", "value", {7, 8});
+    set("W_o", "attention_output", {8, 8});
 
-  const Tensor queries = file.load("query");
-  const Tensor keys = file.load("key");
-  const Tensor values = file.load("value");
-  const Tensor attention_mask = file.load("attention_mask");
-  const Tensor mask = capi_test::make_reshaped(attention_mask.get(), {2, 1, 4, 6});
-  heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
-  inputs.queries = queries.get();
-  inputs.keys = keys.get();
-  inputs.values = values.get();
-  inputs.mask = mask.get();
-  forward(layer.get(), inputs).expect_as_in(file);
+    const Tensor queries = file.load("query");
+    const Tensor keys = file.load("key");
+    const Tensor values = file.load("value");
+    const Tensor attention_mask = file.load("attention_mask");
+    const Tensor mask = capi_test::make_reshaped(attention_mask.get(), {2, 1, 4, 6});
+    heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
+    inputs.queries = queries.get();
+    inputs.keys = keys.get();
+    inputs.values = values.get();
+    inputs.mask = mask.get();
+    forward(layer.get(), inputs).expect_as_in(file);
+  });
 }
 
 }  // namespace

@@ -40,81 +40,102 @@ Outputs dot_product(const GoldenFile& file, float scale, int32_t empty_rows = HE
 
 class Teaching : public testing::Test {
  protected:
-  const Context context_ = capi_test::make_context();
+  Context context_;
 };
 
 TEST_F(Teaching, FourWordsAreOneHeadWithTransposedMatrices) {
-  const GoldenFile file(context_.get(), "teaching_four_words");
-  const Layer layer = capi_test::make_multi_head(context_.get(), one_head(3, 3));
-  check(heed_layer_set_parameter(layer.get(), "W_q.weight", transposed(file.load("W_Q")).get()));
-  check(heed_layer_set_parameter(layer.get(), "W_k.weight", transposed(file.load("W_K")).get()));
-  check(heed_layer_set_parameter(layer.get(), "W_v.weight", transposed(file.load("W_V")).get()));
-  forward(layer.get(), Inputs(file).given).expect_as_in(file);
+  on_device([&](Fallback fallback) {
+    context_ = make_context(fallback);
+    const GoldenFile file(context_.get(), "teaching_four_words");
+    const Layer layer = capi_test::make_multi_head(context_.get(), one_head(3, 3));
+    check(heed_layer_set_parameter(layer.get(), "W_q.weight", transposed(file.load("W_Q")).get()));
+    check(heed_layer_set_parameter(layer.get(), "W_k.weight", transposed(file.load("W_K")).get()));
+    check(heed_layer_set_parameter(layer.get(), "W_v.weight", transposed(file.load("W_V")).get()));
+    forward(layer.get(), Inputs(file).given).expect_as_in(file);
+  });
 }
 
 TEST_F(Teaching, VaswanisDotProductIsTheDefault) {
-  const GoldenFile file(context_.get(), "teaching_vaswani");
-  dot_product(file, 0).expect_as_in(file);
+  on_device([&](Fallback fallback) {
+    context_ = make_context(fallback);
+    const GoldenFile file(context_.get(), "teaching_vaswani");
+    dot_product(file, 0).expect_as_in(file);
+  });
 }
 
 TEST_F(Teaching, LuongsDotProductIsAScaleOfOne) {
-  const GoldenFile file(context_.get(), "teaching_luong_dot");
-  dot_product(file, 1).expect_as_in(file);
+  on_device([&](Fallback fallback) {
+    context_ = make_context(fallback);
+    const GoldenFile file(context_.get(), "teaching_luong_dot");
+    dot_product(file, 1).expect_as_in(file);
+  });
 }
 
 // q . W_a k = (q W_a) . k: one head that projects the queries alone. Identities change no bit.
 TEST_F(Teaching, LuongsGeneralScoreIsAProjectionOfTheQueries) {
-  const GoldenFile file(context_.get(), "teaching_luong_general");
-  heed_multi_head_attention_options options = one_head(3, 4);
-  options.scale = 1;
-  const Layer layer = capi_test::make_multi_head(context_.get(), options);
-  const auto identity = [&](int64_t size) {
-    std::vector<float> numbers(static_cast<size_t>(size * size));
-    for (int64_t i = 0; i < size; ++i) numbers[static_cast<size_t>(i * size + i)] = 1;
-    return capi_test::make_tensor_of(context_.get(), {size, size}, numbers);
-  };
-  check(heed_layer_set_parameter(layer.get(), "W_q.weight", transposed(file.load("W_a")).get()));
-  check(heed_layer_set_parameter(layer.get(), "W_k.weight", identity(3).get()));
-  check(heed_layer_set_parameter(layer.get(), "W_v.weight", identity(4).get()));
-  forward(layer.get(), Inputs(file).given).expect_as_in(file);
+  on_device([&](Fallback fallback) {
+    context_ = make_context(fallback);
+    const GoldenFile file(context_.get(), "teaching_luong_general");
+    heed_multi_head_attention_options options = one_head(3, 4);
+    options.scale = 1;
+    const Layer layer = capi_test::make_multi_head(context_.get(), options);
+    const auto identity = [&](int64_t size) {
+      std::vector<float> numbers(static_cast<size_t>(size * size));
+      for (int64_t i = 0; i < size; ++i) numbers[static_cast<size_t>(i * size + i)] = 1;
+      return capi_test::make_tensor_of(context_.get(), {size, size}, numbers);
+    };
+    check(heed_layer_set_parameter(layer.get(), "W_q.weight", transposed(file.load("W_a")).get()));
+    check(heed_layer_set_parameter(layer.get(), "W_k.weight", identity(3).get()));
+    check(heed_layer_set_parameter(layer.get(), "W_v.weight", identity(4).get()));
+    forward(layer.get(), Inputs(file).given).expect_as_in(file);
+  });
 }
 
 TEST_F(Teaching, LuongsConcatIsTheAdditiveLayer) {
-  const GoldenFile file(context_.get(), "teaching_luong_concat");
-  heed_additive_attention_options options = HEED_ADDITIVE_ATTENTION_OPTIONS_INIT;
-  options.num_hiddens = 5;
-  const Layer layer = capi_test::make_additive(context_.get(), options);
-  const Tensor both = file.load("W_a");
-  const Tensor row = file.load("v_a");
-  check(heed_layer_set_parameter(layer.get(), "W_q.weight", capi_test::make_slice(both.get(), 1, 0, 4).get()));
-  check(heed_layer_set_parameter(layer.get(), "W_k.weight", capi_test::make_slice(both.get(), 1, 4, 3).get()));
-  check(heed_layer_set_parameter(layer.get(), "w_v.weight", capi_test::make_reshaped(row.get(), {1, 5}).get()));
-  forward(layer.get(), Inputs(file).given).expect_as_in(file);
+  on_device([&](Fallback fallback) {
+    context_ = make_context(fallback);
+    const GoldenFile file(context_.get(), "teaching_luong_concat");
+    heed_additive_attention_options options = HEED_ADDITIVE_ATTENTION_OPTIONS_INIT;
+    options.num_hiddens = 5;
+    const Layer layer = capi_test::make_additive(context_.get(), options);
+    const Tensor both = file.load("W_a");
+    const Tensor row = file.load("v_a");
+    check(heed_layer_set_parameter(layer.get(), "W_q.weight", capi_test::make_slice(both.get(), 1, 0, 4).get()));
+    check(heed_layer_set_parameter(layer.get(), "W_k.weight", capi_test::make_slice(both.get(), 1, 4, 3).get()));
+    check(heed_layer_set_parameter(layer.get(), "w_v.weight", capi_test::make_reshaped(row.get(), {1, 5}).get()));
+    forward(layer.get(), Inputs(file).given).expect_as_in(file);
+  });
 }
 
 TEST_F(Teaching, D2lJavaDividesByTheRootOfTwoAndAveragesEmptyRows) {
-  const GoldenFile file(context_.get(), "teaching_d2l_java");
-  dot_product(file, 0.70710678F, HEED_EMPTY_ROWS_MEAN).expect_as_in(file);
+  on_device([&](Fallback fallback) {
+    context_ = make_context(fallback);
+    const GoldenFile file(context_.get(), "teaching_d2l_java");
+    dot_product(file, 0.70710678F, HEED_EMPTY_ROWS_MEAN).expect_as_in(file);
+  });
 }
 
 // softmax(q . k) / sqrt(dim_k) times V is softmax(q . k) times V / sqrt(dim_k).
 TEST_F(Teaching, AFactorAfterTheSoftmaxBelongsToTheValues) {
-  const GoldenFile file(context_.get(), "teaching_scales_after_softmax");
-  heed_multi_head_attention_options options = one_head(3, 4);
-  options.biases = HEED_BIAS_Q | HEED_BIAS_K | HEED_BIAS_V;
-  options.scale = 1;
-  const Layer layer = capi_test::make_multi_head(context_.get(), options);
-  check(heed_layer_load(layer.get(), file.path().c_str(), nullptr));
-  const double factor = 1 / std::sqrt(3.0);
-  for (const char* name : {"W_v.weight", "W_v.bias"}) {
-    check(heed_layer_set_parameter(layer.get(), name, times(file, file.load(name).get(), factor).get()));
-  }
-  const Outputs outputs = forward(layer.get(), Inputs(file).given);
-  outputs.expect_as_in(file);
+  on_device([&](Fallback fallback) {
+    context_ = make_context(fallback);
+    const GoldenFile file(context_.get(), "teaching_scales_after_softmax");
+    heed_multi_head_attention_options options = one_head(3, 4);
+    options.biases = HEED_BIAS_Q | HEED_BIAS_K | HEED_BIAS_V;
+    options.scale = 1;
+    const Layer layer = capi_test::make_multi_head(context_.get(), options);
+    check(heed_layer_load(layer.get(), file.path().c_str(), nullptr));
+    const double factor = 1 / std::sqrt(3.0);
+    for (const char* name : {"W_v.weight", "W_v.bias"}) {
+      check(heed_layer_set_parameter(layer.get(), name, times(file, file.load(name).get(), factor).get()));
+    }
+    const Outputs outputs = forward(layer.get(), Inputs(file).given);
+    outputs.expect_as_in(file);
 
-  // The weights that the class returns add up to the factor.
-  const Tensor class_weights = times(file, outputs.weights.get(), factor);
-  file.expect(capi_test::make_reshaped(class_weights.get(), {2, 4, 4}).get(), "class_weights");
+    // The weights that the class returns add up to the factor.
+    const Tensor class_weights = times(file, outputs.weights.get(), factor);
+    file.expect(capi_test::make_reshaped(class_weights.get(), {2, 4, 4}).get(), "class_weights");
+  });
 }
 
 // x W^T + b as one product of matrices: x with a last column of ones times W with b as its last column.
@@ -139,20 +160,23 @@ Tensor project(const GoldenFile& file, const char* weight_name, const char* bias
 
 // Heads that are cut out of memory are no heads of heed's multi-head attention, but any tensor of rank 4 has heads.
 TEST_F(Teaching, HeadsCutByAReshapeAreDotProductAttentionOfRankFour) {
-  const GoldenFile file(context_.get(), "teaching_reshapes_into_heads");
-  const auto cut = [](const Tensor& projected) { return capi_test::make_reshaped(projected.get(), {2, 2, 4, -1}); };
-  const Tensor queries = cut(project(file, "W_q.weight", "W_q.bias"));
-  const Tensor keys = cut(project(file, "W_k.weight", "W_k.bias"));
-  const Tensor values = cut(project(file, "W_v.weight", "W_v.bias"));
-  heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
-  inputs.queries = queries.get();
-  inputs.keys = keys.get();
-  inputs.values = values.get();
-  heed_dot_product_attention_options options = HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT;
-  options.scale = 1;
-  Outputs outputs = forward(capi_test::make_dot_product(context_.get(), options).get(), inputs);
-  outputs.output = capi_test::make_reshaped(outputs.output.get(), {2, 4, 6});
-  outputs.expect_as_in(file);
+  on_device([&](Fallback fallback) {
+    context_ = make_context(fallback);
+    const GoldenFile file(context_.get(), "teaching_reshapes_into_heads");
+    const auto cut = [](const Tensor& projected) { return capi_test::make_reshaped(projected.get(), {2, 2, 4, -1}); };
+    const Tensor queries = cut(project(file, "W_q.weight", "W_q.bias"));
+    const Tensor keys = cut(project(file, "W_k.weight", "W_k.bias"));
+    const Tensor values = cut(project(file, "W_v.weight", "W_v.bias"));
+    heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
+    inputs.queries = queries.get();
+    inputs.keys = keys.get();
+    inputs.values = values.get();
+    heed_dot_product_attention_options options = HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT;
+    options.scale = 1;
+    Outputs outputs = forward(capi_test::make_dot_product(context_.get(), options).get(), inputs);
+    outputs.output = capi_test::make_reshaped(outputs.output.get(), {2, 4, 6});
+    outputs.expect_as_in(file);
+  });
 }
 
 }  // namespace

@@ -12,9 +12,13 @@
 
 #include "capi/support/files.h"
 #include "capi/support/objects.h"
+#include "property/support/device.h"
 
 namespace heed::capi_test {
 namespace {
+
+using property::Fallback;
+using property::on_device;
 
 struct Weights {
   const char* file;
@@ -152,63 +156,72 @@ class FrameworkWeights : public testing::TestWithParam<Weights> {
     return read_elements<float>(output.get());
   }
 
-  const Context context_ = make_context();
+  Context context_;
 };
 
 TEST_P(FrameworkWeights, GiveTheFrameworksOutput) {
-  const Weights& weights = GetParam();
-  const Layer layer = load();
-  for (int64_t i = 0; i < heed_layer_parameter_count(layer.get()); ++i) {
-    const Tensor parameter = snapshot(layer.get(), heed_layer_parameter_name(layer.get(), i));
-    EXPECT_EQ(heed_tensor_dtype(parameter.get()), weights.dtype);
-  }
-  const std::vector<float> output = forward(layer);
-  const auto expected = read_elements<double>(load_if_present(context_, weights, "output").get());
-  const auto bound = read_elements<double>(load_if_present(context_, weights, "bound").get());
-  ASSERT_EQ(output.size(), expected.size());
-  for (size_t i = 0; i < output.size(); ++i) {
-    // The bounds are small enough to tell one layout from another.
-    ASSERT_LT(bound[i], 1e-3);
-    EXPECT_LE(std::abs(double{output[i]} - expected[i]), bound[i]) << "element " << i;
-  }
+  on_device([&](Fallback fallback) {
+    context_ = property::make_context(fallback);
+    const Weights& weights = GetParam();
+    const Layer layer = load();
+    for (int64_t i = 0; i < heed_layer_parameter_count(layer.get()); ++i) {
+      const Tensor parameter = snapshot(layer.get(), heed_layer_parameter_name(layer.get(), i));
+      EXPECT_EQ(heed_tensor_dtype(parameter.get()), weights.dtype);
+    }
+    const std::vector<float> output = forward(layer);
+    const auto expected = read_elements<double>(load_if_present(context_, weights, "output").get());
+    const auto bound = read_elements<double>(load_if_present(context_, weights, "bound").get());
+    ASSERT_EQ(output.size(), expected.size());
+    for (size_t i = 0; i < output.size(); ++i) {
+      // The bounds are small enough to tell one layout from another.
+      ASSERT_LT(bound[i], 1e-3);
+      EXPECT_LE(std::abs(double{output[i]} - expected[i]), property::coarseness() * bound[i]) << "element " << i;
+    }
+  });
 }
 
 TEST_P(FrameworkWeights, AreTheSameFromMemoryAndAsHeedSavesThem) {
-  const std::vector<float> expected = forward(load());
+  on_device([&](Fallback fallback) {
+    context_ = property::make_context(fallback);
+    const std::vector<float> expected = forward(load());
 
-  const std::string bytes = read_file(GetParam().path());
-  const Layer from_memory = make_layer();
-  ASSERT_EQ(heed_layer_load_memory(from_memory.get(), bytes.data(), bytes.size(), GetParam().prefix), HEED_OK)
-      << heed_last_error();
-  EXPECT_EQ(forward(from_memory), expected);
+    const std::string bytes = read_file(GetParam().path());
+    const Layer from_memory = make_layer();
+    ASSERT_EQ(heed_layer_load_memory(from_memory.get(), bytes.data(), bytes.size(), GetParam().prefix), HEED_OK)
+        << heed_last_error();
+    EXPECT_EQ(forward(from_memory), expected);
 
-  size_t num_bytes = 0;
-  check(heed_layer_save_memory(from_memory.get(), nullptr, 0, &num_bytes));
-  std::vector<uint8_t> saved(num_bytes);
-  check(heed_layer_save_memory(from_memory.get(), saved.data(), saved.size(), &num_bytes));
-  const Layer loaded = make_layer();
-  ASSERT_EQ(heed_layer_load_memory(loaded.get(), saved.data(), num_bytes, nullptr), HEED_OK) << heed_last_error();
-  EXPECT_EQ(forward(loaded), expected);
+    size_t num_bytes = 0;
+    check(heed_layer_save_memory(from_memory.get(), nullptr, 0, &num_bytes));
+    std::vector<uint8_t> saved(num_bytes);
+    check(heed_layer_save_memory(from_memory.get(), saved.data(), saved.size(), &num_bytes));
+    const Layer loaded = make_layer();
+    ASSERT_EQ(heed_layer_load_memory(loaded.get(), saved.data(), num_bytes, nullptr), HEED_OK) << heed_last_error();
+    EXPECT_EQ(forward(loaded), expected);
+  });
 }
 
 // An initialized layer keeps its dtype, whatever the file's.
 TEST_P(FrameworkWeights, AreConvertedToTheLayersDType) {
-  const Layer loaded = load();
-  const Layer kept = make_layer();
-  for (int64_t i = 0; i < heed_layer_parameter_count(kept.get()); ++i) {
-    const char* name = heed_layer_parameter_name(kept.get(), i);
-    const Tensor like = make_tensor(context_.get(), dims_of(snapshot(loaded.get(), name).get()), HEED_F16);
-    check(heed_layer_set_parameter(kept.get(), name, like.get()));
-  }
-  check(heed_layer_load(kept.get(), GetParam().path().c_str(), GetParam().prefix));
-  for (int64_t i = 0; i < heed_layer_parameter_count(kept.get()); ++i) {
-    const char* name = heed_layer_parameter_name(kept.get(), i);
-    const Tensor is = snapshot(kept.get(), name);
-    const Tensor should = make_tensor(context_.get(), dims_of(is.get()), HEED_F16);
-    check(heed_tensor_copy(should.get(), snapshot(loaded.get(), name).get()));
-    EXPECT_EQ(heed_tensor_dtype(is.get()), HEED_F16);
-    EXPECT_EQ(read_bytes(is.get()), read_bytes(should.get())) << name;
-  }
+  on_device([&](Fallback fallback) {
+    context_ = property::make_context(fallback);
+    const Layer loaded = load();
+    const Layer kept = make_layer();
+    for (int64_t i = 0; i < heed_layer_parameter_count(kept.get()); ++i) {
+      const char* name = heed_layer_parameter_name(kept.get(), i);
+      const Tensor like = make_tensor(context_.get(), dims_of(snapshot(loaded.get(), name).get()), HEED_F16);
+      check(heed_layer_set_parameter(kept.get(), name, like.get()));
+    }
+    check(heed_layer_load(kept.get(), GetParam().path().c_str(), GetParam().prefix));
+    for (int64_t i = 0; i < heed_layer_parameter_count(kept.get()); ++i) {
+      const char* name = heed_layer_parameter_name(kept.get(), i);
+      const Tensor is = snapshot(kept.get(), name);
+      const Tensor should = make_tensor(context_.get(), dims_of(is.get()), HEED_F16);
+      check(heed_tensor_copy(should.get(), snapshot(loaded.get(), name).get()));
+      EXPECT_EQ(heed_tensor_dtype(is.get()), HEED_F16);
+      EXPECT_EQ(read_bytes(is.get()), read_bytes(should.get())) << name;
+    }
+  });
 }
 
 INSTANTIATE_TEST_SUITE_P(Golden, FrameworkWeights, testing::ValuesIn(kWeights),

@@ -8,6 +8,7 @@
 
 #include "attention/reference/number_format.h"
 #include "attention/reference/philox.h"
+#include "property/support/device.h"
 #include "support/one_input.h"
 #include "support/samples.h"
 
@@ -20,14 +21,14 @@ const std::vector<Layout> kReadable = {Layout::RowMajor, Layout::Transposed, Lay
 const std::vector<Layout> kWritable = {Layout::RowMajor, Layout::Transposed, Layout::Padded};
 
 OneOutput drop(float dropout, const OneInputCall& call) {
-  heed_context* context = nullptr;
-  check(heed_context_create(nullptr, &context));
-  const Context owner(context);
-  heed_dropout_options options = HEED_DROPOUT_OPTIONS_INIT;
-  options.dropout = dropout;
-  heed_layer* layer = nullptr;
-  check(heed_dropout_create(context, &options, &layer));
-  return forward(context, Layer(layer).get(), call);
+  return on_device([&](Fallback fallback) {
+    const Context context = make_context(fallback);
+    heed_dropout_options options = HEED_DROPOUT_OPTIONS_INIT;
+    options.dropout = dropout;
+    heed_layer* layer = nullptr;
+    check(heed_dropout_create(context.get(), &options, &layer));
+    return forward(context.get(), Layer(layer).get(), call);
+  });
 }
 
 bool keeps(uint64_t seed, float dropout, size_t i) {
@@ -118,20 +119,18 @@ TEST(Dropout, DroppedNumbersThatAreNotFiniteAreZero) {
 
 // Every pattern of 16 bits, and for F32 NaNs of either kind, as they are in memory.
 TEST(Dropout, IsTheIdentityToTheBitUnlessItDrops) {
-  heed_context* handle = nullptr;
-  check(heed_context_create(nullptr, &handle));
-  const Context context(handle);
-  const auto same_bytes = [&](heed_dtype dtype, float dropout, int32_t training, std::vector<uint8_t> bytes) {
+  const auto same_bytes = [](heed_context* context, heed_dtype dtype, float dropout, int32_t training,
+                             const std::vector<uint8_t>& bytes) {
     const int64_t count = static_cast<int64_t>(bytes.size()) / (dtype == HEED_F32 ? 4 : 2);
     heed_tensor* tensors[2];
-    for (heed_tensor*& tensor : tensors) check(heed_tensor_create(handle, dtype, 1, &count, &tensor));
+    for (heed_tensor*& tensor : tensors) check(heed_tensor_create(context, dtype, 1, &count, &tensor));
     const Tensor input(tensors[0]);
     const Tensor output(tensors[1]);
     check(heed_tensor_write(input.get(), bytes.data(), bytes.size()));
     heed_dropout_options options = HEED_DROPOUT_OPTIONS_INIT;
     options.dropout = dropout;
     heed_layer* made = nullptr;
-    check(heed_dropout_create(handle, &options, &made));
+    check(heed_dropout_create(context, &options, &made));
     const Layer layer(made);
     heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
     inputs.queries = input.get();
@@ -153,9 +152,11 @@ TEST(Dropout, IsTheIdentityToTheBitUnlessItDrops) {
     for (int shift = 0; shift < 32; shift += 8) floats.push_back(static_cast<uint8_t>(bits >> shift));
   }
   for (const auto& [dropout, training] : {std::pair{0.5F, 0}, std::pair{0.0F, 1}, std::pair{0.0F, 0}}) {
-    EXPECT_TRUE(same_bytes(HEED_F16, dropout, training, patterns));
-    EXPECT_TRUE(same_bytes(HEED_BF16, dropout, training, patterns));
-    EXPECT_TRUE(same_bytes(HEED_F32, dropout, training, floats));
+    for (const heed_dtype dtype : kFloats) {
+      EXPECT_TRUE(on_device([&, p = dropout, t = training](Fallback fallback) {
+        return same_bytes(make_context(fallback).get(), dtype, p, t, dtype == HEED_F32 ? floats : patterns);
+      })) << name_of(dtype);
+    }
   }
 }
 

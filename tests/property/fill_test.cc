@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "golden/random_numbers.h"
+#include "property/support/device.h"
 #include "support/host_tensor.h"
 
 namespace heed::property {
@@ -19,12 +20,6 @@ constexpr Layout kWritable[] = {Layout::RowMajor, Layout::Transposed, Layout::Pa
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 using Fill = std::function<heed_status(heed_tensor*)>;
-
-Context make_context() {
-  heed_context* context = nullptr;
-  check(heed_context_create(nullptr, &context));
-  return Context(context);
-}
 
 const std::vector<Dims>& some_dims() {
   static const std::vector<Dims> kDims = {{}, {0}, {1}, {7}, {2, 3, 4}, {3, 0, 2}, {5, 1, 3}, {2, 1, 2, 1, 3, 1, 2, 2}};

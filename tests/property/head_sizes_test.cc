@@ -53,7 +53,9 @@ TEST(HeadSizes, RowsAMultipleOf4KiBApartChangeNothing) {
             Call apart = call;
             apart.keys = with_rows_apart(*call.keys, row_stride);
             apart.values = with_rows_apart(*call.values, row_stride);
-            EXPECT_TRUE(same_bits(run(apart), expected))
+            const Results results = run(apart);
+            // What is beyond Ascend's reach is done by the CPU.
+            EXPECT_TRUE(on_ascend() ? agree(results, solve(apart)) : same_bits(results, expected))
                 << num_queries << " queries, " << num_keys << " keys, rows " << row_stride << " elements apart";
           }
         }

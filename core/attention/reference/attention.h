@@ -7,7 +7,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
+
+#include "attention/reference/number_format.h"
 
 namespace heed::reference {
 
@@ -54,11 +57,18 @@ struct AttentionLimits {
 struct Bounded {
   std::vector<double> values;
   std::vector<double> errors;
+  // Non-zero: or it may be NaN, since the engine multiplies hidden values by 0 (rule 8). Empty: none may.
+  std::vector<uint8_t> may_be_nan;
 
   explicit Bounded(size_t size = 0) : values(size), errors(size) {}
 };
 
+// Inputs as an engine reads them: exactly, or rounded to the format that it computes with.
+Bounded as_read(const std::vector<double>& values, std::optional<Format> compute_format);
+
 struct AttentionProblem {
+  // What the engine rounds operands and intermediates to; without it, its arithmetic is f32 throughout.
+  std::optional<Format> compute_format;
   AttentionSizes sizes;
   AttentionOptions options;
   AttentionLimits limits;

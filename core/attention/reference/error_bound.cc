@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace heed::reference {
 
@@ -25,6 +26,12 @@ double row_exponent(const BoundConstants& constants, const RowMagnitudes& row) {
   const double terms = row.terms + row.inherited;
   const double bracket = constants.c1 + constants.c2 * terms + constants.c3 + constants.c4 * row.scores;
   return kSecondOrder * (kUnitRoundoff * bracket + 2.0 * row.inherited + 2.0 * row.underflow);
+}
+
+double error_after_rounding(Format format, double value, double error) {
+  const double roundoff = unit_roundoff(format) + 2.0 * kUnitRoundoff;
+  const double total = error + roundoff * (std::fabs(value) + error) + smallest_number(format) / 2.0;
+  return std::fabs(value) + total <= largest_number(format) ? total : std::numeric_limits<double>::infinity();
 }
 
 bool accepts(Format format, double expected, double error, double actual) {

@@ -60,6 +60,10 @@ struct RowMagnitudes {
 // x: the relative error of a weight is at most e^x - 1, the absolute one of log_sum_exp x + u * abs(log_sum_exp).
 double row_exponent(const BoundConstants& constants, const RowMagnitudes& row);
 
+// How far a number that was within `error` of `value` may be after one operation in f32 and rounding to the format;
+// infinite where it may overflow.
+double error_after_rounding(Format format, double value, double error);
+
 // Whether a backend may return `actual` for a result whose value is within `error` of `expected`, rounded to the
 // format. An expected NaN asks for NaN, with an infinite error for anything that is not finite; of anything else with
 // an infinite error nothing is asked.

@@ -18,6 +18,7 @@ struct Projection {
 };
 
 struct MultiHeadProblem {
+  std::optional<Format> compute_format;  // as in AttentionProblem
   AttentionSizes sizes;
   AttentionOptions options;
   AttentionLimits limits;
@@ -32,7 +33,8 @@ struct MultiHeadProblem {
 };
 
 // (rows, input size) to (rows, output size)
-Bounded project(const Projection& projection, const Bounded& input, int64_t rows);
+Bounded project(const Projection& projection, const Bounded& input, int64_t rows,
+                std::optional<Format> compute_format = std::nullopt);
 
 // The output is (B, Q, output size), without output projection (B, Q, H * Dv); the rest as attention gives it.
 AttentionResult multi_head_attention(const MultiHeadProblem& problem);

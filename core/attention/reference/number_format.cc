@@ -38,6 +38,15 @@ int unit_exponent_at(const Layout& layout, double number) {
 
 }  // namespace
 
+double unit_roundoff(Format format) { return std::ldexp(1.0, -layout_of(format).precision); }
+
+double smallest_number(Format format) {
+  const Layout layout = layout_of(format);
+  return std::ldexp(1.0, layout.min_exponent - layout.stored_bits());
+}
+
+double largest_number(Format format) { return layout_of(format).max(); }
+
 double half_unit(Format format, double number) {
   return std::ldexp(1.0, unit_exponent_at(layout_of(format), number) - 1);
 }

@@ -8,6 +8,15 @@ namespace heed::reference {
 
 enum class Format { F32, F16, BF16 };
 
+// The unit round-off: the largest relative error of rounding to the nearest normal number.
+double unit_roundoff(Format format);
+
+// The smallest positive number, a subnormal one.
+double smallest_number(Format format);
+
+// The largest finite number.
+double largest_number(Format format);
+
 // Nearest number of the format, ties to even; overflow gives an infinity, small numbers keep the format's subnormals.
 double round_to(Format format, double number);
 

@@ -17,19 +17,26 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
 
-BoundedNumber sum_of_products(const std::vector<double>& a, const std::vector<double>& b) {
+BoundedNumber sum_of_products(const std::vector<double>& a, const std::vector<double>& b,
+                              std::optional<Format> compute_format) {
   const auto size = static_cast<int64_t>(a.size());
+  const Bounded read_a = as_read(a, compute_format);
+  const Bounded read_b = as_read(b, compute_format);
   const Eigen::Map<const Eigen::ArrayXd> left(a.data(), size);
   const Eigen::Map<const Eigen::ArrayXd> right(b.data(), size);
+  const Eigen::Map<const Eigen::ArrayXd> left_error(read_a.errors.data(), size);
+  const Eigen::Map<const Eigen::ArrayXd> right_error(read_b.errors.data(), size);
   const Eigen::ArrayXd terms = left * right;
-  const Eigen::ArrayXd none = Eigen::ArrayXd::Zero(size);
   const double roundings = static_cast<double>(size) * kUnitRoundoff;
-  switch (outcome_of_sum(terms, left, none, right, none)) {
+  switch (outcome_of_sum(terms, left, left_error, right, right_error)) {
     case Outcome::Unknown: return {0.0, kInfinity};
     case Outcome::SameAsF64: return {terms.sum(), 0.0};
     case Outcome::Finite: break;
   }
-  return {terms.sum(), roundings / (1.0 - roundings) * terms.abs().sum() + static_cast<double>(size) * kSmallestF32};
+  const double inherited = (left_error * right.abs() + (left.abs() + left_error) * right_error).sum();
+  const double error = inherited + roundings / (1.0 - roundings) * (terms.abs().sum() + inherited) +
+                       static_cast<double>(size) * kSmallestF32;
+  return {terms.sum(), compute_format ? error_after_rounding(*compute_format, terms.sum(), error) : error};
 }
 
 Bounded softmax(const std::vector<double>& scores, size_t length) {

@@ -3,6 +3,7 @@
 // result's format. Bounds are derived in docs/semantics.md, section "Operations".
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "attention/reference/attention.h"
@@ -14,8 +15,9 @@ struct BoundedNumber {
   double error = 0.0;  // infinite: no bound is stated
 };
 
-// The sum over i of a[i] * b[i].
-BoundedNumber sum_of_products(const std::vector<double>& a, const std::vector<double>& b);
+// The sum over i of a[i] * b[i], of an engine that rounds operands and sum to the format, if one is given.
+BoundedNumber sum_of_products(const std::vector<double>& a, const std::vector<double>& b,
+                              std::optional<Format> compute_format = std::nullopt);
 
 // The softmax of the first `length` scores; weights from there on are 0.
 Bounded softmax(const std::vector<double>& scores, size_t length);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/ascend/device_memory.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstdio>
 
@@ -23,7 +24,7 @@ size_t DeviceMemory::block_size(size_t num_bytes) {
   if (num_bytes > kLargest) return num_bytes;
   const size_t needed = (num_bytes + kUnit - 1) / kUnit * kUnit + kSpare;
   if (needed <= kSmallestBlock) return kSmallestBlock;
-  const size_t step = std::bit_floor(needed - 1) / 4;
+  const size_t step = std::max(std::bit_floor(needed - 1) / 4, kUnit);
   return (needed + step - 1) / step * step;
 }
 

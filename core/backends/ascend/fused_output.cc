@@ -195,12 +195,7 @@ void Sequences::fill_additive(aclDataType dtype, int64_t side, uint16_t* plane) 
           std::fill_n(row, keys.size(), uint16_t{0});
           continue;
         }
-        float largest = -HUGE_VALF;
-        for (const int32_t k : keys) {
-          if (!seen_.is_visible(b, h, q, k)) continue;
-          // Infinity and NaN make the row NaN (rule 5); they are no measure for the others.
-          if (const float bias = seen_.bias(b, h, q, k); std::isfinite(bias)) largest = std::max(largest, bias);
-        }
+        const float largest = seen_.largest_bias(b, h, q);
         for (size_t place = 0; place < keys.size(); ++place) {
           if (!seen_.is_visible(b, h, q, keys[place])) continue;
           const float bias = seen_.bias(b, h, q, keys[place]);
@@ -265,7 +260,8 @@ class FusedOutput {
     Temporary kept_keys;
     Temporary kept_values;
     const DeviceArray queries = load_queries(kept_queries);
-    const DeviceArray keys = load_keys(problem_.keys, problem_.head_size, kept_keys);
+    DeviceArray keys = load_keys(problem_.keys, problem_.head_size, kept_keys);
+    if (sequences_.mask() != FusedMask::None) keys = without_infinities(npu_, keys, kept_keys);
     const DeviceArray values = load_keys(problem_.values, problem_.value_head_size, kept_values);
     Temporary kept_mask;
     const DeviceArray mask = make_mask(kept_mask);

@@ -53,7 +53,7 @@ bool is_supported(std::string_view chip) {
 
 std::string supported_chip() {
   const char* name = aclrtGetSocName();
-  const std::string chip = name == nullptr ? "" : name;
+  std::string chip = name == nullptr ? "" : name;
   if (!is_supported(chip)) {
     fail(Status::DeviceUnavailable,
          "the NPU is an %s, for which heed has no kernels: expected an Ascend910B1 to 910B4 (Atlas A2) or an "

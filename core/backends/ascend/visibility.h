@@ -39,6 +39,8 @@ class Visibility {
   // What is added to a visible pair's score; 0 without a bias.
   float bias(int64_t b, int64_t h, int64_t q, int64_t k) const;
   bool has_bias() const { return !bias_.empty(); }
+  // The largest finite bias of a row's visible pairs; 0 where there is none.
+  float largest_bias(int64_t b, int64_t h, int64_t q) const;
 
   // The keys that any row of the item sees, in order.
   std::vector<int32_t> keys_of(int64_t b) const;

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "capi/support/objects.h"
+#include "property/support/device.h"
 
 namespace heed::golden {
 
@@ -17,6 +18,10 @@ using capi_test::Context;
 using capi_test::Dims;
 using capi_test::Layer;
 using capi_test::Tensor;
+using property::Fallback;
+using property::make_context;
+using property::on_ascend;
+using property::on_device;
 
 struct Comparison {
   double largest_difference = 0;
@@ -25,7 +30,7 @@ struct Comparison {
   // Elements beyond their bound, NaN among them.
   size_t num_beyond = 0;
   double root_mean_square = 0;
-  // What a float32 engine's root mean square is expected to stay below.
+  // What an engine's root mean square is expected to stay below.
   double deviation = 0;
 };
 
@@ -44,7 +49,8 @@ class GoldenFile {
   Comparison compare(const heed_tensor* result, const std::string& name) const;
 
   // The same as expectations, and a printed line. The deviation is asked of F32 only: in narrower results their own
-  // rounding is all that is to be seen.
+  // rounding is all that is to be seen. On Ascend both figures are multiplied by what its roundings are coarser, and the
+  // deviation is asked of all results.
   void expect(const heed_tensor* result, const std::string& name) const;
 
  private:

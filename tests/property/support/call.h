@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "attention/reference/attention.h"
+#include "property/support/device.h"
 #include "support/host_tensor.h"
 
 namespace heed::property {
@@ -76,8 +77,8 @@ class Runner {
  public:
   explicit Runner(const Call& call);
 
-  heed_context* context() const { return context_.get(); }
-  heed_layer* layer() const { return layer_.get(); }
+  heed_context* context() const { return main().context.get(); }
+  heed_layer* layer() const { return main().layer.get(); }
 
   // Throws CallFailed. The results' padding and the inputs are checked to be as they were.
   Results forward(const Call& call, heed_workspace* workspace = nullptr) const;
@@ -86,8 +87,16 @@ class Runner {
   Workspace make_workspace(size_t num_bytes) const;
 
  private:
-  Context context_;
-  Layer layer_;
+  struct Opened {
+    Context context;
+    Layer layer;
+  };
+  static Opened open(const Call& call, Fallback fallback);
+  const Opened& main() const { return opened_[static_cast<size_t>(first_fallback())]; }
+
+  Call made_for_;
+  // By Fallback; where that is first needed.
+  mutable Opened opened_[2];
 };
 
 // Runs a call on a context and a layer of its own, with a workspace of exactly the size it needs if the call wants one.

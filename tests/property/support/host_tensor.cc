@@ -7,6 +7,8 @@
 #include <numeric>
 #include <utility>
 
+#include "property/support/device.h"
+
 namespace heed::property {
 namespace {
 
@@ -171,14 +173,14 @@ HostTensor::HostTensor(heed_context* context, const Input& input)
     store(dtype_, input.contents.values[position], memory_.data() + offset_of(index));
   });
   original_ = memory_;
-  wrap(context);
+  make_tensor(context);
 }
 
 HostTensor::HostTensor(heed_context* context, heed_dtype dtype, Dims dims, Dims strides, int64_t unused_before)
     : dtype_(dtype), dims_(std::move(dims)), strides_(std::move(strides)) {
   allocate(unused_before);
   original_ = memory_;
-  wrap(context);
+  make_tensor(context);
 }
 
 void HostTensor::allocate(int64_t unused_before) {
@@ -192,11 +194,25 @@ void HostTensor::allocate(int64_t unused_before) {
   memory_.assign(static_cast<size_t>(first_ + last + 1) * size_of(dtype_), kUnusedByte);
 }
 
-void HostTensor::wrap(heed_context* context) {
+void HostTensor::make_tensor(heed_context* context) {
   heed_tensor* tensor = nullptr;
+  if (on_ascend()) {
+    const auto count = static_cast<int64_t>(memory_.size() / size_of(dtype_));
+    check(heed_tensor_create(context, dtype_, 1, &count, &tensor));
+    on_device_.reset(tensor);
+    check(heed_tensor_write(tensor, memory_.data(), memory_.size()));
+    check(heed_tensor_view(tensor, static_cast<int32_t>(dims_.size()), dims_.data(), strides_.data(), first_, &tensor));
+    tensor_.reset(tensor);
+    return;
+  }
   check(heed_tensor_wrap(context, dtype_, static_cast<int32_t>(dims_.size()), dims_.data(), strides_.data(),
                          memory_.data() + static_cast<size_t>(first_) * size_of(dtype_), nullptr, nullptr, &tensor));
   tensor_.reset(tensor);
+}
+
+const std::vector<uint8_t>& HostTensor::memory() const {
+  if (on_device_ != nullptr) check(heed_tensor_read(on_device_.get(), memory_.data(), memory_.size()));
+  return memory_;
 }
 
 size_t HostTensor::offset_of(const Dims& index) const {
@@ -206,22 +222,24 @@ size_t HostTensor::offset_of(const Dims& index) const {
 
 Array HostTensor::read() const {
   Array result = filled(dims_, 0.0);
+  const uint8_t* const data = memory().data();
   for_each_index(dims_, [&](const Dims& index, size_t position) {
-    result.values[position] = load(dtype_, memory_.data() + offset_of(index));
+    result.values[position] = load(dtype_, data + offset_of(index));
   });
   return result;
 }
 
 std::vector<uint8_t> HostTensor::read_bytes() const {
   std::vector<uint8_t> bytes(static_cast<size_t>(num_elements(dims_)) * size_of(dtype_));
+  const uint8_t* const data = memory().data();
   for_each_index(dims_, [&](const Dims& index, size_t position) {
-    std::memcpy(bytes.data() + position * size_of(dtype_), memory_.data() + offset_of(index), size_of(dtype_));
+    std::memcpy(bytes.data() + position * size_of(dtype_), data + offset_of(index), size_of(dtype_));
   });
   return bytes;
 }
 
 bool HostTensor::padding_is_untouched() const {
-  std::vector<uint8_t> rest = memory_;
+  std::vector<uint8_t> rest = memory();
   for_each_index(dims_, [&](const Dims& index, size_t) {
     std::memset(rest.data() + offset_of(index), kUnusedByte, size_of(dtype_));
   });

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tensors over memory of the test's own, with any strides: exactly as large as the strides reach, so that a sanitizer sees every step outside.
+// On a device with memory of its own they are views of a copy there, as large, which is read back as a whole.
 #pragma once
 
 #include <optional>
@@ -57,20 +58,23 @@ class HostTensor {
   std::vector<uint8_t> read_bytes() const;
 
   // False when a byte changed since construction; for results, one that belongs to no element.
-  bool input_is_untouched() const { return memory_ == original_; }
+  bool input_is_untouched() const { return memory() == original_; }
   bool padding_is_untouched() const;
 
  private:
   void allocate(int64_t unused_before);
-  void wrap(heed_context* context);
+  void make_tensor(heed_context* context);
+  // What the memory holds now, wherever it is.
+  const std::vector<uint8_t>& memory() const;
   size_t offset_of(const Dims& index) const;  // in bytes
 
   heed_dtype dtype_;
   Dims dims_;
   Dims strides_;
-  int64_t first_ = 0;  // element at index (0, 0, ...)
-  std::vector<uint8_t> memory_;
+  int64_t first_ = 0;                    // element at index (0, 0, ...)
+  mutable std::vector<uint8_t> memory_;  // the tensor's own, or what was last read of the device's
   std::vector<uint8_t> original_;
+  Tensor on_device_;  // all of the memory as one row; null where that is the host's
   Tensor tensor_;
 };
 

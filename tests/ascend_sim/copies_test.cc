@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copies: which pointers they take, and when they happen.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "runtime/errors.h"
+#include "support/npu.h"
+
+namespace ascend_sim {
+namespace {
+
+class CopiesTest : public AclTest {
+ protected:
+  void SetUp() override {
+    AclTest::SetUp();
+    ASSERT_EQ(aclrtMalloc(&device_, kBytes, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
+    ASSERT_EQ(aclrtMalloc(&other_, kBytes, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
+    ASSERT_EQ(aclrtMallocHost(&pinned_, kBytes), ACL_SUCCESS);
+  }
+
+  void TearDown() override {
+    ascend_sim_hold_workers(0);
+    EXPECT_EQ(aclrtSynchronizeStream(stream_), ACL_SUCCESS);
+    EXPECT_EQ(aclrtFree(device_), ACL_SUCCESS);
+    EXPECT_EQ(aclrtFree(other_), ACL_SUCCESS);
+    if (pinned_ != nullptr) {
+      EXPECT_EQ(aclrtFreeHost(pinned_), ACL_SUCCESS);
+    }
+    AclTest::TearDown();
+  }
+
+  static aclError copy(void* to, const void* from, aclrtMemcpyKind kind) {
+    return aclrtMemcpy(to, kBytes, from, kBytes, kind);
+  }
+  aclError copy_async(void* to, const void* from, aclrtMemcpyKind kind) const {
+    return aclrtMemcpyAsync(to, kBytes, from, kBytes, kind, stream_);
+  }
+
+  static constexpr size_t kBytes = 64;
+  void* device_ = nullptr;
+  void* other_ = nullptr;
+  void* pinned_ = nullptr;
+  std::vector<uint8_t> host_ = std::vector<uint8_t>(kBytes, 7);
+};
+
+TEST_F(CopiesTest, EachKindCopiesBetweenItsSides) {
+  std::vector<uint8_t> back(kBytes);
+  EXPECT_EQ(copy(device_, host_.data(), ACL_MEMCPY_HOST_TO_DEVICE), ACL_SUCCESS);
+  EXPECT_EQ(copy(other_, device_, ACL_MEMCPY_DEVICE_TO_DEVICE), ACL_SUCCESS);
+  EXPECT_EQ(copy(pinned_, other_, ACL_MEMCPY_DEVICE_TO_HOST), ACL_SUCCESS);
+  EXPECT_EQ(copy(back.data(), pinned_, ACL_MEMCPY_HOST_TO_HOST), ACL_SUCCESS);
+  EXPECT_EQ(back, host_);
+}
+
+TEST_F(CopiesTest, TheDefaultKindLooksAtThePointers) {
+  std::vector<uint8_t> back(kBytes);
+  EXPECT_EQ(copy(device_, host_.data(), ACL_MEMCPY_DEFAULT), ACL_SUCCESS);
+  EXPECT_EQ(copy(back.data(), device_, ACL_MEMCPY_DEFAULT), ACL_SUCCESS);
+  EXPECT_EQ(back, host_);
+}
+
+TEST_F(CopiesTest, APointerOnTheOtherSideThanTheKindSaysIsRefused) {
+  EXPECT_EQ(copy(device_, host_.data(), ACL_MEMCPY_DEVICE_TO_HOST), kInvalidValue);
+  EXPECT_EQ(recent_error(), "107000: aclrtMemcpy: dst is an address of the device, but the kind of copy says the host");
+  EXPECT_EQ(copy(host_.data(), device_, ACL_MEMCPY_HOST_TO_DEVICE), kInvalidValue);
+  EXPECT_EQ(recent_error(), "107000: aclrtMemcpy: dst is an address of the host");
+  EXPECT_EQ(copy(device_, host_.data(), ACL_MEMCPY_DEVICE_TO_DEVICE), kInvalidValue);
+  EXPECT_EQ(copy(device_, other_, ACL_MEMCPY_HOST_TO_DEVICE), kInvalidValue);
+  EXPECT_EQ(copy(host_.data(), device_, ACL_MEMCPY_HOST_TO_HOST), kInvalidValue);
+  EXPECT_EQ(copy(device_, host_.data(), static_cast<aclrtMemcpyKind>(7)), ACL_ERROR_INVALID_PARAM);
+}
+
+TEST_F(CopiesTest, TheRangeMustLieWithinOneLiveAllocation) {
+  std::vector<uint8_t> host(2 * kBytes);
+  auto* const inside = static_cast<uint8_t*>(device_) + 1;
+  EXPECT_EQ(aclrtMemcpy(inside, kBytes, host.data(), kBytes, ACL_MEMCPY_HOST_TO_DEVICE), kInvalidValue);
+  EXPECT_EQ(recent_error(), "107000: aclrtMemcpy: dst has 63 bytes left in its allocation, but 64 are wanted");
+  EXPECT_EQ(aclrtMemcpy(inside, kBytes, host.data(), kBytes - 1, ACL_MEMCPY_HOST_TO_DEVICE), ACL_SUCCESS);
+  void* freed = nullptr;
+  EXPECT_EQ(aclrtMalloc(&freed, kBytes, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
+  EXPECT_EQ(aclrtFree(freed), ACL_SUCCESS);
+  EXPECT_EQ(copy(freed, host.data(), ACL_MEMCPY_HOST_TO_DEVICE), kInvalidValue);
+  EXPECT_EQ(recent_error(), "107000: aclrtMemcpy: dst is an address of the device that is not allocated");
+  EXPECT_EQ(aclrtMemset(freed, kBytes, 0, kBytes), kInvalidValue);
+  EXPECT_EQ(aclrtMemsetAsync(device_, 2 * kBytes, 0, 2 * kBytes, stream_), kInvalidValue);
+}
+
+TEST_F(CopiesTest, ArgumentsAreCheckedUnlessThereIsNothingToDo) {
+  EXPECT_EQ(aclrtMemcpy(nullptr, 1, host_.data(), 1, ACL_MEMCPY_HOST_TO_DEVICE), ACL_ERROR_INVALID_PARAM);
+  EXPECT_EQ(aclrtMemcpy(device_, 1, nullptr, 1, ACL_MEMCPY_HOST_TO_DEVICE), ACL_ERROR_INVALID_PARAM);
+  EXPECT_EQ(aclrtMemcpy(device_, 1, host_.data(), 2, ACL_MEMCPY_HOST_TO_DEVICE), kInvalidValue);
+  EXPECT_EQ(aclrtMemset(device_, 1, 0, 2), kInvalidValue);
+  EXPECT_EQ(aclrtMemcpy(nullptr, 0, nullptr, 0, ACL_MEMCPY_HOST_TO_DEVICE), ACL_SUCCESS);
+  EXPECT_EQ(aclrtMemset(nullptr, 0, 0, 0), ACL_SUCCESS);
+}
+
+TEST_F(CopiesTest, SidesThatOverlapAreAViolation) {
+  EXPECT_EQ(aclrtMemcpy(static_cast<uint8_t*>(device_) + 32, 32, static_cast<uint8_t*>(device_) + 16, 32,
+                        ACL_MEMCPY_DEVICE_TO_DEVICE),
+            ACL_SUCCESS);
+  expect_violation("source and destination overlap");
+}
+
+TEST_F(CopiesTest, ASynchronousCopyDoesNotWaitForStreams) {
+  ascend_sim_hold_workers(1);
+  EXPECT_EQ(aclrtMemsetAsync(device_, kBytes, 0, kBytes, stream_), ACL_SUCCESS);
+  // It comes back, with what was there before.
+  EXPECT_EQ(copy(host_.data(), device_, ACL_MEMCPY_DEVICE_TO_HOST), ACL_SUCCESS);
+  EXPECT_EQ(host_, std::vector<uint8_t>(kBytes, 0xFF));
+  expect_violation("aclrtMemcpy reads 64 bytes");
+  EXPECT_EQ(copy(device_, host_.data(), ACL_MEMCPY_HOST_TO_DEVICE), ACL_SUCCESS);
+  expect_violation("aclrtMemcpy writes 64 bytes");
+  EXPECT_EQ(aclrtMemset(device_, kBytes, 0, kBytes), ACL_SUCCESS);
+  expect_violation("aclrtMemset writes 64 bytes");
+  // Other memory is free to copy.
+  EXPECT_EQ(copy(other_, host_.data(), ACL_MEMCPY_HOST_TO_DEVICE), ACL_SUCCESS);
+}
+
+TEST_F(CopiesTest, AnAsynchronousCopyOfPageableMemoryComesAfterEarlierWorkAndIsDoneOnReturn) {
+  ascend_sim_delay_tasks(20000);
+  EXPECT_EQ(aclrtMemsetAsync(device_, kBytes, 3, kBytes, stream_), ACL_SUCCESS);
+  EXPECT_EQ(copy_async(host_.data(), device_, ACL_MEMCPY_DEVICE_TO_HOST), ACL_SUCCESS);
+  EXPECT_EQ(host_, std::vector<uint8_t>(kBytes, 3));
+}
+
+TEST_F(CopiesTest, AnAsynchronousCopyOfPinnedMemoryReturnsBeforeItIsDone) {
+  ascend_sim_hold_workers(1);
+  EXPECT_EQ(aclrtMemsetAsync(device_, kBytes, 3, kBytes, stream_), ACL_SUCCESS);
+  EXPECT_EQ(copy_async(pinned_, device_, ACL_MEMCPY_DEVICE_TO_HOST), ACL_SUCCESS);
+  const auto* const bytes = static_cast<const uint8_t*>(pinned_);
+  EXPECT_EQ(bytes[0], 0xFF);
+  ascend_sim_hold_workers(0);
+  EXPECT_EQ(aclrtSynchronizeStream(stream_), ACL_SUCCESS);
+  EXPECT_EQ(bytes[0], 3);
+}
+
+TEST_F(CopiesTest, AnAsynchronousCopyWithinTheHostIsNotSupported) {
+  EXPECT_EQ(copy_async(host_.data(), pinned_, ACL_MEMCPY_HOST_TO_HOST), kUnsupported);
+}
+
+TEST_F(CopiesTest, PinnedMemoryThatACopyReadsMustNotChangeBeforeItIsCopied) {
+  ascend_sim_hold_workers(1);
+  EXPECT_EQ(copy_async(device_, pinned_, ACL_MEMCPY_HOST_TO_DEVICE), ACL_SUCCESS);
+  static_cast<uint8_t*>(pinned_)[5] = 1;
+  ascend_sim_hold_workers(0);
+  EXPECT_EQ(aclrtSynchronizeStream(stream_), ACL_SUCCESS);
+  expect_violation("the host changed the source of aclrtMemcpyAsync of 64 bytes");
+}
+
+TEST_F(CopiesTest, PinnedMemoryThatQueuedWorkUsesMustNotBeFreed) {
+  ascend_sim_hold_workers(1);
+  EXPECT_EQ(copy_async(device_, pinned_, ACL_MEMCPY_HOST_TO_DEVICE), ACL_SUCCESS);
+  EXPECT_EQ(aclrtFreeHost(pinned_), ACL_SUCCESS);
+  pinned_ = nullptr;
+  expect_violation("aclrtFreeHost of 64 bytes");
+}
+
+TEST_F(CopiesTest, CountsSayWhatWasCopied) {
+  const uint64_t before[] = {ascend_sim_count("memcpy_h2d"), ascend_sim_count("memcpy_d2h"),
+                             ascend_sim_count("memcpy_d2d"), ascend_sim_count("memset")};
+  EXPECT_EQ(copy(device_, host_.data(), ACL_MEMCPY_HOST_TO_DEVICE), ACL_SUCCESS);
+  EXPECT_EQ(copy_async(host_.data(), device_, ACL_MEMCPY_DEVICE_TO_HOST), ACL_SUCCESS);
+  EXPECT_EQ(copy_async(device_, other_, ACL_MEMCPY_DEVICE_TO_DEVICE), ACL_SUCCESS);
+  EXPECT_EQ(aclrtMemsetAsync(device_, kBytes, 0, kBytes, stream_), ACL_SUCCESS);
+  EXPECT_EQ(ascend_sim_count("memcpy_h2d"), before[0] + 1);
+  EXPECT_EQ(ascend_sim_count("memcpy_d2h"), before[1] + 1);
+  EXPECT_EQ(ascend_sim_count("memcpy_d2d"), before[2] + 1);
+  EXPECT_EQ(ascend_sim_count("memset"), before[3] + 1);
+  EXPECT_EQ(ascend_sim_count("no such count"), 0U);
+}
+
+}  // namespace
+}  // namespace ascend_sim

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "property/support/device.h"
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace heed::property {
+namespace {
+
+// Of all calls of the program, made by one thread at a time.
+struct Calls {
+  int64_t done = 0;
+  int64_t refused = 0;
+  std::map<std::string, int64_t> refused_for;
+};
+
+Calls& calls() {
+  static Calls all;
+  return all;
+}
+
+// The reasons of a strict context follow these words, with semicolons between them.
+constexpr std::string_view kBeforeReasons = "would not take the fastest path: ";
+
+std::vector<std::string> reasons_of(const CallFailed& failure) {
+  const std::string_view sentence = failure.what();
+  const size_t start = sentence.find(kBeforeReasons);
+  if (start == std::string_view::npos) return {std::string(sentence)};
+  std::vector<std::string> reasons;
+  for (std::string_view rest = sentence.substr(start + kBeforeReasons.size()); !rest.empty();) {
+    const size_t end = rest.find("; ");
+    reasons.emplace_back(rest.substr(0, end));
+    rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 2);
+  }
+  return reasons;
+}
+
+// What a function of the simulator counts and lists; empty where it counts nothing. Found by name, because the program
+// itself has nothing to do with the simulator.
+std::string report_of(const char* function) {
+  void* const library = dlopen("libascendcl.so", RTLD_LAZY | RTLD_NOLOAD);
+  if (library == nullptr) return "";
+  using Report = size_t (*)(char*, size_t);
+  const auto report = reinterpret_cast<Report>(dlsym(library, function));
+  std::string text;
+  if (report != nullptr) {
+    std::vector<char> buffer(size_t{1} << 16);
+    if (const size_t count = report(buffer.data(), buffer.size()); count != 0)
+      text = std::to_string(count) + " of " + function + ":\n" + buffer.data();
+  }
+  dlclose(library);
+  return text;
+}
+
+class DeviceEnvironment : public testing::Environment {
+ public:
+  // One context for the whole program keeps the device open between tests.
+  void SetUp() override { context_ = make_context(); }
+
+  void TearDown() override {
+    context_.reset();
+    const auto total = static_cast<double>(calls().done + calls().refused);
+    const double share = total == 0 ? 0.0 : static_cast<double>(calls().refused) / total;
+    std::printf("%.0f calls, %lld wholly on the device, %lld refused: %.2f %%\n", total,
+                static_cast<long long>(calls().done), static_cast<long long>(calls().refused), 100.0 * share);
+    for (const auto& [reason, count] : calls().refused_for)
+      std::printf("  %6.2f %% (%lld): %s\n", 100.0 * static_cast<double>(count) / total, static_cast<long long>(count),
+                  reason.c_str());
+    if (const char* largest = std::getenv("HEED_TEST_MAX_REFUSED"); largest != nullptr) {
+      EXPECT_LE(share, std::strtod(largest, nullptr)) << "more calls than expected were not done by the device";
+    }
+    for (const char* report : {"ascend_sim_leaks", "ascend_sim_violations"}) EXPECT_EQ(report_of(report), "");
+  }
+
+ private:
+  Context context_;
+};
+
+[[maybe_unused]] const testing::Environment* const kEnvironment =
+    on_ascend() ? testing::AddGlobalTestEnvironment(new DeviceEnvironment) : nullptr;
+
+}  // namespace
+
+bool on_ascend() {
+  static const bool asked = [] {
+    const char* device = std::getenv("HEED_TEST_DEVICE");
+    return device != nullptr && std::string_view(device) == "ascend";
+  }();
+  return asked;
+}
+
+heed_context_options device_options(Fallback fallback) {
+  heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
+  if (!on_ascend()) return options;
+  options.device = HEED_DEVICE_ASCEND;
+  options.allow_reduced_precision = 1;
+  options.strict = fallback == Fallback::Refused ? 1 : 0;
+  return options;
+}
+
+Context make_context(Fallback fallback) {
+  const heed_context_options options = device_options(fallback);
+  heed_context* context = nullptr;
+  check(heed_context_create(&options, &context));
+  return Context(context);
+}
+
+std::optional<reference::Format> compute_format(heed_dtype inputs) {
+  if (!on_ascend()) return std::nullopt;
+  return inputs == HEED_F16 ? reference::Format::F16 : reference::Format::BF16;
+}
+
+double as_read_by_device(heed_dtype inputs, double number) {
+  const std::optional<reference::Format> format = compute_format(inputs);
+  return format ? reference::round_to(*format, number) : number;
+}
+
+double coarseness(heed_dtype inputs) {
+  const std::optional<reference::Format> format = compute_format(inputs);
+  return format ? reference::unit_roundoff(*format) / reference::unit_roundoff(reference::Format::F32) : 1.0;
+}
+
+double a_few_roundings(double magnitude) { return 20.0 * coarseness() * 0x1p-24 * magnitude; }
+
+void count_done() { ++calls().done; }
+
+void count_refused(const CallFailed& failure) {
+  ++calls().refused;
+  for (const std::string& reason : reasons_of(failure)) ++calls().refused_for[reason];
+}
+
+bool is_refusal(const CallFailed& failure) {
+  return failure.status == HEED_ERROR_NOT_FASTEST || failure.status == HEED_ERROR_UNSUPPORTED;
+}
+
+}  // namespace heed::property

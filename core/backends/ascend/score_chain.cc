@@ -129,7 +129,10 @@ class ScoreChain {
     Temporary kept_keys;
     DeviceArray queries = load(npu_, items_of(problem_.queries, first, {num_items, h, q, d}), dtype_, kept_queries);
     DeviceArray keys = load(npu_, items_of(problem_.keys, first, {num_items, g, k, d}), dtype_, kept_keys);
-    if (has_hidden) keys = without_infinities(npu_, keys, kept_keys);
+    if (has_hidden) {
+      queries = without_infinities(npu_, queries, kept_queries);
+      keys = without_infinities(npu_, keys, kept_keys);
+    }
     // Whichever keeps products away from the end of the dtype.
     const bool scale_first = std::fabs(problem_.scale) <= 1.0f;
     Temporary scaled;

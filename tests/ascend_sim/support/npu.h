@@ -84,13 +84,18 @@ class DeviceTensor {
   explicit DeviceTensor(const atb::TensorDesc& desc) {
     tensor_.desc = desc;
     tensor_.dataSize = atb::Utils::GetTensorSize(desc);
-    EXPECT_EQ(aclrtMalloc(&tensor_.deviceData, tensor_.dataSize, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
+    allocate();
   }
   ~DeviceTensor() { EXPECT_EQ(aclrtFree(tensor_.deviceData), ACL_SUCCESS); }
   DeviceTensor(const DeviceTensor&) = delete;
   DeviceTensor& operator=(const DeviceTensor&) = delete;
 
   const atb::Tensor& tensor() const { return tensor_; }
+
+  // Once more, after the memory went with a device that was lost.
+  void allocate() {
+    EXPECT_EQ(aclrtMalloc(&tensor_.deviceData, tensor_.dataSize, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
+  }
 
   template <class Element>
   void write(const std::vector<Element>& elements) {

@@ -45,7 +45,7 @@ inline std::string recent_error() {
   return text == nullptr ? "" : text;
 }
 
-inline atb::TensorDesc desc_of(aclDataType dtype, std::initializer_list<int64_t> shape) {
+inline atb::TensorDesc desc_of(aclDataType dtype, const std::vector<int64_t>& shape) {
   atb::TensorDesc desc;
   desc.dtype = dtype;
   desc.format = ACL_FORMAT_ND;

@@ -124,8 +124,15 @@ class ScoreChain {
     const int64_t d = problem_.head_size;
     Temporary kept_queries;
     Temporary kept_keys;
-    DeviceArray queries = load(npu_, items_of(problem_.queries, first, {num_items, h, q, d}), dtype_, kept_queries);
-    const DeviceArray keys = load(npu_, items_of(problem_.keys, first, {num_items, g, k, d}), dtype_, kept_keys);
+    const DeviceArray given_queries =
+        load(npu_, items_of(problem_.queries, first, {num_items, h, q, d}), dtype_, kept_queries);
+    const DeviceArray given_keys = load(npu_, items_of(problem_.keys, first, {num_items, g, k, d}), dtype_, kept_keys);
+    // A row whose visible scores are all -infinity would weigh what is hidden.
+    const Temporary finite_queries(npu_, dtype_, given_queries.shape);
+    make_infinities_nan(npu_, given_queries, finite_queries.array());
+    DeviceArray queries = finite_queries.array();
+    const Temporary keys(npu_, dtype_, given_keys.shape);
+    make_infinities_nan(npu_, given_keys, keys.array());
     // Whichever keeps products away from the end of the dtype.
     const bool scale_first = std::fabs(problem_.scale) <= 1.0f;
     Temporary scaled;
@@ -135,8 +142,8 @@ class ScoreChain {
       queries = scaled.array();
     }
     const Temporary products(npu_, dtype_, dims_of({num_items * g, h / g * q, k}));
-    linear(npu_, reshaped(queries, {num_items * g, h / g * q, d}), reshaped(keys, {num_items * g, k, d}), true, nullptr,
-           products.array());
+    linear(npu_, reshaped(queries, {num_items * g, h / g * q, d}), reshaped(keys.array(), {num_items * g, k, d}), true,
+           nullptr, products.array());
     Temporary scores(npu_, ACL_FLOAT, dims_of({num_items, h, q, k}));
     cast(npu_, reshaped(products.array(), {num_items, h, q, k}), scores.array());
     if (scale_first) return scores;
@@ -163,13 +170,14 @@ class ScoreChain {
       for (int64_t h = 0; h < planes_of_heads; ++h) {
         for (int64_t i = 0; i < q; ++i, ++row) {
           const bool is_even = is_mean() && seen_.count(b, h, i) == 0;
+          const float largest = seen_.largest_bias(b, h, i);
           zeroed[row] = is_even ? 1 : 0;
           has_zeroed |= is_even;
           for (int64_t j = 0; j < k; ++j) {
             const size_t pair = row * static_cast<size_t>(k) + static_cast<size_t>(j);
             if (is_even) continue;
             if (seen_.is_visible(b, h, i, j)) {
-              added[pair] = seen_.bias(b, h, i, j);
+              added[pair] = seen_.bias(b, h, i, j) - largest;
             } else {
               hidden[pair] = 1;
               added[pair] = kHidden;
@@ -221,7 +229,7 @@ class ScoreChain {
     for (int64_t k = 0; k < problem_.num_keys; ++k) {
       if (seen_.is_visible(b, h, q, k)) total += std::exp(static_cast<double>(scores[k]) - largest);
     }
-    return static_cast<float>(largest + std::log(total));
+    return static_cast<float>(largest + std::log(total) + static_cast<double>(seen_.largest_bias(b, h, q)));
   }
 
   Npu& npu_;

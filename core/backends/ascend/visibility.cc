@@ -125,6 +125,17 @@ float Visibility::bias(int64_t b, int64_t h, int64_t q, int64_t k) const {
   return problem_.bias.dtype == DType::F16 ? widen(Half{bits}) : widen(BFloat16{bits});
 }
 
+float Visibility::largest_bias(int64_t b, int64_t h, int64_t q) const {
+  if (!has_bias()) return 0.0f;
+  float largest = -HUGE_VALF;
+  for (int64_t k = 0; k < problem_.num_keys; ++k) {
+    if (!is_visible(b, h, q, k)) continue;
+    // Infinity and NaN make the row NaN (rule 5); they are no measure for the others.
+    if (const float bias = this->bias(b, h, q, k); std::isfinite(bias)) largest = std::max(largest, bias);
+  }
+  return std::isfinite(largest) ? largest : 0.0f;
+}
+
 size_t Visibility::row(int64_t b, int64_t h, int64_t q) const {
   return static_cast<size_t>(
       ((num_items_ == 1 ? 0 : b) * num_heads_ + (num_heads_ == 1 ? 0 : h)) * problem_.num_queries + q);

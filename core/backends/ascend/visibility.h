@@ -38,6 +38,9 @@ class Visibility {
   int64_t count(int64_t b, int64_t h, int64_t q) const;
   // What is added to a visible pair's score; 0 without a bias.
   float bias(int64_t b, int64_t h, int64_t q, int64_t k) const;
+  // The largest finite bias that a row sees, or 0. No weight depends on it: it is taken away from the row's others before
+  // they are added to scores, so that those stay far from what hidden keys get.
+  float largest_bias(int64_t b, int64_t h, int64_t q) const;
   bool has_bias() const { return !bias_.empty(); }
 
   // The keys that any row of the item sees, in order.

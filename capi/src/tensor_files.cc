@@ -6,6 +6,7 @@
 #include "base/shown_text.h"
 #include "errors.h"
 #include "handles.h"
+#include "tensor/host_image.h"
 #include "tensor/npy.h"
 #include "tensor/safetensors.h"
 
@@ -28,7 +29,9 @@ heed_status heed_tensor_load_safetensors(heed_context* context, const char* path
            file.num_tensors());
     }
     const Tensor loaded = Tensor::zeros(context->context, entry->dtype, entry->shape);
-    file.read(*entry, loaded.data());
+    const HostImage written(loaded);
+    file.read(*entry, written.image().data());
+    written.commit();
     *tensor = make_handle(heed_tensor{loaded});
   });
 }

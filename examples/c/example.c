@@ -56,6 +56,39 @@ static void check_same_size(const heed_tensor* result, const heed_tensor* loaded
   exit(1);
 }
 
+int compare_in_16_bits(heed_context* context, const heed_tensor* result, const char* path) {
+  /* What narrower numbers make of an error: bfloat16 rounds to 8 bits, float to 24. */
+  const double times_larger = 65536;
+  const int64_t num_elements = heed_tensor_num_elements(result);
+  heed_tensor *output = NULL, *deviation = NULL;
+  double *actual = NULL, *expected = NULL, *of_float = NULL;
+  double largest = 0, sum_of_squares = 0, mean = 0, allowed = 0;
+
+  CHECK(heed_tensor_load_safetensors(context, path, "output", &output));
+  CHECK(heed_tensor_load_safetensors(context, path, "deviation", &deviation));
+  check_same_size(result, output, "output");
+  actual = read_elements(context, result);
+  expected = read_elements(context, output);
+  of_float = read_elements(context, deviation);
+  for (int64_t i = 0; i < num_elements; ++i) {
+    const double difference = fabs(actual[i] - expected[i]);
+    if (difference > largest) largest = difference;
+    sum_of_squares += difference * difference;
+  }
+  mean = num_elements > 0 ? sum_of_squares / (double)num_elements : 0;
+  allowed = times_larger * of_float[0] * times_larger * of_float[0];
+  printf("largest difference to the file's output: %.2e, mean of the squares %.2e, expected in 16 bits up to %.2e\n",
+         largest, mean, allowed);
+
+  free(of_float);
+  free(expected);
+  free(actual);
+  heed_tensor_destroy(deviation);
+  heed_tensor_destroy(output);
+  /* False of a NaN. */
+  return mean <= allowed;
+}
+
 int compare_with_file(heed_context* context, const heed_tensor* result, const char* path) {
   const int64_t num_elements = heed_tensor_num_elements(result);
   heed_tensor *output = NULL, *bound = NULL;

@@ -22,4 +22,8 @@ void print_elements(heed_context* context, const heed_tensor* tensor);
  * else 0. */
 int compare_with_file(heed_context* context, const heed_tensor* result, const char* path);
 
+/* The same for a result that a device has computed in 16 bits: of all differences together, and against tensor
+ * "deviation" of the file, what float's roundings are expected to come to. */
+int compare_in_16_bits(heed_context* context, const heed_tensor* result, const char* path);
+
 #endif

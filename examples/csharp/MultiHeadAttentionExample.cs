@@ -5,6 +5,8 @@
 //   run multi_head_attention FILE [--print]    weights, inputs and the expected output from a safetensors file: prints
 //                                              the shape, the largest difference and, with --print, every number of
 //                                              the result with its bits
+//   run multi_head_attention --device ascend   the same, also with FILE, on a Huawei Ascend NPU, which computes in 16
+//                                              bits
 using System;
 using System.Globalization;
 using Heed;
@@ -13,24 +15,35 @@ internal static class MultiHeadAttentionExample
 {
     internal static int Main(string[] args)
     {
+        Device device = Device.Cpu();
+        if (args is ["--device", var name, ..])
+        {
+            device = Device.FromName(name);
+            args = args[2..];
+        }
         switch (args)
         {
             case []:
-                RunWithNewWeights();
+                RunWithNewWeights(device);
                 return 0;
             case [var file]:
-                return RunWithFile(file, print: false) ? 0 : 1;
+                return RunWithFile(device, file, print: false) ? 0 : 1;
             case [var file, "--print"]:
-                return RunWithFile(file, print: true) ? 0 : 1;
+                return RunWithFile(device, file, print: true) ? 0 : 1;
             default:
-                Console.Error.WriteLine("usage: multi_head_attention [FILE.safetensors [--print]]");
+                Console.Error.WriteLine(
+                    "usage: multi_head_attention [--device cpu|ascend] [FILE.safetensors [--print]]");
                 return 2;
         }
     }
 
-    private static void RunWithNewWeights()
+    /// <summary>All arrays here are Float32, which the NPU rounds to BFloat16 if it may.</summary>
+    private static NDManager NewManager(Device device) =>
+        NDManager.NewBaseManager(device, new ContextOptions { AllowReducedPrecision = true });
+
+    private static void RunWithNewWeights(Device device)
     {
-        NDManager manager = NDManager.NewBaseManager();
+        NDManager manager = NewManager(device);
 
         int numHiddens = 100;
         int numHeads = 5;
@@ -53,9 +66,9 @@ internal static class MultiHeadAttentionExample
     }
 
     /// <summary>Returns whether the result is within the file's bound.</summary>
-    private static bool RunWithFile(string file, bool print)
+    private static bool RunWithFile(Device device, string file, bool print)
     {
-        using NDManager manager = NDManager.NewBaseManager();
+        using NDManager manager = NewManager(device);
         using MultiHeadAttention attention = new MultiHeadAttention(100, 5, 0.5f, false);
         attention.Load(file, "attention");
         NDList input = new NDList(

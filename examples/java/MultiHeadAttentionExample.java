@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+import io.heed.ContextOptions;
 import io.heed.DataType;
+import io.heed.Device;
 import io.heed.MultiHeadAttention;
 import io.heed.NDArray;
 import io.heed.NDList;
@@ -12,30 +14,44 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * The multi-head attention program of "Dive into Deep Learning" (d2l-java), section 10.5: only its imports are changed.
+ * The multi-head attention program of "Dive into Deep Learning" (d2l-java), section 10.5: only its imports and its
+ * manager are changed.
  *
  * <pre>
  * run multi_head_attention                   new weights, all inputs one: prints the shape of the result
  * run multi_head_attention FILE [--print]    weights, inputs and the expected output from a safetensors file: prints
  *                                            the shape, the largest difference and, with --print, every number of
  *                                            the result with its bits
+ * run multi_head_attention --device ascend   the same, also with FILE, on a Huawei Ascend NPU, which computes in 16
+ *                                            bits
  * </pre>
  */
 public class MultiHeadAttentionExample {
     public static void main(String[] args) {
-        List<String> options = Arrays.asList(args);
-        if (options.isEmpty()) {
-            runWithNewWeights();
-        } else if (options.size() == 1 || (options.size() == 2 && options.get(1).equals("--print"))) {
-            System.exit(runWithFile(Path.of(args[0]), options.size() == 2) ? 0 : 1);
+        List<String> rest = Arrays.asList(args);
+        Device device = Device.cpu();
+        if (rest.size() >= 2 && rest.get(0).equals("--device")) {
+            device = Device.fromName(rest.get(1));
+            rest = rest.subList(2, rest.size());
+        }
+        if (rest.isEmpty()) {
+            runWithNewWeights(device);
+        } else if (rest.size() == 1 || (rest.size() == 2 && rest.get(1).equals("--print"))) {
+            System.exit(runWithFile(device, Path.of(rest.get(0)), rest.size() == 2) ? 0 : 1);
         } else {
-            System.err.println("usage: multi_head_attention [FILE.safetensors [--print]]");
+            System.err.println("usage: multi_head_attention [--device cpu|ascend] [FILE.safetensors [--print]]");
             System.exit(2);
         }
     }
 
-    private static void runWithNewWeights() {
-        NDManager manager = NDManager.newBaseManager();
+    /** All arrays here are FLOAT32, which the NPU rounds to BFLOAT16 if it may. */
+    private static NDManager newManager(Device device) {
+        return NDManager.newBaseManager(
+                device, ContextOptions.builder().optAllowReducedPrecision(true).build());
+    }
+
+    private static void runWithNewWeights(Device device) {
+        NDManager manager = newManager(device);
 
         int numHiddens = 100;
         int numHeads = 5;
@@ -58,8 +74,8 @@ public class MultiHeadAttentionExample {
     }
 
     /** Returns whether the result is within the file's bound. */
-    private static boolean runWithFile(Path file, boolean print) {
-        try (NDManager manager = NDManager.newBaseManager();
+    private static boolean runWithFile(Device device, Path file, boolean print) {
+        try (NDManager manager = newManager(device);
                 MultiHeadAttention attention = new MultiHeadAttention(100, 5, 0.5f, false)) {
             attention.load(file, "attention");
             NDList input = new NDList(

@@ -20,6 +20,8 @@ public sealed class ContextOptions
     /// <summary>Whether all is as it is by default.</summary>
     internal bool IsDefault => NumThreads == 0 && !Strict && !AllowReducedPrecision;
 
+    internal ContextOptions Copy() => (ContextOptions)MemberwiseClone();
+
     /// <summary>Says what the options are.</summary>
     /// <returns>The text.</returns>
     public override string ToString() =>

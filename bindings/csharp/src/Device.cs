@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 using System;
+using System.Globalization;
 using System.Runtime.CompilerServices;
+using System.Text.RegularExpressions;
 
 namespace Heed;
 
@@ -40,6 +42,28 @@ public sealed class Device : IEquatable<Device>
     public static Device Ascend(int index = 0) => index >= 0
         ? new Device("ascend", NativeAscend, index)
         : throw new ArgumentOutOfRangeException(nameof(index), index, "the index of a device is 0 or more");
+
+    /// <summary>The device of a name, as a program's option may have it.</summary>
+    /// <param name="deviceName">"cpu", or "ascend", which may be followed by the index: "ascend1".</param>
+    /// <returns>The device.</returns>
+    /// <exception cref="ArgumentException">It is another name.</exception>
+    public static Device FromName(string deviceName)
+    {
+        _ = deviceName ?? throw new ArgumentNullException(nameof(deviceName));
+        if (deviceName == TheCpu.DeviceType)
+        {
+            return TheCpu;
+        }
+        Match ascend = Regex.Match(deviceName, "^ascend([0-9]{0,9})\\z");
+        if (ascend.Success)
+        {
+            string index = ascend.Groups[1].Value;
+            return Ascend(index.Length == 0 ? 0 : int.Parse(index, CultureInfo.InvariantCulture));
+        }
+        throw new ArgumentException(
+            $"deviceName is \"{deviceName}\", expected \"cpu\", \"ascend\" or, with an index, \"ascend0\"",
+            nameof(deviceName));
+    }
 
     /// <summary>How many devices of a kind can be used.</summary>
     /// <param name="deviceType">"cpu" or "ascend".</param>

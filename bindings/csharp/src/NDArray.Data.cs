@@ -21,7 +21,7 @@ public sealed partial class NDArray
             return ToArray<float>(nameof(ToFloatArray), "Float32, Float16 or BFloat16");
         }
         var elements = new float[ManagedSize(shape.Size)];
-        using NativeTensor floats = Converted(Tensor, shape, DataType.Float32);
+        using NativeTensor floats = ConvertedOnHost(Tensor, shape, DataType.Float32);
         Read<float>(floats, elements);
         return elements;
     }
@@ -84,7 +84,7 @@ public sealed partial class NDArray
 
     /// <summary>Copies the elements into another array, converted to its type and repeated along axes that this one
     /// lacks or that have the size 1.</summary>
-    /// <param name="destination">The other array, with memory of its own.</param>
+    /// <param name="destination">The other array, with memory of its own, which may be on another device.</param>
     /// <exception cref="ArgumentException">The shapes do not fit, both share memory, or the other cannot be
     /// written.</exception>
     public void CopyTo(NDArray destination)
@@ -282,7 +282,7 @@ public sealed partial class NDArray
     /// <summary>By way of a new native array.</summary>
     private unsafe void WriteAnew(void* elements, ulong numBytes, DataType type) => Fill(target =>
     {
-        using NativeTensor values = manager.NewTensor(shape, type);
+        using NativeTensor values = manager.NewHostTensor(shape, type);
         values.Write(elements, numBytes);
         target.Copy(values);
     });
@@ -309,15 +309,21 @@ public sealed partial class NDArray
             Read(element, value);
             return value[0];
         }
-        using NativeTensor converted = Converted(element, ScalarShape, type);
+        using NativeTensor converted = ConvertedOnHost(element, ScalarShape, type);
         Read(converted, value);
         return value[0];
     }
 
     /// <summary>A new native array of another type, which has no owner yet.</summary>
-    private NativeTensor Converted(NativeTensor source, Shape shape, DataType type)
+    private NativeTensor Converted(NativeTensor source, Shape shape, DataType type) =>
+        Converted(source, manager.NewTensor(shape, type));
+
+    /// <summary>The same in the processor's memory.</summary>
+    private NativeTensor ConvertedOnHost(NativeTensor source, Shape shape, DataType type) =>
+        Converted(source, manager.NewHostTensor(shape, type));
+
+    private static NativeTensor Converted(NativeTensor source, NativeTensor converted)
     {
-        NativeTensor converted = manager.NewTensor(shape, type);
         try
         {
             converted.Copy(source);

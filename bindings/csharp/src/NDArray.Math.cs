@@ -31,6 +31,22 @@ public sealed partial class NDArray
             : manager.NewArray(shape, dataType, target => target.Copy(source));
     }
 
+    /// <summary>The array on a device, in its type.</summary>
+    /// <param name="device">The device.</param>
+    /// <param name="copy">Whether to copy an array that is on it already.</param>
+    /// <returns>A new row-major array, or this one. A new one on another device belongs to a manager for that device,
+    /// of the same options, which is disposed with this array's manager.</returns>
+    /// <exception cref="HeedException">With <see cref="Status.DeviceUnavailable"/>: driver, plugin or device is
+    /// missing; the sentence says which.</exception>
+    public NDArray ToDevice(Device device, bool copy = false)
+    {
+        _ = device ?? throw new ArgumentNullException(nameof(device));
+        NativeTensor source = Tensor;
+        return device.Equals(manager.Device) && !copy
+            ? this
+            : manager.On(device).NewArray(shape, dataType, target => target.Copy(source));
+    }
+
     /// <summary>The softmax along an axis: exp(x) / sum of exp(x). NaN and +infinity make their row NaN, and a row
     /// whose elements are all -infinity is NaN.</summary>
     /// <param name="axis">The axis; negative ones count from the end.</param>
@@ -155,7 +171,7 @@ public sealed partial class NDArray
 
     private NativeTensor InOneAxis(DataType type)
     {
-        using NativeTensor converted = Converted(Tensor, shape, type);
+        using NativeTensor converted = ConvertedOnHost(Tensor, shape, type);
         return ViewOf(converted, new[] { shape.Size });
     }
 }

@@ -157,7 +157,7 @@ public sealed partial class NDArray : IDisposable
             fill(target);
             return;
         }
-        using NativeTensor values = manager.NewTensor(shape, dataType);
+        using NativeTensor values = manager.NewHostTensor(shape, dataType);
         fill(values);
         NativeTensor next = write(values);
         manager.Own(next, isSnapshot: true);

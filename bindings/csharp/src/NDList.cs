@@ -79,6 +79,16 @@ public sealed class NDList : List<NDArray>, IDisposable
         ? new NDList(this.Skip(fromIndex))
         : throw new ArgumentOutOfRangeException(nameof(fromIndex), fromIndex, "expected 0 to " + Count);
 
+    /// <summary>The arrays on a device, as <see cref="NDArray.ToDevice"/> gives each.</summary>
+    /// <param name="device">The device.</param>
+    /// <param name="copy">Whether to copy arrays even if they are on it.</param>
+    /// <returns>A new list, null where an element is null.</returns>
+    public NDList ToDevice(Device device, bool copy = false)
+    {
+        _ = device ?? throw new ArgumentNullException(nameof(device));
+        return new NDList(this.Select(array => array?.ToDevice(device, copy)));
+    }
+
     /// <summary>Hands the arrays to another manager, as <see cref="NDArray.Attach"/> does.</summary>
     /// <param name="manager">Their owner from now on.</param>
     public void Attach(NDManager manager)

@@ -217,7 +217,7 @@ public sealed partial class NDManager
     /// <returns>An array of that type.</returns>
     /// <exception cref="ArgumentException">low or high is not finite, or low is above high.</exception>
     public NDArray RandomUniform(float low, float high, Shape shape, DataType dataType = DataType.Float32) =>
-        NewArray(shape, dataType, tensor => tensor.FillUniform(low, high, context.NextSeed()));
+        NewArray(shape, dataType, tensor => tensor.FillUniform(low, high, context.All.NextSeed()));
 
     /// <summary>Makes an array of random numbers of the standard normal distribution. See <see
     /// cref="SetSeed"/>.</summary>
@@ -235,7 +235,7 @@ public sealed partial class NDManager
     /// <returns>An array of that type.</returns>
     /// <exception cref="ArgumentException">loc or scale is not finite, or scale is negative.</exception>
     public NDArray RandomNormal(float loc, float scale, Shape shape, DataType dataType = DataType.Float32) =>
-        NewArray(shape, dataType, tensor => tensor.FillNormal(loc, scale, context.NextSeed()));
+        NewArray(shape, dataType, tensor => tensor.FillNormal(loc, scale, context.All.NextSeed()));
 
     /// <summary>Makes an array over an array of .NET's, without a copy. See
     /// <see cref="Wrap{T}(Memory{T}, Shape?, DataType?)"/>, which says more.</summary>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 using System;
+using System.Collections.Generic;
 
 namespace Heed;
 
@@ -15,17 +16,25 @@ public sealed partial class NDManager : IDisposable
     private readonly DeviceContext context;
     private readonly NDManager? parent;
 
-    /// <summary>Null in the one manager that owns nothing.</summary>
+    /// <summary>Null in a manager that owns nothing.</summary>
     private readonly Registry? registry;
 
-    /// <summary>Makes the manager of arrays that no manager disposes.</summary>
-    internal NDManager(DeviceContext context)
+    /// <summary>The manager whose arrays are copied to this one by <see cref="On"/>; for all others this
+    /// one.</summary>
+    private readonly NDManager home;
+
+    /// <summary>What <see cref="On"/> has made. Under its own lock.</summary>
+    private readonly Dictionary<Device, NDManager> elsewhere = new();
+
+    /// <summary>Makes a manager of arrays that no manager disposes.</summary>
+    internal NDManager(DeviceContext context, NDManager? home = null)
     {
         this.context = context;
+        this.home = home ?? this;
     }
 
-    private NDManager(DeviceContext context, Registry registry, NDManager? parent)
-        : this(context)
+    private NDManager(DeviceContext context, Registry registry, NDManager? parent, NDManager? home = null)
+        : this(context, home)
     {
         this.registry = registry;
         this.parent = parent;
@@ -40,8 +49,8 @@ public sealed partial class NDManager : IDisposable
     /// <summary>The manager that this one was made by; null for a base manager.</summary>
     public NDManager? ParentManager => parent;
 
-    /// <summary>The manager of arrays of this device that no manager disposes.</summary>
-    internal NDManager Unowned => context.Unowned;
+    /// <summary>A manager of arrays of this device that no manager disposes.</summary>
+    internal NDManager Unowned => registry is null ? this : context.All.Unowned(Device);
 
     /// <summary>Makes a manager that no other disposes.</summary>
     /// <param name="device">The device of its arrays; null: the CPU.</param>
@@ -51,17 +60,20 @@ public sealed partial class NDManager : IDisposable
     /// <exception cref="HeedException">With <see cref="Status.DeviceUnavailable"/>: driver, plugin or device is
     /// missing; the sentence says which.</exception>
     /// <exception cref="DllNotFoundException">The native library cannot be loaded.</exception>
-    public static NDManager NewBaseManager(Device? device = null, ContextOptions? options = null) =>
-        new NDManager(
-            new DeviceContext(device ?? Device.Cpu(), options ?? new ContextOptions()), Registry.NewRoot(), null);
+    public static NDManager NewBaseManager(Device? device = null, ContextOptions? options = null)
+    {
+        Registry registry = Registry.NewRoot();
+        var contexts = new Contexts(options ?? new ContextOptions(), registry);
+        return new NDManager(contexts.Of(device ?? Device.Cpu()), registry, null);
+    }
 
-    /// <summary>Makes a manager that is disposed with this one, if not before.</summary>
-    /// <returns>A manager, which the caller may dispose.</returns>
-    public NDManager NewSubManager() =>
-        new NDManager(
-            context,
-            registry == null ? Registry.NewRoot() : registry.NewChild() ?? throw Errors.ClosedManager(),
-            this);
+    /// <summary>Makes a manager that is disposed with this one, if not before. Where the devices differ, arrays of the
+    /// two cannot be used together: <see cref="NDArray.ToDevice"/> copies them.</summary>
+    /// <param name="device">The device of its arrays; null: this one's.</param>
+    /// <returns>A manager of the same options, which the caller may dispose.</returns>
+    /// <exception cref="HeedException">With <see cref="Status.DeviceUnavailable"/>: driver, plugin or device is
+    /// missing; the sentence says which.</exception>
+    public NDManager NewSubManager(Device? device = null) => NewSubManager(device ?? Device, null);
 
     /// <summary>Makes memory for a block's Forward to compute in.</summary>
     /// <param name="numBytes">Its size in bytes, 0 or more, as the block's WorkspaceSize tells it.</param>
@@ -101,7 +113,7 @@ public sealed partial class NDManager : IDisposable
     public void SetSeed(long seed)
     {
         OpenContext();
-        context.SetSeed(seed);
+        context.All.SetSeed(seed);
     }
 
     /// <summary>Disposes all that belongs to the manager. Arrays in use by a call on another thread are freed after
@@ -111,6 +123,10 @@ public sealed partial class NDManager : IDisposable
     /// <summary>Says what the manager is.</summary>
     /// <returns>The text.</returns>
     public override string ToString() => IsOpen ? $"NDManager {Device}" : "NDManager (closed)";
+
+    /// <summary>The manager of what is copied to a device from an array of this one: this one, or one that goes with
+    /// it.</summary>
+    internal NDManager On(Device device) => device.Equals(Device) ? this : home.Elsewhere(device);
 
     internal NativeContext OpenContext() => IsOpen ? context.Native : throw Errors.ClosedManager();
 
@@ -161,14 +177,11 @@ public sealed partial class NDManager : IDisposable
     }
 
     /// <summary>A new native array of zeros, which has no owner yet.</summary>
-    internal unsafe NativeTensor NewTensor(Shape shape, DataType dataType)
-    {
-        _ = shape ?? throw new ArgumentNullException(nameof(shape));
-        fixed (long* dims = shape.Dims)
-        {
-            return NativeTensor.Create(OpenContext(), (int)dataType, shape.Dimension, dims);
-        }
-    }
+    internal NativeTensor NewTensor(Shape shape, DataType dataType) => NewTensor(OpenContext(), shape, dataType);
+
+    /// <summary>The same in the processor's memory: what is only read does not go to the device again.</summary>
+    internal NativeTensor NewHostTensor(Shape shape, DataType dataType) =>
+        NewTensor(Device.IsCpu ? OpenContext() : Library.Context, shape, dataType);
 
     /// <summary>A new array, filled.</summary>
     internal NDArray NewArray(Shape shape, DataType dataType, Action<NativeTensor> fill)
@@ -183,6 +196,44 @@ public sealed partial class NDManager : IDisposable
         {
             tensor.Dispose();
             throw;
+        }
+    }
+
+    private static unsafe NativeTensor NewTensor(NativeContext native, Shape shape, DataType dataType)
+    {
+        _ = shape ?? throw new ArgumentNullException(nameof(shape));
+        fixed (long* dims = shape.Dims)
+        {
+            return NativeTensor.Create(native, (int)dataType, shape.Dimension, dims);
+        }
+    }
+
+    private NDManager NewSubManager(Device device, NDManager? home)
+    {
+        OpenContext();
+        DeviceContext there = context.All.Of(device);
+        Registry child = registry == null ? Registry.NewRoot() : registry.NewChild() ?? throw Errors.ClosedManager();
+        return new NDManager(there, child, this, home);
+    }
+
+    private NDManager Elsewhere(Device device)
+    {
+        if (device.Equals(Device))
+        {
+            return this;
+        }
+        if (registry is null)
+        {
+            return new NDManager(context.All.Of(device), this);
+        }
+        lock (elsewhere)
+        {
+            if (!elsewhere.TryGetValue(device, out NDManager? manager) || !manager.IsOpen)
+            {
+                manager = NewSubManager(device, this);
+                elsewhere[device] = manager;
+            }
+            return manager;
         }
     }
 }

@@ -24,7 +24,7 @@ public abstract unsafe partial class NativeBlock
         _ = parameterStore ?? throw new ArgumentNullException(nameof(parameterStore));
         LayerInputs given = Given(inputs);
         NDManager manager = inputs[0].Manager;
-        FollowIfBare(manager);
+        BindTo(inputs[0]);
         bool keep = kept is { On: true };
         NativeTensor? output = null;
         NativeTensor? weights = null;
@@ -71,7 +71,7 @@ public abstract unsafe partial class NativeBlock
         LayerOutputs written = Written(outputs);
         NativeWorkspace? scratch = workspace?.Native;
         bool training = inputs.Training;
-        FollowIfBare(inputs.Queries!.Manager);
+        BindTo(inputs.Queries!);
         gate.EnterReadLock();
         try
         {
@@ -101,6 +101,7 @@ public abstract unsafe partial class NativeBlock
             throw new ArgumentOutOfRangeException(nameof(wanted), wanted, "expected one output or more");
         }
         NDManager manager = inputs.Queries!.Manager;
+        BindTo(inputs.Queries);
         var made = new AttentionOutputs();
         gate.EnterReadLock();
         try
@@ -135,6 +136,7 @@ public abstract unsafe partial class NativeBlock
     {
         LayerInputs given = Given(inputs);
         LayerOutputs written = Written(outputs);
+        BindTo(inputs.Queries!);
         gate.EnterReadLock();
         try
         {
@@ -158,6 +160,7 @@ public abstract unsafe partial class NativeBlock
     {
         LayerInputs given = Given(inputs);
         LayerOutputs written = Written(outputs);
+        BindTo(inputs.Queries!);
         gate.EnterReadLock();
         try
         {
@@ -180,6 +183,7 @@ public abstract unsafe partial class NativeBlock
     public string Explain(NDList inputs, bool training = false)
     {
         LayerInputs given = Given(inputs);
+        BindTo(inputs[0]);
         bool keep = kept is { On: true };
         gate.EnterReadLock();
         try
@@ -210,7 +214,7 @@ public abstract unsafe partial class NativeBlock
         try
         {
             DataType first = dataTypes is null ? TypeOfParameters(layer) : default;
-            using var shapes = new Shapes(context, inputShapes, index => dataTypes?[index] ?? InputType(first, index));
+            using var shapes = new Shapes(OpenContext(), inputShapes, index => dataTypes?[index] ?? InputType(first, index));
             using NativeTensor output = layer.CreateOutput(shapes.Native, Wanted.Output);
             return new[] { output.ShapeOf() };
         }

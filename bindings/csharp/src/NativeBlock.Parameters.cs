@@ -94,7 +94,7 @@ public abstract unsafe partial class NativeBlock
         lock (changing)
         {
             CheckNotDisposed();
-            NativeContext same = context;
+            NativeContext same = OpenContext();
             NativeLayer made = make(same);
             try
             {
@@ -113,7 +113,7 @@ public abstract unsafe partial class NativeBlock
                 made.Dispose();
                 throw;
             }
-            Replace(made, same, owner);
+            Replace(made, same, OpenDevice(), owner);
         }
     }
 
@@ -174,7 +174,7 @@ public abstract unsafe partial class NativeBlock
         try
         {
             CheckNotDisposed();
-            return (owner ?? Own()).Adopt(layer.Parameter(parameter), value => Write(parameter, value));
+            return (owner ?? Own().On(device)).Adopt(layer.Parameter(parameter), value => Write(parameter, value));
         }
         finally
         {
@@ -187,10 +187,7 @@ public abstract unsafe partial class NativeBlock
         NativeTensor value = array.Tensor;
         lock (changing)
         {
-            if (!Array.Exists(parameters, HasParameter))
-            {
-                Follow(array.Manager.OpenContext());
-            }
+            BindTo(array);
             Change(open => open.SetParameter(parameter, value));
         }
     }
@@ -231,6 +228,19 @@ public abstract unsafe partial class NativeBlock
             if (isHeld)
             {
                 handle.DangerousRelease();
+            }
+        }
+    }
+
+    /// <summary>Those that are there, to a layer elsewhere.</summary>
+    private void CopyParameters(NativeLayer target)
+    {
+        foreach (NativeParameter parameter in parameters)
+        {
+            using NativeTensor? there = Snapshot(parameter);
+            if (there != null)
+            {
+                target.SetParameter(parameter, there);
             }
         }
     }
@@ -377,7 +387,7 @@ public abstract unsafe partial class NativeBlock
         {
             lock (block.changing)
             {
-                block.Replace(made!, context, manager);
+                block.Replace(made!, context, manager.Device, manager);
                 block.inputShapes = shapes;
             }
             made = null;

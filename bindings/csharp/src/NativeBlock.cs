@@ -24,7 +24,13 @@ public abstract unsafe partial class NativeBlock : Block
     private readonly UseLock gate = new UseLock();
     private long nextSeed = Interlocked.Increment(ref blocks) << 32;
     private volatile NativeLayer layer;
+
+    /// <summary>Where the layer was made.</summary>
     private volatile NativeContext context;
+    private volatile Device device = Device.Cpu();
+
+    /// <summary>That is where the user's arrays are. Until then the layer may still move.</summary>
+    private volatile bool bound;
     private volatile Shape?[]? inputShapes;
     private volatile bool disposed;
 
@@ -122,7 +128,7 @@ public abstract unsafe partial class NativeBlock : Block
                     made.Dispose();
                     throw;
                 }
-                Replace(made, wanted, manager);
+                Replace(made, wanted, manager.Device, manager);
             }
             this.inputShapes = (Shape?[])inputShapes.Clone();
         }
@@ -135,7 +141,8 @@ public abstract unsafe partial class NativeBlock : Block
         {
             CheckNotDisposed();
             inputShapes = null;
-            Replace(make(context), context, null);
+            NativeContext here = OpenContext();
+            Replace(make(here), here, OpenDevice(), null);
         }
     }
 
@@ -199,7 +206,8 @@ public abstract unsafe partial class NativeBlock : Block
             {
                 gate.ExitWriteLock();
             }
-            NativeLayer made = make(context);
+            NativeContext here = OpenContext();
+            NativeLayer made = make(here);
             try
             {
                 change(made);
@@ -210,22 +218,18 @@ public abstract unsafe partial class NativeBlock : Block
                 made.Dispose();
                 throw;
             }
-            Replace(made, context, null);
+            Replace(made, here, OpenDevice(), null);
         }
     }
 
     /// <summary>A block without parameters computes where its inputs are.</summary>
     private void FollowIfBare(NDManager manager)
     {
-        if (parameters.Length == 0)
+        if (parameters.Length != 0)
         {
-            Follow(manager.OpenContext());
+            return;
         }
-    }
-
-    /// <summary>Makes the layer anew in a context, unless it is there already.</summary>
-    private void Follow(NativeContext wanted)
-    {
+        NativeContext wanted = manager.OpenContext();
         if (ReferenceEquals(wanted, context))
         {
             return;
@@ -234,13 +238,54 @@ public abstract unsafe partial class NativeBlock : Block
         {
             if (!ReferenceEquals(wanted, context))
             {
-                Replace(make(wanted), wanted, null);
+                Replace(make(wanted), wanted, manager.Device, null);
             }
         }
     }
 
+    /// <summary>Where this array is, the block computes from now on, unless it has its place already.</summary>
+    private void BindTo(NDArray array)
+    {
+        NDManager manager = array.Manager;
+        FollowIfBare(manager);
+        if (bound || parameters.Length == 0)
+        {
+            return;
+        }
+        NativeContext wanted = manager.OpenContext();
+        lock (changing)
+        {
+            if (bound || layer.SafeHandle.IsDisposed)
+            {
+                return;
+            }
+            if (!ReferenceEquals(wanted, context))
+            {
+                NativeLayer made = make(wanted);
+                try
+                {
+                    CopyParameters(made);
+                    Weigh(made);
+                }
+                catch
+                {
+                    made.Dispose();
+                    throw;
+                }
+                Replace(made, wanted, manager.Device, null);
+            }
+            bound = true;
+        }
+    }
+
+    /// <summary>The layer's, or, once that is disposed with its manager, the one that all blocks begin with.</summary>
+    private NativeContext OpenContext() => context.SafeHandle.IsDisposed ? Library.Context : context;
+
+    /// <summary>That of <see cref="OpenContext"/>.</summary>
+    private Device OpenDevice() => context.SafeHandle.IsDisposed ? Device.Cpu() : device;
+
     /// <summary>Puts a layer in the place of the one before, when no call uses that any more.</summary>
-    private void Replace(NativeLayer made, NativeContext madeIn, NDManager? madeFor)
+    private void Replace(NativeLayer made, NativeContext madeIn, Device madeOn, NDManager? madeFor)
     {
         gate.EnterWriteLock();
         try
@@ -248,7 +293,9 @@ public abstract unsafe partial class NativeBlock : Block
             layer.Dispose();
             layer = made;
             context = madeIn;
+            device = madeOn;
             owner = madeFor;
+            bound = madeFor != null;
             if (disposed)
             {
                 made.Dispose();

@@ -262,6 +262,16 @@ DeviceArray converted(Npu& npu, const DeviceArray& array, aclDataType dtype, Tem
   return kept.array();
 }
 
+// An infinity times 0 is NaN, and so is their sum; other numbers stay as they are.
+DeviceArray without_infinities(Npu& npu, const DeviceArray& array, Temporary& kept) {
+  const Temporary zeros(npu, array.dtype, array.shape);
+  multiply(npu, array, 0.0f, zeros.array());
+  Temporary result(npu, array.dtype, array.shape);
+  add(npu, array, zeros.array(), result.array());
+  kept = std::move(result);
+  return kept.array();
+}
+
 DeviceArray load(Npu& npu, const StridedArray& array, aclDataType dtype, Temporary& kept) {
   const StridedArray axes = merged(array);
   DeviceArray dense = line(array.data, array.dtype, count(array));

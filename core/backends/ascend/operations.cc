@@ -105,12 +105,6 @@ void clear_where(Npu& npu, const DeviceArray& input, const DeviceArray& mask, co
           reinterpreted(output, ACL_FLOAT, ACL_INT32));
 }
 
-void make_infinities_nan(Npu& npu, const DeviceArray& input, const DeviceArray& output) {
-  const Temporary zeros(npu, input.dtype, input.shape);
-  multiply(npu, input, 0.0f, zeros.array());
-  add(npu, input, zeros.array(), output);
-}
-
 void fused_attention(Npu& npu, const FusedAttention& parameters, const DeviceArray& queries, const DeviceArray& keys,
                      const DeviceArray& values, const DeviceArray& mask, std::vector<int32_t>& lengths,
                      const DeviceArray& output) {

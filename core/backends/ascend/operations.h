@@ -46,9 +46,6 @@ void keep_first(Npu& npu, const DeviceArray& input, const DeviceArray& output);
 // and, as whole numbers of the same bits, F32.
 void clear_where(Npu& npu, const DeviceArray& input, const DeviceArray& mask, const DeviceArray& output);
 
-// The input with NaN in the place of infinities.
-void make_infinities_nan(Npu& npu, const DeviceArray& input, const DeviceArray& output);
-
 // Masks of a fused attention, whose dtype is the queries'.
 enum class FusedMask {
   None,      // each query sees all keys of its sequence

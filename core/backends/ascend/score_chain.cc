@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "attention/lengths.h"
@@ -35,6 +36,8 @@ struct Limits {
   std::optional<Temporary> hidden;  // bytes (items or 1, h or 1, q or 1, k)
   std::optional<Temporary> added;   // f32, likewise
   std::optional<Temporary> zeroed;  // bytes (items or 1, h or 1, q, 1): rows that weigh all keys alike
+  // What each row's scores are less than they should be, (items or 1, h or 1, q) on the host; empty where nothing is.
+  std::vector<float> shifts;
 };
 
 // Weights in the place of scores; both f32 (items, h, q, k). `masked`, where it is given, is left with the scores that
@@ -100,8 +103,8 @@ class ScoreChain {
     const int64_t h = problem_.num_heads;
     const int64_t q = problem_.num_queries;
     const int64_t k = problem_.num_keys;
-    const Temporary scores = make_scores(first, num_items);
     const Limits limits = make_limits(first, num_items);
+    const Temporary scores = make_scores(first, num_items, limits.hidden.has_value());
     Temporary masked;
     Temporary* wanted = problem_.log_sum_exp.given != 0 ? &masked : nullptr;
     if (problem_.weights.given != 0) {
@@ -112,11 +115,11 @@ class ScoreChain {
       const Temporary unused(npu_, ACL_FLOAT, scores.array().shape);
       softmax_within(npu_, scores.array(), limits, unused.array(), wanted);
     }
-    if (wanted != nullptr) sum(masked, first, num_items);
+    if (wanted != nullptr) sum(masked, limits, first, num_items);
   }
 
   // f32 (items, h, q, k). The heads that share keys are rows of one product.
-  Temporary make_scores(int64_t first, int64_t num_items) {
+  Temporary make_scores(int64_t first, int64_t num_items, bool has_hidden) {
     const int64_t h = problem_.num_heads;
     const int64_t g = problem_.num_kv_heads;
     const int64_t q = problem_.num_queries;
@@ -124,15 +127,12 @@ class ScoreChain {
     const int64_t d = problem_.head_size;
     Temporary kept_queries;
     Temporary kept_keys;
-    const DeviceArray given_queries =
-        load(npu_, items_of(problem_.queries, first, {num_items, h, q, d}), dtype_, kept_queries);
-    const DeviceArray given_keys = load(npu_, items_of(problem_.keys, first, {num_items, g, k, d}), dtype_, kept_keys);
-    // A row whose visible scores are all -infinity would weigh what is hidden.
-    const Temporary finite_queries(npu_, dtype_, given_queries.shape);
-    make_infinities_nan(npu_, given_queries, finite_queries.array());
-    DeviceArray queries = finite_queries.array();
-    const Temporary keys(npu_, dtype_, given_keys.shape);
-    make_infinities_nan(npu_, given_keys, keys.array());
+    DeviceArray queries = load(npu_, items_of(problem_.queries, first, {num_items, h, q, d}), dtype_, kept_queries);
+    DeviceArray keys = load(npu_, items_of(problem_.keys, first, {num_items, g, k, d}), dtype_, kept_keys);
+    if (has_hidden) {
+      queries = without_infinities(npu_, queries, kept_queries);
+      keys = without_infinities(npu_, keys, kept_keys);
+    }
     // Whichever keeps products away from the end of the dtype.
     const bool scale_first = std::fabs(problem_.scale) <= 1.0f;
     Temporary scaled;
@@ -142,8 +142,8 @@ class ScoreChain {
       queries = scaled.array();
     }
     const Temporary products(npu_, dtype_, dims_of({num_items * g, h / g * q, k}));
-    linear(npu_, reshaped(queries, {num_items * g, h / g * q, d}), reshaped(keys.array(), {num_items * g, k, d}), true,
-           nullptr, products.array());
+    linear(npu_, reshaped(queries, {num_items * g, h / g * q, d}), reshaped(keys, {num_items * g, k, d}), true, nullptr,
+           products.array());
     Temporary scores(npu_, ACL_FLOAT, dims_of({num_items, h, q, k}));
     cast(npu_, reshaped(products.array(), {num_items, h, q, k}), scores.array());
     if (scale_first) return scores;
@@ -156,12 +156,13 @@ class ScoreChain {
     Limits limits;
     const int64_t planes_of_items = seen_.num_items() == 1 ? 1 : num_items;
     const int64_t planes_of_heads = seen_.num_heads();
-    const int64_t q = seen_.is_by_item() && !seen_.is_triangle() ? 1 : problem_.num_queries;
+    const int64_t q = seen_.is_by_item() ? 1 : problem_.num_queries;
     const int64_t k = problem_.num_keys;
     const auto num_rows = static_cast<size_t>(planes_of_items * planes_of_heads * q);
     const size_t num_pairs = num_rows * static_cast<size_t>(k);
     std::vector<uint8_t> hidden(num_pairs);
     std::vector<uint8_t> zeroed(num_rows);
+    std::vector<float> shifts(num_rows);
     std::vector<float> added(num_pairs);
     bool has_hidden = false;
     bool has_zeroed = false;
@@ -170,14 +171,15 @@ class ScoreChain {
       for (int64_t h = 0; h < planes_of_heads; ++h) {
         for (int64_t i = 0; i < q; ++i, ++row) {
           const bool is_even = is_mean() && seen_.count(b, h, i) == 0;
-          const float largest = seen_.largest_bias(b, h, i);
           zeroed[row] = is_even ? 1 : 0;
           has_zeroed |= is_even;
+          // Without it, a bias that is low for all keys that are seen would come near what is added to hidden ones.
+          shifts[row] = seen_.largest_bias(b, h, i);
           for (int64_t j = 0; j < k; ++j) {
             const size_t pair = row * static_cast<size_t>(k) + static_cast<size_t>(j);
             if (is_even) continue;
             if (seen_.is_visible(b, h, i, j)) {
-              added[pair] = seen_.bias(b, h, i, j) - largest;
+              added[pair] = seen_.bias(b, h, i, j) - shifts[row];
             } else {
               hidden[pair] = 1;
               added[pair] = kHidden;
@@ -190,13 +192,14 @@ class ScoreChain {
     const atb::Dims pairs = dims_of({planes_of_items, planes_of_heads, q, k});
     if (has_hidden) limits.hidden = uploaded(npu_, ACL_INT8, pairs, hidden.data());
     if (has_hidden || seen_.has_bias()) limits.added = uploaded(npu_, ACL_FLOAT, pairs, added.data());
+    if (seen_.has_bias()) limits.shifts = std::move(shifts);
     if (has_zeroed)
       limits.zeroed = uploaded(npu_, ACL_INT8, dims_of({planes_of_items, planes_of_heads, q, 1}), zeroed.data());
     return limits;
   }
 
   // log_sum_exp of rows of scores as the softmax had them.
-  void sum(const Temporary& masked, int64_t first, int64_t num_items) {
+  void sum(const Temporary& masked, const Limits& limits, int64_t first, int64_t num_items) {
     const int64_t h = problem_.num_heads;
     const int64_t q = problem_.num_queries;
     const auto k = static_cast<size_t>(problem_.num_keys);
@@ -206,7 +209,12 @@ class ScoreChain {
     size_t row = 0;
     for (int64_t b = first; b < first + num_items; ++b) {
       for (int64_t head = 0; head < h; ++head) {
-        for (int64_t i = 0; i < q; ++i, ++row) sums[row] = sum_of_row(scores.data() + row * k, b, head, i);
+        for (int64_t i = 0; i < q; ++i, ++row) {
+          const int64_t plane =
+              (seen_.num_items() == 1 ? 0 : b - first) * seen_.num_heads() + (seen_.num_heads() == 1 ? 0 : head);
+          const float shift = limits.shifts.empty() ? 0.0f : limits.shifts[static_cast<size_t>(plane * q + i)];
+          sums[row] = sum_of_row(scores.data() + row * k, b, head, i) + shift;
+        }
       }
     }
     const Target target(npu_, items_of(problem_.log_sum_exp, first, {num_items, h, q, 1}), ACL_FLOAT);
@@ -229,7 +237,7 @@ class ScoreChain {
     for (int64_t k = 0; k < problem_.num_keys; ++k) {
       if (seen_.is_visible(b, h, q, k)) total += std::exp(static_cast<double>(scores[k]) - largest);
     }
-    return static_cast<float>(largest + std::log(total) + static_cast<double>(seen_.largest_bias(b, h, q)));
+    return static_cast<float>(largest + std::log(total));
   }
 
   Npu& npu_;

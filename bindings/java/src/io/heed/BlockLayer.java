@@ -19,6 +19,7 @@ final class BlockLayer {
     private volatile boolean closed;
     /** Where the layer was made. */
     private NativeContext context;
+    private Device device = Device.cpu();
     /** That is where the user's arrays are. Until then the layer may still move. */
     private volatile boolean bound;
     /** The owner of the parameters; null: the block. */
@@ -84,7 +85,7 @@ final class BlockLayer {
         try {
             if (!bound && layer.isOpen()) {
                 if (wanted != context) {
-                    put(copyIn(wanted), wanted, null);
+                    put(copyIn(wanted), wanted, array.getDevice(), null);
                 }
                 bound = true;
             }
@@ -115,7 +116,7 @@ final class BlockLayer {
     /** Where the parameters are there, checks that they are for such inputs. The user's initializers run unlocked. */
     void initialize(NDManager manager, DataType dataType, NativeInputs inputs, AtomicLong seeds) {
         NativeContext wanted = manager.openContext();
-        if (keepsParametersFor(wanted, inputs, dataType)) {
+        if (keepsParametersFor(manager, inputs, dataType)) {
             return;
         }
         NativeLayer made = block.newLayer(wanted);
@@ -151,7 +152,7 @@ final class BlockLayer {
                 made.close();
                 throw error;
             }
-            put(made, here, null);
+            put(made, here, openDevice(), null);
         } finally {
             lock.unlockWrite(stamp);
         }
@@ -182,7 +183,7 @@ final class BlockLayer {
                 made.close();
                 throw error;
             }
-            put(made, here, owner);
+            put(made, here, openDevice(), owner);
         } finally {
             lock.unlockWrite(stamp);
         }
@@ -193,7 +194,7 @@ final class BlockLayer {
         try {
             checkNotClosed();
             NativeContext here = openContext();
-            put(block.newLayer(here), here, null);
+            put(block.newLayer(here), here, openDevice(), null);
         } finally {
             lock.unlockWrite(stamp);
         }
@@ -219,7 +220,7 @@ final class BlockLayer {
         NativeContext here = manager.openContext();
         long stamp = lock.writeLock();
         try {
-            put(made, here, manager);
+            put(made, here, manager.getDevice(), manager);
         } finally {
             lock.unlockWrite(stamp);
         }
@@ -266,7 +267,7 @@ final class BlockLayer {
     // ---- inside -----------------------------------------------------------------------------------------------------
 
     /** True if nothing is to be made: the parameters are there, for such inputs, or the block has none at all. */
-    private boolean keepsParametersFor(NativeContext wanted, NativeInputs inputs, DataType dataType) {
+    private boolean keepsParametersFor(NDManager manager, NativeInputs inputs, DataType dataType) {
         long stamp = lock.writeLock();
         try {
             if (!hasParameters()) {
@@ -274,8 +275,9 @@ final class BlockLayer {
             }
             checkFits(inputs, dataType);
             if (parameters.isEmpty()) {
+                NativeContext wanted = manager.openContext();
                 if (wanted != context) {
-                    put(block.newLayer(wanted), wanted, null);
+                    put(block.newLayer(wanted), wanted, manager.getDevice(), null);
                 }
                 bound = true;
             }
@@ -312,7 +314,7 @@ final class BlockLayer {
                 checkFits(inputs, dataType);
             } else {
                 copyTo(made);
-                put(made, wanted, manager);
+                put(made, wanted, manager.getDevice(), manager);
             }
         } finally {
             lock.unlockWrite(stamp);
@@ -368,10 +370,11 @@ final class BlockLayer {
     }
 
     /** Under the write lock. */
-    private void put(NativeLayer made, NativeContext madeIn, NDManager madeFor) {
+    private void put(NativeLayer made, NativeContext madeIn, Device madeOn, NDManager madeFor) {
         layer.close();
         layer = made;
         context = madeIn;
+        device = madeOn;
         owner = parameters.isEmpty() ? null : madeFor;
         bound = madeFor != null;
         leaveToCollectorIfEmpty(made);
@@ -403,6 +406,11 @@ final class BlockLayer {
         return context.isOpen() ? context : Library.context();
     }
 
+    /** That of {@link #openContext}. */
+    private Device openDevice() {
+        return context.isOpen() ? device : Device.cpu();
+    }
+
     private NDManager snapshotOwner() {
         if (owner != null) {
             return owner;
@@ -412,7 +420,7 @@ final class BlockLayer {
             if (own == null) {
                 own = NDManager.newBaseManager();
             }
-            return own;
+            return own.on(device);
         }
     }
 }

@@ -2,6 +2,8 @@
 package io.heed;
 
 import java.util.Objects;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /** Where arrays lie and blocks compute. Immutable. */
 public final class Device {
@@ -10,6 +12,9 @@ public final class Device {
     /** The numbers of heed.h's heed_device. */
     private static final int CPU_CODE = 0;
     private static final int ASCEND_CODE = 1;
+
+    /** Followed by an index that an int holds. */
+    private static final Pattern ASCEND_NAME = Pattern.compile(ASCEND_TYPE + "([0-9]{0,9})");
 
     private static final Device CPU = new Device(CPU_TYPE, 0);
 
@@ -31,6 +36,15 @@ public final class Device {
     }
 
     /**
+     * Returns the first Huawei Ascend NPU. Whether it can be used shows when a manager is made for it.
+     *
+     * @return the device
+     */
+    public static Device ascend() {
+        return ascend(0);
+    }
+
+    /**
      * Returns a Huawei Ascend NPU. Whether it can be used shows when a manager is made for it.
      *
      * @param index which one, from 0
@@ -42,6 +56,24 @@ public final class Device {
             throw new IllegalArgumentException("index is " + index + ", expected 0 or more");
         }
         return new Device(ASCEND_TYPE, index);
+    }
+
+    /**
+     * Returns the device of a name, as a program's option may have it.
+     *
+     * @param deviceName "cpu", or "ascend", which may be followed by the index: "ascend1"
+     * @return the device
+     * @throws IllegalArgumentException if it is another name
+     */
+    public static Device fromName(String deviceName) {
+        Matcher ascend = ASCEND_NAME.matcher(Objects.requireNonNull(deviceName, "deviceName"));
+        if (deviceName.equals(CPU_TYPE)) {
+            return CPU;
+        } else if (ascend.matches()) {
+            return ascend.group(1).isEmpty() ? ascend() : ascend(Integer.parseInt(ascend.group(1)));
+        }
+        throw new IllegalArgumentException("deviceName is \"" + deviceName + "\", expected \"" + CPU_TYPE + "\", \""
+                + ASCEND_TYPE + "\" or, with an index, \"" + ASCEND_TYPE + "0\"");
     }
 
     /**

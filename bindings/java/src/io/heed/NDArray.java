@@ -187,15 +187,9 @@ public final class NDArray implements AutoCloseable {
      * @throws IllegalStateException if the array is of another type
      */
     public float[] toFloatArray() {
-        if (requireFloats("toFloatArray")) {
-            float[] elements = new float[javaSize()];
-            tensor.read(elements);
-            return elements;
-        }
+        requireFloats("toFloatArray");
         float[] elements = new float[javaSize()];
-        try (NativeTensor floats = converted(DataType.FLOAT32)) {
-            floats.read(elements);
-        }
+        read(DataType.FLOAT32, source -> source.read(elements));
         return elements;
     }
 
@@ -208,7 +202,7 @@ public final class NDArray implements AutoCloseable {
     public double[] toDoubleArray() {
         require("toDoubleArray", DataType.FLOAT64);
         double[] elements = new double[javaSize()];
-        tensor.read(elements);
+        read(dataType, source -> source.read(elements));
         return elements;
     }
 
@@ -221,7 +215,7 @@ public final class NDArray implements AutoCloseable {
     public int[] toIntArray() {
         require("toIntArray", DataType.INT32);
         int[] elements = new int[javaSize()];
-        tensor.read(elements);
+        read(dataType, source -> source.read(elements));
         return elements;
     }
 
@@ -234,7 +228,7 @@ public final class NDArray implements AutoCloseable {
     public long[] toLongArray() {
         require("toLongArray", DataType.INT64);
         long[] elements = new long[javaSize()];
-        tensor.read(elements);
+        read(dataType, source -> source.read(elements));
         return elements;
     }
 
@@ -250,7 +244,7 @@ public final class NDArray implements AutoCloseable {
             throw wrongType("toByteArray", "INT8 or UINT8");
         }
         byte[] elements = new byte[javaSize()];
-        tensor.read(elements);
+        read(dataType, source -> source.read(elements));
         return elements;
     }
 
@@ -263,7 +257,7 @@ public final class NDArray implements AutoCloseable {
     public boolean[] toBooleanArray() {
         require("toBooleanArray", DataType.BOOLEAN);
         byte[] bytes = new byte[javaSize()];
-        tensor.read(bytes);
+        read(dataType, source -> source.read(bytes));
         boolean[] elements = new boolean[bytes.length];
         for (int i = 0; i < bytes.length; i++) {
             elements[i] = bytes[i] != 0;
@@ -295,7 +289,7 @@ public final class NDArray implements AutoCloseable {
      */
     public FloatBuffer toFloatBuffer() {
         require("toFloatBuffer", DataType.FLOAT32);
-        if (!getDevice().isCpu()) {
+        if (!isOnCpu()) {
             throw new IllegalStateException(
                     "toFloatBuffer needs an array on the CPU, this one is on " + getDevice() + "; toFloatArray copies");
         }
@@ -370,7 +364,7 @@ public final class NDArray implements AutoCloseable {
         Objects.requireNonNull(data, "data");
         requireFloats("set(float[])");
         Buffers.checkCount(data.length, "", shape);
-        write(dataType == DataType.FLOAT32, DataType.FLOAT32, target -> target.write(data));
+        write(isOnCpu() && dataType == DataType.FLOAT32, DataType.FLOAT32, target -> target.write(data));
     }
 
     /**
@@ -384,7 +378,7 @@ public final class NDArray implements AutoCloseable {
         Objects.requireNonNull(data, "data");
         require("set(int[])", DataType.INT32);
         Buffers.checkCount(data.length, "", shape);
-        write(true, dataType, target -> target.write(data));
+        write(isOnCpu(), dataType, target -> target.write(data));
     }
 
     /**
@@ -398,7 +392,7 @@ public final class NDArray implements AutoCloseable {
         Objects.requireNonNull(data, "data");
         require("set(long[])", DataType.INT64);
         Buffers.checkCount(data.length, "", shape);
-        write(true, dataType, target -> target.write(data));
+        write(isOnCpu(), dataType, target -> target.write(data));
     }
 
     /**
@@ -418,8 +412,8 @@ public final class NDArray implements AutoCloseable {
      * Copies the elements into another array, converted to its type and repeated along axes that are missing or 1 here.
      * Floats become integers by truncation, what is out of range becomes the nearest in range, NaN 0.
      *
-     * @param array the array that is written, which shares no memory with this one
-     * @throws IllegalArgumentException if the shapes do not fit, the arrays overlap or are on different devices
+     * @param array the array that is written, which shares no memory with this one; it may be on another device
+     * @throws IllegalArgumentException if the shapes do not fit, or the arrays overlap
      */
     public void copyTo(NDArray array) {
         Objects.requireNonNull(array, "array");
@@ -448,6 +442,25 @@ public final class NDArray implements AutoCloseable {
         Objects.requireNonNull(dataType, "dataType");
         tensor.checkOpen();
         return dataType == this.dataType && !copy ? this : manager.adopt(converted(dataType));
+    }
+
+    /**
+     * Copies the array to a device, in its type.
+     *
+     * @param device the device
+     * @param copy whether to copy the array even if it is on that device
+     * @return a new row-major array on that device, or this one. A new one on another device belongs to a manager for
+     *     that device, of the same options, which this array's manager closes with itself
+     * @throws HeedException with {@link Status#DEVICE_UNAVAILABLE} and what to do if the device cannot be used
+     */
+    public NDArray toDevice(Device device, boolean copy) {
+        Objects.requireNonNull(device, "device");
+        tensor.checkOpen();
+        if (device.equals(getDevice())) {
+            return copy ? duplicate() : this;
+        }
+        NDManager there = manager.on(device);
+        return there.adopt(converted(there.openContext(), dataType));
     }
 
     /**
@@ -849,7 +862,26 @@ public final class NDArray implements AutoCloseable {
     }
 
     private NativeTensor converted(DataType type) {
-        return filled(create(type, shape.dims()), copy -> copy.copy(tensor));
+        return converted(manager.openContext(), type);
+    }
+
+    private NativeTensor converted(NativeContext where, DataType type) {
+        return filled(NativeTensor.create(where, type.code, shape.dims()), copy -> copy.copy(tensor));
+    }
+
+    private boolean isOnCpu() {
+        return getDevice().isCpu();
+    }
+
+    /** Gives reader a tensor of the elements in that type that arrays of Java's can be filled from. */
+    private void read(DataType type, Consumer<NativeTensor> reader) {
+        if (type == dataType && isOnCpu()) {
+            reader.accept(tensor);
+            return;
+        }
+        try (NativeTensor copy = converted(manager.hostContext(), type)) {
+            reader.accept(copy);
+        }
     }
 
     private NativeTensor reshaped(long... dims) {
@@ -864,14 +896,15 @@ public final class NDArray implements AutoCloseable {
 
     /**
      * Replaces the elements by what filler puts into a tensor: the array's own where inPlace allows it, else a
-     * row-major one of that type, from which they are converted.
+     * row-major one of that type on the CPU, from which they are converted.
      */
     private void write(boolean inPlace, DataType type, Consumer<NativeTensor> filler) {
         if (writer == null && inPlace) {
             filler.accept(tensor);
             return;
         }
-        try (NativeTensor values = filled(create(type, shape.dims()), filler)) {
+        NativeTensor made = NativeTensor.create(manager.hostContext(), type.code, shape.dims());
+        try (NativeTensor values = filled(made, filler)) {
             if (writer == null) {
                 tensor.copy(values);
             } else {
@@ -902,9 +935,7 @@ public final class NDArray implements AutoCloseable {
 
     private double[] toDoubles() {
         double[] elements = new double[javaSize()];
-        try (NativeTensor doubles = converted(DataType.FLOAT64)) {
-            doubles.read(elements);
-        }
+        read(DataType.FLOAT64, source -> source.read(elements));
         return elements;
     }
 
@@ -915,13 +946,11 @@ public final class NDArray implements AutoCloseable {
         }
     }
 
-    /** False if the floats have 16 bits. */
-    private boolean requireFloats(String method) {
+    private void requireFloats(String method) {
         tensor.checkOpen();
         if (dataType != DataType.FLOAT32 && dataType != DataType.FLOAT16 && dataType != DataType.BFLOAT16) {
             throw wrongType(method, "FLOAT32, FLOAT16 or BFLOAT16");
         }
-        return dataType == DataType.FLOAT32;
     }
 
     private IllegalStateException wrongType(String method, String wanted) {
@@ -955,10 +984,9 @@ public final class NDArray implements AutoCloseable {
             boolean[] elements = toBooleanArray();
             Arrays.setAll(texts, i -> Boolean.toString(elements[i]));
         } else {
-            try (NDArray longs = toType(DataType.INT64, true)) {
-                long[] elements = longs.toLongArray();
-                Arrays.setAll(texts, i -> Long.toString(elements[i]));
-            }
+            long[] elements = new long[texts.length];
+            read(DataType.INT64, source -> source.read(elements));
+            Arrays.setAll(texts, i -> Long.toString(elements[i]));
         }
         return texts;
     }

@@ -116,6 +116,24 @@ public final class NDList extends ArrayList<NDArray> implements AutoCloseable {
     }
 
     /**
+     * Copies the arrays to a device, as {@link NDArray#toDevice} does each.
+     *
+     * @param device the device
+     * @param copy whether to copy arrays even if they are on that device
+     * @return a new list, null where an element is null
+     * @throws IllegalStateException if an array is closed
+     * @throws HeedException with {@link Status#DEVICE_UNAVAILABLE} and what to do if the device cannot be used
+     */
+    public NDList toDevice(Device device, boolean copy) {
+        Objects.requireNonNull(device, "device");
+        NDList copies = new NDList(size());
+        for (NDArray array : this) {
+            copies.add(array == null ? null : array.toDevice(device, copy));
+        }
+        return copies;
+    }
+
+    /**
      * Gives the arrays to a manager, which closes them with itself.
      *
      * @param manager the new owner

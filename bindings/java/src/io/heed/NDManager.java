@@ -5,8 +5,9 @@ import java.lang.ref.Cleaner;
 import java.nio.Buffer;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.Objects;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 
 /**
@@ -20,10 +21,10 @@ import java.util.function.Consumer;
  * <p>May be used from many threads.
  */
 public final class NDManager implements AutoCloseable {
-    private static final String CLOSED = "the manager is closed";
-    /** How many base managers were made: each has its own seeds. */
-    private static final AtomicLong MANAGERS = new AtomicLong();
+    static final String CLOSED = "the manager is closed";
 
+    /** Shared with the sub-managers. */
+    private final Contexts contexts;
     private final NativeContext context;
     private final Device device;
     private final NDManager parent;
@@ -31,16 +32,19 @@ public final class NDManager implements AutoCloseable {
     private final Registry registry;
     /** Lets go of the registry of a sub-manager that was forgotten; null for the others. */
     private final Cleaner.Cleanable cleanable;
-    /** Shared with the sub-managers. */
-    private final AtomicLong nextSeed;
+    /** The manager whose arrays are copied to this one by {@link #on}; for all others this one. */
+    private final NDManager home;
+    /** What {@link #on} has made. Under its own lock. */
+    private final Map<Device, NDManager> elsewhere = new HashMap<>();
 
-    private NDManager(NativeContext context, Device device, NDManager parent, Registry registry) {
-        this.context = context;
+    private NDManager(Contexts contexts, Device device, NDManager parent, Registry registry, NDManager home) {
+        this.contexts = contexts;
         this.device = device;
         this.parent = parent;
         this.registry = registry;
+        this.home = home == null ? this : home;
+        context = contexts.of(device);
         cleanable = parent == null ? null : NativeHandle.CLEANER.register(this, registry::forget);
-        nextSeed = parent == null ? new AtomicLong(MANAGERS.getAndIncrement() << 32) : parent.nextSeed;
     }
 
     // ---- Managers ---------------------------------------------------------------------------------------------------
@@ -81,12 +85,7 @@ public final class NDManager implements AutoCloseable {
         Objects.requireNonNull(device, "device");
         Objects.requireNonNull(options, "options");
         Registry registry = new Registry(null);
-        if (device.isCpu() && options.equals(ContextOptions.DEFAULTS)) {
-            return new NDManager(Library.context(), device, null, registry);
-        }
-        NativeContext context = Library.open(device, options);
-        context.attach(registry);
-        return new NDManager(context, device, null, registry);
+        return new NDManager(new Contexts(options, registry), device, null, registry, null);
     }
 
     /**
@@ -95,10 +94,19 @@ public final class NDManager implements AutoCloseable {
      * @return a manager of the same device and options, which the caller may close
      */
     public NDManager newSubManager() {
-        openContext();
-        NDManager manager = new NDManager(context, device, this, new Registry(registry));
-        manager.openContext();
-        return manager;
+        return newSubManager(device);
+    }
+
+    /**
+     * Makes a manager for a device that is closed with this one, if not before. Its arrays cannot be used together with
+     * this one's where the devices differ: {@link NDArray#toDevice} copies them.
+     *
+     * @param device where the new manager's arrays are
+     * @return a manager of the same options, which the caller may close
+     * @throws HeedException with {@link Status#DEVICE_UNAVAILABLE} and what to do if the device cannot be used
+     */
+    public NDManager newSubManager(Device device) {
+        return newSubManager(Objects.requireNonNull(device, "device"), null);
     }
 
     /**
@@ -364,7 +372,7 @@ public final class NDManager implements AutoCloseable {
                         + " elements, data[0] has " + length);
             }
         }
-        return filled(new Shape(data.length, length), DataType.FLOAT32, tensor -> {
+        return written(new Shape(data.length, length), DataType.FLOAT32, tensor -> {
             for (int row = 0; row < data.length; row++) {
                 try (NativeTensor part = tensor.slice(0, row, 1)) {
                     part.write(data[row]);
@@ -660,7 +668,7 @@ public final class NDManager implements AutoCloseable {
      *     them
      */
     public NDArray randomUniform(float low, float high, Shape shape, DataType dataType) {
-        return filled(shape, dataType, tensor -> tensor.fillUniform(low, high, nextSeed.getAndIncrement()));
+        return filled(shape, dataType, tensor -> tensor.fillUniform(low, high, contexts.nextSeed.getAndIncrement()));
     }
 
     /**
@@ -695,7 +703,7 @@ public final class NDManager implements AutoCloseable {
      * @throws IllegalArgumentException if loc or scale is not finite, or scale is negative
      */
     public NDArray randomNormal(float loc, float scale, Shape shape, DataType dataType) {
-        return filled(shape, dataType, tensor -> tensor.fillNormal(loc, scale, nextSeed.getAndIncrement()));
+        return filled(shape, dataType, tensor -> tensor.fillNormal(loc, scale, contexts.nextSeed.getAndIncrement()));
     }
 
     /**
@@ -707,7 +715,7 @@ public final class NDManager implements AutoCloseable {
      */
     public void setSeed(long seed) {
         openContext();
-        nextSeed.set(seed);
+        contexts.nextSeed.set(seed);
     }
 
     // ---- The device -------------------------------------------------------------------------------------------------
@@ -788,13 +796,47 @@ public final class NDManager implements AutoCloseable {
 
     /** A manager of the same device that owns nothing. */
     NDManager unmanaged() {
-        if (registry == null) {
-            return this;
-        }
-        return new NDManager(device.isCpu() ? Library.context() : context, device, null, null);
+        return registry == null ? this : new NDManager(contexts.unmanaged(), device, null, null, null);
+    }
+
+    /** The manager of what is copied to a device from an array of this one: this one, or one that goes with it. */
+    NDManager on(Device wanted) {
+        return wanted.equals(device) ? this : home.elsewhere(wanted);
+    }
+
+    /**
+     * A context in the processor's memory. Elements get from an array of Java's to another device, and back, by way of
+     * that: the collector may have to wait as long as an array is pinned, and must not wait for a device.
+     */
+    NativeContext hostContext() {
+        return device.isCpu() ? openContext() : Library.context();
     }
 
     // ---- Inside -----------------------------------------------------------------------------------------------------
+
+    private NDManager newSubManager(Device wanted, NDManager home) {
+        openContext();
+        NDManager manager = new NDManager(contexts, wanted, this, new Registry(registry), home);
+        manager.openContext();
+        return manager;
+    }
+
+    private NDManager elsewhere(Device wanted) {
+        if (wanted.equals(device)) {
+            return this;
+        }
+        if (registry == null) {
+            return new NDManager(contexts, wanted, null, null, this);
+        }
+        synchronized (elsewhere) {
+            NDManager manager = elsewhere.get(wanted);
+            if (manager == null || !manager.isOpen()) {
+                manager = newSubManager(wanted, this);
+                elsewhere.put(wanted, manager);
+            }
+            return manager;
+        }
+    }
 
     private static Buffer checkedElements(Buffer data, Shape shape, DataType dataType) {
         Objects.requireNonNull(data, "data");
@@ -813,9 +855,19 @@ public final class NDManager implements AutoCloseable {
     }
 
     private NDArray copied(int count, Shape shape, DataType dataType, Consumer<NativeTensor> writer) {
-        return filled(shape, dataType, tensor -> {
+        return written(shape, dataType, tensor -> {
             Buffers.checkCount(count, "", shape);
             writer.accept(tensor);
+        });
+    }
+
+    /** An array that `writer` writes from arrays of Java's: see {@link #hostContext}. */
+    private NDArray written(Shape shape, DataType dataType, Consumer<NativeTensor> writer) {
+        return device.isCpu() ? filled(shape, dataType, writer) : filled(shape, dataType, tensor -> {
+            try (NativeTensor values = NativeTensor.create(hostContext(), dataType.code, shape.dims())) {
+                writer.accept(values);
+                tensor.copy(values);
+            }
         });
     }
 

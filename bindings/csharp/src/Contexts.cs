@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+using System.Collections.Generic;
+using System.Threading;
+
+namespace Heed;
+
+/// <summary>What a base manager and all that come from it share: a context for each of their devices, and the
+/// seeds.</summary>
+internal sealed class Contexts
+{
+    /// <summary>How many were made: each has its own seeds.</summary>
+    private static long made = -1;
+
+    private readonly ContextOptions options;
+
+    /// <summary>The base manager's, which disposes the contexts with itself. Null: the collector does.</summary>
+    private readonly Registry? registry;
+    private readonly Dictionary<Device, DeviceContext> open = new();
+
+    /// <summary>Of arrays that no manager owns, which outlive the base manager.</summary>
+    private Contexts? unowned;
+    private long nextSeed = Interlocked.Increment(ref made) << 32;
+
+    internal Contexts(ContextOptions options, Registry? registry)
+    {
+        this.options = options.Copy();
+        this.registry = registry;
+    }
+
+    /// <summary>The context of a device, opened by the first who asks.</summary>
+    internal DeviceContext Of(Device device)
+    {
+        lock (open)
+        {
+            if (!open.TryGetValue(device, out DeviceContext? context))
+            {
+                context = new DeviceContext(this, device, Open(device));
+                open.Add(device, context);
+            }
+            return context;
+        }
+    }
+
+    /// <summary>The manager of arrays of a device that no manager disposes.</summary>
+    internal NDManager Unowned(Device device)
+    {
+        lock (open)
+        {
+            unowned ??= registry is null ? this : new Contexts(options, null);
+        }
+        return new NDManager(unowned.Of(device));
+    }
+
+    /// <summary>The seed of the next random numbers.</summary>
+    internal long NextSeed() => Interlocked.Increment(ref nextSeed) - 1;
+
+    internal void SetSeed(long seed) => Interlocked.Exchange(ref nextSeed, seed);
+
+    private NativeContext Open(Device device)
+    {
+        if (device.IsCpu && (registry is null || options.IsDefault))
+        {
+            return Library.Context;
+        }
+        NativeContext native = Library.Open(device, options);
+        if (registry is not null && !native.SafeHandle.Attach(registry, "a device"))
+        {
+            native.Dispose();
+            throw Errors.ClosedManager();
+        }
+        return native;
+    }
+}

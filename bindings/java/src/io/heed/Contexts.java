@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.heed;
+
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicLong;
+
+/** What a base manager and all that come from it share: a context for each of their devices, and the seeds. */
+final class Contexts {
+    /** How many were made: each has its own seeds. */
+    private static final AtomicLong MADE = new AtomicLong();
+
+    final ContextOptions options;
+    final AtomicLong nextSeed = new AtomicLong(MADE.getAndIncrement() << 32);
+    /** The base manager's, which closes the contexts with itself. Null: the collector does. */
+    private final Registry registry;
+    private final Map<Device, NativeContext> open = new HashMap<>();
+    /** Of arrays that no manager owns, which outlive the base manager. */
+    private Contexts unmanaged;
+
+    Contexts(ContextOptions options, Registry registry) {
+        this.options = options;
+        this.registry = registry;
+    }
+
+    /** Throws if the device cannot be used, or the base manager is closed. */
+    synchronized NativeContext of(Device device) {
+        NativeContext context = open.get(device);
+        if (context == null) {
+            context = open(device);
+            open.put(device, context);
+        }
+        return context;
+    }
+
+    /** Contexts that live as long as they are referred to. */
+    synchronized Contexts unmanaged() {
+        if (registry == null) {
+            return this;
+        }
+        if (unmanaged == null) {
+            unmanaged = new Contexts(options, null);
+        }
+        return unmanaged;
+    }
+
+    private NativeContext open(Device device) {
+        if (device.isCpu() && (registry == null || options.equals(ContextOptions.DEFAULTS))) {
+            return Library.context();
+        }
+        NativeContext context = Library.open(device, options);
+        if (registry == null) {
+            context.leaveToCollector();
+        } else if (!context.attach(registry)) {
+            context.close();
+            throw new IllegalStateException(NDManager.CLOSED);
+        }
+        return context;
+    }
+}

@@ -133,6 +133,8 @@ double a_few_roundings(double magnitude) { return 20.0 * coarseness() * 0x1p-24 
 
 void count_done() { ++calls().done; }
 
+int64_t num_refused() { return calls().refused; }
+
 void count_refused(const CallFailed& failure) {
   ++calls().refused;
   for (const std::string& reason : reasons_of(failure)) ++calls().refused_for[reason];

@@ -8,6 +8,8 @@
 // - Where such rows are to be the mean of all values, their queries are set to 0 and they see all keys, of which those
 //   that no row sees otherwise are set to 0 too.
 // - A mask is 1 where a key is hidden: the kernel adds -3e38 times it, which leaves a weight of exactly 0.
+// - With a mask an infinite key counts as NaN: a row whose visible scores are all -infinity would be the attention to
+//   what is hidden.
 // - A bias, and what differs between heads, is added as it is, from a square plane for each head. Of each row's bias the
 //   largest is taken away first, which no weight depends on: so F16 holds the differences that matter.
 #include "backends/ascend/fused_output.h"
@@ -67,7 +69,7 @@ class Sequences {
   // there are queries.
   int64_t num_padding_keys() const { return num_padding_keys_; }
   FusedMask mask() const { return mask_; }
-  // Of the keys of all sequences, 1 for those that are there for a mean alone; empty where there are none.
+  // Of the keys of all sequences, which are there for a mean alone; empty where there are none.
   const std::vector<uint8_t>& unseen_keys() const { return unseen_keys_; }
   // (item's place, q, h) of rows without keys; empty where there are none.
   const std::vector<uint8_t>& empty_rows() const { return empty_rows_; }

@@ -15,8 +15,9 @@ namespace {
 // Operations beyond which all are made anew: their parameters hold sizes, of which a host may bring any number.
 constexpr size_t kMaxOperations = 512;
 
-// Bytes of constants beyond which all are forgotten between two calls.
+// Bytes of constants, and how many, beyond which all are forgotten between two calls.
 constexpr size_t kMaxConstantBytes = size_t{64} << 20;
+constexpr size_t kMaxConstants = 256;
 
 // Left behind at the end of the process: nothing of AscendCL may be called from a static destructor.
 struct Registry {
@@ -202,7 +203,7 @@ Npu::Use::Use(Npu& npu, bool lost) : lock_(npu.mutex_, std::defer_lock) {
   if (aclrtGetCurrentContext(&before_) != ACL_SUCCESS) before_ = nullptr;
   if (before_ != npu.context_) npu.check(aclrtSetCurrentContext(npu.context_), "aclrtSetCurrentContext");
   if (before_ == npu.context_) before_ = nullptr;
-  if (npu.constant_bytes_ > kMaxConstantBytes) npu.forget_constants();
+  if (npu.constant_bytes_ > kMaxConstantBytes || npu.constants_.size() > kMaxConstants) npu.forget_constants();
 }
 
 Npu::Use::~Use() {

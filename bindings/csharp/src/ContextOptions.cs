@@ -20,6 +20,9 @@ public sealed class ContextOptions
     /// <summary>Whether all is as it is by default.</summary>
     internal bool IsDefault => NumThreads == 0 && !Strict && !AllowReducedPrecision;
 
+    internal bool HasValuesOf(ContextOptions other) => NumThreads == other.NumThreads && Strict == other.Strict
+        && AllowReducedPrecision == other.AllowReducedPrecision;
+
     internal ContextOptions Copy() => (ContextOptions)MemberwiseClone();
 
     /// <summary>Says what the options are.</summary>

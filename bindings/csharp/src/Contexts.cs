@@ -11,8 +11,6 @@ internal sealed class Contexts
     /// <summary>How many were made: each has its own seeds.</summary>
     private static long made = -1;
 
-    private readonly ContextOptions options;
-
     /// <summary>The base manager's, which disposes the contexts with itself. Null: the collector does.</summary>
     private readonly Registry? registry;
     private readonly Dictionary<Device, DeviceContext> open = new();
@@ -23,9 +21,12 @@ internal sealed class Contexts
 
     internal Contexts(ContextOptions options, Registry? registry)
     {
-        this.options = options.Copy();
+        Options = options.Copy();
         this.registry = registry;
     }
+
+    /// <summary>What all of them are opened with.</summary>
+    internal ContextOptions Options { get; }
 
     /// <summary>The context of a device, opened by the first who asks.</summary>
     internal DeviceContext Of(Device device)
@@ -46,7 +47,7 @@ internal sealed class Contexts
     {
         lock (open)
         {
-            unowned ??= registry is null ? this : new Contexts(options, null);
+            unowned ??= registry is null ? this : new Contexts(Options, null);
         }
         return new NDManager(unowned.Of(device));
     }
@@ -58,11 +59,11 @@ internal sealed class Contexts
 
     private NativeContext Open(Device device)
     {
-        if (device.IsCpu && (registry is null || options.IsDefault))
+        if (device.IsCpu && (registry is null || Options.IsDefault))
         {
             return Library.Context;
         }
-        NativeContext native = Library.Open(device, options);
+        NativeContext native = Library.Open(device, Options);
         if (registry is not null && !native.SafeHandle.Attach(registry, "a device"))
         {
             native.Dispose();

@@ -128,6 +128,9 @@ public sealed partial class NDManager : IDisposable
     /// it.</summary>
     internal NDManager On(Device device) => device.Equals(Device) ? this : home.Elsewhere(device);
 
+    /// <summary>Where the manager's arrays are, for blocks.</summary>
+    internal Place OpenPlace() => new Place(OpenContext(), Device, context.All.Options);
+
     internal NativeContext OpenContext() => IsOpen ? context.Native : throw Errors.ClosedManager();
 
     /// <summary>Makes this manager the owner of a new native object, which is disposed if the manager is. The kind is

@@ -94,14 +94,14 @@ public abstract unsafe partial class NativeBlock
         lock (changing)
         {
             CheckNotDisposed();
-            NativeContext same = OpenContext();
-            NativeLayer made = make(same);
+            Place same = OpenPlace();
+            NativeLayer made = make(same.Context);
             try
             {
                 foreach (NativeParameter parameter in parameters)
                 {
                     using NativeTensor before = Taken(parameter);
-                    using NativeTensor converted = NewTensor(same, dataType, before.ShapeOf());
+                    using NativeTensor converted = NewTensor(same.Context, dataType, before.ShapeOf());
                     converted.Copy(before);
                     made.SetParameter(parameter, converted);
                 }
@@ -113,7 +113,7 @@ public abstract unsafe partial class NativeBlock
                 made.Dispose();
                 throw;
             }
-            Replace(made, same, OpenDevice(), owner);
+            Replace(made, same, owner);
         }
     }
 
@@ -174,7 +174,7 @@ public abstract unsafe partial class NativeBlock
         try
         {
             CheckNotDisposed();
-            return (owner ?? Own().On(device)).Adopt(layer.Parameter(parameter), value => Write(parameter, value));
+            return (owner ?? Own()).Adopt(layer.Parameter(parameter), value => Write(parameter, value));
         }
         finally
         {
@@ -336,18 +336,18 @@ public abstract unsafe partial class NativeBlock
 
     private NDManager Own()
     {
-        NDManager? there = Volatile.Read(ref own);
-        if (there != null)
+        lock (own)
         {
-            return there;
+            CheckNotDisposed();
+            Place here = place;
+            NDManager? last = own.Count == 0 ? null : own[own.Count - 1];
+            if (last is null || !last.OpenPlace().IsLike(here))
+            {
+                last = NDManager.NewBaseManager(here.Device, here.Options);
+                own.Add(last);
+            }
+            return last;
         }
-        NDManager made = NDManager.NewBaseManager();
-        there = Interlocked.CompareExchange(ref own, made, null) ?? made;
-        if (disposed)
-        {
-            there.Dispose();
-        }
-        return there;
     }
 
     /// <summary>Parameters that are read and checked, and not yet the block's.</summary>
@@ -355,7 +355,7 @@ public abstract unsafe partial class NativeBlock
     {
         private readonly NativeBlock block;
         private readonly NDManager manager;
-        private readonly NativeContext context;
+        private readonly Place place;
         private readonly Shape?[]? shapes;
         private NativeLayer? made;
 
@@ -365,8 +365,8 @@ public abstract unsafe partial class NativeBlock
             this.block = block;
             this.manager = manager;
             this.shapes = shapes;
-            context = manager.OpenContext();
-            made = block.make(context);
+            place = manager.OpenPlace();
+            made = block.make(place.Context);
             try
             {
                 made.LoadMemory(bytes.Data, (ulong)bytes.Length, null);
@@ -387,7 +387,7 @@ public abstract unsafe partial class NativeBlock
         {
             lock (block.changing)
             {
-                block.Replace(made!, context, manager.Device, manager);
+                block.Replace(made!, place, manager);
                 block.inputShapes = shapes;
             }
             made = null;

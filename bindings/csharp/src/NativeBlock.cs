@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 using System;
+using System.Collections.Generic;
 using System.Threading;
 
 namespace Heed;
@@ -26,8 +27,7 @@ public abstract unsafe partial class NativeBlock : Block
     private volatile NativeLayer layer;
 
     /// <summary>Where the layer was made.</summary>
-    private volatile NativeContext context;
-    private volatile Device device = Device.Cpu();
+    private volatile Place place = Place.First();
 
     /// <summary>That is where the user's arrays are. Until then the layer may still move.</summary>
     private volatile bool bound;
@@ -37,15 +37,15 @@ public abstract unsafe partial class NativeBlock : Block
     /// <summary>The owner of the parameters; null: the block.</summary>
     private NDManager? owner;
 
-    /// <summary>The owner of snapshots where the block is that of the parameters.</summary>
-    private NDManager? own;
+    /// <summary>The owners of snapshots where the block is that of the parameters, one for each place that it was in.
+    /// Under its own lock.</summary>
+    private readonly List<NDManager> own = new();
 
     private protected NativeBlock(Func<NativeContext, NativeLayer> make, KeptWeights? kept = null)
     {
         this.make = make;
         this.kept = kept;
-        context = Library.Context;
-        layer = make(context);
+        layer = make(place.Context);
         parameters = new NativeParameter[layer.ParameterCount()];
         for (int index = 0; index < parameters.Length; index++)
         {
@@ -103,9 +103,9 @@ public abstract unsafe partial class NativeBlock : Block
     {
         _ = manager ?? throw new ArgumentNullException(nameof(manager));
         _ = inputShapes ?? throw new ArgumentNullException(nameof(inputShapes));
-        NativeContext wanted = manager.OpenContext();
+        Place wanted = manager.OpenPlace();
         CheckInputs(inputShapes, nameof(inputShapes), "shape");
-        using var shapes = new Shapes(wanted, inputShapes, index => InputType(dataType, index));
+        using var shapes = new Shapes(wanted.Context, inputShapes, index => InputType(dataType, index));
         lock (changing)
         {
             FollowIfBare(manager);
@@ -115,7 +115,7 @@ public abstract unsafe partial class NativeBlock : Block
             }
             else
             {
-                NativeLayer made = make(wanted);
+                NativeLayer made = make(wanted.Context);
                 try
                 {
                     made.InitializeFor(shapes.Native, NextSeed());
@@ -128,7 +128,7 @@ public abstract unsafe partial class NativeBlock : Block
                     made.Dispose();
                     throw;
                 }
-                Replace(made, wanted, manager.Device, manager);
+                Replace(made, wanted, manager);
             }
             this.inputShapes = (Shape?[])inputShapes.Clone();
         }
@@ -141,8 +141,8 @@ public abstract unsafe partial class NativeBlock : Block
         {
             CheckNotDisposed();
             inputShapes = null;
-            NativeContext here = OpenContext();
-            Replace(make(here), here, OpenDevice(), null);
+            Place here = OpenPlace();
+            Replace(make(here.Context), here, null);
         }
     }
 
@@ -151,7 +151,10 @@ public abstract unsafe partial class NativeBlock : Block
     {
         disposed = true;
         layer.Dispose();
-        Volatile.Read(ref own)?.Dispose();
+        lock (own)
+        {
+            own.ForEach(manager => manager.Dispose());
+        }
     }
 
     internal sealed override void SetSeeds(ref long seed)
@@ -206,8 +209,8 @@ public abstract unsafe partial class NativeBlock : Block
             {
                 gate.ExitWriteLock();
             }
-            NativeContext here = OpenContext();
-            NativeLayer made = make(here);
+            Place here = OpenPlace();
+            NativeLayer made = make(here.Context);
             try
             {
                 change(made);
@@ -218,7 +221,7 @@ public abstract unsafe partial class NativeBlock : Block
                 made.Dispose();
                 throw;
             }
-            Replace(made, here, OpenDevice(), null);
+            Replace(made, here, null);
         }
     }
 
@@ -230,15 +233,15 @@ public abstract unsafe partial class NativeBlock : Block
             return;
         }
         NativeContext wanted = manager.OpenContext();
-        if (ReferenceEquals(wanted, context))
+        if (ReferenceEquals(wanted, place.Context))
         {
             return;
         }
         lock (changing)
         {
-            if (!ReferenceEquals(wanted, context))
+            if (!ReferenceEquals(wanted, place.Context))
             {
-                Replace(make(wanted), wanted, manager.Device, null);
+                Replace(make(wanted), manager.OpenPlace(), null);
             }
         }
     }
@@ -252,16 +255,16 @@ public abstract unsafe partial class NativeBlock : Block
         {
             return;
         }
-        NativeContext wanted = manager.OpenContext();
+        Place wanted = manager.OpenPlace();
         lock (changing)
         {
             if (bound || layer.SafeHandle.IsDisposed)
             {
                 return;
             }
-            if (!ReferenceEquals(wanted, context))
+            if (!ReferenceEquals(wanted.Context, place.Context))
             {
-                NativeLayer made = make(wanted);
+                NativeLayer made = make(wanted.Context);
                 try
                 {
                     CopyParameters(made);
@@ -272,28 +275,28 @@ public abstract unsafe partial class NativeBlock : Block
                     made.Dispose();
                     throw;
                 }
-                Replace(made, wanted, manager.Device, null);
+                Replace(made, wanted, null);
             }
             bound = true;
         }
     }
 
-    /// <summary>The layer's, or, once that is disposed with its manager, the one that all blocks begin with.</summary>
-    private NativeContext OpenContext() => context.SafeHandle.IsDisposed ? Library.Context : context;
-
-    /// <summary>That of <see cref="OpenContext"/>.</summary>
-    private Device OpenDevice() => context.SafeHandle.IsDisposed ? Device.Cpu() : device;
+    /// <summary>The layer's, or, once that is disposed with its manager, the one that all blocks begin in.</summary>
+    private Place OpenPlace()
+    {
+        Place here = place;
+        return here.Context.SafeHandle.IsDisposed ? Place.First() : here;
+    }
 
     /// <summary>Puts a layer in the place of the one before, when no call uses that any more.</summary>
-    private void Replace(NativeLayer made, NativeContext madeIn, Device madeOn, NDManager? madeFor)
+    private void Replace(NativeLayer made, Place madeIn, NDManager? madeFor)
     {
         gate.EnterWriteLock();
         try
         {
             layer.Dispose();
             layer = made;
-            context = madeIn;
-            device = madeOn;
+            place = madeIn;
             owner = madeFor;
             bound = madeFor != null;
             if (disposed)

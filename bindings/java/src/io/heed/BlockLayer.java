@@ -2,6 +2,8 @@
 package io.heed;
 
 import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.StampedLock;
@@ -18,20 +20,21 @@ final class BlockLayer {
     private volatile NativeLayer layer;
     private volatile boolean closed;
     /** Where the layer was made. */
-    private NativeContext context;
-    private Device device = Device.cpu();
+    private volatile Place place = Place.first();
     /** That is where the user's arrays are. Until then the layer may still move. */
     private volatile boolean bound;
     /** The owner of the parameters; null: the block. */
     private NDManager owner;
-    /** The owner of snapshots of parameters that are the block's own. Under this object's lock. */
-    private NDManager own;
+    /**
+     * The owners of snapshots of parameters that are the block's own, one for each place that it was in. Under this
+     * object's lock.
+     */
+    private final List<NDManager> own = new ArrayList<>();
 
     /** Throws if an option of the block is wrong. */
     BlockLayer(NativeBlock block) {
         this.block = block;
-        context = Library.context();
-        layer = block.newLayer(context);
+        layer = block.newLayer(place.context);
         for (long index = 0; index < layer.parameterCount(); index++) {
             String name = layer.parameterName(index);
             parameters.add(name, new LayerParameter(this, name));
@@ -57,7 +60,7 @@ final class BlockLayer {
 
     /** Between enter and leave. */
     NativeContext context() {
-        return context;
+        return place.context;
     }
 
     ParameterList parameters() {
@@ -75,17 +78,21 @@ final class BlockLayer {
         }
     }
 
-    /** Where this array is, the block computes from now on, unless it has its place already. Null: nowhere yet. */
+    /**
+     * Where this array is, the block computes from now on, unless it has its place already; one without parameters
+     * follows to other devices, too. Null: nowhere yet.
+     */
     void bindTo(NDArray array) {
-        if (bound || array == null) {
+        boolean follows = parameters.isEmpty();
+        if (array == null || (bound && !(follows && !array.getDevice().equals(place.device)))) {
             return;
         }
-        NativeContext wanted = array.getManager().openContext();
+        Place wanted = array.getManager().place();
         long stamp = lock.writeLock();
         try {
-            if (!bound && layer.isOpen()) {
-                if (wanted != context) {
-                    put(copyIn(wanted), wanted, array.getDevice(), null);
+            if ((!bound || follows) && layer.isOpen()) {
+                if (wanted.context != place.context) {
+                    put(copyIn(wanted.context), wanted, null);
                 }
                 bound = true;
             }
@@ -99,9 +106,7 @@ final class BlockLayer {
         closed = true;
         layer.close();
         synchronized (this) {
-            if (own != null) {
-                own.close();
-            }
+            own.forEach(NDManager::close);
         }
     }
 
@@ -115,11 +120,11 @@ final class BlockLayer {
 
     /** Where the parameters are there, checks that they are for such inputs. The user's initializers run unlocked. */
     void initialize(NDManager manager, DataType dataType, NativeInputs inputs, AtomicLong seeds) {
-        NativeContext wanted = manager.openContext();
-        if (keepsParametersFor(manager, inputs, dataType)) {
+        Place wanted = manager.place();
+        if (keepsParametersFor(wanted, inputs, dataType)) {
             return;
         }
-        NativeLayer made = block.newLayer(wanted);
+        NativeLayer made = block.newLayer(wanted.context);
         try {
             inputs.initialize(made, seeds.getAndIncrement());
             drawParameters(made, manager, dataType);
@@ -144,15 +149,15 @@ final class BlockLayer {
                 change.make(layer);
                 return;
             }
-            NativeContext here = openContext();
-            NativeLayer made = block.newLayer(here);
+            Place here = openPlace();
+            NativeLayer made = block.newLayer(here.context);
             try {
                 change.make(made);
             } catch (Throwable error) {
                 made.close();
                 throw error;
             }
-            put(made, here, openDevice(), null);
+            put(made, here, null);
         } finally {
             lock.unlockWrite(stamp);
         }
@@ -162,14 +167,14 @@ final class BlockLayer {
         long stamp = lock.writeLock();
         try {
             checkNotClosed();
-            NativeContext here = openContext();
-            NativeLayer made = block.newLayer(here);
+            Place here = openPlace();
+            NativeLayer made = block.newLayer(here.context);
             try {
                 for (Parameter parameter : parameters.values()) {
                     ByteBuffer name = ((LayerParameter) parameter).nativeName;
                     try (NativeTensor before = layer.parameter(name);
                             NativeTensor after =
-                                    NativeTensor.create(here, dataType.code, NativeInputs.dimsOf(before))) {
+                                    NativeTensor.create(here.context, dataType.code, NativeInputs.dimsOf(before))) {
                         after.copy(before);
                         made.setParameter(name, after);
                     }
@@ -183,7 +188,7 @@ final class BlockLayer {
                 made.close();
                 throw error;
             }
-            put(made, here, openDevice(), owner);
+            put(made, here, owner);
         } finally {
             lock.unlockWrite(stamp);
         }
@@ -193,8 +198,8 @@ final class BlockLayer {
         long stamp = lock.writeLock();
         try {
             checkNotClosed();
-            NativeContext here = openContext();
-            put(block.newLayer(here), here, openDevice(), null);
+            Place here = openPlace();
+            put(block.newLayer(here.context), here, null);
         } finally {
             lock.unlockWrite(stamp);
         }
@@ -217,10 +222,10 @@ final class BlockLayer {
     }
 
     void replace(NativeLayer made, NDManager manager) {
-        NativeContext here = manager.openContext();
+        Place here = manager.place();
         long stamp = lock.writeLock();
         try {
-            put(made, here, manager.getDevice(), manager);
+            put(made, here, manager);
         } finally {
             lock.unlockWrite(stamp);
         }
@@ -267,20 +272,17 @@ final class BlockLayer {
     // ---- inside -----------------------------------------------------------------------------------------------------
 
     /** True if nothing is to be made: the parameters are there, for such inputs, or the block has none at all. */
-    private boolean keepsParametersFor(NDManager manager, NativeInputs inputs, DataType dataType) {
+    private boolean keepsParametersFor(Place wanted, NativeInputs inputs, DataType dataType) {
         long stamp = lock.writeLock();
         try {
             if (!hasParameters()) {
                 return false;
             }
-            checkFits(inputs, dataType);
-            if (parameters.isEmpty()) {
-                NativeContext wanted = manager.openContext();
-                if (wanted != context) {
-                    put(block.newLayer(wanted), wanted, manager.getDevice(), null);
-                }
-                bound = true;
+            if (parameters.isEmpty() && wanted.context != place.context) {
+                put(block.newLayer(wanted.context), wanted, null);
             }
+            checkFits(inputs, dataType);
+            bound = bound || parameters.isEmpty();
             return true;
         } finally {
             lock.unlockWrite(stamp);
@@ -306,7 +308,7 @@ final class BlockLayer {
 
     /** Another thread may have been faster: then its parameters stay, as do those that were set one by one. */
     private void putUnlessThere(
-            NativeLayer made, NativeContext wanted, NDManager manager, NativeInputs inputs, DataType dataType) {
+            NativeLayer made, Place wanted, NDManager manager, NativeInputs inputs, DataType dataType) {
         long stamp = lock.writeLock();
         try {
             if (hasParameters()) {
@@ -314,7 +316,7 @@ final class BlockLayer {
                 checkFits(inputs, dataType);
             } else {
                 copyTo(made);
-                put(made, wanted, manager.getDevice(), manager);
+                put(made, wanted, manager);
             }
         } finally {
             lock.unlockWrite(stamp);
@@ -370,11 +372,10 @@ final class BlockLayer {
     }
 
     /** Under the write lock. */
-    private void put(NativeLayer made, NativeContext madeIn, Device madeOn, NDManager madeFor) {
+    private void put(NativeLayer made, Place madeIn, NDManager madeFor) {
         layer.close();
         layer = made;
-        context = madeIn;
-        device = madeOn;
+        place = madeIn;
         owner = parameters.isEmpty() ? null : madeFor;
         bound = madeFor != null;
         leaveToCollectorIfEmpty(made);
@@ -401,14 +402,9 @@ final class BlockLayer {
         }
     }
 
-    /** The layer's, or, once that is closed with its manager, the one that all blocks begin with. */
-    private NativeContext openContext() {
-        return context.isOpen() ? context : Library.context();
-    }
-
-    /** That of {@link #openContext}. */
-    private Device openDevice() {
-        return context.isOpen() ? device : Device.cpu();
+    /** The layer's, or, once that is closed with its manager, the one that all blocks begin in. */
+    private Place openPlace() {
+        return place.context.isOpen() ? place : Place.first();
     }
 
     private NDManager snapshotOwner() {
@@ -417,10 +413,12 @@ final class BlockLayer {
         }
         synchronized (this) {
             checkNotClosed();
-            if (own == null) {
-                own = NDManager.newBaseManager();
+            NDManager last = own.isEmpty() ? null : own.get(own.size() - 1);
+            if (last == null || !last.place().isLike(place)) {
+                last = NDManager.newBaseManager(place.device, place.options);
+                own.add(last);
             }
-            return own.on(device);
+            return last;
         }
     }
 }

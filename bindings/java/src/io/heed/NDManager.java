@@ -445,12 +445,13 @@ public final class NDManager implements AutoCloseable {
     public NDArray wrap(Buffer data, Shape shape, DataType dataType) {
         Buffer elements = checkedElements(data, shape, dataType);
         Buffers.checkShareable(elements, dataType);
+        NativeContext open = openContext();
         if (!device.isCpu()) {
             throw new UnsupportedOperationException(
                     "wrap needs a manager for cpu(), this one is for " + device + "; create(data, shape) copies");
         }
         Buffer memory = elements.slice();
-        NativeTensor tensor = NativeTensor.over(openContext(), dataType.code, shape.dims(), memory);
+        NativeTensor tensor = NativeTensor.over(open, dataType.code, shape.dims(), memory);
         tensor.keep(memory);
         return adopt(tensor);
     }
@@ -768,6 +769,11 @@ public final class NDManager implements AutoCloseable {
             throw new IllegalStateException(CLOSED);
         }
         return context;
+    }
+
+    /** Where the manager's arrays are, for blocks. */
+    Place place() {
+        return new Place(openContext(), device, contexts.options);
     }
 
     /** Makes this manager the owner of a new native object, which is closed if the manager is. */

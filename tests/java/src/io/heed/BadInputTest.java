@@ -24,7 +24,7 @@ class BadInputTest {
 
     @BeforeEach
     void open() {
-        manager = NDManager.newBaseManager();
+        manager = TestDevice.newManager();
         attention = new MultiHeadAttention(100, 5, 0, false);
         attention.load(TestFiles.golden("d2l"), "attention");
         queries = manager.ones(new Shape(2, 4, 100));

@@ -38,7 +38,7 @@ class BlockMembersTest {
     @TempDir
     Path folder;
 
-    private final NDManager manager = NDManager.newBaseManager();
+    private final NDManager manager = TestDevice.newManager();
     private final Shape shape = new Shape(2, 3, 4);
     private final NDArray x = manager.ones(shape);
 

@@ -65,7 +65,7 @@ class BlockTest {
 
     @BeforeEach
     void open() {
-        manager = NDManager.newBaseManager();
+        manager = TestDevice.newManager();
         ps = new ParameterStore(manager, true);
     }
 

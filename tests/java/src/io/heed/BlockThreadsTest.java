@@ -28,7 +28,7 @@ class BlockThreadsTest {
     /** Weights that are all 1, or all 2: no result is of both. */
     @Test
     void parametersAreReplacedWhileForwardsRun() throws Exception {
-        try (NDManager manager = NDManager.newBaseManager();
+        try (NDManager manager = TestDevice.newManager();
                 Linear linear = Linear.builder().setUnits(64).optBias(false).build()) {
             NDArray x = manager.ones(new Shape(4, 64));
             NDArray[] values = {manager.ones(new Shape(64, 64)), manager.full(new Shape(64, 64), 2)};
@@ -58,7 +58,7 @@ class BlockThreadsTest {
     /** While the block has no parameters a forward says so; nothing else happens. */
     @Test
     void parametersGoAndComeWhileForwardsRun() throws Exception {
-        try (NDManager manager = NDManager.newBaseManager();
+        try (NDManager manager = TestDevice.newManager();
                 MultiHeadAttention attention = new MultiHeadAttention(8, 2, 0, false)) {
             NDArray x = manager.ones(new Shape(2, 3, 8));
             NDList inputs = new NDList(x, x, x);
@@ -87,7 +87,7 @@ class BlockThreadsTest {
     /** Of many threads that initialize one block, one draws the parameters. */
     @Test
     void oneOfManyInitializes() throws Exception {
-        try (NDManager manager = NDManager.newBaseManager()) {
+        try (NDManager manager = TestDevice.newManager()) {
             Shape shape = new Shape(2, 8);
             for (int round = 0; round < 50; round++) {
                 Linear linear = Linear.builder().setUnits(8).build();
@@ -118,7 +118,7 @@ class BlockThreadsTest {
     @Test
     void closeDuringForwards() throws Exception {
         for (int round = 0; round < 60; round++) {
-            NDManager manager = NDManager.newBaseManager();
+            NDManager manager = TestDevice.newManager();
             NDArray x = manager.ones(new Shape(2, 32, 16));
             AdditiveAttention attention = new AdditiveAttention(8, 0.1f);
             attention.initialize(manager, DataType.FLOAT32, x.getShape(), x.getShape(), x.getShape());

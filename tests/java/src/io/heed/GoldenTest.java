@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 class GoldenTest {
     @Test
     void d2lSizesWithLengths() {
-        try (NDManager manager = NDManager.newBaseManager();
+        try (NDManager manager = TestDevice.newManager();
                 MultiHeadAttention attention = new MultiHeadAttention(100, 5, 0.5f, false)) {
             Path file = TestFiles.golden("d2l");
             attention.load(file, "attention");
@@ -156,7 +156,7 @@ class GoldenTest {
     }
 
     private static void assertGolden(Path file, NativeBlock block, String prefix, boolean withWeights) {
-        try (NDManager manager = NDManager.newBaseManager()) {
+        try (NDManager manager = TestDevice.newManager()) {
             if (!block.getParameters().isEmpty()) {
                 block.load(file, prefix);
             }

@@ -20,7 +20,7 @@ class InitializerTest {
 
     @BeforeEach
     void open() {
-        manager = NDManager.newBaseManager();
+        manager = TestDevice.newManager();
         manager.setSeed(1);
     }
 

@@ -23,7 +23,7 @@ class LayersTest {
 
     @BeforeEach
     void open() {
-        manager = NDManager.newBaseManager();
+        manager = TestDevice.newManager();
     }
 
     @AfterEach

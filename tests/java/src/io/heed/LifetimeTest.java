@@ -29,7 +29,7 @@ class LifetimeTest {
 
     @Test
     void aClosedBlockCannotBeUsed(@TempDir Path folder) {
-        try (NDManager manager = NDManager.newBaseManager()) {
+        try (NDManager manager = TestDevice.newManager()) {
             NDArray x = manager.ones(new Shape(1, 2, 8));
             NDList inputs = new NDList(x, x, x);
             MultiHeadAttention attention = new MultiHeadAttention(8, 2, 0, false);
@@ -50,7 +50,7 @@ class LifetimeTest {
 
     @Test
     void aClosedInputIsRefused() {
-        try (NDManager manager = NDManager.newBaseManager()) {
+        try (NDManager manager = TestDevice.newManager()) {
             MultiHeadAttention attention = new MultiHeadAttention(8, 2, 0, false);
             Shape shape = new Shape(1, 2, 8);
             attention.initialize(manager, DataType.FLOAT32, shape, shape, shape);
@@ -72,8 +72,8 @@ class LifetimeTest {
     @Test
     void closeDuringACall() throws Exception {
         for (int round = 0; round < 120; round++) {
-            NDManager manager = NDManager.newBaseManager();
-            NDManager results = NDManager.newBaseManager();
+            NDManager manager = TestDevice.newManager();
+            NDManager results = TestDevice.newManager();
             NDArray x = results.ones(new Shape(2, 64, 32));
             NDArray keys = manager.ones(new Shape(2, 64, 32));
             NDList inputs = new NDList(x, keys, keys, manager.create(new float[] {64, 40}));
@@ -113,7 +113,7 @@ class LifetimeTest {
     @Test
     void closeDuringOperationsOnArrays() throws Exception {
         for (int round = 0; round < 60; round++) {
-            NDManager manager = NDManager.newBaseManager();
+            NDManager manager = TestDevice.newManager();
             NDManager child = manager.newSubManager();
             NDArray a = child.randomNormal(new Shape(4, 32, 32));
             NDArray b = manager.randomNormal(new Shape(4, 32, 32));
@@ -154,7 +154,7 @@ class LifetimeTest {
     void closingInAnyOrder() {
         Random random = new Random(3);
         for (int round = 0; round < 300; round++) {
-            NDManager manager = NDManager.newBaseManager();
+            NDManager manager = TestDevice.newManager();
             NDManager child = manager.newSubManager();
             NDArray array = manager.full(new Shape(64, 64), 3);
             NDArray view = child.full(new Shape(64, 64), 3).transpose();
@@ -189,7 +189,7 @@ class LifetimeTest {
     /** What a forgotten manager owned and somebody still holds is closed with the parent. */
     @Test
     void aForgottenManagersBlockIsClosedWithItsParent() throws Exception {
-        NDManager manager = NDManager.newBaseManager();
+        NDManager manager = TestDevice.newManager();
         MultiHeadAttention attention = new MultiHeadAttention(8, 2, 0, false);
         Shape shape = new Shape(1, 2, 8);
         attention.initialize(manager.newSubManager(), DataType.FLOAT32, shape, shape, shape);
@@ -219,7 +219,7 @@ class LifetimeTest {
             });
             asking.start();
             for (int round = 0; round < 2000; round++) {
-                try (NDManager manager = NDManager.newBaseManager()) {
+                try (NDManager manager = TestDevice.newManager()) {
                     attention.initialize(manager, DataType.FLOAT32, shape, shape, shape);
                 }
             }
@@ -232,7 +232,7 @@ class LifetimeTest {
     @Test
     void closingFromManyThreadsFreesOnce() throws Exception {
         for (int round = 0; round < 200; round++) {
-            NDManager manager = NDManager.newBaseManager();
+            NDManager manager = TestDevice.newManager();
             NDArray array = manager.ones(new Shape(1000));
             Thread[] threads = {
                 new Thread(array::close), new Thread(manager::close),
@@ -252,7 +252,7 @@ class LifetimeTest {
     @Test
     void forgottenArraysAreFreed() throws Exception {
         long before = residentBytes();
-        try (NDManager manager = NDManager.newBaseManager()) {
+        try (NDManager manager = TestDevice.newManager()) {
             for (int i = 0; i < 2000; i++) {
                 assertEquals(1 << 18, manager.ones(new Shape(1 << 18)).size());
                 if (i % 50 == 49) {
@@ -276,7 +276,7 @@ class LifetimeTest {
         collector.start();
         try {
             for (int i = 0; i < 300; i++) {
-                NDManager manager = NDManager.newBaseManager();
+                NDManager manager = TestDevice.newManager();
                 assertEquals(2 * 8 * 16, attendToOnes(manager).singletonOrThrow().toFloatArray().length);
             }
         } finally {

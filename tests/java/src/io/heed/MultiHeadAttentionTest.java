@@ -30,7 +30,7 @@ class MultiHeadAttentionTest {
 
     @BeforeEach
     void open() {
-        manager = NDManager.newBaseManager();
+        manager = TestDevice.newManager();
         ps = new ParameterStore(manager, false);
     }
 

@@ -28,7 +28,7 @@ class NDArrayBuffersTest {
     private static final ByteOrder OTHER =
             NATIVE == ByteOrder.LITTLE_ENDIAN ? ByteOrder.BIG_ENDIAN : ByteOrder.LITTLE_ENDIAN;
 
-    private final NDManager manager = NDManager.newBaseManager();
+    private final NDManager manager = TestDevice.newManager();
 
     @AfterEach
     void close() {
@@ -309,7 +309,7 @@ class NDArrayBuffersTest {
     @Test
     void viewsKeepTheMemoryAlive() throws InterruptedException {
         FloatBuffer[] views = new FloatBuffer[4];
-        NDManager closed = NDManager.newBaseManager();
+        NDManager closed = TestDevice.newManager();
         FloatBuffer whole = closed.full(new Shape(1 << 18), 3).toFloatBuffer();
         views[0] = whole;
         views[1] = closed.full(new Shape(1 << 18), 3).toFloatBuffer().asReadOnlyBuffer();

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.io.TempDir;
 class NDArrayOperationsTest {
     private static final float INF = Float.POSITIVE_INFINITY;
 
-    private final NDManager manager = NDManager.newBaseManager();
+    private final NDManager manager = TestDevice.newManager();
 
     @AfterEach
     void close() {

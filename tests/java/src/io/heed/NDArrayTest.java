@@ -27,7 +27,7 @@ class NDArrayTest {
                 "{\"f16\":{\"dtype\":\"F16\",\"shape\":[3],\"data_offsets\":[0,6]},"
                         + "\"bf16\":{\"dtype\":\"BF16\",\"shape\":[3],\"data_offsets\":[6,12]}}",
                 bytes(0x3e00, 0xc000, 0x7bff, 0x3fc0, 0xc000, 0x7f7f));
-        try (NDManager manager = NDManager.newBaseManager()) {
+        try (NDManager manager = TestDevice.newManager()) {
             assertArrayEquals(new float[] {1.5f, -2, 65504}, manager.load(file, "f16").toFloatArray());
             assertArrayEquals(
                     new float[] {1.5f, -2, Float.intBitsToFloat(0x7f7f0000)},
@@ -37,7 +37,7 @@ class NDArrayTest {
 
     @Test
     void refusesToGiveAnotherType() {
-        try (NDManager manager = NDManager.newBaseManager()) {
+        try (NDManager manager = TestDevice.newManager()) {
             NDArray floats = manager.ones(new Shape(2));
             NDArray longs = manager.ones(new Shape(2), DataType.INT64);
             NDArray doubles = manager.ones(new Shape(2), DataType.FLOAT64);
@@ -70,7 +70,7 @@ class NDArrayTest {
 
     @Test
     void belongsToOneManagerAfterAnother() {
-        NDManager first = NDManager.newBaseManager();
+        NDManager first = TestDevice.newManager();
         NDManager second = first.newSubManager();
         NDArray array = first.ones(new Shape(2));
         array.attach(second);
@@ -95,7 +95,7 @@ class NDArrayTest {
 
     @Test
     void belongsToNobodyOnceDetached() {
-        NDManager manager = NDManager.newBaseManager();
+        NDManager manager = TestDevice.newManager();
         NDArray array = manager.create(new float[] {1, 2});
         array.detach();
         array.detach();
@@ -108,7 +108,7 @@ class NDArrayTest {
         array.close();
         assertArrayEquals(new float[] {1, 2}, view.toFloatArray());
         assertTrue(nobody.newSubManager().isOpen());
-        try (NDManager owner = NDManager.newBaseManager()) {
+        try (NDManager owner = TestDevice.newManager()) {
             view.attach(owner);
         }
         assertTrue(view.isReleased());
@@ -116,7 +116,7 @@ class NDArrayTest {
 
     @Test
     void aParameterIsWrittenThroughItsBlock() {
-        try (NDManager manager = NDManager.newBaseManager();
+        try (NDManager manager = TestDevice.newManager();
                 NativeLayer layer = NativeLayer.linear(manager.openContext(), 2, 1);
                 NativeTensor shape = NativeTensor.shapeOnly(manager.openContext(), 0, new long[] {1, 3})) {
             layer.initializeFor(shape, null, null, null, null, null, 0);
@@ -155,7 +155,7 @@ class NDArrayTest {
 
     @Test
     void saysWhatItIs() {
-        try (NDManager manager = NDManager.newBaseManager()) {
+        try (NDManager manager = TestDevice.newManager()) {
             NDArray array = manager.ones(new Shape(2, 3), DataType.BFLOAT16);
             assertEquals("NDArray (2, 3) bfloat16", array.toString());
             assertSame(manager, array.getManager());
@@ -170,7 +170,7 @@ class NDArrayTest {
     void askingAllocatesNothing() {
         ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
         long thread = Thread.currentThread().getId();
-        try (NDManager manager = NDManager.newBaseManager()) {
+        try (NDManager manager = TestDevice.newManager()) {
             NDArray array = manager.ones(new Shape(2, 3));
             long before = threads.getThreadAllocatedBytes(thread);
             long sum = 0;
@@ -188,7 +188,7 @@ class NDArrayTest {
 
     @Test
     void cannotBeUsedOnceClosed() {
-        try (NDManager manager = NDManager.newBaseManager()) {
+        try (NDManager manager = TestDevice.newManager()) {
             NDArray array = manager.ones(new Shape(2));
             array.close();
             array.close();

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.function.Executable;
 
 /** Views and shapes of an array whose elements are their own places. */
 class NDArrayViewsTest {
-    private final NDManager manager = NDManager.newBaseManager();
+    private final NDManager manager = TestDevice.newManager();
     /** ((0, 1, 2), (3, 4, 5)). */
     private final NDArray x = manager.arange(6f).reshape(2, 3);
 

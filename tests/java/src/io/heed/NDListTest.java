@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 class NDListTest {
     @Test
     void isAListOfArrays() {
-        try (NDManager manager = NDManager.newBaseManager()) {
+        try (NDManager manager = TestDevice.newManager()) {
             NDArray a = manager.ones(new Shape(2));
             NDArray b = manager.ones(new Shape(3, 4));
             NDList list = new NDList(a, b, null);
@@ -29,7 +29,7 @@ class NDListTest {
 
     @Test
     void isMadeOfOthers() {
-        try (NDManager manager = NDManager.newBaseManager()) {
+        try (NDManager manager = TestDevice.newManager()) {
             NDArray a = manager.ones(new Shape(2));
             NDArray b = manager.ones(new Shape(3));
             NDList list = new NDList(4);
@@ -46,8 +46,8 @@ class NDListTest {
 
     @Test
     void isAttachedAndDetached() {
-        NDManager first = NDManager.newBaseManager();
-        NDManager second = NDManager.newBaseManager();
+        NDManager first = TestDevice.newManager();
+        NDManager second = TestDevice.newManager();
         NDList list = new NDList(first.ones(new Shape(2)), null, first.ones(new Shape(3)));
         list.attach(second);
         assertSame(second, list.get(2).getManager());
@@ -63,7 +63,7 @@ class NDListTest {
 
     @Test
     void singletonWantsOneArray() {
-        try (NDManager manager = NDManager.newBaseManager()) {
+        try (NDManager manager = TestDevice.newManager()) {
             NDArray a = manager.ones(new Shape(2));
             assertSame(a, new NDList(a).singletonOrThrow());
             assertThrows(IndexOutOfBoundsException.class, new NDList(a, a)::singletonOrThrow);

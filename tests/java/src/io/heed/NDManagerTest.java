@@ -19,7 +19,7 @@ import org.junit.jupiter.api.io.TempDir;
 class NDManagerTest {
     @Test
     void createsArraysFromJava() {
-        try (NDManager manager = NDManager.newBaseManager()) {
+        try (NDManager manager = TestDevice.newManager()) {
             check(manager.create(2.5f), DataType.FLOAT32, new Shape());
             assertArrayEquals(new float[] {2.5f}, manager.create(2.5f).toFloatArray());
 
@@ -45,7 +45,7 @@ class NDManagerTest {
 
     @Test
     void createsArraysOfOneValue() {
-        try (NDManager manager = NDManager.newBaseManager()) {
+        try (NDManager manager = TestDevice.newManager()) {
             assertArrayEquals(new float[] {0, 0}, manager.zeros(new Shape(2)).toFloatArray());
             assertArrayEquals(new int[] {0, 0}, manager.zeros(new Shape(2), DataType.INT32).toIntArray());
             assertArrayEquals(new float[] {1, 1}, manager.ones(new Shape(1, 2)).toFloatArray());
@@ -60,7 +60,7 @@ class NDManagerTest {
 
     @Test
     void createsArraysOfEachType() {
-        try (NDManager manager = NDManager.newBaseManager()) {
+        try (NDManager manager = TestDevice.newManager()) {
             check(manager.create(7), DataType.INT32, new Shape());
             assertArrayEquals(new int[] {7}, manager.create(7).toIntArray());
             assertArrayEquals(new long[] {1L << 40}, manager.create(1L << 40).toLongArray());
@@ -95,7 +95,7 @@ class NDManagerTest {
 
     @Test
     void namesBothCountsOfElements() {
-        try (NDManager manager = NDManager.newBaseManager()) {
+        try (NDManager manager = TestDevice.newManager()) {
             NDArray six = manager.zeros(new Shape(2, 3));
             List<Executable> wrongCounts = List.of(
                     () -> manager.create(new float[5], new Shape(2, 3)),
@@ -117,7 +117,7 @@ class NDManagerTest {
 
     @Test
     void createsSequences() {
-        try (NDManager manager = NDManager.newBaseManager()) {
+        try (NDManager manager = TestDevice.newManager()) {
             assertArrayEquals(new int[] {0, 1, 2}, manager.arange(3).toIntArray());
             assertArrayEquals(new float[] {0, 1, 2}, manager.arange(2.5f).toFloatArray());
             assertArrayEquals(new float[] {1, 2, 3}, manager.arange(1, 3.5f).toFloatArray());
@@ -140,7 +140,7 @@ class NDManagerTest {
 
     @Test
     void drawsRandomNumbers() {
-        try (NDManager manager = NDManager.newBaseManager()) {
+        try (NDManager manager = TestDevice.newManager()) {
             Shape shape = new Shape(100, 100);
             manager.setSeed(7);
             NDArray uniform = manager.randomUniform(-2, 3, shape);
@@ -169,7 +169,7 @@ class NDManagerTest {
             assertTrue(scaled.allClose(
                     manager.create(scaledBy(other.toFloatArray(), 10, 2), shape), 0, 1e-5, false));
             // Another manager has numbers of its own.
-            try (NDManager stranger = NDManager.newBaseManager()) {
+            try (NDManager stranger = TestDevice.newManager()) {
                 assertFalse(stranger.randomNormal(shape).contentEquals(manager.randomNormal(shape)));
             }
             assertThrows(IllegalArgumentException.class, () -> manager.randomUniform(1, 0, shape));
@@ -195,7 +195,7 @@ class NDManagerTest {
         assertEquals(Device.cpu(), manager.getDevice());
         assertTrue(manager.describe().contains("\"strict\": true"), manager.describe());
         assertTrue(manager.newSubManager().describe().contains("\"strict\": true"));
-        try (NDManager plain = NDManager.newBaseManager()) {
+        try (NDManager plain = TestDevice.newManager()) {
             assertTrue(plain.describe().contains("\"strict\": false"), plain.describe());
         }
         manager.synchronize();
@@ -225,7 +225,7 @@ class NDManagerTest {
 
     @Test
     void knowsItsParent() {
-        try (NDManager manager = NDManager.newBaseManager()) {
+        try (NDManager manager = TestDevice.newManager()) {
             NDManager child = manager.newSubManager();
             assertSame(manager, child.getParentManager());
             assertNull(manager.getParentManager());
@@ -239,7 +239,7 @@ class NDManagerTest {
                 folder.resolve("größe \ud83d\ude00.safetensors"),
                 "{\"zwölf\":{\"dtype\":\"U8\",\"shape\":[3],\"data_offsets\":[0,3]}}",
                 (byte) 1, (byte) 2, (byte) 3);
-        try (NDManager manager = NDManager.newBaseManager()) {
+        try (NDManager manager = TestDevice.newManager()) {
             check(manager.load(file, "zwölf"), DataType.UINT8, new Shape(3));
             check(manager.load(TestFiles.golden("d2l"), "bound"), DataType.FLOAT64, new Shape(2, 4, 100));
             check(manager.load(TestFiles.golden("d2l"), "valid_lens"), DataType.INT32, new Shape(2));
@@ -248,7 +248,7 @@ class NDManagerTest {
 
     @Test
     void closesItsArraysAndSubManagers() {
-        NDManager manager = NDManager.newBaseManager();
+        NDManager manager = TestDevice.newManager();
         NDManager child = manager.newSubManager();
         NDArray own = manager.ones(new Shape(2));
         NDArray childs = child.ones(new Shape(2));
@@ -281,7 +281,7 @@ class NDManagerTest {
 
     @Test
     void closesSubManagersHoweverDeep() {
-        NDManager manager = NDManager.newBaseManager();
+        NDManager manager = TestDevice.newManager();
         NDManager[] managers = new NDManager[100_000];
         NDManager deepest = manager;
         for (int i = 0; i < managers.length; i++) {

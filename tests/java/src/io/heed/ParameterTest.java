@@ -24,7 +24,7 @@ class ParameterTest {
 
     @BeforeEach
     void open() {
-        manager = NDManager.newBaseManager();
+        manager = TestDevice.newManager();
         linear = Linear.builder().setUnits(2).build();
         weight = linear.getParameters().get("weight");
     }

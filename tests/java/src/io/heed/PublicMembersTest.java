@@ -46,7 +46,7 @@ class PublicMembersTest {
     @TempDir
     Path folder;
 
-    private final NDManager manager = NDManager.newBaseManager();
+    private final NDManager manager = TestDevice.newManager();
 
     @AfterEach
     void close() {
@@ -55,7 +55,7 @@ class PublicMembersTest {
 
     @Test
     void closedObjectsSaySo() throws Exception {
-        NDManager closed = NDManager.newBaseManager();
+        NDManager closed = TestDevice.newManager();
         NDArray array = closed.ones(new Shape(1, 1, 1));
         Workspace workspace = closed.newWorkspace(1);
         closed.close();
@@ -76,7 +76,7 @@ class PublicMembersTest {
 
     @Test
     void closedArgumentsSaySo() throws Exception {
-        NDManager closed = NDManager.newBaseManager();
+        NDManager closed = TestDevice.newManager();
         NDArray closedArray = closed.ones(new Shape(1, 1, 1));
         closed.close();
         NDArray open = manager.ones(new Shape(1, 1, 1));
@@ -328,7 +328,7 @@ class PublicMembersTest {
     }
 
     private static NDManager closedManager() {
-        NDManager closed = NDManager.newBaseManager();
+        NDManager closed = TestDevice.newManager();
         closed.close();
         return closed;
     }

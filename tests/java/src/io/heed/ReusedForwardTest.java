@@ -28,7 +28,7 @@ class ReusedForwardTest {
 
     @BeforeEach
     void open() {
-        manager = NDManager.newBaseManager();
+        manager = TestDevice.newManager();
         attention = new MultiHeadAttention(100, 5, 0.5f, false);
         NDArray x = manager.randomNormal(new Shape(2, 4, 100));
         NDArray y = manager.randomNormal(new Shape(2, 6, 100));

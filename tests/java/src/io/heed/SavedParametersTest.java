@@ -104,7 +104,7 @@ class SavedParametersTest {
 
     @BeforeEach
     void open() {
-        manager = NDManager.newBaseManager();
+        manager = TestDevice.newManager();
     }
 
     @AfterEach

@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 class WorkspaceTest {
     @Test
     void isMemoryOfItsManager() {
-        NDManager manager = NDManager.newBaseManager();
+        NDManager manager = TestDevice.newManager();
         Workspace workspace = manager.newWorkspace(1000);
         assertEquals(1000, workspace.getNumBytes());
         assertEquals("Workspace of 1000 bytes", workspace.toString());
@@ -29,7 +29,7 @@ class WorkspaceTest {
 
     @Test
     void refusesImpossibleSizes() {
-        try (NDManager manager = NDManager.newBaseManager()) {
+        try (NDManager manager = TestDevice.newManager()) {
             assertEquals(
                     "numBytes is -1, expected 0 or more",
                     assertThrows(IllegalArgumentException.class, () -> manager.newWorkspace(-1)).getMessage());

@@ -133,7 +133,6 @@ class RowSolver {
       if (problem_.compute_format && scores[i] == -kInfinity) row_may_be_nan_ = true;
     }
     exponent_ = row_exponent(constants(), magnitudes);
-    largest_score_ = magnitudes.scores;
     largest_terms_ = magnitudes.terms + magnitudes.inherited;
     const double maximum = scores.maxCoeff<Eigen::PropagateNaN>();
     if (!std::isfinite(maximum)) {
@@ -242,7 +241,7 @@ class RowSolver {
     parameters.constants = constants();
     parameters.num_keys = sizes_.num_keys;
     parameters.scale = scale();
-    parameters.largest_score = largest_score_;
+    parameters.soft_cap = std::fabs(options_.soft_cap);
     parameters.has_bias = !problem_.limits.bias.empty();
     fused_ = with_rounded_probabilities(parameters, fused_weights(parameters, magnitudes_));
     unfused_ = unfused_weights(parameters, magnitudes_);
@@ -404,7 +403,6 @@ class RowSolver {
   bool is_known_ = true;
 
   // Where there is a compute format.
-  double largest_score_ = 0.0;  // T
   double largest_terms_ = 0.0;  // S, errors included
   bool masks_hide_ = true;
   bool may_be_nan_ = false;      // the output

@@ -365,6 +365,19 @@ class AttentionTest : public AtbTest {
   }
 };
 
+TEST_F(AttentionTest, ASequenceWithoutKeysHasItsRowsNotWritten) {
+  Problem problem;
+  problem.param.kernelType = Param::KERNELTYPE_DEFAULT;
+  problem.query_lengths = {1, 0, 1};
+  problem.key_lengths = {0, 0, 1};
+  problem.query = {0, 0};
+  problem.key = {1};
+  problem.value = {7};
+  const Floats results = compute(problem);
+  EXPECT_TRUE(std::isnan(results[0]));
+  EXPECT_EQ(results[1], 7);
+}
+
 TEST_F(AttentionTest, SequencesArePackedAndSeeTheirOwnKeysOnly) {
   Problem problem;
   problem.query_lengths = {1, 2};

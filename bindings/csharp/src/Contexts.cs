@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+using System;
 using System.Collections.Generic;
 using System.Threading;
 
@@ -15,8 +16,8 @@ internal sealed class Contexts
     private readonly Registry? registry;
     private readonly Dictionary<Device, DeviceContext> open = new();
 
-    /// <summary>Of arrays that no manager owns, which outlive the base manager.</summary>
-    private Contexts? unowned;
+    /// <summary>Of arrays that no manager owns: these keep them, and a disposed manager does not.</summary>
+    private readonly WeakReference<Contexts?> unowned = new(null);
     private long nextSeed = Interlocked.Increment(ref made) << 32;
 
     internal Contexts(ContextOptions options, Registry? registry)
@@ -47,9 +48,13 @@ internal sealed class Contexts
     {
         lock (open)
         {
-            unowned ??= registry is null ? this : new Contexts(Options, null);
+            if (!unowned.TryGetTarget(out Contexts? contexts))
+            {
+                contexts = new Contexts(Options, null);
+                unowned.SetTarget(contexts);
+            }
+            return new NDManager(contexts.Of(device));
         }
-        return new NDManager(unowned.Of(device));
     }
 
     /// <summary>The seed of the next random numbers.</summary>

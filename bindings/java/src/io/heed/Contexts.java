@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.heed;
 
+import java.lang.ref.WeakReference;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
@@ -15,8 +16,8 @@ final class Contexts {
     /** The base manager's, which closes the contexts with itself. Null: the collector does. */
     private final Registry registry;
     private final Map<Device, NativeContext> open = new HashMap<>();
-    /** Of arrays that no manager owns, which outlive the base manager. */
-    private Contexts unmanaged;
+    /** Of arrays that no manager owns: these keep them, and a closed manager does not. */
+    private WeakReference<Contexts> unmanaged = new WeakReference<>(null);
 
     Contexts(ContextOptions options, Registry registry) {
         this.options = options;
@@ -38,10 +39,12 @@ final class Contexts {
         if (registry == null) {
             return this;
         }
-        if (unmanaged == null) {
-            unmanaged = new Contexts(options, null);
+        Contexts contexts = unmanaged.get();
+        if (contexts == null) {
+            contexts = new Contexts(options, null);
+            unmanaged = new WeakReference<>(contexts);
         }
-        return unmanaged;
+        return contexts;
     }
 
     private NativeContext open(Device device) {

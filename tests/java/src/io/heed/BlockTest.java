@@ -15,6 +15,7 @@ import java.util.List;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 
@@ -329,6 +330,7 @@ class BlockTest {
     }
 
     @Test
+    @Tag("cpu")
     void computesInTheContextOfItsFirstArrays() {
         ContextOptions one = ContextOptions.builder().optNumThreads(1).build();
         NDManager other = NDManager.newBaseManager(Device.cpu(), one);

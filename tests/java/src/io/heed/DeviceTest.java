@@ -36,6 +36,20 @@ class DeviceTest {
     }
 
     @Test
+    void namesOfDevices() {
+        assertEquals(Device.cpu(), Device.fromName("cpu"));
+        assertEquals(Device.ascend(0), Device.fromName("ascend"));
+        assertEquals(Device.ascend(), Device.fromName("ascend0"));
+        assertEquals(Device.ascend(12), Device.fromName("ascend12"));
+        for (String name : new String[] {"", "gpu", "cpu0", "Ascend", "ascend(0)", "ascend-1", "ascend 1", "ascend9999999999"}) {
+            assertEquals(
+                    "deviceName is \"" + name + "\", expected \"cpu\", \"ascend\" or, with an index, \"ascend0\"",
+                    assertThrows(IllegalArgumentException.class, () -> Device.fromName(name)).getMessage());
+        }
+        assertThrows(NullPointerException.class, () -> Device.fromName(null));
+    }
+
+    @Test
     void optionsAreWhatTheyWereBuiltAs() {
         ContextOptions defaults = ContextOptions.builder().build();
         assertEquals(0, defaults.getNumThreads());

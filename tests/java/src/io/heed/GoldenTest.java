@@ -9,13 +9,15 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.nio.file.Path;
 import java.util.function.Function;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Results of PyTorch, Keras and the formulas in float64, each within the bound that its file carries. */
+@Tag("cpu")
 class GoldenTest {
     @Test
     void d2lSizesWithLengths() {
-        try (NDManager manager = TestDevice.newManager();
+        try (NDManager manager = NDManager.newBaseManager();
                 MultiHeadAttention attention = new MultiHeadAttention(100, 5, 0.5f, false)) {
             Path file = TestFiles.golden("d2l");
             attention.load(file, "attention");
@@ -156,7 +158,7 @@ class GoldenTest {
     }
 
     private static void assertGolden(Path file, NativeBlock block, String prefix, boolean withWeights) {
-        try (NDManager manager = TestDevice.newManager()) {
+        try (NDManager manager = NDManager.newBaseManager()) {
             if (!block.getParameters().isEmpty()) {
                 block.load(file, prefix);
             }

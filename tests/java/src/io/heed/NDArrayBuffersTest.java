@@ -19,6 +19,7 @@ import java.nio.LongBuffer;
 import java.nio.ShortBuffer;
 
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 
@@ -121,6 +122,7 @@ class NDArrayBuffersTest {
 
     /** Another thread moves the limit all the time: the elements are there, or the count is wrong. */
     @Test
+    @Tag("cpu")
     void aBufferThatChangesMeanwhile() throws InterruptedException {
         FloatBuffer data = manager.allocateDirect(1 << 16).asFloatBuffer();
         Shape shape = new Shape(data.capacity());
@@ -165,6 +167,7 @@ class NDArrayBuffersTest {
     // ---- Shared -----------------------------------------------------------------------------------------------------
 
     @Test
+    @Tag("cpu")
     void wrapSharesTheMemory() {
         ByteBuffer bytes = manager.allocateDirect(24);
         assertSame(NATIVE, bytes.order());
@@ -185,6 +188,7 @@ class NDArrayBuffersTest {
     }
 
     @Test
+    @Tag("cpu")
     void wrapRefusesWhatItCannotShare() {
         Shape one = new Shape(1);
         illegal(() -> manager.wrap(FloatBuffer.allocate(1), one), "heap", "create(data, shape)");
@@ -202,6 +206,7 @@ class NDArrayBuffersTest {
     }
 
     @Test
+    @Tag("cpu")
     void wrappedMemoryLivesAsLongAsItIsUsed() throws InterruptedException {
         NDArray view = viewOfWrapped(7);
         for (int round = 0; round < 10; round++) {
@@ -225,6 +230,7 @@ class NDArrayBuffersTest {
     }
 
     @Test
+    @Tag("cpu")
     void wrappedMemoryIsLetGo() throws InterruptedException {
         WeakReference<Object> memory = new WeakReference<>(closedOverABuffer());
         for (int i = 0; i < 500 && memory.get() != null; i++) {
@@ -262,6 +268,7 @@ class NDArrayBuffersTest {
     }
 
     @Test
+    @Tag("cpu")
     void toFloatBufferIsAView() {
         NDArray x = manager.create(new float[] {1, 2, 3, 4}, new Shape(2, 2));
         FloatBuffer floats = x.toFloatBuffer();
@@ -280,6 +287,7 @@ class NDArrayBuffersTest {
     }
 
     @Test
+    @Tag("cpu")
     void toFloatBufferWantsRowMajorFloats() {
         NDArray x = manager.ones(new Shape(2, 2));
         state(() -> x.transpose().toFloatBuffer(), "duplicate()");
@@ -290,6 +298,7 @@ class NDArrayBuffersTest {
     }
 
     @Test
+    @Tag("cpu")
     void toFloatBufferRefusesParametersAndShapes() {
         try (NativeLayer layer = NativeLayer.linear(Library.context(), 2, 1);
                 NativeTensor shape = NativeTensor.shapeOnly(Library.context(), 0, new long[] {1, 3})) {
@@ -307,6 +316,7 @@ class NDArrayBuffersTest {
 
     /** The array and its manager are closed and forgotten, the collector runs, other arrays come and go. */
     @Test
+    @Tag("cpu")
     void viewsKeepTheMemoryAlive() throws InterruptedException {
         FloatBuffer[] views = new FloatBuffer[4];
         NDManager closed = TestDevice.newManager();
@@ -328,6 +338,7 @@ class NDArrayBuffersTest {
     }
 
     @Test
+    @Tag("cpu")
     void aViewCanBeWrappedAgain() throws InterruptedException {
         FloatBuffer view = manager.full(new Shape(1 << 18), 3).toFloatBuffer();
         NDArray again = manager.wrap(view, new Shape(1 << 18));

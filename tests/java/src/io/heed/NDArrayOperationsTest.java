@@ -16,6 +16,7 @@ import java.nio.file.Path;
 import java.util.Arrays;
 
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
@@ -102,6 +103,7 @@ class NDArrayOperationsTest {
 
     /** A byte that is not 0 is true, and Java's true. */
     @Test
+    @Tag("cpu")
     void booleans() {
         ByteBuffer bytes = Buffers.direct(3).put(1, (byte) 7).put(2, (byte) -1);
         boolean[] elements = manager.wrap(bytes, new Shape(3), DataType.BOOLEAN).toBooleanArray();
@@ -189,16 +191,16 @@ class NDArrayOperationsTest {
     @Test
     void printsItsElements() {
         assertEquals(
-                "ND: (2, 3) cpu() float32\n[[0.0, 1.0, 2.0],\n [3.0, 4.0, 5.0]]\n",
+                "ND: (2, 3) " + TestDevice.DEVICE + " float32\n[[0.0, 1.0, 2.0],\n [3.0, 4.0, 5.0]]\n",
                 manager.arange(6f).reshape(2, 3).toDebugString());
         assertEquals(
-                "ND: (2, 1, 2) cpu() int64\n[[[0, 1]],\n [[2, 3]]]\n",
+                "ND: (2, 1, 2) " + TestDevice.DEVICE + " int64\n[[[0, 1]],\n [[2, 3]]]\n",
                 manager.create(new long[] {0, 1, 2, 3}, new Shape(2, 1, 2)).toDebugString());
-        assertEquals("ND: () cpu() boolean\ntrue\n", manager.create(true).toDebugString());
-        assertEquals("ND: (1) cpu() float64\n[0.1]\n", manager.create(new double[] {0.1}).toDebugString());
-        assertEquals("ND: (2, 0) cpu() float32\n[]\n", manager.zeros(new Shape(2, 0)).toDebugString());
+        assertEquals("ND: () " + TestDevice.DEVICE + " boolean\ntrue\n", manager.create(true).toDebugString());
+        assertEquals("ND: (1) " + TestDevice.DEVICE + " float64\n[0.1]\n", manager.create(new double[] {0.1}).toDebugString());
+        assertEquals("ND: (2, 0) " + TestDevice.DEVICE + " float32\n[]\n", manager.zeros(new Shape(2, 0)).toDebugString());
         assertEquals(
-                "ND: (1001) cpu() float32\n[ more than 1000 elements ]\n",
+                "ND: (1001) " + TestDevice.DEVICE + " float32\n[ more than 1000 elements ]\n",
                 manager.zeros(new Shape(1001)).toDebugString());
     }
 

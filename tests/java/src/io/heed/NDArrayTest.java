@@ -101,7 +101,7 @@ class NDArrayTest {
         array.detach();
         manager.close();
         NDManager nobody = array.getManager();
-        assertEquals(Device.cpu(), array.getDevice());
+        assertEquals(TestDevice.DEVICE, array.getDevice());
         nobody.close();
         assertTrue(nobody.isOpen());
         NDArray view = array.reshape(2, 1);
@@ -177,7 +177,7 @@ class NDArrayTest {
             for (int i = 0; i < 10_000; i++) {
                 sum += array.getShape().get(1) + array.getShape().dimension() + array.getDataType().getNumOfBytes()
                         + array.size(0) + array.size() + (array.isReleased() ? 1 : 0)
-                        + (array.getManager().isOpen() ? 1 : 0) + (array.getDevice() == Device.cpu() ? 1 : 0);
+                        + (array.getManager().isOpen() ? 1 : 0) + (array.getDevice() == TestDevice.DEVICE ? 1 : 0);
             }
             long allocated = threads.getThreadAllocatedBytes(thread) - before;
             assertEquals(10_000 * (3 + 2 + 4 + 2 + 6 + 0 + 1 + 1), sum);

@@ -12,6 +12,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.nio.file.Path;
 import java.util.List;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
@@ -213,13 +214,22 @@ class NDManagerTest {
     }
 
     @Test
-    void aDeviceThatIsNotThereIsNamed() {
+    @Tag("cpu")
+    void aDeviceWithoutItsPluginIsRefused() {
         assertEquals(1, Device.getCount("cpu"));
-        if (Device.getCount("ascend") == 0) {
-            HeedException error =
-                    assertThrows(HeedException.class, () -> NDManager.newBaseManager(Device.ascend(0)));
-            assertEquals(Status.DEVICE_UNAVAILABLE, error.getStatus());
-            assertTrue(error.getMessage().contains("ASCEND"), error.getMessage());
+        assertEquals(0, Device.getCount("ascend"));
+        HeedException error = assertThrows(HeedException.class, () -> NDManager.newBaseManager(Device.ascend()));
+        assertEquals(Status.DEVICE_UNAVAILABLE, error.getStatus());
+        assertTrue(
+                error.getMessage().startsWith("device is HEED_DEVICE_ASCEND, but libheed_ascend.so is not in \""),
+                error.getMessage());
+        assertTrue(error.getMessage().endsWith("or its folder in HEED_PLUGIN_PATH"), error.getMessage());
+        // Nothing has changed for the CPU.
+        try (NDManager manager = NDManager.newBaseManager()) {
+            NDArray array = manager.ones(new Shape(2));
+            assertThrows(HeedException.class, () -> array.toDevice(Device.ascend(), false));
+            assertThrows(HeedException.class, () -> manager.newSubManager(Device.ascend()));
+            assertArrayEquals(new float[] {1, 1}, array.toFloatArray());
         }
     }
 
@@ -229,7 +239,7 @@ class NDManagerTest {
             NDManager child = manager.newSubManager();
             assertSame(manager, child.getParentManager());
             assertNull(manager.getParentManager());
-            assertEquals("NDManager cpu()", child.toString());
+            assertEquals("NDManager " + TestDevice.DEVICE, child.toString());
         }
     }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.heed;
 
+import java.nio.FloatBuffer;
+
 /** The device that tests run on whose subject is none: the CPU, or what HEED_TEST_DEVICE in the environment names. */
 final class TestDevice {
     static final Device DEVICE = Device.fromName(System.getenv().getOrDefault("HEED_TEST_DEVICE", "cpu"));
@@ -10,5 +12,10 @@ final class TestDevice {
     static NDManager newManager() {
         return NDManager.newBaseManager(
                 DEVICE, ContextOptions.builder().optAllowReducedPrecision(!DEVICE.isCpu()).build());
+    }
+
+    /** The elements of a FLOAT32 array; where that can be, without a copy. */
+    static FloatBuffer floats(NDArray array) {
+        return DEVICE.isCpu() ? array.toFloatBuffer() : FloatBuffer.wrap(array.toFloatArray());
     }
 }

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.heed;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicReference;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Arrays and blocks on an NPU that are closed at any time, forgotten, or lost with it. */
+class AscendLifetimeTest {
+    private static final ContextOptions REDUCED =
+            ContextOptions.builder().optAllowReducedPrecision(true).build();
+    private static final Shape SHAPE = new Shape(2, 16, 32);
+
+    private final ParameterStore store = new ParameterStore();
+
+    @AfterEach
+    void nothingIsLeft() throws InterruptedException {
+        Simulator.assertNothingIsLeft();
+    }
+
+    /** The device still works when everything that it works with is closed. */
+    @Test
+    void closeDuringAForward() throws Exception {
+        Simulator.delayTasks(300);
+        for (int round = 0; round < 20; round++) {
+            NDManager manager = NDManager.newBaseManager(Device.ascend(), REDUCED);
+            MultiHeadAttention attention = new MultiHeadAttention(32, 4, 0, false);
+            NDArray x = manager.randomNormal(SHAPE);
+            attention.initialize(manager, DataType.FLOAT32, SHAPE, SHAPE, SHAPE);
+            CountDownLatch running = new CountDownLatch(1);
+            AtomicReference<Throwable> end = new AtomicReference<>();
+            Thread thread = new Thread(() -> {
+                try {
+                    for (;;) {
+                        attention.forward(store, new NDList(x, x, x), false).close();
+                        running.countDown();
+                    }
+                } catch (Throwable error) {
+                    end.set(error);
+                    running.countDown();
+                }
+            });
+            thread.start();
+            running.await();
+            Thread.sleep(0, 100_000 * (round % 10));
+            AutoCloseable[] closed = {x, attention, manager};
+            closed[round % closed.length].close();
+            thread.join();
+            assertEquals(IllegalStateException.class, end.get().getClass(), () -> String.valueOf(end.get()));
+            manager.close();
+            attention.close();
+        }
+    }
+
+    /** The device has room for a few of them only. */
+    @Test
+    void theCollectorFreesWhatIsForgotten() throws Exception {
+        try (NDManager manager = NDManager.newBaseManager(Device.ascend(), REDUCED)) {
+            manager.ones(new Shape(1)).close();
+            Simulator.leaveRoomFor(64 << 20);
+            int collections = 0;
+            for (int i = 0; i < 300; i++) {
+                for (int attempt = 0; !forget(manager); attempt++) {
+                    assertTrue(attempt < 400, "the collector has not freed the arrays");
+                    System.gc();
+                    Thread.sleep(10);
+                    collections++;
+                }
+            }
+            assertTrue(collections > 0, "the device had room for all");
+        }
+    }
+
+    /** 1 MB, and a view. False if there is no room. */
+    private static boolean forget(NDManager manager) {
+        try {
+            manager.zeros(new Shape(1 << 18)).reshape(-1, 2);
+            return true;
+        } catch (OutOfMemoryError error) {
+            return false;
+        }
+    }
+
+    @Test
+    void aForgottenManager() throws Exception {
+        NDManager.newBaseManager(Device.ascend()).ones(new Shape(3)).toDevice(Device.cpu(), false);
+        NDManager.newBaseManager().ones(new Shape(3)).toDevice(Device.ascend(), false);
+    }
+
+    @Test
+    void aLostDevice() {
+        NDManager manager = NDManager.newBaseManager(Device.ascend(), REDUCED);
+        NDArray x = manager.ones(SHAPE);
+        try (MultiHeadAttention attention = new MultiHeadAttention(32, 4, 0, false)) {
+            attention.initialize(manager, DataType.FLOAT32, SHAPE, SHAPE, SHAPE);
+            attention.forward(store, new NDList(x, x, x), false);
+            Simulator.setFaults("kernel=1:507015");
+            HeedException error = assertThrows(HeedException.class, () -> {
+                attention.forward(store, new NDList(x, x, x), false).head().toFloatArray();
+            });
+            assertEquals(Status.DEVICE_LOST, error.getStatus());
+            assertTrue(error.getMessage().contains("ascend:0") && error.getMessage().contains("507015"), error.getMessage());
+            error = assertThrows(HeedException.class, x::toFloatArray);
+            assertEquals(Status.DEVICE_LOST, error.getStatus());
+            assertThrows(HeedException.class, manager::synchronize);
+        }
+        manager.close();
+        // With all that belonged to it closed, the device can be opened anew.
+        try (NDManager again = NDManager.newBaseManager(Device.ascend())) {
+            assertArrayEquals(new float[] {1, 1}, again.ones(new Shape(2)).toFloatArray());
+        }
+    }
+
+    /** Each thread with arrays of its own, on one device. */
+    @Test
+    void manyThreads() throws Exception {
+        Thread[] threads = new Thread[4];
+        AtomicReference<Throwable> failure = new AtomicReference<>();
+        try (NDManager manager = NDManager.newBaseManager(Device.ascend(), REDUCED);
+                MultiHeadAttention attention =
+                        MultiHeadAttention.builder().setNumHiddens(32).setNumHeads(4).build()) {
+            attention.initialize(manager, DataType.FLOAT32, SHAPE, SHAPE, SHAPE);
+            NDArray x = manager.randomNormal(SHAPE);
+            float[] expected = attention.forward(store, new NDList(x, x, x), false).head().toFloatArray();
+            for (int t = 0; t < threads.length; t++) {
+                threads[t] = new Thread(() -> {
+                    try {
+                        for (int i = 0; i < 20; i++) {
+                            try (NDManager scope = manager.newSubManager()) {
+                                NDArray own = scope.create(x.toFloatArray(), SHAPE);
+                                assertArrayEquals(
+                                        expected,
+                                        attention
+                                                .forward(store, new NDList(own, own, own), false)
+                                                .head()
+                                                .toFloatArray());
+                            }
+                        }
+                    } catch (Throwable error) {
+                        failure.set(error);
+                    }
+                });
+                threads[t].start();
+            }
+            for (Thread thread : threads) {
+                thread.join();
+            }
+            assertEquals(null, failure.get());
+        }
+    }
+}

@@ -78,9 +78,10 @@ struct Plan {
   const char* not_fastest[kMaxReasons] = {};
 
   bool is_fastest() const { return not_fastest[0] == nullptr; }
-  // Beyond kMaxReasons they are left out.
+  // Beyond kMaxReasons they are left out, and so is one that is there.
   void add_reason(const char* reason) {
     for (const char*& place : not_fastest) {
+      if (place == reason) return;
       if (place != nullptr) continue;
       place = reason;
       return;

@@ -37,7 +37,7 @@ struct CheckedInputs {
   OutputShapes shapes;
   // Of layers that attend: sizes and what is visible, without the tensors that are attended to and written.
   AttentionProblem attention = {};
-  // The lengths of `attention` where the processor can read them.
+  // The lengths of `attention` where the processor can read them, if the tensor that was given is not there.
   std::optional<Tensor> host_lens = {};
 };
 

@@ -44,7 +44,7 @@ TEST_F(Device, IndexMustBeThere) {
   options.device_index = 1;
   heed_context* context = nullptr;
   EXPECT_TRUE(is_refused(heed_context_create(&options, &context),
-                         {HEED_ERROR_INVALID_ARGUMENT, {"options->device_index is 1", "1 NPU", "expected 0"}}));
+                         {HEED_ERROR_INVALID_ARGUMENT, {"options->device_index is 1", "one NPU", "expected 0"}}));
   options.device_index = -1;
   EXPECT_TRUE(is_refused(heed_context_create(&options, &context),
                          {HEED_ERROR_INVALID_ARGUMENT, {"options->device_index is -1"}}));

@@ -8,10 +8,15 @@
 #include "acl/acl.h"
 #include "atb/atb_infer.h"
 
+// Of c_headers.c.
+extern "C" int is_c();
+
 namespace {
 
 using namespace atb::infer;
 using Attention = SelfAttentionParam;
+
+TEST(LayoutTest, HeadersOfAscendClAreC) { EXPECT_EQ(is_c(), 1); }
 
 TEST(LayoutTest, StructsHaveTheVendorsSizes) {
   EXPECT_EQ(sizeof(atb::Dims), 72U);

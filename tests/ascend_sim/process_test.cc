@@ -114,7 +114,9 @@ TEST_F(ThreadsTest, AThreadHasNoContextUntilItSetsOne) {
 
 TEST_F(ThreadsTest, SetDeviceIsCountedAcrossThreads) {
   on_another_thread([] { EXPECT_EQ(aclrtSetDevice(0), ACL_SUCCESS); });
+  EXPECT_EQ(ascend_sim_count("devices_set"), 2U);
   EXPECT_EQ(aclrtResetDevice(0), ACL_SUCCESS);
+  EXPECT_EQ(ascend_sim_count("devices_set"), 1U);
   EXPECT_EQ(aclrtSynchronizeStream(stream_), ACL_SUCCESS);
   // The fixture resets once more, and then the default context is gone.
 }

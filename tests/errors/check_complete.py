@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""check_complete.py ROOT: no error text of the sources is missing in docs/errors.md.
+"""check_complete.py ROOT: no error text of the sources is missing in docs/errors.md and in docs/ascend.md.
 
 Every string literal of core/ and capi/src with a space in it is a sentence or a part of one, unless not_errors.txt says what else it is.
-As a pattern, in which conversions such as %d stand for anything of their kind, it must fit a sentence that docs/errors.md shows, as
-a whole and with its status where it is the format of fail(), else as a part. What docs/errors.md lists without a call must stand in
-the sources, and no call may get it.
+As a pattern, in which conversions such as %d stand for anything of their kind, it must fit a sentence that one of these pages shows,
+as a whole and with its status where it is the format of fail(), else as a part. What they list without a call must stand in the
+sources, and no call may get it.
 """
 
 import re
@@ -17,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "support"))
 from reasons import read_entries  # noqa: E402
 
 FOLDERS = ("core", "capi/src")
+PAGES = ("docs/errors.md", "docs/ascend.md")
 REFERENCE = "core/attention/reference/"
 LIST = Path(__file__).with_name("not_errors.txt")
 CONVERSION = re.compile(r"%[-+ #0-9.*]*(?:hh|h|ll|l|z|j|t)?([diuxXsgcp%])")
@@ -42,12 +43,15 @@ def upper_snake(name: str) -> str:
 
 
 class Listed:
-    """What docs/errors.md shows."""
+    """What the pages show."""
 
-    def __init__(self, document: str):
-        provoked, _, unprovoked = document.partition("\n## Without a call\n")
-        self.sentences = re.findall(r"^- \*\*(.*)\*\*<br>\n  `(\w+)`", provoked, re.MULTILINE)
-        self.formats = re.findall(r"^- \*\*(.*)\*\*<br>$", unprovoked, re.MULTILINE)
+    def __init__(self, pages: list[str]):
+        self.sentences = []
+        self.formats = []
+        for page in pages:
+            provoked, _, unprovoked = re.sub(r"^#+ Without a call$", "\f", page, flags=re.MULTILINE).partition("\f")
+            self.sentences += re.findall(r"^- \*\*(.*)\*\*<br>\n  `(\w+)`", provoked, re.MULTILINE)
+            self.formats += re.findall(r"^- \*\*(.*)\*\*<br>$", unprovoked, re.MULTILINE)
 
     def has(self, text: Text) -> bool:
         status = THROWN.search(text.before)
@@ -62,7 +66,7 @@ class Listed:
 
 
 root = Path(sys.argv[1])
-listed = Listed((root / "docs/errors.md").read_text(encoding="utf-8"))
+listed = Listed([(root / page).read_text(encoding="utf-8") for page in PAGES])
 texts = [text for text in all_texts(root, FOLDERS, REFERENCE) if " " in text.text.strip() and not ASSERTED.search(text.before)]
 exceptions = {(entry.file, text): entry for entry in read_entries(LIST) for text in entry.texts("-")}
 used = set()
@@ -71,16 +75,16 @@ for text in texts:
     if (text.file, text.text.strip()) in exceptions:
         used.add((text.file, text.text.strip()))
     elif not listed.has(text):
-        problems.append(f"{text.file}:{text.line}: no call in docs/errors.md gets this: {text.text}")
+        problems.append(f"{text.file}:{text.line}: no call in {' or '.join(PAGES)} gets this: {text.text}")
 for key in sorted(set(exceptions) - used):
     problems.append(f"{exceptions[key].at}: {key[0]} has no text '{key[1]}': take it out")
 for listed_format in listed.formats:
     # Its parts may be formats of their own, as in fail_tensor(path, tensor, "has no data").
     parts = [text for text in texts if re.search(re.escape(text.text), listed_format) or re.fullmatch(pattern(text.text), listed_format)]
     if not parts:
-        problems.append(f"docs/errors.md lists '{listed_format}' without a call, but it is not in the sources")
+        problems.append(f"a page lists '{listed_format}' without a call, but it is not in the sources")
     if any(re.fullmatch(pattern(listed_format), sentence) for sentence, _ in listed.sentences):
-        problems.append(f"docs/errors.md lists '{listed_format}' without a call, but a call gets it")
+        problems.append(f"a page lists '{listed_format}' without a call, but a call gets it")
 if not texts or not listed.sentences:
     problems.append("no texts found")
 if problems:

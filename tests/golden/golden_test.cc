@@ -230,13 +230,9 @@ Comparison compare_output(const GoldenFile& file, const Golden& golden,
   return file.compare(output.get(), "output");
 }
 
-// By the bounds; those of Ascend are too wide for that, but not what is expected of its elements together.
-bool is_another(const Comparison& comparison) {
-  return on_ascend() ? comparison.root_mean_square > comparison.deviation : comparison.num_beyond > 0;
-}
-
 // The bounds cover every order of summation, so they are wide: they must still tell one meaning from another.
 TEST(GoldenBounds, TellMeaningsApart) {
+  HEED_SKIP_ON_ASCEND("16 bits blur what the files' figures tell; tests/property has bounds for them");
   const Context context = make_context();
   for (const Golden& golden : kGoldens) {
     SCOPED_TRACE(name_of(golden));
@@ -245,7 +241,7 @@ TEST(GoldenBounds, TellMeaningsApart) {
     const BatchFirstInputs inputs(file, golden.layout);
     heed_multi_head_attention_options wrong = right;
     wrong.scale = 1 / std::sqrt(2.0F);
-    EXPECT_TRUE(is_another(compare_output(file, golden, wrong, inputs.given))) << "another scale";
+    EXPECT_GT(compare_output(file, golden, wrong, inputs.given).num_beyond, 0u) << "another scale";
 
     wrong = right;
     wrong.causal = HEED_CAUSAL_NONE;
@@ -256,14 +252,14 @@ TEST(GoldenBounds, TellMeaningsApart) {
     const bool masks = right.causal != HEED_CAUSAL_NONE || right.window != HEED_WINDOW_NONE ||
                        inputs.given.valid_lens || inputs.given.mask || inputs.given.bias;
     if (masks) {
-      EXPECT_TRUE(is_another(compare_output(file, golden, wrong, unmasked))) << "nothing masked";
+      EXPECT_GT(compare_output(file, golden, wrong, unmasked).num_beyond, 0u) << "nothing masked";
     }
 
     if (right.causal != HEED_CAUSAL_NONE && inputs.given.keys != nullptr &&
         heed_tensor_dim(inputs.given.keys, 1) != heed_tensor_dim(inputs.given.queries, 1)) {
       wrong = right;
       wrong.causal = right.causal == HEED_CAUSAL_TOP_LEFT ? HEED_CAUSAL_BOTTOM_RIGHT : HEED_CAUSAL_TOP_LEFT;
-      EXPECT_TRUE(is_another(compare_output(file, golden, wrong, inputs.given))) << "the other corner";
+      EXPECT_GT(compare_output(file, golden, wrong, inputs.given).num_beyond, 0u) << "the other corner";
     }
   }
 }

@@ -335,11 +335,12 @@ TEST(Matmul, OfHalfPrecisionIsRoundedOnce) {
 
 // Along the last axis, with the length of each row in row-major order.
 Expected expected_softmax(const Array& scores, const std::vector<int64_t>& lengths) {
+  const auto format = compute_format(HEED_F32);
   const int64_t size = scores.dims.back();
   Expected expected{filled(scores.dims, 0.0), filled(scores.dims, 0.0)};
   for (size_t row = 0; row < lengths.size(); ++row) {
     const auto first = scores.values.begin() + static_cast<int64_t>(row) * size;
-    const reference::Bounded weights = reference::softmax({first, first + size}, place(lengths[row]));
+    const reference::Bounded weights = reference::softmax({first, first + size}, place(lengths[row]), format);
     std::copy(weights.values.begin(), weights.values.end(),
               expected.values.values.begin() + static_cast<int64_t>(row) * size);
     std::copy(weights.errors.begin(), weights.errors.end(),

@@ -28,12 +28,9 @@ int64_t from_environment(const char* name, int64_t fallback) {
   return text != nullptr && *text != '\0' ? std::strtoll(text, nullptr, 10) : fallback;
 }
 
-TEST(RandomCases, AgreeWithTheReferenceForEveryPairOfOptions) {
-  const int64_t seed = from_environment("HEED_PROPERTY_SEED", kDefaultSeed);
+// Cases of the sampler, until five have failed, which are to cover all pairs.
+void run_cases(ChoiceSampler sampler, int64_t seed, int64_t num_cases) {
   const int64_t only = from_environment("HEED_PROPERTY_CASE", -1);
-  const int64_t num_cases = from_environment("HEED_PROPERTY_CASES", kDefaultCases);
-
-  ChoiceSampler sampler(static_cast<uint64_t>(seed));
   AccuracyStatistics statistics;
   int64_t num_run = 0;
   int64_t num_failures = 0;
@@ -70,6 +67,21 @@ TEST(RandomCases, AgreeWithTheReferenceForEveryPairOfOptions) {
   if (only >= 0) return;
   EXPECT_EQ(coverage.num_covered(), coverage.num_possible());
   for (const PairCoverage::Pair& pair : coverage.missing()) ADD_FAILURE() << "not covered: " << describe(pair);
+}
+
+TEST(RandomCases, AgreeWithTheReferenceForEveryPairOfOptions) {
+  const int64_t seed = from_environment("HEED_PROPERTY_SEED", kDefaultSeed);
+  run_cases(ChoiceSampler(static_cast<uint64_t>(seed)), seed, from_environment("HEED_PROPERTY_CASES", kDefaultCases));
+}
+
+// Every pair of options that Ascend has operations for, and of each call not a part by the CPU.
+TEST(RandomCases, AgreeWithTheReferenceWhollyOnTheDevice) {
+  if (!on_ascend()) GTEST_SKIP() << "the CPU does all";
+  const int64_t seed = from_environment("HEED_PROPERTY_SEED", kDefaultSeed);
+  const int64_t num_refused_before = num_refused();
+  run_cases(ChoiceSampler(static_cast<uint64_t>(seed), left_to_the_cpu()), seed,
+            from_environment("HEED_PROPERTY_CASES", kDefaultCases));
+  EXPECT_EQ(num_refused(), num_refused_before);
 }
 
 }  // namespace

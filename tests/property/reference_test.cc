@@ -8,6 +8,7 @@
 
 #include "attention/reference/error_bound.h"
 #include "attention/reference/multi_head_attention.h"
+#include "attention/reference/narrow_bound.h"
 #include "attention/reference/number_format.h"
 #include "attention/reference/philox.h"
 #include "attention/reference/visibility.h"
@@ -327,6 +328,65 @@ TEST(ErrorBound, ConstantsAreThoseOfTheTable) {
   EXPECT_EQ(additive.c2, 30.0);
   EXPECT_EQ(additive.c3, plain.c3);
   EXPECT_EQ(additive.c4, plain.c4);
+}
+
+TEST(ErrorBound, RoundingToAFormatMayOverflow) {
+  // 1 + 2^-8 lies half-way between two numbers of BF16.
+  EXPECT_GE(error_after_rounding(Format::BF16, 1.0 + 0x1p-8, 0.0), 0x1p-8);
+  EXPECT_LT(error_after_rounding(Format::BF16, 1.0 + 0x1p-8, 0.0), 1.01 * 0x1p-8);
+  EXPECT_EQ(error_after_rounding(Format::F16, 0.0, 0.0), 0x1p-25);
+  EXPECT_TRUE(std::isfinite(error_after_rounding(Format::F16, 65000.0, 0.0)));
+  EXPECT_TRUE(std::isinf(error_after_rounding(Format::F16, 65504.0, 1.0)));
+}
+
+TEST(ErrorBound, OperandsAreReadAsTheFormatHasThem) {
+  const Bounded read = as_read({1.0, 1.0 + 0x1p-9, -kInfinity, 1e39}, Format::BF16);
+  EXPECT_EQ(read.values[1], 1.0 + 0x1p-9);
+  EXPECT_EQ(read.errors, (std::vector<double>{0.0, 0x1p-9, 0.0, kInfinity}));
+  EXPECT_EQ(as_read({1.0 / 3.0}, std::nullopt).errors, std::vector<double>{0.0});
+}
+
+NarrowRowParameters narrow_row(int64_t num_keys, bool has_bias) {
+  NarrowRowParameters parameters;
+  parameters.num_keys = num_keys;
+  parameters.scale = 1.0;
+  parameters.has_bias = has_bias;
+  return parameters;
+}
+
+TEST(NarrowBound, ExactScoresHaveTheirWeights) {
+  std::vector<KeyMagnitudes> keys(2);
+  keys[1].score = std::log(3.0);
+  const NarrowWeights weights = fused_weights(narrow_row(2, false), keys);
+  for (const Eigen::ArrayXd& bound : {weights.low, weights.high}) {
+    EXPECT_NEAR(bound[0], 0.25, 1e-5);
+    EXPECT_NEAR(bound[1], 0.75, 1e-5);
+  }
+  EXPECT_LE(weights.low[0], 0.25);
+  EXPECT_GE(weights.high[0], 0.25);
+}
+
+// A bias that hides as others do it is rounded by as much as there are numbers; the keys beside it do not notice.
+TEST(NarrowBound, AKeyOfNoWeightMayBeFarOff) {
+  std::vector<KeyMagnitudes> keys(3);
+  keys[1].score = keys[1].bias = -1e30;
+  for (const Format format : {Format::F16, Format::BF16}) {
+    NarrowRowParameters parameters = narrow_row(3, true);
+    parameters.format = format;
+    const NarrowWeights weights = fused_weights(parameters, keys);
+    EXPECT_EQ(weights.high[1], 0.0);
+    EXPECT_NEAR(weights.high[0], 0.5, 1e-5);
+    EXPECT_NEAR(weights.low[2], 0.5, 1e-5);
+  }
+}
+
+TEST(NarrowBound, WeightsStayBetweenZeroAndOne) {
+  std::vector<KeyMagnitudes> keys(2);
+  keys[0].inherited = keys[1].inherited = 1e6;
+  const NarrowWeights weights = unfused_weights(narrow_row(2, false), keys);
+  EXPECT_NEAR(weights.low[0], 0.0, 1e-5);
+  EXPECT_NEAR(weights.high[0], 1.0, 1e-5);
+  EXPECT_TRUE(std::isfinite(weights.log_sum_exp_error));
 }
 
 TEST(ErrorBound, AcceptsWhatRoundsFromInside) {

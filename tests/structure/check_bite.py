@@ -60,6 +60,8 @@ FORBIDDEN = [
     ("installed", "tests/install/find_package/program.c", '"tensor/tensor.h"'),
     ("bench", "tests/bench/engine/main.cc", '"tensor/tensor.h"'),
     ("bench", "tests/bench/engine/main.cc", '"../../../capi/src/handles.h"'),
+    ("simulator", "tests/ascend_sim/atb/elements.h", '"base/half.h"'),
+    ("simulator", "tests/ascend_sim/runtime/stream.cc", "<heed/heed.h>"),
     ("tests", "tests/unit/tensor_test.cc", "<benchmark/benchmark.h>"),
     ("tests", "tests/unit/tensor_test.cc", '"../../bindings/java/native.h"'),
     ("tests", "tests/unit/tensor_test.cc", '"there_is_no_such_file.h"'),

@@ -77,6 +77,8 @@ RULES = [
     ),
     # It measures what everybody can call.
     ("bench", "tests/bench/**", ["capi/include/heed/heed.h", "tests/bench/**", "Eigen", "measured", "system"]),
+    # It stands alone, so that it shares no code with what is tested on it.
+    ("simulator", "tests/ascend_sim/**", ["tests/ascend_sim/**", "gtest", "cann", "system"]),
     ("tests", "tests/**", ["core/**", "capi/src/**", "capi/include/heed/heed.h", "tests/**", "Eigen", "dlpack", "json", "gtest", "cann", "system"]),
 ]
 

@@ -461,10 +461,11 @@ TEST(Strict, TellsEveryReason) {
 }
 
 TEST(Strict, CutsReasonsThatASentenceCannotHold) {
-  static const std::string kLong(300, 'x');
+  static const std::array<std::string, kMaxReasons> kLong = {std::string(300, 'w'), std::string(300, 'x'),
+                                                             std::string(300, 'y'), std::string(300, 'z')};
   Backend backend = cpu_backend();
   backend.plan_linear = [](const BackendDevice*, const LinearProblem*, Plan* plan, Failure*) {
-    for (int i = 0; i < kMaxReasons; ++i) plan->add_reason(kLong.c_str());
+    for (const std::string& reason : kLong) plan->add_reason(reason.c_str());
     return Status::Ok;
   };
   ContextOptions options;

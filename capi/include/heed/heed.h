@@ -207,7 +207,8 @@ typedef struct heed_context heed_context;
  * objects behind them, parameters, outputs, workspaces and the context's pool of them, and what tensors and layers
  * keep. What stays with the C library is what a call needs while it runs and gives back before it returns: texts, the
  * header of a file, lists of tensors on their way into a layer, C++ exceptions. heed_layer_forward with a workspace
- * allocates from neither.
+ * allocates from neither. A device's own memory, and what its plugin and its vendor's libraries keep on the host, are
+ * not the allocator's.
  *   allocate  num_bytes (at least 1) at an address that is a multiple of alignment: 64 for elements and workspaces,
  *             otherwise a power of two that is at least C's alignof(max_align_t). The bytes may hold anything. NULL
  *             makes the call fail with HEED_ERROR_OUT_OF_MEMORY; a misaligned address is released and makes it fail
@@ -317,7 +318,7 @@ HEED_API void heed_context_destroy(heed_context* context) HEED_NOEXCEPT;
 HEED_API heed_status heed_context_synchronize(heed_context* context) HEED_NOEXCEPT;
 
 /* The device and the options in force as a JSON object (a text result, see above): "device", "device_index", "isa" (the
- * instructions, as HEED_ISA names them), "num_threads", "strict", "allow_reduced_precision", "allocator" ("host" where
+ * instructions, as HEED_ISA names them; of an NPU the chip), "num_threads", "strict", "allow_reduced_precision", "allocator" ("host" where
  * one was given, else "C library"), "executor" ("host" or "heed"), "logger" (whether there is one), "version",
  * "description". */
 HEED_API heed_status heed_context_describe(const heed_context* context, char* text, size_t capacity,

@@ -36,40 +36,50 @@ ConstRow row_of(const std::vector<double>& array, int64_t index, int64_t size) {
 
 Row row_of(std::vector<double>& array, int64_t index, int64_t size) { return Row(array.data() + index * size, size); }
 
-// For each item and key whether any row of the item sees it, or takes the mean of all. A device leaves out the others.
-std::vector<uint8_t> seen_keys(const AttentionProblem& problem) {
+// Who of an item has to do with a key. A device leaves out those that nobody has.
+enum class Interest : uint8_t { None, MeanOfAll, Seen };
+
+// For each item and key.
+std::vector<Interest> interests(const AttentionProblem& problem) {
   const AttentionSizes& sizes = problem.sizes;
-  std::vector<uint8_t> seen(static_cast<size_t>(sizes.batch * sizes.num_keys));
+  std::vector<Interest> interests(static_cast<size_t>(sizes.batch * sizes.num_keys));
   for (int64_t b = 0; b < sizes.batch; ++b) {
+    const auto of_item = interests.begin() + b * sizes.num_keys;
     for (int64_t h = 0; h < sizes.num_heads; ++h) {
       for (int64_t q = 0; q < sizes.num_queries; ++q) {
         bool is_empty = true;
         for (int64_t k = 0; k < sizes.num_keys; ++k) {
           if (!is_visible(problem, b, h, q, k)) continue;
-          seen[static_cast<size_t>(b * sizes.num_keys + k)] = 1;
+          of_item[k] = Interest::Seen;
           is_empty = false;
         }
         if (is_empty && problem.options.empty_rows == EmptyRows::Mean)
-          std::fill_n(seen.begin() + b * sizes.num_keys, sizes.num_keys, uint8_t{1});
+          std::replace(of_item, of_item + sizes.num_keys, Interest::None, Interest::MeanOfAll);
       }
     }
   }
-  return seen;
+  return interests;
 }
 
 // One row: query q of head h of batch item b, with everything about it.
 class RowSolver {
  public:
-  // `seen` is of seen_keys; without a compute format it is not read.
-  RowSolver(const AttentionProblem& problem, const std::vector<uint8_t>& seen, int64_t b, int64_t h, int64_t q)
-      : problem_(problem), sizes_(problem.sizes), options_(problem.options), b_(b), h_(h), q_(q) {
+  // Without a compute format `interests` is not read.
+  RowSolver(const AttentionProblem& problem, const std::vector<Interest>& interests, int64_t b, int64_t h, int64_t q)
+      : problem_(problem),
+        sizes_(problem.sizes),
+        options_(problem.options),
+        interests_(interests),
+        b_(b),
+        h_(h),
+        q_(q) {
     const int64_t group_size = sizes_.num_heads / sizes_.num_kv_heads;
     first_key_ = (b * sizes_.num_kv_heads + h / group_size) * sizes_.num_keys;
     row_ = (b * sizes_.num_heads + h) * sizes_.num_queries + q;
     for (int64_t k = 0; k < sizes_.num_keys; ++k) {
       if (is_visible(problem, b, h, q, k)) {
         visible_.push_back(k);
-      } else if (problem.compute_format && seen[static_cast<size_t>(b * sizes_.num_keys + k)] != 0) {
+      } else if (problem.compute_format && interest(k) != Interest::None) {
         masked_.push_back(k);
       }
     }
@@ -84,9 +94,7 @@ class RowSolver {
     }
     if (problem_.compute_format) {
       look_at_masked_keys();
-      if (may_be_nan_)
-        std::fill_n(result.output.may_be_nan.begin() + row_ * sizes_.value_head_size, sizes_.value_head_size,
-                    uint8_t{1});
+      write_may_be_nan(result);
       if (is_known_) bound_narrow();
     }
     if (!is_known_) {
@@ -107,7 +115,6 @@ class RowSolver {
     log_sum_exp_ = -kInfinity;
     if (options_.empty_rows == EmptyRows::Zero || sizes_.num_keys == 0) return;
     for (int64_t k = 0; k < sizes_.num_keys; ++k) visible_.push_back(k);
-    masked_.clear();
     weights_.setConstant(1.0 / static_cast<double>(sizes_.num_keys));
     magnitudes_.resize(visible_.size());
     exponent_ = row_exponent(constants(), RowMagnitudes());
@@ -122,11 +129,10 @@ class RowSolver {
     for (int64_t i = 0; i < scores.size(); ++i) {
       const auto place = static_cast<size_t>(i);
       scores[i] = score(visible_[place], magnitudes, magnitudes_[place]);
-      // A block of nothing else is infinity minus infinity where the running maximum of the blocks is taken away.
-      if (problem_.compute_format && scores[i] == -kInfinity) may_be_nan_ = true;
+      // To the device an infinite key is NaN.
+      if (problem_.compute_format && scores[i] == -kInfinity) row_may_be_nan_ = true;
     }
     exponent_ = row_exponent(constants(), magnitudes);
-    largest_score_ = magnitudes.scores;
     largest_terms_ = magnitudes.terms + magnitudes.inherited;
     const double maximum = scores.maxCoeff<Eigen::PropagateNaN>();
     if (!std::isfinite(maximum)) {
@@ -196,6 +202,8 @@ class RowSolver {
     return score;
   }
 
+  Interest interest(int64_t k) const { return interests_[static_cast<size_t>(b_ * sizes_.num_keys + k)]; }
+
   double scale() const {
     return options_.scale != 0.0 ? options_.scale : 1.0 / std::sqrt(static_cast<double>(sizes_.head_size));
   }
@@ -204,6 +212,7 @@ class RowSolver {
   // scores and values are computed with, and must not be so large that a mask does not hide them.
   void look_at_masked_keys() {
     if (visible_.empty() || std::isnan(log_sum_exp_)) return;
+    const bool is_mean = log_sum_exp_ == -kInfinity;
     const Format format = *problem_.compute_format;
     const ConstRow query = row_of(problem_.queries.values, row_, sizes_.head_size);
     const ConstRow query_error = row_of(problem_.queries.errors, row_, sizes_.head_size);
@@ -212,11 +221,11 @@ class RowSolver {
       const ConstRow key_error = row_of(problem_.keys.errors, first_key_ + k, sizes_.head_size);
       const ConstRow value = row_of(problem_.values.values, first_key_ + k, sizes_.value_head_size);
       const ConstRow value_error = row_of(problem_.values.errors, first_key_ + k, sizes_.value_head_size);
-      if (!key.isFinite().all() || !key_error.isFinite().all() || !value.isFinite().all() ||
-          !value_error.isFinite().all()) {
-        may_be_nan_ = true;
-        continue;
-      }
+      // Keys that are there for a mean alone are computed with as zeros; of a mean, values are no others than its own.
+      const bool has_key = interest(k) == Interest::Seen && !(key.isFinite().all() && key_error.isFinite().all());
+      const bool has_value = !is_mean && !(value.isFinite().all() && value_error.isFinite().all());
+      may_be_nan_ = may_be_nan_ || has_key || has_value;
+      if (has_key || interest(k) != Interest::Seen || is_mean) continue;
       if (options_.scoring == Scoring::Additive) continue;  // the CPU's
       const double sum = ((query.abs() + query_error) * (key.abs() + key_error)).sum();
       const double terms = std::fabs(scale()) * sum;
@@ -232,12 +241,20 @@ class RowSolver {
     parameters.constants = constants();
     parameters.num_keys = sizes_.num_keys;
     parameters.scale = scale();
-    parameters.largest_score = largest_score_;
+    parameters.soft_cap = std::fabs(options_.soft_cap);
     parameters.has_bias = !problem_.limits.bias.empty();
     fused_ = with_rounded_probabilities(parameters, fused_weights(parameters, magnitudes_));
     unfused_ = unfused_weights(parameters, magnitudes_);
     const bool adds_mask = parameters.has_bias || !problem_.limits.mask.empty();
     if (adds_mask && !masks_hide_) fused_->is_known = false;
+  }
+
+  void write_may_be_nan(AttentionResult& result) const {
+    if (may_be_nan_ || row_may_be_nan_)
+      std::fill_n(result.output.may_be_nan.begin() + row_ * sizes_.value_head_size, sizes_.value_head_size, uint8_t{1});
+    if (!row_may_be_nan_) return;
+    for (int64_t k : visible_) result.weights.may_be_nan[static_cast<size_t>(row_ * sizes_.num_keys + k)] = 1;
+    result.log_sum_exp.may_be_nan[static_cast<size_t>(row_)] = 1;
   }
 
   // Of a row with a score that f32 may come to anything of, only what is hidden is sure.
@@ -373,6 +390,7 @@ class RowSolver {
   const AttentionProblem& problem_;
   const AttentionSizes& sizes_;
   const AttentionOptions& options_;
+  const std::vector<Interest>& interests_;
   int64_t b_, h_, q_;
   int64_t row_ = 0;        // of queries, output, weights and log_sum_exp
   int64_t first_key_ = 0;  // row of keys and values that is key 0
@@ -385,10 +403,10 @@ class RowSolver {
   bool is_known_ = true;
 
   // Where there is a compute format.
-  double largest_score_ = 0.0;  // T
   double largest_terms_ = 0.0;  // S, errors included
   bool masks_hide_ = true;
-  bool may_be_nan_ = false;
+  bool may_be_nan_ = false;      // the output
+  bool row_may_be_nan_ = false;  // all results of the row
   std::optional<NarrowWeights> fused_;
   std::optional<NarrowWeights> unfused_;
 };
@@ -411,14 +429,15 @@ AttentionResult attention(const AttentionProblem& problem) {
   result.output = Bounded(rows * static_cast<size_t>(sizes.value_head_size));
   result.weights = Bounded(rows * static_cast<size_t>(sizes.num_keys));
   result.log_sum_exp = Bounded(rows);
-  std::vector<uint8_t> seen;
+  std::vector<Interest> of_keys;
   if (problem.compute_format) {
-    seen = seen_keys(problem);
-    result.output.may_be_nan.resize(result.output.values.size());
+    of_keys = interests(problem);
+    for (Bounded* bounded : {&result.output, &result.weights, &result.log_sum_exp})
+      bounded->may_be_nan.resize(bounded->values.size());
   }
   for (int64_t b = 0; b < sizes.batch; ++b) {
     for (int64_t h = 0; h < sizes.num_heads; ++h) {
-      for (int64_t q = 0; q < sizes.num_queries; ++q) RowSolver(problem, seen, b, h, q).solve(result);
+      for (int64_t q = 0; q < sizes.num_queries; ++q) RowSolver(problem, of_keys, b, h, q).solve(result);
     }
   }
   return result;

@@ -12,9 +12,6 @@ using Vector = Eigen::ArrayXd;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Units in the last place by which a device's exponential and logarithm may be off.
-constexpr double kExpUlps = 2.0;
-
 double num_blocks(const NarrowRowParameters& parameters) {
   return std::ceil(static_cast<double>(parameters.num_keys) / static_cast<double>(kKeysPerNarrowBlock));
 }
@@ -25,21 +22,41 @@ double underflow_of(Format format) { return smallest_number(format) / 2.0; }
 // The least that an added mask holds for a visible key, below the row's largest bias.
 double lowest_bias(Format format) { return format == Format::F16 ? -0x1p15 : -1e38; }
 
-// Where the score of each key lies, around its true value.
+// The score of each key, and what an engine's lies between.
 struct Scores {
   Vector value;
-  Vector below;
-  Vector above;
+  Vector low;
+  Vector high;
 };
 
-// What every engine's score may be off by: inexact operands, and f32 on the way to the exponential, which of the CPU's
+// Of the row.
+struct Largest {
+  double score = -kInfinity;
+  double bias = -kInfinity;  // which the device takes away from the row's others before it adds them
+};
+
+Largest largest_of(const std::vector<KeyMagnitudes>& keys) {
+  Largest largest;
+  for (const KeyMagnitudes& key : keys) {
+    largest.score = std::max(largest.score, key.score);
+    largest.bias = std::max(largest.bias, key.bias);
+  }
+  return largest;
+}
+
+// What every engine's score may be off by before the bias: inexact operands, and a sum in f32.
+double error_of_scaled(const NarrowRowParameters& parameters, const KeyMagnitudes& key) {
+  return key.inherited + kUnitRoundoff * parameters.constants.c2 / 2.0 * (key.terms + key.inherited) + key.underflow;
+}
+
+// And from there to the exponential, in f32, where the score is this far from 0 and that is added to it. The CPU's
 // arithmetic is half of rule 15's bracket.
-double f32_error(const NarrowRowParameters& parameters, const KeyMagnitudes& key) {
-  const BoundConstants& constants = parameters.constants;
-  const double exponentials = 2.0 * kExpUlps * (1.0 + num_blocks(parameters));
-  const double roundings =
-      constants.c2 / 2.0 * (key.terms + key.inherited) + constants.c4 / 2.0 * parameters.largest_score + exponentials;
-  return key.inherited + kUnitRoundoff * roundings + key.underflow;
+double error_of_rest(const NarrowRowParameters& parameters, const KeyMagnitudes& key, double score, double bias) {
+  const double exponentials = kNarrowExpRoundoffs * (1.0 + num_blocks(parameters));
+  double roundings = parameters.constants.c4 / 2.0 * std::max(std::fabs(score), parameters.soft_cap) + exponentials;
+  // The difference to the largest bias, and its sum with the score.
+  if (parameters.has_bias) roundings += 2.0 * std::fabs(bias) + key.terms + key.inherited;
+  return kUnitRoundoff * roundings;
 }
 
 double sum_of_exponentials(const Vector& exponents, double shift) { return (exponents - shift).exp().sum(); }
@@ -65,18 +82,17 @@ Vector shares(const Vector& own, const Vector& others) {
 // A key's weight is largest where its own score is as high and all others are as low as they may be.
 NarrowWeights weights_of(const NarrowRowParameters& parameters, const Scores& scores) {
   NarrowWeights weights;
-  weights.high = shares(scores.value + scores.above, scores.value - scores.below);
-  weights.low = shares(scores.value - scores.below, scores.value + scores.above);
+  weights.high = shares(scores.high, scores.low);
+  weights.low = shares(scores.low, scores.high);
   for (int64_t i = 0; i < scores.value.size(); ++i) {
     if (scores.value[i] == -kInfinity) weights.high[i] = weights.low[i] = 0.0;
   }
   const double log_sum_exp = log_sum(scores.value);
   // Of the sum over keys, the logarithm, and its addition to the maximum.
   const double num_keys = static_cast<double>(parameters.num_keys);
-  const double roundings = num_keys + 2.0 * kExpUlps * std::log(num_keys) + 2.0 * std::fabs(log_sum_exp);
-  weights.log_sum_exp_error =
-      std::max(log_sum(scores.value + scores.above) - log_sum_exp, log_sum_exp - log_sum(scores.value - scores.below)) +
-      kSecondOrder * kUnitRoundoff * roundings;
+  const double roundings = num_keys + kNarrowExpRoundoffs * std::log(num_keys) + 2.0 * std::fabs(log_sum_exp);
+  weights.log_sum_exp_error = std::max(log_sum(scores.high) - log_sum_exp, log_sum_exp - log_sum(scores.low)) +
+                              kSecondOrder * kUnitRoundoff * roundings;
   return weights;
 }
 
@@ -84,7 +100,7 @@ Scores exact_scores(const std::vector<KeyMagnitudes>& keys) {
   Scores scores;
   scores.value.resize(static_cast<int64_t>(keys.size()));
   for (int64_t i = 0; i < scores.value.size(); ++i) scores.value[i] = keys[static_cast<size_t>(i)].score;
-  scores.below = scores.above = Vector::Zero(scores.value.size());
+  scores.low = scores.high = scores.value;
   return scores;
 }
 
@@ -93,22 +109,22 @@ Scores exact_scores(const std::vector<KeyMagnitudes>& keys) {
 NarrowWeights fused_weights(const NarrowRowParameters& parameters, const std::vector<KeyMagnitudes>& keys) {
   const double roundoff = unit_roundoff(parameters.format);
   const double lowest = lowest_bias(parameters.format);
-  double largest_bias = -kInfinity;
-  for (const KeyMagnitudes& key : keys) largest_bias = std::max(largest_bias, key.bias);
+  const Largest largest = largest_of(keys);
   Scores scores = exact_scores(keys);
   for (int64_t i = 0; i < scores.value.size(); ++i) {
     const KeyMagnitudes& key = keys[static_cast<size_t>(i)];
     if (key.score == -kInfinity) continue;
-    double error = f32_error(parameters, key);
-    double clamped = 0.0;
-    if (parameters.has_bias) {
-      const double bias = key.bias - largest_bias;
-      clamped = std::max(0.0, lowest - bias);
-      const double f32_roundings = std::fabs(key.bias) + std::fabs(largest_bias) + key.terms + std::fabs(bias);
-      error += roundoff * std::fabs(bias) + underflow_of(parameters.format) + kUnitRoundoff * f32_roundings;
-    }
-    scores.below[i] = kSecondOrder * error;
-    scores.above[i] = kSecondOrder * error + clamped;
+    const auto error = [&](double score, double bias) {
+      const double of_bias = parameters.has_bias ? roundoff * std::fabs(bias) + underflow_of(parameters.format) : 0.0;
+      const double size = std::max(std::fabs(score), std::fabs(largest.score));
+      return kSecondOrder * (error_of_scaled(parameters, key) + of_bias + error_of_rest(parameters, key, size, bias));
+    };
+    const double bias = parameters.has_bias ? key.bias - largest.bias : 0.0;
+    scores.low[i] = key.score - error(key.score, bias);
+    scores.high[i] = key.score + error(key.score, bias);
+    if (bias >= lowest) continue;
+    const double clamped = key.scaled + lowest + largest.bias;
+    scores.high[i] = std::max(scores.high[i], clamped + error(clamped, lowest));
   }
   return weights_of(parameters, scores);
 }
@@ -131,6 +147,7 @@ NarrowWeights unfused_weights(const NarrowRowParameters& parameters, const std::
   const double roundoff = unit_roundoff(parameters.format);
   const double underflow = underflow_of(parameters.format);
   const double scale = std::fabs(parameters.scale);
+  const Largest largest = largest_of(keys);
   bool is_known = true;
   Scores scores = exact_scores(keys);
   for (int64_t i = 0; i < scores.value.size(); ++i) {
@@ -138,12 +155,15 @@ NarrowWeights unfused_weights(const NarrowRowParameters& parameters, const std::
     if (key.score == -kInfinity) continue;
     // In units of the score that is rounded: scaled already, or scaled after it in f32.
     const double factor = scale <= 1.0 ? 1.0 : scale;
-    double error = f32_error(parameters, key);
+    double error = error_of_scaled(parameters, key);
     if (scale <= 1.0) error += (roundoff + 2.0 * kUnitRoundoff) * (key.terms + key.inherited) + underflow * key.key;
-    const double largest = std::fabs(key.scaled) + error;
-    is_known = is_known && largest / factor * (1.0 + roundoff) <= largest_number(parameters.format);
-    error += roundoff * largest + factor * underflow;
-    scores.below[i] = scores.above[i] = kSecondOrder * error;
+    const double rounded = std::fabs(key.scaled) + error;
+    is_known = is_known && rounded / factor * (1.0 + roundoff) <= largest_number(parameters.format);
+    error += roundoff * rounded + factor * underflow;
+    const double size = std::max(std::fabs(key.score), std::fabs(largest.score));
+    error += error_of_rest(parameters, key, size, parameters.has_bias ? key.bias - largest.bias : 0.0);
+    scores.low[i] = key.score - kSecondOrder * error;
+    scores.high[i] = key.score + kSecondOrder * error;
   }
   NarrowWeights weights = weights_of(parameters, scores);
   weights.is_known = is_known;

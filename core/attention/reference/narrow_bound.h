@@ -18,6 +18,9 @@ namespace heed::reference {
 // The smallest normal number of f32: below it an exponential may be 0.
 inline constexpr double kSmallestNormalF32 = 0x1p-126;
 
+// By how many units of round-off of f32 a device's exponential or logarithm may be off: two in the last place.
+inline constexpr double kNarrowExpRoundoffs = 4.0;
+
 // Keys of a block of the fused operation, at least.
 inline constexpr int64_t kKeysPerNarrowBlock = 128;
 
@@ -37,7 +40,7 @@ struct NarrowRowParameters {
   BoundConstants constants;
   int64_t num_keys = 0;
   double scale = 0.0;
-  double largest_score = 0.0;  // T
+  double soft_cap = 0.0;
   bool has_bias = false;
 };
 

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "attention/reference/error_bound.h"
+#include "attention/reference/narrow_bound.h"
 #include "attention/reference/sum_of_products.h"
 
 namespace heed::reference {
@@ -39,7 +40,7 @@ BoundedNumber sum_of_products(const std::vector<double>& a, const std::vector<do
   return {terms.sum(), compute_format ? error_after_rounding(*compute_format, terms.sum(), error) : error};
 }
 
-Bounded softmax(const std::vector<double>& scores, size_t length) {
+Bounded softmax(const std::vector<double>& scores, size_t length, std::optional<Format> compute_format) {
   Bounded weights(scores.size());
   double maximum = -kInfinity;
   double largest = 0.0;  // of the scores' magnitudes, but for those of -infinity, whose weight is 0 in every arithmetic
@@ -55,7 +56,9 @@ Bounded softmax(const std::vector<double>& scores, size_t length) {
   }
   double total = 0.0;
   for (size_t k = 0; k < length; ++k) total += std::exp(scores[k] - maximum);
-  const double bracket = 4.0 + static_cast<double>(length) + 9.0 * largest;
+  // Of the exponentials above and below the line.
+  const double exponentials = compute_format ? 2.0 * kNarrowExpRoundoffs : 4.0;
+  const double bracket = exponentials + static_cast<double>(length) + 9.0 * largest;
   for (size_t k = 0; k < length; ++k) {
     weights.values[k] = std::exp(scores[k] - maximum) / total;
     if (scores[k] == -kInfinity) continue;

@@ -19,7 +19,7 @@ struct BoundedNumber {
 BoundedNumber sum_of_products(const std::vector<double>& a, const std::vector<double>& b,
                               std::optional<Format> compute_format = std::nullopt);
 
-// The softmax of the first `length` scores; weights from there on are 0.
-Bounded softmax(const std::vector<double>& scores, size_t length);
+// The softmax of the first `length` scores; weights from there on are 0. In f32, also of an engine that rounds others.
+Bounded softmax(const std::vector<double>& scores, size_t length, std::optional<Format> compute_format = std::nullopt);
 
 }  // namespace heed::reference

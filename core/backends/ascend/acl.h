@@ -42,24 +42,34 @@ class RecentMessage {
   char text_[192] = "";
 };
 
+[[noreturn]] inline void fail_device_full(int code, const char* what) {
+  fail(Status::OutOfMemory,
+       "the Ascend device has no memory left (%s failed with %d): expected fewer or smaller tensors, or a device that "
+       "other processes leave more of",
+       what, code);
+}
+
+[[noreturn]] inline void fail_host_full(int code, const char* what) {
+  fail(Status::OutOfMemory, "the host has no memory left (%s failed with %d): expected fewer or smaller objects", what,
+       code);
+}
+
 // Throws what a failed call of AscendCL means. `what` is the function, as "aclrtMalloc of 100 bytes".
 [[noreturn]] inline void fail_acl(aclError code, const char* what) {
-  if (code == kOutOfDeviceMemory || code == kOutOfDeviceMemoryToo) {
-    fail(
-        Status::OutOfMemory,
-        "the Ascend device has no memory left (%s failed with %d): expected fewer or smaller tensors, or a device that "
-        "other processes leave more of",
-        what, code);
+  if (code == kOutOfDeviceMemory || code == kOutOfDeviceMemoryToo) fail_device_full(code, what);
+  if (code == kOutOfHostMemory) fail_host_full(code, what);
+  if (is_device_failure(code)) {
+    fail(Status::DeviceLost,
+         "the Ascend device is lost (%s gives %d%s): destroy all that belongs to contexts on it, and open a new one",
+         what, code, RecentMessage().text());
   }
-  if (code == kOutOfHostMemory) fail(Status::OutOfMemory, "the host has no memory left: %s failed with %d", what, code);
-  if (is_device_failure(code)) fail(Status::DeviceLost, "%s failed with %d%s", what, code, RecentMessage().text());
   fail(Status::Internal, "%s failed with %d, for which heed knows no reason%s", what, code, RecentMessage().text());
 }
 
 // The same for ATB, which gives no text: its reasons are in its log alone.
 [[noreturn]] inline void fail_atb(atb::Status code, const char* what) {
-  if (code == atb::ERROR_OUT_OF_DEVICE_MEMORY) fail_acl(kOutOfDeviceMemory, what);
-  if (code == atb::ERROR_OUT_OF_HOST_MEMORY) fail_acl(kOutOfHostMemory, what);
+  if (code == atb::ERROR_OUT_OF_DEVICE_MEMORY) fail_device_full(code, what);
+  if (code == atb::ERROR_OUT_OF_HOST_MEMORY) fail_host_full(code, what);
   fail(Status::Internal,
        "%s failed with ATB's status %d, for which heed knows no reason: set ASCEND_SLOG_PRINT_TO_STDOUT=1 and "
        "ASCEND_GLOBAL_LOG_LEVEL=1 to see ATB's own",

@@ -70,8 +70,8 @@ class Target {
 // The array with other axes; their product is the same.
 DeviceArray reshaped(const DeviceArray& array, std::initializer_list<int64_t> sizes);
 
-// The array with NaN in the place of infinities. Scores of an infinite key can be -infinity, below what is added to
-// hidden ones: where a row sees no other key, hidden ones would then get the weight, and a wrong number come out.
+// Queries or keys with NaN in the place of infinities. Their scores can be -infinity, below what is added to hidden ones:
+// where a row sees no other, hidden keys would then get the weight, and a wrong number come out.
 DeviceArray without_infinities(Npu& npu, const DeviceArray& array, Temporary& kept);
 
 // In another dtype, between any two of F32, F16 and BF16; what lies in `kept` is the result where they differ.

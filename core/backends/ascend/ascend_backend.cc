@@ -34,7 +34,8 @@ Status guarded(Failure* failure, Body body) noexcept {
     *failure = error;
   } catch (const std::bad_alloc&) {
     failure->status = Status::OutOfMemory;
-    std::snprintf(failure->text, sizeof failure->text, "the host has no memory left for a call of the Ascend device");
+    std::snprintf(failure->text, sizeof failure->text,
+                  "the host has no memory left for a call of the Ascend device: expected fewer or smaller objects");
   } catch (const std::exception& exception) {
     failure->status = Status::Internal;
     std::snprintf(failure->text, sizeof failure->text, "ATB or the Ascend plugin threw \"%s\"", exception.what());

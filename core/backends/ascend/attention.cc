@@ -78,7 +78,7 @@ Plan plan_attention(const AttentionProblem& problem) {
   if (std::max(problem.head_size, problem.output.given == 0 ? 0 : problem.value_head_size) > kMaxHeadSize)
     plan.add_reason("ATB's attention has heads of at most 256 elements");
   if (!has_no_elements(problem)) {
-    if (std::max(fused_mask_bytes(problem), visibility_bytes(problem)) > kMaxMaskBytes)
+    if (std::max(fused_mask_bytes(problem), masked_pairs(problem)) > kMaxMaskBytes)
       plan.add_reason(
           "the mask would take more than 4 GB of the device's memory, expected fewer pairs, or a causal mask "
           "of equal lengths");

@@ -64,7 +64,7 @@ void* DeviceMemory::allocate(size_t size) {
 void DeviceMemory::fail_full(size_t num_bytes) {
   char what[64];
   std::snprintf(what, sizeof what, "aclrtMalloc of %zu bytes", num_bytes);
-  fail_acl(kOutOfDeviceMemory, what);
+  fail_device_full(kOutOfDeviceMemory, what);
 }
 
 }  // namespace heed::ascend

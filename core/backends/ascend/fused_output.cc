@@ -5,8 +5,11 @@
 // - Keys that no row of an item sees are left out, so that what they hold cannot matter (rule 8).
 // - An item of which no row sees any key is left out, since a sequence has at least one key; its rows are 0 (rule 7).
 // - Other rows without keys see some, and are cleared afterwards.
-// - Where such rows are to be the mean of all values, their queries are set to 0 and they see all keys.
+// - Where such rows are to be the mean of all values, their queries are set to 0 and they see all keys, of which those
+//   that no row sees otherwise are set to 0 too.
 // - A mask is 1 where a key is hidden: the kernel adds -3e38 times it, which leaves a weight of exactly 0.
+// - With a mask an infinite key counts as NaN: a row whose visible scores are all -infinity would be the attention to
+//   what is hidden.
 // - A bias, and what differs between heads, is added as it is, from a square plane for each head. Of each row's bias the
 //   largest is taken away first, which no weight depends on: so F16 holds the differences that matter.
 #include "backends/ascend/fused_output.h"
@@ -66,6 +69,8 @@ class Sequences {
   // there are queries.
   int64_t num_padding_keys() const { return num_padding_keys_; }
   FusedMask mask() const { return mask_; }
+  // Of the keys of all sequences, which are there for a mean alone; empty where there are none.
+  const std::vector<uint8_t>& unseen_keys() const { return unseen_keys_; }
   // (item's place, q, h) of rows without keys; empty where there are none.
   const std::vector<uint8_t>& empty_rows() const { return empty_rows_; }
 
@@ -107,6 +112,10 @@ class Sequences {
       std::vector<int32_t> all(static_cast<size_t>(problem_.num_keys));
       std::iota(all.begin(), all.end(), 0);
       keys_.push_back(std::move(all));
+      unseen_keys_.resize(static_cast<size_t>(num_keys_));
+      unseen_keys_.resize(unseen_keys_.size() + static_cast<size_t>(problem_.num_keys), 1);
+      for (const int32_t key : seen_.keys_of(b))
+        unseen_keys_[static_cast<size_t>(num_keys_) + static_cast<size_t>(key)] = 0;
     } else {
       keys_.push_back(seen_.keys_of(b));
     }
@@ -125,6 +134,7 @@ class Sequences {
 
   void choose_mask() {
     if (items_.empty()) return;
+    if (!unseen_keys_.empty()) unseen_keys_.resize(static_cast<size_t>(num_keys_));
     if (!empty_rows_.empty())
       empty_rows_.resize(items_.size() * static_cast<size_t>(problem_.num_queries * problem_.num_heads));
     if (seen_.is_triangle()) {
@@ -159,6 +169,7 @@ class Sequences {
   std::vector<std::vector<int32_t>> keys_;
   int64_t num_keys_ = 0;
   int64_t num_padding_keys_ = 0;
+  std::vector<uint8_t> unseen_keys_;
   FusedMask mask_ = FusedMask::None;
   std::vector<uint8_t> empty_rows_;
 };
@@ -260,9 +271,9 @@ class FusedOutput {
     Temporary kept_keys;
     Temporary kept_values;
     const DeviceArray queries = load_queries(kept_queries);
-    DeviceArray keys = load_keys(problem_.keys, problem_.head_size, kept_keys);
+    DeviceArray keys = load_keys(problem_.keys, problem_.head_size, sequences_.unseen_keys(), kept_keys);
     if (sequences_.mask() != FusedMask::None) keys = without_infinities(npu_, keys, kept_keys);
-    const DeviceArray values = load_keys(problem_.values, problem_.value_head_size, kept_values);
+    const DeviceArray values = load_keys(problem_.values, problem_.value_head_size, {}, kept_values);
     Temporary kept_mask;
     const DeviceArray mask = make_mask(kept_mask);
     std::vector<int32_t> lengths = sequences_.lengths();
@@ -316,8 +327,8 @@ class FusedOutput {
     return widened(queries, kept);
   }
 
-  // Keys or values.
-  DeviceArray load_keys(const Operand& operand, int64_t d, Temporary& kept) {
+  // Keys or values; those that are not 0 in `cleared` as zeros.
+  DeviceArray load_keys(const Operand& operand, int64_t d, const std::vector<uint8_t>& cleared, Temporary& kept) {
     const int64_t b = problem_.batch;
     const int64_t g = problem_.num_kv_heads;
     const int64_t k = problem_.num_keys;
@@ -331,6 +342,13 @@ class FusedOutput {
           places.push_back(static_cast<int32_t>(sequences_.items()[i] * k) + key);
       }
       all = rows_of(all, places, kept);
+    }
+    if (!cleared.empty()) {
+      const Temporary where = uploaded(npu_, ACL_INT8, dims_of({sequences_.num_keys(), 1, 1}), cleared.data());
+      Temporary rest(npu_, dtype_, all.shape);
+      clear_where(npu_, all, where.array(), rest.array());
+      kept = std::move(rest);
+      all = kept.array();
     }
     all = widened(all, kept);
     if (sequences_.num_padding_keys() == 0) return all;
@@ -436,8 +454,7 @@ class FusedOutput {
 double fused_mask_bytes(const AttentionProblem& problem) {
   const auto q = static_cast<double>(problem.num_queries);
   const auto k = static_cast<double>(problem.num_keys);
-  const double pairs = visibility_bytes(problem);
-  if (pairs == 0) return 0;
+  if (masked_pairs(problem) == 0) return 0;
   const auto differs = [](const Operand& operand, int axis) {
     return operand.given != 0 && operand.strides[axis] != 0;
   };

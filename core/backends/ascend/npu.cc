@@ -15,8 +15,9 @@ namespace {
 // Operations beyond which all are made anew: their parameters hold sizes, of which a host may bring any number.
 constexpr size_t kMaxOperations = 512;
 
-// Bytes of constants beyond which all are forgotten between two calls.
+// Bytes of constants, and how many, beyond which all are forgotten between two calls.
 constexpr size_t kMaxConstantBytes = size_t{64} << 20;
+constexpr size_t kMaxConstants = 256;
 
 // Left behind at the end of the process: nothing of AscendCL may be called from a static destructor.
 struct Registry {
@@ -35,7 +36,7 @@ void initialize() {
   const aclError code = aclInit(nullptr);
   if (code != ACL_SUCCESS && code != kRepeatedInitialize) {
     fail(Status::DeviceUnavailable,
-         "AscendCL cannot be initialised (aclInit gives %d%s): expected the Ascend driver, and the set_env.sh of CANN "
+         "AscendCL cannot be initialized (aclInit gives %d%s): expected the Ascend driver, and the set_env.sh of CANN "
          "sourced",
          code, RecentMessage().text());
   }
@@ -115,7 +116,10 @@ std::shared_ptr<Npu> Npu::open(int32_t index) {
   const std::lock_guard lock(shared.mutex);
   const int32_t num_npus = count();
   if (index < 0 || index >= num_npus) {
-    fail(Status::InvalidArgument, "options->device_index is %d, but there are %d NPUs: expected 0 to %d", index,
+    if (num_npus == 1) {
+      fail(Status::InvalidArgument, "options->device_index is %d, but this process sees one NPU: expected 0", index);
+    }
+    fail(Status::InvalidArgument, "options->device_index is %d, but this process sees %d NPUs: expected 0 to %d", index,
          num_npus, num_npus - 1);
   }
   std::shared_ptr<Npu> npu = shared.npus[index].lock();
@@ -192,14 +196,14 @@ Npu::Use::Use(Npu& npu, bool lost) : lock_(npu.mutex_, std::defer_lock) {
   lock_.lock();
   if (npu.is_lost_ && !lost) {
     fail(Status::DeviceLost,
-         "device ascend:%d has been lost (%.200s): destroy all that belongs to contexts on it, and open a new one",
-         npu.index_, npu.loss_.text);
+         "device ascend:%d has been lost (%s): destroy all that belongs to contexts on it, and open a new one",
+         npu.index_, npu.loss_);
   }
   // No context at all is a state of its own, which cannot be set again: then heed's stays.
   if (aclrtGetCurrentContext(&before_) != ACL_SUCCESS) before_ = nullptr;
   if (before_ != npu.context_) npu.check(aclrtSetCurrentContext(npu.context_), "aclrtSetCurrentContext");
   if (before_ == npu.context_) before_ = nullptr;
-  if (npu.constant_bytes_ > kMaxConstantBytes) npu.forget_constants();
+  if (npu.constant_bytes_ > kMaxConstantBytes || npu.constants_.size() > kMaxConstants) npu.forget_constants();
 }
 
 Npu::Use::~Use() {
@@ -209,11 +213,13 @@ Npu::Use::~Use() {
 void Npu::check(aclError code, const char* what) {
   if (code == ACL_SUCCESS) return;
   if (!is_device_failure(code)) fail_acl(code, what);
-  loss_.status = Status::DeviceLost;
-  std::snprintf(loss_.text, sizeof loss_.text, "device ascend:%d failed while it worked, and is lost: %s gives %d%s",
-                index_, what, code, RecentMessage().text());
+  std::snprintf(loss_, sizeof loss_, "%s gives %d%s", what, code, RecentMessage().text());
   is_lost_ = true;
-  throw loss_;
+  fail(Status::DeviceLost,
+       "device ascend:%d failed while it worked, and is lost (%s): destroy all that belongs to contexts on it, and "
+       "open a "
+       "new one",
+       index_, loss_);
 }
 
 void* Npu::allocate(size_t num_bytes) {

@@ -118,7 +118,7 @@ class Npu {
   bool is_set_ = false;
   // The failure that the device was lost with.
   bool is_lost_ = false;
-  Error loss_;
+  char loss_[256] = "";
   int64_t process_ = 0;
 
   DeviceMemory memory_;

@@ -129,7 +129,10 @@ class ScoreChain {
     Temporary kept_keys;
     DeviceArray queries = load(npu_, items_of(problem_.queries, first, {num_items, h, q, d}), dtype_, kept_queries);
     DeviceArray keys = load(npu_, items_of(problem_.keys, first, {num_items, g, k, d}), dtype_, kept_keys);
-    if (has_hidden) keys = without_infinities(npu_, keys, kept_keys);
+    if (has_hidden) {
+      queries = without_infinities(npu_, queries, kept_queries);
+      keys = without_infinities(npu_, keys, kept_keys);
+    }
     // Whichever keeps products away from the end of the dtype.
     const bool scale_first = std::fabs(problem_.scale) <= 1.0f;
     Temporary scaled;
@@ -153,7 +156,7 @@ class ScoreChain {
     Limits limits;
     const int64_t planes_of_items = seen_.num_items() == 1 ? 1 : num_items;
     const int64_t planes_of_heads = seen_.num_heads();
-    const int64_t q = seen_.is_by_item() && !seen_.is_triangle() ? 1 : problem_.num_queries;
+    const int64_t q = seen_.is_by_item() ? 1 : problem_.num_queries;
     const int64_t k = problem_.num_keys;
     const auto num_rows = static_cast<size_t>(planes_of_items * planes_of_heads * q);
     const size_t num_pairs = num_rows * static_cast<size_t>(k);

@@ -9,7 +9,10 @@ void Staging::allocate() {
   const aclError code = aclrtMallocHost(&memory_, kCapacity);
   if (code != ACL_SUCCESS) {
     memory_ = nullptr;
-    fail(Status::OutOfMemory, "aclrtMallocHost of %zu bytes of the host's memory failed with %d", kCapacity, code);
+    fail(Status::OutOfMemory,
+         "the host has no page-locked memory left (aclrtMallocHost of %zu bytes failed with %d): expected less of it "
+         "in other processes",
+         kCapacity, code);
   }
   used_ = 0;
 }

@@ -20,8 +20,8 @@ bool has_band(const AttentionProblem& problem) {
   return problem.band_first > -problem.num_queries + 1 || problem.band_last < problem.num_keys - 1;
 }
 
-bool has_planes(const AttentionProblem& problem) {
-  return is_per_query(problem.valid_lens) || problem.mask.given != 0 || problem.bias.given != 0 || has_band(problem);
+bool needs_planes(const AttentionProblem& problem) {
+  return is_per_query(problem.valid_lens) || problem.mask.given != 0 || problem.bias.given != 0;
 }
 
 bool differs(const AttentionProblem& problem, int axis) {
@@ -29,16 +29,26 @@ bool differs(const AttentionProblem& problem, int axis) {
   return of(problem.mask) || of(problem.bias) || (axis == 0 && of(problem.valid_lens));
 }
 
+// Whether lengths, if there are any, take nothing away. Without data they might.
+bool has_full_lengths(const AttentionProblem& problem) {
+  const Operand& lens = problem.valid_lens;
+  if (lens.given == 0) return true;
+  if (lens.data == nullptr) return false;
+  for (int64_t b = 0; b < problem.batch; ++b) {
+    if (length_of(lens, b, 0) < problem.num_keys) return false;
+  }
+  return true;
+}
+
 bool is_triangular(const AttentionProblem& problem) {
-  return problem.valid_lens.given == 0 && problem.mask.given == 0 && problem.bias.given == 0 &&
-         problem.num_queries == problem.num_keys && problem.band_last == 0 &&
-         problem.band_first <= -problem.num_queries + 1;
+  return !needs_planes(problem) && problem.num_queries == problem.num_keys && problem.band_last == 0 &&
+         problem.band_first <= -problem.num_queries + 1 && has_full_lengths(problem);
 }
 
 }  // namespace
 
-double visibility_bytes(const AttentionProblem& problem) {
-  if (!has_planes(problem) || is_triangular(problem)) return 0;
+double masked_pairs(const AttentionProblem& problem) {
+  if (is_triangular(problem) || !(needs_planes(problem) || has_band(problem))) return 0;
   return (differs(problem, 0) ? static_cast<double>(problem.batch) : 1.0) *
          (differs(problem, 1) ? static_cast<double>(problem.num_heads) : 1.0) *
          static_cast<double>(problem.num_queries) * static_cast<double>(problem.num_keys);
@@ -61,10 +71,18 @@ Visibility::HostBytes Visibility::read(Npu& npu, const Operand& operand, const i
 }
 
 Visibility::Visibility(Npu& npu, const AttentionProblem& problem) : problem_(problem) {
-  is_triangle_ = is_triangular(problem);
   if (differs(problem, 0)) num_items_ = problem.batch;
   if (differs(problem, 1)) num_heads_ = problem.num_heads;
-  if (!has_planes(problem) || is_triangle_) return;
+  if (is_triangular(problem)) {
+    form_ = Form::Triangle;
+    num_items_ = 1;
+    return;
+  }
+  if (!needs_planes(problem)) {
+    form_ = has_band(problem) ? Form::Band : Form::Items;
+    return;
+  }
+  form_ = Form::Planes;
   const int64_t pairs[kOperandRank] = {problem.batch, problem.num_heads, problem.num_queries, problem.num_keys};
   if (problem.mask.given != 0) {
     HostBytes bytes = read(npu, problem.mask, pairs);
@@ -97,10 +115,17 @@ void Visibility::find_visible() {
   }
 }
 
-// Rules 4 to 6 of docs/semantics.md; a bias of -infinity hides.
+// Rules 4 and 6 of docs/semantics.md.
+Visibility::Range Visibility::range(int64_t b, int64_t q) const {
+  const int64_t length = problem_.valid_lens.given == 0 ? problem_.num_keys : length_of(problem_.valid_lens, b, q);
+  const int64_t first = std::max<int64_t>(0, q + problem_.band_first);
+  return {first, std::max(first, std::min(length, q + problem_.band_last + 1))};
+}
+
+// Rule 5; a bias of -infinity hides.
 bool Visibility::is_in_limits(int64_t b, int64_t h, int64_t q, int64_t k) const {
-  if (k < q + problem_.band_first || k > q + problem_.band_last) return false;
-  if (problem_.valid_lens.given != 0 && k >= length_of(problem_.valid_lens, b, q)) return false;
+  const Range seen = range(b, q);
+  if (k < seen.first || k >= seen.end) return false;
   if (!mask_.empty()) {
     const int64_t* strides = problem_.mask.strides;
     const int64_t place = b * strides[0] + h * strides[1] + q * strides[2] + k * strides[3];
@@ -142,29 +167,37 @@ size_t Visibility::row(int64_t b, int64_t h, int64_t q) const {
 }
 
 bool Visibility::is_visible(int64_t b, int64_t h, int64_t q, int64_t k) const {
-  if (is_triangle_) return k <= q;
-  if (is_by_item()) return k < count(b, h, q);
-  return visible_[row(b, h, q) * static_cast<size_t>(problem_.num_keys) + static_cast<size_t>(k)] != 0;
+  if (form_ == Form::Planes)
+    return visible_[row(b, h, q) * static_cast<size_t>(problem_.num_keys) + static_cast<size_t>(k)] != 0;
+  const Range seen = range(b, q);
+  return k >= seen.first && k < seen.end;
 }
 
 int64_t Visibility::count(int64_t b, int64_t h, int64_t q) const {
-  if (is_triangle_) return q + 1;
-  if (!is_by_item()) return counts_[row(b, h, q)];
-  return problem_.valid_lens.given == 0 ? problem_.num_keys : length_of(problem_.valid_lens, b, 0);
+  if (form_ == Form::Planes) return counts_[row(b, h, q)];
+  const Range seen = range(b, q);
+  return seen.end - seen.first;
 }
 
 std::vector<int32_t> Visibility::keys_of(int64_t b) const {
   std::vector<int32_t> keys;
+  if (form_ != Form::Planes) {
+    // A band moves on by one key from row to row, so what some row sees has no gaps.
+    int64_t first = problem_.num_keys;
+    int64_t end = 0;
+    for (int64_t q = 0; q < problem_.num_queries; ++q) {
+      const Range seen = range(b, q);
+      if (seen.first == seen.end) continue;
+      first = std::min(first, seen.first);
+      end = std::max(end, seen.end);
+    }
+    for (int64_t k = first; k < end; ++k) keys.push_back(static_cast<int32_t>(k));
+    return keys;
+  }
   for (int64_t k = 0; k < problem_.num_keys; ++k) {
     bool is_seen = false;
-    if (is_triangle_) {
-      is_seen = true;
-    } else if (is_by_item()) {
-      is_seen = k < count(b, 0, 0);
-    } else {
-      for (int64_t h = 0; h < num_heads_ && !is_seen; ++h) {
-        for (int64_t q = 0; q < problem_.num_queries && !is_seen; ++q) is_seen = is_visible(b, h, q, k);
-      }
+    for (int64_t h = 0; h < num_heads_ && !is_seen; ++h) {
+      for (int64_t q = 0; q < problem_.num_queries && !is_seen; ++q) is_seen = is_visible(b, h, q, k);
     }
     if (is_seen) keys.push_back(static_cast<int32_t>(k));
   }
@@ -174,12 +207,8 @@ std::vector<int32_t> Visibility::keys_of(int64_t b) const {
 std::string Visibility::name() const {
   std::string name = "visible " + std::to_string(problem_.num_queries) + " " + std::to_string(problem_.num_keys) + " " +
                      std::to_string(problem_.band_first) + " " + std::to_string(problem_.band_last);
-  const Operand& lens = problem_.valid_lens;
-  if (lens.given == 0) return name;
-  for (int64_t b = 0; b < num_items_; ++b) {
-    for (int64_t q = 0; q < (is_per_query(lens) ? problem_.num_queries : 1); ++q)
-      name += " " + std::to_string(length_of(lens, b, q));
-  }
+  if (problem_.valid_lens.given == 0) return name;
+  for (int64_t b = 0; b < num_items_; ++b) name += " " + std::to_string(length_of(problem_.valid_lens, b, 0));
   return name;
 }
 

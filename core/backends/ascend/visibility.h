@@ -26,11 +26,12 @@ class Visibility {
   int64_t num_heads() const { return num_heads_; }
 
   // Whether each query of an item sees the same keys, the first ones, whatever its head.
-  bool is_by_item() const { return visible_.empty(); }
+  bool is_by_item() const { return form_ == Form::Items; }
   // Whether key j is visible to query i exactly if j <= i, for as many keys as queries.
-  bool is_triangle() const { return is_triangle_; }
-  // Whether it follows from sizes, band and lengths alone, which have a name.
-  bool has_name() const { return mask_.empty() && bias_.empty(); }
+  bool is_triangle() const { return form_ == Form::Triangle; }
+  // Whether it follows from sizes, band and a length for each item, by which it can be named; what has a name need not be
+  // worked out pair by pair.
+  bool has_name() const { return form_ != Form::Planes; }
   std::string name() const;
 
   bool is_visible(int64_t b, int64_t h, int64_t q, int64_t k) const;
@@ -46,6 +47,17 @@ class Visibility {
   std::vector<int32_t> keys_of(int64_t b) const;
 
  private:
+  // What visibility depends on: lengths of items; nothing but the order of queries and keys; a band besides lengths of
+  // items; anything.
+  enum class Form { Items, Triangle, Band, Planes };
+
+  // Keys of a row that lie between two places, which is all that it sees but for a mask or a bias.
+  struct Range {
+    int64_t first;
+    int64_t end;
+  };
+  Range range(int64_t b, int64_t q) const;
+
   // The bytes that an operand steps over, on the host, and where its first element is among them.
   struct HostBytes {
     std::vector<char> bytes;
@@ -57,11 +69,12 @@ class Visibility {
   bool is_in_limits(int64_t b, int64_t h, int64_t q, int64_t k) const;
 
   const AttentionProblem& problem_;
-  bool is_triangle_ = false;
+  Form form_ = Form::Items;
   int64_t num_items_ = 1;
   int64_t num_heads_ = 1;
-  std::vector<uint8_t> visible_;  // (items, heads, q, k); empty where is_by_item or is_triangle
-  std::vector<int64_t> counts_;   // (items, heads, q); likewise
+  // Of planes alone.
+  std::vector<uint8_t> visible_;  // (items, heads, q, k)
+  std::vector<int64_t> counts_;   // (items, heads, q)
   // As the operands have them, with their strides.
   std::vector<char> mask_;
   size_t mask_first_ = 0;
@@ -69,7 +82,8 @@ class Visibility {
   size_t bias_first_ = 0;
 };
 
-// The sizes and strides of what Visibility reads, for plans: bytes that it takes on the host at most.
-double visibility_bytes(const AttentionProblem& problem);
+// Pairs of a problem that have to be looked at one by one, on the host and in a mask, as far as sizes and strides tell;
+// 0 where all rows of an item see the same keys, or where one triangle stands for the mask.
+double masked_pairs(const AttentionProblem& problem);
 
 }  // namespace heed::ascend

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // AsStridedOperation: element i of each output axis is `stride` elements behind the one before, from `offset` on; a stride
 // of 0 repeats.
+#include <utility>
+
 #include "atb/infer_op_params.h"
 #include "atb/operation_base.h"
 #include "atb/strided_copy.h"
@@ -12,9 +14,9 @@ using atb::infer::AsStridedParam;
 
 class AsStrided final : public OperationBase {
  public:
-  explicit AsStrided(const AsStridedParam& param)
+  explicit AsStrided(AsStridedParam param)
       : OperationBase("AsStridedOperation", 1, 1, {{ACL_FLOAT16, ACL_FLOAT16}, {ACL_INT64, ACL_INT64}}),
-        param_(param) {}
+        param_(std::move(param)) {}
 
  private:
   Status check_inputs(const Descs& inputs) const override {

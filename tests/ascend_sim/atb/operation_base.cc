@@ -280,7 +280,7 @@ void OperationBase::report_overlaps(const atb::VariantPack& pack, const uint8_t*
 Status OperationBase::launch(const atb::VariantPack& pack, uint8_t* workspace) {
   auto launch = std::make_unique<Launch>();
   launch->kernel = plan_.kernel;
-  std::vector<ascend_sim_kernel_range> ranges;
+  std::vector<AscendSimKernelRange> ranges;
   std::vector<std::string> names;
   names.reserve(pack.inTensors.size() + pack.outTensors.size());
   const auto add = [&](const Tensor& tensor, const char* side, size_t i, bool writes) {
@@ -304,8 +304,8 @@ Status OperationBase::launch(const atb::VariantPack& pack, uint8_t* workspace) {
   }
   launch->num_queued = num_queued_;
   ++*num_queued_;
-  const ascend_sim_kernel kernel = {name_.c_str(), ranges.data(),  ranges.size(),
-                                    run_launch,    release_launch, launch.release()};
+  const AscendSimKernel kernel = {name_.c_str(), ranges.data(),  ranges.size(),
+                                  run_launch,    release_launch, launch.release()};
   const aclError error = ascend_sim_kernel_launch(context_->GetExecuteStream(), &kernel);
   if (error == ACL_SUCCESS) return atb::NO_ERROR;
   return refuse(atb::ERROR_RT_FAIL, "AscendCL answers " + std::to_string(error));

@@ -22,7 +22,6 @@ using Param = atb::infer::SelfAttentionParam;
 
 constexpr int64_t kMaxHeadSize = 576;
 constexpr int64_t kCompressedMask = 128;
-constexpr int64_t kCompressedAlibiMask = 256;
 
 bool is_alibi_compress(Param::MaskType type) {
   return type == Param::MASK_TYPE_ALIBI_COMPRESS || type == Param::MASK_TYPE_ALIBI_COMPRESS_SQRT ||
@@ -407,7 +406,9 @@ class SelfAttention final : public OperationBase {
     if (has_mask_) problem.mask = mask_of(pack.inTensors[kMaskInput].desc);
     plan.host_inputs = {lengths_input()};
     // A block of scores, of probabilities and of sums for each head.
-    plan.workspace_bytes = workspace_for(problem.num_heads * 128 * (2 * 128 + problem.value_head_size) * sizeof(float));
+    constexpr size_t kBlock = 128;
+    plan.workspace_bytes =
+        workspace_for(problem.num_heads * kBlock * (2 * kBlock + problem.value_head_size) * sizeof(float));
     plan.kernel = [problem, has_mask = has_mask_](Addresses addresses) {
       run_attention(problem, addresses[0], addresses[1], addresses[2], has_mask ? addresses[kMaskInput] : nullptr,
                     addresses[has_mask ? 5 : 4]);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SliceOperation: a part of each axis, from an offset that may count from the end; the size -1 goes to the end.
+#include <utility>
+
 #include "atb/infer_op_params.h"
 #include "atb/operation_base.h"
 #include "atb/strided_copy.h"
@@ -11,7 +13,7 @@ using atb::infer::SliceParam;
 
 class Slice final : public OperationBase {
  public:
-  explicit Slice(const SliceParam& param)
+  explicit Slice(SliceParam param)
       : OperationBase("SliceOperation", 1, 1,
                       {{ACL_FLOAT16, ACL_FLOAT16},
                        {ACL_FLOAT, ACL_FLOAT},
@@ -20,7 +22,7 @@ class Slice final : public OperationBase {
                        {ACL_INT32, ACL_INT32},
                        {ACL_UINT32, ACL_UINT32},
                        {ACL_BF16, ACL_BF16}}),
-        param_(param) {}
+        param_(std::move(param)) {}
 
  private:
   int64_t offset(size_t axis, int64_t dim) const {

@@ -2,6 +2,7 @@
 // SoftmaxOperation: over consecutive axes together, in float with one rounding.
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "atb/elements.h"
@@ -15,10 +16,10 @@ using atb::infer::SoftmaxParam;
 
 class Softmax final : public OperationBase {
  public:
-  explicit Softmax(const SoftmaxParam& param)
+  explicit Softmax(SoftmaxParam param)
       : OperationBase("SoftmaxOperation", 1, 1,
                       {{ACL_FLOAT16, ACL_FLOAT16}, {ACL_FLOAT, ACL_FLOAT}, {ACL_BF16, ACL_BF16}}),
-        param_(param) {}
+        param_(std::move(param)) {}
 
  private:
   Status check_inputs(const Descs& inputs) const override {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // TransposeOperation: output axis i is input axis perm[i].
+#include <utility>
 #include <vector>
 
 #include "atb/infer_op_params.h"
@@ -13,14 +14,14 @@ using atb::infer::TransposeParam;
 
 class Transpose final : public OperationBase {
  public:
-  explicit Transpose(const TransposeParam& param)
+  explicit Transpose(TransposeParam param)
       : OperationBase("TransposeOperation", 1, 1,
                       {{ACL_FLOAT16, ACL_FLOAT16},
                        {ACL_INT64, ACL_INT64},
                        {ACL_BF16, ACL_BF16},
                        {ACL_INT8, ACL_INT8},
                        {ACL_INT32, ACL_INT32}}),
-        param_(param) {}
+        param_(std::move(param)) {}
 
  private:
   Status check_inputs(const Descs& inputs) const override {

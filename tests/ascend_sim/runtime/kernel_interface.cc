@@ -26,7 +26,7 @@ std::shared_ptr<Stream> stream_of(aclrtStream handle) {
 
 }  // namespace
 
-aclError ascend_sim_kernel_launch(aclrtStream stream, const ascend_sim_kernel* kernel) {
+aclError ascend_sim_kernel_launch(aclrtStream stream, const AscendSimKernel* kernel) {
   const Argument argument(kernel->argument, kernel->release);
   const Caller caller = ascend_sim::caller(kernel->name);
   if (caller.code != ACL_SUCCESS) return caller.code;
@@ -38,7 +38,7 @@ aclError ascend_sim_kernel_launch(aclrtStream stream, const ascend_sim_kernel* k
   std::vector<void*> addresses;
   std::string fault;
   for (size_t i = 0; i < kernel->num_ranges && fault.empty(); ++i) {
-    const ascend_sim_kernel_range& wanted = kernel->ranges[i];
+    const AscendSimKernelRange& wanted = kernel->ranges[i];
     std::string problem;
     const std::optional<DeviceRange> range = device_memory().find(wanted.device, wanted.bytes, problem);
     if (range) {

@@ -8,7 +8,7 @@
 #include "acl/acl.h"
 
 // What a kernel reads or writes on the device.
-struct ascend_sim_kernel_range {
+struct AscendSimKernelRange {
   // For sentences: "input 0".
   const char* name;
   const void* device;
@@ -16,10 +16,10 @@ struct ascend_sim_kernel_range {
   int writes;
 };
 
-struct ascend_sim_kernel {
+struct AscendSimKernel {
   // GetName() of the operation.
   const char* name;
-  const struct ascend_sim_kernel_range* ranges;
+  const struct AscendSimKernelRange* ranges;
   size_t num_ranges;
   // Runs on the stream's thread with the places of the ranges' bytes; answers 0, or the code that the device fails with.
   int (*run)(void* argument, void* const* host_addresses);
@@ -30,7 +30,7 @@ struct ascend_sim_kernel {
 
 // Puts a kernel on a stream of the thread's current context. A range that is no live memory of the device makes the kernel
 // fail with 507015 when its turn comes, as on hardware.
-ACL_SIM_API aclError ascend_sim_kernel_launch(aclrtStream stream, const struct ascend_sim_kernel* kernel);
+ACL_SIM_API aclError ascend_sim_kernel_launch(aclrtStream stream, const struct AscendSimKernel* kernel);
 
 // Counts a call of this word of ascend_sim_set_faults; 1 and its code if it is to fail.
 ACL_SIM_API int ascend_sim_kernel_fault(const char* call, int* code);

@@ -9,6 +9,7 @@
 
 #include "ascend_sim/control.h"
 #include "runtime/device_memory.h"
+#include "runtime/runtime.h"
 
 namespace {
 
@@ -80,6 +81,7 @@ void ascend_sim_clear_violations() {
 uint64_t ascend_sim_count(const char* what) {
   if (what == nullptr) return 0;
   if (std::string_view(what) == "bytes_allocated") return ascend_sim::device_memory().requested_bytes();
+  if (std::string_view(what) == "devices_set") return ascend_sim::num_devices_set();
   if (std::string_view(what) == "violations") return ascend_sim_violations(nullptr, 0);
   const std::lock_guard lock(state().mutex);
   const auto found = state().counts.find(std::string_view(what));

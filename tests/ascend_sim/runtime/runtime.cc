@@ -117,6 +117,13 @@ void untrack(const void* object) {
   tracked().lines.erase(object);
 }
 
+uint64_t num_devices_set() {
+  const std::lock_guard lock(runtime().mutex);
+  uint64_t sum = 0;
+  for (const auto& [id, device] : runtime().devices) sum += device.set_count;
+  return sum;
+}
+
 std::vector<std::string> leaks() {
   std::vector<std::string> lines;
   {

@@ -94,6 +94,9 @@ void end_context_objects(Handle context);
 void track(const void* object, const std::string& line);
 void untrack(const void* object);
 
+// aclrtSetDevices without an aclrtResetDevice.
+uint64_t num_devices_set();
+
 std::vector<std::string> leaks();
 
 }  // namespace ascend_sim

@@ -45,7 +45,7 @@ inline std::string recent_error() {
   return text == nullptr ? "" : text;
 }
 
-inline atb::TensorDesc desc_of(aclDataType dtype, std::initializer_list<int64_t> shape) {
+inline atb::TensorDesc desc_of(aclDataType dtype, const std::vector<int64_t>& shape) {
   atb::TensorDesc desc;
   desc.dtype = dtype;
   desc.format = ACL_FORMAT_ND;
@@ -84,13 +84,18 @@ class DeviceTensor {
   explicit DeviceTensor(const atb::TensorDesc& desc) {
     tensor_.desc = desc;
     tensor_.dataSize = atb::Utils::GetTensorSize(desc);
-    EXPECT_EQ(aclrtMalloc(&tensor_.deviceData, tensor_.dataSize, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
+    allocate();
   }
   ~DeviceTensor() { EXPECT_EQ(aclrtFree(tensor_.deviceData), ACL_SUCCESS); }
   DeviceTensor(const DeviceTensor&) = delete;
   DeviceTensor& operator=(const DeviceTensor&) = delete;
 
   const atb::Tensor& tensor() const { return tensor_; }
+
+  // Once more, after the memory went with a device that was lost.
+  void allocate() {
+    EXPECT_EQ(aclrtMalloc(&tensor_.deviceData, tensor_.dataSize, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
+  }
 
   template <class Element>
   void write(const std::vector<Element>& elements) {

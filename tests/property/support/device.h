@@ -9,6 +9,7 @@
 
 #include <heed/heed.h>
 
+#include <cstdint>
 #include <optional>
 #include <type_traits>
 
@@ -44,6 +45,9 @@ double a_few_roundings(double magnitude);
 
 // Counts a call that the device did.
 void count_done();
+
+// So far.
+int64_t num_refused();
 
 // Counts a failed call that the CPU has done since, by the reasons in its sentence.
 void count_refused(const CallFailed& failure);

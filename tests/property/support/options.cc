@@ -126,14 +126,17 @@ bool is_possible(Option a, int32_t value_a, Option b, int32_t value_b) {
   return true;
 }
 
-PairCoverage::PairCoverage() {
+PairCoverage::PairCoverage(const std::vector<OptionValue>& excluded) {
   for (const OptionDescription& description : option_table()) {
     first_value_.push_back(num_values_);
     num_values_ += static_cast<int32_t>(description.values.size());
   }
   states_.assign(static_cast<size_t>(num_values_) * static_cast<size_t>(num_values_), State::Impossible);
   for_each_possible_value([&](Option a, int32_t value_a, Option b, int32_t value_b) {
-    const bool possible = is_possible(a, value_a, b, value_b);
+    const auto is_one = [&](const OptionValue& out) {
+      return (out.option == a && out.value == value_a) || (out.option == b && out.value == value_b);
+    };
+    const bool possible = is_possible(a, value_a, b, value_b) && std::none_of(excluded.begin(), excluded.end(), is_one);
     states_[place(a, value_a, b, value_b)] = possible ? State::Missing : State::Impossible;
     ++(possible ? num_possible_ : num_impossible_);
   });

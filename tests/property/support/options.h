@@ -82,10 +82,16 @@ const std::vector<Condition>& conditions();
 // Whether two values can occur together in a call.
 bool is_possible(Option a, int32_t value_a, Option b, int32_t value_b);
 
+struct OptionValue {
+  Option option;
+  int32_t value;
+};
+
 // Pairs of values of different options. A call in which B, Q or K is 0 computes nothing: it counts only for the pairs with that size.
 class PairCoverage {
  public:
-  PairCoverage();
+  // Of pairs without any of the excluded values.
+  explicit PairCoverage(const std::vector<OptionValue>& excluded = {});
 
   void add(const Choice& choice);
   // Pairs of this choice that no choice before it had.

@@ -386,9 +386,18 @@ Choice ChoiceSampler::draw(const std::vector<PairCoverage::Pair>& missing) {
         choice[wanted->a] = wanted->value_a;
         choice[wanted->b] = wanted->value_b;
       }
-      if (settle(choice) && is_consistent(choice) && work_of(choice) <= allowed_work) return choice;
+      const auto is_drawn = [&](const OptionValue& out) { return choice[out.option] == out.value; };
+      if (settle(choice) && std::none_of(excluded_.begin(), excluded_.end(), is_drawn) && is_consistent(choice) &&
+          work_of(choice) <= allowed_work)
+        return choice;
     }
   }
+}
+
+const std::vector<OptionValue>& left_to_the_cpu() {
+  static const std::vector<OptionValue> kValues = {
+      {kKind, kAdditive}, {kScoring, 1}, {kSoftCap, 1}, {kDropout, kDropoutOn}};
+  return kValues;
 }
 
 Call make_call(const Choice& choice, uint64_t seed) { return CallMaker(choice, seed).make(); }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "support/call.h"
@@ -13,7 +14,9 @@ namespace heed::property {
 // Draws choices, each time preferring those with pairs of values that have not been drawn yet.
 class ChoiceSampler {
  public:
-  explicit ChoiceSampler(uint64_t seed) : random_(seed) {}
+  // Never draws an excluded value.
+  explicit ChoiceSampler(uint64_t seed, std::vector<OptionValue> excluded = {})
+      : random_(seed), excluded_(std::move(excluded)), coverage_(excluded_) {}
 
   Choice next();
 
@@ -23,8 +26,12 @@ class ChoiceSampler {
   Choice draw(const std::vector<PairCoverage::Pair>& missing);
 
   Random random_;
+  std::vector<OptionValue> excluded_;
   PairCoverage coverage_;
 };
+
+// What Ascend leaves to the CPU.
+const std::vector<OptionValue>& left_to_the_cpu();
 
 // The call that a choice and a seed stand for: the seed decides what the choice leaves open (sizes within their class, contents).
 Call make_call(const Choice& choice, uint64_t seed);

@@ -13,6 +13,8 @@
 #endif
 #define ACL_SIM_API ACL_SIM_EXTERN_C __attribute__((visibility("default")))
 
+// C has no other way to name a type.
+// NOLINTBEGIN(modernize-use-using)
 typedef int aclError;
 typedef void* aclrtStream;
 typedef void* aclrtEvent;
@@ -48,6 +50,7 @@ typedef enum {
   ACL_FORMAT_ND = 2,
   ACL_FORMAT_FRACTAL_NZ = 29
 } aclFormat;
+// NOLINTEND(modernize-use-using)
 
 // Codes that have a name in the vendor's headers. Those of the runtime below them (107000, 207001, 507015, ...) have none
 // there; runtime/errors.h names those that the simulator answers with.

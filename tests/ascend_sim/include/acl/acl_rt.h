@@ -11,6 +11,7 @@
 #define ACL_STREAM_FAST_LAUNCH 0x00000001U
 #define ACL_STREAM_FAST_SYNC 0x00000002U
 
+// NOLINTBEGIN(modernize-use-using)
 typedef enum aclrtRunMode { ACL_DEVICE, ACL_HOST } aclrtRunMode;
 
 typedef enum aclrtEventRecordedStatus {
@@ -44,6 +45,7 @@ typedef enum aclrtMemAttr {
   ACL_HBM_MEM_HUGE,
   ACL_HBM_MEM_NORMAL
 } aclrtMemAttr;
+// NOLINTEND(modernize-use-using)
 
 // ---- the process ----------------------------------------------------------------------------------------------------
 ACL_SIM_API aclError aclInit(const char* configPath);

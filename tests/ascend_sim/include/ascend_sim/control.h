@@ -50,12 +50,13 @@ ASCEND_SIM_API size_t ascend_sim_leaks(char* text, size_t capacity);
 ASCEND_SIM_API size_t ascend_sim_violations(char* text, size_t capacity);
 ASCEND_SIM_API void ascend_sim_clear_violations(void);
 
-// How often something happened since the process began, or, for bytes_allocated, how much there is now:
+// How often something happened since the process began, or, for the last three, how much there is now:
 //   malloc free memcpy_h2d memcpy_d2h memcpy_d2d memcpy_h2h memset synchronize     calls of AscendCL that succeeded
 //   create_operation setup execute                                                 calls of ATB that succeeded
 //   create_operation:NAME setup:NAME execute:NAME        of those, the ones of operations whose GetName() is NAME
 //   bytes_allocated                                                                what live aclrtMallocs asked for
 //   violations                                                                     as ascend_sim_violations counts them
+//   devices_set                                              aclrtSetDevices without an aclrtResetDevice, of all devices
 // Anything else is 0.
 ASCEND_SIM_API uint64_t ascend_sim_count(const char* what);
 

@@ -8,8 +8,7 @@
 #include "acl/acl.h"
 #include "atb/svector.h"
 
-namespace atb {
-namespace infer {
+namespace atb::infer {
 
 enum InputLayout : int { TYPE_BSND = 0, TYPE_BNSD };
 
@@ -170,7 +169,11 @@ struct FillParam {
 
 struct LinearParam {
   enum MatmulType : uint8_t { MATMUL_UNDEFINED = 0, MATMUL_EIN_SUM };
+// The vendor's own QUANT_UNDEFINED is in this namespace as well.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
   enum QuantMode : uint8_t { QUANT_UNDEFINED, PER_CHANNEL, PER_TOKEN };
+#pragma GCC diagnostic pop
   bool transposeA = false;
   bool transposeB = true;
   bool hasBias = true;
@@ -232,5 +235,4 @@ struct SelfAttentionParam {
   uint8_t rsv[64] = {0};
 };
 
-}  // namespace infer
-}  // namespace atb
+}  // namespace atb::infer

@@ -26,7 +26,7 @@ struct MaxSizeExceeded : public std::exception {};
 template <class T>
 class SVector {
  public:
-  constexpr SVector() : size_(0) {
+  constexpr SVector() {
     for (std::size_t i = 0; i < DEFAULT_SVECTOR_SIZE; ++i) storage_[i] = {};
   }
 

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an NPU cannot do, and what can fail on it.
+#include "ascend/errors_scene.h"
+
+namespace heed::ascend_test {
+namespace {
+
+using Scene = NpuScene;
+
+}  // namespace
+
+errors_test::Topic devices() {
+  return {"Devices",
+          "What an installation may be like is said to the simulator by `ascend_sim_set_faults`, here and below.",
+          {
+              PROVOKE(heed_device_count(HEED_DEVICE_ASCEND), ascend_sim_set_faults("driver=missing")),
+              PROVOKE(heed_device_count(HEED_DEVICE_ASCEND), ascend_sim_set_faults("device_count=0")),
+              PROVOKE(heed_device_count(HEED_DEVICE_ASCEND), ascend_sim_set_faults("soc=Ascend310P3")),
+              PROVOKE(heed_context_create(&context_options, &new_context), context_options.device_index = 1),
+              PROVOKE(heed_context_create(&context_options, &new_context), context_options.device_index = 2;
+                      ascend_sim_set_faults("device_count=2")),
+              PROVOKE(heed_layer_forward(attention, &inputs, NULL, &outputs),
+                      inputs.queries = on_cpu(HEED_F16, {2, 5, 16})),
+              PROVOKE(heed_tensor_to_dlpack(tensor_of(HEED_F32, {3}), &exported)),
+              PROVOKE(heed_tensor_from_dlpack(context, &managed, &new_tensor)),
+          }};
+}
+
+errors_test::Topic precision() {
+  return {"Precision",
+          "`linear_of(dtype)` is a linear layer with parameters of that dtype, `input` is (3, 4) of F16.",
+          {
+              PROVOKE(heed_layer_forward(attention, &inputs, NULL, &outputs),
+                      inputs.queries = tensor_of(HEED_F32, {2, 5, 16});
+                      outputs.output = tensor_of(HEED_F32, {2, 5, 16})),
+              PROVOKE(heed_layer_forward(linear_of(HEED_F32), &input, NULL, &outputs),
+                      input.queries = tensor_of(HEED_F32, {3, 4});
+                      outputs.output = tensor_of(HEED_F32, {3, 5})),
+              PROVOKE(heed_layer_forward(linear_of(HEED_F32), &input, NULL, &outputs),
+                      outputs.output = tensor_of(HEED_F16, {3, 5})),
+              PROVOKE(heed_layer_forward(new_layer, &input, NULL, &outputs),
+                      heed_linear_create(context, &linear_options, &new_layer);
+                      heed_layer_set_parameter(new_layer, "weight", tensor_of(HEED_F16, {5, 4}));
+                      heed_layer_set_parameter(new_layer, "bias", tensor_of(HEED_F32, {5}));
+                      outputs.output = tensor_of(HEED_F16, {3, 5})),
+              PROVOKE(heed_layer_forward(linear_of(HEED_BF16), &input, NULL, &outputs),
+                      outputs.output = tensor_of(HEED_F16, {3, 5})),
+          }};
+}
+
+errors_test::Topic gaps() {
+  return {
+      "What runs on the CPU",
+      "These reasons are what `heed_layer_explain` tells as `not_fastest`. In a context that is not strict, the CPU "
+      "does the\n"
+      "operation, and the logger is warned; the contexts here are strict. `tensor`, and in `inputs` and `outputs`, is "
+      "(2, 5, 16) of F16,\n"
+      "`spread()` is (2, 3) with 100,000 elements between its rows.",
+      {
+          PROVOKE(heed_layer_forward(attention_with(options), &inputs, NULL, &outputs), options.soft_cap = 20),
+          PROVOKE(heed_layer_forward(attention_with(options), &inputs, NULL, &outputs), options.dropout = 0.5f;
+                  inputs.training = 1),
+          PROVOKE(heed_layer_forward(additive(), &inputs, NULL, &outputs)),
+          PROVOKE(heed_layer_forward(attention, &inputs, NULL, &outputs),
+                  inputs.queries = tensor_of(HEED_F16, {2, 5, 257});
+                  outputs.output = tensor_of(HEED_F16, {2, 5, 257})),
+          PROVOKE(heed_layer_forward(attention_with(options), &inputs, NULL, &outputs),
+                  options.window = HEED_WINDOW_TOP_LEFT;
+                  options.window_left = 8; inputs.queries = tensor_of(HEED_F16, {1, 50000, 16});
+                  outputs.output = tensor_of(HEED_F16, {1, 50000, 16})),
+          PROVOKE(heed_softmax(spread(), -1, tensor_of(HEED_F16, {2, 3}))),
+          PROVOKE(heed_matmul(tensor_of(HEED_F16, {1, 0}), tensor_of(HEED_F16, {0, 1}), tensor_of(HEED_F16, {1, 1}))),
+          PROVOKE(heed_layer_forward(new_layer, &input, NULL, &outputs), dropout_options.dropout = 0.5f;
+                  heed_dropout_create(context, &dropout_options, &new_layer); input.training = 1;
+                  outputs.output = tensor_of(HEED_F16, {3, 4})),
+      }};
+}
+
+errors_test::Topic failures() {
+  return {"Memory and failures",
+          "After each of these but the last two the objects are as they were, and the next call works.",
+          {
+              PROVOKE(heed_tensor_create(context, HEED_F32, 3, dims, &new_tensor),
+                      ascend_sim_set_faults("memory=200000000")),
+              PROVOKE(heed_layer_forward(attention, &inputs, NULL, &outputs), ascend_sim_set_faults("setup=1:27")),
+              PROVOKE(heed_layer_forward(attention, &inputs, NULL, &outputs), ascend_sim_set_faults("throw=1")),
+              PROVOKE(heed_tensor_write(tensor, numbers, sizeof numbers), ascend_sim_set_faults("malloc_host=1")),
+              PROVOKE(heed_tensor_write(tensor, numbers, sizeof numbers), ascend_sim_set_faults("memcpy=1:500003")),
+              PROVOKE(heed_layer_forward(attention, &inputs, NULL, &outputs), ascend_sim_set_faults("setup=1:4")),
+              PROVOKE(heed_context_synchronize(context), ascend_sim_set_faults("kernel=1:507015");
+                      heed_layer_forward(attention, &inputs, NULL, &outputs)),
+              PROVOKE(heed_layer_forward(attention, &inputs, NULL, &outputs), ascend_sim_set_faults("kernel=1:507015");
+                      heed_layer_forward(attention, &inputs, NULL, &outputs); heed_context_synchronize(context)),
+          }};
+}
+
+const std::vector<errors_test::Unprovoked>& unprovoked() {
+  static const std::vector<errors_test::Unprovoked> all = {
+      {"the loader gives no reason", "Stands for the loader's words, which it always has."},
+      {"the context on device ascend:%d was opened before fork, after which the driver cannot be used: open a context "
+       "in "
+       "the child, before anything of Ascend is used in the parent",
+       "Takes a child of fork that uses its parent's context."},
+      {"the Ascend device is lost (%s gives %d%s): destroy all that belongs to contexts on it, and open a new one",
+       "Comes where the driver finds the device lost while it is asked for memory."},
+      {"ATB or the Ascend plugin threw \"%s\"", "Stops exceptions that nothing is known to throw."},
+      {"ATB or the Ascend plugin threw what is no exception of C++",
+       "Stops exceptions that nothing is known to throw."},
+      {"an operand on its way to the host has dims %s, whose size in bytes overflows, expected at most 2^63 - 1 bytes",
+       "Takes a tensor that no memory holds."},
+  };
+  return all;
+}
+
+}  // namespace heed::ascend_test

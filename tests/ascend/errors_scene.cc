@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ascend/errors_scene.h"
+
+#include <cstdlib>
+
+namespace heed::ascend_test {
+namespace {
+
+using capi_test::make_tensor;
+
+heed_context_options exact_options() {
+  heed_context_options options = npu_options();
+  options.allow_reduced_precision = 0;
+  return options;
+}
+
+// The first one has the plugin loaded.
+Context make_exact_context() {
+  setenv("HEED_PLUGIN_PATH", "plugin", 1);
+  const heed_context_options options = exact_options();
+  return capi_test::make_context(&options);
+}
+
+}  // namespace
+
+NpuScene::NpuScene()
+    : cpu_(capi_test::make_context()),
+      npu_(make_exact_context()),
+      narrowing_(make_npu_context()),
+      context(npu_.get()),
+      narrowing_context(narrowing_.get()),
+      context_options(exact_options()),
+      tensor(tensor_of(HEED_F16, {2, 5, 16})),
+      attention(attention_with(options)) {
+  inputs.queries = tensor;
+  outputs.output = tensor_of(HEED_F16, {2, 5, 16});
+  input.queries = tensor_of(HEED_F16, {3, 4});
+  property::check(heed_context_synchronize(context));
+}
+
+NpuScene::~NpuScene() {
+  ascend_sim_clear_faults();
+  heed_layer_destroy(new_layer);
+  heed_tensor_destroy(new_tensor);
+  heed_context_destroy(new_context);
+}
+
+heed_tensor* NpuScene::tensor_of(heed_dtype dtype, std::initializer_list<int64_t> sizes) {
+  return tensors_.emplace_back(make_tensor(context, sizes, dtype)).get();
+}
+
+heed_tensor* NpuScene::on_cpu(heed_dtype dtype, std::initializer_list<int64_t> sizes) {
+  return tensors_.emplace_back(make_tensor(cpu_.get(), sizes, dtype)).get();
+}
+
+heed_tensor* NpuScene::spread() {
+  return tensors_.emplace_back(capi_test::make_view(tensor_of(HEED_F16, {100'003}), {2, 3}, {100'000, 1})).get();
+}
+
+heed_layer* NpuScene::attention_with(const heed_dot_product_attention_options& changed) {
+  return layers_.emplace_back(capi_test::make_dot_product(context, changed)).get();
+}
+
+heed_layer* NpuScene::linear_of(heed_dtype dtype) {
+  heed_layer* layer = layers_.emplace_back(capi_test::make_linear(context, capi_test::five_outputs())).get();
+  heed_layer_inputs shapes = HEED_LAYER_INPUTS_INIT;
+  shapes.queries = tensor_of(dtype, {3, 4});
+  property::check(heed_layer_initialize(layer, &shapes, 42));
+  return layer;
+}
+
+heed_layer* NpuScene::additive() {
+  heed_additive_attention_options sizes = HEED_ADDITIVE_ATTENTION_OPTIONS_INIT;
+  sizes.num_hiddens = 8;
+  heed_layer* layer = layers_.emplace_back(capi_test::make_additive(context, sizes)).get();
+  property::check(heed_layer_initialize(layer, &inputs, 42));
+  return layer;
+}
+
+}  // namespace heed::ascend_test

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a call that provokes an error of the Ascend backend finds. Each has a scene of its own, changes one thing of it, and
+// reads like the program of a caller, since the names here are a caller's.
+#pragma once
+
+#include <ascend_sim/control.h>
+#include <dlpack/dlpack.h>
+#include <heed/heed.h>
+
+#include <cstdint>
+#include <initializer_list>
+#include <vector>
+
+#include "ascend/support/simulated.h"
+#include "capi/support/attention_call.h"
+#include "errors/list.h"
+
+namespace heed::ascend_test {
+
+// An NPU in two contexts, with and without allow_reduced_precision, both strict.
+class NpuScene {
+ public:
+  NpuScene();
+  NpuScene(const NpuScene&) = delete;
+  NpuScene& operator=(const NpuScene&) = delete;
+  ~NpuScene();
+
+ protected:
+  // Zeros, made for one call and destroyed with the scene.
+  heed_tensor* tensor_of(heed_dtype dtype, std::initializer_list<int64_t> sizes);
+  heed_tensor* on_cpu(heed_dtype dtype, std::initializer_list<int64_t> sizes);
+  // (2, 3) of F16, with 100,000 elements from one row to the next.
+  heed_tensor* spread();
+  // Dot-product attention with these options.
+  heed_layer* attention_with(const heed_dot_product_attention_options& options);
+  // A linear layer of 4 inputs and 5 outputs, with its parameters of this dtype.
+  heed_layer* linear_of(heed_dtype dtype);
+  // Additive attention of inputs (2, 5, 16), with its parameters.
+  heed_layer* additive();
+
+ private:
+  Context cpu_;
+  Context npu_;
+  Context narrowing_;
+  std::vector<Tensor> tensors_;
+  std::vector<Layer> layers_;
+
+ protected:
+  heed_context* const context;
+  heed_context* const narrowing_context;
+  heed_context_options context_options;
+
+  heed_dot_product_attention_options options = HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT;
+  // (2, 5, 16) of F16, and a call of `attention` with it that works.
+  heed_tensor* tensor;
+  heed_layer* attention;
+  heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
+  heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;
+  // Of one tensor `queries` alone.
+  heed_layer_inputs input = HEED_LAYER_INPUTS_INIT;
+  heed_linear_options linear_options = capi_test::five_outputs();
+  heed_dropout_options dropout_options = HEED_DROPOUT_OPTIONS_INIT;
+  DLManagedTensor managed{};
+  DLManagedTensor* exported = nullptr;
+
+  heed_context* new_context = nullptr;
+  heed_tensor* new_tensor = nullptr;
+  heed_layer* new_layer = nullptr;
+  const int64_t dims[3] = {1000, 1000, 100};
+  const uint16_t numbers[160] = {};
+};
+
+errors_test::Topic plugins();
+errors_test::Topic devices();
+errors_test::Topic gaps();
+errors_test::Topic precision();
+errors_test::Topic failures();
+const std::vector<errors_test::Unprovoked>& unprovoked();
+
+}  // namespace heed::ascend_test

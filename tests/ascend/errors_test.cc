@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every error sentence of the Ascend backend with a call that gets it on the simulator, held against the last part of
+// docs/ascend.md, which is written from here.
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "ascend/errors_scene.h"
+
+namespace heed::ascend_test {
+namespace {
+
+constexpr const char* kPage = HEED_SOURCE_DIR "/docs/ascend.md";
+constexpr const char* kHeading = "\n## Errors\n";
+
+constexpr const char* kIntroduction = R"(
+Every sentence that only an Ascend NPU can give, with its status (without `HEED_ERROR_`) and a call that gets it on the simulator; all
+others are in [errors.md](errors.md). A test makes these calls and writes this list: `scripts/errors` brings it up to date.
+
+| status | what to do |
+|---|---|
+| `DEVICE_UNAVAILABLE` | install or source what the sentence names; until then, `HEED_DEVICE_CPU` |
+| `UNSUPPORTED` | convert the tensors to F16 or BF16, or allow reduced precision; exchange tensors through the CPU |
+| `NOT_FASTEST` | change the call as the reason says, or open a context that is not strict: then the CPU does it |
+| `OUT_OF_MEMORY` | destroy tensors, make smaller batches, or stop other processes on the device (`npu-smi info`); every object is as it was |
+| `DEVICE_LOST` | destroy every context, tensor and layer on the device and open a new context; see [A device that fails](#a-device-that-fails) |
+| `INTERNAL` | set `ASCEND_SLOG_PRINT_TO_STDOUT=1` and `ASCEND_GLOBAL_LOG_LEVEL=1`, run once more, and report sentence and log as a defect of heed |
+)";
+
+// The page up to the list.
+std::string beginning() {
+  std::ostringstream text;
+  text << std::ifstream(kPage).rdbuf();
+  const std::string page = text.str();
+  return page.substr(0, page.find(kHeading));
+}
+
+class Errors : public Simulated {
+ protected:
+  static void SetUpTestSuite() {
+    // The plugins lie in folders below this one. What cannot be loaded comes first, since the one that can stays.
+    const std::filesystem::path before = std::filesystem::current_path();
+    std::filesystem::current_path(HEED_PLUGINS);
+    list_ = new errors_test::List({plugins(), devices(), precision(), gaps(), failures()}, unprovoked());
+    std::filesystem::current_path(before);
+  }
+  static void TearDownTestSuite() { delete list_; }
+
+  static inline const errors_test::List* list_ = nullptr;
+};
+
+TEST_F(Errors, EachCallIsRefusedWithASentenceOfItsOwn) { list_->expect_helpful(); }
+
+TEST_F(Errors, TheListInDocsIsThis) {
+  errors_test::expect_page(kPage, beginning() + kHeading + kIntroduction + list_->text("###"));
+}
+
+}  // namespace
+}  // namespace heed::ascend_test

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Softmax, LayerNorm and Activation.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "support/npu.h"
+
+namespace ascend_sim {
+namespace {
+
+using namespace atb::infer;
+using Floats = std::vector<float>;
+
+class NormalisationTest : public AtbTest {
+ protected:
+  template <class Param>
+  Floats of_one(const Param& param, const atb::TensorDesc& desc, const Floats& values) {
+    DeviceTensor x(desc), out(desc);
+    x.write_floats(values);
+    run(param, pack_of({&x}, {&out}));
+    return out.read_floats();
+  }
+
+  template <class Param>
+  atb::Status setup_of(const Param& param, const atb::VariantPack& pack) {
+    atb::Operation* const operation = create(param);
+    const atb::Status code = set_up(operation, pack);
+    EXPECT_EQ(atb::DestroyOperation(operation), atb::NO_ERROR);
+    return code;
+  }
+};
+
+TEST_F(NormalisationTest, SoftmaxGoesOverItsAxesTogether) {
+  SoftmaxParam param;
+  param.axes = {-1};
+  EXPECT_EQ(of_one(param, desc_of(ACL_FLOAT, {2, 2}), {0, 0, 100, -100}), (Floats{0.5F, 0.5F, 1, 0}));
+  param.axes = {0};
+  EXPECT_EQ(of_one(param, desc_of(ACL_FLOAT, {2, 2}), {0, 7, 0, 7}), Floats(4, 0.5F));
+  param.axes = {0, 1};
+  EXPECT_EQ(of_one(param, desc_of(ACL_BF16, {2, 2}), {3, 3, 3, 3}), Floats(4, 0.25F));
+}
+
+TEST_F(NormalisationTest, SoftmaxWantsConsecutiveAxesOfTheInput) {
+  const auto code = [this](const atb::SVector<int64_t>& axes) {
+    SoftmaxParam param;
+    param.axes = axes;
+    return setup_of(param, pack_of_descs({desc_of(ACL_FLOAT, {2, 3, 4})}, {desc_of(ACL_FLOAT, {2, 3, 4})}));
+  };
+  EXPECT_EQ(code({1, 2}), atb::NO_ERROR);
+  for (const atb::SVector<int64_t>& axes :
+       {atb::SVector<int64_t>{}, atb::SVector<int64_t>{0, 2}, atb::SVector<int64_t>{-1, 0}, atb::SVector<int64_t>{3},
+        atb::SVector<int64_t>{-2}})
+    EXPECT_EQ(code(axes), atb::ERROR_INVALID_PARAM);
+}
+
+TEST_F(NormalisationTest, LayerNormGoesOverTheAxesOfGamma) {
+  LayerNormParam param;
+  param.layerType = LayerNormParam::LAYER_NORM_NORM;
+  param.normParam.beginNormAxis = 1;
+  DeviceTensor x(desc_of(ACL_FLOAT, {2, 2})), gamma(desc_of(ACL_FLOAT, {2})), beta(desc_of(ACL_FLOAT, {2}));
+  DeviceTensor out(desc_of(ACL_FLOAT, {2, 2}));
+  x.write_floats({1, 3, 10, 10});
+  gamma.write_floats({2, 2});
+  beta.write_floats({0, 1});
+  run(param, pack_of({&x, &gamma, &beta}, {&out}));
+  const Floats results = out.read_floats();
+  // Variance 1, so that epsilon shows.
+  const float unit = 1 / std::sqrt(1.00001F);
+  EXPECT_FLOAT_EQ(results[0], -2 * unit);
+  EXPECT_FLOAT_EQ(results[1], 2 * unit + 1);
+  EXPECT_EQ(results[2], 0);
+  EXPECT_EQ(results[3], 1);
+}
+
+TEST_F(NormalisationTest, LayerNormWantsGammaToFit) {
+  LayerNormParam param;
+  param.layerType = LayerNormParam::LAYER_NORM_NORM;
+  const atb::TensorDesc x = desc_of(ACL_FLOAT, {2, 3});
+  const auto code = [&](std::initializer_list<int64_t> shape) {
+    const atb::TensorDesc gamma = desc_of(ACL_FLOAT, shape);
+    return setup_of(param, pack_of_descs({x, gamma, gamma}, {x}));
+  };
+  EXPECT_EQ(code({3}), atb::ERROR_INVALID_PARAM);
+  param.normParam.beginNormAxis = -1;
+  EXPECT_EQ(code({3}), atb::NO_ERROR);
+  EXPECT_EQ(code({4}), atb::ERROR_INVALID_TENSOR_SIZE);
+  EXPECT_EQ(code({1, 2, 3}), atb::ERROR_INVALID_TENSOR_DIM);
+  param.normParam.beginNormAxis = 0;
+  EXPECT_EQ(code({1, 3}), atb::ERROR_INVALID_TENSOR_DIM);
+  expect_violation("gamma or beta has not the shape");
+  param.normParam.epsilon = 0;
+  atb::Operation* operation = nullptr;
+  EXPECT_EQ(atb::CreateOperation(param, &operation), atb::ERROR_INVALID_PARAM);
+  EXPECT_EQ(atb::CreateOperation(LayerNormParam(), &operation), atb::ERROR_INVALID_PARAM);
+}
+
+TEST_F(NormalisationTest, ActivationsAreReluAndGelu) {
+  ActivationParam param;
+  param.activationType = ACTIVATION_RELU;
+  EXPECT_EQ(of_one(param, desc_of(ACL_BF16, {3}), {-1, 0, 2}), (Floats{0, 0, 2}));
+  param.activationType = ACTIVATION_GELU;
+  param.geluMode = ActivationParam::NONE_MODE;
+  EXPECT_NEAR(of_one(param, desc_of(ACL_FLOAT, {1}), {1})[0], 0.8413447F, 1e-6);
+  param.geluMode = ActivationParam::TANH_MODE;
+  EXPECT_NEAR(of_one(param, desc_of(ACL_FLOAT, {1}), {1})[0], 0.8411920F, 1e-6);
+}
+
+TEST_F(NormalisationTest, ActivationsHaveTheirTypes) {
+  ActivationParam param;
+  param.activationType = ACTIVATION_RELU;
+  const atb::TensorDesc half = desc_of(ACL_FLOAT16, {3});
+  EXPECT_EQ(setup_of(param, pack_of_descs({half}, {half})), atb::ERROR_INVALID_TENSOR_INI_MATCH);
+  param.activationType = ACTIVATION_GELU;
+  EXPECT_EQ(setup_of(param, pack_of_descs({half}, {half})), atb::NO_ERROR);
+  EXPECT_EQ(setup_of(param, pack_of_descs({half}, {desc_of(ACL_FLOAT16, {4})})), atb::ERROR_INVALID_TENSOR_DIM);
+  param.dim = 0;
+  atb::Operation* operation = nullptr;
+  EXPECT_EQ(atb::CreateOperation(param, &operation), atb::ERROR_INVALID_PARAM);
+  param.dim = -1;
+  param.activationType = ACTIVATION_SWISH;
+  EXPECT_EQ(atb::CreateOperation(param, &operation), atb::ERROR_INVALID_PARAM);
+  expect_violation("is not simulated");
+}
+
+}  // namespace
+}  // namespace ascend_sim

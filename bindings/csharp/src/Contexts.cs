@@ -17,7 +17,7 @@ internal sealed class Contexts
     private readonly Dictionary<Device, DeviceContext> open = new();
 
     /// <summary>Of arrays that no manager owns: these keep them, and a disposed manager does not.</summary>
-    private readonly WeakReference<Contexts?> unowned = new(null);
+    private readonly WeakReference<Contexts> unowned = new(null!);
     private long nextSeed = Interlocked.Increment(ref made) << 32;
 
     internal Contexts(ContextOptions options, Registry? registry)
@@ -48,7 +48,7 @@ internal sealed class Contexts
     {
         lock (open)
         {
-            if (!unowned.TryGetTarget(out Contexts? contexts))
+            if (!unowned.TryGetTarget(out Contexts? contexts) || contexts is null)
             {
                 contexts = new Contexts(Options, null);
                 unowned.SetTarget(contexts);

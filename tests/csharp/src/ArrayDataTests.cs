@@ -11,7 +11,7 @@ namespace Heed.Tests;
 /// <summary>Elements in and out of arrays, as arrays, spans and memory of .NET's.</summary>
 public sealed class ArrayDataTests : IDisposable
 {
-    private readonly NDManager manager = NDManager.NewBaseManager();
+    private readonly NDManager manager = TestDevice.NewManager();
 
     public void Dispose() => manager.Dispose();
 
@@ -152,6 +152,7 @@ public sealed class ArrayDataTests : IDisposable
 
     /// <summary>A bool of .NET's whose byte is neither 0 nor 1 is neither true nor false to some code.</summary>
     [Fact]
+    [Trait(TestDevice.Trait, "cpu")]
     public void BooleansAreZeroOrOne()
     {
         NDArray array = manager.Create<byte>(new byte[] { 0, 1, 2, 255 }, null, DataType.Boolean);
@@ -182,6 +183,7 @@ public sealed class ArrayDataTests : IDisposable
     }
 
     [Fact]
+    [Trait(TestDevice.Trait, "cpu")]
     public void MemoryIsThatOfTheArray()
     {
         NDArray array = manager.Create(new float[] { 1, 2, 3, 4, 5, 6 }, new Shape(2, 3));
@@ -207,6 +209,7 @@ public sealed class ArrayDataTests : IDisposable
 
     /// <summary>What does not depend on the program to keep the array.</summary>
     [Fact]
+    [Trait(TestDevice.Trait, "cpu")]
     public void MemoryOutlivesItsArray()
     {
         using NDManager scope = manager.NewSubManager();

@@ -8,7 +8,7 @@ namespace Heed.Tests;
 /// <summary>What arrays compute, against the formulas.</summary>
 public sealed class ArrayMathTests : IDisposable
 {
-    private readonly NDManager manager = NDManager.NewBaseManager();
+    private readonly NDManager manager = TestDevice.NewManager();
 
     public void Dispose() => manager.Dispose();
 
@@ -132,14 +132,14 @@ public sealed class ArrayMathTests : IDisposable
     public void ShowsItsElements()
     {
         Assert.Equal(
-            "ND: (2, 3) cpu() int32\n[[0, 1, 2],\n [3, 4, 5]]\n", manager.Arange(6).Reshape(2, 3).ToDebugString());
-        Assert.Equal("ND: () cpu() float64\n0.1\n", manager.Create(0.1).ToDebugString());
-        Assert.Equal("ND: (2) cpu() float32\n[0.1, NaN]\n", manager.Create(new[] { 0.1f, float.NaN }).ToDebugString());
-        Assert.Equal("ND: (1) cpu() bfloat16\n[1]\n", manager.Ones(new Shape(1), DataType.BFloat16).ToDebugString());
-        Assert.Equal("ND: (2) cpu() boolean\n[true, false]\n", manager.Create(new[] { true, false }).ToDebugString());
-        Assert.Equal("ND: (0, 2) cpu() float32\n[]\n", manager.Zeros(new Shape(0, 2)).ToDebugString());
+            $"ND: (2, 3) {TestDevice.Device} int32\n[[0, 1, 2],\n [3, 4, 5]]\n", manager.Arange(6).Reshape(2, 3).ToDebugString());
+        Assert.Equal($"ND: () {TestDevice.Device} float64\n0.1\n", manager.Create(0.1).ToDebugString());
+        Assert.Equal($"ND: (2) {TestDevice.Device} float32\n[0.1, NaN]\n", manager.Create(new[] { 0.1f, float.NaN }).ToDebugString());
+        Assert.Equal($"ND: (1) {TestDevice.Device} bfloat16\n[1]\n", manager.Ones(new Shape(1), DataType.BFloat16).ToDebugString());
+        Assert.Equal($"ND: (2) {TestDevice.Device} boolean\n[true, false]\n", manager.Create(new[] { true, false }).ToDebugString());
+        Assert.Equal($"ND: (0, 2) {TestDevice.Device} float32\n[]\n", manager.Zeros(new Shape(0, 2)).ToDebugString());
         Assert.Equal(
-            "ND: (1001) cpu() float32\n[ more than 1000 elements ]\n", manager.Zeros(new Shape(1001)).ToDebugString());
+            $"ND: (1001) {TestDevice.Device} float32\n[ more than 1000 elements ]\n", manager.Zeros(new Shape(1001)).ToDebugString());
     }
 
     private static void Same(Shape shape, float[] elements, NDArray array)

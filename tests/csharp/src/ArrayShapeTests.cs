@@ -8,7 +8,7 @@ namespace Heed.Tests;
 /// <summary>Views and copies in other shapes: element by element against index arithmetic.</summary>
 public sealed class ArrayShapeTests : IDisposable
 {
-    private readonly NDManager manager = NDManager.NewBaseManager();
+    private readonly NDManager manager = TestDevice.NewManager();
 
     /// <summary>(2, 3, 4), element (i, j, k) is 12 i + 4 j + k.</summary>
     private readonly NDArray cube;

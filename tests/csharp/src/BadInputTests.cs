@@ -8,7 +8,7 @@ namespace Heed.Tests;
 public sealed class BadInputTests : IDisposable
 {
     private readonly ParameterStore ps = new ParameterStore();
-    private readonly NDManager manager = NDManager.NewBaseManager();
+    private readonly NDManager manager = TestDevice.NewManager();
     private readonly MultiHeadAttention attention = new MultiHeadAttention(100, 5, 0, false);
     private readonly NDArray queries;
     private readonly NDArray keys;

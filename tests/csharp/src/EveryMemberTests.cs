@@ -35,7 +35,7 @@ public sealed class EveryMemberTests : IDisposable
         "get_IsOpen", "get_ParentManager", "NDManager.get_Device",
     };
 
-    private readonly NDManager manager = NDManager.NewBaseManager();
+    private readonly NDManager manager = TestDevice.NewManager();
     private readonly TestFolder folder = new TestFolder();
     private readonly byte[] saved;
 

@@ -15,7 +15,7 @@ public class LifetimeTests
     public void ADisposedBlockCannotBeUsed()
     {
         using var folder = new TestFolder();
-        using NDManager manager = NDManager.NewBaseManager();
+        using NDManager manager = TestDevice.NewManager();
         NDArray x = manager.Ones(new Shape(1, 2, 8));
         var inputs = new NDList(x, x, x);
         var attention = new MultiHeadAttention(8, 2, 0, false);
@@ -38,7 +38,7 @@ public class LifetimeTests
     [Fact]
     public void ADisposedInputIsRefused()
     {
-        using NDManager manager = NDManager.NewBaseManager();
+        using NDManager manager = TestDevice.NewManager();
         var attention = new MultiHeadAttention(8, 2, 0, false);
         var shape = new Shape(1, 2, 8);
         attention.Initialize(manager, DataType.Float32, shape, shape, shape);
@@ -59,8 +59,8 @@ public class LifetimeTests
     {
         for (int round = 0; round < 120; round++)
         {
-            using NDManager manager = NDManager.NewBaseManager();
-            using NDManager results = NDManager.NewBaseManager();
+            using NDManager manager = TestDevice.NewManager();
+            using NDManager results = TestDevice.NewManager();
             NDArray x = results.Ones(new Shape(2, 64, 32));
             NDArray keys = manager.Ones(new Shape(2, 64, 32));
             var inputs = new NDList(x, keys, keys, manager.Create(new float[] { 64, 40 }));
@@ -122,7 +122,7 @@ public class LifetimeTests
         asking.Start();
         for (int round = 0; round < 200; round++)
         {
-            using NDManager manager = NDManager.NewBaseManager();
+            using NDManager manager = TestDevice.NewManager();
             attention.Initialize(manager, DataType.Float32, shape, shape, shape);
         }
         stop.Cancel();
@@ -135,7 +135,7 @@ public class LifetimeTests
     {
         for (int round = 0; round < 200; round++)
         {
-            NDManager manager = NDManager.NewBaseManager();
+            NDManager manager = TestDevice.NewManager();
             NDArray array = manager.Ones(new Shape(1000));
             Thread[] threads =
             {
@@ -152,7 +152,7 @@ public class LifetimeTests
     [Fact]
     public void DisposesSubManagersHoweverDeep()
     {
-        NDManager manager = NDManager.NewBaseManager();
+        NDManager manager = TestDevice.NewManager();
         var managers = new NDManager[100_000];
         NDManager deepest = manager;
         for (int i = 0; i < managers.Length; i++)
@@ -171,7 +171,7 @@ public class LifetimeTests
     public void ForgottenArraysAreFreed()
     {
         long before = ResidentBytes();
-        using NDManager manager = NDManager.NewBaseManager();
+        using NDManager manager = TestDevice.NewManager();
         for (int i = 0; i < 2000; i++)
         {
             Assert.Equal(1 << 18, manager.Ones(new Shape(1 << 18)).Size);
@@ -202,7 +202,7 @@ public class LifetimeTests
         collector.Start();
         for (int i = 0; i < 300; i++)
         {
-            Assert.Equal(2 * 8 * 16, AttendToOnes(NDManager.NewBaseManager()).SingletonOrThrow().ToFloatArray().Length);
+            Assert.Equal(2 * 8 * 16, AttendToOnes(TestDevice.NewManager()).SingletonOrThrow().ToFloatArray().Length);
         }
         stop.Cancel();
         collector.Join();

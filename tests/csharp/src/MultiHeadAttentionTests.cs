@@ -13,7 +13,7 @@ public sealed class MultiHeadAttentionTests : IDisposable
 
     public MultiHeadAttentionTests()
     {
-        manager = NDManager.NewBaseManager();
+        manager = TestDevice.NewManager();
         ps = new ParameterStore(manager, false);
     }
 

@@ -18,7 +18,7 @@ public class NDArrayTests
             "{\"f16\":{\"dtype\":\"F16\",\"shape\":[3],\"data_offsets\":[0,6]},"
             + "\"bf16\":{\"dtype\":\"BF16\",\"shape\":[3],\"data_offsets\":[6,12]}}",
             Bytes(0x3e00, 0xc000, 0x7bff, 0x3fc0, 0xc000, 0x7f7f));
-        using NDManager manager = NDManager.NewBaseManager();
+        using NDManager manager = TestDevice.NewManager();
         Assert.Equal(new[] { 1.5f, -2, 65504 }, manager.Load(file, "f16").ToFloatArray());
         float largest = BitConverter.UInt32BitsToSingle(0x7f7f0000);
         Assert.Equal(new[] { 1.5f, -2, largest }, manager.Load(file, "bf16").ToFloatArray());
@@ -27,7 +27,7 @@ public class NDArrayTests
     [Fact]
     public void RefusesToGiveAnotherType()
     {
-        using NDManager manager = NDManager.NewBaseManager();
+        using NDManager manager = TestDevice.NewManager();
         NDArray floats = manager.Ones(new Shape(2));
         NDArray longs = manager.Ones(new Shape(2), DataType.Int64);
         NDArray doubles = manager.Ones(new Shape(2), DataType.Float64);
@@ -56,7 +56,7 @@ public class NDArrayTests
         long elements = 1L << 31;
         object dims = Pointer.Box(&elements, typeof(long*));
         using var tensor = (IDisposable)shapeOnly.Invoke(null, new object[] { context, (int)type, 1, dims })!;
-        using NDManager manager = NDManager.NewBaseManager();
+        using NDManager manager = TestDevice.NewManager();
         ConstructorInfo over = typeof(NDArray).GetConstructors(Any)[0];
         using var array = (NDArray)over.Invoke(new object?[] { manager, tensor, null });
         Func<object> use = type == DataType.Int64 ? array.ToLongArray : array.ToFloatArray;
@@ -68,7 +68,7 @@ public class NDArrayTests
     [Fact]
     public void SaysWhatItIs()
     {
-        using NDManager manager = NDManager.NewBaseManager();
+        using NDManager manager = TestDevice.NewManager();
         NDArray array = manager.Ones(new Shape(2, 3), DataType.BFloat16);
         Assert.Equal("NDArray (2, 3) BFloat16", array.ToString());
         Assert.Same(manager, array.Manager);
@@ -80,7 +80,7 @@ public class NDArrayTests
     [Fact]
     public void CannotBeUsedOnceDisposed()
     {
-        using NDManager manager = NDManager.NewBaseManager();
+        using NDManager manager = TestDevice.NewManager();
         NDArray array = manager.Ones(new Shape(2));
         array.Dispose();
         array.Dispose();

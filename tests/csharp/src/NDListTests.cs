@@ -10,7 +10,7 @@ public class NDListTests
     [Fact]
     public void IsAListOfArrays()
     {
-        using NDManager manager = NDManager.NewBaseManager();
+        using NDManager manager = TestDevice.NewManager();
         NDArray a = manager.Ones(new Shape(2));
         NDArray b = manager.Ones(new Shape(3, 4));
         var list = new NDList(a, b, null);
@@ -26,7 +26,7 @@ public class NDListTests
     [Fact]
     public void SingletonWantsOneArray()
     {
-        using NDManager manager = NDManager.NewBaseManager();
+        using NDManager manager = TestDevice.NewManager();
         NDArray a = manager.Ones(new Shape(2));
         Assert.Same(a, new NDList(a).SingletonOrThrow());
         Assert.Throws<InvalidOperationException>(() => new NDList(a, a).SingletonOrThrow());
@@ -38,7 +38,7 @@ public class NDListTests
     [Fact]
     public void GrowsAndIsCut()
     {
-        using NDManager manager = NDManager.NewBaseManager();
+        using NDManager manager = TestDevice.NewManager();
         NDArray a = manager.Ones(new Shape(2));
         NDArray b = manager.Ones(new Shape(3));
         b.Name = "b";

@@ -11,7 +11,7 @@ namespace Heed.Tests;
 /// <summary>Who disposes what, and what becomes of what nobody disposes.</summary>
 public sealed class OwnershipTests : IDisposable
 {
-    private readonly NDManager manager = NDManager.NewBaseManager();
+    private readonly NDManager manager = TestDevice.NewManager();
 
     public void Dispose() => manager.Dispose();
 
@@ -54,7 +54,7 @@ public sealed class OwnershipTests : IDisposable
     [Fact]
     public void WhatCannotMoveStays()
     {
-        using NDManager other = NDManager.NewBaseManager();
+        using NDManager other = TestDevice.NewManager();
         NDArray array = other.Ones(new Shape(2));
         manager.Dispose();
         Assert.Contains(

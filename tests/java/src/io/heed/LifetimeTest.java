@@ -208,6 +208,7 @@ class LifetimeTest {
 
     /** Asking is answered at any moment of initialize, and of the end of the manager. */
     @Test
+    @Tag("cpu")
     void isInitializedDuringInitialize() throws Exception {
         try (MultiHeadAttention attention = new MultiHeadAttention(8, 2, 0, false)) {
             Shape shape = new Shape(1, 2, 8);

@@ -28,7 +28,10 @@ import org.junit.jupiter.api.function.Executable;
 
 /** The messages in docs/java.md, "Troubleshooting", are those that heed gives. */
 class TroubleshootingTest {
-    /** Those of Java itself, and of the loader, whose tests provoke them in processes of their own. */
+    /**
+     * Those of Java itself; of the loader, whose tests provoke them in processes of their own; and of an NPU, which
+     * AscendArraysTest and AscendBlocksTest provoke.
+     */
     private static final List<String> OTHERS = List.of(
             "NoClassDefFoundError: io/heed/...",
             "UnsupportedClassVersionError",
@@ -42,7 +45,11 @@ class TroubleshootingTest {
             "... is cut short: its last ... bytes are missing",
             "the jar is damaged at ...",
             "the system property heed.native.path, which is ...: Can't load library",
-            "the library is version ..., but these Java classes are of version ...");
+            "the library is version ..., but these Java classes are of version ...",
+            "F32, and the Ascend device computes in 16 bits",
+            "inputs->keys is on device cpu:0, but the layer is on ascend:0",
+            "toFloatBuffer needs an array on the CPU",
+            "wrap needs a manager for cpu()");
 
     private final List<Throwable> provoked = new ArrayList<>();
 

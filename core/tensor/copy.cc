@@ -147,7 +147,8 @@ void copy_tensor(const Tensor& destination, const Tensor& source) {
   const HostImage to(destination);
   Dims source_strides{};
   for (int32_t axis = 0; axis < from.rank(); ++axis) {
-    source_strides[static_cast<size_t>(axis + missing)] = from.dim(axis) == 1 ? 0 : from.stride(axis);
+    const int32_t aligned = axis + missing;
+    source_strides[static_cast<size_t>(aligned)] = from.dim(axis) == 1 ? 0 : from.stride(axis);
   }
   for_each_row(to.image().shape(), to.image().data(), to.image().strides(), size_of(to.image().dtype()), from.data(),
                source_strides, size_of(from.dtype()), row_converter(to.image().dtype(), from.dtype()));

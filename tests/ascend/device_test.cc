@@ -113,6 +113,24 @@ TEST_F(Device, IsNotMixedWithAnotherInACall) {
                          {HEED_ERROR_INVALID_ARGUMENT, {"inputs->queries", "cpu:0", "ascend:0", "the same device"}}));
 }
 
+TEST_F(Device, TensorsAreCopiedBetweenTwoNpus) {
+  ascend_sim_set_faults("device_count=2");
+  const Context first = make_npu_context();
+  heed_context_options options = npu_options();
+  options.device_index = 1;
+  const Context second = capi_test::make_context(&options);
+  const Tensor here = make_tensor_of<float>(first.get(), {2, 2}, {1, 2, 3, 4});
+  const Tensor there = make_tensor(second.get(), {2, 2});
+  property::check(heed_tensor_copy(there.get(), here.get()));
+  EXPECT_EQ(read_elements<float>(there.get()), (Numbers{1, 2, 3, 4}));
+
+  Attention attention(second.get());
+  property::check(attention.forward());
+  const Tensor queries = make_tensor(first.get(), {2, 4, 64}, HEED_F16);
+  attention.inputs.queries = queries.get();
+  EXPECT_TRUE(is_refused(attention.forward(), {HEED_ERROR_INVALID_ARGUMENT, {"ascend:0", "ascend:1"}}));
+}
+
 TEST_F(Device, ContextsOfItShareTensors) {
   const Context one = make_npu_context();
   Attention attention(one.get());

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What can fail on an NPU, at every place where it can: the call that is hit says so with a status and a cure, nothing is
 // lost or leaked, and the next call works, unless the device itself is lost.
+#include <acl/acl.h>
+
 #include <algorithm>
 #include <functional>
 
@@ -135,6 +137,37 @@ TEST_F(Faults, ADeferredFailureIsReportedByWhoWaits) {
   heed_context* another = nullptr;
   EXPECT_EQ(heed_context_create(&options, &another), HEED_OK) << "that shares the device";
   heed_context_destroy(another);
+}
+
+// Whoever meets the failure first, the host's own calls too: heed finds the device lost at its next call, whichever it is.
+TEST_F(Faults, ADeviceThatTheHostFoundLostIsSo) {
+  for (const bool by_memory : {false, true}) {
+    ascend_sim_clear_faults();
+    {
+      const Context context = make_npu_context();
+      // Nothing has been uploaded yet.
+      const Layer layer = capi_test::make_dot_product(context.get(), HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT);
+      const Tensor queries = capi_test::make_tensor(context.get(), {1, 4, 16}, HEED_F16);
+      const Tensor output = capi_test::make_tensor(context.get(), {1, 4, 16}, HEED_F16);
+      heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
+      inputs.queries = queries.get();
+      heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;
+      outputs.output = output.get();
+      ascend_sim_set_faults("kernel=1:507015");
+      property::check(heed_layer_forward(layer.get(), &inputs, nullptr, &outputs));
+      ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+      EXPECT_EQ(aclrtSynchronizeDevice(), 507015);
+      heed_tensor* tensor = nullptr;
+      const int64_t dims[] = {1'000'000};
+      const std::vector<float> numbers(64, 1.0f);
+      const heed_status status = by_memory ? heed_tensor_create(context.get(), HEED_F32, 1, dims, &tensor)
+                                           : heed_tensor_write(queries.get(), numbers.data(), 128);
+      EXPECT_TRUE(is_refused(status, {HEED_ERROR_DEVICE_LOST, {"device ascend:0 failed while it worked"}}));
+      EXPECT_TRUE(is_refused(heed_context_synchronize(context.get()),
+                             {HEED_ERROR_DEVICE_LOST, {"device ascend:0 has been lost", "open a new one"}}));
+      EXPECT_EQ(aclrtResetDevice(0), ACL_SUCCESS);
+    }
+  }
 }
 
 TEST_F(Faults, ALostDeviceIsBackWhenAllThatWasOnItIsGone) {

@@ -146,7 +146,39 @@ TEST_F(Mapping, AMaskThatIsTooLargeIsToldBeforehand) {
   inputs.queries = tokens.get();
   outputs.output = tokens.get();
   const std::string text = explain(layer.get(), inputs, outputs)["not_fastest"].dump();
-  EXPECT_NE(text.find("the mask would take more than 4 GB"), std::string::npos) << text;
+  EXPECT_NE(text.find("would take more than 4 GB, expected fewer pairs"), std::string::npos) << text;
+}
+
+// Scores take memory that the output alone does not.
+TEST_F(Mapping, ScoresThatAreTooLargeAreToldBeforehand) {
+  const Context context = make_npu_context();
+  const Layer layer = capi_test::make_dot_product(context.get(), HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT);
+  const Tensor tokens = capi_test::make_shape_only(context.get(), {1, 100'000, 16}, HEED_F16);
+  const Tensor sums = capi_test::make_shape_only(context.get(), {1, 100'000});
+  heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
+  heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;
+  inputs.queries = tokens.get();
+  outputs.output = tokens.get();
+  EXPECT_EQ(explain(layer.get(), inputs, outputs)["not_fastest"].size(), 0u);
+  outputs.log_sum_exp = sums.get();
+  const std::string text = explain(layer.get(), inputs, outputs)["not_fastest"].dump();
+  EXPECT_NE(text.find("would take more than 4 GB for one item"), std::string::npos) << text;
+}
+
+// Lengths without data count as all keys, here as elsewhere.
+TEST_F(Mapping, ShapeOnlyLengthsHideNothing) {
+  const Context context = make_npu_context();
+  heed_dot_product_attention_options options = HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT;
+  options.causal = HEED_CAUSAL_TOP_LEFT;
+  const Layer layer = capi_test::make_dot_product(context.get(), options);
+  const Tensor tokens = capi_test::make_shape_only(context.get(), {1, 100'000, 16}, HEED_F16);
+  const Tensor lens = capi_test::make_shape_only(context.get(), {1}, HEED_I64);
+  heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
+  heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;
+  inputs.queries = tokens.get();
+  inputs.valid_lens = lens.get();
+  outputs.output = tokens.get();
+  EXPECT_EQ(explain(layer.get(), inputs, outputs)["not_fastest"].size(), 0u);
 }
 
 TEST_F(Mapping, F32IsRefusedUnlessItMayBeNarrowed) {
@@ -164,6 +196,11 @@ TEST_F(Mapping, F32IsRefusedUnlessItMayBeNarrowed) {
       is_refused(heed_matmul(attention.queries.get(), capi_test::make_transposed(attention.keys.get(), {0, 2, 1}).get(),
                              make_tensor(context.get(), {2, 5, 5}).get()),
                  refusal));
+  // Of the bias too: what is added to scores is of the inputs' dtype.
+  DotProduct biased(context.get(), HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT);
+  const Tensor bias = make_tensor(context.get(), {5, 5});
+  biased.inputs.bias = bias.get();
+  EXPECT_TRUE(is_refused(biased.forward(), {HEED_ERROR_UNSUPPORTED, {"bias is F32", "allow_reduced_precision"}}));
   // A softmax is computed in f32 there as elsewhere.
   property::check(heed_softmax(attention.queries.get(), -1, attention.output.get()));
 }

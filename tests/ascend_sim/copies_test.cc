@@ -140,6 +140,18 @@ TEST_F(CopiesTest, AnAsynchronousCopyWithinTheHostIsNotSupported) {
   EXPECT_EQ(copy_async(host_.data(), pinned_, ACL_MEMCPY_HOST_TO_HOST), kUnsupported);
 }
 
+TEST_F(CopiesTest, AnAsynchronousCopyWithinTheDeviceWantsAlignedAddresses) {
+  auto* const to = static_cast<char*>(device_);
+  const auto* const from = static_cast<const char*>(other_);
+  const auto copy_half = [&](size_t to_offset, size_t from_offset) {
+    return aclrtMemcpyAsync(to + to_offset, 32, from + from_offset, 32, ACL_MEMCPY_DEVICE_TO_DEVICE, stream_);
+  };
+  EXPECT_EQ(copy_half(0, 0), ACL_SUCCESS);
+  EXPECT_EQ(copy_half(32, 0), kUnaligned);
+  EXPECT_EQ(copy_half(0, 32), kUnaligned);
+  EXPECT_EQ(aclrtMemcpy(to + 32, 32, from + 2, 32, ACL_MEMCPY_DEVICE_TO_DEVICE), ACL_SUCCESS);
+}
+
 TEST_F(CopiesTest, PinnedMemoryThatACopyReadsMustNotChangeBeforeItIsCopied) {
   ascend_sim_hold_workers(1);
   EXPECT_EQ(copy_async(device_, pinned_, ACL_MEMCPY_HOST_TO_DEVICE), ACL_SUCCESS);

@@ -299,9 +299,10 @@ typedef struct heed_context_options {
  * A CPU computes with the widest instructions that it has and the system admits. For tests and comparisons the
  * environment variable HEED_ISA, which is read here, names others: portable, avx2, avx512 or avx512_bf16 on x86-64,
  * portable or neon on AArch64.
- * An Ascend device is shared by all contexts on it in the process. Calls on it return before they are done, in the order
- * in which they are made, whatever context makes them. What it cannot do the CPU does, with copies, on threads and with
- * instructions as above; heed_layer_explain says where and why. In a child of fork such a context can only be destroyed.
+ * An Ascend device is shared by all contexts on it in the process. Calls on it may return before they are done; they are
+ * done in the order in which they are made, whatever context makes them. What it cannot do the CPU does, with copies, on
+ * threads and with instructions as above; heed_layer_explain says where and why. In a child of fork such a context can
+ * only be destroyed.
  * Errors: INVALID_ARGUMENT (unknown device, device_index or num_threads out of range, strict or
  * allow_reduced_precision not 0 or 1; a function of allocator, executor or logger that is NULL; num_threads of executor
  * not 1 to 1024; HEED_ISA names what this processor lacks), DEVICE_UNAVAILABLE (with what to do), OUT_OF_MEMORY (of the
@@ -318,8 +319,8 @@ HEED_API void heed_context_destroy(heed_context* context) HEED_NOEXCEPT;
 HEED_API heed_status heed_context_synchronize(heed_context* context) HEED_NOEXCEPT;
 
 /* The device and the options in force as a JSON object (a text result, see above): "device", "device_index", "isa" (the
- * instructions, as HEED_ISA names them; of an NPU the chip), "num_threads", "strict", "allow_reduced_precision", "allocator" ("host" where
- * one was given, else "C library"), "executor" ("host" or "heed"), "logger" (whether there is one), "version",
+ * instructions, as HEED_ISA names them; of an NPU the chip), "num_threads", "strict", "allow_reduced_precision",
+ * "allocator" ("host" where one was given, else "C library"), "executor" ("host" or "heed"), "logger" (whether there is one), "version",
  * "description". */
 HEED_API heed_status heed_context_describe(const heed_context* context, char* text, size_t capacity,
                                            size_t* num_bytes) HEED_NOEXCEPT;
@@ -339,8 +340,8 @@ HEED_API heed_status heed_tensor_create(heed_context* context, heed_dtype dtype,
  * ...), aligned to its element's size. strides NULL: row-major; zero and negative strides are allowed for tensors that
  * are only read. release (may be NULL) is called once as release(user, data), on whichever thread drops the last
  * reference, when no tensor, view or running call uses the memory any more; it must not fail, and until then the memory
- * must stay valid. On Ascend 32 bytes behind the last element must be readable, and release waits for the device. Where
- * this call fails, release is not called and the memory is still the caller's alone. data NULL
+ * must stay valid. Where this call fails, release is not called and the memory is still the caller's alone. On Ascend 32
+ * bytes behind the last element must be readable, and release waits for the device. data NULL
  * makes a shape-only tensor, for heed_layer_initialize, _workspace_size, _explain and _create_outputs; release is then
  * not allowed. A tensor with a zero dim has no elements and needs no data. The caller destroys *tensor.
  * Errors: as heed_tensor_create, INVALID_ARGUMENT (misaligned data; extent of the strides overflows). */
@@ -371,10 +372,10 @@ HEED_API int64_t heed_tensor_num_elements(const heed_tensor* tensor) HEED_NOEXCE
 /* num_elements times the bytes of an element: what heed_tensor_read and heed_tensor_write take. 0 for NULL. */
 HEED_API size_t heed_tensor_num_bytes(const heed_tensor* tensor) HEED_NOEXCEPT;
 
-/* The address of the element at index (0, 0, ...) in the device's memory, which on Ascend the processor cannot reach; step
- * by dtype and strides. Valid as long as the tensor or a view of it is. Whoever reads or writes there on a device waits
- * first (heed_context_synchronize). NULL for a shape-only tensor, which has none; NULL with INVALID_ARGUMENT as the last
- * error for NULL, and for a parameter's snapshot, which is read-only: use heed_tensor_read. */
+/* The address of the element at index (0, 0, ...) in the device's memory, which on Ascend the processor cannot reach;
+ * step by dtype and strides. Valid as long as the tensor or a view of it is. Whoever reads or writes there on a device
+ * waits first (heed_context_synchronize). NULL for a shape-only tensor, which has none; NULL with INVALID_ARGUMENT as
+ * the last error for NULL, and for a parameter's snapshot, which is read-only: use heed_tensor_read. */
 HEED_API void* heed_tensor_data(heed_tensor* tensor) HEED_NOEXCEPT;
 
 /* Copies host memory into the tensor. source holds the elements in row-major (logical) order, of the tensor's dtype,

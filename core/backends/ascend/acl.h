@@ -18,10 +18,11 @@
 namespace heed::ascend {
 
 // Codes of AscendCL that are told apart; the numbers are those of its documentation.
+inline constexpr aclError kNotInitialized = 100001;
 inline constexpr aclError kRepeatedInitialize = 100002;
 inline constexpr aclError kNoContext = 107002;
 inline constexpr aclError kOutOfDeviceMemory = 207001;
-inline constexpr aclError kOutOfDeviceMemoryToo = 207018;
+inline constexpr aclError kOutOfDeviceMemoryOnDevice = 207018;
 inline constexpr aclError kOutOfHostMemory = 200000;
 // From here to kLastDeviceFailure a kernel or the device itself has failed, and the device's state is lost with it.
 inline constexpr aclError kFirstDeviceFailure = 507000;
@@ -54,15 +55,12 @@ class RecentMessage {
        code);
 }
 
-// Throws what a failed call of AscendCL means. `what` is the function, as "aclrtMalloc of 100 bytes".
+// Throws what a failed call of AscendCL means. `what` is the function, as "aclrtMalloc of 100 bytes". That a device is
+// lost is said further by Npu, whose it is.
 [[noreturn]] inline void fail_acl(aclError code, const char* what) {
-  if (code == kOutOfDeviceMemory || code == kOutOfDeviceMemoryToo) fail_device_full(code, what);
+  if (code == kOutOfDeviceMemory || code == kOutOfDeviceMemoryOnDevice) fail_device_full(code, what);
   if (code == kOutOfHostMemory) fail_host_full(code, what);
-  if (is_device_failure(code)) {
-    fail(Status::DeviceLost,
-         "the Ascend device is lost (%s gives %d%s): destroy all that belongs to contexts on it, and open a new one",
-         what, code, RecentMessage().text());
-  }
+  if (is_device_failure(code)) fail(Status::DeviceLost, "%s gives %d%s", what, code, RecentMessage().text());
   fail(Status::Internal, "%s failed with %d, for which heed knows no reason%s", what, code, RecentMessage().text());
 }
 

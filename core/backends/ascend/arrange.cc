@@ -2,9 +2,11 @@
 #include "backends/ascend/arrange.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace heed::ascend {
@@ -18,10 +20,8 @@ constexpr int64_t kFewElements = 4096;
 
 bool is_aligned(const void* address) { return reinterpret_cast<uintptr_t>(address) % kKernelAlignment == 0; }
 
-size_t element_size(aclDataType dtype) { return dtype == ACL_FLOAT ? 4 : 2; }
-
 char* element(const StridedArray& array, int64_t offset) {
-  return static_cast<char*>(array.data) + offset * static_cast<int64_t>(element_size(array.dtype));
+  return static_cast<char*>(array.data) + offset * static_cast<int64_t>(size_of_element(array.dtype));
 }
 
 int64_t count(const StridedArray& array) {
@@ -193,7 +193,7 @@ void scatter(Npu& npu, const DeviceArray& dense, const StridedArray& array) {
   const int64_t unit = footprint.unit;
   const int64_t num_old = footprint.span / unit;
   const int64_t num_new = dense.num_elements() / unit;
-  const size_t old_bytes = static_cast<size_t>(footprint.span) * element_size(array.dtype);
+  const size_t old_bytes = static_cast<size_t>(footprint.span) * size_of_element(array.dtype);
   const Temporary both(npu, array.dtype, dims_of({num_old + num_new, unit}));
   const Temporary result(npu, array.dtype, dims_of({num_old, unit}));
   char* place = element(array, -footprint.before);

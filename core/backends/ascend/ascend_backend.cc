@@ -127,7 +127,7 @@ Status allocate(BackendDevice* device, size_t num_bytes, int32_t zeros, void** m
 void release(BackendDevice* device, void* memory, size_t num_bytes) {
   Failure ignored;
   guarded(&ignored, [&] {
-    const Npu::Use use(*device->npu, true);
+    const Npu::Use use(*device->npu, Npu::Use::Of::AnyDevice);
     device->npu->release(memory, num_bytes);
   });
 }
@@ -147,7 +147,7 @@ Status copy(BackendDevice* device, void* destination, const void* source, size_t
 void settle(BackendDevice* device) {
   Failure ignored;
   guarded(&ignored, [&] {
-    const Npu::Use use(*device->npu, true);
+    const Npu::Use use(*device->npu, Npu::Use::Of::AnyDevice);
     device->npu->settle();
   });
 }
@@ -192,7 +192,9 @@ Status plan_attention(const BackendDevice* device, const AttentionProblem* probl
   return guarded(failure, [&] {
     Plan made = ascend::plan_attention(*problem);
     made.isa = device->npu->chip();
-    check_precision(*device, problem->queries, "queries, keys and values are", computed(problem->queries.dtype), made);
+    const DType compute = computed(problem->queries.dtype);
+    check_precision(*device, problem->queries, "queries, keys and values are", compute, made);
+    check_precision(*device, problem->bias, "the attention's bias is", compute, made);
     new (plan) Plan(made);
   });
 }

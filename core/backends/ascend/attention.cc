@@ -14,8 +14,14 @@
 namespace heed::ascend {
 namespace {
 
-// Bytes of a mask on the device, and of what it is worked out from on the host, beyond which the CPU does better.
-constexpr double kMaxMaskBytes = 4e9;
+// Bytes of a mask on the device, of what it is worked out from on the host, and of one item's scores, beyond which the
+// CPU does better.
+constexpr double kMaxBytes = 4e9;
+
+double score_bytes(const AttentionProblem& problem) {
+  return 4.0 * static_cast<double>(problem.num_heads) * static_cast<double>(problem.num_queries) *
+         static_cast<double>(problem.num_keys);
+}
 
 bool has_no_elements(const AttentionProblem& problem) {
   return problem.batch == 0 || problem.num_queries == 0 || problem.num_keys == 0;
@@ -78,10 +84,16 @@ Plan plan_attention(const AttentionProblem& problem) {
   if (std::max(problem.head_size, problem.output.given == 0 ? 0 : problem.value_head_size) > kMaxHeadSize)
     plan.add_reason("ATB's attention has heads of at most 256 elements");
   if (!has_no_elements(problem)) {
-    if (std::max(fused_mask_bytes(problem), masked_pairs(problem)) > kMaxMaskBytes)
+    if (std::max(fused_mask_bytes(problem), masked_pairs(problem)) > kMaxBytes)
       plan.add_reason(
-          "the mask would take more than 4 GB of the device's memory, expected fewer pairs, or a causal mask "
-          "of equal lengths");
+          "the mask, or what it is made from, would take more than 4 GB, expected fewer pairs, or a causal mask of "
+          "equal "
+          "lengths");
+    if (has_unfused && score_bytes(problem) > kMaxBytes) {
+      plan.add_reason(
+          "the scores that weights and log_sum_exp are made of would take more than 4 GB for one item, expected "
+          "fewer pairs, or the output alone");
+    }
     if (!is_in_reach(problem)) plan.add_reason(kOutOfReach);
   }
   plan.on_host = plan.is_fastest() ? 0 : 1;

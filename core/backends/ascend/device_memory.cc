@@ -55,7 +55,7 @@ void* DeviceMemory::allocate(size_t size) {
   blocks.kept.reserve(blocks.num_blocks + 1);
   void* block = nullptr;
   const aclError code = aclrtMalloc(&block, size, ACL_MEM_MALLOC_HUGE_FIRST);
-  if (code == kOutOfDeviceMemory || code == kOutOfDeviceMemoryToo) return nullptr;
+  if (code == kOutOfDeviceMemory || code == kOutOfDeviceMemoryOnDevice) return nullptr;
   if (code != ACL_SUCCESS) fail_acl(code, "aclrtMalloc");
   ++blocks.num_blocks;
   return block;

@@ -15,9 +15,7 @@
 #include "backends/ascend/fused_output.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstring>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -221,13 +219,6 @@ void Sequences::fill_additive(aclDataType dtype, int64_t side, uint16_t* plane) 
   }
 }
 
-// An array that is uploaded for this call.
-Temporary uploaded(Npu& npu, aclDataType dtype, const atb::Dims& shape, const void* host) {
-  Temporary result(npu, dtype, shape);
-  npu.upload(result.data(), host, result.array().num_bytes());
-  return result;
-}
-
 class FusedOutput {
  public:
   FusedOutput(Npu& npu, const AttentionProblem& problem, const Visibility& visibility, aclDataType dtype)
@@ -420,23 +411,22 @@ class FusedOutput {
       clear_where(npu_, attended.array(), empty_rows_.array(), cleared.array());
       attended = std::move(cleared);
     }
-    char* place = static_cast<char*>(target.array().data);
     if (sequences_.has_all_items()) {
-      npu_.copy(place, attended.data(), attended.array().num_bytes());
+      npu_.copy(target.array().data, attended.data(), attended.array().num_bytes());
       return;
     }
-    npu_.clear(place, target.array().num_bytes());
-    const char* from = static_cast<const char*>(attended.data());
-    const size_t item_bytes = target.array().num_bytes() / static_cast<size_t>(problem_.batch);
-    // Neighbours in one copy.
-    const std::vector<int64_t>& items = sequences_.items();
-    for (size_t first = 0; first < items.size();) {
-      size_t last = first + 1;
-      while (last < items.size() && items[last] == items[last - 1] + 1) ++last;
-      npu_.copy(place + static_cast<size_t>(items[first]) * item_bytes, from + first * item_bytes,
-                (last - first) * item_bytes);
-      first = last;
-    }
+    // One item of zeros behind those that were computed stands for all that were left out.
+    const auto num_items = static_cast<int64_t>(sequences_.items().size());
+    const int64_t item_size = problem_.num_queries * h * d;
+    const Temporary with_zeros(npu_, dtype_, dims_of({num_items + 1, item_size}));
+    const size_t num_bytes = attended.array().num_bytes();
+    npu_.copy(with_zeros.data(), attended.data(), num_bytes);
+    npu_.clear(static_cast<char*>(with_zeros.data()) + num_bytes, with_zeros.array().num_bytes() - num_bytes);
+    std::vector<int32_t> places(static_cast<size_t>(problem_.batch), static_cast<int32_t>(num_items));
+    for (size_t i = 0; i < sequences_.items().size(); ++i)
+      places[static_cast<size_t>(sequences_.items()[i])] = static_cast<int32_t>(i);
+    const Temporary indices = uploaded(npu_, ACL_INT32, dims_of({problem_.batch}), places.data());
+    gather(npu_, with_zeros.array(), indices.array(), reshaped(target.array(), {problem_.batch, item_size}));
   }
 
   Npu& npu_;
@@ -452,18 +442,12 @@ class FusedOutput {
 }  // namespace
 
 double fused_mask_bytes(const AttentionProblem& problem) {
-  const auto q = static_cast<double>(problem.num_queries);
-  const auto k = static_cast<double>(problem.num_keys);
   if (masked_pairs(problem) == 0) return 0;
-  const auto differs = [](const Operand& operand, int axis) {
-    return operand.given != 0 && operand.strides[axis] != 0;
-  };
-  const bool is_additive = problem.bias.given != 0 || differs(problem.mask, 1);
-  const double num_items = differs(problem.mask, 0) || differs(problem.bias, 0) || differs(problem.valid_lens, 0)
-                               ? static_cast<double>(problem.batch)
-                               : 1.0;
-  const double side = std::max(q, k);
-  return 2.0 * num_items * (is_additive ? static_cast<double>(problem.num_heads) * side * side : q * side);
+  const auto q = static_cast<double>(problem.num_queries);
+  const double side = std::max(q, static_cast<double>(problem.num_keys));
+  const double num_items = differs(problem, 0) ? static_cast<double>(problem.batch) : 1.0;
+  const bool is_additive = problem.bias.given != 0 || differs(problem, 1);
+  return 2.0 * num_items * side * (is_additive ? static_cast<double>(problem.num_heads) * side : q);
 }
 
 void run_fused_output(Npu& npu, const AttentionProblem& problem, const Visibility& visibility, aclDataType dtype) {

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstring>
 #include <map>
@@ -23,16 +24,24 @@ constexpr size_t kMaxConstants = 256;
 struct Registry {
   std::mutex mutex;
   std::map<int32_t, std::weak_ptr<Npu>> npus;
+  bool is_initialized = false;
+  pid_t process = getpid();
 };
 
+// A child of fork begins with one of its own: its parent's may be locked for ever.
 Registry& registry() {
-  static Registry* const kept = new Registry;
-  return *kept;
+  static std::atomic<Registry*> kept{new Registry};
+  Registry* current = kept.load(std::memory_order_acquire);
+  if (current->process == getpid()) return *current;
+  auto* const fresh = new Registry;
+  if (kept.compare_exchange_strong(current, fresh, std::memory_order_acq_rel)) return *fresh;
+  delete fresh;
+  return *current;
 }
 
 // AscendCL is initialised once in a process, by the host or by heed, and never finalised by heed: that would end it for
-// everybody in the process. Asked each time, since the host may have finalised it.
-void initialize() {
+// everybody in the process. Wants the registry's lock.
+void initialize(Registry& shared) {
   const aclError code = aclInit(nullptr);
   if (code != ACL_SUCCESS && code != kRepeatedInitialize) {
     fail(Status::DeviceUnavailable,
@@ -42,6 +51,7 @@ void initialize() {
   }
   // That it was initialised before is no failure to tell.
   static_cast<void>(RecentMessage());
+  shared.is_initialized = true;
 }
 
 // Chips whose kernels heed knows: Atlas A2 (Ascend910B1 to 910B4) and A3 (Ascend910_93...).
@@ -64,10 +74,15 @@ std::string supported_chip() {
   return chip;
 }
 
-int32_t count() {
-  initialize();
+int32_t count(Registry& shared) {
+  if (!shared.is_initialized) initialize(shared);
   uint32_t count = 0;
-  const aclError code = aclrtGetDeviceCount(&count);
+  aclError code = aclrtGetDeviceCount(&count);
+  if (code == kNotInitialized) {
+    // The host has finalised it since.
+    initialize(shared);
+    code = aclrtGetDeviceCount(&count);
+  }
   if (code != ACL_SUCCESS || count == 0) {
     fail(Status::DeviceUnavailable,
          "there is no NPU (aclrtGetDeviceCount gives %d and %u devices%s): expected a device that npu-smi info shows, "
@@ -77,6 +92,8 @@ int32_t count() {
   static_cast<void>(supported_chip());
   return static_cast<int32_t>(count);
 }
+
+}  // namespace
 
 size_t size_of_element(aclDataType dtype) {
   switch (dtype) {
@@ -88,8 +105,6 @@ size_t size_of_element(aclDataType dtype) {
     default: return 1;
   }
 }
-
-}  // namespace
 
 int64_t DeviceArray::num_elements() const {
   int64_t count = 1;
@@ -107,14 +122,15 @@ atb::Dims dims_of(std::initializer_list<int64_t> sizes) {
 }
 
 int32_t count_npus() {
-  const std::lock_guard lock(registry().mutex);
-  return count();
+  Registry& shared = registry();
+  const std::lock_guard lock(shared.mutex);
+  return count(shared);
 }
 
 std::shared_ptr<Npu> Npu::open(int32_t index) {
   Registry& shared = registry();
   const std::lock_guard lock(shared.mutex);
-  const int32_t num_npus = count();
+  const int32_t num_npus = count(shared);
   if (index < 0 || index >= num_npus) {
     if (num_npus == 1) {
       fail(Status::InvalidArgument, "options->device_index is %d, but this process sees one NPU: expected 0", index);
@@ -131,6 +147,11 @@ std::shared_ptr<Npu> Npu::open(int32_t index) {
 }
 
 void Npu::close(std::shared_ptr<Npu>& npu) noexcept {
+  // The lock may have been held by a thread that a child of fork has not.
+  if (npu->is_inherited()) {
+    npu.reset();
+    return;
+  }
   const std::lock_guard lock(registry().mutex);
   npu.reset();
 }
@@ -163,7 +184,7 @@ void Npu::start() {
 
 Npu::~Npu() {
   // A child of fork has the driver's state without its threads.
-  if (process_ != getpid()) return;
+  if (is_inherited()) return;
   aclrtContext before = nullptr;
   if (aclrtGetCurrentContext(&before) != ACL_SUCCESS) before = nullptr;
   static_cast<void>(aclrtSetCurrentContext(context_));
@@ -185,8 +206,8 @@ void Npu::stop() noexcept {
   if (is_set_) static_cast<void>(aclrtResetDevice(index_));
 }
 
-Npu::Use::Use(Npu& npu, bool lost) : lock_(npu.mutex_, std::defer_lock) {
-  if (npu.process_ != getpid()) {
+Npu::Use::Use(Npu& npu, Of which) : lock_(npu.mutex_, std::defer_lock) {
+  if (npu.is_inherited()) {
     fail(
         Status::DeviceUnavailable,
         "the context on device ascend:%d was opened before fork, after which the driver cannot be used: open a context "
@@ -194,13 +215,16 @@ Npu::Use::Use(Npu& npu, bool lost) : lock_(npu.mutex_, std::defer_lock) {
         npu.index_);
   }
   lock_.lock();
-  if (npu.is_lost_ && !lost) {
+  if (npu.is_lost_ && which == Of::WorkingDevice) {
     fail(Status::DeviceLost,
          "device ascend:%d has been lost (%s): destroy all that belongs to contexts on it, and open a new one",
          npu.index_, npu.loss_);
   }
   // No context at all is a state of its own, which cannot be set again: then heed's stays.
-  if (aclrtGetCurrentContext(&before_) != ACL_SUCCESS) before_ = nullptr;
+  if (aclrtGetCurrentContext(&before_) != ACL_SUCCESS) {
+    before_ = nullptr;
+    static_cast<void>(RecentMessage());  // no failure to tell later
+  }
   if (before_ != npu.context_) npu.check(aclrtSetCurrentContext(npu.context_), "aclrtSetCurrentContext");
   if (before_ == npu.context_) before_ = nullptr;
   if (npu.constant_bytes_ > kMaxConstantBytes || npu.constants_.size() > kMaxConstants) npu.forget_constants();
@@ -210,21 +234,25 @@ Npu::Use::~Use() {
   if (before_ != nullptr) static_cast<void>(aclrtSetCurrentContext(before_));
 }
 
-void Npu::check(aclError code, const char* what) {
-  if (code == ACL_SUCCESS) return;
-  if (!is_device_failure(code)) fail_acl(code, what);
-  std::snprintf(loss_, sizeof loss_, "%s gives %d%s", what, code, RecentMessage().text());
+void Npu::lose(const Error& loss) {
   is_lost_ = true;
-  fail(Status::DeviceLost,
-       "device ascend:%d failed while it worked, and is lost (%s): destroy all that belongs to contexts on it, and "
-       "open a "
-       "new one",
-       index_, loss_);
+  std::snprintf(loss_, sizeof loss_, "%.*s", static_cast<int>(sizeof loss_) - 1, loss.text);
+  fail(
+      Status::DeviceLost,
+      "device ascend:%d failed while it worked, and is lost (%s): destroy all that belongs to contexts on it, and open "
+      "a new one",
+      index_, loss_);
+}
+
+void Npu::check(aclError code, const char* what) {
+  if (code != ACL_SUCCESS) watched([&] { fail_acl(code, what); });
 }
 
 void* Npu::allocate(size_t num_bytes) {
-  return memory_.take(num_bytes, [this] { synchronize(); });
+  return watched([&] { return memory_.take(num_bytes, [this] { synchronize(); }); });
 }
+
+bool Npu::is_inherited() const { return process_ != getpid(); }
 
 void Npu::release(void* memory, size_t num_bytes) noexcept { memory_.give(memory, num_bytes); }
 
@@ -236,7 +264,7 @@ void Npu::upload(void* device, const void* host, size_t num_bytes) {
     check(aclrtMemcpy(device, num_bytes, host, num_bytes, ACL_MEMCPY_HOST_TO_DEVICE), "aclrtMemcpy to the device");
     return;
   }
-  void* staged = staging_.take(num_bytes, [this] { synchronize(); });
+  void* staged = watched([&] { return staging_.take(num_bytes, [this] { synchronize(); }); });
   std::memcpy(staged, host, num_bytes);
   check(aclrtMemcpyAsync(device, num_bytes, staged, num_bytes, ACL_MEMCPY_HOST_TO_DEVICE, stream_),
         "aclrtMemcpyAsync to the device");
@@ -250,8 +278,18 @@ void Npu::download(void* host, const void* device, size_t num_bytes) {
 
 void Npu::copy(void* destination, const void* source, size_t num_bytes) {
   if (num_bytes == 0) return;
-  check(aclrtMemcpyAsync(destination, num_bytes, source, num_bytes, ACL_MEMCPY_DEVICE_TO_DEVICE, stream_),
-        "aclrtMemcpyAsync on the device");
+  const auto is_aligned = [](const void* address) {
+    return reinterpret_cast<uintptr_t>(address) % kMemoryAlignment == 0;
+  };
+  if (is_aligned(destination) && is_aligned(source)) {
+    check(aclrtMemcpyAsync(destination, num_bytes, source, num_bytes, ACL_MEMCPY_DEVICE_TO_DEVICE, stream_),
+          "aclrtMemcpyAsync on the device");
+    return;
+  }
+  // From and to other addresses the driver copies at once or not at all.
+  synchronize();
+  check(aclrtMemcpy(destination, num_bytes, source, num_bytes, ACL_MEMCPY_DEVICE_TO_DEVICE),
+        "aclrtMemcpy on the device");
 }
 
 void Npu::clear(void* memory, size_t num_bytes) {
@@ -340,9 +378,11 @@ void Npu::run_kept(const std::string& name, const Create& create, std::initializ
   if (const atb::Status code = kept->Setup(*pack_, needed, atb_context_); code != atb::NO_ERROR)
     fail_atb(code, (name + " (Setup)").c_str());
   if (needed > workspace_bytes_) {
-    void* larger = allocate(needed);
+    // First, so that a full device can have it back.
     memory_.give(workspace_, workspace_bytes_);
-    workspace_ = larger;
+    workspace_ = nullptr;
+    workspace_bytes_ = 0;
+    workspace_ = allocate(needed);
     workspace_bytes_ = needed;
   }
   const atb::Status code =
@@ -371,6 +411,12 @@ Temporary& Temporary::operator=(Temporary&& other) noexcept {
 
 Temporary::~Temporary() {
   if (npu_ != nullptr) npu_->release(array_.data, array_.num_bytes());
+}
+
+Temporary uploaded(Npu& npu, aclDataType dtype, const atb::Dims& shape, const void* host) {
+  Temporary result(npu, dtype, shape);
+  npu.upload(result.data(), host, result.array().num_bytes());
+  return result;
 }
 
 }  // namespace heed::ascend

@@ -17,6 +17,7 @@
 #include "backends/ascend/acl.h"
 #include "backends/ascend/device_memory.h"
 #include "backends/ascend/staging.h"
+#include "base/memory.h"
 
 namespace heed::ascend {
 
@@ -31,6 +32,8 @@ struct DeviceArray {
   int64_t num_elements() const;
   size_t num_bytes() const;
 };
+
+size_t size_of_element(aclDataType dtype);
 
 atb::Dims dims_of(std::initializer_list<int64_t> sizes);
 
@@ -57,8 +60,9 @@ class Npu {
   // want one. Throws DeviceLost, and DeviceUnavailable in a child of fork.
   class Use {
    public:
-    // `lost`: also where the device is lost, as far as memory can be given back.
-    explicit Use(Npu& npu, bool lost = false);
+    // Also of a lost device, for what gives memory back.
+    enum class Of { WorkingDevice, AnyDevice };
+    explicit Use(Npu& npu, Of which = Of::WorkingDevice);
     Use(const Use&) = delete;
     Use& operator=(const Use&) = delete;
     ~Use();
@@ -70,8 +74,8 @@ class Npu {
 
   void* allocate(size_t num_bytes);
   void release(void* memory, size_t num_bytes) noexcept;
-  // Each after all that was asked before, and `download` when that is done. The host's memory may be used again when
-  // they return.
+  // Each after all that was asked before, and `download` when that is done, as does `copy` where an address is not aligned
+  // as memory is. The host's memory may be used again when they return.
   void upload(void* device, const void* host, size_t num_bytes);
   void download(void* host, const void* device, size_t num_bytes);
   void copy(void* destination, const void* source, size_t num_bytes);
@@ -100,7 +104,21 @@ class Npu {
 
   void start();
   void stop() noexcept;
-  // Throws where `code` is a failure; remembers that the device is lost where it is.
+  // Does what may find that the device is lost, and remembers it.
+  template <typename Call>
+  auto watched(Call call) {
+    try {
+      return call();
+    } catch (const Error& error) {
+      if (error.status != Status::DeviceLost || is_lost_) throw;
+      lose(error);
+    }
+  }
+  // `loss` says which call found it.
+  [[noreturn]] void lose(const Error& loss);
+  // Whether this process has it from its parent.
+  bool is_inherited() const;
+  // Throws where `code` is a failure.
   void check(aclError code, const char* what);
   atb::Operation* operation(const std::string& name, const Create& create);
   void run_kept(const std::string& name, const Create& create, std::initializer_list<DeviceArray> inputs,
@@ -149,5 +167,8 @@ class Temporary {
   Npu* npu_ = nullptr;
   DeviceArray array_;
 };
+
+// An array of the host's on the device, for one call. The host's may be used again at once.
+Temporary uploaded(Npu& npu, aclDataType dtype, const atb::Dims& shape, const void* host);
 
 }  // namespace heed::ascend

@@ -2,7 +2,6 @@
 #include "backends/ascend/operations.h"
 
 #include <bit>
-#include <cstdio>
 #include <string>
 
 namespace heed::ascend {

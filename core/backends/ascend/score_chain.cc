@@ -25,12 +25,6 @@ constexpr int64_t kMaxScoreBytes = int64_t{256} << 20;
 // that works through a row in blocks would make NaN of a block of infinities.
 constexpr float kHidden = -std::numeric_limits<float>::max();
 
-Temporary uploaded(Npu& npu, aclDataType dtype, const atb::Dims& shape, const void* host) {
-  Temporary result(npu, dtype, shape);
-  npu.upload(result.data(), host, result.array().num_bytes());
-  return result;
-}
-
 // What has to be done to some items' scores, (items, h, q, k), on the device.
 struct Limits {
   std::optional<Temporary> hidden;  // bytes (items or 1, h or 1, q or 1, k)

@@ -9,6 +9,7 @@ void Staging::allocate() {
   const aclError code = aclrtMallocHost(&memory_, kCapacity);
   if (code != ACL_SUCCESS) {
     memory_ = nullptr;
+    if (is_device_failure(code)) fail_acl(code, "aclrtMallocHost");
     fail(Status::OutOfMemory,
          "the host has no page-locked memory left (aclrtMallocHost of %zu bytes failed with %d): expected less of it "
          "in other processes",

@@ -24,16 +24,10 @@ bool needs_planes(const AttentionProblem& problem) {
   return is_per_query(problem.valid_lens) || problem.mask.given != 0 || problem.bias.given != 0;
 }
 
-bool differs(const AttentionProblem& problem, int axis) {
-  const auto of = [axis](const Operand& operand) { return operand.given != 0 && operand.strides[axis] != 0; };
-  return of(problem.mask) || of(problem.bias) || (axis == 0 && of(problem.valid_lens));
-}
-
-// Whether lengths, if there are any, take nothing away. Without data they might.
+// Whether lengths, if there are any, take nothing away; without data they count as all keys.
 bool has_full_lengths(const AttentionProblem& problem) {
   const Operand& lens = problem.valid_lens;
-  if (lens.given == 0) return true;
-  if (lens.data == nullptr) return false;
+  if (lens.given == 0 || lens.data == nullptr) return true;
   for (int64_t b = 0; b < problem.batch; ++b) {
     if (length_of(lens, b, 0) < problem.num_keys) return false;
   }
@@ -46,6 +40,11 @@ bool is_triangular(const AttentionProblem& problem) {
 }
 
 }  // namespace
+
+bool differs(const AttentionProblem& problem, int axis) {
+  const auto of = [axis](const Operand& operand) { return operand.given != 0 && operand.strides[axis] != 0; };
+  return of(problem.mask) || of(problem.bias) || (axis == 0 && of(problem.valid_lens));
+}
 
 double masked_pairs(const AttentionProblem& problem) {
   if (is_triangular(problem) || !(needs_planes(problem) || has_band(problem))) return 0;
@@ -65,9 +64,15 @@ Visibility::HostBytes Visibility::read(Npu& npu, const Operand& operand, const i
   }
   HostBytes result;
   result.bytes.resize(static_cast<size_t>(span));
-  result.first = static_cast<size_t>(before);
+  result.first = before;
   npu.download(result.bytes.data(), static_cast<const char*>(operand.data) - before, result.bytes.size());
   return result;
+}
+
+const char* Visibility::HostBytes::element(const Operand& operand, int64_t b, int64_t h, int64_t q, int64_t k) const {
+  const int64_t* strides = operand.strides;
+  const int64_t place = b * strides[0] + h * strides[1] + q * strides[2] + k * strides[3];
+  return bytes.data() + first + place * static_cast<int64_t>(size_of(operand.dtype));
 }
 
 Visibility::Visibility(Npu& npu, const AttentionProblem& problem) : problem_(problem) {
@@ -85,14 +90,10 @@ Visibility::Visibility(Npu& npu, const AttentionProblem& problem) : problem_(pro
   form_ = Form::Planes;
   const int64_t pairs[kOperandRank] = {problem.batch, problem.num_heads, problem.num_queries, problem.num_keys};
   if (problem.mask.given != 0) {
-    HostBytes bytes = read(npu, problem.mask, pairs);
-    mask_ = std::move(bytes.bytes);
-    mask_first_ = bytes.first;
+    mask_ = read(npu, problem.mask, pairs);
   }
   if (problem.bias.given != 0) {
-    HostBytes bytes = read(npu, problem.bias, pairs);
-    bias_ = std::move(bytes.bytes);
-    bias_first_ = bytes.first;
+    bias_ = read(npu, problem.bias, pairs);
   }
   find_visible();
 }
@@ -126,20 +127,13 @@ Visibility::Range Visibility::range(int64_t b, int64_t q) const {
 bool Visibility::is_in_limits(int64_t b, int64_t h, int64_t q, int64_t k) const {
   const Range seen = range(b, q);
   if (k < seen.first || k >= seen.end) return false;
-  if (!mask_.empty()) {
-    const int64_t* strides = problem_.mask.strides;
-    const int64_t place = b * strides[0] + h * strides[1] + q * strides[2] + k * strides[3];
-    if (mask_[static_cast<size_t>(static_cast<int64_t>(mask_first_) + place)] == 0) return false;
-  }
+  if (!mask_.bytes.empty() && *mask_.element(problem_.mask, b, h, q, k) == 0) return false;
   return bias(b, h, q, k) != -HUGE_VALF;
 }
 
 float Visibility::bias(int64_t b, int64_t h, int64_t q, int64_t k) const {
-  if (bias_.empty()) return 0.0f;
-  const int64_t* strides = problem_.bias.strides;
-  const int64_t place = b * strides[0] + h * strides[1] + q * strides[2] + k * strides[3];
-  const auto size = static_cast<int64_t>(size_of(problem_.bias.dtype));
-  const char* element = bias_.data() + static_cast<int64_t>(bias_first_) + place * size;
+  if (bias_.bytes.empty()) return 0.0f;
+  const char* element = bias_.element(problem_.bias, b, h, q, k);
   if (problem_.bias.dtype == DType::F32) {
     float number = 0;
     std::memcpy(&number, element, sizeof number);
@@ -152,7 +146,7 @@ float Visibility::bias(int64_t b, int64_t h, int64_t q, int64_t k) const {
 
 // Infinity and NaN make a row NaN (rule 5); they are no measure for its other pairs.
 float Visibility::largest_bias(int64_t b, int64_t h, int64_t q) const {
-  if (bias_.empty()) return 0.0f;
+  if (!has_bias()) return 0.0f;
   float largest = -HUGE_VALF;
   for (int64_t k = 0; k < problem_.num_keys; ++k) {
     const float number = bias(b, h, q, k);

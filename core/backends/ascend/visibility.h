@@ -39,7 +39,7 @@ class Visibility {
   int64_t count(int64_t b, int64_t h, int64_t q) const;
   // What is added to a visible pair's score; 0 without a bias.
   float bias(int64_t b, int64_t h, int64_t q, int64_t k) const;
-  bool has_bias() const { return !bias_.empty(); }
+  bool has_bias() const { return !bias_.bytes.empty(); }
   // The largest finite bias of a row's visible pairs; 0 where there is none.
   float largest_bias(int64_t b, int64_t h, int64_t q) const;
 
@@ -61,7 +61,10 @@ class Visibility {
   // The bytes that an operand steps over, on the host, and where its first element is among them.
   struct HostBytes {
     std::vector<char> bytes;
-    size_t first = 0;
+    int64_t first = 0;
+
+    // That of pair (b, h, q, k) of the operand.
+    const char* element(const Operand& operand, int64_t b, int64_t h, int64_t q, int64_t k) const;
   };
   static HostBytes read(Npu& npu, const Operand& operand, const int64_t (&sizes)[kOperandRank]);
   void find_visible();
@@ -75,15 +78,15 @@ class Visibility {
   // Of planes alone.
   std::vector<uint8_t> visible_;  // (items, heads, q, k)
   std::vector<int64_t> counts_;   // (items, heads, q)
-  // As the operands have them, with their strides.
-  std::vector<char> mask_;
-  size_t mask_first_ = 0;
-  std::vector<char> bias_;
-  size_t bias_first_ = 0;
+  HostBytes mask_;
+  HostBytes bias_;
 };
 
 // Pairs of a problem that have to be looked at one by one, on the host and in a mask, as far as sizes and strides tell;
 // 0 where all rows of an item see the same keys, or where one triangle stands for the mask.
 double masked_pairs(const AttentionProblem& problem);
+
+// Whether lengths, mask or bias differ along an axis (b, h, q, k).
+bool differs(const AttentionProblem& problem, int axis);
 
 }  // namespace heed::ascend

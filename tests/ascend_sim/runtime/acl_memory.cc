@@ -91,6 +91,8 @@ aclError memcpy_fault(const char* function) {
   return code ? fail(*code, std::string(function) + ": a fault that the test asked for") : ACL_SUCCESS;
 }
 
+bool is_misaligned(const void* address) { return reinterpret_cast<uintptr_t>(address) % 64 != 0; }
+
 }  // namespace
 
 aclError aclrtMalloc(void** dev_ptr, size_t size, aclrtMemMallocPolicy policy) {
@@ -169,6 +171,8 @@ aclError aclrtMemcpyAsync(void* dst, size_t dest_max, const void* src, size_t by
   if (const aclError code = check_copy(function, dst, dest_max, src, bytes, kind, copy)) return code;
   if (!copy.to_device && !copy.from_device)
     return fail(kUnsupported, std::string(function) + ": both sides are the host's, which only aclrtMemcpy copies");
+  if (copy.to_device && copy.from_device && (is_misaligned(dst) || is_misaligned(src)))
+    return fail(kUnaligned, std::string(function) + ": within the device both addresses are to be aligned to 64 bytes");
 
   Task task;
   task.name = std::string(function) + " of " + std::to_string(bytes) + " bytes";

@@ -14,6 +14,7 @@ enum RuntimeError : aclError {
   kNoCurrentContext = 107002,
   kOfAnotherContext = 107003,
   kEventNotRecorded = 107006,
+  kUnaligned = 107008,
   kInvalidHandle = 107017,
   kUnsupported = 207000,
   kOutOfDeviceMemory = 207001,

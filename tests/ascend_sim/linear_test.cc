@@ -53,17 +53,57 @@ TEST_F(LinearTest, BatchesShareAWeightOrHaveOneEach) {
             (std::vector<float>{3, -1}));
 }
 
-TEST_F(LinearTest, TheProductIsRoundedBeforeTheBiasIsAdded) {
-  LinearParam param;
-  // 2049 has no binary16: the product becomes 2048, and with the bias 2050, where one rounding would make 2052 of 2051.
-  DeviceTensor x(desc_of(ACL_FLOAT16, {1, 2})), weight(desc_of(ACL_FLOAT16, {1, 2}));
-  DeviceTensor bias(desc_of(ACL_FLOAT16, {1})), out(desc_of(ACL_FLOAT16, {1, 1}));
-  x.write_floats({2048, 1});
-  weight.write_floats({1, 1});
-  bias.write_floats({2});
-  run(param, pack_of({&x, &weight, &bias}, {&out}));
-  EXPECT_EQ(out.read_floats(), std::vector<float>{2050});
+// From `gap` on the type has no odd whole numbers, so that each sum of such numbers tells how often it was rounded.
+class LinearRoundingTest : public LinearTest, public ::testing::WithParamInterface<aclDataType> {
+ protected:
+  // The sum of `terms`, as a product with ones, and of the bias.
+  float sum(const std::vector<float>& terms, aclDataType bias_dtype, float bias) {
+    const auto k = static_cast<int64_t>(terms.size());
+    DeviceTensor x(desc_of(GetParam(), {1, k})), weight(desc_of(GetParam(), {1, k}));
+    DeviceTensor bias_tensor(desc_of(bias_dtype, {1})), out(desc_of(GetParam(), {1, 1}));
+    x.write_floats(terms);
+    weight.write_floats(std::vector<float>(terms.size(), 1));
+    bias_tensor.write_floats({bias});
+    run(LinearParam(), pack_of({&x, &weight, &bias_tensor}, {&out}));
+    return out.read_floats()[0];
+  }
+
+  float sum(const std::vector<float>& terms) {
+    LinearParam param;
+    param.hasBias = false;
+    const auto k = static_cast<int64_t>(terms.size());
+    return compute(param, desc_of(GetParam(), {1, k}), terms, desc_of(GetParam(), {1, k}),
+                   std::vector<float>(terms.size(), 1), desc_of(GetParam(), {1, 1}))[0];
+  }
+
+  const float gap_ = GetParam() == ACL_FLOAT16 ? 2048 : 256;
+};
+
+TEST_P(LinearRoundingTest, TheProductIsRoundedToNearestEven) {
+  EXPECT_EQ(sum({gap_, 1}), gap_);
+  EXPECT_EQ(sum({gap_, 3}), gap_ + 4);
 }
+
+TEST_P(LinearRoundingTest, TheProductIsRoundedOnce) {
+  // Rounded after each term it would stay gap.
+  EXPECT_EQ(sum({gap_, 1, 1}), gap_ + 2);
+}
+
+TEST_P(LinearRoundingTest, TheProductIsRoundedBeforeABiasOfTheTypeIsAdded) {
+  // gap + 1 becomes gap, where one rounding would make gap + 4 of gap + 3.
+  EXPECT_EQ(sum({gap_, 1}, GetParam(), 2), gap_ + 2);
+}
+
+TEST_P(LinearRoundingTest, TheSumWithTheBiasIsRoundedAgain) {
+  EXPECT_EQ(sum({gap_, 0}, GetParam(), 1), gap_);
+  EXPECT_EQ(sum({gap_, 0}, GetParam(), 3), gap_ + 4);
+}
+
+TEST_P(LinearRoundingTest, ABiasOfFloatIsAddedBeforeTheOnlyRounding) {
+  EXPECT_EQ(sum({gap_, 1}, ACL_FLOAT, 2), gap_ + 4);
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, LinearRoundingTest, ::testing::Values(ACL_FLOAT16, ACL_BF16));
 
 }  // namespace
 }  // namespace ascend_sim

@@ -5,33 +5,15 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <optional>
 #include <random>
 #include <vector>
 
-#include "support/npu.h"
+#include "support/attention.h"
 
 namespace ascend_sim {
 namespace {
 
-using Param = atb::infer::SelfAttentionParam;
-using Floats = std::vector<float>;
-
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
-Param encoder() {
-  Param param;
-  param.calcType = Param::PA_ENCODER;
-  param.kernelType = Param::KERNELTYPE_HIGH_PRECISION;
-  param.headNum = 1;
-  return param;
-}
-
-Param with_mask(Param::MaskType type) {
-  Param param = encoder();
-  param.maskType = type;
-  return param;
-}
 
 // ---- CreateOperation ------------------------------------------------------------------------------------------------
 
@@ -287,83 +269,6 @@ TEST_F(SetupAttentionTest, WhatHardwareTakesOnTrustIsAViolation) {
 }
 
 // ---- the arithmetic -------------------------------------------------------------------------------------------------
-
-struct Problem {
-  Param param = encoder();
-  aclDataType dtype = ACL_BF16;
-  std::vector<int32_t> query_lengths;
-  std::vector<int32_t> key_lengths;
-  int64_t head_size = 1;
-  Floats query, key, value;
-  std::optional<atb::TensorDesc> mask_desc;
-  Floats mask;
-};
-
-int64_t total(const std::vector<int32_t>& lengths) {
-  int64_t sum = 0;
-  for (const int32_t length : lengths) sum += length;
-  return sum;
-}
-
-class AttentionTest : public AtbTest {
- protected:
-  Floats compute(const Problem& problem) {
-    const int64_t heads = problem.param.headNum;
-    const int64_t kv_heads = problem.param.kvHeadNum > 0 ? problem.param.kvHeadNum : heads;
-    const int64_t d = problem.head_size;
-    const auto desc = [&](const std::vector<int32_t>& lengths, int64_t num_heads) {
-      return desc_of(problem.dtype, {total(lengths), num_heads, d});
-    };
-    DeviceTensor query(desc(problem.query_lengths, heads)), key(desc(problem.key_lengths, kv_heads));
-    DeviceTensor value(desc(problem.key_lengths, kv_heads)), out(desc(problem.query_lengths, heads));
-    query.write_floats(problem.query);
-    key.write_floats(problem.key);
-    value.write_floats(problem.value);
-    std::optional<DeviceTensor> mask;
-    if (problem.mask_desc) {
-      mask.emplace(*problem.mask_desc);
-      mask->write_floats(problem.mask);
-    }
-    std::vector<int32_t> lengths = problem.query_lengths;
-    lengths.insert(lengths.end(), problem.key_lengths.begin(), problem.key_lengths.end());
-    atb::VariantPack pack = pack_of({&query, &key, &value}, {&out});
-    if (mask) pack.inTensors.push_back(mask->tensor());
-    atb::Tensor host;
-    host.desc = desc_of(ACL_INT32, {2, static_cast<int64_t>(problem.query_lengths.size())});
-    host.hostData = lengths.data();
-    host.dataSize = lengths.size() * sizeof(int32_t);
-    pack.inTensors.push_back(host);
-    run(problem.param, pack);
-    return out.read_floats();
-  }
-
-  // One query that is 0, so that all scores are, and the keys' values are weighted by the mask alone.
-  static Problem equal_scores(Param param, aclDataType dtype, const Floats& values) {
-    Problem problem;
-    problem.param = param;
-    problem.dtype = dtype;
-    problem.query_lengths = {1};
-    problem.key_lengths = {static_cast<int32_t>(values.size())};
-    problem.query = {0};
-    problem.key = Floats(values.size(), 1);
-    problem.value = values;
-    return problem;
-  }
-
-  // Of a mask that is one row.
-  Floats masked(Param param, aclDataType dtype, const Floats& values, const Floats& mask) {
-    Problem problem = equal_scores(param, dtype, values);
-    const auto n = static_cast<int64_t>(values.size());
-    problem.mask = mask;
-    if (param.maskType == Param::MASK_TYPE_ALIBI) {
-      problem.mask_desc = desc_of(dtype, {1, n, n});
-      problem.mask.resize(static_cast<size_t>(n * n), 0);
-    } else {
-      problem.mask_desc = desc_of(dtype, {1, n});
-    }
-    return compute(problem);
-  }
-};
 
 TEST_F(AttentionTest, ASequenceWithoutKeysHasItsRowsNotWritten) {
   Problem problem;

@@ -47,20 +47,60 @@ class SetupTest : public AtbTest {
   atb::Operation* product_ = nullptr;
 };
 
-TEST_F(SetupTest, ParametersOfAnotherReleaseAreRefused) {
-  // As a reserved byte that is not zero shows.
-  ElewiseParam elewise = sum();
-  elewise.mulsParam.rsv[3] = 1;
+// Of parameters that are in order but for one reserved byte; `rsv` answers the array of it.
+template <class Param, class Reserved>
+void expect_reserved(Param param, const Reserved& rsv) {
   atb::Operation* operation = nullptr;
-  EXPECT_EQ(atb::CreateOperation(elewise, &operation), atb::ERROR_INVALID_PARAM);
-  LinearParam linear;
-  linear.rsv[20] = 1;
-  EXPECT_EQ(atb::CreateOperation(linear, &operation), atb::ERROR_INVALID_PARAM);
-  atb::infer::SoftmaxParam softmax;
-  softmax.rsv[0] = 1;
-  EXPECT_EQ(atb::CreateOperation(softmax, &operation), atb::ERROR_INVALID_PARAM);
-  EXPECT_EQ(operation, nullptr);
-  EXPECT_EQ(atb::CreateOperation(sum(), static_cast<atb::Operation**>(nullptr)), atb::ERROR_INVALID_PARAM);
+  for (uint8_t& byte : rsv(param)) {
+    byte = 1;
+    EXPECT_EQ(atb::CreateOperation(param, &operation), atb::ERROR_INVALID_PARAM);
+    EXPECT_EQ(operation, nullptr);
+    byte = 0;
+  }
+  EXPECT_EQ(atb::CreateOperation(param, &operation), atb::NO_ERROR);
+  EXPECT_EQ(atb::DestroyOperation(operation), atb::NO_ERROR);
+}
+
+TEST_F(SetupTest, ParametersOfAnotherReleaseAreRefused) {
+  // As a reserved byte that is not zero shows: every one of each struct that has some.
+  const auto own = [](auto& param) -> auto& { return param.rsv; };
+  expect_reserved(sum(), own);
+  expect_reserved(
+      sum(), [](ElewiseParam & param) -> auto& { return param.quantParam.rsv; });
+  expect_reserved(
+      sum(), [](ElewiseParam & param) -> auto& { return param.mulsParam.rsv; });
+  expect_reserved(product(), own);
+
+  using namespace atb::infer;
+  LayerNormParam norm;
+  norm.layerType = LayerNormParam::LAYER_NORM_NORM;
+  expect_reserved(norm, own);
+  expect_reserved(
+      norm, [](LayerNormParam & param) -> auto& { return param.normParam.rsv; });
+  expect_reserved(
+      norm, [](LayerNormParam & param) -> auto& { return param.preNormParam.rsv; });
+  expect_reserved(
+      norm, [](LayerNormParam & param) -> auto& { return param.postNormParam.rsv; });
+
+  ActivationParam activation;
+  activation.activationType = ACTIVATION_RELU;
+  expect_reserved(activation, own);
+  FillParam fill;
+  fill.value = {1};
+  expect_reserved(fill, own);
+  SelfAttentionParam attention;
+  attention.headNum = 1;
+  attention.calcType = SelfAttentionParam::PA_ENCODER;
+  expect_reserved(attention, own);
+  expect_reserved(AsStridedParam(), own);
+  expect_reserved(ConcatParam(), own);
+  expect_reserved(GatherParam(), own);
+  expect_reserved(SliceParam(), own);
+  expect_reserved(SoftmaxParam(), own);
+  expect_reserved(TransposeParam(), own);
+
+  atb::Operation** const nowhere = nullptr;
+  EXPECT_EQ(atb::CreateOperation(sum(), nowhere), atb::ERROR_INVALID_PARAM);
 }
 
 TEST_F(SetupTest, TheContextIsLookedAtFirst) {
@@ -262,6 +302,59 @@ TEST_F(ExecuteTest, WithAPointerOfTheHostIsAnExceptionOfTheKernel) {
   pack_.inTensors[1].deviceData = host.data();
   EXPECT_EQ(execute(pack_), atb::NO_ERROR);
   expect_kernel_exception("LinearOperation (input 1 is an address of the host) failed on the device");
+}
+
+TEST_F(ExecuteTest, WithMemoryThatWasFreedIsAnExceptionOfTheKernel) {
+  void* freed = nullptr;
+  const auto expect_exception = [&](const std::string& part, const auto& execute_with) {
+    ASSERT_EQ(aclrtMalloc(&freed, bytes_, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
+    EXPECT_EQ(aclrtFree(freed), ACL_SUCCESS);
+    EXPECT_EQ(execute_with(freed), atb::NO_ERROR);
+    expect_kernel_exception("LinearOperation (" + part +
+                            " is an address of the device that is not allocated) failed on the device");
+    pack_ = pack_of({x_.get(), weight_.get()}, {out_.get()});
+    ASSERT_EQ(context_->SetExecuteStream(stream_), atb::NO_ERROR);
+  };
+  expect_exception("input 0", [this](void* address) {
+    pack_.inTensors[0].deviceData = address;
+    return execute(pack_);
+  });
+  expect_exception("output 0", [this](void* address) {
+    pack_.outTensors[0].deviceData = address;
+    return execute(pack_);
+  });
+  expect_exception("the workspace", [this](void* address) {
+    return product_->Execute(pack_, static_cast<uint8_t*>(address), bytes_, context_);
+  });
+}
+
+TEST_F(ExecuteTest, MemoryThatAKernelUsesMustNotBeFreed) {
+  const auto free_while_queued = [this](size_t bytes, const auto& execute_with) {
+    void* address = nullptr;
+    ASSERT_EQ(aclrtMalloc(&address, bytes, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
+    ascend_sim_hold_workers(1);
+    EXPECT_EQ(execute_with(address), atb::NO_ERROR);
+    EXPECT_EQ(aclrtFree(address), ACL_SUCCESS);
+    EXPECT_NE(violations().find("aclrtFree of " + std::to_string(bytes) + " bytes"), std::string::npos);
+    expect_violation("while LinearOperation, which uses it, is queued or running: synchronise first");
+    ascend_sim_hold_workers(0);
+    EXPECT_EQ(aclrtSynchronizeStream(stream_), ACL_SUCCESS);
+  };
+  const uint64_t before = ascend_sim_count("bytes_allocated");
+  free_while_queued(8, [this](void* address) {
+    atb::VariantPack pack = pack_;
+    pack.inTensors[1].deviceData = address;
+    return execute(pack);
+  });
+  free_while_queued(8, [this](void* address) {
+    atb::VariantPack pack = pack_;
+    pack.outTensors[0].deviceData = address;
+    return execute(pack);
+  });
+  free_while_queued(bytes_, [this](void* address) {
+    return product_->Execute(pack_, static_cast<uint8_t*>(address), bytes_, context_);
+  });
+  EXPECT_EQ(ascend_sim_count("bytes_allocated"), before);
 }
 
 TEST_F(ExecuteTest, WithTooLittleMemoryIsAnExceptionOfTheKernel) {

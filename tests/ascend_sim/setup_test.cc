@@ -55,6 +55,8 @@ void expect_reserved(Param param, const Reserved& rsv) {
     byte = 1;
     EXPECT_EQ(atb::CreateOperation(param, &operation), atb::ERROR_INVALID_PARAM);
     EXPECT_EQ(operation, nullptr);
+    EXPECT_EQ(atb::DestroyOperation(operation), atb::NO_ERROR);
+    operation = nullptr;
     byte = 0;
   }
   EXPECT_EQ(atb::CreateOperation(param, &operation), atb::NO_ERROR);

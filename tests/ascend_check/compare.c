@@ -102,7 +102,7 @@ static int make_inputs(heed_context* context, const test_case* wanted, run_state
   if (wanted->has_lens && (heed_tensor_create(context, HEED_I64, 1, &wanted->batch, &state->lens) != HEED_OK ||
                            heed_tensor_fill(state->lens, (double)length) != HEED_OK))
     return 0;
-  if (wanted->has_bias && (heed_tensor_create(context, HEED_F32, 2, pairs, &state->bias) != HEED_OK ||
+  if (wanted->has_bias && (heed_tensor_create(context, wanted->dtype, 2, pairs, &state->bias) != HEED_OK ||
                            heed_tensor_fill_uniform(state->bias, -1, 0, 4) != HEED_OK))
     return 0;
   state->inputs = (heed_layer_inputs)HEED_LAYER_INPUTS_INIT;

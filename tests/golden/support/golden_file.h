@@ -54,8 +54,9 @@ class GoldenFile {
   Comparison compare(const heed_tensor* result, const std::string& name, const heed_tensor* errors = nullptr) const;
 
   // The same as expectations, and a printed line. The deviation is asked of F32 only: in narrower results their own
-  // rounding is all that is to be seen. On Ascend the reference, with its tensors of derived_bound.h, has to give the
-  // file's numbers, and its bounds have to refuse a result of zeros, but for a vague output; no deviation is asked.
+  // rounding is all that is to be seen. On Ascend it is asked of all results, multiplied by what its roundings are
+  // coarser; the reference, with its tensors of derived_bound.h, has to give the file's numbers; and its bounds have to
+  // refuse a result of zeros, unless that is a vague output.
   void expect(const heed_tensor* result, const std::string& name, const heed_tensor* derived_values,
               const heed_tensor* derived_errors) const;
 

@@ -14,7 +14,8 @@ void expect_as_in(const char* name, const auto& options, const auto& make) {
     const GoldenFile file(context.get(), name);
     const Layer layer = make(context.get(), options);
     check(heed_layer_load(layer.get(), file.path().c_str(), "attention"));
-    forward(layer.get(), Inputs(file).given).expect_as_in(file);
+    const Inputs inputs(file);
+    file.expect(forward(layer.get(), inputs.given), derive(layer.get(), options, inputs.given));
   });
 }
 

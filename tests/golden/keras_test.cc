@@ -49,7 +49,7 @@ TEST(Keras, KernelsAreTransposedViewsOfHeedsParameters) {
     inputs.keys = keys.get();
     inputs.values = values.get();
     inputs.mask = mask.get();
-    forward(layer.get(), inputs).expect_as_in(file);
+    file.expect(forward(layer.get(), inputs), derive(layer.get(), options, inputs));
   });
 }
 

@@ -26,10 +26,7 @@ class Rule15 : public testing::Test {
     std::cout << "             largest part of the bound used: " << std::setprecision(3) << statistics.largest_fraction
               << " (" << statistics.where << "), " << statistics.elements << " elements, without a bound "
               << statistics.without_bound << "\n";
-    // Where its sums may overflow, nothing is said of Ascend.
-    if (!on_ascend()) {
-      EXPECT_EQ(statistics.without_bound, 0);
-    }
+    EXPECT_LE(statistics.without_bound, on_ascend() ? without_bound_on_ascend : 0);
   }
 
   static void multiply(Input& input, double factor) {
@@ -39,6 +36,8 @@ class Rule15 : public testing::Test {
 
   Random random{1500};
   AccuracyStatistics statistics;
+  // As many elements at most may have no bound there, by the magnitudes of the test's numbers.
+  int64_t without_bound_on_ascend = 0;
 };
 
 TEST_F(Rule15, HoldsForModerateScoresOfEverySize) {
@@ -154,6 +153,9 @@ TEST_F(Rule15, HoldsWhereEveryBlockRaisesTheMaximum) {
 TEST_F(Rule15, HoldsForLongRows) { expect_within_bound(dot_product_call({1, 1, 1, 2, 20000, 4, 2}, random)); }
 
 TEST_F(Rule15, HoldsForLargeValues) {
+  // Outputs, 5 x 3 of three calls for each number of keys, with values of up to 3e38: a column's magnitudes add up to
+  // more than 2^127.
+  without_bound_on_ascend = 3 * 3 * 5 * 3;
   for (double factor : {1e10, 1e30, 1.5e38}) {
     for (int64_t num_keys : {2, 70, 300}) {
       Call call = dot_product_call({1, 1, 1, 5, num_keys, 4, 3}, random);
@@ -211,6 +213,8 @@ TEST_F(Rule15, HoldsForTinyNumbers) {
 }
 
 TEST_F(Rule15, ResultsOfHalfPrecisionAreRoundedOnce) {
+  // Outputs, 10 x 8, of the one call with values of up to 3.4e38: a column's magnitudes add up to more than 2^127.
+  without_bound_on_ascend = 10 * 8;
   for (heed_dtype dtype : {HEED_F16, HEED_BF16}) {
     // From subnormals of the dtype up to what overflows in it.
     for (double factor : {dtype == HEED_F16 ? 1e-7 : 1e-39, 1.0, dtype == HEED_F16 ? 32752.0 : 1.69e38}) {

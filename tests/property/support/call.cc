@@ -26,19 +26,6 @@ Context make_context(const Call& call, Fallback fallback) {
   return Context(context);
 }
 
-// The members that the options of every kind have.
-template <typename Options>
-void copy_shared_options(const heed_multi_head_attention_options& from, Options& to) {
-  to.scale = from.scale;
-  to.soft_cap = from.soft_cap;
-  to.dropout = from.dropout;
-  to.causal = from.causal;
-  to.window = from.window;
-  to.window_left = from.window_left;
-  to.window_right = from.window_right;
-  to.empty_rows = from.empty_rows;
-}
-
 Layer make_layer(heed_context* context, const Call& call) {
   heed_layer* layer = nullptr;
   if (call.kind == Kind::MultiHead) {

@@ -17,6 +17,19 @@ namespace heed::property {
 
 enum class Kind { DotProductRank3, DotProductRank4, MultiHead, Additive };
 
+// The members that the options of every kind have.
+template <typename From, typename To>
+void copy_shared_options(const From& from, To& to) {
+  to.scale = from.scale;
+  to.soft_cap = from.soft_cap;
+  to.dropout = from.dropout;
+  to.causal = from.causal;
+  to.window = from.window;
+  to.window_left = from.window_left;
+  to.window_right = from.window_right;
+  to.empty_rows = from.empty_rows;
+}
+
 struct OutputRequest {
   heed_dtype dtype = HEED_F32;
   Layout layout = Layout::RowMajor;

@@ -53,30 +53,49 @@ bool is_documented(const std::string& reason) {
   return page.find(reason) != std::string::npos;
 }
 
-// What a function of the simulator counts and lists; empty where it counts nothing. Found by name, because the program
-// itself has nothing to do with the simulator.
-std::string report_of(const char* function) {
+// A function of the simulator; null on hardware. Found by name, because the program itself has nothing to do with the
+// simulator. The plugin stays loaded, and with it the library.
+template <typename Function>
+Function* in_simulator(const char* name) {
   void* const library = dlopen("libascendcl.so", RTLD_LAZY | RTLD_NOLOAD);
-  if (library == nullptr) return "";
-  using Report = size_t (*)(char*, size_t);
-  const auto report = reinterpret_cast<Report>(dlsym(library, function));
-  std::string text;
-  if (report != nullptr) {
-    std::vector<char> buffer(size_t{1} << 16);
-    if (const size_t count = report(buffer.data(), buffer.size()); count != 0)
-      text = std::to_string(count) + " of " + function + ":\n" + buffer.data();
-  }
+  if (library == nullptr) return nullptr;
+  auto* const function = reinterpret_cast<Function*>(dlsym(library, name));
   dlclose(library);
-  return text;
+  return function;
 }
 
+// What a function of the simulator counts and lists; empty where it counts nothing.
+std::string report_of(const char* function) {
+  auto* const report = in_simulator<size_t(char*, size_t)>(function);
+  if (report == nullptr) return "";
+  std::vector<char> buffer(size_t{1} << 16);
+  const size_t count = report(buffer.data(), buffer.size());
+  return count == 0 ? "" : std::to_string(count) + " of " + function + ":\n" + buffer.data();
+}
+
+// Fails the test in which the simulator found a misuse, or which left something on the device.
+class DeviceListener : public testing::EmptyTestEventListener {
+ public:
+  // One context for the whole test keeps the device open between its calls. Any longer, and what the device keeps for
+  // calls to come could not be told from what a test has lost.
+  void OnTestStart(const testing::TestInfo& /*test*/) override { context_ = make_context(); }
+
+  // GoogleTest has destroyed the test's object, and still counts failures as the test's.
+  void OnTestEnd(const testing::TestInfo& /*test*/) override {
+    context_.reset();
+    for (const char* report : {"ascend_sim_leaks", "ascend_sim_violations"}) EXPECT_EQ(report_of(report), "");
+    // What this test did is not the next one's.
+    if (auto* const clear = in_simulator<void()>("ascend_sim_clear_violations"); clear != nullptr) clear();
+  }
+
+ private:
+  Context context_;
+};
+
+// What the whole program left to the CPU.
 class DeviceEnvironment : public testing::Environment {
  public:
-  // One context for the whole program keeps the device open between tests.
-  void SetUp() override { context_ = make_context(); }
-
   void TearDown() override {
-    context_.reset();
     const auto total = static_cast<double>(calls().done + calls().refused);
     const double share = total == 0 ? 0.0 : static_cast<double>(calls().refused) / total;
     std::printf("%.0f calls, %lld wholly on the device, %lld refused: %.2f %%\n", total,
@@ -89,15 +108,15 @@ class DeviceEnvironment : public testing::Environment {
     if (const char* largest = std::getenv("HEED_TEST_MAX_REFUSED"); largest != nullptr) {
       EXPECT_LE(share, std::strtod(largest, nullptr)) << "more calls than expected were not done by the device";
     }
-    for (const char* report : {"ascend_sim_leaks", "ascend_sim_violations"}) EXPECT_EQ(report_of(report), "");
   }
-
- private:
-  Context context_;
 };
 
-[[maybe_unused]] const testing::Environment* const kEnvironment =
-    on_ascend() ? testing::AddGlobalTestEnvironment(new DeviceEnvironment) : nullptr;
+[[maybe_unused]] const bool kWatched = [] {
+  if (!on_ascend()) return false;
+  testing::AddGlobalTestEnvironment(new DeviceEnvironment);
+  testing::UnitTest::GetInstance()->listeners().Append(new DeviceListener);
+  return true;
+}();
 
 }  // namespace
 

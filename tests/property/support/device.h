@@ -3,8 +3,9 @@
 //
 // On the NPU contexts are strict, so that what the CPU would do in its place is refused. A refused call is counted by
 // its reason and made again in a context that is not strict, where its results are held to the same rules. At its end
-// the program prints how many calls ran wholly on the device; it fails where a larger share was refused than
-// HEED_TEST_MAX_REFUSED says, or where the simulator has found a leak or a misuse.
+// the program prints how many calls ran wholly on the device, and fails where a larger share was refused than
+// HEED_TEST_MAX_REFUSED says. A test fails where the simulator has found a misuse in it, or that it left something on the
+// device.
 #pragma once
 
 #include <heed/heed.h>

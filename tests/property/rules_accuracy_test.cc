@@ -155,7 +155,7 @@ TEST_F(Rule15, HoldsForLongRows) { expect_within_bound(dot_product_call({1, 1, 1
 TEST_F(Rule15, HoldsForLargeValues) {
   // Outputs, 5 x 3 of three calls for each number of keys, with values of up to 3e38: a column's magnitudes add up to
   // more than 2^127.
-  without_bound_on_ascend = 3 * 3 * 5 * 3;
+  without_bound_on_ascend = int64_t{3} * 3 * 5 * 3;
   for (double factor : {1e10, 1e30, 1.5e38}) {
     for (int64_t num_keys : {2, 70, 300}) {
       Call call = dot_product_call({1, 1, 1, 5, num_keys, 4, 3}, random);
@@ -214,7 +214,7 @@ TEST_F(Rule15, HoldsForTinyNumbers) {
 
 TEST_F(Rule15, ResultsOfHalfPrecisionAreRoundedOnce) {
   // Outputs, 10 x 8, of the one call with values of up to 3.4e38: a column's magnitudes add up to more than 2^127.
-  without_bound_on_ascend = 10 * 8;
+  without_bound_on_ascend = int64_t{10} * 8;
   for (heed_dtype dtype : {HEED_F16, HEED_BF16}) {
     // From subnormals of the dtype up to what overflows in it.
     for (double factor : {dtype == HEED_F16 ? 1e-7 : 1e-39, 1.0, dtype == HEED_F16 ? 32752.0 : 1.69e38}) {

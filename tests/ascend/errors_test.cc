@@ -42,18 +42,18 @@ class Errors : public Simulated {
     // The plugins lie in folders below this one. What cannot be loaded comes first, since the one that can stays.
     const std::filesystem::path before = std::filesystem::current_path();
     std::filesystem::current_path(HEED_PLUGINS);
-    list_ = new errors_test::List({plugins(), devices(), precision(), gaps(), failures()}, unprovoked());
+    list = new errors_test::List({plugins(), devices(), precision(), gaps(), failures()}, unprovoked());
     std::filesystem::current_path(before);
   }
-  static void TearDownTestSuite() { delete list_; }
+  static void TearDownTestSuite() { delete list; }
 
-  static inline const errors_test::List* list_ = nullptr;
+  static inline const errors_test::List* list = nullptr;
 };
 
-TEST_F(Errors, EachCallIsRefusedWithASentenceOfItsOwn) { list_->expect_helpful(); }
+TEST_F(Errors, EachCallIsRefusedWithASentenceOfItsOwn) { list->expect_helpful(); }
 
 TEST_F(Errors, TheListInDocsIsThis) {
-  errors_test::expect_page(kPage, beginning() + kHeading + kIntroduction + list_->text("###"));
+  errors_test::expect_page(kPage, beginning() + kHeading + kIntroduction + list->text("###"));
 }
 
 }  // namespace

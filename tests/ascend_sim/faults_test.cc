@@ -142,6 +142,45 @@ TEST_F(FaultsTest, ACopyMeetsAKernelsFailureAsWell) {
   }
 }
 
+TEST(DeviceFaultsTest, ADeviceThatOnlyCreatedContextsUseCanBeResetToo) {
+  ascend_sim_clear_faults();
+  ASSERT_EQ(aclInit(nullptr), ACL_SUCCESS);
+  aclrtContext context = nullptr;
+  aclrtStream stream = nullptr;
+  ASSERT_EQ(aclrtCreateContext(&context, 0), ACL_SUCCESS);
+  EXPECT_EQ(aclrtResetDevice(0), kInvalidValue);
+  ASSERT_EQ(aclrtCreateStream(&stream), ACL_SUCCESS);
+  atb::Context* atb_context = nullptr;
+  ASSERT_EQ(atb::CreateContext(&atb_context), atb::NO_ERROR);
+  ASSERT_EQ(atb_context->SetExecuteStream(stream), atb::NO_ERROR);
+  atb::infer::FillParam param;
+  param.withMask = false;
+  param.value = {1};
+  param.outDim = {4};
+  atb::Operation* operation = nullptr;
+  ASSERT_EQ(atb::CreateOperation(param, &operation), atb::NO_ERROR);
+  atb::VariantPack pack;
+  atb::Tensor out;
+  out.desc = desc_of(ACL_FLOAT16, {4});
+  out.dataSize = 8;
+  uint16_t host[4];
+  out.deviceData = host;
+  pack.outTensors.push_back(out);
+  uint64_t bytes = 0;
+  ASSERT_EQ(operation->Setup(pack, bytes, atb_context), atb::NO_ERROR);
+  EXPECT_EQ(operation->Execute(pack, nullptr, 0, atb_context), atb::NO_ERROR);
+  EXPECT_EQ(aclrtSynchronizeStream(stream), kLost);
+  EXPECT_EQ(atb::DestroyOperation(operation), atb::NO_ERROR);
+  EXPECT_EQ(atb::DestroyContext(atb_context), atb::NO_ERROR);
+  EXPECT_EQ(aclrtDestroyStream(stream), kLost);
+  EXPECT_EQ(aclrtDestroyContext(context), kLost);
+  EXPECT_EQ(aclrtResetDeviceForce(0), ACL_SUCCESS);
+  EXPECT_EQ(aclrtCreateContext(&context, 0), ACL_SUCCESS);
+  EXPECT_EQ(aclrtDestroyContext(context), ACL_SUCCESS);
+  EXPECT_EQ(leaks(), "");
+  EXPECT_EQ(aclFinalize(), ACL_SUCCESS);
+}
+
 TEST(DeviceFaultsTest, DevicesAreAsManyAsIsAskedFor) {
   ASSERT_EQ(aclInit(nullptr), ACL_SUCCESS);
   uint32_t count = 9;

@@ -50,19 +50,19 @@ class Errors : public testing::Test {
     const std::filesystem::path before = std::filesystem::current_path();
     const capi_test::TemporaryFolder folder;
     std::filesystem::current_path(folder.path(""));
-    list_ = new List({general(), contexts(), tensors(), views(), copies(), fills(), operations(), files(), npy_files(),
-                      dlpack(), layer_options(), layer_parameters(), weights(), layer_inputs(), layer_outputs()},
-                     unprovoked());
+    list = new List({general(), contexts(), tensors(), views(), copies(), fills(), operations(), files(), npy_files(),
+                     dlpack(), layer_options(), layer_parameters(), weights(), layer_inputs(), layer_outputs()},
+                    unprovoked());
     std::filesystem::current_path(before);
   }
-  static void TearDownTestSuite() { delete list_; }
+  static void TearDownTestSuite() { delete list; }
 
-  static inline const List* list_ = nullptr;
+  static inline const List* list = nullptr;
 };
 
-TEST_F(Errors, EachCallIsRefusedWithASentenceOfItsOwn) { list_->expect_helpful(); }
+TEST_F(Errors, EachCallIsRefusedWithASentenceOfItsOwn) { list->expect_helpful(); }
 
-TEST_F(Errors, TheListInDocsIsThis) { expect_page(HEED_SOURCE_DIR "/docs/errors.md", kBeginning + list_->text("##")); }
+TEST_F(Errors, TheListInDocsIsThis) { expect_page(HEED_SOURCE_DIR "/docs/errors.md", kBeginning + list->text("##")); }
 
 }  // namespace
 }  // namespace heed::errors_test

@@ -62,10 +62,11 @@ aclError reset_device(const char* function, int32_t device_id, bool forced) {
   {
     const std::lock_guard lock(runtime().mutex);
     Runtime::DeviceState& state = runtime().device_state(device_id);
-    if (state.set_count == 0)
+    // Contexts of aclrtCreateContext are not counted, and a device that they lost must be brought back all the same.
+    if (state.set_count == 0 && !forced && !state.device->is_faulty())
       return fail(kInvalidValue,
                   std::string(function) + ": nobody has called aclrtSetDevice for device " + std::to_string(device_id));
-    state.set_count = forced ? 0 : state.set_count - 1;
+    state.set_count = forced || state.set_count == 0 ? 0 : state.set_count - 1;
     is_last = state.set_count == 0;
   }
   if (is_last) end_device(device_id);
@@ -184,7 +185,7 @@ aclError aclrtDestroyContext(aclrtContext context) {
   if (found == runtime().contexts.end()) return ACL_SUCCESS;
   ending = found->second;
   runtime().contexts.erase(found);
-  return ACL_SUCCESS;
+  return ending->device->lost();
 }
 
 aclError aclrtSetCurrentContext(aclrtContext context) {

@@ -16,6 +16,7 @@ static jstring text_of(JNIEnv* env, size_t (*report)(char*, size_t)) {
   return result;
 }
 
+/* NOLINTBEGIN(readability-identifier-naming): the names are JNI's. */
 JNIEXPORT jstring JNICALL Java_io_heed_Simulator_leaks(JNIEnv* env, jclass class) {
   (void)class;
   return text_of(env, ascend_sim_leaks);
@@ -49,3 +50,4 @@ JNIEXPORT void JNICALL Java_io_heed_Simulator_delayTasks(JNIEnv* env, jclass cla
   (void)class;
   ascend_sim_delay_tasks((unsigned)microseconds);
 }
+/* NOLINTEND(readability-identifier-naming) */

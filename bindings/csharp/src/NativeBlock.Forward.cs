@@ -214,7 +214,8 @@ public abstract unsafe partial class NativeBlock
         try
         {
             DataType first = dataTypes is null ? TypeOfParameters(layer) : default;
-            using var shapes = new Shapes(OpenPlace().Context, inputShapes, index => dataTypes?[index] ?? InputType(first, index));
+            using var shapes = new Shapes(
+                OpenPlace().Context, inputShapes, index => dataTypes?[index] ?? InputType(first, index));
             using NativeTensor output = layer.CreateOutput(shapes.Native, Wanted.Output);
             return new[] { output.ShapeOf() };
         }

@@ -131,15 +131,20 @@ public sealed class ArrayMathTests : IDisposable
     [Fact]
     public void ShowsItsElements()
     {
+        Device device = TestDevice.Device;
         Assert.Equal(
-            $"ND: (2, 3) {TestDevice.Device} int32\n[[0, 1, 2],\n [3, 4, 5]]\n", manager.Arange(6).Reshape(2, 3).ToDebugString());
-        Assert.Equal($"ND: () {TestDevice.Device} float64\n0.1\n", manager.Create(0.1).ToDebugString());
-        Assert.Equal($"ND: (2) {TestDevice.Device} float32\n[0.1, NaN]\n", manager.Create(new[] { 0.1f, float.NaN }).ToDebugString());
-        Assert.Equal($"ND: (1) {TestDevice.Device} bfloat16\n[1]\n", manager.Ones(new Shape(1), DataType.BFloat16).ToDebugString());
-        Assert.Equal($"ND: (2) {TestDevice.Device} boolean\n[true, false]\n", manager.Create(new[] { true, false }).ToDebugString());
-        Assert.Equal($"ND: (0, 2) {TestDevice.Device} float32\n[]\n", manager.Zeros(new Shape(0, 2)).ToDebugString());
+            $"ND: (2, 3) {device} int32\n[[0, 1, 2],\n [3, 4, 5]]\n", manager.Arange(6).Reshape(2, 3).ToDebugString());
+        Assert.Equal($"ND: () {device} float64\n0.1\n", manager.Create(0.1).ToDebugString());
         Assert.Equal(
-            $"ND: (1001) {TestDevice.Device} float32\n[ more than 1000 elements ]\n", manager.Zeros(new Shape(1001)).ToDebugString());
+            $"ND: (2) {device} float32\n[0.1, NaN]\n", manager.Create(new[] { 0.1f, float.NaN }).ToDebugString());
+        Assert.Equal(
+            $"ND: (1) {device} bfloat16\n[1]\n", manager.Ones(new Shape(1), DataType.BFloat16).ToDebugString());
+        Assert.Equal(
+            $"ND: (2) {device} boolean\n[true, false]\n", manager.Create(new[] { true, false }).ToDebugString());
+        Assert.Equal($"ND: (0, 2) {device} float32\n[]\n", manager.Zeros(new Shape(0, 2)).ToDebugString());
+        Assert.Equal(
+            $"ND: (1001) {device} float32\n[ more than 1000 elements ]\n",
+            manager.Zeros(new Shape(1001)).ToDebugString());
     }
 
     private static void Same(Shape shape, float[] elements, NDArray array)

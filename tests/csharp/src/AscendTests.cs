@@ -7,8 +7,8 @@ using Xunit;
 
 namespace Heed.Tests;
 
-/// <summary>Arrays and blocks on an NPU, the simulated one. That arrays do what they do on the CPU is shown by the tests
-/// of those, which run on the NPU as well.</summary>
+/// <summary>Arrays and blocks on an NPU, the simulated one. That arrays do what they do on the CPU is shown by the
+/// tests of those, which run on the NPU as well.</summary>
 [Trait(TestDevice.Trait, "ascend")]
 public sealed class AscendTests : IDisposable
 {
@@ -41,7 +41,8 @@ public sealed class AscendTests : IDisposable
         Assert.Equal("NDManager ascend(0)", npu.ToString());
         Assert.Contains("\"device\": \"ascend\"", npu.Describe());
         Assert.Contains(
-            "device_index is 1", Assert.Throws<ArgumentException>(() => NDManager.NewBaseManager(Device.Ascend(1))).Message);
+            "device_index is 1",
+            Assert.Throws<ArgumentException>(() => NDManager.NewBaseManager(Device.Ascend(1))).Message);
     }
 
     [Fact]
@@ -71,7 +72,8 @@ public sealed class AscendTests : IDisposable
         array.Save(folder["array.npy"]);
         Assert.True(host.Load(folder["array.npy"]).ContentEquals(array));
         Assert.True(npu.Load(folder["array.npy"]).ContentEquals(array));
-        Assert.True(npu.Load(TestFiles.Golden("d2l"), "queries").AllClose(host.Load(TestFiles.Golden("d2l"), "queries")));
+        NDArray queries = host.Load(TestFiles.Golden("d2l"), "queries");
+        Assert.True(npu.Load(TestFiles.Golden("d2l"), "queries").ContentEquals(queries));
     }
 
     /// <summary>Where .NET would have to reach into the device's memory.</summary>
@@ -285,7 +287,8 @@ public sealed class AscendTests : IDisposable
         using NDManager npu = NDManager.NewBaseManager(Npu, Strict);
         using var attention = new DotProductAttention(new DotProductAttentionOptions());
         var inputs = new AttentionInputs(
-            npu.RandomNormal(new Shape(2, 5, 16), DataType.Float16), npu.RandomNormal(new Shape(2, 7, 16), DataType.Float16))
+            npu.RandomNormal(new Shape(2, 5, 16), DataType.Float16),
+            npu.RandomNormal(new Shape(2, 7, 16), DataType.Float16))
         {
             Mask = npu.Ones(new Shape(5, 7), DataType.Boolean),
         };

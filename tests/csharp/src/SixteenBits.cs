@@ -5,10 +5,10 @@ using Xunit;
 
 namespace Heed.Tests;
 
-/// <summary>Multi-head attention in double, and how far one that computes in 16 bits may be away from it at worst: every
-/// number carries the bound of its error. Rounded to 16 bits are Float32 inputs and parameters, each projection, the
-/// weights that the values are multiplied with, and their sum; for the weights that are returned, also the scaled queries
-/// and the scores. All else is Float32.</summary>
+/// <summary>Multi-head attention in double, and how far one that computes in 16 bits may be away from it at worst:
+/// every number carries the bound of its error. Rounded to 16 bits are Float32 inputs and parameters, each projection,
+/// the weights that the values are multiplied with, and their sum; for the weights that are returned, also the scaled
+/// queries and the scores. All else is Float32.</summary>
 internal sealed class SixteenBits
 {
     private const double FloatUnit = 1.0 / (1 << 24);
@@ -137,7 +137,8 @@ internal sealed class SixteenBits
             for (int i = 0; i < actual.Length; i++)
             {
                 Assert.True(
-                    Math.Abs(actual[i] - Values[i]) <= Errors[i], $"{i}: {actual[i]} is not {Values[i]} +- {Errors[i]}");
+                    Math.Abs(actual[i] - Values[i]) <= Errors[i],
+                    $"{i}: {actual[i]} is not {Values[i]} +- {Errors[i]}");
             }
             Assert.InRange(Errors.Max(), 0, Values.Max(Math.Abs) / 2);
         }

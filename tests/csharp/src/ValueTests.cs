@@ -142,6 +142,15 @@ public class ValueTests
         Assert.NotEqual(Device.Ascend(), Device.Ascend(1));
         Assert.False(Device.Cpu().Equals(Device.Ascend()));
         Assert.False(Device.Cpu().Equals(null));
+        Assert.Equal(Device.Cpu(), Device.FromName("cpu"));
+        Assert.Equal(Device.Ascend(), Device.FromName("ascend"));
+        Assert.Equal(Device.Ascend(12), Device.FromName("ascend12"));
+        foreach (string name in new[] { "", "gpu", "cpu0", "Ascend", "ascend(0)", "ascend-1", "ascend9999999999", "ascend\n" })
+        {
+            Assert.Contains(
+                $"deviceName is \"{name}\", expected \"cpu\", \"ascend\" or, with an index, \"ascend0\"",
+                Assert.Throws<ArgumentException>(() => Device.FromName(name)).Message);
+        }
         Assert.Throws<ArgumentOutOfRangeException>(() => Device.Ascend(-1));
         Assert.Equal(1, Device.GetCount("cpu"));
         Assert.InRange(Device.GetCount("ascend"), 0, 1024);

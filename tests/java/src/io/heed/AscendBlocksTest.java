@@ -121,8 +121,10 @@ class AscendBlocksTest {
             NDArray wrong = host.ones(QUERIES, DataType.FLOAT16);
             assertThrows(
                     IllegalArgumentException.class, () -> attention.forward(store, new NDList(wrong, y, y), false));
-            assertTrue(assertThrows(IllegalArgumentException.class, () -> x.batchDot(host.ones(new Shape(2, SIZE, 1), DataType.FLOAT16)))
-                    .getMessage().contains("ascend:0"));
+            NDArray factor = host.ones(new Shape(2, SIZE, 1), DataType.FLOAT16);
+            assertTrue(assertThrows(IllegalArgumentException.class, () -> x.batchDot(factor))
+                    .getMessage()
+                    .contains("ascend:0"));
         }
     }
 

@@ -106,7 +106,8 @@ class AscendLifetimeTest {
                 attention.forward(store, new NDList(x, x, x), false).head().toFloatArray();
             });
             assertEquals(Status.DEVICE_LOST, error.getStatus());
-            assertTrue(error.getMessage().contains("ascend:0") && error.getMessage().contains("507015"), error.getMessage());
+            String sentence = error.getMessage();
+            assertTrue(sentence.contains("ascend:0") && sentence.contains("507015"), sentence);
             error = assertThrows(HeedException.class, x::toFloatArray);
             assertEquals(Status.DEVICE_LOST, error.getStatus());
             assertThrows(HeedException.class, manager::synchronize);

@@ -197,8 +197,12 @@ class NDArrayOperationsTest {
                 "ND: (2, 1, 2) " + TestDevice.DEVICE + " int64\n[[[0, 1]],\n [[2, 3]]]\n",
                 manager.create(new long[] {0, 1, 2, 3}, new Shape(2, 1, 2)).toDebugString());
         assertEquals("ND: () " + TestDevice.DEVICE + " boolean\ntrue\n", manager.create(true).toDebugString());
-        assertEquals("ND: (1) " + TestDevice.DEVICE + " float64\n[0.1]\n", manager.create(new double[] {0.1}).toDebugString());
-        assertEquals("ND: (2, 0) " + TestDevice.DEVICE + " float32\n[]\n", manager.zeros(new Shape(2, 0)).toDebugString());
+        assertEquals(
+                "ND: (1) " + TestDevice.DEVICE + " float64\n[0.1]\n",
+                manager.create(new double[] {0.1}).toDebugString());
+        assertEquals(
+                "ND: (2, 0) " + TestDevice.DEVICE + " float32\n[]\n",
+                manager.zeros(new Shape(2, 0)).toDebugString());
         assertEquals(
                 "ND: (1001) " + TestDevice.DEVICE + " float32\n[ more than 1000 elements ]\n",
                 manager.zeros(new Shape(1001)).toDebugString());

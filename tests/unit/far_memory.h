@@ -20,6 +20,7 @@ class FarMemory final : public Memory {
   bool is_host() const noexcept override { return false; }
   void copy(void* destination, const void* source, size_t num_bytes, Direction direction) const override {
     ++num_copies;
+    if (num_bytes == 0) return;
     std::memcpy(direction == Direction::ToHost ? destination : moved(destination, -kDistance),
                 direction == Direction::ToDevice ? source : moved(const_cast<void*>(source), -kDistance), num_bytes);
   }

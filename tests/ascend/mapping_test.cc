@@ -165,6 +165,22 @@ TEST_F(Mapping, ScoresThatAreTooLargeAreToldBeforehand) {
   EXPECT_NE(text.find("would take more than 4 GB for one item"), std::string::npos) << text;
 }
 
+TEST_F(Mapping, LengthsThatHideNothingLeaveTheTriangle) {
+  const Context context = make_npu_context();
+  heed_dot_product_attention_options options = HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT;
+  options.causal = HEED_CAUSAL_TOP_LEFT;
+  DotProduct attention(context.get(), options);
+  property::check(attention.forward());
+  const std::vector<uint8_t> without = capi_test::read_bytes(attention.output.get());
+  const Tensor lens = capi_test::make_tensor_of<int64_t>(context.get(), {2}, {5, 5});
+  property::check(heed_context_synchronize(context.get()));
+  attention.inputs.valid_lens = lens.get();
+  const uint64_t uploads = ascend_sim_count("memcpy_h2d");
+  property::check(attention.forward());
+  EXPECT_EQ(ascend_sim_count("memcpy_h2d"), uploads);
+  EXPECT_EQ(capi_test::read_bytes(attention.output.get()), without);
+}
+
 // Lengths without data count as all keys, here as elsewhere.
 TEST_F(Mapping, ShapeOnlyLengthsHideNothing) {
   const Context context = make_npu_context();

@@ -11,6 +11,7 @@
 #include <set>
 #include <sstream>
 #include <string_view>
+#include <utility>
 
 #include "capi/support/refusal.h"
 
@@ -73,7 +74,7 @@ List::Refused List::refused(const Provocation& provocation) {
   return {status, shown(heed_last_error()), call};
 }
 
-List::List(const std::vector<Topic>& topics, const std::vector<Unprovoked>& unprovoked) : unprovoked_(unprovoked) {
+List::List(const std::vector<Topic>& topics, std::vector<Unprovoked> unprovoked) : unprovoked_(std::move(unprovoked)) {
   for (const Topic& topic : topics) {
     RefusedTopic& made = topics_.emplace_back(RefusedTopic{topic.title, topic.introduction, {}});
     for (const Provocation& provocation : topic.provocations) made.refused.push_back(refused(provocation));

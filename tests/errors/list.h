@@ -38,7 +38,7 @@ struct Unprovoked {
 // Every call is made once, in order, since what it does to the process may be for good.
 class List {
  public:
-  List(const std::vector<Topic>& topics, const std::vector<Unprovoked>& unprovoked);
+  List(const std::vector<Topic>& topics, std::vector<Unprovoked> unprovoked);
 
   // Each call is refused, with a sentence of its own that helps as far as a program can tell.
   void expect_helpful() const;

@@ -131,9 +131,8 @@ DeviceArray line(void* data, aclDataType dtype, int64_t num_elements) {
 // The bytes at an address that kernels can read.
 DeviceArray aligned(Npu& npu, const DeviceArray& array, Temporary& kept) {
   if (is_aligned(array.data)) return array;
-  kept = Temporary(npu, array.dtype, array.shape);
-  npu.copy(kept.data(), array.data, array.num_bytes());
-  return kept.array();
+  return renewed(npu, array.dtype, array.shape, kept,
+                 [&](const DeviceArray& copy) { npu.copy(copy.data, array.data, array.num_bytes()); });
 }
 
 DeviceArray with_axes_in_order(const DeviceArray& array, const StridedArray& axes, const std::vector<int32_t>& order) {
@@ -252,24 +251,17 @@ DeviceArray converted(Npu& npu, const DeviceArray& array, aclDataType dtype, Tem
     // ATB has no direct conversion between the 16-bit types.
     const Temporary wide(npu, ACL_FLOAT, array.shape);
     cast(npu, array, wide.array());
-    kept = Temporary(npu, dtype, array.shape);
-    cast(npu, wide.array(), kept.array());
-    return kept.array();
+    return converted(npu, wide.array(), dtype, kept);
   }
-  Temporary result(npu, dtype, array.shape);
-  cast(npu, array, result.array());
-  kept = std::move(result);
-  return kept.array();
+  return renewed(npu, dtype, array.shape, kept, [&](const DeviceArray& result) { cast(npu, array, result); });
 }
 
 // An infinity times 0 is NaN, and so is their sum; other numbers stay as they are.
 DeviceArray without_infinities(Npu& npu, const DeviceArray& array, Temporary& kept) {
   const Temporary zeros(npu, array.dtype, array.shape);
   multiply(npu, array, 0.0f, zeros.array());
-  Temporary result(npu, array.dtype, array.shape);
-  add(npu, array, zeros.array(), result.array());
-  kept = std::move(result);
-  return kept.array();
+  return renewed(npu, array.dtype, array.shape, kept,
+                 [&](const DeviceArray& result) { add(npu, array, zeros.array(), result); });
 }
 
 DeviceArray load(Npu& npu, const StridedArray& array, aclDataType dtype, Temporary& kept) {

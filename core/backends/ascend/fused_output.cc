@@ -87,6 +87,7 @@ class Sequences {
 
   // Whether one plane of the mask serves all sequences.
   bool is_shared() const { return seen_.num_items() == 1; }
+  int64_t num_planes() const { return is_shared() ? 1 : static_cast<int64_t>(items_.size()); }
 
   // The mask's elements. Hide: (sequences or 1, q, longest); Additive: (sequences or 1, h, side, side).
   void fill_hide(aclDataType dtype, uint16_t* next) const;
@@ -94,6 +95,8 @@ class Sequences {
 
  private:
   bool is_mean() const { return problem_.empty_rows == EmptyRows::Mean; }
+  // Of one item.
+  size_t num_rows() const { return static_cast<size_t>(problem_.num_queries * problem_.num_heads); }
 
   void add_item(int64_t b) {
     const int64_t num_heads = seen_.num_heads();
@@ -122,19 +125,17 @@ class Sequences {
   }
 
   void add_empty_rows() {
-    empty_rows_.resize(items_.size() * static_cast<size_t>(problem_.num_queries * problem_.num_heads));
-    uint8_t* next =
-        empty_rows_.data() + (items_.size() - 1) * static_cast<size_t>(problem_.num_queries * problem_.num_heads);
+    empty_rows_.resize((items_.size() - 1) * num_rows());
     for (int64_t q = 0; q < problem_.num_queries; ++q) {
-      for (int64_t h = 0; h < problem_.num_heads; ++h) *next++ = seen_.count(items_.back(), h, q) == 0 ? 1 : 0;
+      for (int64_t h = 0; h < problem_.num_heads; ++h)
+        empty_rows_.push_back(seen_.count(items_.back(), h, q) == 0 ? 1 : 0);
     }
   }
 
   void choose_mask() {
     if (items_.empty()) return;
     if (!unseen_keys_.empty()) unseen_keys_.resize(static_cast<size_t>(num_keys_));
-    if (!empty_rows_.empty())
-      empty_rows_.resize(items_.size() * static_cast<size_t>(problem_.num_queries * problem_.num_heads));
+    if (!empty_rows_.empty()) empty_rows_.resize(items_.size() * num_rows());
     if (seen_.is_triangle()) {
       mask_ = FusedMask::Triangle;
     } else if (seen_.has_bias()) {
@@ -175,7 +176,7 @@ class Sequences {
 void Sequences::fill_hide(aclDataType dtype, uint16_t* next) const {
   const uint16_t hidden = narrow(1.0f, dtype);
   const int64_t num_columns = longest();
-  for (size_t i = 0; i < (is_shared() ? 1 : items_.size()); ++i) {
+  for (size_t i = 0; i < static_cast<size_t>(num_planes()); ++i) {
     const auto num_keys = static_cast<int64_t>(keys_[i].size());
     for (int64_t q = 0; q < problem_.num_queries; ++q) {
       // A row without keys is cleared afterwards, or is to see all of them.
@@ -192,9 +193,8 @@ void Sequences::fill_hide(aclDataType dtype, uint16_t* next) const {
 void Sequences::fill_additive(aclDataType dtype, int64_t side, uint16_t* plane) const {
   const Additive additive = additive_of(dtype);
   const uint16_t hidden = narrow(additive.hidden, dtype);
-  const size_t num_planes = (is_shared() ? 1 : items_.size()) * static_cast<size_t>(problem_.num_heads);
-  std::fill_n(plane, num_planes * static_cast<size_t>(side * side), hidden);
-  for (size_t i = 0; i < (is_shared() ? 1 : items_.size()); ++i) {
+  std::fill_n(plane, num_planes() * problem_.num_heads * side * side, hidden);
+  for (size_t i = 0; i < static_cast<size_t>(num_planes()); ++i) {
     const std::vector<int32_t>& keys = keys_[i];
     const int64_t b = items_[i];
     for (int64_t h = 0; h < problem_.num_heads; ++h, plane += side * side) {
@@ -277,10 +277,21 @@ class FusedOutput {
     const Temporary indices = uploaded(npu_, ACL_INT32, dims_of({static_cast<int64_t>(places.size())}), places.data());
     atb::Dims shape = array.shape;
     shape.dims[0] = static_cast<int64_t>(places.size());
-    Temporary result(npu_, array.dtype, shape);
-    gather(npu_, array, indices.array(), result.array());
-    kept = std::move(result);
-    return kept.array();
+    return renewed(npu_, array.dtype, shape, kept,
+                   [&](const DeviceArray& result) { gather(npu_, array, indices.array(), result); });
+  }
+
+  // The array with zeros where `where` is not 0.
+  DeviceArray cleared_where(const DeviceArray& array, const Temporary& where, Temporary& kept) {
+    return renewed(npu_, dtype_, array.shape, kept,
+                   [&](const DeviceArray& result) { clear_where(npu_, array, where.array(), result); });
+  }
+
+  // The array, and zeros behind it as far as `result` reaches.
+  void copy_with_zeros(const DeviceArray& array, const DeviceArray& result) {
+    const size_t num_bytes = array.num_bytes();
+    npu_.copy(result.data, array.data, num_bytes);
+    npu_.clear(static_cast<char*>(result.data) + num_bytes, result.num_bytes() - num_bytes);
   }
 
   // Zeros behind the elements of each head, which add nothing to a product.
@@ -291,10 +302,8 @@ class FusedOutput {
     if (missing == 0) return array;
     const Temporary zeros(npu_, dtype_, dims_of({tokens, heads, missing}));
     npu_.clear(zeros.data(), zeros.array().num_bytes());
-    Temporary result(npu_, dtype_, dims_of({tokens, heads, head_size_}));
-    concatenate(npu_, array, zeros.array(), result.array());
-    kept = std::move(result);
-    return kept.array();
+    return renewed(npu_, dtype_, dims_of({tokens, heads, head_size_}), kept,
+                   [&](const DeviceArray& result) { concatenate(npu_, array, zeros.array(), result); });
   }
 
   DeviceArray load_queries(Temporary& kept) {
@@ -310,10 +319,7 @@ class FusedOutput {
     queries = reshaped(queries, {static_cast<int64_t>(sequences_.items().size()) * q, h, d});
     if (empty_rows_.data() != nullptr) {
       // Whatever it holds, such a query is 0: it sees all keys alike, or is of no matter.
-      Temporary cleared(npu_, dtype_, queries.shape);
-      clear_where(npu_, queries, empty_rows_.array(), cleared.array());
-      kept = std::move(cleared);
-      queries = kept.array();
+      queries = cleared_where(queries, empty_rows_, kept);
     }
     return widened(queries, kept);
   }
@@ -336,19 +342,12 @@ class FusedOutput {
     }
     if (!cleared.empty()) {
       const Temporary where = uploaded(npu_, ACL_INT8, dims_of({sequences_.num_keys(), 1, 1}), cleared.data());
-      Temporary rest(npu_, dtype_, all.shape);
-      clear_where(npu_, all, where.array(), rest.array());
-      kept = std::move(rest);
-      all = kept.array();
+      all = cleared_where(all, where, kept);
     }
     all = widened(all, kept);
     if (sequences_.num_padding_keys() == 0) return all;
-    Temporary padded(npu_, dtype_, dims_of({sequences_.num_keys() + sequences_.num_padding_keys(), g, head_size_}));
-    const size_t num_bytes = all.num_bytes();
-    npu_.copy(padded.data(), all.data, num_bytes);
-    npu_.clear(static_cast<char*>(padded.data()) + num_bytes, padded.array().num_bytes() - num_bytes);
-    kept = std::move(padded);
-    return kept.array();
+    const atb::Dims shape = dims_of({sequences_.num_keys() + sequences_.num_padding_keys(), g, head_size_});
+    return renewed(npu_, dtype_, shape, kept, [&](const DeviceArray& padded) { copy_with_zeros(all, padded); });
   }
 
   DeviceArray make_mask(Temporary& kept) {
@@ -360,9 +359,9 @@ class FusedOutput {
     }
     const int64_t side = std::max(problem_.num_queries, sequences_.longest());
     const int64_t h = problem_.num_heads;
-    const int64_t num_items = static_cast<int64_t>(sequences_.items().size());
-    const atb::Dims shape = sequences_.is_shared() ? dims_of({h, side, side}) : dims_of({num_items, h, side, side});
-    std::vector<uint16_t> plane(static_cast<size_t>((sequences_.is_shared() ? 1 : num_items) * h * side * side));
+    const int64_t n = sequences_.num_planes();
+    const atb::Dims shape = sequences_.is_shared() ? dims_of({h, side, side}) : dims_of({n, h, side, side});
+    std::vector<uint16_t> plane(static_cast<size_t>(n * h * side * side));
     sequences_.fill_additive(dtype_, side, plane.data());
     kept = uploaded(npu_, dtype_, shape, plane.data());
     return kept.array();
@@ -382,15 +381,15 @@ class FusedOutput {
   DeviceArray hide(Temporary& kept) {
     const int64_t q = problem_.num_queries;
     const int64_t k = sequences_.longest();
-    const int64_t num_items = static_cast<int64_t>(sequences_.items().size());
-    const atb::Dims shape = sequences_.is_shared() ? dims_of({q, k}) : dims_of({num_items, q, k});
+    const int64_t n = sequences_.num_planes();
+    const atb::Dims shape = sequences_.is_shared() ? dims_of({q, k}) : dims_of({n, q, k});
     const auto fill = [this](void* host) { sequences_.fill_hide(dtype_, static_cast<uint16_t*>(host)); };
     if (seen_.has_name()) {
       return npu_.constant(
           "hide " + std::to_string(dtype_) + (problem_.empty_rows == EmptyRows::Mean ? " mean " : " ") + seen_.name(),
           dtype_, shape, fill);
     }
-    std::vector<uint16_t> plane(static_cast<size_t>((sequences_.is_shared() ? 1 : num_items) * q * k));
+    std::vector<uint16_t> plane(static_cast<size_t>(n * q * k));
     fill(plane.data());
     kept = uploaded(npu_, dtype_, shape, plane.data());
     return kept.array();
@@ -401,27 +400,22 @@ class FusedOutput {
     const int64_t h = problem_.num_heads;
     const int64_t d = problem_.value_head_size;
     const int64_t num_tokens = attended.array().shape.dims[0];
+    DeviceArray result = attended.array();
     if (head_size_ != d) {
-      Temporary narrowed(npu_, dtype_, dims_of({num_tokens, h, d}));
-      keep_first(npu_, attended.array(), narrowed.array());
-      attended = std::move(narrowed);
+      result = renewed(npu_, dtype_, dims_of({num_tokens, h, d}), attended,
+                       [&](const DeviceArray& narrowed) { keep_first(npu_, result, narrowed); });
     }
-    if (empty_rows_.data() != nullptr && problem_.empty_rows == EmptyRows::Zero) {
-      Temporary cleared(npu_, dtype_, attended.array().shape);
-      clear_where(npu_, attended.array(), empty_rows_.array(), cleared.array());
-      attended = std::move(cleared);
-    }
+    if (empty_rows_.data() != nullptr && problem_.empty_rows == EmptyRows::Zero)
+      result = cleared_where(result, empty_rows_, attended);
     if (sequences_.has_all_items()) {
-      npu_.copy(target.array().data, attended.data(), attended.array().num_bytes());
+      npu_.copy(target.array().data, result.data, result.num_bytes());
       return;
     }
     // One item of zeros behind those that were computed stands for all that were left out.
     const auto num_items = static_cast<int64_t>(sequences_.items().size());
     const int64_t item_size = problem_.num_queries * h * d;
     const Temporary with_zeros(npu_, dtype_, dims_of({num_items + 1, item_size}));
-    const size_t num_bytes = attended.array().num_bytes();
-    npu_.copy(with_zeros.data(), attended.data(), num_bytes);
-    npu_.clear(static_cast<char*>(with_zeros.data()) + num_bytes, with_zeros.array().num_bytes() - num_bytes);
+    copy_with_zeros(result, with_zeros.array());
     std::vector<int32_t> places(static_cast<size_t>(problem_.batch), static_cast<int32_t>(num_items));
     for (size_t i = 0; i < sequences_.items().size(); ++i)
       places[static_cast<size_t>(sequences_.items()[i])] = static_cast<int32_t>(i);

@@ -13,6 +13,7 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "backends/ascend/acl.h"
 #include "backends/ascend/device_memory.h"
@@ -167,6 +168,16 @@ class Temporary {
   Npu* npu_ = nullptr;
   DeviceArray array_;
 };
+
+// What `write` puts into a new array, which then lies in `kept`. It may read what lay there before: that is given back only
+// when the device has been asked for the work, behind which it waits its turn.
+template <typename Write>
+DeviceArray renewed(Npu& npu, aclDataType dtype, const atb::Dims& shape, Temporary& kept, const Write& write) {
+  Temporary next(npu, dtype, shape);
+  write(next.array());
+  kept = std::move(next);
+  return kept.array();
+}
 
 // An array of the host's on the device, for one call. The host's may be used again at once.
 Temporary uploaded(Npu& npu, aclDataType dtype, const atb::Dims& shape, const void* host);

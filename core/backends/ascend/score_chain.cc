@@ -30,8 +30,6 @@ struct Limits {
   std::optional<Temporary> hidden;  // bytes (items or 1, h or 1, q or 1, k)
   std::optional<Temporary> added;   // f32, likewise
   std::optional<Temporary> zeroed;  // bytes (items or 1, h or 1, q, 1): rows that weigh all keys alike
-  // What each row's scores are less than they should be, (items or 1, h or 1, q) on the host; empty where nothing is.
-  std::vector<float> shifts;
 };
 
 // Weights in the place of scores; both f32 (items, h, q, k). `masked`, where it is given, is left with the scores that
@@ -42,18 +40,14 @@ void softmax_within(Npu& npu, const DeviceArray& scores, const Limits& limits, c
   DeviceArray current = scores;
   const auto clear = [&](const std::optional<Temporary>& where) {
     if (!where) return;
-    Temporary next(npu, ACL_FLOAT, scores.shape);
-    clear_where(npu, current, where->array(), next.array());
-    cleared = std::move(next);
-    current = cleared.array();
+    current = renewed(npu, ACL_FLOAT, scores.shape, cleared,
+                      [&](const DeviceArray& next) { clear_where(npu, current, where->array(), next); });
   };
   clear(limits.hidden);
   clear(limits.zeroed);
   if (limits.added) {
-    Temporary next(npu, ACL_FLOAT, scores.shape);
-    add(npu, current, limits.added->array(), next.array());
-    cleared = std::move(next);
-    current = cleared.array();
+    current = renewed(npu, ACL_FLOAT, scores.shape, cleared,
+                      [&](const DeviceArray& next) { add(npu, current, limits.added->array(), next); });
   }
   if (!limits.hidden) {
     softmax(npu, current, weights);
@@ -109,7 +103,7 @@ class ScoreChain {
       const Temporary unused(npu_, ACL_FLOAT, scores.array().shape);
       softmax_within(npu_, scores.array(), limits, unused.array(), wanted);
     }
-    if (wanted != nullptr) sum(masked, limits, first, num_items);
+    if (wanted != nullptr) sum(masked, first, num_items);
   }
 
   // f32 (items, h, q, k). The heads that share keys are rows of one product.
@@ -156,7 +150,6 @@ class ScoreChain {
     const size_t num_pairs = num_rows * static_cast<size_t>(k);
     std::vector<uint8_t> hidden(num_pairs);
     std::vector<uint8_t> zeroed(num_rows);
-    std::vector<float> shifts(num_rows);
     std::vector<float> added(num_pairs);
     bool has_hidden = false;
     bool has_zeroed = false;
@@ -168,12 +161,12 @@ class ScoreChain {
           zeroed[row] = is_even ? 1 : 0;
           has_zeroed |= is_even;
           // Without it, a bias that is low for all keys that are seen would come near what is added to hidden ones.
-          shifts[row] = seen_.largest_bias(b, h, i);
+          const float largest = seen_.largest_bias(b, h, i);
           for (int64_t j = 0; j < k; ++j) {
             const size_t pair = row * static_cast<size_t>(k) + static_cast<size_t>(j);
             if (is_even) continue;
             if (seen_.is_visible(b, h, i, j)) {
-              added[pair] = seen_.bias(b, h, i, j) - shifts[row];
+              added[pair] = seen_.bias(b, h, i, j) - largest;
             } else {
               hidden[pair] = 1;
               added[pair] = kHidden;
@@ -186,14 +179,13 @@ class ScoreChain {
     const atb::Dims pairs = dims_of({planes_of_items, planes_of_heads, q, k});
     if (has_hidden) limits.hidden = uploaded(npu_, ACL_INT8, pairs, hidden.data());
     if (has_hidden || seen_.has_bias()) limits.added = uploaded(npu_, ACL_FLOAT, pairs, added.data());
-    if (seen_.has_bias()) limits.shifts = std::move(shifts);
     if (has_zeroed)
       limits.zeroed = uploaded(npu_, ACL_INT8, dims_of({planes_of_items, planes_of_heads, q, 1}), zeroed.data());
     return limits;
   }
 
   // log_sum_exp of rows of scores as the softmax had them.
-  void sum(const Temporary& masked, const Limits& limits, int64_t first, int64_t num_items) {
+  void sum(const Temporary& masked, int64_t first, int64_t num_items) {
     const int64_t h = problem_.num_heads;
     const int64_t q = problem_.num_queries;
     const auto k = static_cast<size_t>(problem_.num_keys);
@@ -204,10 +196,8 @@ class ScoreChain {
     for (int64_t b = first; b < first + num_items; ++b) {
       for (int64_t head = 0; head < h; ++head) {
         for (int64_t i = 0; i < q; ++i, ++row) {
-          const int64_t plane =
-              (seen_.num_items() == 1 ? 0 : b - first) * seen_.num_heads() + (seen_.num_heads() == 1 ? 0 : head);
-          const float shift = limits.shifts.empty() ? 0.0f : limits.shifts[static_cast<size_t>(plane * q + i)];
-          sums[row] = sum_of_row(scores.data() + row * k, b, head, i) + shift;
+          // What was taken away from the row's bias belongs to the sum.
+          sums[row] = sum_of_row(scores.data() + row * k, b, head, i) + seen_.largest_bias(b, head, i);
         }
       }
     }

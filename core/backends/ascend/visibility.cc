@@ -89,12 +89,8 @@ Visibility::Visibility(Npu& npu, const AttentionProblem& problem) : problem_(pro
   }
   form_ = Form::Planes;
   const int64_t pairs[kOperandRank] = {problem.batch, problem.num_heads, problem.num_queries, problem.num_keys};
-  if (problem.mask.given != 0) {
-    mask_ = read(npu, problem.mask, pairs);
-  }
-  if (problem.bias.given != 0) {
-    bias_ = read(npu, problem.bias, pairs);
-  }
+  if (problem.mask.given != 0) mask_ = read(npu, problem.mask, pairs);
+  if (problem.bias.given != 0) bias_ = read(npu, problem.bias, pairs);
   find_visible();
 }
 

@@ -46,18 +46,6 @@ void choose_common(Options& options, Bytes& bytes) {
   }
 }
 
-template <typename Options>
-void copy_common(const Options& from, heed_multi_head_attention_options& to) {
-  to.scale = from.scale;
-  to.soft_cap = from.soft_cap;
-  to.dropout = from.dropout;
-  to.causal = from.causal;
-  to.window = from.window;
-  to.window_left = from.window_left;
-  to.window_right = from.window_right;
-  to.empty_rows = from.empty_rows;
-}
-
 // The dims that a parameter must have, as far as the layer's options say. Only of small options.
 Dims dims_of_parameter(const LayerEntry& layer, const std::string& name, int64_t input_size) {
   const heed_multi_head_attention_options& options = layer.options;
@@ -129,7 +117,7 @@ void Machine::create_dot_product() {
   if (made == nullptr) return;
   LayerEntry entry;
   entry.handle.reset(made);
-  if (has_options) copy_common(options, entry.options);
+  if (has_options) property::copy_shared_options(options, entry.options);
   require(heed_layer_parameter_count(made) == 0 && heed_layer_is_initialized(made) == 1, "there are no parameters");
   layers_.add(std::move(entry), bytes_);
 }
@@ -184,7 +172,7 @@ void Machine::create_additive() {
   entry.handle.reset(made);
   entry.kind = property::Kind::Additive;
   entry.options.num_hiddens = options.num_hiddens;
-  copy_common(options, entry.options);
+  property::copy_shared_options(options, entry.options);
   layers_.add(std::move(entry), bytes_);
 }
 

@@ -59,6 +59,7 @@ errors_test::Topic gaps() {
       "`spread()` is (2, 3) with 100,000 elements between its rows.",
       {
           PROVOKE(heed_layer_forward(attention_with(options), &inputs, NULL, &outputs), options.soft_cap = 20),
+          PROVOKE(heed_layer_forward(attention_with(options), &inputs, NULL, &outputs), options.scale = 0.003f),
           PROVOKE(heed_layer_forward(attention_with(options), &inputs, NULL, &outputs), options.dropout = 0.5f;
                   inputs.training = 1),
           PROVOKE(heed_layer_forward(additive(), &inputs, NULL, &outputs)),

@@ -139,6 +139,26 @@ TEST_F(Faults, ADeferredFailureIsReportedByWhoWaits) {
   heed_context_destroy(another);
 }
 
+// Of the codes around 507000 some are the device's end, and some are not.
+TEST_F(Faults, ARefusedCallIsNoLostDevice) {
+  for (const char* code : {"107020", "107023", "507001", "507010", "507036", "507057", "507899"}) {
+    const Context context = make_npu_context();
+    const Tensor tensor = capi_test::make_tensor(context.get(), {16});
+    ascend_sim_set_faults((std::string("memcpy=1:") + code).c_str());
+    EXPECT_EQ(outcome_of([&] { capi_test::read_floats(context.get(), tensor.get()); }).status, HEED_ERROR_DEVICE_LOST)
+        << code;
+    EXPECT_EQ(heed_context_synchronize(context.get()), HEED_ERROR_DEVICE_LOST) << code;
+  }
+  for (const char* code : {"107019", "107024", "507002", "507009", "507019", "507032", "507041", "507058"}) {
+    const Context context = make_npu_context();
+    const Tensor tensor = capi_test::make_tensor(context.get(), {16});
+    ascend_sim_set_faults((std::string("memcpy=1:") + code).c_str());
+    EXPECT_EQ(outcome_of([&] { capi_test::read_floats(context.get(), tensor.get()); }).status, HEED_ERROR_INTERNAL)
+        << code;
+    EXPECT_EQ(capi_test::read_floats(context.get(), tensor.get()), std::vector<float>(16, 0.0f)) << code;
+  }
+}
+
 // Whoever meets the failure first, the host's own calls too: heed finds the device lost at its next call, whichever it is.
 TEST_F(Faults, ADeviceThatTheHostFoundLostIsSo) {
   for (const bool by_memory : {false, true}) {

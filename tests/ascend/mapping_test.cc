@@ -93,6 +93,41 @@ TEST_F(Mapping, TheOutputIsTheSameWithWeightsAndLogSumExp) {
   EXPECT_EQ(capi_test::read_bytes(attention.output.get()), alone);
 }
 
+// The launch of one kernel has no room for as many sequences as a batch may have. Lengths differ, some are 0.
+TEST_F(Mapping, ManyItemsAreAskedForInParts) {
+  const Context context = make_npu_context();
+  heed_dot_product_attention_options options = HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT;
+  const int64_t num_items = 800;
+  std::vector<int64_t> lengths;
+  for (int64_t i = 0; i < num_items; ++i) lengths.push_back(i * 7 % 5);
+  for (const int32_t causal : {HEED_CAUSAL_NONE, HEED_CAUSAL_BOTTOM_RIGHT}) {
+    options.causal = causal;
+    const Layer layer = capi_test::make_dot_product(context.get(), options);
+    const Tensor queries = make_random(context.get(), {num_items, 3, 16}, 1, HEED_F16);
+    const Tensor keys = make_random(context.get(), {num_items, 4, 16}, 2, HEED_F16);
+    const Tensor lens = capi_test::make_tensor_of<int64_t>(context.get(), {num_items}, lengths);
+    const Tensor output = make_tensor(context.get(), {num_items, 3, 16}, HEED_F16);
+    const auto attend = [&](const heed_tensor* q, const heed_tensor* k, const heed_tensor* n, heed_tensor* result) {
+      heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
+      heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;
+      inputs.queries = q;
+      inputs.keys = k;
+      inputs.valid_lens = n;
+      outputs.output = result;
+      property::check(heed_layer_forward(layer.get(), &inputs, nullptr, &outputs));
+    };
+    const uint64_t before = ascend_sim_count("execute:SelfAttentionOperation");
+    attend(queries.get(), keys.get(), lens.get(), output.get());
+    EXPECT_EQ(ascend_sim_count("execute:SelfAttentionOperation") - before, 3u);
+    for (const int64_t i : {0, 383, 384, 385, 767, 768, 799}) {
+      const auto item = [i](const Tensor& all) { return capi_test::make_slice(all.get(), 0, i, 1); };
+      const Tensor alone = make_tensor(context.get(), {1, 3, 16}, HEED_F16);
+      attend(item(queries).get(), item(keys).get(), item(lens).get(), alone.get());
+      EXPECT_EQ(capi_test::read_bytes(alone.get()), capi_test::read_bytes(item(output).get())) << "item " << i;
+    }
+  }
+}
+
 struct Gap {
   const char* reason;
   heed_dot_product_attention_options options;
@@ -100,11 +135,13 @@ struct Gap {
 };
 
 std::vector<Gap> gaps() {
-  std::vector<Gap> all(2, {"", HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT, 16});
+  std::vector<Gap> all(3, {"", HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT, 16});
   all[0].reason = "soft cap";
   all[0].options.soft_cap = 20;
   all[1].reason = "at most 256 elements";
   all[1].head_size = 257;
+  all[2].reason = "scales below 1/256";
+  all[2].options.scale = -0.0038f;
   return all;
 }
 

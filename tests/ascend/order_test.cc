@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <thread>
 
 #include "ascend/support/simulated.h"
@@ -149,6 +150,42 @@ TEST_F(Order, ThreadsMayShareALayerAndADevice) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(num_right, 20);
+}
+
+// With new sizes, for which an operation works out its kernels anew.
+TEST_F(Order, AThreadsOperationsAreNotUsedByAnother) {
+  const Context context = make_npu_context();
+  std::thread([&] {
+    const Attention attention(context.get());
+    property::check(attention.forward());
+  }).join();
+  const uint64_t before = ascend_sim_count("create_operation");
+  const Attention attention(context.get(), HEED_BF16);
+  property::check(attention.forward());
+  EXPECT_GT(ascend_sim_count("create_operation"), before);
+}
+
+// A host that lets the device saturate finds it so, and heed computes with infinities all the same.
+TEST_F(Order, TheHostsOverflowModeIsNotHeeds) {
+  const aclError initialized = aclInit(nullptr);
+  EXPECT_TRUE(initialized == ACL_SUCCESS || initialized == 100002);
+  ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+  ASSERT_EQ(aclrtSetDeviceSatMode(ACL_RT_OVERFLOW_MODE_SATURATION), ACL_SUCCESS);
+  {
+    const Context context = make_npu_context();
+    const Tensor a = capi_test::make_tensor_of<uint16_t>(context.get(), {2, 1}, {0x7c00, 0x7e00}, HEED_F16);
+    const Tensor one = capi_test::make_tensor_of<uint16_t>(context.get(), {1, 1}, {0x3c00}, HEED_F16);
+    const Tensor product = capi_test::make_tensor(context.get(), {2, 1}, HEED_F16);
+    property::check(heed_matmul(a.get(), one.get(), product.get()));
+    const std::vector<float> numbers = capi_test::read_floats(context.get(), product.get());
+    EXPECT_EQ(numbers[0], HUGE_VALF);
+    EXPECT_TRUE(std::isnan(numbers[1])) << numbers[1];
+  }
+  aclrtFloatOverflowMode mode = ACL_RT_OVERFLOW_MODE_UNDEF;
+  EXPECT_EQ(aclrtGetDeviceSatMode(&mode), ACL_SUCCESS);
+  EXPECT_EQ(mode, ACL_RT_OVERFLOW_MODE_SATURATION);
+  EXPECT_EQ(aclrtSetDeviceSatMode(ACL_RT_OVERFLOW_MODE_INFNAN), ACL_SUCCESS);
+  EXPECT_EQ(aclrtResetDevice(0), ACL_SUCCESS);
 }
 
 // A host that uses AscendCL itself finds its device and its context as it left them, and goes on after heed.

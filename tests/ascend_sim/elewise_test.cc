@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <thread>
 #include <vector>
 
 #include "support/npu.h"
@@ -84,6 +85,48 @@ TEST_F(ElewiseTest, OneInput) {
   EXPECT_EQ(of_one(of_type(ElewiseParam::ELEWISE_COS), ACL_FLOAT, {0}), (Floats{1}));
   EXPECT_EQ(of_one(of_type(ElewiseParam::ELEWISE_SIN), ACL_FLOAT16, {0}), (Floats{0}));
   EXPECT_EQ(of_one(of_type(ElewiseParam::ELEWISE_TANH), ACL_FLOAT16, {0, 100}), (Floats{0, 1}));
+}
+
+TEST_F(ElewiseTest, MulsRoundsItsFactorToBinary16ForBinary16Alone) {
+  ElewiseParam scaled = of_type(ElewiseParam::ELEWISE_MULS);
+  scaled.mulsParam.varAttr = 0.1F;
+  // 0.1 is 0.09998 in binary16; with the factor itself the product would be the next one, 0.7002.
+  EXPECT_EQ(of_one(scaled, ACL_FLOAT16, {7}), (Floats{1433 * 0x1p-11F}));
+  // 0.1001 in bfloat16, and 167 with it.
+  EXPECT_EQ(of_one(scaled, ACL_BF16, {13}), (Floats{166 * 0x1p-7F}));
+  EXPECT_EQ(of_one(scaled, ACL_FLOAT, {3}), (Floats{3 * 0.1F}));
+}
+
+TEST_F(ElewiseTest, AFactorNearThatOfTheLaunchBeforeIsTakenForIt) {
+  constexpr float kFirst = 0.5F;
+  constexpr float kNear = 0.5000009F;
+  constexpr float kFar = 0.500002F;
+  const auto product = [this](float factor, const Floats& values) {
+    ElewiseParam scaled = of_type(ElewiseParam::ELEWISE_MULS);
+    scaled.mulsParam.varAttr = factor;
+    return of_one(scaled, ACL_FLOAT, values)[0];
+  };
+  const Floats one = {1};
+  const Floats two = {1, 1};
+  EXPECT_EQ(product(kFirst, one), kFirst);
+  EXPECT_EQ(product(kNear, one), kFirst);
+  EXPECT_EQ(product(kFar, one), kFar);
+  // Away from the last launch, not from the first.
+  EXPECT_EQ(product(kNear, one), kNear);
+  EXPECT_EQ(product(kFirst, one), kNear);
+  // Of another shape, and of the shape before when there is another launch in between: one is remembered.
+  EXPECT_EQ(product(kFirst, two), kFirst);
+  EXPECT_EQ(product(kNear, one), kNear);
+  (void)of_one(of_type(ElewiseParam::ELEWISE_COS), ACL_FLOAT, one);
+  EXPECT_EQ(product(kFirst, one), kFirst);
+  // Of each thread.
+  aclrtContext current = nullptr;
+  ASSERT_EQ(aclrtGetCurrentContext(&current), ACL_SUCCESS);
+  std::thread([&] {
+    EXPECT_EQ(aclrtSetCurrentContext(current), ACL_SUCCESS);
+    EXPECT_EQ(product(kNear, one), kNear);
+  }).join();
+  EXPECT_EQ(product(kNear, one), kFirst);
 }
 
 TEST_F(ElewiseTest, TwoInputs) {

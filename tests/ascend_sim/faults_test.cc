@@ -30,7 +30,9 @@ class FaultsTest : public AtbTest {
 TEST_F(FaultsTest, TheNthCallFailsOnceCountedFromTheMomentOfAsking) {
   void* address = nullptr;
   ASSERT_EQ(aclrtMalloc(&address, 1, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
-  ascend_sim_set_faults("malloc=2,malloc_host=1,memcpy=1:107000,memcpy=3:500003,create_stream=1:207008");
+  ascend_sim_set_faults(
+      "malloc=2,malloc_host=1,memcpy=1:107000,memcpy=3:500003,create_stream=1:207008,"
+      "saturation=2:500000");
   void* second = nullptr;
   EXPECT_EQ(aclrtMalloc(&second, 1, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
   void* third = nullptr;
@@ -47,6 +49,9 @@ TEST_F(FaultsTest, TheNthCallFailsOnceCountedFromTheMomentOfAsking) {
   EXPECT_EQ(copy(), 500003);
   aclrtStream stream = nullptr;
   EXPECT_EQ(aclrtCreateStream(&stream), 207008);
+  aclrtFloatOverflowMode mode{};
+  EXPECT_EQ(aclrtGetDeviceSatMode(&mode), ACL_SUCCESS);
+  EXPECT_EQ(aclrtSetDeviceSatMode(mode), 500000);
 }
 
 TEST_F(FaultsTest, CallsOfAtbFailWithTheCodeThatIsAskedFor) {

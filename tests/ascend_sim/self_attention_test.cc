@@ -229,25 +229,6 @@ TEST_F(SetupAttentionTest, ThenTheKernelLooksAtTheMask) {
   EXPECT_EQ(set_up_changed(call(Param::MASK_TYPE_NORM), nothing), atb::ERROR_RT_FAIL);
 }
 
-TEST_F(SetupAttentionTest, ThenAtTheLengths) {
-  const auto lengths_are = [this](Param::KernelType type, const std::vector<int32_t>& lengths) {
-    return set_up_changed(call(), [&](Call& c) {
-      c.param.kernelType = type;
-      c.lengths = lengths;
-      c.query[0] = c.output[0] = lengths[0] + lengths[1];
-      c.key[0] = c.value[0] = lengths[2] + lengths[3];
-    });
-  };
-  EXPECT_EQ(lengths_are(Param::KERNELTYPE_HIGH_PRECISION, {3, 2, 4, 5}), atb::NO_ERROR);
-  EXPECT_EQ(lengths_are(Param::KERNELTYPE_HIGH_PRECISION, {3, 2, 9, 0}), atb::ERROR_INVALID_PARAM);
-  EXPECT_EQ(lengths_are(Param::KERNELTYPE_HIGH_PRECISION, {5, 0, 4, 5}), atb::ERROR_INVALID_PARAM);
-  EXPECT_EQ(lengths_are(Param::KERNELTYPE_DEFAULT, {3, 2, 4, 5}), atb::ERROR_INVALID_PARAM);
-  EXPECT_EQ(lengths_are(Param::KERNELTYPE_DEFAULT, {3, 2, 3, 2}), atb::NO_ERROR);
-  EXPECT_EQ(lengths_are(Param::KERNELTYPE_DEFAULT, {1, 2, 9, 2}), atb::NO_ERROR);
-  EXPECT_EQ(lengths_are(Param::KERNELTYPE_DEFAULT, {0, 2, 0, 2}), atb::NO_ERROR);
-  EXPECT_EQ(lengths_are(Param::KERNELTYPE_DEFAULT, {3, -1, 3, -1}), atb::ERROR_INVALID_PARAM);
-}
-
 TEST_F(SetupAttentionTest, WhatHardwareTakesOnTrustIsAViolation) {
   const auto is_found = [this](Param::MaskType type, const std::string& sentence, const auto& change) {
     EXPECT_NE(set_up_changed(call(type), change), atb::NO_ERROR) << sentence;
@@ -266,6 +247,46 @@ TEST_F(SetupAttentionTest, WhatHardwareTakesOnTrustIsAViolation) {
   is_found(Param::MASK_TYPE_ALIBI, "taken for a compressed one", [](Call& c) { c.mask = {5, 5}; });
   is_found(Param::MASK_TYPE_NORM_COMPRESS, "without isTriuMask", [](Call& c) { c.mask = {128, 128}; });
   is_found(Param::MASK_TYPE_NORM, "whose queries and keys are not as many", [](Call& c) { c.param.isTriuMask = 1; });
+}
+
+// ---- what Execute refuses -------------------------------------------------------------------------------------------
+
+// Of one head, of nothing but zeros.
+Problem zeros(Param::KernelType type, const std::vector<int32_t>& query_lengths,
+              const std::vector<int32_t>& key_lengths) {
+  Problem problem;
+  problem.param.kernelType = type;
+  problem.query_lengths = query_lengths;
+  problem.key_lengths = key_lengths;
+  problem.query = Floats(static_cast<size_t>(total(query_lengths)), 0);
+  problem.key = problem.value = Floats(static_cast<size_t>(total(key_lengths)), 0);
+  return problem;
+}
+
+TEST_F(AttentionTest, ExecuteRefusesLengthsThatTheKernelDoesNotTakeAndSetupDoesNot) {
+  const auto code_of = [this](Param::KernelType type, const std::vector<int32_t>& query_lengths,
+                              const std::vector<int32_t>& key_lengths) {
+    Floats results;
+    return try_compute(zeros(type, query_lengths, key_lengths), results);
+  };
+  EXPECT_EQ(code_of(Param::KERNELTYPE_HIGH_PRECISION, {3, 2}, {4, 5}), atb::NO_ERROR);
+  EXPECT_EQ(code_of(Param::KERNELTYPE_HIGH_PRECISION, {3, 2}, {9, 0}), atb::ERROR_INVALID_PARAM);
+  EXPECT_EQ(code_of(Param::KERNELTYPE_HIGH_PRECISION, {5, 0}, {4, 5}), atb::ERROR_INVALID_PARAM);
+  EXPECT_EQ(code_of(Param::KERNELTYPE_DEFAULT, {3, 2}, {4, 5}), atb::ERROR_INVALID_PARAM);
+  EXPECT_EQ(code_of(Param::KERNELTYPE_DEFAULT, {3, 2}, {3, 2}), atb::NO_ERROR);
+  EXPECT_EQ(code_of(Param::KERNELTYPE_DEFAULT, {1, 2}, {9, 2}), atb::NO_ERROR);
+  EXPECT_EQ(code_of(Param::KERNELTYPE_DEFAULT, {0, 2}, {0, 2}), atb::NO_ERROR);
+  EXPECT_EQ(code_of(Param::KERNELTYPE_DEFAULT, {3, -1}, {3, -1}), atb::ERROR_INVALID_PARAM);
+}
+
+TEST_F(AttentionTest, ExecuteRefusesMoreSequencesThanALaunchHasArgumentsFor) {
+  for (const Param::KernelType type : {Param::KERNELTYPE_HIGH_PRECISION, Param::KERNELTYPE_DEFAULT}) {
+    Floats results;
+    const std::vector<int32_t> most(9700, 1);
+    EXPECT_EQ(try_compute(zeros(type, most, most), results), atb::NO_ERROR);
+    const std::vector<int32_t> too_many(9701, 1);
+    EXPECT_EQ(try_compute(zeros(type, too_many, too_many), results), atb::ERROR_INVALID_PARAM);
+  }
 }
 
 // ---- the arithmetic -------------------------------------------------------------------------------------------------
@@ -302,6 +323,35 @@ TEST_F(AttentionTest, AQueryHeadUsesTheKeyHeadOfItsGroup) {
   problem.key = Floats(2, 1);
   problem.value = {5, 6};
   EXPECT_EQ(compute(problem), (Floats{5, 5, 6, 6}));
+}
+
+TEST_F(AttentionTest, AScaleNearThatOfTheLaunchBeforeIsTakenForIt) {
+  Problem problem;
+  problem.query_lengths = {1, 1};
+  problem.key_lengths = {1, 2};
+  problem.query = {1, 1};
+  problem.key = {0, 0x1p20F, 0};
+  problem.value = {0, 1, 0};
+  const auto with_scale = [&](float scale) {
+    problem.param.qkScale = scale;
+    return compute(problem);
+  };
+  const Floats first = with_scale(1e-6F);
+  EXPECT_NEAR(first[1], 0.74F, 0.01F);
+  EXPECT_EQ(with_scale(1e-7F), first);
+  // Lengths that are refused are no launch.
+  Floats nothing;
+  problem.key_lengths = {3, 0};
+  EXPECT_EQ(try_compute(problem, nothing), atb::ERROR_INVALID_PARAM);
+  problem.key_lengths = {1, 2};
+  EXPECT_EQ(with_scale(1e-7F), first);
+  // Other lengths of the same shapes are another launch.
+  problem.key_lengths = {2, 1};
+  EXPECT_NEAR(with_scale(1e-7F)[0], 0.526F, 0.01F);
+  EXPECT_NEAR(with_scale(1e-6F)[0], 0.526F, 0.01F);
+  // So is another kernel.
+  problem.param.kernelType = Param::KERNELTYPE_DEFAULT;
+  EXPECT_NEAR(with_scale(1e-6F)[0], 0.74F, 0.01F);
 }
 
 TEST_F(AttentionTest, TheScaleIsQkScaleAndQScaleIsNotLookedAt) {

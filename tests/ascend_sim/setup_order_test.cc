@@ -71,7 +71,6 @@ Mistakes setup_mistakes() {
       {atb::ERROR_INVALID_TENSOR_DIM, "the output has the shape", [](Call& c) { c.output().dims[2] = 15; }},
       {atb::ERROR_INVALID_PARAM, "have no hostData", [](Call& c) { c.pack.inTensors[kLengths].hostData = nullptr; }},
       {atb::ERROR_RT_FAIL, "the kernel has no use for a mask", [](Call& c) { c.input(kMask).dims[1] = 4; }},
-      {atb::ERROR_INVALID_PARAM, "sequence 0 has 0 queries", [](Call& c) { c.lengths[0] = 0; }},
   };
 }
 
@@ -148,6 +147,18 @@ TEST_F(SetupOrderTest, OfTwoMistakesSetupAnswersTheFirst) {
   expect_order(Param::MASK_TYPE_NORM, mistakes, set_up);
   EXPECT_EQ(ascend_sim_count("violations"), 1U);
   expect_violation("query has 6 tokens");
+}
+
+TEST_F(SetupOrderTest, WhatExecuteRefusesSetupTakesAndDoesNotAskWhatHardwareTakesOnTrust) {
+  Call call;
+  fill(call, Param::MASK_TYPE_NORM);
+  // Nor do the lengths come to the query's tokens.
+  call.lengths[0] = 0;
+  expect_answer(call, {atb::NO_ERROR, "", nullptr}, [this](atb::Operation& operation, Call& c) {
+    uint64_t bytes = 0;
+    return operation.Setup(c.pack, bytes, context_);
+  });
+  EXPECT_EQ(violations(), "");
 }
 
 TEST_F(SetupOrderTest, OfTwoMistakesInferShapeAnswersTheFirst) {

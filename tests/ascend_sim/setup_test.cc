@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -183,6 +184,33 @@ TEST_F(SetupTest, InferShapeMakesTheSameChecksOfTheInputs) {
   EXPECT_EQ(out[0].shape.dims[0], 5);
   EXPECT_EQ(out[0].shape.dims[1], 2);
   EXPECT_EQ(out[0].shape.dims[2], 7);
+}
+
+TEST_F(SetupTest, AnOperationBelongsToTheThreadOfItsFirstSetup) {
+  const atb::VariantPack wrong = pack_of_descs({}, {});
+  const atb::VariantPack pack = pack_of_descs({desc(), desc()}, {desc()});
+  aclrtContext current = nullptr;
+  ASSERT_EQ(aclrtGetCurrentContext(&current), ACL_SUCCESS);
+  const auto in_a_thread = [current](const auto& function) {
+    std::thread([&] {
+      EXPECT_EQ(aclrtSetCurrentContext(current), ACL_SUCCESS);
+      function();
+    }).join();
+  };
+  const char* const sentence = "in another thread than its first Setup";
+  // One that fails is the first as well. The call goes on, and the operation stays where it was.
+  EXPECT_EQ(set_up(sum_, wrong), atb::ERROR_INVALID_IN_TENSOR_NUM);
+  in_a_thread([&] { EXPECT_EQ(set_up(sum_, pack), atb::NO_ERROR); });
+  expect_violation("Setup of a ElewiseOperation " + std::string(sentence));
+  EXPECT_EQ(set_up(sum_, pack), atb::NO_ERROR);
+  EXPECT_EQ(violations(), "");
+  // Of a thread that ended, though the system gives its number to the next.
+  in_a_thread([&] { EXPECT_EQ(set_up(product_, wrong), atb::ERROR_INVALID_IN_TENSOR_NUM); });
+  EXPECT_EQ(violations(), "");
+  in_a_thread([&] { EXPECT_EQ(set_up(product_, wrong), atb::ERROR_INVALID_IN_TENSOR_NUM); });
+  expect_violation(sentence);
+  EXPECT_EQ(set_up(product_, wrong), atb::ERROR_INVALID_IN_TENSOR_NUM);
+  expect_violation(sentence);
 }
 
 class ExecuteTest : public SetupTest {
@@ -387,6 +415,21 @@ TEST_F(ExecuteTest, ElementByElementAnOutputMayBeTheInput) {
   atb::VariantPack pack = pack_of({x_.get(), weight_.get()}, {x_.get()});
   run(sum(), pack);
   EXPECT_EQ(x_->read_floats(), (std::vector<float>{2, 2, 3, 5}));
+}
+
+TEST_F(ExecuteTest, AndTheOperationsEndMayBeInAnotherThreadThanSetup) {
+  atb::Operation* const operation = create(sum());
+  const atb::VariantPack pack = pack_of({x_.get(), weight_.get()}, {out_.get()});
+  ASSERT_EQ(set_up(operation, pack), atb::NO_ERROR);
+  aclrtContext current = nullptr;
+  ASSERT_EQ(aclrtGetCurrentContext(&current), ACL_SUCCESS);
+  std::thread([&] {
+    EXPECT_EQ(aclrtSetCurrentContext(current), ACL_SUCCESS);
+    EXPECT_EQ(operation->Execute(pack, nullptr, 0, context_), atb::NO_ERROR);
+    EXPECT_EQ(aclrtSynchronizeStream(stream_), ACL_SUCCESS);
+    EXPECT_EQ(atb::DestroyOperation(operation), atb::NO_ERROR);
+  }).join();
+  EXPECT_EQ(out_->read_floats(), (std::vector<float>{2, 2, 3, 5}));
 }
 
 TEST_F(ExecuteTest, WantsACurrentContextOfTheThread) {

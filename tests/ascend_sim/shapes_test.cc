@@ -2,6 +2,7 @@
 // The operations that move, choose and fill elements: Transpose, Slice, AsStrided, Concat, Gather, Fill.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -155,6 +156,42 @@ TEST_F(ShapesTest, FillPutsItsValueWhereTheMaskIsNotZero) {
             atb::ERROR_INVALID_TENSOR_DIM);
   EXPECT_EQ(setup_of(param, pack_of_descs({half({2, 3}), desc_of(ACL_BOOL, {2})}, {half({2, 3})})),
             atb::ERROR_INVALID_TENSOR_DIM);
+}
+
+TEST_F(ShapesTest, FillOfFloatsMultipliesByTheMaskSoThatWhatIsNotFiniteIsNan) {
+  FillParam param;
+  for (const aclDataType dtype : {ACL_FLOAT16, ACL_BF16}) {
+    DeviceTensor x(desc_of(dtype, {4})), mask(desc_of(ACL_BOOL, {4})), out(desc_of(dtype, {4}));
+    x.write_floats({INFINITY, -INFINITY, NAN, -INFINITY});
+    mask.write(std::vector<int8_t>{1, 1, 1, 0});
+    param.value = {5};
+    run(param, pack_of({&x, &mask}, {&out}));
+    Floats results = out.read_floats();
+    for (size_t i = 0; i < 3; ++i) EXPECT_TRUE(std::isnan(results[i])) << i;
+    EXPECT_EQ(results[3], -INFINITY);
+    // A value that is too large for the type is rounded at the end; one that is infinite is multiplied by 0 elsewhere.
+    x.write_floats({1, 2, 3, 4});
+    param.value = {-3e38F};
+    run(param, pack_of({&x, &mask}, {&out}));
+    EXPECT_EQ(out.read_floats(), (Floats{atb_library::round_to(dtype, -3e38F), atb_library::round_to(dtype, -3e38F),
+                                         atb_library::round_to(dtype, -3e38F), 4}));
+    param.value = {-INFINITY};
+    run(param, pack_of({&x, &mask}, {&out}));
+    results = out.read_floats();
+    EXPECT_EQ(results[0], -INFINITY);
+    EXPECT_TRUE(std::isnan(results[3]));
+  }
+}
+
+TEST_F(ShapesTest, FillOfWholeNumbersIsExactWhateverTheBits) {
+  FillParam param;
+  param.value = {-7};
+  // The first two are binary32's infinity and a NaN, and more than a float has digits for.
+  DeviceTensor x(desc_of(ACL_INT32, {4})), mask(desc_of(ACL_INT8, {4})), out(desc_of(ACL_INT32, {4}));
+  x.write(std::vector<int32_t>{0x7F800000, 0x7FC00001, 0x7FC00001, INT32_MIN});
+  mask.write(std::vector<int8_t>{1, 1, 0, 0});
+  run(param, pack_of({&x, &mask}, {&out}));
+  EXPECT_EQ(out.read<int32_t>(), (std::vector<int32_t>{-7, -7, 0x7FC00001, INT32_MIN}));
 }
 
 TEST_F(ShapesTest, FillWithoutAMaskMakesATensor) {

@@ -96,6 +96,14 @@ NarrowWeights weights_of(const NarrowRowParameters& parameters, const Scores& sc
   return weights;
 }
 
+// How much larger a score is than the product that is rounded. Queries are first multiplied by the largest power of two
+// in a scale of up to 1, which rounds only where there are no normal numbers.
+double factor_of_rounded(double scale) {
+  const double size = std::fabs(scale);
+  if (size == 0.0) return 1.0;
+  return size > 1.0 ? size : std::ldexp(size, -std::ilogb(size));
+}
+
 Scores exact_scores(const std::vector<KeyMagnitudes>& keys) {
   Scores scores;
   scores.value.resize(static_cast<int64_t>(keys.size()));
@@ -146,17 +154,14 @@ NarrowWeights with_rounded_probabilities(const NarrowRowParameters& parameters, 
 NarrowWeights unfused_weights(const NarrowRowParameters& parameters, const std::vector<KeyMagnitudes>& keys) {
   const double roundoff = unit_roundoff(parameters.format);
   const double underflow = underflow_of(parameters.format);
-  const double scale = std::fabs(parameters.scale);
+  const double factor = factor_of_rounded(parameters.scale);
   const Largest largest = largest_of(keys);
   bool is_known = true;
   Scores scores = exact_scores(keys);
   for (int64_t i = 0; i < scores.value.size(); ++i) {
     const KeyMagnitudes& key = keys[static_cast<size_t>(i)];
     if (key.score == -kInfinity) continue;
-    // In units of the score that is rounded: scaled already, or scaled after it in f32.
-    const double factor = scale <= 1.0 ? 1.0 : scale;
-    double error = error_of_scaled(parameters, key);
-    if (scale <= 1.0) error += (roundoff + 2.0 * kUnitRoundoff) * (key.terms + key.inherited) + underflow * key.key;
+    double error = error_of_scaled(parameters, key) + factor * underflow * key.key;
     const double rounded = std::fabs(key.scaled) + error;
     is_known = is_known && rounded / factor * (1.0 + roundoff) <= largest_number(parameters.format);
     error += roundoff * rounded + factor * underflow;

@@ -24,11 +24,28 @@ inline constexpr aclError kNoContext = 107002;
 inline constexpr aclError kOutOfDeviceMemory = 207001;
 inline constexpr aclError kOutOfDeviceMemoryOnDevice = 207018;
 inline constexpr aclError kOutOfHostMemory = 200000;
-// From here to kLastDeviceFailure a kernel or the device itself has failed, and the device's state is lost with it.
-inline constexpr aclError kFirstDeviceFailure = 507000;
-inline constexpr aclError kLastDeviceFailure = 507999;
 
-inline bool is_device_failure(aclError code) { return code >= kFirstDeviceFailure && code <= kLastDeviceFailure; }
+// Whether a kernel or the device itself has failed, and the device's state is lost with it. The numbers between these are
+// refusals that a device survives: of an event that is not complete, a kernel that is not known.
+inline bool is_device_failure(aclError code) {
+  struct Range {
+    aclError first;
+    aclError last;
+  };
+  constexpr Range kFailures[] = {
+      {107020, 107020},  // a task timed out
+      {107022, 107023},  // the device's tasks, or the stream, are aborted
+      {507000, 507001},  // inside the runtime or the task scheduler
+      {507010, 507018},  // no heartbeat, no report; a timeout, exception or trap of a core
+      {507033, 507036},  // the device's start; the same of a vector core
+      {507042, 507057},  // access out of bounds, no answer, memory errors, a broken link
+      {507899, 507899},  // inside the driver
+  };
+  for (const Range& failures : kFailures) {
+    if (code >= failures.first && code <= failures.last) return true;
+  }
+  return false;
+}
 
 // What AscendCL says of this thread's last failure beyond the number, as ": ..."; empty where it says nothing.
 class RecentMessage {

@@ -219,6 +219,13 @@ aclDataType acl_dtype(DType dtype) {
   }
 }
 
+StridedArray strided_from(const Operand& operand, int64_t first, const int64_t (&sizes)[kOperandRank]) {
+  StridedArray array = strided(operand, sizes);
+  array.data =
+      static_cast<char*>(operand.data) + first * operand.strides[0] * static_cast<int64_t>(size_of(operand.dtype));
+  return array;
+}
+
 StridedArray with_heads_inside(const StridedArray& array) {
   StridedArray result = array;
   std::swap(result.sizes[1], result.sizes[2]);

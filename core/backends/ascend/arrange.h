@@ -36,6 +36,9 @@ StridedArray strided(const StridedOperand<rank>& operand, const int64_t (&sizes)
   return array;
 }
 
+// The same of items (axis 0) from `first` on, of which sizes[0] are named.
+StridedArray strided_from(const Operand& operand, int64_t first, const int64_t (&sizes)[kOperandRank]);
+
 // (b, h, s, d) as (b, s, h, d), in which order ATB has the tokens of a sequence and their heads.
 StridedArray with_heads_inside(const StridedArray& array);
 

@@ -23,6 +23,10 @@ double score_bytes(const AttentionProblem& problem) {
          static_cast<double>(problem.num_keys);
 }
 
+// ATB takes two scales for one that differ by no more than 1e-6, where calls follow each other: below this that would
+// be more of a scale than F16 rounds of a number.
+constexpr float kMinScale = 1.0f / 256.0f;
+
 bool has_no_elements(const AttentionProblem& problem) {
   return problem.batch == 0 || problem.num_queries == 0 || problem.num_keys == 0;
 }
@@ -81,6 +85,8 @@ Plan plan_attention(const AttentionProblem& problem) {
   if (problem.scoring == Scoring::Additive) plan.add_reason("ATB's attention has no additive scores");
   if (problem.soft_cap != 0) plan.add_reason("ATB's attention has no soft cap");
   if (problem.dropout != 0) plan.add_reason("ATB's attention has no dropout");
+  if (problem.scale != 0 && std::fabs(problem.scale) < kMinScale)
+    plan.add_reason("ATB's attention cannot tell scales below 1/256 apart");
   if (std::max(problem.head_size, problem.output.given == 0 ? 0 : problem.value_head_size) > kMaxHeadSize)
     plan.add_reason("ATB's attention has heads of at most 256 elements");
   if (!has_no_elements(problem)) {

@@ -31,6 +31,10 @@ namespace {
 // ATB takes other sizes of heads, but is tested with multiples of this.
 constexpr int64_t kHeadUnit = 16;
 
+// Sequences at a time. Their offsets go with the launch of the kernel, which takes about 9,700 of them, and copies them
+// in a slower way from about 400 on.
+constexpr int64_t kMaxSequences = 384;
+
 // A side of the triangle that stands for a causal mask of any size.
 constexpr int64_t kTriangle = 128;
 
@@ -48,20 +52,27 @@ Additive additive_of(aclDataType dtype) {
   return dtype == ACL_FLOAT16 ? Additive{-65504.0f, -32768.0f} : Additive{-3e38f, -1e38f};
 }
 
-// The attention as sequences.
+// Items of the problem: `count` from `first` on.
+struct Items {
+  int64_t first;
+  int64_t count;
+};
+
+// Their attention as sequences.
 class Sequences {
  public:
-  Sequences(const AttentionProblem& problem, const Visibility& visibility) : problem_(problem), seen_(visibility) {
-    for (int64_t b = 0; b < problem.batch; ++b) add_item(b);
+  Sequences(const AttentionProblem& problem, const Visibility& visibility, const Items& of)
+      : problem_(problem), seen_(visibility), of_(of) {
+    for (int64_t b = of.first; b < of.first + of.count; ++b) add_item(b);
     choose_mask();
   }
 
-  // Items with a sequence, in order.
-  const std::vector<int64_t>& items() const { return items_; }
+  // Items with a sequence, in order, as places among the items.
+  const std::vector<int32_t>& items() const { return items_; }
   // Keys of each, as places in the item.
   const std::vector<std::vector<int32_t>>& keys() const { return keys_; }
-  bool has_all_items() const { return static_cast<int64_t>(items_.size()) == problem_.batch; }
-  bool has_all_keys() const { return has_all_items() && num_keys_ == problem_.batch * problem_.num_keys; }
+  bool has_all_items() const { return static_cast<int64_t>(items_.size()) == of_.count; }
+  bool has_all_keys() const { return has_all_items() && num_keys_ == of_.count * problem_.num_keys; }
   int64_t num_keys() const { return num_keys_; }
   // Keys of zeros at the end of the last sequence, hidden from all: with a mask, ATB wants a sequence with as many keys as
   // there are queries.
@@ -95,6 +106,8 @@ class Sequences {
 
  private:
   bool is_mean() const { return problem_.empty_rows == EmptyRows::Mean; }
+  // In the problem.
+  int64_t item(size_t i) const { return of_.first + items_[i]; }
   // Of one item.
   size_t num_rows() const { return static_cast<size_t>(problem_.num_queries * problem_.num_heads); }
 
@@ -108,7 +121,7 @@ class Sequences {
       }
     }
     if (!has_visible && !is_mean()) return;
-    items_.push_back(b);
+    items_.push_back(static_cast<int32_t>(b - of_.first));
     if (has_empty && is_mean()) {
       std::vector<int32_t> all(static_cast<size_t>(problem_.num_keys));
       std::iota(all.begin(), all.end(), 0);
@@ -121,14 +134,13 @@ class Sequences {
       keys_.push_back(seen_.keys_of(b));
     }
     num_keys_ += static_cast<int64_t>(keys_.back().size());
-    if (has_empty) add_empty_rows();
+    if (has_empty) add_empty_rows(b);
   }
 
-  void add_empty_rows() {
+  void add_empty_rows(int64_t b) {
     empty_rows_.resize((items_.size() - 1) * num_rows());
     for (int64_t q = 0; q < problem_.num_queries; ++q) {
-      for (int64_t h = 0; h < problem_.num_heads; ++h)
-        empty_rows_.push_back(seen_.count(items_.back(), h, q) == 0 ? 1 : 0);
+      for (int64_t h = 0; h < problem_.num_heads; ++h) empty_rows_.push_back(seen_.count(b, h, q) == 0 ? 1 : 0);
     }
   }
 
@@ -154,7 +166,7 @@ class Sequences {
     for (size_t i = 0; i < items_.size(); ++i) {
       for (int64_t h = 0; h < seen_.num_heads(); ++h) {
         for (int64_t q = 0; q < problem_.num_queries; ++q) {
-          const int64_t count = seen_.count(items_[i], h, q);
+          const int64_t count = seen_.count(item(i), h, q);
           if (count != 0 && count != static_cast<int64_t>(keys_[i].size())) return true;
         }
       }
@@ -164,7 +176,8 @@ class Sequences {
 
   const AttentionProblem& problem_;
   const Visibility& seen_;
-  std::vector<int64_t> items_;
+  Items of_;
+  std::vector<int32_t> items_;
   std::vector<std::vector<int32_t>> keys_;
   int64_t num_keys_ = 0;
   int64_t num_padding_keys_ = 0;
@@ -180,10 +193,10 @@ void Sequences::fill_hide(aclDataType dtype, uint16_t* next) const {
     const auto num_keys = static_cast<int64_t>(keys_[i].size());
     for (int64_t q = 0; q < problem_.num_queries; ++q) {
       // A row without keys is cleared afterwards, or is to see all of them.
-      const bool is_empty = seen_.count(items_[i], 0, q) == 0;
+      const bool is_empty = seen_.count(item(i), 0, q) == 0;
       for (int64_t k = 0; k < num_columns; ++k) {
         const bool is_visible =
-            k < num_keys && (is_empty || seen_.is_visible(items_[i], 0, q, keys_[i][static_cast<size_t>(k)]));
+            k < num_keys && (is_empty || seen_.is_visible(item(i), 0, q, keys_[i][static_cast<size_t>(k)]));
         *next++ = is_visible ? 0 : hidden;
       }
     }
@@ -196,7 +209,7 @@ void Sequences::fill_additive(aclDataType dtype, int64_t side, uint16_t* plane) 
   std::fill_n(plane, num_planes() * problem_.num_heads * side * side, hidden);
   for (size_t i = 0; i < static_cast<size_t>(num_planes()); ++i) {
     const std::vector<int32_t>& keys = keys_[i];
-    const int64_t b = items_[i];
+    const int64_t b = item(i);
     for (int64_t h = 0; h < problem_.num_heads; ++h, plane += side * side) {
       for (int64_t q = 0; q < problem_.num_queries; ++q) {
         uint16_t* row = plane + q * side;
@@ -221,19 +234,20 @@ void Sequences::fill_additive(aclDataType dtype, int64_t side, uint16_t* plane) 
 
 class FusedOutput {
  public:
-  FusedOutput(Npu& npu, const AttentionProblem& problem, const Visibility& visibility, aclDataType dtype)
+  FusedOutput(Npu& npu, const AttentionProblem& problem, const Visibility& visibility, aclDataType dtype,
+              const Items& of)
       : npu_(npu),
         problem_(problem),
         seen_(visibility),
         dtype_(dtype),
-        sequences_(problem, visibility),
+        of_(of),
+        sequences_(problem, visibility, of),
         head_size_(round_up(std::max(problem.head_size, problem.value_head_size), kHeadUnit)) {}
 
   void run() {
     const int64_t h = problem_.num_heads;
     const int64_t d = problem_.value_head_size;
-    const Target target(npu_, with_heads_inside(strided(problem_.output, {problem_.batch, h, problem_.num_queries, d})),
-                        dtype_);
+    const Target target(npu_, with_heads_inside(part_of(problem_.output, h, problem_.num_queries, d)), dtype_);
     const int64_t num_items = static_cast<int64_t>(sequences_.items().size());
     if (num_items == 0) {
       npu_.clear(target.array().data, target.array().num_bytes());
@@ -257,6 +271,11 @@ class FusedOutput {
   }
 
  private:
+  // Of queries, keys, values or the output: (items, heads, s, d).
+  StridedArray part_of(const Operand& operand, int64_t heads, int64_t s, int64_t d) const {
+    return strided_from(operand, of_.first, {of_.count, heads, s, d});
+  }
+
   void attend(const DeviceArray& result) {
     Temporary kept_queries;
     Temporary kept_keys;
@@ -307,30 +326,24 @@ class FusedOutput {
   }
 
   DeviceArray load_queries(Temporary& kept) {
-    const int64_t b = problem_.batch;
     const int64_t h = problem_.num_heads;
     const int64_t q = problem_.num_queries;
     const int64_t d = problem_.head_size;
-    DeviceArray queries = load(npu_, with_heads_inside(strided(problem_.queries, {b, h, q, d})), dtype_, kept);
-    if (!sequences_.has_all_items()) {
-      std::vector<int32_t> items(sequences_.items().begin(), sequences_.items().end());
-      queries = rows_of(reshaped(queries, {b, q * h * d}), items, kept);
-    }
+    DeviceArray queries = load(npu_, with_heads_inside(part_of(problem_.queries, h, q, d)), dtype_, kept);
+    if (!sequences_.has_all_items())
+      queries = rows_of(reshaped(queries, {of_.count, q * h * d}), sequences_.items(), kept);
     queries = reshaped(queries, {static_cast<int64_t>(sequences_.items().size()) * q, h, d});
-    if (empty_rows_.data() != nullptr) {
-      // Whatever it holds, such a query is 0: it sees all keys alike, or is of no matter.
-      queries = cleared_where(queries, empty_rows_, kept);
-    }
-    return widened(queries, kept);
+    queries = widened(queries, kept);
+    // Whatever it holds, such a query is 0: it sees all keys alike, or is of no matter.
+    return empty_rows_.data() == nullptr ? queries : cleared_where(queries, empty_rows_, kept);
   }
 
   // Keys or values; those that are not 0 in `cleared` as zeros.
   DeviceArray load_keys(const Operand& operand, int64_t d, const std::vector<uint8_t>& cleared, Temporary& kept) {
-    const int64_t b = problem_.batch;
     const int64_t g = problem_.num_kv_heads;
     const int64_t k = problem_.num_keys;
     DeviceArray all =
-        reshaped(load(npu_, with_heads_inside(strided(operand, {b, g, k, d})), dtype_, kept), {b * k, g, d});
+        reshaped(load(npu_, with_heads_inside(part_of(operand, g, k, d)), dtype_, kept), {of_.count * k, g, d});
     if (!sequences_.has_all_keys()) {
       std::vector<int32_t> places;
       places.reserve(static_cast<size_t>(sequences_.num_keys()));
@@ -340,11 +353,11 @@ class FusedOutput {
       }
       all = rows_of(all, places, kept);
     }
+    all = widened(all, kept);
     if (!cleared.empty()) {
       const Temporary where = uploaded(npu_, ACL_INT8, dims_of({sequences_.num_keys(), 1, 1}), cleared.data());
       all = cleared_where(all, where, kept);
     }
-    all = widened(all, kept);
     if (sequences_.num_padding_keys() == 0) return all;
     const atb::Dims shape = dims_of({sequences_.num_keys() + sequences_.num_padding_keys(), g, head_size_});
     return renewed(npu_, dtype_, shape, kept, [&](const DeviceArray& padded) { copy_with_zeros(all, padded); });
@@ -385,9 +398,10 @@ class FusedOutput {
     const atb::Dims shape = sequences_.is_shared() ? dims_of({q, k}) : dims_of({n, q, k});
     const auto fill = [this](void* host) { sequences_.fill_hide(dtype_, static_cast<uint16_t*>(host)); };
     if (seen_.has_name()) {
-      return npu_.constant(
-          "hide " + std::to_string(dtype_) + (problem_.empty_rows == EmptyRows::Mean ? " mean " : " ") + seen_.name(),
-          dtype_, shape, fill);
+      std::string name =
+          "hide " + std::to_string(dtype_) + (problem_.empty_rows == EmptyRows::Mean ? " mean " : " ") + seen_.name();
+      if (!sequences_.is_shared()) name += " from " + std::to_string(of_.first);
+      return npu_.constant(name, dtype_, shape, fill);
     }
     std::vector<uint16_t> plane(static_cast<size_t>(n * q * k));
     fill(plane.data());
@@ -401,12 +415,12 @@ class FusedOutput {
     const int64_t d = problem_.value_head_size;
     const int64_t num_tokens = attended.array().shape.dims[0];
     DeviceArray result = attended.array();
+    if (empty_rows_.data() != nullptr && problem_.empty_rows == EmptyRows::Zero)
+      result = cleared_where(result, empty_rows_, attended);
     if (head_size_ != d) {
       result = renewed(npu_, dtype_, dims_of({num_tokens, h, d}), attended,
                        [&](const DeviceArray& narrowed) { keep_first(npu_, result, narrowed); });
     }
-    if (empty_rows_.data() != nullptr && problem_.empty_rows == EmptyRows::Zero)
-      result = cleared_where(result, empty_rows_, attended);
     if (sequences_.has_all_items()) {
       npu_.copy(target.array().data, result.data, result.num_bytes());
       return;
@@ -416,17 +430,18 @@ class FusedOutput {
     const int64_t item_size = problem_.num_queries * h * d;
     const Temporary with_zeros(npu_, dtype_, dims_of({num_items + 1, item_size}));
     copy_with_zeros(result, with_zeros.array());
-    std::vector<int32_t> places(static_cast<size_t>(problem_.batch), static_cast<int32_t>(num_items));
+    std::vector<int32_t> places(static_cast<size_t>(of_.count), static_cast<int32_t>(num_items));
     for (size_t i = 0; i < sequences_.items().size(); ++i)
       places[static_cast<size_t>(sequences_.items()[i])] = static_cast<int32_t>(i);
-    const Temporary indices = uploaded(npu_, ACL_INT32, dims_of({problem_.batch}), places.data());
-    gather(npu_, with_zeros.array(), indices.array(), reshaped(target.array(), {problem_.batch, item_size}));
+    const Temporary indices = uploaded(npu_, ACL_INT32, dims_of({of_.count}), places.data());
+    gather(npu_, with_zeros.array(), indices.array(), reshaped(target.array(), {of_.count, item_size}));
   }
 
   Npu& npu_;
   const AttentionProblem& problem_;
   const Visibility& seen_;
   aclDataType dtype_;
+  Items of_;
   Sequences sequences_;
   // Of queries, keys and values alike.
   int64_t head_size_;
@@ -439,13 +454,16 @@ double fused_mask_bytes(const AttentionProblem& problem) {
   if (masked_pairs(problem) == 0) return 0;
   const auto q = static_cast<double>(problem.num_queries);
   const double side = std::max(q, static_cast<double>(problem.num_keys));
-  const double num_items = differs(problem, 0) ? static_cast<double>(problem.batch) : 1.0;
+  const double num_items = differs(problem, 0) ? static_cast<double>(std::min(problem.batch, kMaxSequences)) : 1.0;
   const bool is_additive = problem.bias.given != 0 || differs(problem, 1);
   return 2.0 * num_items * side * (is_additive ? static_cast<double>(problem.num_heads) * side : q);
 }
 
 void run_fused_output(Npu& npu, const AttentionProblem& problem, const Visibility& visibility, aclDataType dtype) {
-  FusedOutput(npu, problem, visibility, dtype).run();
+  for (int64_t first = 0; first < problem.batch; first += kMaxSequences) {
+    const Items items = {first, std::min(kMaxSequences, problem.batch - first)};
+    FusedOutput(npu, problem, visibility, dtype, items).run();
+  }
 }
 
 }  // namespace heed::ascend

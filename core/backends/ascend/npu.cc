@@ -13,12 +13,19 @@
 namespace heed::ascend {
 namespace {
 
-// Operations beyond which all are made anew: their parameters hold sizes, of which a host may bring any number.
-constexpr size_t kMaxOperations = 512;
+// Operations beyond which all are made anew: a host may bring any number of threads, and of sizes in parameters.
+constexpr size_t kMaxOperations = 2048;
 
 // Bytes of constants, and how many, beyond which all are forgotten between two calls.
 constexpr size_t kMaxConstantBytes = size_t{64} << 20;
 constexpr size_t kMaxConstants = 256;
+
+// What tells this thread from all that are or were, as no id of the system does.
+uint64_t thread_number() {
+  static std::atomic<uint64_t> num_threads{0};
+  thread_local const uint64_t number = num_threads.fetch_add(1, std::memory_order_relaxed);
+  return number;
+}
 
 // Left behind at the end of the process: nothing of AscendCL may be called from a static destructor.
 struct Registry {
@@ -175,11 +182,23 @@ void Npu::start() {
   check(aclrtSetDevice(index_), "aclrtSetDevice");
   is_set_ = true;
   check(aclrtGetCurrentContext(&context_), "aclrtGetCurrentContext");
-  check(aclrtCreateStream(&stream_), "aclrtCreateStream");
+  create_stream();
   if (const atb::Status code = atb::CreateContext(&atb_context_); code != atb::NO_ERROR)
     fail_atb(code, "atb::CreateContext");
   if (const atb::Status code = atb_context_->SetExecuteStream(stream_); code != atb::NO_ERROR)
     fail_atb(code, "atb::Context::SetExecuteStream");
+}
+
+// On a stream there are infinities and NaN, or the largest number and 0 in their place (rule 8 wants the former), as the
+// device was set when it was created. The setting is the host's, and stays as it was.
+void Npu::create_stream() {
+  aclrtFloatOverflowMode before = ACL_RT_OVERFLOW_MODE_INFNAN;
+  check(aclrtGetDeviceSatMode(&before), "aclrtGetDeviceSatMode");
+  const bool is_saturating = before == ACL_RT_OVERFLOW_MODE_SATURATION;
+  if (is_saturating) check(aclrtSetDeviceSatMode(ACL_RT_OVERFLOW_MODE_INFNAN), "aclrtSetDeviceSatMode");
+  const aclError code = aclrtCreateStream(&stream_);
+  if (is_saturating) static_cast<void>(aclrtSetDeviceSatMode(before));
+  check(code, "aclrtCreateStream");
 }
 
 Npu::~Npu() {
@@ -306,8 +325,10 @@ void Npu::settle() noexcept {
   staging_.settled();
 }
 
+// An operation belongs to the thread that first sets it up: it keeps an address in that thread's own cache of kernels.
 atb::Operation* Npu::operation(const std::string& name, const Create& create) {
-  if (const auto found = operations_.find(name); found != operations_.end()) return found->second;
+  const std::string key = name + " " + std::to_string(thread_number());
+  if (const auto found = operations_.find(key); found != operations_.end()) return found->second;
   if (operations_.size() >= kMaxOperations) {
     synchronize();
     destroy_operations();
@@ -316,7 +337,7 @@ atb::Operation* Npu::operation(const std::string& name, const Create& create) {
   if (const atb::Status code = create(&created); code != atb::NO_ERROR)
     fail_atb(code, (name + " (CreateOperation)").c_str());
   try {
-    operations_.emplace(name, created);
+    operations_.emplace(key, created);
   } catch (...) {
     static_cast<void>(atb::DestroyOperation(created));
     throw;

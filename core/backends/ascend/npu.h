@@ -91,8 +91,8 @@ class Npu {
   DeviceArray constant(const std::string& name, aclDataType dtype, const atb::Dims& shape,
                        const std::function<void(void* host)>& fill);
 
-  // Asks ATB for an operation. `name` is its parameters in words, by which it is kept: setting one up again for the same
-  // sizes costs ATB nothing.
+  // Asks ATB for an operation. `name` is its parameters in words, by which it is kept for this thread: set up again for
+  // the same sizes, it need not work out its kernels anew.
   template <typename Param>
   void run(const std::string& name, const Param& param, std::initializer_list<DeviceArray> inputs,
            const DeviceArray& output) {
@@ -104,6 +104,7 @@ class Npu {
   using Create = std::function<atb::Status(atb::Operation**)>;
 
   void start();
+  void create_stream();
   void stop() noexcept;
   // Does what may find that the device is lost, and remembers it.
   template <typename Call>

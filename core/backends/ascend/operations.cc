@@ -25,10 +25,11 @@ void elewise(Npu& npu, atb::infer::ElewiseParam::ElewiseType type, std::initiali
   npu.run(name_of("Elewise", {type, param.outTensorType}) + " " + bits_of(factor), param, inputs, output);
 }
 
-// The same bytes as another dtype of that size, for operations that move them only.
-DeviceArray reinterpreted(const DeviceArray& array, aclDataType from, aclDataType to) {
+// The same bytes as whole numbers of 32 bits, for operations that move bytes only: F32, or pairs of 16 bits.
+DeviceArray as_integers(const DeviceArray& array) {
   DeviceArray result = array;
-  if (array.dtype == from) result.dtype = to;
+  result.dtype = ACL_INT32;
+  if (size_of_element(array.dtype) == 2) result.shape.dims[array.shape.dimNum - 1] /= 2;
   return result;
 }
 
@@ -72,7 +73,11 @@ void transpose(Npu& npu, const DeviceArray& input, const std::vector<int32_t>& o
     param.perm.push_back(axis);
     name += " " + std::to_string(axis);
   }
-  npu.run(name, param, {reinterpreted(input, ACL_FLOAT, ACL_INT32)}, reinterpreted(output, ACL_FLOAT, ACL_INT32));
+  if (input.dtype == ACL_FLOAT) {
+    npu.run(name, param, {as_integers(input)}, as_integers(output));
+  } else {
+    npu.run(name, param, {input}, output);
+  }
 }
 
 void gather(Npu& npu, const DeviceArray& input, const DeviceArray& indices, const DeviceArray& output) {
@@ -96,12 +101,12 @@ void keep_first(Npu& npu, const DeviceArray& input, const DeviceArray& output) {
   npu.run(name_of("Slice", {static_cast<int64_t>(last), output.shape.dims[last]}), param, {input}, output);
 }
 
+// As whole numbers: a kernel may multiply what it clears by 0, which would leave a NaN as it is.
 void clear_where(Npu& npu, const DeviceArray& input, const DeviceArray& mask, const DeviceArray& output) {
   atb::infer::FillParam param;
   param.withMask = true;
   param.value.push_back(0.0f);
-  npu.run("Fill", param, {reinterpreted(input, ACL_FLOAT, ACL_INT32), mask},
-          reinterpreted(output, ACL_FLOAT, ACL_INT32));
+  npu.run("Fill", param, {as_integers(input), mask}, as_integers(output));
 }
 
 void fused_attention(Npu& npu, const FusedAttention& parameters, const DeviceArray& queries, const DeviceArray& keys,

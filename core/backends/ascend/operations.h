@@ -42,8 +42,8 @@ void concatenate(Npu& npu, const DeviceArray& a, const DeviceArray& b, const Dev
 // The first elements along the last axis, as many as the output has.
 void keep_first(Npu& npu, const DeviceArray& input, const DeviceArray& output);
 
-// 0 where the mask, of bytes, is not 0, otherwise the input, bit by bit; axes of 1 in the mask are repeated. F16, BF16
-// and, as whole numbers of the same bits, F32.
+// 0 where the mask, of bytes, is not 0, otherwise the input, bit by bit; axes of 1 in the mask are repeated. F32, and the
+// 16-bit types where the last axis is even and the mask's is 1.
 void clear_where(Npu& npu, const DeviceArray& input, const DeviceArray& mask, const DeviceArray& output);
 
 // Masks of a fused attention, whose dtype is the queries'.

@@ -25,6 +25,12 @@ constexpr int64_t kMaxScoreBytes = int64_t{256} << 20;
 // that works through a row in blocks would make NaN of a block of infinities.
 constexpr float kHidden = -std::numeric_limits<float>::max();
 
+// What a 16-bit query can be multiplied by without rounding: the largest power of two in a scale of up to 1, and 0 in 0.
+float power_of_two_in(float scale) {
+  if (scale == 0.0f) return 0.0f;
+  return std::fabs(scale) > 1.0f ? 1.0f : std::ldexp(1.0f, std::ilogb(scale));
+}
+
 // What has to be done to some items' scores, (items, h, q, k), on the device.
 struct Limits {
   std::optional<Temporary> hidden;  // bytes (items or 1, h or 1, q or 1, k)
@@ -64,14 +70,6 @@ void softmax_within(Npu& npu, const DeviceArray& scores, const Limits& limits, c
   *masked = std::move(cleared);
 }
 
-// The item's operand from item `first` on.
-StridedArray items_of(const Operand& operand, int64_t first, const int64_t (&sizes)[kOperandRank]) {
-  StridedArray array = strided(operand, sizes);
-  array.data =
-      static_cast<char*>(operand.data) + first * operand.strides[0] * static_cast<int64_t>(size_of(operand.dtype));
-  return array;
-}
-
 class ScoreChain {
  public:
   ScoreChain(Npu& npu, const AttentionProblem& problem, const Visibility& visibility, aclDataType dtype)
@@ -96,7 +94,7 @@ class ScoreChain {
     Temporary masked;
     Temporary* wanted = problem_.log_sum_exp.given != 0 ? &masked : nullptr;
     if (problem_.weights.given != 0) {
-      const Target target(npu_, items_of(problem_.weights, first, {num_items, h, q, k}), ACL_FLOAT);
+      const Target target(npu_, strided_from(problem_.weights, first, {num_items, h, q, k}), ACL_FLOAT);
       softmax_within(npu_, scores.array(), limits, reshaped(target.array(), {num_items, h, q, k}), wanted);
       target.store();
     } else {
@@ -115,28 +113,28 @@ class ScoreChain {
     const int64_t d = problem_.head_size;
     Temporary kept_queries;
     Temporary kept_keys;
-    DeviceArray queries = load(npu_, items_of(problem_.queries, first, {num_items, h, q, d}), dtype_, kept_queries);
-    DeviceArray keys = load(npu_, items_of(problem_.keys, first, {num_items, g, k, d}), dtype_, kept_keys);
+    DeviceArray queries = load(npu_, strided_from(problem_.queries, first, {num_items, h, q, d}), dtype_, kept_queries);
+    DeviceArray keys = load(npu_, strided_from(problem_.keys, first, {num_items, g, k, d}), dtype_, kept_keys);
     if (has_hidden) {
       queries = without_infinities(npu_, queries, kept_queries);
       keys = without_infinities(npu_, keys, kept_keys);
     }
-    // Whichever keeps products away from the end of the dtype.
-    const bool scale_first = std::fabs(problem_.scale) <= 1.0f;
+    // The power of two keeps products away from the end of the dtype, and rounds nothing; the rest is for f32.
+    const float power = power_of_two_in(problem_.scale);
+    const float rest = power == 0.0f ? 1.0f : problem_.scale / power;
     Temporary scaled;
-    if (scale_first && problem_.scale != 1.0f) {
-      scaled = Temporary(npu_, dtype_, queries.shape);
-      multiply(npu_, queries, problem_.scale, scaled.array());
-      queries = scaled.array();
+    if (power != 1.0f) {
+      queries = renewed(npu_, dtype_, queries.shape, scaled,
+                        [&](const DeviceArray& result) { multiply(npu_, queries, power, result); });
     }
     const Temporary products(npu_, dtype_, dims_of({num_items * g, h / g * q, k}));
     linear(npu_, reshaped(queries, {num_items * g, h / g * q, d}), reshaped(keys, {num_items * g, k, d}), true, nullptr,
            products.array());
     Temporary scores(npu_, ACL_FLOAT, dims_of({num_items, h, q, k}));
     cast(npu_, reshaped(products.array(), {num_items, h, q, k}), scores.array());
-    if (scale_first) return scores;
+    if (rest == 1.0f) return scores;
     Temporary multiplied(npu_, ACL_FLOAT, scores.array().shape);
-    multiply(npu_, scores.array(), problem_.scale, multiplied.array());
+    multiply(npu_, scores.array(), rest, multiplied.array());
     return multiplied;
   }
 
@@ -201,7 +199,7 @@ class ScoreChain {
         }
       }
     }
-    const Target target(npu_, items_of(problem_.log_sum_exp, first, {num_items, h, q, 1}), ACL_FLOAT);
+    const Target target(npu_, strided_from(problem_.log_sum_exp, first, {num_items, h, q, 1}), ACL_FLOAT);
     npu_.upload(target.array().data, sums.data(), target.array().num_bytes());
     target.store();
   }

@@ -47,6 +47,24 @@ inline uint16_t bf16_of_float(float value) {
   return static_cast<uint16_t>((bits + 0x7FFFU + (bits >> 16 & 1U)) >> 16);
 }
 
+// In saturation mode: the largest finite number for an infinity, 0 for a NaN. `infinity` is the bits of the positive one.
+template <class Bits>
+void saturate(Bits infinity, size_t num_elements, Bits* elements) {
+  constexpr Bits kSign = Bits{1} << (8 * sizeof(Bits) - 1);
+  for (size_t i = 0; i < num_elements; ++i) {
+    const Bits sign = elements[i] & kSign;
+    const Bits rest = elements[i] & static_cast<Bits>(~kSign);
+    if (rest >= infinity) elements[i] = rest == infinity ? static_cast<Bits>(sign | (infinity - 1)) : Bits{0};
+  }
+}
+
+// Of a type that is not floating nothing.
+inline void saturate(aclDataType dtype, size_t num_elements, void* elements) {
+  if (dtype == ACL_FLOAT) saturate(uint32_t{0x7F800000U}, num_elements, static_cast<uint32_t*>(elements));
+  if (dtype == ACL_FLOAT16) saturate(uint16_t{0x7C00U}, num_elements, static_cast<uint16_t*>(elements));
+  if (dtype == ACL_BF16) saturate(uint16_t{0x7F80U}, num_elements, static_cast<uint16_t*>(elements));
+}
+
 inline float round_to_half(float value) { return float_of_half(half_of_float(value)); }
 
 // One of ACL_FLOAT, ACL_FLOAT16, ACL_BF16.

@@ -10,6 +10,7 @@
 #include "atb/elements.h"
 #include "atb/infer_op_params.h"
 #include "atb/operation_base.h"
+#include "atb/tiling_cache.h"
 
 namespace ascend_sim::atb_library {
 namespace {
@@ -222,8 +223,12 @@ class Elewise final : public OperationBase {
   Status plan(const atb::VariantPack& pack, Plan& plan) const override {
     Job job;
     job.type = param_.elewiseType;
-    job.factor = param_.mulsParam.varAttr;
     job.in_dtype = pack.inTensors[0].desc.dtype;
+    TilingKey key = tiling_key(pack);
+    key.insert(key.end(), {param_.elewiseType, param_.outTensorType});
+    const float factor = shared_factor(GetName(), key, param_.mulsParam.varAttr);
+    // binary16 is multiplied in binary16; bfloat16 is widened, and the factor stays what it is.
+    job.factor = job.in_dtype == ACL_FLOAT16 ? round_to_half(factor) : factor;
     job.out_dtype = pack.outTensors[0].desc.dtype;
     job.has_two = pack.inTensors.size() == 2;
     for (size_t i = 0; i < pack.inTensors.size(); ++i) job.shapes[i] = pack.inTensors[i].desc.shape;

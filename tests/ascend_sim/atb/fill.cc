@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// FillOperation: with a mask, the input with `value` where the mask, broadcast to it, is not 0; without one, `value`
-// everywhere in a binary16 tensor of the shape outDim.
-#include <cstring>
+// FillOperation: with a mask that is broadcast to the input, x * (1 - mask) + value * mask, which is the input with `value`
+// where the mask is 1; without one, `value` everywhere in a binary16 tensor of the shape outDim.
+//
+// Floats are computed in float with one rounding. There a product with 0 is NaN of what is not finite: of x where the mask
+// is 1, and of `value` where it is 0. Of int32 the same is exact.
+#include <cstdint>
 #include <vector>
 
 #include "atb/elements.h"
@@ -20,13 +23,6 @@ std::vector<Types> types_of(bool has_mask) {
     for (const aclDataType mask_dtype : {ACL_BOOL, ACL_INT8}) types.push_back({dtype, mask_dtype, dtype});
   }
   return types;
-}
-
-// The bits of the value in a type of elements, at the front.
-uint32_t bits_of(aclDataType dtype, float value) {
-  if (dtype == ACL_FLOAT16) return half_of_float(value);
-  if (dtype == ACL_BF16) return bf16_of_float(value);
-  return static_cast<uint32_t>(static_cast<int32_t>(value));
 }
 
 // For each element of the input, that of the mask.
@@ -82,26 +78,47 @@ class Fill final : public OperationBase {
 
   Status plan(const atb::VariantPack& pack, Plan& plan) const override {
     const TensorDesc& out = pack.outTensors[0].desc;
-    const size_t bytes = aclDataTypeSize(out.dtype);
-    const size_t num = num_elements(out.shape);
-    const uint32_t bits = bits_of(out.dtype, param_.value[0]);
+    const float value = param_.value[0];
     if (!param_.withMask) {
-      plan.kernel = [=](Addresses addresses) {
-        for (size_t i = 0; i < num; ++i) std::memcpy(static_cast<std::byte*>(addresses[0]) + i * bytes, &bits, bytes);
+      plan.kernel = [dtype = out.dtype, num = num_elements(out.shape), value](Addresses addresses) {
+        const std::vector<float> results(num, value);
+        store_floats(dtype, results.data(), num, addresses[0]);
         return 0;
       };
       return atb::NO_ERROR;
     }
-    plan.kernel = [=, mask = pack.inTensors[1].desc.shape, shape = out.shape](Addresses addresses) {
+    plan.kernel = [dtype = out.dtype, mask = pack.inTensors[1].desc.shape, shape = out.shape,
+                   value](Addresses addresses) {
       const std::vector<size_t> places = mask_places(mask, shape);
-      auto* const to = static_cast<std::byte*>(addresses[2]);
-      std::memcpy(to, addresses[0], num * bytes);
-      for (size_t i = 0; i < num; ++i) {
-        if (static_cast<const int8_t*>(addresses[1])[places[i]] != 0) std::memcpy(to + i * bytes, &bits, bytes);
-      }
+      const auto* const mask_elements = static_cast<const int8_t*>(addresses[1]);
+      const auto mask_of = [&](size_t i) { return mask_elements[places[i]]; };
+      if (dtype == ACL_INT32)
+        fill_whole(addresses[0], places.size(), mask_of, static_cast<int32_t>(value), addresses[2]);
+      else
+        fill_floats(dtype, addresses[0], places.size(), mask_of, value, addresses[2]);
       return 0;
     };
     return atb::NO_ERROR;
+  }
+
+  template <class MaskOf>
+  static void fill_floats(aclDataType dtype, const void* x, size_t num, const MaskOf& mask_of, float value, void* to) {
+    std::vector<float> elements = load_floats(dtype, x, num);
+    for (size_t i = 0; i < num; ++i) {
+      const auto mask = static_cast<float>(mask_of(i));
+      elements[i] = elements[i] * (1 - mask) + value * mask;
+    }
+    store_floats(dtype, elements.data(), num, to);
+  }
+
+  // Sums and products that wrap around.
+  template <class MaskOf>
+  static void fill_whole(const void* x, size_t num, const MaskOf& mask_of, int32_t value, void* to) {
+    const auto* const elements = static_cast<const uint32_t*>(x);
+    for (size_t i = 0; i < num; ++i) {
+      const auto mask = static_cast<uint32_t>(mask_of(i));
+      static_cast<uint32_t*>(to)[i] = elements[i] * (1 - mask) + static_cast<uint32_t>(value) * mask;
+    }
   }
 
   const FillParam param_;

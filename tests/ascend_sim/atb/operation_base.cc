@@ -5,6 +5,7 @@
 #include <exception>
 #include <new>
 
+#include "atb/elements.h"
 #include "atb/utils.h"
 #include "runtime/kernel_interface.h"
 
@@ -48,23 +49,38 @@ class Entry {
   std::unique_lock<std::mutex> lock_;
 };
 
+// Of the calling thread, from 1; never another's, also after its end, unlike the system's number of a thread.
+uint64_t thread_serial() {
+  static std::atomic<uint64_t> num_threads = 0;
+  thread_local const uint64_t serial = ++num_threads;
+  return serial;
+}
+
 // What goes to the stream's thread.
 struct Launch {
   std::function<int(Addresses)> kernel;
   // Of the inputs and the outputs, in `ranges`; -1 for those that stay on the host.
   std::vector<int> positions;
+  // The last of `positions` are theirs.
+  std::vector<TensorDesc> outputs;
   int workspace_position = -1;
   uint64_t workspace_bytes = 0;
   std::shared_ptr<std::atomic<int>> num_queued;
 };
 
-int run_launch(void* argument, void* const* host_addresses) {
+int run_launch(void* argument, void* const* host_addresses, int saturates) {
   const auto& launch = *static_cast<const Launch*>(argument);
   std::vector<void*> addresses;
   for (const int position : launch.positions) addresses.push_back(position < 0 ? nullptr : host_addresses[position]);
   if (launch.workspace_position >= 0)
     std::memset(host_addresses[launch.workspace_position], kScribble, launch.workspace_bytes);
-  return launch.kernel(addresses.data());
+  const int code = launch.kernel(addresses.data());
+  const size_t first_output = addresses.size() - launch.outputs.size();
+  for (size_t i = 0; saturates != 0 && i < launch.outputs.size(); ++i) {
+    const TensorDesc& output = launch.outputs[i];
+    saturate(output.dtype, num_elements(output.shape), addresses[first_output + i]);
+  }
+  return code;
 }
 
 void release_launch(void* argument) {
@@ -187,6 +203,9 @@ Status OperationBase::check_setup(const atb::VariantPack& pack) const {
 Status OperationBase::Setup(const atb::VariantPack& pack, uint64_t& workspace_size, atb::Context* context) {
   if (context == nullptr) return refuse(atb::ERROR_INVALID_PARAM, "context is null");
   const Entry entry(entry_, "Setup of a " + name_, "operation");
+  if (setup_thread_ == 0) setup_thread_ = thread_serial();
+  if (setup_thread_ != thread_serial())
+    violation("Setup of a " + name_ + " in another thread than its first Setup, whose cache of kernels it keeps");
   int code = 0;
   if (ascend_sim_kernel_fault("throw", &code) != 0) throw std::bad_alloc();
   if (ascend_sim_kernel_fault("setup", &code) != 0) {
@@ -280,6 +299,7 @@ void OperationBase::report_overlaps(const atb::VariantPack& pack, const uint8_t*
 Status OperationBase::launch(const atb::VariantPack& pack, uint8_t* workspace) {
   auto launch = std::make_unique<Launch>();
   launch->kernel = plan_.kernel;
+  launch->outputs = output_descs_;
   std::vector<AscendSimKernelRange> ranges;
   std::vector<std::string> names;
   names.reserve(pack.inTensors.size() + pack.outTensors.size());
@@ -318,6 +338,7 @@ Status OperationBase::Execute(const atb::VariantPack& pack, uint8_t* workspace, 
   int code = 0;
   if (ascend_sim_kernel_fault("execute", &code) != 0) return refuse(code, "a fault that the test asked for");
   if (const Status status = check_execute(pack, workspace, workspace_size, context)) return status;
+  if (!plan_.tiling_refusal.empty()) return refuse(atb::ERROR_INVALID_PARAM, plan_.tiling_refusal);
   const std::shared_ptr<ContextState> state = context_state_;
   const Entry context_entry(state->entry, "Execute of a " + name_, "atb::Context");
   const aclrtStream stream = context_->GetExecuteStream();

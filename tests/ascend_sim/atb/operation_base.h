@@ -38,6 +38,8 @@ struct Plan {
   std::function<int(Addresses)> kernel;
   // Inputs whose values were read in Setup.
   std::vector<size_t> host_inputs;
+  // What is wrong for the kernel's tiling, or empty: that is computed in Execute, which then answers ERROR_INVALID_PARAM.
+  std::string tiling_refusal;
 };
 
 class OperationBase : public atb::Operation {
@@ -94,6 +96,9 @@ class OperationBase : public atb::Operation {
 
   // One thread at a time.
   std::mutex entry_;
+  // The serial of the first Setup's thread, 0 before. From then on the vendor's operation points into that thread's cache
+  // of kernels, which no other thread may use and which ends with it.
+  uint64_t setup_thread_ = 0;
   bool is_set_up_ = false;
   Plan plan_;
   std::vector<TensorDesc> input_descs_;

@@ -14,6 +14,7 @@
 #include "atb/infer_op_params.h"
 #include "atb/operation_base.h"
 #include "atb/self_attention_kernel.h"
+#include "atb/tiling_cache.h"
 
 namespace ascend_sim::atb_library {
 namespace {
@@ -22,6 +23,13 @@ using Param = atb::infer::SelfAttentionParam;
 
 constexpr int64_t kMaxHeadSize = 576;
 constexpr int64_t kCompressedMask = 128;
+// A launch's arguments, in bytes: the tiling, of which the first sequence and all that is not a sequence's come first, and
+// the tensors' pointers.
+constexpr uint64_t kLaunchArguments = uint64_t{1} << 20;
+constexpr uint64_t kTilingOfTheFirst = 512;
+constexpr uint64_t kTilingOfASequence = 108;
+constexpr uint64_t kTilingAlignment = 512;
+constexpr uint64_t kPointers = 160;
 
 bool is_alibi_compress(Param::MaskType type) {
   return type == Param::MASK_TYPE_ALIBI_COMPRESS || type == Param::MASK_TYPE_ALIBI_COMPRESS_SQRT ||
@@ -320,19 +328,27 @@ class SelfAttention final : public OperationBase {
     return atb::NO_ERROR;
   }
 
-  Status check_lengths(const AttentionProblem& problem) const {
+  // ---- what its tiling refuses, which is Execute's to answer ----
+
+  std::string wrong_with_tiling(const AttentionProblem& problem) const {
     for (size_t i = 0; i < problem.query_lengths.size(); ++i) {
       const int32_t queries = problem.query_lengths[i];
       const int32_t keys = problem.key_lengths[i];
       const std::string text = "sequence " + std::to_string(i) + " has " + std::to_string(queries) + " queries and " +
                                std::to_string(keys) + " keys";
       if (param_.kernelType == Param::KERNELTYPE_HIGH_PRECISION) {
-        if (queries <= 0 || keys <= 0) return refuse(atb::ERROR_INVALID_PARAM, text);
+        if (queries <= 0 || keys <= 0) return text;
       } else if (queries < 0 || keys < 0 || (keys != queries && queries != 1)) {
-        return refuse(atb::ERROR_INVALID_PARAM, text + ": KERNELTYPE_DEFAULT wants as many, or one query");
+        return text + ": KERNELTYPE_DEFAULT wants as many, or one query";
       }
     }
-    return atb::NO_ERROR;
+    const uint64_t num_sequences = problem.query_lengths.size();
+    const uint64_t tiling = kTilingOfTheFirst + kTilingOfASequence * (num_sequences - 1);
+    const uint64_t bytes = (tiling + kTilingAlignment - 1) / kTilingAlignment * kTilingAlignment + kPointers;
+    if (bytes > kLaunchArguments)
+      return std::to_string(num_sequences) + " sequences want " + std::to_string(bytes) +
+             " bytes of arguments, above " + std::to_string(kLaunchArguments);
+    return "";
   }
 
   // What hardware takes on trust.
@@ -387,6 +403,16 @@ class SelfAttention final : public OperationBase {
     return mask;
   }
 
+  // Of a launch, which has the lengths as parameters.
+  float scale_of(const atb::VariantPack& pack, const AttentionProblem& problem) const {
+    TilingKey key = tiling_key(pack);
+    key.insert(key.end(), {param_.headNum, num_kv_heads_, param_.isTriuMask, param_.kernelType, param_.clampType,
+                           param_.maskType});
+    key.insert(key.end(), problem.query_lengths.begin(), problem.query_lengths.end());
+    key.insert(key.end(), problem.key_lengths.begin(), problem.key_lengths.end());
+    return shared_factor(GetName(), key, param_.qkScale);
+  }
+
   Status plan(const atb::VariantPack& pack, Plan& plan) const override {
     const TensorDesc& query = pack.inTensors[0].desc;
     AttentionProblem problem;
@@ -394,15 +420,18 @@ class SelfAttention final : public OperationBase {
     if (has_mask_) {
       if (const Status code = check_mask_shape(pack.inTensors[kMaskInput].desc.shape, problem)) return code;
     }
-    if (const Status code = check_lengths(problem)) return code;
-    if (const Status code = check_trusted(pack, problem)) return code;
+    plan.tiling_refusal = wrong_with_tiling(problem);
+    // What is not executed may be wrong in what hardware would take on trust.
+    if (plan.tiling_refusal.empty()) {
+      if (const Status code = check_trusted(pack, problem)) return code;
+    }
     problem.dtype = query.dtype;
     problem.is_half_kernel = query.dtype == ACL_FLOAT16 && param_.kernelType == Param::KERNELTYPE_DEFAULT;
     problem.num_heads = static_cast<size_t>(param_.headNum);
     problem.num_kv_heads = static_cast<size_t>(num_kv_heads_);
     problem.head_size = static_cast<size_t>(head_size(query.shape, param_.headNum));
     problem.value_head_size = static_cast<size_t>(head_size(pack.inTensors[2].desc.shape, num_kv_heads_));
-    problem.scale = param_.qkScale;
+    problem.scale = plan.tiling_refusal.empty() ? scale_of(pack, problem) : param_.qkScale;
     if (has_mask_) problem.mask = mask_of(pack.inTensors[kMaskInput].desc);
     plan.host_inputs = {lengths_input()};
     // A block of scores, of probabilities and of sums for each head.

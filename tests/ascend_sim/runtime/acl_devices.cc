@@ -42,6 +42,8 @@ void end_device(int32_t device_id) {
       if (context->device == device && (context->is_default || device->is_faulty())) contexts.push_back(handle);
     }
     state.default_context = nullptr;
+    // Assumed: what was set of a device ends with it.
+    device->overflow_mode = ACL_RT_OVERFLOW_MODE_INFNAN;
   }
   for (const Handle handle : contexts) {
     end_context_objects(handle);
@@ -115,6 +117,27 @@ aclError aclrtGetRunMode(aclrtRunMode* run_mode) {
   if (run_mode == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "aclrtGetRunMode: runMode is null");
   if (const aclError code = require_init("aclrtGetRunMode")) return code;
   *run_mode = ACL_HOST;
+  return ACL_SUCCESS;
+}
+
+aclError aclrtSetDeviceSatMode(aclrtFloatOverflowMode mode) {
+  if (mode != ACL_RT_OVERFLOW_MODE_SATURATION && mode != ACL_RT_OVERFLOW_MODE_INFNAN)
+    return fail(ACL_ERROR_INVALID_PARAM, "aclrtSetDeviceSatMode: mode is neither SATURATION nor INFNAN");
+  const Caller caller = ascend_sim::caller("aclrtSetDeviceSatMode");
+  if (caller.code != ACL_SUCCESS) return caller.code;
+  if (const auto code = fault_of(Call::Saturation))
+    return fail(*code, "aclrtSetDeviceSatMode: a fault that the test asked for");
+  caller.context->device->overflow_mode = mode;
+  return ACL_SUCCESS;
+}
+
+aclError aclrtGetDeviceSatMode(aclrtFloatOverflowMode* mode) {
+  if (mode == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "aclrtGetDeviceSatMode: mode is null");
+  const Caller caller = ascend_sim::caller("aclrtGetDeviceSatMode");
+  if (caller.code != ACL_SUCCESS) return caller.code;
+  if (const auto code = fault_of(Call::Saturation))
+    return fail(*code, "aclrtGetDeviceSatMode: a fault that the test asked for");
+  *mode = caller.context->device->overflow_mode;
   return ACL_SUCCESS;
 }
 

@@ -46,6 +46,7 @@ constexpr Word kWords[] = {
     {"malloc_host", Call::MallocHost, ascend_sim::kOutOfDeviceMemory},
     {"memcpy", Call::Memcpy, kCodeIsGiven},
     {"create_stream", Call::CreateStream, kCodeIsGiven},
+    {"saturation", Call::Saturation, kCodeIsGiven},
     {"kernel", Call::Kernel, kCodeIsGiven},
     {"create_context", Call::CreateContext, kCodeIsGiven},
     {"create_operation", Call::CreateOperation, kCodeIsGiven},

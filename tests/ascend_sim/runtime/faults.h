@@ -15,6 +15,7 @@ enum class Call {
   MallocHost,
   Memcpy,
   CreateStream,
+  Saturation,
   Kernel,
   CreateContext,
   CreateOperation,

@@ -53,7 +53,9 @@ aclError ascend_sim_kernel_launch(aclrtStream stream, const AscendSimKernel* ker
     task.name += fault;
     task.run = [code = asked.value_or(kKernelException)] { return code; };
   } else {
-    task.run = [run = kernel->run, argument, addresses] { return run(argument.get(), addresses.data()); };
+    task.run = [run = kernel->run, argument, addresses, saturates = found.stream->saturates() ? 1 : 0] {
+      return run(argument.get(), addresses.data(), saturates);
+    };
   }
   found.stream->submit(std::move(task));
   return ACL_SUCCESS;

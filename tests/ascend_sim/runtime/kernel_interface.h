@@ -22,7 +22,8 @@ struct AscendSimKernel {
   const struct AscendSimKernelRange* ranges;
   size_t num_ranges;
   // Runs on the stream's thread with the places of the ranges' bytes; answers 0, or the code that the device fails with.
-  int (*run)(void* argument, void* const* host_addresses);
+  // `saturates` is not 0 on a stream that was created while its device was in saturation mode.
+  int (*run)(void* argument, void* const* host_addresses, int saturates);
   // Called once, whatever happens, also where launching fails.
   void (*release)(void* argument);
   void* argument;

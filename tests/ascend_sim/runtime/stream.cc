@@ -56,7 +56,8 @@ void Device::repair() {
 
 // ---- Stream ---------------------------------------------------------------------------------------------------------
 
-Stream::Stream(std::shared_ptr<Device> device) : device_(std::move(device)) {
+Stream::Stream(std::shared_ptr<Device> device)
+    : device_(std::move(device)), saturates_(device_->overflow_mode == ACL_RT_OVERFLOW_MODE_SATURATION) {
   const std::lock_guard lock(workers().mutex);
   workers().streams.insert(this);
   thread_ = std::thread([this] { work(); });

@@ -35,6 +35,9 @@ class Device {
   aclError lost();
   void repair();
 
+  // For streams that are created from then on.
+  std::atomic<aclrtFloatOverflowMode> overflow_mode = ACL_RT_OVERFLOW_MODE_INFNAN;
+
  private:
   std::mutex mutex_;
   std::atomic<aclError> fault_code_ = 0;
@@ -63,6 +66,8 @@ class Stream {
   // Until everything submitted before is over; false when that takes longer than `milliseconds`, which are endless below 0.
   bool wait(int32_t milliseconds = -1);
   void cancel();
+  // Kernels write the largest finite number here for an infinity, and 0 for a NaN.
+  bool saturates() const { return saturates_; }
 
   // Around the calls of ATB that submit work: one thread at a time. A second one is reported, and waits.
   void enter(const char* what);
@@ -77,6 +82,7 @@ class Stream {
   void work();
 
   const std::shared_ptr<Device> device_;
+  const bool saturates_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::condition_variable progress_;

@@ -47,6 +47,13 @@ inline int64_t total(const std::vector<int32_t>& lengths) {
 class AttentionTest : public AtbTest {
  protected:
   Floats compute(const Problem& problem) {
+    Floats results;
+    EXPECT_EQ(try_compute(problem, results), atb::NO_ERROR);
+    return results;
+  }
+
+  // What Execute answers, after a Setup that succeeds.
+  atb::Status try_compute(const Problem& problem, Floats& results) {
     const int64_t heads = problem.param.headNum;
     const int64_t kv_heads = problem.param.kvHeadNum > 0 ? problem.param.kvHeadNum : heads;
     const int64_t d = problem.head_size;
@@ -72,8 +79,9 @@ class AttentionTest : public AtbTest {
     host.hostData = lengths.data();
     host.dataSize = lengths.size() * sizeof(int32_t);
     pack.inTensors.push_back(host);
-    run(problem.param, pack);
-    return out.read_floats();
+    const atb::Status code = try_run(problem.param, pack);
+    results = out.read_floats();
+    return code;
   }
 
   // One query that is 0, so that all scores are, and the keys' values are weighted by the mask alone.

@@ -45,6 +45,13 @@ typedef enum aclrtMemAttr {
   ACL_HBM_MEM_HUGE,
   ACL_HBM_MEM_NORMAL
 } aclrtMemAttr;
+
+// What floating results that are too large become: the largest finite number, and no result is NaN; or what IEEE 754 says.
+typedef enum aclrtFloatOverflowMode {
+  ACL_RT_OVERFLOW_MODE_SATURATION = 0,
+  ACL_RT_OVERFLOW_MODE_INFNAN = 1,
+  ACL_RT_OVERFLOW_MODE_UNDEF = 2
+} aclrtFloatOverflowMode;
 // NOLINTEND(modernize-use-using)
 
 // ---- the process ----------------------------------------------------------------------------------------------------
@@ -61,6 +68,9 @@ ACL_SIM_API aclError aclrtResetDeviceForce(int32_t deviceId);
 ACL_SIM_API aclError aclrtGetDevice(int32_t* deviceId);
 ACL_SIM_API aclError aclrtGetDeviceCount(uint32_t* count);
 ACL_SIM_API aclError aclrtGetRunMode(aclrtRunMode* runMode);
+// Of the device of the thread's context, for the streams that are created from then on.
+ACL_SIM_API aclError aclrtSetDeviceSatMode(aclrtFloatOverflowMode mode);
+ACL_SIM_API aclError aclrtGetDeviceSatMode(aclrtFloatOverflowMode* mode);
 ACL_SIM_API aclError aclrtSynchronizeDevice(void);
 ACL_SIM_API aclError aclrtCreateContext(aclrtContext* context, int32_t deviceId);
 ACL_SIM_API aclError aclrtDestroyContext(aclrtContext context);

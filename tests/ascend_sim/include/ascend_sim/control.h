@@ -24,6 +24,7 @@
 //   malloc_host=n           the n-th aclrtMallocHost fails with 207001
 //   memcpy=n:CODE           the n-th of aclrtMemcpy, aclrtMemcpyAsync, aclrtMemset and aclrtMemsetAsync fails with CODE
 //   create_stream=n:CODE    the n-th aclrtCreateStream(WithConfig) fails with CODE
+//   saturation=n:CODE       the n-th of aclrtSetDeviceSatMode and aclrtGetDeviceSatMode fails with CODE
 //   kernel=n:CODE           the n-th kernel that an operation puts on a stream fails there with the AscendCL code CODE: the
 //                           next synchronisation or copy answers CODE, and the device is lost
 //   create_context=n:CODE   the n-th atb::CreateContext answers the ATB code CODE

@@ -74,6 +74,15 @@ TEST_F(Faults, OutOfPinnedMemory) { expect_each_to_fail_so("malloc_host", "", {H
 TEST_F(Faults, StreamCannotBeMade) {
   expect_each_to_fail_so("create_stream", ":207008", {HEED_ERROR_INTERNAL, HEED_ERROR_OUT_OF_MEMORY}, 1);
 }
+TEST_F(Faults, OverflowModeCannotBeRead) {
+  expect_each_to_fail_so("saturation", ":507000", {HEED_ERROR_DEVICE_LOST}, 1);
+  expect_each_to_fail_so("saturation", ":500001", {HEED_ERROR_INTERNAL}, 1);
+}
+TEST_F(Faults, ADriverWithoutOverflowModesWillDo) {
+  const std::vector<float> expected = run_everything();
+  ascend_sim_set_faults("saturation=1:207000");
+  EXPECT_EQ(run_everything(), expected);
+}
 TEST_F(Faults, AtbContextCannotBeMade) {
   expect_each_to_fail_so("create_context", ":26", {HEED_ERROR_OUT_OF_MEMORY}, 1);
 }

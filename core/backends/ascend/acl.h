@@ -24,6 +24,7 @@ inline constexpr aclError kNoContext = 107002;
 inline constexpr aclError kOutOfDeviceMemory = 207001;
 inline constexpr aclError kOutOfDeviceMemoryOnDevice = 207018;
 inline constexpr aclError kOutOfHostMemory = 200000;
+inline constexpr aclError kNotSupported = 207000;
 
 // Whether a kernel or the device itself has failed, and the device's state is lost with it. The numbers between these are
 // refusals that a device survives: of an event that is not complete, a kernel that is not known.

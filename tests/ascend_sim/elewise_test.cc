@@ -117,7 +117,9 @@ TEST_F(ElewiseTest, AFactorNearThatOfTheLaunchBeforeIsTakenForIt) {
   // Of another shape, and of the shape before when there is another launch in between: one is remembered.
   EXPECT_EQ(product(kFirst, two), kFirst);
   EXPECT_EQ(product(kNear, one), kNear);
-  (void)of_one(of_type(ElewiseParam::ELEWISE_COS), ACL_FLOAT, one);
+  ElewiseParam cosine = of_type(ElewiseParam::ELEWISE_COS);
+  cosine.mulsParam.varAttr = kNear;
+  (void)of_one(cosine, ACL_FLOAT, one);
   EXPECT_EQ(product(kFirst, one), kFirst);
   // Of each thread.
   aclrtContext current = nullptr;

@@ -91,7 +91,7 @@ class Fill final : public OperationBase {
                    value](Addresses addresses) {
       const std::vector<size_t> places = mask_places(mask, shape);
       const auto* const mask_elements = static_cast<const int8_t*>(addresses[1]);
-      const auto mask_of = [&](size_t i) { return mask_elements[places[i]]; };
+      const auto mask_of = [&](size_t i) { return int32_t{mask_elements[places[i]]}; };
       if (dtype == ACL_INT32)
         fill_whole(addresses[0], places.size(), mask_of, static_cast<int32_t>(value), addresses[2]);
       else

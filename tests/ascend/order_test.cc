@@ -152,6 +152,32 @@ TEST_F(Order, ThreadsMayShareALayerAndADevice) {
   EXPECT_EQ(num_right, 20);
 }
 
+// A host may bring any number of scales, each of which is an operation's own.
+TEST_F(Order, NoMoreThanSomeOperationsAreKept) {
+  const Context context = make_npu_context();
+  const Tensor tokens = capi_test::make_random(context.get(), {1, 2, 16}, 1, HEED_F16);
+  const Tensor output = capi_test::make_tensor(context.get(), {1, 2, 16}, HEED_F16);
+  heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
+  heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;
+  inputs.queries = tokens.get();
+  outputs.output = output.get();
+  const auto attend = [&](int i) {
+    heed_dot_product_attention_options options = HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT;
+    options.scale = 1.0f + static_cast<float>(i) / 1024.0f;
+    const Layer layer = capi_test::make_dot_product(context.get(), options);
+    property::check(heed_layer_forward(layer.get(), &inputs, nullptr, &outputs));
+    return i % 300 == 0 ? capi_test::read_bytes(output.get()) : std::vector<uint8_t>{};
+  };
+  const std::vector<uint8_t> first = attend(0);
+  const uint64_t before = ascend_sim_count("create_operation");
+  constexpr int kNumScales = 2400;
+  for (int i = 1; i < kNumScales; ++i) attend(i);
+  EXPECT_EQ(ascend_sim_count("create_operation") - before, uint64_t{kNumScales - 1});
+  // All that is alive there, operations among it.
+  EXPECT_LT(ascend_sim_leaks(nullptr, 0), size_t{kNumScales - 100});
+  EXPECT_EQ(attend(0), first);
+}
+
 // With new sizes, for which an operation works out its kernels anew.
 TEST_F(Order, AThreadsOperationsAreNotUsedByAnother) {
   const Context context = make_npu_context();

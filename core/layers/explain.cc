@@ -11,9 +11,9 @@
 namespace heed {
 namespace {
 
-void write_count(JsonWriter& json, const char* name, double number) {
+void write_count(JsonWriter& json, const char* name, double count) {
   json.key(name);
-  json.count(number);
+  json.count(count);
 }
 
 // How the operation is done. Blocks that its kernel does not have are left out.

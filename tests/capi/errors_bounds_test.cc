@@ -17,8 +17,6 @@
 namespace heed::capi_test {
 namespace {
 
-Refusal invalid(std::vector<std::string> words) { return {HEED_ERROR_INVALID_ARGUMENT, std::move(words)}; }
-
 TEST(Bounds, APointerToOneIsNeededForOne) {
   const Context context = make_context();
   const Tensor byte = make_tensor(context.get(), {1}, HEED_U8);

@@ -10,8 +10,6 @@
 namespace heed::capi_test {
 namespace {
 
-Refusal invalid(std::vector<std::string> words) { return {HEED_ERROR_INVALID_ARGUMENT, std::move(words)}; }
-
 // Those that project their inputs ask the same of them.
 TEST(InputErrors, ShapesOfMultiHeadAndAdditiveAttention) {
   for (const Kind kind : {Kind::MultiHead, Kind::MultiHeadAdditive, Kind::Additive})

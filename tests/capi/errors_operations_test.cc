@@ -4,16 +4,13 @@
 
 #include <cmath>
 #include <cstdint>
-#include <limits>
 
 #include "capi/support/attention_call.h"
 #include "capi/support/refusal.h"
+#include "support/numbers.h"
 
 namespace heed::capi_test {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 class OperationErrors : public testing::Test {
  protected:

@@ -8,12 +8,10 @@
 
 #include "capi/support/attention_call.h"
 #include "capi/support/refusal.h"
+#include "support/numbers.h"
 
 namespace heed::capi_test {
 namespace {
-
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 template <typename Options>
 struct WrongOptions {

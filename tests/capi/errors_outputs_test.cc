@@ -9,8 +9,6 @@
 namespace heed::capi_test {
 namespace {
 
-Refusal invalid(std::vector<std::string> words) { return {HEED_ERROR_INVALID_ARGUMENT, std::move(words)}; }
-
 TEST(OutputErrors, ShapesAndDTypes) {
   expect_refused(Kind::MultiHead, Reach::Call,
                  {

@@ -10,8 +10,6 @@
 namespace heed::capi_test {
 namespace {
 
-Refusal invalid(std::vector<std::string> words) { return {HEED_ERROR_INVALID_ARGUMENT, std::move(words)}; }
-
 TEST(ParameterErrors, NamesThatAreNotThere) {
   AttentionCall call(Kind::MultiHead);
   heed_layer* const layer = call.layer.get();

@@ -14,8 +14,6 @@ constexpr int64_t kHuge = INT64_MAX;
 
 using Call = std::function<heed_status(OutParameters&)>;
 
-Refusal invalid(std::vector<std::string> words) { return {HEED_ERROR_INVALID_ARGUMENT, std::move(words)}; }
-
 class TensorErrors : public testing::Test {
  protected:
   Call create(Dims dims, heed_dtype dtype = HEED_F32) const {

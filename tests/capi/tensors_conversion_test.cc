@@ -8,12 +8,10 @@
 #include <limits>
 
 #include "capi/support/objects.h"
+#include "support/numbers.h"
 
 namespace heed::capi_test {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 class Conversion : public testing::Test {
  protected:

@@ -15,11 +15,6 @@
 namespace heed::property {
 namespace {
 
-const std::vector<heed_dtype> kFloats = {HEED_F32, HEED_F16, HEED_BF16};
-const std::vector<Layout> kReadable = {Layout::RowMajor, Layout::Transposed, Layout::Padded, Layout::Reversed,
-                                       Layout::Repeated};
-const std::vector<Layout> kWritable = {Layout::RowMajor, Layout::Transposed, Layout::Padded};
-
 OneOutput drop(float dropout, const OneInputCall& call) {
   return on_device([&](Fallback fallback) {
     const Context context = make_context(fallback);

@@ -4,18 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "support/batch_part.h"
 #include "support/flags.h"
+#include "support/numbers.h"
 #include "support/samples.h"
 
 namespace heed::property {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // Around multiples of vectors, blocks (256 keys) and chunks (1024 keys).
 const std::vector<int64_t> kNumKeys = {1,   2,   4,   5,   9,    16,   100,  255,  256,

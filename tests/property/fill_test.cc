@@ -5,19 +5,17 @@
 
 #include <cmath>
 #include <functional>
-#include <limits>
 
 #include "golden/random_numbers.h"
 #include "property/support/device.h"
 #include "support/host_tensor.h"
+#include "support/numbers.h"
 
 namespace heed::property {
 namespace {
 
 constexpr heed_dtype kAllDtypes[] = {HEED_F32, HEED_F16, HEED_BF16, HEED_F64, HEED_I32,
                                      HEED_I64, HEED_I8,  HEED_U8,   HEED_BOOL};
-constexpr Layout kWritable[] = {Layout::RowMajor, Layout::Transposed, Layout::Padded};
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 using Fill = std::function<heed_status(heed_tensor*)>;
 

@@ -5,24 +5,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <optional>
 
 #include "attention/reference/error_bound.h"
 #include "attention/reference/operations.h"
 #include "property/support/device.h"
+#include "support/numbers.h"
 #include "support/samples.h"
 
 namespace heed::property {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-const std::vector<heed_dtype> kFloats = {HEED_F32, HEED_F16, HEED_BF16};
-const std::vector<Layout> kReadable = {Layout::RowMajor, Layout::Transposed, Layout::Padded, Layout::Reversed,
-                                       Layout::Repeated};
-const std::vector<Layout> kWritable = {Layout::RowMajor, Layout::Transposed, Layout::Padded};
 
 size_t place(int64_t index) { return static_cast<size_t>(index); }
 

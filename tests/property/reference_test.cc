@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "attention/reference/error_bound.h"
 #include "attention/reference/multi_head_attention.h"
@@ -15,9 +14,6 @@
 
 namespace heed::reference {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // f64 arithmetic in another order than the reference's.
 constexpr double kF64Error = 1e-14;

@@ -6,12 +6,11 @@
 #include <limits>
 #include <utility>
 
+#include "support/numbers.h"
 #include "support/samples.h"
 
 namespace heed::property {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // One query with q . k = `product`, and one key.
 Call one_pair(double product, int64_t head_size) {

@@ -3,15 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 #include <utility>
 
+#include "support/numbers.h"
 #include "support/samples.h"
 
 namespace heed::property {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 Dims dims_of(const heed_tensor* tensor) {
   Dims dims;

@@ -7,13 +7,11 @@
 #include <string>
 #include <utility>
 
+#include "support/numbers.h"
 #include "support/samples.h"
 
 namespace heed::property {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 bool is_finite(const Result& result) {
   for (double element : result.contents.values) {

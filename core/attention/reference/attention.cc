@@ -20,9 +20,6 @@ using Vector = Eigen::ArrayXd;
 using ConstRow = Eigen::Map<const Vector>;
 using Row = Eigen::Map<Vector>;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
 // A weight below this may be 0 in f32, so that its product with an infinite value may be NaN there.
 constexpr double kSmallestSureWeight = 0x1p-120;
 

@@ -10,8 +10,6 @@ namespace {
 
 using Vector = Eigen::ArrayXd;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 double num_blocks(const NarrowRowParameters& parameters) {
   return std::ceil(static_cast<double>(parameters.num_keys) / static_cast<double>(kKeysPerNarrowBlock));
 }

@@ -3,8 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 namespace heed::reference {
+
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
+inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 enum class Format { F32, F16, BF16 };
 

@@ -11,12 +11,7 @@
 #include "attention/reference/sum_of_products.h"
 
 namespace heed::reference {
-namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
-}  // namespace
+namespace {}  // namespace
 
 BoundedNumber sum_of_products(const std::vector<double>& a, const std::vector<double>& b,
                               std::optional<Format> compute_format) {

@@ -16,7 +16,7 @@ namespace {
 
 using atb::infer::FillParam;
 
-std::vector<Types> types_of(bool has_mask) {
+std::vector<Types> fill_types(bool has_mask) {
   if (!has_mask) return {{ACL_FLOAT16}};
   std::vector<Types> types;
   for (const aclDataType dtype : {ACL_FLOAT16, ACL_INT32, ACL_BF16}) {
@@ -45,7 +45,7 @@ std::vector<size_t> mask_places(const Dims& mask, const Dims& input) {
 class Fill final : public OperationBase {
  public:
   explicit Fill(const FillParam& param)
-      : OperationBase("FillOperation", param.withMask ? 2 : 0, 1, types_of(param.withMask)), param_(param) {}
+      : OperationBase("FillOperation", param.withMask ? 2 : 0, 1, fill_types(param.withMask)), param_(param) {}
 
  private:
   Status check_inputs(const Descs& inputs) const override {

@@ -16,7 +16,7 @@ namespace {
 
 using atb::infer::LinearParam;
 
-std::vector<Types> types_of(bool has_bias) {
+std::vector<Types> linear_types(bool has_bias) {
   const bool is_a2 = chip() == Chip::A2;
   std::vector<Types> types;
   for (const aclDataType dtype : {ACL_FLOAT16, ACL_BF16}) {
@@ -63,7 +63,7 @@ std::vector<float> load_matrix(aclDataType dtype, const void* from, const Matrix
 class Linear final : public OperationBase {
  public:
   explicit Linear(const LinearParam& param)
-      : OperationBase("LinearOperation", param.hasBias ? 3 : 2, 1, types_of(param.hasBias)), param_(param) {}
+      : OperationBase("LinearOperation", param.hasBias ? 3 : 2, 1, linear_types(param.hasBias)), param_(param) {}
 
  private:
   Status check_inputs(const Descs& inputs) const override {

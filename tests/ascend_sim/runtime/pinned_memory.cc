@@ -9,13 +9,14 @@
 namespace ascend_sim {
 namespace {
 
-constexpr size_t kAlignment = 64;
+constexpr size_t kPinnedAlignment = 64;
 
 }  // namespace
 
 void* PinnedMemory::allocate(size_t bytes) {
-  if (bytes > SIZE_MAX - kAlignment) return nullptr;
-  void* const address = std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
+  if (bytes > SIZE_MAX - kPinnedAlignment) return nullptr;
+  void* const address =
+      std::aligned_alloc(kPinnedAlignment, (bytes + kPinnedAlignment - 1) / kPinnedAlignment * kPinnedAlignment);
   if (address == nullptr) return nullptr;
   std::memset(address, 0xFF, bytes);
   const std::lock_guard lock(mutex_);

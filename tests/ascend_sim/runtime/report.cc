@@ -13,16 +13,16 @@
 
 namespace {
 
-struct State {
+struct Records {
   std::mutex mutex;
   size_t num_violations = 0;
   std::vector<std::string> violations;
   std::map<std::string, uint64_t, std::less<>> counts;
 };
 
-State& state() {
-  static State& state = *new State;
-  return state;
+Records& records() {
+  static Records& records = *new Records;
+  return records;
 }
 
 // One mistake in a loop shall not fill the memory; the count goes on.
@@ -33,15 +33,15 @@ constexpr size_t kMaxSentences = 1000;
 namespace ascend_sim {
 
 void report_violation(std::string sentence) {
-  const std::lock_guard lock(state().mutex);
-  ++state().num_violations;
-  if (state().violations.size() < kMaxSentences) state().violations.push_back(std::move(sentence));
+  const std::lock_guard lock(records().mutex);
+  ++records().num_violations;
+  if (records().violations.size() < kMaxSentences) records().violations.push_back(std::move(sentence));
 }
 
 void count(std::string_view what) {
-  const std::lock_guard lock(state().mutex);
-  auto found = state().counts.find(what);
-  if (found == state().counts.end()) found = state().counts.emplace(what, 0).first;
+  const std::lock_guard lock(records().mutex);
+  auto found = records().counts.find(what);
+  if (found == records().counts.end()) found = records().counts.emplace(what, 0).first;
   ++found->second;
 }
 
@@ -67,15 +67,15 @@ void write_lines(const std::vector<std::string>& lines, char* text, size_t capac
 }  // namespace ascend_sim
 
 size_t ascend_sim_violations(char* text, size_t capacity) {
-  const std::lock_guard lock(state().mutex);
-  ascend_sim::write_lines(state().violations, text, capacity);
-  return state().num_violations;
+  const std::lock_guard lock(records().mutex);
+  ascend_sim::write_lines(records().violations, text, capacity);
+  return records().num_violations;
 }
 
 void ascend_sim_clear_violations() {
-  const std::lock_guard lock(state().mutex);
-  state().num_violations = 0;
-  state().violations.clear();
+  const std::lock_guard lock(records().mutex);
+  records().num_violations = 0;
+  records().violations.clear();
 }
 
 uint64_t ascend_sim_count(const char* what) {
@@ -83,7 +83,7 @@ uint64_t ascend_sim_count(const char* what) {
   if (std::string_view(what) == "bytes_allocated") return ascend_sim::device_memory().requested_bytes();
   if (std::string_view(what) == "devices_set") return ascend_sim::num_devices_set();
   if (std::string_view(what) == "violations") return ascend_sim_violations(nullptr, 0);
-  const std::lock_guard lock(state().mutex);
-  const auto found = state().counts.find(std::string_view(what));
-  return found == state().counts.end() ? 0 : found->second;
+  const std::lock_guard lock(records().mutex);
+  const auto found = records().counts.find(std::string_view(what));
+  return found == records().counts.end() ? 0 : found->second;
 }

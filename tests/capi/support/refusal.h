@@ -8,6 +8,7 @@
 #include <array>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace heed::capi_test {
@@ -17,6 +18,8 @@ struct Refusal {
   heed_status status = HEED_ERROR_INVALID_ARGUMENT;
   std::vector<std::string> words;
 };
+
+inline Refusal invalid(std::vector<std::string> words) { return {HEED_ERROR_INVALID_ARGUMENT, std::move(words)}; }
 
 // Makes the thread's last error one that no test expects, so that an old error is not taken for a new one.
 void forget_last_error();

@@ -21,6 +21,12 @@ enum class Layout {
   Repeated,    // some strides zero
 };
 
+// What random calls draw from: dtypes to compute in, layouts to read, and those that can be written, where no two elements share memory.
+inline const std::vector<heed_dtype> kFloats = {HEED_F32, HEED_F16, HEED_BF16};
+inline const std::vector<Layout> kReadable = {Layout::RowMajor, Layout::Transposed, Layout::Padded, Layout::Reversed,
+                                              Layout::Repeated};
+inline const std::vector<Layout> kWritable = {Layout::RowMajor, Layout::Transposed, Layout::Padded};
+
 Dims row_major_strides(const Dims& dims);
 Dims make_strides(Layout layout, const Dims& dims, Random& random);
 

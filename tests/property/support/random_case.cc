@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/random_case.h"
+#include "support/numbers.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,9 +10,6 @@
 
 namespace heed::property {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // Indices into option_table() that the code below asks for by meaning.
 enum KindValue { kRank3, kRank4, kMultiHead, kAdditive };

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// The numbers that C++ has no short names for.
+#pragma once
+
+#include <limits>
+
+namespace heed {
+
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
+inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+}  // namespace heed

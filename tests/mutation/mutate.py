@@ -38,8 +38,8 @@ UNITS = {KERNELS + "portable.cc": [], KERNELS + "avx512.cc": ["-march=x86-64-v4"
 if platform.machine() != "x86_64":
     UNITS = {KERNELS + "portable.cc": []}
 # Labels of the tests that are run, and the folders of their programs, which alone are built. The others add only time: the same programs
-# with other ISAs and on a simulated NPU (FOLDERS hold nothing of either), fuzzers' inputs, benchmarks and packages. Of 1413 mutants that
-# tests reach these reach all but two, sizes that only copies to an NPU's host ask for. With --kernels all programs run.
+# with other ISAs and on a simulated NPU (FOLDERS hold nothing of either), fuzzers' inputs, benchmarks and packages. These reach every mutant
+# but two, sizes of a softmax's lengths, which only the Ascend backend's way over the host asks for. With --kernels all programs run.
 TESTS = {
     "capi": "tests/capi",
     "errors": "tests/errors",

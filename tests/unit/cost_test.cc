@@ -165,6 +165,13 @@ TEST(Cost, BytesAreThoseOfEveryOperandOnce) {
   EXPECT_EQ(cost_of(problem).bytes, static_cast<double>(4 * f32 + pairs + 8 * two * 5));
 }
 
+TEST(Cost, BytesAreTheSameWhateverTheStridesOfAxesThatAnOperandDoesNotHave) {
+  AttentionProblem problem = small_problem();
+  problem.head_size = 11;
+  problem.score_weights = problem.valid_lens = problem.log_sum_exp = given();
+  EXPECT_EQ(cost_of(problem).bytes, 4 * (6 * 11 + 2 * 5 + 2 * 6 * 5));
+}
+
 TEST(Cost, OfDropoutIsAnOperationForEachElementWhereSomeAreDropped) {
   DropoutProblem problem;
   problem.sizes[6] = 3;

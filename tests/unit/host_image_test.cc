@@ -74,6 +74,8 @@ TEST_F(FarTensor, IsWrittenThroughViewsWithoutWhatLiesBetween) {
   write_tensor(tensor.slice(0, 1, 1), numbers.data());
   EXPECT_EQ(memory->num_copies, 1);
   EXPECT_EQ(read(tensor), (Numbers{0, 9, 2, 10, 11, 12}));
+  write_tensor(tensor.slice(1, 1, 2), Numbers{20, 21, 22, 23}.data());
+  EXPECT_EQ(read(tensor), (Numbers{0, 20, 21, 10, 22, 23}));
 }
 
 TEST_F(FarTensor, IsCopiedToAndFromTheHost) {

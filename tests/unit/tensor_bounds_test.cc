@@ -40,6 +40,9 @@ TEST(Tensor, IsTheSameAsAnotherByAddressDtypeShapeAndStrides) {
   EXPECT_TRUE(tensor.is_same_as(tensor.read_only()));
   const Dims strides = {3, 77, 1};  // the axis of size 1 is not stepped along
   EXPECT_TRUE(tensor.is_same_as(tensor.view({2, 1, 3}, &strides, 0)));
+  const Tensor row = tensor.slice(0, 0, 1).reshape({1, 3});
+  EXPECT_NE(row.transpose(nullptr).stride(1), row.reshape({3, 1}).stride(1));
+  EXPECT_TRUE(row.transpose(nullptr).is_same_as(row.reshape({3, 1})));
   const Dims repeated = {0, 3, 1};
   EXPECT_FALSE(tensor.is_same_as(tensor.view({2, 1, 3}, &repeated, 0)));
   EXPECT_FALSE(tensor.is_same_as(tensor.view({1, 1, 3}, nullptr, 0)));

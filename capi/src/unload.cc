@@ -4,11 +4,11 @@
 // unloads heed again and again would lose them each time.
 
 // Of libstdc++, in none of its headers.
-// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming)
+// NOLINTBEGIN(readability-identifier-naming)
 namespace __gnu_cxx {
 __attribute__((weak)) void __freeres();
 }  // namespace __gnu_cxx
-// NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
+// NOLINTEND(readability-identifier-naming)
 
 namespace {
 

@@ -65,13 +65,13 @@ std::vector<const NamedTensor*> in_file_order(const char* path, std::span<const 
 }
 
 // All that lies in a file, in order.
-struct Contents {
+struct FileContents {
   std::string header;
   std::vector<const NamedTensor*> tensors;
   uint64_t num_bytes = 0;
 };
 
-Contents contents_of(const char* path, std::span<const NamedTensor> given) {
+FileContents contents_of(const char* path, std::span<const NamedTensor> given) {
   const std::vector<const NamedTensor*> tensors = in_file_order(path, given);
   // Hugging Face's loaders refuse a file that does not say which framework's layout it has.
   std::string header = R"({"__metadata__":{"format":"pt"})";
@@ -101,7 +101,7 @@ Contents contents_of(const char* path, std::span<const NamedTensor> given) {
 
 // Calls write(source, num_bytes) with each part of the file.
 template <typename Write>
-void write_contents(const char* path, const Contents& contents, Write write) {
+void write_contents(const char* path, const FileContents& contents, Write write) {
   const uint64_t header_length = contents.header.size();
   write(&header_length, sizeof header_length);
   write(contents.header.data(), contents.header.size());
@@ -111,7 +111,7 @@ void write_contents(const char* path, const Contents& contents, Write write) {
 }  // namespace
 
 void save_safetensors(const char* path, std::span<const NamedTensor> tensors) {
-  const Contents contents = contents_of(path, tensors);
+  const FileContents contents = contents_of(path, tensors);
   AtomicFile file(path);
   write_contents(path, contents, [&](const void* source, size_t num_bytes) { file.write(source, num_bytes); });
   file.commit();
@@ -119,7 +119,7 @@ void save_safetensors(const char* path, std::span<const NamedTensor> tensors) {
 
 size_t save_safetensors_to_memory(void* destination, size_t capacity, std::span<const NamedTensor> tensors) {
   constexpr const char* kName = "memory";
-  const Contents contents = contents_of(kName, tensors);
+  const FileContents contents = contents_of(kName, tensors);
   if (destination == nullptr) return contents.num_bytes;
   if (capacity < contents.num_bytes) {
     fail(Status::InvalidArgument, "capacity is %zu, expected at least %llu bytes", capacity,

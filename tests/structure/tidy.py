@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs clang-tidy on the sources of a compile database, put together into few translation units.
+
+Most of its time goes into the headers of GoogleTest and of the standard library, which it reads and searches once for each translation
+unit; and a source that several targets compile it looks at once for each of them. So every source goes into one unit, with others that
+are compiled by the same options and checked by the same .clang-tidy. What clang-tidy says about a source there counts only if it says it
+about the source alone too.
+
+usage: tidy.py <folder with compile_commands.json> <folder to write> <regular expression of sources> <option of clang-tidy...>
+"""
+
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+
+# More would leave processors without work at the end.
+MAX_SOURCES = 16
+
+# How far the analyzer goes into one function: a quarter of what it does if not told, as it spends most of its time in a few of them.
+ANALYZER = "-Xclang -analyzer-config -Xclang max-nodes=50000".split()
+
+
+def options(command):
+    """The options of a compilation, without those that differ from target to target and change nothing that clang-tidy sees."""
+    words = shlex.split(re.sub(r"^\S*ccache\s+", "", command))
+    kept = []
+    for before, word in zip(words, words[1:]):
+        if before not in ("-o", "-c") and not re.fullmatch(r"-o|-c|-D\w+_EXPORTS|-O\d|-fPIC|-fPIE", word):
+            kept.append(word)
+    return tuple(kept)
+
+
+def configuration(source):
+    """The folder of the .clang-tidy that holds for a source."""
+    return next(folder for folder in source.parents if (folder / ".clang-tidy").exists())
+
+
+def names(source):
+    """What could be defined in another source too: tests, and what is not indented in unnamed namespaces."""
+    text = source.read_text()
+    found = {"_".join(test) for test in re.findall(r"^\w*TEST\w*\((\w+), (\w+)\)", text, re.MULTILINE)}
+    found.update(re.findall(r'^(?:#define |int |extern "C" [^(]*?)(\w+)\b(?!\s*\w)', text, re.MULTILINE))
+    for region in re.findall(r"^namespace \{$(.*?)^\}  // namespace$", text, re.MULTILINE | re.DOTALL):
+        for line in re.findall(r"^(?!.*TEST|template|#|//|\})\w.*", region, re.MULTILINE):
+            # Of "type name(...", "type name = ...", "type name[...", "struct name {": the last word before the first such sign.
+            declarator = re.match(r"[^({=;\[]*", re.sub(r"<[^(]*>|\[\[\w+\]\]| :.*| final", "", line))[0]
+            found.update(re.findall(r"\w+", declarator)[-1:])
+    return found
+
+
+def may_differ(option):
+    """Whether sources with and without an option may be in one unit: folders of headers, and macros that are a path or another text."""
+    return re.match(r'-I|-D\w+="', option)
+
+
+def pack(sources):
+    """Units of sources that have no name in common: pairs of the sources and those of their options that may differ."""
+    packed = []
+    for source, words in sources.items():
+        own = names(source)
+        own_options = {word.split("=")[0]: word for word in words if may_differ(word)}
+        for unit, taken, options_taken in packed:
+            agree = all(options_taken.get(key, option) == option for key, option in own_options.items())
+            if len(unit) < MAX_SOURCES and agree and taken.isdisjoint(own):
+                break
+        else:
+            packed.append((unit := [], taken := set(), options_taken := {}))
+        unit.append(source)
+        taken |= own
+        options_taken.update(own_options)
+    return [(unit, list(options_taken.values())) for unit, _, options_taken in packed]
+
+
+def check(path, unit, words, tidy_options):
+    """What clang-tidy says about the sources of a unit."""
+    path.write_text("".join(f'#include "{source}"  // NOLINT(bugprone-suspicious-include)\n' for source in unit))
+    command = ["clang-tidy", "-quiet", *tidy_options, str(path), "--", *words, *ANALYZER]
+    done = subprocess.run(command, capture_output=True, text=True)
+    said = done.stdout
+    if done.returncode != 0 and not said:
+        return done.stderr or "clang-tidy failed\n"
+    # What is said about a source may come from its being behind others: then it is looked at alone. Without it the others are looked at
+    # once more if there was more to say, or the analyzer was kept from looking by what the compiler said.
+    named = set(re.findall(r"^(\S+?):\d+:\d+: error: ", said, re.MULTILINE))
+    compiles = "[clang-diagnostic-" not in said
+    alone = [source for source in unit if str(source) in named]
+    if len(unit) == 1 or not alone and compiles:
+        return said
+    alone = alone or unit
+    rest = [] if compiles and len(named) == len(alone) else [source for source in unit if source not in alone]
+    parts = [[source] for source in alone] + ([rest] if rest else [])
+    return "".join(check(path.with_stem(f"{path.stem}_{i}"), part, words, tidy_options) for i, part in enumerate(parts))
+
+
+def main():
+    database, folder, wanted = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]).absolute(), re.compile(sys.argv[3])
+    root = pathlib.Path.cwd()
+    first = {}
+    for entry in json.loads((database / "compile_commands.json").read_text()):
+        if wanted.search(entry["file"]):
+            first.setdefault(pathlib.Path(entry["file"]), options(entry["command"]))
+    groups = {}
+    for source, words in sorted(first.items()):
+        same = tuple(word for word in words if not may_differ(word))
+        groups.setdefault((configuration(source), source.suffix, same), {})[source] = words
+
+    # A unit lies where the .clang-tidy of its sources is the nearest one too.
+    shutil.rmtree(folder, ignore_errors=True)
+    for at in {at for at, _, _ in groups}:
+        copy = folder / at.relative_to(root)
+        copy.mkdir(parents=True, exist_ok=True)
+        shutil.copy(at / ".clang-tidy", copy)
+
+    units = []
+    for (at, suffix, words), sources in groups.items():
+        for unit, other_words in pack(sources):
+            # The analyzer takes what a file includes for headers, which it does not look at, unless the file has this name.
+            units.append((folder / at.relative_to(root) / f"UnifiedSource_{len(units)}{suffix}", unit, [*words, *other_words]))
+    print(f"clang-tidy: {len(first)} sources in {len(units)} translation units", flush=True)
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        findings = "".join(pool.map(lambda unit: check(*unit, sys.argv[4:]), sorted(units, key=lambda unit: -len(unit[1]))))
+    (folder / "findings.txt").write_text(findings)
+    # Several units include a header.
+    for line in sorted(set(re.findall(r".*error: .*", findings))) or findings.splitlines():
+        print(line)
+    sys.exit(bool(findings))
+
+
+if __name__ == "__main__":
+    main()

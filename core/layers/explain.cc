@@ -11,9 +11,9 @@
 namespace heed {
 namespace {
 
-void write_count(JsonWriter& json, const char* name, double count) {
+void write_count(JsonWriter& json, const char* name, double number) {
   json.key(name);
-  json.count(count);
+  json.count(number);
 }
 
 // How the operation is done. Blocks that its kernel does not have are left out.

@@ -49,7 +49,7 @@ TESTS = {
     "unit": "tests/unit",
 }
 # A quarter of the time of them all, for mutants that shorter tests reach, too: what they are for are the kernels.
-LONG = {"property.many_queries", "property.random_splits"}
+LONG = {"property.few_queries", "property.many_queries", "property.random_splits"}
 LEAST_PERCENT = 90.0
 LIST = Path(__file__).with_name("equivalent.txt")
 NOT_COPIED = {".git", "build", "__pycache__"}

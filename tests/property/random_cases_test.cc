@@ -19,7 +19,7 @@ namespace {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr int64_t kDefaultCases = 2000;  // a sanitizer looks at memory; accuracy is the other builds' matter
 #else
-constexpr int64_t kDefaultCases = 12000;
+constexpr int64_t kDefaultCases = 4000;
 #endif
 constexpr int64_t kDefaultSeed = 20240611;
 

@@ -21,7 +21,8 @@ function(heed_add_wrapper language)
     VERBATIM)
 
   set(target heed_${language}_wrapper)
-  add_library(${target} SHARED ${wrapper})
+  add_library(${target} SHARED ${wrapper} ${swig_folder}/translate.c ${swig_folder}/words.c)
+  target_include_directories(${target} PRIVATE ${swig_folder})
   target_link_libraries(${target} PRIVATE heed::heed heed_warnings)
   # SWIG keeps pointers in integers by casts that strict aliasing does not allow.
   target_compile_options(${target} PRIVATE -fno-strict-aliasing)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The native half of the Java and C# bindings: classes NativeContext, NativeTensor, NativeLayer and NativeWorkspace
- * over heed.h, which only the façades in bindings/java and bindings/csharp see.
+ * The native half of the Java and C# bindings: classes NativeContext, NativeTensor, NativeWeights, NativeLayer and
+ * NativeWorkspace over heed.h, which only the façades in bindings/java and bindings/csharp see.
  *
  * Methods are listed in %extend without bodies: SWIG then calls the C function heed_<type>_<method>. A C function that
  * takes a struct is listed through a static function in the first %{ %} that takes the struct's members one by one.
@@ -10,12 +10,14 @@
  * through `result`:
  *   heed_status                  nothing
  *   status_int64                 a number
- *   made_context, made_tensor, made_layer, made_workspace
+ *   made_context, made_tensor, made_weights, made_layer, made_workspace
  *                                a new object, from a static method
- *   derived_tensor               a new object with memory of its own, from a method
+ *   allocated_tensor             the same, with memory of its own
+ *   allocated_output             a new object with memory of its own, from a method
+ *   derived_tensor               a new object with the memory of a layer, from a method
  *   tensor_view                  a new object that shares the memory of the one it is made from
  * Plain getters are listed as getter_int32, getter_int64 and getter_text. Every status but HEED_OK becomes an exception
- * with heed's sentence.
+ * with heed's sentence, in the words of the language (translate.h, words.c).
  *
  * Not wrapped, and why: tests/bindings/not_wrapped.txt.
  */
@@ -23,8 +25,12 @@
 
 %{
 #include <heed/heed.h>
+#include <string.h>
 
-typedef heed_status status_int64, made_context, made_tensor, made_layer, made_workspace, derived_tensor, tensor_view;
+#include "translate.h"
+
+typedef heed_status status_int64, made_context, made_tensor, made_weights, made_layer, made_workspace, derived_tensor,
+    allocated_tensor, allocated_output, tensor_view;
 typedef int32_t getter_int32;
 typedef int64_t getter_int64;
 typedef const char* getter_text;
@@ -90,6 +96,31 @@ static heed_status heed_tensor_set_softmax(heed_tensor* result, heed_tensor* ten
 
 static heed_status heed_tensor_set_masked_softmax(heed_tensor* result, heed_tensor* scores, heed_tensor* valid_lens) {
   return heed_masked_softmax(scores, valid_lens, result);
+}
+
+/* ---- Weights ---- */
+
+static heed_status heed_weights_of_memory(heed_context* context, const void* data, size_t num_bytes,
+                                          heed_weights** result) {
+  return heed_weights_open_memory(context, data, num_bytes, result);
+}
+
+/* *result gets the bytes that the whole text needs; text NULL only asks that. */
+static heed_status heed_weights_text(const char* whole, char* text, size_t capacity, int64_t* result) {
+  if (!whole) return HEED_ERROR_INVALID_ARGUMENT; /* a bad index, of which heed_last_error tells */
+  *result = (int64_t)strlen(whole) + 1;
+  if (text && (size_t)*result <= capacity) memcpy(text, whole, (size_t)*result);
+  return HEED_OK;
+}
+
+static heed_status heed_weights_name_text(heed_weights* weights, int64_t index, char* text, size_t capacity,
+                                          int64_t* result) {
+  return heed_weights_text(heed_weights_name(weights, index), text, capacity, result);
+}
+
+static heed_status heed_weights_type_text(heed_weights* weights, int64_t index, char* text, size_t capacity,
+                                          int64_t* result) {
+  return heed_weights_text(heed_weights_dtype_name(weights, index), text, capacity, result);
 }
 
 /* ---- Layers: making them ---- */
@@ -195,6 +226,34 @@ static heed_layer_outputs outputs_of(OUTPUTS) {
   return outputs;
 }
 
+static heed_status heed_layer_load_from(heed_layer* layer, heed_weights* weights, const char* prefix,
+                                        const char* accept) {
+  heed_load_options options = HEED_LOAD_OPTIONS_INIT;
+  options.accept = accept;
+  return heed_layer_load_weights(layer, weights, prefix, &options);
+}
+
+static heed_status heed_context_scaled_dot_product_attention(heed_context* context, float scale, float soft_cap,
+                                                             float dropout, int32_t causal, int32_t window,
+                                                             int64_t window_left, int64_t window_right,
+                                                             int32_t empty_rows, INPUTS, int64_t dropout_seed,
+                                                             int32_t training, OUTPUTS) {
+  heed_dot_product_attention_options options = HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT;
+  heed_layer_inputs inputs = GIVEN_INPUTS;
+  heed_layer_outputs outputs = GIVEN_OUTPUTS;
+  options.scale = scale;
+  options.soft_cap = soft_cap;
+  options.dropout = dropout;
+  options.causal = causal;
+  options.window = window;
+  options.window_left = window_left;
+  options.window_right = window_right;
+  options.empty_rows = empty_rows;
+  inputs.dropout_seed = (uint64_t)dropout_seed;
+  inputs.training = training;
+  return heed_scaled_dot_product_attention(context, &options, &inputs, &outputs);
+}
+
 static heed_status heed_layer_initialize_for(heed_layer* layer, INPUTS, int64_t seed) {
   heed_layer_inputs shapes = GIVEN_INPUTS;
   return heed_layer_initialize(layer, &shapes, (uint64_t)seed);
@@ -268,6 +327,7 @@ static int64_t heed_workspace_size(heed_workspace* workspace) { return (int64_t)
 
 %typemap(in, numinputs=0) heed_context** result (heed_context* value = NULL) "$1 = &value;"
 %typemap(in, numinputs=0) heed_tensor** result (heed_tensor* value = NULL) "$1 = &value;"
+%typemap(in, numinputs=0) heed_weights** result (heed_weights* value = NULL) "$1 = &value;"
 %typemap(in, numinputs=0) heed_layer** result (heed_layer* value = NULL) "$1 = &value;"
 %typemap(in, numinputs=0) heed_workspace** result (heed_workspace* value = NULL) "$1 = &value;"
 %typemap(in, numinputs=0) int64_t* result (int64_t value = 0) "$1 = &value;"
@@ -285,12 +345,12 @@ static int64_t heed_workspace_size(heed_workspace* workspace) { return (int64_t)
 
 %handle(heed_context, NativeContext, "the context is closed")
 %handle(heed_tensor, NativeTensor, "the array is closed")
+%handle(heed_weights, NativeWeights, "the set of weights is closed")
 %handle(heed_layer, NativeLayer, "the block, or the manager that it was initialized with, is closed")
 %handle(heed_workspace, NativeWorkspace, "the workspace is closed")
 
 int32_t heed_version(void);
 const char* heed_version_string(void);
-const char* heed_last_error(void);
 int32_t heed_device_count(int32_t device);
 
 typedef struct heed_context {} heed_context;
@@ -300,19 +360,24 @@ typedef struct heed_context {} heed_context;
   ~heed_context() { heed_context_destroy($self); }
 
   heed_status synchronize();
+  heed_status trim();
   status_int64 description(char* text, size_t capacity, int64_t* result);
+  heed_status scaled_dot_product_attention(float scale, float soft_cap, float dropout, int32_t causal, int32_t window,
+                                           int64_t window_left, int64_t window_right, int32_t empty_rows, INPUTS,
+                                           int64_t dropout_seed, int32_t training, OUTPUTS);
 }
 
 typedef struct heed_tensor {} heed_tensor;
 %extend heed_tensor {
-  static made_tensor create(heed_context* context, int32_t dtype, int32_t rank, const int64_t* dims,
-                            heed_tensor** result);
+  static allocated_tensor create(heed_context* context, int32_t dtype, int32_t rank, const int64_t* dims,
+                                 heed_tensor** result);
   static made_tensor shape_only(heed_context* context, int32_t dtype, int32_t rank, const int64_t* dims,
                                 heed_tensor** result);
   static made_tensor over(heed_context* context, int32_t dtype, int32_t rank, const int64_t* dims, void* memory,
                           heed_tensor** result);
-  static made_tensor load_safetensors(heed_context* context, const char* path, const char* name, heed_tensor** result);
-  static made_tensor load_npy(heed_context* context, const char* path, heed_tensor** result);
+  static allocated_tensor load_safetensors(heed_context* context, const char* path, const char* name,
+                                           heed_tensor** result);
+  static allocated_tensor load_npy(heed_context* context, const char* path, heed_tensor** result);
   ~heed_tensor() { heed_tensor_destroy($self); }
 
   getter_int32 dtype();
@@ -357,6 +422,21 @@ typedef struct heed_tensor {} heed_tensor;
   heed_status read(void* destination, size_t num_bytes);
 }
 
+typedef struct heed_weights {} heed_weights;
+%extend heed_weights {
+  static made_weights open(heed_context* context, const char* path, heed_weights** result);
+  /* The memory must stay valid, and as it is, until the weights are destroyed. */
+  static made_weights of_memory(heed_context* context, const void* data, size_t num_bytes, heed_weights** result);
+  ~heed_weights() { heed_weights_destroy($self); }
+
+  getter_int64 count();
+  status_int64 name_text(int64_t index, char* text, size_t capacity, int64_t* result);
+  getter_int32 dtype(int64_t index);
+  status_int64 type_text(int64_t index, char* text, size_t capacity, int64_t* result);
+  getter_int32 rank(int64_t index);
+  getter_int64 dim(int64_t index, int32_t axis);
+}
+
 typedef struct heed_layer {} heed_layer;
 %extend heed_layer {
   static made_layer linear(heed_context* context, int64_t output_size, int32_t no_bias, heed_layer** result);
@@ -383,10 +463,11 @@ typedef struct heed_layer {} heed_layer;
   heed_status set_parameter(const char* name, heed_tensor* value);
   heed_status load(const char* path, const char* prefix);
   heed_status load_memory(const void* data, size_t num_bytes, const char* prefix);
+  heed_status load_from(heed_weights* weights, const char* prefix, const char* accept);
   heed_status save(const char* path);
   status_int64 save_bytes(void* destination, size_t capacity, int64_t* result);
 
-  derived_tensor create_output(INPUTS, int32_t wanted, heed_tensor** result);
+  allocated_output create_output(INPUTS, int32_t wanted, heed_tensor** result);
   status_int64 workspace_bytes(INPUTS, OUTPUTS, int64_t* result);
   heed_status run(INPUTS, int64_t dropout_seed, int32_t training, heed_workspace* workspace, OUTPUTS);
   status_int64 explanation(INPUTS, int32_t training, OUTPUTS, char* text, size_t capacity, int64_t* result);

@@ -27,11 +27,22 @@
   }"
 %enddef
 
+/* A call that finds no native memory is made again once forgotten objects are freed: what fails has changed nothing. */
+%define %retrying(BODY)
+"{
+    for (int attempt = 0;; attempt++) {
+      try { BODY; }
+      catch (global::System.ObjectDisposedException error) { throw Errors.Closed(error); }
+      catch (global::System.OutOfMemoryException) { if (!ForgottenMemory.IsFreed(attempt)) throw; }
+    }
+  }"
+%enddef
+
 %typemap(ctype) heed_status "int32_t"
 %typemap(imtype) heed_status "int"
 %typemap(cstype) heed_status "void"
 %typemap(out) heed_status "$result = (int32_t)$1;"
-%typemap(csout, excode="") heed_status %closed(Errors.Check($imcall))
+%typemap(csout, excode="") heed_status %retrying(Errors.Check($imcall); return)
 
 %{
 typedef struct { int32_t status; void* value; } pointer_result;
@@ -43,10 +54,17 @@ typedef struct { int32_t status; void* value; } pointer_result;
 %typemap(out) TYPE "$result.status = (int32_t)$1;"
 %typemap(csout, excode="") TYPE %closed(return new CSTYPE($imcall.Check()))
 %enddef
+%define %allocating(TYPE, CSTYPE)
+%status(TYPE, CSTYPE)
+%typemap(csout, excode="") TYPE %retrying(return new CSTYPE($imcall.Check()))
+%enddef
+%allocating(made_workspace, NativeWorkspace)
+%allocating(allocated_tensor, NativeTensor)
+%allocating(allocated_output, NativeTensor)
 %status(made_context, NativeContext)
-%status(made_workspace, NativeWorkspace)
 %status(made_tensor, NativeTensor)
 %status(derived_tensor, NativeTensor)
+%status(made_weights, NativeWeights)
 %status(made_layer, NativeLayer)
 
 /* A view also keeps what its tensor keeps, from before the call on: the tensor may be disposed at any moment. */
@@ -114,6 +132,8 @@ typedef struct { int32_t status; int64_t value; } int64_result;
   internal static extern void FreeNativeTensor(global::System.IntPtr pointer);
   [global::System.Runtime.InteropServices.DllImport("heed_csharp", EntryPoint="CSharp_Heed_delete_NativeLayer")]
   internal static extern void FreeNativeLayer(global::System.IntPtr pointer);
+  [global::System.Runtime.InteropServices.DllImport("heed_csharp", EntryPoint="CSharp_Heed_delete_NativeWeights")]
+  internal static extern void FreeNativeWeights(global::System.IntPtr pointer);
   [global::System.Runtime.InteropServices.DllImport("heed_csharp", EntryPoint="CSharp_Heed_delete_NativeWorkspace")]
   internal static extern void FreeNativeWorkspace(global::System.IntPtr pointer);
 %}
@@ -139,3 +159,13 @@ typedef struct { int32_t status; int64_t value; } int64_result;
 /* Text that heed owns. */
 %typemap(out) const char* "$result = $1;"
 %typemap(csout, excode="") const char* "{ return $imcall; }"
+
+/* ---- The last error ---------------------------------------------------------------------------------------------- */
+
+%{
+/* This thread's last error, in C#'s words. */
+static void heed_translated_error(char* text, size_t capacity) {
+  heed_translate(kHeedWords, kHeedCsharp, heed_last_error(), text, capacity);
+}
+%}
+void heed_translated_error(char* text, size_t capacity);

@@ -17,7 +17,9 @@ static void throw_status(JNIEnv* jenv, heed_status status) {
   jclass errors = (*jenv)->FindClass(jenv, "io/heed/Errors");
   const char* signature = "(ILjava/lang/String;)Ljava/lang/Throwable;";
   jmethodID of = errors ? (*jenv)->GetStaticMethodID(jenv, errors, "of", signature) : NULL;
-  jstring sentence = of ? (*jenv)->NewStringUTF(jenv, heed_last_error()) : NULL;
+  char translated[HEED_TRANSLATED_CAPACITY];
+  heed_translate(kHeedWords, kHeedJava, heed_last_error(), translated, sizeof translated);
+  jstring sentence = of ? (*jenv)->NewStringUTF(jenv, translated) : NULL;
   jobject error = sentence ? (*jenv)->CallStaticObjectMethod(jenv, errors, of, (jint)status, sentence) : NULL;
   if (!(*jenv)->ExceptionCheck(jenv) && error) (*jenv)->Throw(jenv, (jthrowable)error);
 }
@@ -46,21 +48,42 @@ typedef jboolean java_boolean;
 %typemap(ret) TYPE { if ($1 != HEED_OK) throw_status(jenv, $1); }
 %enddef
 
-/* In a method the name swigCPtr, which $jnicall uses, is that of the local variable. */
-%status(heed_status, void, void, void, "{ long swigCPtr = enter(); try { $jnicall; } finally { leave(); } }")
+/* In a method the name swigCPtr, which $jnicall uses, is that of the local variable. A call that finds no native memory
+ * is made again once forgotten objects have been freed: what fails has changed nothing. */
+%define %retrying(TYPE, JNI, JTYPE, JSTYPE, CALL)
+%status(TYPE, JNI, JTYPE, JSTYPE, "{
+    long swigCPtr = enter();
+    try {
+      for (int attempt = 0;; attempt++) {
+        try { CALL; } catch (OutOfMemoryError error) { NativeMemory.freeForgotten(error, attempt); }
+      }
+    } finally { leave(); }
+  }")
+%enddef
+%retrying(heed_status, void, void, void, $jnicall; return)
+%retrying(allocated_output, jlong, long, NativeTensor, return NativeTensor.counted($jnicall))
 %status(derived_tensor, jlong, long, NativeTensor,
         "{ long swigCPtr = enter(); try { return new NativeTensor($jnicall); } finally { leave(); } }")
-/* A view also keeps alive what its tensor keeps alive: a buffer of Java's. */
+%define %counted(TYPE, PROXY)
+%status(TYPE, jlong, long, PROXY, "{
+    for (int attempt = 0;; attempt++) {
+      try { return PROXY.counted($jnicall); } catch (OutOfMemoryError error) { NativeMemory.freeForgotten(error, attempt); }
+    }
+  }")
+%enddef
+%counted(allocated_tensor, NativeTensor)
+%counted(made_workspace, NativeWorkspace)
+/* A view also keeps alive what its tensor keeps alive, a buffer of Java's, and has a share in its memory. */
 %status(tensor_view, jlong, long, NativeTensor, "{
     long swigCPtr = enter();
-    try { NativeTensor view = new NativeTensor($jnicall); view.keep(kept()); return view; } finally { leave(); }
+    try { NativeTensor view = new NativeTensor($jnicall); view.share(this); return view; } finally { leave(); }
   }")
 %status(status_int64, jlong, long, long, "{ long swigCPtr = enter(); try { return $jnicall; } finally { leave(); } }")
 %typemap(argout) int64_t* result "$result = (jlong)*$1;"
 %status(made_context, jlong, long, NativeContext, "{ return new NativeContext($jnicall); }")
 %status(made_tensor, jlong, long, NativeTensor, "{ return new NativeTensor($jnicall); }")
+%status(made_weights, jlong, long, NativeWeights, "{ return new NativeWeights($jnicall); }")
 %status(made_layer, jlong, long, NativeLayer, "{ return new NativeLayer($jnicall); }")
-%status(made_workspace, jlong, long, NativeWorkspace, "{ return new NativeWorkspace($jnicall); }")
 
 %returned(getter_int32, jint, int, int, "{ long swigCPtr = enter(); try { return $jnicall; } finally { leave(); } }")
 %returned(getter_int64, jlong, long, long, "{ long swigCPtr = enter(); try { return $jnicall; } finally { leave(); } }")
@@ -106,6 +129,20 @@ typedef jboolean java_boolean;
 }
 %typemap(argout) CTYPE** result "*(CTYPE**)&$result = *$1;"
 %enddef
+
+/* A new object whose memory of its own is counted. */
+%define %counting(CTYPE, PROXY, NUM_BYTES)
+%typemap(javacode) struct CTYPE %{
+  static PROXY counted(long pointer) {
+    PROXY made = new PROXY(pointer);
+    made.count(made.NUM_BYTES());
+    NativeMemory.limit();
+    return made;
+  }
+%}
+%enddef
+%counting(heed_tensor, NativeTensor, numBytes)
+%counting(heed_workspace, NativeWorkspace, size)
 
 /* ---- Arrays and text --------------------------------------------------------------------------------------------- */
 
@@ -185,11 +222,11 @@ typedef jboolean java_boolean;
 
 /* Text goes in as a direct buffer of UTF-8 with its terminating zero (NativeText), since JNI's own strings are not
  * UTF-8; null is NULL. */
-%typemap(jni) const char* path, const char* name, const char* prefix "jobject"
-%typemap(jtype) const char* path, const char* name, const char* prefix "java.nio.ByteBuffer"
-%typemap(jstype) const char* path, const char* name, const char* prefix "java.nio.ByteBuffer"
-%typemap(javain) const char* path, const char* name, const char* prefix "$javainput"
-%typemap(in) const char* path, const char* name, const char* prefix {
+%typemap(jni) const char* path, const char* name, const char* prefix, const char* accept "jobject"
+%typemap(jtype) const char* path, const char* name, const char* prefix, const char* accept "java.nio.ByteBuffer"
+%typemap(jstype) const char* path, const char* name, const char* prefix, const char* accept "java.nio.ByteBuffer"
+%typemap(javain) const char* path, const char* name, const char* prefix, const char* accept "$javainput"
+%typemap(in) const char* path, const char* name, const char* prefix, const char* accept {
   $1 = $input ? (char*)(*jenv)->GetDirectBufferAddress(jenv, $input) : NULL;
 }
-%typemap(freearg) const char* path, const char* name, const char* prefix ""
+%typemap(freearg) const char* path, const char* name, const char* prefix, const char* accept ""

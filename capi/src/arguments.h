@@ -22,17 +22,21 @@ Pointer* require(Pointer* pointer, const char* name) {
   return pointer;
 }
 
+// No struct of heed's will be larger. A struct_size above it is what lay in memory before, in a struct that was not made
+// by its macro, and says nothing about the bytes that can be read.
+inline constexpr size_t kLargestStructSize = 65536;
+
 // A caller's struct as this version knows it. Members that an older caller lacks keep `defaults`; a newer caller's
-// further members must be zero. `first_size` is the struct's size in version 0.1, `macro` its initialiser.
+// further members must be zero. Of a struct that is refused for its size nothing else is read. `first_size` is the struct's size in version 0.1, `macro` its initialiser.
 template <typename Struct>
 Struct read_struct(const Struct* given, const Struct& defaults, size_t first_size, const char* name,
                    const char* macro) {
   Struct result = defaults;
   if (given == nullptr) return result;
   const size_t size = given->struct_size;
-  if (size < first_size) {
-    fail(Status::InvalidArgument, "%s->struct_size is %zu, expected at least %zu: start from %s", name, size,
-         first_size, macro);
+  if (size < first_size || size > kLargestStructSize) {
+    fail(Status::InvalidArgument, "%s->struct_size is %zu, expected %zu to %zu: start from %s", name, size, first_size,
+         kLargestStructSize, macro);
   }
   std::memcpy(&result, given, size < sizeof result ? size : sizeof result);
   result.struct_size = sizeof result;

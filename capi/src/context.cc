@@ -87,6 +87,8 @@ const char* heed_version_string(void) noexcept { return kVersionText; }
 
 int32_t heed_device_count(heed_device device) noexcept {
   return guarded_value<int32_t>(0, [&] {
+    // For the driver that this may load.
+    const FloatingPointEnvironment environment;
     return count_devices(read_enum(static_cast<int32_t>(device), DeviceKind::Ascend, "device", kDeviceNames));
   });
 }
@@ -105,6 +107,10 @@ void heed_context_destroy(heed_context* context) noexcept { destroy_handle(conte
 
 heed_status heed_context_synchronize(heed_context* context) noexcept {
   return guarded(__func__, context, [&] { require(context, "context")->context->synchronize(); });
+}
+
+heed_status heed_context_trim(heed_context* context) noexcept {
+  return guarded(__func__, context, [&] { require(context, "context")->context->trim(); });
 }
 
 heed_status heed_context_describe(const heed_context* context, char* text, size_t capacity,

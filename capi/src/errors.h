@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/floating_point_environment.h"
 #include "base/logger.h"
 #include "handles.h"
 
@@ -26,25 +27,37 @@ Logger logger_of(const Handle* self) noexcept {
   return self == nullptr ? Logger{} : memory_of(*self).logger();
 }
 
-// Runs the body of a function that returns a status. `function` is __func__, `self` the handle whose function it is.
+// A function of its own, so that the compiler moves no arithmetic of the body before or behind the switch of the
+// floating-point environment.
+template <typename Body>
+[[gnu::noinline]] void run_apart(Body& body) {
+  body();
+}
+
+// Runs the body of a function that returns a status, in the default floating-point environment. `function` is __func__,
+// `self` the handle whose function it is.
 template <typename Handle, typename Body>
 heed_status guarded(const char* function, const Handle* self, Body&& body) noexcept {
+  const FloatingPointEnvironment environment;
   const Logger logger = logger_of(self);
   try {
-    std::forward<Body>(body)();
+    run_apart(body);
     return HEED_OK;
   } catch (...) {
     return report_current_exception(function, logger);
   }
 }
 
-// The same for a getter; `on_failure` is what it returns when the body throws.
+// The same for a getter, which computes nothing and so runs in the thread's own environment; `on_failure` is what it
+// returns when the body throws.
 template <typename Result, typename Handle, typename Body>
 Result guarded_value(const char* function, const Handle* self, Result on_failure, Body&& body) noexcept {
   const Logger logger = logger_of(self);
   try {
     return std::forward<Body>(body)();
   } catch (...) {
+    // For the host's logger.
+    const FloatingPointEnvironment environment;
     report_current_exception(function, logger);
     return on_failure;
   }
@@ -53,8 +66,9 @@ Result guarded_value(const char* function, const Handle* self, Result on_failure
 // Functions that belong to no object, and so have no logger.
 template <typename Body>
 heed_status guarded(Body&& body) noexcept {
+  const FloatingPointEnvironment environment;
   try {
-    std::forward<Body>(body)();
+    run_apart(body);
     return HEED_OK;
   } catch (...) {
     return report_current_exception();

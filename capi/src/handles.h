@@ -11,8 +11,10 @@
 
 #include "backends/context.h"
 #include "backends/workspace.h"
+#include "base/floating_point_environment.h"
 #include "base/host_allocator.h"
 #include "layers/layer.h"
+#include "tensor/safetensors.h"
 #include "tensor/tensor.h"
 
 struct heed_context {
@@ -27,6 +29,12 @@ struct heed_layer {
   std::shared_ptr<heed::Layer> layer;
 };
 
+struct heed_weights {
+  std::shared_ptr<heed::Context> context;
+  // All its files are open.
+  std::shared_ptr<const heed::SafetensorsFile> file;
+};
+
 struct heed_workspace {
   std::shared_ptr<heed::Workspace> workspace;
 };
@@ -37,6 +45,7 @@ namespace heed::capi {
 inline const Memory& memory_of(const heed_context& handle) { return *handle.context; }
 inline const Memory& memory_of(const heed_tensor& handle) { return *handle.tensor.memory(); }
 inline const Memory& memory_of(const heed_layer& handle) { return *handle.layer->context(); }
+inline const Memory& memory_of(const heed_weights& handle) { return *handle.context; }
 inline const Memory& memory_of(const heed_workspace& handle) { return handle.workspace->memory(); }
 
 // A handle in the host's memory that holds `content`.
@@ -45,10 +54,12 @@ Handle* make_handle(Handle content) {
   return host_create<Handle>(memory_of(content).host_allocator(), std::move(content));
 }
 
-// NULL is allowed.
+// NULL is allowed. In the default floating-point environment, for the functions of the host that give memory back.
 template <typename Handle>
 void destroy_handle(Handle* handle) noexcept {
-  if (handle != nullptr) host_destroy(memory_of(*handle).host_allocator(), handle);
+  if (handle == nullptr) return;
+  const FloatingPointEnvironment environment;
+  host_destroy(memory_of(*handle).host_allocator(), handle);
 }
 
 struct HandleDestroyer {

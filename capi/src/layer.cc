@@ -3,6 +3,7 @@
 
 #include <heed/heed.h>
 
+#include <algorithm>
 #include <cinttypes>
 #include <memory>
 #include <optional>
@@ -42,6 +43,7 @@ constexpr size_t kFirstLinearOptionsSize = 24;
 constexpr size_t kFirstDropoutOptionsSize = 16;
 constexpr size_t kFirstInputsSize = 72;
 constexpr size_t kFirstOutputsSize = 32;
+constexpr size_t kFirstLoadOptionsSize = 16;
 
 // The members that all kinds of options have.
 template <typename Options>
@@ -87,6 +89,13 @@ class CallTensors {
   CallTensors(const CallTensors&) = delete;
   CallTensors& operator=(const CallTensors&) = delete;
 
+  // For outputs that are NULL: the output alone, without data.
+  void want_output_alone(const Layer& layer) {
+    const OutputShapes shapes = layer.output_shapes(inputs);
+    outputs.output =
+        &kept_[num_kept_++].emplace(Tensor::wrap(layer.context(), shapes.dtype, shapes.output, nullptr, nullptr));
+  }
+
   LayerInputs inputs;
   LayerOutputs outputs;
 
@@ -100,6 +109,12 @@ class CallTensors {
   size_t num_kept_ = 0;
 };
 
+AttentionOptions read_dot_product_options(const heed_dot_product_attention_options* options) {
+  return read_attention_options(read_struct(options, HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT,
+                                            kFirstDotProductOptionsSize, "options",
+                                            "HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT"));
+}
+
 // A handle of a new layer of that kind.
 template <typename Kind, typename Options>
 heed_layer* make_layer(const heed_context& context, const Options& options) {
@@ -108,13 +123,44 @@ heed_layer* make_layer(const heed_context& context, const Options& options) {
 
 std::shared_ptr<Layer> layer_of(const heed_layer* handle) { return require(handle, "layer")->layer; }
 
+LoadOptions read_load_options(const heed_load_options* options) {
+  const heed_load_options read =
+      read_struct(options, HEED_LOAD_OPTIONS_INIT, kFirstLoadOptionsSize, "options", "HEED_LOAD_OPTIONS_INIT");
+  LoadOptions result;
+  if (read.accept != nullptr) result.accept = read.accept;
+  return result;
+}
+
+// What one of several files lacks may lie in another, which is not known: the sentence says so, at the cost of its
+// middle where it is long.
+[[noreturn]] void fail_in_lone_part(const Error& error, const std::string& lone_part) {
+  const std::string ending = "; the file is " + lone_part;
+  const size_t room = kErrorCapacity - 1 - std::min(ending.size(), kErrorCapacity / 2);
+  const std::string sentence = std::string(error.text).substr(0, room) + ending;
+  fail(error.status, "%s", sentence.c_str());
+}
+
 // For the C function of that name, which is told to the logger.
-void load(const char* function, Layer& layer, const SafetensorsFile& file, const char* prefix) {
+void load(const char* function, Layer& layer, const SafetensorsFile& file, const char* prefix,
+          LoadOptions options = {}) {
+  options.function = function;
   // Made first: once the parameters are replaced nothing may fail.
   const std::string shown_path = shown(file.path());
-  const char* title = layer.load(file, prefix == nullptr ? "" : prefix);
-  log(layer.context()->logger(), LogLevel::Info, "%s: %s has its %zu parameters from \"%s\" by the names of %s",
-      function, layer.kind(), layer.parameters().size(), shown_path.c_str(), title);
+  const std::string lone_part = file.lone_part_text();
+  const char* title = nullptr;
+  try {
+    title = layer.load(file, prefix == nullptr ? "" : prefix, options);
+  } catch (const Error& error) {
+    if (error.status != Status::NotFound || lone_part.empty()) throw;
+    fail_in_lone_part(error, lone_part);
+  }
+  const Logger& logger = layer.context()->logger();
+  log(logger, LogLevel::Info, "%s: %s has its %zu parameters from \"%s\" by the names of %s", function, layer.kind(),
+      layer.parameters().size(), shown_path.c_str(), title);
+  if (!lone_part.empty()) {
+    log(logger, LogLevel::Warning, "%s: \"%s\" is %s: what the other files hold of this layer is not known", function,
+        shown_path.c_str(), lone_part.c_str());
+  }
 }
 
 }  // namespace
@@ -130,10 +176,7 @@ heed_status heed_dot_product_attention_create(heed_context* context, const heed_
   return guarded(__func__, context, [&] {
     require(context, "context");
     require(layer, "layer");
-    const heed_dot_product_attention_options read =
-        read_struct(options, HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT, kFirstDotProductOptionsSize, "options",
-                    "HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT");
-    *layer = make_layer<DotProductAttention>(*context, read_attention_options(read));
+    *layer = make_layer<DotProductAttention>(*context, read_dot_product_options(options));
   });
 }
 
@@ -265,6 +308,15 @@ heed_status heed_layer_load_memory(heed_layer* layer, const void* data, size_t n
   });
 }
 
+heed_status heed_layer_load_weights(heed_layer* layer, const heed_weights* weights, const char* prefix,
+                                    const heed_load_options* options) noexcept {
+  return guarded(__func__, layer, [&] {
+    const auto self = layer_of(layer);
+    const std::shared_ptr<const SafetensorsFile> file = require(weights, "weights")->file;
+    load("heed_layer_load_weights", *self, *file, prefix, read_load_options(options));
+  });
+}
+
 heed_status heed_layer_save(const heed_layer* layer, const char* path) noexcept {
   return guarded(__func__, layer, [&] {
     const auto self = layer_of(layer);
@@ -303,8 +355,9 @@ heed_status heed_layer_create_outputs(const heed_layer* layer, const heed_layer_
     const auto create = [&](int32_t bit, DType dtype, const std::optional<Shape>& shape, const char* name) {
       if ((wanted & bit) == 0) return OwnedHandle<heed_tensor>();
       if (!shape) {
-        fail(Status::InvalidArgument, "wanted is %d, which has %s, but a %s layer has no such output, expected %d",
-             wanted, name, self->kind(), HEED_WANT_OUTPUT);
+        fail(Status::InvalidArgument,
+             "wanted has %s, but a %s layer has no such output, expected HEED_WANT_OUTPUT alone",
+             bit == HEED_WANT_WEIGHTS ? "HEED_WANT_WEIGHTS" : "HEED_WANT_LOG_SUM_EXP", self->kind());
       }
       const std::string subject = std::string("outputs->") + name + " would have dims";
       return OwnedHandle<heed_tensor>(
@@ -323,8 +376,9 @@ heed_status heed_layer_workspace_size(const heed_layer* layer, const heed_layer_
                                       const heed_layer_outputs* outputs, size_t* num_bytes) noexcept {
   return guarded(__func__, layer, [&] {
     const auto self = layer_of(layer);
-    const CallTensors call(inputs, require(outputs, "outputs"));
+    CallTensors call(inputs, outputs);
     require(num_bytes, "num_bytes");
+    if (outputs == nullptr) call.want_output_alone(*self);
     *num_bytes = self->workspace_size(call.inputs, call.outputs);
   });
 }
@@ -339,12 +393,24 @@ heed_status heed_layer_forward(const heed_layer* layer, const heed_layer_inputs*
   });
 }
 
+heed_status heed_scaled_dot_product_attention(heed_context* context, const heed_dot_product_attention_options* options,
+                                              const heed_layer_inputs* inputs,
+                                              const heed_layer_outputs* outputs) noexcept {
+  return guarded(__func__, context, [&] {
+    const std::shared_ptr<Context> self = require(context, "context")->context;
+    const AttentionOptions read = read_dot_product_options(options);
+    const CallTensors call(inputs, require(outputs, "outputs"));
+    scaled_dot_product_attention(self, read, call.inputs, call.outputs);
+  });
+}
+
 heed_status heed_layer_explain(const heed_layer* layer, const heed_layer_inputs* inputs,
                                const heed_layer_outputs* outputs, char* text, size_t capacity,
                                size_t* num_bytes) noexcept {
   return guarded(__func__, layer, [&] {
     const auto self = layer_of(layer);
-    const CallTensors call(inputs, require(outputs, "outputs"));
+    CallTensors call(inputs, outputs);
+    if (outputs == nullptr) call.want_output_alone(*self);
     write_text(self->explain(call.inputs, call.outputs), text, capacity, num_bytes);
   });
 }

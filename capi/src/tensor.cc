@@ -3,6 +3,7 @@
 
 #include <heed/heed.h>
 
+#include <algorithm>
 #include <cinttypes>
 
 #include "arguments.h"
@@ -47,18 +48,30 @@ heed_status heed_tensor_create(heed_context* context, heed_dtype dtype, int32_t 
   });
 }
 
+heed_status heed_tensor_create_from(heed_context* context, heed_dtype dtype, int32_t rank, const int64_t* dims,
+                                    const void* data, heed_tensor** tensor) noexcept {
+  return guarded(__func__, context, [&] {
+    require(context, "context");
+    require(tensor, "tensor");
+    const DType element = read_dtype(dtype);
+    const Shape shape = read_shape(rank, dims);
+    if (std::find(shape.dims.begin(), shape.dims.begin() + rank, 0) == shape.dims.begin() + rank) require(data, "data");
+    *tensor = make_handle(heed_tensor{Tensor::copy_of(context->context, element, shape, data)});
+  });
+}
+
 heed_status heed_tensor_wrap(heed_context* context, heed_dtype dtype, int32_t rank, const int64_t* dims,
                              const int64_t* strides, void* data, void (*release)(void* user, void* data), void* user,
                              heed_tensor** tensor) noexcept {
   return guarded(__func__, context, [&] {
-    require(context, "context");
+    const std::shared_ptr<Context> owner = require(context, "context")->context;
     require(tensor, "tensor");
     if (data == nullptr && release != nullptr)
       fail(Status::InvalidArgument, "release is given, but data is NULL: there is nothing to release");
     const Shape shape = read_shape(rank, dims);
     Dims storage{};
-    *tensor = make_handle(heed_tensor{
-        Tensor::wrap(context->context, read_dtype(dtype), shape, read_strides(shape, strides, storage), data)});
+    *tensor = make_handle(
+        heed_tensor{Tensor::wrap(owner, read_dtype(dtype), shape, read_strides(shape, strides, storage), data)});
     // Last, when nothing can fail any more: a call that fails must not release the caller's memory.
     (*tensor)->tensor.release_with(release, user);
   });

@@ -25,8 +25,9 @@ heed_status heed_tensor_load_safetensors(heed_context* context, const char* path
     const SafetensorsFile file(path);
     const SafetensorsEntry* entry = file.find(name);
     if (entry == nullptr) {
-      fail(Status::NotFound, "\"%s\" has no tensor \"%s\" (it has %zu)", shown(path).c_str(), shown(name).c_str(),
-           file.num_tensors());
+      const std::string lone_part = file.lone_part_text();
+      fail(Status::NotFound, "\"%s\" has no tensor \"%s\" (it has %zu)%s%s", shown(file.path()).c_str(),
+           shown(name).c_str(), file.num_tensors(), lone_part.empty() ? "" : "; the file is ", lone_part.c_str());
     }
     const Tensor loaded = Tensor::zeros(context->context, entry->dtype, entry->shape);
     const HostImage written(loaded);

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "attention/lengths.h"
 #include "attention/operands.h"
+#include "attention/visible_keys.h"
 
 namespace heed {
 namespace {
@@ -28,51 +28,43 @@ double bytes_of_operands(const Problem& problem) {
   return bytes;
 }
 
-// Holds the product of any two sizes: the pairs of a narrow band are the difference of two numbers that large.
-__extension__ using Int128 = __int128;
-
-// Pairs with key <= query + last and key < length, for queries first_query .. first_query + num_queries - 1. In closed
-// form, since explain may be asked about shapes that nobody could run.
-Int128 pairs_up_to(Int128 last, int64_t length, int64_t first_query, int64_t num_queries) {
-  // Row i of these has clamp(i + grown, 0, length) keys.
-  const Int128 grown = first_query + last + 1;
-  const Int128 empty = std::clamp<Int128>(-grown, 0, num_queries);
-  const Int128 rising_end = std::clamp<Int128>(length - grown, empty, num_queries);
-  const Int128 rising = rising_end - empty;
-  const Int128 least = empty + grown;
-  return rising * least + rising * (rising - 1) / 2 + (num_queries - rising_end) * length;
+// Rows of the whole batch that a part computes.
+double num_rows(const LinearProblem& problem, const LinearPart& part) {
+  if (part.wanted_rows != WantedRows::All) return num_wanted_rows(problem.limits, part.wanted_rows, problem.batch);
+  return static_cast<double>(problem.batch) * static_cast<double>(problem.rows);
 }
 
-double visible_pairs(const AttentionProblem& problem) {
-  const auto in_band = [&problem](int64_t length, int64_t first_query, int64_t num_queries) {
-    if (problem.band_last < problem.band_first) return 0.0;
-    const auto pairs = [&](Int128 last) { return pairs_up_to(last, length, first_query, num_queries); };
-    return static_cast<double>(pairs(problem.band_last) - pairs(Int128{problem.band_first} - 1));
-  };
-  const Operand& lens = problem.valid_lens;
-  if (lens.data == nullptr)
-    return static_cast<double>(problem.batch) * in_band(problem.num_keys, 0, problem.num_queries);
-  const bool per_query = lens.strides[2] != 0;
-  double sum = 0;
-  for (int64_t b = 0; b < problem.batch; ++b) {
-    if (!per_query) {
-      sum += in_band(length_of(lens, b, 0), 0, problem.num_queries);
-    } else {
-      for (int64_t q = 0; q < problem.num_queries; ++q) sum += in_band(length_of(lens, b, q), q, 1);
-    }
-  }
-  return sum;
+// Bytes of the rows that a part wants, `rows` of the whole batch, of an operand with axes (heads, batch, rows, size).
+double bytes_of_rows(const LinearProblem& problem, const LinearPart& part, double rows, const Operand& operand,
+                     int64_t num_heads, int64_t size) {
+  if (part.wanted_rows == WantedRows::All || operand.strides[2] == 0)
+    return bytes_of(operand, {num_heads, problem.batch, problem.rows, size});
+  // Elements of a batch that are repeated have the rows that any of them wants.
+  if (operand.strides[1] == 0 && problem.batch > 1)
+    rows = static_cast<double>(wanted_rows_of_batch(problem.limits, part.wanted_rows, problem.batch).size());
+  return bytes_of(operand, {num_heads, 1, 1, size}) * rows;
 }
 
 }  // namespace
 
 Cost cost_of(const LinearProblem& problem) {
+  const int64_t e = problem.input_size;
+  double rows = 0;
   Cost cost;
-  cost.bytes = bytes_of_operands(problem);
+  // Several parts read the input once, and of it no row that none of them wants.
+  double input_bytes = problem.num_parts == 0 ? bytes_of(problem.input, {1, problem.batch, problem.rows, e}) : 0.0;
   for (int32_t i = 0; i < problem.num_parts; ++i) {
-    cost.flops += 2.0 * static_cast<double>(problem.batch) * static_cast<double>(problem.rows) *
-                  static_cast<double>(problem.input_size) * static_cast<double>(problem.parts[i].output_size);
+    const LinearPart& part = problem.parts[i];
+    const int64_t n = part.output_size;
+    const int64_t d = part.head_size;
+    // Keys and values mostly want the same ones.
+    if (i == 0 || part.wanted_rows != problem.parts[i - 1].wanted_rows) rows = num_rows(problem, part);
+    cost.flops += 2.0 * rows * static_cast<double>(e) * static_cast<double>(n);
+    cost.bytes += bytes_of(part.weight, {1, 1, n, e}) + bytes_of(part.bias, {1, 1, 1, n}) +
+                  bytes_of_rows(problem, part, rows, part.output, n / d, d);
+    input_bytes = std::max(input_bytes, bytes_of_rows(problem, part, rows, problem.input, 1, e));
   }
+  cost.bytes += input_bytes;
   return cost;
 }
 
@@ -89,7 +81,8 @@ double flops_of(const AttentionProblem& problem) {
   const double score_flops =
       (problem.scoring == Scoring::Additive ? 4.0 : 2.0) * static_cast<double>(problem.head_size);
   const double value_flops = problem.output.given != 0 ? 2.0 * static_cast<double>(problem.value_head_size) : 0.0;
-  return static_cast<double>(problem.num_heads) * visible_pairs(problem) * (score_flops + value_flops);
+  return static_cast<double>(problem.num_heads) * visible_pairs(limits_of(problem), problem.batch) *
+         (score_flops + value_flops);
 }
 
 Cost cost_of(const AttentionProblem& problem) {

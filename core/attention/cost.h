@@ -11,6 +11,7 @@ struct Cost {
   double bytes = 0;  // every operand once
 };
 
+// Of the rows that its parts want. Lengths without data count as num_keys.
 Cost cost_of(const LinearProblem& problem);
 
 // flops: one multiplication for each element, none where nothing is dropped.

@@ -36,6 +36,7 @@ void visit_operands(Problem& problem, Visit visit) {
     visit(part.bias, Sizes<kOperandRank>{1, 1, 1, n}, Access::Read);
     visit(part.output, Sizes<kOperandRank>{n / d, s, r, d}, Access::Write);
   }
+  visit(problem.limits.valid_lens, Sizes<kOperandRank>{s, 1, problem.limits.num_queries, 1}, Access::ReadOnHost);
 }
 
 template <typename Problem, typename Visit>

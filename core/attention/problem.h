@@ -29,6 +29,25 @@ struct StridedOperand {
 using Operand = StridedOperand<kOperandRank>;
 using ElementwiseOperand = StridedOperand<kElementwiseRank>;
 
+// What decides which keys a query sees, but for masks and biases (attention/visible_keys.h): key k is visible to query q
+// of batch element b only if k is less than the length of (b, q) and q + band_first <= k <= q + band_last.
+struct KeyLimits {
+  int64_t num_queries = 0;
+  int64_t num_keys = 0;
+  int64_t band_first = 0;
+  int64_t band_last = 0;
+  Operand valid_lens;  // axes (b, -, q, -), as in AttentionProblem
+};
+
+// Rows of each batch element that a linear operation computes, where its rows are keys or values of an attention.
+enum class WantedRows : int32_t {
+  All = 0,
+  // From the first to the last key that some query of the element sees.
+  Visible = 1,
+  // Those; and all rows of an element that has a query which sees no key, since such a query averages all values.
+  VisibleOrMean = 2,
+};
+
 // One weight that a linear operation multiplies its input by: output[h, s, r, d] = sum over e of input[s, r, e] *
 // weight[n, e] + bias[n] with n = h * head_size + d, accumulated in f32 in the order of e. So a projection can write
 // each head's rows by themselves; one head of the whole output size is the plain product.
@@ -43,6 +62,9 @@ struct LinearPart {
   const void* packed = nullptr;
   // 1 when it is packed. Plans depend on it, never on the address.
   int32_t is_packed = 0;
+  // Which rows are computed. The others of the output are not written, and need not lie in memory of the call. All
+  // rows, unless the device's IntermediateForm allows others.
+  WantedRows wanted_rows = WantedRows::All;
 };
 
 // Queries, keys and values of one tensor.
@@ -57,6 +79,9 @@ struct LinearProblem {
   Operand input;           // axes (-, s, r, e); F32, F16, BF16
   LinearPart parts[kMaxLinearParts];
   int32_t num_parts = 1;
+  // Whose keys the rows are, where a part does not want all rows: num_keys is then `rows`. A problem whose parts all want
+  // all rows may have those of another problem of its call; then they decide nothing.
+  KeyLimits limits;
 };
 
 // weights[b, h, q, k] = exp(scores[b, h, q, k]) / sum over visible k' of exp(scores[b, h, q, k']), with the row's
@@ -97,6 +122,8 @@ struct AttentionProblem {
   int64_t head_size = 0;        // d, of queries and keys
   int64_t value_head_size = 0;  // d, of values
 
+  // Keys and values that WantedRows leaves out for these limits may hold anything, or lie in no memory at all, on a
+  // device whose IntermediateForm allows that.
   Operand queries;  // axes (b, h, q, d); one dtype of F32, F16, BF16 for these three
   Operand keys;     // axes (b, kv head, k, d)
   Operand values;   // axes (b, kv head, k, d)

@@ -45,10 +45,18 @@ void set_pair_operand(Operand& operand, const AttentionProblem& problem, const T
   if (tensor.rank() != 4 && tensor.rank() != 2) {
     fail(Status::InvalidArgument,
          "%s has dims %s of rank %d, expected rank 4, %s, or rank 2, %s, with ones where it is repeated; one row of "
-         "keys for each item is (B, 1, 1, K)",
+         "keys for each item is (B, 1, 1, K), one for each query (B, 1, Q, K)",
          name, to_string(tensor.shape()).c_str(), tensor.rank(), to_string(full).c_str(), to_string(plane).c_str());
   }
   const int32_t missing = 4 - tensor.rank();
+  if (tensor.rank() == 2 && tensor.dim(0) != 1 && tensor.dim(0) != problem.num_queries &&
+      tensor.dim(0) == problem.batch && (tensor.dim(1) == 1 || tensor.dim(1) == problem.num_keys)) {
+    const Shape for_each_item{problem.batch, 1, 1, tensor.dim(1)};
+    fail(Status::InvalidArgument,
+         "%s has dims %s, expected %s, (Q, K), with ones where it is repeated; one row of keys for each item is "
+         "(B, 1, 1, K): reshape it to %s",
+         name, to_string(tensor.shape()).c_str(), to_string(plane).c_str(), to_string(for_each_item).c_str());
+  }
   for (int32_t axis = 0; axis < tensor.rank(); ++axis) {
     if (tensor.dim(axis) != 1 && tensor.dim(axis) != full[axis + missing]) {
       fail(Status::InvalidArgument, "%s has dims %s, expected %s with ones where it is repeated%s", name,
@@ -107,7 +115,7 @@ void set_dropout(AttentionProblem& problem, const LayerInputs& inputs, const Att
 
 }  // namespace
 
-LayerInputs complete_inputs(const LayerInputs& inputs, const char* device_name) {
+LayerInputs complete_inputs(const LayerInputs& inputs, const char* owner, const char* device_name) {
   check_queries(inputs);
   LayerInputs complete = inputs;
   if (complete.keys == nullptr) complete.keys = complete.queries;
@@ -121,7 +129,7 @@ LayerInputs complete_inputs(const LayerInputs& inputs, const char* device_name) 
   }
   for (const Named& input : named(complete)) {
     if (input.tensor == nullptr) continue;
-    check_same_device(input.name, input.tensor->device_name(), "the layer", device_name);
+    check_same_device(input.name, input.tensor->device_name(), owner, device_name);
   }
   return complete;
 }
@@ -173,8 +181,8 @@ void set_visibility(AttentionProblem& problem, const LayerInputs& inputs, const 
 }
 
 void check_output(const Tensor& tensor, const char* name, const Shape& expected, DType input_dtype, bool f32_only,
-                  const char* device_name) {
-  check_same_device(name, tensor.device_name(), "the layer", device_name);
+                  const char* owner, const char* device_name) {
+  check_same_device(name, tensor.device_name(), owner, device_name);
   if (!(tensor.shape() == expected)) {
     fail(Status::InvalidArgument, "%s has dims %s, expected %s", name, to_string(tensor.shape()).c_str(),
          to_string(expected).c_str());

@@ -39,8 +39,9 @@ enum class Purpose {
 };
 
 // Fills in the defaults (keys: queries, values: keys) and checks that queries are there, that the three share one
-// floating dtype, and that every tensor is on `device_name`.
-LayerInputs complete_inputs(const LayerInputs& inputs, const char* device_name);
+// floating dtype, and that every tensor is on `device_name`, the device of `owner`: what messages call it, as
+// "the layer".
+LayerInputs complete_inputs(const LayerInputs& inputs, const char* owner, const char* device_name);
 
 // For layers that read one tensor: checks that queries are there, of a floating dtype, of rank 1 to 8 and on
 // `device_name`, and that nothing else is given. `kind` is the layer's, as "linear".
@@ -51,9 +52,9 @@ void check_one_input(const LayerInputs& inputs, const char* kind, const char* de
 void set_visibility(AttentionProblem& problem, const LayerInputs& inputs, const AttentionOptions& options,
                     bool has_heads, Purpose purpose);
 
-// Checks one output against the shape it must have, its dtype (the inputs', or F32) and its device.
+// Checks one output against the shape it must have, its dtype (the inputs', or F32) and its device, that of `owner`.
 void check_output(const Tensor& tensor, const char* name, const Shape& expected, DType input_dtype, bool f32_only,
-                  const char* device_name);
+                  const char* owner, const char* device_name);
 
 // For Purpose::Run: all tensors have data, outputs can be written, and no output shares memory with another tensor of
 // the call.

@@ -25,7 +25,7 @@
 namespace heed {
 
 // Grows by one whenever the table or a struct in it changes. It is the first member of the table in every version.
-inline constexpr int32_t kBackendVersion = 6;
+inline constexpr int32_t kBackendVersion = 7;
 
 using Failure = Error;
 
@@ -94,7 +94,21 @@ struct IntermediateForm {
   DType dtype = DType::F32;
   // 1: all heads of a row side by side. 0: whichever of that and one head's rows side by side the layer finds best.
   int32_t whole_rows = 0;
+  // 1: the device reads keys and values that no query sees, so all of their rows are computed. 0: parts of linear
+  // problems may want fewer (WantedRows), and its attention reads no other rows.
+  int32_t all_rows = 0;
 };
+
+// Rows first_row .. end_row - 1 of a weight, and of each the elements first_input .. end_input - 1.
+struct WeightBlock {
+  int64_t first_row = 0;
+  int64_t end_row = 0;
+  int64_t first_input = 0;
+  int64_t end_input = 0;
+};
+
+// A block of a weight that is packed by itself begins and ends at multiples of so many rows, or ends with the last row.
+inline constexpr int64_t kPackedRows = 16;
 
 // The state of one open device.
 struct BackendDevice;
@@ -128,6 +142,19 @@ struct Backend {
                  Failure* failure);
   // As Memory::settle. Null where is_host is 1.
   void (*settle)(BackendDevice* device);
+  // Gives memory that is kept for later calls back to the driver, after all that was asked. Null where is_host is 1.
+  Status (*trim)(BackendDevice* device, Failure* failure);
+  // Calls run(argument, item, worker) once for each item from 0 to num_items - 1, on the device's threads, and returns
+  // when all are done, also after a failure; 0 <= worker < num_threads(), no two calls at a time have the same one.
+  // `num_bytes`: what is read and written, about; too little to share runs on the caller alone, and more has the threads
+  // made. `run` must not throw, and must not compute on the device. Null where is_host is 0.
+  Status (*for_each)(BackendDevice* device, int64_t num_items, double num_bytes,
+                     void (*run)(const void* argument, int64_t item, int32_t worker), const void* argument,
+                     Failure* failure);
+  // to[column * to_stride + row] = from[row * from_stride + column], for elements of F32, F16 or BF16; strides in
+  // elements. From any thread. Null where is_host is 0.
+  void (*transpose)(const BackendDevice* device, DType dtype, const void* from, int64_t from_stride, int64_t num_rows,
+                    int64_t num_columns, void* to, int64_t to_stride);
   // For a layer whose inputs have that dtype.
   IntermediateForm (*intermediate_form)(const BackendDevice* device, DType inputs);
 
@@ -139,8 +166,10 @@ struct Backend {
   // bytes, aligned to kMemoryAlignment. 0 bytes: the device reads the weight as it is, and is never given a packed one.
   Status (*packed_linear_bytes)(const BackendDevice* device, const LinearPart* part, int64_t input_size,
                                 size_t* num_bytes, Failure* failure);
-  Status (*pack_linear)(BackendDevice* device, const LinearPart* part, int64_t input_size, void* packed,
-                        Failure* failure);
+  // Packs a block: the weight's first element is the block's. Where is_host is 1, from many threads at a time, for other
+  // blocks of one weight too; otherwise the block is the whole weight.
+  Status (*pack_linear)(BackendDevice* device, const LinearPart* part, int64_t input_size, const WeightBlock* block,
+                        void* packed, Failure* failure);
   Status (*plan_attention)(const BackendDevice* device, const AttentionProblem* problem, Plan* plan, Failure* failure);
   Status (*run_attention)(BackendDevice* device, const AttentionProblem* problem, const Plan* plan, void* scratch,
                           Failure* failure);

@@ -8,6 +8,7 @@
 #include "backends/cpu/cpu_backend.h"
 #include "backends/plugin.h"
 #include "base/error.h"
+#include "base/kept_blocks.h"
 
 namespace heed {
 namespace {
@@ -59,10 +60,10 @@ Context::Context(Key, const ContextOptions& options, const Backend& backend)
 }
 
 Context::~Context() {
-  for (auto& place : pool_) {
-    if (PooledScratch::Block* block = place.load(std::memory_order_acquire); block != nullptr) destroy(block);
-  }
+  empty_pool();
   open_.backend->close(open_.device);
+  // The kept blocks are shared by all contexts of the process: calls of the others map new ones.
+  kept_blocks().give_back();
 }
 
 void* Context::allocate(size_t num_bytes, Contents contents) const {
@@ -125,9 +126,10 @@ size_t Context::packed_bytes(const LinearPart& part, int64_t input_size) const {
   return num_bytes;
 }
 
-void Context::pack(const LinearPart& part, int64_t input_size, void* packed) const {
+void Context::pack(const LinearPart& part, int64_t input_size, const WeightBlock& block, void* packed) const {
   Failure failure;
-  if (open_.backend->pack_linear(open_.device, &part, input_size, packed, &failure) != Status::Ok) throw failure;
+  if (open_.backend->pack_linear(open_.device, &part, input_size, &block, packed, &failure) != Status::Ok)
+    throw failure;
 }
 
 void Context::require_fastest(const char* function, const char* operation, const Plan& plan) const {
@@ -174,6 +176,20 @@ Context::PooledScratch::~PooledScratch() {
     if (place.compare_exchange_strong(none, block_, std::memory_order_release, std::memory_order_relaxed)) return;
   }
   context_.destroy(block_);
+}
+
+void Context::empty_pool() const noexcept {
+  for (auto& place : pool_) {
+    PooledScratch::Block* const block = place.exchange(nullptr, std::memory_order_acquire);
+    if (block != nullptr) destroy(block);
+  }
+}
+
+void Context::trim() const {
+  empty_pool();
+  kept_blocks().give_back();
+  Failure failure;
+  if (!is_host() && open_.backend->trim(open_.device, &failure) != Status::Ok) throw failure;
 }
 
 void Context::destroy(PooledScratch::Block* block) const noexcept {

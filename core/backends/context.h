@@ -62,6 +62,8 @@ class Context final : public Memory {
   int32_t num_threads() const;
   // Makes its threads, so that `run` allocates nothing; cheap when they are there.
   void start() const;
+  // Gives the blocks of the pool that no call uses back to the allocator; on a device those that it keeps, too.
+  void trim() const;
   // Waits for all that was asked; throws what a call failed with that had returned, once.
   void synchronize() const;
   IntermediateForm intermediate_form(DType inputs) const;
@@ -82,9 +84,25 @@ class Context final : public Memory {
     }
   }
 
-  // Memory of the context with the weight of `part` laid out for its problems.
+  // Memory of the context with the weight of `part`, or a block of it, laid out for its problems.
   size_t packed_bytes(const LinearPart& part, int64_t input_size) const;
-  void pack(const LinearPart& part, int64_t input_size, void* packed) const;
+  void pack(const LinearPart& part, int64_t input_size, const WeightBlock& block, void* packed) const;
+
+  // Backend::for_each with function(item, worker), which must not throw.
+  template <typename Function>
+  void for_each(int64_t num_items, double num_bytes, const Function& function) const {
+    const auto run = [](const void* erased, int64_t item, int32_t worker) {
+      (*static_cast<const Function*>(erased))(item, worker);
+    };
+    Failure failure;
+    if (open_.backend->for_each(open_.device, num_items, num_bytes, run, &function, &failure) != Status::Ok)
+      throw failure;
+  }
+  // Backend::transpose.
+  void transpose(DType dtype, const void* from, int64_t from_stride, int64_t num_rows, int64_t num_columns, void* to,
+                 int64_t to_stride) const {
+    open_.backend->transpose(open_.device, dtype, from, from_stride, num_rows, num_columns, to, to_stride);
+  }
 
   // Before a plan is run by the C function of that name: where it is not the fastest path, throws NotFastest with the
   // reason if the context is strict, and otherwise warns the logger. `operation` is what the plan is for.
@@ -112,6 +130,7 @@ class Context final : public Memory {
   };
 
  private:
+  void empty_pool() const noexcept;
   // Gives a block of the pool back to the device and to the host.
   void destroy(PooledScratch::Block* block) const noexcept;
 

@@ -2,9 +2,11 @@
 #include "backends/plugin.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <climits>
 #include <cstdlib>
 #include <string>
 #include <string_view>
@@ -19,13 +21,26 @@ namespace {
 constexpr const char* kFile = "libheed_ascend.so";
 constexpr const char* kPathVariable = "HEED_PLUGIN_PATH";
 
-// Of the library or program that this code is in; empty where the system does not say.
+// The file of the program that runs; empty where the system does not say.
+std::string program_path() {
+  std::string path(PATH_MAX, '\0');
+  const ssize_t length = readlink("/proc/self/exe", path.data(), path.size());
+  path.resize(length < 0 ? 0 : static_cast<size_t>(length));
+  return path;
+}
+
+// Of the library or, where heed is linked into it, the program that this code is in; empty where the system does not say.
+// dladdr's own name for a program is what it was called by, which may have no folder: that is not where it lies.
 std::string own_folder() {
   Dl_info info;
-  if (dladdr(reinterpret_cast<void*>(&ascend_backend), &info) == 0 || info.dli_fname == nullptr) return "";
-  const std::string_view path = info.dli_fname;
+  void* found = nullptr;
+  const bool is_known = dladdr1(reinterpret_cast<void*>(&ascend_backend), &info, &found, RTLD_DL_LINKMAP) != 0;
+  const char* name = is_known && found != nullptr ? static_cast<const link_map*>(found)->l_name : nullptr;
+  // The program itself has no name there.
+  const std::string path = name == nullptr || *name == '\0' ? program_path() : name;
   const size_t slash = path.rfind('/');
-  return slash == std::string_view::npos ? "." : std::string(path.substr(0, slash));
+  if (slash == std::string::npos) return path.empty() ? "" : ".";
+  return path.substr(0, slash);
 }
 
 std::vector<std::string> folders() {

@@ -11,9 +11,9 @@ namespace heed {
 inline constexpr const char* kPluginEntry = "heed_backend";
 using PluginEntry = const Backend* (*)();
 
-// The Ascend backend, from libheed_ascend.so in the folder of heed's own library or, failing that, in one of the folders
-// in HEED_PLUGIN_PATH, separated by colons. Loaded once in a process and never unloaded, since the driver's threads run
-// in it. Throws DeviceUnavailable with what to do; then the next call tries again.
+// The Ascend backend, from libheed_ascend.so in the folder of the library or program that heed's code is in or, failing
+// that, in one of the folders in HEED_PLUGIN_PATH, separated by colons. Loaded once in a process and never unloaded,
+// since the driver's threads run in it. Throws DeviceUnavailable with what to do; then the next call tries again.
 const Backend& ascend_backend();
 
 }  // namespace heed

@@ -26,7 +26,7 @@ namespace {
 // Below what one system call moves at most on any supported system.
 constexpr size_t kMaxTransfer = size_t{1} << 30;
 
-[[noreturn]] void fail_on(const char* action, const std::string& path, int error) {
+[[noreturn]] void fail_on(const char* action, std::string_view path, int error) {
   const PlainLocale plain;
   const char* reason = plain.get() == nullptr ? nullptr : ::strerror_l(error, plain.get());
   fail(Status::Io, "cannot %s \"%s\": %s", action, shown(path).c_str(), reason == nullptr ? "unknown reason" : reason);
@@ -39,7 +39,7 @@ auto retry_interrupted(Call call) {
   return result;
 }
 
-[[noreturn]] void fail_not_regular(const char* action, const std::string& path, mode_t mode) {
+[[noreturn]] void fail_not_regular(const char* action, std::string_view path, mode_t mode) {
   fail(Status::Io, "cannot %s \"%s\": it is %s, expected a regular file", action, shown(path).c_str(),
        S_ISDIR(mode) ? "a directory" : "a device, pipe or socket");
 }
@@ -64,12 +64,6 @@ std::string resolve_links(const char* path) {
   return resolved ? resolved.get() : path;
 }
 
-std::string folder_of(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  if (slash == std::string::npos) return ".";
-  return path.substr(0, slash == 0 ? 1 : slash);
-}
-
 // Makes the new name last through a power failure where the file system can; the file itself is already safe, so a
 // refusal changes nothing.
 void sync_folder(const std::string& folder) noexcept {
@@ -80,6 +74,17 @@ void sync_folder(const std::string& folder) noexcept {
 }
 
 }  // namespace
+
+std::string folder_of(std::string_view path) {
+  const size_t slash = path.rfind('/');
+  if (slash == std::string_view::npos) return ".";
+  return std::string(path.substr(0, slash == 0 ? 1 : slash));
+}
+
+bool file_exists(const char* path) {
+  struct stat status = {};
+  return ::stat(path, &status) == 0 || (errno != ENOENT && errno != ENOTDIR);
+}
 
 NoCancellation::NoCancellation() noexcept { ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
 
@@ -100,7 +105,8 @@ NoSizeSignal::~NoSizeSignal() {
   ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }
 
-FileSource::FileSource(const char* path) : path_(path) {
+FileSource::FileSource(const char* path, const HostAllocator& allocator) : path_(path, allocator) {
+  const NoCancellation no_cancellation;
   // O_NONBLOCK: opening a pipe without a writer would wait forever; regular files do not know the flag.
   descriptor_ = retry_interrupted([&] { return ::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); });
   if (descriptor_ < 0) fail_on("open", path_, errno);
@@ -115,9 +121,13 @@ FileSource::FileSource(const char* path) : path_(path) {
   }
 }
 
-FileSource::~FileSource() { ::close(descriptor_); }
+FileSource::~FileSource() {
+  const NoCancellation no_cancellation;
+  ::close(descriptor_);
+}
 
 void FileSource::read(uint64_t offset, void* destination, size_t num_bytes) const {
+  const NoCancellation no_cancellation;
   char* next = static_cast<char*>(destination);
   for (size_t left = num_bytes; left > 0;) {
     const ssize_t got = retry_interrupted(

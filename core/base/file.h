@@ -7,8 +7,17 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <string_view>
+
+#include "base/host_allocator.h"
 
 namespace heed {
+
+// What a path names its file in: all before the last '/', "." where there is none.
+std::string folder_of(std::string_view path);
+
+// False only where the system says that there is none.
+bool file_exists(const char* path);
 
 // As long as it lives, its thread cannot be cancelled: reading and writing are points where it could, and a
 // cancellation that unwinds through heed would end the process.
@@ -47,25 +56,25 @@ class ByteSource {
   virtual ~ByteSource() = default;
 
   // What error sentences call the source, for a file its path.
-  virtual const std::string& name() const = 0;
+  virtual std::string_view name() const = 0;
   virtual uint64_t num_bytes() const = 0;
   // All of offset .. offset + num_bytes or an error; the caller has checked the range against num_bytes().
   virtual void read(uint64_t offset, void* destination, size_t num_bytes) const = 0;
 };
 
-// A regular file, opened for reading. Its size is taken once, at the opening.
+// A regular file, opened for reading. Its size is taken once, at the opening. What it keeps is the allocator's; it may
+// be used and closed on other threads than the one that opened it.
 class FileSource final : public ByteSource {
  public:
-  explicit FileSource(const char* path);
+  explicit FileSource(const char* path, const HostAllocator& allocator = {});
   ~FileSource() override;
 
-  const std::string& name() const override { return path_; }
+  std::string_view name() const override { return path_; }
   uint64_t num_bytes() const override { return num_bytes_; }
   void read(uint64_t offset, void* destination, size_t num_bytes) const override;
 
  private:
-  NoCancellation no_cancellation_;
-  std::string path_;
+  HostString path_;
   int descriptor_ = -1;
   uint64_t num_bytes_ = 0;
 };
@@ -75,14 +84,13 @@ class MemorySource final : public ByteSource {
  public:
   MemorySource(const void* data, size_t num_bytes) : data_(static_cast<const char*>(data)), num_bytes_(num_bytes) {}
 
-  const std::string& name() const override { return name_; }
+  std::string_view name() const override { return "memory"; }
   uint64_t num_bytes() const override { return num_bytes_; }
   void read(uint64_t offset, void* destination, size_t num_bytes) const override {
     if (num_bytes > 0) std::memcpy(destination, data_ + offset, num_bytes);
   }
 
  private:
-  std::string name_ = "memory";
   const char* data_;
   size_t num_bytes_;
 };

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 #include <new>
 #include <string>
@@ -21,14 +20,9 @@ namespace heed {
 // What C++'s new aligns to, and the least that any allocation asks for.
 inline constexpr size_t kObjectAlignment = alignof(std::max_align_t);
 
-inline void* allocate_from_c_library(void*, size_t num_bytes, size_t alignment) {
-  if (alignment <= kObjectAlignment) return std::malloc(num_bytes);
-  // aligned_alloc wants a multiple of the alignment; no request may wrap round to a small one.
-  if (num_bytes > SIZE_MAX - alignment) return nullptr;
-  return std::aligned_alloc(alignment, (num_bytes + alignment - 1) / alignment * alignment);
-}
-
-inline void release_to_c_library(void*, void* memory, size_t) { std::free(memory); }
+// The C library's malloc; large blocks are mapped each by itself, and a few freed ones kept for the next (kept_blocks.h).
+void* allocate_from_c_library(void*, size_t num_bytes, size_t alignment) noexcept;
+void release_to_c_library(void*, void* memory, size_t num_bytes) noexcept;
 
 // The members of heed_allocator, by default the C library's. Each object keeps a copy, since its memory may be the last
 // thing that is given back, after the context itself.

@@ -3,14 +3,13 @@
 // the documents of nlohmann-json allocate in their destructors, where a failure ends the process.
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <string>
 #include <string_view>
-
-#include "base/plain_locale.h"
 
 namespace heed {
 
@@ -45,17 +44,10 @@ class JsonWriter {
     }
   }
 
-  // A count kept in a double: as a whole number up to 2^63, beyond which only shapes that nobody could run reach.
-  void count(double number) {
-    if (number < 0x1p63) {
-      value(static_cast<int64_t>(number));
-      return;
-    }
-    char digits[32];
-    const PlainLocale plain;
-    std::snprintf(digits, sizeof digits, "%.17g", number);
-    put(digits);
-  }
+  // A count kept in a double, because only shapes that nobody could run reach 2^63: from there on it is written as the
+  // largest int64_t, which every reader of 64-bit integers takes.
+  void count(double number) { value(number < 0x1p63 ? static_cast<int64_t>(number) : INT64_MAX); }
+  void count(size_t number) { value(std::min<size_t>(number, INT64_MAX)); }
 
   template <typename Value>
   void member(std::string_view name, const Value& content) {

@@ -13,14 +13,15 @@ namespace heed {
 // Long enough for usual paths and names, short enough that three of them leave room for the sentence.
 inline constexpr size_t kMaxShownText = 120;
 
-// Bytes other than printable ASCII become \xHH; the middle of what is then too long becomes "...".
+// Bytes other than printable ASCII, and quotation marks, which end a name in a sentence, become \xHH; the middle of what is
+// then too long becomes "...".
 inline std::string shown(std::string_view text) {
   constexpr size_t kHead = kMaxShownText / 3;
   constexpr size_t kTail = kMaxShownText - kHead - 3;
   const auto append_escaped = [](std::string& result, char c) {
     constexpr const char* kDigits = "0123456789ABCDEF";
     const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20u && byte < 0x7Fu) {
+    if (byte >= 0x20u && byte < 0x7Fu && byte != '"') {
       result += c;
     } else {
       result.append("\\x").append(1, kDigits[byte >> 4u]).append(1, kDigits[byte & 15u]);

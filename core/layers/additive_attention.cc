@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "attention/visible_keys.h"
 #include "base/error.h"
 #include "layers/projection.h"
 
@@ -66,8 +67,8 @@ void AdditiveAttention::set_attention(const LayerInputs& inputs, Purpose purpose
 void AdditiveAttention::compose(const CheckedInputs& call, const LayerOutputs& outputs, Schedule& schedule) const {
   const LayerInputs& inputs = call.inputs;
   const Projected projected[] = {{Source::Queries, {parameter_at(kQueryWeight)}, options_.num_hiddens},
-                                 {Source::Keys, {parameter_at(kKeyWeight)}, options_.num_hiddens}};
-  const auto [queries, keys, values] = project(schedule, inputs, projected);
+                                 {Source::Keys, {parameter_at(kKeyWeight)}, options_.num_hiddens, WantedRows::Visible}};
+  const auto [queries, keys, values] = project(schedule, inputs, limits_of(call.attention), projected);
 
   AttentionProblem& attention = schedule.add_attention("attention");
   attention = call.attention;

@@ -7,7 +7,7 @@ namespace heed {
 
 CheckedInputs AttentionLayer::check(const LayerInputs& inputs, Purpose purpose) const {
   CheckedInputs result;
-  result.inputs = complete_inputs(inputs, context()->device_name());
+  result.inputs = complete_inputs(inputs, owner(), context()->device_name());
   check_inputs(result.inputs, result.shapes);
   LayerInputs seen = result.inputs;
   // On the CPU, where they are already, nothing is made of them.

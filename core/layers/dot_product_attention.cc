@@ -17,6 +17,15 @@ void require_same_dim(const Tensor& tensor, const char* name, int32_t axis, cons
   }
 }
 
+// The layer of one call: its caller has a context and no layer.
+class OneCall final : public DotProductAttention {
+ public:
+  using DotProductAttention::DotProductAttention;
+
+  const char* owner() const override { return "the context"; }
+  const char* forward_function() const override { return "heed_scaled_dot_product_attention"; }
+};
+
 }  // namespace
 
 DotProductAttention::DotProductAttention(std::shared_ptr<Context> context, const AttentionOptions& options)
@@ -117,6 +126,11 @@ void DotProductAttention::compose(const CheckedInputs& call, const LayerOutputs&
   } else {
     set_operand(attention.log_sum_exp, *outputs.log_sum_exp, {0, -1, 1, -1});
   }
+}
+
+void scaled_dot_product_attention(std::shared_ptr<Context> context, const AttentionOptions& options,
+                                  const LayerInputs& inputs, const LayerOutputs& outputs) {
+  OneCall(std::move(context), options).forward(inputs, nullptr, outputs);
 }
 
 }  // namespace heed

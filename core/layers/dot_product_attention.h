@@ -2,12 +2,14 @@
 // Scaled dot-product attention on given queries, keys and values, with heads as an axis (rank 4) or without (rank 3).
 #pragma once
 
+#include <memory>
+
 #include "attention/options.h"
 #include "layers/attention_layer.h"
 
 namespace heed {
 
-class DotProductAttention final : public AttentionLayer {
+class DotProductAttention : public AttentionLayer {
  public:
   // Throws InvalidArgument naming the member of `options`.
   DotProductAttention(std::shared_ptr<Context> context, const AttentionOptions& options);
@@ -23,5 +25,10 @@ class DotProductAttention final : public AttentionLayer {
  private:
   AttentionOptions options_;
 };
+
+// heed_scaled_dot_product_attention: `forward` of a layer that lives for this call alone, and so has no place in the
+// host's memory. Scratch memory comes from the context's pool.
+void scaled_dot_product_attention(std::shared_ptr<Context> context, const AttentionOptions& options,
+                                  const LayerInputs& inputs, const LayerOutputs& outputs);
 
 }  // namespace heed

@@ -11,7 +11,8 @@
 namespace heed {
 namespace {
 
-void write_count(JsonWriter& json, const char* name, double number) {
+template <typename Number>
+void write_count(JsonWriter& json, const char* name, Number number) {
   json.key(name);
   json.count(number);
 }
@@ -71,7 +72,7 @@ std::string Layer::explain(const LayerInputs& inputs, const LayerOutputs& output
   json.member("backend", context()->backend().name);
   json.member("device", context()->device_name());
   write_plan(json, *main);
-  json.member("workspace_bytes", schedule.workspace_bytes());
+  write_count(json, "workspace_bytes", schedule.workspace_bytes());
   write_count(json, "flops", total.flops);
   write_count(json, "bytes", total.bytes);
   json.key("operations");
@@ -83,7 +84,7 @@ std::string Layer::explain(const LayerInputs& inputs, const LayerOutputs& output
     json.begin_object();
     json.member("operation", step.operation);
     write_plan(json, step);
-    json.member("scratch_bytes", step.plan.scratch_bytes);
+    write_count(json, "scratch_bytes", step.plan.scratch_bytes);
     write_count(json, "flops", cost.flops);
     write_count(json, "bytes", cost.bytes);
     write_reasons(json, own_reasons);

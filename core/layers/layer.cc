@@ -2,6 +2,8 @@
 // The walk of a call: check, compose, plan, run.
 #include "layers/layer.h"
 
+#include <algorithm>
+#include <bit>
 #include <cinttypes>
 
 #include "base/error.h"
@@ -9,6 +11,17 @@
 #include "tensor/device.h"
 
 namespace heed {
+namespace {
+
+// What a call without a workspace takes from the pool. More than it holds, by up to a quarter: sequences that grow by a
+// key with each call, as when text is generated, then seldom need a larger block.
+size_t pooled_bytes(const Schedule& schedule) {
+  const size_t held = schedule.held_bytes();
+  const size_t step = std::max<size_t>(1, std::bit_floor(held) / 4);
+  return std::min(schedule.workspace_bytes(), (held + step - 1) / step * step);
+}
+
+}  // namespace
 
 bool Layer::is_initialized() const {
   for (const Parameter& parameter : parameters_) {
@@ -50,7 +63,8 @@ OutputShapes Layer::output_shapes(const LayerInputs& inputs) const {
 
 void Layer::check_outputs(const LayerOutputs& outputs, const OutputShapes& shapes) const {
   if (outputs.output == nullptr && outputs.weights == nullptr && outputs.log_sum_exp == nullptr) {
-    fail(Status::InvalidArgument, "outputs has no tensor, expected at least one of output, weights and log_sum_exp");
+    fail(Status::InvalidArgument,
+         "outputs has no tensor, expected at least one of outputs->output, outputs->weights and outputs->log_sum_exp");
   }
   const auto check_one = [&](const Tensor* tensor, const char* name, const std::optional<Shape>& expected,
                              bool f32_only) {
@@ -58,7 +72,7 @@ void Layer::check_outputs(const LayerOutputs& outputs, const OutputShapes& shape
     if (!expected) {
       fail(Status::InvalidArgument, "%s is set, but a %s layer has no such output, expected NULL", name, kind());
     }
-    check_output(*tensor, name, *expected, shapes.dtype, f32_only, context_->device_name());
+    check_output(*tensor, name, *expected, shapes.dtype, f32_only, owner(), context_->device_name());
   };
   check_one(outputs.output, "outputs->output", shapes.output, false);
   check_one(outputs.weights, "outputs->weights", shapes.weights, false);
@@ -88,10 +102,10 @@ size_t Layer::workspace_size(const LayerInputs& inputs, const LayerOutputs& outp
 void Layer::forward(const LayerInputs& inputs, Workspace* workspace, const LayerOutputs& outputs) const {
   Schedule schedule;
   prepare(inputs, outputs, Purpose::Run, schedule);
-  for (const Step& step : schedule) context_->require_fastest("heed_layer_forward", step.operation, step.plan);
+  for (const Step& step : schedule) context_->require_fastest(forward_function(), step.operation, step.plan);
   const size_t needed = schedule.workspace_bytes();
   if (workspace == nullptr) {
-    const Context::PooledScratch scratch(*context_, needed);
+    const Context::PooledScratch scratch(*context_, pooled_bytes(schedule));
     schedule.run(*context_, scratch.data());
     return;
   }

@@ -16,11 +16,15 @@
 #include "attention/validate.h"
 #include "backends/context.h"
 #include "backends/workspace.h"
+#include "layers/load_options.h"
+#include "layers/model_attention.h"
 #include "layers/parameter.h"
 #include "layers/schedule.h"
 #include "tensor/safetensors.h"
 
 namespace heed {
+
+struct FoundWeights;
 
 // The shapes of all outputs for given inputs; the dtype is the inputs', for log_sum_exp F32. Layers that do not attend
 // have no weights and no log_sum_exp.
@@ -50,6 +54,9 @@ class Layer {
   const std::shared_ptr<Context>& context() const { return context_; }
   // As "multi_head_attention"; static.
   virtual const char* kind() const = 0;
+  // What messages call the layer and the C function that runs `forward`; static.
+  virtual const char* owner() const { return "the layer"; }
+  virtual const char* forward_function() const { return "heed_layer_forward"; }
 
   std::span<const Parameter> parameters() const { return parameters_; }
   bool is_initialized() const;
@@ -59,7 +66,7 @@ class Layer {
   Tensor parameter(std::string_view name) const;
   void set_parameter(std::string_view name, const Tensor& value);
   // Returns whose names the file has: a layout's title, static.
-  const char* load(const SafetensorsFile& file, std::string_view prefix);
+  const char* load(const SafetensorsFile& file, std::string_view prefix, const LoadOptions& options = {});
   void save(const char* path) const;
   size_t save_to_memory(void* destination, size_t capacity) const;
   OutputShapes output_shapes(const LayerInputs& inputs) const;
@@ -80,6 +87,8 @@ class Layer {
   virtual void compose(const CheckedInputs& call, const LayerOutputs& outputs, Schedule& schedule) const = 0;
   // Parameters that layers of this kind can have, whatever the options; null-terminated.
   virtual const char* const* possible_parameters() const = 0;
+  // What it computes from its weights, for the comparison with the model that a file is of.
+  virtual LayerAttention layer_attention() const { return {}; }
 
  private:
   // Throws NotFound.
@@ -94,6 +103,10 @@ class Layer {
   std::vector<Tensor> values_on_host() const;
   // Those, as a file holds them.
   std::vector<NamedTensor> named(std::span<const Tensor> values) const;
+  // Which tensors of a file the parameters are, after all checks that the file is of a model like this layer.
+  FoundWeights find_in(const SafetensorsFile& file, std::string_view given_prefix, const LoadOptions& options) const;
+  // Throws where a tensor that was found has another shape or dtype than its parameter.
+  void check_found(const SafetensorsFile& file, const FoundWeights& found) const;
   // All checks of a call, and its planned schedule.
   void prepare(const LayerInputs& inputs, const LayerOutputs& outputs, Purpose purpose, Schedule& schedule) const;
 

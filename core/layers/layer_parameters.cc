@@ -4,37 +4,64 @@
 #include <cinttypes>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
-#include "base/normal.h"
 #include "base/shown_text.h"
+#include "layers/element_source.h"
 #include "layers/layer.h"
+#include "layers/load_accept.h"
+#include "layers/model_check.h"
+#include "layers/model_family.h"
+#include "layers/unknown_tensors.h"
+#include "layers/value_writer.h"
 #include "layers/weight_finder.h"
 #include "layers/weight_layout.h"
 #include "tensor/copy.h"
 #include "tensor/host_image.h"
 #include "tensor/host_memory.h"
+#include "tensor/model_config.h"
 #include "tensor/safetensors.h"
 
 namespace heed {
 namespace {
 
-// Normal with variance 2 / fan_in: DJL's default for weights, XavierInitializer(GAUSSIAN, IN, 2) (Glorot and Bengio,
-// "Understanding the difficulty of training deep feedforward neural networks", 2010). Drawn in f32 and then converted,
-// so that every dtype starts from the same numbers.
-Tensor draw_weight(const std::shared_ptr<const Memory>& memory, DType dtype, const Shape& shape, uint64_t seed,
-                   uint32_t stream, const char* subject) {
-  const Tensor weight = Tensor::zeros(host_memory_of(memory), DType::F32, shape, subject);
-  const double deviation = std::sqrt(2.0 / static_cast<double>(shape[1]));
-  auto* elements = reinterpret_cast<float*>(weight.data());
-  for (int64_t i = 0; i < weight.num_elements(); ++i) {
-    elements[i] = static_cast<float>(deviation * normal_number(seed, stream, static_cast<uint64_t>(i)));
+// The value on a device whose memory is its own, whose form the device makes itself.
+ParameterValue copied_value(const std::shared_ptr<Context>& context, const Parameter& parameter, const Tensor& source,
+                            DType dtype) {
+  return parameter.with_packed(context, converted_copy(context, source, dtype));
+}
+
+// Biases are 0, weights normal with variance 2 / fan_in: DJL's default, XavierInitializer(GAUSSIAN, IN, 2) (Glorot and
+// Bengio, "Understanding the difficulty of training deep feedforward neural networks", 2010). Drawn in f32 and then
+// converted, so that every dtype starts from the same numbers.
+ParameterValue drawn_value(const std::shared_ptr<Context>& context, FreshMemory& fresh, const Parameter& parameter,
+                           DType dtype, const Shape& shape, uint64_t seed, uint32_t stream, const char* subject) {
+  if (parameter.is_bias()) return {Tensor::zeros(context, dtype, shape, subject), nullptr};
+  const DrawnElements source(seed, stream, std::sqrt(2.0 / static_cast<double>(shape[1])), shape[1]);
+  if (context->is_host()) return write_value(context, fresh, parameter, source, dtype, shape, subject);
+  const Tensor drawn = Tensor::undefined(host_memory_of(context), DType::F32, shape, subject);
+  source.rows(0, shape[0], shape[1], shape[1], drawn.data());
+  return copied_value(context, parameter, drawn, dtype);
+}
+
+ParameterValue loaded_value(const std::shared_ptr<Context>& context, FreshMemory& fresh, const Parameter& parameter,
+                            const SafetensorsFile& file, const SafetensorsEntry& entry, const WeightSource& source,
+                            DType dtype) {
+  if (!context->is_host()) {
+    const Tensor stored = Tensor::undefined(host_memory_of(context), entry.dtype, entry.shape);
+    file.read(entry, stored.data());
+    return copied_value(context, parameter, view_as_parameter(source, stored), dtype);
   }
-  return memory->is_host() && dtype == DType::F32 ? weight : converted_copy(memory, weight, dtype);
+  // Where its elements lie in the file, without their data.
+  const Tensor view = view_as_parameter(source, Tensor::wrap(context, entry.dtype, entry.shape, nullptr, nullptr));
+  const FileElements elements(file, entry, source.part * view.dim(0) * view.stride(0), view.stride(0),
+                              view.stride(view.rank() - 1));
+  return write_value(context, fresh, parameter, elements, dtype, view.shape());
 }
 
 // Parameters that share a tensor have equal parts of it.
@@ -54,6 +81,32 @@ void check_parts(std::span<const FoundWeight> found, std::span<const Parameter> 
   }
 }
 
+// The configuration of the model that a file is of.
+std::optional<ModelConfig> config_beside(const SafetensorsFile& file, const LoadAccept& accept) {
+  const std::string folder = file.folder();
+  if (folder.empty() || accept.has(feature::kConfig)) return std::nullopt;
+  try {
+    return find_model_config(folder);
+  } catch (const Error& error) {
+    fail(error.status, "%s; with accept \"%s\" the names alone are asked", error.text, feature::kConfig);
+  }
+}
+
+// "encoder." means "encoder": a separator behind the prefix is left off where it is the one that the file's names have
+// there. A prefix whose own last letter it is, as "key_" of "key_.W_q.weight", stays.
+std::string_view without_separator(const SafetensorsFile& file, std::string_view prefix) {
+  constexpr std::string_view kSeparators = "./_";
+  if (prefix.empty() || kSeparators.find(prefix.back()) == std::string_view::npos) return prefix;
+  bool is_separator = false;
+  for (size_t i = 0; i < file.num_tensors(); ++i) {
+    const std::string_view name = file.name(i);
+    if (!name.starts_with(prefix) || name.size() == prefix.size()) continue;
+    if (kSeparators.find(name[prefix.size()]) != std::string_view::npos) return prefix;
+    is_separator = true;
+  }
+  return is_separator ? prefix.substr(0, prefix.size() - 1) : prefix;
+}
+
 }  // namespace
 
 void Layer::initialize(const LayerInputs& given_inputs, uint64_t seed) {
@@ -62,12 +115,11 @@ void Layer::initialize(const LayerInputs& given_inputs, uint64_t seed) {
   const DType dtype = inputs.queries->dtype();
   std::vector<ParameterValue> values;
   values.reserve(parameters_.size());
+  FreshMemory fresh;
   for (size_t i = 0; i < parameters_.size(); ++i) {
     const std::string subject = std::string(parameters_[i].name()) + " would have dims";
-    const Tensor value = parameters_[i].is_bias()
-                             ? Tensor::zeros(context_, dtype, shapes[i], subject.c_str())
-                             : draw_weight(context_, dtype, shapes[i], seed, static_cast<uint32_t>(i), subject.c_str());
-    values.push_back(parameters_[i].with_packed(context_, value));
+    values.push_back(drawn_value(context_, fresh, parameters_[i], dtype, shapes[i], seed, static_cast<uint32_t>(i),
+                                 subject.c_str()));
   }
   for (size_t i = 0; i < parameters_.size(); ++i) parameters_[i].set(std::move(values[i]));
 }
@@ -88,33 +140,73 @@ Tensor Layer::parameter(std::string_view name) const {
 
 void Layer::set_parameter(std::string_view name, const Tensor& value) {
   Parameter& parameter = parameters_[index_of(name)];
-  parameter.set(parameter.with_packed(context_, parameter.accept(context_, value, is_initialized())));
+  const bool keeps_form = is_initialized();
+  parameter.check(value.shape(), value.dtype(), parameter.expected_shape(keeps_form), "value");
+  value.require_data("value");
+  const DType dtype = parameter.kept_dtype(value.dtype(), keeps_form);
+  if (!context_->is_host()) return parameter.set(copied_value(context_, parameter, value, dtype));
+  const Tensor source = host_copy(value);
+  FreshMemory fresh;
+  parameter.set(write_value(context_, fresh, parameter, TensorElements(source), dtype, source.shape()));
 }
 
-const char* Layer::load(const SafetensorsFile& file, std::string_view prefix) {
+void Layer::check_found(const SafetensorsFile& file, const FoundWeights& found) const {
   const std::string shown_path = shown(file.path());
   const bool keeps_form = is_initialized();
-  const auto [title, found] = find_weights(file, prefix, parameters_, possible_parameters());
-  check_parts(found, parameters_, keeps_form, shown_path);
-  for (size_t i = 0; i < found.size(); ++i) {
+  check_parts(found.weights, parameters_, keeps_form, shown_path);
+  for (size_t i = 0; i < found.weights.size(); ++i) {
     const Parameter& parameter = parameters_[i];
-    const SafetensorsEntry& entry = *file.find(found[i].name);
+    const FoundWeight& weight = found.weights[i];
+    const SafetensorsEntry& entry = *file.find(weight.name);
     const std::string shown_name = "\"" + shown(entry.name) + "\" in \"" + shown_path + "\"";
-    const Shape expected = stored_shape(found[i].source, parameter.expected_shape(keeps_form), parameter.num_heads());
+    const Shape expected = stored_shape(weight.source, parameter.expected_shape(keeps_form), parameter.num_heads());
     parameter.check(entry.shape, entry.dtype, expected, shown_name.c_str());
   }
+}
 
+FoundWeights Layer::find_in(const SafetensorsFile& file, std::string_view given_prefix,
+                            const LoadOptions& options) const {
+  if (parameters_.empty()) return {kOwnTitle, {}};
+  const std::string_view prefix = without_separator(file, given_prefix);
+  const LoadAccept accept(options.accept);
+  accept.check(file, prefix);
+  const std::optional<ModelConfig> config = config_beside(file, accept);
+
+  const LayerAttention attention = layer_attention();
+  const bool is_linear = possible_parameters()[0] == std::string_view("weight");
+  std::vector<ModelAttention> models;
+  if (attention.is_multi_head) models = configured_attentions(prefix, config, attention.head_size);
+  FoundWeights found = find_weights(file, prefix, parameters_, possible_parameters(), besides_text(models));
+  if (attention.is_multi_head) models = model_attentions(file, prefix, found.title, config, attention.head_size);
+  const ModelCheck check(file, prefix, attention, models, accept);
+  std::vector<ChangingTensor> changing = found.changing;
+  if (!is_linear) {
+    const std::vector<ChangingTensor> unknown = unknown_tensors(file, prefix, found);
+    changing.insert(changing.end(), unknown.begin(), unknown.end());
+  }
+  check.require_supported(changing);
+  if (is_linear && is_named_conv1d(prefix) && !has_linear_modules(prefix, config)) {
+    const SafetensorsEntry* bias = found.weights.size() > 1 ? file.find(found.weights[1].name) : nullptr;
+    require_linear_form(file, *file.find(found.weights[0].name), bias, accept);
+  }
+  check_found(file, found);
+  check.require_options();
+  check.warn(context_->logger(), options.function);
+  return found;
+}
+
+const char* Layer::load(const SafetensorsFile& file, std::string_view prefix, const LoadOptions& options) {
+  const bool keeps_form = is_initialized();
+  const FoundWeights all_found = find_in(file, prefix, options);
+  const char* title = all_found.title;
+  const std::vector<FoundWeight>& found = all_found.weights;
   std::vector<ParameterValue> values;
   values.reserve(parameters_.size());
+  FreshMemory fresh;
   for (size_t i = 0; i < found.size(); ++i) {
     const SafetensorsEntry& entry = *file.find(found[i].name);
-    const Tensor stored = Tensor::zeros(host_memory_of(context_), entry.dtype, entry.shape);
-    file.read(entry, stored.data());
-    const Tensor value = view_as_parameter(found[i].source, stored);
     const DType dtype = parameters_[i].kept_dtype(entry.dtype, keeps_form);
-    const bool is_whole = value.is_row_major() && value.num_elements() == stored.num_elements();
-    const bool is_fit = context_->is_host() && is_whole && dtype == value.dtype();
-    values.push_back(parameters_[i].with_packed(context_, is_fit ? value : converted_copy(context_, value, dtype)));
+    values.push_back(loaded_value(context_, fresh, parameters_[i], file, entry, found[i].source, dtype));
   }
   // From here on nothing can fail.
   for (size_t i = 0; i < parameters_.size(); ++i) parameters_[i].set(std::move(values[i]));

@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "attention/visible_keys.h"
 #include "base/checked.h"
 #include "base/error.h"
 
@@ -25,7 +26,7 @@ int64_t all_heads(const char* heads_name, int64_t heads, const char* size_name, 
   int64_t product = 0;
   if (!checked_multiply(heads, size, product)) {
     fail(Status::InvalidArgument,
-         "options->%s is %" PRId64 " and %s %" PRId64 ", whose product overflows, expected at most 2^63 - 1",
+         "options->%s is %" PRId64 " and options->%s %" PRId64 ", whose product overflows, expected at most 2^63 - 1",
          heads_name, heads, size_name, size);
   }
   return product;
@@ -56,7 +57,7 @@ MultiHeadAttentionOptions with_defaults(const MultiHeadAttentionOptions& given) 
     if (options.num_hiddens % options.num_heads != 0) {
       fail(Status::InvalidArgument,
            "options->num_hiddens is %" PRId64 ", which options->num_heads, %" PRId64
-           ", does not divide: expected a multiple, or a head_size",
+           ", does not divide: expected a multiple, or options->head_size above 0",
            options.num_hiddens, options.num_heads);
     }
     options.head_size = options.num_hiddens / options.num_heads;
@@ -80,7 +81,8 @@ MultiHeadAttentionOptions with_defaults(const MultiHeadAttentionOptions& given) 
   } else if (options.output_size == 0) {
     if (options.num_hiddens == 0) {
       fail(Status::InvalidArgument,
-           "options->num_hiddens is 0, expected above 0, or an output_size, or no_output_projection");
+           "options->num_hiddens is 0, expected above 0, or options->output_size above 0, or "
+           "options->no_output_projection 1");
     }
     options.output_size = options.num_hiddens;
   }
@@ -134,6 +136,11 @@ MultiHeadAttention::MultiHeadAttention(std::shared_ptr<Context> context, Resolve
 
 const char* const* MultiHeadAttention::possible_parameters() const { return kParameterNames; }
 
+LayerAttention MultiHeadAttention::layer_attention() const {
+  return {options_.scoring == Scoring::DotProduct, options_.num_heads, options_.num_kv_heads, options_.head_size,
+          options_.attention};
+}
+
 void MultiHeadAttention::check_inputs(const LayerInputs& inputs, OutputShapes& shapes) const {
   check_sequences(inputs);
   const Tensor& queries = *inputs.queries;
@@ -163,10 +170,12 @@ void MultiHeadAttention::set_attention(const LayerInputs& inputs, Purpose purpos
 void MultiHeadAttention::compose(const CheckedInputs& call, const LayerOutputs& outputs, Schedule& schedule) const {
   // Weights and log_sum_exp come from queries and keys alone.
   const bool needs_values = outputs.output != nullptr;
-  const Projected projected[] = {{Source::Queries, parameters_of(places_.queries), options_.head_size},
-                                 {Source::Keys, parameters_of(places_.keys), options_.head_size},
-                                 {Source::Values, parameters_of(places_.values), options_.value_head_size}};
-  const auto [queries, keys, values] = project(schedule, call.inputs, std::span(projected, needs_values ? 3 : 2));
+  const Projected projected[] = {
+      {Source::Queries, parameters_of(places_.queries), options_.head_size},
+      {Source::Keys, parameters_of(places_.keys), options_.head_size, WantedRows::Visible},
+      {Source::Values, parameters_of(places_.values), options_.value_head_size, values_read(call.attention)}};
+  const auto [queries, keys, values] =
+      project(schedule, call.inputs, limits_of(call.attention), std::span(projected, needs_values ? 3 : 2));
 
   AttentionProblem& attention = schedule.add_attention("attention");
   attention = call.attention;

@@ -43,6 +43,7 @@ class MultiHeadAttention final : public AttentionLayer {
   void set_attention(const LayerInputs& inputs, Purpose purpose, AttentionProblem& problem) const override;
   void compose(const CheckedInputs& call, const LayerOutputs& outputs, Schedule& schedule) const override;
   const char* const* possible_parameters() const override;
+  LayerAttention layer_attention() const override;
 
  private:
   // Where in parameters() a projection's weight is and, where it has one, its bias.

@@ -6,7 +6,6 @@
 
 #include "attention/validate.h"
 #include "base/error.h"
-#include "tensor/copy.h"
 
 namespace heed {
 namespace {
@@ -49,22 +48,25 @@ DType Parameter::kept_dtype(DType source, bool keeps_form) const {
   return source == DType::F64 ? DType::F32 : source;
 }
 
-Tensor Parameter::accept(std::shared_ptr<const Memory> memory, const Tensor& source, bool keeps_form) const {
-  check(source.shape(), source.dtype(), expected_shape(keeps_form), "value");
-  source.require_data("value");
-  return converted_copy(std::move(memory), source, kept_dtype(source.dtype(), keeps_form));
+std::shared_ptr<Storage> Parameter::allocate_packed(const std::shared_ptr<const Context>& context,
+                                                    const Tensor& value) const {
+  if (use_ != Use::Projection) return nullptr;
+  const size_t num_bytes = context->packed_bytes(weight_part(value), value.dim(1));
+  return num_bytes == 0 ? nullptr : Storage::allocate(context, num_bytes, Contents::Undefined);
 }
 
 ParameterValue Parameter::with_packed(const std::shared_ptr<const Context>& context, const Tensor& value) const {
-  if (use_ != Use::Projection) return {value, nullptr};
+  std::shared_ptr<Storage> packed = allocate_packed(context, value);
+  if (packed != nullptr)
+    context->pack(weight_part(value), value.dim(1), {0, value.dim(0), 0, value.dim(1)}, packed->begin());
+  return {value, std::move(packed)};
+}
+
+LinearPart weight_part(const Tensor& value) {
   LinearPart part;
   part.output_size = part.head_size = value.dim(0);
   set_operand(part.weight, value, {-1, -1, 0, 1});
-  const size_t num_bytes = context->packed_bytes(part, value.dim(1));
-  if (num_bytes == 0) return {value, nullptr};
-  std::shared_ptr<Storage> packed = Storage::allocate(context, num_bytes);
-  context->pack(part, value.dim(1), packed->begin());
-  return {value, std::move(packed)};
+  return part;
 }
 
 std::string joined_names(std::span<const Parameter> parameters) {

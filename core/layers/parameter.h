@@ -56,15 +56,14 @@ class Parameter {
 
   // The value with its packed form. Throws OutOfMemory.
   ParameterValue with_packed(const std::shared_ptr<const Context>& context, const Tensor& value) const;
+  // Memory for it, null where there is none; what it holds is undefined. Throws OutOfMemory.
+  std::shared_ptr<Storage> allocate_packed(const std::shared_ptr<const Context>& context, const Tensor& value) const;
 
   // Throws NotInitialized unless there is a value.
   void require_set() const;
   // The dtype in which a value of dtype `source` is kept: the current value's where `keeps_form`, otherwise the
   // source's, where F64 becomes F32.
   DType kept_dtype(DType source, bool keeps_form) const;
-  // A dense copy of `source` fit to be the value, in the current value's shape where `keeps_form`. Throws
-  // InvalidArgument.
-  Tensor accept(std::shared_ptr<const Memory> memory, const Tensor& source, bool keeps_form) const;
   // The dims of a new value: the current one's where `keeps_form`, otherwise shape().
   const Shape& expected_shape(bool keeps_form) const { return keeps_form ? value().shape() : shape_; }
   // Throws InvalidArgument unless a source of this shape and dtype can be converted; `expected` may hold kOpenDim.
@@ -79,6 +78,9 @@ class Parameter {
   std::optional<Source> source_;
   std::optional<ParameterValue> value_;
 };
+
+// A projection's weight as the part of a linear operation, whole and as one head.
+LinearPart weight_part(const Tensor& value);
 
 // "W_q.weight, W_k.weight", or "none".
 std::string joined_names(std::span<const Parameter> parameters);

@@ -3,6 +3,7 @@
 
 #include <cinttypes>
 
+#include "attention/visible_keys.h"
 #include "base/checked.h"
 #include "base/error.h"
 
@@ -28,7 +29,7 @@ constexpr int64_t kMaxWholeRows = 8192;
 // Rows that lie a multiple of so many elements, 4 KiB, apart fall into the same sets of the caches.
 constexpr int64_t kCollidingRow = 1024;
 
-Intermediate reserve_elements(Schedule& schedule, int64_t batch, int64_t rows, int64_t size) {
+Intermediate reserve_elements(Schedule& schedule, int64_t batch, int64_t rows, int64_t held_rows, int64_t size) {
   int64_t num_elements = 0;
   // Rows first: strides are made of them even where the batch is 0.
   if (!checked_multiply(rows, size, num_elements) || !checked_multiply(num_elements, batch, num_elements)) {
@@ -37,19 +38,45 @@ Intermediate reserve_elements(Schedule& schedule, int64_t batch, int64_t rows, i
          " overflow, expected at most 2^63 - 1 elements",
          batch, rows, size);
   }
-  return schedule.reserve(num_elements);
+  return schedule.reserve(num_elements, batch * held_rows * size);
+}
+
+// Of `rows` rows, `held` are held of each batch element.
+HeadArray reserve_held_rows(Schedule& schedule, int64_t batch, int64_t rows, KeyRange held, int64_t num_heads,
+                            int64_t head_size) {
+  const int64_t row_size = num_heads * head_size;
+  HeadArray heads;
+  heads.array = reserve_elements(schedule, batch, rows, held.size(), row_size);
+  heads.first_row = held.first;
+  heads.batch_stride = held.size() * row_size;
+  heads.head_stride = head_size;
+  heads.row_stride = row_size;
+  return heads;
 }
 
 // An array whose heads lie apart, rows one after the other in each, which is how attention reads them fastest; unless
 // it is so small that whole rows are read as fast, or the device wants them.
-HeadArray reserve_heads(Schedule& schedule, int64_t batch, int64_t rows, int64_t num_heads, int64_t head_size) {
-  HeadArray heads = reserve_rows(schedule, batch, rows, num_heads, head_size);
+HeadArray reserve_heads(Schedule& schedule, int64_t batch, int64_t rows, KeyRange held, int64_t num_heads,
+                        int64_t head_size) {
+  HeadArray heads = reserve_held_rows(schedule, batch, rows, held, num_heads, head_size);
   const int64_t row_size = num_heads * head_size;
   if (schedule.form().whole_rows != 0) return heads;
-  if (batch * rows * row_size <= kMaxWholeRows && row_size % kCollidingRow != 0) return heads;
-  heads.head_stride = rows * head_size;
+  if (batch * held.size() * row_size <= kMaxWholeRows && row_size % kCollidingRow != 0) return heads;
+  heads.head_stride = held.size() * head_size;
   heads.row_stride = head_size;
   return heads;
+}
+
+// Whether anything may hide keys from all queries, as far as sizes and options tell: a call is planned alike whether
+// lengths are read or not, and takes no less scratch than a smaller one.
+bool may_leave_rows_out(const KeyLimits& limits) {
+  return limits.valid_lens.given != 0 || limits.num_queries == 0 || limits.band_first > -limits.num_queries ||
+         limits.band_last < limits.num_keys;
+}
+
+// The array as an operand, from where its row 0 is or would be.
+void place(Schedule& schedule, Operand& operand, const HeadArray& heads) {
+  schedule.place(operand, heads.array, -heads.first_row * heads.row_stride);
 }
 
 }  // namespace
@@ -92,17 +119,11 @@ void set_parameters(LinearPart& part, const ProjectionParameters& parameters) {
 }
 
 HeadArray reserve_rows(Schedule& schedule, int64_t batch, int64_t rows, int64_t num_heads, int64_t head_size) {
-  const int64_t row_size = num_heads * head_size;
-  HeadArray heads;
-  heads.array = reserve_elements(schedule, batch, rows, row_size);
-  heads.batch_stride = rows * row_size;
-  heads.head_stride = head_size;
-  heads.row_stride = row_size;
-  return heads;
+  return reserve_held_rows(schedule, batch, rows, {0, rows}, num_heads, head_size);
 }
 
 void place_heads(Schedule& schedule, Operand& operand, const HeadArray& heads) {
-  schedule.place(operand, heads.array);
+  place(schedule, operand, heads);
   operand.strides[0] = heads.batch_stride;
   operand.strides[1] = heads.head_stride;
   operand.strides[2] = heads.row_stride;
@@ -110,14 +131,15 @@ void place_heads(Schedule& schedule, Operand& operand, const HeadArray& heads) {
 }
 
 void place_rows(Schedule& schedule, Operand& operand, const HeadArray& heads) {
-  schedule.place(operand, heads.array);
+  place(schedule, operand, heads);
   operand.strides[1] = heads.batch_stride;
   operand.strides[2] = heads.row_stride;
   operand.strides[3] = 1;
 }
 
-std::array<HeadArray, kMaxLinearParts> project(Schedule& schedule, const LayerInputs& inputs,
+std::array<HeadArray, kMaxLinearParts> project(Schedule& schedule, const LayerInputs& inputs, const KeyLimits& limits,
                                                std::span<const Projected> all) {
+  const bool wants_less = schedule.form().all_rows == 0 && may_leave_rows_out(limits);
   std::array<HeadArray, kMaxLinearParts> results;
   const auto bit_of = [&all](size_t i) { return size_t{1} << static_cast<size_t>(all[i].source); };
   size_t done = 0;
@@ -135,14 +157,22 @@ std::array<HeadArray, kMaxLinearParts> project(Schedule& schedule, const LayerIn
     linear.input_size = input.dim(2);
     set_operand(linear.input, input, {-1, 0, 1, 2});
     linear.num_parts = 0;
+    // Whether or not a part of it is of keys or values: the scratch is then the same whichever inputs are one tensor.
+    if (wants_less) linear.limits = limits;
     for (size_t i = first; i < all.size(); ++i) {
       if ((sources & bit_of(i)) == 0) continue;
       LinearPart& part = linear.parts[linear.num_parts++];
       set_parameters(part, all[i].parameters);
       part.head_size = all[i].head_size;
+      KeyRange held = {0, linear.rows};
+      if (wants_less && all[i].wanted_rows != WantedRows::All) {
+        part.wanted_rows = all[i].wanted_rows;
+        held = wanted_rows_of_batch(limits, part.wanted_rows, linear.batch);
+      }
       HeadArray& result = results[i];
-      result = reserve_heads(schedule, linear.batch, linear.rows, part.output_size / part.head_size, part.head_size);
-      schedule.place(part.output, result.array);
+      result =
+          reserve_heads(schedule, linear.batch, linear.rows, held, part.output_size / part.head_size, part.head_size);
+      place(schedule, part.output, result);
       part.output.strides[0] = result.head_stride;
       part.output.strides[1] = result.batch_stride;
       part.output.strides[2] = result.row_stride;

@@ -38,6 +38,8 @@ void set_parameters(LinearPart& part, const ProjectionParameters& parameters);
 // lie side by side. Strides are in elements.
 struct HeadArray {
   Intermediate array;
+  // Of each batch element, the first row that the array holds. Those before have their places before the array.
+  int64_t first_row = 0;
   int64_t batch_stride = 0;
   int64_t head_stride = 0;
   int64_t row_stride = 0;
@@ -52,16 +54,18 @@ void place_heads(Schedule& schedule, Operand& operand, const HeadArray& heads);
 // An array whose rows are whole as an operand of a linear operation, axes (-, batch, rows, size).
 void place_rows(Schedule& schedule, Operand& operand, const HeadArray& heads);
 
-// One of a call's tensors, (B, S, E), with what it is projected by and into heads of which size.
+// One of a call's tensors, (B, S, E), with what it is projected by, into heads of which size, and which of its rows.
 struct Projected {
   Source source;
   ProjectionParameters parameters;
   int64_t head_size;
+  WantedRows wanted_rows = WantedRows::All;
 };
 
-// Adds the projections, those of one tensor as one operation that reads it once. Returns where each result lies; each
-// source stands in `all` once at most.
-std::array<HeadArray, kMaxLinearParts> project(Schedule& schedule, const LayerInputs& inputs,
+// Adds the projections, those of one tensor as one operation that reads it once. Rows that are not wanted for these
+// limits are left out, and held only as far as other elements of the batch need their places; where the device reads
+// all rows, all are wanted. Returns where each result lies; each source stands in `all` once at most.
+std::array<HeadArray, kMaxLinearParts> project(Schedule& schedule, const LayerInputs& inputs, const KeyLimits& limits,
                                                std::span<const Projected> all);
 
 }  // namespace heed

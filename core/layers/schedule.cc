@@ -55,7 +55,8 @@ double Step::num_runs() const {
 }
 
 Cost Step::cost() const {
-  if (kind != Kind::Linear) return visit_problem(*this, [](const auto& problem) { return cost_of(problem); });
+  if (kind != Kind::Linear || around.sizes.rank == 0)
+    return visit_problem(*this, [](const auto& problem) { return cost_of(problem); });
   // The weights count once, the outputs for each run, and the input for each that reads another one.
   double num_inputs = 1;
   for (int32_t axis = 0; axis < around.sizes.rank; ++axis) {
@@ -78,6 +79,11 @@ Step& Schedule::add(Step::Kind kind, const char* operation) {
   Step& step = steps_.at(num_steps_++);
   step.kind = kind;
   step.operation = operation;
+  switch (kind) {
+    case Step::Kind::Linear: new (&step.linear) LinearProblem(); break;
+    case Step::Kind::Attention: new (&step.attention) AttentionProblem(); break;
+    case Step::Kind::Dropout: new (&step.dropout) DropoutProblem(); break;
+  }
   return step;
 }
 
@@ -95,22 +101,23 @@ AttentionProblem& Schedule::add_attention(const char* operation) {
 
 DropoutProblem& Schedule::add_dropout(const char* operation) { return add(Step::Kind::Dropout, operation).dropout; }
 
-Intermediate Schedule::reserve(int64_t num_elements) {
+Intermediate Schedule::reserve(int64_t num_elements, int64_t num_held) {
   // Half of the address space for all arrays together leaves room for scratch and alignment.
   int64_t num_bytes = 0;
   if (!checked_multiply(num_elements, static_cast<int64_t>(size_of(form_.dtype)), num_bytes) ||
       !checked_add(num_bytes, static_cast<int64_t>(intermediate_bytes_), num_bytes) || num_bytes > INT64_MAX / 2) {
     fail_workspace_overflow();
   }
-  const Intermediate intermediate{intermediate_bytes_};
   intermediate_bytes_ = round_up_to_alignment(static_cast<size_t>(num_bytes));
+  const Intermediate intermediate{held_bytes_};
+  held_bytes_ = round_up_to_alignment(held_bytes_ + static_cast<size_t>(num_held) * size_of(form_.dtype));
   return intermediate;
 }
 
-void Schedule::place(Operand& operand, Intermediate intermediate) {
+void Schedule::place(Operand& operand, Intermediate intermediate, int64_t element) {
   operand.given = 1;
   operand.dtype = form_.dtype;
-  places_.at(num_places_++) = {&operand, intermediate.offset};
+  places_.at(num_places_++) = {&operand, intermediate.offset + static_cast<size_t>(element) * size_of(form_.dtype)};
 }
 
 void Schedule::plan(const Context& context) {
@@ -125,11 +132,16 @@ void Schedule::plan(const Context& context) {
 
 size_t Schedule::workspace_bytes() const { return intermediate_bytes_ + scratch_bytes_ + kMemoryAlignment - 1; }
 
+size_t Schedule::held_bytes() const { return held_bytes_ + scratch_bytes_ + kMemoryAlignment - 1; }
+
 void Schedule::run(const Context& context, void* workspace) {
   const auto address = reinterpret_cast<uintptr_t>(workspace);
   std::byte* base = static_cast<std::byte*>(workspace) + (round_up_to_alignment(address) - address);
-  for (size_t i = 0; i < num_places_; ++i) places_[i].operand->data = base + places_[i].offset;
-  void* scratch = base + intermediate_bytes_;
+  // In numbers, since an operand may begin before the workspace.
+  const auto base_address = reinterpret_cast<uintptr_t>(base);
+  for (size_t i = 0; i < num_places_; ++i)
+    places_[i].operand->data = reinterpret_cast<void*>(base_address + places_[i].offset);  // NOLINT(*-no-int-to-ptr)
+  void* scratch = base + held_bytes_;
   for (size_t i = 0; i < num_steps_; ++i) {
     const Step& step = steps_[i];
     if (step.kind == Step::Kind::Linear) {

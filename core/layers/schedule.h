@@ -25,11 +25,16 @@ struct Step {
   enum class Kind { Linear, Attention, Dropout };
   Kind kind = Kind::Linear;
   const char* operation = "";  // what it is for, as "project queries"; static
-  LinearProblem linear;
+  // The one of `kind`, which Schedule makes; together, because a schedule lies on the stack of the call.
+  union {
+    LinearProblem linear;
+    AttentionProblem attention;
+    DropoutProblem dropout;
+  };
   CommonAxes around;  // the linear problem is one of many: it is run once for each index of these
-  AttentionProblem attention;
-  DropoutProblem dropout;
   Plan plan;
+
+  Step() {}  // NOLINT(modernize-use-equals-default): the union has members that are constructed
 
   // How often the backend is called, in a double because explain may be asked about shapes that nobody could run.
   double num_runs() const;
@@ -58,14 +63,19 @@ class Schedule {
   DropoutProblem& add_dropout(const char* operation);
 
   // Reserves workspace for so many elements; throws InvalidArgument when that overflows.
-  Intermediate reserve(int64_t num_elements);
-  // `operand`, which belongs to a step of this schedule, is that array.
-  void place(Operand& operand, Intermediate intermediate);
+  Intermediate reserve(int64_t num_elements) { return reserve(num_elements, num_elements); }
+  // The same for an array of which this call holds only the first num_held elements.
+  Intermediate reserve(int64_t num_elements, int64_t num_held);
+  // `operand`, which belongs to a step of this schedule, is that array from `element` on. That may be negative, where
+  // the operand's first elements are not used.
+  void place(Operand& operand, Intermediate intermediate, int64_t element = 0);
 
   // Chooses kernels. After this workspace_bytes is known.
   void plan(const Context& context);
-  // Bytes of workspace, whatever its alignment.
+  // Bytes of workspace, whatever its alignment, and whatever lengths say.
   size_t workspace_bytes() const;
+  // What `run` takes of it.
+  size_t held_bytes() const;
   void run(const Context& context, void* workspace);
 
   const Step* begin() const { return steps_.data(); }
@@ -74,7 +84,7 @@ class Schedule {
  private:
   struct Place {
     Operand* operand;
-    size_t offset;
+    size_t offset;  // modulo 2^64, of places before the workspace
   };
 
   Step& add(Step::Kind kind, const char* operation);
@@ -89,7 +99,9 @@ class Schedule {
   // Multi-head attention has four arrays between its steps, each written once and read once; additive attention two.
   std::array<Place, 8> places_;
   size_t num_places_ = 0;
+  // Of whole arrays, and of what is held of them.
   size_t intermediate_bytes_ = 0;
+  size_t held_bytes_ = 0;
   size_t scratch_bytes_ = 0;
 };
 

@@ -55,11 +55,22 @@ std::string_view place_of(std::string_view name) {
   return module.empty() ? module : module_of(module.substr(0, module.size() - 1));
 }
 
-constexpr const char* kOwnTitle = "heed";
+// Modules that hold several projections in one tensor, in an order that no layout has, or in another form.
+constexpr struct {
+  const char* module;
+  const char* what;
+} kPacked[] = {
+    {"query_key_value", "packs queries, keys and values in its family's own order"},
+    {"qkv_proj", "packs queries, keys and values one after another"},
+    {"Wqkv", "packs queries, keys and values one after another"},
+    {"W_pack", "packs queries, keys and values one after another"},
+    {"kv_a_proj_with_mqa", "holds keys and values compressed (multi-head latent attention)"},
+};
 
 // A layout in one of its styles, seen by a layer.
 struct Candidate {
   const char* title;
+  const char* place;
   NameStyle style;
   std::span<const char* const> refused;
   // Of each parameter of the layer, in order.
@@ -68,11 +79,20 @@ struct Candidate {
   std::vector<WeightSource> unwanted;
 };
 
+// As "W_q.bias, W_k.bias".
+std::string joined(const std::vector<std::string>& texts, const char* separator = ", ") {
+  std::string all;
+  for (const std::string& text : texts) all += (all.empty() ? "" : separator) + text;
+  return all;
+}
+
+bool is_bias_of_projection(std::string_view parameter) { return parameter.ends_with(".bias"); }
+
 class Finder {
  public:
   Finder(const SafetensorsFile& file, std::string_view prefix, std::span<const Parameter> parameters,
-         const char* const* possible)
-      : file_(file), prefix_(prefix), parameters_(parameters) {
+         const char* const* possible, std::string_view besides)
+      : file_(file), prefix_(prefix), parameters_(parameters), besides_(besides) {
     add_own_layout(possible);
     for (const WeightLayout& layout : foreign_layouts()) add(layout);
   }
@@ -80,7 +100,7 @@ class Finder {
   FoundWeights find() const {
     std::vector<const Candidate*> complete;
     for (const Candidate& candidate : candidates_) {
-      if (num_found(candidate, prefix_) == candidate.wanted.size()) complete.push_back(&candidate);
+      if (is_complete(candidate, prefix_)) complete.push_back(&candidate);
     }
     if (complete.empty()) fail_not_found();
     std::vector<FoundWeight> found = weights_of(*complete.front());
@@ -91,12 +111,22 @@ class Finder {
       if (!std::equal(found.begin(), found.end(), others.begin(), same_name))
         fail_ambiguous(*complete.front(), *candidate);
     }
+    for (const Candidate* candidate : complete) check_lacking(*candidate);
+    std::set<std::string> known;
+    std::vector<ChangingTensor> changing;
     for (const Candidate* candidate : complete) {
-      check_lacking(*candidate);
-      check_refused(*candidate);
+      add_known(*candidate, known);
+      add_refused(*candidate, changing);
     }
-    for (const Candidate* candidate : complete) check_modules(*candidate);
-    return {complete.front()->title, std::move(found)};
+    for (const Candidate* candidate : complete) add_inside_modules(*candidate, changing);
+    // In the order in which they were found, each once.
+    std::set<std::string> seen;
+    std::erase_if(changing, [&](const ChangingTensor& tensor) { return !seen.insert(tensor.name).second; });
+    return {complete.front()->title,
+            std::move(found),
+            complete.front()->style.separator,
+            {known.begin(), known.end()},
+            std::move(changing)};
   }
 
  private:
@@ -107,12 +137,12 @@ class Finder {
     for (; *possible != nullptr; ++possible) {
       if (!is_parameter(*possible)) sources.push_back({*possible, *possible});
     }
-    add({kOwnTitle, sources, {}});
+    add({kOwnTitle, sources, {}, kDotted, nullptr});
   }
 
   // Leaves out layouts that cannot hold the layer at all.
   void add(const WeightLayout& layout) {
-    Candidate candidate{layout.title, {}, layout.refused, {}, {}};
+    Candidate candidate{layout.title, layout.place, {}, layout.refused, {}, {}};
     candidate.wanted.reserve(layout.sources.size());
     candidate.unwanted.reserve(layout.sources.size());
     for (const Parameter& parameter : parameters_) {
@@ -142,6 +172,14 @@ class Finder {
     return count;
   }
 
+  static bool fits_place(const Candidate& candidate, std::string_view prefix) {
+    return candidate.place == nullptr || prefix.substr(prefix.rfind(candidate.style.separator) + 1) == candidate.place;
+  }
+
+  bool is_complete(const Candidate& candidate, std::string_view prefix) const {
+    return fits_place(candidate, prefix) && num_found(candidate, prefix) == candidate.wanted.size();
+  }
+
   std::vector<FoundWeight> weights_of(const Candidate& candidate) const {
     std::vector<FoundWeight> found;
     found.reserve(candidate.wanted.size());
@@ -150,33 +188,82 @@ class Finder {
     return found;
   }
 
+  // The value of options->biases that fits what the file has.
+  std::string fitting_biases(const Candidate& candidate) const {
+    constexpr struct {
+      const char* parameter;
+      const char* bit;
+    } kBits[] = {{"W_q.bias", "HEED_BIAS_Q"},
+                 {"W_k.bias", "HEED_BIAS_K"},
+                 {"W_v.bias", "HEED_BIAS_V"},
+                 {"W_o.bias", "HEED_BIAS_O"}};
+    std::vector<std::string> bits;
+    for (const auto& row : kBits) {
+      for (const auto* sources : {&candidate.wanted, &candidate.unwanted}) {
+        for (const WeightSource& source : *sources) {
+          if (std::string_view(source.parameter) == row.parameter &&
+              file_.contains(prefixed(prefix_, candidate.style, source.name)))
+            bits.emplace_back(row.bit);
+        }
+      }
+    }
+    if (bits.empty()) return "HEED_BIAS_NONE";
+    return bits.size() == std::size(kBits) ? "HEED_BIAS_ALL" : joined(bits, " | ");
+  }
+
   // What the layout has besides, and the layer would leave out.
   void check_lacking(const Candidate& candidate) const {
+    std::vector<const WeightSource*> lacking;
     for (const WeightSource& source : candidate.unwanted) {
-      if (!file_.contains(prefixed(prefix_, candidate.style, source.name))) continue;
-      const char* option = option_of(source.parameter);
-      fail(Status::InvalidArgument, "%s has %s, a parameter that this layer's options lack: %s", file_text().c_str(),
-           tensor_text(candidate, source).c_str(),
-           (option == nullptr ? "it has " + joined_names(parameters_) : std::string("expected ") + option).c_str());
+      if (file_.contains(prefixed(prefix_, candidate.style, source.name))) lacking.push_back(&source);
+    }
+    if (lacking.empty()) return;
+    const char* option = option_of(lacking.front()->parameter);
+    const std::string expected =
+        option == nullptr ? "it has " + joined_names(parameters_) : "expected " + std::string(option);
+    fail(Status::InvalidArgument, "%s has %s, a parameter that this layer's options lack: %s%s", file_text().c_str(),
+         tensor_text(candidate, *lacking.front()).c_str(), expected.c_str(), others_text(candidate, lacking).c_str());
+  }
+
+  // How a sentence about the first of these goes on, where there are others: all options that fit.
+  std::string others_text(const Candidate& candidate, const std::vector<const WeightSource*>& lacking) const {
+    if (lacking.size() < 2) return "";
+    std::vector<std::string> names;
+    std::vector<std::string> options;
+    for (const WeightSource* source : lacking) {
+      if (source != lacking.front()) names.emplace_back(source->parameter);
+      const char* option = option_of(source->parameter);
+      if (is_bias_of_projection(source->parameter)) {
+        if (options.empty()) options.push_back("options->biases " + fitting_biases(candidate));
+      } else if (option != nullptr) {
+        options.emplace_back(option);
+      }
+    }
+    return ", and as it has " + joined(names) + " too, " + joined(options);
+  }
+
+  void add_known(const Candidate& candidate, std::set<std::string>& known) const {
+    for (const auto* sources : {&candidate.wanted, &candidate.unwanted}) {
+      for (const WeightSource& source : *sources) known.insert(prefixed(prefix_, candidate.style, source.name));
     }
   }
 
-  void check_refused(const Candidate& candidate) const {
+  void add_refused(const Candidate& candidate, std::vector<ChangingTensor>& changing) const {
     const std::string place(place_of(candidate.wanted.front().name));
     for (const char* refused : candidate.refused) {
-      const std::string name = prefixed(prefix_, candidate.style, place + refused);
-      if (file_.contains(name)) fail_changed(candidate, name);
+      std::string name = prefixed(prefix_, candidate.style, place + refused);
+      if (file_.contains(name)) changing.push_back({std::move(name), candidate.title});
     }
   }
 
   // What else a module of a projection holds belongs to its computation: an adapter (LoRA), a scale of a quantised
   // weight.
-  void check_modules(const Candidate& candidate) const {
+  void add_inside_modules(const Candidate& candidate, std::vector<ChangingTensor>& changing) const {
     std::set<std::string> known;
+    add_known(candidate, known);
     std::set<std::string> modules;
     for (const auto* sources : {&candidate.wanted, &candidate.unwanted}) {
       for (const WeightSource& source : *sources) {
-        known.insert(prefixed(prefix_, candidate.style, source.name));
         const std::string_view module = module_of(source.name);
         // A linear layer is a module itself, and the prefix is its name.
         if (!module.empty() || std::string_view(source.parameter) == "weight")
@@ -184,16 +271,11 @@ class Finder {
       }
     }
     for (size_t i = 0; i < file_.num_tensors(); ++i) {
-      const std::string& name = file_.name(i);
+      const std::string name(file_.name(i));
       const bool is_inside = std::any_of(modules.begin(), modules.end(),
                                          [&](const std::string& module) { return name.starts_with(module); });
-      if (is_inside && known.count(name) == 0) fail_changed(candidate, name);
+      if (is_inside && known.count(name) == 0) changing.push_back({name, candidate.title});
     }
-  }
-
-  [[noreturn]] void fail_changed(const Candidate& candidate, std::string_view name) const {
-    fail(Status::Unsupported, "%s has %s, which changes what %s computes, and heed has no option for it",
-         file_text().c_str(), quoted(name).c_str(), candidate.title == kOwnTitle ? "this layer" : candidate.title);
   }
 
   // As `"encoder.in_proj_bias" for W_q.bias`.
@@ -217,19 +299,62 @@ class Finder {
          quoted(prefixed("", second.style, second.wanted.front().name)).c_str());
   }
 
+  // Projections that are there, and not one by one.
+  void check_packed() const {
+    for (const auto& row : kPacked) {
+      const std::string name = prefixed(prefix_, {}, row.module + std::string(".weight"));
+      if (!file_.contains(name)) continue;
+      fail(
+          Status::Unsupported,
+          "%s has %s, which %s: expected the projections apart, as \"W_q.weight\", \"W_k.weight\" and \"W_v.weight\"%s",
+          file_text().c_str(), quoted(name).c_str(), row.what, std::string(besides_).c_str());
+    }
+  }
+
+  std::vector<const WeightSource*> missing_of(const Candidate& candidate) const {
+    std::vector<const WeightSource*> missing;
+    for (const WeightSource& source : candidate.wanted) {
+      if (!file_.contains(prefixed(prefix_, candidate.style, source.name))) missing.push_back(&source);
+    }
+    return missing;
+  }
+
+  // Another layout that has as many parameters and calls the first that is missing otherwise. Empty where there is none.
+  std::string tie_text(const Candidate& nearest, const WeightSource& missing, size_t count) const {
+    for (const Candidate& candidate : candidates_) {
+      if (&candidate == &nearest || candidate.place != nullptr || num_found(candidate, prefix_) != count) continue;
+      const WeightSource& other = *missing_of(candidate).front();
+      if (std::string_view(other.name) == missing.name) continue;
+      return " and by those of " + std::string(candidate.title) + ", which lack " + tensor_text(candidate, other);
+    }
+    return "";
+  }
+
+  // What else is missing, and which biases the file has if that is all. Empty where nothing else is.
+  std::string missing_text(const Candidate& nearest, const std::vector<const WeightSource*>& missing) const {
+    std::vector<std::string> names;
+    bool are_biases = true;
+    for (const WeightSource* source : missing) {
+      if (source != missing.front()) names.emplace_back(source->parameter);
+      are_biases = are_biases && is_bias_of_projection(source->parameter);
+    }
+    return (names.empty() ? "" : ", without " + joined(names)) +
+           (are_biases ? ": expected options->biases " + fitting_biases(nearest) : "");
+  }
+
   [[noreturn]] void fail_not_found() const {
+    check_packed();
     const Candidate* nearest = &candidates_.front();
     size_t most = 0;
     for (const Candidate& candidate : candidates_) {
-      const size_t count = num_found(candidate, prefix_);
+      const size_t count = fits_place(candidate, prefix_) ? num_found(candidate, prefix_) : 0;
       if (count > most) {
         most = count;
         nearest = &candidate;
       }
     }
-    const auto missing = std::find_if(nearest->wanted.begin(), nearest->wanted.end(), [&](const WeightSource& source) {
-      return !file_.contains(prefixed(prefix_, nearest->style, source.name));
-    });
+    const std::vector<const WeightSource*> all_missing = missing_of(*nearest);
+    const WeightSource* missing = all_missing.front();
     const std::string beginning = file_text() + " has no tensor " + tensor_text(*nearest, *missing);
     const std::string elsewhere = elsewhere_text();
     if (most == 0) {
@@ -237,11 +362,12 @@ class Finder {
                      elsewhere.empty() ? instead_text() : elsewhere);
     }
     const char* option = option_of(missing->parameter);
-    const bool is_bias = std::string_view(missing->parameter).ends_with(".bias");
+    const bool is_bias = is_bias_of_projection(missing->parameter);
     fail_with_room(beginning,
                    {option != nullptr && is_bias ? std::string(", which ") + option + " asks for" : "",
                     "; it has " + std::to_string(most) + " of the " + std::to_string(parameters_.size()) +
-                        " parameters by the names of " + nearest->title},
+                        " parameters by the names of " + nearest->title,
+                    tie_text(*nearest, *missing, most), missing_text(*nearest, all_missing)},
                    elsewhere);
   }
 
@@ -273,7 +399,7 @@ class Finder {
       const std::string ending = prefixed("", candidate.style, candidate.wanted.front().name);
       for (size_t i = 0; i < file_.num_tensors(); ++i) {
         const std::optional<std::string_view> prefix = prefix_before(file_.name(i), ending, candidate.style.separator);
-        if (!prefix || num_found(candidate, *prefix) != candidate.wanted.size()) continue;
+        if (!prefix || !is_complete(candidate, *prefix)) continue;
         const size_t likeness = likeness_of(*prefix, prefix_);
         prefixes.insert(*prefix);
         if (best.candidate != nullptr && likeness <= best_likeness) continue;
@@ -315,30 +441,31 @@ class Finder {
   // The same where there is no such place: what the file has.
   std::string instead_text() const {
     size_t num_below = 0;
-    const std::string* example = nullptr;
+    std::string_view example;
     for (size_t i = 0; i < file_.num_tensors(); ++i) {
-      if (file_.name(i).starts_with(prefix_) && num_below++ == 0) example = &file_.name(i);
+      if (file_.name(i).starts_with(prefix_) && num_below++ == 0) example = file_.name(i);
     }
     const std::string num_tensors = std::to_string(file_.num_tensors());
     if (file_.num_tensors() == 0) return "; it has no tensors at all";
-    if (prefix_.empty()) return "; its " + num_tensors + " tensors have other names, as " + quoted(*example);
+    if (prefix_.empty()) return "; its " + num_tensors + " tensors have other names, as " + quoted(example);
     if (num_below == 0) return "; none of its " + num_tensors + " tensors begins with " + quoted(prefix_);
     return "; " + std::to_string(num_below) + " of its " + num_tensors + " tensors begin with the prefix, as " +
-           quoted(*example);
+           quoted(example);
   }
 
   const SafetensorsFile& file_;
   std::string_view prefix_;
   std::span<const Parameter> parameters_;
+  std::string_view besides_;
   std::vector<Candidate> candidates_;
 };
 
 }  // namespace
 
 FoundWeights find_weights(const SafetensorsFile& file, std::string_view prefix, std::span<const Parameter> parameters,
-                          const char* const* possible) {
+                          const char* const* possible, std::string_view besides) {
   if (parameters.empty()) return {kOwnTitle, {}};
-  return Finder(file, prefix, parameters, possible).find();
+  return Finder(file, prefix, parameters, possible, besides).find();
 }
 
 }  // namespace heed

@@ -66,7 +66,8 @@ constexpr auto kAlbert = linear_modules({"query.weight", "query.bias"}, {"key.we
 constexpr auto kBart = linear_modules({"q_proj.weight", "q_proj.bias"}, {"k_proj.weight", "k_proj.bias"},
                                       {"v_proj.weight", "v_proj.bias"}, {"out_proj.weight", "out_proj.bias"});
 
-// Llama, Mistral, Qwen2 and many others.
+// Llama, Mistral, Qwen2 and many others, in a module "self_attn"; and ViT, as transformers 5 has it in memory, in a
+// module "attention".
 constexpr auto kLlama = linear_modules({"q_proj.weight", "q_proj.bias"}, {"k_proj.weight", "k_proj.bias"},
                                        {"v_proj.weight", "v_proj.bias"}, {"o_proj.weight", "o_proj.bias"});
 
@@ -192,14 +193,15 @@ constexpr const char* kJavaAdditiveBiases[] = {"02W_q.bias", "01W_k.bias", "03W_
 constexpr WeightLayout kLayouts[] = {
     {"PyTorch nn.MultiheadAttention", kPyTorch, kPyTorchExtras},
     {"PyTorch nn.MultiheadAttention with kdim or vdim", kPyTorchApart, kPyTorchExtras},
-    {"Hugging Face BERT", kBert, kSelfExtras},
-    {"Hugging Face ViT", kViT, kSelfExtras},
-    {"Hugging Face ALBERT", kAlbert, kSelfExtras},
-    {"Hugging Face BART", kBart, kProjExtras},
-    {"Hugging Face Llama", kLlama, kProjExtras},
-    {"Hugging Face T5", kT5, {}},
+    {layout_title::kBert, kBert, kSelfExtras},
+    {layout_title::kViT, kViT, kSelfExtras},
+    {layout_title::kAlbert, kAlbert, kSelfExtras},
+    {layout_title::kBart, kBart, kProjExtras},
+    {layout_title::kViT, kLlama, kProjExtras, kDotted, "attention"},
+    {layout_title::kLlama, kLlama, kProjExtras},
+    {layout_title::kT5, kT5, {}},
     {"Hugging Face DistilBERT", kDistilBert, {}},
-    {"Hugging Face GPT-2", kGpt2, kGpt2Extras},
+    {layout_title::kGpt2, kGpt2, kGpt2Extras},
     {"timm Attention", kTimm, kTimmExtras},
     {"Keras MultiHeadAttention", kKeras, {}, kKerasStyles},
     {"DJL ScaledDotProductAttentionBlock", kDjl, {}, kDjlStyles},

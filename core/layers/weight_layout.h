@@ -37,6 +37,17 @@ struct NameStyle {
 
 inline constexpr NameStyle kDotted[] = {{'.', ""}};
 
+// Titles of layouts that several families of models have, which model_family.cc tells apart.
+namespace layout_title {
+inline constexpr const char* kBert = "Hugging Face BERT";
+inline constexpr const char* kViT = "Hugging Face ViT";
+inline constexpr const char* kAlbert = "Hugging Face ALBERT";
+inline constexpr const char* kBart = "Hugging Face BART";
+inline constexpr const char* kLlama = "Hugging Face Llama";
+inline constexpr const char* kT5 = "Hugging Face T5";
+inline constexpr const char* kGpt2 = "Hugging Face GPT-2";
+}  // namespace layout_title
+
 struct WeightLayout {
   // As sentences call it.
   const char* title;
@@ -45,6 +56,8 @@ struct WeightLayout {
   // that projects queries lies: for BERT below "self".
   std::span<const char* const> refused;
   std::span<const NameStyle> styles = kDotted;
+  // What a prefix has to end in, where another layout has the same names; NULL: anything.
+  const char* place = nullptr;
 };
 
 // All layouts but heed's own, which is a kind of layer's to know.

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "tensor/convert.h"
+#include "tensor/convert_block.h"
 #include "tensor/host_image.h"
 #include "tensor/overlap.h"
 #include "tensor/walk.h"
@@ -23,7 +24,13 @@ using ConvertRow = void (*)(std::byte* destination, int64_t destination_step, co
 template <typename To, typename From>
 void convert_row(std::byte* destination, int64_t destination_step, const std::byte* source, int64_t source_step,
                  int64_t count) {
-  for (int64_t i = 0; i < count; ++i) {
+  int64_t first = 0;
+  if constexpr (kConvertsBlocks<To, From>) {
+    const bool is_dense = destination_step == sizeof(To) && source_step == sizeof(From);
+    for (; is_dense && first + kConvertedBlock <= count; first += kConvertedBlock)
+      convert_block<To, From>(destination + first * destination_step, source + first * source_step);
+  }
+  for (int64_t i = first; i < count; ++i) {
     From from;
     std::memcpy(&from, source + i * source_step, sizeof from);
     const To to = convert<To>(from);
@@ -195,8 +202,14 @@ void write_tensor(const Tensor& tensor, const void* source) {
   written.commit();
 }
 
+void convert_elements(DType to, void* destination, int64_t destination_step, DType from, const void* source,
+                      int64_t source_step, int64_t count) {
+  row_converter(to, from)(static_cast<std::byte*>(destination), destination_step, static_cast<const std::byte*>(source),
+                          source_step, count);
+}
+
 Tensor converted_copy(std::shared_ptr<const Memory> memory, const Tensor& source, DType dtype) {
-  Tensor copy = Tensor::zeros(std::move(memory), dtype, source.shape());
+  Tensor copy = Tensor::undefined(std::move(memory), dtype, source.shape());
   copy_tensor(copy, source);
   return copy;
 }

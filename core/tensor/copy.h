@@ -24,6 +24,10 @@ void write_tensor(const Tensor& tensor, const void* source);
 void read_elements(const Tensor& tensor, int64_t first, int64_t num_elements, void* destination);
 void write_elements(const Tensor& tensor, int64_t first, int64_t num_elements, const void* source);
 
+// Converts `count` elements, which lie `step` bytes apart on each side.
+void convert_elements(DType to, void* destination, int64_t destination_step, DType from, const void* source,
+                      int64_t source_step, int64_t count);
+
 // A dense copy in a dtype.
 Tensor converted_copy(std::shared_ptr<const Memory> memory, const Tensor& source, DType dtype);
 

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/floating_point_environment.h"
 #include "base/host_allocator.h"
 #include "tensor/copy.h"
 
@@ -114,7 +115,9 @@ struct Exported {
   Dims strides;
 };
 
+// Whoever took it may call this in any floating-point environment.
 void delete_exported(DLManagedTensor* managed) {
+  const FloatingPointEnvironment environment;
   auto* const exported = static_cast<Exported*>(managed->manager_ctx);
   host_destroy(exported->tensor.memory()->host_allocator(), exported);
 }

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/shown_text.h"
 #include "tensor/copy.h"
+#include "tensor/file_kind.h"
 #include "tensor/host_image.h"
 #include "tensor/npy.h"
 #include "tensor/npy_format.h"
@@ -282,6 +283,7 @@ HeaderPlace find_header(const ByteSource& source, const std::string& path) {
   source.read(0, bytes, num_read);
   const std::string_view start(reinterpret_cast<const char*>(bytes), std::min(num_read, kNpyMagic.size()));
   if (start != kNpyMagic.substr(0, start.size())) {
+    refuse_other_kind(source, FileFormat::Npy);
     fail(Status::CorruptFile, "\"%s\": the file begins with \"%s\", expected the magic string \"%s\"", path.c_str(),
          shown(start).c_str(), shown(kNpyMagic).c_str());
   }

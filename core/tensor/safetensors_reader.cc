@@ -3,12 +3,13 @@
 #include <bit>
 #include <cstring>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
 #include "base/error.h"
+#include "base/json_reader.h"
 #include "base/shown_text.h"
+#include "tensor/file_kind.h"
 #include "tensor/safetensors.h"
 #include "tensor/size_product.h"
 
@@ -52,18 +53,24 @@ std::optional<DType> dtype_of(std::string_view dtype_name) {
 
 unsigned long long wide(uint64_t value) { return value; }
 
-}  // namespace
+// StoredTensor while its texts have no place of their own yet.
+struct ParsedTensor {
+  std::string name;
+  std::string dtype_name;
+  Shape shape;
+  uint64_t rank = 0;
+  uint64_t begin = 0;
+  uint64_t end = 0;
+};
 
 // Takes the header's JSON as a sequence of events. The format nests to a fixed depth, so a small state replaces a tree
 // and deep nesting ends the parse where it leaves the format.
-class SafetensorsHeaderParser : public nlohmann::json_sax<nlohmann::json> {
+class SafetensorsHeaderParser : public JsonEvents {
  public:
-  using StoredEntry = SafetensorsFile::StoredEntry;
-
-  SafetensorsHeaderParser(const std::string& path, uint64_t num_data_bytes)
+  SafetensorsHeaderParser(std::string_view path, uint64_t num_data_bytes)
       : path_(shown(path)), num_data_bytes_(num_data_bytes) {}
 
-  std::vector<StoredEntry> take_entries() {
+  std::vector<ParsedTensor> take_entries() {
     check_names();
     check_ranges();
     return std::move(entries_);
@@ -143,7 +150,6 @@ class SafetensorsHeaderParser : public nlohmann::json_sax<nlohmann::json> {
   static constexpr unsigned kFieldDType = 1;
   static constexpr unsigned kFieldShape = 2;
   static constexpr unsigned kFieldOffsets = 4;
-  static constexpr unsigned kAllFields = 7;
 
   // `what` continues a sentence that begins with the tensor.
   [[noreturn]] void fail_entry(const std::string& what) const {
@@ -172,7 +178,7 @@ class SafetensorsHeaderParser : public nlohmann::json_sax<nlohmann::json> {
   }
 
   void start_entry(std::string name) {
-    entry_ = StoredEntry();
+    entry_ = ParsedTensor();
     entry_.name = std::move(name);
     fields_ = 0;
     field_ = 0;
@@ -221,10 +227,6 @@ class SafetensorsHeaderParser : public nlohmann::json_sax<nlohmann::json> {
       fail_entry(range + ", but the file has only " + std::to_string(num_data_bytes_) + " bytes of data");
     }
     check_extent();
-    const std::optional<DType> dtype = dtype_of(entry_.dtype_name);
-    entry_.has_known_dtype = dtype.has_value();
-    entry_.dtype = dtype.value_or(DType::F32);
-    entry_.num_bytes = entry_.end - entry_.begin;
     entries_.push_back(std::move(entry_));
   }
 
@@ -265,15 +267,15 @@ class SafetensorsHeaderParser : public nlohmann::json_sax<nlohmann::json> {
 
   // The format wants every byte of the data to belong to exactly one tensor.
   void check_ranges() const {
-    std::vector<const StoredEntry*> in_order;
+    std::vector<const ParsedTensor*> in_order;
     in_order.reserve(entries_.size());
-    for (const StoredEntry& entry : entries_) in_order.push_back(&entry);
-    std::sort(in_order.begin(), in_order.end(), [](const StoredEntry* a, const StoredEntry* b) {
+    for (const ParsedTensor& entry : entries_) in_order.push_back(&entry);
+    std::sort(in_order.begin(), in_order.end(), [](const ParsedTensor* a, const ParsedTensor* b) {
       return std::pair(a->begin, a->end) < std::pair(b->begin, b->end);
     });
-    const StoredEntry* previous = nullptr;
+    const ParsedTensor* previous = nullptr;
     uint64_t covered = 0;
-    for (const StoredEntry* entry : in_order) {
+    for (const ParsedTensor* entry : in_order) {
       if (entry->begin < covered) {
         fail(Status::CorruptFile,
              R"("%s": tensor "%s" begins at byte %llu, inside tensor "%s", which ends at byte %llu)", path_.c_str(),
@@ -294,29 +296,38 @@ class SafetensorsHeaderParser : public nlohmann::json_sax<nlohmann::json> {
 
   std::string path_;
   uint64_t num_data_bytes_;
-  std::vector<StoredEntry> entries_;
+  std::vector<ParsedTensor> entries_;
   std::vector<std::string> metadata_names_;
   bool has_metadata_ = false;
 
   Place place_ = Place::Nowhere;
-  StoredEntry entry_;
+  ParsedTensor entry_;
   unsigned fields_ = 0;
   unsigned field_ = 0;
   int num_offsets_ = 0;
   SizeProduct product_;
 };
 
-SafetensorsFile::SafetensorsFile(const char* path) : SafetensorsFile(std::make_unique<const FileSource>(path)) {}
+// Whether the header's first byte is where the length says one is: then a file is one of this format, however it is
+// wrong.
+bool has_header(const ByteSource& source, uint64_t header_length) {
+  if (header_length == 0 || header_length > kMaxSafetensorsHeader || source.num_bytes() <= kLengthBytes) return false;
+  char first = 0;
+  source.read(kLengthBytes, &first, 1);
+  return first == '{';
+}
 
-SafetensorsFile::SafetensorsFile(std::unique_ptr<const ByteSource> source) : source_(std::move(source)) {
-  const std::string text = shown(path());
-  const uint64_t num_bytes = source_->num_bytes();
+// The header's text.
+std::string read_header(const ByteSource& source) {
+  const std::string text = shown(source.name());
+  const uint64_t num_bytes = source.num_bytes();
   if (num_bytes < kLengthBytes) {
     fail(Status::CorruptFile, "\"%s\": the file has %llu bytes, expected at least %llu for the header's length",
          text.c_str(), wide(num_bytes), wide(kLengthBytes));
   }
   uint64_t header_length = 0;
-  source_->read(0, &header_length, sizeof header_length);
+  source.read(0, &header_length, sizeof header_length);
+  if (!has_header(source, header_length)) refuse_other_kind(source, FileFormat::Safetensors);
   if (header_length > num_bytes - kLengthBytes) {
     fail(Status::CorruptFile, "\"%s\": the header's length is %llu, but only %llu bytes follow", text.c_str(),
          wide(header_length), wide(num_bytes - kLengthBytes));
@@ -326,7 +337,7 @@ SafetensorsFile::SafetensorsFile(std::unique_ptr<const ByteSource> source) : sou
          wide(header_length), wide(kMaxSafetensorsHeader));
   }
   std::string header(header_length, '\0');
-  source_->read(kLengthBytes, header.data(), header.size());
+  source.read(kLengthBytes, header.data(), header.size());
   if (header.empty() || header.front() != '{') {
     fail(Status::CorruptFile, "\"%s\": the header of %llu bytes does not begin with '{'", text.c_str(),
          wide(header_length));
@@ -335,36 +346,54 @@ SafetensorsFile::SafetensorsFile(std::unique_ptr<const ByteSource> source) : sou
   if (const size_t zero = header.find('\0'); zero != std::string::npos) {
     fail(Status::CorruptFile, "\"%s\": the header has a zero byte at its byte %zu", text.c_str(), zero);
   }
-  data_offset_ = kLengthBytes + header_length;
-  SafetensorsHeaderParser parser(path(), num_bytes - data_offset_);
-  nlohmann::json::sax_parse(header.begin(), header.end(), &parser);
-  entries_ = parser.take_entries();
+  return header;
 }
 
-const SafetensorsFile::StoredEntry* SafetensorsFile::lookup(std::string_view name) const {
+std::vector<ParsedTensor> parse(const ByteSource& source, std::string_view header) {
+  SafetensorsHeaderParser parser(source.name(), source.num_bytes() - kLengthBytes - header.size());
+  read_json(header, parser);
+  return parser.take_entries();
+}
+
+}  // namespace
+
+SafetensorsPart::SafetensorsPart(std::shared_ptr<const ByteSource> source, const HostAllocator& allocator)
+    : source_(std::move(source)), text_(allocator), tensors_(allocator) {
+  const std::string header = read_header(*source_);
+  data_offset_ = kLengthBytes + header.size();
+  const std::vector<ParsedTensor> parsed = parse(*source_, header);
+  size_t num_bytes = 0;
+  for (const ParsedTensor& tensor : parsed) num_bytes += tensor.name.size() + tensor.dtype_name.size() + 2;
+  text_.reserve(num_bytes);
+  tensors_.reserve(parsed.size());
+  const auto copy = [&](std::string_view text) {
+    const char* begin = text_.data() + text_.size();
+    text_.insert(text_.end(), text.begin(), text.end());
+    text_.push_back('\0');
+    return std::string_view(begin, text.size());
+  };
+  for (const ParsedTensor& tensor : parsed) {
+    StoredTensor stored;
+    stored.name = copy(tensor.name);
+    stored.dtype_name = copy(tensor.dtype_name);
+    const std::optional<DType> dtype = dtype_of(tensor.dtype_name);
+    stored.has_known_dtype = dtype.has_value();
+    stored.dtype = dtype.value_or(DType::F32);
+    stored.shape = tensor.shape;
+    stored.rank = tensor.rank;
+    stored.begin = tensor.begin;
+    stored.end = tensor.end;
+    stored.num_bytes = static_cast<size_t>(tensor.end - tensor.begin);
+    stored.part = this;
+    tensors_.push_back(stored);
+  }
+}
+
+const StoredTensor* SafetensorsPart::lookup(std::string_view name) const {
   const auto at =
-      std::lower_bound(entries_.begin(), entries_.end(), name,
-                       [](const StoredEntry& entry, std::string_view wanted) { return entry.name < wanted; });
-  return at != entries_.end() && at->name == name ? &*at : nullptr;
-}
-
-const SafetensorsEntry* SafetensorsFile::find(std::string_view name) const {
-  const StoredEntry* entry = lookup(name);
-  if (entry == nullptr) return nullptr;
-  if (!entry->has_known_dtype) {
-    fail(Status::Unsupported,
-         R"("%s": tensor "%s" has dtype %s, expected one of F32, F16, BF16, F64, I32, I64, I8, U8, BOOL)",
-         shown(path()).c_str(), shown(name).c_str(), shown(entry->dtype_name).c_str());
-  }
-  if (entry->rank > static_cast<uint64_t>(kMaxRank)) {
-    fail(Status::Unsupported, R"("%s": tensor "%s" has %llu dimensions, expected at most %d)", shown(path()).c_str(),
-         shown(name).c_str(), wide(entry->rank), kMaxRank);
-  }
-  return entry;
-}
-
-void SafetensorsFile::read(const SafetensorsEntry& entry, void* destination) const {
-  source_->read(data_offset_ + static_cast<const StoredEntry&>(entry).begin, destination, entry.num_bytes);
+      std::lower_bound(tensors_.begin(), tensors_.end(), name,
+                       [](const StoredTensor& tensor, std::string_view wanted) { return tensor.name < wanted; });
+  return at != tensors_.end() && at->name == name ? &*at : nullptr;
 }
 
 }  // namespace heed

@@ -8,10 +8,10 @@ std::shared_ptr<Storage> Storage::create(std::shared_ptr<const Memory> memory) {
   return host_make_shared<Storage>(allocator, Key(), std::move(memory));
 }
 
-std::shared_ptr<Storage> Storage::allocate(std::shared_ptr<const Memory> memory, size_t num_bytes) {
+std::shared_ptr<Storage> Storage::allocate(std::shared_ptr<const Memory> memory, size_t num_bytes, Contents contents) {
   // The object that will own the bytes exists before they do, so that no failure in between leaks them.
   std::shared_ptr<Storage> storage = create(std::move(memory));
-  storage->begin_ = static_cast<std::byte*>(storage->memory_->allocate(num_bytes, Contents::Zeros));
+  storage->begin_ = static_cast<std::byte*>(storage->memory_->allocate(num_bytes, contents));
   storage->num_bytes_ = num_bytes;
   storage->owned_ = true;
   return storage;

@@ -20,8 +20,9 @@ class Storage {
  public:
   using Release = void (*)(void* user, void* data);
 
-  // num_bytes zeros in `memory`.
-  static std::shared_ptr<Storage> allocate(std::shared_ptr<const Memory> memory, size_t num_bytes);
+  // num_bytes in `memory`, zeros unless `contents` says otherwise.
+  static std::shared_ptr<Storage> allocate(std::shared_ptr<const Memory> memory, size_t num_bytes,
+                                           Contents contents = Contents::Zeros);
 
   // The caller's bytes [begin, begin + num_bytes), which stay the caller's.
   static std::shared_ptr<Storage> wrap(std::shared_ptr<const Memory> memory, std::byte* begin, size_t num_bytes);

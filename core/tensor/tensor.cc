@@ -156,13 +156,28 @@ Dims row_major_strides(const Shape& shape, DType dtype, const char* subject) {
 }
 
 Tensor Tensor::zeros(std::shared_ptr<const Memory> memory, DType dtype, const Shape& shape, const char* subject) {
+  return allocate(std::move(memory), dtype, shape, subject, Contents::Zeros);
+}
+
+Tensor Tensor::undefined(std::shared_ptr<const Memory> memory, DType dtype, const Shape& shape, const char* subject) {
+  return allocate(std::move(memory), dtype, shape, subject, Contents::Undefined);
+}
+
+Tensor Tensor::allocate(std::shared_ptr<const Memory> memory, DType dtype, const Shape& shape, const char* subject,
+                        Contents contents) {
   Tensor tensor;
   tensor.dtype_ = dtype;
   tensor.shape_ = shape;
   tensor.strides_ = row_major_strides(shape, dtype, subject);
   tensor.num_elements_ = count_elements(shape);
-  tensor.storage_ = Storage::allocate(std::move(memory), tensor.num_bytes());
+  tensor.storage_ = Storage::allocate(std::move(memory), tensor.num_bytes(), contents);
   tensor.data_ = tensor.storage_->begin();
+  return tensor;
+}
+
+Tensor Tensor::copy_of(std::shared_ptr<const Memory> memory, DType dtype, const Shape& shape, const void* data) {
+  Tensor tensor = undefined(std::move(memory), dtype, shape);
+  tensor.memory()->copy(tensor.data(), data, tensor.num_bytes(), Direction::ToDevice);
   return tensor;
 }
 

@@ -19,6 +19,13 @@ class Tensor {
   // Row-major zeros. `subject` as for row_major_strides.
   static Tensor zeros(std::shared_ptr<const Memory> memory, DType dtype, const Shape& shape,
                       const char* subject = "dims is");
+  // The same for who writes all elements at once: what they are before is undefined.
+  static Tensor undefined(std::shared_ptr<const Memory> memory, DType dtype, const Shape& shape,
+                          const char* subject = "dims is");
+
+  // Row-major, with the elements at `data` in the host's memory, which are dense, in row-major order and of that dtype.
+  // `data` may be null where there are no elements.
+  static Tensor copy_of(std::shared_ptr<const Memory> memory, DType dtype, const Shape& shape, const void* data);
 
   // Over the caller's memory; see heed_tensor_wrap. strides null: row-major. data null: shape-only.
   static Tensor wrap(std::shared_ptr<const Memory> memory, DType dtype, const Shape& shape, const Dims* strides,
@@ -65,6 +72,8 @@ class Tensor {
 
  private:
   Tensor() = default;
+  static Tensor allocate(std::shared_ptr<const Memory> memory, DType dtype, const Shape& shape, const char* subject,
+                         Contents contents);
   Tensor derived(const Shape& shape, const Dims& strides, std::byte* data) const;
 
   DType dtype_ = DType::F32;

@@ -32,8 +32,7 @@ static const float kToValues[kSize][kSize] = {{1, 1, 0}, {0, 1, 1}, {0, 0, 0}};
 static void set_matrix(heed_context* context, heed_layer* attention, const char* name, const float (*matrix)[kSize]) {
   const int64_t dims[] = {kSize, kSize};
   heed_tensor *in_out = NULL, *out_in = NULL;
-  CHECK(heed_tensor_create(context, HEED_F32, 2, dims, &in_out));
-  CHECK(heed_tensor_write(in_out, matrix, sizeof(float) * kSize * kSize));
+  CHECK(heed_tensor_create_from(context, HEED_F32, 2, dims, matrix, &in_out));
   CHECK(heed_tensor_transpose(in_out, NULL, &out_in));
   CHECK(heed_layer_set_parameter(attention, name, out_in)); /* the layer keeps a copy */
   heed_tensor_destroy(out_in);
@@ -64,8 +63,7 @@ int main(void) {
 
   CHECK(heed_context_create(NULL, &context));
   attention = create_attention(context);
-  CHECK(heed_tensor_create(context, HEED_F32, 3, dims, &words));
-  CHECK(heed_tensor_write(words, kWords, sizeof kWords));
+  CHECK(heed_tensor_create_from(context, HEED_F32, 3, dims, kWords, &words));
 
   inputs.queries = words; /* keys and values default to the queries: self-attention */
   CHECK(heed_layer_create_outputs(attention, &inputs, HEED_WANT_OUTPUT, &outputs));

@@ -86,14 +86,16 @@ static void write_character(FILE* page, char c) {
   }
 }
 
-/* The lines of a file as a list of strings: "queries": ["a", "b"], */
+/* The lines of a file, which may end as Windows' do, as a list of strings: "queries": ["a", "b"], */
 static void write_tokens(FILE* page, const char* name, const char* path) {
   char* text = read_file(path);
   const char* separator = "";
   fprintf(page, "\"%s\": [", name);
   for (const char* c = text; *c != '\0'; ++c) {
     fprintf(page, "%s\"", separator);
-    for (; *c != '\n' && *c != '\0'; ++c) write_character(page, *c);
+    for (; *c != '\n' && *c != '\0'; ++c) {
+      if (*c != '\r' || (c[1] != '\n' && c[1] != '\0')) write_character(page, *c);
+    }
     fputc('"', page);
     separator = ", ";
     if (*c == '\0') break;

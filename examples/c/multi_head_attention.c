@@ -37,8 +37,7 @@ static heed_tensor* create_valid_lens(heed_context* context) {
   const int64_t dims[] = {kBatchSize};
   const float lens[] = {3, 2};
   heed_tensor* valid_lens = NULL;
-  CHECK(heed_tensor_create(context, HEED_F32, 1, dims, &valid_lens));
-  CHECK(heed_tensor_write(valid_lens, lens, sizeof lens));
+  CHECK(heed_tensor_create_from(context, HEED_F32, 1, dims, lens, &valid_lens));
   return valid_lens;
 }
 

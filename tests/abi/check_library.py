@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shared library's SONAME, what it needs at run time, and its size without debug information."""
+"""The shared library's SONAME, what it needs at run time, and its size without debug information, which a page states."""
 
 import argparse
 import re
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+import stated_size  # noqa: E402
 
 ALLOWED = {"libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
 
@@ -15,6 +19,7 @@ parser.add_argument("--soname", required=True)
 parser.add_argument("--readelf", default="readelf")
 parser.add_argument("--strip", default="strip")
 parser.add_argument("--max-bytes", type=int)
+parser.add_argument("--page", help="one that says 'library of 1.5 MB'")
 arguments = parser.parse_args()
 
 dynamic = subprocess.run(
@@ -40,6 +45,8 @@ with tempfile.TemporaryDirectory() as folder:
 print(f"stripped: {num_bytes:,} bytes" + (f", at most {arguments.max_bytes:,}" if arguments.max_bytes else ""))
 if arguments.max_bytes and num_bytes >= arguments.max_bytes:
     problems.append(f"{num_bytes} bytes stripped, expected less than {arguments.max_bytes}")
+if arguments.page:
+    problems += stated_size.problems(arguments.page, r"library of ([0-9.]+) MB", num_bytes)
 
 if problems:
     raise SystemExit("\n".join(problems))

@@ -92,6 +92,10 @@ AT(heed_linear_options, output_size, 8);
 AT(heed_linear_options, no_bias, 16);
 AT(heed_linear_options, reserved, 20);
 
+SIZE(heed_load_options, 16);
+AT(heed_load_options, struct_size, 0);
+AT(heed_load_options, accept, 8);
+
 SIZE(heed_dropout_options, 16);
 AT(heed_dropout_options, struct_size, 0);
 AT(heed_dropout_options, dropout, 8);

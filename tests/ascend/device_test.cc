@@ -71,6 +71,35 @@ TEST_F(Device, TensorsBeginAsZerosInMemoryThatWasUsedBefore) {
   }
 }
 
+TEST_F(Device, GivesMemoryThatNobodyHasBackWhenTrimmed) {
+  constexpr int64_t kLarge = int64_t{1} << 20;
+  const Context context = make_npu_context();
+  const Attention attention(context.get());
+  property::check(attention.forward());
+  const Numbers expected = attention.read();
+  make_tensor(context.get(), {kLarge}).reset();
+  const uint64_t before = ascend_sim_count("bytes_allocated");
+  for (int round = 0; round < 2; ++round) {
+    property::check(heed_context_trim(context.get()));
+    EXPECT_LE(ascend_sim_count("bytes_allocated") + kLarge * sizeof(float), before);
+    property::check(heed_context_trim(context.get()));
+    property::check(attention.forward());
+    EXPECT_EQ(attention.read(), expected);
+  }
+}
+
+// Work that is under way keeps its memory.
+TEST_F(Device, IsTrimmedWhenItIsDone) {
+  const Context context = make_npu_context();
+  const Attention attention(context.get());
+  property::check(attention.forward());
+  const Numbers expected = attention.read();
+  ascend_sim_delay_tasks(1000);
+  property::check(attention.forward());
+  property::check(heed_context_trim(context.get()));
+  EXPECT_EQ(attention.read(), expected);
+}
+
 TEST_F(Device, TensorsAreFilledReadAndViewed) {
   const Context context = make_npu_context();
   const Tensor tensor = make_tensor(context.get(), {2, 3});

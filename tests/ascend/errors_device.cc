@@ -89,7 +89,9 @@ errors_test::Topic failures() {
                       ascend_sim_set_faults("memory=200000000")),
               PROVOKE(heed_layer_forward(attention, &inputs, NULL, &outputs), ascend_sim_set_faults("setup=1:27")),
               PROVOKE(heed_layer_forward(attention, &inputs, NULL, &outputs), ascend_sim_set_faults("throw=1")),
-              PROVOKE(heed_tensor_write(tensor, numbers, sizeof numbers), ascend_sim_set_faults("malloc_host=1")),
+              PROVOKE(heed_tensor_create(new_context, HEED_F32, 1, dims, &new_tensor),
+                      ascend_sim_set_faults("device_count=2,malloc_host=1");
+                      context_options.device_index = 1; heed_context_create(&context_options, &new_context)),
               PROVOKE(heed_tensor_write(tensor, numbers, sizeof numbers), ascend_sim_set_faults("memcpy=1:500003")),
               PROVOKE(heed_layer_forward(attention, &inputs, NULL, &outputs), ascend_sim_set_faults("setup=1:4")),
               PROVOKE(heed_context_synchronize(context), ascend_sim_set_faults("kernel=1:507015");

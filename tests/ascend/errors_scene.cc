@@ -39,10 +39,11 @@ NpuScene::NpuScene()
 }
 
 NpuScene::~NpuScene() {
-  ascend_sim_clear_faults();
   heed_layer_destroy(new_layer);
   heed_tensor_destroy(new_tensor);
+  // While its device is there.
   heed_context_destroy(new_context);
+  ascend_sim_clear_faults();
 }
 
 heed_tensor* NpuScene::tensor_of(heed_dtype dtype, std::initializer_list<int64_t> sizes) {

@@ -150,7 +150,7 @@ TEST_F(Faults, ADeferredFailureIsReportedByWhoWaits) {
 
 // Of the codes around 507000 some are the device's end, and some are not.
 TEST_F(Faults, ARefusedCallIsNoLostDevice) {
-  for (const char* code : {"107020", "107023", "507001", "507010", "507036", "507057", "507899"}) {
+  for (const char* code : {"107020", "107023", "507001", "507010", "507036", "507057", "507899", "507900", "507901"}) {
     const Context context = make_npu_context();
     const Tensor tensor = capi_test::make_tensor(context.get(), {16});
     ascend_sim_set_faults((std::string("memcpy=1:") + code).c_str());
@@ -158,7 +158,8 @@ TEST_F(Faults, ARefusedCallIsNoLostDevice) {
         << code;
     EXPECT_EQ(heed_context_synchronize(context.get()), HEED_ERROR_DEVICE_LOST) << code;
   }
-  for (const char* code : {"107019", "107024", "507002", "507009", "507019", "507032", "507041", "507058"}) {
+  for (const char* code :
+       {"107019", "107024", "507002", "507009", "507019", "507032", "507041", "507058", "507898", "507902"}) {
     const Context context = make_npu_context();
     const Tensor tensor = capi_test::make_tensor(context.get(), {16});
     ascend_sim_set_faults((std::string("memcpy=1:") + code).c_str());

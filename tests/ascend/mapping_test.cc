@@ -138,7 +138,7 @@ std::vector<Gap> gaps() {
   std::vector<Gap> all(3, {"", HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT, 16});
   all[0].reason = "soft cap";
   all[0].options.soft_cap = 20;
-  all[1].reason = "at most 256 elements";
+  all[1].reason = "heads above 256 elements";
   all[1].head_size = 257;
   all[2].reason = "scales below 1/256";
   all[2].options.scale = -0.0038f;
@@ -168,6 +168,19 @@ TEST_F(Mapping, GapsAreRefusedWhereTheContextIsStrict) {
     const DotProduct attention(context.get(), gap.options, 5, 5, gap.head_size);
     EXPECT_TRUE(is_refused(attention.forward(), {HEED_ERROR_NOT_FASTEST, {"attention", gap.reason}}));
   }
+}
+
+// They are made by products, whose sums may be of any length.
+TEST_F(Mapping, WeightsAloneAreThoseOfHeadsOfAnySize) {
+  const Context context = make_npu_context();
+  DotProduct attention(context.get(), HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT, 5, 5, 300);
+  EXPECT_TRUE(is_refused(attention.forward(), {HEED_ERROR_NOT_FASTEST, {"heads above 256 elements"}}));
+  const Tensor weights = make_tensor(context.get(), {2, 5, 5}, HEED_F16);
+  attention.outputs.output = nullptr;
+  attention.outputs.weights = weights.get();
+  const uint64_t products = ascend_sim_count("execute:LinearOperation");
+  property::check(attention.forward());
+  EXPECT_GT(ascend_sim_count("execute:LinearOperation"), products);
 }
 
 // By sizes alone: nothing of it is made.

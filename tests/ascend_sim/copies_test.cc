@@ -175,12 +175,38 @@ TEST_F(CopiesTest, CountsSayWhatWasCopied) {
   EXPECT_EQ(copy(device_, host_.data(), ACL_MEMCPY_HOST_TO_DEVICE), ACL_SUCCESS);
   EXPECT_EQ(copy_async(host_.data(), device_, ACL_MEMCPY_DEVICE_TO_HOST), ACL_SUCCESS);
   EXPECT_EQ(copy_async(device_, other_, ACL_MEMCPY_DEVICE_TO_DEVICE), ACL_SUCCESS);
-  EXPECT_EQ(aclrtMemsetAsync(device_, kBytes, 0, kBytes, stream_), ACL_SUCCESS);
+  EXPECT_EQ(aclrtSynchronizeStream(stream_), ACL_SUCCESS);
+  EXPECT_EQ(aclrtMemset(device_, kBytes, 0, kBytes), ACL_SUCCESS);
   EXPECT_EQ(ascend_sim_count("memcpy_h2d"), before[0] + 1);
   EXPECT_EQ(ascend_sim_count("memcpy_d2h"), before[1] + 1);
   EXPECT_EQ(ascend_sim_count("memcpy_d2d"), before[2] + 1);
   EXPECT_EQ(ascend_sim_count("memset"), before[3] + 1);
   EXPECT_EQ(ascend_sim_count("no such count"), 0U);
+}
+
+// 64 MiB at most are set in the host's memory, and repeated on the device.
+TEST_F(CopiesTest, AnAsynchronousMemsetIsCopiesOfTheHostsMemory) {
+  constexpr size_t kBlock = size_t{64} << 20;
+  const auto counts = [] {
+    return std::vector<uint64_t>{ascend_sim_count("memset_host_bytes"), ascend_sim_count("memcpy_h2d"),
+                                 ascend_sim_count("memcpy_d2d")};
+  };
+  void* large = nullptr;
+  ASSERT_EQ(aclrtMalloc(&large, 2 * kBlock + 1, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
+  const auto used_by = [&](size_t bytes) {
+    std::vector<uint64_t> used = counts();
+    EXPECT_EQ(aclrtMemsetAsync(large, bytes, 7, bytes, stream_), ACL_SUCCESS);
+    const std::vector<uint64_t> after = counts();
+    for (size_t i = 0; i < used.size(); ++i) used[i] = after[i] - used[i];
+    return used;
+  };
+  EXPECT_EQ(used_by(1), (std::vector<uint64_t>{1, 1, 0}));
+  EXPECT_EQ(used_by(kBlock), (std::vector<uint64_t>{kBlock, 1, 0}));
+  EXPECT_EQ(used_by(kBlock + 1), (std::vector<uint64_t>{kBlock, 1, 1}));
+  EXPECT_EQ(used_by(2 * kBlock + 1), (std::vector<uint64_t>{kBlock, 1, 2}));
+  EXPECT_EQ(aclrtSynchronizeStream(stream_), ACL_SUCCESS);
+  EXPECT_EQ(static_cast<const uint8_t*>(ascend_sim_host_address(large))[2 * kBlock], 7);
+  EXPECT_EQ(aclrtFree(large), ACL_SUCCESS);
 }
 
 }  // namespace

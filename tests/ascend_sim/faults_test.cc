@@ -54,6 +54,17 @@ TEST_F(FaultsTest, TheNthCallFailsOnceCountedFromTheMomentOfAsking) {
   EXPECT_EQ(aclrtSetDeviceSatMode(mode), 500000);
 }
 
+TEST_F(FaultsTest, AnAsynchronousMemsetCanFindNoMemoryOfTheHosts) {
+  DeviceTensor x(desc());
+  ascend_sim_set_faults("memset=2");
+  const auto set = [&] { return aclrtMemsetAsync(x.tensor().deviceData, 64, 1, 64, stream_); };
+  EXPECT_EQ(set(), ACL_SUCCESS);
+  EXPECT_EQ(set(), kOutOfDeviceMemory);
+  EXPECT_EQ(recent_error(), "207001: aclrtMemsetAsync: the host has no 64 bytes left");
+  EXPECT_EQ(set(), ACL_SUCCESS);
+  EXPECT_EQ(aclrtSynchronizeStream(stream_), ACL_SUCCESS);
+}
+
 TEST_F(FaultsTest, CallsOfAtbFailWithTheCodeThatIsAskedFor) {
   atb::Context* context = nullptr;
   atb::Operation* operation = nullptr;

@@ -191,6 +191,12 @@ TEST_F(SetupAttentionTest, ThenDimensions) {
                              c.query = {5, 4, 577}, c.key = c.value = {9, 2, 577}, c.output = {5, 4, 577};
                            }),
             atb::ERROR_INVALID_TENSOR_DIM);
+  // Values of another size may have more elements here.
+  const auto with_values = [](int64_t size) {
+    return [size](Call& c) { c.value = {9, 2, size}, c.output = {5, 4, size}; };
+  };
+  EXPECT_EQ(set_up_changed(call(), with_values(1024)), atb::NO_ERROR);
+  EXPECT_EQ(set_up_changed(call(), with_values(1025)), atb::ERROR_INVALID_TENSOR_DIM);
   EXPECT_EQ(set_up_changed(call(), [](Call& c) { c.output = {5, 4, 15}; }), atb::ERROR_INVALID_TENSOR_DIM);
 }
 
@@ -277,6 +283,18 @@ TEST_F(AttentionTest, ExecuteRefusesLengthsThatTheKernelDoesNotTakeAndSetupDoesN
   EXPECT_EQ(code_of(Param::KERNELTYPE_DEFAULT, {1, 2}, {9, 2}), atb::NO_ERROR);
   EXPECT_EQ(code_of(Param::KERNELTYPE_DEFAULT, {0, 2}, {0, 2}), atb::NO_ERROR);
   EXPECT_EQ(code_of(Param::KERNELTYPE_DEFAULT, {3, -1}, {3, -1}), atb::ERROR_INVALID_PARAM);
+}
+
+TEST_F(AttentionTest, ExecuteRefusesHeadsThatTheKernelDoesNotTakeAndSetupDoes) {
+  const auto code_of = [this](int64_t value_head_size) {
+    Problem problem = zeros(Param::KERNELTYPE_HIGH_PRECISION, {1}, {2});
+    problem.value_head_size = value_head_size;
+    problem.value = Floats(static_cast<size_t>(2 * value_head_size), 0);
+    Floats results;
+    return try_compute(problem, results);
+  };
+  EXPECT_EQ(code_of(576), atb::NO_ERROR);
+  EXPECT_EQ(code_of(577), atb::ERROR_INVALID_PARAM);
 }
 
 TEST_F(AttentionTest, ExecuteRefusesMoreSequencesThanALaunchHasArgumentsFor) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""table.py [--json OUT] TARGETS FILE...: tables in Markdown of what attention_bench --json and load_cost wrote to FILEs, and of the targets
+"""table.py [--json OUT] TARGETS FILE...: tables in Markdown of what attention_bench --json, load_cost and weight_cost wrote to FILEs, and of the targets
 beside it; with --json also all of it in one file."""
 import json
 import sys
@@ -153,18 +153,39 @@ def print_conditions(context: dict, rows: list[Row]) -> None:
         print(f"- from one thread to another: {1e9 * min(handovers):.0f} to {1e9 * max(handovers):.0f} ns")
 
 
+def print_weights(weights: list[dict]) -> None:
+    head = ["file holds", "dtype", "threads", "MB", "a copy, ms", "loading, ms", "ratio", "least to most", "at most"]
+    lines = [
+        [
+            one["form"],
+            one["dtype"],
+            str(one["threads"]),
+            f"{one['mb']:.0f}",
+            f"{one['copy_ms']:.1f}",
+            f"{one['load_ms']:.1f}",
+            f"**{one['ratio']:.2f}**",
+            f"{one['least']:.2f} to {one['most']:.2f}",
+            "1.3",
+        ]
+        for one in weights
+    ]
+    print_table("Loading weights beside a copy of their bytes", head, lines)
+
+
 def main() -> None:
     arguments = sys.argv[1:]
     out = None
     if arguments[0] == "--json":
         out, arguments = arguments[1], arguments[2:]
     targets, *files = arguments
-    contexts, benchmarks, load = [], [], None
+    contexts, benchmarks, load, weights = [], [], None, []
     for file in files:
         content = json.loads(Path(file).read_text(encoding="utf-8"))
         if "benchmarks" in content:
             contexts.append(content["context"])
             benchmarks += content["benchmarks"]
+        elif "weights" in content:
+            weights += content["weights"]
         else:
             load = content
     all_rows = [Row(benchmark) for benchmark in benchmarks if not benchmark.get("error_occurred")]
@@ -178,11 +199,12 @@ def main() -> None:
         for benchmark in benchmarks:
             if benchmark.get("error_occurred"):
                 print(f"{benchmark['name'].split('/iterations:')[0]} was left out: {benchmark['error_message']}.")
+    print_weights(weights)
     if load is not None:
         loading = f"{load['load_ms']} ms, a context {load['open_ms']} ms, {load['resident_kb']:.0f} KB resident"
         print(f"Loading the library ({load['file_kb']:.0f} KB): {loading}.")
     if out is not None:
-        merged = {"contexts": contexts, "benchmarks": benchmarks, "load": load}
+        merged = {"contexts": contexts, "benchmarks": benchmarks, "load": load, "weights": weights}
         Path(out).write_text(json.dumps(merged, indent=1) + "\n", encoding="utf-8")
 
 

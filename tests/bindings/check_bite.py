@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Shows that check_wrapped.py and members.py bite: plants each violation and requires that it is named."""
+"""Shows that the checks of this folder bite: plants each violation and requires that it is named."""
 import sys
 
+import check_words
 import check_wrapped
+import exceptions
 import members
 
 HEADER = "HEED_API heed_status heed_run(heed_layer* layer) HEED_NOEXCEPT;\nHEED_API void* heed_data(void);\n"
@@ -40,6 +42,30 @@ UNPAIRED = [
     ("one with a reason", types(Array=JAVA["Array"].members | {"repeat"}), CSHARP, {"Java *.repeat": "why"}, None),
     ("a reason for nothing", JAVA, CSHARP, {"Java Array.repeat": "why"}, "only_in_one.txt has Java Array.repeat"),
 ]
+# (what is planted, what Java says, its own words, what must be in the report)
+UNTRANSLATED = [
+    ("nothing", "numHeads is 0, but W_q.weight has (8, 6)", set(), None),
+    ("a function", "expected heed_layer_load first", set(), "heed_layer_load"),
+    ("a constant", "causal is HEED_CAUSAL_NONE", set(), "HEED_CAUSAL_NONE"),
+    ("a constant of Java's", "causal is Causal.TOP_LEFT", {"Causal.TOP_LEFT"}, None),
+    ("a member of a struct", "options->scale is 1", set(), "->"),
+    ("an argument", "num_bytes is 1", set(), "num_bytes"),
+    ("what C calls a shape", "array has dims (2)", set(), "dims"),
+    ("a type", "array is F32", set(), "F32"),
+    ("a type of a file", '"a.safetensors": tensor "b" is F32', set(), None),
+    ("a name in quotes", 'name is "num_bytes dims"', set(), None),
+    ("a variable of the environment", "HEED_ISA is wrong", set(), None),
+]
+# (what is planted, a source, what must be found)
+EXCEPTIONS = [
+    ("a sentence in pieces", 'throw new IOException("a is " + a.b(1) + ", expected " + "b");', [("IOException", "a is ..., expected b")]),
+    ("a message behind a name", 'new ArgumentOutOfRangeException(nameof(a), a, "expected b or c")', [("ArgumentOutOfRangeException", "expected b or c")]),
+    ("an interpolated text", 'new ArgumentException($"a is {string.Join(", ", a)} {{b}}", c)', [("ArgumentException", "a is ... {b}")]),
+    ("a type that is not repeated", 'IOException A() =>\n  new($"a is {b}");', [("IOException", "a is ...")]),
+    ("what only formats", 'new ArgumentException(FormattableString.Invariant($"a is {b}"))', [("ArgumentException", "a is ...")]),
+    ("a choice", 'new IOException(a == null ? "a is null" : "a is not null");', []),
+    ("a name alone", 'new NullPointerException("queries"); // new IOException("a comment is none")', []),
+]
 
 
 def main():
@@ -47,13 +73,18 @@ def main():
     for check, cases in (
         (lambda header, listed, wrapper: list(check_wrapped.faults(header, listed, {"wrapper": wrapper})), UNWRAPPED),
         (lambda java, csharp, reasons: members.page(java, csharp, reasons)[1], UNPAIRED),
+        (check_words.words_of_c, UNTRANSLATED),
     ):
         for planted, *arguments, expected in cases:
             found = check(*arguments)
             if (expected is None and found) or (expected is not None and not any(expected in fault for fault in found)):
                 print(f"{planted}: expected {expected}, found {found}")
                 failed += 1
-    print(f"{len(UNWRAPPED) + len(UNPAIRED)} cases, {failed} failed")
+    for planted, source, expected in EXCEPTIONS:
+        if exceptions.sentences_of(source) != expected:
+            print(f"{planted}: expected {expected}, found {exceptions.sentences_of(source)}")
+            failed += 1
+    print(f"{len(UNWRAPPED) + len(UNPAIRED) + len(UNTRANSLATED) + len(EXCEPTIONS)} cases, {failed} failed")
     return 1 if failed else 0
 
 

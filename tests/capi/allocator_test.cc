@@ -153,6 +153,8 @@ class Program {  // NOLINT(clang-analyzer-optin.performance.Padding): in the ord
   heed_layer* additive_ = nullptr;
   heed_layer* linear_ = nullptr;
   heed_layer* dropout_ = nullptr;
+  heed_weights* weights_ = nullptr;
+  heed_weights* memory_weights_ = nullptr;
   heed_workspace* workspace_ = nullptr;
   heed_workspace* wrapped_workspace_ = nullptr;
   heed_layer_inputs inputs_ = HEED_LAYER_INPUTS_INIT;
@@ -161,6 +163,8 @@ class Program {  // NOLINT(clang-analyzer-optin.performance.Padding): in the ord
 
   static constexpr const char* kNpyPath = HEED_SOURCE_DIR "/tests/golden/data/npy/fortran.npy";
   static constexpr int64_t kViewDims[] = {6};
+  // A .safetensors file without tensors.
+  static constexpr char kBytes[] = {2, 0, 0, 0, 0, 0, 0, 0, '{', '}'};
   size_t next_step_ = 0;
   const std::vector<std::function<heed_status()>> steps_ = {
       [this] { return create_context(); },
@@ -201,6 +205,12 @@ class Program {  // NOLINT(clang-analyzer-optin.performance.Padding): in the ord
       [this] { return heed_layer_save(layer_, path_.c_str()); },
       [this] { return heed_layer_load(layer_, path_.c_str(), nullptr); },
       [this] { return keep(heed_tensor_load_safetensors(context_, path_.c_str(), "W_v.weight", &loaded_), loaded_); },
+      [this] { return keep(heed_weights_open(context_, path_.c_str(), &weights_), weights_, heed_weights_destroy); },
+      [this] {
+        return keep(heed_weights_open_memory(context_, kBytes, sizeof kBytes, &memory_weights_), memory_weights_,
+                    heed_weights_destroy);
+      },
+      [this] { return heed_layer_load_weights(layer_, weights_, nullptr, nullptr); },
       [this] { return keep(heed_tensor_load_npy(context_, kNpyPath, &loaded_npy_), loaded_npy_); },
       [this] { return import_dlpack(); },
       [this] { return export_dlpack(imported_, exported_); },

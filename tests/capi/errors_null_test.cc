@@ -15,6 +15,7 @@ TEST(NullArguments, OfContextsAreRefused) {
   expect_refused({
       {"create: context", [](OutParameters&) { return heed_context_create(nullptr, nullptr); }, is_null("context")},
       {"synchronize: context", [](OutParameters&) { return heed_context_synchronize(nullptr); }, is_null("context")},
+      {"trim: context", [](OutParameters&) { return heed_context_trim(nullptr); }, is_null("context")},
       {"describe: context",
        [](OutParameters& out) {
          return heed_context_describe(nullptr, out.text.data(), out.text.size(), &out.num_bytes);
@@ -38,6 +39,22 @@ TEST(NullArguments, OfMakingTensorsAreRefused) {
        [&](OutParameters& out) { return heed_tensor_create(context.get(), HEED_F32, 2, nullptr, &out.tensor); },
        is_null("dims")},
       {"create: tensor", [&](OutParameters&) { return heed_tensor_create(context.get(), HEED_F32, 2, dims, nullptr); },
+       is_null("tensor")},
+      {"create_from: context",
+       [&](OutParameters& out) { return heed_tensor_create_from(nullptr, HEED_F32, 2, dims, data, &out.tensor); },
+       is_null("context")},
+      {"create_from: dims",
+       [&](OutParameters& out) {
+         return heed_tensor_create_from(context.get(), HEED_F32, 2, nullptr, data, &out.tensor);
+       },
+       is_null("dims")},
+      {"create_from: data",
+       [&](OutParameters& out) {
+         return heed_tensor_create_from(context.get(), HEED_F32, 2, dims, nullptr, &out.tensor);
+       },
+       is_null("data")},
+      {"create_from: tensor",
+       [&](OutParameters&) { return heed_tensor_create_from(context.get(), HEED_F32, 2, dims, data, nullptr); },
        is_null("tensor")},
       {"wrap: context",
        [&](OutParameters& out) {
@@ -274,9 +291,6 @@ TEST(NullArguments, OfCallsAreRefused) {
       {"workspace_size: inputs",
        [&](OutParameters& out) { return heed_layer_workspace_size(layer, nullptr, &call.outputs, &out.num_bytes); },
        is_null("inputs")},
-      {"workspace_size: outputs",
-       [&](OutParameters& out) { return heed_layer_workspace_size(layer, &call.inputs, nullptr, &out.num_bytes); },
-       is_null("outputs")},
       {"workspace_size: num_bytes",
        [&](OutParameters&) { return heed_layer_workspace_size(layer, &call.inputs, &call.outputs, nullptr); },
        is_null("num_bytes")},
@@ -289,6 +303,24 @@ TEST(NullArguments, OfCallsAreRefused) {
        is_null("outputs")},
       {"forward: queries", [&](OutParameters&) { return heed_layer_forward(layer, &empty, nullptr, &call.outputs); },
        is_null("inputs->queries")},
+      {"one call: context",
+       [&](OutParameters&) { return heed_scaled_dot_product_attention(nullptr, nullptr, &call.inputs, &call.outputs); },
+       is_null("context")},
+      {"one call: inputs",
+       [&](OutParameters&) {
+         return heed_scaled_dot_product_attention(call.context.get(), nullptr, nullptr, &call.outputs);
+       },
+       is_null("inputs")},
+      {"one call: outputs",
+       [&](OutParameters&) {
+         return heed_scaled_dot_product_attention(call.context.get(), nullptr, &call.inputs, nullptr);
+       },
+       is_null("outputs")},
+      {"one call: queries",
+       [&](OutParameters&) {
+         return heed_scaled_dot_product_attention(call.context.get(), nullptr, &empty, &call.outputs);
+       },
+       is_null("inputs->queries")},
       {"explain: layer",
        [&](OutParameters& out) {
          return heed_layer_explain(nullptr, &call.inputs, &call.outputs, out.text.data(), out.text.size(),
@@ -300,16 +332,41 @@ TEST(NullArguments, OfCallsAreRefused) {
          return heed_layer_explain(layer, nullptr, &call.outputs, out.text.data(), out.text.size(), &out.num_bytes);
        },
        is_null("inputs")},
-      {"explain: outputs",
-       [&](OutParameters& out) {
-         return heed_layer_explain(layer, &call.inputs, nullptr, out.text.data(), out.text.size(), &out.num_bytes);
-       },
-       is_null("outputs")},
       {"explain: text and num_bytes",
        [&](OutParameters&) { return heed_layer_explain(layer, &call.inputs, &call.outputs, nullptr, 0, nullptr); },
        {HEED_ERROR_INVALID_ARGUMENT, {"text", "num_bytes", "NULL"}}},
   });
   EXPECT_EQ(made.output, nullptr);
+}
+
+TEST(NullArguments, OfWeightsAreRefused) {
+  const Context context = make_context();
+  const AttentionCall call(Kind::MultiHead);
+  const char bytes[] = {2, 0, 0, 0, 0, 0, 0, 0, '{', '}'};
+  heed_weights* weights = nullptr;
+  check(heed_weights_open_memory(context.get(), bytes, sizeof bytes, &weights));
+  heed_weights* none = nullptr;
+  expect_refused({
+      {"open: context", [&](OutParameters&) { return heed_weights_open(nullptr, "file", &none); }, is_null("context")},
+      {"open: path", [&](OutParameters&) { return heed_weights_open(context.get(), nullptr, &none); }, is_null("path")},
+      {"open: weights", [&](OutParameters&) { return heed_weights_open(context.get(), "file", nullptr); },
+       is_null("weights")},
+      {"open_memory: context",
+       [&](OutParameters&) { return heed_weights_open_memory(nullptr, bytes, sizeof bytes, &none); },
+       is_null("context")},
+      {"open_memory: data", [&](OutParameters&) { return heed_weights_open_memory(context.get(), nullptr, 10, &none); },
+       is_null("data")},
+      {"open_memory: weights",
+       [&](OutParameters&) { return heed_weights_open_memory(context.get(), bytes, sizeof bytes, nullptr); },
+       is_null("weights")},
+      {"load_weights: layer", [&](OutParameters&) { return heed_layer_load_weights(nullptr, weights, "", nullptr); },
+       is_null("layer")},
+      {"load_weights: weights",
+       [&](OutParameters&) { return heed_layer_load_weights(call.layer.get(), nullptr, "", nullptr); },
+       is_null("weights")},
+  });
+  EXPECT_EQ(none, nullptr);
+  heed_weights_destroy(weights);
 }
 
 TEST(NullArguments, OfWorkspacesAreRefused) {
@@ -352,6 +409,15 @@ TEST(NullArguments, OfGettersGiveTheBadValue) {
        is_null("layer")},
       {"layer_parameter_name", [&](OutParameters&) { return after(heed_layer_parameter_name(nullptr, 0), nullptr); },
        is_null("layer")},
+      {"weights_count", [&](OutParameters&) { return after(heed_weights_count(nullptr), -1); }, is_null("weights")},
+      {"weights_name", [&](OutParameters&) { return after(heed_weights_name(nullptr, 0), nullptr); },
+       is_null("weights")},
+      {"weights_dtype", [&](OutParameters&) { return after(heed_weights_dtype(nullptr, 0), HEED_DTYPE_INVALID); },
+       is_null("weights")},
+      {"weights_dtype_name", [&](OutParameters&) { return after(heed_weights_dtype_name(nullptr, 0), nullptr); },
+       is_null("weights")},
+      {"weights_rank", [&](OutParameters&) { return after(heed_weights_rank(nullptr, 0), -1); }, is_null("weights")},
+      {"weights_dim", [&](OutParameters&) { return after(heed_weights_dim(nullptr, 0, 0), -1); }, is_null("weights")},
       {"workspace_num_bytes", [&](OutParameters&) { return after(heed_workspace_num_bytes(nullptr), 0u); },
        is_null("workspace")},
   });
@@ -363,6 +429,7 @@ TEST(NullArguments, OfDestroyAreFine) {
   heed_context_destroy(nullptr);
   heed_tensor_destroy(nullptr);
   heed_layer_destroy(nullptr);
+  heed_weights_destroy(nullptr);
   heed_workspace_destroy(nullptr);
   EXPECT_EQ(heed_last_error(), before);
 }

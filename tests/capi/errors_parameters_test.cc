@@ -34,6 +34,7 @@ TEST(ParameterErrors, NamesThatAreNotThere) {
       {"set: unknown", set("W_x.weight"), not_found("W_x.weight")},
       {"set: a bias that the options lack", set("W_o.bias"), not_found("W_o.bias")},
       {"get: not ASCII", get("W_\xC3\xA4"), not_found("W_\\xC3\\xA4")},
+      {"get: a quotation mark", get("W\"q"), not_found("W\\x22q")},
   });
 }
 

@@ -346,6 +346,55 @@ TEST(Explain, HasTheReasonsForWhichAStrictContextRefuses) {
   EXPECT_GT(num_refused, 0);
 }
 
+// How many reasons there are against queries, keys, values and an output of (1, 2, rows, size) with these strides.
+struct Layouts {
+  Dims queries;
+  Dims keys;
+  Dims output;
+};
+size_t num_reasons(int64_t num_queries, int64_t num_keys, int64_t size, const Layouts& layouts) {
+  AttentionCall call(Kind::DotProductRank4);
+  const auto shape = [&](int64_t rows, const Dims& strides) {
+    const Dims dims = {1, 2, rows, size};
+    const int64_t reach = 1 + strides[1] + (rows - 1) * strides[2] + (size - 1) * strides[3];
+    return call.keep(make_view(call.zeros({reach}), dims, strides));
+  };
+  call.inputs.queries = shape(num_queries, layouts.queries);
+  call.inputs.keys = shape(num_keys, layouts.keys);
+  call.inputs.values = shape(num_keys, layouts.keys);
+  call.outputs = HEED_LAYER_OUTPUTS_INIT;
+  call.outputs.output =
+      call.keep(make_view(call.zeros({2 * num_queries * size}), {1, 2, num_queries, size}, layouts.output));
+  return json::parse(whole_text(explain(call))).at("not_fastest").size();
+}
+
+// What is slower than its best layout by more than 0.3, and nothing else.
+TEST(Explain, NamesTheLayoutsThatAreSlower) {
+  constexpr int64_t kSize = 64;
+  const auto in_heads = [](int64_t rows) { return Dims{0, rows * kSize, kSize, 1}; };
+  const auto in_tokens = [](int64_t) { return Dims{0, kSize, 2 * kSize, 1}; };
+  const auto along_rows = [](int64_t rows) { return Dims{0, rows * kSize, 1, rows}; };
+  const auto neither = [](int64_t rows) { return Dims{0, 1, 2, 2 * rows}; };
+  for (const int64_t num_queries : {1, 16, 17, 32, 33, 200}) {
+    for (const int64_t num_keys : {40, 2047, 2048}) {
+      const auto reasons = [&](const auto& queries, const auto& keys, const auto& output) {
+        return num_reasons(num_queries, num_keys, kSize, {queries(num_queries), keys(num_keys), output(num_queries)});
+      };
+      EXPECT_EQ(reasons(in_heads, in_heads, in_heads), 0u);
+      EXPECT_EQ(reasons(in_tokens, in_heads, in_tokens), 0u);
+      if (num_queries > 1) {
+        EXPECT_EQ(reasons(along_rows, in_heads, along_rows), 0u);
+        EXPECT_EQ(reasons(neither, in_heads, in_heads), 1u);
+        EXPECT_EQ(reasons(in_heads, in_heads, neither), 1u);
+      }
+      EXPECT_EQ(reasons(in_heads, neither, in_heads), 1u);
+      EXPECT_EQ(reasons(in_heads, along_rows, in_heads), num_queries <= 16 ? 1u : 0u) << num_queries;
+      // 2 * 2048 rows of 256 bytes of each of keys and values are 2 MiB.
+      EXPECT_EQ(reasons(in_heads, in_tokens, in_heads), num_queries <= 16 && num_keys == 2048 ? 1u : 0u) << num_queries;
+    }
+  }
+}
+
 // Every option and every form of the optional inputs is on the fastest path.
 TEST(Explain, HasNoReasonAgainstAnyFlag) {
   heed_context_options strict = HEED_CONTEXT_OPTIONS_INIT;
@@ -404,13 +453,13 @@ TEST(Explain, HasAReasonForWhateverAttentionGathersOrScatters) {
     EXPECT_NE(reasons.at(0).get<std::string>().find(of), std::string::npos) << reasons;
     call.inputs = inputs;
   };
-  call.inputs.values = call.keep(make_transposed(call.zeros({2, 2, 6, 5}), {0, 1, 3, 2}));
+  call.inputs.values = call.keep(make_transposed(call.zeros({6, 5, 2, 2}), {2, 3, 1, 0}));
   expect_reason("queries, keys or values");
   call.inputs.mask = call.keep(make_transposed(call.zeros({5, 3}, HEED_BOOL), {1, 0}));
   expect_reason("mask or bias");
   call.inputs.bias = call.keep(make_transposed(call.zeros({5, 3}), {1, 0}));
   expect_reason("mask or bias");
-  call.outputs.weights = call.keep(make_transposed(call.zeros({2, 4, 5, 3}), {0, 1, 3, 2}));
+  call.outputs.weights = call.keep(make_transposed(call.zeros({5, 3, 2, 4}), {2, 3, 1, 0}));
   expect_reason("output or weights");
 }
 
@@ -535,6 +584,67 @@ TEST(Explain, TellsOfShapesThatNobodyCouldRun) {
   call.outputs.output = call.shape_only({1, large, 6});
   const json plan = json::parse(whole_text(explain(call)));
   EXPECT_EQ(plan.at("flops").get<double>(), 0x1p56 * 2 * 10);
+}
+
+// The largest sizes that a tensor over no memory can have, on every axis in turn.
+TEST(Explain, HasNoNumberThatAReaderOf64BitIntegersWouldRefuse) {
+  for (const int64_t queries : {int64_t{1}, int64_t{1} << 50}) {
+    for (const int64_t batch : {int64_t{1}, int64_t{1} << 7}) {
+      AttentionCall call(Kind::DotProductRank3);
+      const int64_t keys = (int64_t{1} << 50) / batch / 8;
+      call.inputs.queries = call.shape_only({batch, queries / batch + 1, 4});
+      call.inputs.keys = call.shape_only({batch, keys, 4});
+      call.inputs.values = call.shape_only({batch, keys, 6});
+      call.outputs = HEED_LAYER_OUTPUTS_INIT;
+      call.outputs.output = call.shape_only({batch, queries / batch + 1, 6});
+      const json plan = json::parse(whole_text(explain(call)));
+      for (const char* name : {"items", "threads", "workspace_bytes", "flops", "bytes"}) {
+        EXPECT_TRUE(plan.at(name).is_number_integer()) << name << plan;
+        EXPECT_LE(plan.at(name).get<uint64_t>(), uint64_t{INT64_MAX}) << name << plan;
+      }
+      for (const char* name : {"items", "scratch_bytes", "flops", "bytes"}) {
+        EXPECT_TRUE(plan.at("operations")[0].at(name).is_number_integer()) << name << plan;
+        EXPECT_LE(plan.at("operations")[0].at(name).get<uint64_t>(), uint64_t{INT64_MAX}) << name << plan;
+      }
+      if (queries > 1) {
+        EXPECT_EQ(plan.at("flops"), INT64_MAX);
+      }
+    }
+  }
+}
+
+TEST(Explain, WithoutOutputsIsOfTheOutputAlone) {
+  for (const Kind kind : kEveryKind) {
+    for (const heed_dtype dtype : {HEED_F32, HEED_BF16}) {
+      AttentionCall call(kind, {}, dtype);
+      call.outputs.weights = call.outputs.log_sum_exp = nullptr;
+      const std::string expected = whole_text(explain(call));
+      const std::string text = whole_text([&](char* given, size_t capacity, size_t* num_bytes) {
+        return heed_layer_explain(call.layer.get(), &call.inputs, nullptr, given, capacity, num_bytes);
+      });
+      EXPECT_EQ(text, expected);
+    }
+  }
+}
+
+TEST(Explain, WithoutOutputsRefusesWhatItRefusesWithThem) {
+  AttentionCall call(Kind::MultiHead);
+  call.inputs.values = call.zeros({2, 6, 9});
+  expect_refused({{"values of another length",
+                   [&](OutParameters& out) {
+                     return heed_layer_explain(call.layer.get(), &call.inputs, nullptr, out.text.data(),
+                                               out.text.size(), &out.num_bytes);
+                   },
+                   {HEED_ERROR_INVALID_ARGUMENT, {"inputs->values", "6", "5"}}}});
+  heed_multi_head_attention_options options = two_heads();
+  call.replace_layer(options);
+  call.inputs.values = nullptr;
+  expect_refused({{"not initialized",
+                   [&](OutParameters& out) {
+                     return heed_layer_explain(call.layer.get(), &call.inputs, nullptr, out.text.data(),
+                                               out.text.size(), &out.num_bytes);
+                   },
+                   {HEED_ERROR_NOT_INITIALIZED, {"W_q.weight"}}}});
 }
 
 }  // namespace

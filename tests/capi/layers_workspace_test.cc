@@ -104,12 +104,46 @@ TEST(WorkspaceSize, IsWhatExplainSays) {
   }
 }
 
+TEST(WorkspaceSize, WithoutOutputsIsForTheOutputAlone) {
+  for (const Kind kind : kEveryKind) {
+    AttentionCall call(kind);
+    call.outputs.weights = call.outputs.log_sum_exp = nullptr;
+    size_t num_bytes = 0;
+    check(heed_layer_workspace_size(call.layer.get(), &call.inputs, nullptr, &num_bytes));
+    EXPECT_EQ(num_bytes, call.workspace_size());
+    const Workspace workspace = make_workspace(call.context.get(), num_bytes);
+    EXPECT_EQ(call.forward(workspace.get()), HEED_OK) << heed_last_error();
+  }
+}
+
 // The hidden elements of every pair of query and key together would be 600 * 600 * 5 floats. What the kernel needs for
 // itself has its full size long before: it works on at most 256 queries at a time.
 TEST(WorkspaceSize, OfAdditiveScoresGrowsWithQueriesAndKeysNotWithTheirProduct) {
   const AttentionCall some(Kind::Additive, {.batch = 1, .num_queries = 600, .num_keys = 600});
   const AttentionCall twice(Kind::Additive, {.batch = 1, .num_queries = 1200, .num_keys = 1200});
   EXPECT_LE(twice.workspace_size() - some.workspace_size(), 2 * (size_t{600} * 5 * sizeof(float) + 64));
+}
+
+// So small a call runs on the caller's thread alone, so its workspace does not grow with the number of threads.
+TEST(WorkspaceSize, IsSmallWhereTheProblemIs) {
+  for (const int32_t num_threads : {1, 2, 16, 1024}) {
+    heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
+    options.num_threads = num_threads;
+    for (const Kind kind : kEveryKind) {
+      const AttentionCall call(make_context(&options), kind, {.batch = 2, .num_queries = 4, .num_keys = 4});
+      const size_t num_bytes = call.workspace_size();
+      EXPECT_LT(num_bytes, size_t{64} << 10) << num_threads << " threads";
+      if (num_threads > 16) continue;
+      const Workspace workspace = make_workspace(call.context.get(), num_bytes);
+      ASSERT_EQ(call.forward(workspace.get()), HEED_OK) << heed_last_error();
+      const std::vector<uint8_t> with_workspace = call.read_outputs();
+      ASSERT_EQ(call.forward(), HEED_OK) << heed_last_error();
+      EXPECT_EQ(call.read_outputs(), with_workspace);
+      if (num_bytes <= 64) continue;
+      const Workspace smaller = make_workspace(call.context.get(), num_bytes - 1);
+      EXPECT_EQ(call.forward(smaller.get()), HEED_ERROR_WORKSPACE_TOO_SMALL);
+    }
+  }
 }
 
 // A workspace is written while inputs are still read.

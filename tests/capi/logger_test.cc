@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "capi/support/attention_call.h"
+#include "capi/support/cut_model.h"
 #include "capi/support/files.h"
 #include "capi/support/refusal.h"
 
@@ -356,6 +357,34 @@ TEST(Logger, WithoutItsFunctionIsRefused) {
        },
        {HEED_ERROR_INVALID_ARGUMENT, {"options->logger->write is NULL, expected a pointer"}}},
   });
+}
+
+// What the other files hold of the layer is not known.
+TEST(Logger, IsWarnedOfOneOfSeveralFilesWithoutAnIndex) {
+  Recorder recorder;
+  const AttentionCall call(recorder.make_context(), Kind::MultiHead);
+  const TemporaryFolder folder;
+  const std::string bytes = safetensors_of(parameters_of(call.layer.get()));
+  const auto warnings = [&](const std::string& name) {
+    recorder.take();
+    check(heed_layer_load(call.layer.get(), folder.path(name).c_str(), nullptr));
+    std::vector<std::string> texts;
+    for (const Message& message : recorder.take()) {
+      if (message.level == HEED_LOG_WARNING) texts.push_back(message.text);
+    }
+    return texts;
+  };
+  folder.write(part_name(2, 3), bytes);
+  folder.write(part_name(1, 1), bytes);
+  folder.write("model.safetensors", bytes);
+  EXPECT_EQ(warnings(part_name(2, 3)),
+            std::vector<std::string>{"heed_layer_load: \"" + folder.path(part_name(2, 3)) +
+                                     "\" is part 2 of 3, whose index, \"" + folder.path(kIndexName) +
+                                     "\", is not there: what the other files hold of this layer is not known"});
+  EXPECT_TRUE(warnings(part_name(1, 1)).empty());
+  EXPECT_TRUE(warnings("model.safetensors").empty());
+  write_cut_model(folder, parameters_of(call.layer.get()), 3);
+  EXPECT_TRUE(warnings(part_name(2, 3)).empty());
 }
 
 }  // namespace

@@ -135,6 +135,27 @@ TEST(NoAllocation, InDotProductAttentionWithEverything) {
   }
 }
 
+TEST(NoAllocation, InOneCallAttentionOnceThePoolHasGrown) {
+  const Sizes sizes{.batch = 2, .num_queries = 50, .num_keys = 200};
+  const auto options = with_everything(heed_dot_product_attention_options HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT);
+  for (const heed_dtype dtype : {HEED_F32, HEED_F16, HEED_BF16}) {
+    for (const auto& [kind, heads] : {std::pair{Kind::DotProductRank3, 1}, {Kind::DotProductRank4, 4}}) {
+      AttentionCall call(kind, sizes, dtype);
+      give_every_input(call, sizes, dtype, heads);
+      const auto attend = [&] {
+        return heed_scaled_dot_product_attention(call.context.get(), &options, &call.inputs, &call.outputs);
+      };
+      ASSERT_EQ(attend(), HEED_OK) << heed_last_error();
+      const int64_t before = num_allocations();
+      const heed_status first = attend();
+      const heed_status second = attend();
+      EXPECT_EQ(num_allocations() - before, 0);
+      EXPECT_EQ(first, HEED_OK);
+      EXPECT_EQ(second, HEED_OK);
+    }
+  }
+}
+
 TEST(NoAllocation, InLayersOfOneInputOfRank8InStrides) {
   for (const Kind kind : kKindsOfOneInput) {
     AttentionCall call(kind);

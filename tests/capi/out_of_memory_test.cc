@@ -7,6 +7,7 @@
 
 #include "capi/support/allocation_hook.h"
 #include "capi/support/attention_call.h"
+#include "capi/support/cut_model.h"
 #include "capi/support/dlpack_lender.h"
 #include "capi/support/files.h"
 #include "capi/support/refusal.h"
@@ -90,12 +91,26 @@ struct CreateContext final : Scenario {
   }
 };
 
+template <int64_t rows, int64_t columns>
 struct CreateTensor final : Scenario {
   Context context = make_context();
   heed_status run() override {
-    const int64_t dims[] = {2, 3};
+    const int64_t dims[] = {rows, columns};
     heed_tensor* tensor = nullptr;
     const heed_status status = heed_tensor_create(context.get(), HEED_F32, 2, dims, &tensor);
+    EXPECT_EQ(tensor != nullptr, status == HEED_OK);
+    heed_tensor_destroy(tensor);
+    return status;
+  }
+};
+
+struct CreateTensorFrom final : Scenario {
+  Context context = make_context();
+  heed_status run() override {
+    const int64_t dims[] = {2, 3};
+    const float data[6] = {};
+    heed_tensor* tensor = nullptr;
+    const heed_status status = heed_tensor_create_from(context.get(), HEED_F32, 2, dims, data, &tensor);
     EXPECT_EQ(tensor != nullptr, status == HEED_OK);
     heed_tensor_destroy(tensor);
     return status;
@@ -295,6 +310,15 @@ struct ForwardWithoutWorkspace final : Scenario {
   std::vector<uint8_t> before = call.read_outputs();
 };
 
+struct OneCallAttention final : Scenario {
+  heed_status run() override {
+    return heed_scaled_dot_product_attention(call.context.get(), nullptr, &call.inputs, &call.outputs);
+  }
+  void expect_unchanged() override { EXPECT_EQ(call.read_outputs(), before) << "an output was written"; }
+  AttentionCall call{Kind::DotProductRank4};
+  std::vector<uint8_t> before = call.read_outputs();
+};
+
 // The pool has a block, which is too small.
 struct ForwardThatGrowsThePool final : OfALayer {
   heed_status run() override { return heed_layer_forward(call.layer.get(), &large.inputs, nullptr, &large.outputs); }
@@ -374,6 +398,28 @@ struct OfAFile : OfALayer {
 
 struct Load final : OfAFile {
   heed_status run() override { return heed_layer_load(call.layer.get(), path.c_str(), ""); }
+};
+
+// Of a model in two files.
+struct LoadByTheIndex final : OfALayer {
+  LoadByTheIndex() { write_cut_model(folder, parameters_of(other.layer.get()), 2); }
+  heed_status run() override { return heed_layer_load(call.layer.get(), path.c_str(), ""); }
+  AttentionCall other{Kind::MultiHead};
+  TemporaryFolder folder;
+  std::string path = folder.path(part_name(1, 2));
+};
+
+struct OpenWeights final : OfALayer {
+  OpenWeights() { write_cut_model(folder, parameters_of(call.layer.get()), 2); }
+  heed_status run() override {
+    heed_weights* weights = nullptr;
+    const heed_status status = heed_weights_open(call.context.get(), path.c_str(), &weights);
+    EXPECT_EQ(weights != nullptr, status == HEED_OK);
+    heed_weights_destroy(weights);
+    return status;
+  }
+  TemporaryFolder folder;
+  std::string path = folder.path(kIndexName);
 };
 
 struct LoadIntoAnEmptyLayer final : OfAFile {
@@ -506,11 +552,34 @@ struct RefuseAFile final : OfAFile {
 TEST(OutOfMemory, InContexts) { expect_survival("create", scenario<CreateContext>()); }
 
 TEST(OutOfMemory, InTensors) {
-  expect_survival("create", scenario<CreateTensor>());
+  expect_survival("create", scenario<CreateTensor<2, 3>>());
+  // Mapped, and not on the C library's heap.
+  expect_survival("create a large one", scenario<CreateTensor<1000, 1000>>());
+  expect_survival("create from", scenario<CreateTensorFrom>());
   expect_survival("wrap", scenario<WrapTensor>());
   expect_survival("views", scenario<MakeViews>());
   expect_survival("from DLPack", scenario<FromDlpack>());
   expect_survival("to DLPack", scenario<ToDlpack>());
+}
+
+// What was freed and is kept for the next block of its size goes, before a call fails.
+TEST(OutOfMemory, OnlyOnceNothingIsKept) {
+  const Context context = make_context();
+  const Tensor large = make_tensor(context.get(), {1000, 1000});
+  make_tensor(context.get(), {500, 500}).reset();
+  heed_tensor* made = nullptr;
+  const int64_t dims[] = {2000, 1000};
+  const int64_t live = num_live_blocks();
+  heed_status status = HEED_OK;
+  {
+    // The first is the object that owns the elements.
+    const FailAllocations fail(2, false);
+    status = heed_tensor_create(context.get(), HEED_F32, 2, dims, &made);
+    EXPECT_TRUE(fail.happened());
+  }
+  EXPECT_EQ(status, HEED_OK) << heed_last_error();
+  EXPECT_LE(num_live_blocks(), live + 2) << "what was kept is still there";
+  heed_tensor_destroy(made);
 }
 
 TEST(OutOfMemory, InLayers) {
@@ -528,6 +597,7 @@ TEST(OutOfMemory, InCalls) {
   expect_survival("forward", scenario<ForwardWithoutWorkspace<Kind::MultiHead>>());
   expect_survival("forward of a linear layer", scenario<ForwardWithoutWorkspace<Kind::Linear>>());
   expect_survival("forward of dropout", scenario<ForwardWithoutWorkspace<Kind::Dropout>>());
+  expect_survival("attention in one call", scenario<OneCallAttention>());
   expect_survival("forward that grows the pool", scenario<ForwardThatGrowsThePool>());
   expect_survival("create_outputs", scenario<CreateOutputs>());
   expect_survival("workspaces", scenario<CreateWorkspaces>());
@@ -542,6 +612,8 @@ TEST(OutOfMemory, InOperations) {
 
 TEST(OutOfMemory, InFiles) {
   expect_survival("load", scenario<Load>());
+  expect_survival("load a model in two files", scenario<LoadByTheIndex>());
+  expect_survival("open weights", scenario<OpenWeights>());
   expect_survival("load into an empty layer", scenario<LoadIntoAnEmptyLayer>());
   expect_survival("load a tensor", scenario<LoadTensor>());
   expect_survival("save", scenario<Save>());

@@ -139,7 +139,10 @@ TEST_F(NpyFiles, ThatCannotBeReadAreRefused) {
       {"a pipe", loading(folder_.path("pipe")), {HEED_ERROR_IO, {"pipe", "expected a regular file"}}},
       {"an empty path", loading(""), {HEED_ERROR_IO, {"No such file"}}},
       {"nothing", loading(folder_.write("nothing", "")), {HEED_ERROR_CORRUPT_FILE, {"nothing", "0 bytes"}}},
-      {"another format", loading(folder_.write("other", safetensors("{}", 0))), {HEED_ERROR_CORRUPT_FILE, {"magic"}}},
+      {"another format",
+       loading(folder_.write("other", safetensors("{}", 0))),
+       {HEED_ERROR_CORRUPT_FILE, {"a .safetensors file", "expected a .npy file"}}},
+      {"no format that is known", loading(folder_.write("unknown", "unknown")), {HEED_ERROR_CORRUPT_FILE, {"magic"}}},
   });
   // The superuser may read anything.
   if (::geteuid() == 0) return;

@@ -30,7 +30,7 @@ def notes_of_objects() -> list[Path]:
     return [
         note
         for note in sorted(build.rglob("*.gcno"))
-        if {"heed_core.dir", "heed.dir"}.intersection(note.parts) or note.with_suffix(".gcda").exists()
+        if {"heed_core.dir", "heed_capi.dir", "heed.dir"}.intersection(note.parts) or note.with_suffix(".gcda").exists()
     ]
 
 

@@ -26,7 +26,8 @@ WHOLE_NUMBER = r"-?[0-9]+|\.\.\."  # ... where it differs between machines
 
 # What a format is given to.
 THROWN = re.compile(r"\bfail\(Status::(\w+),$")
-ASSERTED = re.compile(r"\bstatic_assert\([^;]*,$")
+# Texts of the compiler, and instructions.
+NO_SENTENCE = re.compile(r"\bstatic_assert\([^;]*,$|\basmvolatile\($")
 
 
 def pattern(text: str) -> str:
@@ -67,7 +68,7 @@ class Listed:
 
 root = Path(sys.argv[1])
 listed = Listed([(root / page).read_text(encoding="utf-8") for page in PAGES])
-texts = [text for text in all_texts(root, FOLDERS, REFERENCE) if " " in text.text.strip() and not ASSERTED.search(text.before)]
+texts = [text for text in all_texts(root, FOLDERS, REFERENCE) if " " in text.text.strip() and not NO_SENTENCE.search(text.before)]
 exceptions = {(entry.file, text): entry for entry in read_entries(LIST) for text in entry.texts("-")}
 used = set()
 problems = []

@@ -54,6 +54,26 @@ Topic contexts() {
                   heed_dot_product_attention_create(new_context, NULL, &new_layer);
                   heed_tensor_transpose(tensor_of(HEED_F32, {6, 3, 4, 2}), NULL, &new_tensor);
                   head_outputs.output = new_tensor),
+          PROVOKE(heed_layer_forward(new_layer, &heads, NULL, &head_outputs), context_options.strict = 1;
+                  heed_context_create(&context_options, &new_context);
+                  heed_dot_product_attention_create(new_context, NULL, &new_layer); dims[1] = 2; dims[2] = 5;
+                  strides[0] = 40; strides[1] = 20; strides[2] = 1; strides[3] = 5; dims[3] = 4;
+                  heed_tensor_view(tensor_of(HEED_F32, {80}), 4, dims, strides, 0, &new_tensor);
+                  heads.keys = new_tensor),
+          PROVOKE(heed_layer_forward(new_layer, &heads, NULL, &head_outputs), context_options.strict = 1;
+                  heed_context_create(&context_options, &new_context);
+                  heed_dot_product_attention_create(new_context, NULL, &new_layer); dims[1] = 2; dims[2] = 131072;
+                  dims[3] = 4; strides[0] = 1048576; strides[1] = 4; strides[2] = 8;
+                  heed_tensor_view(tensor_of(HEED_F32, {2097152}), 4, dims, strides, 0, &new_tensor);
+                  heads.values = tensor_of(HEED_F32, {2, 2, 131072, 6}); heads.keys = new_tensor;
+                  head_outputs.weights = NULL),
+          PROVOKE(heed_softmax(tensor_of(HEED_F32, {2, 3, 4}), 1, new_product), context_options.strict = 1;
+                  heed_context_create(&context_options, &new_context);
+                  heed_tensor_create(new_context, HEED_F32, 3, dims, &new_product)),
+          PROVOKE(heed_softmax(tensor_of(HEED_F32, {2, 3, 4}), 2, new_tensor), context_options.strict = 1;
+                  heed_context_create(&context_options, &new_context); strides[1] = 1; strides[2] = 3;
+                  heed_tensor_create(new_context, HEED_F32, 3, dims, &new_product);
+                  heed_tensor_view(new_product, 3, dims, strides, 0, &new_tensor)),
           PROVOKE(heed_matmul(tensor_of(HEED_F32, {2, 2}), new_tensor, new_product), context_options.strict = 1;
                   heed_context_create(&context_options, &new_context);
                   heed_tensor_view(tensor, 2, dims, strides, 0, &new_tensor);

@@ -18,6 +18,8 @@ constexpr const char* kBeginning = R"(# Errors
 
 Every sentence that `heed_last_error()` can give, each with its status (without `HEED_ERROR_`) and a call that gets it. A test makes
 these calls and writes this page: `scripts/errors` brings it up to date. What only an Ascend NPU can say is in [ascend.md](ascend.md#errors).
+Exceptions of Java and C# say these sentences in the words of their language, by one table, `bindings/swig/words.c`: `options->num_heads`
+is `numHeads` and `NumHeads` there, F32 `FLOAT32` and `Float32`, a tensor an array, a layer a block. What stands in quotes stays. What they refuse themselves is in [exceptions.md](exceptions.md).
 
 | status | what to do |
 |---|---|
@@ -50,9 +52,10 @@ class Errors : public testing::Test {
     const std::filesystem::path before = std::filesystem::current_path();
     const capi_test::TemporaryFolder folder;
     std::filesystem::current_path(folder.path(""));
-    list = new List({general(), contexts(), tensors(), views(), copies(), fills(), operations(), files(), npy_files(),
-                     dlpack(), layer_options(), layer_parameters(), weights(), layer_inputs(), layer_outputs()},
-                    unprovoked());
+    list = new List(
+        {general(), contexts(), tensors(), views(), copies(), fills(), operations(), files(), npy_files(), dlpack(),
+         layer_options(), layer_parameters(), weights(), weight_files(), layer_inputs(), layer_outputs()},
+        unprovoked());
     std::filesystem::current_path(before);
   }
   static void TearDownTestSuite() { delete list; }

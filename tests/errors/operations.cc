@@ -13,6 +13,7 @@ Topic fills() {
               PROVOKE(heed_tensor_fill_uniform(tensor, 1, 0, 42)),
               PROVOKE(heed_tensor_fill_uniform(tensor, -1e308, 1e308, 42)),
               PROVOKE(heed_tensor_fill_uniform(tensor_of(HEED_I8, {3}), 1000, 2000, 42)),
+              PROVOKE(heed_tensor_fill_normal(tensor, NAN, 1, 42)),
               PROVOKE(heed_tensor_fill_normal(tensor, 0, -1, 42)),
           }};
 }

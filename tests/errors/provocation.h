@@ -20,6 +20,7 @@ Topic files();
 Topic npy_files();
 Topic dlpack();
 Topic weights();
+Topic weight_files();
 Topic layer_options();
 Topic layer_parameters();
 Topic layer_inputs();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <stdexcept>
 
@@ -39,6 +40,7 @@ Scene::Scene()
 
 Scene::~Scene() {
   heed_workspace_destroy(new_workspace);
+  heed_weights_destroy(new_weights);
   heed_layer_destroy(new_layer);
   heed_tensor_destroy(new_tensor);
   heed_tensor_destroy(new_product);
@@ -79,6 +81,40 @@ const char* Scene::names(std::initializer_list<const char*> all) {
     header += (header.empty() ? "'" : ",'") + std::string(name) + "':{'dtype':'F32','shape':[0],'data_offsets':[0,0]}";
   }
   return file("{" + header + "}", 0);
+}
+
+const char* Scene::model(const std::string& config, const std::string& header, size_t data_size) {
+  std::filesystem::create_directory("a_model");
+  const auto quoted = [](std::string json) {
+    std::replace(json.begin(), json.end(), '\'', '"');
+    return json;
+  };
+  bytes("a_model/config.json", quoted(config));
+  return bytes("a_model/model.safetensors", capi_test::safetensors(quoted(header), data_size));
+}
+
+std::string Scene::many_zeros(size_t count) {
+  std::string text;
+  for (size_t i = 0; i < count; ++i) text += i == 0 ? "0" : ",0";
+  return text;
+}
+
+const char* Scene::model(const std::string& config) {
+  std::string header;
+  size_t offset = 0;
+  for (const char* name : {"W_q.weight", "W_k.weight", "W_v.weight", "W_o.weight"}) {
+    header += (offset == 0 ? "{'" : ",'") + std::string(name) + "':{'dtype':'F32','shape':[8,8],'data_offsets':[" +
+              std::to_string(offset) + "," + std::to_string(offset + 256) + "]}";
+    offset += 256;
+  }
+  return model(config, header + "}", offset);
+}
+
+heed_status Scene::load_accepting(const char* accept) {
+  heed_load_options load_options = HEED_LOAD_OPTIONS_INIT;
+  load_options.accept = accept;
+  heed_weights_open(context, model("{}"), &new_weights);
+  return heed_layer_load_weights(layer, new_weights, nullptr, &load_options);
 }
 
 const char* Scene::npy(const std::string& header, size_t data_size) {

@@ -36,6 +36,12 @@ class Scene {
   static const char* file(const std::string& header, size_t data_size);
   // One whose tensors have these names and no elements.
   static const char* names(std::initializer_list<const char*> all);
+  // The same in a folder of its own, with a config.json beside it, in which ' stands for " too.
+  static const char* model(const std::string& config, const std::string& header, size_t data_size);
+  // Four projections of heed's, (8, 8), in such a folder.
+  static const char* model(const std::string& config);
+  // "0,0,0" with so many zeros.
+  static std::string many_zeros(size_t count);
   // A .npy file with so many zero bytes of data, by its header.
   static const char* npy(const std::string& header, size_t data_size);
   // A file of this name and these bytes.
@@ -91,12 +97,16 @@ class Scene {
 
   heed_linear_options linear_options = capi_test::five_outputs();
 
+  // Loading with what is accepted, of four projections of heed's.
+  heed_status load_accepting(const char* accept);
+
   // Out-parameters; the handles that calls put there are destroyed with the scene.
   heed_context* new_context = nullptr;
   heed_tensor* new_tensor = nullptr;
   heed_tensor* new_product = nullptr;
   heed_layer* new_layer = nullptr;
   heed_workspace* new_workspace = nullptr;
+  heed_weights* new_weights = nullptr;
   heed_layer_outputs new_outputs = HEED_LAYER_OUTPUTS_INIT;
   char text[64] = "";
   size_t num_bytes = 0;

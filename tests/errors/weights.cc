@@ -6,7 +6,9 @@ namespace heed::errors_test {
 Topic weights() {
   return {
       "Weights in files",
-      "`names({...})` is a .safetensors file whose tensors have these names and no elements.",
+      "`names({...})` is a .safetensors file whose tensors have these names and no elements, `model(...)` one with "
+      "this "
+      "config.json beside it and, where it has no other tensors, heed's four projections.",
       {
           PROVOKE(heed_layer_load(layer, names({}), NULL)),
           PROVOKE(heed_layer_load(layer, names({"x"}), NULL)),
@@ -55,6 +57,91 @@ Topic weights() {
                                        "'W_o.weight':{'dtype':'F32','shape':[8,8],'data_offsets':[672,928]}}",
                                        928),
                                   NULL)),
+          PROVOKE(load_accepting("rotation")),
+          PROVOKE(heed_layer_load(layer,
+                                  names({"self_attn.q_proj.weight", "self_attn.k_proj.weight",
+                                         "self_attn.v_proj.weight", "self_attn.o_proj.weight"}),
+                                  "self_attn")),
+          PROVOKE(heed_layer_load(layer,
+                                  names({"h.0.attn.q_proj.weight", "h.0.attn.k_proj.weight", "h.0.attn.v_proj.weight",
+                                         "h.0.attn.out_proj.weight"}),
+                                  "h.0.attn")),
+          PROVOKE(heed_layer_load(layer,
+                                  names({"layer.0.attention.q_proj.weight", "layer.0.attention.k_proj.weight",
+                                         "layer.0.attention.v_proj.weight", "layer.0.attention.o_proj.weight"}),
+                                  "layer.0.attention")),
+          PROVOKE(
+              heed_layer_load(layer,
+                              names({"roformer.attention.self.query.weight", "roformer.attention.self.key.weight",
+                                     "roformer.attention.self.value.weight", "roformer.attention.output.dense.weight"}),
+                              "roformer.attention")),
+          PROVOKE(heed_layer_load(
+              layer,
+              names({"block.1.layer.0.SelfAttention.q.weight", "block.1.layer.0.SelfAttention.k.weight",
+                     "block.1.layer.0.SelfAttention.v.weight", "block.1.layer.0.SelfAttention.o.weight"}),
+              "block.1.layer.0.SelfAttention")),
+          PROVOKE(heed_layer_load(
+              layer, names({"W_q.weight", "W_k.weight", "W_v.weight", "W_o.weight", "gate.weight", "q_norm.weight"}),
+              NULL)),
+          PROVOKE(heed_layer_load(layer, model("{'model_type':'bloom'}"), NULL)),
+          PROVOKE(heed_layer_load(layer, model("{'model_type':'gpt_oss'}"), NULL)),
+          PROVOKE(heed_layer_load(layer, model("{'model_type':'longformer'}"), NULL)),
+          PROVOKE(heed_layer_load(layer, model("{'model_type':'olmo','use_qk_norm':true,'clip_qkv':8}"), NULL)),
+          PROVOKE(heed_layer_load(layer_with(options),
+                                  model("{'model_type':'bert','num_attention_heads':4,'num_key_value_heads':1}"),
+                                  NULL)),
+          PROVOKE(heed_layer_load(layer_with(options), model("{'model_type':'opt'}"), NULL)),
+          PROVOKE(heed_layer_load(layer_with(options), model("{'model_type':'bert'}"), NULL), options.scale = 1;
+                  options.window = HEED_WINDOW_TOP_LEFT; options.window_left = 3; options.window_right = -1),
+          PROVOKE(heed_layer_load(layer_with(options),
+                                  file("{'c_attn.weight':{'dtype':'F32','shape':[8,24],'data_offsets':[0,768]},"
+                                       "'c_proj.weight':{'dtype':'F32','shape':[8,8],'data_offsets':[768,1024]}}",
+                                       1024),
+                                  NULL)),
+          PROVOKE(heed_layer_load(new_layer,
+                                  file("{'attn.c_proj.weight':{'dtype':'F32','shape':[5,5],'data_offsets':[0,100]},"
+                                       "'attn.c_proj.bias':{'dtype':'F32','shape':[5],'data_offsets':[100,120]}}",
+                                       120),
+                                  "attn.c_proj"),
+                  heed_linear_create(context, &linear_options, &new_layer)),
+          PROVOKE(heed_layer_load(layer, names({"query_key_value.weight", "dense.weight"}), NULL)),
+          PROVOKE(heed_layer_load(layer, names({"qkv_proj.weight", "o_proj.weight"}), NULL)),
+          PROVOKE(heed_layer_load(layer, names({"kv_a_proj_with_mqa.weight", "o_proj.weight"}), NULL)),
+          PROVOKE(heed_layer_load(layer,
+                                  model("{'model_type':'gpt_neox'}",
+                                        "{'query_key_value.weight':{'dtype':'F32','shape':[0],"
+                                        "'data_offsets':[0,0]}}",
+                                        0),
+                                  NULL)),
+          PROVOKE(heed_layer_load(layer, names({"q_proj.weight", "k_proj.weight", "v_proj.weight"}), NULL)),
+          PROVOKE(heed_layer_load(
+              layer,
+              names({"W_q.weight", "W_k.weight", "W_v.weight", "W_o.weight", "W_q.bias", "W_k.bias", "W_v.bias"}),
+              NULL)),
+          PROVOKE(heed_layer_load(
+              layer, names({"W_q.weight", "W_k.weight", "W_v.weight", "W_o.weight", "W_v.bias", "W_o.bias"}), NULL)),
+          PROVOKE(heed_layer_load(layer,
+                                  names({"W_q.weight", "W_k.weight", "W_v.weight", "W_o.weight", "W_q.bias", "W_k.bias",
+                                         "W_v.bias", "W_o.bias"}),
+                                  NULL)),
+          PROVOKE(heed_layer_load(layer_with(options),
+                                  names({"W_q.weight", "W_k.weight", "W_v.weight", "W_o.weight", "W_q.bias"}), NULL),
+                  options.biases = HEED_BIAS_ALL),
+          PROVOKE(heed_layer_load(layer, model("{"), NULL)),
+          PROVOKE(heed_layer_load(layer, model("[]"), NULL)),
+          PROVOKE(heed_layer_load(layer, model("{'model_type':'bert','model_type':'bert'}"), NULL)),
+          // NOLINTNEXTLINE(bugprone-string-constructor): more than is read
+          PROVOKE(heed_layer_load(layer, model(std::string(16000001, ' ')), NULL)),
+          PROVOKE(heed_layer_load(layer, model("{'a':[" + many_zeros(65536) + "]}"), NULL)),
+          PROVOKE(heed_layer_load(
+                      layer_with(options),
+                      file("{'encoder_attn.q_proj.weight':{'dtype':'F32','shape':[8,8],'data_offsets':[0,256]},"
+                           "'encoder_attn.k_proj.weight':{'dtype':'F32','shape':[8,8],'data_offsets':[256,512]},"
+                           "'encoder_attn.v_proj.weight':{'dtype':'F32','shape':[8,8],'data_offsets':[512,768]},"
+                           "'encoder_attn.out_proj.weight':{'dtype':'F32','shape':[8,8],'data_offsets':[768,1024]}}",
+                           1024),
+                      "encoder_attn"),
+                  options.causal = HEED_CAUSAL_TOP_LEFT),
           PROVOKE(heed_layer_save_memory(layer, memory, 95, &num_bytes)),
       }};
 }

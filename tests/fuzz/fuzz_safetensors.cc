@@ -44,7 +44,7 @@ void read_file(std::span<const uint8_t> bytes) {
     size_t num_bytes = 0;
     for (size_t i = 0; i < file.num_tensors(); ++i) {
       require(i == 0 || file.name(i - 1) < file.name(i), "names are sorted and differ");
-      num_bytes += read_tensor(file, file.name(i));
+      num_bytes += read_tensor(file, std::string(file.name(i)));
     }
     require(num_bytes <= bytes.size() - kLengthBytes, "no byte belongs to two tensors");
     require(file.contains("a") == (file.find("a") != nullptr), "what is contained is found");

@@ -51,12 +51,12 @@ class Browser:
         self.folder.cleanup()
 
     def receive(self):
-        while b"\0" not in self.buffer:
-            more = os.read(self.answers, 1 << 20)
-            if not more:
+        parts = [self.buffer]
+        while b"\0" not in parts[-1]:
+            parts.append(os.read(self.answers, 1 << 20))
+            if not parts[-1]:
                 raise RuntimeError("Chromium ended")
-            self.buffer += more
-        message, self.buffer = self.buffer.split(b"\0", 1)
+        message, self.buffer = b"".join(parts).split(b"\0", 1)
         return json.loads(message)
 
     def call(self, method, **parameters):
@@ -115,9 +115,28 @@ class Browser:
         for kind in ("keyDown", "keyUp"):
             self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode={"Tab": 9}.get(key, 0))
 
+    def picture(self, whole=False):
+        """A PNG of the window, or of the whole page, in base64."""
+        return self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)["data"]
+
     def screenshot(self, path, whole=False):
-        image = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
-        Path(path).write_bytes(base64.b64decode(image["data"]))
+        Path(path).write_bytes(base64.b64decode(self.picture(whole)))
+
+    def colours(self, points, whole=False):
+        """Red, green and blue of points in a picture of the page, which the page itself decodes."""
+        return self.ask(f"""(async () => {{
+          const image = new Image();
+          image.src = "data:image/png;base64,{self.picture(whole)}";
+          await image.decode();
+          const canvas = document.createElement("canvas");
+          Object.assign(canvas, {{ width: image.width, height: image.height }});
+          const context = canvas.getContext("2d");
+          context.drawImage(image, 0, 0);
+          const {{ data }} = context.getImageData(0, 0, image.width, image.height);
+          return {json.dumps(points)}.map(([x, y]) => {{
+            const at = 4 * (Math.floor(y) * image.width + Math.floor(x));
+            return [...data.subarray(at, at + 3)];
+          }}); }})()""")
 
     def pdf(self, path, landscape=False):
         content = self.call("Page.printToPDF", printBackground=False, preferCSSPageSize=True, paperWidth=8.27, paperHeight=11.69, landscape=landscape)

@@ -1,42 +1,117 @@
 # SPDX-License-Identifier: Apache-2.0
 """What can be read from a page of attention weights in a browser, and what must hold of it."""
 
+import base64
 import json
 import math
 import re
+import sys
+from array import array
 
 PLACE = "@HEED_HEADS@"
 # A label's text may be no smaller on the screen.
 SMALLEST_TEXT = 10
+# From a label to the next are at least so many pixels where some are left out.
+LABEL_PITCH = 16
+# Cells have their ticks from this size on; labels have ticks of this length, others shorter ones.
+CELL_WITH_TICK, LABEL_TICK = 3, 5
+# The colour that 0 has, which is that of the page.
+PAPER = {"light": (255, 255, 255), "dark": (20, 22, 26)}
 
 READ = """(() => {
   const box = element => { const b = element.getBoundingClientRect(); return [b.left, b.top, b.right, b.bottom]; };
+  const base64 = bytes => {
+    let text = "";
+    for (let i = 0; i < bytes.length; i += 32768) text += String.fromCharCode(...bytes.subarray(i, i + 32768));
+    return btoa(text);
+  };
   const labels = (figure, kind, list) => [...figure.querySelectorAll(`g.${list} > text`)].map(text => ({
-    index: Number(text.dataset[kind]), text: text.textContent, box: box(text), size: parseFloat(getComputedStyle(text).fontSize),
-    shown: getComputedStyle(text).display !== "none", now: text.classList.contains("now") }));
-  const line = (figure, kind, other) => [...figure.querySelectorAll(`rect[data-${other}="0"]`)].map(box);
+    index: Number(text.dataset[kind] ?? -1), skipped: Number(text.dataset.skipped ?? 0), text: text.textContent, box: box(text),
+    size: parseFloat(getComputedStyle(text).fontSize), shown: getComputedStyle(text).display !== "none", now: text.classList.contains("now") }));
+  const ticks = (figure, list) => {
+    const path = figure.querySelector(`g.${list}`).parentElement.querySelector("path.ticks");
+    const [left, top] = box(path.ownerSVGElement);
+    return path.getAttribute("d").split("M").slice(1).map(text => text.match(/[-.\\d]+/g).map(Number))
+      .map(([x, y, length]) => [left + x, top + y, Math.abs(length)]);
+  };
+  const picture = canvas => {
+    const { width, height } = canvas;
+    const copy = Object.assign(document.createElement("canvas"), { width, height }).getContext("2d", { willReadFrequently: true });
+    copy.drawImage(canvas, 0, 0);
+    return { width, height, box: box(canvas), bytes: base64(copy.getImageData(0, 0, width, height).data) };
+  };
+  const weights = figure => {
+    const num_queries = Number(figure.dataset.queries), num_keys = Number(figure.dataset.keys);
+    const all = new Float64Array(num_queries * num_keys);
+    for (let q = 0, i = 0; q < num_queries; ++q) for (let k = 0; k < num_keys; ++k) all[i++] = figure.weight(q, k);
+    return { num_queries, num_keys, bytes: base64(new Uint8Array(all.buffer)) };
+  };
   return {
     title: document.title, heading: document.querySelector("h1").textContent, facts: document.querySelector(".facts").textContent,
     description: document.querySelector(".description").textContent, message: document.querySelector(".error, .empty")?.textContent ?? null,
-    elements: Object.fromEntries(["script", "img", "b", "iframe", "link"].map(name => [name, document.querySelectorAll(name).length])),
+    note: document.querySelector(".note").hidden ? null : document.querySelector(".note").textContent,
+    elements: Object.fromEntries(["script", "img", "b", "iframe", "link", "*"].map(name => [name, document.querySelectorAll(name).length])),
     wider: document.documentElement.scrollWidth - document.documentElement.clientWidth,
-    cells: [...document.querySelectorAll("rect[data-weight]")].map(cell =>
-      [cell.dataset.head, cell.dataset.query, cell.dataset.key].map(Number).concat(cell.dataset.weight)),
-    scale: [...document.querySelectorAll("#scale text[data-value]")].map(text =>
+    scale: [...document.querySelectorAll(".scale text[data-value]")].map(text =>
       ({ value: Number(text.dataset.value), text: text.textContent, box: box(text) })),
     tip: document.querySelector("#tip").hidden ? null : document.querySelector("#tip").innerText,
     said: document.querySelector("#said").textContent,
     heads: [...document.querySelectorAll("figure")].map(figure => ({
       name: figure.querySelector(".name").textContent, here: figure.querySelector(".here").textContent,
-      svg: box(figure.querySelector("svg")), queries: labels(figure, "query", "queries"), keys: labels(figure, "key", "keys"),
-      rows: line(figure, "query", "key"), columns: line(figure, "key", "query"),
-      values: [...figure.querySelectorAll(".values text")].map(text => text.textContent),
+      box: box(figure), map: box(figure.querySelector(".map")), side: box(figure.querySelector(".side")), over: box(figure.querySelector(".over")),
+      queries: labels(figure, "query", "queries"), keys: labels(figure, "key", "keys"),
+      query_ticks: ticks(figure, "queries"), key_ticks: ticks(figure, "keys"),
+      canvas: picture(figure.querySelector("canvas")), weights: weights(figure),
+      button: figure.querySelector("button").hidden ? null : figure.querySelector("button").textContent,
+      values: [...figure.querySelectorAll(".values text")].map(text => [text.textContent, getComputedStyle(text).fill]),
       cross: [...figure.querySelectorAll(".cross")].map(rect => rect.getAttribute("visibility") === "visible" ? box(rect) : null) })),
   };
 })()"""
 
-COLOURS = """(() => [...document.querySelectorAll("rect[data-weight]")].map(cell =>
-  [Number(cell.dataset.weight), getComputedStyle(cell).fill]))()"""
+# Texts of every kind on the page, in their colours.
+TEXTS = """(() => [...document.querySelectorAll("h1, .description, .facts, .note, label, .name, .here, button, svg text")]
+  .filter(text => text.textContent.trim() && !text.closest(".values") && text.getClientRects().length && getComputedStyle(text).display !== "none")
+  .map(text => [text.textContent, getComputedStyle(text)[text instanceof SVGElement ? "fill" : "color"]]))()"""
+
+
+class Head:
+    """A head as the page shows it: the weights that the pointer tells, the pixels of the canvas, and where rows and columns lie."""
+
+    def __init__(self, seen):
+        self.num_queries, self.num_keys = seen["weights"]["num_queries"], seen["weights"]["num_keys"]
+        self.weights = array("d", base64.b64decode(seen["weights"]["bytes"]))
+        canvas = seen["canvas"]
+        self.width, self.height, self.box = canvas["width"], canvas["height"], canvas["box"]
+        # Numbers of 32 bits, since they are compared faster than tuples.
+        self.pixels = array("I", base64.b64decode(canvas["bytes"]))
+        self.pooled = self.width < self.num_keys or self.height < self.num_queries
+        self.rows = [self.cell(query, 0) for query in range(self.num_queries)]
+        self.columns = [self.cell(0, key) for key in range(self.num_keys)]
+
+    def cell(self, query, key):
+        """A cell's box on the screen."""
+        left, top, right, bottom = self.box
+        x, y = (right - left) / self.num_keys, (bottom - top) / self.num_queries
+        return [left + key * x, top + query * y, left + (key + 1) * x, top + (query + 1) * y]
+
+    def pixel(self, query, key):
+        """The pixel of the canvas at a cell's middle."""
+        x = int((key + 0.5) * self.width / self.num_keys)
+        y = int((query + 0.5) * self.height / self.num_queries)
+        return self.pixels[y * self.width + x]
+
+
+def read(browser):
+    """All that the page shows."""
+    seen = browser.ask(READ)
+    for head in seen["heads"]:
+        view = Head(head)
+        head |= {"view": view, "rows": view.rows, "columns": view.columns}
+    return seen
+
+
+def rgba(pixel):
+    return tuple(pixel.to_bytes(4, sys.byteorder))
 
 
 def require(truth, *sentence):
@@ -67,28 +142,133 @@ def overlap(a, b):
 
 def check_cells(seen, heads):
     """Every cell there once, with exactly the number that the page was given."""
-    cells = {tuple(cell[:3]): float(cell[3]) for cell in seen["cells"]}
-    require(len(cells) == len(seen["cells"]), "a cell is there twice")
-    require(len(cells) == sum(len(row) for head in heads for row in head["weights"]), len(cells), "cells")
-    for h, head in enumerate(heads):
-        for q, row in enumerate(head["weights"]):
-            for k, weight in enumerate(row):
-                cell = cells[h, q, k]
-                require(math.isnan(cell) if weight is None else cell == weight, f"cell {h}, {q}, {k} is {cell}, not {weight}")
+    require(len(seen["heads"]) == len(heads), len(seen["heads"]), "heads")
+    for h, (head, right) in enumerate(zip(seen["heads"], heads)):
+        view, rows = head["view"], right["weights"]
+        require((view.num_queries, view.num_keys) == (len(rows), len(rows[0])), "the size of head", h)
+        given = array("d", [math.nan if weight is None else weight for row in rows for weight in row])
+        if view.weights == given:
+            continue
+        for i, (shown, weight) in enumerate(zip(view.weights, given, strict=True)):
+            fits = math.isnan(shown) if math.isnan(weight) else shown == weight
+            require(fits, f"cell {h}, {i // view.num_keys}, {i % view.num_keys} is {shown}, not {weight}")
+
+
+def pooled(view):
+    """The largest weight under each pixel of a canvas that has fewer pixels than cells; NaN where there is one."""
+    largest = [0.0] * (view.width * view.height)
+    for q in range(view.num_queries):
+        row = q * view.height // view.num_queries * view.width
+        for k, weight in enumerate(view.weights[q * view.num_keys:(q + 1) * view.num_keys]):
+            at = row + k * view.width // view.num_keys
+            if weight > largest[at] or weight != weight:
+                largest[at] = weight
+    return largest
+
+
+def check_pixels(seen, top=None, root=False, scheme="light"):
+    """Each cell has the colour of its weight: a lightness that follows it, the page's for 0, none for NaN."""
+    top = top or max((weight for head in seen["heads"] for weight in head["view"].weights if weight > 0), default=1)
+    for head in seen["heads"]:
+        view, name = head["view"], head["name"]
+        weights, pixels = view.weights, view.pixels
+        if view.pooled:
+            require(seen["note"], "cells smaller than pixels, without a word about it")
+            weights = pooled(view)
+        elif len(pixels) != len(weights):
+            pixels = [view.pixel(q, k) for q in range(view.num_queries) for k in range(view.num_keys)]
+        # The least and the largest weight of each colour say as much as all, and there are few colours.
+        least, largest = {}, {}
+        for weight, pixel in zip(weights, pixels, strict=True):
+            if weight < least.get(pixel, math.inf):
+                least[pixel] = weight
+            if weight > largest.get(pixel, -1):
+                largest[pixel] = weight
+        require(all(rgba(pixel)[3] == 0 for weight, pixel in zip(weights, pixels) if weight != weight), name, "has a coloured NaN")
+        for pixel, low in least.items():
+            colour, high = rgba(pixel), largest[pixel]
+            require(colour[3] == 255, name, "has a clear cell of weight", low)
+            if low == 0:
+                require(high == 0 and colour[:3] == PAPER[scheme], name, "has", colour, "for 0 and", high)
+                continue
+            light = (0.965 - oklab_lightness(colour)) / 0.715
+            part = light if scheme == "light" else 1 - light
+            for weight in (low, high):
+                right = min(weight / top, 1)
+                # Half a level of 255, and three colours rounded to 8 bits.
+                close = abs(part - (math.sqrt(right) if root else right)) <= 0.5 / 255 + 0.006
+                require(close, name, "has the colour", colour, "of", part * top, "for", weight)
+
+
+def check_painted(browser, seen, whole=True):
+    """In a picture of the page each cell has the colour that it has on its canvas: none is missing, covered or elsewhere."""
+    offset = browser.ask("[scrollX, scrollY]")
+    cells = []
+    for head in seen["heads"]:
+        view = head["view"]
+        for q in range(view.num_queries):
+            for k in range(view.num_keys):
+                left, top, right, bottom = view.cell(q, k)
+                colour = rgba(view.pixel(q, k))
+                if colour[3]:
+                    # In large cells beside the weight that may be written in the middle.
+                    part = 0.2 if bottom - top >= 20 else 0.5
+                    cells.append((left + part * (right - left) + offset[0], top + part * (bottom - top) + offset[1], colour))
+    require(cells, "no cells")
+    colours = browser.colours([(x, y) for x, y, _ in cells], whole)
+    for (x, y, right), colour in zip(cells, colours, strict=True):
+        require(max(abs(a - b) for a, b in zip(colour, right)) <= 2, f"at {x:.0f}, {y:.0f} the page is {colour}, not {right}")
+
+
+def least_step(cell, size, numbered):
+    """Of how many cells one must have a label: one, if a line of text fits in; numbers are counted in round steps."""
+    if cell >= size + 1.5:
+        return 1
+    steps = (digit * 10 ** power for power in range(9) for digit in (1, 2, 5)) if numbered else range(1, 10 ** 9)
+    return next(step for step in steps if step * cell >= LABEL_PITCH)
+
+
+def check_skipped(tokens, labels, ticks, lines, axis):
+    """Where labels are left out there is an ellipsis for them; every cell has a tick, a longer one if it has a label."""
+    shown = sorted((label for label in labels if label["shown"] and label["index"] >= 0), key=lambda label: label["index"])
+    dots = [label for label in labels if label["shown"] and label["skipped"]]
+    cell = lines[0][axis + 2] - lines[0][axis]
+    marked = any(label["now"] for label in shown)
+    if not marked:
+        step = least_step(cell, shown[0]["size"], tokens == [str(i) for i in range(len(tokens))])
+        require([label["index"] for label in shown] == list(range(0, len(tokens), step)), "labels", [label["index"] for label in shown], "step", step)
+    for label, after in zip(shown, [*shown[1:], None]):
+        num_skipped = (after["index"] if after else len(tokens)) - label["index"] - 1
+        if num_skipped == 0 or label["now"] or after and after["now"]:
+            continue
+        end = centre(after["box"], axis) if after else math.inf
+        # Boxes of texts reach above capitals and below the line: the ellipsis may be a pixel or two off their middle.
+        between = [dot for dot in dots if centre(label["box"], axis) + 3 < centre(dot["box"], axis) < end - 3]
+        between = between if after else between[:1]
+        require(len(between) == 1 and between[0]["skipped"] == num_skipped, len(between), "ellipses for", num_skipped, "labels after", label)
+        require(between[0]["text"] == "\u2026", between)
+    if not marked:
+        require(len(dots) == sum(1 for label in shown if label["index"] + 1 < len(tokens)) or len(shown) == len(tokens), len(dots), "ellipses")
+    with_label = {label["index"] for label in labels if label["index"] >= 0 and not label["now"]}
+    expected = [i for i in range(len(tokens)) if cell >= CELL_WITH_TICK or i in with_label]
+    require(len(ticks) == len(expected), len(ticks), "ticks for", len(tokens), "cells of", cell)
+    for index, tick in zip(expected, ticks):
+        require(abs(tick[axis] - centre(lines[index], axis)) <= 0.6, "tick", tick, "is not at", lines[index])
+        require((tick[2] == LABEL_TICK) == (index in with_label), "the length of tick", index)
 
 
 def check_labels(seen, queries, keys, shapes=None):
-    """Labels belong to their rows and columns, name their tokens, can be read, and do not lie on each other."""
+    """Labels belong to their rows and columns, name their tokens, can be read, do not lie on each other, and none goes without a sign."""
     shapes = shapes or {}
     for head in seen["heads"]:
-        for tokens, labels, lines, axis in ((queries, head["queries"], head["rows"], 1), (keys, head["keys"], head["columns"], 0)):
-            require([label["index"] for label in labels] == list(range(len(tokens))), "labels of", head["name"])
+        for tokens, labels, ticks, lines, axis, area in (
+                (queries, head["queries"], head["query_ticks"], head["rows"], 1, head["side"]),
+                (keys, head["keys"], head["key_ticks"], head["columns"], 0, head["over"])):
             require(len(lines) == len(tokens), len(lines), "lines of cells for", len(tokens), "tokens")
-            shown = [label for label in labels if label["shown"]]
+            shown = sorted((label for label in labels if label["shown"] and label["index"] >= 0), key=lambda label: label["index"])
             require(shown and shown[0]["index"] == 0, "no label for the first row or column of", head["name"])
-            length = lines[-1][axis + 2] - lines[0][axis]
-            # At least every 16 pixels, or all.
-            require(len(shown) == len(tokens) or len(shown) >= length / 16, len(shown), "labels on", length, "pixels")
+            require(len({label["index"] for label in shown}) == len(shown), "a label twice in", head["name"])
+            check_skipped(tokens, labels, ticks, lines, axis)
             for label in shown:
                 line = lines[label["index"]]
                 require(abs(centre(label["box"], axis) - centre(line, axis)) <= 2, "label", label, "is not at", line)
@@ -96,37 +276,84 @@ def check_labels(seen, queries, keys, shapes=None):
                 expected = shapes.get(tokens[label["index"]], tokens[label["index"]])
                 whole = label["text"] == expected
                 require(whole or label["text"].endswith("\u2026") and expected.startswith(label["text"][:-1]), label, "for", expected)
-                inside = all(head["svg"][i] - 1 <= label["box"][i] and label["box"][i + 2] <= head["svg"][i + 2] + 1 for i in (axis ^ 1,))
-                require(inside, label, "sticks out of", head["svg"])
+                inside = all(area[i] - 1 <= label["box"][i] and label["box"][i + 2] <= area[i + 2] + 1 for i in (axis ^ 1,))
+                require(inside, label, "sticks out of", area)
+                # From there on are cells.
+                require(label["box"][(axis ^ 1) + 2] <= head["view"].box[axis ^ 1], label, "lies on the map")
             for a, b in zip(shown, shown[1:]):
                 # Boxes have room above and below what is drawn.
                 require(overlap(a["box"], b["box"]) <= 1.5, "labels lie on each other:", a, b)
+
+
+def check_percent(text, weight, relative):
+    """A text says a weight in percent, never with an exponent; what is next to nothing it does not call nothing."""
+    if text == "<0.0001%":
+        require(0 < weight < 1e-6, text, "for", weight)
+        return
+    require(re.fullmatch(r"\d+(\.\d+)?%", text), repr(text), "is no number in percent")
+    require(abs(float(text[:-1]) / 100 - weight) <= relative * weight, text, "for", weight)
 
 
 def check_scale(seen, top):
     values = [mark["value"] for mark in seen["scale"]]
     require(len(values) >= 4 and values == sorted(values) and values[0] == 0, values)
     require(values[-1] == top, "the scale ends at", values[-1], "not", top)
+    require(seen["scale"][0]["text"] == ">0", seen["scale"][0])
     for mark in seen["scale"][1:]:
-        require(abs(float(mark["text"]) - mark["value"]) <= 0.005 * mark["value"], mark)
+        check_percent(mark["text"], mark["value"], 0.005)
     for a, b in zip(seen["scale"], seen["scale"][1:]):
         require(overlap(a["box"], b["box"]) <= 0, "numbers of the scale lie on each other:", a, b)
 
 
-def lightness(colour):
-    """Relative luminance of "rgb(r, g, b)"."""
-    parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
-    linear = [x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+def linear_rgb(colour):
+    return [x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in (part / 255 for part in colour[:3])]
 
 
-def check_colours(browser, dark=False):
+def oklab_lightness(colour):
+    """How light people see a colour, from 0 to 1 (Ottosson's OKLab)."""
+    red, green, blue = linear_rgb(colour)
+    l = 0.4122214708 * red + 0.5363325363 * green + 0.0514459929 * blue
+    m = 0.2119034982 * red + 0.6806995451 * green + 0.1073969566 * blue
+    s = 0.0883024619 * red + 0.2817188376 * green + 0.6299787005 * blue
+    return 0.2104542553 * l ** (1 / 3) + 0.7936177850 * m ** (1 / 3) - 0.0040720468 * s ** (1 / 3)
+
+
+def colour_of(text):
+    """The numbers in "rgb(r, g, b)"."""
+    return tuple(int(part) for part in re.findall(r"\d+", text)[:3])
+
+
+def luminance(colour):
+    return sum(share * part for share, part in zip((0.2126, 0.7152, 0.0722), linear_rgb(colour)))
+
+
+def contrast(a, b):
+    """The ratio of the WCAG's rules, from 1 to 21."""
+    low, high = sorted((luminance(a), luminance(b)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def check_colours(seen, dark=False):
     """More weight is darker, or in the dark lighter, without exception; what is no number has a mark of its own."""
-    cells = sorted((weight, fill) for weight, fill in browser.ask(COLOURS) if weight is not None and weight > 0)
+    cells = sorted((weight, luminance(rgba(head["view"].pixel(i // head["view"].num_keys, i % head["view"].num_keys))))
+                   for head in seen["heads"] for i, weight in enumerate(head["view"].weights) if weight > 0)
     require(cells, "no coloured cells")
-    steps = [lightness(colour) for _, colour in cells]
+    steps = [colour for _, colour in cells]
     require(steps == sorted(steps, reverse=not dark), "colours are not in the order of the weights")
     require(max(steps) - min(steps) > 0.3, "all colours are alike")
+
+
+def check_contrast(browser, seen, scheme="light"):
+    """Every text can be read on what it stands on, by the WCAG's rule for small texts: 4.5."""
+    texts = browser.ask(TEXTS)
+    require(len(texts) > 5, texts)
+    for text, colour in texts:
+        require(contrast(colour_of(colour), PAPER[scheme]) >= 4.5, repr(text), "in", colour, "on the page")
+    for head in seen["heads"]:
+        view = head["view"]
+        for i, (text, colour) in enumerate(head["values"]):
+            cell = rgba(view.pixel(i // view.num_keys, i % view.num_keys))
+            require(cell[3] == 0 or contrast(colour_of(colour), cell) >= 4.5, text, "in", colour, "on", cell)
 
 
 def check_quiet(browser):

@@ -73,15 +73,18 @@ def check_numbers(heads, path):
 
 def check_page(browser, path, data, queries, keys, shapes):
     browser.open(path)
-    seen = browser.ask(page.READ)
+    seen = page.read(browser)
     require(seen["message"] is None, seen["message"])
     page.check_cells(seen, data["heads"])
     page.check_labels(seen, queries, keys, shapes)
     page.check_scale(seen, max(weight or 0 for head in data["heads"] for row in head["weights"] for weight in row))
-    page.check_colours(browser)
+    page.check_colours(seen)
+    page.check_pixels(seen)
+    page.check_painted(browser, seen)
     require([head["name"] for head in seen["heads"]] == [head["name"] for head in data["heads"]], "names of the heads")
     require(f"{len(queries)} queries \u00d7 {len(keys)} keys" in seen["facts"], seen["facts"])
     # Two scripts and nothing else: no text of the data became markup, or code.
+    seen["elements"].pop("*")
     require(seen["elements"] == {"script": 2, "img": 0, "b": 0, "iframe": 0, "link": 1}, seen["elements"])
     require(browser.ask("window.broken") is None, "text of the data was run")
     page.check_quiet(browser)
@@ -102,9 +105,11 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     sentence = (example / "sentence.txt").read_text(encoding="utf-8").splitlines()
     odd_file, odd_tokens = make_odd(folder)
+    windows_tokens = folder / "windows.txt"
+    windows_tokens.write_text("".join(f"{token}\r\n" for token in sentence), encoding="utf-8", newline="")
     numbered = lambda count: [str(i) for i in range(count)]
     cases = [
-        ("sentence", example / "sentence.safetensors", 12, [example / "sentence.txt"], sentence, sentence, (0, 0)),
+        ("sentence", example / "sentence.safetensors", 12, [example / "sentence.txt", windows_tokens], sentence, sentence, (0, 0)),
         ("d2l", arguments.source / "tests" / "golden" / "data" / "d2l.safetensors", 5, [], numbered(4), numbered(6), (0, 0)),
         ("odd", odd_file, 2, [odd_tokens, odd_tokens], ODD_TOKENS, ODD_TOKENS, (2, 2)),
     ]

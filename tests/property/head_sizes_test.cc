@@ -33,6 +33,38 @@ TEST(HeadSizes, LargeOnesAgreeWithTheReference) {
   }
 }
 
+// A device may have no kernel for the output of such heads, and one for their weights.
+TEST(HeadSizes, WithoutAnOutputTheWeightsOfLargeOnesAgreeWithTheReference) {
+  Random random(2304);
+  for (heed_dtype dtype : {HEED_F32, HEED_F16, HEED_BF16}) {
+    for (const HeadSizes size : {HeadSizes{300, 16}, {16, 300}, {1025, 640}}) {
+      Call call = dot_product_call({2, 4, 2, 3, 40, size.keys, size.values}, random, dtype);
+      call.options.causal = HEED_CAUSAL_BOTTOM_RIGHT;
+      want_everything_in_f32(call);
+      call.output.reset();
+      EXPECT_TRUE(agrees_with_reference(call))
+          << "head sizes " << size.keys << " and " << size.values << ", dtype " << dtype;
+    }
+  }
+}
+
+// Sizes at which kernels work in blocks of 64 to 128 keys, and numbers of keys at which a last pair of such blocks is not
+// full: a row that saw a later key would be off by more than an F16 number's roundings.
+TEST(HeadSizes, CausalOnesSeeNoLaterKeyWhereverBlocksEnd) {
+  Random random(2303);
+  struct Sizes {
+    HeadSizes head;
+    int64_t keys;
+  };
+  for (const auto& [size, num_keys] :
+       {Sizes{{144, 144}, 576}, {{160, 100}, 512}, {{176, 176}, 448}, {{30, 192}, 410}, {{192, 192}, 576}}) {
+    Call call = dot_product_call({1, 1, 1, num_keys, num_keys, size.keys, size.values}, random, HEED_F16);
+    call.options.causal = HEED_CAUSAL_TOP_LEFT;
+    EXPECT_TRUE(agrees_with_reference(call))
+        << "head sizes " << size.keys << " and " << size.values << ", " << num_keys << " keys";
+  }
+}
+
 // As heads of one sequence side by side lie, (B, S, H, D).
 Input with_rows_apart(const Input& input, int64_t row_stride) {
   const Dims& dims = input.contents.dims;

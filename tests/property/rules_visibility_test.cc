@@ -190,6 +190,37 @@ TEST(Rule05, OtherRanksAndSizesAreRefused) {
   }
 }
 
+TEST(Rule05, OneRowForEachItemInRankTwoIsRefusedWithTheShapeItNeeds) {
+  Random random(507);
+  for (const Call& right : call_of_each_kind(random)) {
+    for (const int64_t keys : {int64_t{5}, int64_t{1}}) {
+      const std::string shape = "(2, 1, 1, " + std::to_string(keys) + ")";
+      Call call = right;
+      call.mask = make_input(filled({2, keys}, 1.0), HEED_BOOL);
+      EXPECT_TRUE(is_refused(call, HEED_ERROR_INVALID_ARGUMENT, {"mask", "(B, 1, 1, K)", shape}));
+      call = right;
+      call.bias = make_input(filled({2, keys}, 1.0));
+      EXPECT_TRUE(is_refused(call, HEED_ERROR_INVALID_ARGUMENT, {"bias", "(B, 1, 1, K)", shape}));
+    }
+  }
+}
+
+TEST(Rule05, RankTwoIsForQueriesWhereTheBatchIsAsLarge) {
+  Random random(508);
+  for (Call call : call_of_each_kind(random, HEED_F32, 2, 5)) {
+    want_everything(call);
+    Array bias = random_array({2, 5}, random);
+    call.bias = make_input(bias);
+    const Results results = run(call);
+    bias.dims = {1, 1, 2, 5};
+    call.bias = make_input(bias);
+    EXPECT_TRUE(same_bits(results.weights, run(call).weights));
+    bias.dims = {2, 1, 1, 5};
+    call.bias = make_input(bias);
+    EXPECT_FALSE(same_bits(results.weights, run(call).weights));
+  }
+}
+
 TEST(Rule05, EverythingThatHidesCombinesByAnd) {
   Random random(506);
   constexpr int64_t kQueries = 20;

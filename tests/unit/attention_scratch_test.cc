@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <iterator>
 #include <ostream>
+#include <random>
 #include <set>
 #include <string>
 #include <vector>
@@ -103,10 +104,63 @@ TEST_P(AttentionScratch, NeverDecreases) {
   EXPECT_EQ(kernel_names, (std::set<std::string>{"decode_attention", "flash_attention", "flash_attention_additive"}));
 }
 
+// By any step, from any size.
+TEST_P(AttentionScratch, NeverDecreasesWithRandomGrowth) {
+  std::mt19937_64 random(7301);
+  const auto below = [&random](int64_t end) { return static_cast<int64_t>(random() % static_cast<uint64_t>(end)); };
+  for (int i = 0; i < 20000; ++i) {
+    constexpr int64_t kGroups[] = {1, 2, 4, 7, 16, 17};
+    constexpr int32_t kNumWorkers[] = {1, 2, 16, 100};
+    const Form form = {kGroups[below(6)], below(2) == 0 ? Scoring::DotProduct : Scoring::Additive,
+                       kNumWorkers[below(4)]};
+    // Small and large ones alike.
+    const auto size = [&] { return below(int64_t{1} << below(15)); };
+    const Sizes sizes = {size(), size(), size()};
+    const Sizes larger = {sizes.batch + below(2) * size(), sizes.num_queries + below(2) * size(),
+                          sizes.num_keys + below(2) * size()};
+    ASSERT_LE(plan(form, sizes).scratch_bytes, plan(form, larger).scratch_bytes)
+        << sizes << "; " << larger << "; group " << form.group << ", " << form.num_workers << " workers";
+  }
+}
+
+// Nor does it depend on anything but sizes.
+TEST_P(AttentionScratch, IsTheSameForAnyStridesLengthsAndOutputs) {
+  for (const int64_t num_keys : {4, 40, 1100}) {
+    for (const int64_t num_queries : {1, 40}) {
+      const Form form = {2, Scoring::DotProduct, 16};
+      AttentionProblem problem = problem_of(form, {3, num_queries, num_keys});
+      const size_t expected = plan_attention(kernels(), problem, 16).scratch_bytes;
+      for (Operand* operand : {&problem.queries, &problem.keys, &problem.values, &problem.output}) {
+        std::ranges::copy(std::vector<int64_t>{70000, 9000, 1, 1100}, operand->strides);
+        EXPECT_EQ(plan_attention(kernels(), problem, 16).scratch_bytes, expected);
+      }
+      const int64_t lengths[] = {0, 1, num_keys};
+      problem.valid_lens = {.data = const_cast<int64_t*>(lengths), .strides = {1}, .dtype = DType::I64, .given = 1};
+      problem.band_last = 0;
+      problem.weights.given = problem.log_sum_exp.given = problem.mask.given = problem.bias.given = 1;
+      EXPECT_EQ(plan_attention(kernels(), problem, 16).scratch_bytes, expected);
+      problem.output.given = 0;
+      EXPECT_EQ(plan_attention(kernels(), problem, 16).scratch_bytes, expected);
+    }
+  }
+}
+
+TEST_P(AttentionScratch, IsSmallWhereTheProblemIs) {
+  for (const int32_t num_workers : {1, 2, 16, 1024}) {
+    for (const Scoring scoring : {Scoring::DotProduct, Scoring::Additive}) {
+      const Form form = {1, scoring, num_workers};
+      EXPECT_LE(plan(form, {2, 4, 4}).scratch_bytes, size_t{16} << 10);
+      EXPECT_LE(plan(form, {2, 16, 31}).scratch_bytes, size_t{48} << 10);
+    }
+  }
+}
+
 // A call with all that it reads and writes.
 class Call {
  public:
-  // Elements of a head lie `step` apart: beyond 1 they are gathered into scratch.
+  // Elements of a head lie `step` apart: beyond 1 they are gathered into scratch. With kTransposed they lie as many
+  // apart as the head has rows, which lie side by side.
+  static constexpr int64_t kTransposed = 0;
   Call(const Form& form, const Sizes& sizes, int64_t step) : problem(problem_of(form, sizes)) {
     const int64_t num_heads = problem.num_heads;
     give(problem.queries, queries_, num_heads, sizes.num_queries, kHeadSize, step);
@@ -128,12 +182,15 @@ class Call {
 
  private:
   void give(Operand& operand, std::vector<float>& data, int64_t num_heads, int64_t rows, int64_t size, int64_t step) {
-    const int64_t of_head = rows * size * step;
+    const int64_t of_head = rows * size * std::max<int64_t>(step, 1);
     data.resize(static_cast<size_t>(problem.batch * num_heads * of_head));
     for (size_t i = 0; i < data.size(); ++i) data[i] = static_cast<float>(i * 5 % 13) / 8 - 0.75F;
     operand.data = data.data();
     operand.given = 1;
-    std::ranges::copy(std::vector<int64_t>{num_heads * of_head, of_head, size * step, step}, operand.strides);
+    const bool is_transposed = step == kTransposed;
+    std::ranges::copy(std::vector<int64_t>{num_heads * of_head, of_head, is_transposed ? 1 : size * step,
+                                           is_transposed ? rows : step},
+                      operand.strides);
   }
 
   std::vector<float> queries_;
@@ -147,8 +204,9 @@ TEST_P(AttentionScratch, IsAllThatACallTouchesOfALargerOnes) {
   constexpr std::byte kUntouched{0x7a};
   constexpr size_t kBeyond = 4096;
   constexpr Sizes kLargest = {2, 40, 1100};
-  constexpr Sizes kSmaller[] = {{1, 1, 1},    {2, 1, 31}, {1, 1, 32},  {2, 1, 1000},
-                                {1, 1, 1025}, {1, 8, 40}, {2, 17, 33}, {1, 33, 57}};
+  constexpr Sizes kSmaller[] = {{1, 1, 1},    {1, 4, 4},    {2, 17, 3},  {2, 1, 31},  {1, 1, 32},
+                                {2, 1, 1000}, {1, 8, 40},   {1, 1, 33},  {2, 17, 33}, {1, 33, 57},
+                                {2, 20, 255}, {1, 19, 257}, {1, 1, 1025}};
   std::set<std::string> kernel_names;
   for (const int64_t group : {1, 2, 16, 17}) {
     for (const Scoring scoring : {Scoring::DotProduct, Scoring::Additive}) {
@@ -160,7 +218,7 @@ TEST_P(AttentionScratch, IsAllThatACallTouchesOfALargerOnes) {
         std::byte* scratch = memory.data() + (kMemoryAlignment - address % kMemoryAlignment) % kMemoryAlignment;
         Turns turns(num_workers);
         for (const Sizes& sizes : kSmaller) {
-          for (const int64_t step : {1, 2}) {
+          for (const int64_t step : {int64_t{1}, int64_t{2}, Call::kTransposed}) {
             Call call(form, sizes, step);
             const Plan own = plan_attention(kernels(), call.problem, num_workers);
             ASSERT_LE(own.scratch_bytes, of_largest) << sizes;

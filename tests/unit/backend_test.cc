@@ -314,9 +314,9 @@ int num_packs_left = 0;
 
 TEST(Backend, ThatCannotPackAWeightLeavesTheLayerAsItWas) {
   Backend backend = cpu_backend();
-  backend.pack_linear = [](BackendDevice* device, const LinearPart* part, int64_t input_size, void* packed,
-                           Failure* failure) {
-    if (num_packs_left-- > 0) return cpu_backend().pack_linear(device, part, input_size, packed, failure);
+  backend.pack_linear = [](BackendDevice* device, const LinearPart* part, int64_t input_size, const WeightBlock* block,
+                           void* packed, Failure* failure) {
+    if (num_packs_left-- > 0) return cpu_backend().pack_linear(device, part, input_size, block, packed, failure);
     failure->status = Status::DeviceLost;
     std::snprintf(failure->text, sizeof failure->text, "the device went away");
     return failure->status;
@@ -564,7 +564,12 @@ TEST(Strict, HoldsForOperationsToo) {
   const Tensor result = Tensor::zeros(context, DType::F32, {2, 2});
   EXPECT_EQ(error_of([&] { matmul(a, a, result); }),
             "the context is strict, and \"matmul\" would not take the fastest path: it is a test");
-  EXPECT_EQ(error_of([&] { softmax(a, 0, result); }), "");
+  EXPECT_EQ(error_of([&] { softmax(a, 1, result); }), "");
+  EXPECT_EQ(
+      error_of([&] { softmax(a, 0, result); }),
+      "the context is strict, and \"softmax\" would not take the fastest path: the elements of the softmax's axis "
+      "do not lie side by side (stride 1), so they are gathered; the elements of the result's axis do not lie side "
+      "by side (stride 1), so they are scattered");
 }
 
 TEST(Backend, OperationsRefuseTensorsOfAnotherDevice) {

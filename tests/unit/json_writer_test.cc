@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <limits>
+
 namespace heed {
 namespace {
 
@@ -25,6 +28,12 @@ TEST(JsonWriter, WritesNestedValues) {
   json.count(50331648.0);
   json.key("huge");
   json.count(0x1p100);
+  json.key("infinite");
+  json.count(std::numeric_limits<double>::infinity());
+  json.key("largest");
+  json.count(0x1.fffffffffffffp62);
+  json.key("size");
+  json.count(SIZE_MAX);
   json.end_object();
   EXPECT_EQ(json.text(), R"({
   "text": "a \"quoted\" \\ line\u000a",
@@ -36,7 +45,10 @@ TEST(JsonWriter, WritesNestedValues) {
     {}
   ],
   "count": 50331648,
-  "huge": 1.2676506002282294e+30
+  "huge": 9223372036854775807,
+  "infinite": 9223372036854775807,
+  "largest": 9223372036854774784,
+  "size": 9223372036854775807
 })");
 }
 

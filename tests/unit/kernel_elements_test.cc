@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "backends/cpu/kernels/attention.h"
@@ -116,6 +117,93 @@ TEST_P(KernelElements, F32KeepsItsBits) {
   std::vector<float> stored(floats.size());
   GetParam().store_elements(floats.data(), kF32, std::ssize(floats), stored.data());
   EXPECT_EQ(std::memcmp(stored.data(), floats.data(), floats.size() * sizeof(float)), 0);
+}
+
+// Memory of exactly the elements that the strides reach, whose element at `index` is the number `index` of type's;
+// `first` is the place of element (0, 0).
+struct Elements {
+  std::vector<unsigned char> bytes;
+  int64_t first;
+};
+
+Elements elements_of(int32_t type, int64_t stride, int64_t element_stride, int64_t num_rows, int64_t width) {
+  int64_t lowest = 0;
+  int64_t highest = 0;
+  for (const auto& [step, count] : {std::pair(stride, num_rows), std::pair(element_stride, width)})
+    (step < 0 ? lowest : highest) += step * (count - 1);
+  const int64_t size = type == kF32 ? 4 : 2;
+  Elements elements = {std::vector<unsigned char>(static_cast<size_t>((highest - lowest + 1) * size)), -lowest};
+  for (int64_t i = 0; i <= highest - lowest; ++i) {
+    // Finite in every type.
+    const auto number = static_cast<float>(i % 251 - 125);
+    const uint16_t half = type == kF32 ? uint16_t{0} : narrowed(type, number);
+    std::memcpy(elements.bytes.data() + i * size, type == kF32 ? static_cast<const void*>(&number) : &half,
+                static_cast<size_t>(size));
+  }
+  return elements;
+}
+
+// Side by side along a row, along a column in either direction, and neither; counts and widths around a vector's.
+TEST_P(KernelElements, RowsOfAnyStridesAreWidenedIntoABlock) {
+  constexpr float kGuard = 12345.0F;
+  const int64_t lanes = GetParam().lanes;
+  for (const int32_t type : {kF32, kF16, kBF16}) {
+    const int64_t size = type == kF32 ? 4 : 2;
+    for (const int64_t width : {int64_t{1}, lanes - 1, lanes, lanes + 1, 2 * lanes + 3}) {
+      for (const int64_t num_rows : {int64_t{1}, lanes - 1, lanes, lanes + 1, 3 * lanes + 2}) {
+        const int64_t row_size = width + 2;
+        const int64_t column_size = num_rows + 3;
+        const std::pair<int64_t, int64_t> strides[] = {
+            {row_size, 1},     {-row_size, 1},       {1, column_size},  {-1, column_size},
+            {1, -column_size}, {2, 2 * column_size}, {3 * row_size, 3}, {0, 5}};
+        for (const auto& [stride, element_stride] : strides) {
+          const Elements elements = elements_of(type, stride, element_stride, num_rows, width);
+          const int64_t to_stride = (width + lanes - 1) / lanes * lanes;
+          std::vector<float> block(static_cast<size_t>(num_rows * to_stride + lanes), kGuard);
+          GetParam().widen_rows(elements.bytes.data() + elements.first * size, type, stride, element_stride, num_rows,
+                                width, block.data());
+          for (int64_t row = 0; row < num_rows; ++row) {
+            for (int64_t d = 0; d < width; ++d) {
+              const int64_t index = elements.first + row * stride + d * element_stride;
+              ASSERT_EQ(block[static_cast<size_t>(row * to_stride + d)], static_cast<float>(index % 251 - 125))
+                  << "row " << row << " of " << num_rows << ", element " << d << " of " << width << ", strides "
+                  << stride << " and " << element_stride << ", type " << type;
+            }
+          }
+          for (size_t i = block.size() - static_cast<size_t>(lanes); i < block.size(); ++i) ASSERT_EQ(block[i], kGuard);
+        }
+      }
+    }
+  }
+}
+
+TEST_P(KernelElements, ScatteredElementsAreThoseSideBySide) {
+  constexpr unsigned char kGuard = 0xA5;
+  const int64_t most = int64_t{2} * GetParam().lanes + 1;
+  for (const int32_t type : {kF32, kF16, kBF16}) {
+    const int64_t size = type == kF32 ? 4 : 2;
+    for (int64_t count = 1; count <= most; ++count) {
+      std::vector<float> floats(static_cast<size_t>(count));
+      for (size_t i = 0; i < floats.size(); ++i) floats[i] = static_cast<float>(i) * 1.37F - 9.0F;
+      std::vector<unsigned char> expected(static_cast<size_t>(count * size));
+      GetParam().store_elements(floats.data(), type, count, expected.data());
+      for (const int64_t stride : {2, 7, -3}) {
+        const int64_t first = stride < 0 ? -stride * (count - 1) : 0;
+        const int64_t reach = (stride < 0 ? -stride : stride) * (count - 1) + 1;
+        std::vector<unsigned char> bytes(static_cast<size_t>(reach * size), kGuard);
+        GetParam().scatter_elements(floats.data(), type, stride, count, bytes.data() + first * size);
+        int64_t num_untouched = 0;
+        for (const unsigned char byte : bytes) num_untouched += byte == kGuard ? 1 : 0;
+        for (int64_t i = 0; i < count; ++i) {
+          ASSERT_EQ(std::memcmp(bytes.data() + (first + i * stride) * size, expected.data() + i * size,
+                                static_cast<size_t>(size)),
+                    0)
+              << i << " of " << count << ", stride " << stride << ", type " << type;
+        }
+        ASSERT_GE(num_untouched, (reach - count) * size);
+      }
+    }
+  }
 }
 
 HEED_FOR_EVERY_ISA(KernelElements);

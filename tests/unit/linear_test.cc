@@ -119,7 +119,7 @@ class Product {
     if (!form_.packs) return;
     packed = Array(DType::F32, static_cast<int64_t>(packed_linear_bytes(kernels_, part, form_.input_size) / 4) + 1, 0);
     packed.first = 0;
-    pack_linear(kernels_, part, form_.input_size, packed.data());
+    pack_linear(kernels_, part, form_.input_size, {0, part.output_size, 0, form_.input_size}, packed.data());
     part.packed = packed.data();
     part.is_packed = 1;
   }

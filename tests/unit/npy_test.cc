@@ -24,7 +24,7 @@ namespace {
 class TextSource final : public ByteSource {
  public:
   explicit TextSource(std::string bytes) : bytes_(std::move(bytes)) {}
-  const std::string& name() const override { return name_; }
+  std::string_view name() const override { return name_; }
   uint64_t num_bytes() const override { return bytes_.size(); }
   void read(uint64_t offset, void* destination, size_t num_bytes) const override {
     ASSERT_LE(offset, bytes_.size());
@@ -263,11 +263,12 @@ TEST(NpyHeader, MayDescribeWhatHeedCannotHold) {
                            "array.astype('<f4') instead");
   }
   const std::string structured = ": it is a structured array, expected numbers of one dtype: save each field by itself";
-  for (const char* descr : {"[('a', '<f4')]", "[ ( 'a' ,'<f4', (2, 3)), (('title', \"it's\"), [('b','|O')]), ]",
+  for (const char* descr : {"[('a', '<f4')]", "[ ( 'a' ,'<f4', (2, 3)), (('title', 'its'), [('b','|O')]), ]",
                             "('<f4', (2,))", "[('a', None)]", "[]"}) {
     expect_unsupported(dtype(descr), "descr " + std::string(descr) + structured);
   }
   expect_unsupported(dtype("[('\xCE\xB1', '<f4')]"), "descr [('\\xCE\\xB1', '<f4')]" + structured);
+  expect_unsupported(dtype("[(\"it's\", '<f4')]"), "descr [(\\x22it's\\x22, '<f4')]" + structured);
 }
 
 TEST(NpyHeader, IsCheckedAroundWhatHeedCannotHold) {
@@ -299,7 +300,9 @@ TEST(NpyFile, BeginsWithMagicVersionAndLength) {
   };
   const std::string expected = ", expected the magic string \"\\x93NUMPY\"";
   expect_corrupt("hello, world", "the file begins with \"hello,\"" + expected);
-  expect_corrupt("PK\3\4", "the file begins with \"PK\\x03\\x04\"" + expected);
+  expect_corrupt("KP\3\4", "the file begins with \"KP\\x03\\x04\"" + expected);
+  expect_refused(Status::CorruptFile, "PK\3\4",
+                 "\"a.npy\" is a zip archive, expected a .npy file: unpack it, and give the file that is inside");
   expect_corrupt("\x93NUMP1", "the file begins with \"\\x93NUMP1\"" + expected);
   const std::string start("\x93NUMPY\1\0", 8);
   for (const size_t size : {0, 3, 6, 7}) {

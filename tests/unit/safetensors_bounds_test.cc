@@ -25,15 +25,14 @@ class ZeroSource final : public ByteSource {
   ZeroSource(std::string header, uint64_t header_length, uint64_t num_bytes)
       : header_(std::move(header)), header_length_(header_length), num_bytes_(num_bytes) {}
 
-  const std::string& name() const override { return name_; }
+  std::string_view name() const override { return name_; }
   uint64_t num_bytes() const override { return num_bytes_; }
   void read(uint64_t offset, void* destination, size_t num_bytes) const override {
-    if (offset == 0) {
-      std::memcpy(destination, &header_length_, num_bytes);
-    } else {
-      std::memset(destination, 0, num_bytes);
-      std::memcpy(destination, header_.data(), std::min(num_bytes, header_.size()));
-    }
+    std::string begin(8, '\0');
+    std::memcpy(begin.data(), &header_length_, begin.size());
+    begin += header_;
+    std::memset(destination, 0, num_bytes);
+    if (offset < begin.size()) begin.copy(static_cast<char*>(destination), num_bytes, offset);
   }
 
  private:

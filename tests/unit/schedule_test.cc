@@ -89,19 +89,21 @@ TEST(Schedule, RunsALinearProblemForEachIndexOfTheAxesAround) {
 }
 
 TEST(Schedule, CountsAnInputThatIsRepeatedAroundALinearProblemOnce) {
-  Step step;
-  step.around.append({3, 0, 8});
-  step.around.append({5, 2, 40});
-  step.linear.batch = 1;
-  step.linear.rows = 2;
-  step.linear.input_size = step.linear.parts[0].output_size = step.linear.parts[0].head_size = 1;
-  for (Operand* operand : {&step.linear.input, &step.linear.parts[0].output}) {
+  CommonAxes around;
+  around.append({3, 0, 8});
+  around.append({5, 2, 40});
+  Schedule schedule;
+  LinearProblem& linear = schedule.add_linear("project", around);
+  linear.batch = 1;
+  linear.rows = 2;
+  linear.input_size = linear.parts[0].output_size = linear.parts[0].head_size = 1;
+  for (Operand* operand : {&linear.input, &linear.parts[0].output}) {
     operand->given = 1;
     operand->strides[2] = 1;
   }
   // Two rows for each of 15 runs, which read 5 inputs.
-  EXPECT_EQ(step.cost().flops, 2 * 30);
-  EXPECT_EQ(step.cost().bytes, (2 * 5 + 2 * 15) * sizeof(float));
+  EXPECT_EQ(schedule.begin()->cost().flops, 2 * 30);
+  EXPECT_EQ(schedule.begin()->cost().bytes, (2 * 5 + 2 * 15) * sizeof(float));
 }
 
 TEST(Schedule, RefusesArraysWhoseSizesOverflow) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "layers/model_check.h"
 
 namespace heed {
 namespace {
@@ -46,7 +47,7 @@ class NamedSource final : public ByteSource {
   NamedSource(const std::string& bytes, std::string name)
       : name_(std::move(name)), bytes_(bytes.data(), bytes.size()) {}
 
-  const std::string& name() const override { return name_; }
+  std::string_view name() const override { return name_; }
   uint64_t num_bytes() const override { return bytes_.num_bytes(); }
   void read(uint64_t offset, void* destination, size_t num_bytes) const override {
     bytes_.read(offset, destination, num_bytes);
@@ -86,7 +87,12 @@ FoundWeights find(const File& file, const std::string& prefix, const Names& para
   list.reserve(parameters.size());
   for (const std::string& name : parameters)
     list.emplace_back(name.c_str(), name.ends_with(".bias") ? Shape{4} : Shape{4, kOpenDim});
-  return find_weights(file.get(), prefix, list, possible);
+  FoundWeights found = find_weights(file.get(), prefix, list, possible);
+  // What changes the result is refused, as Layer::load does.
+  const std::vector<ModelAttention> no_models;
+  const LoadAccept no_accept("");
+  ModelCheck(file.get(), prefix, LayerAttention(), no_models, no_accept).require_supported(found.changing);
+  return found;
 }
 
 // The names that are found, in the parameters' order.
@@ -95,6 +101,9 @@ Names found_names(const File& file, const std::string& prefix, const Names& para
   for (const FoundWeight& weight : find(file, prefix, parameters).weights) names.push_back(weight.name);
   return names;
 }
+
+// How a refusal ends that `accept` overrides.
+std::string with_accept(const std::string& name) { return "; with accept \"" + name + "\" it is loaded all the same"; }
 
 void expect_refused(const Names& names, const std::string& prefix, const Names& parameters, Status status,
                     const std::string& sentence, const char* const* possible = kPossible) {
@@ -226,14 +235,16 @@ TEST(WeightFinder, WhatAdditiveLayersLackIsRefused) {
   for (const char* extra : {"W_q.bias", "W_k.bias", "w_v.bias", "W_v.weight"}) {
     expect_refused(below("a", parameters + Names{extra}), "a", parameters, Status::Unsupported,
                    "\"memory\" has \"a." + std::string(extra) +
-                       "\", which changes what d2l AdditiveAttention computes, and heed has no option for it",
+                       "\", which changes what d2l AdditiveAttention computes, and heed has no option for it" +
+                       with_accept(extra),
                    possible);
   }
   const Names d2l_java = {"02W_q_weight", "01W_k_weight", "03W_v_weight"};
   for (const char* extra : {"02W_q_bias", "01W_k_bias", "03W_v_bias"}) {
     expect_refused(d2l_java + Names{extra}, "", parameters, Status::Unsupported,
                    "\"memory\" has \"" + std::string(extra) +
-                       "\", which changes what d2l-java AdditiveAttention computes, and heed has no option for it",
+                       "\", which changes what d2l-java AdditiveAttention computes, and heed has no option for it" +
+                       with_accept(extra),
                    possible);
   }
 }
@@ -265,7 +276,8 @@ TEST(WeightFinder, AMissingParameterIsNamedWithItsLayout) {
   const Names llama = below("a", {"q_proj.weight", "k_proj.weight", "v_proj.weight", "o_proj.weight"});
   expect_refused(llama, "a", kAll, Status::NotFound,
                  "\"memory\" has no tensor \"a.q_proj.bias\" for W_q.bias, which HEED_BIAS_Q in options->biases asks "
-                 "for; it has 4 of the 8 parameters by the names of Hugging Face Llama");
+                 "for; it has 4 of the 8 parameters by the names of Hugging Face Llama, without W_k.bias, W_v.bias, "
+                 "W_o.bias: expected options->biases HEED_BIAS_NONE");
   expect_refused(without(llama, "a.v_proj.weight"), "a", kWeights, Status::NotFound,
                  "\"memory\" has no tensor \"a.v_proj.weight\" for W_v.weight; it has 3 of the 4 parameters by the "
                  "names of Hugging Face Llama");
@@ -281,7 +293,8 @@ TEST(WeightFinder, NamesOfTwoLayoutsAreNotMixed) {
   expect_refused({"q_proj.weight", "k_proj.weight", "v_proj.weight", "out_proj.weight", "o_proj.bias"}, "",
                  kWeights + Names{"W_o.bias"}, Status::NotFound,
                  "\"memory\" has no tensor \"out_proj.bias\" for W_o.bias, which HEED_BIAS_O in options->biases asks "
-                 "for; it has 4 of the 5 parameters by the names of Hugging Face BART");
+                 "for; it has 4 of the 5 parameters by the names of Hugging Face BART and by those of Hugging Face "
+                 "Llama, which lack \"o_proj.weight\" for W_o.weight: expected options->biases HEED_BIAS_NONE");
 }
 
 TEST(WeightFinder, TwoCompleteLayoutsAreRefused) {
@@ -301,23 +314,34 @@ TEST(WeightFinder, WhatHeedHasNoOptionForIsRefused) {
   for (const char* added : {"a.bias_k", "a.bias_v"}) {
     expect_refused(pytorch + Names{added}, "a", kWeights, Status::Unsupported,
                    "\"memory\" has \"" + std::string(added) +
-                       "\", which changes what PyTorch nn.MultiheadAttention computes, and heed has no option for it");
+                       "\", which changes what PyTorch nn.MultiheadAttention computes, and heed has no option for it" +
+                       with_accept(added + 2));
   }
   const Names llama = {"q_proj.weight", "k_proj.weight", "v_proj.weight", "o_proj.weight"};
   expect_refused(llama + Names{"q_norm.weight", "k_norm.weight"}, "", kWeights, Status::Unsupported,
                  "\"memory\" has \"q_norm.weight\", which changes what Hugging Face Llama computes, and heed has no "
-                 "option for it");
+                 "option for it, nor for \"k_norm.weight\"" +
+                     with_accept("qk_norm"));
   // Another module's are nobody's business here.
   EXPECT_EQ(find(File(below("a", llama) + Names{"b.q_norm.weight", "q_norm.weight"}), "a", kWeights).weights.size(),
             4u);
 }
 
+// What accepts a tensor of this name below the prefix.
+std::string accepting(const std::string& name) {
+  for (const char* relative : {"distance_embedding", "relative_position", "rel_pos"}) {
+    if (name.find(relative) != std::string::npos) return "relative_bias";
+  }
+  return name.starts_with("q_layernorm") ? "qk_norm" : name;
+}
+
 TEST(WeightFinder, WhatChangesTheResultIsRefusedWhereItLies) {
   const auto refused = [](const Names& names, const std::string& prefix, const Names& parameters,
                           const std::string& name, const std::string& title) {
-    expect_refused(
-        names + Names{name}, prefix, parameters, Status::Unsupported,
-        "\"memory\" has \"" + name + "\", which changes what " + title + " computes, and heed has no option for it");
+    expect_refused(names + Names{name}, prefix, parameters, Status::Unsupported,
+                   "\"memory\" has \"" + name + "\", which changes what " + title +
+                       " computes, and heed has no option for it" +
+                       with_accept(accepting(prefix.empty() ? name : name.substr(prefix.size() + 1))));
   };
   const Names self = {"a.self.query.weight", "a.self.key.weight", "a.self.value.weight"};
   const Names inner = {"a.attention.query.weight", "a.attention.key.weight", "a.attention.value.weight"};
@@ -353,7 +377,7 @@ TEST(WeightFinder, AdaptersAndScalesOfAProjectionAreRefused) {
     const Names names = below("a", layout.names, separator);
     expect_refused(names + Names{added}, "a", kAll, Status::Unsupported,
                    "\"memory\" has \"" + added + "\", which changes what " + computing +
-                       " computes, and heed has no option for it");
+                       " computes, and heed has no option for it" + with_accept(added.substr(2)));
     // Only inside the module: its name may be the beginning of another's.
     const std::string other = "a" + std::string(1, separator) + module + "2" + separator + "weight";
     EXPECT_EQ(found_names(File(names + Names{other}), "a", kAll), names);
@@ -462,9 +486,11 @@ TEST(WeightFinder, SentencesOfLongNamesAreWhole) {
   };
   EXPECT_TRUE(sentence(below(wrong, apart + kWeights), kWeights).ends_with("; expected one"));
   EXPECT_TRUE(sentence(below(wrong, {"in_proj_weight", "in_proj_bias", "out_proj.weight"}), kWeights)
-                  .ends_with("expected HEED_BIAS_Q in options->biases"));
-  EXPECT_TRUE(sentence(below(wrong, llama), kAll).ends_with("by the names of Hugging Face Llama"));
-  EXPECT_TRUE(sentence(below(wrong, llama + Names{"sinks"}), kWeights).ends_with("and heed has no option for it"));
+                  .ends_with("expected HEED_BIAS_Q in options->biases, and as it has W_k.bias, W_v.bias too, "
+                             "options->biases HEED_BIAS_Q | HEED_BIAS_K | HEED_BIAS_V"));
+  EXPECT_TRUE(sentence(below(wrong, llama), kAll).ends_with(": expected options->biases HEED_BIAS_NONE"));
+  EXPECT_TRUE(sentence(below(wrong, llama + Names{"sinks"}), kWeights)
+                  .ends_with("and heed has no option for it" + with_accept("sinks")));
   EXPECT_TRUE(sentence(below(wrong, {"x"}), kWeights).ends_with("www.x\""));
   EXPECT_TRUE(sentence(below(right, {"x"}), kWeights).ends_with("www\""));
   EXPECT_TRUE(sentence(below(right, apart) + below(right + "2", apart), kWeights).ends_with("rrr\" and 1 more"));
@@ -531,11 +557,12 @@ TEST(LinearWeights, AreRefusedWithWhateverElseLiesInTheModule) {
   for (const char* other : {"lora_A", "weight_scale", "parametrizations.weight.original0"}) {
     expect_refused({"fc.weight", "fc.bias", std::string("fc.") + other}, "fc", {"weight", "bias"}, Status::Unsupported,
                    std::string("\"memory\" has \"fc.") + other +
-                       "\", which changes what this layer computes, and heed has no option for it",
+                       "\", which changes what this layer computes, and heed has no option for it" + with_accept(other),
                    kLinearParameters);
   }
   expect_refused({"weight", "bias", "lora_A"}, "", {"weight", "bias"}, Status::Unsupported,
-                 "\"memory\" has \"lora_A\", which changes what this layer computes, and heed has no option for it",
+                 "\"memory\" has \"lora_A\", which changes what this layer computes, and heed has no option for it" +
+                     with_accept("lora_A"),
                  kLinearParameters);
 }
 

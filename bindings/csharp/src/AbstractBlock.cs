@@ -87,25 +87,35 @@ public abstract class AbstractBlock : Block
     }
 
     /// <inheritdoc/>
-    /// <remarks>Calls <see cref="BeforeInitialize"/>, <see cref="Prepare"/> on a block that is not initialized,
-    /// initializes the block's own parameters, and calls <see cref="InitializeChildBlocks"/>.</remarks>
+    /// <remarks>Calls <see cref="BeforeInitialize"/>, <see cref="Prepare"/> on a block that is not initialized or was
+    /// for other shapes, initializes the block's own parameters, and calls <see cref="InitializeChildBlocks"/>. If any
+    /// of it throws, the block and those inside have the parameters and the input shapes that they had.</remarks>
     public override void Initialize(NDManager manager, DataType dataType, params Shape?[] inputShapes)
     {
         _ = manager ?? throw new ArgumentNullException(nameof(manager));
         _ = inputShapes ?? throw new ArgumentNullException(nameof(inputShapes));
         CheckNotDisposed();
-        bool isAnew = !IsInitialized;
-        BeforeInitialize(inputShapes);
-        if (isAnew)
+        Shape?[]? shapesBefore = IsInitialized ? this.inputShapes : null;
+        using var before = new BlockState(this);
+        try
         {
-            Prepare(inputShapes);
+            BeforeInitialize(inputShapes);
+            if (shapesBefore is null || !Enumerable.SequenceEqual(shapesBefore, inputShapes))
+            {
+                CallPrepare(inputShapes, shapesBefore);
+            }
+            foreach (Pair<string, Parameter> parameter in parameters)
+            {
+                parameter.Value.Initialize(manager, dataType);
+            }
+            InitializeChildBlocks(manager, dataType, inputShapes);
+            this.inputShapes = (Shape?[])inputShapes.Clone();
         }
-        foreach (Pair<string, Parameter> parameter in parameters)
+        catch
         {
-            parameter.Value.Initialize(manager, dataType);
+            before.Restore();
+            throw;
         }
-        InitializeChildBlocks(manager, dataType, inputShapes);
-        this.inputShapes = (Shape?[])inputShapes.Clone();
     }
 
     /// <inheritdoc/>
@@ -169,6 +179,17 @@ public abstract class AbstractBlock : Block
     /// <returns>The text.</returns>
     public override string ToString() => $"{GetType().Name}({string.Join(", ", Inside)})";
 
+    internal sealed override void RememberState(List<Action> undo, List<IDisposable> snapshots)
+    {
+        Shape?[]? shapes = inputShapes;
+        undo.Add(() => inputShapes = shapes);
+        undo.AddRange(parameters.Values.Select(parameter => parameter.Undo()));
+        foreach (Pair<string, Block> child in Inside)
+        {
+            child.Value.RememberState(undo, snapshots);
+        }
+    }
+
     internal sealed override void SetSeeds(ref long seed)
     {
         foreach (Pair<string, Block> child in Inside)
@@ -219,7 +240,8 @@ public abstract class AbstractBlock : Block
     }
 
     /// <summary>Sets the shapes of the block's own parameters, by <see cref="Parameter.SetShape"/>. A class whose
-    /// parameters' shapes depend on those of the inputs overrides it.</summary>
+    /// parameters' shapes depend on those of the inputs overrides it. On an initialized block it is called with other
+    /// shapes, to find out whether the parameters fit them: SetShape throws where they do not.</summary>
     /// <param name="inputShapes">The shapes of the inputs; null for one that is not given.</param>
     protected virtual void Prepare(Shape?[] inputShapes)
     {
@@ -260,6 +282,26 @@ public abstract class AbstractBlock : Block
         parameters.Add(parameter.Name, parameter);
         return parameter;
     }
+
+    /// <summary>Where parameters have values, SetShape may refuse a shape: then the shapes of the inputs are
+    /// wrong.</summary>
+    private void CallPrepare(Shape?[] wanted, Shape?[]? shapesBefore)
+    {
+        try
+        {
+            Prepare(wanted);
+        }
+        catch (InvalidOperationException error)
+            when (error is not ObjectDisposedException && parameters.Values.Any(each => each.IsInitialized))
+        {
+            string had = shapesBefore is null ? "" : $", and the block was initialized for {ListOf(shapesBefore)}";
+            throw new ArgumentException($"inputShapes are {ListOf(wanted)}{had}: {error.Message}", error);
+        }
+    }
+
+    private static string ListOf(IEnumerable<Shape?> shapes) =>
+        "[" + string.Join(", ", shapes.Select(shape => shape?.ToString() ?? "null")) + "]";
+
     /// <summary>Whether this is that block, or one inside it.</summary>
     private bool IsInside(Block block)
     {

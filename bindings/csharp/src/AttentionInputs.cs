@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+using System;
+
 namespace Heed;
 
 /// <summary>What a block reads in the form of Forward that allocates nothing. May be changed and used again; belongs
@@ -7,6 +9,8 @@ namespace Heed;
 /// dot-product attention alone. Queries, keys and values have one type of Float32, Float16 and BFloat16.</remarks>
 public sealed class AttentionInputs
 {
+    private NDArray? mask;
+
     /// <summary>Makes inputs.</summary>
     /// <param name="queries">See <see cref="Queries"/>.</param>
     /// <param name="keys">See <see cref="Keys"/>.</param>
@@ -36,7 +40,16 @@ public sealed class AttentionInputs
 
     /// <summary>Boolean of (B, H, Q, K) or (Q, K), ones where it is repeated: true where a query may see a key. Null:
     /// everywhere.</summary>
-    public NDArray? Mask { get; set; }
+    /// <exception cref="ArgumentException">The mask is not of Boolean: 0 and minus infinity that are added are a
+    /// <see cref="Bias"/>.</exception>
+    public NDArray? Mask
+    {
+        get => mask;
+        set => mask = value is null or { ElementType: DataType.Boolean } ? value : throw new ArgumentException(
+            $"Mask is of {value.ElementType}, expected Boolean with true = may attend; Bias takes numbers that are "
+            + "added to the scores",
+            nameof(Mask));
+    }
 
     /// <summary>Float32 or of the inputs' type, shaped as the mask: added to the scores; minus infinity hides. Null:
     /// nothing is added.</summary>
@@ -50,7 +63,12 @@ public sealed class AttentionInputs
     public long? DropoutSeed { get; set; }
 
     internal LayerInputs Native => new LayerInputs(
-        Queries?.Tensor, Keys?.Tensor, Values?.Tensor, ValidLens?.Tensor, Mask?.Tensor, Bias?.Tensor);
+        NDArray.TensorOf(Queries, nameof(Queries)),
+        NDArray.TensorOf(Keys, nameof(Keys)),
+        NDArray.TensorOf(Values, nameof(Values)),
+        NDArray.TensorOf(ValidLens, nameof(ValidLens)),
+        NDArray.TensorOf(Mask, nameof(Mask)),
+        NDArray.TensorOf(Bias, nameof(Bias)));
 
     /// <summary>Puts everything back to how it was in the beginning, so that no array is referred to.</summary>
     /// <returns>This.</returns>

@@ -10,7 +10,8 @@ public abstract class AttentionOptions
 
     /// <summary>The factor on a score, any finite number. 0, the default: 1 for <see cref="AdditiveAttention"/>, and
     /// 1 / sqrt(size of a query in its head) for the others, whatever the scoring; additive scoring in <see
-    /// cref="MultiHeadAttention"/> usually wants 1. d2l-java's DotProductAttention divides by sqrt(2).</summary>
+    /// cref="MultiHeadAttention"/> usually wants 1. The DotProductAttention in d2l-java's utils/attention divides by
+    /// sqrt(2).</summary>
     public float Scale { get; set; }
 
     /// <summary>A score s becomes SoftCap * tanh(s / SoftCap); 0, the default: it stays.</summary>

@@ -34,7 +34,10 @@ public sealed class AttentionOutputs : IDisposable
     /// where there are no heads; minus infinity for a query that sees no key. Linear and Dropout have none.</summary>
     public NDArray? LogSumExp { get; set; }
 
-    internal LayerOutputs Native => new LayerOutputs(Output?.Tensor, Weights?.Tensor, LogSumExp?.Tensor);
+    internal LayerOutputs Native => new LayerOutputs(
+        NDArray.TensorOf(Output, nameof(Output)),
+        NDArray.TensorOf(Weights, nameof(Weights)),
+        NDArray.TensorOf(LogSumExp, nameof(LogSumExp)));
 
     /// <summary>Disposes the arrays.</summary>
     public void Dispose()

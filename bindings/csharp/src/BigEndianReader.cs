@@ -4,11 +4,13 @@ using System.Text;
 
 namespace Heed;
 
-/// <summary>Reads what <see cref="BigEndianWriter"/> writes, and not a byte more.</summary>
+/// <summary>Reads what <see cref="BigEndianWriter"/> writes, and not a byte more. Every method is told what it reads: a
+/// stream that ends there is an EndOfStreamException that says what is missing.</summary>
 internal sealed class BigEndianReader
 {
     private readonly Stream stream;
     private readonly Crc32 crc = new Crc32();
+    private long numBytes;
 
     internal BigEndianReader(Stream stream)
     {
@@ -26,15 +28,15 @@ internal sealed class BigEndianReader
         }
     }
 
-    internal int ReadByte() => (int)ReadNumber(1);
+    internal int ReadByte(string what) => (int)ReadNumber(1, what);
 
-    internal int ReadInt() => unchecked((int)ReadNumber(4));
+    internal int ReadInt(string what) => unchecked((int)ReadNumber(4, what));
 
-    internal long ReadLong() => ReadNumber(8);
+    internal long ReadLong(string what) => ReadNumber(8, what);
 
-    internal string ReadText()
+    internal string ReadText(string what)
     {
-        byte[] bytes = Read((int)ReadNumber(2));
+        byte[] bytes = Read((int)ReadNumber(2, "the length of " + what), what);
         var text = new StringBuilder(bytes.Length);
         int at = 0;
         int Continued() => at < bytes.Length && (bytes[at] & 0xc0) == 0x80
@@ -52,44 +54,57 @@ internal sealed class BigEndianReader
         return text.ToString();
     }
 
-    internal NativeBytes ReadBytes()
+    internal NativeBytes ReadBytes(string what)
     {
-        int count = ReadInt();
+        int count = ReadInt("the length of " + what);
         CheckCount(count);
         NativeBytes bytes = NativeBytes.Read(stream, count);
-        if (bytes.Length < count)
+        try
         {
-            long found = bytes.Length;
-            bytes.Dispose();
-            throw Ended(found, count);
+            CheckEnd(bytes.Length, count, what);
+            bytes.ForEachPiece(crc.Add);
+            return bytes;
         }
-        bytes.ForEachPiece(crc.Add);
-        return bytes;
+        catch
+        {
+            bytes.Dispose();
+            throw;
+        }
     }
 
-    private static EndOfStreamException Ended(long found, long expected) =>
-        new EndOfStreamException($"the stream ends after {found} of {expected} bytes");
-
-    private long ReadNumber(int count)
+    private long ReadNumber(int count, string what)
     {
         long value = 0;
-        foreach (byte each in Read(count))
+        foreach (byte each in Read(count, what))
         {
             value = (value << 8) | each;
         }
         return value;
     }
 
-    private byte[] Read(int count)
+    private byte[] Read(int count, string what)
     {
         var bytes = new byte[count];
         int length = 0;
-        while (length < count)
+        int more = -1;
+        while (length < count && more != 0)
         {
-            int more = NativeBytes.ReadSome(stream, bytes, length, count - length);
-            length += more > 0 ? more : throw Ended(length, count);
+            more = NativeBytes.ReadSome(stream, bytes, length, count - length);
+            length += more;
         }
+        CheckEnd(length, count, what);
         crc.Add(bytes, count);
         return bytes;
+    }
+
+    private void CheckEnd(long found, long wanted, string what)
+    {
+        numBytes += found;
+        if (found < wanted)
+        {
+            string part = found == 0 ? "" : $"{wanted - found} of the {wanted} bytes of ";
+            string came = numBytes == 1 ? "1 byte" : $"{numBytes} bytes";
+            throw new EndOfStreamException($"the stream ends after {came}, and lacks {part}{what}");
+        }
     }
 }

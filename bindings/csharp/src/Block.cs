@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 using System;
+using System.Collections.Generic;
 using System.IO;
 
 namespace Heed;
@@ -65,13 +66,14 @@ public abstract class Block : IDisposable
 
     /// <summary>Gives the block, and all below it, parameters for inputs of these shapes. They belong to the manager:
     /// once it is disposed the block has none, and can be initialized or loaded anew. Parameters that are there are
-    /// kept, but heed's own blocks check them against the shapes and the type; where only some were set, these stay,
-    /// converted to the type.</summary>
+    /// kept: shapes that need others are refused, and <see cref="Clear"/> makes room for those. heed's own blocks check
+    /// the type as well; where only some were set, these stay, converted to the type. If it fails, nothing has
+    /// changed.</summary>
     /// <param name="manager">The owner of the parameters.</param>
     /// <param name="dataType">Their type: Float32, Float16 or BFloat16.</param>
     /// <param name="inputShapes">The shapes of the inputs of Forward; null for one that is not given.</param>
-    /// <exception cref="ArgumentException">The shapes do not fit each other or the parameters that are there, or
-    /// the type is another or not that of the parameters that are there.</exception>
+    /// <exception cref="ArgumentException">The shapes do not fit each other or the parameters that are there, whose
+    /// shapes the message has, or the type is another or not that of the parameters that are there.</exception>
     public abstract void Initialize(NDManager manager, DataType dataType, params Shape?[] inputShapes);
 
     /// <summary>The shapes of what Forward gives for inputs of these shapes.</summary>
@@ -171,7 +173,8 @@ public abstract class Block : IDisposable
     /// <param name="stream">Where from; it stays open.</param>
     /// <exception cref="MalformedModelException">The bytes are of another format or version, of another block, or
     /// damaged.</exception>
-    /// <exception cref="EndOfStreamException">The stream ends early.</exception>
+    /// <exception cref="EndOfStreamException">The stream ends early; the message says after how many bytes, and what is
+    /// missing.</exception>
     public void LoadParameters(NDManager manager, Stream stream)
     {
         _ = manager ?? throw new ArgumentNullException(nameof(manager));
@@ -184,6 +187,10 @@ public abstract class Block : IDisposable
 
     /// <summary>Gives each native layer its seed, and moves on to the next one's.</summary>
     internal abstract void SetSeeds(ref long seed);
+
+    /// <summary>Adds what gives the block, and all below it, back the state that they have now, for <see
+    /// cref="BlockState"/>, which disposes the snapshots that this needs.</summary>
+    internal abstract void RememberState(List<Action> undo, List<IDisposable> snapshots);
 
     /// <summary>The shapes of <see cref="InputShapes"/>, null where there are none.</summary>
     internal abstract Shape?[]? ShapesOrNull { get; }

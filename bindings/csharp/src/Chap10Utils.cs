@@ -58,8 +58,8 @@ public static class Chap10Utils
     public static NDArray MaskedSoftmax(NDArray scores, NDArray? validLens)
     {
         _ = scores ?? throw new ArgumentNullException(nameof(scores));
-        NativeTensor given = scores.Tensor;
-        NativeTensor? lengths = validLens?.Tensor;
+        NativeTensor given = NDArray.TensorOf(scores, nameof(scores))!;
+        NativeTensor? lengths = NDArray.TensorOf(validLens, nameof(validLens));
         return scores.Manager.NewArray(
             scores.Shape, scores.DataType, weights => weights.SetMaskedSoftmax(given, lengths));
     }

@@ -67,4 +67,22 @@ public static class DataTypeExtensions
     /// <param name="dataType">The type.</param>
     /// <returns>True for Boolean.</returns>
     public static bool IsBoolean(this DataType dataType) => dataType == DataType.Boolean;
+
+    /// <summary>Of a floating-point type: the bits of its significand, the hidden one included.</summary>
+    internal static int SignificandBits(this DataType dataType) => dataType switch
+    {
+        DataType.Float64 => 53,
+        DataType.Float32 => 24,
+        DataType.Float16 => 11,
+        _ => 8,
+    };
+
+    /// <summary>Of a floating-point type: the power of two that all its numbers are multiples of.</summary>
+    internal static int LeastPower(this DataType dataType) => dataType switch
+    {
+        DataType.Float64 => -1074,
+        DataType.Float32 => -149,
+        DataType.Float16 => -24,
+        _ => -133,
+    };
 }

@@ -41,7 +41,7 @@ public sealed class Device : IEquatable<Device>
     /// <exception cref="ArgumentOutOfRangeException">The index is negative.</exception>
     public static Device Ascend(int index = 0) => index >= 0
         ? new Device("ascend", NativeAscend, index)
-        : throw new ArgumentOutOfRangeException(nameof(index), index, "the index of a device is 0 or more");
+        : throw new ArgumentOutOfRangeException(nameof(index), index, "expected 0 or more");
 
     /// <summary>The device of a name, as a program's option may have it.</summary>
     /// <param name="deviceName">"cpu", or "ascend", which may be followed by the index: "ascend1".</param>

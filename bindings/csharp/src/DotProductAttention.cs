@@ -12,6 +12,8 @@ namespace Heed;
 /// <remarks>It has no parameters, and need not be initialized.</remarks>
 public sealed class DotProductAttention : NativeBlock
 {
+    private static readonly DotProductAttentionOptions Defaults = new DotProductAttentionOptions();
+
     private readonly KeptWeights kept;
     private readonly float dropout;
 
@@ -56,6 +58,65 @@ public sealed class DotProductAttention : NativeBlock
     }
 
     internal override string Kind => nameof(DotProductAttention);
+
+    /// <summary>Attends in one call, without a block and with the default options: scores are divided by the square root
+    /// of the size of a query, and every query attends to every key.</summary>
+    /// <param name="queries">(B, Q, D) or (B, H, Q, D) of Float32, Float16 or BFloat16.</param>
+    /// <param name="keys">(B, K, D) or (B, H, K, D) of the queries' type; fewer heads, by a divisor, serve several of
+    /// the queries' each.</param>
+    /// <param name="values">(B, K, Dv) or (B, H, K, Dv), likewise.</param>
+    /// <returns>A new array (B, Q, Dv) or (B, H, Q, Dv) of the queries' type, which belongs to the queries'
+    /// manager.</returns>
+    /// <exception cref="ArgumentException">Sizes or types do not fit.</exception>
+    /// <exception cref="ObjectDisposedException">An array or its manager is disposed.</exception>
+    public static NDArray ScaledDotProductAttention(NDArray queries, NDArray keys, NDArray values)
+    {
+        _ = queries ?? throw new ArgumentNullException(nameof(queries));
+        _ = keys ?? throw new ArgumentNullException(nameof(keys));
+        _ = values ?? throw new ArgumentNullException(nameof(values));
+        var inputs = new LayerInputs(
+            NDArray.TensorOf(queries, nameof(queries)),
+            NDArray.TensorOf(keys, nameof(keys)),
+            NDArray.TensorOf(values, nameof(values)),
+            null);
+        long[] dims = queries.Shape.ToArray();
+        if (dims.Length > 0 && values.Shape.Dimension > 0)
+        {
+            dims[dims.Length - 1] = values.Shape.Tail;
+        }
+        NDManager manager = queries.Manager;
+        return manager.NewArray(
+            new Shape(dims),
+            queries.DataType,
+            output => manager.OpenContext().ScaledDotProductAttention(
+                Defaults, inputs, 0, false, new LayerOutputs(output, null, null)));
+    }
+
+    /// <summary>Attends in one call, without a block, into arrays that are there: lengths, mask, bias and all options,
+    /// and as outputs the attention weights and the logarithms of the sums, too. The results are those of a block with
+    /// these options, to the bit.</summary>
+    /// <param name="inputs">What is read.</param>
+    /// <param name="outputs">What is written: at least one array.</param>
+    /// <param name="options">How it attends; null: the defaults.</param>
+    /// <exception cref="ArgumentException">Sizes, types, lengths or options do not fit, no output is given, one shares
+    /// memory with another array, or the inputs are for training and have no seed, which only a block could
+    /// draw.</exception>
+    /// <exception cref="ObjectDisposedException">An array or its manager is disposed.</exception>
+    public static void ScaledDotProductAttention(
+        AttentionInputs inputs, AttentionOutputs outputs, DotProductAttentionOptions? options = null)
+    {
+        _ = inputs ?? throw new ArgumentNullException(nameof(inputs));
+        _ = outputs ?? throw new ArgumentNullException(nameof(outputs));
+        NDArray queries = inputs.Queries ?? throw new ArgumentException("inputs have no Queries", nameof(inputs));
+        if (inputs.Training && inputs.DropoutSeed is null)
+        {
+            throw new ArgumentException(
+                "inputs are for training and have no DropoutSeed, expected one: there is no block to draw it",
+                nameof(inputs));
+        }
+        queries.Manager.OpenContext().ScaledDotProductAttention(
+            options ?? Defaults, inputs.Native, inputs.DropoutSeed ?? 0, inputs.Training, outputs.Native);
+    }
 
     /// <summary>Says what the block is.</summary>
     /// <returns>The text.</returns>

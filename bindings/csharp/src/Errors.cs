@@ -6,13 +6,16 @@ namespace Heed;
 /// <summary>What a status becomes in .NET.</summary>
 internal static class Errors
 {
+    /// <summary>HEED_TRANSLATED_CAPACITY of the wrapper, in which every sentence has room.</summary>
+    private const int SentenceCapacity = 1024;
+
     /// <summary>Throws for any status but OK. Called right after the native call, on its thread, whose last error
     /// it reads.</summary>
-    internal static unsafe void Check(int status)
+    internal static void Check(int status)
     {
         if (status != (int)Status.Ok)
         {
-            throw Of((Status)status, NativeText.ToManaged(HeedNative.HeedLastError()));
+            throw Of((Status)status, LastError());
         }
     }
 
@@ -24,7 +27,8 @@ internal static class Errors
         return name.Contains(nameof(NativeLayer)) ? ClosedLayer()
             : name.Contains(nameof(NativeTensor)) ? ClosedArray()
             : name.Contains(nameof(NativeWorkspace)) ? ClosedWorkspace()
-            : new ObjectDisposedException("heed", "the array, block, workspace or manager is closed");
+            : name.Contains(nameof(NativeWeights)) ? ClosedWeights()
+            : new ObjectDisposedException("heed", "the array, block, workspace, weights or manager is closed");
     }
 
     internal static ObjectDisposedException ClosedLayer() =>
@@ -33,11 +37,26 @@ internal static class Errors
     internal static ObjectDisposedException ClosedArray() =>
         new ObjectDisposedException(nameof(NDArray), NativeTensor.ClosedSentence);
 
+    /// <summary>Of an argument.</summary>
+    internal static ObjectDisposedException ClosedArray(string argument) =>
+        new ObjectDisposedException(nameof(NDArray), $"the array {argument} is closed");
+
     internal static ObjectDisposedException ClosedWorkspace() =>
         new ObjectDisposedException(nameof(Workspace), NativeWorkspace.ClosedSentence);
 
+    internal static ObjectDisposedException ClosedWeights() =>
+        new ObjectDisposedException(nameof(Weights), NativeWeights.ClosedSentence);
+
     internal static ObjectDisposedException ClosedManager() =>
         new ObjectDisposedException(nameof(NDManager), "the manager is closed");
+
+    /// <summary>The sentence on this thread's last error, in C#'s words.</summary>
+    private static unsafe string LastError()
+    {
+        byte* sentence = stackalloc byte[SentenceCapacity];
+        HeedNative.HeedTranslatedError(sentence, SentenceCapacity);
+        return NativeText.ToManaged(sentence);
+    }
 
     private static Exception Of(Status status, string sentence) => status switch
     {

@@ -71,6 +71,15 @@ internal static unsafe class LayerCalls
             inputs.Queries, inputs.Keys, inputs.Values, inputs.ValidLens, inputs.Mask, inputs.Bias,
             seed, training ? 1 : 0, workspace, outputs.Output, outputs.Weights, outputs.LogSumExp);
 
+    internal static void ScaledDotProductAttention(
+        this NativeContext context, AttentionOptions options, in LayerInputs inputs, long seed, bool training,
+        in LayerOutputs outputs) =>
+        context.ScaledDotProductAttention(
+            options.Scale, options.SoftCap, options.Dropout, (int)options.Causal, (int)options.Window,
+            options.WindowLeft, options.WindowRight, (int)options.EmptyRows, inputs.Queries, inputs.Keys, inputs.Values,
+            inputs.ValidLens, inputs.Mask, inputs.Bias, seed, training ? 1 : 0, outputs.Output, outputs.Weights,
+            outputs.LogSumExp);
+
     internal static string Explanation(
         this NativeLayer layer, in LayerInputs inputs, bool training, in LayerOutputs outputs)
     {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+using System;
+
 namespace Heed;
 
 /// <summary>A linear layer, y = x W^T + b, over the last axis of its input. Forward takes a list of one array (..., E)
@@ -13,9 +15,9 @@ public sealed class Linear : NativeBlock
     /// <summary>Makes a block without parameters.</summary>
     /// <param name="units">The size of the output, 1 or more.</param>
     /// <param name="bias">Whether a bias is added.</param>
-    /// <exception cref="System.ArgumentException">units is below 1.</exception>
+    /// <exception cref="ArgumentException">units is below 1.</exception>
     public Linear(long units, bool bias = true)
-        : base(context => NativeLayer.Linear(context, units, bias ? 0 : 1))
+        : base(context => NativeLayer.Linear(context, Checked(units), bias ? 0 : 1))
     {
         this.units = units;
         this.bias = bias;
@@ -32,4 +34,10 @@ public sealed class Linear : NativeBlock
     /// <summary>Says what the block is.</summary>
     /// <returns>The text.</returns>
     public override string ToString() => $"Linear(units={units}, bias={bias})";
+
+    /// <summary>Checks the size of the output; C's own sentence would name output_size, which here is
+    /// an option of MultiHeadAttention.</summary>
+    private static long Checked(long units) => units >= 1
+        ? units
+        : throw new ArgumentException($"units is {units}, expected at least 1", nameof(units));
 }

@@ -9,8 +9,8 @@ namespace Heed;
 /// BFloat16, and, optional or null, the valid lengths (B) or (B, Q) of Float32, Int32 or Int64: a query attends to as
 /// many keys from the first. It gives one array (B, Q, numHiddens).</summary>
 /// <remarks>Its parameters W_q, W_k and W_v are of shape (numHiddens, size of the input), W_o of (numHiddens,
-/// numHiddens), unless options say otherwise; scores are divided by the square root of the head size (d2l-java's own
-/// class divides by the square root of 2). The block gets them by <see cref="NativeBlock.Initialize"/> or <see
+/// numHiddens), unless options say otherwise; scores are divided by the square root of the head size (the class in
+/// d2l-java's utils/attention divides by the square root of 2). The block gets them by <see cref="NativeBlock.Initialize"/> or <see
 /// cref="NativeBlock.Load(string, string?)"/>. Made with d2l-java's constructor, each Forward keeps the attention
 /// weights in <see cref="Attention"/>, as d2l does; <see cref="KeepAttentionWeights"/> turns it off.</remarks>
 public sealed class MultiHeadAttention : NativeBlock

@@ -91,6 +91,7 @@ public sealed partial class NDArray
     {
         _ = destination ?? throw new ArgumentNullException(nameof(destination));
         NativeTensor source = Tensor;
+        TensorOf(destination, nameof(destination));
         destination.Fill(target => target.Copy(source));
     }
 
@@ -237,7 +238,7 @@ public sealed partial class NDArray
     }
 
     /// <summary>The elements of a native array, exactly as many as the span has room for.</summary>
-    private static unsafe void Read<T>(NativeTensor tensor, Span<T> elements)
+    internal static unsafe void Read<T>(NativeTensor tensor, Span<T> elements)
         where T : unmanaged
     {
         fixed (T* destination = elements)

@@ -70,7 +70,7 @@ public sealed partial class NDArray
     {
         _ = other ?? throw new ArgumentNullException(nameof(other));
         NativeTensor a = Tensor;
-        NativeTensor b = other.Tensor;
+        NativeTensor b = TensorOf(other, nameof(other))!;
         return manager.NewArray(ProductShape(shape, other.shape), dataType, product => product.SetMatmul(a, b));
     }
 
@@ -82,7 +82,7 @@ public sealed partial class NDArray
     public NDArray BatchDot(NDArray other)
     {
         _ = other ?? throw new ArgumentNullException(nameof(other));
-        if (Shape.Dimension != 3 || other.Shape.Dimension != 3 || shape[0] != other.shape[0])
+        if (Shape.Dimension != 3 || OpenArgument(other, nameof(other)).shape.Dimension != 3 || shape[0] != other.shape[0])
         {
             throw new ArgumentException(
                 $"the shapes are {shape} and {other.shape}, expected (B, M, K) and (B, K, N)", nameof(other));
@@ -115,7 +115,7 @@ public sealed partial class NDArray
     /// <summary>Shape, type, device and elements as text, for people to read. An array of more than 1000 elements is
     /// without them.</summary>
     /// <returns>The text.</returns>
-    public string ToDebugString() => ArrayText.Of(this);
+    public string ToDebugString() => ArrayText.DebugString(this);
 
     private static Shape ProductShape(Shape a, Shape b)
     {
@@ -138,7 +138,13 @@ public sealed partial class NDArray
     private bool HasShapeOf(NDArray other)
     {
         _ = other ?? throw new ArgumentNullException(nameof(other));
-        return other.Shape.Equals(Shape);
+        return Shape.Equals(OpenArgument(other, nameof(other)).shape);
+    }
+
+    private static NDArray OpenArgument(NDArray array, string argument)
+    {
+        TensorOf(array, argument);
+        return array;
     }
 
     /// <summary>Whether something holds of all pairs of elements, converted to a type that T is an element

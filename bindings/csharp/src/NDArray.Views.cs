@@ -22,7 +22,9 @@ public sealed partial class NDArray
             if (indices.Length > Shape.Dimension)
             {
                 throw new ArgumentException(
-                    $"there are {indices.Length} indices for an array of shape {shape}", nameof(indices));
+                    $"there are {indices.Length} indices for an array of shape {shape}, expected at most "
+                    + $"{shape.Dimension}",
+                    nameof(indices));
             }
             return manager.Adopt(Select(indices));
         }
@@ -211,13 +213,7 @@ public sealed partial class NDArray
         {
             for (int axis = 0; axis < indices.Length; axis++)
             {
-                if (indices[axis] < -shape[axis] || indices[axis] >= shape[axis])
-                {
-                    throw new ArgumentOutOfRangeException(
-                        nameof(indices),
-                        indices[axis],
-                        $"index {axis} of {shape} is out of range, expected {-shape[axis]} to {shape[axis] - 1}");
-                }
+                CheckIndex(axis, indices[axis]);
                 NativeTensor next = (part ?? Tensor).Slice(axis, indices[axis], 1);
                 part?.Dispose();
                 part = next;
@@ -227,6 +223,17 @@ public sealed partial class NDArray
         finally
         {
             part?.Dispose();
+        }
+    }
+
+    private void CheckIndex(int axis, long index)
+    {
+        long size = shape[axis];
+        if (index < -size || index >= size)
+        {
+            string expected = size == 0 ? "that axis has no elements" : $"expected {-size} to {size - 1}";
+            throw new ArgumentOutOfRangeException(
+                "indices", index, $"index {axis} of {shape} is out of range, {expected}");
         }
     }
 

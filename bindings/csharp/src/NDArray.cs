@@ -82,6 +82,13 @@ public sealed partial class NDArray : IDisposable
         }
     }
 
+    /// <summary>The type of the elements, of a disposed array too.</summary>
+    internal DataType ElementType => dataType;
+
+    /// <summary>Shape and type, and that the array is disposed if it is.</summary>
+    internal string Description =>
+        $"{shape} {dataType.ToString().ToLowerInvariant()}{(IsReleased ? " (closed)" : string.Empty)}";
+
     /// <summary>The size of one axis.</summary>
     /// <param name="axis">The axis; negative ones count from the end.</param>
     /// <returns>The number of elements along it.</returns>
@@ -121,9 +128,18 @@ public sealed partial class NDArray : IDisposable
     /// views are, too. Doing so twice does nothing.</summary>
     public void Dispose() => tensor.Dispose();
 
-    /// <summary>Says what the array is.</summary>
-    /// <returns>The text.</returns>
-    public override string ToString() => $"NDArray {shape} {dataType}{(IsReleased ? " (closed)" : string.Empty)}";
+    /// <summary>Describes the array with its elements as NumPy prints them, in columns: 8 digits after the point, where
+    /// more digits would tell no more, with exponents where the numbers' sizes differ much. Of more than 1000 elements
+    /// the first and last 3 along each axis are shown. For an array on another device, the call waits for its
+    /// elements and copies them; an error of the device is thrown, as by <see cref="ToFloatArray"/>.</summary>
+    /// <returns>One line with shape, type and, other than the CPU, device, and then the elements; for a disposed array
+    /// only the line, which says so.</returns>
+    public override string ToString() => ArrayText.Of(this);
+
+    /// <summary>The native array of an argument of that name, null for null.</summary>
+    /// <exception cref="ObjectDisposedException">The argument is disposed.</exception>
+    internal static NativeTensor? TensorOf(NDArray? array, string argument) =>
+        array is { IsReleased: true } ? throw Errors.ClosedArray(argument) : array?.tensor;
 
     private static Shape ShapeOf(NativeTensor tensor)
     {

@@ -196,9 +196,24 @@ public sealed partial class NDManager
     /// <param name="stop">The number above the last; 0 or less: an empty array.</param>
     /// <returns>An array of Float32 and one axis.</returns>
     /// <exception cref="ArgumentException">It is not finite.</exception>
-    public NDArray Arange(float stop) => Arange(0, stop);
+    public NDArray Arange(float stop) => Arange(0f, stop);
 
-    /// <summary>Makes an array of the numbers start, start + step, ... before another.</summary>
+    /// <summary>Makes an array of start, start + step, start + 2 * step and so on, without stop.</summary>
+    /// <param name="start">The first number.</param>
+    /// <param name="stop">What the numbers stay below, or above where the step is negative.</param>
+    /// <param name="step">The distance of two numbers, not 0.</param>
+    /// <param name="dataType">The type of the elements, which each number is converted to.</param>
+    /// <returns>An array of one axis with ceil((stop - start) / step) elements, or none if that is negative.</returns>
+    /// <exception cref="ArgumentException">The step is 0.</exception>
+    public NDArray Arange(int start, int stop, int step = 1, DataType dataType = DataType.Int32)
+    {
+        OpenContext();
+        return step != 0
+            ? Arange((double)start, stop, step, dataType)
+            : throw new ArgumentException("step is 0, expected another number", nameof(step));
+    }
+
+    /// <summary>Makes an array of start, start + step, start + 2 * step and so on, without stop.</summary>
     /// <param name="start">The first number.</param>
     /// <param name="stop">What the numbers stay below, or above where the step is negative.</param>
     /// <param name="step">The distance of two numbers, not 0.</param>

@@ -97,6 +97,13 @@ public sealed partial class NDManager : IDisposable
     /// once.</exception>
     public void Synchronize() => OpenContext().Synchronize();
 
+    /// <summary>Gives back the scratch memory that heed keeps for later calls and that no call uses. Without a
+    /// <see cref="Workspace"/> a context keeps as much as its largest call took, once for each that ran at the same
+    /// time. May be called at any time, from any thread; later calls allocate anew. All managers below the same base
+    /// manager share it.</summary>
+    /// <exception cref="HeedException">The device failed.</exception>
+    public void Trim() => OpenContext().Trim();
+
     /// <summary>Says what the device is and with which options it was opened.</summary>
     /// <returns>A JSON object with "device", "device_index", "num_threads", "strict", "allow_reduced_precision",
     /// "allocator", "logger", "version" and "description".</returns>

@@ -246,7 +246,8 @@ public abstract unsafe partial class NativeBlock
     {
         _ = inputs ?? throw new ArgumentNullException(nameof(inputs));
         CheckInputs(inputs, nameof(inputs), "array");
-        NativeTensor? At(int index) => index < inputs.Count ? inputs[index]?.Tensor : null;
+        string[] names = InputNames;
+        NativeTensor? At(int index) => index < inputs.Count ? NDArray.TensorOf(inputs[index], names[index]) : null;
         return new LayerInputs(At(0), At(1), At(2), At(3));
     }
 
@@ -340,7 +341,7 @@ public abstract unsafe partial class NativeBlock
     {
         internal const int ValidLens = 3;
         internal const int Count = 4;
-        internal static readonly string[] Attention = { "queries", "keys", "values", "valid_lens" };
+        internal static readonly string[] Attention = { "queries", "keys", "values", "validLens" };
         internal static readonly string[] Single = { "input" };
     }
 }

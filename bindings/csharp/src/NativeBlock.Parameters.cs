@@ -13,8 +13,10 @@ public abstract unsafe partial class NativeBlock
     /// Keras, DJL or d2l-java (docs/weights.md has all). Sizes and types are the file's, or, on a block that has its
     /// parameters, stay as they are. All or nothing. Once the manager of <see cref="Initialize"/> is disposed, the
     /// block gets parameters anew, which belong to the block.</summary>
-    /// <param name="path">The file.</param>
-    /// <param name="prefix">What stands before the names, without the separator; empty or null: nothing.</param>
+    /// <param name="path">The file; of a model in several files the index (model.safetensors.index.json), or any of the
+    /// files with the index beside it.</param>
+    /// <param name="prefix">What stands before the names, with or without the separator behind it; empty or null:
+    /// nothing.</param>
     /// <exception cref="ArgumentException">A parameter has another shape, the file has a bias and the block none, or
     /// it has the parameters under the names of two frameworks.</exception>
     /// <exception cref="NotSupportedException">The file has what the block cannot do, as PyTorch's bias_k.</exception>
@@ -32,6 +34,30 @@ public abstract unsafe partial class NativeBlock
                 open.Load(nativeFile, nativeBefore);
             }
         });
+    }
+
+    /// <summary>Reads all parameters as <see cref="Load(string, string?)"/>, where the file says more than the block
+    /// computes and the program takes that on itself. Of a model in several files all must be there.</summary>
+    /// <param name="path">The file.</param>
+    /// <param name="prefix">What stands before the names; empty or null: nothing.</param>
+    /// <param name="accept">The names of what the file says and the block does not compute, as docs/weights.md has
+    /// them.</param>
+    public void Load(string path, string? prefix, params string[] accept)
+    {
+        using Weights weights = Weights.Open(path);
+        Load(weights, prefix, accept);
+    }
+
+    /// <summary>Reads all parameters as <see cref="Load(string, string?)"/> from files that are open already.</summary>
+    /// <param name="weights">The files, which stay open.</param>
+    /// <param name="prefix">What stands before the names; empty or null: nothing.</param>
+    /// <param name="accept">The names of what the files say and the block does not compute, as docs/weights.md has
+    /// them.</param>
+    /// <exception cref="ObjectDisposedException">The block or the weights are disposed.</exception>
+    public void Load(Weights weights, string? prefix = null, params string[] accept)
+    {
+        _ = weights ?? throw new ArgumentNullException(nameof(weights));
+        Load(weights.Native, prefix, accept);
     }
 
     /// <summary>Reads all parameters from a stream, from where it is to its end: the bytes of a .safetensors file.
@@ -53,6 +79,20 @@ public abstract unsafe partial class NativeBlock
                 open.LoadMemory(bytes.Data, (ulong)bytes.Length, nativeBefore);
             }
         });
+    }
+
+    /// <summary>Reads all parameters as <see cref="Load(Stream, string?)"/>, where the bytes say more than the block
+    /// computes and the program takes that on itself.</summary>
+    /// <param name="stream">Where from; it stays open.</param>
+    /// <param name="prefix">What stands before the names; empty or null: nothing.</param>
+    /// <param name="accept">The names of what the bytes say and the block does not compute, as docs/weights.md has
+    /// them.</param>
+    public void Load(Stream stream, string? prefix, params string[] accept)
+    {
+        _ = stream ?? throw new ArgumentNullException(nameof(stream));
+        using NativeBytes bytes = NativeBytes.Read(stream);
+        using NativeWeights weights = Weights.Of(bytes);
+        Load(weights, prefix, accept);
     }
 
     /// <summary>Writes all parameters to a .safetensors file, under the names that <see cref="Load(string, string?)"/>
@@ -166,6 +206,20 @@ public abstract unsafe partial class NativeBlock
     {
         using NativeTensor? snapshot = Snapshot(parameter);
         return snapshot?.ShapeOf();
+    }
+
+    /// <summary>Shape and type, or why there are none.</summary>
+    internal string DescribeValuesOf(NativeParameter parameter)
+    {
+        try
+        {
+            using NativeTensor? snapshot = Snapshot(parameter);
+            return snapshot is null ? "(shape not known)" : $"{snapshot.ShapeOf()} {(DataType)snapshot.Dtype()}";
+        }
+        catch (ObjectDisposedException)
+        {
+            return "of a disposed block";
+        }
     }
 
     internal NDArray ArrayOf(NativeParameter parameter)
@@ -348,6 +402,24 @@ public abstract unsafe partial class NativeBlock
             }
             return last;
         }
+    }
+
+    private void Load(NativeWeights weights, string? prefix, string[] accept)
+    {
+        _ = accept ?? throw new ArgumentNullException(nameof(accept));
+        foreach (string name in accept)
+        {
+            _ = name ?? throw new ArgumentNullException(nameof(accept));
+        }
+        byte[]? before = prefix is null ? null : NativeText.ToNative(prefix, nameof(prefix));
+        byte[] accepted = NativeText.ToNative(string.Join(",", accept), nameof(accept));
+        Change(open =>
+        {
+            fixed (byte* nativeBefore = before, nativeAccepted = accepted)
+            {
+                open.LoadFrom(weights, nativeBefore, nativeAccepted);
+            }
+        });
     }
 
     /// <summary>Parameters that are read and checked, and not yet the block's.</summary>

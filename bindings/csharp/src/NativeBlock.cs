@@ -141,8 +141,7 @@ public abstract unsafe partial class NativeBlock : Block
         {
             CheckNotDisposed();
             inputShapes = null;
-            Place here = OpenPlace();
-            Replace(make(here.Context), here, null);
+            SetOnly(new List<(NativeParameter, NativeTensor)>());
         }
     }
 
@@ -155,6 +154,30 @@ public abstract unsafe partial class NativeBlock : Block
         {
             own.ForEach(manager => manager.Dispose());
         }
+    }
+
+    internal sealed override void RememberState(List<Action> undo, List<IDisposable> snapshots)
+    {
+        Shape?[]? shapes = inputShapes;
+        bool isComplete = IsInitialized;
+        var values = new List<(NativeParameter Parameter, NativeTensor Value)>();
+        foreach (NativeParameter parameter in isComplete ? Array.Empty<NativeParameter>() : parameters)
+        {
+            NativeTensor? value = Snapshot(parameter);
+            if (value != null)
+            {
+                snapshots.Add(value);
+                values.Add((parameter, value));
+            }
+        }
+        undo.Add(() =>
+        {
+            if (!isComplete && IsInitialized)
+            {
+                SetOnly(values);
+            }
+            inputShapes = shapes;
+        });
     }
 
     internal sealed override void SetSeeds(ref long seed)
@@ -214,6 +237,28 @@ public abstract unsafe partial class NativeBlock : Block
             try
             {
                 change(made);
+                Weigh(made);
+            }
+            catch
+            {
+                made.Dispose();
+                throw;
+            }
+            Replace(made, here, null);
+        }
+    }
+
+    /// <summary>Sets these parameters, and no others.</summary>
+    private void SetOnly(List<(NativeParameter Parameter, NativeTensor Value)> values)
+    {
+        lock (changing)
+        {
+            CheckNotDisposed();
+            Place here = OpenPlace();
+            NativeLayer made = make(here.Context);
+            try
+            {
+                values.ForEach(each => made.SetParameter(each.Parameter, each.Value));
                 Weigh(made);
             }
             catch

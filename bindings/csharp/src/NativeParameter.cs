@@ -39,6 +39,8 @@ internal sealed class NativeParameter : Parameter
     public override void Initialize(NDManager manager, DataType dataType) =>
         throw new InvalidOperationException($"{Name} belongs to a block of heed, which draws all its parameters at once");
 
+    internal override string DescribeValues() => Block.DescribeValuesOf(this);
+
     /// <summary>The block drops all its parameters at once.</summary>
     internal override void ReleaseArray() => Block.Clear();
 }

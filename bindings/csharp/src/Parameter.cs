@@ -154,9 +154,41 @@ public class Parameter
     /// <param name="freeze">Whether it is to be frozen.</param>
     public void Freeze(bool freeze) => RequiresGradient = !freeze;
 
-    /// <summary>Says what the parameter is.</summary>
+    /// <summary>The name, and, as far as they are known, shape and type, as "Parameter weight (2, 3) Float32".</summary>
     /// <returns>The text.</returns>
-    public override string ToString() => $"Parameter {Name} {Shape?.ToString() ?? "(shape not known)"}";
+    public override string ToString() => $"Parameter {Name} {DescribeValues()}";
+
+    /// <summary>What ToString says behind the name.</summary>
+    internal virtual string DescribeValues()
+    {
+        lock (gate)
+        {
+            return shape is null ? "(shape not known)"
+                : array is { IsReleased: false } ? $"{shape} {array.DataType}" : $"{shape} without values";
+        }
+    }
+
+    /// <summary>What gives the parameter back the shape and the values that it has now, and disposes others.</summary>
+    internal Action Undo()
+    {
+        lock (gate)
+        {
+            Shape? shapeNow = shape;
+            NDArray? arrayNow = array;
+            return () =>
+            {
+                lock (gate)
+                {
+                    if (!ReferenceEquals(array, arrayNow))
+                    {
+                        array?.Dispose();
+                    }
+                    array = arrayNow;
+                    shape = shapeNow;
+                }
+            };
+        }
+    }
 
     /// <summary>Disposes the values, so that there are none.</summary>
     internal virtual void ReleaseArray()

@@ -42,17 +42,17 @@ internal static class ParameterFile
         manager.OpenContext();
         block.CheckNotDisposed();
         var reader = new BigEndianReader(stream);
-        if (reader.ReadInt() != Magic)
+        if (reader.ReadInt("the mark \"HEED\" at its beginning") != Magic)
         {
             throw new MalformedModelException("the stream is not what heed's SaveParameters writes");
         }
-        Expect("version", reader.ReadByte(), Version);
+        Expect("version", reader.ReadByte("the version of its format"), Version);
         var staged = new List<IStaged>();
         try
         {
-            ReadBlock(block, manager, reader, staged);
+            ReadBlock(block, "the block", manager, reader, staged);
             int found = (int)reader.Crc;
-            if (reader.ReadInt() != found)
+            if (reader.ReadInt("the checksum at its end") != found)
             {
                 throw new MalformedModelException("the parameters are damaged: their checksum is another");
             }
@@ -118,27 +118,31 @@ internal static class ParameterFile
         }
     }
 
-    private static void ReadBlock(Block block, NDManager manager, BigEndianReader reader, List<IStaged> staged)
+    /// <summary>The name is what the block is called where the stream ends early.</summary>
+    private static void ReadBlock(
+        Block block, string name, NDManager manager, BigEndianReader reader, List<IStaged> staged)
     {
+        string kind = reader.ReadText("the kind of " + name);
         if (block is NativeBlock layer)
         {
-            Expect("block", reader.ReadText(), layer.Kind);
-            Shape?[]? shapes = ReadShapes(reader);
-            using NativeBytes bytes = reader.ReadBytes();
+            Expect("block", kind, layer.Kind);
+            Shape?[]? shapes = ReadShapes(reader, name);
+            using NativeBytes bytes = reader.ReadBytes("the parameters of " + name);
             staged.Add(Checked(() => layer.Stage(manager, shapes, bytes)));
             return;
         }
         var composed = (AbstractBlock)block;
-        Expect("block", reader.ReadText(), Composed);
-        Expect("version of the block", reader.ReadByte(), (int)composed.Version);
-        Shape?[]? inputShapes = ReadShapes(reader);
+        Expect("block", kind, Composed);
+        Expect("version of the block", reader.ReadByte("the version of " + name), (int)composed.Version);
+        Shape?[]? inputShapes = ReadShapes(reader, name);
         staged.Add(new StagedShapes(composed, inputShapes));
         ParameterList parameters = composed.DirectParameters;
-        Expect("number of parameters", reader.ReadInt(), parameters.Count);
+        Expect("number of parameters", reader.ReadInt("the number of parameters of " + name), parameters.Count);
         foreach (Pair<string, Parameter> parameter in parameters)
         {
-            Expect("parameter", reader.ReadText(), parameter.Key);
-            NDArray array = ReadArray(manager, reader);
+            string expected = $"the parameter \"{parameter.Key}\"";
+            Expect("parameter", reader.ReadText("the name of " + expected), parameter.Key);
+            NDArray array = ReadArray(manager, reader, expected);
             var each = new StagedArray(parameter.Value, array);
             staged.Add(each);
             Checked(() =>
@@ -148,11 +152,12 @@ internal static class ParameterFile
             });
         }
         BlockList children = composed.Children;
-        Expect("number of blocks inside", reader.ReadInt(), children.Count);
+        Expect("number of blocks inside", reader.ReadInt("the number of blocks inside " + name), children.Count);
         foreach (Pair<string, Block> child in children)
         {
-            Expect("block inside", reader.ReadText(), child.Key);
-            ReadBlock(child.Value, manager, reader, staged);
+            string expected = $"the block \"{child.Key}\"";
+            Expect("block inside", reader.ReadText("the name of " + expected), child.Key);
+            ReadBlock(child.Value, expected, manager, reader, staged);
         }
     }
 
@@ -169,7 +174,8 @@ internal static class ParameterFile
         }
     }
 
-    private static unsafe NativeBytes ElementsOf(NDArray array)
+    /// <summary>The bytes of an array's elements, in the machine's order.</summary>
+    internal static unsafe NativeBytes ElementsOf(NDArray array)
     {
         NativeTensor tensor = array.Tensor;
         long numBytes = tensor.NumBytes();
@@ -187,15 +193,15 @@ internal static class ParameterFile
         }
     }
 
-    private static unsafe NDArray ReadArray(NDManager manager, BigEndianReader reader)
+    private static unsafe NDArray ReadArray(NDManager manager, BigEndianReader reader, string name)
     {
-        string name = reader.ReadText();
-        if (!Enum.TryParse(name, ignoreCase: true, out DataType dataType) || NameOf(dataType) != name)
+        string type = reader.ReadText("the element type of " + name);
+        if (!Enum.TryParse(type, ignoreCase: true, out DataType dataType) || NameOf(dataType) != type)
         {
-            throw new MalformedModelException($"there is no element type {name}");
+            throw new MalformedModelException($"there is no element type {type}");
         }
-        Shape shape = ReadShape(reader) ?? throw new MalformedModelException("a parameter has no shape");
-        using NativeBytes bytes = reader.ReadBytes();
+        Shape shape = ReadShape(reader, name) ?? throw new MalformedModelException("a parameter has no shape");
+        using NativeBytes bytes = reader.ReadBytes("the elements of " + name);
         ulong numBytes = (ulong)bytes.Length;
         byte* data = bytes.Data;
         CheckNumBytes(shape, dataType, bytes.Length);
@@ -220,7 +226,7 @@ internal static class ParameterFile
         }
     }
 
-    private static string NameOf(DataType dataType) => dataType.ToString().ToUpperInvariant();
+    internal static string NameOf(DataType dataType) => dataType.ToString().ToUpperInvariant();
 
     private static void WriteShapes(Shape?[]? shapes, BigEndianWriter writer)
     {
@@ -231,9 +237,9 @@ internal static class ParameterFile
         }
     }
 
-    private static Shape?[]? ReadShapes(BigEndianReader reader)
+    private static Shape?[]? ReadShapes(BigEndianReader reader, string name)
     {
-        int count = reader.ReadInt();
+        int count = reader.ReadInt("the number of input shapes of " + name);
         if (count == -1)
         {
             return null;
@@ -242,7 +248,7 @@ internal static class ParameterFile
         var shapes = new List<Shape?>();
         for (int i = 0; i < count; i++)
         {
-            shapes.Add(ReadShape(reader));
+            shapes.Add(ReadShape(reader, $"input {i} of {name}"));
         }
         return shapes.ToArray();
     }
@@ -256,9 +262,9 @@ internal static class ParameterFile
         }
     }
 
-    private static Shape? ReadShape(BigEndianReader reader)
+    private static Shape? ReadShape(BigEndianReader reader, string name)
     {
-        int rank = reader.ReadByte();
+        int rank = reader.ReadByte("the number of axes of " + name);
         if (rank == byte.MaxValue)
         {
             return null;
@@ -270,7 +276,7 @@ internal static class ParameterFile
         var dims = new long[rank];
         for (int axis = 0; axis < rank; axis++)
         {
-            dims[axis] = reader.ReadLong();
+            dims[axis] = reader.ReadLong($"the size of axis {axis} of {name}");
             if (dims[axis] < 0)
             {
                 throw new MalformedModelException($"axis {axis} of a shape has the size {dims[axis]}");

@@ -51,7 +51,19 @@ public sealed class Shape : IReadOnlyList<long>, IEquatable<Shape>
     /// <summary>The size of one axis.</summary>
     /// <param name="index">The axis, from 0.</param>
     /// <exception cref="IndexOutOfRangeException">There is no such axis.</exception>
-    public long this[int index] => dims[index];
+    public long this[int index] => index >= 0 && index < dims.Length ? dims[index] : throw NoAxis(index);
+
+    /// <summary>Tells whether both have the same sizes, or are both null.</summary>
+    /// <param name="left">A shape, or null.</param>
+    /// <param name="right">Another, or null.</param>
+    /// <returns>Whether they are equal.</returns>
+    public static bool operator ==(Shape? left, Shape? right) => left is null ? right is null : left.Equals(right);
+
+    /// <summary>Tells whether the sizes differ, or one alone is null.</summary>
+    /// <param name="left">A shape, or null.</param>
+    /// <param name="right">Another, or null.</param>
+    /// <returns>Whether they are not equal.</returns>
+    public static bool operator !=(Shape? left, Shape? right) => !(left == right);
 
     /// <summary>Reads what <see cref="GetEncoded"/> gives.</summary>
     /// <param name="stream">A stream, of which the bytes of one shape are read.</param>
@@ -188,9 +200,15 @@ public sealed class Shape : IReadOnlyList<long>, IEquatable<Shape>
     private static InvalidOperationException NoAxis() =>
         new InvalidOperationException("the shape is a scalar's, which has no axis");
 
+    private IndexOutOfRangeException NoAxis(int index)
+    {
+        string expected = IsScalar ? "but a scalar has no axes" : $"expected 0 to {dims.Length - 1}";
+        return new IndexOutOfRangeException($"index is {index}, {expected}: the shape is {this}");
+    }
+
     private long SizeOfAxis(int axis) => axis >= 0 && axis < dims.Length
         ? dims[axis]
-        : throw new ArgumentOutOfRangeException(nameof(axis), axis, "the shape is " + this);
+        : throw new ArgumentOutOfRangeException(nameof(axis), axis, $"expected 0 to {dims.Length - 1}, the axes of {this}");
 
     private static int ReadCount(Stream stream, string what)
     {

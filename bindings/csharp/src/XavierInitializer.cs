@@ -23,11 +23,11 @@ public sealed class XavierInitializer : Initializer
     {
         if (randomType is not (RandomType.Gaussian or RandomType.Uniform))
         {
-            throw new ArgumentOutOfRangeException(nameof(randomType), randomType, "there is no such distribution");
+            throw new ArgumentOutOfRangeException(nameof(randomType), randomType, "expected Gaussian or Uniform");
         }
         if (factorType is not (FactorType.In or FactorType.Out or FactorType.Avg))
         {
-            throw new ArgumentOutOfRangeException(nameof(factorType), factorType, "there is no such size");
+            throw new ArgumentOutOfRangeException(nameof(factorType), factorType, "expected In, Out or Avg");
         }
         if (!(magnitude > 0) || float.IsInfinity(magnitude))
         {

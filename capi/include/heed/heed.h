@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * heed: attention as an embeddable library. This header is the whole public interface, and its manual.
+ * heed: attention as an embeddable library. This header is the whole public interface, and its manual. It compiles as
+ * C99, as C++11 and as every later version of both.
  *
- * The smallest complete program: self-attention over two sentences of four words, five heads, the second sentence
- * padded after three words.
+ * The smallest complete program: self-attention over two sentences of four words, the second sentence padded after
+ * three words.
  *
  *     #include <heed/heed.h>
  *     #include <stdio.h>
@@ -12,26 +13,16 @@
  *       const int64_t dims[] = {2, 4, 100}, lens_dims[] = {2};
  *       const int32_t lens[] = {4, 3};
  *       heed_context* context = NULL;
- *       heed_layer* attention = NULL;
  *       heed_tensor *words = NULL, *valid_lens = NULL;
- *       heed_multi_head_attention_options options = HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT;
  *       heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
  *       heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;
- *       int failed;
- *
- *       options.num_hiddens = 100;
- *       options.num_heads = 5;
- *       failed = heed_context_create(NULL, &context) ||
- *                heed_tensor_create(context, HEED_F32, 3, dims, &words) || heed_tensor_fill(words, 1.0) ||
- *                heed_tensor_create(context, HEED_I32, 1, lens_dims, &valid_lens) ||
- *                heed_tensor_write(valid_lens, lens, sizeof lens) ||
- *                heed_multi_head_attention_create(context, &options, &attention);
+ *       int failed = heed_context_create(NULL, &context) ||
+ *                    heed_tensor_create(context, HEED_F32, 3, dims, &words) || heed_tensor_fill(words, 1.0) ||
+ *                    heed_tensor_create_from(context, HEED_I32, 1, lens_dims, lens, &valid_lens) ||
+ *                    heed_tensor_create(context, HEED_F32, 3, dims, &outputs.output);
  *       inputs.queries = words;  // keys and values default to the queries: self-attention
  *       inputs.valid_lens = valid_lens;
- *       failed = failed ||
- *                heed_layer_initialize(attention, &inputs, 42) ||  // or heed_layer_load, with trained weights
- *                heed_layer_create_outputs(attention, &inputs, HEED_WANT_OUTPUT, &outputs) ||
- *                heed_layer_forward(attention, &inputs, NULL, &outputs);
+ *       failed = failed || heed_scaled_dot_product_attention(context, NULL, &inputs, &outputs);
  *       if (failed)
  *         fprintf(stderr, "%s\n", heed_last_error());
  *       else
@@ -40,16 +31,19 @@
  *       heed_tensor_destroy(outputs.output);  // every destroy takes NULL
  *       heed_tensor_destroy(valid_lens);
  *       heed_tensor_destroy(words);
- *       heed_layer_destroy(attention);
  *       heed_context_destroy(context);
  *       return failed;
  *     }
+ *
+ * Attention with projections is a layer: heed_multi_head_attention_create makes it, heed_layer_load gives it trained
+ * weights, and heed_layer_forward runs it. README.md has that program.
  *
  * OBJECTS are opaque handles, made by a function that ends in an out-parameter and freed by heed_<type>_destroy, which
  * takes NULL:
  *   heed_context    a device with its options
  *   heed_tensor     a strided array of elements
  *   heed_layer      attention, or another part of a network, with its parameters
+ *   heed_weights    the named tensors of a model's files
  *   heed_workspace  scratch memory for one forward at a time
  * Every object holds references on what it needs (its context, its storage). Destroy drops the caller's reference: in
  * any order, from any thread; objects that are alive when their context's handle is destroyed keep working. A handle
@@ -61,8 +55,9 @@
  * as it was. heed never ends the process, never prints (a heed_logger gets its messages), and no C++ exception leaves
  * it. Errors that nearly every function can report, and that are therefore not repeated below:
  *   HEED_ERROR_INVALID_ARGUMENT   a handle, required pointer or string is NULL; an enumeration or a struct's reserved
- *                                 member holds an unknown value; a struct's struct_size is smaller than in version 0.1,
- *                                 that is, the struct was not made by its macro
+ *                                 member holds an unknown value; a struct's struct_size is smaller than in version 0.1
+ *                                 or above 65536, that is, the struct was not made by its macro, and no other byte of
+ *                                 it is read
  *   HEED_ERROR_UNSUPPORTED        a struct made for a later heed sets a member that this one does not know
  *   HEED_ERROR_OUT_OF_MEMORY      memory could not be had
  *   HEED_ERROR_INTERNAL           a defect of heed, please report the sentence
@@ -88,16 +83,24 @@
  * time, a second one at the same time gets HEED_ERROR_BUSY. Unless its text says more, a function follows these rules.
  * What a context computes with, beside the thread that calls, is told at the num_threads of heed_context_options.
  *
+ * STACK. On the CPU a call takes at most 64 KB of the stack of the thread that calls, the C library's part included,
+ * and of an executor's threads as much; what the host's own functions take comes on top. It does not grow with sizes.
+ *
  * THE HOST'S OWN. With a heed_allocator, all memory that outlives a call comes from the program that uses heed; with a
  * heed_logger, it gets heed's messages; with a heed_executor, heed computes on its threads. heed calls them on the
  * thread whose call needs them (a release may come on any thread that drops a last reference), so on many threads at
- * once, and holds no lock that their own calls of heed would wait for: they may call heed.
+ * once, and holds no lock that their own calls of heed would wait for: they may call heed. They run in the default
+ * floating-point environment, which they leave as it is.
+ *
+ * FLOATING POINT. A thread may call heed in any floating-point environment. On every thread that takes part, calls
+ * compute in the default one: round to nearest, no exception is trapped, subnormal numbers are kept. When they return,
+ * on success and on failure, the thread has its own again, with the exception flags that it had.
  *
  * MEANING. What each option and input means, in every combination, is docs/semantics.md; the numbers in brackets
  * below, as [rule 6], point there.
  *
  * SECTIONS below: Version; Status and errors; Element types and devices; Context, with allocator and logger; Tensor,
- * its files and DLPack; Operations on tensors; Layers: options, inputs and outputs, functions; Workspace.
+ * its files and DLPack; Operations on tensors; Weights; Layers: options, inputs and outputs, functions; Workspace.
  *
  * STABILITY. Until 1.0 a minor version may change this interface; docs/abi.md says how, and what is kept even then.
  */
@@ -174,7 +177,7 @@ HEED_API const char* heed_last_error(void) HEED_NOEXCEPT;
 /* ---- Element types and devices ----------------------------------------------------------------------------------- */
 
 typedef enum heed_dtype HEED_INT32 {
-  HEED_DTYPE_INVALID = -1, /* only as the result of heed_tensor_dtype on a bad handle */
+  HEED_DTYPE_INVALID = -1, /* only as a result: heed_tensor_dtype of a bad handle, heed_weights_dtype */
   HEED_F32 = 0,            /* IEEE 754 binary32, C's float */
   HEED_F16 = 1,            /* IEEE 754 binary16 */
   HEED_BF16 = 2,           /* the upper half of a binary32 */
@@ -193,9 +196,10 @@ typedef enum heed_device HEED_INT32 {
 
 /* How many devices of that kind can be used: 1 for the CPU. 0 for the others where driver, plugin or device is
  * missing, with the reason as the last error (HEED_ERROR_DEVICE_UNAVAILABLE; HEED_ERROR_INVALID_ARGUMENT for an
- * unknown kind). The plugin of a device is a library beside this one, or in a folder that the environment variable
- * HEED_PLUGIN_PATH names (several: separated by colons); for Ascend libheed_ascend.so, see docs/ascend.md. It is loaded
- * here and in heed_context_create, once in a process, and stays. */
+ * unknown kind). The plugin of a device is a library beside this one (beside the program or library that libheed.a is
+ * linked into), or in a folder that the environment variable HEED_PLUGIN_PATH names (several: separated by colons); for
+ * Ascend libheed_ascend.so, see docs/ascend.md. It is loaded here and in heed_context_create, once in a process, and
+ * stays. */
 HEED_API int32_t heed_device_count(heed_device device) HEED_NOEXCEPT;
 
 /* ---- Context ----------------------------------------------------------------------------------------------------- */
@@ -231,8 +235,8 @@ typedef struct heed_allocator {
  *                 returns when all have returned. Best on as many threads at a time as there are items, the one that
  *                 it is called on among them
  *   num_threads   how many threads it has, from 1 to 1024; num_items is at most that, and at least 2
- * heed calls parallel_for on the thread whose call computes, once for each piece of work worth it: several times
- * in a call of a layer, never for a small one. One piece at a time for each context: what calls on other threads, and
+ * heed calls parallel_for on the thread whose call computes, or loads, sets or initializes parameters, once for each
+ * piece of work worth it: several times in a call of a layer, never for a small one. One piece at a time for each context: what calls on other threads, and
  * within run, compute meanwhile, they compute on their own thread. It must not throw a C++ exception. A parallel_for
  * that leaves an item out, runs one twice or one that there is not, or returns before all have returned, makes the call
  * fail with HEED_ERROR_INVALID_ARGUMENT and a sentence that says which. The struct is copied; parallel_for and user
@@ -248,7 +252,8 @@ typedef struct heed_executor {
 /* How much a message matters. Later versions may add levels. */
 enum {
   HEED_LOG_ERROR = 1,   /* a call failed: its name and what heed_last_error says, as "heed_layer_load: ..." */
-  HEED_LOG_WARNING = 2, /* a forward, or an operation, does not take the fastest path, and why */
+  HEED_LOG_WARNING = 2, /* a forward, or an operation, does not take the fastest path, and why; a layer was loaded from
+                           one of several files without their index, or from names that leave its model open */
   HEED_LOG_INFO = 3,    /* a context was opened, a layer was loaded from a file or from memory */
   HEED_LOG_DEBUG = 4    /* the kernel of each operation that runs */
 };
@@ -266,10 +271,14 @@ typedef struct heed_logger {
 } heed_logger;
 #define HEED_LOGGER_INIT { sizeof(heed_logger), NULL, NULL }
 
-/* How a device is opened. */
+/* How a device is opened.
+ * Without an allocator heed takes blocks of 128 KiB and more, the elements of larger tensors above all, from the system,
+ * each by itself: when the last tensor, view, workspace or call that uses one is gone, it goes back to the system,
+ * whatever lives beside it. Up to 16 MiB of freed blocks are kept in the process, for later ones of the same size;
+ * heed_context_trim gives these back, and so does the end of a context. What is smaller is the C library's malloc's. */
 typedef struct heed_context_options {
   size_t struct_size;
-  const heed_allocator* allocator;  /* NULL: the C library's */
+  const heed_allocator* allocator;  /* NULL: heed's own, over the C library's and the system's */
   const heed_executor* executor;    /* NULL: heed's own threads */
   const heed_logger* logger;        /* NULL: silence */
   int32_t device;                   /* a heed_device */
@@ -280,8 +289,10 @@ typedef struct heed_context_options {
                                        executor never more than it has. Never changes a result [rule 10] */
   int32_t strict;                   /* 1: a call that would not take the fastest path fails with HEED_ERROR_NOT_FASTEST
                                        and the reason, which heed_layer_explain tells too; 0: it runs. On the CPU
-                                       these are strides that force it to gather or scatter single elements, on
-                                       Ascend what it leaves to the CPU */
+                                       these are strides that force it to gather or scatter single elements, and for
+                                       few queries those with which keys and values have to be transposed or, from
+                                       2 MiB of an item on, are read in short pieces, as in (B, S, H, D); on Ascend
+                                       what it leaves to the CPU */
   int32_t allow_reduced_precision;  /* 1: F32 tensors, and parameters of another 16-bit dtype than the inputs, may be
                                        computed with in 16 bits on devices that have nothing wider; without it calls
                                        with F32 fail there with HEED_ERROR_UNSUPPORTED. The CPU never needs it */
@@ -291,8 +302,8 @@ typedef struct heed_context_options {
 
 /* Opens a device. options NULL: the CPU with the defaults. The caller destroys *context.
  * Without an executor a CPU context has threads of its own, num_threads - 1, named "heed-worker". The first workspace
- * that is made in it, or asked the size of, or the first call that computes without one, starts them; they end with the
- * last object of the context. If the system refuses some, calls compute on those there are. Between calls they sleep,
+ * that is made in it, or asked the size of, or the first call that computes without one, or that loads, sets or
+ * initializes a large parameter, starts them; they end with the last object of the context. If the system refuses some, calls compute on those there are. Between calls they sleep,
  * from some 30 microseconds after the last one on. Signals to the process go to the host's threads. They serve one call
  * at a time: one that comes while they work for another computes on its own thread, as small ones do. A child of fork
  * has the context without its threads, and starts new ones when a call first needs them, with a workspace too.
@@ -318,6 +329,17 @@ HEED_API void heed_context_destroy(heed_context* context) HEED_NOEXCEPT;
  * all that belongs to contexts on it is destroyed. */
 HEED_API heed_status heed_context_synchronize(heed_context* context) HEED_NOEXCEPT;
 
+/* Gives memory back that the context keeps for later calls and that no call uses: the scratch memory of calls without a
+ * workspace (heed_layer_forward, heed_softmax and the others), of which the context keeps as much as the largest of
+ * them took, once for each that ran at the same time. May be called at any time, from any thread; blocks that calls use
+ * stay, and later calls allocate anew. The memory goes to the context's allocator. Where that is heed's own (see
+ * heed_context_options), blocks of 128 KiB and more go back to the system, as do the freed ones that are kept; what is
+ * smaller goes to the C library's free.
+ * On Ascend it waits for the device, and gives back what the driver gave for tensors and calls that are gone, which all
+ * contexts on the device share; ATB's operations and heed's constants stay.
+ * Errors: on a device, as heed_context_synchronize. */
+HEED_API heed_status heed_context_trim(heed_context* context) HEED_NOEXCEPT;
+
 /* The device and the options in force as a JSON object (a text result, see above): "device", "device_index", "isa" (the
  * instructions, as HEED_ISA names them; of an NPU the chip), "num_threads", "strict", "allow_reduced_precision",
  * "allocator" ("host" where one was given, else "C library"), "executor" ("host" or "heed"), "logger" (whether there is one), "version",
@@ -335,6 +357,13 @@ typedef struct heed_tensor heed_tensor;
  * Errors: INVALID_ARGUMENT (rank outside 0 to 8, a negative dim, a size that overflows, unknown dtype). */
 HEED_API heed_status heed_tensor_create(heed_context* context, heed_dtype dtype, int32_t rank, const int64_t* dims,
                                         heed_tensor** tensor) HEED_NOEXCEPT;
+
+/* A new row-major tensor in the context's memory, aligned to 64 bytes, with a copy of data: heed_tensor_create and
+ * heed_tensor_write in one. data is host memory with the elements in row-major order, of that dtype; it may be NULL
+ * where there are none. The caller destroys *tensor.
+ * Errors: as heed_tensor_create; INVALID_ARGUMENT (NULL data with elements to copy). */
+HEED_API heed_status heed_tensor_create_from(heed_context* context, heed_dtype dtype, int32_t rank, const int64_t* dims,
+                                             const void* data, heed_tensor** tensor) HEED_NOEXCEPT;
 
 /* A tensor over the caller's memory (of the context's device), without a copy. data is the element at index (0, 0,
  * ...), aligned to its element's size. strides NULL: row-major; zero and negative strides are allowed for tensors that
@@ -459,8 +488,15 @@ HEED_API heed_status heed_tensor_slice(heed_tensor* tensor, int32_t axis, int64_
 
 /* A new row-major tensor with the contents of one tensor of a .safetensors file (github.com/huggingface/safetensors),
  * in the dtype of the file. Only the header and that tensor are read. The caller destroys *tensor.
- * Errors: IO (with the system's reason), CORRUPT_FILE (truncated, or any length, range or type that does not fit,
- * naming it), NOT_FOUND (name), UNSUPPORTED (a dtype that heed lacks, rank above 8). */
+ * A model in several files is read whole: path is its index (model.safetensors.index.json, whose "weight_map" names the
+ * file of each tensor) or any of the files (model-00001-of-00003.safetensors) with the index beside it. Of the others
+ * only the one that has the tensor is opened; all lie in the folder of the index. A file whose index is not there is
+ * read by itself.
+ * Errors: IO (with the system's reason; a file of the index that is not there), CORRUPT_FILE (truncated, or any length,
+ * range or type that does not fit, naming it; an index that its files contradict, or that names files in other folders;
+ * a file of another kind, as PyTorch's .bin, Keras' .keras, HDF5, GGUF or a pointer of Git LFS: it is told by its first
+ * bytes, and the sentence says what it is and what to do), NOT_FOUND (name), UNSUPPORTED (a dtype that heed lacks, rank
+ * above 8). */
 HEED_API heed_status heed_tensor_load_safetensors(heed_context* context, const char* path, const char* name,
                                                   heed_tensor** tensor) HEED_NOEXCEPT;
 
@@ -469,8 +505,9 @@ HEED_API heed_status heed_tensor_load_safetensors(heed_context* context, const c
  *   descr   <f4  <f2  <f8  <i4  <i8  |i1  |u1  |b1
  *   dtype   F32  F16  F64  I32  I64  I8   U8   BOOL
  * Errors: IO (with the system's reason), CORRUPT_FILE (no magic string; truncated or too long, naming both sizes; a
- * header that is not as the format says, naming its byte or key; a shape that overflows), UNSUPPORTED (big endian,
- * objects, which are pickled, structured arrays, any other dtype, naming it; rank above 8; another version). */
+ * header that is not as the format says, naming its byte or key; a shape that overflows; a file of another kind, as
+ * .npz, naming it), UNSUPPORTED (big endian, objects, which are pickled, structured arrays, any other dtype, naming it;
+ * rank above 8; another version). */
 HEED_API heed_status heed_tensor_load_npy(heed_context* context, const char* path, heed_tensor** tensor) HEED_NOEXCEPT;
 
 /* Writes the tensor to a .npy file of version 1.0 in row-major (C) order, as numpy.save does, byte for byte; BOOL as 0
@@ -553,6 +590,50 @@ HEED_API heed_status heed_softmax(const heed_tensor* tensor, int32_t axis, heed_
  * Errors: INVALID_ARGUMENT (lengths outside 0 to K or not whole). */
 HEED_API heed_status heed_masked_softmax(const heed_tensor* scores, const heed_tensor* valid_lens,
                                          heed_tensor* result) HEED_NOEXCEPT;
+
+/* ---- Weights ----------------------------------------------------------------------------------------------------- */
+
+/* The named tensors of a .safetensors file, or of all files of a model that is cut into several: to see what there is,
+ * and to load many layers with the headers read once. Read-only; it may be used from many threads. */
+typedef struct heed_weights heed_weights;
+
+/* Opens a file, or all files of a model by their index or by one of them, as heed_tensor_load_safetensors takes them,
+ * and reads and checks their headers. The files stay open, one descriptor for each; they must not be written meanwhile.
+ * The caller destroys *weights.
+ * Errors: those of heed_tensor_load_safetensors for a file; UNSUPPORTED (a name with a zero byte). */
+HEED_API heed_status heed_weights_open(heed_context* context, const char* path, heed_weights** weights) HEED_NOEXCEPT;
+
+/* The same for the num_bytes at data, which are what one file holds. They are not copied: they must stay valid, and as
+ * they are, until *weights is destroyed and no call uses it. Error sentences call it "memory".
+ * Errors: as heed_weights_open, without IO; CORRUPT_FILE (an index, whose files are not in memory). */
+HEED_API heed_status heed_weights_open_memory(heed_context* context, const void* data, size_t num_bytes,
+                                              heed_weights** weights) HEED_NOEXCEPT;
+
+/* Drops the caller's reference. NULL is allowed. Layers that were loaded have copies. */
+HEED_API void heed_weights_destroy(heed_weights* weights) HEED_NOEXCEPT;
+
+/* How many tensors there are; -1 for NULL. */
+HEED_API int64_t heed_weights_count(const heed_weights* weights) HEED_NOEXCEPT;
+
+/* The name of a tensor, in UTF-8; index is from 0 to the count, in bytewise order of the names. Valid until weights is
+ * destroyed. NULL for a bad handle or index. */
+HEED_API const char* heed_weights_name(const heed_weights* weights, int64_t index) HEED_NOEXCEPT;
+
+/* The element type of a tensor. HEED_DTYPE_INVALID, which is no failure and leaves the last error as it is, for a type
+ * that heed lacks and heed_weights_dtype_name names; HEED_DTYPE_INVALID for a bad handle or index too. */
+HEED_API heed_dtype heed_weights_dtype(const heed_weights* weights, int64_t index) HEED_NOEXCEPT;
+
+/* The element type as the file names it, as "F32" or "F8_E4M3". Valid until weights is destroyed. NULL for a bad handle
+ * or index. */
+HEED_API const char* heed_weights_dtype_name(const heed_weights* weights, int64_t index) HEED_NOEXCEPT;
+
+/* The number of dimensions of a tensor, which may be above 8: no function loads such a tensor. -1 for a bad handle or
+ * index. */
+HEED_API int32_t heed_weights_rank(const heed_weights* weights, int64_t index) HEED_NOEXCEPT;
+
+/* The size of an axis in elements; a negative axis counts from the end. -1 for a bad handle or index, an axis that is
+ * not there, or a tensor of rank above 8 (HEED_ERROR_UNSUPPORTED). */
+HEED_API int64_t heed_weights_dim(const heed_weights* weights, int64_t index, int32_t axis) HEED_NOEXCEPT;
 
 /* ---- Layers: options --------------------------------------------------------------------------------------------- */
 
@@ -709,7 +790,8 @@ typedef struct heed_layer_inputs {
   const heed_tensor* valid_lens;  /* NULL, or (B) or (B, Q) of F32, I32 or I64, for rank 4 too: key j is visible iff
                                      j < length; whole numbers, 0 <= length <= K [rule 4] */
   const heed_tensor* mask;        /* NULL, or BOOL of (B, H, Q, K) or (Q, K), ones where it is repeated: any non-zero
-                                     byte = may attend [rule 5] */
+                                     byte = may attend. One row of keys for each item is (B, 1, 1, K); rank 2 is
+                                     (Q, K), also where B = Q [rule 5] */
   const heed_tensor* bias;        /* NULL, or F32 or the inputs' dtype, shaped as the mask: added to the scaled
                                      scores; -inf hides [rule 5] */
   uint64_t dropout_seed;          /* seed of the dropout; the same seed drops the same weights [rule 11], or elements */
@@ -810,27 +892,34 @@ HEED_API heed_status heed_layer_parameter(const heed_layer* layer, const char* n
 /* Replaces a parameter by a converted copy of value. On an initialized layer the parameter keeps its dtype and shape.
  * Before, it takes the value's dtype (F64 becomes F32) and, where the options leave it open, its input size; the layer
  * is initialized once every parameter is set. A projection's weight is kept twice: as it is, for snapshots and files,
- * and packed, as calls read it fastest. So a layer takes about two times the memory of its weights.
+ * and packed, as calls read it fastest. So a layer takes about two times the memory of its weights, and no more while
+ * they are set or loaded, but for what is replaced and a piece for each thread of the context, which all take part.
  * Errors: NOT_FOUND (name), INVALID_ARGUMENT (another shape, naming both; not a float dtype; shape-only). */
 HEED_API heed_status heed_layer_set_parameter(heed_layer* layer, const char* name,
                                               const heed_tensor* value) HEED_NOEXCEPT;
 
-/* Sets all parameters from a .safetensors file, which may be a whole model's. They are known by the names under the
- * prefix (without the separator; NULL or "": none), which may be
+/* Sets all parameters from a .safetensors file, which may be a whole model's, or from a model in several files as
+ * heed_tensor_load_safetensors takes it: only files that hold a parameter are opened. They are known by the names under
+ * the prefix (with or without the separator behind it; NULL or "": none), which may be
  *   heed's own                     "<prefix>.W_q.weight", as heed_layer_save writes and d2l-pytorch has
  *   PyTorch's                      nn.MultiheadAttention: in_proj_weight, or q_proj_weight and so on
  *   Hugging Face's                 BERT, ViT, ALBERT, BART, Whisper, CLIP, Llama, Mistral, Qwen2, T5, DistilBERT, GPT-2
  *   timm's, Keras', DJL's, d2l-java's
  *   a linear layer's               PyTorch's nn.Linear, Keras' Dense, DJL's Linear
  * and are turned from that framework's shapes into heed's. docs/weights.md has all names, the options that go with
- * each, and how to write such files. Nothing of the computation is in a file: heads, scale, causal masks and positions
- * are the options' part.
- * Dtypes and shapes as for heed_layer_set_parameter. All or nothing. Other names are ignored, but a parameter of the
- * same layout that the options lack (a bias) is an error, and so is what heed has no option for.
+ * each, and how to write such files. What the model computes besides is known from the config.json beside the file, if
+ * there is one with a model_type, else from names: what it needs and the options lack or have otherwise (heads, causal,
+ * scale, soft cap, window) is an error, and so is what heed has no option for (rotary positions, ALiBi, a bias of
+ * relative positions, sinks, norms). What cannot be known is a HEED_LOG_WARNING, and the options' part.
+ * Dtypes and shapes as for heed_layer_set_parameter. All or nothing. Names elsewhere in the file are ignored; a
+ * parameter of the same layout that the options lack (a bias) is an error, and so is any other tensor in the
+ * attention's module that is not known to be harmless. heed_layer_load_weights can accept what is refused here.
  * Errors: IO, CORRUPT_FILE as heed_tensor_load_safetensors; NOT_FOUND (no layout has all parameters, naming one that
  * is missing and where else in the file they may be); INVALID_ARGUMENT (two layouts are complete; a parameter that the
- * options lack, naming the option; shape, naming both; packed projections for grouped heads; not a float dtype),
- * UNSUPPORTED (a dtype that heed lacks; PyTorch's bias_k and bias_v, norms of queries and keys, adapters). */
+ * options lack, naming the option; options that are not the model's, naming all; shape, naming both; packed projections
+ * for grouped heads; not a float dtype), UNSUPPORTED (a dtype that heed lacks; what heed has no option for, naming all of
+ * it and what accepts it; projections packed as no layout has them; adapters; a linear layer's weight by a name of
+ * Conv1D's); CORRUPT_FILE, IO of a config.json that cannot be read. */
 HEED_API heed_status heed_layer_load(heed_layer* layer, const char* path, const char* prefix) HEED_NOEXCEPT;
 
 /* heed_layer_load from the num_bytes at data, which are what such a file holds. data is only read, and not needed any
@@ -838,6 +927,21 @@ HEED_API heed_status heed_layer_load(heed_layer* layer, const char* path, const 
  * Errors: as heed_layer_load, without IO. */
 HEED_API heed_status heed_layer_load_memory(heed_layer* layer, const void* data, size_t num_bytes,
                                             const char* prefix) HEED_NOEXCEPT;
+
+/* How heed_layer_load_weights takes parameters. */
+typedef struct heed_load_options {
+  size_t struct_size;
+  const char* accept; /* names, separated by commas, of what the files say and the layer does not compute, to be loaded
+                         all the same: "rotary", "causal" and so on, or a tensor's, as refusals say and docs/weights.md
+                         lists; a name that is neither is INVALID_ARGUMENT. NULL: none */
+} heed_load_options;
+#define HEED_LOAD_OPTIONS_INIT { sizeof(heed_load_options), NULL }
+
+/* heed_layer_load from weights that are open already. options NULL: the macro's. weights may be of another context, and
+ * is not needed any more when the call returns.
+ * Errors: as heed_layer_load; IO, if a file has become shorter. */
+HEED_API heed_status heed_layer_load_weights(heed_layer* layer, const heed_weights* weights, const char* prefix,
+                                             const heed_load_options* options) HEED_NOEXCEPT;
 
 /* Writes all parameters to a .safetensors file, under their names. The file is replaced as a whole or, on failure, left
  * as it was.
@@ -861,17 +965,19 @@ HEED_API heed_status heed_layer_save_memory(const heed_layer* layer, void* desti
 HEED_API heed_status heed_layer_create_outputs(const heed_layer* layer, const heed_layer_inputs* inputs, int32_t wanted,
                                                heed_layer_outputs* outputs) HEED_NOEXCEPT;
 
-/* How many bytes of workspace forward needs (only shapes and dtypes are read). The size covers any alignment, and every
- * call of this layer with the same dtypes, with the same inputs and outputs given, and with B, Q and K the same or
- * smaller: one made for the largest shape serves all. A linear layer, and dropout, need as much for every shape.
+/* How many bytes of workspace forward needs (only shapes and dtypes are read). outputs NULL: the output alone is
+ * wanted. The size covers any alignment, and every call of this layer with the same dtypes, with the same inputs and
+ * outputs given, and with B, Q and K the same or smaller: one made for the largest shape serves all. A linear layer,
+ * and dropout, need as much for every shape.
  * Errors: NOT_INITIALIZED, INVALID_ARGUMENT as heed_layer_forward. */
 HEED_API heed_status heed_layer_workspace_size(const heed_layer* layer, const heed_layer_inputs* inputs,
                                                const heed_layer_outputs* outputs, size_t* num_bytes) HEED_NOEXCEPT;
 
 /* Runs the layer: reads inputs, writes the outputs that are not NULL. With a workspace nothing is allocated (on the
- * CPU); with NULL the context keeps a pool of them, one for each call in flight, and may allocate when it grows. On a
- * device the call may return before it is done: heed_tensor_read and heed_context_synchronize wait. May be called from
- * many threads on one layer. Tensors may be of other contexts of the same device.
+ * CPU); with NULL the context keeps a pool of them, one for each call in flight, and may allocate when it grows: on the
+ * CPU, less than heed_layer_workspace_size says where lengths or a window hide keys from all queries. On a device the
+ * call may return before it is done: heed_tensor_read and heed_context_synchronize wait. May be called from many
+ * threads on one layer. Tensors may be of other contexts of the same device.
  * Errors: NOT_INITIALIZED; INVALID_ARGUMENT (ranks, sizes that differ, naming both; dtypes; lengths outside 0 to K or
  * not whole; sizes other than the layer's parameters; shape-only tensors; inputs and outputs that a layer of this kind
  * does not have; outputs that are read-only, overlap, or have a zero or negative stride; no output at all; a product of
@@ -881,8 +987,21 @@ HEED_API heed_status heed_layer_workspace_size(const heed_layer* layer, const he
 HEED_API heed_status heed_layer_forward(const heed_layer* layer, const heed_layer_inputs* inputs,
                                         heed_workspace* workspace, const heed_layer_outputs* outputs) HEED_NOEXCEPT;
 
+/* Scaled dot-product attention in one call: heed_dot_product_attention_create, heed_layer_forward without a workspace
+ * and heed_layer_destroy, with the same results to the bit. options NULL: the macro's. inputs and outputs are those of
+ * dot-product attention in the table above. Nothing is made but scratch memory in the context's pool, which may allocate
+ * when it grows. May be called from many threads on one context, and tensors may be of other contexts of the same
+ * device.
+ * Errors: those of heed_dot_product_attention_create and heed_layer_forward. */
+HEED_API heed_status heed_scaled_dot_product_attention(heed_context* context,
+                                                       const heed_dot_product_attention_options* options,
+                                                       const heed_layer_inputs* inputs,
+                                                       const heed_layer_outputs* outputs) HEED_NOEXCEPT;
+
 /* What forward would do with these arguments, as a JSON object (a text result, see above). Nothing is run, and nothing
- * is read but shapes, dtypes and lengths; lengths without data count as K [rule 4]. Members (more may be added):
+ * is read but shapes, dtypes and lengths; lengths without data count as K [rule 4]. outputs NULL: the output alone is
+ * wanted. Numbers are whole and fit in an int64_t; larger ones, of shapes that nobody could run, become 2^63 - 1.
+ * Members (more may be added):
  *   "layer", "backend", "device"  as "multi_head_attention", "cpu", "cpu:0"; the others are "additive_attention",
  *                                 "dot_product_attention", "linear" and "dropout"
  *   "kernel", "isa"               of the attention, in layers without one of their only operation: what computes, and
@@ -893,8 +1012,9 @@ HEED_API heed_status heed_layer_forward(const heed_layer* layer, const heed_laye
  *                                 included
  *   "workspace_bytes"             as heed_layer_workspace_size
  *   "flops"                       multiplications and additions, and each tanh of additive scores as one operation, for
- *                                 pairs that lengths, causal mask and window leave
- *   "bytes"                       the least traffic: every operand once
+ *                                 pairs that lengths, causal mask and window leave; keys and values are projected from
+ *                                 the first to the last of an item that these leave to some query
+ *   "bytes"                       the least traffic: every operand once, of projections the rows that are computed
  *   "operations"                  in order, each with "operation", as "project queries, keys and values" (inputs that
  *                                 are one tensor are projected together, which changes no result), the members from
  *                                 "kernel" to "threads", "scratch_bytes" (its part of the workspace), "flops", "bytes"

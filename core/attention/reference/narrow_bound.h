@@ -21,8 +21,8 @@ inline constexpr double kSmallestNormalF32 = 0x1p-126;
 // By how many units of round-off of f32 a device's exponential or logarithm may be off: two in the last place.
 inline constexpr double kNarrowExpRoundoffs = 4.0;
 
-// Keys of a block of the fused operation, at least.
-inline constexpr int64_t kKeysPerNarrowBlock = 128;
+// Keys of a block of the fused operation, at least: so many where heads have more than 192 elements.
+inline constexpr int64_t kKeysPerNarrowBlock = 64;
 
 // What the bound needs to know of one key that the row sees.
 struct KeyMagnitudes {

@@ -40,7 +40,7 @@ inline bool is_device_failure(aclError code) {
       {507010, 507018},  // no heartbeat, no report; a timeout, exception or trap of a core
       {507033, 507036},  // the device's start; the same of a vector core
       {507042, 507057},  // access out of bounds, no answer, memory errors, a broken link
-      {507899, 507899},  // inside the driver
+      {507899, 507901},  // inside the driver, or AI CPU; the host's connection to the device
   };
   for (const Range& failures : kFailures) {
     if (code >= failures.first && code <= failures.last) return true;

@@ -11,6 +11,7 @@
 #include "backends/ascend/linear.h"
 #include "backends/ascend/npu.h"
 #include "backends/ascend/score_chain.h"
+#include "backends/ascend/zeros.h"
 #include "backends/backend.h"
 
 namespace heed {
@@ -60,8 +61,8 @@ void check_precision(const BackendDevice& device, const Operand& operand, const 
          name);
   }
   plan.add_reason(
-      "parameters in another 16-bit dtype than the inputs are rounded to theirs only in a context with "
-      "allow_reduced_precision");
+      "parameters of another 16-bit type than the inputs' are rounded to it only where the context allows reduced "
+      "precision");
   plan.on_host = 1;
 }
 
@@ -114,7 +115,7 @@ Status allocate(BackendDevice* device, size_t num_bytes, int32_t zeros, void** m
     const Npu::Use use(*device->npu);
     void* block = device->npu->allocate(num_bytes);
     try {
-      if (zeros != 0) device->npu->clear(block, num_bytes);
+      if (zeros != 0) write_zeros(*device->npu, block, num_bytes);
     } catch (...) {
       device->npu->release(block, num_bytes);
       throw;
@@ -152,7 +153,18 @@ void settle(BackendDevice* device) {
   });
 }
 
-IntermediateForm intermediate_form(const BackendDevice*, DType inputs) { return {computed(inputs), 1}; }
+Status trim(BackendDevice* device, Failure* failure) {
+  return guarded(failure, [&] {
+    const Npu::Use use(*device->npu);
+    device->npu->trim();
+  });
+}
+
+// All rows of keys and values: ATB's attention multiplies hidden ones too, before a mask hides them, so that what is
+// undefined would reach the sums.
+IntermediateForm intermediate_form(const BackendDevice*, DType inputs) {
+  return {.dtype = computed(inputs), .whole_rows = 1, .all_rows = 1};
+}
 
 Status plan_linear(const BackendDevice* device, const LinearProblem* problem, Plan* plan, Failure* failure) {
   return guarded(failure, [&] {
@@ -181,7 +193,8 @@ Status packed_linear_bytes(const BackendDevice* device, const LinearPart* part, 
   return Status::Ok;
 }
 
-Status pack_linear(BackendDevice* device, const LinearPart* part, int64_t input_size, void* packed, Failure* failure) {
+Status pack_linear(BackendDevice* device, const LinearPart* part, int64_t input_size, const WeightBlock*, void* packed,
+                   Failure* failure) {
   return guarded(failure, [&] {
     const Npu::Use use(*device->npu);
     pack(*device->npu, *part, input_size, packed);
@@ -270,6 +283,9 @@ constexpr Backend kBackend = {
     .release = release,
     .copy = copy,
     .settle = settle,
+    .trim = trim,
+    .for_each = nullptr,
+    .transpose = nullptr,
     .intermediate_form = intermediate_form,
     .plan_linear = plan_linear,
     .run_linear = run_linear,

@@ -10,6 +10,7 @@
 #include "backends/ascend/fused_output.h"
 #include "backends/ascend/score_chain.h"
 #include "backends/ascend/visibility.h"
+#include "backends/ascend/zeros.h"
 
 namespace heed::ascend {
 namespace {
@@ -23,8 +24,8 @@ double score_bytes(const AttentionProblem& problem) {
          static_cast<double>(problem.num_keys);
 }
 
-// ATB takes two scales for one that differ by no more than 1e-6, where calls follow each other: below this that would
-// be more of a scale than F16 rounds of a number.
+// ATB takes two scales for one that are less than 1e-6 apart, in one of the last calls of the same sizes: below this that
+// would be more of a scale than F16 rounds of a number.
 constexpr float kMinScale = 1.0f / 256.0f;
 
 bool has_no_elements(const AttentionProblem& problem) {
@@ -63,7 +64,7 @@ void write_empty(Npu& npu, const AttentionProblem& problem, aclDataType dtype) {
   const int64_t q = problem.num_queries;
   if (problem.output.given != 0 && problem.value_head_size > 0 && b * q > 0) {
     const Target target(npu, strided(problem.output, {b, h, q, problem.value_head_size}), dtype);
-    npu.clear(target.array().data, target.array().num_bytes());
+    write_zeros(npu, target.array().data, target.array().num_bytes());
     target.store();
   }
   if (problem.log_sum_exp.given != 0 && b * q > 0) {
@@ -87,8 +88,10 @@ Plan plan_attention(const AttentionProblem& problem) {
   if (problem.dropout != 0) plan.add_reason("ATB's attention has no dropout");
   if (problem.scale != 0 && std::fabs(problem.scale) < kMinScale)
     plan.add_reason("ATB's attention cannot tell scales below 1/256 apart");
-  if (std::max(problem.head_size, problem.output.given == 0 ? 0 : problem.value_head_size) > kMaxHeadSize)
-    plan.add_reason("ATB's attention has heads of at most 256 elements");
+  if (problem.output.given != 0 && std::max(problem.head_size, problem.value_head_size) > kMaxHeadSize)
+    plan.add_reason(
+        "ATB's kernels for heads above 256 elements are not right in all of its releases, expected heads of at most "
+        "256");
   if (!has_no_elements(problem)) {
     if (std::max(fused_mask_bytes(problem), masked_pairs(problem)) > kMaxBytes)
       plan.add_reason(
@@ -97,7 +100,7 @@ Plan plan_attention(const AttentionProblem& problem) {
           "lengths");
     if (has_unfused && score_bytes(problem) > kMaxBytes) {
       plan.add_reason(
-          "the scores that weights and log_sum_exp are made of would take more than 4 GB for one item, expected "
+          "the scores behind weights and log-sum-exp would take more than 4 GB for one item, expected "
           "fewer pairs, or the output alone");
     }
     if (!is_in_reach(problem)) plan.add_reason(kOutOfReach);

@@ -22,6 +22,7 @@
 
 #include "backends/ascend/arrange.h"
 #include "backends/ascend/operations.h"
+#include "backends/ascend/zeros.h"
 #include "base/half.h"
 #include "base/rounding.h"
 
@@ -31,11 +32,16 @@ namespace {
 // ATB takes other sizes of heads, but is tested with multiples of this.
 constexpr int64_t kHeadUnit = 16;
 
+// Up to the first of these sizes ATB's kernel works in blocks of 128 keys, from the second on in blocks of 64. Between
+// them it leaves the triangle away over a last pair of blocks that has at most 128 keys, so that rows see later ones.
+constexpr int64_t kMostOfWideBlocks = 128;
+constexpr int64_t kLeastOfNarrowBlocks = 208;
+
 // Sequences at a time. Their offsets go with the launch of the kernel, which takes about 9,700 of them, and copies them
 // in a slower way from about 400 on.
 constexpr int64_t kMaxSequences = 384;
 
-// A side of the triangle that stands for a causal mask of any size.
+// A side of the triangle that stands for a causal mask of any number of keys.
 constexpr int64_t kTriangle = 128;
 
 uint16_t narrow(float value, aclDataType dtype) {
@@ -232,6 +238,12 @@ void Sequences::fill_additive(aclDataType dtype, int64_t side, uint16_t* plane) 
   }
 }
 
+// Of queries, keys and values alike, with zeros behind the elements that there are.
+int64_t padded_head_size(const AttentionProblem& problem, FusedMask mask) {
+  const int64_t size = round_up(std::max(problem.head_size, problem.value_head_size), kHeadUnit);
+  return mask == FusedMask::Triangle && size > kMostOfWideBlocks ? std::max(size, kLeastOfNarrowBlocks) : size;
+}
+
 class FusedOutput {
  public:
   FusedOutput(Npu& npu, const AttentionProblem& problem, const Visibility& visibility, aclDataType dtype,
@@ -242,7 +254,7 @@ class FusedOutput {
         dtype_(dtype),
         of_(of),
         sequences_(problem, visibility, of),
-        head_size_(round_up(std::max(problem.head_size, problem.value_head_size), kHeadUnit)) {}
+        head_size_(padded_head_size(problem, sequences_.mask())) {}
 
   void run() {
     const int64_t h = problem_.num_heads;
@@ -250,7 +262,7 @@ class FusedOutput {
     const Target target(npu_, with_heads_inside(part_of(problem_.output, h, problem_.num_queries, d)), dtype_);
     const int64_t num_items = static_cast<int64_t>(sequences_.items().size());
     if (num_items == 0) {
-      npu_.clear(target.array().data, target.array().num_bytes());
+      write_zeros(npu_, target.array().data, target.array().num_bytes());
       target.store();
       return;
     }
@@ -306,11 +318,13 @@ class FusedOutput {
                    [&](const DeviceArray& result) { clear_where(npu_, array, where.array(), result); });
   }
 
-  // The array, and zeros behind it as far as `result` reaches.
+  // The array, and zeros behind it as far as `result` reaches. The zeros come first, since they begin where copies on the
+  // device may.
   void copy_with_zeros(const DeviceArray& array, const DeviceArray& result) {
     const size_t num_bytes = array.num_bytes();
+    const size_t aligned = num_bytes / kMemoryAlignment * kMemoryAlignment;
+    write_zeros(npu_, static_cast<char*>(result.data) + aligned, result.num_bytes() - aligned);
     npu_.copy(result.data, array.data, num_bytes);
-    npu_.clear(static_cast<char*>(result.data) + num_bytes, result.num_bytes() - num_bytes);
   }
 
   // Zeros behind the elements of each head, which add nothing to a product.
@@ -319,10 +333,10 @@ class FusedOutput {
     const int64_t heads = array.shape.dims[1];
     const int64_t missing = head_size_ - array.shape.dims[2];
     if (missing == 0) return array;
-    const Temporary zeros(npu_, dtype_, dims_of({tokens, heads, missing}));
-    npu_.clear(zeros.data(), zeros.array().num_bytes());
+    Temporary kept_zeros;
+    const DeviceArray zeros = zeros_of(npu_, dtype_, dims_of({tokens, heads, missing}), kept_zeros);
     return renewed(npu_, dtype_, dims_of({tokens, heads, head_size_}), kept,
-                   [&](const DeviceArray& result) { concatenate(npu_, array, zeros.array(), result); });
+                   [&](const DeviceArray& result) { concatenate(npu_, array, zeros, result); });
   }
 
   DeviceArray load_queries(Temporary& kept) {
@@ -443,7 +457,6 @@ class FusedOutput {
   aclDataType dtype_;
   Items of_;
   Sequences sequences_;
-  // Of queries, keys and values alike.
   int64_t head_size_;
   Temporary empty_rows_;
 };

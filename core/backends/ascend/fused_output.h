@@ -8,7 +8,8 @@
 
 namespace heed::ascend {
 
-// Elements of a head that the operation takes.
+// Elements of a head that the operation is given. It takes up to 576, by kernels of their own: one of them has looked for
+// a row's largest score among some of its keys only, and ATB's version does not tell whether it still does.
 inline constexpr int64_t kMaxHeadSize = 256;
 
 // Bytes that the mask for it takes on the device at most; a matter of sizes, and of which operands are given.

@@ -56,6 +56,7 @@ Plan plan_linear(const LinearProblem& problem) {
   return plan;
 }
 
+// Computes all rows; this device's IntermediateForm asks layers to want no fewer.
 void run_linear(Npu& npu, const LinearProblem& problem, aclDataType dtype) {
   const int64_t num_rows = problem.batch * problem.rows;
   if (num_rows == 0) return;

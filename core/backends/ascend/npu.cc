@@ -312,13 +312,17 @@ void Npu::copy(void* destination, const void* source, size_t num_bytes) {
         "aclrtMemcpy on the device");
 }
 
-void Npu::clear(void* memory, size_t num_bytes) {
-  if (num_bytes > 0) check(aclrtMemsetAsync(memory, num_bytes, 0, num_bytes, stream_), "aclrtMemsetAsync");
-}
-
 void Npu::synchronize() {
   check(aclrtSynchronizeStream(stream_), "aclrtSynchronizeStream");
   staging_.settled();
+}
+
+void Npu::trim() {
+  synchronize();
+  if (workspace_ != nullptr) memory_.give(workspace_, workspace_bytes_);
+  workspace_ = nullptr;
+  workspace_bytes_ = 0;
+  memory_.free_kept();
 }
 
 void Npu::settle() noexcept {

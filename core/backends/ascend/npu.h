@@ -80,11 +80,12 @@ class Npu {
   void upload(void* device, const void* host, size_t num_bytes);
   void download(void* host, const void* device, size_t num_bytes);
   void copy(void* destination, const void* source, size_t num_bytes);
-  void clear(void* memory, size_t num_bytes);
   // Waits; throws what work has failed with that was asked for earlier.
   void synchronize();
   // Waits, whatever comes of it.
   void settle() noexcept;
+  // Waits, and gives blocks that nobody has, and ATB's workspace, back to the driver.
+  void trim();
 
   // An array that depends on nothing but its name, made and uploaded when it is first asked for and kept for later calls.
   // It stays until the end of this one.

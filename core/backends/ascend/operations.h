@@ -50,7 +50,8 @@ void clear_where(Npu& npu, const DeviceArray& input, const DeviceArray& mask, co
 enum class FusedMask {
   None,      // each query sees all keys of its sequence
   Hide,      // (q, k) or (b, q, k): 0 is visible, 1 hidden
-  Triangle,  // (128, 128) with 1 above the diagonal: key j is visible to query i iff j <= i
+  Triangle,  // (128, 128) with 1 above the diagonal: key j is visible to query i iff j <= i. Heads of up to 128 elements,
+             // or from 208 on
   Additive,  // (h, s, s) or (b, h, s, s), added to the scores
 };
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "attention/lengths.h"
+#include "attention/visible_keys.h"
 #include "base/half.h"
 
 namespace heed::ascend {
@@ -75,7 +76,7 @@ const char* Visibility::HostBytes::element(const Operand& operand, int64_t b, in
   return bytes.data() + first + place * static_cast<int64_t>(size_of(operand.dtype));
 }
 
-Visibility::Visibility(Npu& npu, const AttentionProblem& problem) : problem_(problem) {
+Visibility::Visibility(Npu& npu, const AttentionProblem& problem) : problem_(problem), limits_(limits_of(problem)) {
   if (differs(problem, 0)) num_items_ = problem.batch;
   if (differs(problem, 1)) num_heads_ = problem.num_heads;
   if (is_triangular(problem)) {
@@ -112,16 +113,9 @@ void Visibility::find_visible() {
   }
 }
 
-// Rules 4 and 6 of docs/semantics.md.
-Visibility::Range Visibility::range(int64_t b, int64_t q) const {
-  const int64_t length = problem_.valid_lens.given == 0 ? problem_.num_keys : length_of(problem_.valid_lens, b, q);
-  const int64_t first = std::max<int64_t>(0, q + problem_.band_first);
-  return {first, std::max(first, std::min(length, q + problem_.band_last + 1))};
-}
-
 // Rule 5; a bias of -infinity hides.
 bool Visibility::is_in_limits(int64_t b, int64_t h, int64_t q, int64_t k) const {
-  const Range seen = range(b, q);
+  const KeyRange seen = keys_of_query(limits_, b, q);
   if (k < seen.first || k >= seen.end) return false;
   if (!mask_.bytes.empty() && *mask_.element(problem_.mask, b, h, q, k) == 0) return false;
   return bias(b, h, q, k) != -HUGE_VALF;
@@ -159,29 +153,21 @@ size_t Visibility::row(int64_t b, int64_t h, int64_t q) const {
 bool Visibility::is_visible(int64_t b, int64_t h, int64_t q, int64_t k) const {
   if (form_ == Form::Planes)
     return visible_[row(b, h, q) * static_cast<size_t>(problem_.num_keys) + static_cast<size_t>(k)] != 0;
-  const Range seen = range(b, q);
+  const KeyRange seen = keys_of_query(limits_, b, q);
   return k >= seen.first && k < seen.end;
 }
 
 int64_t Visibility::count(int64_t b, int64_t h, int64_t q) const {
   if (form_ == Form::Planes) return counts_[row(b, h, q)];
-  const Range seen = range(b, q);
-  return seen.end - seen.first;
+  return keys_of_query(limits_, b, q).size();
 }
 
 std::vector<int32_t> Visibility::keys_of(int64_t b) const {
   std::vector<int32_t> keys;
   if (form_ != Form::Planes) {
     // A band moves on by one key from row to row, so what some row sees has no gaps.
-    int64_t first = problem_.num_keys;
-    int64_t end = 0;
-    for (int64_t q = 0; q < problem_.num_queries; ++q) {
-      const Range seen = range(b, q);
-      if (seen.first == seen.end) continue;
-      first = std::min(first, seen.first);
-      end = std::max(end, seen.end);
-    }
-    for (int64_t k = first; k < end; ++k) keys.push_back(static_cast<int32_t>(k));
+    const KeyRange seen = keys_of_element(limits_, b);
+    for (int64_t k = seen.first; k < seen.end; ++k) keys.push_back(static_cast<int32_t>(k));
     return keys;
   }
   for (int64_t k = 0; k < problem_.num_keys; ++k) {

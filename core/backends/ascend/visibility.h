@@ -51,13 +51,6 @@ class Visibility {
   // items; anything.
   enum class Form { Items, Triangle, Band, Planes };
 
-  // Keys of a row that lie between two places, which is all that it sees but for a mask or a bias.
-  struct Range {
-    int64_t first;
-    int64_t end;
-  };
-  Range range(int64_t b, int64_t q) const;
-
   // The bytes that an operand steps over, on the host, and where its first element is among them.
   struct HostBytes {
     std::vector<char> bytes;
@@ -72,6 +65,7 @@ class Visibility {
   bool is_in_limits(int64_t b, int64_t h, int64_t q, int64_t k) const;
 
   const AttentionProblem& problem_;
+  KeyLimits limits_;
   Form form_ = Form::Items;
   int64_t num_items_ = 1;
   int64_t num_heads_ = 1;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "attention/cost.h"
 #include "attention/problem.h"
 #include "backends/backend.h"
 #include "backends/cpu/kernels/attention.h"
@@ -41,6 +42,9 @@ struct RowItems {
     return {head / num_kv_heads, head % num_kv_heads, block * rows, std::min(num_rows, (block + 1) * rows)};
   }
 };
+
+// The most that a call of these sizes can cost, whatever its lengths, strides, dtypes and outputs.
+Cost most_work_of(const AttentionProblem& problem);
 
 // Adds the reasons for which any kernel is slower than it could be: operands that are gathered one by one.
 void add_attention_reasons(const AttentionProblem& problem, Plan& plan);

@@ -117,6 +117,22 @@ void release(BackendDevice* device, void* memory, size_t num_bytes) {
   host_release(device->allocator, memory, num_bytes);
 }
 
+Status for_each(BackendDevice* device, int64_t num_items, double num_bytes,
+                void (*run)(const void* argument, int64_t item, int32_t worker), const void* argument,
+                Failure* failure) {
+  const double work = cpu::work_of({.flops = 0, .bytes = num_bytes});
+  if (cpu::Workers::num_wanted(num_items, work, num_threads(device)) > 1) start(device);
+  const cpu::Workers workers(device->team(), failure);
+  workers.for_each(num_items, work, [&](int64_t item, int32_t worker) { run(argument, item, worker); });
+  return workers.status();
+}
+
+void transpose(const BackendDevice* device, DType dtype, const void* from, int64_t from_stride, int64_t num_rows,
+               int64_t num_columns, void* to, int64_t to_stride) {
+  device->kernels->transpose(from, from_stride, num_rows, num_columns, to, to_stride,
+                             static_cast<int64_t>(size_of(dtype)));
+}
+
 IntermediateForm intermediate_form(const BackendDevice*, DType) { return {}; }
 
 Status plan_linear(const BackendDevice* device, const LinearProblem* problem, Plan* plan, Failure* failure) {
@@ -138,8 +154,9 @@ Status packed_linear_bytes(const BackendDevice* device, const LinearPart* part, 
   return Status::Ok;
 }
 
-Status pack_linear(BackendDevice* device, const LinearPart* part, int64_t input_size, void* packed, Failure*) {
-  cpu::pack_linear(*device->kernels, *part, input_size, packed);
+Status pack_linear(BackendDevice* device, const LinearPart* part, int64_t input_size, const WeightBlock* block,
+                   void* packed, Failure*) {
+  cpu::pack_linear(*device->kernels, *part, input_size, *block, packed);
   return Status::Ok;
 }
 
@@ -200,6 +217,9 @@ const Backend& cpu_backend() {
       .release = release,
       .copy = nullptr,
       .settle = nullptr,
+      .trim = nullptr,
+      .for_each = for_each,
+      .transpose = transpose,
       .intermediate_form = intermediate_form,
       .plan_linear = plan_linear,
       .run_linear = run_linear,

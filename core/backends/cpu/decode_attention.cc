@@ -59,13 +59,19 @@ bool are_cut(const RowItems& items, const Chunks& chunks, int32_t num_workers) {
 }
 
 struct Bytes {
-  size_t worker;   // scratch of one
-  size_t partial;  // what a chunk leaves
+  int32_t num_workers;  // who have scratch
+  size_t worker;        // scratch of one
+  size_t partial;       // what a chunk leaves
 };
 
-Bytes bytes_of(const KernelTable& kernels, const AttentionProblem& problem, int64_t num_rows) {
+Bytes bytes_of(const KernelTable& kernels, const AttentionProblem& problem, const RowItems& items,
+               int32_t num_workers) {
   const AttentionArguments arguments = arguments_of(problem);
-  return {round_up_to_alignment(kernels.decode_scratch_bytes(&arguments, num_rows)),
+  const int64_t num_rows = items.rows;
+  // Chunks are items too.
+  const double num_items = problem.num_keys > kMinChunkKeys ? 2 : items.count;
+  return {Workers::num_with_scratch(num_items, work_of(most_work_of(problem)), num_workers),
+          round_up_to_alignment(kernels.decode_scratch_bytes(&arguments, num_rows)),
           kernels.decode_partial_bytes(&arguments, num_rows)};
 }
 
@@ -77,14 +83,15 @@ bool is_for_decode_attention(const KernelTable& kernels, const AttentionProblem&
 }
 
 size_t decode_attention_bytes(const KernelTable& kernels, const AttentionProblem& problem, int32_t num_workers) {
-  if (!is_possible(kernels, problem)) return 0;
+  if (!is_possible(kernels, problem) || problem.num_keys < kMinKeys) return 0;
   const int64_t num_queries = std::min(problem.num_queries, kMaxRows / group_size(problem));
   const RowItems items = cut(kernels, problem, num_queries);
-  const Bytes bytes = bytes_of(kernels, problem, items.rows);
+  const Bytes bytes = bytes_of(kernels, problem, items, num_workers);
   const int64_t chunks = std::clamp<int64_t>(divide_up(problem.num_keys, kMinChunkKeys), 1, kMaxChunks);
   const double most = std::min(items.count, static_cast<double>(kItemsPerWorker * num_workers));
-  const auto with_partials = static_cast<size_t>(std::max(most, static_cast<double>(num_workers)));
-  return bytes.worker * static_cast<size_t>(num_workers) + with_partials * static_cast<size_t>(chunks) * bytes.partial;
+  const auto with_partials = static_cast<size_t>(std::max(most, static_cast<double>(bytes.num_workers)));
+  return bytes.worker * static_cast<size_t>(bytes.num_workers) +
+         with_partials * static_cast<size_t>(chunks) * bytes.partial;
 }
 
 Plan plan_decode_attention(const KernelTable& kernels, const AttentionProblem& problem, int32_t num_workers) {
@@ -107,10 +114,10 @@ void run_decode_attention(const KernelTable& kernels, const AttentionProblem& pr
   const AttentionArguments arguments = arguments_of(problem);
   const Chunks chunks(problem.num_keys);
   const RowItems items = cut(kernels, problem, problem.num_queries);
-  const Bytes bytes = bytes_of(kernels, problem, items.rows);
+  const Bytes bytes = bytes_of(kernels, problem, items, workers.num_workers());
   const size_t item_bytes = bytes.partial * static_cast<size_t>(chunks.count);
   auto* memory = static_cast<std::byte*>(scratch);
-  std::byte* partials = memory + bytes.worker * static_cast<size_t>(workers.num_workers());
+  std::byte* partials = memory + bytes.worker * static_cast<size_t>(bytes.num_workers);
   const auto num_items = static_cast<int64_t>(items.count);
   const double work = work_of(cost_of(problem));
 

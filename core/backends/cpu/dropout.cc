@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstddef>
 
+#include "backends/cpu/kernel_operand.h"
+
 namespace heed::cpu {
 namespace {
 
@@ -51,6 +53,10 @@ Plan plan_dropout(const KernelTable& kernels, const DropoutProblem& problem, int
   plan.isa = kernels.isa;
   plan.num_items = static_cast<int64_t>(std::min(count_items(problem), 0x1p62));
   plan.num_threads = Workers::num_wanted(plan.num_items, count_elements(problem) * kFlopsPerElement, num_workers);
+  if (is_gathered(problem.input, problem.sizes[kLast]))
+    plan.add_reason("the elements of the input's last axis do not lie side by side (stride 1), so they are gathered");
+  if (is_gathered(problem.output, problem.sizes[kLast]))
+    plan.add_reason("the elements of the output's last axis do not lie side by side (stride 1), so they are scattered");
   return plan;
 }
 

@@ -8,7 +8,7 @@
 #include <cstddef>
 
 #include "attention/cost.h"
-#include "attention/lengths.h"
+#include "attention/visible_keys.h"
 #include "backends/cpu/attention_arguments.h"
 #include "base/rounding.h"
 
@@ -58,27 +58,36 @@ RowItems cut(const KernelTable& kernels, const AttentionProblem& problem, int32_
   return items;
 }
 
-size_t worker_bytes(const KernelTable& kernels, const AttentionProblem& problem, const AttentionArguments& arguments) {
-  const size_t bytes = kernels.flash_scratch_bytes(&arguments, max_item_rows(kernels, problem));
-  return round_up_to_alignment(bytes);
-}
+// How scratch is shared out: a part for each worker, then the order of the items. From sizes alone, and never less when
+// one of them grows, whatever the items and the work of a call turn out to be.
+struct Scratch {
+  int32_t num_workers;
+  size_t worker_bytes;
 
-// Keys that a row sees, as far as lengths, causal mask and window tell.
-int64_t visible_keys(const AttentionProblem& problem, int64_t b, int64_t row) {
-  const int64_t q = row % problem.num_queries;
-  const int64_t length = problem.valid_lens.given != 0 ? length_of(problem.valid_lens, b, q) : problem.num_keys;
-  const int64_t first = std::max<int64_t>(0, q + problem.band_first);
-  return std::max<int64_t>(0, std::min(length, q + problem.band_last + 1) - first);
-}
+  Scratch(const KernelTable& kernels, const AttentionProblem& problem, const AttentionArguments& arguments,
+          int32_t all_workers) {
+    const auto panels = static_cast<double>(divide_up(rows_of_group(problem), int64_t{kernels.flash_panel_rows}));
+    // At least as many as any cut makes of them.
+    const double num_items = static_cast<double>(problem.batch) * static_cast<double>(problem.num_kv_heads) * panels;
+    num_workers = Workers::num_with_scratch(num_items, most_work_of(problem).flops, all_workers);
+    worker_bytes = round_up_to_alignment(kernels.flash_scratch_bytes(&arguments, max_item_rows(kernels, problem)));
+  }
+
+  size_t order_offset() const { return worker_bytes * static_cast<size_t>(num_workers); }
+  size_t num_bytes() const { return order_offset() + (num_workers > 1 ? kMaxOrdered * sizeof(OrderedItem) : 0); }
+};
 
 // The largest items first, judged by their first and last rows: what is taken last should be small. Those alike in cost
 // stay spread.
 void order(const AttentionProblem& problem, const RowItems& items, int64_t count, int32_t num_workers,
            OrderedItem* ordered) {
+  const KeyLimits limits = limits_of(problem);
   for (int64_t place = 0; place < count; ++place) {
     const AttentionItem item = items.at(spread(place, count, num_workers));
-    const int64_t keys = visible_keys(problem, item.batch_index, item.first_row) +
-                         visible_keys(problem, item.batch_index, item.end_row - 1);
+    const auto keys_of_row = [&](int64_t row) {
+      return keys_of_query(limits, item.batch_index, row % problem.num_queries).size();
+    };
+    const int64_t keys = keys_of_row(item.first_row) + keys_of_row(item.end_row - 1);
     ordered[place] = {static_cast<double>(keys) * static_cast<double>(item.end_row - item.first_row), place};
   }
   std::sort(ordered, ordered + count, [](const OrderedItem& a, const OrderedItem& b) {
@@ -89,8 +98,7 @@ void order(const AttentionProblem& problem, const RowItems& items, int64_t count
 }  // namespace
 
 size_t flash_attention_bytes(const KernelTable& kernels, const AttentionProblem& problem, int32_t num_workers) {
-  return worker_bytes(kernels, problem, arguments_of(problem)) * static_cast<size_t>(num_workers) +
-         (num_workers > 1 ? kMaxOrdered * sizeof(OrderedItem) : 0);
+  return Scratch(kernels, problem, arguments_of(problem), num_workers).num_bytes();
 }
 
 Plan plan_flash_attention(const KernelTable& kernels, const AttentionProblem& problem, int32_t num_workers) {
@@ -110,9 +118,9 @@ void run_flash_attention(const KernelTable& kernels, const AttentionProblem& pro
                          void* scratch) {
   const RowItems items = cut(kernels, problem, workers.num_workers());
   const AttentionArguments arguments = arguments_of(problem);
-  const size_t bytes = worker_bytes(kernels, problem, arguments);
+  const Scratch of_call(kernels, problem, arguments, workers.num_workers());
   auto* memory = static_cast<std::byte*>(scratch);
-  auto* ordered = reinterpret_cast<OrderedItem*>(memory + bytes * static_cast<size_t>(workers.num_workers()));
+  auto* ordered = reinterpret_cast<OrderedItem*>(memory + of_call.order_offset());
   const auto count = static_cast<int64_t>(items.count);
   const double flops = flops_of(problem);
   const bool is_ordered = Workers::num_wanted(count, flops, workers.num_workers()) > 1 && count <= kMaxOrdered;
@@ -120,7 +128,7 @@ void run_flash_attention(const KernelTable& kernels, const AttentionProblem& pro
   workers.for_each(count, flops, [&](int64_t index, int32_t worker) {
     const int64_t place = is_ordered ? ordered[index].place : index;
     const AttentionItem item = items.at(spread(place, count, workers.num_workers()));
-    kernels.flash_attention(&arguments, &item, memory + bytes * static_cast<size_t>(worker));
+    kernels.flash_attention(&arguments, &item, memory + of_call.worker_bytes * static_cast<size_t>(worker));
   });
 }
 

@@ -5,6 +5,8 @@
 #include <cinttypes>
 #include <cstdio>
 
+#include "base/floating_point_environment.h"
+
 namespace heed::cpu {
 namespace {
 
@@ -29,6 +31,8 @@ Status HostExecutor::run(const Loop& loop, int32_t num_workers, Failure* failure
   ++round_;
   shared_.open(loop, round_, SharedLoop::kMaxEntries, num_workers);
   try {
+    // For what parallel_for leaves to this thread.
+    const FloatingPointEnvironment environment;
     executor_.parallel_for(executor_.user, num_workers, run_item, &tasks_[round_ % SharedLoop::kNumRounds]);
   } catch (...) {
     // Its threads may go on; they must not be left with a loop whose caller is gone.
@@ -82,6 +86,8 @@ bool HostExecutor::do_what_is_left() {
 }
 
 void HostExecutor::run_item(void* task, int64_t item) {
+  // The thread is the host's, and computes in another one.
+  const FloatingPointEnvironment environment;
   const auto* called = static_cast<const Task*>(task);
   HostExecutor& self = *called->executor;
   // Too late: the call that this belongs to has done without.

@@ -7,6 +7,7 @@
 #include <cstddef>
 
 #include "attention/cost.h"
+#include "attention/visible_keys.h"
 #include "backends/cpu/kernel_operand.h"
 #include "base/rounding.h"
 
@@ -23,41 +24,55 @@ int64_t rows_of(const LinearProblem& problem) {
   return __builtin_mul_overflow(problem.batch, problem.rows, &rows) ? INT64_MAX / 2 : rows;
 }
 
-// How a problem is cut into items.
+// Rows that are wanted of all items of the batch.
+int64_t num_wanted(const LinearProblem& problem, WantedRows wanted) {
+  if (wanted == WantedRows::All) return rows_of(problem);
+  return static_cast<int64_t>(std::min(num_wanted_rows(problem.limits, wanted, problem.batch), 0x1p62));
+}
+
+// Items of the parts that want the same rows.
 struct Items {
+  WantedRows wanted;
   int64_t num_rows;
   int64_t rows;  // of one item
   int64_t row_blocks;
-  int64_t unit;                     // panels that stay together
-  int64_t panels[kMaxLinearParts];  // of each part
+  int64_t unit;  // panels that stay together
+  int32_t num_parts;
+  int32_t parts[kMaxLinearParts];   // numbers of these parts in the problem
+  int64_t panels[kMaxLinearParts];  // of each of them
   int64_t groups[kMaxLinearParts];  // of units, for each block of rows
   int64_t all_groups;
   double count;  // of all
 
-  LinearItem at(int64_t index) const {
+  // Of a problem that is run.
+  int64_t num_items() const { return static_cast<int64_t>(count); }
+
+  // An item without the place of its first row; `first_row` gets the number of that row among the wanted ones.
+  LinearItem at(int64_t index, int64_t& first_row) const {
     LinearItem item = {};
-    item.first_row = index / all_groups * rows;
-    item.end_row = std::min(num_rows, item.first_row + rows);
+    first_row = index / all_groups * rows;
+    item.num_rows = std::min(rows, num_rows - first_row);
     int64_t group = index % all_groups;
-    for (; group >= groups[item.part]; ++item.part) group -= groups[item.part];
-    const int64_t units = divide_up(panels[item.part], unit);
-    const int64_t each = units / groups[item.part];
-    const int64_t longer = units % groups[item.part];
+    int32_t i = 0;
+    for (; group >= groups[i]; ++i) group -= groups[i];
+    item.part = parts[i];
+    const int64_t units = divide_up(panels[i], unit);
+    const int64_t each = units / groups[i];
+    const int64_t longer = units % groups[i];
     const int64_t first = group * each + std::min(group, longer);
     item.first_panel = first * unit;
-    item.end_panel = std::min(panels[item.part], (first + each + (group < longer ? 1 : 0)) * unit);
+    item.end_panel = std::min(panels[i], (first + each + (group < longer ? 1 : 0)) * unit);
     return item;
   }
 };
 
-Items cut(const KernelTable& kernels, const LinearProblem& problem, int32_t num_workers) {
-  Items items = {};
-  items.num_rows = rows_of(problem);
+// Its parts are set, and the rows that they want.
+void cut(const KernelTable& kernels, const LinearProblem& problem, int32_t num_workers, Items& items) {
   const int64_t tile = kernels.linear_tile_rows;
   items.unit = items.num_rows <= tile ? kernels.linear_streams : 1;
   int64_t all_units = 0;
-  for (int32_t i = 0; i < problem.num_parts; ++i) {
-    items.panels[i] = kernels.linear_panels(problem.parts[i].output_size);
+  for (int32_t i = 0; i < items.num_parts; ++i) {
+    items.panels[i] = kernels.linear_panels(problem.parts[items.parts[i]].output_size);
     all_units += divide_up(items.panels[i], items.unit);
   }
   const int64_t wanted = num_workers > 1 ? kItemsPerWorker * num_workers : 1;
@@ -67,14 +82,97 @@ Items cut(const KernelTable& kernels, const LinearProblem& problem, int32_t num_
   items.rows = std::max(tile, round_up(divide_up(items.num_rows, row_blocks), tile));
   items.row_blocks = divide_up(items.num_rows, items.rows);
   const int64_t wanted_groups = divide_up(wanted, std::max<int64_t>(1, items.row_blocks));
-  for (int32_t i = 0; i < problem.num_parts; ++i) {
+  for (int32_t i = 0; i < items.num_parts; ++i) {
     const int64_t units = divide_up(items.panels[i], items.unit);
     const int64_t fitting = std::max<int64_t>(1, kernels.linear_max_panels(problem.input_size) / items.unit);
     items.groups[i] = divide_up(units, std::min(fitting, divide_up(all_units, wanted_groups)));
     items.all_groups += items.groups[i];
   }
   items.count = static_cast<double>(items.row_blocks) * static_cast<double>(items.all_groups);
-  return items;
+}
+
+// How a problem is cut into items: those of each set of parts that want the same rows, one set after the other.
+struct Cut {
+  // The first num_sets are set: a small call notices what clearing them all takes.
+  Items sets[kMaxLinearParts];
+  int32_t num_sets = 0;
+  double count = 0;
+
+  Cut(const KernelTable& kernels, const LinearProblem& problem, int32_t num_workers) {
+    for (int32_t i = 0; i < problem.num_parts; ++i) {
+      Items& items = set_of(problem, problem.parts[i].wanted_rows);
+      items.parts[items.num_parts++] = i;
+    }
+    for (int32_t i = 0; i < num_sets; ++i) {
+      cut(kernels, problem, num_workers, sets[i]);
+      count += sets[i].count;
+    }
+  }
+
+  LinearItem at(int64_t index, int64_t& first_row) const {
+    const Items* items = sets;
+    for (; index >= items->num_items(); ++items) index -= items->num_items();
+    return items->at(index, first_row);
+  }
+
+ private:
+  // What is wanted contains what another wants of which there is less. So as many rows are the same rows.
+  Items& set_of(const LinearProblem& problem, WantedRows wanted) {
+    for (int32_t i = 0; i < num_sets; ++i) {
+      if (sets[i].wanted == wanted) return sets[i];
+    }
+    const int64_t num_rows = num_wanted(problem, wanted);
+    for (int32_t i = 0; i < num_sets; ++i) {
+      if (sets[i].num_rows == num_rows) return sets[i];
+    }
+    Items& items = sets[num_sets++];
+    items.wanted = num_rows == rows_of(problem) ? WantedRows::All : wanted;
+    items.num_rows = num_rows;
+    items.num_parts = 0;
+    items.all_groups = 0;
+    return items;
+  }
+};
+
+// The tables of wanted rows that a problem may need: one for each answer but All.
+constexpr int32_t kMaxTables = 2;
+
+// Of one table. Elements of a batch whose table no memory could hold are not counted: plans are made for shapes that
+// nobody could run.
+size_t table_bytes(const LinearProblem& problem) {
+  constexpr int64_t kMaxCounted = int64_t{1} << 56;
+  return round_up_to_alignment(static_cast<size_t>(std::min(problem.batch, kMaxCounted)) * sizeof(RowRange));
+}
+
+// Where there are limits, all tables have room, whatever the parts want: so a part by itself takes no less than all
+// together. Items without rows, or without queries that want any, need no memory, however many they are.
+size_t all_table_bytes(const LinearProblem& problem) {
+  const bool any = problem.rows > 0 && problem.limits.num_queries > 0 && problem.limits.num_keys > 0;
+  return any ? kMaxTables * table_bytes(problem) : 0;
+}
+
+void fill_table(const LinearProblem& problem, WantedRows wanted, RowRange* table) {
+  int64_t before = 0;
+  for (int64_t s = 0; s < problem.batch; ++s) {
+    const KeyRange rows = wanted_rows(problem.limits, wanted, s);
+    table[s] = {rows.first, rows.end, before};
+    before += rows.size();
+  }
+}
+
+// Sets where the item's first row is, given its number among those that are wanted.
+void find_first_row(const LinearArguments& arguments, int64_t batch, int64_t row, LinearItem& item) {
+  const RowRange* table = arguments.parts[item.part].ranges;
+  if (table == nullptr) {
+    item.first_batch = row / arguments.rows;
+    item.first_row = row % arguments.rows;
+    return;
+  }
+  // The last batch item before which there are not more: those without rows have as many before them as the next.
+  const RowRange* next = std::upper_bound(table, table + batch, row,
+                                          [](int64_t number, const RowRange& range) { return number < range.before; });
+  item.first_batch = next - table - 1;
+  item.first_row = table[item.first_batch].first + (row - table[item.first_batch].before);
 }
 
 // The largest that a part alone takes: an item belongs to one.
@@ -87,6 +185,20 @@ size_t worker_bytes(const KernelTable& kernels, const LinearProblem& problem) {
     most = std::max(most, kernels.linear_scratch_bytes(problem.input_size, rows, panels, part.is_packed));
   }
   return round_up_to_alignment(most);
+}
+
+// Who have scratch: from the sizes of the largest part alone, as if there were as many of it as there may be, so that
+// several parts in one problem need no more than each by itself.
+int32_t num_with_scratch(const LinearProblem& problem, int32_t num_workers) {
+  int64_t output_size = 0;
+  for (int32_t i = 0; i < problem.num_parts; ++i) output_size = std::max(output_size, problem.parts[i].output_size);
+  const double rows = static_cast<double>(problem.batch) * static_cast<double>(problem.rows);
+  const auto width = static_cast<double>(output_size);
+  const auto depth = static_cast<double>(problem.input_size);
+  const Cost most = {.flops = 2 * rows * depth * width,
+                     .bytes = sizeof(float) * (rows * depth + (depth + 1) * width + rows * width)};
+  constexpr double kManyItems = 2;
+  return Workers::num_with_scratch(kManyItems, kMaxLinearParts * work_of(most), num_workers);
 }
 
 // Strides of axes that are repeated or have one element are 0.
@@ -109,25 +221,27 @@ LinearArguments arguments_of(const LinearProblem& problem) {
     set_operand(to.output, part.output);
     to.packed = part.is_packed != 0 ? part.packed : nullptr;
   }
-  // Many batch items of one row, as when text is generated, are rows like others.
-  if (problem.rows == 1 && problem.batch > 1) {
-    arguments.rows = problem.batch;
-    arguments.input.strides[2] = arguments.input.strides[1];
-    for (int32_t i = 0; i < problem.num_parts; ++i)
-      arguments.parts[i].output.strides[2] = arguments.parts[i].output.strides[1];
-  }
   return arguments;
+}
+
+// Many batch items of one row, as when text is generated, become rows like others.
+void put_rows_together(const LinearProblem& problem, LinearArguments& arguments) {
+  arguments.rows = problem.batch;
+  arguments.input.strides[2] = arguments.input.strides[1];
+  for (int32_t i = 0; i < problem.num_parts; ++i)
+    arguments.parts[i].output.strides[2] = arguments.parts[i].output.strides[1];
 }
 
 }  // namespace
 
 Plan plan_linear(const KernelTable& kernels, const LinearProblem& problem, int32_t num_workers) {
-  const Items items = cut(kernels, problem, num_workers);
+  const Cut cut(kernels, problem, num_workers);
   Plan plan;
   plan.kernel = "tiled";
   plan.isa = kernels.isa;
-  plan.scratch_bytes = worker_bytes(kernels, problem) * static_cast<size_t>(num_workers);
-  plan.num_items = static_cast<int64_t>(std::min(items.count, 0x1p62));
+  plan.scratch_bytes = worker_bytes(kernels, problem) * static_cast<size_t>(num_with_scratch(problem, num_workers)) +
+                       all_table_bytes(problem);
+  plan.num_items = static_cast<int64_t>(std::min(cut.count, 0x1p62));
   plan.num_threads = Workers::num_wanted(plan.num_items, work_of(cost_of(problem)), num_workers);
   plan.tile_rows = kernels.linear_tile_rows;
   plan.tile_columns = kernels.linear_panel_columns;
@@ -153,12 +267,27 @@ Plan plan_linear(const KernelTable& kernels, const LinearProblem& problem, int32
 void run_linear(const KernelTable& kernels, const LinearProblem& problem, const Workers& workers, void* scratch) {
   // Items without rows need no memory, so there may be more of them than anyone can count to.
   if (problem.rows == 0) return;
-  const Items items = cut(kernels, problem, workers.num_workers());
-  const LinearArguments arguments = arguments_of(problem);
+  const Cut cut(kernels, problem, workers.num_workers());
+  LinearArguments arguments = arguments_of(problem);
   const size_t bytes = worker_bytes(kernels, problem);
-  workers.for_each(static_cast<int64_t>(items.count), work_of(cost_of(problem)), [&](int64_t index, int32_t worker) {
-    const LinearItem item = items.at(index);
-    kernels.linear_item(&arguments, &item, static_cast<std::byte*>(scratch) + bytes * static_cast<size_t>(worker));
+  auto* memory = static_cast<std::byte*>(scratch);
+  std::byte* table = memory + bytes * static_cast<size_t>(num_with_scratch(problem, workers.num_workers()));
+  bool has_tables = false;
+  for (int32_t i = 0; i < cut.num_sets; ++i) {
+    const Items& items = cut.sets[i];
+    if (items.wanted == WantedRows::All || items.num_rows == 0) continue;
+    auto* ranges = reinterpret_cast<RowRange*>(table);
+    fill_table(problem, items.wanted, ranges);
+    for (int32_t part = 0; part < items.num_parts; ++part) arguments.parts[items.parts[part]].ranges = ranges;
+    table += table_bytes(problem);
+    has_tables = true;
+  }
+  if (problem.rows == 1 && problem.batch > 1 && !has_tables) put_rows_together(problem, arguments);
+  workers.for_each(static_cast<int64_t>(cut.count), work_of(cost_of(problem)), [&](int64_t index, int32_t worker) {
+    int64_t first_row = 0;
+    LinearItem item = cut.at(index, first_row);
+    find_first_row(arguments, problem.batch, first_row, item);
+    kernels.linear_item(&arguments, &item, memory + bytes * static_cast<size_t>(worker));
   });
 }
 
@@ -166,10 +295,18 @@ size_t packed_linear_bytes(const KernelTable& kernels, const LinearPart& part, i
   return kernels.packed_linear_bytes(part.output_size, input_size, static_cast<int32_t>(part.weight.dtype));
 }
 
-void pack_linear(const KernelTable& kernels, const LinearPart& part, int64_t input_size, void* packed) {
-  KernelOperand weight = {};
-  set_operand(weight, part.weight);
-  kernels.pack_linear(&weight, part.output_size, input_size, packed);
+void pack_linear(const KernelTable& kernels, const LinearPart& part, int64_t input_size, const WeightBlock& block,
+                 void* packed) {
+  PackArguments arguments = {};
+  set_operand(arguments.block, part.weight);
+  arguments.output_size = part.output_size;
+  arguments.input_size = input_size;
+  arguments.first_row = block.first_row;
+  arguments.end_row = block.end_row;
+  arguments.first_input = block.first_input;
+  arguments.end_input = block.end_input;
+  arguments.packed = packed;
+  kernels.pack_linear(&arguments);
 }
 
 }  // namespace heed::cpu

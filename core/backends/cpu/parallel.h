@@ -77,6 +77,12 @@ class Workers {
   // Ok, or what the team has failed with; the work was done all the same.
   Status status() const { return status_; }
 
+  // How many of num_workers need scratch for a loop of at most so many items and FLOPs: 1, the caller, where the loop is
+  // too small to share; otherwise all, because any thread may join the loop under its own number.
+  static int32_t num_with_scratch(double num_items, double flops, int32_t num_workers) {
+    return num_items >= 2 && num_wanted(2, flops, num_workers) > 1 ? num_workers : 1;
+  }
+
   // How many of so many workers such a loop is worth; at least 1.
   static int32_t num_wanted(int64_t num_items, double flops, int32_t num_workers) {
     const auto most = static_cast<double>(std::min<int64_t>(num_items, num_workers));

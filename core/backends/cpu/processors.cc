@@ -63,13 +63,13 @@ int32_t processors_of(int64_t quota, int64_t period) {
 // The tighter of two limits, of which 0 is none.
 int32_t tighter(int32_t a, int32_t b) { return a == 0 || b == 0 ? std::max(a, b) : std::min(a, b); }
 
-// Of one control group, by the files of either version in its folder.
-int32_t limit_of_group(std::string_view folder) {
+// Of one control group, by the files of either version in its folder below where a hierarchy is mounted.
+int32_t limit_of_group(std::string_view mount, std::string_view group) {
   char path[PATH_MAX];
   char text[128];
   const auto read = [&](const char* name) {
-    const int length =
-        std::snprintf(path, sizeof path, "%.*s/%s", static_cast<int>(folder.size()), folder.data(), name);
+    const int length = std::snprintf(path, sizeof path, "%.*s%.*s/%s", static_cast<int>(mount.size()), mount.data(),
+                                     static_cast<int>(group.size()), group.data(), name);
     return length < static_cast<int>(sizeof path) ? read_file(path, text) : std::string_view();
   };
   std::string_view both = read("cpu.max");
@@ -82,12 +82,9 @@ int32_t limit_of_group(std::string_view folder) {
 // Of the group and all above it, up to where its hierarchy is mounted. Within a container the path may be that of the
 // system outside, whose folders are not there; the mount itself is then the container's group.
 int32_t limit_of_groups(std::string_view mount, std::string_view group) {
-  char folder[PATH_MAX];
   int32_t limit = 0;
   for (;;) {
-    const int length = std::snprintf(folder, sizeof folder, "%.*s%.*s", static_cast<int>(mount.size()), mount.data(),
-                                     static_cast<int>(group.size()), group.data());
-    if (length < static_cast<int>(sizeof folder)) limit = tighter(limit, limit_of_group(folder));
+    limit = tighter(limit, limit_of_group(mount, group));
     if (group.empty()) return limit;
     group = group.substr(0, group.rfind('/') == std::string_view::npos ? 0 : group.rfind('/'));
   }

@@ -9,6 +9,7 @@
 #include <new>
 
 #include "backends/cpu/futex.h"
+#include "base/floating_point_environment.h"
 
 namespace heed::cpu {
 namespace {
@@ -94,6 +95,8 @@ void WorkerPool::make_threads() {
     const auto run = [](void* argument) -> void* {
       const auto* thread = static_cast<Thread*>(argument);
       ::pthread_setname_np(::pthread_self(), "heed-worker");
+      // A thread begins in the environment of whoever makes it.
+      const FloatingPointEnvironment environment;
       thread->pool->serve(thread->worker);
       return nullptr;
     };

@@ -9,8 +9,8 @@
 
 #include "atb/elements.h"
 #include "atb/infer_op_params.h"
+#include "atb/launch_cache.h"
 #include "atb/operation_base.h"
-#include "atb/tiling_cache.h"
 
 namespace ascend_sim::atb_library {
 namespace {
@@ -226,7 +226,7 @@ class Elewise final : public OperationBase {
     job.in_dtype = pack.inTensors[0].desc.dtype;
     TilingKey key = tiling_key(pack);
     key.insert(key.end(), {param_.elewiseType, param_.outTensorType});
-    const float factor = shared_factor(GetName(), key, param_.mulsParam.varAttr);
+    const float factor = launches_.shared_factor(GetName(), key, param_.mulsParam.varAttr);
     // binary16 is multiplied in binary16; bfloat16 is widened, and the factor stays what it is.
     job.factor = job.in_dtype == ACL_FLOAT16 ? round_to_half(factor) : factor;
     job.out_dtype = pack.outTensors[0].desc.dtype;
@@ -243,6 +243,7 @@ class Elewise final : public OperationBase {
   bool is_in_place() const override { return true; }
 
   const ElewiseParam param_;
+  mutable OperationLaunches launches_;
 };
 
 Status check(const ElewiseParam& param) {

@@ -12,16 +12,18 @@
 #include <utility>
 
 #include "atb/infer_op_params.h"
+#include "atb/launch_cache.h"
 #include "atb/operation_base.h"
 #include "atb/self_attention_kernel.h"
-#include "atb/tiling_cache.h"
 
 namespace ascend_sim::atb_library {
 namespace {
 
 using Param = atb::infer::SelfAttentionParam;
 
+// What the kernels take, and what the operation lets through to them where values have another size than keys.
 constexpr int64_t kMaxHeadSize = 576;
+constexpr int64_t kMaxUnequalHeadSize = 1024;
 constexpr int64_t kCompressedMask = 128;
 // A launch's arguments, in bytes: the tiling, of which the first sequence and all that is not a sequence's come first, and
 // the tensors' pointers.
@@ -269,8 +271,11 @@ class SelfAttention final : public OperationBase {
   Status check_head_sizes(const Dims& key, const Dims& value) const {
     if (key.dimNum == 2 && (key.dims[1] % num_kv_heads_ != 0 || value.dims[1] % num_kv_heads_ != 0))
       return refuse(atb::ERROR_INVALID_TENSOR_DIM, "the width of key or value is no multiple of kvHeadNum");
-    if (head_size(key, num_kv_heads_) > kMaxHeadSize || head_size(value, num_kv_heads_) > kMaxHeadSize)
-      return refuse(atb::ERROR_INVALID_TENSOR_DIM, "a head size is above 576");
+    const int64_t of_keys = head_size(key, num_kv_heads_);
+    const int64_t of_values = head_size(value, num_kv_heads_);
+    const int64_t most = of_keys == of_values ? kMaxHeadSize : kMaxUnequalHeadSize;
+    if (std::max(of_keys, of_values) > most)
+      return refuse(atb::ERROR_INVALID_TENSOR_DIM, "a head size is above " + std::to_string(most));
     return atb::NO_ERROR;
   }
 
@@ -331,6 +336,9 @@ class SelfAttention final : public OperationBase {
   // ---- what its tiling refuses, which is Execute's to answer ----
 
   std::string wrong_with_tiling(const AttentionProblem& problem) const {
+    if (std::max(problem.head_size, problem.value_head_size) > size_t{kMaxHeadSize})
+      return "heads have " + std::to_string(problem.head_size) + " elements, and " +
+             std::to_string(problem.value_head_size) + " of values, above 576";
     for (size_t i = 0; i < problem.query_lengths.size(); ++i) {
       const int32_t queries = problem.query_lengths[i];
       const int32_t keys = problem.key_lengths[i];
@@ -410,7 +418,7 @@ class SelfAttention final : public OperationBase {
                            param_.maskType});
     key.insert(key.end(), problem.query_lengths.begin(), problem.query_lengths.end());
     key.insert(key.end(), problem.key_lengths.begin(), problem.key_lengths.end());
-    return shared_factor(GetName(), key, param_.qkScale);
+    return launches_.shared_factor(GetName(), key, param_.qkScale);
   }
 
   Status plan(const atb::VariantPack& pack, Plan& plan) const override {
@@ -420,6 +428,8 @@ class SelfAttention final : public OperationBase {
     if (has_mask_) {
       if (const Status code = check_mask_shape(pack.inTensors[kMaskInput].desc.shape, problem)) return code;
     }
+    problem.head_size = static_cast<size_t>(head_size(query.shape, param_.headNum));
+    problem.value_head_size = static_cast<size_t>(head_size(pack.inTensors[2].desc.shape, num_kv_heads_));
     plan.tiling_refusal = wrong_with_tiling(problem);
     // What is not executed may be wrong in what hardware would take on trust.
     if (plan.tiling_refusal.empty()) {
@@ -429,8 +439,6 @@ class SelfAttention final : public OperationBase {
     problem.is_half_kernel = query.dtype == ACL_FLOAT16 && param_.kernelType == Param::KERNELTYPE_DEFAULT;
     problem.num_heads = static_cast<size_t>(param_.headNum);
     problem.num_kv_heads = static_cast<size_t>(num_kv_heads_);
-    problem.head_size = static_cast<size_t>(head_size(query.shape, param_.headNum));
-    problem.value_head_size = static_cast<size_t>(head_size(pack.inTensors[2].desc.shape, num_kv_heads_));
     problem.scale = plan.tiling_refusal.empty() ? scale_of(pack, problem) : param_.qkScale;
     if (has_mask_) problem.mask = mask_of(pack.inTensors[kMaskInput].desc);
     plan.host_inputs = {lengths_input()};
@@ -449,6 +457,7 @@ class SelfAttention final : public OperationBase {
   const Param param_;
   const bool has_mask_;
   const int32_t num_kv_heads_;
+  mutable OperationLaunches launches_;
 };
 
 }  // namespace

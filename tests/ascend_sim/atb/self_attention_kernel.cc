@@ -9,9 +9,69 @@
 namespace ascend_sim::atb_library {
 namespace {
 
-// Keys, and queries of triangular masks, go in blocks of this many.
-constexpr size_t kBlock = 128;
 constexpr float kHide = -3e38F;
+
+// ---- blocks of queries and keys -------------------------------------------------------------------------------------
+
+// Head sizes and lengths are rounded up to multiples of this.
+constexpr size_t kUnit = 16;
+// The most queries or keys of a block, and the side of a compressed mask.
+constexpr size_t kLargestBlock = 128;
+// Elements that the buffers of a block have room for.
+constexpr size_t kBlockElements = kLargestBlock * kLargestBlock;
+// Heads of more elements, or with values of another size, have kernels of their own.
+constexpr size_t kLargestPlainHead = 256;
+// With more blocks of keys than this, two go together.
+constexpr size_t kSingleBlocks = 4;
+// Numbers that one instruction adds.
+constexpr size_t kVector = 64;
+
+size_t rounded_up(size_t number) { return (number + kUnit - 1) / kUnit * kUnit; }
+size_t rounded_down(size_t number) { return number / kUnit * kUnit; }
+
+struct Blocks {
+  size_t queries;
+  size_t keys;
+};
+
+Blocks blocks_of(const AttentionProblem& problem, size_t num_queries, size_t num_keys) {
+  Blocks blocks = {std::min(kLargestBlock, rounded_up(num_queries)), std::min(kLargestBlock, rounded_up(num_keys))};
+  if (problem.head_size > kLargestPlainHead || problem.head_size != problem.value_head_size) return blocks;
+  const size_t width = rounded_up(problem.head_size);
+  blocks.keys = std::min(blocks.keys, rounded_down(kBlockElements / std::max(kLargestBlock, width)));
+  blocks.queries = std::min(blocks.queries, rounded_down(kBlockElements / std::max(width, blocks.keys)));
+  return blocks;
+}
+
+// The keys of one block, or of two that go together.
+struct Stack {
+  size_t first;
+  size_t num_keys;
+  // Those from here on stand under a compressed mask; num_keys where it is not added.
+  size_t first_masked;
+};
+
+// Those that the queries of block `block` look at.
+std::vector<Stack> stacks_of(const Blocks& blocks, size_t num_keys, bool is_triangular, size_t block) {
+  const size_t num_blocks = is_triangular ? block + 1 : (num_keys + blocks.keys - 1) / blocks.keys;
+  const size_t end = std::min(num_blocks * blocks.keys, num_keys);
+  const size_t step = num_blocks > kSingleBlocks ? 2 : 1;
+  std::vector<Stack> stacks;
+  for (size_t i = 0; i < num_blocks; i += step) {
+    const size_t first = i * blocks.keys;
+    Stack stack = {first, std::min(step * blocks.keys, end - first), 0};
+    const bool is_pair = step == 2 && i + 1 < num_blocks;
+    const bool has_diagonal = i + (is_pair ? 2 : 1) == num_blocks;
+    // A pair that is no wider than the largest block counts as a single one: there the mask is added only if the second
+    // block begins with the second vector, and otherwise left away.
+    const bool is_masked = !is_pair || stack.num_keys > kLargestBlock || blocks.keys == kVector;
+    stack.first_masked = !has_diagonal || !is_masked ? stack.num_keys : is_pair ? blocks.keys : 0;
+    stacks.push_back(stack);
+  }
+  return stacks;
+}
+
+// ---- one row --------------------------------------------------------------------------------------------------------
 
 // One head's keys and values of one sequence, as the loops want them.
 struct HeadKeys {
@@ -38,15 +98,16 @@ HeadKeys head_keys(const AttentionProblem& problem, const std::vector<float>& ke
   return keys;
 }
 
-// The mask's elements of one query, a key each; what lies outside a compressed mask is 0.
+// The mask's elements of one query: of a full mask its row, of a compressed one that of its place in its block.
 class MaskRow {
  public:
   MaskRow(const AttentionMask& mask, const uint16_t* elements, aclDataType dtype, size_t row)
-      : mask_(mask), elements_(elements), dtype_(dtype), row_(row) {}
+      : is_compressed_(mask.is_compressed), elements_(elements + row * mask.row_stride), dtype_(dtype) {}
 
-  float at(size_t key) const {
-    if (!mask_.is_compressed) return value(row_ * mask_.row_stride + key);
-    return key / kBlock == row_ / kBlock ? value(row_ % kBlock * mask_.row_stride + key % kBlock) : 0.0F;
+  // Of the key at `place` in the stack.
+  float at(const Stack& stack, size_t place) const {
+    if (!is_compressed_) return value(stack.first + place);
+    return place < stack.first_masked ? 0.0F : value(place - stack.first_masked);
   }
 
  private:
@@ -54,13 +115,12 @@ class MaskRow {
     return dtype_ == ACL_FLOAT16 ? float_of_half(elements_[i]) : float_of_bf16(elements_[i]);
   }
 
-  const AttentionMask& mask_;
+  const bool is_compressed_;
   const uint16_t* const elements_;
   const aclDataType dtype_;
-  const size_t row_;
 };
 
-// One query against all its keys: online softmax over blocks of keys. What hardware keeps in binary16 between two steps is
+// One query against all its keys: online softmax over stacks of them. What hardware keeps in binary16 between two steps is
 // rounded there.
 class QueryRow {
  public:
@@ -68,10 +128,10 @@ class QueryRow {
       : problem_(problem), keys_(keys), query_(query), sums_(problem.value_head_size, 0.0F) {}
 
   // `mask_row` is not looked at where the mask has no effect.
-  void add_block(size_t first_key, size_t num_keys, const MaskRow& mask_row) {
-    compute_scores(first_key, num_keys, mask_row);
+  void add(const Stack& stack, const MaskRow& mask_row) {
+    compute_scores(stack, mask_row);
     float new_max = max_;
-    for (size_t j = 0; j < num_keys; ++j) {
+    for (size_t j = 0; j < stack.num_keys; ++j) {
       if (is_first_ && j == 0)
         new_max = scores_[0];
       else
@@ -84,11 +144,11 @@ class QueryRow {
     }
     is_first_ = false;
     max_ = new_max;
-    for (size_t j = 0; j < num_keys; ++j) {
+    for (size_t j = 0; j < stack.num_keys; ++j) {
       const float probability = std::exp(round_as_kept(scores_[j] - new_max));
       denominator_ += probability;
       const float rounded = round_to(problem_.dtype, probability);
-      const float* const values = &keys_.values[(first_key + j) * sums_.size()];
+      const float* const values = &keys_.values[(stack.first + j) * sums_.size()];
       for (size_t i = 0; i < sums_.size(); ++i) sums_[i] += rounded * values[i];
     }
   }
@@ -103,20 +163,20 @@ class QueryRow {
  private:
   float round_as_kept(float value) const { return problem_.is_half_kernel ? round_to_half(value) : value; }
 
-  void compute_scores(size_t first_key, size_t num_keys, const MaskRow& mask_row) {
-    std::fill_n(scores_, num_keys, 0.0F);
+  void compute_scores(const Stack& stack, const MaskRow& mask_row) {
+    std::fill_n(scores_, stack.num_keys, 0.0F);
     for (size_t i = 0; i < problem_.head_size; ++i) {
-      const float* const keys = &keys_.transposed_keys[i * keys_.num_keys + first_key];
+      const float* const keys = &keys_.transposed_keys[i * keys_.num_keys + stack.first];
       const float factor = query_[i];
-      for (size_t j = 0; j < num_keys; ++j) scores_[j] += factor * keys[j];
+      for (size_t j = 0; j < stack.num_keys; ++j) scores_[j] += factor * keys[j];
     }
     const float scale = round_as_kept(problem_.scale);
-    for (size_t j = 0; j < num_keys; ++j) {
+    for (size_t j = 0; j < stack.num_keys; ++j) {
       float score = round_as_kept(round_as_kept(scores_[j]) * scale);
       switch (problem_.mask.effect) {
         case AttentionMask::Effect::None: break;
-        case AttentionMask::Effect::Raw: score = round_as_kept(score + mask_row.at(first_key + j)); break;
-        case AttentionMask::Effect::TimesMinus3e38: score = score + kHide * mask_row.at(first_key + j); break;
+        case AttentionMask::Effect::Raw: score = round_as_kept(score + mask_row.at(stack, j)); break;
+        case AttentionMask::Effect::TimesMinus3e38: score = score + kHide * mask_row.at(stack, j); break;
       }
       scores_[j] = score;
     }
@@ -125,7 +185,7 @@ class QueryRow {
   const AttentionProblem& problem_;
   const HeadKeys& keys_;
   const float* const query_;
-  float scores_[kBlock];
+  float scores_[2 * kLargestBlock];
   bool is_first_ = true;
   float max_ = 0.0F;
   float denominator_ = 0.0F;
@@ -152,6 +212,7 @@ void run_attention(const AttentionProblem& problem, const void* query, const voi
   for (size_t sequence = 0; sequence < problem.query_lengths.size(); ++sequence) {
     const auto rows = static_cast<size_t>(problem.query_lengths[sequence]);
     const auto columns = static_cast<size_t>(problem.key_lengths[sequence]);
+    const Blocks blocks = blocks_of(problem, rows, columns);
     for (size_t kv_head = 0; kv_head < problem.num_kv_heads && rows > 0 && columns > 0; ++kv_head) {
       const HeadKeys head = head_keys(problem, keys, values, first_key, columns, kv_head);
       for (size_t i = 0; i < heads_of_a_kv_head * rows; ++i) {
@@ -159,12 +220,12 @@ void run_attention(const AttentionProblem& problem, const void* query, const voi
         const size_t row = i % rows;
         const auto* const elements =
             static_cast<const uint16_t*>(mask) + sequence * problem.mask.sequence_stride + h * problem.mask.head_stride;
-        const MaskRow mask_row(problem.mask, elements, problem.dtype, row);
+        const MaskRow mask_row(problem.mask, elements, problem.dtype,
+                               problem.mask.is_compressed ? row % blocks.queries : row);
         const size_t place = (first_query + row) * problem.num_heads + h;
         QueryRow query_row(problem, head, &queries[place * d]);
-        const size_t end = problem.mask.is_triangular ? std::min(columns, (row / kBlock + 1) * kBlock) : columns;
-        for (size_t begin = 0; begin < end; begin += kBlock)
-          query_row.add_block(begin, std::min(kBlock, end - begin), mask_row);
+        for (const Stack& stack : stacks_of(blocks, columns, problem.mask.is_triangular, row / blocks.queries))
+          query_row.add(stack, mask_row);
         store_floats(problem.dtype, query_row.finish().data(), problem.value_head_size,
                      static_cast<uint16_t*>(output) + place * problem.value_head_size);
       }

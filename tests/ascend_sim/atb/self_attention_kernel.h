@@ -23,9 +23,9 @@ struct AttentionMask {
   size_t sequence_stride = 0;
   size_t head_stride = 0;
   size_t row_stride = 0;
-  // The mask is 128 by 128 and stands on the diagonal; below it all keys are seen.
+  // The mask is 128 by 128 and stands on the block of keys at the diagonal; below that all keys are seen.
   bool is_compressed = false;
-  // Blocks of 128 keys behind the last query of a block of 128 queries are not computed.
+  // Blocks of keys behind the block that has as many before it as the block of queries are not computed.
   bool is_triangular = false;
 };
 

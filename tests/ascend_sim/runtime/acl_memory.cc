@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // AscendCL's functions on memory.
+#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <string>
@@ -90,6 +91,9 @@ aclError memcpy_fault(const char* function) {
   const auto code = fault_of(Call::Memcpy);
   return code ? fail(*code, std::string(function) + ": a fault that the test asked for") : ACL_SUCCESS;
 }
+
+// What aclrtMemsetAsync sets in the host's memory at most, copies to the device, and repeats there.
+constexpr size_t kMemsetBlock = size_t{64} << 20;
 
 bool is_misaligned(const void* address) { return reinterpret_cast<uintptr_t>(address) % 64 != 0; }
 
@@ -225,6 +229,9 @@ aclError aclrtMemsetAsync(void* dev_ptr, size_t max_count, int32_t value, size_t
   if (bytes > max_count) return fail(kInvalidValue, std::string(function) + ": count is above maxCount");
   std::optional<DeviceRange> range;
   if (const aclError code = check_side(function, "devPtr", true, dev_ptr, bytes, range)) return code;
+  const size_t host_bytes = std::min(bytes, kMemsetBlock);
+  if (const auto code = fault_of(Call::Memset))
+    return fail(*code, std::string(function) + ": the host has no " + std::to_string(host_bytes) + " bytes left");
   Task task;
   task.name = std::string(function) + " of " + std::to_string(bytes) + " bytes";
   add_use(task, range, true);
@@ -234,6 +241,9 @@ aclError aclrtMemsetAsync(void* dev_ptr, size_t max_count, int32_t value, size_t
   };
   found.stream->submit(std::move(task));
   count("memset");
+  count("memset_host_bytes", host_bytes);
+  count("memcpy_h2d");
+  count("memcpy_d2d", (bytes - 1) / kMemsetBlock);
   return ACL_SUCCESS;
 }
 

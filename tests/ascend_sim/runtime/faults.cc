@@ -45,6 +45,7 @@ constexpr Word kWords[] = {
     {"malloc", Call::Malloc, ascend_sim::kOutOfDeviceMemory},
     {"malloc_host", Call::MallocHost, ascend_sim::kOutOfDeviceMemory},
     {"memcpy", Call::Memcpy, kCodeIsGiven},
+    {"memset", Call::Memset, ascend_sim::kOutOfDeviceMemory},
     {"create_stream", Call::CreateStream, kCodeIsGiven},
     {"saturation", Call::Saturation, kCodeIsGiven},
     {"kernel", Call::Kernel, kCodeIsGiven},

@@ -14,6 +14,7 @@ enum class Call {
   Malloc,
   MallocHost,
   Memcpy,
+  Memset,
   CreateStream,
   Saturation,
   Kernel,

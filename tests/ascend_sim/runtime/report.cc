@@ -38,11 +38,11 @@ void report_violation(std::string sentence) {
   if (records().violations.size() < kMaxSentences) records().violations.push_back(std::move(sentence));
 }
 
-void count(std::string_view what) {
+void count(std::string_view what, uint64_t number) {
   const std::lock_guard lock(records().mutex);
   auto found = records().counts.find(what);
   if (found == records().counts.end()) found = records().counts.emplace(what, 0).first;
-  ++found->second;
+  found->second += number;
 }
 
 std::string text_of_memory(const void* address, size_t bytes) {

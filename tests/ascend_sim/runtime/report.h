@@ -12,8 +12,8 @@ namespace ascend_sim {
 
 void report_violation(std::string sentence);
 
-// Adds one to a count of ascend_sim_count.
-void count(std::string_view what);
+// Adds to a count of ascend_sim_count.
+void count(std::string_view what, uint64_t number = 1);
 
 // "3 bytes at 0x...": how reports name memory.
 std::string text_of_memory(const void* address, size_t bytes);

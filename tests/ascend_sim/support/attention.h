@@ -33,6 +33,8 @@ struct Problem {
   std::vector<int32_t> query_lengths;
   std::vector<int32_t> key_lengths;
   int64_t head_size = 1;
+  // Of values; 0 for that of queries and keys.
+  int64_t value_head_size = 0;
   Floats query, key, value;
   std::optional<atb::TensorDesc> mask_desc;
   Floats mask;
@@ -57,11 +59,12 @@ class AttentionTest : public AtbTest {
     const int64_t heads = problem.param.headNum;
     const int64_t kv_heads = problem.param.kvHeadNum > 0 ? problem.param.kvHeadNum : heads;
     const int64_t d = problem.head_size;
-    const auto desc = [&](const std::vector<int32_t>& lengths, int64_t num_heads) {
-      return desc_of(problem.dtype, {total(lengths), num_heads, d});
+    const int64_t value_d = problem.value_head_size > 0 ? problem.value_head_size : d;
+    const auto desc = [&](const std::vector<int32_t>& lengths, int64_t num_heads, int64_t size) {
+      return desc_of(problem.dtype, {total(lengths), num_heads, size});
     };
-    DeviceTensor query(desc(problem.query_lengths, heads)), key(desc(problem.key_lengths, kv_heads));
-    DeviceTensor value(desc(problem.key_lengths, kv_heads)), out(desc(problem.query_lengths, heads));
+    DeviceTensor query(desc(problem.query_lengths, heads, d)), key(desc(problem.key_lengths, kv_heads, d));
+    DeviceTensor value(desc(problem.key_lengths, kv_heads, value_d)), out(desc(problem.query_lengths, heads, value_d));
     query.write_floats(problem.query);
     key.write_floats(problem.key);
     value.write_floats(problem.value);

@@ -54,6 +54,10 @@ void set(BenchCase& self, const std::string& key, const std::string& value, cons
     self.as_mask = true;
   } else if (key == "cold") {
     self.cold = true;
+  } else if (key == "tokens") {
+    self.key_layout = KeyLayout::kTokens;
+  } else if (key == "transposed") {
+    self.key_layout = KeyLayout::kTransposed;
   } else if (key == "f16") {
     self.dtype = HEED_F16;
   } else if (key == "bf16") {
@@ -66,6 +70,7 @@ void set(BenchCase& self, const std::string& key, const std::string& value, cons
 void set_defaults(BenchCase& self, const std::string& line) {
   if (self.kind == Kind::kLayer) self.head_size = self.embedding / self.heads;
   if (self.kv_heads == 0) self.kv_heads = self.heads;
+  self.has_own_keys = self.kind != Kind::kLayer || self.keys != 0;
   if (self.keys == 0) self.keys = self.queries;
   if (self.value_size == 0) self.value_size = self.head_size;
   const bool complete = self.kind == Kind::kLinear ? self.rows > 0 && self.outputs > 0 && self.inputs > 0
@@ -81,12 +86,17 @@ void set_defaults(BenchCase& self, const std::string& line) {
 double BenchCase::flops() const {
   if (kind == Kind::kLinear) return 2.0 * static_cast<double>(rows) * static_cast<double>(outputs * inputs);
   double pairs = 0;
+  int64_t valid_keys = 0;
   for (int64_t b = 0; b < batch; ++b) {
-    pairs += visible_pairs(queries, keys, causal, lengths.empty() ? keys : lengths[b]);
+    const int64_t length = lengths.empty() ? keys : lengths[b];
+    pairs += visible_pairs(queries, keys, causal, length);
+    valid_keys += length;
   }
   const double attention = 2.0 * pairs * static_cast<double>(heads * (head_size + value_size));
   if (kind != Kind::kLayer) return attention;
-  return attention + 4 * 2.0 * static_cast<double>(batch * queries) * static_cast<double>(embedding * embedding);
+  // Of queries and outputs, and of keys and values.
+  const auto rows_of_projections = static_cast<double>(2 * batch * queries + 2 * valid_keys);
+  return attention + 2.0 * rows_of_projections * static_cast<double>(embedding * embedding);
 }
 
 double BenchCase::streamed_bytes() const {

@@ -13,6 +13,9 @@ namespace bench {
 
 enum class Kind { kAttention, kIdle, kLayer, kLinear };
 
+// How keys and values of attention lie in memory: (B, Hkv, K, D), (B, K, Hkv, D) or (B, Hkv, D, K).
+enum class KeyLayout { kHeads, kTokens, kTransposed };
+
 struct BenchCase {
   std::string name;
   Kind kind = Kind::kAttention;
@@ -34,6 +37,8 @@ struct BenchCase {
   bool causal = false;
   bool as_mask = false;
   bool cold = false;
+  bool has_own_keys = true;  // no self-attention
+  KeyLayout key_layout = KeyLayout::kHeads;
   std::vector<int32_t> lengths;  // none, or one for each item of the batch
 
   // Multiplications and additions that a result needs: hidden pairs are not counted, nor is the softmax.

@@ -54,6 +54,22 @@ Tensor copy_of(heed_context* context, heed_tensor* original) {
   return copy;
 }
 
+// The same numbers and dims in another layout.
+Tensor arranged(heed_context* context, Tensor tensor, KeyLayout layout) {
+  if (layout == KeyLayout::kHeads) return tensor;
+  // Each is its own inverse.
+  const int32_t tokens[] = {0, 2, 1, 3};
+  const int32_t transposed[] = {0, 1, 3, 2};
+  const int32_t* axes = layout == KeyLayout::kTokens ? tokens : transposed;
+  Dims dims;
+  for (int i = 0; i < 4; ++i) dims.push_back(heed_tensor_dim(tensor.get(), axes[i]));
+  const Tensor storage = make_tensor(context, heed_tensor_dtype(tensor.get()), dims);
+  heed_tensor* view = nullptr;
+  check(heed_tensor_transpose(storage.get(), axes, &view));
+  check(heed_tensor_copy(view, tensor.get()));
+  return Tensor(view);
+}
+
 }  // namespace
 
 Context make_context(int threads) {
@@ -115,10 +131,17 @@ Data::Data(const BenchCase& self) : context(make_context(1)) {
       keys.push_back(copy_of(context.get(), keys[0].get()));
       values.push_back(copy_of(context.get(), values[0].get()));
     }
+    for (std::vector<Tensor>* tensors : {&keys, &values}) {
+      for (Tensor& tensor : *tensors) tensor = arranged(context.get(), std::move(tensor), self.key_layout);
+    }
   } else if (self.kind == Kind::kLayer) {
     // With weights of this size the projections' numbers are about as large as their inputs'.
     const double deviation = 1 / std::sqrt(static_cast<double>(self.embedding));
     queries = random_tensor(context.get(), self.dtype, {self.batch, self.queries, self.embedding}, 1, 1);
+    if (self.has_own_keys) {
+      keys.push_back(random_tensor(context.get(), self.dtype, {self.batch, self.keys, self.embedding}, 10, 1));
+      values.push_back(random_tensor(context.get(), self.dtype, {self.batch, self.keys, self.embedding}, 11, 1));
+    }
     for (uint64_t i = 0; i < 4; ++i) {
       weights.push_back(random_tensor(context.get(), self.dtype, {self.embedding, self.embedding}, 2 + i, deviation));
       biases.push_back(random_tensor(context.get(), self.dtype, {self.embedding}, 6 + i, 0.1));

@@ -39,7 +39,8 @@ struct Data {
   explicit Data(const BenchCase& bench_case);
 
   Context context;
-  // Attention: (B, H, Q, D), (B, Hkv, K, D), (B, Hkv, K, Dv). Layer: queries is (B, Q, E). Linear: queries is (M, K).
+  // Attention: (B, H, Q, D), (B, Hkv, K, D), (B, Hkv, K, Dv), the last two in the case's layout. Layer: queries is
+  // (B, Q, E), and keys and values, if there are any, (B, K, E). Linear: queries is (M, K).
   Tensor queries;
   std::vector<Tensor> keys;
   std::vector<Tensor> values;

@@ -343,7 +343,7 @@ Subjects make_ort_subjects(const BenchCase& c, const Data& data, int threads, st
     }
   } else if (c.kind == Kind::kLinear) {
     offer("MatMul", [&] { return std::make_unique<MatMul>(c, data, threads); });
-  } else {
+  } else if (!c.has_own_keys) {
     offer("4 MatMul + MHA", [&] { return std::make_unique<LayerOfMatMul>(c, data, threads); });
     offer("fused Attention", [&] { return std::make_unique<LayerOfAttention>(c, data, threads); });
   }

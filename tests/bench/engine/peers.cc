@@ -13,6 +13,7 @@
 #include "ggml_subjects.h"
 #endif
 #include "eigen_subject.h"
+#include "layout_subjects.h"
 #include "ort_model.h"
 #include "ort_subjects.h"
 #include "rounds.h"
@@ -20,6 +21,7 @@
 namespace bench {
 
 Subjects make_peers(const BenchCase& bench_case, const Data& data, int threads, std::vector<std::string>* refusals) {
+  if (bench_case.key_layout != KeyLayout::kHeads) return make_layout_subjects(bench_case, data, threads);
   Subjects peers;
   if (!ort_is_absent()) peers = make_ort_subjects(bench_case, data, threads, refusals);
   wait_for_quiet();

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// For glibc, whose own allocator stays reachable under other names. operator new ends here too.
+// For glibc, whose own allocator stays reachable under other names. operator new ends here too. What glibc maps for
+// itself, such as threads' stacks, does not come by here.
 #include "capi/support/allocation_hook.h"
 
 #include <malloc.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
@@ -137,6 +141,28 @@ int posix_memalign(void** memory, size_t alignment, size_t num_bytes) noexcept {
 void free(void* memory) noexcept {
   uncount(memory);
   __libc_free(memory);
+}
+
+// Anonymous mappings are memory. They are taken for unmapped as a whole.
+void* mmap(void* address, size_t num_bytes, int protection, int flags, int file, off_t offset) noexcept {
+  const bool is_memory = (flags & MAP_ANONYMOUS) != 0;
+  if (is_memory && must_fail()) return MAP_FAILED;
+  // The kernel's call gives MAP_FAILED, too: -1.
+  void* mapped = reinterpret_cast<void*>(::syscall(SYS_mmap, address, num_bytes, protection, flags, file, offset));
+  if (is_memory && mapped != MAP_FAILED) {
+    live_blocks.fetch_add(1, std::memory_order_relaxed);
+    add_bytes(static_cast<int64_t>(num_bytes));
+  }
+  return mapped;
+}
+
+int munmap(void* memory, size_t num_bytes) noexcept {
+  const int failed = static_cast<int>(::syscall(SYS_munmap, memory, num_bytes));
+  if (failed == 0) {
+    live_blocks.fetch_sub(1, std::memory_order_relaxed);
+    add_bytes(-static_cast<int64_t>(num_bytes));
+  }
+  return failed;
 }
 
 }  // extern "C"

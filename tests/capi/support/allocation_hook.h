@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looks at, and spoils, what is asked of malloc and its relatives by the whole program, libraries included. The file
-// that implements it replaces these functions in the program that links it.
+// Looks at, and spoils, what is asked of malloc and its relatives, and of mmap as memory, by the whole program,
+// libraries included. The file that implements it replaces these functions in the program that links it.
 #pragma once
 
 #include <cstdint>

@@ -3,19 +3,26 @@
 
 import argparse
 import hashlib
+import html
+import posixpath
 import re
 import subprocess
+import sys
 import tempfile
+import urllib.parse
 import xml.etree.ElementTree as ElementTree
 import zipfile
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
+import stated_size  # noqa: E402
 
 MAVEN = {"m": "http://maven.apache.org/POM/4.0.0"}
 JAVA_11 = 55
 SYSTEM_LIBRARIES = {"libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
 
 parser = argparse.ArgumentParser()
-for name in "repository group artifact version license url author description sources readelf".split():
+for name in "repository group artifact version license url author description sources page readelf".split():
     parser.add_argument(f"--{name}", required=True)
 arguments = parser.parse_args()
 
@@ -88,6 +95,8 @@ with zipfile.ZipFile(folder / f"{stem}.jar") as jar:
         actual_path = re.findall(r"\((?:RPATH|RUNPATH)\).*\[(.*)\]", text)
         require(actual_path == expected_path, f"{library} has the run path {actual_path}")
         require(not re.search(r"\s\.(symtab|debug_\w+)\s", text), f"{library} is not stripped")
+    unpacked = sum(jar.getinfo(name).file_size for name in natives)
+    problems += stated_size.problems(arguments.page, r"the libraries in the jar .* some ([0-9.]+) MB", unpacked)
 
 # ---- sources and documentation --------------------------------------------------------------------------------------
 with zipfile.ZipFile(folder / f"{stem}-sources.jar") as jar:
@@ -103,6 +112,21 @@ with zipfile.ZipFile(folder / f"{stem}-javadoc.jar") as jar:
     expected = {f"io.heed/{name}".replace(".java", ".html") for name in public}
     require(pages == expected, f"the documentation has pages for {sorted(pages)}, expected {sorted(expected)}")
 
+    # A link to what is not public becomes mere text, without a word from javadoc; one to a member that a class has from
+    # one that is not public, too.
+    hidden = {name.rpartition("/")[2] for name in tops} - {name.rpartition("/")[2][:-5] for name in pages}
+    all_pages = {name: jar.read(name).decode() for name in names_in(jar) if name.endswith(".html")}
+    anchors = {name: {html.unescape(one) for one in re.findall(r'\bid="([^"]*)"', text)} for name, text in all_pages.items()}
+    for name, text in all_pages.items():
+        for code in re.findall(r"<code>(.*?)</code>", text, re.DOTALL):
+            named = hidden & set(re.findall(r"\w+", re.sub(r"<[^>]*>", "", html.unescape(code))))
+            require(not named, f"{name} of the documentation names {sorted(named)}, which has no page: {code!r}")
+        for link in re.findall(r'href="([^"]*)"', text):
+            path, _, anchor = urllib.parse.unquote(html.unescape(link)).partition("#")
+            target = posixpath.normpath(posixpath.join(posixpath.dirname(name), path)) if path else name
+            known = target in names_in(jar) and (not anchor or target not in anchors or anchor in anchors[target])
+            require(known or "://" in link, f"{name} of the documentation has a link that leads nowhere: {link}")
+
 # ---- the pom --------------------------------------------------------------------------------------------------------
 root = ElementTree.parse(folder / f"{stem}.pom").getroot()
 
@@ -116,16 +140,18 @@ expected = {
     "artifactId": arguments.artifact,
     "version": arguments.version,
     "description": arguments.description,
-    "url": arguments.url,
+    "url": arguments.url or None,
     "licenses/license/name": arguments.license,
     "developers/developer/name": arguments.author,
-    "scm/url": arguments.url,
+    "developers/developer/url": arguments.url or None,
+    "scm/url": arguments.url or None,
+    "scm/connection": f"scm:git:{arguments.url}.git" if arguments.url else None,
 }
 for path, text in expected.items():
     require(said(path) == text, f"{path} of the pom is {said(path)!r}, expected {text!r}")
-# What Maven Central refuses a pom without.
-for path in ("name", "scm/connection"):
-    require(said(path), f"the pom has no {path}")
+# What Maven Central refuses a pom without; so it does without an address, which the project has where there is one.
+require(said("name"), "the pom has no name")
+require(bool(arguments.url) == (root.find("m:scm", MAVEN) is not None), "scm is there without an address, or not with one")
 
 if problems:
     raise SystemExit("\n".join(problems))

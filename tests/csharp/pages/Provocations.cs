@@ -46,6 +46,7 @@ internal static class Provocations
         Provoke(() => attention.Initialize(manager, DataType.Float16, x.Shape, y.Shape, y.Shape));
         var inputs = new AttentionInputs(x, y, y) { Mask = manager.Ones(new Shape(2, 4, 6), DataType.Boolean) };
         Provoke(() => attention.CreateOutputs(inputs));
+        Provoke(() => inputs.Mask = x);
         Provoke(() => attention.Forward(new AttentionInputs(x, y, y), new AttentionOutputs(x)));
         Provoke(() => manager.Create(new float[] { 1, 2, 3 }, new Shape(2, 2)));
         Provoke(() => NDManager.NewBaseManager(Device.Ascend()));
@@ -60,6 +61,7 @@ internal static class Provocations
         using var withBias = new MultiHeadAttention(100, 5, useBias: true);
         Provoke(() => withBias.Load(d2l, "attention"));
         Provoke(() => withBias.LoadParameters(manager, new MemoryStream(new byte[100])));
+        Provoke(() => withBias.LoadParameters(manager, new MemoryStream(new byte[2])));
     }
 
     private static void Objects(NDManager manager, string d2l)
@@ -77,7 +79,11 @@ internal static class Provocations
         NDArray array = other.Ones(new Shape(2));
         other.Dispose();
         Provoke(() => array.ToFloatArray());
+        Provoke(() => attention.Forward(new AttentionInputs(x, array), outputs));
         Provoke(() => other.Ones(new Shape(2)));
+        using var scaled = new Scaled();
+        scaled.Initialize(manager, DataType.Float32, new Shape(2, 5));
+        Provoke(() => scaled.Initialize(manager, DataType.Float32, new Shape(2, 6)));
         var closed = new MultiHeadAttention(100, 5);
         closed.Dispose();
         Provoke(() => closed.Load(d2l, "attention"));
@@ -103,4 +109,20 @@ internal static class Provocations
     });
 
     private static void Print(Exception error) => Console.WriteLine($"{error.GetType().Name}: {error.Message}");
+
+    /// <summary>A block with a factor for each column of its input.</summary>
+    private sealed class Scaled : AbstractBlock
+    {
+        private readonly Parameter factors;
+
+        internal Scaled()
+        {
+            factors = AddParameter(new Parameter("factors", ParameterType.Gamma));
+        }
+
+        protected override void Prepare(Shape?[] inputShapes) => factors.SetShape(new Shape(inputShapes[0]!.Tail));
+
+        protected override NDList ForwardInternal(
+            ParameterStore parameterStore, NDList inputs, bool training, PairList<string, object>? parameters) => inputs;
+    }
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""check_messages.py <docs/csharp.md> <docs/errors.md> < what Provocations.cs prints
+"""check_messages.py <docs/csharp.md> <sentences of docs/errors.md, in C#'s words> < what Provocations.cs prints
 
 Every message in the first column of the page's table "Troubleshooting" is a sentence that heed gives: one that was printed, or one of
 docs/errors.md, which another test holds against the library. "..." stands for anything.
@@ -12,7 +12,7 @@ def main(page, errors):
     with open(page, encoding="utf-8") as file:
         messages = re.findall(r"^\| `([^`]+)` \|", file.read().split("\n## Troubleshooting\n")[1], re.MULTILINE)
     with open(errors, encoding="utf-8") as file:
-        known = re.findall(r"^- \*\*(.*)\*\*<br>$", file.read(), re.MULTILINE)
+        known = file.read().splitlines()
     printed = sys.stdin.read()
     # What .NET and the system add to a sentence stands on lines of its own.
     known += [re.sub(r"^\w+Exception: ", "", line) for line in printed.splitlines()]

@@ -251,6 +251,10 @@ public sealed class ArrayDataTests : IDisposable
         Refused("there are 1 indices for an array of shape (2, 3), expected 2", () => array.GetFloat(1));
         Refused("index 1 of (2, 3) is out of range, expected -3 to 2", () => array.GetFloat(0, 3));
         Refused("index 0 of (2, 3) is out of range, expected -2 to 1", () => array.GetFloat(-3, 0));
+        Refused("index 0 of (2, 3) is out of range, expected -2 to 1", () => _ = array[2]);
+        Refused("there are 3 indices for an array of shape (2, 3), expected at most 2", () => _ = array[0, 0, 0]);
+        Refused(
+            "index 0 of (0, 2) is out of range, that axis has no elements", () => _ = manager.Zeros(new Shape(0, 2))[0]);
         Refused("index 0", () => array.GetFloat(long.MinValue, long.MaxValue));
         Assert.Throws<InvalidOperationException>(() => array.GetLong(0, 0));
         Assert.Throws<InvalidOperationException>(() => manager.Create(1).GetFloat());

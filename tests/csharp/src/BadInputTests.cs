@@ -29,23 +29,23 @@ public sealed class BadInputTests : IDisposable
     [Fact]
     public void Constructor()
     {
-        Illegal(() => new MultiHeadAttention(100, 7), "num_hiddens", "100", "num_heads", "7");
-        Illegal(() => new MultiHeadAttention(100, 0), "num_heads", "0");
-        Illegal(() => new MultiHeadAttention(100, -5), "num_heads", "-5");
-        Illegal(() => new MultiHeadAttention(-100, 5), "num_hiddens", "-100");
+        Illegal(() => new MultiHeadAttention(100, 7), "NumHiddens", "100", "NumHeads", "7");
+        Illegal(() => new MultiHeadAttention(100, 0), "NumHeads", "0");
+        Illegal(() => new MultiHeadAttention(100, -5), "NumHeads", "-5");
+        Illegal(() => new MultiHeadAttention(-100, 5), "NumHiddens", "-100");
         foreach (float dropout in new[] { 1, -0.1f, float.NaN, float.PositiveInfinity })
         {
-            Illegal(() => new MultiHeadAttention(100, 5, dropout), "dropout");
+            Illegal(() => new MultiHeadAttention(100, 5, dropout), "Dropout");
         }
     }
 
     [Fact]
     public void Arrays()
     {
-        Illegal(() => manager.Zeros(new Shape(2, -1)), "dims", "-1");
+        Illegal(() => manager.Zeros(new Shape(2, -1)), "shape", "-1");
         Illegal(() => manager.Zeros(new Shape(1, 1, 1, 1, 1, 1, 1, 1, 1)), "rank", "9");
-        Illegal(() => manager.Zeros(new Shape(1L << 40, 1L << 40)), "dims", "overflow");
-        Illegal(() => manager.Zeros(new Shape(1), (DataType)99), "dtype", "99");
+        Illegal(() => manager.Zeros(new Shape(1L << 40, 1L << 40)), "shape", "overflow");
+        Illegal(() => manager.Zeros(new Shape(1), (DataType)99), "dataType", "99");
         Illegal(() => manager.Create(new float[] { 1, 2, 3 }, new Shape(2, 2)), "3 elements", "(2, 2)");
         Illegal(() => manager.Create(new[] { 1, 2, 3 }, new Shape(2, 2)), "3 elements", "(2, 2)");
         Illegal(() => manager.Create(new long[] { 1, 2, 3 }, new Shape(2, 2)), "3 elements", "(2, 2)");
@@ -57,7 +57,7 @@ public sealed class BadInputTests : IDisposable
     {
         Illegal(() => Forward(queries, manager.Ones(new Shape(3, 6, 100)), keys), "(3, 6, 100)", "(2, 4, 100)");
         Illegal(() => Forward(queries, keys, manager.Ones(new Shape(2, 5, 100))), "(2, 5, 100)", "(2, 6, 100)");
-        Illegal(() => Forward(manager.Ones(new Shape(4, 100)), keys, keys), "queries", "(4, 100)", "rank");
+        Illegal(() => Forward(manager.Ones(new Shape(4, 100)), keys, keys), "Queries", "(4, 100)", "rank");
         Illegal(() => Forward(manager.Ones(new Shape(2, 4, 50)), keys, keys), "(2, 4, 50)", "(100, 100)");
     }
 
@@ -65,11 +65,11 @@ public sealed class BadInputTests : IDisposable
     public void TypesThatDoNotFit()
     {
         NDArray doubles = manager.Ones(new Shape(2, 4, 100), DataType.Float64);
-        Illegal(() => Forward(doubles, keys, keys), "queries", "F64");
+        Illegal(() => Forward(doubles, keys, keys), "Queries", "Float64");
         NDArray halves = manager.Ones(new Shape(2, 6, 100), DataType.Float16);
-        Illegal(() => Forward(queries, halves, keys), "keys", "F16", "F32");
+        Illegal(() => Forward(queries, halves, keys), "Keys", "Float16", "Float32");
         NDArray lengths = manager.Ones(new Shape(2), DataType.Float64);
-        Illegal(() => Forward(queries, keys, keys, lengths), "valid_lens", "F64");
+        Illegal(() => Forward(queries, keys, keys, lengths), "ValidLens", "Float64");
     }
 
     [Fact]
@@ -77,11 +77,11 @@ public sealed class BadInputTests : IDisposable
     {
         foreach (float length in new[] { 7, -1, 1.5f, float.NaN, float.PositiveInfinity })
         {
-            Illegal(() => Forward(queries, keys, keys, manager.Create(new[] { 2, length })), "valid_lens", "6");
+            Illegal(() => Forward(queries, keys, keys, manager.Create(new[] { 2, length })), "ValidLens", "6");
         }
-        Illegal(() => Forward(queries, keys, keys, manager.Create(new[] { 1, 2, 3 })), "valid_lens", "(3)", "(2)");
+        Illegal(() => Forward(queries, keys, keys, manager.Create(new[] { 1, 2, 3 })), "ValidLens", "(3)", "(2)");
         NDArray column = manager.Create(new[] { 1, 2 }, new Shape(2, 1));
-        Illegal(() => Forward(queries, keys, keys, column), "valid_lens", "(2, 1)");
+        Illegal(() => Forward(queries, keys, keys, column), "ValidLens", "(2, 1)");
     }
 
     [Fact]
@@ -98,7 +98,7 @@ public sealed class BadInputTests : IDisposable
         var other = new MultiHeadAttention(100, 5);
         Shape q = queries.Shape;
         Shape k = keys.Shape;
-        Illegal(() => other.Initialize(manager, DataType.Int32, q, k, k), "I32");
+        Illegal(() => other.Initialize(manager, DataType.Int32, q, k, k), "Int32");
         Illegal(() => other.Initialize(manager, DataType.Float32, q, new Shape(3, 6, 100), k), "(3, 6, 100)");
         var inputs = new NDList(queries, keys, keys);
         Check<InvalidOperationException>(() => other.Forward(ps, inputs), "W_q.weight is not set");

@@ -14,6 +14,8 @@ internal static class ChildProcess
     internal const string Leak = "leak";
     internal const string LeakBySwitch = "leak by switch";
     internal const string Forget = "forget";
+    internal const string ForgetLargeOnes = "forget large ones";
+    internal const string ForgetResults = "forget results";
 
     internal static string Run(string task, params (string Name, string Value)[] environment)
     {
@@ -42,6 +44,14 @@ internal static class ChildProcess
         if (task == Forget)
         {
             ForgetObjects();
+        }
+        else if (task == ForgetLargeOnes)
+        {
+            ForgetLargeArrays();
+        }
+        else if (task == ForgetResults)
+        {
+            ForgetResultsOfALayer();
         }
         else
         {
@@ -80,8 +90,50 @@ internal static class ChildProcess
                 manager.NewSubManager().NewSubManager().Ones(new Shape(10));
             }
         }
-        string peak = File.ReadLines("/proc/self/status").First(line => line.Contains("VmHWM"));
-        Console.WriteLine(int.Parse(peak.Split(' ', StringSplitOptions.RemoveEmptyEntries)[^2]) / 1024);
+        Console.WriteLine(MegabytesOf("VmHWM"));
+    }
+
+    /// <summary>12 GB in arrays of 16 KiB to 4 MiB, all their pages in use, all forgotten. Prints the most memory that
+    /// the process ever had, and what it has when the manager is disposed, in MB.</summary>
+    private static void ForgetLargeArrays()
+    {
+        using (NDManager manager = NDManager.NewBaseManager())
+        {
+            var random = new Random(1);
+            for (long left = 12L << 20; left > 0;)
+            {
+                long kibibytes = (long)Math.Round(16 * Math.Pow(256, random.NextDouble()));
+                manager.Ones(new Shape(kibibytes << 8));
+                left -= kibibytes;
+            }
+        }
+        Console.WriteLine(MegabytesOf("VmHWM"));
+        Console.WriteLine(MegabytesOf("VmRSS"));
+    }
+
+    /// <summary>The same of forwards that each make 128 KiB of output and 8 MiB of weights, which are kept until the
+    /// next.</summary>
+    private static void ForgetResultsOfALayer()
+    {
+        using (NDManager manager = NDManager.NewBaseManager())
+        {
+            var attention = new MultiHeadAttention(64, 8, 0f, false);
+            NDArray words = manager.Ones(new Shape(1, 512, 64));
+            var inputs = new NDList(words, words, words);
+            attention.Initialize(manager, DataType.Float32, inputs.GetShapes());
+            for (int i = 0; i < 200; i++)
+            {
+                attention.Forward(new ParameterStore(manager, false), inputs, training: false);
+            }
+        }
+        Console.WriteLine(MegabytesOf("VmHWM"));
+        Console.WriteLine(MegabytesOf("VmRSS"));
+    }
+
+    private static int MegabytesOf(string name)
+    {
+        string line = File.ReadLines("/proc/self/status").First(line => line.Contains(name));
+        return int.Parse(line.Split(' ', StringSplitOptions.RemoveEmptyEntries)[^2]) / 1024;
     }
 
     private static void Collect()

@@ -18,7 +18,7 @@ public sealed class EveryMemberTests : IDisposable
     private static readonly Type[] Types =
     {
         typeof(NDManager), typeof(NDArray), typeof(NDList), typeof(Shape), typeof(Device), typeof(ContextOptions),
-        typeof(Workspace), typeof(DataTypeExtensions),
+        typeof(Workspace), typeof(Weights), typeof(DataTypeExtensions),
         typeof(Block), typeof(AbstractBlock), typeof(NativeBlock), typeof(Linear), typeof(Dropout),
         typeof(DotProductAttention), typeof(AdditiveAttention), typeof(MultiHeadAttention),
         typeof(DotProductAttentionOptions), typeof(AdditiveAttentionOptions), typeof(MultiHeadAttentionOptions),
@@ -78,7 +78,7 @@ public sealed class EveryMemberTests : IDisposable
     [Fact]
     public void WhatIsDisposedSaysSo()
     {
-        foreach (Type type in new[] { typeof(NDManager), typeof(NDArray), typeof(Workspace) })
+        foreach (Type type in new[] { typeof(NDManager), typeof(NDArray), typeof(Workspace), typeof(Weights) })
         {
             foreach (MethodBase member in Members(type).Where(member => !member.IsStatic && !member.IsConstructor))
             {
@@ -156,6 +156,7 @@ public sealed class EveryMemberTests : IDisposable
         : type == typeof(NDArray) ? manager.Ones(new Shape(2, 2))
         : type == typeof(NDList) ? new NDList(manager.Ones(new Shape(2)))
         : type == typeof(Workspace) ? manager.NewWorkspace(1)
+        : type == typeof(Weights) ? Weights.Open(TestFiles.Write(folder["weights"], "{}"))
         : type == typeof(Shape) ? new Shape(2, 2)
         : type == typeof(Device) ? Device.Cpu()
         : type == typeof(ContextOptions) ? new ContextOptions()
@@ -255,10 +256,20 @@ public sealed class EveryMemberTests : IDisposable
         NDArray? At(int index) => index < list.Count ? list[index] : null;
         return new AttentionInputs(At(0), At(1), At(2), At(3))
         {
-            Mask = random.Next(4) == 0 ? SomeArray(random) : null,
+            Mask = random.Next(4) == 0 ? SomeMask(random) : null,
             Bias = random.Next(4) == 0 ? SomeArray(random) : null,
             Training = random.Next(2) == 0,
         };
+    }
+
+    private NDArray SomeMask(Random random)
+    {
+        NDArray mask = manager.Ones(new Shape(random.Next(3), 2), DataType.Boolean);
+        if (random.Next(8) == 0)
+        {
+            mask.Dispose();
+        }
+        return mask;
     }
 
     /// <summary>What SaveParameters has written, perhaps cut or damaged.</summary>

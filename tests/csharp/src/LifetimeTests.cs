@@ -42,13 +42,14 @@ public class LifetimeTests
         var attention = new MultiHeadAttention(8, 2, 0, false);
         var shape = new Shape(1, 2, 8);
         attention.Initialize(manager, DataType.Float32, shape, shape, shape);
+        string[] names = { "queries", "keys", "values", "validLens" };
         for (int disposed = 0; disposed < 4; disposed++)
         {
             var inputs = new NDList(
                 manager.Ones(shape), manager.Ones(shape), manager.Ones(shape), manager.Create(new[] { 2 }));
             inputs[disposed].Dispose();
             var error = Assert.Throws<ObjectDisposedException>(() => attention.Forward(new ParameterStore(), inputs));
-            Assert.Contains("the array is closed", error.Message);
+            Assert.Contains($"the array {names[disposed]} is closed", error.Message);
         }
     }
 

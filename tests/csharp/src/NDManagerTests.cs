@@ -130,6 +130,25 @@ public class NDManagerTests
     }
 
     [Fact]
+    public void CountsInInts()
+    {
+        using NDManager manager = NDManager.NewBaseManager();
+        Assert.Equal(new[] { 0, 2, 4, 6, 8 }, manager.Arange(0, 10, 2).ToIntArray());
+        Assert.Equal(new[] { -2, -1, 0 }, manager.Arange(-2, 1).ToIntArray());
+        Assert.Equal(new[] { 3, 1, -1 }, manager.Arange(3, -2, -2).ToIntArray());
+        int large = (1 << 24) + 1;
+        Assert.Equal(new long[] { large }, manager.Arange(large, large + 1, 1, DataType.Int64).ToLongArray());
+        Assert.Equal(
+            new[] { int.MinValue, -1, int.MaxValue - 1 },
+            manager.Arange(int.MinValue, int.MaxValue, int.MaxValue).ToIntArray());
+        Assert.Empty(manager.Arange(1, 1).ToIntArray());
+        Assert.Equal(DataType.Float32, manager.Arange(0, 10, 2f).DataType);
+        Assert.StartsWith(
+            "step is 0, expected another number",
+            Assert.Throws<ArgumentException>(() => manager.Arange(0, 10, 0)).Message);
+    }
+
+    [Fact]
     public void DrawsRandomNumbers()
     {
         using NDManager manager = NDManager.NewBaseManager();
@@ -190,10 +209,11 @@ public class NDManagerTests
         Assert.Null(manager.ParentManager);
         Assert.Same(manager, manager.NewSubManager().ParentManager);
         manager.Synchronize();
+        manager.Trim();
 
         // Arrays of two contexts of a device go together.
         Assert.Equal(new float[] { 2 }, manager.Ones(new Shape(1, 2)).MatMul(plain.Ones(new Shape(2))).ToFloatArray());
-        Assert.Contains("num_threads", Assert.Throws<ArgumentException>(
+        Assert.Contains("NumThreads", Assert.Throws<ArgumentException>(
             () => NDManager.NewBaseManager(options: new ContextOptions { NumThreads = -1 })).Message);
         Assert.Throws<ArgumentException>(
             () => NDManager.NewBaseManager(options: new ContextOptions { NumThreads = int.MaxValue }));
@@ -205,7 +225,7 @@ public class NDManagerTests
         Assert.Equal(0, Device.GetCount("ascend"));
         HeedException error = Assert.Throws<HeedException>(() => NDManager.NewBaseManager(Device.Ascend()));
         Assert.Equal(Status.DeviceUnavailable, error.Status);
-        Assert.StartsWith("device is HEED_DEVICE_ASCEND, but libheed_ascend.so is not in \"", error.Message);
+        Assert.StartsWith("device is Device.Ascend(0), but libheed_ascend.so is not in \"", error.Message);
         Assert.EndsWith("or its folder in HEED_PLUGIN_PATH", error.Message);
 
         // Nothing has changed for the CPU.

@@ -230,6 +230,18 @@ public sealed class OwnershipTests : IDisposable
         Assert.InRange(int.Parse(output.Split('\n')[0]), 1, 700);
     }
 
+    /// <summary>12 GB of arrays, or 1.6 GB of a layer's results: whatever their sizes, what is freed goes back to the
+    /// system.</summary>
+    [Theory]
+    [InlineData(ChildProcess.ForgetLargeOnes)]
+    [InlineData(ChildProcess.ForgetResults)]
+    public void ForgottenMemoryGoesBackToTheSystem(string task)
+    {
+        string[] output = ChildProcess.Run(task, ("DOTNET_GCHeapHardLimit", "0x4000000")).Split('\n');
+        Assert.InRange(int.Parse(output[0]), 1, 300);
+        Assert.InRange(int.Parse(output[1]), 1, 200);
+    }
+
     [MethodImpl(MethodImplOptions.NoInlining)]
     private void ForgetASubManager(List<WeakReference> managers, List<NDArray>? arrays)
     {

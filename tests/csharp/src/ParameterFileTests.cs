@@ -77,16 +77,50 @@ public sealed class ParameterFileTests : IDisposable
         Assert.Equal(new Shape(2, 7), old.Shape);
     }
 
+    /// <summary>Wherever it ends, the sentence has how many bytes came, and what should have come next.</summary>
     [Fact]
     public void EverythingShorterIsRefused()
     {
         using ScaledBlock block = Initialized(out float[] before);
         for (int length = 0; length < Written.Length; length++)
         {
-            var stream = new MemoryStream(Written, 0, length);
-            Assert.Throws<EndOfStreamException>(() => block.LoadParameters(manager, stream));
+            string start = $"^the stream ends after {length} byte{(length == 1 ? "" : "s")}, and lacks ";
+            Assert.Matches(start + "([1-9][0-9]* of the [1-9][0-9]* bytes of )?the [a-z]", EndOf(block, Written, length));
         }
         CheckUnchanged(block, before);
+
+        string text = string.Concat(Written.Select(each => (char)each));
+        int type = text.IndexOf("FLOAT32", StringComparison.Ordinal);
+        int inner = text.IndexOf("01inner", StringComparison.Ordinal);
+        int tensors = text.IndexOf("{\"", StringComparison.Ordinal);
+        foreach ((int length, string missing) in new[]
+        {
+            (0, "the mark \"HEED\" at its beginning"),
+            (1, "3 of the 4 bytes of the mark \"HEED\" at its beginning"),
+            (4, "the version of its format"),
+            (5, "the length of the kind of the block"),
+            (6, "1 of the 2 bytes of the length of the kind of the block"),
+            (10, "10 of the 13 bytes of the kind of the block"),
+            (20, "the version of the block"),
+            (23, "2 of the 4 bytes of the number of input shapes of the block"),
+            (25, "the number of axes of input 0 of the block"),
+            (41, "1 of the 8 bytes of the size of axis 1 of input 0 of the block"),
+            (42, "the number of parameters of the block"),
+            (50, "3 of the 5 bytes of the name of the parameter \"scale\""),
+            (type + 6, "1 of the 7 bytes of the element type of the parameter \"scale\""),
+            (type + 7, "the number of axes of the parameter \"scale\""),
+            (type + 22, "6 of the 8 bytes of the elements of the parameter \"scale\""),
+            (type + 28, "the number of blocks inside the block"),
+            (inner + 1, "6 of the 7 bytes of the name of the block \"01inner\""),
+            (inner + 7, "the length of the kind of the block \"01inner\""),
+            (tensors - 9, "1 of the 4 bytes of the length of the parameters of the block \"01inner\""),
+            (tensors - 8, "the parameters of the block \"01inner\""),
+            (Written.Length - 4, "the checksum at its end"),
+            (Written.Length - 1, "1 of the 4 bytes of the checksum at its end"),
+        })
+        {
+            Assert.EndsWith(", and lacks " + missing, EndOf(block, Written, length));
+        }
     }
 
     /// <summary>Whatever byte is another: a fitting exception, and nothing changed.</summary>
@@ -233,6 +267,9 @@ public sealed class ParameterFileTests : IDisposable
         CheckUnchanged(block, before);
         Assert.False(linear.IsInitialized);
     }
+
+    private string EndOf(Block block, byte[] bytes, int length) => Assert.Throws<EndOfStreamException>(
+        () => block.LoadParameters(manager, new MemoryStream(bytes, 0, length))).Message;
 
     private ScaledBlock Initialized(out float[] numbers)
     {

@@ -96,7 +96,7 @@ public sealed class ReusingFormTests : IDisposable
     [Fact]
     public void InputsAreClearedForTheNextUse()
     {
-        inputs.Mask = inputs.Queries;
+        inputs.Mask = manager.Ones(new Shape(4, 6), DataType.Boolean);
         inputs.Bias = inputs.Queries;
         inputs.Training = true;
         inputs.DropoutSeed = 3;
@@ -107,6 +107,79 @@ public sealed class ReusingFormTests : IDisposable
         Assert.False(inputs.Training);
         Assert.Null(inputs.DropoutSeed);
     }
+
+    [Fact]
+    public void AMaskIsOfBooleansFromTheBeginning()
+    {
+        NDArray mask = manager.Ones(new Shape(4, 6), DataType.Boolean);
+        var set = new AttentionInputs { Mask = mask };
+        foreach (DataType type in Enum.GetValues<DataType>().Where(type => type != DataType.Boolean))
+        {
+            NDArray numbers = manager.Ones(new Shape(4, 6), type);
+            var error = Assert.Throws<ArgumentException>(() => set.Mask = numbers);
+            Assert.StartsWith(
+                $"Mask is of {type}, expected Boolean with true = may attend; Bias takes numbers that are added to the "
+                + "scores",
+                error.Message);
+            Assert.Equal("Mask", error.ParamName);
+        }
+        Assert.Same(mask, set.Mask);
+        set.Mask = null;
+        Assert.Null(set.Mask);
+    }
+
+    [Fact]
+    public void DisposedInputsAndOutputsAreNamed()
+    {
+        NDArray open = inputs.Queries!;
+        NDArray disposed = manager.Ones(new Shape(2, 4, 100));
+        NDArray disposedMask = manager.Ones(new Shape(4, 6), DataType.Boolean);
+        disposed.Dispose();
+        disposedMask.Dispose();
+        using AttentionOutputs outputs = attention.CreateOutputs(inputs);
+        foreach (Action<AttentionInputs> use in new Action<AttentionInputs>[]
+        {
+            all => attention.Forward(all, outputs),
+            all => attention.CreateOutputs(all),
+            all => attention.WorkspaceSize(all, outputs),
+            all => attention.Explain(all, outputs),
+            all => DotProductAttention.ScaledDotProductAttention(all, outputs),
+        })
+        {
+            Closed("Queries", () => use(new AttentionInputs(disposed)));
+            Closed("Keys", () => use(new AttentionInputs(open, disposed)));
+            Closed("Values", () => use(new AttentionInputs(open, values: disposed)));
+            Closed("ValidLens", () => use(new AttentionInputs(open, validLens: disposed)));
+            Closed("Mask", () => use(new AttentionInputs(open) { Mask = disposedMask }));
+            Closed("Bias", () => use(new AttentionInputs(open) { Bias = disposed }));
+        }
+        Closed("Output", () => attention.Forward(inputs, new AttentionOutputs(disposed)));
+        Closed("Weights", () => attention.Forward(inputs, new AttentionOutputs(open, disposed)));
+        Closed("LogSumExp", () => attention.Explain(inputs, new AttentionOutputs(logSumExp: disposed)));
+
+        var store = new ParameterStore(manager, false);
+        string[] names = { "queries", "keys", "values" };
+        for (int i = 0; i < names.Length; i++)
+        {
+            var list = new NDList(open, open, open) { [i] = disposed };
+            Closed(names[i], () => attention.Forward(store, list));
+            Closed(names[i], () => attention.Explain(list));
+        }
+        using var linear = new Linear(3);
+        linear.Initialize(manager, DataType.Float32, new Shape(2, 4, 100));
+        Closed("input", () => linear.Forward(store, new NDList(disposed)));
+        Closed("keys", () => DotProductAttention.ScaledDotProductAttention(open, disposed, open));
+        Closed("scores", () => Chap10Utils.MaskedSoftmax(disposed, open));
+        Closed("validLens", () => Chap10Utils.MaskedSoftmax(open, disposed));
+        Closed("other", () => open.MatMul(disposed));
+        Closed("other", () => open.BatchDot(disposed));
+        Closed("other", () => open.AllClose(disposed));
+        Closed("other", () => open.ContentEquals(disposed));
+        Closed("destination", () => open.CopyTo(disposed));
+    }
+
+    private static void Closed(string argument, Action use) => Assert.StartsWith(
+        $"the array {argument} is closed", Assert.Throws<ObjectDisposedException>(use).Message);
 
     /// <summary>Nothing at all, in 10,000 calls of each kind of block: not with training, not without a
     /// workspace.</summary>
@@ -195,7 +268,7 @@ public sealed class ReusingFormTests : IDisposable
         Assert.Throws<InvalidOperationException>(() => linear.Explain(input, linear.CreateOutputs(input)));
 
         inputs.ValidLens = manager.Create(new float[] { 3, 7 });
-        Assert.Contains("valid_lens", Assert.Throws<ArgumentException>(
+        Assert.Contains("ValidLens", Assert.Throws<ArgumentException>(
             () => attention.Forward(inputs, outputs)).Message);
     }
 
@@ -223,7 +296,7 @@ public sealed class ReusingFormTests : IDisposable
         Assert.Contains("the workspace is closed", Assert.Throws<ObjectDisposedException>(
             () => attention.Forward(inputs, outputs, workspace)).Message);
         inputs.ValidLens!.Dispose();
-        Assert.Contains("the array is closed", Assert.Throws<ObjectDisposedException>(
+        Assert.Contains("the array ValidLens is closed", Assert.Throws<ObjectDisposedException>(
             () => attention.Forward(inputs, outputs)).Message);
         inputs.ValidLens = null;
         attention.Dispose();

@@ -62,6 +62,46 @@ internal sealed class ScaledBlock : AbstractBlock
     }
 }
 
+/// <summary>A parameter for each column of the input beside a linear layer; it may fail once that is
+/// initialized.</summary>
+internal sealed class TableBlock : AbstractBlock
+{
+    internal TableBlock()
+    {
+        Rows = AddParameter(new Parameter(nameof(Rows), ParameterType.Gamma));
+        Linear = AddChildBlock("linear", new Linear(2));
+    }
+
+    internal Parameter Rows { get; }
+
+    internal Linear Linear { get; }
+
+    internal bool HasRows { get; set; } = true;
+
+    internal bool Fails { get; set; }
+
+    protected override void Prepare(Shape?[] inputShapes)
+    {
+        if (HasRows)
+        {
+            Rows.SetShape(new Shape(inputShapes[0]!.Tail));
+        }
+    }
+
+    protected override void InitializeChildBlocks(NDManager manager, DataType dataType, params Shape?[] inputShapes)
+    {
+        Linear.Initialize(manager, dataType, inputShapes);
+        if (Fails)
+        {
+            throw new ArgumentException("enough");
+        }
+    }
+
+    protected override NDList ForwardInternal(
+        ParameterStore parameterStore, NDList inputs, bool training, PairList<string, object>? parameters) =>
+        Linear.Forward(parameterStore, inputs, training);
+}
+
 /// <summary>A block that leaves out what a block with others inside has to say.</summary>
 internal sealed class SilentBlock : AbstractBlock
 {

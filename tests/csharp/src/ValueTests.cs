@@ -48,6 +48,29 @@ public class ValueTests
     }
 
     [Fact]
+    public void ShapeHasTheOperatorsOfEquality()
+    {
+        Shape? none = null;
+        Assert.True(new Shape(2, 3) == new Shape(2, 3));
+        Assert.False(new Shape(2, 3) == new Shape(3, 2));
+        Assert.True(new Shape(2, 3) != new Shape(2));
+        Assert.False(new Shape() != new Shape());
+        Assert.True(none == null);
+        Assert.False(none == new Shape());
+        Assert.True(new Shape() != none);
+    }
+
+    [Fact]
+    public void AnAxisThatIsNotThereIsNamed()
+    {
+        string Refused(Shape shape, int index) =>
+            Assert.Throws<IndexOutOfRangeException>(() => shape[index]).Message;
+        Assert.Equal("index is 2, expected 0 to 1: the shape is (2, 4)", Refused(new Shape(2, 4), 2));
+        Assert.Equal("index is -1, expected 0 to 1: the shape is (2, 4)", Refused(new Shape(2, 4), -1));
+        Assert.Equal("index is 0, but a scalar has no axes: the shape is ()", Refused(new Shape(), 0));
+    }
+
+    [Fact]
     public void DataTypeKnowsItsSizeAndKind()
     {
         foreach ((DataType type, int numBytes, bool floating) in new[]

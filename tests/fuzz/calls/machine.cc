@@ -127,6 +127,8 @@ void Machine::describe_context() {
   require(described.has_value() == (context != nullptr), "a context can be described");
   require(succeeded(heed_context_synchronize(const_cast<heed_context*>(context))) == (context != nullptr),
           "a context can be waited for");
+  require(succeeded(heed_context_trim(const_cast<heed_context*>(context))) == (context != nullptr),
+          "a context can be trimmed");
 }
 
 void Machine::create_workspace() {

@@ -68,7 +68,11 @@ Derived derive(const heed_layer* layer, const heed_dot_product_attention_options
 
 Derived derive(const heed_layer* layer, const heed_multi_head_attention_options& options,
                const heed_layer_inputs& inputs) {
-  if (!property::on_ascend()) return {};
+  return property::on_ascend() ? derive_anywhere(layer, options, inputs) : Derived();
+}
+
+Derived derive_anywhere(const heed_layer* layer, const heed_multi_head_attention_options& options,
+                        const heed_layer_inputs& inputs) {
   Call call = call_of(Kind::MultiHead, layer, inputs);
   call.options = options;
   return derive(call);

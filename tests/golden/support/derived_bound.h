@@ -33,6 +33,10 @@ Derived derive(const heed_layer* layer, const heed_multi_head_attention_options&
 Derived derive(const heed_layer* layer, const heed_additive_attention_options& options,
                const heed_layer_inputs& inputs);
 
+// The same for any device.
+Derived derive_anywhere(const heed_layer* layer, const heed_multi_head_attention_options& options,
+                        const heed_layer_inputs& inputs);
+
 // The reference's answer as tensors of the shapes that the results have.
 Derived as_tensors(const reference::AttentionResult& result, const Outputs& results);
 

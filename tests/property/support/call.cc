@@ -26,6 +26,12 @@ Context make_context(const Call& call, Fallback fallback) {
   return Context(context);
 }
 
+heed_dot_product_attention_options dot_product_options(const Call& call) {
+  heed_dot_product_attention_options options = HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT;
+  copy_shared_options(call.options, options);
+  return options;
+}
+
 Layer make_layer(heed_context* context, const Call& call) {
   heed_layer* layer = nullptr;
   if (call.kind == Kind::MultiHead) {
@@ -39,8 +45,7 @@ Layer make_layer(heed_context* context, const Call& call) {
     check(heed_additive_attention_create(context, &options, &layer));
     return Layer(layer);
   }
-  heed_dot_product_attention_options options = HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT;
-  copy_shared_options(call.options, options);
+  const heed_dot_product_attention_options options = dot_product_options(call);
   check(heed_dot_product_attention_create(context, &options, &layer));
   return Layer(layer);
 }
@@ -265,7 +270,12 @@ Results Runner::forward(const Call& call, heed_workspace* workspace) const {
     Opened& opened = opened_[static_cast<size_t>(fallback)];
     if (opened.layer == nullptr) opened = open(made_for_, fallback);
     const Arguments arguments(opened.context.get(), call);
-    check(heed_layer_forward(opened.layer.get(), arguments.inputs(), workspace, arguments.outputs()));
+    if (call.in_one_call) {
+      const heed_dot_product_attention_options options = dot_product_options(call);
+      check(heed_scaled_dot_product_attention(opened.context.get(), &options, arguments.inputs(), arguments.outputs()));
+    } else {
+      check(heed_layer_forward(opened.layer.get(), arguments.inputs(), workspace, arguments.outputs()));
+    }
     return arguments.read();
   });
 }

@@ -57,6 +57,7 @@ struct Call {
   std::optional<OutputRequest> log_sum_exp;
 
   bool with_workspace = false;
+  bool in_one_call = false;  // dot-product attention: without the layer, and without a workspace
   int32_t num_threads = 0;
   const heed_executor* executor = nullptr;
 };

@@ -31,7 +31,18 @@ void store_array(const float* from, int32_t type, int64_t count, void* to) {
   }
 }
 
-void store_one(float value, int32_t type, void* to) { store_element(static_cast<char*>(to), type, value); }
+void store_one(float value, int32_t type, void* to) {
+  store_first_elements(static_cast<char*>(to), type, broadcast(value), 1);
+}
+
+void scatter_array(const float* from, int32_t type, int64_t stride, int64_t count, void* to) {
+  narrow_row(from, count, static_cast<char*>(to), type, stride);
+}
+
+void widen_array(const void* from, int32_t type, int64_t stride, int64_t element_stride, int64_t num_rows,
+                 int64_t width, float* to) {
+  widen_rows(static_cast<const char*>(from), type, stride, element_stride, num_rows, width, to);
+}
 
 template <typename Function>
 HEED_INLINE void map_array(const float* from, int64_t count, float* to, Function function) {
@@ -69,6 +80,8 @@ constexpr MathProbe kProbe = {
     .load_elements = load_array,
     .store_elements = store_array,
     .store_element = store_one,
+    .scatter_elements = scatter_array,
+    .widen_rows = widen_array,
     .tanh = tanh_array,
     .exp2_of_nonpositive = exp2_array,
     .philox = philox_array,

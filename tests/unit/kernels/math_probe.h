@@ -15,6 +15,11 @@ struct MathProbe {
   void (*load_elements)(const void* from, int32_t type, int64_t count, float* to);
   void (*store_elements)(const float* from, int32_t type, int64_t count, void* to);
   void (*store_element)(float value, int32_t type, void* to);
+  // Elements of `to` are `stride` elements apart.
+  void (*scatter_elements)(const float* from, int32_t type, int64_t stride, int64_t count, void* to);
+  // Rows `stride` elements apart, whose elements are `element_stride` apart; those of `to` are whole vectors.
+  void (*widen_rows)(const void* from, int32_t type, int64_t stride, int64_t element_stride, int64_t num_rows,
+                     int64_t width, float* to);
 
   void (*tanh)(const float* from, int64_t count, float* to);
   void (*exp2_of_nonpositive)(const float* from, int64_t count, float* to);

@@ -36,12 +36,9 @@ static Rows rows_of(const FlashItem& item, const KernelOperand& operand, int64_t
   const int64_t index = item.batch_index * operand.strides[0] + item.kv_head * operand.strides[1];
   if (in_place(operand))
     return {static_cast<const float*>(operand.data) + index + k0 * operand.strides[2], operand.strides[2]};
-  const int64_t stride = row_stride(width);
-  for (int64_t k = k0; k < k1; ++k) {
-    widen_row(element_address(operand, index + k * operand.strides[2]), operand.element_type, operand.strides[3], width,
-              block + (k - k0) * stride);
-  }
-  return {block, stride};
+  widen_rows(element_address(operand, index + k0 * operand.strides[2]), operand.element_type, operand.strides[2],
+             operand.strides[3], k1 - k0, width, block);
+  return {block, row_stride(width)};
 }
 
 // ---- scores ---------------------------------------------------------------------------------------------------------

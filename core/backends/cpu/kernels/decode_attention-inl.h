@@ -271,10 +271,8 @@ static StoredRows stored_rows(const FlashItem& item, const KernelOperand& operan
       item.batch_index * operand.strides[0] + item.kv_head * operand.strides[1] + k0 * operand.strides[2];
   if (operand.strides[3] == 1 || width <= 1)
     return {element_address(operand, index), operand.strides[2] * size_of_element(operand.element_type), width};
-  for (int64_t k = k0; k < k1; ++k) {
-    widen_row(element_address(operand, index + (k - k0) * operand.strides[2]), operand.element_type, operand.strides[3],
-              width, block + (k - k0) * row_stride(width));
-  }
+  widen_rows(element_address(operand, index), operand.element_type, operand.strides[2], operand.strides[3], k1 - k0,
+             width, block);
   return {reinterpret_cast<const char*>(block), row_stride(width) * static_cast<int64_t>(sizeof(float)), width};
 }
 
@@ -427,10 +425,14 @@ static void load_row_queries(const FlashItem& item, const Panel& panel) {
 }
 
 // First a panel's scores, then who sees which keys of a block, then a block of widened keys or values; where blocks of a
-// panel are gone through, that last room holds kBlockKeys of each.
+// panel are gone through, that last room holds a block of each.
 static int64_t decode_shared_floats(const AttentionArguments& arguments) {
-  return (kBlockKeys + kRowBlockKeys) * kPanelRows +
-         kRowBlockKeys * larger(row_stride(arguments.head_size), row_stride(arguments.value_head_size));
+  const int64_t key_floats = row_stride(arguments.head_size);
+  const int64_t value_floats = row_stride(arguments.value_head_size);
+  const int64_t of_rows = room_of_block(arguments, kRowBlockKeys);
+  const int64_t of_panel = room_of_block(arguments, kBlockKeys);
+  return (of_panel + of_rows) * kPanelRows +
+         larger(of_rows * larger(key_floats, value_floats), of_panel * (key_floats + value_floats));
 }
 
 static int64_t decode_floats(const AttentionArguments& arguments, int64_t num_rows) {
@@ -454,9 +456,10 @@ static DecodeItem make_decode_item(const AttentionArguments& arguments, const At
   item.batch_index = rows.batch_index;
   item.kv_head = rows.kv_head;
   item.scores = scratch;
-  item.seen = reinterpret_cast<int32_t*>(item.scores + kBlockKeys * kPanelRows);
-  item.key_block = item.scores + (kBlockKeys + kRowBlockKeys) * kPanelRows;
-  item.value_block = item.key_block + kBlockKeys * row_stride(arguments.head_size);
+  const int64_t of_panel = room_of_block(arguments, kBlockKeys);
+  item.seen = reinterpret_cast<int32_t*>(item.scores + of_panel * kPanelRows);
+  item.key_block = item.scores + (of_panel + room_of_block(arguments, kRowBlockKeys)) * kPanelRows;
+  item.value_block = item.key_block + of_panel * row_stride(arguments.head_size);
   float* next = item.scores + decode_shared_floats(arguments);
   make_panel(arguments, next, rows.first_row, rows.end_row, decode.panel);
   next += panel_floats(arguments);

@@ -75,10 +75,6 @@ HEED_INLINE void store_first_elements(char* to, int32_t element_type, Vec value,
   __builtin_memcpy(to, &halves, static_cast<size_t>(count) * sizeof(uint16_t));
 }
 
-static inline void store_element(char* to, int32_t element_type, float value) {
-  store_first_elements(to, element_type, broadcast(value), 1);
-}
-
 // ---- one by one and in rows -----------------------------------------------------------------------------------------
 
 // One element, widened exactly.
@@ -86,9 +82,32 @@ static inline float load_element(const char* from, int32_t element_type) {
   return load_first_elements(from, element_type, 1)[0];
 }
 
+// kLanes elements that lie `stride` elements apart.
+template <int32_t type>
+HEED_INLINE Vec gather_elements(const char* from, int64_t stride) {
+  if constexpr (type == kF32) {
+    Vec elements{};
+#pragma GCC unroll 16
+    for (int i = 0; i < kLanes; ++i) elements[i] = reinterpret_cast<const float*>(from)[i * stride];
+    return elements;
+  } else {
+    HalfVec halves{};
+#pragma GCC unroll 16
+    for (int i = 0; i < kLanes; ++i) halves[i] = reinterpret_cast<const uint16_t*>(from)[i * stride];
+    return load_elements(reinterpret_cast<const char*>(&halves), type);
+  }
+}
+
 // The first `count` of elements that lie `stride` elements apart, the other lanes 0.
 static inline Vec gather_first_elements(const char* from, int32_t element_type, int64_t stride, int64_t count) {
   if (stride == 1) return load_first_elements(from, element_type, count);
+  if (count >= kLanes) {
+    switch (element_type) {
+      case kF16: return gather_elements<kF16>(from, stride);
+      case kBF16: return gather_elements<kBF16>(from, stride);
+      default: return gather_elements<kF32>(from, stride);
+    }
+  }
   float elements[kLanes] = {};
   for (int64_t i = 0; i < count; ++i)
     elements[i] = load_element(from + i * stride * size_of_element(element_type), element_type);
@@ -106,8 +125,10 @@ HEED_INLINE void widen_side_by_side(const char* from, int64_t count, float* to) 
 // for whole vectors.
 static inline void widen_row(const char* from, int32_t element_type, int64_t stride, int64_t count, float* to) {
   if (stride != 1) {
-    for (int64_t i = 0; i < count; ++i)
-      to[i] = load_element(from + i * stride * size_of_element(element_type), element_type);
+    for (int64_t i = 0; i < count; i += kLanes) {
+      store(to + i, gather_first_elements(from + i * stride * size_of_element(element_type), element_type, stride,
+                                          smaller(kLanes, count - i)));
+    }
     return;
   }
   switch (element_type) {
@@ -117,15 +138,108 @@ static inline void widen_row(const char* from, int32_t element_type, int64_t str
   }
 }
 
+// ---- blocks of rows -------------------------------------------------------------------------------------------------
+
+// Rows of a block whose elements lie side by side from row to row, not within a row: tiles of kLanes elements of as
+// many rows are transposed in registers. A group of kLanes elements goes through all rows before the next does, so
+// that memory is read as kLanes streams. `row_step` is 1, or -1 where the rows lie the other way round.
+template <int32_t type>
+static void transpose_rows(const char* from, int64_t row_step, int64_t element_stride, int64_t num_rows, int64_t width,
+                           float* to) {
+  const int64_t to_stride = row_stride(width);
+  for (int64_t d = 0; d < width; d += kLanes) {
+    const int64_t count = smaller(kLanes, width - d);
+    for (int64_t row = 0; row < num_rows; row += kLanes) {
+      const int64_t rows = smaller(kLanes, num_rows - row);
+      const int64_t lowest = row_step < 0 ? -(row + rows - 1) : row;
+      const char* place = from + (d * element_stride + lowest) * size_of_element(type);
+      float* block = to + row * to_stride + d;
+      Vec tile[kLanes];
+      if (count == kLanes && rows == kLanes) {
+#pragma GCC unroll 16
+        for (int i = 0; i < kLanes; ++i)
+          tile[i] = load_elements(place + i * element_stride * size_of_element(type), type);
+        transpose(tile);
+        const int64_t step = row_step < 0 ? -to_stride : to_stride;
+        float* first = row_step < 0 ? block + (kLanes - 1) * to_stride : block;
+#pragma GCC unroll 16
+        for (int i = 0; i < kLanes; ++i) store(first + i * step, tile[i]);
+        continue;
+      }
+      for (int64_t i = 0; i < kLanes; ++i) {
+        tile[i] =
+            i < count ? load_first_elements(place + i * element_stride * size_of_element(type), type, rows) : Vec{};
+      }
+      transpose(tile);
+      for (int64_t i = 0; i < rows; ++i) store(block + (row_step < 0 ? rows - 1 - i : i) * to_stride, tile[i]);
+    }
+  }
+}
+
+// Rows whose elements lie side by side in neither direction, one by one; in the same order.
+template <int32_t type>
+static void gather_rows(const char* from, int64_t stride, int64_t element_stride, int64_t num_rows, int64_t width,
+                        float* to) {
+  for (int64_t d = 0; d < width; d += kLanes) {
+    const int64_t count = smaller(kLanes, width - d);
+    for (int64_t row = 0; row < num_rows; ++row) {
+      const char* place = from + (row * stride + d * element_stride) * size_of_element(type);
+      store(to + row * row_stride(width) + d, count == kLanes
+                                                  ? gather_elements<type>(place, element_stride)
+                                                  : gather_first_elements(place, type, element_stride, count));
+    }
+  }
+}
+
+template <int32_t type>
+static void widen_rows_of(const char* from, int64_t stride, int64_t element_stride, int64_t num_rows, int64_t width,
+                          float* to) {
+  if (element_stride == 1 || width <= 1) {
+    for (int64_t row = 0; row < num_rows; ++row)
+      widen_side_by_side<type>(from + row * stride * size_of_element(type), width, to + row * row_stride(width));
+  } else if (stride == 1 || stride == -1) {
+    transpose_rows<type>(from, stride, element_stride, num_rows, width, to);
+  } else {
+    gather_rows<type>(from, stride, element_stride, num_rows, width, to);
+  }
+}
+
+// num_rows rows of `width` elements, `stride` elements apart, whose elements lie `element_stride` elements apart, as
+// f32 to [num_rows][row_stride(width)].
+static inline void widen_rows(const char* from, int32_t element_type, int64_t stride, int64_t element_stride,
+                              int64_t num_rows, int64_t width, float* to) {
+  switch (element_type) {
+    case kF16: return widen_rows_of<kF16>(from, stride, element_stride, num_rows, width, to);
+    case kBF16: return widen_rows_of<kBF16>(from, stride, element_stride, num_rows, width, to);
+    default: return widen_rows_of<kF32>(from, stride, element_stride, num_rows, width, to);
+  }
+}
+
+// The first `count` lanes, `stride` elements apart; nothing else is written.
+static inline void scatter_first_elements(char* to, int32_t element_type, int64_t stride, Vec value, int64_t count) {
+  if (element_type == kF32) {
+    float elements[kLanes];
+    store(elements, value);
+    for (int64_t i = 0; i < count; ++i) reinterpret_cast<float*>(to)[i * stride] = elements[i];
+    return;
+  }
+  uint16_t elements[kLanes];
+  const HalfVec halves = narrow(value, element_type);
+  __builtin_memcpy(elements, &halves, sizeof halves);
+  for (int64_t i = 0; i < count; ++i) reinterpret_cast<uint16_t*>(to)[i * stride] = elements[i];
+}
+
 // The way back, of f32 side by side; only `count` elements are read and written.
 static inline void narrow_row(const float* from, int64_t count, char* to, int32_t element_type, int64_t stride) {
   const int64_t size = size_of_element(element_type);
-  if (stride != 1) {
-    for (int64_t i = 0; i < count; ++i) store_element(to + i * stride * size, element_type, from[i]);
-    return;
+  for (int64_t i = 0; i < count; i += kLanes) {
+    const int64_t num = smaller(kLanes, count - i);
+    const Vec value = load_first(from + i, num);
+    if (stride == 1)
+      store_first_elements(to + i * size, element_type, value, num);
+    else
+      scatter_first_elements(to + i * stride * size, element_type, stride, value, num);
   }
-  for (int64_t i = 0; i < count; i += kLanes)
-    store_first_elements(to + i * size, element_type, load_first(from + i, count - i), count - i);
 }
 
 }  // namespace

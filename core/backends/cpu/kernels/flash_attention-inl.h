@@ -197,13 +197,10 @@ static void store_tile(const KernelOperand& operand, char* const (&rows)[kLanes]
   for (int lane = 0; lane < kLanes; ++lane) {
     if (rows[lane] == nullptr) continue;
     char* to = rows[lane] + d * stride * size_of_element(operand.element_type);
-    if (stride == 1) {
+    if (stride == 1)
       store_first_elements(to, operand.element_type, tile[lane], count);
-    } else {
-      float elements[kLanes];
-      store(elements, tile[lane]);
-      narrow_row(elements, count, to, operand.element_type, stride);
-    }
+    else
+      scatter_first_elements(to, operand.element_type, stride, tile[lane], count);
   }
 }
 
@@ -222,6 +219,13 @@ static void store_output(const FlashItem& item, const Panel& panel, const IntVec
     char* rows[kLanes];
     find_rows(item, panel, group, output, size_of_element(type), rows);
     const int64_t num_rows = panel.num_rows - group;
+    if (are_rows_side_by_side(item, panel, group, output)) {
+      for (int64_t d = 0; d < arguments.value_head_size; ++d) {
+        char* to = rows[0] + d * output.strides[3] * size_of_element(type);
+        store_first_elements(to, type, load(panel.sums + d * kPanelRows + group) * factor + zero, num_rows);
+      }
+      continue;
+    }
     for (int64_t place = 0; place < arguments.value_head_size; place += kLanes) {
       const int64_t d = is_plain ? begin_of_vector(place, arguments.value_head_size) : place;
       const int64_t count = smaller(arguments.value_head_size - d, kLanes);
@@ -279,6 +283,16 @@ static void store_weights(const FlashItem& item, const Panel& panel, int64_t k0,
     char* rows[kLanes];
     find_rows(item, panel, group, arguments.weights, size_of_element(arguments.weights.element_type), rows);
     const IntVec visible = load(panel.visible + group);
+    if (are_rows_side_by_side(item, panel, group, arguments.weights)) {
+      const int32_t type = arguments.weights.element_type;
+      const int64_t num_rows = panel.num_rows - group;
+      for (int64_t k = k0; k < k1; ++k) {
+        const Vec weight = select(visible, load(item.scores + (k - k0) * kPanelRows + group), mean);
+        store_first_elements(rows[0] + k * arguments.weights.strides[3] * size_of_element(type), type, weight,
+                             num_rows);
+      }
+      continue;
+    }
     for (int64_t k = k0; k < k1; k += kLanes) {
       const int64_t count = smaller(k1 - k, kLanes);
       Vec tile[kLanes];
@@ -355,7 +369,8 @@ static int64_t panel_floats(const AttentionArguments& arguments) {
   return (arguments.head_size + score_weights + arguments.value_head_size + 3 + 4) * kPanelRows;
 }
 static int64_t shared_floats(const AttentionArguments& arguments) {
-  return kBlockKeys * (2 * kPanelRows + row_stride(arguments.head_size) + row_stride(arguments.value_head_size));
+  return room_of_block(arguments, kBlockKeys) *
+         (2 * kPanelRows + row_stride(arguments.head_size) + row_stride(arguments.value_head_size));
 }
 
 static size_t flash_scratch_bytes(const AttentionArguments* arguments, int64_t num_rows) {
@@ -387,9 +402,10 @@ static void flash_attention(const AttentionArguments* arguments, const Attention
   item.batch_index = rows->batch_index;
   item.kv_head = rows->kv_head;
   item.scores = static_cast<float*>(scratch);
-  item.seen = reinterpret_cast<int32_t*>(item.scores + kBlockKeys * kPanelRows);
-  item.key_block = item.scores + 2 * kBlockKeys * kPanelRows;
-  item.value_block = item.key_block + kBlockKeys * row_stride(arguments->head_size);
+  const int64_t room = room_of_block(*arguments, kBlockKeys);
+  item.seen = reinterpret_cast<int32_t*>(item.scores + room * kPanelRows);
+  item.key_block = item.scores + 2 * room * kPanelRows;
+  item.value_block = item.key_block + room * row_stride(arguments->head_size);
   item.row_queries = nullptr;
   item.row_scores = nullptr;
   float* next = item.scores + shared_floats(*arguments);

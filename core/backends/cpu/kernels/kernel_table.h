@@ -42,7 +42,10 @@ struct KernelTable {
   int64_t (*linear_panels)(int64_t output_size);
   // Bytes of a packed weight.
   size_t (*packed_linear_bytes)(int64_t output_size, int64_t input_size, int32_t element_type);
-  void (*pack_linear)(const KernelOperand* weight, int64_t output_size, int64_t input_size, void* packed);
+  void (*pack_linear)(const PackArguments* arguments);
+  // to[column * to_stride + row] = from[row * from_stride + column], for elements of 2 or 4 bytes.
+  void (*transpose)(const void* from, int64_t from_stride, int64_t num_rows, int64_t num_columns, void* to,
+                    int64_t to_stride, int64_t element_size);
   // Bytes that an item of at most so many rows and panels needs; never decreases when these grow.
   size_t (*linear_scratch_bytes)(int64_t input_size, int64_t num_rows, int64_t num_panels, int32_t is_packed);
   void (*linear_item)(const LinearArguments* arguments, const LinearItem* item, void* scratch);

@@ -8,6 +8,7 @@
 #include "backends/cpu/kernels/flash_attention-inl.h"
 #include "backends/cpu/kernels/kernel_table.h"
 #include "backends/cpu/kernels/linear-inl.h"
+#include "backends/cpu/kernels/packing-inl.h"
 #include "backends/cpu/kernels/softmax-inl.h"
 
 namespace heed::cpu {
@@ -33,6 +34,7 @@ extern const KernelTable HEED_ISA_TABLE = {
     .linear_panels = HEED_ISA_NAMESPACE::panels_of,
     .packed_linear_bytes = HEED_ISA_NAMESPACE::packed_linear_bytes,
     .pack_linear = HEED_ISA_NAMESPACE::pack_linear,
+    .transpose = HEED_ISA_NAMESPACE::transpose_elements,
     .linear_scratch_bytes = HEED_ISA_NAMESPACE::linear_scratch_bytes,
     .linear_item = HEED_ISA_NAMESPACE::linear_item,
     .softmax_row = HEED_ISA_NAMESPACE::softmax_row,

@@ -146,28 +146,6 @@ static size_t packed_linear_bytes(int64_t output_size, int64_t input_size, int32
          static_cast<size_t>(size_of_element(element_type));
 }
 
-static void pack_linear(const KernelOperand* weight, int64_t output_size, int64_t input_size, void* packed) {
-  for (int64_t p = 0; p < panels_of(output_size); ++p) {
-    const PanelRange panel = panel_at(output_size, p);
-    const int64_t width = panel.vectors * kLanes;
-    if (weight->element_type == kF32) {
-      widen_panel(*weight, output_size, panel, 0, input_size,
-                  static_cast<float*>(packed) + panel.first_column * input_size);
-      continue;
-    }
-    uint16_t* to = static_cast<uint16_t*>(packed) + panel.first_column * input_size;
-    for (int64_t e = 0; e < input_size; ++e) {
-      for (int64_t column = 0; column < width; ++column) {
-        const int64_t n = panel.first_column + column;
-        to[e * width + column] =
-            n < output_size
-                ? static_cast<const uint16_t*>(weight->data)[n * weight->strides[2] + e * weight->strides[3]]
-                : uint16_t{0};
-      }
-    }
-  }
-}
-
 // ---- tiles ----------------------------------------------------------------------------------------------------------
 
 struct LinearTile {
@@ -315,6 +293,36 @@ static void stream_panels_of_type(const float* input, int64_t input_row, const v
     stream_panels<rows>(input, input_row, static_cast<const BF16*>(panel), depth, to);
 }
 
+// ---- rows -----------------------------------------------------------------------------------------------------------
+
+// A wanted row of an item, and the way to the next.
+struct RowPlace {
+  const RowRange* ranges;  // null: all rows of each batch item
+  int64_t rows;
+  int64_t s;
+  int64_t r;
+  int64_t end;  // of the wanted rows of batch item s
+
+  // In an operand with axes (-, s, r, -).
+  int64_t offset_in(const KernelOperand& operand) const { return s * operand.strides[1] + r * operand.strides[2]; }
+
+  // There is a next one.
+  void advance() {
+    ++r;
+    while (r >= end) {
+      ++s;
+      r = ranges != nullptr ? ranges[s].first : 0;
+      end = ranges != nullptr ? ranges[s].end : rows;
+    }
+  }
+};
+
+HEED_INLINE RowPlace first_row_of(const LinearArguments& arguments, const LinearItem& item) {
+  const RowRange* ranges = arguments.parts[item.part].ranges;
+  return {ranges, arguments.rows, item.first_batch, item.first_row,
+          ranges != nullptr ? ranges[item.first_batch].end : arguments.rows};
+}
+
 // ---- outputs --------------------------------------------------------------------------------------------------------
 
 // Columns of a panel that belong to one head.
@@ -375,11 +383,6 @@ static void find_bias(const LinearPartArguments& part, PanelRange panel, PanelOu
             output.bias_block);
 }
 
-// Of a row of the whole, in an output.
-HEED_INLINE int64_t row_offset(const LinearArguments& arguments, const KernelOperand& output, int64_t row) {
-  return row / arguments.rows * output.strides[1] + row % arguments.rows * output.strides[2];
-}
-
 // One row of a tile, [width] in f32, to where its pieces belong.
 static void store_row(const KernelOperand& operand, const PanelOutput& output, int64_t row_offset, const float* from) {
   for (int64_t p = 0; p < output.num_pieces; ++p) {
@@ -406,12 +409,12 @@ struct InputRows {
 // Whether the item's rows can be read where they lie: f32, side by side, one stride from row to row.
 static bool reads_in_place(const LinearArguments& arguments, const LinearItem& item) {
   const KernelOperand& input = arguments.input;
-  const int64_t num_rows = item.end_row - item.first_row;
-  const bool is_uniform = item.first_row % arguments.rows + num_rows <= arguments.rows ||
-                          input.strides[1] == arguments.rows * input.strides[2];
+  const RowPlace first = first_row_of(arguments, item);
+  const bool is_uniform = first.r + item.num_rows <= first.end ||
+                          (first.ranges == nullptr && input.strides[1] == arguments.rows * input.strides[2]);
   // Rows that lie multiples of 4 KiB apart share the sets of the caches, and more than a tile of them push each other
   // out.
-  const bool collides = num_rows > kLinearRows && input.strides[2] % 1024 == 0;
+  const bool collides = item.num_rows > kLinearRows && input.strides[2] % 1024 == 0;
   return input.element_type == kF32 && (input.strides[3] == 1 || arguments.input_size == 1) && is_uniform && !collides;
 }
 
@@ -419,19 +422,13 @@ static bool reads_in_place(const LinearArguments& arguments, const LinearItem& i
 static InputRows input_rows(const LinearArguments& arguments, const LinearItem& item, int64_t e0, int64_t e1,
                             float* block) {
   const KernelOperand& input = arguments.input;
-  int64_t s = item.first_row / arguments.rows;
-  int64_t r = item.first_row - s * arguments.rows;
-  const auto address = [&] {
-    return element_address(input, s * input.strides[1] + r * input.strides[2] + e0 * input.strides[3]);
-  };
+  RowPlace place = first_row_of(arguments, item);
+  const auto address = [&] { return element_address(input, place.offset_in(input) + e0 * input.strides[3]); };
   if (reads_in_place(arguments, item)) return {reinterpret_cast<const float*>(address()), input.strides[2]};
   const int64_t stride = block_stride(e1 - e0);
-  for (int64_t row = item.first_row; row < item.end_row; ++row) {
-    widen_row(address(), input.element_type, input.strides[3], e1 - e0, block + (row - item.first_row) * stride);
-    if (++r == arguments.rows) {
-      r = 0;
-      ++s;
-    }
+  for (int64_t i = 0; i < item.num_rows; ++i) {
+    if (i > 0) place.advance();
+    widen_row(address(), input.element_type, input.strides[3], e1 - e0, block + i * stride);
   }
   return {block, stride};
 }
@@ -455,7 +452,7 @@ struct PanelBlock {
 static void multiply_panel(const LinearArguments& arguments, const LinearItem& item, InputRows input,
                            const PanelBlock& panel, const PanelOutput& output, float* sums) {
   const KernelOperand& operand = arguments.parts[item.part].output;
-  const int64_t num_rows = item.end_row - item.first_row;
+  const int64_t num_rows = item.num_rows;
   const int64_t width = panel.vectors * kLanes;
   const int64_t num_tiles = divide_up(num_rows, kLinearRows);
   const bool is_whole = panel.is_first && panel.is_last;
@@ -479,23 +476,18 @@ static void multiply_panel(const LinearArguments& arguments, const LinearItem& i
     tile.prefetch_lines = divide_up(kFewSteps * width * size_of_element(panel.element_type), kCacheLine);
     tile.prefetch = static_cast<const char*>(panel.data) + kFewBytesAhead;
   }
-  int64_t row = item.first_row;
-  int64_t s = row / arguments.rows;
-  int64_t r = row - s * arguments.rows;
+  RowPlace place = first_row_of(arguments, item);
+  int64_t begin = 0;
   for (int64_t t = 0; t < num_tiles; ++t) {
     // Tiles whose heights differ by one at most: a tile of one row would wait for its FMAs.
-    const int64_t begin = row - item.first_row;
     const int64_t count = num_rows * (t + 1) / num_tiles - begin;
     tile.input = input.data + begin * input.stride;
     tile.sums = is_whole ? sums : sums + begin * width;
     if (panel.is_last) {
       for (int64_t i = 0; i < count; ++i) {
-        offsets[i] = s * operand.strides[1] + r * operand.strides[2];
+        if (begin + i > 0) place.advance();
+        offsets[i] = place.offset_in(operand);
         rows[i] = static_cast<float*>(operand.data) + offsets[i];
-        if (++r == arguments.rows) {
-          r = 0;
-          ++s;
-        }
       }
     }
     if (panel.element_type == kF32)
@@ -508,7 +500,7 @@ static void multiply_panel(const LinearArguments& arguments, const LinearItem& i
       for (int64_t i = 0; i < count; ++i) store_row(operand, output, offsets[i], tile.sums + i * width);
     }
     if (num_tiles > kFewTiles) tile.prefetch += tile.prefetch_lines * kCacheLine * tile_prefetches;
-    row += count;
+    begin += count;
   }
 }
 
@@ -533,6 +525,12 @@ static int64_t stream_item(const LinearArguments& arguments, const LinearItem& i
   const LinearPartArguments& part = arguments.parts[item.part];
   const InputRows input = input_rows(arguments, item, 0, arguments.input_size, nullptr);
   float sums[kStreams<rows> * rows * kPanelColumns];
+  RowPlace place = first_row_of(arguments, item);
+  int64_t offsets[rows];
+  for (int64_t i = 0; i < rows; ++i) {
+    if (i > 0) place.advance();
+    offsets[i] = place.offset_in(part.output);
+  }
   PanelOutput output;
   int64_t first = item.first_panel;
   for (; first + kStreams<rows> <= item.end_panel; first += kStreams<rows>) {
@@ -549,7 +547,7 @@ static int64_t stream_item(const LinearArguments& arguments, const LinearItem& i
         if (output.bias != nullptr) {
           for (int64_t n = 0; n < kPanelColumns; n += kLanes) store(row + n, load(row + n) + load(output.bias + n));
         }
-        store_row(part.output, output, row_offset(arguments, part.output, item.first_row + i), row);
+        store_row(part.output, output, offsets[i], row);
       }
     }
   }
@@ -557,7 +555,7 @@ static int64_t stream_item(const LinearArguments& arguments, const LinearItem& i
 }
 
 static int64_t stream_item_of_rows(const LinearArguments& arguments, const LinearItem& item) {
-  switch (item.end_row - item.first_row) {
+  switch (item.num_rows) {
     case 1: return stream_item<1>(arguments, item);
     case 2: return stream_item<2>(arguments, item);
     case 3: return stream_item<3>(arguments, item);
@@ -569,7 +567,7 @@ static int64_t stream_item_of_rows(const LinearArguments& arguments, const Linea
 
 static void linear_item(const LinearArguments* arguments, const LinearItem* item, void* scratch) {
   const LinearPartArguments& part = arguments->parts[item->part];
-  const int64_t num_rows = item->end_row - item->first_row;
+  const int64_t num_rows = item->num_rows;
   const int64_t input_size = arguments->input_size;
   const bool is_packed = part.packed != nullptr;
   // One tile in place needs no blocks: its rows stay in the first-level cache, and the panel is read once.

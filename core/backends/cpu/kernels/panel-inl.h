@@ -29,6 +29,11 @@ static_assert(kRowBlockKeys % kBlockKeys == 0);
 // Rows of scores do not lie a multiple of 4 KiB apart, where all would fall into the same sets of a first-level cache.
 constexpr int64_t kRowScoresStride = kRowBlockKeys + kLanes;
 
+// Keys that scratch for a block of at most `most` has room for: whole vectors of those that the call has.
+HEED_INLINE int64_t room_of_block(const AttentionArguments& arguments, int64_t most) {
+  return arguments.num_keys < most ? round_up(arguments.num_keys, kLanes) : most;
+}
+
 struct Panel {
   float* queries;        // [head_size][kPanelRows], times the scale
   float* score_weights;  // [head_size][kPanelRows], of each row's head; with additive scoring only
@@ -182,6 +187,15 @@ static Vec load_query(const KernelOperand& queries, const char* row, int64_t d, 
                                queries.element_type, queries.strides[3], count);
 }
 
+// Whether the rows of one vector of a panel lie side by side in an operand with axes (b, h, q, .), whose elements of a
+// row do not: then a vector of rows is loaded or stored as it lies.
+static bool are_rows_side_by_side(const FlashItem& item, const Panel& panel, int64_t group,
+                                  const KernelOperand& operand) {
+  const int64_t num_rows = smaller(panel.num_rows - group, kLanes);
+  return operand.strides[3] != 1 && operand.strides[2] == 1 &&
+         query_of(item, panel.first_row + group) + num_rows <= item.arguments->num_queries;
+}
+
 // The panel's queries, transposed and scaled. Lanes without a row are 0 or repeat a row, in vectors that
 // have rows; a second vector without any is not written.
 static void load_queries(const FlashItem& item, const Panel& panel) {
@@ -194,6 +208,13 @@ static void load_queries(const FlashItem& item, const Panel& panel) {
     char* rows[kLanes];
     find_rows(item, panel, group, queries, size_of_element(type), rows);
     const int64_t num_rows = panel.num_rows - group;
+    if (are_rows_side_by_side(item, panel, group, queries)) {
+      for (int64_t d = 0; d < arguments.head_size; ++d) {
+        const char* from = rows[0] + d * queries.strides[3] * size_of_element(type);
+        store(panel.queries + d * kPanelRows + group, load_first_elements(from, type, num_rows) * factor);
+      }
+      continue;
+    }
     for (int64_t place = 0; place < arguments.head_size; place += kLanes) {
       const int64_t d = is_plain ? begin_of_vector(place, arguments.head_size) : place;
       const int64_t count = smaller(arguments.head_size - d, kLanes);

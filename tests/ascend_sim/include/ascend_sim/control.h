@@ -23,6 +23,7 @@
 //   malloc=n                the n-th aclrtMalloc fails with 207001
 //   malloc_host=n           the n-th aclrtMallocHost fails with 207001
 //   memcpy=n:CODE           the n-th of aclrtMemcpy, aclrtMemcpyAsync, aclrtMemset and aclrtMemsetAsync fails with CODE
+//   memset=n                the n-th aclrtMemsetAsync finds no memory of the host's and fails with 207001
 //   create_stream=n:CODE    the n-th aclrtCreateStream(WithConfig) fails with CODE
 //   saturation=n:CODE       the n-th of aclrtSetDeviceSatMode and aclrtGetDeviceSatMode fails with CODE
 //   kernel=n:CODE           the n-th kernel that an operation puts on a stream fails there with the AscendCL code CODE: the
@@ -53,6 +54,7 @@ ASCEND_SIM_API void ascend_sim_clear_violations(void);
 
 // How often something happened since the process began, or, for the last three, how much there is now:
 //   malloc free memcpy_h2d memcpy_d2h memcpy_d2d memcpy_h2h memset synchronize     calls of AscendCL that succeeded
+//   memset_host_bytes                               what aclrtMemsetAsync took of the host's memory; its copies count as such
 //   create_operation setup execute                                                 calls of ATB that succeeded
 //   create_operation:NAME setup:NAME execute:NAME        of those, the ones of operations whose GetName() is NAME
 //   bytes_allocated                                                                what live aclrtMallocs asked for

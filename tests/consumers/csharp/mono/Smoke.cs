@@ -43,7 +43,7 @@ internal static class Smoke
     {
         using NDManager manager = NDManager.NewBaseManager();
         Expect<ArgumentNullException>("path", () => manager.Load(null!, "queries"));
-        Expect<ArgumentException>("num_heads", () => new MultiHeadAttention(10, 3, 0, false));
+        Expect<ArgumentException>("NumHeads", () => new MultiHeadAttention(10, 3, 0, false));
         Expect<HeedException>("nowhere.safetensors", () => manager.Load("nowhere.safetensors", "queries"));
         Expect<HeedException>("nothing", () => manager.Load(golden, "nothing"));
     }

@@ -4,6 +4,7 @@ package io.heed;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
@@ -113,27 +114,49 @@ public abstract class AbstractBlock implements Block {
     }
 
     /**
-     * Initializes: {@link #beforeInitialize}, {@link #prepare} on a block that is not initialized, the block's own
-     * parameters, {@link #initializeChildBlocks}.
+     * Initializes: {@link #beforeInitialize}; {@link #prepare} on a block that is not initialized, or was for other
+     * shapes; the block's own parameters; {@link #initializeChildBlocks}. If any of it throws, the block and those
+     * inside have the parameters and the input shapes that they had.
      *
      * @param manager the owner of the parameters
      * @param dataType their type
      * @param inputShapes the shape of each input
+     * @throws IllegalArgumentException if parameters that are there, of the block itself or of those inside, do not fit
+     *     the shapes
      */
     @Override
     public void initialize(NDManager manager, DataType dataType, Shape... inputShapes) {
         Objects.requireNonNull(manager, "manager");
         Objects.requireNonNull(dataType, "dataType");
         Objects.requireNonNull(inputShapes, "inputShapes");
-        boolean isAnew = !isInitialized();
-        beforeInitialize(inputShapes);
-        if (isAnew) {
-            prepare(inputShapes);
+        Shape[] shapesBefore = isInitialized() ? this.inputShapes : null;
+        try (BlockState before = new BlockState(this)) {
+            try {
+                beforeInitialize(inputShapes);
+                if (!Arrays.equals(shapesBefore, inputShapes)) {
+                    prepare(inputShapes, shapesBefore);
+                }
+                for (Parameter parameter : parameters.values()) {
+                    parameter.initialize(manager, dataType);
+                }
+                initializeChildBlocks(manager, dataType, inputShapes);
+            } catch (Throwable error) {
+                before.restore(error);
+                throw error;
+            }
         }
-        for (Parameter parameter : parameters.values()) {
-            parameter.initialize(manager, dataType);
+    }
+
+    private void prepare(Shape[] wanted, Shape[] shapesBefore) {
+        try {
+            prepare(wanted);
+        } catch (Parameter.OtherShapeException error) {
+            String had = shapesBefore == null
+                    ? ""
+                    : ", and the block was initialized for " + Arrays.toString(shapesBefore);
+            throw new IllegalArgumentException(
+                    "inputShapes are " + Arrays.toString(wanted) + had + ": " + error.getMessage(), error);
         }
-        initializeChildBlocks(manager, dataType, inputShapes);
     }
 
     /**
@@ -146,7 +169,9 @@ public abstract class AbstractBlock implements Block {
     }
 
     /**
-     * Sets the shapes of the block's own parameters. Nothing, unless a class has it.
+     * Sets the shapes of the block's own parameters. Nothing, unless a class has it. On an initialized block it is
+     * called with other shapes, to find out whether the parameters fit them: {@link Parameter#setShape} throws where
+     * they do not.
      *
      * @param inputShapes the shape of each input
      */

@@ -2,9 +2,9 @@
 package io.heed;
 
 /**
- * What a block reads in {@link MultiHeadAttention#forward(AttentionInputs, AttentionOutputs, Workspace)}: made once and
- * used for many calls. What is not set is null, false or 0. Blocks with one input ({@link Linear}, {@link Dropout})
- * read it as queries. Not for several threads at once.
+ * What a block, as {@link MultiHeadAttention}, reads in {@code forward(inputs, outputs, workspace)}: made once and used
+ * for many calls. What is not set is null, false or 0. Blocks with one input ({@link Linear}, {@link Dropout}) read it
+ * as queries. Not for several threads at once.
  */
 public final class AttentionInputs {
     private NDArray queries;
@@ -69,8 +69,13 @@ public final class AttentionInputs {
      *
      * @param mask BOOLEAN of (B, H, Q, K) or (Q, K), ones where it is repeated: true = may attend; null: all
      * @return this
+     * @throws IllegalArgumentException if the mask is not of BOOLEAN: 0 and -inf that are added are a bias
      */
     public AttentionInputs setMask(NDArray mask) {
+        if (mask != null && mask.data().dataType != DataType.BOOLEAN) {
+            throw new IllegalArgumentException("mask is of " + mask.data().dataType.name()
+                    + ", expected BOOLEAN with true = may attend; setBias takes numbers that are added to the scores");
+        }
         this.mask = mask;
         return this;
     }

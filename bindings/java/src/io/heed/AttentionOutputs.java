@@ -2,9 +2,9 @@
 package io.heed;
 
 /**
- * What a block writes in {@link MultiHeadAttention#forward(AttentionInputs, AttentionOutputs, Workspace)}: made once,
- * as by {@link MultiHeadAttention#createOutputs}, and used for many calls. Null where not wanted; one at least is. To
- * ask for more never changes the others. Not for several threads at once.
+ * What a block, as {@link MultiHeadAttention}, writes in {@code forward(inputs, outputs, workspace)}: made once, as by
+ * {@code createOutputs(inputs, wanted)}, and used for many calls. Null where not wanted; one at least is. To ask for
+ * more never changes the others. Not for several threads at once.
  */
 public final class AttentionOutputs implements AutoCloseable {
     private NDArray output;

@@ -88,13 +88,14 @@ public interface Block extends AutoCloseable {
     }
 
     /**
-     * Gives the block parameters for inputs of these shapes. Parameters that are there stay.
+     * Gives the block parameters for inputs of these shapes. Parameters that are there stay: shapes that need others are
+     * refused, and {@link #clear} makes room for those. If it fails, nothing has changed.
      *
      * @param manager the owner of the parameters: they end with it
      * @param dataType their type
      * @param inputShapes the shape of each input
      * @throws IllegalArgumentException if the shapes are not what the block takes, or do not fit parameters that are
-     *     there
+     *     there, whose shapes the message has
      * @throws IllegalStateException if the block or the manager is closed
      */
     void initialize(NDManager manager, DataType dataType, Shape... inputShapes);
@@ -190,7 +191,8 @@ public interface Block extends AutoCloseable {
      *
      * @param manager the owner of the parameters
      * @param is where from; it stays open
-     * @throws IOException if the stream throws it or ends early
+     * @throws IOException if the stream throws it; or, as a {@link java.io.EOFException} that says after how many bytes
+     *     and what is missing, if it ends early
      * @throws MalformedModelException if the bytes are of another format or version, of another block, or damaged
      */
     void loadParameters(NDManager manager, DataInputStream is) throws IOException, MalformedModelException;

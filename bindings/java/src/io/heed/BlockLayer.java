@@ -3,10 +3,13 @@ package io.heed;
 
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.StampedLock;
+import java.util.function.Function;
 
 /**
  * The layer behind a block: who may use it when, where it computes, and whose its parameters are. Calls that use the
@@ -83,6 +86,7 @@ final class BlockLayer {
      * follows to other devices, too. Null: nowhere yet.
      */
     void bindTo(NDArray array) {
+        NDArray.tensorOf(array, "queries");
         boolean follows = parameters.isEmpty();
         if (array == null || (bound && !(follows && !array.getDevice().equals(place.device)))) {
             return;
@@ -147,6 +151,7 @@ final class BlockLayer {
             checkNotClosed();
             if (layer.isOpen()) {
                 change.make(layer);
+                countMemory();
                 return;
             }
             Place here = openPlace();
@@ -195,11 +200,48 @@ final class BlockLayer {
     }
 
     void clear() {
+        setOnly(Map.of());
+    }
+
+    /** What drops the parameters that initialize adds to those that are there now; the caller closes the snapshots. */
+    Runnable undo(List<NativeTensor> snapshots) {
+        if (isInitialized()) {
+            return () -> {};
+        }
+        Map<LayerParameter, NativeTensor> values = new HashMap<>();
+        long stamp = lock.readLock();
+        try {
+            for (Parameter parameter : parameters.values()) {
+                NativeTensor value = valueIfThere(((LayerParameter) parameter).nativeName);
+                if (value != null) {
+                    snapshots.add(value);
+                    values.put((LayerParameter) parameter, value);
+                }
+            }
+        } finally {
+            lock.unlockRead(stamp);
+        }
+        return () -> {
+            if (isInitialized()) {
+                setOnly(values);
+            }
+        };
+    }
+
+    /** These parameters, and no others. */
+    private void setOnly(Map<LayerParameter, NativeTensor> values) {
         long stamp = lock.writeLock();
         try {
             checkNotClosed();
             Place here = openPlace();
-            put(block.newLayer(here.context), here, null);
+            NativeLayer made = block.newLayer(here.context);
+            try {
+                values.forEach((parameter, value) -> made.setParameter(parameter.nativeName, value));
+            } catch (Throwable error) {
+                made.close();
+                throw error;
+            }
+            put(made, here, null);
         } finally {
             lock.unlockWrite(stamp);
         }
@@ -258,9 +300,26 @@ final class BlockLayer {
 
     /** Null if the parameter has no values. */
     Shape shapeOf(ByteBuffer name) {
+        return read(name, BlockLayer::shapeOf);
+    }
+
+    /** Its shape and type, or why it has none. */
+    String describeValues(ByteBuffer name) {
+        try {
+            String values = read(name, snapshot -> shapeOf(snapshot) + " " + DataType.of(snapshot.dtype()));
+            return values == null ? "of unknown shape" : values;
+        } catch (IllegalStateException error) {
+            return "of a closed block";
+        }
+    }
+
+    // ---- inside -----------------------------------------------------------------------------------------------------
+
+    /** Null if the parameter has no values. */
+    private <T> T read(ByteBuffer name, Function<NativeTensor, T> reader) {
         long stamp = lock.readLock();
         try (NativeTensor snapshot = layer.parameter(name)) {
-            return new Shape(NativeInputs.dimsOf(snapshot));
+            return reader.apply(snapshot);
         } catch (IllegalStateException error) {
             checkNotClosed();
             return null;
@@ -269,7 +328,9 @@ final class BlockLayer {
         }
     }
 
-    // ---- inside -----------------------------------------------------------------------------------------------------
+    private static Shape shapeOf(NativeTensor tensor) {
+        return new Shape(NativeInputs.dimsOf(tensor));
+    }
 
     /** True if nothing is to be made: the parameters are there, for such inputs, or the block has none at all. */
     private boolean keepsParametersFor(Place wanted, NativeInputs inputs, DataType dataType) {
@@ -298,7 +359,7 @@ final class BlockLayer {
             ByteBuffer name = ((LayerParameter) parameter).nativeName;
             try (NDManager drawing = manager.newSubManager();
                     NativeTensor drawn = made.parameter(name)) {
-                Shape shape = new Shape(NativeInputs.dimsOf(drawn));
+                Shape shape = shapeOf(drawn);
                 NDArray values = parameter.getInitializer().initialize(drawing, shape, dataType);
                 Objects.requireNonNull(values, () -> "the initializer of \"" + parameter.getName() + "\" gave null");
                 made.setParameter(name, values.tensor());
@@ -379,8 +440,20 @@ final class BlockLayer {
         owner = parameters.isEmpty() ? null : madeFor;
         bound = madeFor != null;
         leaveToCollectorIfEmpty(made);
+        countMemory();
         if (closed) {
             made.close();
+        }
+    }
+
+    /** Bytes of the parameters, each of which is held twice: as it was given, and packed. Needs the write lock. */
+    private void countMemory() {
+        try {
+            if (!parameters.isEmpty() && layer.isInitialized() == 1) {
+                layer.countIfOpen(2 * layer.saveBytes(null, 0));
+            }
+        } catch (IllegalStateException error) {
+            // Closed with its manager just now.
         }
     }
 

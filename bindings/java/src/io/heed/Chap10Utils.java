@@ -54,11 +54,12 @@ public final class Chap10Utils {
         if (validLens == null) {
             return X.softmax(-1);
         }
-        NativeTensor scores = X.tensor();
+        NativeTensor scores = NDArray.tensorOf(X, "X");
+        NativeTensor lengths = NDArray.tensorOf(validLens, "validLens");
         NativeTensor result = NativeTensor.create(
                 X.getManager().openContext(), X.getDataType().code, X.getShape().dims());
         try {
-            result.setMaskedSoftmax(scores, validLens.tensor());
+            result.setMaskedSoftmax(scores, lengths);
         } catch (Throwable error) {
             result.close();
             throw error;

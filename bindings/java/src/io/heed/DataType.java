@@ -96,4 +96,32 @@ public enum DataType {
     public String toString() {
         return name().toLowerCase(Locale.ROOT);
     }
+
+    /** Of a floating-point type: the bits of its significand, the hidden one included. */
+    int significandBits() {
+        switch (this) {
+            case FLOAT64:
+                return 53;
+            case FLOAT32:
+                return 24;
+            case FLOAT16:
+                return 11;
+            default:
+                return 8;
+        }
+    }
+
+    /** Of a floating-point type: the power of two that all its numbers are multiples of. */
+    int leastPower() {
+        switch (this) {
+            case FLOAT64:
+                return -1074;
+            case FLOAT32:
+                return -149;
+            case FLOAT16:
+                return -24;
+            default:
+                return -133;
+        }
+    }
 }

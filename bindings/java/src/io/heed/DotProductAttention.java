@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.heed;
 
+import java.util.Objects;
+
 /**
  * Scaled dot-product attention (Vaswani et al., "Attention Is All You Need", 2017), with d2l-java's constructor and
  * calls. It has no parameters, and need not be initialized. Scores are divided by the square root of the size of a
- * query (d2l-java's own class divides by the square root of 2: {@code optScale} can do that).
+ * query (the class in d2l-java's utils/attention divides by the square root of 2: {@code optScale} can do that).
  *
  * <p>forward takes a list of queries (B, Q, D), keys (B, K, D), values (B, K, Dv), of one type of FLOAT32, FLOAT16 and
  * BFLOAT16, or each with an axis of heads behind the first, and, optional or null, the valid lengths (B) or (B, Q) of
@@ -39,6 +41,90 @@ public final class DotProductAttention extends AttentionBlock {
         return new Builder();
     }
 
+    /**
+     * Attends in one call, without a block and with the default options: scores are divided by the square root of the
+     * size of a query, and every query attends to every key.
+     *
+     * @param queries (B, Q, D) or (B, H, Q, D) of FLOAT32, FLOAT16 or BFLOAT16
+     * @param keys (B, K, D) or (B, H, K, D) of the queries' type; fewer heads, by a divisor, serve several of the
+     *     queries' each
+     * @param values (B, K, Dv) or (B, H, K, Dv), likewise
+     * @return a new array (B, Q, Dv) or (B, H, Q, Dv) of the queries' type, which belongs to the queries' manager
+     * @throws IllegalArgumentException if sizes or types do not fit
+     * @throws IllegalStateException if an array or its manager is closed
+     */
+    public static NDArray scaledDotProductAttention(NDArray queries, NDArray keys, NDArray values) {
+        Objects.requireNonNull(queries, "queries");
+        Objects.requireNonNull(keys, "keys");
+        Objects.requireNonNull(values, "values");
+        NativeTensor q = NDArray.tensorOf(queries, "queries");
+        NativeTensor k = NDArray.tensorOf(keys, "keys");
+        NativeTensor v = NDArray.tensorOf(values, "values");
+        NDManager manager = queries.getManager();
+        long[] dims = queries.getShape().dims().clone();
+        if (dims.length > 0 && values.getShape().dimension() > 0) {
+            dims[dims.length - 1] = values.getShape().tail();
+        }
+        NativeTensor output = NativeTensor.create(manager.openContext(), queries.getDataType().code, dims);
+        try {
+            attend(
+                    manager.openContext(),
+                    builder(),
+                    q,
+                    k,
+                    v,
+                    null,
+                    null,
+                    null,
+                    0,
+                    0,
+                    output,
+                    null,
+                    null);
+        } catch (Throwable error) {
+            output.close();
+            throw error;
+        }
+        return manager.adopt(output);
+    }
+
+    /**
+     * Attends in one call, without a block, into arrays that are there: lengths, mask, bias and all options, and as
+     * outputs the attention weights and the logarithms of the sums, too. The results are those of a block with these
+     * options, to the bit.
+     *
+     * @param inputs what is read
+     * @param outputs what is written: at least one array
+     * @param options any of heed's options; null: the defaults
+     * @throws IllegalArgumentException if sizes, types, lengths or options do not fit, an output is missing or overlaps
+     *     another array, or the inputs are for training and have no seed, which only a block could draw
+     * @throws IllegalStateException if an array or its manager is closed
+     */
+    public static void scaledDotProductAttention(AttentionInputs inputs, AttentionOutputs outputs, Builder options) {
+        Objects.requireNonNull(inputs, "inputs");
+        Objects.requireNonNull(outputs, "outputs");
+        NDArray queries = Objects.requireNonNull(inputs.getQueries(), "queries");
+        NativeTensor q = NDArray.tensorOf(queries, "queries");
+        if (inputs.isTraining() && !inputs.hasDropoutSeed()) {
+            throw new IllegalArgumentException(
+                    "inputs are for training and have no dropout seed, expected one: there is no block to draw it");
+        }
+        attend(
+                queries.getManager().openContext(),
+                options == null ? builder() : options,
+                q,
+                NDArray.tensorOf(inputs.getKeys(), "keys"),
+                NDArray.tensorOf(inputs.getValues(), "values"),
+                NDArray.tensorOf(inputs.getValidLens(), "validLens"),
+                NDArray.tensorOf(inputs.getMask(), "mask"),
+                NDArray.tensorOf(inputs.getBias(), "bias"),
+                inputs.getDropoutSeed(),
+                inputs.isTraining() ? 1 : 0,
+                NDArray.tensorOf(outputs.getOutput(), "output"),
+                NDArray.tensorOf(outputs.getWeights(), "weights"),
+                NDArray.tensorOf(outputs.getLogSumExp(), "logSumExp"));
+    }
+
     @Override
     public String toString() {
         return "DotProductAttention(dropout=" + options.dropout + ")";
@@ -56,6 +142,42 @@ public final class DotProductAttention extends AttentionBlock {
                 options.windowLeft,
                 options.windowRight,
                 options.emptyRows.code);
+    }
+
+    private static void attend(
+            NativeContext context,
+            AttentionOptions<?> options,
+            NativeTensor queries,
+            NativeTensor keys,
+            NativeTensor values,
+            NativeTensor validLens,
+            NativeTensor mask,
+            NativeTensor bias,
+            long seed,
+            int training,
+            NativeTensor output,
+            NativeTensor weights,
+            NativeTensor logSumExp) {
+        context.scaledDotProductAttention(
+                options.scale,
+                options.softCap,
+                options.dropout,
+                options.causal.code,
+                options.window.code,
+                options.windowLeft,
+                options.windowRight,
+                options.emptyRows.code,
+                queries,
+                keys,
+                values,
+                validLens,
+                mask,
+                bias,
+                seed,
+                training,
+                output,
+                weights,
+                logSumExp);
     }
 
     /** Makes a dot-product attention. */

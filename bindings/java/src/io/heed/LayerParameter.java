@@ -32,6 +32,11 @@ final class LayerParameter extends Parameter implements NDArray.Writer {
     }
 
     @Override
+    String describeValues() {
+        return layer.describeValues(nativeName);
+    }
+
+    @Override
     public void initialize(NDManager manager, DataType dataType) {
         throw new IllegalStateException(
                 "the parameter \"" + getName() + "\" is its block's, whose initialize draws all its parameters");

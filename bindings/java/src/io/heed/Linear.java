@@ -15,6 +15,10 @@ public final class Linear extends SingleInputBlock {
     private Linear(Builder options) {
         super("Linear");
         units = options.units;
+        // C's own sentence would name output_size, which here is an option of MultiHeadAttention.
+        if (units < 1) {
+            throw new IllegalArgumentException("units is " + units + ", expected at least 1");
+        }
         bias = options.bias;
         construct();
     }

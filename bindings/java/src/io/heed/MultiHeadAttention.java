@@ -12,7 +12,8 @@ import java.util.Set;
  * <p>Its parameters are "W_q.weight" (numHeads * headSize, size of a query), "W_k.weight" (numKvHeads * headSize, size
  * of a key), "W_v.weight" (numKvHeads * valueHeadSize, size of a value), "W_o.weight" (outputSize, numHeads *
  * valueHeadSize), and "W_q.bias" and so on; with d2l's constructor all are of numHiddens rows. Scores are divided by
- * the square root of headSize (d2l-java's own class divides by the square root of 2: {@code optScale} can do that).
+ * the square root of headSize (the class in d2l-java's utils/attention divides by the square root of 2: {@code
+ * optScale} can do that).
  *
  * <p>forward takes a list of queries (B, Q, E), keys (B, K, E), values (B, K, E), of one type of FLOAT32, FLOAT16 and
  * BFLOAT16, and, optional or null, the valid lengths (B) or (B, Q) of FLOAT32, INT32 or INT64: a query attends to as

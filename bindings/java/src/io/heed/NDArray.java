@@ -3,12 +3,10 @@ package io.heed;
 
 import java.nio.Buffer;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.nio.FloatBuffer;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Objects;
-import java.util.function.Consumer;
 
 /**
  * An array of elements of one type, which lives outside Java's heap and belongs to a manager. Elements are written and
@@ -23,9 +21,6 @@ import java.util.function.Consumer;
  * {@code toString} throws IllegalStateException once the array or its manager is closed.
  */
 public final class NDArray implements AutoCloseable {
-    private static final long MAX_JAVA_ARRAY = Integer.MAX_VALUE - 8;
-    private static final long MAX_DEBUG_ELEMENTS = 1000;
-
     /** Where the elements of an array are that cannot be written in place: a block's parameter. */
     interface Writer {
         /** Replaces all elements by those of a tensor of the array's shape. */
@@ -35,15 +30,7 @@ public final class NDArray implements AutoCloseable {
         NativeTensor current();
     }
 
-    private final DataType dataType;
-    private final Shape shape;
-    /** Null for an array that is written in place. */
-    private final Writer writer;
-    /** Another one after each write through the writer. */
-    private volatile NativeTensor tensor;
-    private volatile NDManager manager;
-    /** By {@link #close}: what is read anew after it is closed as well. */
-    private volatile boolean closed;
+    private final ArrayData data;
     private volatile String name;
 
     NDArray(NDManager manager, NativeTensor tensor) {
@@ -51,11 +38,7 @@ public final class NDArray implements AutoCloseable {
     }
 
     NDArray(NDManager manager, NativeTensor tensor, Writer writer) {
-        this.manager = manager;
-        this.tensor = tensor;
-        this.writer = writer;
-        dataType = DataType.of(tensor.dtype());
-        shape = new Shape(dimsOf(tensor));
+        data = new ArrayData(manager, tensor, writer);
     }
 
     // ---- What it is -------------------------------------------------------------------------------------------------
@@ -66,8 +49,8 @@ public final class NDArray implements AutoCloseable {
      * @return the shape
      */
     public Shape getShape() {
-        tensor.checkOpen();
-        return shape;
+        data.checkOpen();
+        return data.shape;
     }
 
     /**
@@ -76,8 +59,8 @@ public final class NDArray implements AutoCloseable {
      * @return the type
      */
     public DataType getDataType() {
-        tensor.checkOpen();
-        return dataType;
+        data.checkOpen();
+        return data.dataType;
     }
 
     /**
@@ -86,7 +69,7 @@ public final class NDArray implements AutoCloseable {
      * @return the manager's device
      */
     public Device getDevice() {
-        return manager.getDevice();
+        return data.manager().getDevice();
     }
 
     /**
@@ -95,7 +78,7 @@ public final class NDArray implements AutoCloseable {
      * @return the manager, which may be closed; after {@link #detach} one that owns nothing and cannot be closed
      */
     public NDManager getManager() {
-        return manager;
+        return data.manager();
     }
 
     /**
@@ -122,8 +105,7 @@ public final class NDArray implements AutoCloseable {
      * @return the product of the sizes of the axes
      */
     public long size() {
-        tensor.checkOpen();
-        return shape.size();
+        return getShape().size();
     }
 
     /**
@@ -133,8 +115,8 @@ public final class NDArray implements AutoCloseable {
      * @return its size
      */
     public long size(int axis) {
-        tensor.checkOpen();
-        return shape.get(axisFromZero("axis", axis, shape.dimension()));
+        Shape shape = getShape();
+        return shape.get(Shape.axisFromZero("axis", axis, shape.dimension()));
     }
 
     // ---- Ownership --------------------------------------------------------------------------------------------------
@@ -148,18 +130,17 @@ public final class NDArray implements AutoCloseable {
      */
     public void attach(NDManager manager) {
         Objects.requireNonNull(manager, "manager");
-        tensor.checkOpen();
+        data.checkOpen();
         if (!manager.getDevice().equals(getDevice())) {
             throw new IllegalArgumentException(
                     "manager is for " + manager.getDevice() + ", the array is on " + getDevice());
         }
-        manager.attach(tensor);
-        this.manager = manager;
+        data.attach(manager);
     }
 
     /** Takes the array from its manager: it stays open when that is closed, and the caller closes it. */
     public void detach() {
-        attach(manager.unmanaged());
+        attach(getManager().unmanaged());
     }
 
     /**
@@ -168,14 +149,13 @@ public final class NDArray implements AutoCloseable {
      * @return true once the array or its manager is closed
      */
     public boolean isReleased() {
-        return !tensor.isOpen();
+        return !data.isOpen();
     }
 
     /** Frees the array; if a call on another thread uses it, after that call. Closing twice does nothing. */
     @Override
     public void close() {
-        closed = true;
-        tensor.close();
+        data.close();
     }
 
     // ---- Elements to Java -------------------------------------------------------------------------------------------
@@ -187,10 +167,7 @@ public final class NDArray implements AutoCloseable {
      * @throws IllegalStateException if the array is of another type
      */
     public float[] toFloatArray() {
-        requireFloats("toFloatArray");
-        float[] elements = new float[javaSize()];
-        read(DataType.FLOAT32, source -> source.read(elements));
-        return elements;
+        return ArrayElements.floats(data);
     }
 
     /**
@@ -200,10 +177,7 @@ public final class NDArray implements AutoCloseable {
      * @throws IllegalStateException if the array is of another type
      */
     public double[] toDoubleArray() {
-        require("toDoubleArray", DataType.FLOAT64);
-        double[] elements = new double[javaSize()];
-        read(dataType, source -> source.read(elements));
-        return elements;
+        return ArrayElements.doubles(data);
     }
 
     /**
@@ -213,10 +187,7 @@ public final class NDArray implements AutoCloseable {
      * @throws IllegalStateException if the array is of another type
      */
     public int[] toIntArray() {
-        require("toIntArray", DataType.INT32);
-        int[] elements = new int[javaSize()];
-        read(dataType, source -> source.read(elements));
-        return elements;
+        return ArrayElements.ints(data);
     }
 
     /**
@@ -226,10 +197,7 @@ public final class NDArray implements AutoCloseable {
      * @throws IllegalStateException if the array is of another type
      */
     public long[] toLongArray() {
-        require("toLongArray", DataType.INT64);
-        long[] elements = new long[javaSize()];
-        read(dataType, source -> source.read(elements));
-        return elements;
+        return ArrayElements.longs(data);
     }
 
     /**
@@ -239,13 +207,7 @@ public final class NDArray implements AutoCloseable {
      * @throws IllegalStateException if the array is of another type
      */
     public byte[] toByteArray() {
-        tensor.checkOpen();
-        if (dataType != DataType.INT8 && dataType != DataType.UINT8) {
-            throw wrongType("toByteArray", "INT8 or UINT8");
-        }
-        byte[] elements = new byte[javaSize()];
-        read(dataType, source -> source.read(elements));
-        return elements;
+        return ArrayElements.bytes(data);
     }
 
     /**
@@ -255,14 +217,7 @@ public final class NDArray implements AutoCloseable {
      * @throws IllegalStateException if the array is of another type
      */
     public boolean[] toBooleanArray() {
-        require("toBooleanArray", DataType.BOOLEAN);
-        byte[] bytes = new byte[javaSize()];
-        read(dataType, source -> source.read(bytes));
-        boolean[] elements = new boolean[bytes.length];
-        for (int i = 0; i < bytes.length; i++) {
-            elements[i] = bytes[i] != 0;
-        }
-        return elements;
+        return ArrayElements.booleans(data);
     }
 
     /**
@@ -272,10 +227,7 @@ public final class NDArray implements AutoCloseable {
      * @throws IllegalStateException if they are more than 2147483647 bytes
      */
     public ByteBuffer toByteBuffer() {
-        NativeTensor source = tensor;
-        ByteBuffer bytes = Buffers.direct(bufferSize(source));
-        source.read(bytes, bytes.capacity());
-        return bytes;
+        return ArrayElements.copiedBytes(data);
     }
 
     /**
@@ -288,34 +240,7 @@ public final class NDArray implements AutoCloseable {
      *     than 2147483647 bytes: {@link #duplicate} or {@link #toFloatArray} copy
      */
     public FloatBuffer toFloatBuffer() {
-        require("toFloatBuffer", DataType.FLOAT32);
-        if (!isOnCpu()) {
-            throw new IllegalStateException(
-                    "toFloatBuffer needs an array on the CPU, this one is on " + getDevice() + "; toFloatArray copies");
-        }
-        int numBytes = bufferSize(tensor);
-        if (numBytes == 0) {
-            return Buffers.direct(0).asFloatBuffer();
-        }
-        if (!isRowMajor()) {
-            throw new IllegalStateException("toFloatBuffer needs the elements one after the other, those of this array "
-                    + "are not; duplicate() copies them");
-        }
-        NativeTensor view = tensor.reshape(shape.dims());
-        ByteBuffer memory = null;
-        try {
-            memory = view.data();
-            if (memory == null) {
-                throw new IllegalStateException("toFloatBuffer needs an array that may be written in place, this one "
-                        + "is a parameter; duplicate() copies");
-            }
-            // Java's views of a buffer keep it alive, so that the native view is closed after the last of them.
-            NativeHandle.CLEANER.register(memory, view::close);
-        } catch (Throwable error) {
-            view.close();
-            throw error;
-        }
-        return memory.order(ByteOrder.nativeOrder()).asFloatBuffer();
+        return ArrayMemory.floats(data);
     }
 
     /**
@@ -328,8 +253,8 @@ public final class NDArray implements AutoCloseable {
      */
     public float getFloat(long... indices) {
         Objects.requireNonNull(indices, "indices");
-        requireFloats("getFloat");
-        try (NDArray element = element(indices)) {
+        ArrayElements.requireFloats(data, "getFloat");
+        try (NDArray element = ArrayViews.element(data, indices)) {
             return element.toFloatArray()[0];
         }
     }
@@ -344,8 +269,8 @@ public final class NDArray implements AutoCloseable {
      */
     public long getLong(long... indices) {
         Objects.requireNonNull(indices, "indices");
-        require("getLong", DataType.INT64);
-        try (NDArray element = element(indices)) {
+        ArrayElements.require(data, "getLong", DataType.INT64);
+        try (NDArray element = ArrayViews.element(data, indices)) {
             return element.toLongArray()[0];
         }
     }
@@ -362,9 +287,7 @@ public final class NDArray implements AutoCloseable {
      */
     public void set(float[] data) {
         Objects.requireNonNull(data, "data");
-        requireFloats("set(float[])");
-        Buffers.checkCount(data.length, "", shape);
-        write(isOnCpu() && dataType == DataType.FLOAT32, DataType.FLOAT32, target -> target.write(data));
+        ArrayElements.set(this.data, data);
     }
 
     /**
@@ -376,9 +299,7 @@ public final class NDArray implements AutoCloseable {
      */
     public void set(int[] data) {
         Objects.requireNonNull(data, "data");
-        require("set(int[])", DataType.INT32);
-        Buffers.checkCount(data.length, "", shape);
-        write(isOnCpu(), dataType, target -> target.write(data));
+        ArrayElements.set(this.data, data);
     }
 
     /**
@@ -390,9 +311,7 @@ public final class NDArray implements AutoCloseable {
      */
     public void set(long[] data) {
         Objects.requireNonNull(data, "data");
-        require("set(long[])", DataType.INT64);
-        Buffers.checkCount(data.length, "", shape);
-        write(isOnCpu(), dataType, target -> target.write(data));
+        ArrayElements.set(this.data, data);
     }
 
     /**
@@ -403,9 +322,7 @@ public final class NDArray implements AutoCloseable {
      */
     public void set(Buffer data) {
         Objects.requireNonNull(data, "data");
-        tensor.checkOpen();
-        Buffer elements = Buffers.checked(data, dataType, shape);
-        write(isRowMajor(), dataType, target -> Buffers.write(target, elements, dataType));
+        ArrayElements.set(this.data, data);
     }
 
     /**
@@ -416,8 +333,8 @@ public final class NDArray implements AutoCloseable {
      * @throws IllegalArgumentException if the shapes do not fit, or the arrays overlap
      */
     public void copyTo(NDArray array) {
-        Objects.requireNonNull(array, "array");
-        array.write(true, array.dataType, target -> target.copy(tensor));
+        ArrayData target = openArgument(array, "array");
+        target.write(true, target.dataType, tensor -> tensor.copy(data.tensor()));
     }
 
     // ---- New arrays -------------------------------------------------------------------------------------------------
@@ -428,7 +345,7 @@ public final class NDArray implements AutoCloseable {
      * @return a new array of the same type and shape, row-major
      */
     public NDArray duplicate() {
-        return manager.adopt(converted(dataType));
+        return data.adopt(data.converted(data.dataType));
     }
 
     /**
@@ -440,8 +357,8 @@ public final class NDArray implements AutoCloseable {
      */
     public NDArray toType(DataType dataType, boolean copy) {
         Objects.requireNonNull(dataType, "dataType");
-        tensor.checkOpen();
-        return dataType == this.dataType && !copy ? this : manager.adopt(converted(dataType));
+        data.checkOpen();
+        return dataType == data.dataType && !copy ? this : data.adopt(data.converted(dataType));
     }
 
     /**
@@ -455,12 +372,12 @@ public final class NDArray implements AutoCloseable {
      */
     public NDArray toDevice(Device device, boolean copy) {
         Objects.requireNonNull(device, "device");
-        tensor.checkOpen();
+        data.checkOpen();
         if (device.equals(getDevice())) {
             return copy ? duplicate() : this;
         }
-        NDManager there = manager.on(device);
-        return there.adopt(converted(there.openContext(), dataType));
+        NDManager there = getManager().on(device);
+        return there.adopt(data.converted(there.openContext(), data.dataType));
     }
 
     /**
@@ -471,20 +388,7 @@ public final class NDArray implements AutoCloseable {
      * @throws IllegalArgumentException if there is no such part
      */
     public NDArray get(long... indices) {
-        Objects.requireNonNull(indices, "indices");
-        if (indices.length > shape.dimension()) {
-            throw new IllegalArgumentException(
-                    indices.length + " indices were given, the array has the shape " + shape);
-        }
-        NativeTensor part = tensor.reshape(shape.dims());
-        for (int axis = 0; axis < indices.length; axis++) {
-            try (NativeTensor whole = part) {
-                part = whole.slice(axis, indices[axis], 1);
-            }
-        }
-        try (NativeTensor whole = part) {
-            return manager.adopt(whole.reshape(shape.slice(indices.length).dims()));
-        }
+        return ArrayViews.part(data, Objects.requireNonNull(indices, "indices"));
     }
 
     /**
@@ -497,7 +401,7 @@ public final class NDArray implements AutoCloseable {
      * @throws IllegalArgumentException if there is no such part
      */
     public NDArray slice(int axis, long start, long length) {
-        return manager.adopt(tensor.slice(axis, start, length));
+        return data.adopt(data.tensor().slice(axis, start, length));
     }
 
     /**
@@ -508,8 +412,7 @@ public final class NDArray implements AutoCloseable {
      * @throws IllegalArgumentException if the shape has another number of elements
      */
     public NDArray reshape(long... newShape) {
-        Objects.requireNonNull(newShape, "newShape");
-        return manager.adopt(reshaped(newShape));
+        return ArrayViews.reshaped(data, Objects.requireNonNull(newShape, "newShape"));
     }
 
     /**
@@ -538,7 +441,7 @@ public final class NDArray implements AutoCloseable {
      * @return a view
      */
     public NDArray transpose() {
-        return manager.adopt(tensor.transpose(null));
+        return data.adopt(data.tensor().transpose(null));
     }
 
     /**
@@ -549,12 +452,7 @@ public final class NDArray implements AutoCloseable {
      * @throws IllegalArgumentException if an axis is missing or named twice
      */
     public NDArray transpose(int... axes) {
-        Objects.requireNonNull(axes, "axes");
-        if (axes.length != shape.dimension()) {
-            throw new IllegalArgumentException(
-                    "axes is " + Arrays.toString(axes) + ", expected each axis of the shape " + shape + " once");
-        }
-        return manager.adopt(tensor.transpose(axes));
+        return ArrayViews.transposed(data, Objects.requireNonNull(axes, "axes"));
     }
 
     /**
@@ -565,12 +463,7 @@ public final class NDArray implements AutoCloseable {
      * @return a view
      */
     public NDArray swapAxes(int axis1, int axis2) {
-        int rank = shape.dimension();
-        int first = axisFromZero("axis1", axis1, rank);
-        int second = axisFromZero("axis2", axis2, rank);
-        int[] axes = new int[rank];
-        Arrays.setAll(axes, axis -> axis == first ? second : axis == second ? first : axis);
-        return transpose(axes);
+        return ArrayViews.swapped(data, axis1, axis2);
     }
 
     /**
@@ -580,9 +473,7 @@ public final class NDArray implements AutoCloseable {
      * @return a view
      */
     public NDArray expandDims(int axis) {
-        int rank = shape.dimension();
-        int added = axisFromZero("axis", axis, rank + 1);
-        return reshape(shape.slice(0, added).add(1).addAll(shape.slice(added)));
+        return ArrayViews.expanded(data, axis);
     }
 
     /**
@@ -591,7 +482,7 @@ public final class NDArray implements AutoCloseable {
      * @return a view
      */
     public NDArray squeeze() {
-        return reshape(Arrays.stream(shape.dims()).filter(dim -> dim != 1).toArray());
+        return reshape(Arrays.stream(data.shape.dims()).filter(dim -> dim != 1).toArray());
     }
 
     /**
@@ -602,21 +493,7 @@ public final class NDArray implements AutoCloseable {
      * @throws IllegalArgumentException if one has another size
      */
     public NDArray squeeze(int... axes) {
-        Objects.requireNonNull(axes, "axes");
-        boolean[] taken = new boolean[shape.dimension()];
-        for (int axis : axes) {
-            int index = axisFromZero("axis", axis, taken.length);
-            if (shape.get(index) != 1) {
-                throw new IllegalArgumentException("axis " + axis + " of the shape " + shape + " has the size "
-                        + shape.get(index) + ", expected 1");
-            }
-            taken[index] = true;
-        }
-        Shape left = new Shape();
-        for (int axis = 0; axis < taken.length; axis++) {
-            left = taken[axis] ? left : left.add(shape.get(axis));
-        }
-        return reshape(left);
+        return ArrayViews.squeezed(data, Objects.requireNonNull(axes, "axes"));
     }
 
     /**
@@ -628,16 +505,7 @@ public final class NDArray implements AutoCloseable {
      * @throws IllegalArgumentException if repeats is negative
      */
     public NDArray repeat(int axis, long repeats) {
-        int repeated = axisFromZero("axis", axis, shape.dimension());
-        long length = shape.get(repeated);
-        long before = shape.slice(0, repeated).size();
-        long after = shape.slice(repeated + 1).size();
-        try (NativeTensor parts = reshaped(before, length, 1, after);
-                NativeTensor copies = create(dataType, before, length, repeats, after)) {
-            copies.copy(parts);
-            return manager.adopt(copies.reshape(
-                    shape.slice(0, repeated).add(length * repeats).addAll(shape.slice(repeated + 1)).dims()));
-        }
+        return ArrayMath.repeated(data, axis, repeats);
     }
 
     /**
@@ -649,7 +517,7 @@ public final class NDArray implements AutoCloseable {
      */
     public NDArray broadcast(Shape shape) {
         Objects.requireNonNull(shape, "shape");
-        return computed(shape.dims(), result -> result.copy(tensor));
+        return data.computed(shape.dims(), result -> result.copy(data.tensor()));
     }
 
     /**
@@ -661,7 +529,7 @@ public final class NDArray implements AutoCloseable {
      * @throws IllegalArgumentException if the array is not of FLOAT32, FLOAT16 or BFLOAT16, or a scalar
      */
     public NDArray softmax(int axis) {
-        return computed(shape.dims(), result -> result.setSoftmax(tensor, axis));
+        return data.computed(data.shape.dims(), result -> result.setSoftmax(data.tensor(), axis));
     }
 
     /**
@@ -674,8 +542,7 @@ public final class NDArray implements AutoCloseable {
      *     BFLOAT16
      */
     public NDArray matMul(NDArray other) {
-        NativeTensor factor = Objects.requireNonNull(other, "other").tensor;
-        return computed(productDims(shape.dims(), other.shape.dims()), result -> result.setMatmul(tensor, factor));
+        return ArrayMath.product(data, openArgument(other, "other"));
     }
 
     /**
@@ -687,12 +554,7 @@ public final class NDArray implements AutoCloseable {
      *     BFLOAT16
      */
     public NDArray batchDot(NDArray other) {
-        Objects.requireNonNull(other, "other");
-        if (shape.dimension() != 3 || other.shape.dimension() != 3 || shape.get(0) != other.shape.get(0)) {
-            throw new IllegalArgumentException("the arrays have the shapes " + shape + " and " + other.shape
-                    + ", expected (B, M, K) and (B, K, N)");
-        }
-        return matMul(other);
+        return ArrayMath.batchProduct(data, openArgument(other, "other"));
     }
 
     // ---- Comparing, writing and printing ----------------------------------------------------------------------------
@@ -718,21 +580,8 @@ public final class NDArray implements AutoCloseable {
      * @return whether they are close; false if the shapes differ
      */
     public boolean allClose(NDArray other, double rtol, double atol, boolean equalNan) {
-        Objects.requireNonNull(other, "other");
-        if (!getShape().equals(other.getShape())) {
-            return false;
-        }
-        double[] left = toDoubles();
-        double[] right = other.toDoubles();
-        for (int i = 0; i < left.length; i++) {
-            boolean close = Double.isInfinite(right[i])
-                    ? left[i] == right[i]
-                    : Math.abs(left[i] - right[i]) <= atol + rtol * Math.abs(right[i]);
-            if (!close && !(equalNan && Double.isNaN(left[i]) && Double.isNaN(right[i]))) {
-                return false;
-            }
-        }
-        return true;
+        ArrayData right = openArgument(other, "other");
+        return getShape().equals(right.shape) && ArrayMath.areClose(data, right, rtol, atol, equalNan);
     }
 
     /**
@@ -742,21 +591,10 @@ public final class NDArray implements AutoCloseable {
      * @return whether they are equal
      */
     public boolean contentEquals(NDArray other) {
-        Objects.requireNonNull(other, "other");
-        if (!getShape().equals(other.getShape()) || dataType != other.getDataType()) {
-            return false;
-        }
-        if (dataType == DataType.INT64) {
-            return Arrays.equals(toLongArray(), other.toLongArray());
-        }
-        double[] left = toDoubles();
-        double[] right = other.toDoubles();
-        for (int i = 0; i < left.length; i++) {
-            if (left[i] != right[i]) {
-                return false;
-            }
-        }
-        return true;
+        ArrayData right = openArgument(other, "other");
+        return getShape().equals(right.shape)
+                && data.dataType == right.dataType
+                && ArrayMath.areEqual(data, right);
     }
 
     /**
@@ -767,7 +605,7 @@ public final class NDArray implements AutoCloseable {
      * @throws HeedException with {@link Status#IO} if the file cannot be written
      */
     public void save(Path path) {
-        tensor.saveNpy(NativeText.of(path));
+        data.tensor().saveNpy(NativeText.of(path));
     }
 
     /**
@@ -776,235 +614,47 @@ public final class NDArray implements AutoCloseable {
      * @return shape, device, type and, where they are at most 1000, the elements
      */
     public String toDebugString() {
-        StringBuilder text = new StringBuilder("ND: " + getShape() + " " + getDevice() + " " + dataType + "\n");
-        if (size() > MAX_DEBUG_ELEMENTS) {
-            return text.append("[ more than ").append(MAX_DEBUG_ELEMENTS).append(" elements ]\n").toString();
-        }
-        if (size() == 0) {
-            return text.append("[]\n").toString();
-        }
-        appendElements(text, elementTexts(), 0, 0);
-        return text.append('\n').toString();
+        return ArrayText.debugString(data);
     }
 
+    /**
+     * Describes the array with its elements as NumPy prints them, in columns: 8 digits after the point, where more
+     * digits would tell no more, with exponents where the numbers' sizes differ much. Of more than 1000 elements the
+     * first and last 3 along each axis are shown. For an array on another device, the call waits for its elements
+     * and copies them; an error of the device is thrown, as by {@link #toFloatArray}.
+     *
+     * @return one line with shape, type and, other than the CPU, device, and then the elements; for a closed array only
+     *     the line, which says so
+     */
     @Override
     public String toString() {
-        return "NDArray " + shape + " " + dataType + (tensor.isOpen() ? "" : " (closed)");
+        return ArrayText.of(data);
     }
 
     // ---- For this package -------------------------------------------------------------------------------------------
 
     NativeTensor tensor() {
-        return tensor;
+        return data.tensor();
     }
 
-    // ---- Inside -----------------------------------------------------------------------------------------------------
-
-    private static long[] dimsOf(NativeTensor tensor) {
-        long[] dims = new long[tensor.rank()];
-        for (int axis = 0; axis < dims.length; axis++) {
-            dims[axis] = tensor.dim(axis);
+    /** The native array of an argument of that name, null for null; throws if it is closed. */
+    static NativeTensor tensorOf(NDArray array, String argument) {
+        if (array != null && array.isReleased()) {
+            throw new IllegalStateException("the array " + argument + " is closed");
         }
-        return dims;
+        return array == null ? null : array.tensor();
     }
 
-    private static int axisFromZero(String argument, int axis, int rank) {
-        if (rank == 0) {
-            throw new IllegalArgumentException(argument + " is " + axis + ", but a scalar has no axes");
-        }
-        if (axis < -rank || axis >= rank) {
-            throw new IllegalArgumentException(argument + " is " + axis + ", expected " + -rank + " to " + (rank - 1));
-        }
-        return axis < 0 ? axis + rank : axis;
+    /** What the array is, closed or not. */
+    ArrayData data() {
+        return data;
     }
 
-    /** What heed_matmul wants its result to be; anything where the shapes do not fit, which it then says. */
-    private static long[] productDims(long[] a, long[] b) {
-        int batchRank = Math.max(Math.max(a.length, b.length) - 2, 0);
-        Shape dims = new Shape();
-        for (int axis = -batchRank - 2; axis < -2; axis++) {
-            long left = a.length + axis < 0 ? 1 : a[a.length + axis];
-            long right = b.length + axis < 0 ? 1 : b[b.length + axis];
-            dims = dims.add(left == 1 ? right : left);
-        }
-        dims = a.length > 1 ? dims.add(a[a.length - 2]) : dims;
-        return (b.length > 1 ? dims.add(b[b.length - 1]) : dims).dims();
-    }
-
-    private boolean isRowMajor() {
-        long expected = 1;
-        for (int axis = shape.dimension() - 1; axis >= 0; axis--) {
-            if (shape.get(axis) != 1 && tensor.stride(axis) != expected) {
-                return false;
-            }
-            expected *= shape.get(axis);
-        }
-        return true;
-    }
-
-    private NativeTensor create(DataType type, long... dims) {
-        return NativeTensor.create(manager.openContext(), type.code, dims);
-    }
-
-    /** A new tensor of the array's type. */
-    private NDArray computed(long[] dims, Consumer<NativeTensor> computation) {
-        return manager.adopt(filled(create(dataType, dims), computation));
-    }
-
-    private static NativeTensor filled(NativeTensor made, Consumer<NativeTensor> filler) {
-        try {
-            filler.accept(made);
-        } catch (Throwable error) {
-            made.close();
-            throw error;
-        }
-        return made;
-    }
-
-    private NativeTensor converted(DataType type) {
-        return converted(manager.openContext(), type);
-    }
-
-    private NativeTensor converted(NativeContext where, DataType type) {
-        return filled(NativeTensor.create(where, type.code, shape.dims()), copy -> copy.copy(tensor));
-    }
-
-    private boolean isOnCpu() {
-        return getDevice().isCpu();
-    }
-
-    /** Gives reader a tensor of the elements in that type that arrays of Java's can be filled from. */
-    private void read(DataType type, Consumer<NativeTensor> reader) {
-        if (type == dataType && isOnCpu()) {
-            reader.accept(tensor);
-            return;
-        }
-        try (NativeTensor copy = converted(manager.hostContext(), type)) {
-            reader.accept(copy);
-        }
-    }
-
-    private NativeTensor reshaped(long... dims) {
-        try {
-            return tensor.reshape(dims);
-        } catch (UnsupportedOperationException strides) {
-            try (NativeTensor rowMajor = converted(dataType)) {
-                return rowMajor.reshape(dims);
-            }
-        }
-    }
-
-    /**
-     * Replaces the elements by what filler puts into a tensor: the array's own where inPlace allows it, else a
-     * row-major one of that type on the CPU, from which they are converted.
-     */
-    private void write(boolean inPlace, DataType type, Consumer<NativeTensor> filler) {
-        if (writer == null && inPlace) {
-            filler.accept(tensor);
-            return;
-        }
-        NativeTensor made = NativeTensor.create(manager.hostContext(), type.code, shape.dims());
-        try (NativeTensor values = filled(made, filler)) {
-            if (writer == null) {
-                tensor.copy(values);
-            } else {
-                writer.write(values);
-                readAnew();
-            }
-        }
-    }
-
-    private void readAnew() {
-        NativeTensor before = tensor;
-        NativeTensor now = writer.current();
-        manager.own(now);
-        tensor = now;
-        before.close();
-        if (closed) {
-            now.close();
-        }
-    }
-
-    private NDArray element(long[] indices) {
-        if (indices.length != shape.dimension()) {
-            throw new IllegalArgumentException(
-                    indices.length + " indices were given, the array has the shape " + shape);
-        }
-        return get(indices);
-    }
-
-    private double[] toDoubles() {
-        double[] elements = new double[javaSize()];
-        read(DataType.FLOAT64, source -> source.read(elements));
-        return elements;
-    }
-
-    private void require(String method, DataType type) {
-        tensor.checkOpen();
-        if (dataType != type) {
-            throw wrongType(method, type.name());
-        }
-    }
-
-    private void requireFloats(String method) {
-        tensor.checkOpen();
-        if (dataType != DataType.FLOAT32 && dataType != DataType.FLOAT16 && dataType != DataType.BFLOAT16) {
-            throw wrongType(method, "FLOAT32, FLOAT16 or BFLOAT16");
-        }
-    }
-
-    private IllegalStateException wrongType(String method, String wanted) {
-        return new IllegalStateException(
-                method + " needs an array of " + wanted + ", this one is of " + dataType.name());
-    }
-
-    private int javaSize() {
-        long size = shape.size();
-        if (size > MAX_JAVA_ARRAY) {
-            throw new IllegalStateException("the array has " + size + " elements, more than a Java array can hold");
-        }
-        return (int) size;
-    }
-
-    private static int bufferSize(NativeTensor tensor) {
-        long numBytes = tensor.numBytes();
-        if (numBytes > Integer.MAX_VALUE) {
-            throw new IllegalStateException("the array has " + numBytes + " bytes, more than a Java buffer can hold");
-        }
-        return (int) numBytes;
-    }
-
-    private String[] elementTexts() {
-        String[] texts = new String[javaSize()];
-        if (dataType.isFloating()) {
-            double[] elements = toDoubles();
-            boolean wide = dataType == DataType.FLOAT64;
-            Arrays.setAll(texts, i -> wide ? Double.toString(elements[i]) : Float.toString((float) elements[i]));
-        } else if (dataType.isBoolean()) {
-            boolean[] elements = toBooleanArray();
-            Arrays.setAll(texts, i -> Boolean.toString(elements[i]));
-        } else {
-            long[] elements = new long[texts.length];
-            read(DataType.INT64, source -> source.read(elements));
-            Arrays.setAll(texts, i -> Long.toString(elements[i]));
-        }
-        return texts;
-    }
-
-    /** Appends the part from an axis on whose first element is the one at start; gives the index after it. */
-    private int appendElements(StringBuilder text, String[] elements, int axis, int start) {
-        if (axis == shape.dimension()) {
-            text.append(elements[start]);
-            return start + 1;
-        }
-        boolean innermost = axis == shape.dimension() - 1;
-        int next = start;
-        text.append('[');
-        for (long i = 0; i < shape.get(axis); i++) {
-            text.append(i == 0 ? "" : innermost ? ", " : ",\n" + " ".repeat(axis + 1));
-            next = appendElements(text, elements, axis + 1, next);
-        }
-        text.append(']');
-        return next;
+    /** Says first of this array that it is closed, then of the argument. */
+    private ArrayData openArgument(NDArray array, String argument) {
+        Objects.requireNonNull(array, argument);
+        data.checkOpen();
+        tensorOf(array, argument);
+        return array.data;
     }
 }

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.heed;
 
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
@@ -42,6 +48,119 @@ public final class NDList extends ArrayList<NDArray> implements AutoCloseable {
      */
     public NDList(Collection<NDArray> other) {
         super(Objects.requireNonNull(other, "other"));
+    }
+
+    /**
+     * Reads what {@link #encode()} gives, or DJL's method of that name: all versions of its format to 3.
+     *
+     * @param manager the manager of the arrays
+     * @param byteArray the bytes of one list
+     * @return a new list of new arrays, with their names
+     * @throws IllegalArgumentException if the bytes are cut short, more than one list, or not one; the message says
+     *     where
+     * @throws UnsupportedOperationException if an array is of a type that heed lacks, or sparse
+     * @throws IllegalStateException if the manager is closed
+     */
+    public static NDList decode(NDManager manager, byte[] byteArray) {
+        Objects.requireNonNull(manager, "manager");
+        ByteArrayInputStream in = new ByteArrayInputStream(Objects.requireNonNull(byteArray, "byteArray"));
+        NDList list = decode(manager, in);
+        if (in.available() > 0) {
+            list.close();
+            throw new IllegalArgumentException(
+                    "byteArray has " + in.available() + " bytes after its list, expected none");
+        }
+        return list;
+    }
+
+    /**
+     * Reads what {@link #encode(OutputStream)} writes, or DJL's method of that name: all versions of its format to 3.
+     *
+     * @param manager the manager of the arrays
+     * @param is a stream, of which the bytes of one list are read; it stays open
+     * @return a new list of new arrays, with their names
+     * @throws IllegalArgumentException if the stream ends within a list, or has none; the message says where
+     * @throws UnsupportedOperationException if an array is of a type that heed lacks, or sparse
+     * @throws IllegalStateException if the manager is closed
+     * @throws UncheckedIOException if the stream fails
+     */
+    public static NDList decode(NDManager manager, InputStream is) {
+        Objects.requireNonNull(manager, "manager");
+        Objects.requireNonNull(is, "is");
+        try {
+            return EncodedList.read(manager, is);
+        } catch (IOException error) {
+            throw new UncheckedIOException(error);
+        }
+    }
+
+    /**
+     * Encodes the arrays, with their names, in DJL's format, which its {@code NDList.decode} reads as well.
+     *
+     * @return new bytes
+     * @throws IllegalStateException if an array is null or closed, or has more than 2147483647 bytes
+     * @throws OutOfMemoryError if they are more bytes than a Java array can hold: {@link #encode(OutputStream)} has no
+     *     such limit
+     */
+    public byte[] encode() {
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        try {
+            encode(bytes);
+        } catch (IOException error) {
+            throw new UncheckedIOException(error);
+        }
+        return bytes.toByteArray();
+    }
+
+    /**
+     * Writes the arrays, with their names, in DJL's format, which its {@code NDList.decode} reads as well.
+     *
+     * @param os gets the bytes; it is flushed and stays open
+     * @throws IOException if the stream fails, or a name takes more than 65535 bytes
+     * @throws IllegalStateException if an array is null or closed, and nothing is written then, or has more than
+     *     2147483647 bytes
+     */
+    public void encode(OutputStream os) throws IOException {
+        EncodedList.write(this, Objects.requireNonNull(os, "os"));
+    }
+
+    /**
+     * Tells whether an array has a name.
+     *
+     * @param name the name, as {@link NDArray#setName} gave it
+     * @return true if one of the arrays has it
+     */
+    public boolean contains(String name) {
+        return get(name) != null;
+    }
+
+    /**
+     * Removes the first array with this name from the list and returns it. The array stays open.
+     *
+     * @param name the name, as {@link NDArray#setName} gave it
+     * @return the array, null if none has the name
+     */
+    public NDArray remove(String name) {
+        NDArray found = get(name);
+        if (found != null) {
+            remove(found);
+        }
+        return found;
+    }
+
+    /**
+     * Returns the manager of the first array.
+     *
+     * @return the manager, which may be closed
+     * @throws IndexOutOfBoundsException if the list has no array
+     */
+    public NDManager getManager() {
+        for (NDArray array : this) {
+            if (array != null) {
+                return array.getManager();
+            }
+        }
+        throw new IndexOutOfBoundsException("the list has no array, and so no manager");
     }
 
     /**
@@ -112,7 +231,9 @@ public final class NDList extends ArrayList<NDArray> implements AutoCloseable {
      * @throws IllegalStateException if an array is closed
      */
     public Shape[] getShapes() {
-        return stream().map(array -> array == null ? null : array.getShape()).toArray(Shape[]::new);
+        Shape[] shapes = new Shape[size()];
+        Arrays.setAll(shapes, i -> get(i) == null ? null : openArray(i).getShape());
+        return shapes;
     }
 
     /**
@@ -127,8 +248,8 @@ public final class NDList extends ArrayList<NDArray> implements AutoCloseable {
     public NDList toDevice(Device device, boolean copy) {
         Objects.requireNonNull(device, "device");
         NDList copies = new NDList(size());
-        for (NDArray array : this) {
-            copies.add(array == null ? null : array.toDevice(device, copy));
+        for (int i = 0; i < size(); i++) {
+            copies.add(get(i) == null ? null : openArray(i).toDevice(device, copy));
         }
         return copies;
     }
@@ -142,9 +263,9 @@ public final class NDList extends ArrayList<NDArray> implements AutoCloseable {
      */
     public void attach(NDManager manager) {
         Objects.requireNonNull(manager, "manager");
-        for (NDArray array : this) {
-            if (array != null) {
-                array.attach(manager);
+        for (int i = 0; i < size(); i++) {
+            if (get(i) != null) {
+                openArray(i).attach(manager);
             }
         }
     }
@@ -155,9 +276,9 @@ public final class NDList extends ArrayList<NDArray> implements AutoCloseable {
      * @throws IllegalStateException if an array is closed; arrays before that one have been detached
      */
     public void detach() {
-        for (NDArray array : this) {
-            if (array != null) {
-                array.detach();
+        for (int i = 0; i < size(); i++) {
+            if (get(i) != null) {
+                openArray(i).detach();
             }
         }
     }
@@ -170,5 +291,33 @@ public final class NDList extends ArrayList<NDArray> implements AutoCloseable {
                 array.close();
             }
         }
+    }
+
+    /**
+     * Describes the arrays, as DJL does.
+     *
+     * @return a line with the list's size, and one for each array with its index, name, shape and type; a closed array
+     *     is said to be so
+     */
+    @Override
+    public String toString() {
+        StringBuilder text = new StringBuilder("NDList size: ").append(size()).append('\n');
+        for (int i = 0; i < size(); i++) {
+            NDArray array = get(i);
+            String name = array == null ? null : array.getName();
+            text.append(i).append(' ').append(name == null ? "" : name).append(": ");
+            text.append(array == null ? "null" : array.data().description()).append('\n');
+        }
+        return text.toString();
+    }
+
+    /** Returns an element of the list; throws if it is null or a closed array. */
+    NDArray openArray(int index) {
+        NDArray array = get(index);
+        if (array == null || array.isReleased()) {
+            throw new IllegalStateException(
+                    "array " + index + " of the list is " + (array == null ? "null" : "closed"));
+        }
+        return array;
     }
 }

@@ -8,7 +8,6 @@ import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
-import java.util.function.Consumer;
 
 /**
  * Makes arrays and owns them: closing the manager closes its arrays, its sub-managers, its workspaces, and the
@@ -34,6 +33,7 @@ public final class NDManager implements AutoCloseable {
     private final Cleaner.Cleanable cleanable;
     /** The manager whose arrays are copied to this one by {@link #on}; for all others this one. */
     private final NDManager home;
+    private final ArrayMaker maker = new ArrayMaker(this);
     /** What {@link #on} has made. Under its own lock. */
     private final Map<Device, NDManager> elsewhere = new HashMap<>();
 
@@ -233,7 +233,7 @@ public final class NDManager implements AutoCloseable {
      */
     public NDArray create(float[] data, Shape shape) {
         Objects.requireNonNull(data, "data");
-        return copied(data.length, shape, DataType.FLOAT32, tensor -> tensor.write(data));
+        return maker.copied(data.length, shape, DataType.FLOAT32, tensor -> tensor.write(data));
     }
 
     /**
@@ -257,7 +257,7 @@ public final class NDManager implements AutoCloseable {
      */
     public NDArray create(double[] data, Shape shape) {
         Objects.requireNonNull(data, "data");
-        return copied(data.length, shape, DataType.FLOAT64, tensor -> tensor.write(data));
+        return maker.copied(data.length, shape, DataType.FLOAT64, tensor -> tensor.write(data));
     }
 
     /**
@@ -281,7 +281,7 @@ public final class NDManager implements AutoCloseable {
      */
     public NDArray create(int[] data, Shape shape) {
         Objects.requireNonNull(data, "data");
-        return copied(data.length, shape, DataType.INT32, tensor -> tensor.write(data));
+        return maker.copied(data.length, shape, DataType.INT32, tensor -> tensor.write(data));
     }
 
     /**
@@ -305,7 +305,7 @@ public final class NDManager implements AutoCloseable {
      */
     public NDArray create(long[] data, Shape shape) {
         Objects.requireNonNull(data, "data");
-        return copied(data.length, shape, DataType.INT64, tensor -> tensor.write(data));
+        return maker.copied(data.length, shape, DataType.INT64, tensor -> tensor.write(data));
     }
 
     /**
@@ -329,7 +329,7 @@ public final class NDManager implements AutoCloseable {
      */
     public NDArray create(byte[] data, Shape shape) {
         Objects.requireNonNull(data, "data");
-        return copied(data.length, shape, DataType.INT8, tensor -> tensor.write(data));
+        return maker.copied(data.length, shape, DataType.INT8, tensor -> tensor.write(data));
     }
 
     /**
@@ -353,7 +353,7 @@ public final class NDManager implements AutoCloseable {
      */
     public NDArray create(boolean[] data, Shape shape) {
         Objects.requireNonNull(data, "data");
-        return copied(data.length, shape, DataType.BOOLEAN, tensor -> tensor.write(data));
+        return maker.copied(data.length, shape, DataType.BOOLEAN, tensor -> tensor.write(data));
     }
 
     /**
@@ -364,21 +364,7 @@ public final class NDManager implements AutoCloseable {
      * @throws IllegalArgumentException if the rows are not of one length
      */
     public NDArray create(float[][] data) {
-        Objects.requireNonNull(data, "data");
-        int length = data.length == 0 ? 0 : Objects.requireNonNull(data[0], "data[0]").length;
-        for (int row = 0; row < data.length; row++) {
-            if (Objects.requireNonNull(data[row], "data[" + row + "]").length != length) {
-                throw new IllegalArgumentException("data[" + row + "] has " + data[row].length
-                        + " elements, data[0] has " + length);
-            }
-        }
-        return written(new Shape(data.length, length), DataType.FLOAT32, tensor -> {
-            for (int row = 0; row < data.length; row++) {
-                try (NativeTensor part = tensor.slice(0, row, 1)) {
-                    part.write(data[row]);
-                }
-            }
-        });
+        return maker.ofRows(Objects.requireNonNull(data, "data"));
     }
 
     /**
@@ -407,8 +393,7 @@ public final class NDManager implements AutoCloseable {
      * @throws IllegalArgumentException if it is another buffer, or the shape has another number of elements
      */
     public NDArray create(Buffer data, Shape shape, DataType dataType) {
-        Buffer elements = checkedElements(data, shape, dataType);
-        return filled(shape, dataType, tensor -> Buffers.write(tensor, elements, dataType));
+        return maker.copied(data, shape, dataType);
     }
 
     /**
@@ -443,17 +428,7 @@ public final class NDManager implements AutoCloseable {
      * @throws UnsupportedOperationException if the manager is not for the CPU
      */
     public NDArray wrap(Buffer data, Shape shape, DataType dataType) {
-        Buffer elements = checkedElements(data, shape, dataType);
-        Buffers.checkShareable(elements, dataType);
-        NativeContext open = openContext();
-        if (!device.isCpu()) {
-            throw new UnsupportedOperationException(
-                    "wrap needs a manager for cpu(), this one is for " + device + "; create(data, shape) copies");
-        }
-        Buffer memory = elements.slice();
-        NativeTensor tensor = NativeTensor.over(open, dataType.code, shape.dims(), memory);
-        tensor.keep(memory);
-        return adopt(tensor);
+        return maker.over(data, shape, dataType);
     }
 
     /**
@@ -537,7 +512,7 @@ public final class NDManager implements AutoCloseable {
      * @return an array of that type
      */
     public NDArray zeros(Shape shape, DataType dataType) {
-        return filled(shape, dataType, tensor -> {});
+        return maker.filled(shape, dataType, tensor -> {});
     }
 
     /**
@@ -558,7 +533,7 @@ public final class NDManager implements AutoCloseable {
      * @return an array of that type
      */
     public NDArray ones(Shape shape, DataType dataType) {
-        return filled(shape, dataType, tensor -> tensor.fill(1));
+        return maker.filled(shape, dataType, tensor -> tensor.fill(1));
     }
 
     /**
@@ -581,7 +556,7 @@ public final class NDManager implements AutoCloseable {
      * @return an array of that type
      */
     public NDArray full(Shape shape, float value, DataType dataType) {
-        return filled(shape, dataType, tensor -> tensor.fill(value));
+        return maker.filled(shape, dataType, tensor -> tensor.fill(value));
     }
 
     /**
@@ -591,7 +566,7 @@ public final class NDManager implements AutoCloseable {
      * @return an INT32 array of one axis, empty if stop is negative
      */
     public NDArray arange(int stop) {
-        return sequence(0, stop, 1, DataType.INT32);
+        return maker.sequence(0, stop, 1, DataType.INT32);
     }
 
     /**
@@ -602,7 +577,50 @@ public final class NDManager implements AutoCloseable {
      * @throws IllegalArgumentException if stop is not finite
      */
     public NDArray arange(float stop) {
-        return arange(0, stop);
+        return arange(0f, stop);
+    }
+
+    /**
+     * Makes an array of start, start + 1, start + 2 and so on.
+     *
+     * @param start the first number
+     * @param stop the first number that is not in it
+     * @return an INT32 array of one axis, empty if stop is not above start
+     */
+    public NDArray arange(int start, int stop) {
+        return arange(start, stop, 1);
+    }
+
+    /**
+     * Makes an array of start, start + step, start + 2 * step and so on.
+     *
+     * @param start the first number
+     * @param stop where it ends, itself not in it
+     * @param step the difference of neighbours, which may be negative
+     * @return an INT32 array of one axis with ceil((stop - start) / step) elements, empty if that is negative
+     * @throws IllegalArgumentException if step is 0
+     */
+    public NDArray arange(int start, int stop, int step) {
+        return arange(start, stop, step, DataType.INT32);
+    }
+
+    /**
+     * Makes an array of start, start + step, start + 2 * step and so on.
+     *
+     * @param start the first number
+     * @param stop where it ends, itself not in it
+     * @param step the difference of neighbours, which may be negative
+     * @param dataType the type of the elements, to which each is converted
+     * @return an array of one axis with ceil((stop - start) / step) elements, empty if that is negative
+     * @throws IllegalArgumentException if step is 0
+     */
+    public NDArray arange(int start, int stop, int step, DataType dataType) {
+        Objects.requireNonNull(dataType, "dataType");
+        openContext();
+        if (step == 0) {
+            throw new IllegalArgumentException("step is 0, expected another number");
+        }
+        return maker.sequence(start, stop, step, dataType);
     }
 
     /**
@@ -641,7 +659,7 @@ public final class NDManager implements AutoCloseable {
      * @throws IllegalArgumentException if an argument is not finite, or step is 0
      */
     public NDArray arange(float start, float stop, float step, DataType dataType) {
-        return sequence(start, stop, step, dataType);
+        return maker.sequence(start, stop, step, dataType);
     }
 
     /**
@@ -669,7 +687,8 @@ public final class NDManager implements AutoCloseable {
      *     them
      */
     public NDArray randomUniform(float low, float high, Shape shape, DataType dataType) {
-        return filled(shape, dataType, tensor -> tensor.fillUniform(low, high, contexts.nextSeed.getAndIncrement()));
+        return maker.filled(
+                shape, dataType, tensor -> tensor.fillUniform(low, high, contexts.nextSeed.getAndIncrement()));
     }
 
     /**
@@ -704,7 +723,8 @@ public final class NDManager implements AutoCloseable {
      * @throws IllegalArgumentException if loc or scale is not finite, or scale is negative
      */
     public NDArray randomNormal(float loc, float scale, Shape shape, DataType dataType) {
-        return filled(shape, dataType, tensor -> tensor.fillNormal(loc, scale, contexts.nextSeed.getAndIncrement()));
+        return maker.filled(
+                shape, dataType, tensor -> tensor.fillNormal(loc, scale, contexts.nextSeed.getAndIncrement()));
     }
 
     /**
@@ -745,6 +765,17 @@ public final class NDManager implements AutoCloseable {
      */
     public void synchronize() {
         openContext().synchronize();
+    }
+
+    /**
+     * Gives back the scratch memory that heed keeps for later calls and that no call uses. Without a {@link Workspace} a
+     * context keeps as much as its largest call took, once for each that ran at the same time. May be called at any
+     * time, from any thread; later calls allocate anew. All managers below the same base manager share it.
+     *
+     * @throws HeedException with {@link Status#DEVICE_LOST} if the device failed
+     */
+    public void trim() {
+        openContext().trim();
     }
 
     /**
@@ -842,51 +873,5 @@ public final class NDManager implements AutoCloseable {
             }
             return manager;
         }
-    }
-
-    private static Buffer checkedElements(Buffer data, Shape shape, DataType dataType) {
-        Objects.requireNonNull(data, "data");
-        Objects.requireNonNull(shape, "shape");
-        Objects.requireNonNull(dataType, "dataType");
-        return Buffers.checked(data, dataType, shape);
-    }
-
-    private NDArray sequence(double start, double stop, double step, DataType dataType) {
-        double count = Math.ceil((stop - start) / step);
-        if (step == 0 || Double.isNaN(count) || Double.isInfinite(count)) {
-            throw new IllegalArgumentException("start is " + start + ", stop is " + stop + " and step is " + step
-                    + ", expected finite numbers and a step other than 0");
-        }
-        return filled(new Shape((long) Math.max(count, 0)), dataType, tensor -> tensor.fillArange(start, step));
-    }
-
-    private NDArray copied(int count, Shape shape, DataType dataType, Consumer<NativeTensor> writer) {
-        return written(shape, dataType, tensor -> {
-            Buffers.checkCount(count, "", shape);
-            writer.accept(tensor);
-        });
-    }
-
-    /** An array that `writer` writes from arrays of Java's: see {@link #hostContext}. */
-    private NDArray written(Shape shape, DataType dataType, Consumer<NativeTensor> writer) {
-        return device.isCpu() ? filled(shape, dataType, writer) : filled(shape, dataType, tensor -> {
-            try (NativeTensor values = NativeTensor.create(hostContext(), dataType.code, shape.dims())) {
-                writer.accept(values);
-                tensor.copy(values);
-            }
-        });
-    }
-
-    private NDArray filled(Shape shape, DataType dataType, Consumer<NativeTensor> filler) {
-        Objects.requireNonNull(shape, "shape");
-        Objects.requireNonNull(dataType, "dataType");
-        NativeTensor tensor = NativeTensor.create(openContext(), dataType.code, shape.dims());
-        try {
-            filler.accept(tensor);
-        } catch (Throwable error) {
-            tensor.close();
-            throw error;
-        }
-        return adopt(tensor);
     }
 }

@@ -8,13 +8,14 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicLong;
 
 /** A block that is one layer of heed. */
 abstract class NativeBlock implements Block {
     private static final int VALID_LENS = 3;
-    private static final String[] INPUTS = {"queries", "keys", "values", "valid_lens"};
+    private static final String[] INPUTS = {"queries", "keys", "values", "validLens"};
 
     /** How many blocks were made: each has its own seeds. */
     private static final AtomicLong BLOCKS = new AtomicLong();
@@ -95,11 +96,11 @@ abstract class NativeBlock implements Block {
         Objects.requireNonNull(parameterStore, "parameterStore");
         NDArray[] arrays = arraysOf(inputs);
         NDManager manager = arrays[0].getManager();
-        layer.bindTo(arrays[0]);
         NativeTensor queries = tensor(arrays, 0);
         NativeTensor keys = tensor(arrays, 1);
         NativeTensor values = tensor(arrays, 2);
         NativeTensor validLens = tensor(arrays, 3);
+        layer.bindTo(arrays[0]);
         boolean keep = keepsWeights();
         NativeTensor output = null;
         NativeTensor weights = null;
@@ -150,18 +151,18 @@ abstract class NativeBlock implements Block {
             boolean training = inputs.isTraining();
             long seed = training && !inputs.hasDropoutSeed() ? nextSeed.getAndIncrement() : inputs.getDropoutSeed();
             layer.get().run(
-                    tensor(queries),
-                    tensor(inputs.getKeys()),
-                    tensor(inputs.getValues()),
-                    tensor(inputs.getValidLens()),
-                    tensor(inputs.getMask()),
-                    tensor(inputs.getBias()),
+                    NDArray.tensorOf(queries, "queries"),
+                    NDArray.tensorOf(inputs.getKeys(), "keys"),
+                    NDArray.tensorOf(inputs.getValues(), "values"),
+                    NDArray.tensorOf(inputs.getValidLens(), "validLens"),
+                    NDArray.tensorOf(inputs.getMask(), "mask"),
+                    NDArray.tensorOf(inputs.getBias(), "bias"),
                     seed,
                     training ? 1 : 0,
                     workspace == null ? null : workspace.handle(),
-                    tensor(outputs.getOutput()),
-                    tensor(outputs.getWeights()),
-                    tensor(outputs.getLogSumExp()));
+                    NDArray.tensorOf(outputs.getOutput(), "output"),
+                    NDArray.tensorOf(outputs.getWeights(), "weights"),
+                    NDArray.tensorOf(outputs.getLogSumExp(), "logSumExp"));
         } finally {
             layer.leave(stamp);
         }
@@ -198,8 +199,8 @@ abstract class NativeBlock implements Block {
     }
 
     /**
-     * Returns how large a workspace {@link #forward(AttentionInputs, AttentionOutputs, Workspace)} needs. One made for
-     * the largest sizes serves all that are the same or smaller.
+     * Returns how large a workspace {@code forward(inputs, outputs, workspace)} needs. One made for the largest sizes
+     * serves all that are the same or smaller.
      *
      * @param inputs the inputs, of which only shapes and types are read
      * @param outputs the outputs, likewise
@@ -240,9 +241,9 @@ abstract class NativeBlock implements Block {
                     .explain(
                             layer.get(),
                             training,
-                            tensor(outputs.getOutput()),
-                            tensor(outputs.getWeights()),
-                            tensor(outputs.getLogSumExp()));
+                            NDArray.tensorOf(outputs.getOutput(), "output"),
+                            NDArray.tensorOf(outputs.getWeights(), "weights"),
+                            NDArray.tensorOf(outputs.getLogSumExp(), "logSumExp"));
         } finally {
             layer.leave(stamp);
         }
@@ -271,9 +272,9 @@ abstract class NativeBlock implements Block {
      */
     public final String explain(NDList inputs, boolean training) {
         NDArray[] arrays = arraysOf(inputs);
-        layer.bindTo(arrays[0]);
         NativeInputs natives = new NativeInputs(
                 tensor(arrays, 0), tensor(arrays, 1), tensor(arrays, 2), tensor(arrays, 3), null, null);
+        layer.bindTo(arrays[0]);
         long stamp = layer.enter();
         try (NativeTensor output = natives.createOutput(layer.get(), Wanted.OUTPUT);
                 NativeTensor weights = keepsWeights() ? natives.createOutput(layer.get(), Wanted.WEIGHTS) : null) {
@@ -284,7 +285,7 @@ abstract class NativeBlock implements Block {
     }
 
     /**
-     * Reads all parameters from a .safetensors file, under the names that {@link #save(Path)} writes.
+     * Reads all parameters from a .safetensors file, under the names that {@code save(path)} writes.
      *
      * @param path the file
      * @see #load(Path, String)
@@ -300,8 +301,9 @@ abstract class NativeBlock implements Block {
      * as they are. All or nothing. Once the manager of {@link #initialize} is closed, the block gets parameters anew,
      * which belong to the block.
      *
-     * @param path the file
-     * @param prefix what stands before the names, without the separator; empty or null: nothing
+     * @param path the file; of a model in several files the index (model.safetensors.index.json), or any of the files
+     *     with the index beside it
+     * @param prefix what stands before the names, with or without the separator behind it; empty or null: nothing
      * @throws IllegalArgumentException if a parameter has another shape, the file has a bias and the block none, or it
      *     has the parameters under the names of two frameworks
      * @throws UnsupportedOperationException if the file has what the block cannot do, as PyTorch's bias_k
@@ -313,6 +315,33 @@ abstract class NativeBlock implements Block {
         ByteBuffer file = NativeText.of(path);
         ByteBuffer before = prefix == null ? null : NativeText.of(prefix, "prefix");
         layer.change(changed -> changed.load(file, before));
+    }
+
+    /**
+     * Reads all parameters as {@code load(path, prefix)}, where the file says more than the block computes and the
+     * program takes that on itself. Of a model in several files all must be there.
+     *
+     * @param path the file
+     * @param prefix what stands before the names; empty or null: nothing
+     * @param accept the names of what the file says and the block does not compute, as docs/weights.md has them
+     */
+    public final void load(Path path, String prefix, String... accept) {
+        try (Weights weights = Weights.open(path)) {
+            load(weights, prefix, accept);
+        }
+    }
+
+    /**
+     * Reads all parameters as {@code load(path, prefix)} from files that are open already.
+     *
+     * @param weights the files, which stay open
+     * @param prefix what stands before the names; empty or null: nothing
+     * @param accept the names of what the files say and the block does not compute, as docs/weights.md has them
+     * @throws IllegalStateException if the block or the weights are closed
+     */
+    public final void load(Weights weights, String prefix, String... accept) {
+        Objects.requireNonNull(weights, "weights");
+        load(weights.handle(), prefix, accept);
     }
 
     /**
@@ -332,7 +361,35 @@ abstract class NativeBlock implements Block {
     }
 
     /**
-     * Writes all parameters to a .safetensors file, under the names that {@link #load(Path, String)} reads without a
+     * Reads all parameters as {@code load(stream, prefix)}, where the bytes say more than the block computes and
+     * the program takes that on itself.
+     *
+     * @param stream where from
+     * @param prefix what stands before the names; empty or null: nothing
+     * @param accept the names of what the bytes say and the block does not compute, as docs/weights.md has them
+     * @throws IOException as {@link #load(InputStream, String)}
+     */
+    public final void load(InputStream stream, String prefix, String... accept) throws IOException {
+        Objects.requireNonNull(stream, "stream");
+        ByteBuffer bytes = Streams.readAll(stream);
+        try (NativeWeights weights = NativeWeights.ofMemory(Library.context(), bytes, bytes.limit())) {
+            weights.keep(bytes);
+            load(weights, prefix, accept);
+        }
+    }
+
+    private void load(NativeWeights weights, String prefix, String... accept) {
+        ByteBuffer before = prefix == null ? null : NativeText.of(prefix, "prefix");
+        Objects.requireNonNull(accept, "accept");
+        for (String name : accept) {
+            Objects.requireNonNull(name, "accept");
+        }
+        ByteBuffer accepted = NativeText.of(String.join(",", accept), "accept");
+        layer.change(changed -> changed.loadFrom(weights, before, accepted));
+    }
+
+    /**
+     * Writes all parameters to a .safetensors file, under the names that {@code load(path, prefix)} reads without a
      * prefix. The file is replaced as a whole, or left as it was.
      *
      * @param path the file
@@ -350,7 +407,7 @@ abstract class NativeBlock implements Block {
     }
 
     /**
-     * Writes to a stream what {@link #save(Path)} writes to a file.
+     * Writes to a stream what {@code save(path)} writes to a file.
      *
      * @param stream where to; it stays open
      * @throws IOException if the stream throws it, or the parameters take more than 2147483647 bytes, which only a file
@@ -469,7 +526,7 @@ abstract class NativeBlock implements Block {
     void checkInputs(Object[] inputs, String found) {
         if (inputs.length != 3 && inputs.length != 4) {
             throw new IllegalArgumentException(
-                    found + ", expected 3 or 4: queries, keys, values and, optional, valid_lens");
+                    found + ", expected 3 or 4: queries, keys, values and, optional, validLens");
         }
         for (int i = 0; i < 3; i++) {
             Objects.requireNonNull(inputs[i], INPUTS[i]);
@@ -488,6 +545,18 @@ abstract class NativeBlock implements Block {
 
     /** Takes the weights of a forward, or null where they were not computed. */
     void keepWeights(NDManager manager, NativeTensor weights) {}
+
+    // ---- initialize -------------------------------------------------------------------------------------------------
+
+    /** What gives the block back the input shapes and the parameters that it has now; the caller closes the snapshots. */
+    final Runnable undo(List<NativeTensor> snapshots) {
+        Shape[] shapes = inputShapes;
+        Runnable undo = layer.undo(snapshots);
+        return () -> {
+            undo.run();
+            inputShapes = shapes;
+        };
+    }
 
     // ---- streams ----------------------------------------------------------------------------------------------------
 
@@ -560,10 +629,8 @@ abstract class NativeBlock implements Block {
     }
 
     private static NativeTensor tensor(NDArray[] arrays, int index) {
-        return index < arrays.length ? tensor(arrays[index]) : null;
-    }
-
-    private static NativeTensor tensor(NDArray array) {
-        return array == null ? null : array.tensor();
+        return index < arrays.length
+                ? NDArray.tensorOf(arrays[index], arrays.length == 1 ? "input" : INPUTS[index])
+                : null;
     }
 }

@@ -88,6 +88,26 @@ abstract class NativeHandle implements AutoCloseable {
         return lifetime.kept;
     }
 
+    /** Counts the native memory of a new object until the object is destroyed. Called once. */
+    final void count(long numBytes) {
+        lifetime.memory = NativeMemory.count(numBytes);
+    }
+
+    /** The same for an object that another thread may close meanwhile: then nothing is counted. Called once. */
+    final void countIfOpen(long numBytes) {
+        if (lifetime.memory == null && lifetime.enter()) {
+            count(numBytes);
+            lifetime.leave();
+        }
+    }
+
+    /** Makes this, a new view, keep and share the memory of another object. Called while a call uses that object. */
+    final void share(NativeHandle other) {
+        lifetime.kept = other.lifetime.kept;
+        NativeMemory.Share memory = other.lifetime.memory;
+        lifetime.memory = memory == null ? null : memory.again();
+    }
+
     /** Nobody is going to close the object: that it is forgotten is no leak. */
     final void leaveToCollector() {
         lifetime.place = null;
@@ -110,6 +130,8 @@ abstract class NativeHandle implements AutoCloseable {
         /** ONE_CALL for each call that uses the object, and CLOSED_BIT; no call begins once the bit is set. */
         private final AtomicInteger state = new AtomicInteger();
         private volatile Object kept;
+        /** Null: it owns none. */
+        private volatile NativeMemory.Share memory;
         /** Null: no manager's. Written under this object's lock. */
         private Registry registry;
 
@@ -144,6 +166,9 @@ abstract class NativeHandle implements AutoCloseable {
         private void free() {
             destroy.accept(pointer);
             kept = null;
+            if (memory != null) {
+                memory.release();
+            }
         }
 
         /** A closed object stays out of the registry: whoever closes it removes it after the bit is set. */
@@ -166,9 +191,15 @@ abstract class NativeHandle implements AutoCloseable {
             }
         }
 
-        /** The cleaner calls this: for it alone the object may still be open. */
+        /** The cleaner calls this, and whoever has closed the object: for the cleaner alone it may still be open. */
         @Override
         public void run() {
+            if (isOpen()) {
+                NativeMemory.cleaning(this::clean);
+            }
+        }
+
+        private void clean() {
             Throwable made = place;
             if (close() && made != null) {
                 Leaks.report(made);

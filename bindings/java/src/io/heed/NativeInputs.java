@@ -32,12 +32,12 @@ final class NativeInputs implements AutoCloseable {
 
     static NativeInputs of(AttentionInputs inputs) {
         return new NativeInputs(
-                tensor(inputs.getQueries()),
-                tensor(inputs.getKeys()),
-                tensor(inputs.getValues()),
-                tensor(inputs.getValidLens()),
-                tensor(inputs.getMask()),
-                tensor(inputs.getBias()));
+                NDArray.tensorOf(inputs.getQueries(), "queries"),
+                NDArray.tensorOf(inputs.getKeys(), "keys"),
+                NDArray.tensorOf(inputs.getValues(), "values"),
+                NDArray.tensorOf(inputs.getValidLens(), "validLens"),
+                NDArray.tensorOf(inputs.getMask(), "mask"),
+                NDArray.tensorOf(inputs.getBias(), "bias"));
     }
 
     /** Up to four inputs that have shapes only, which the caller closes. A null shape, or none, is no input. */
@@ -80,9 +80,9 @@ final class NativeInputs implements AutoCloseable {
                 validLens,
                 mask,
                 bias,
-                tensor(outputs.getOutput()),
-                tensor(outputs.getWeights()),
-                tensor(outputs.getLogSumExp()));
+                NDArray.tensorOf(outputs.getOutput(), "output"),
+                NDArray.tensorOf(outputs.getWeights(), "weights"),
+                NDArray.tensorOf(outputs.getLogSumExp(), "logSumExp"));
     }
 
     String explain(
@@ -102,9 +102,5 @@ final class NativeInputs implements AutoCloseable {
                 tensor.close();
             }
         }
-    }
-
-    private static NativeTensor tensor(NDArray array) {
-        return array == null ? null : array.tensor();
     }
 }

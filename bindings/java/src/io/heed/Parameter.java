@@ -100,7 +100,7 @@ public class Parameter {
     public void setShape(Shape shape) {
         Objects.requireNonNull(shape, "shape");
         if (isInitialized() && !shape.equals(this.shape)) {
-            throw new IllegalStateException(
+            throw new OtherShapeException(
                     "shape is " + shape + ", but the parameter \"" + name + "\" has values of " + this.shape);
         }
         this.shape = shape;
@@ -204,9 +204,35 @@ public class Parameter {
         return !frozen;
     }
 
+    /**
+     * Returns the name, and, as far as they are known, shape and type, as "Parameter weight (2, 3) float32".
+     *
+     * @return the text
+     */
     @Override
     public String toString() {
-        return "Parameter " + name + " " + (shape == null ? "of unknown shape" : shape);
+        return "Parameter " + name + " " + describeValues();
+    }
+
+    /** What toString says behind the name. */
+    String describeValues() {
+        if (shape == null) {
+            return "of unknown shape";
+        }
+        return shape + (isInitialized() ? " " + array.getDataType() : " without values");
+    }
+
+    /** What gives the parameter back the shape and the values that it has now, and closes others. */
+    Runnable undo() {
+        Shape shapeNow = shape;
+        NDArray arrayNow = array;
+        return () -> {
+            if (array != arrayNow) {
+                clear();
+            }
+            array = arrayNow;
+            shape = shapeNow;
+        };
     }
 
     /** For a parameter of a user's block. */
@@ -221,6 +247,15 @@ public class Parameter {
         if (array != null) {
             array.close();
             array = null;
+        }
+    }
+
+    /** A shape for a parameter that has values of another. */
+    static final class OtherShapeException extends IllegalStateException {
+        private static final long serialVersionUID = 1L;
+
+        private OtherShapeException(String message) {
+            super(message);
         }
     }
 
@@ -305,10 +340,11 @@ public class Parameter {
          * Makes the parameter.
          *
          * @return the parameter
-         * @throws NullPointerException if it has no name or no type
+         * @throws NullPointerException if it has no name or no type: neither has a default
          */
         public Parameter build() {
-            Objects.requireNonNull(type, "type");
+            Objects.requireNonNull(name, "name is not set: call setName, as with \"weight\"");
+            Objects.requireNonNull(type, "type is not set: call setType, as with Parameter.Type.WEIGHT");
             Parameter made = new Parameter(name, type, initializer == null ? type.getInitializer() : initializer);
             made.shape = shape;
             made.frozen = !requiresGrad;

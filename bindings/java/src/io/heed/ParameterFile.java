@@ -6,7 +6,6 @@ import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
-import java.io.UTFDataFormatException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayDeque;
@@ -16,7 +15,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.zip.CRC32;
-import java.util.zip.CheckedInputStream;
 import java.util.zip.CheckedOutputStream;
 
 /**
@@ -64,27 +62,24 @@ final class ParameterFile {
 
     static void load(Block block, NDManager manager, DataInputStream is) throws IOException, MalformedModelException {
         Objects.requireNonNull(manager, "manager").openContext();
-        CheckedInputStream checked = new CheckedInputStream(Objects.requireNonNull(is, "is"), new CRC32());
-        DataInputStream in = new DataInputStream(checked);
-        if (in.readInt() != MAGIC) {
+        ParameterReader in = new ParameterReader(Objects.requireNonNull(is, "is"));
+        if (in.readInt("the mark \"HEED\" at its beginning") != MAGIC) {
             throw new MalformedModelException("the stream is not what heed's saveParameters writes");
         }
-        int version = in.readUnsignedByte();
+        int version = Byte.toUnsignedInt(in.readByte("the version of its format"));
         if (version != VERSION) {
             throw new MalformedModelException("the parameters are of version " + version + ", expected " + VERSION);
         }
         Deque<Staged> staged = new ArrayDeque<>();
         try {
-            readBlock(block, manager, in, staged);
-            int found = (int) checked.getChecksum().getValue();
-            if (is.readInt() != found) {
+            readBlock(block, "the block", manager, in, staged);
+            int found = in.checksum();
+            if (in.readInt("the checksum at its end") != found) {
                 throw new MalformedModelException("the parameters are damaged: their checksum is another");
             }
             while (!staged.isEmpty()) {
                 staged.remove().commit();
             }
-        } catch (UTFDataFormatException error) {
-            throw new MalformedModelException("the stream has a name that is no text", error);
         } finally {
             staged.forEach(Staged::discard);
         }
@@ -134,13 +129,16 @@ final class ParameterFile {
         }
     }
 
-    private static void readBlock(Block block, NDManager manager, DataInputStream in, Deque<Staged> staged)
+    /** The name is what the block is called where the stream ends early. */
+    private static void readBlock(
+            Block block, String name, NDManager manager, ParameterReader in, Deque<Staged> staged)
             throws IOException, MalformedModelException {
+        String kind = in.readText("the kind of " + name);
         if (block instanceof NativeBlock) {
             NativeBlock layer = (NativeBlock) block;
-            expect("block", in.readUTF(), layer.kind);
-            Shape[] shapes = readShapes(in);
-            ByteBuffer bytes = Streams.read(in, readCount(in));
+            expect("block", kind, layer.kind);
+            Shape[] shapes = readShapes(in, name);
+            ByteBuffer bytes = in.readBytes("the parameters of " + name);
             try {
                 staged.add(layer.stage(manager, shapes, bytes));
             } catch (IllegalArgumentException | UnsupportedOperationException | HeedException error) {
@@ -148,23 +146,31 @@ final class ParameterFile {
             }
         } else if (block instanceof AbstractBlock) {
             AbstractBlock composed = (AbstractBlock) block;
-            expect("block", in.readUTF(), COMPOSED);
-            expect("version of the block", in.readByte(), composed.version);
-            Shape[] shapes = readShapes(in);
-            expect("number of parameters", in.readInt(), composed.parameters.size());
+            expect("block", kind, COMPOSED);
+            expect("version of the block", in.readByte("the version of " + name), composed.version);
+            Shape[] shapes = readShapes(in, name);
+            expect(
+                    "number of parameters",
+                    in.readInt("the number of parameters of " + name),
+                    composed.parameters.size());
             for (Map.Entry<String, Parameter> parameter : composed.parameters.entrySet()) {
-                expect("parameter", in.readUTF(), parameter.getKey());
-                staged.add(stage(parameter.getValue(), readArray(manager, in)));
+                String expected = "the parameter \"" + parameter.getKey() + '"';
+                expect("parameter", in.readText("the name of " + expected), parameter.getKey());
+                staged.add(stage(parameter.getValue(), readArray(manager, in, expected)));
             }
-            expect("number of blocks inside", in.readInt(), composed.children.size());
+            expect(
+                    "number of blocks inside",
+                    in.readInt("the number of blocks inside " + name),
+                    composed.children.size());
             for (Pair<String, Block> child : composed.children) {
-                expect("block inside", in.readUTF(), child.getKey());
-                readBlock(child.getValue(), manager, in, staged);
+                String expected = "the block \"" + child.getKey() + '"';
+                expect("block inside", in.readText("the name of " + expected), child.getKey());
+                readBlock(child.getValue(), expected, manager, in, staged);
             }
             staged.add(stage(composed, shapes));
         } else {
-            expect("block", in.readUTF(), OTHER);
-            ByteBuffer bytes = Streams.read(in, readCount(in));
+            expect("block", kind, OTHER);
+            ByteBuffer bytes = in.readBytes("the parameters of " + name);
             // First, since it alone may still fail.
             staged.addFirst(stage(block, manager, bytes));
         }
@@ -216,11 +222,11 @@ final class ParameterFile {
         };
     }
 
-    private static NDArray readArray(NDManager manager, DataInputStream in)
+    private static NDArray readArray(NDManager manager, ParameterReader in, String name)
             throws IOException, MalformedModelException {
-        DataType type = readType(in);
-        Shape shape = readShape(in);
-        ByteBuffer bytes = Streams.read(in, readCount(in));
+        DataType type = readType(in, name);
+        Shape shape = readShape(in, name);
+        ByteBuffer bytes = in.readBytes("the elements of " + name);
         try {
             return manager.create(bytes.order(ByteOrder.nativeOrder()), shape, type);
         } catch (IllegalArgumentException | NullPointerException error) {
@@ -228,14 +234,14 @@ final class ParameterFile {
         }
     }
 
-    private static DataType readType(DataInputStream in) throws IOException, MalformedModelException {
-        String name = in.readUTF();
+    private static DataType readType(ParameterReader in, String name) throws IOException, MalformedModelException {
+        String found = in.readText("the element type of " + name);
         for (DataType type : DataType.values()) {
-            if (type.name().equals(name)) {
+            if (type.name().equals(found)) {
                 return type;
             }
         }
-        throw new MalformedModelException("there is no element type " + name);
+        throw new MalformedModelException("there is no element type " + found);
     }
 
     private static void writeShapes(Shape[] shapes, DataOutputStream out) throws IOException {
@@ -247,15 +253,15 @@ final class ParameterFile {
         }
     }
 
-    private static Shape[] readShapes(DataInputStream in) throws IOException, MalformedModelException {
-        int count = in.readInt();
+    private static Shape[] readShapes(ParameterReader in, String name) throws IOException, MalformedModelException {
+        int count = in.readInt("the number of input shapes of " + name);
         if (count == -1) {
             return null;
         }
-        checkCount(count);
+        ParameterReader.checkCount(count);
         List<Shape> shapes = new ArrayList<>();
         for (int i = 0; i < count; i++) {
-            shapes.add(readShape(in));
+            shapes.add(readShape(in, "input " + i + " of " + name));
         }
         return shapes.toArray(new Shape[0]);
     }
@@ -269,8 +275,8 @@ final class ParameterFile {
         }
     }
 
-    private static Shape readShape(DataInputStream in) throws IOException, MalformedModelException {
-        int rank = in.readByte();
+    private static Shape readShape(ParameterReader in, String name) throws IOException, MalformedModelException {
+        int rank = in.readByte("the number of axes of " + name);
         if (rank == -1) {
             return null;
         }
@@ -279,7 +285,7 @@ final class ParameterFile {
         }
         long[] dims = new long[rank];
         for (int axis = 0; axis < rank; axis++) {
-            dims[axis] = in.readLong();
+            dims[axis] = in.readLong("the size of axis " + axis + " of " + name);
             if (dims[axis] < 0) {
                 throw new MalformedModelException("axis " + axis + " of a shape has the size " + dims[axis]);
             }
@@ -290,18 +296,6 @@ final class ParameterFile {
     private static void writeBytes(ByteBuffer bytes, DataOutputStream out) throws IOException {
         out.writeInt(bytes.limit());
         Streams.write(bytes, out);
-    }
-
-    private static int readCount(DataInputStream in) throws IOException, MalformedModelException {
-        int count = in.readInt();
-        checkCount(count);
-        return count;
-    }
-
-    private static void checkCount(int count) throws MalformedModelException {
-        if (count < 0) {
-            throw new MalformedModelException("the stream has a count of " + count);
-        }
     }
 
     private static void expect(String what, Object found, Object expected) throws MalformedModelException {

@@ -33,6 +33,11 @@ public final class Shape {
      * @throws IndexOutOfBoundsException if there is no such axis
      */
     public long get(int index) {
+        if (index < 0 || index >= dims.length) {
+            throw new IndexOutOfBoundsException("index is " + index + ", "
+                    + (dims.length == 0 ? "but a scalar has no axes" : "expected 0 to " + (dims.length - 1))
+                    + ": the shape is " + this);
+        }
         return dims[index];
     }
 
@@ -76,7 +81,8 @@ public final class Shape {
         long[] sizes = new long[Objects.requireNonNull(axes, "axes").length];
         for (int i = 0; i < axes.length; i++) {
             if (axes[i] < 0 || axes[i] >= dims.length) {
-                throw new IllegalArgumentException("axis is " + axes[i] + ", the shape is " + this);
+                throw new IllegalArgumentException(
+                        "axis is " + axes[i] + ", expected 0 to " + (dims.length - 1) + ", the axes of " + this);
             }
             sizes[i] = dims[axes[i]];
         }
@@ -90,6 +96,7 @@ public final class Shape {
      * @throws IndexOutOfBoundsException if the shape is a scalar's
      */
     public long head() {
+        checkHasAxes();
         return dims[0];
     }
 
@@ -100,6 +107,7 @@ public final class Shape {
      * @throws IndexOutOfBoundsException if the shape is a scalar's
      */
     public long tail() {
+        checkHasAxes();
         return dims[dims.length - 1];
     }
 
@@ -215,6 +223,23 @@ public final class Shape {
             text.append(i == 0 ? "" : ", ").append(dims[i]);
         }
         return text.append(')').toString();
+    }
+
+    /** An argument that is an axis, negative ones counted from the end, counted from 0. */
+    static int axisFromZero(String argument, int axis, int rank) {
+        if (rank == 0) {
+            throw new IllegalArgumentException(argument + " is " + axis + ", but a scalar has no axes");
+        }
+        if (axis < -rank || axis >= rank) {
+            throw new IllegalArgumentException(argument + " is " + axis + ", expected " + -rank + " to " + (rank - 1));
+        }
+        return axis < 0 ? axis + rank : axis;
+    }
+
+    private void checkHasAxes() {
+        if (dims.length == 0) {
+            throw new IndexOutOfBoundsException("the shape is a scalar's, which has no axes");
+        }
     }
 
     private static int decodeRank(DataInputStream in) throws IOException {

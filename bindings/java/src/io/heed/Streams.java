@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.heed;
 
-import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -17,31 +16,14 @@ final class Streams {
 
     /** All bytes to the stream's end. */
     static ByteBuffer readAll(InputStream stream) throws IOException {
-        return gather(stream, Long.MAX_VALUE);
+        return read(stream, Long.MAX_VALUE);
     }
 
-    /** So many bytes. What a stream claims to have is not believed: memory is taken for what has come. */
-    static ByteBuffer read(InputStream stream, long numBytes) throws IOException {
-        ByteBuffer bytes = gather(stream, numBytes);
-        if (bytes.limit() < numBytes) {
-            throw new EOFException("the stream ends after " + bytes.limit() + " of " + numBytes + " bytes");
-        }
-        return bytes;
-    }
-
-    /** All bytes of a buffer. */
-    static void write(ByteBuffer bytes, OutputStream stream) throws IOException {
-        byte[] piece = new byte[Math.min(PIECE_BYTES, bytes.limit())];
-        ByteBuffer rest = bytes.duplicate();
-        rest.rewind();
-        while (rest.hasRemaining()) {
-            int length = Math.min(piece.length, rest.remaining());
-            rest.get(piece, 0, length);
-            stream.write(piece, 0, length);
-        }
-    }
-
-    private static ByteBuffer gather(InputStream stream, long most) throws IOException {
+    /**
+     * So many bytes, or fewer where the stream ends before. What a stream claims to have is not believed: memory is
+     * taken for what has come.
+     */
+    static ByteBuffer read(InputStream stream, long most) throws IOException {
         List<byte[]> pieces = new ArrayList<>();
         long total = 0;
         while (total < most) {
@@ -60,5 +42,17 @@ final class Streams {
         pieces.forEach(bytes::put);
         bytes.flip();
         return bytes;
+    }
+
+    /** All bytes of a buffer. */
+    static void write(ByteBuffer bytes, OutputStream stream) throws IOException {
+        byte[] piece = new byte[Math.min(PIECE_BYTES, bytes.limit())];
+        ByteBuffer rest = bytes.duplicate();
+        rest.rewind();
+        while (rest.hasRemaining()) {
+            int length = Math.min(piece.length, rest.remaining());
+            rest.get(piece, 0, length);
+            stream.write(piece, 0, length);
+        }
     }
 }

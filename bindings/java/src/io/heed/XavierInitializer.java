@@ -66,7 +66,7 @@ public final class XavierInitializer implements Initializer {
         double out = perPair * shape.get(0);
         double size = factorType == FactorType.IN ? in : factorType == FactorType.OUT ? out : (in + out) / 2;
         if (size == 0) {
-            throw new IllegalArgumentException("shape is " + shape + ", whose sizes should not be 0");
+            throw new IllegalArgumentException("shape is " + shape + ", expected sizes above 0");
         }
         float width = (float) Math.sqrt(magnitude / size);
         return randomType == RandomType.UNIFORM

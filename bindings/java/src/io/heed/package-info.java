@@ -20,7 +20,11 @@
  * size.
  *
  * <p><b>Freeing.</b> {@code close} is the way; what is forgotten is freed some time after the garbage collector has
- * found it, which looks at Java's memory alone: heed never calls it. Managers close what was made with them and with
+ * found it. That looks at Java's memory alone, so heed counts the native memory, and calls {@link System#gc} when much
+ * of it has come since the last collection: more than the system property {@code heed.forgotten.bytes} says, 67108864
+ * where it says nothing, more than was in use after that collection, and more than was then in use of Java's heap; 0:
+ * never. A call that gets no native memory has forgotten objects freed, too, and is tried again. What is closed counts
+ * no more. Managers close what was made with them and with
  * their sub-managers. Closing twice does nothing, using a closed object throws IllegalStateException, and an object
  * that is closed during a call on another thread is freed after that call. With the system property {@code
  * heed.leaks=true}, every object that the collector had to free is reported to the {@link java.lang.System.Logger}

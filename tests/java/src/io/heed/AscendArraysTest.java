@@ -46,7 +46,7 @@ class AscendArraysTest {
         String sentence = assertThrows(
                         IllegalArgumentException.class, () -> NDManager.newBaseManager(Device.ascend(1)))
                 .getMessage();
-        assertTrue(sentence.contains("device_index is 1"), sentence);
+        assertTrue(sentence.contains("the device's index is 1"), sentence);
     }
 
     @Test

@@ -97,8 +97,8 @@ class AscendBlocksTest {
             String sentence = assertThrows(
                             UnsupportedOperationException.class, () -> attention.forward(store, inputs, false))
                     .getMessage();
-            assertTrue(sentence.contains("F32, and the Ascend device computes in 16 bits"), sentence);
-            assertTrue(sentence.contains("allow_reduced_precision"), sentence);
+            assertTrue(sentence.contains("FLOAT32, and the Ascend device computes in 16 bits"), sentence);
+            assertTrue(sentence.contains("allowReducedPrecision"), sentence);
         }
     }
 

@@ -59,32 +59,16 @@ class AscendLifetimeTest {
         }
     }
 
-    /** The device has room for a few of them only. */
+    /** The device has room for a few of them only: the call that finds none has the others freed. */
     @Test
-    void theCollectorFreesWhatIsForgotten() throws Exception {
+    void whatIsForgottenIsFreedBeforeACallFails() {
         try (NDManager manager = NDManager.newBaseManager(Device.ascend(), REDUCED)) {
             manager.ones(new Shape(1)).close();
             Simulator.leaveRoomFor(64 << 20);
-            int collections = 0;
             for (int i = 0; i < 300; i++) {
-                for (int attempt = 0; !forget(manager); attempt++) {
-                    assertTrue(attempt < 400, "the collector has not freed the arrays");
-                    System.gc();
-                    Thread.sleep(10);
-                    collections++;
-                }
+                // 1 MB, and a view.
+                manager.zeros(new Shape(1 << 18)).reshape(-1, 2);
             }
-            assertTrue(collections > 0, "the device had room for all");
-        }
-    }
-
-    /** 1 MB, and a view. False if there is no room. */
-    private static boolean forget(NDManager manager) {
-        try {
-            manager.zeros(new Shape(1 << 18)).reshape(-1, 2);
-            return true;
-        } catch (OutOfMemoryError error) {
-            return false;
         }
     }
 

@@ -39,10 +39,10 @@ class BadInputTest {
 
     @Test
     void constructor() {
-        illegal(() -> new MultiHeadAttention(100, 7, 0, false), "num_hiddens", "100", "num_heads", "7");
-        illegal(() -> new MultiHeadAttention(100, 0, 0, false), "num_heads", "0");
-        illegal(() -> new MultiHeadAttention(100, -5, 0, false), "num_heads", "-5");
-        illegal(() -> new MultiHeadAttention(-100, 5, 0, false), "num_hiddens", "-100");
+        illegal(() -> new MultiHeadAttention(100, 7, 0, false), "numHiddens", "100", "numHeads", "7");
+        illegal(() -> new MultiHeadAttention(100, 0, 0, false), "numHeads", "0");
+        illegal(() -> new MultiHeadAttention(100, -5, 0, false), "numHeads", "-5");
+        illegal(() -> new MultiHeadAttention(-100, 5, 0, false), "numHiddens", "-100");
         for (float dropout : new float[] {1, -0.1f, Float.NaN, Float.POSITIVE_INFINITY}) {
             illegal(() -> new MultiHeadAttention(100, 5, dropout, false), "dropout");
         }
@@ -50,9 +50,9 @@ class BadInputTest {
 
     @Test
     void arrays() {
-        illegal(() -> manager.zeros(new Shape(2, -1)), "dims", "-1");
+        illegal(() -> manager.zeros(new Shape(2, -1)), "shape", "-1");
         illegal(() -> manager.zeros(new Shape(1, 1, 1, 1, 1, 1, 1, 1, 1)), "rank", "9");
-        illegal(() -> manager.zeros(new Shape(1L << 40, 1L << 40)), "dims", "overflow");
+        illegal(() -> manager.zeros(new Shape(1L << 40, 1L << 40)), "shape", "overflow");
         illegal(() -> manager.create(new float[] {1, 2, 3}, new Shape(2, 2)), "3 elements", "(2, 2) has 4");
         illegal(() -> manager.create(new int[] {1, 2, 3}, new Shape(2, 2)), "3 elements", "(2, 2) has 4");
         illegal(() -> manager.create(new long[] {1, 2, 3}, new Shape(2, 2)), "3 elements", "has 4");
@@ -72,21 +72,21 @@ class BadInputTest {
 
     @Test
     void typesThatDoNotFit() {
-        illegal(() -> forward(manager.ones(new Shape(2, 4, 100), DataType.FLOAT64), keys, keys), "queries", "F64");
+        illegal(() -> forward(manager.ones(new Shape(2, 4, 100), DataType.FLOAT64), keys, keys), "queries", "FLOAT64");
         illegal(
-                () -> forward(queries, manager.ones(new Shape(2, 6, 100), DataType.FLOAT16), keys), "keys", "F16",
-                "F32");
-        illegal(() -> forward(queries, keys, keys, manager.ones(new Shape(2), DataType.FLOAT64)), "valid_lens", "F64");
+                () -> forward(queries, manager.ones(new Shape(2, 6, 100), DataType.FLOAT16), keys), "keys", "FLOAT16",
+                "FLOAT32");
+        illegal(() -> forward(queries, keys, keys, manager.ones(new Shape(2), DataType.FLOAT64)), "validLens", "FLOAT64");
     }
 
     @Test
     void lengthsThatAreNone() {
         for (float length : new float[] {7, -1, 1.5f, Float.NaN, Float.POSITIVE_INFINITY}) {
-            illegal(() -> forward(queries, keys, keys, manager.create(new float[] {2, length})), "valid_lens", "6");
+            illegal(() -> forward(queries, keys, keys, manager.create(new float[] {2, length})), "validLens", "6");
         }
-        illegal(() -> forward(queries, keys, keys, manager.create(new int[] {1, 2, 3})), "valid_lens", "(3)", "(2)");
+        illegal(() -> forward(queries, keys, keys, manager.create(new int[] {1, 2, 3})), "validLens", "(3)", "(2)");
         illegal(
-                () -> forward(queries, keys, keys, manager.create(new int[] {1, 2}, new Shape(2, 1))), "valid_lens",
+                () -> forward(queries, keys, keys, manager.create(new int[] {1, 2}, new Shape(2, 1))), "validLens",
                 "(2, 1)");
     }
 
@@ -102,7 +102,7 @@ class BadInputTest {
         MultiHeadAttention other = new MultiHeadAttention(100, 5, 0, false);
         Shape q = queries.getShape();
         Shape k = keys.getShape();
-        illegal(() -> other.initialize(manager, DataType.INT32, q, k, k), "I32");
+        illegal(() -> other.initialize(manager, DataType.INT32, q, k, k), "INT32");
         illegal(() -> other.initialize(manager, DataType.FLOAT32, q, new Shape(3, 6, 100), k), "(3, 6, 100)");
         assertThrows(IllegalStateException.class, () -> other.forward(ps, new NDList(queries, keys, keys), false));
         check(

@@ -202,6 +202,10 @@ class BlockMembersTest {
                 ((NativeBlock) saved).save(file);
             }
             return file;
+        } else if (type == Weights.class) {
+            return Weights.open((Path) sampleOf(Path.class, method, block));
+        } else if (type.isArray() && type.getComponentType() == String.class) {
+            return new String[0];
         } else if (type == OutputStream.class) {
             return new ByteArrayOutputStream();
         } else if (type == DataOutputStream.class) {

@@ -102,6 +102,138 @@ class BlockTest {
         assertArrayEquals(new float[] {1, 1, 1, 1}, block.factor.getArray().toFloatArray());
     }
 
+    /** A block that is initialized takes other shapes as long as its parameters and those inside fit them. */
+    @Test
+    void shapesForOtherParametersAreRefused() {
+        Table table = new Table();
+        table.initialize(manager, DataType.FLOAT32, shape);
+        float[] rows = table.rows.getArray().toFloatArray();
+        float[] weights = table.linear.getParameters().get("weight").getArray().toFloatArray();
+        table.initialize(manager, DataType.FLOAT32, shape);
+        assertEquals(1, table.prepared);
+        Shape longer = new Shape(4, 5);
+        table.initialize(manager, DataType.FLOAT32, longer);
+        assertArrayEquals(new Shape[] {longer}, table.getInputShapes());
+
+        String message = refusal(table, new Shape(4, 6));
+        assertEquals(
+                "inputShapes are [(4, 6)], and the block was initialized for [(4, 5)]: "
+                        + "shape is (6), but the parameter \"rows\" has values of (5)",
+                message);
+        table.hasRows = false;
+        message = refusal(table, new Shape(7, 6));
+        assertTrue(message.contains("(7, 6)") && message.contains("weight has (2, 5)"), message);
+        table.linearFails = true;
+        assertEquals("enough", refusal(table, new Shape(7, 5)));
+        assertArrayEquals(new Shape[] {longer}, table.getInputShapes());
+        assertArrayEquals(new Shape[] {longer}, table.linear.getInputShapes());
+        assertArrayEquals(rows, table.rows.getArray().toFloatArray());
+        assertArrayEquals(weights, table.linear.getParameters().get("weight").getArray().toFloatArray());
+
+        table.clear();
+        table.hasRows = true;
+        table.linearFails = false;
+        table.initialize(manager, DataType.FLOAT32, new Shape(4, 6));
+        assertEquals(new Shape(6), table.rows.getShape());
+
+        // Set one by one, the parameters are there as well.
+        Table set = new Table();
+        set.rows.setArray(manager.ones(new Shape(5)));
+        assertEquals(
+                "inputShapes are [(4, 6)]: shape is (6), but the parameter \"rows\" has values of (5)",
+                refusal(set, new Shape(4, 6)));
+    }
+
+    /** heed's own blocks name the shapes that they have and those that they were given, and stay as they are. */
+    @Test
+    void shapesForOtherParametersAreRefusedByEveryKind() {
+        Shape x = new Shape(2, 3, 8);
+        Shape y = new Shape(2, 3, 6);
+        for (Block block : new Block[] {new MultiHeadAttention(8, 2, 0, true), new AdditiveAttention(8, 0)}) {
+            block.initialize(manager, DataType.FLOAT32, x, x, x);
+            for (Shape[] others : new Shape[][] {{y, x, x}, {x, y, x}, {y, y, y}}) {
+                String message = refusal(block, others);
+                assertTrue(message.contains("(2, 3, 6)") && message.contains("(8, 8)"), message);
+                assertArrayEquals(new Shape[] {x, x, x}, block.getInputShapes());
+            }
+        }
+        Linear linear = Linear.builder().setUnits(3).build();
+        linear.initialize(manager, DataType.FLOAT32, x);
+        String message = refusal(linear, y);
+        assertTrue(message.contains("(2, 3, 6)") && message.contains("weight has (3, 8)"), message);
+        assertArrayEquals(new Shape[] {x}, linear.getInputShapes());
+    }
+
+    /** Where a block inside cannot be initialized, those before it are as if nothing had been tried. */
+    @Test
+    void aFailedInitializeLeavesNothing() {
+        Table table = new Table();
+        table.linearFails = true;
+        assertEquals("enough", refusal(table, shape));
+        assertFalse(table.rows.isInitialized());
+        assertNull(table.rows.getShape());
+        assertFalse(table.linear.isInitialized());
+        assertThrows(IllegalStateException.class, table.linear::getInputShapes);
+        assertThrows(IllegalStateException.class, table::getInputShapes);
+        // What was set before stays.
+        table.linear.getParameters().get("bias").setArray(manager.ones(new Shape(2)));
+        NDArray rows = manager.ones(new Shape(5));
+        table.rows.setArray(rows);
+        assertEquals("enough", refusal(table, shape));
+        assertSame(rows, table.rows.getArray());
+        assertFalse(table.linear.isInitialized());
+        assertNull(table.linear.getParameters().get("weight").getShape());
+        assertArrayEquals(
+                new float[] {1, 1}, table.linear.getParameters().get("bias").getArray().toFloatArray());
+        table.linearFails = false;
+        table.initialize(manager, DataType.FLOAT32, shape);
+        assertTrue(table.isInitialized());
+        assertSame(rows, table.rows.getArray());
+    }
+
+    private String refusal(Block block, Shape... shapes) {
+        return assertThrows(
+                        IllegalArgumentException.class, () -> block.initialize(manager, DataType.FLOAT32, shapes))
+                .getMessage();
+    }
+
+    /** A parameter for each column of the input beside a linear layer; it may fail once that is initialized. */
+    private static final class Table extends AbstractBlock {
+        private final Linear linear = addChildBlock("linear", Linear.builder().setUnits(2).build());
+        private final Parameter rows = addParameter(
+                Parameter.builder().setName("rows").setType(Parameter.Type.GAMMA).build());
+        private boolean hasRows = true;
+        private boolean linearFails;
+        private int prepared;
+
+        @Override
+        protected void prepare(Shape[] inputShapes) {
+            prepared++;
+            if (hasRows) {
+                rows.setShape(new Shape(inputShapes[0].tail()));
+            }
+        }
+
+        @Override
+        protected void initializeChildBlocks(NDManager manager, DataType dataType, Shape... inputShapes) {
+            linear.initialize(manager, dataType, inputShapes);
+            if (linearFails) {
+                throw new IllegalArgumentException("enough");
+            }
+        }
+
+        @Override
+        protected NDList forwardInternal(
+                ParameterStore ps, NDList inputs, boolean training, PairList<String, Object> params) {
+            return linear.forward(ps, inputs, training);
+        }
+
+        @Override
+        public Shape[] getOutputShapes(Shape[] inputShapes) {
+            return linear.getOutputShapes(inputShapes);
+        }
+    }
+
     @Test
     void forwardPassesEverythingOn() {
         TwoLayers block = initialized();

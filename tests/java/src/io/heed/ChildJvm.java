@@ -22,7 +22,18 @@ final class ChildJvm {
     }
 
     static ChildJvm run(Class<?> main, String... options) throws IOException, InterruptedException {
-        List<String> command = new ArrayList<>();
+        return run(List.of(), main, options);
+    }
+
+    /** In an address space of so many KiB. */
+    static ChildJvm runWithin(long kibibytes, Class<?> main, String... options)
+            throws IOException, InterruptedException {
+        return run(List.of("sh", "-c", "ulimit -v " + kibibytes + " && exec \"$@\"", "sh"), main, options);
+    }
+
+    private static ChildJvm run(List<String> shell, Class<?> main, String... options)
+            throws IOException, InterruptedException {
+        List<String> command = new ArrayList<>(shell);
         command.add(Paths.get(System.getProperty("java.home"), "bin", "java").toString());
         command.addAll(List.of(options));
         command.add("-Dheed.native.path=" + System.getProperty("heed.native.path"));

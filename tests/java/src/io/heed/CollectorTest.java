@@ -7,12 +7,17 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.File;
 import java.io.IOException;
+import java.lang.ref.Reference;
 import java.lang.ref.WeakReference;
 import java.net.URL;
 import java.net.URLClassLoader;
 import java.nio.FloatBuffer;
 import java.nio.file.Files;
 import java.nio.file.Paths;
+import java.util.concurrent.CountDownLatch;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
+import java.util.logging.StreamHandler;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -179,10 +184,28 @@ class CollectorTest {
             makeInAManager();
             attendInAManager();
             setAndForget();
+            collect(Boolean.getBoolean(Leaks.PROPERTY) ? 2 : 0);
+        }
+
+        /** Until so many leaks were reported, but not for ever; and then often enough that others would be. */
+        private static void collect(int numLeaks) throws Exception {
+            CountDownLatch reported = new CountDownLatch(numLeaks);
+            Logger logger = Logger.getLogger("io.heed");
+            logger.addHandler(new StreamHandler() {
+                @Override
+                public synchronized void publish(LogRecord report) {
+                    reported.countDown();
+                }
+            });
+            for (int i = 0; reported.getCount() > 0 && i < 1000; i++) {
+                System.gc();
+                Thread.sleep(10);
+            }
             for (int i = 0; i < 20; i++) {
                 System.gc();
                 Thread.sleep(10);
             }
+            Reference.reachabilityFence(logger);
         }
 
         private static void makeAndForget(NDManager manager) {

@@ -128,7 +128,8 @@ class GoldenTest {
         weights(
                 "llama",
                 "model.layers.1.self_attn",
-                b -> b.setNumHeads(6).optNumKvHeads(2).optCausal(Causal.TOP_LEFT));
+                b -> b.setNumHeads(6).optNumKvHeads(2).optCausal(Causal.TOP_LEFT),
+                "rotary");
         weights("djl", "01selfAttention", b -> b.optBias(true));
         weights("d2l_java", "01attention", b -> b);
         Path additive = TestFiles.golden("weights/d2l_java_additive");
@@ -152,15 +153,19 @@ class GoldenTest {
     }
 
     private static void weights(
-            String file, String prefix, Function<MultiHeadAttention.Builder, MultiHeadAttention.Builder> options) {
+            String file,
+            String prefix,
+            Function<MultiHeadAttention.Builder, MultiHeadAttention.Builder> options,
+            String... accept) {
         MultiHeadAttention.Builder builder = MultiHeadAttention.builder().setNumHiddens(12).setNumHeads(3);
-        assertGolden(TestFiles.golden("weights/" + file), options.apply(builder).build(), prefix, false);
+        assertGolden(TestFiles.golden("weights/" + file), options.apply(builder).build(), prefix, false, accept);
     }
 
-    private static void assertGolden(Path file, NativeBlock block, String prefix, boolean withWeights) {
+    private static void assertGolden(
+            Path file, NativeBlock block, String prefix, boolean withWeights, String... accept) {
         try (NDManager manager = NDManager.newBaseManager()) {
             if (!block.getParameters().isEmpty()) {
-                block.load(file, prefix);
+                block.load(file, prefix, accept);
             }
             AttentionInputs inputs = inputs(manager, file);
             AttentionOutputs outputs = withWeights

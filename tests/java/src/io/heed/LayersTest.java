@@ -50,7 +50,7 @@ class LayersTest {
         plain.getDirectParameters().get("weight").setArray(linear.getDirectParameters().get("weight").getArray());
         assertArrayEquals(
                 new float[] {7, 16, 4, 7}, plain.forward(ps, new NDList(x), true).head().toFloatArray());
-        refused("output_size", () -> Linear.builder().build());
+        refused("units is 0", () -> Linear.builder().build());
         refused("inputs has 0 arrays, expected 1", () -> plain.forward(ps, new NDList(), false));
         refused("(1, 2, 1, 4)", () -> plain.forward(ps, new NDList(manager.ones(new Shape(1, 2, 1, 4))), false));
         assertEquals(
@@ -168,16 +168,16 @@ class LayersTest {
 
     @Test
     void options() {
-        refused("num_hiddens", () -> new AdditiveAttention(0, 0));
+        refused("numHiddens", () -> new AdditiveAttention(0, 0));
         refused("dropout", () -> new AdditiveAttention(4, 1.5f));
         refused("dropout", () -> new DotProductAttention(Float.NaN));
-        refused("soft_cap", () -> DotProductAttention.builder().optSoftCap(-1).build());
+        refused("softCap", () -> DotProductAttention.builder().optSoftCap(-1).build());
         refused("scale", () -> DotProductAttention.builder().optScale(Float.POSITIVE_INFINITY).build());
-        refused("window_left", () -> AdditiveAttention.builder().setNumHiddens(2).optWindow(Window.NONE, 1, 1).build());
-        refused("num_heads", () -> MultiHeadAttention.builder().setNumHiddens(4).build());
-        refused("num_kv_heads", () -> multiHead().optNumKvHeads(3).build());
-        refused("output_size", () -> multiHead().optOutputProjection(false).optOutputSize(3).build());
-        refused("HEED_BIAS_O", () -> multiHead().optOutputProjection(false).optBiases(Bias.O).build());
+        refused("windowLeft", () -> AdditiveAttention.builder().setNumHiddens(2).optWindow(Window.NONE, 1, 1).build());
+        refused("numHeads", () -> MultiHeadAttention.builder().setNumHiddens(4).build());
+        refused("numKvHeads", () -> multiHead().optNumKvHeads(3).build());
+        refused("outputSize", () -> multiHead().optOutputProjection(false).optOutputSize(3).build());
+        refused("Bias.O", () -> multiHead().optOutputProjection(false).optBiases(Bias.O).build());
         assertThrows(NullPointerException.class, () -> multiHead().optCausal(null));
         assertThrows(NullPointerException.class, () -> multiHead().optWindow(null, 0, 0));
         assertThrows(NullPointerException.class, () -> multiHead().optEmptyRows(null));
@@ -225,7 +225,7 @@ class LayersTest {
         Shape[] in = {new Shape(7, 5)};
         assertArrayEquals(
                 new Shape[] {new Shape(7, 3)}, linear.getOutputShapes(in, new DataType[] {DataType.BFLOAT16}));
-        refused("I32", () -> linear.getOutputShapes(in, new DataType[] {DataType.INT32}));
+        refused("INT32", () -> linear.getOutputShapes(in, new DataType[] {DataType.INT32}));
         refused("inputDataTypes has 0 types, expected 1", () -> linear.getOutputShapes(in, new DataType[0]));
         refused("inputShapes has 0 shapes, expected 1", () -> linear.getOutputShapes(new Shape[0]));
         refused("(3, 6, 10)", () -> multiHead().build().getOutputShapes(new Shape[] {q, new Shape(3, 6, 10), v}));

@@ -55,12 +55,13 @@ class LifetimeTest {
             MultiHeadAttention attention = new MultiHeadAttention(8, 2, 0, false);
             Shape shape = new Shape(1, 2, 8);
             attention.initialize(manager, DataType.FLOAT32, shape, shape, shape);
+            String[] names = {"queries", "keys", "values", "validLens"};
             for (int closed = 0; closed < 4; closed++) {
                 NDList inputs = new NDList(
                         manager.ones(shape), manager.ones(shape), manager.ones(shape), manager.create(new int[] {2}));
                 inputs.get(closed).close();
                 assertEquals(
-                        "the array is closed",
+                        "the array " + names[closed] + " is closed",
                         assertThrows(
                                         IllegalStateException.class,
                                         () -> attention.forward(new ParameterStore(), inputs, false))

@@ -51,9 +51,9 @@ class NDArrayOperationsTest {
         NDArray halves = a.toType(DataType.FLOAT16, false);
         assertEquals(DataType.FLOAT16, halves.matMul(halves.transpose()).getDataType());
         illegal(() -> a.matMul(a), "(2, 3)");
-        illegal(() -> a.matMul(halves), "F16");
+        illegal(() -> a.matMul(halves), "FLOAT16");
         illegal(() -> a.matMul(manager.create(1f)), "rank");
-        illegal(() -> manager.ones(new Shape(2, 2), DataType.INT32).matMul(a), "I32");
+        illegal(() -> manager.ones(new Shape(2, 2), DataType.INT32).matMul(a), "INT32");
     }
 
     @Test
@@ -77,7 +77,7 @@ class NDArrayOperationsTest {
         assertEquals(0.75, weights[1], 1e-7);
         illegal(() -> manager.ones(new Shape(2)).softmax(1), "axis", "1");
         illegal(() -> manager.create(1f).softmax(0), "rank");
-        illegal(() -> manager.ones(new Shape(2), DataType.INT64).softmax(0), "I64");
+        illegal(() -> manager.ones(new Shape(2), DataType.INT64).softmax(0), "INT64");
     }
 
     @Test

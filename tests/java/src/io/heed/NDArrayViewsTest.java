@@ -22,6 +22,27 @@ class NDArrayViewsTest {
     }
 
     @Test
+    void anIndexThatIsNotThereIsNamed() {
+        try (NDManager manager = TestDevice.newManager()) {
+            NDArray array = manager.ones(new Shape(2, 3));
+            String shape = ": the array has the shape (2, 3)";
+            assertEquals("indices[0] is 2, expected -2 to 1" + shape, refused(() -> array.get(2)));
+            assertEquals("indices[0] is -3, expected -2 to 1" + shape, refused(() -> array.get(-3, 0)));
+            assertEquals("indices[1] is 3, expected -3 to 2" + shape, refused(() -> array.get(1, 3)));
+            assertEquals("indices[1] is 7, expected -3 to 2" + shape, refused(() -> array.getFloat(0, 7)));
+            assertEquals("3 indices were given, expected at most 2" + shape, refused(() -> array.get(0, 0, 0)));
+            assertEquals("1 indices were given, expected 2" + shape, refused(() -> array.getFloat(0)));
+            assertEquals(
+                    "indices[0] is 0, but that axis has no elements: the array has the shape (0, 2)",
+                    refused(() -> manager.zeros(new Shape(0, 2)).get(0)));
+        }
+    }
+
+    private static String refused(Executable use) {
+        return assertThrows(IllegalArgumentException.class, use).getMessage();
+    }
+
+    @Test
     void reshape() {
         check(x.reshape(3, 2), new Shape(3, 2), 0, 1, 2, 3, 4, 5);
         check(x.reshape(-1, 1, 2), new Shape(3, 1, 2), 0, 1, 2, 3, 4, 5);

@@ -3,12 +3,18 @@ package io.heed;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.ByteArrayOutputStream;
+import java.util.Arrays;
 import java.util.List;
 
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 
 class NDListTest {
     @Test
@@ -69,6 +75,63 @@ class NDListTest {
             assertThrows(IndexOutOfBoundsException.class, new NDList(a, a)::singletonOrThrow);
             assertThrows(IndexOutOfBoundsException.class, new NDList()::singletonOrThrow);
             assertThrows(IndexOutOfBoundsException.class, new NDList()::head);
+        }
+    }
+
+    @Test
+    void findsAndRemovesByName() {
+        try (NDManager manager = TestDevice.newManager()) {
+            NDArray a = manager.ones(new Shape(2));
+            NDArray b = manager.ones(new Shape(3));
+            b.setName("b");
+            NDList list = new NDList(null, a, b);
+            assertTrue(list.contains("b"));
+            assertFalse(list.contains("a"));
+            assertTrue(list.contains(a));
+            assertNull(list.remove("a"));
+            assertSame(b, list.remove("b"));
+            assertFalse(b.isReleased());
+            assertEquals(Arrays.asList(null, a), list);
+            assertSame(manager, list.getManager());
+            assertEquals(
+                    "the list has no array, and so no manager",
+                    assertThrows(IndexOutOfBoundsException.class, new NDList(new NDArray[1])::getManager).getMessage());
+            assertThrows(NullPointerException.class, () -> list.contains((String) null));
+            assertThrows(NullPointerException.class, () -> list.remove((String) null));
+        }
+    }
+
+    @Test
+    void saysWhatItHolds() {
+        try (NDManager manager = TestDevice.newManager()) {
+            NDArray named = manager.ones(new Shape(2, 3));
+            named.setName("weight");
+            NDArray closed = manager.ones(new Shape(4), DataType.INT32);
+            closed.close();
+            assertEquals(
+                    "NDList size: 3\n0 weight: (2, 3) float32\n1 : null\n2 : (4) int32 (closed)\n",
+                    new NDList(named, null, closed).toString());
+            assertEquals("NDList size: 0\n", new NDList().toString());
+        }
+    }
+
+    @Test
+    void aClosedArrayIsNamedByItsPlace() {
+        try (NDManager manager = TestDevice.newManager()) {
+            NDArray closed = manager.ones(new Shape(2));
+            NDList list = new NDList(manager.ones(new Shape(2)), null, closed);
+            closed.close();
+            for (Executable use : new Executable[] {
+                list::getShapes, list::detach, () -> list.attach(manager), () -> list.toDevice(Device.cpu(), false)
+            }) {
+                assertEquals(
+                        "array 2 of the list is closed", assertThrows(IllegalStateException.class, use).getMessage());
+            }
+            ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+            assertEquals(
+                    "array 1 of the list is null",
+                    assertThrows(IllegalStateException.class, () -> list.encode(bytes)).getMessage());
+            assertEquals(0, bytes.size());
         }
     }
 }

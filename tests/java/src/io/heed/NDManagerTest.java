@@ -140,6 +140,24 @@ class NDManagerTest {
     }
 
     @Test
+    void sequencesOfIntsAreInts() {
+        try (NDManager manager = TestDevice.newManager()) {
+            assertArrayEquals(new int[] {0, 2, 4, 6, 8}, manager.arange(0, 10, 2).toIntArray());
+            assertArrayEquals(new int[] {-2, -1, 0}, manager.arange(-2, 1).toIntArray());
+            assertArrayEquals(new int[] {3, 1, -1}, manager.arange(3, -2, -2).toIntArray());
+            int large = (1 << 24) + 1;
+            assertArrayEquals(new long[] {large}, manager.arange(large, large + 1, 1, DataType.INT64).toLongArray());
+            assertArrayEquals(
+                    new int[] {Integer.MIN_VALUE, -1, Integer.MAX_VALUE - 1},
+                    manager.arange(Integer.MIN_VALUE, Integer.MAX_VALUE, Integer.MAX_VALUE).toIntArray());
+            assertEquals(0, manager.arange(1, 1).size());
+            assertEquals(DataType.FLOAT32, manager.arange(0, 10, 2f).getDataType());
+            assertEquals("step is 0, expected another number",
+                    assertThrows(IllegalArgumentException.class, () -> manager.arange(0, 10, 0)).getMessage());
+        }
+    }
+
+    @Test
     void drawsRandomNumbers() {
         try (NDManager manager = TestDevice.newManager()) {
             Shape shape = new Shape(100, 100);
@@ -200,6 +218,7 @@ class NDManagerTest {
             assertTrue(plain.describe().contains("\"strict\": false"), plain.describe());
         }
         manager.synchronize();
+        manager.trim();
         NDArray detached = manager.ones(new Shape(2));
         detached.detach();
         manager.close();
@@ -210,7 +229,7 @@ class NDManagerTest {
         String sentence = assertThrows(
                         IllegalArgumentException.class, () -> NDManager.newBaseManager(Device.cpu(), many))
                 .getMessage();
-        assertTrue(sentence.contains("num_threads") && sentence.contains("1025"), sentence);
+        assertTrue(sentence.contains("numThreads") && sentence.contains("1025"), sentence);
     }
 
     @Test
@@ -221,7 +240,7 @@ class NDManagerTest {
         HeedException error = assertThrows(HeedException.class, () -> NDManager.newBaseManager(Device.ascend()));
         assertEquals(Status.DEVICE_UNAVAILABLE, error.getStatus());
         assertTrue(
-                error.getMessage().startsWith("device is HEED_DEVICE_ASCEND, but libheed_ascend.so is not in \""),
+                error.getMessage().startsWith("device is Device.ascend(0), but libheed_ascend.so is not in \""),
                 error.getMessage());
         assertTrue(error.getMessage().endsWith("or its folder in HEED_PLUGIN_PATH"), error.getMessage());
         // Nothing has changed for the CPU.

@@ -51,9 +51,15 @@ class ParameterTest {
         assertEquals(new Shape(2, 3), weight.getShape());
         assertTrue(weight.isInitialized());
         assertTrue(weight.toString().contains("weight"));
+        assertEquals("Parameter weight (2, 3) float32", weight.toString());
         assertSame(manager, weight.getArray().getManager());
+        linear.cast(DataType.BFLOAT16);
+        assertEquals("Parameter bias (2) bfloat16", bias.toString());
+        linear.clear();
+        assertEquals("Parameter weight of unknown shape", weight.toString());
         linear.close();
         assertThrows(IllegalStateException.class, weight::isInitialized);
+        assertEquals("Parameter weight of a closed block", weight.toString());
     }
 
     /** Once it is closed it stays so, though another thread is just writing it. */
@@ -216,11 +222,23 @@ class ParameterTest {
                         .optArray(array)
                         .build()
                         .getArray());
-        assertThrows(NullPointerException.class, () -> Parameter.builder().setName("p").build());
-        assertThrows(
-                NullPointerException.class,
-                () -> Parameter.builder().setType(Parameter.Type.BIAS).build());
+        assertEquals(
+                "type is not set: call setType, as with Parameter.Type.WEIGHT",
+                assertThrows(
+                                NullPointerException.class,
+                                () -> Parameter.builder().setName("p").build())
+                        .getMessage());
+        assertEquals(
+                "name is not set: call setName, as with \"weight\"",
+                assertThrows(
+                                NullPointerException.class,
+                                () -> Parameter.builder().setType(Parameter.Type.BIAS).build())
+                        .getMessage());
+        assertEquals("Parameter p (3) float32", parameter.toString());
+        array.close();
+        assertEquals("Parameter p (3) without values", parameter.toString());
         Parameter vague = Parameter.builder().setName("v").setType(Parameter.Type.OTHER).build();
+        assertEquals("Parameter v of unknown shape", vague.toString());
         assertThrows(IllegalStateException.class, () -> vague.initialize(manager, DataType.FLOAT32));
         vague.setShape(new Shape(1));
         assertThrows(IllegalStateException.class, () -> vague.initialize(manager, DataType.FLOAT32));

@@ -5,7 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
+import java.io.InputStream;
+import java.io.OutputStream;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.Executable;
 import java.lang.reflect.InvocationTargetException;
@@ -32,7 +35,7 @@ class PublicMembersTest {
     /** These answer for a closed array or manager, too. */
     private static final Set<String> ANSWER_WHEN_CLOSED = Set.of(
             "close", "isReleased", "isOpen", "getManager", "getParentManager", "getDevice", "getName", "setName",
-            "toString", "newBaseManager");
+            "toString", "newBaseManager", "open");
     /** Null is a value for these. */
     private static final Set<String> TAKE_NULL = Set.of("setName", "MalformedModelException");
     /** Of an enumeration, from the compiler. */
@@ -40,7 +43,7 @@ class PublicMembersTest {
 
     private static final Class<?>[] CLASSES = {
         NDManager.class, NDArray.class, NDList.class, Shape.class, DataType.class, Device.class, ContextOptions.class,
-        ContextOptions.Builder.class, Workspace.class, MalformedModelException.class
+        ContextOptions.Builder.class, Workspace.class, Weights.class, MalformedModelException.class
     };
 
     @TempDir
@@ -58,9 +61,11 @@ class PublicMembersTest {
         NDManager closed = TestDevice.newManager();
         NDArray array = closed.ones(new Shape(1, 1, 1));
         Workspace workspace = closed.newWorkspace(1);
+        Weights weights = (Weights) sampleOf(Weights.class);
         closed.close();
+        weights.close();
         int count = 0;
-        for (Object object : new Object[] {closed, array, workspace}) {
+        for (Object object : new Object[] {closed, array, workspace, weights}) {
             for (Method method : publicMethods(object.getClass())) {
                 if (ANSWER_WHEN_CLOSED.contains(method.getName())) {
                     continue;
@@ -98,6 +103,9 @@ class PublicMembersTest {
                 if (replaced) {
                     Throwable error = thrownBy(method, object, arguments);
                     assertTrue(error instanceof IllegalStateException, method + ": " + error);
+                    assertTrue(
+                            error.getMessage().matches("the (array [a-z]+|manager) is closed"),
+                            method + ": " + error);
                     count++;
                 }
             }
@@ -263,6 +271,11 @@ class PublicMembersTest {
             return new NDList(manager.ones(new Shape(1)));
         } else if (type == Workspace.class) {
             return manager.newWorkspace(1);
+        } else if (type == Weights.class) {
+            return Weights.open(TestFiles.write(
+                    folder.resolve("weights"),
+                    "{\"cpu\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}",
+                    (byte) 1));
         } else if (type == Buffer.class) {
             return Buffers.direct(4).asFloatBuffer();
         } else if (type == Path.class) {
@@ -271,6 +284,10 @@ class PublicMembersTest {
             return "cpu";
         } else if (type == DataInputStream.class) {
             return new DataInputStream(new ByteArrayInputStream(new Shape(1).getEncoded()));
+        } else if (type == InputStream.class) {
+            return new ByteArrayInputStream(new NDList(manager.ones(new Shape(1))).encode());
+        } else if (type == OutputStream.class) {
+            return new ByteArrayOutputStream();
         } else if (type == Throwable.class || type == MalformedModelException.class) {
             return new MalformedModelException("");
         }

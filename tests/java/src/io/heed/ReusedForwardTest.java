@@ -125,7 +125,7 @@ class ReusedForwardTest {
         }
         refused("at least one", () -> attention.forward(inputs, new AttentionOutputs(), null));
         refused("queries", () -> attention.forward(new AttentionInputs(), outputs, null));
-        refused("outputs->output has dims (2, 4, 99)", () -> attention.forward(
+        refused("output has shape (2, 4, 99)", () -> attention.forward(
                 inputs, new AttentionOutputs().setOutput(manager.ones(new Shape(2, 4, 99))), null));
         NDArray queries = inputs.getQueries();
         refused("shares memory", () -> attention.forward(inputs, new AttentionOutputs().setOutput(queries), null));
@@ -134,7 +134,7 @@ class ReusedForwardTest {
         AttentionInputs input = new AttentionInputs().setQueries(manager.ones(new Shape(6, 6)));
         NDArray snapshot = linear.getParameters().get("weight").getArray();
         refused("read-only", () -> linear.forward(input, new AttentionOutputs().setOutput(snapshot), null));
-        refused("weights", () -> linear.createOutputs(input, Wanted.WEIGHTS));
+        refused("Wanted.WEIGHTS", () -> linear.createOutputs(input, Wanted.WEIGHTS));
 
         for (String name : new String[] {"inputs", "outputs"}) {
             AttentionInputs givenInputs = name.equals("inputs") ? null : inputs;
@@ -161,7 +161,7 @@ class ReusedForwardTest {
         workspace.close();
         closed("the workspace is closed", () -> attention.forward(inputs, outputs, workspace));
         outputs.getOutput().close();
-        closed("the array is closed", () -> attention.forward(inputs, outputs, null));
+        closed("the array output is closed", () -> attention.forward(inputs, outputs, null));
         attention.close();
         String sentence = "the block, or the manager that it was initialized with, is closed";
         AttentionOutputs open = new AttentionOutputs().setOutput(manager.ones(new Shape(2, 4, 100)));
@@ -216,15 +216,86 @@ class ReusedForwardTest {
     }
 
     @Test
+    void aMaskIsOfBooleansFromTheBeginning() {
+        NDArray mask = manager.ones(new Shape(4, 6), DataType.BOOLEAN);
+        AttentionInputs set = new AttentionInputs().setMask(mask);
+        for (DataType type : DataType.values()) {
+            if (type != DataType.BOOLEAN) {
+                IllegalArgumentException error = assertThrows(
+                        IllegalArgumentException.class, () -> set.setMask(manager.ones(new Shape(4, 6), type)));
+                assertEquals(
+                        "mask is of " + type.name() + ", expected BOOLEAN with true = may attend; "
+                                + "setBias takes numbers that are added to the scores",
+                        error.getMessage());
+            }
+        }
+        assertSame(mask, set.getMask());
+        assertNull(set.setMask(null).getMask());
+    }
+
+    @Test
+    void closedInputsAndOutputsAreNamed() {
+        NDArray open = inputs.getQueries();
+        NDArray closed = manager.ones(new Shape(2, 4, 100));
+        NDArray closedMask = manager.ones(new Shape(4, 6), DataType.BOOLEAN);
+        closed.close();
+        closedMask.close();
+        AttentionOutputs outputs = attention.createOutputs(inputs);
+        AttentionInputs all = new AttentionInputs().setQueries(open);
+        for (Runnable use : new Runnable[] {
+            () -> attention.forward(all, outputs, null),
+            () -> attention.createOutputs(all),
+            () -> attention.workspaceSize(all, outputs),
+            () -> attention.explain(all, outputs),
+            () -> DotProductAttention.scaledDotProductAttention(all, outputs, null)
+        }) {
+            closed("the array queries is closed", () -> use(all.setQueries(closed), use));
+            all.setQueries(open);
+            closed("the array keys is closed", () -> use(all.setKeys(closed), use));
+            closed("the array values is closed", () -> use(all.setKeys(null).setValues(closed), use));
+            closed("the array validLens is closed", () -> use(all.setValues(null).setValidLens(closed), use));
+            closed("the array mask is closed", () -> use(all.setValidLens(null).setMask(closedMask), use));
+            closed("the array bias is closed", () -> use(all.setMask(null).setBias(closed), use));
+            all.setBias(null);
+        }
+        AttentionOutputs written = new AttentionOutputs().setWeights(closed);
+        closed("the array weights is closed", () -> attention.forward(inputs, written, null));
+        written.setWeights(null).setLogSumExp(closed);
+        closed("the array logSumExp is closed", () -> attention.workspaceSize(inputs, written));
+        closed("the array logSumExp is closed", () -> attention.explain(inputs, written));
+
+        ParameterStore store = new ParameterStore(manager, false);
+        String[] names = {"queries", "keys", "values"};
+        for (int i = 0; i < names.length; i++) {
+            NDList list = new NDList(open, open, open);
+            list.set(i, closed);
+            closed("the array " + names[i] + " is closed", () -> attention.forward(store, list, false));
+            closed("the array " + names[i] + " is closed", () -> attention.explain(list));
+        }
+        Linear linear = Linear.builder().setUnits(3).build();
+        linear.initialize(manager, DataType.FLOAT32, new Shape(2, 4, 100));
+        closed("the array input is closed", () -> linear.forward(store, new NDList(closed), false));
+        closed("the array keys is closed",
+                () -> DotProductAttention.scaledDotProductAttention(open, closed, open));
+        closed("the array X is closed", () -> Chap10Utils.maskedSoftmax(closed, open));
+        closed("the array validLens is closed", () -> Chap10Utils.maskedSoftmax(open, closed));
+    }
+
+    private static void use(AttentionInputs set, Runnable call) {
+        call.run();
+    }
+
+    @Test
     void inputsAndOutputsHoldWhatIsSet() {
         NDArray x = inputs.getQueries();
         NDArray y = inputs.getKeys();
+        NDArray mask = manager.ones(new Shape(4, 6), DataType.BOOLEAN);
         AttentionInputs all = new AttentionInputs()
                 .setQueries(x)
                 .setKeys(y)
                 .setValues(x)
                 .setValidLens(y)
-                .setMask(x)
+                .setMask(mask)
                 .setBias(y)
                 .setTraining(true)
                 .setDropoutSeed(-1);
@@ -232,7 +303,7 @@ class ReusedForwardTest {
         assertSame(y, all.getKeys());
         assertSame(x, all.getValues());
         assertSame(y, all.getValidLens());
-        assertSame(x, all.getMask());
+        assertSame(mask, all.getMask());
         assertSame(y, all.getBias());
         assertTrue(all.isTraining());
         assertSame(all, all.clear());

@@ -21,7 +21,9 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import java.util.function.Supplier;
 
@@ -227,13 +229,76 @@ class SavedParametersTest {
         assertFalse(without.isInitialized());
     }
 
+    /** Wherever it ends, the sentence has how many bytes came, and what should have come next. */
+    @Test
+    void aCutStreamSaysWhatIsMissing() throws Exception {
+        byte[] written = Files.readAllBytes(TestFiles.data("block_parameters.bin"));
+        ScaledBlock block = new ScaledBlock();
+        block.initialize(manager, DataType.FLOAT32, new Shape(5, 3));
+        byte[] before = saved(block);
+        for (int length = 0; length < written.length; length++) {
+            String message = endOf(block, written, length);
+            String start = "the stream ends after " + length + (length == 1 ? " byte" : " bytes") + ", and lacks ";
+            assertTrue(message.matches(start + "([1-9][0-9]* of the [1-9][0-9]* bytes of )?the [a-z].*"), message);
+        }
+        assertArrayEquals(before, saved(block));
+        assertArrayEquals(new Shape[] {new Shape(5, 3)}, block.getInputShapes());
+
+        int size = written.length;
+        String text = new String(written, StandardCharsets.ISO_8859_1);
+        int type = text.indexOf("FLOAT32");
+        int inner = text.indexOf("01inner");
+        int tensors = text.indexOf("{\"");
+        Map<Integer, String> missing = new LinkedHashMap<>();
+        missing.put(0, "the mark \"HEED\" at its beginning");
+        missing.put(1, "3 of the 4 bytes of the mark \"HEED\" at its beginning");
+        missing.put(4, "the version of its format");
+        missing.put(5, "the length of the kind of the block");
+        missing.put(6, "1 of the 2 bytes of the length of the kind of the block");
+        missing.put(10, "10 of the 13 bytes of the kind of the block");
+        missing.put(20, "the version of the block");
+        missing.put(23, "2 of the 4 bytes of the number of input shapes of the block");
+        missing.put(25, "the number of axes of input 0 of the block");
+        missing.put(41, "1 of the 8 bytes of the size of axis 1 of input 0 of the block");
+        missing.put(42, "the number of parameters of the block");
+        missing.put(50, "3 of the 5 bytes of the name of the parameter \"scale\"");
+        missing.put(type + 6, "1 of the 7 bytes of the element type of the parameter \"scale\"");
+        missing.put(type + 7, "the number of axes of the parameter \"scale\"");
+        missing.put(type + 22, "6 of the 8 bytes of the elements of the parameter \"scale\"");
+        missing.put(type + 28, "the number of blocks inside the block");
+        missing.put(inner + 1, "6 of the 7 bytes of the name of the block \"01inner\"");
+        missing.put(inner + 7, "the length of the kind of the block \"01inner\"");
+        missing.put(tensors - 9, "1 of the 4 bytes of the length of the parameters of the block \"01inner\"");
+        missing.put(tensors - 8, "the parameters of the block \"01inner\"");
+        missing.put(size - 4, "the checksum at its end");
+        missing.put(size - 1, "1 of the 4 bytes of the checksum at its end");
+        for (Map.Entry<Integer, String> cut : missing.entrySet()) {
+            String message = endOf(block, written, cut.getKey());
+            assertEquals(cut.getValue(), message.substring(message.indexOf("lacks ") + "lacks ".length()));
+        }
+
+        Linear linear = Linear.builder().setUnits(2).build();
+        linear.initialize(manager, DataType.FLOAT32, x);
+        byte[] bytes = saved(linear);
+        assertEquals(
+                "the stream ends after " + (bytes.length - 5) + " bytes, and lacks 1 of the "
+                        + (bytes.length - 50) + " bytes of the parameters of the block",
+                endOf(Linear.builder().setUnits(2).build(), bytes, bytes.length - 5));
+    }
+
+    private String endOf(Block block, byte[] bytes, int length) {
+        byte[] cut = Arrays.copyOf(bytes, length);
+        return assertThrows(EOFException.class, () -> block.loadParameters(manager, stream(cut)), "cut at " + length)
+                .getMessage();
+    }
+
     @Test
     void saysWhatItHasInstead() throws Exception {
         Linear linear = Linear.builder().setUnits(3).build();
         linear.initialize(manager, DataType.FLOAT32, x);
         byte[] bytes = saved(linear);
         malformed("block Linear, expected Dropout", Dropout.builder().build(), bytes);
-        malformed("dims (3, 8), expected (4, any)", Linear.builder().setUnits(4).build(), bytes);
+        malformed("shape (3, 8), expected (4, any)", Linear.builder().setUnits(4).build(), bytes);
         malformed("bias", Linear.builder().setUnits(3).optBias(false).build(), bytes);
         byte[] version = bytes.clone();
         version[4] = 9;

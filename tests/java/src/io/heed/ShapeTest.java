@@ -15,6 +15,7 @@ import java.io.IOException;
 import java.util.Arrays;
 
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 
 class ShapeTest {
     @Test
@@ -26,6 +27,20 @@ class ShapeTest {
         assertArrayEquals(new long[] {2, 4, 100}, shape.getShape());
         assertEquals("(2, 4, 100)", shape.toString());
         assertThrows(IndexOutOfBoundsException.class, () -> shape.get(3));
+    }
+
+    @Test
+    void anAxisThatIsNotThereIsNamed() {
+        Shape shape = new Shape(2, 4);
+        assertEquals("index is 2, expected 0 to 1: the shape is (2, 4)", refused(() -> shape.get(2)));
+        assertEquals("index is -1, expected 0 to 1: the shape is (2, 4)", refused(() -> shape.get(-1)));
+        assertEquals("index is 0, but a scalar has no axes: the shape is ()", refused(() -> new Shape().get(0)));
+        assertEquals("the shape is a scalar's, which has no axes", refused(new Shape()::head));
+        assertEquals("the shape is a scalar's, which has no axes", refused(new Shape()::tail));
+    }
+
+    private static String refused(Executable use) {
+        return assertThrows(IndexOutOfBoundsException.class, use).getMessage();
     }
 
     @Test

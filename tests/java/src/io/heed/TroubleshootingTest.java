@@ -46,8 +46,8 @@ class TroubleshootingTest {
             "the jar is damaged at ...",
             "the system property heed.native.path, which is ...: Can't load library",
             "the library is version ..., but these Java classes are of version ...",
-            "F32, and the Ascend device computes in 16 bits",
-            "inputs->keys is on device cpu:0, but the layer is on ascend:0",
+            "FLOAT32, and the Ascend device computes in 16 bits",
+            "keys is on device cpu:0, but the block is on ascend:0",
             "toFloatBuffer needs an array on the CPU",
             "wrap needs a manager for cpu()");
 
@@ -100,6 +100,7 @@ class TroubleshootingTest {
         NDArray closed = manager.ones(new Shape(2));
         closed.close();
         provoke(closed::toFloatArray);
+        provoke(() -> new NDList(manager.ones(new Shape(2)), closed).getShapes());
         NDManager closedManager = manager.newSubManager();
         closedManager.close();
         provoke(() -> closedManager.ones(new Shape(2)));
@@ -118,6 +119,10 @@ class TroubleshootingTest {
         provoke(() -> forward(attention, queries, keys, keys));
         attention.initialize(manager, DataType.FLOAT32, queries.getShape(), keys.getShape(), keys.getShape());
         provoke(() -> forward(attention, queries));
+        NDArray closed = manager.ones(new Shape(2, 6, 100));
+        closed.close();
+        provoke(() -> forward(attention, queries, closed, keys));
+        provoke(() -> new AttentionInputs().setMask(manager.ones(new Shape(4, 6))));
         provoke(() -> forward(attention, manager.ones(new Shape(4, 100)), keys, keys));
         provoke(() -> forward(attention, manager.ones(new Shape(2, 4, 99)), keys, keys));
         provoke(() -> forward(attention, manager.ones(new Shape(2, 4, 100), DataType.FLOAT64), keys, keys));
@@ -125,6 +130,10 @@ class TroubleshootingTest {
         provoke(() -> forward(attention, queries, keys, keys, manager.zeros(new Shape(2, 6), DataType.BOOLEAN)));
         provoke(() -> new MultiHeadAttention(100, 3, 0, false));
         provoke(() -> attention.loadParameters(manager, new DataInputStream(new ByteArrayInputStream(new byte[9]))));
+        provoke(() -> attention.loadParameters(manager, new DataInputStream(new ByteArrayInputStream(new byte[2]))));
+        Scaled scaled = new Scaled();
+        scaled.initialize(manager, DataType.FLOAT32, new Shape(2, 5));
+        provoke(() -> scaled.initialize(manager, DataType.FLOAT32, new Shape(2, 6)));
 
         AttentionInputs inputs = new AttentionInputs().setQueries(queries).setKeys(keys);
         AttentionOutputs outputs = attention.createOutputs(inputs);
@@ -140,6 +149,30 @@ class TroubleshootingTest {
     }
 
     /** One thread after the other uses the workspace, until one comes while another is there. */
+    /** A block with a factor for each column of its input. */
+    private static final class Scaled extends AbstractBlock {
+        private final Parameter factors = addParameter(Parameter.builder()
+                .setName("factors")
+                .setType(Parameter.Type.GAMMA)
+                .build());
+
+        @Override
+        protected void prepare(Shape[] inputShapes) {
+            factors.setShape(new Shape(inputShapes[0].tail()));
+        }
+
+        @Override
+        protected NDList forwardInternal(
+                ParameterStore ps, NDList inputs, boolean training, PairList<String, Object> params) {
+            return inputs;
+        }
+
+        @Override
+        public Shape[] getOutputShapes(Shape[] inputShapes) {
+            return inputShapes;
+        }
+    }
+
     private void provokeWithThreads(NDManager manager) {
         MultiHeadAttention attention = MultiHeadAttention.builder().setNumHiddens(64).setNumHeads(4).build();
         AttentionInputs inputs = new AttentionInputs().setQueries(manager.ones(new Shape(1, 256, 64)));

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+using System;
+using System.Collections.Generic;
+
+namespace Heed;
+
+/// <summary>The named arrays of a .safetensors file, or of all files of a model that is cut into several: what there
+/// is, and a source to load many blocks from with the files opened once. It belongs to no manager: the program disposes
+/// it. It may be used from many threads.</summary>
+public sealed unsafe class Weights : IDisposable
+{
+    private readonly NativeWeights weights;
+    private readonly string path;
+    private readonly string[] names;
+    private readonly Dictionary<string, long> places = new Dictionary<string, long>(StringComparer.Ordinal);
+
+    private Weights(NativeWeights weights, string path)
+    {
+        this.weights = weights;
+        this.path = path;
+        names = new string[checked((int)weights.Count())];
+        for (int i = 0; i < names.Length; i++)
+        {
+            long index = i;
+            names[i] = NativeText.Of((text, capacity) => weights.NameText(index, text, capacity));
+            places.Add(names[i], index);
+        }
+    }
+
+    /// <summary>The names of all arrays, in the order of their bytes in UTF-8.</summary>
+    /// <exception cref="ObjectDisposedException">The weights are disposed.</exception>
+    public IReadOnlyList<string> Names
+    {
+        get
+        {
+            CheckOpen();
+            return Array.AsReadOnly(names);
+        }
+    }
+
+    /// <summary>The native weights, which are open.</summary>
+    internal NativeWeights Native
+    {
+        get
+        {
+            CheckOpen();
+            return weights;
+        }
+    }
+
+    /// <summary>Opens a file, or all files of a model, and reads what is in them, but no elements. The files stay open;
+    /// they must not be written meanwhile.</summary>
+    /// <param name="path">A .safetensors file; of a model in several files the index (model.safetensors.index.json), or
+    /// any of the files with the index beside it.</param>
+    /// <returns>The weights, which the caller disposes.</returns>
+    /// <exception cref="HeedException">With <see cref="Status.IO"/>: a file cannot be read; <see
+    /// cref="Status.CorruptFile"/>: it is not what its format says, or of another kind, as PyTorch's .bin: the message
+    /// says which, and what to do.</exception>
+    public static Weights Open(string path)
+    {
+        fixed (byte* file = NativeText.ToNative(path, nameof(path)))
+        {
+            NativeWeights opened = NativeWeights.Open(Library.Context, file);
+            try
+            {
+                opened.SafeHandle.Attach(null, nameof(Weights));
+                return new Weights(opened, path);
+            }
+            catch
+            {
+                opened.Dispose();
+                throw;
+            }
+        }
+    }
+
+    /// <summary>The type of an array's elements.</summary>
+    /// <param name="name">The array's name.</param>
+    /// <returns>The type; null for one that heed lacks, which <see cref="GetDataTypeName"/> names.</returns>
+    /// <exception cref="ArgumentException">There is no array of that name.</exception>
+    /// <exception cref="ObjectDisposedException">The weights are disposed.</exception>
+    public DataType? GetDataType(string name)
+    {
+        int code = weights.Dtype(PlaceOf(name));
+        return code < 0 ? null : (DataType)code;
+    }
+
+    /// <summary>The type of an array's elements as the file calls it.</summary>
+    /// <param name="name">The array's name.</param>
+    /// <returns>The type's name, as "F32" or "F8_E4M3".</returns>
+    /// <exception cref="ArgumentException">There is no array of that name.</exception>
+    /// <exception cref="ObjectDisposedException">The weights are disposed.</exception>
+    public string GetDataTypeName(string name)
+    {
+        long place = PlaceOf(name);
+        return NativeText.Of((text, capacity) => weights.TypeText(place, text, capacity));
+    }
+
+    /// <summary>The shape of an array.</summary>
+    /// <param name="name">The array's name.</param>
+    /// <returns>Its shape.</returns>
+    /// <exception cref="ArgumentException">There is no array of that name.</exception>
+    /// <exception cref="NotSupportedException">It has more than eight axes.</exception>
+    /// <exception cref="ObjectDisposedException">The weights are disposed.</exception>
+    public Shape GetShape(string name)
+    {
+        long place = PlaceOf(name);
+        int rank = weights.Rank(place);
+        if (rank > 8)
+        {
+            throw new NotSupportedException($"\"{name}\" has {rank} axes, expected at most 8");
+        }
+        var dims = new long[Math.Max(rank, 0)];
+        for (int axis = 0; axis < dims.Length; axis++)
+        {
+            dims[axis] = weights.Dim(place, axis);
+        }
+        return new Shape(dims);
+    }
+
+    /// <summary>Those of a stream's bytes, which must stay as they are until it is disposed.</summary>
+    internal static NativeWeights Of(NativeBytes bytes) =>
+        NativeWeights.OfMemory(Library.Context, bytes.Data, (ulong)bytes.Length);
+
+    /// <summary>Closes the files; if a call on another thread uses them, after that call. Doing so twice does
+    /// nothing.</summary>
+    public void Dispose() => weights.Dispose();
+
+    /// <summary>Says what the weights are.</summary>
+    /// <returns>The text.</returns>
+    public override string ToString() =>
+        $"Weights of {path}, {names.Length} arrays{(weights.SafeHandle.IsDisposed ? " (closed)" : string.Empty)}";
+
+    private long PlaceOf(string name)
+    {
+        CheckOpen();
+        _ = name ?? throw new ArgumentNullException(nameof(name));
+        return places.TryGetValue(name, out long place)
+            ? place
+            : throw new ArgumentException($"name is \"{name}\", which is no array of {path}", nameof(name));
+    }
+
+    private void CheckOpen()
+    {
+        if (weights.SafeHandle.IsDisposed)
+        {
+            throw Errors.ClosedWeights();
+        }
+    }
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.heed;
+
+import java.util.function.Consumer;
+
+/** The native array of an {@link NDArray}: which one it is now, whose it is, and the ways to its elements. */
+final class ArrayData {
+    private static final long MAX_JAVA_ARRAY = Integer.MAX_VALUE - 8;
+
+    final DataType dataType;
+    final Shape shape;
+    /** Null for an array that is written in place. */
+    private final NDArray.Writer writer;
+    /** Another one after each write through the writer. */
+    private volatile NativeTensor tensor;
+    private volatile NDManager manager;
+    /** By {@link #close}: what is read anew after it is closed as well. */
+    private volatile boolean closed;
+
+    ArrayData(NDManager manager, NativeTensor tensor, NDArray.Writer writer) {
+        this.manager = manager;
+        this.tensor = tensor;
+        this.writer = writer;
+        dataType = DataType.of(tensor.dtype());
+        shape = new Shape(dimsOf(tensor));
+    }
+
+    NativeTensor tensor() {
+        return tensor;
+    }
+
+    NDManager manager() {
+        return manager;
+    }
+
+    void checkOpen() {
+        tensor.checkOpen();
+    }
+
+    boolean isOpen() {
+        return tensor.isOpen();
+    }
+
+    /** Shape and type, and that the array is closed if it is. */
+    String description() {
+        return shape + " " + dataType + (isOpen() ? "" : " (closed)");
+    }
+
+    boolean isOnCpu() {
+        return manager.getDevice().isCpu();
+    }
+
+    void attach(NDManager owner) {
+        owner.attach(tensor);
+        manager = owner;
+    }
+
+    void close() {
+        closed = true;
+        tensor.close();
+    }
+
+    // ---- New native arrays, of the same manager's device ------------------------------------------------------------
+
+    /** An array of a new tensor. */
+    NDArray adopt(NativeTensor made) {
+        return manager.adopt(made);
+    }
+
+    NativeTensor create(DataType type, long... dims) {
+        return NativeTensor.create(manager.openContext(), type.code, dims);
+    }
+
+    /** A new array of the same type. */
+    NDArray computed(long[] dims, Consumer<NativeTensor> computation) {
+        return adopt(filled(create(dataType, dims), computation));
+    }
+
+    NativeTensor converted(DataType type) {
+        return converted(manager.openContext(), type);
+    }
+
+    NativeTensor converted(NativeContext where, DataType type) {
+        return filled(NativeTensor.create(where, type.code, shape.dims()), copy -> copy.copy(tensor));
+    }
+
+    /** A view where there is one, else a copy. */
+    NativeTensor reshaped(long... dims) {
+        try {
+            return tensor.reshape(dims);
+        } catch (UnsupportedOperationException strides) {
+            try (NativeTensor rowMajor = converted(dataType)) {
+                return rowMajor.reshape(dims);
+            }
+        }
+    }
+
+    boolean isRowMajor() {
+        long expected = 1;
+        for (int axis = shape.dimension() - 1; axis >= 0; axis--) {
+            if (shape.get(axis) != 1 && tensor.stride(axis) != expected) {
+                return false;
+            }
+            expected *= shape.get(axis);
+        }
+        return true;
+    }
+
+    // ---- Elements in and out ----------------------------------------------------------------------------------------
+
+    /** Gives reader a tensor of the elements in that type that arrays of Java's can be filled from. */
+    void read(DataType type, Consumer<NativeTensor> reader) {
+        if (type == dataType && isOnCpu()) {
+            reader.accept(tensor);
+            return;
+        }
+        try (NativeTensor copy = converted(manager.hostContext(), type)) {
+            reader.accept(copy);
+        }
+    }
+
+    /**
+     * Replaces the elements by what filler puts into a tensor: the array's own where inPlace allows it, else a
+     * row-major one of that type on the CPU, from which they are converted.
+     */
+    void write(boolean inPlace, DataType type, Consumer<NativeTensor> filler) {
+        if (writer == null && inPlace) {
+            filler.accept(tensor);
+            return;
+        }
+        NativeTensor made = NativeTensor.create(manager.hostContext(), type.code, shape.dims());
+        try (NativeTensor values = filled(made, filler)) {
+            if (writer == null) {
+                tensor.copy(values);
+            } else {
+                writer.write(values);
+                readAnew();
+            }
+        }
+    }
+
+    /** The number of elements, for an array of Java's. */
+    int javaSize() {
+        long size = shape.size();
+        if (size > MAX_JAVA_ARRAY) {
+            throw new IllegalStateException("the array has " + size + " elements, more than a Java array can hold");
+        }
+        return (int) size;
+    }
+
+    // ---- Inside -----------------------------------------------------------------------------------------------------
+
+    private void readAnew() {
+        NativeTensor before = tensor;
+        NativeTensor now = writer.current();
+        manager.own(now);
+        tensor = now;
+        before.close();
+        if (closed) {
+            now.close();
+        }
+    }
+
+    private static NativeTensor filled(NativeTensor made, Consumer<NativeTensor> filler) {
+        try {
+            filler.accept(made);
+        } catch (Throwable error) {
+            made.close();
+            throw error;
+        }
+        return made;
+    }
+
+    private static long[] dimsOf(NativeTensor tensor) {
+        long[] dims = new long[tensor.rank()];
+        for (int axis = 0; axis < dims.length; axis++) {
+            dims[axis] = tensor.dim(axis);
+        }
+        return dims;
+    }
+}

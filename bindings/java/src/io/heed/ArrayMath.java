@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.heed;
+
+import java.util.Arrays;
+
+/** What is computed of arrays, and how they are compared. */
+final class ArrayMath {
+    private ArrayMath() {}
+
+    static NDArray repeated(ArrayData array, int axis, long repeats) {
+        Shape shape = array.shape;
+        int repeated = Shape.axisFromZero("axis", axis, shape.dimension());
+        long length = shape.get(repeated);
+        long before = shape.slice(0, repeated).size();
+        long after = shape.slice(repeated + 1).size();
+        try (NativeTensor parts = array.reshaped(before, length, 1, after);
+                NativeTensor copies = array.create(array.dataType, before, length, repeats, after)) {
+            copies.copy(parts);
+            return array.adopt(copies.reshape(
+                    shape.slice(0, repeated).add(length * repeats).addAll(shape.slice(repeated + 1)).dims()));
+        }
+    }
+
+    static NDArray product(ArrayData left, ArrayData right) {
+        NativeTensor factor = right.tensor();
+        return left.computed(
+                productDims(left.shape.dims(), right.shape.dims()), result -> result.setMatmul(left.tensor(), factor));
+    }
+
+    static NDArray batchProduct(ArrayData left, ArrayData right) {
+        if (left.shape.dimension() != 3 || right.shape.dimension() != 3 || left.shape.get(0) != right.shape.get(0)) {
+            throw new IllegalArgumentException("the arrays have the shapes " + left.shape + " and " + right.shape
+                    + ", expected (B, M, K) and (B, K, N)");
+        }
+        return product(left, right);
+    }
+
+    /** Whether arrays of one shape are close. */
+    static boolean areClose(ArrayData a, ArrayData b, double rtol, double atol, boolean equalNan) {
+        double[] left = ArrayElements.widened(a);
+        double[] right = ArrayElements.widened(b);
+        for (int i = 0; i < left.length; i++) {
+            boolean close = Double.isInfinite(right[i])
+                    ? left[i] == right[i]
+                    : Math.abs(left[i] - right[i]) <= atol + rtol * Math.abs(right[i]);
+            if (!close && !(equalNan && Double.isNaN(left[i]) && Double.isNaN(right[i]))) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** Whether arrays of one shape and type have equal elements. */
+    static boolean areEqual(ArrayData a, ArrayData b) {
+        if (a.dataType == DataType.INT64) {
+            return Arrays.equals(ArrayElements.longs(a), ArrayElements.longs(b));
+        }
+        double[] left = ArrayElements.widened(a);
+        double[] right = ArrayElements.widened(b);
+        for (int i = 0; i < left.length; i++) {
+            if (left[i] != right[i]) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** The shape of heed_matmul's result. Where the operands do not fit, any shape: heed_matmul then refuses the call. */
+    private static long[] productDims(long[] a, long[] b) {
+        int batchRank = Math.max(Math.max(a.length, b.length) - 2, 0);
+        Shape dims = new Shape();
+        for (int axis = -batchRank - 2; axis < -2; axis++) {
+            long left = a.length + axis < 0 ? 1 : a[a.length + axis];
+            long right = b.length + axis < 0 ? 1 : b[b.length + axis];
+            dims = dims.add(left == 1 ? right : left);
+        }
+        dims = a.length > 1 ? dims.add(a[a.length - 2]) : dims;
+        return (b.length > 1 ? dims.add(b[b.length - 1]) : dims).dims();
+    }
+}

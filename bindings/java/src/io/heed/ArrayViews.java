@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.heed;
+
+import java.util.Arrays;
+
+/** The elements of an array in another shape or order, or some of them. */
+final class ArrayViews {
+    private ArrayViews() {}
+
+    static NDArray part(ArrayData array, long[] indices) {
+        Shape shape = array.shape;
+        if (indices.length > shape.dimension()) {
+            throw wrongCount(indices, shape, "at most ");
+        }
+        checkIndices(indices, shape);
+        NativeTensor part = array.tensor().reshape(shape.dims());
+        for (int axis = 0; axis < indices.length; axis++) {
+            try (NativeTensor whole = part) {
+                part = whole.slice(axis, indices[axis], 1);
+            }
+        }
+        try (NativeTensor whole = part) {
+            return array.adopt(whole.reshape(shape.slice(indices.length).dims()));
+        }
+    }
+
+    static NDArray element(ArrayData array, long[] indices) {
+        if (indices.length != array.shape.dimension()) {
+            throw wrongCount(indices, array.shape, "");
+        }
+        return part(array, indices);
+    }
+
+    static NDArray reshaped(ArrayData array, long[] dims) {
+        return array.adopt(array.reshaped(dims));
+    }
+
+    static NDArray transposed(ArrayData array, int[] axes) {
+        if (axes.length != array.shape.dimension()) {
+            throw new IllegalArgumentException(
+                    "axes is " + Arrays.toString(axes) + ", expected each axis of the shape " + array.shape + " once");
+        }
+        return array.adopt(array.tensor().transpose(axes));
+    }
+
+    static NDArray swapped(ArrayData array, int axis1, int axis2) {
+        int rank = array.shape.dimension();
+        int first = Shape.axisFromZero("axis1", axis1, rank);
+        int second = Shape.axisFromZero("axis2", axis2, rank);
+        int[] axes = new int[rank];
+        Arrays.setAll(axes, axis -> axis == first ? second : axis == second ? first : axis);
+        return transposed(array, axes);
+    }
+
+    static NDArray expanded(ArrayData array, int axis) {
+        Shape shape = array.shape;
+        int added = Shape.axisFromZero("axis", axis, shape.dimension() + 1);
+        return reshaped(array, shape.slice(0, added).add(1).addAll(shape.slice(added)).dims());
+    }
+
+    static NDArray squeezed(ArrayData array, int[] axes) {
+        Shape shape = array.shape;
+        boolean[] taken = new boolean[shape.dimension()];
+        for (int axis : axes) {
+            int index = Shape.axisFromZero("axis", axis, taken.length);
+            if (shape.get(index) != 1) {
+                throw new IllegalArgumentException("axis " + axis + " of the shape " + shape + " has the size "
+                        + shape.get(index) + ", expected 1");
+            }
+            taken[index] = true;
+        }
+        Shape left = new Shape();
+        for (int axis = 0; axis < taken.length; axis++) {
+            left = taken[axis] ? left : left.add(shape.get(axis));
+        }
+        return reshaped(array, left.dims());
+    }
+
+    private static void checkIndices(long[] indices, Shape shape) {
+        for (int axis = 0; axis < indices.length; axis++) {
+            long size = shape.get(axis);
+            if (indices[axis] < -size || indices[axis] >= size) {
+                String expected =
+                        size == 0 ? "but that axis has no elements" : "expected " + -size + " to " + (size - 1);
+                throw new IllegalArgumentException("indices[" + axis + "] is " + indices[axis] + ", " + expected
+                        + ": the array has the shape " + shape);
+            }
+        }
+    }
+
+    private static IllegalArgumentException wrongCount(long[] indices, Shape shape, String bound) {
+        return new IllegalArgumentException(indices.length + " indices were given, expected " + bound
+                + shape.dimension() + ": the array has the shape " + shape);
+    }
+}

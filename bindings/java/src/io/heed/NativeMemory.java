@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.heed;
+
+import java.lang.ref.WeakReference;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BooleanSupplier;
+
+/**
+ * Counts the native memory of arrays, workspaces and blocks. The garbage collector does not see that memory: the Java
+ * objects that hold it are small, and too few to make the collector run. When much more native memory is in use than
+ * after the last collection, this class asks for another collection, which frees objects that are no longer referred
+ * to. Closed objects are not counted, so that a program that closes its objects causes no collections.
+ *
+ * <p>Used from any threads; holds a lock only while it waits for a collection.
+ */
+final class NativeMemory {
+    /** How many bytes may be added before a collection is asked for. 0: none is ever asked for. */
+    static final String PROPERTY = "heed.forgotten.bytes";
+
+    static final long DEFAULT_BYTES = 64L << 20;
+    private static final long ALLOWED_BYTES = allowedBytes(System.getProperty(PROPERTY));
+    /** The longest that a thread waits for the cleaner: about as long as java.nio waits for direct buffers. */
+    private static final long MAX_WAIT_NANOS = 500_000_000;
+
+    /** More than one, since other threads may allocate what was just freed. */
+    private static final int MAX_ATTEMPTS = 8;
+
+    private static final AtomicLong USED = new AtomicLong();
+    private static final Object COLLECTING = new Object();
+    /** Bytes of native memory and of the Java heap in use after the last collection. */
+    private static volatile long usedBefore;
+
+    private static volatile long heapBefore;
+
+    /** Counts twice for each object that the cleaner frees, before and after: odd while it frees one. */
+    private static volatile int cleanings;
+
+    private NativeMemory() {}
+
+    /** A block of native memory with its number of users: an array and its views. */
+    static final class Share {
+        private final long numBytes;
+        private final AtomicInteger users = new AtomicInteger(1);
+
+        private Share(long numBytes) {
+            this.numBytes = numBytes;
+        }
+
+        /** Adds a user. The caller is a user already. */
+        Share again() {
+            users.getAndIncrement();
+            return this;
+        }
+
+        /** Removes a user. With the last one the block is no longer counted. */
+        void release() {
+            if (users.decrementAndGet() == 0) {
+                USED.getAndAdd(-numBytes);
+            }
+        }
+    }
+
+    /** Counts a block of which the caller is the first user. Null for 0 bytes. */
+    static Share count(long numBytes) {
+        if (numBytes == 0) {
+            return null;
+        }
+        USED.getAndAdd(numBytes);
+        return new Share(numBytes);
+    }
+
+    /** Asks for a collection if the limit is passed. The caller holds no lock that the cleaner takes. */
+    static void limit() {
+        if (isTooMuch(USED.get())) {
+            synchronized (COLLECTING) {
+                // Another thread may have asked for a collection meanwhile.
+                if (isTooMuch(USED.get())) {
+                    collect();
+                }
+            }
+        }
+    }
+
+    /**
+     * For a call that found no native memory: asks for a collection, so that the call can be tried again.
+     *
+     * @param attempt how often it was tried before, from 0
+     * @throws OutOfMemoryError the call's, where nothing was freed or it was tried often enough
+     */
+    static void freeForgotten(OutOfMemoryError failure, int attempt) {
+        long before = USED.get();
+        if (ALLOWED_BYTES > 0) {
+            synchronized (COLLECTING) {
+                collect();
+            }
+            await(() -> USED.get() < before);
+        }
+        if (USED.get() >= before || attempt == MAX_ATTEMPTS) {
+            throw failure;
+        }
+    }
+
+    /** Runs the cleaner's work on one object. Only the cleaner's thread calls this. */
+    static void cleaning(Runnable work) {
+        cleanings++;
+        try {
+            work.run();
+        } finally {
+            // Memory that a collection found may be freed after it: the mark is lowered then.
+            usedBefore = Math.min(usedBefore, USED.get());
+            cleanings++;
+        }
+    }
+
+    static long usedBytes() {
+        return USED.get();
+    }
+
+    /** The value of the property; the default where it is not set, or, with a warning, where it is no number. */
+    static long allowedBytes(String property) {
+        if (property == null) {
+            return DEFAULT_BYTES;
+        }
+        try {
+            long numBytes = Long.parseLong(property);
+            if (numBytes >= 0) {
+                return numBytes;
+            }
+        } catch (NumberFormatException error) {
+            // Told below.
+        }
+        System.getLogger("io.heed")
+                .log(
+                        System.Logger.Level.WARNING,
+                        "the system property " + PROPERTY + " is " + property
+                                + ", expected a number of bytes, 0 or more: it is taken to be " + DEFAULT_BYTES);
+        return DEFAULT_BYTES;
+    }
+
+    /**
+     * The time of a collection grows with the heap in use. So at least as many bytes of native memory as that, and as
+     * many as were in use after the last collection, come between two collections: their share of the time is bounded.
+     */
+    private static boolean isTooMuch(long used) {
+        long before = usedBefore;
+        return ALLOWED_BYTES > 0 && used - before > Math.max(ALLOWED_BYTES, Math.max(before, heapBefore));
+    }
+
+    private static void collect() {
+        CountDownLatch begun = new CountDownLatch(1);
+        NativeHandle.CLEANER.register(new Object(), begun::countDown);
+        WeakReference<Object> forgotten = new WeakReference<>(new Object());
+        System.gc();
+        if (forgotten.get() == null) {
+            awaitCleaner(begun);
+        } // Otherwise the virtual machine was told not to listen (-XX:+DisableExplicitGC).
+        usedBefore = USED.get();
+        heapBefore = Runtime.getRuntime().totalMemory() - Runtime.getRuntime().freeMemory();
+    }
+
+    /** Waits until the cleaner has begun and has been idle for a while. It counts what it frees later by itself. */
+    private static void awaitCleaner(CountDownLatch begun) {
+        int[] seen = {-1};
+        await(() -> {
+            int before = seen[0];
+            seen[0] = cleanings;
+            return begun.getCount() == 0 && before == seen[0] && before % 2 == 0;
+        });
+    }
+
+    /** Checks once a millisecond, for MAX_WAIT_NANOS at most. An interruption of the thread is restored at the end. */
+    private static void await(BooleanSupplier done) {
+        long end = System.nanoTime() + MAX_WAIT_NANOS;
+        boolean interrupted = false;
+        while (!done.getAsBoolean() && System.nanoTime() < end) {
+            try {
+                Thread.sleep(1);
+            } catch (InterruptedException error) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.heed;
+
+import java.nio.ByteBuffer;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+
+/**
+ * The named arrays of a .safetensors file, or of all files of a model that is cut into several: what there is, and a
+ * source to load many blocks from with the files opened once. It belongs to no manager: the program closes it. It may
+ * be used from many threads.
+ */
+public final class Weights implements AutoCloseable {
+    private final NativeWeights handle;
+    private final String path;
+    /** The place of each name, in the order of the names' bytes. */
+    private final Map<String, Long> places;
+
+    private Weights(NativeWeights handle, String path) {
+        this.handle = handle;
+        this.path = path;
+        long count = handle.count();
+        places = new LinkedHashMap<>();
+        for (long i = 0; i < count; i++) {
+            long index = i;
+            places.put(NativeText.from((text, capacity) -> handle.nameText(index, text, capacity)), index);
+        }
+    }
+
+    /**
+     * Opens a file, or all files of a model, and reads what is in them, but no elements. The files stay open; they must
+     * not be written meanwhile.
+     *
+     * @param path a .safetensors file; of a model in several files the index (model.safetensors.index.json), or any of
+     *     the files with the index beside it
+     * @return the weights, which the caller closes
+     * @throws HeedException with {@link Status#IO} if a file cannot be read, {@link Status#CORRUPT_FILE} if it is not
+     *     what its format says, or of another kind, as PyTorch's .bin: the message says which, and what to do
+     */
+    public static Weights open(Path path) {
+        ByteBuffer file = NativeText.of(path);
+        NativeWeights handle = NativeWeights.open(Library.context(), file);
+        try {
+            return new Weights(handle, path.toString());
+        } catch (Throwable error) {
+            handle.close();
+            throw error;
+        }
+    }
+
+    /**
+     * Returns the names of all arrays, in the order of their bytes in UTF-8.
+     *
+     * @return the names, a list that cannot be changed
+     * @throws IllegalStateException if it is closed
+     */
+    public List<String> getNames() {
+        handle.checkOpen();
+        return Collections.unmodifiableList(new ArrayList<>(places.keySet()));
+    }
+
+    /**
+     * Returns the type of an array's elements.
+     *
+     * @param name the array's name
+     * @return the type, null for one that heed lacks, which {@link #getDataTypeName} names
+     * @throws IllegalArgumentException if there is no array of that name
+     * @throws IllegalStateException if it is closed
+     */
+    public DataType getDataType(String name) {
+        int code = handle.dtype(placeOf(name));
+        return code < 0 ? null : DataType.of(code);
+    }
+
+    /**
+     * Returns the type of an array's elements as the file calls it.
+     *
+     * @param name the array's name
+     * @return the type's name, as "F32" or "F8_E4M3"
+     * @throws IllegalArgumentException if there is no array of that name
+     * @throws IllegalStateException if it is closed
+     */
+    public String getDataTypeName(String name) {
+        long place = placeOf(name);
+        return NativeText.from((text, capacity) -> handle.typeText(place, text, capacity));
+    }
+
+    /**
+     * Returns the shape of an array.
+     *
+     * @param name the array's name
+     * @return its shape
+     * @throws IllegalArgumentException if there is no array of that name
+     * @throws UnsupportedOperationException if it has more than eight axes
+     * @throws IllegalStateException if it is closed
+     */
+    public Shape getShape(String name) {
+        long place = placeOf(name);
+        int rank = handle.rank(place);
+        if (rank > 8) {
+            throw new UnsupportedOperationException(
+                    "\"" + name + "\" has " + rank + " axes, expected at most 8");
+        }
+        long[] dims = new long[rank];
+        for (int axis = 0; axis < rank; axis++) {
+            dims[axis] = handle.dim(place, axis);
+        }
+        return new Shape(dims);
+    }
+
+    /** Closes the files; if a call on another thread uses them, after that call. Closing twice does nothing. */
+    @Override
+    public void close() {
+        handle.close();
+    }
+
+    @Override
+    public String toString() {
+        return "Weights of " + path + ", " + places.size() + " arrays" + (handle.isOpen() ? "" : " (closed)");
+    }
+
+    NativeWeights handle() {
+        return handle;
+    }
+
+    private long placeOf(String name) {
+        handle.checkOpen();
+        Objects.requireNonNull(name, "name");
+        Long place = places.get(name);
+        if (place == null) {
+            throw new IllegalArgumentException("name is \"" + name + "\", which is no array of " + path);
+        }
+        return place;
+    }
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "translate.h"
+
+#include <string.h>
+
+/* What is written, and where. */
+typedef struct heed_output {
+  char* text;
+  size_t capacity;
+  size_t length;
+} heed_output;
+
+static void put(heed_output* output, char c) {
+  if (output->length + 1 < output->capacity) output->text[output->length++] = c;
+}
+
+/* Of ASCII, whatever the locale. */
+static int is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+static int is_word(char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '_'; }
+static char to_upper(char c) { return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c; }
+
+/* The end of the quotation that begins at `at`, or `at` itself if none does. An apostrophe behind a letter, as in
+ * "heed's", begins none. */
+static const char* end_of_quotation(const char* sentence, const char* at) {
+  const char* end = NULL;
+  if (*at == '"' || (*at == '\'' && (at == sentence || !is_word(at[-1])))) end = strchr(at + 1, *at);
+  return end ? end + 1 : at;
+}
+
+/* The number of bytes of `phrase` if it stands at `at` in whole words, else 0. */
+static size_t length_of_match(const char* phrase, const char* at) {
+  const size_t length = strlen(phrase);
+  if (strncmp(phrase, at, length) != 0) return 0;
+  return is_word(phrase[length - 1]) && is_word(at[length]) ? 0 : length;
+}
+
+static const heed_word* longest_match(const heed_word* words, int is_of_file, const char* at, size_t* length) {
+  const heed_word* longest = NULL;
+  *length = 0;
+  for (; words->c; ++words) {
+    const size_t found = is_of_file && words->place == kHeedNotOfFiles ? 0 : length_of_match(words->c, at);
+    if (found > *length) {
+      *length = found;
+      longest = words;
+    }
+  }
+  return longest;
+}
+
+/* Where the last member begins in what stands at `at`, as num_heads in options->num_heads; NULL if there is none. */
+static const char* member_at(const char* at) {
+  const char* member = NULL;
+  if (!is_letter(*at)) return NULL;
+  for (;;) {
+    while (is_word(*at)) ++at;
+    if (at[0] != '-' || at[1] != '>' || !is_letter(at[2])) return member;
+    at += 2;
+    member = at;
+  }
+}
+
+/* The word of C that begins at `at`, in camel case; returns its end. */
+static const char* put_member(heed_output* output, HeedLanguage language, const char* at) {
+  int is_start = language == kHeedCsharp;
+  for (; is_word(*at); ++at) {
+    if (*at != '_') put(output, is_start ? to_upper(*at) : *at);
+    is_start = *at == '_';
+  }
+  return at;
+}
+
+void heed_translate(const heed_word* words, HeedLanguage language, const char* sentence, char* translated,
+                    size_t capacity) {
+  heed_output output = {translated, capacity, 0};
+  const int is_of_file = sentence[0] == '"';
+  const char* at = sentence;
+  while (*at) {
+    const char* quotation_end = end_of_quotation(sentence, at);
+    size_t length = 0;
+    const heed_word* word = NULL;
+    const char* member = NULL;
+    const int is_inside_word = is_word(*at) && at != sentence && is_word(at[-1]);
+    if (quotation_end == at && !is_inside_word) {
+      word = longest_match(words, is_of_file, at, &length);
+      if (!word) member = member_at(at);
+    }
+    if (word) {
+      const char* said = word->in_language[language];
+      while (*said) put(&output, *said++);
+      at += length;
+    } else if (member) {
+      at = put_member(&output, language, member);
+    } else {
+      do put(&output, *at++);
+      while (at < quotation_end);
+    }
+  }
+  translated[output.length] = '\0';
+}

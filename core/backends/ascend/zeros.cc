@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/ascend/zeros.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace heed::ascend {
+namespace {
+
+// A quarter of the pinned memory that it is uploaded from, so that the upload seldom waits.
+constexpr size_t kZeroBlockBytes = Staging::kCapacity / 4;
+
+void* zero_block(Npu& npu) {
+  const auto fill = [](void* host) { std::memset(host, 0, kZeroBlockBytes); };
+  return npu.constant("zeros", ACL_INT8, dims_of({static_cast<int64_t>(kZeroBlockBytes)}), fill).data;
+}
+
+}  // namespace
+
+// Copies on the device double what is there, so that their number grows with the logarithm of the size. They want aligned
+// addresses; what lies before the first of them comes from the host.
+void write_zeros(Npu& npu, void* memory, size_t num_bytes) {
+  const size_t past_aligned = reinterpret_cast<uintptr_t>(memory) % kMemoryAlignment;
+  const size_t num_before = past_aligned == 0 ? 0 : std::min(num_bytes, kMemoryAlignment - past_aligned);
+  constexpr char kHostZeros[kMemoryAlignment] = {};
+  npu.upload(memory, kHostZeros, num_before);
+  if (num_before == num_bytes) return;
+  char* first = static_cast<char*>(memory) + num_before;
+  const size_t num_aligned = num_bytes - num_before;
+  size_t num_done = std::min(num_aligned, kZeroBlockBytes);
+  npu.copy(first, zero_block(npu), num_done);
+  while (num_done < num_aligned) {
+    const size_t num_next = std::min(num_aligned - num_done, num_done);
+    npu.copy(first + num_done, first, num_next);
+    num_done += num_next;
+  }
+}
+
+DeviceArray zeros_of(Npu& npu, aclDataType dtype, const atb::Dims& shape, Temporary& kept) {
+  DeviceArray zeros;
+  zeros.dtype = dtype;
+  zeros.shape = shape;
+  if (zeros.num_bytes() <= kZeroBlockBytes) {
+    zeros.data = zero_block(npu);
+    return zeros;
+  }
+  return renewed(npu, dtype, shape, kept,
+                 [&](const DeviceArray& result) { write_zeros(npu, result.data, result.num_bytes()); });
+}
+
+}  // namespace heed::ascend

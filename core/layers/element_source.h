@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the elements of a parameter's new value come from: a tensor of a file, a tensor, or numbers that are drawn.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tensor/dtype.h"
+#include "tensor/safetensors.h"
+#include "tensor/tensor.h"
+
+namespace heed {
+
+// Rows of elements that lie side by side, from the beginning of one to that of the next `stride` elements.
+struct ElementRows {
+  const std::byte* data = nullptr;
+  int64_t stride = 0;
+};
+
+// A matrix: element (row, column) is number row * row_stride + column * column_stride. A vector is a matrix of one row.
+class ElementSource {
+ public:
+  ElementSource(DType dtype, int64_t row_stride, int64_t column_stride)
+      : dtype_(dtype), row_stride_(row_stride), column_stride_(column_stride) {}
+  ElementSource(const ElementSource&) = delete;
+  ElementSource& operator=(const ElementSource&) = delete;
+  virtual ~ElementSource() = default;
+
+  DType dtype() const { return dtype_; }
+  int64_t row_stride() const { return row_stride_; }
+  int64_t column_stride() const { return column_stride_; }
+
+  // So many rows of `count` elements, the first from number `first` on, the others each `stride` behind the one before:
+  // where they lie, or written to `buffer`, one behind the other. From many threads at once.
+  virtual ElementRows rows(int64_t first, int64_t num_rows, int64_t stride, int64_t count, std::byte* buffer) const = 0;
+
+ private:
+  DType dtype_;
+  int64_t row_stride_;
+  int64_t column_stride_;
+};
+
+// Elements of a file's tensor from number `offset` on. Reading throws what the file's read throws.
+class FileElements final : public ElementSource {
+ public:
+  FileElements(const SafetensorsFile& file, const SafetensorsEntry& entry, int64_t offset, int64_t row_stride,
+               int64_t column_stride)
+      : ElementSource(entry.dtype, row_stride, column_stride), file_(file), entry_(entry), offset_(offset) {}
+
+  ElementRows rows(int64_t first, int64_t num_rows, int64_t stride, int64_t count, std::byte* buffer) const override;
+
+ private:
+  const SafetensorsFile& file_;
+  const SafetensorsEntry& entry_;
+  int64_t offset_;
+};
+
+// The elements of a tensor of rank 1 or 2 in the host's memory, which must outlive this.
+class TensorElements final : public ElementSource {
+ public:
+  explicit TensorElements(const Tensor& tensor);
+
+  ElementRows rows(int64_t first, int64_t num_rows, int64_t stride, int64_t count, std::byte* buffer) const override;
+
+ private:
+  const Tensor& tensor_;
+};
+
+// Numbers of a layer's initialization (base/normal.h) times `deviation`, in F32.
+class DrawnElements final : public ElementSource {
+ public:
+  DrawnElements(uint64_t seed, uint32_t stream, double deviation, int64_t num_columns)
+      : ElementSource(DType::F32, num_columns, 1), seed_(seed), stream_(stream), deviation_(deviation) {}
+
+  ElementRows rows(int64_t first, int64_t num_rows, int64_t stride, int64_t count, std::byte* buffer) const override;
+
+ private:
+  uint64_t seed_;
+  uint32_t stream_;
+  double deviation_;
+};
+
+}  // namespace heed

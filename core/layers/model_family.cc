@@ -1,0 +1,733 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "layers/model_family.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <span>
+#include <string>
+
+#include "base/shown_text.h"
+#include "layers/load_accept.h"
+#include "layers/weight_layout.h"
+
+namespace heed {
+namespace {
+
+constexpr Lack kRotary = {feature::kRotary, "rotary positions"};
+constexpr Lack kAlibi = {feature::kAlibi, "ALiBi"};
+constexpr Lack kRelativeBias = {feature::kRelativeBias, "a bias of relative positions"};
+constexpr Lack kSinks = {feature::kSinks, "sinks"};
+constexpr Lack kQkNorm = {feature::kQkNorm, "norms of queries and keys"};
+constexpr Lack kClipQkv = {feature::kClipQkv, "clipped queries, keys and values"};
+constexpr Lack kAttention = {feature::kAttention, "scores or visible keys of another kind"};
+
+// Self-attention only: cross attention sees all.
+enum class CausalRule {
+  Never,
+  Always,
+  InDecoder,  // where the prefix has a part "decoder"
+  InText,     // where the prefix has a part "text_model"
+  IfDecoder,  // where the configuration has is_decoder
+};
+
+enum class ScaleRule {
+  Usual,  // 1 / sqrt(head size), unless the configuration has a key of its own for it
+  One,
+  Gpt2,  // by scale_attn_weights and scale_attn_by_inverse_layer_idx
+};
+
+struct Family {
+  std::span<const char* const> model_types;
+  CausalRule causal = CausalRule::Never;
+  ScaleRule scale = ScaleRule::Usual;
+  // What every attention of it computes; NULL for nothing that its configuration does not say.
+  const Lack* lack = nullptr;
+  // Linear modules are Conv1D, (in, out).
+  bool has_conv1d = false;
+};
+
+constexpr const char* kBertTypes[] = {
+    "bert",
+    "bert-generation",
+    "camembert",
+    "data2vec-text",
+    "dpr",
+    "electra",
+    "ernie",
+    "ibert",
+    "layoutlm",
+    "lilt",
+    "luke",
+    "markuplm",
+    "megatron-bert",
+    "mluke",
+    "mobilebert",
+    "qdqbert",
+    "rembert",
+    "roberta",
+    "roberta-prelayernorm",
+    "roc_bert",
+    "splinter",
+    "xlm-roberta",
+    "xlm-roberta-xl",
+    "xmod",
+};
+constexpr const char* kEncoderTypes[] = {
+    "albert",
+    "align_text_model",
+    "altclip_text_model",
+    "audio-spectrogram-transformer",
+    "beit",
+    "blip_vision_model",
+    "bridgetower",
+    "chinese_clip_text_model",
+    "chinese_clip_vision_model",
+    "clap_text_model",
+    "clip_vision_model",
+    "clipseg_vision_model",
+    "conditional_detr",
+    "data2vec-audio",
+    "data2vec-vision",
+    "deit",
+    "detr",
+    "dinov2",
+    "dinov2_with_registers",
+    "distilbert",
+    "dpt",
+    "ernie_m",
+    "flava_image_model",
+    "flava_multimodal_model",
+    "flava_text_model",
+    "groupvit_vision_model",
+    "hubert",
+    "ijepa",
+    "layoutlmv3",
+    "metaclip_2_vision_model",
+    "owlv2_vision_model",
+    "owlvit_vision_model",
+    "rt_detr",
+    "sew",
+    "siglip_text_model",
+    "siglip_vision_model",
+    "siglip2_text_model",
+    "siglip2_vision_model",
+    "siglip",
+    "table-transformer",
+    "tapas",
+    "timesformer",
+    "unispeech",
+    "unispeech-sat",
+    "videomae",
+    "vilt",
+    "visual_bert",
+    "vit",
+    "vit_hybrid",
+    "vit_mae",
+    "vit_msn",
+    "vitpose_backbone",
+    "vivit",
+    "wav2vec2",
+    "xclip_vision_model",
+    "yolos",
+};
+constexpr const char* kTextTypes[] = {"clip", "clipseg", "metaclip_2", "owlv2", "owlvit"};
+constexpr const char* kEncoderDecoderTypes[] = {
+    "bart", "blenderbot", "blenderbot-small", "fsmt",   "m2m_100",        "marian",  "mbart",
+    "mvp",  "nllb-moe",   "pegasus",          "plbart", "speech_to_text", "whisper", "time_series_transformer",
+};
+constexpr const char* kDecoderTypes[] = {
+    "biogpt",
+    "clip_text_model",
+    "clipseg_text_model",
+    "groupvit_text_model",
+    "jamba",
+    "metaclip_2_text_model",
+    "musicgen_decoder",
+    "musicgen_melody_decoder",
+    "opt",
+    "owlv2_text_model",
+    "owlvit_text_model",
+    "speech_to_text_2",
+    "trocr",
+    "xclip_text_model",
+    "xglm",
+};
+constexpr const char* kGpt2Types[] = {"decision_transformer", "gpt2", "imagegpt"};
+constexpr const char* kGpt1Types[] = {"openai-gpt"};
+constexpr const char* kGptBigCodeTypes[] = {"gpt_bigcode"};
+constexpr const char* kGptNeoTypes[] = {"gpt_neo"};
+constexpr const char* kT5Types[] = {"longt5", "mt5", "pop2piano", "switch_transformers", "t5", "udop", "umt5"};
+constexpr const char* kRelativeTypes[] = {"donut-swin", "maskformer-swin", "mpnet", "nezha", "swin", "swinv2", "wavlm"};
+constexpr const char* kRotaryDecoderTypes[] = {
+    "apertus",
+    "arcee",
+    "bamba",
+    "bitnet",
+    "codegen",
+    "cohere",
+    "cohere2",
+    "deepseek_v2",
+    "deepseek_v3",
+    "diffllama",
+    "dots1",
+    "ernie4_5",
+    "exaone4",
+    "falcon",
+    "falcon_h1",
+    "gemma",
+    "gemma2",
+    "gemma3",
+    "gemma3_text",
+    "gemma3n_text",
+    "glm",
+    "glm4",
+    "glm4_moe",
+    "gpt_neox",
+    "gpt_neox_japanese",
+    "gptj",
+    "granite",
+    "granitemoe",
+    "helium",
+    "hunyuan_v1_dense",
+    "lfm2",
+    "llama",
+    "llama4_text",
+    "ministral",
+    "mistral",
+    "mixtral",
+    "mllama_text_model",
+    "nemotron",
+    "olmo",
+    "olmo2",
+    "olmo3",
+    "olmoe",
+    "persimmon",
+    "phi",
+    "phi3",
+    "phimoe",
+    "qwen2",
+    "qwen2_5_vl",
+    "qwen2_5_vl_text",
+    "qwen2_moe",
+    "qwen2_vl",
+    "qwen2_vl_text",
+    "qwen3",
+    "qwen3_moe",
+    "qwen3_next",
+    "qwen3_vl_text",
+    "recurrent_gemma",
+    "seed_oss",
+    "smollm3",
+    "stablelm",
+    "starcoder2",
+    "vaultgemma",
+    "zamba2",
+};
+constexpr const char* kRotaryEncoderTypes[] = {"dinov3_vit", "eurobert", "modernbert",
+                                               "nomic_bert", "pixtral",  "roformer"};
+constexpr const char* kSinksTypes[] = {"gpt_oss"};
+constexpr const char* kAlibiTypes[] = {"bloom"};
+constexpr const char* kMptTypes[] = {"mpt"};
+// They choose which keys a query sees by their values or in blocks, or correlate instead of multiplying.
+constexpr const char* kOtherTypes[] = {
+    "autoformer", "bigbird_pegasus", "convbert",  "informer", "led",  "longformer",
+    "mra",        "nystromformer",   "pegasus_x", "reformer", "yoso",
+};
+
+constexpr Family kFamilies[] = {
+    {kBertTypes, CausalRule::IfDecoder},
+    {kEncoderTypes, CausalRule::Never},
+    {kTextTypes, CausalRule::InText},
+    {kEncoderDecoderTypes, CausalRule::InDecoder},
+    {kDecoderTypes, CausalRule::Always},
+    {kGpt2Types, CausalRule::Always, ScaleRule::Gpt2, nullptr, true},
+    {kGpt1Types, CausalRule::Always, ScaleRule::Usual, nullptr, true},
+    {kGptBigCodeTypes, CausalRule::Always, ScaleRule::Gpt2},
+    {kGptNeoTypes, CausalRule::Always, ScaleRule::One},
+    {kT5Types, CausalRule::InDecoder, ScaleRule::One, &kRelativeBias},
+    {kRelativeTypes, CausalRule::Never, ScaleRule::Usual, &kRelativeBias},
+    {kRotaryDecoderTypes, CausalRule::Always, ScaleRule::Usual, &kRotary},
+    {kRotaryEncoderTypes, CausalRule::Never, ScaleRule::Usual, &kRotary},
+    {kSinksTypes, CausalRule::Always, ScaleRule::Usual, &kSinks},
+    {kAlibiTypes, CausalRule::Always, ScaleRule::Usual, &kAlibi},
+    {kMptTypes, CausalRule::Always},
+    {kOtherTypes, CausalRule::InDecoder, ScaleRule::Usual, &kAttention},
+};
+
+const Family* family_of(std::string_view model_type) {
+  for (const Family& family : kFamilies) {
+    if (std::find(family.model_types.begin(), family.model_types.end(), model_type) != family.model_types.end())
+      return &family;
+  }
+  return nullptr;
+}
+
+// The names of cross attention, whose keys and values are another sequence's.
+constexpr const char* kCrossNames[] = {"encoder_attn", "crossattention",  "EncDecAttention",
+                                       "cross_attn",   "cross_attention", "encoder_attention"};
+
+enum class Side { Unknown, Encoder, Decoder };
+
+// What a prefix tells of the place of an attention in its model.
+class Place {
+ public:
+  explicit Place(std::string_view prefix) {
+    while (!prefix.empty()) {
+      const size_t end = std::min(prefix.find_first_of("./"), prefix.size());
+      parts_.push_back(prefix.substr(0, end));
+      prefix.remove_prefix(std::min(end + 1, prefix.size()));
+    }
+  }
+
+  const std::vector<std::string_view>& parts() const { return parts_; }
+  bool has(std::string_view part) const { return std::find(parts_.begin(), parts_.end(), part) != parts_.end(); }
+
+  // Whether it ends in these parts, where "#" stands for a number.
+  bool ends_with(std::initializer_list<std::string_view> ending) const {
+    if (ending.size() > parts_.size()) return false;
+    return std::equal(ending.begin(), ending.end(), parts_.end() - static_cast<std::ptrdiff_t>(ending.size()),
+                      [](std::string_view wanted, std::string_view part) {
+                        return wanted == "#" ? is_number(part) : wanted == part;
+                      });
+  }
+
+  bool is_cross() const {
+    return std::any_of(std::begin(kCrossNames), std::end(kCrossNames), [&](const char* name) { return has(name); });
+  }
+
+  // The innermost: a decoder of its own kind may lie in another's.
+  Side side() const {
+    for (size_t i = parts_.size(); i-- > 0;) {
+      if (parts_[i] == "decoder") return Side::Decoder;
+      if (parts_[i] == "encoder") return Side::Encoder;
+    }
+    return Side::Unknown;
+  }
+
+  // The number of the layer: the first number among the parts.
+  std::optional<int64_t> layer() const {
+    for (const std::string_view part : parts_) {
+      if (is_number(part)) return std::stoll(std::string(part));
+    }
+    return std::nullopt;
+  }
+
+ private:
+  static bool is_number(std::string_view part) {
+    constexpr size_t kMostDigits = 9;
+    return !part.empty() && part.size() <= kMostDigits &&
+           std::all_of(part.begin(), part.end(), [](char c) { return c >= '0' && c <= '9'; });
+  }
+
+  std::vector<std::string_view> parts_;
+};
+
+// Whether a part of a prefix is the module that a sub-configuration, as "text_config", is of.
+bool is_module_of(std::string_view part, std::string_view model) {
+  constexpr struct {
+    const char* configuration;
+    const char* beginning;
+  } kWords[] = {
+      {"text", "text"},    {"text", "language"}, {"text", "llm"},     {"vision", "vision"}, {"vision", "visual"},
+      {"vision", "image"}, {"audio", "audio"},   {"audio", "speech"}, {"llm", "language"},  {"language", "language"},
+  };
+  std::string_view stem = model.substr(model.rfind('.') + 1);
+  constexpr std::string_view kEnding = "_config";
+  if (stem.ends_with(kEnding)) stem.remove_suffix(kEnding.size());
+  if (part == stem) return true;
+  return std::any_of(std::begin(kWords), std::end(kWords),
+                     [&](const auto& word) { return stem == word.configuration && part.starts_with(word.beginning); });
+}
+
+// Of a model that a configuration has, by its path.
+std::string_view type_of(const ModelConfig& config, const std::string& model) {
+  return config.text(model.empty() ? "model_type" : model + ".model_type").value_or("");
+}
+
+// The paths of the models of a configuration that an attention of this place may belong to.
+std::vector<std::string> models_of(const ModelConfig& config, const Place& place) {
+  const std::vector<std::string>& all = config.models();
+  for (const std::string_view part : place.parts()) {
+    for (const std::string& model : all) {
+      if (!model.empty() && is_module_of(part, model)) return {model};
+    }
+  }
+  // A whole model that is known goes before what it is built on. Of one that is not, each part that is known may be
+  // meant.
+  const auto is_known = [&](const std::string& model) { return family_of(type_of(config, model)) != nullptr; };
+  if (all.size() < 2 || is_known(all.front())) return {all.begin(), all.begin() + (all.empty() ? 0 : 1)};
+  std::vector<std::string> known;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(known), is_known);
+  return known.empty() ? all : known;
+}
+
+// The settings of one model of a configuration.
+class Settings {
+ public:
+  Settings(const ModelConfig& config, std::string model) : config_(config), model_(std::move(model)) {}
+
+  std::optional<double> number(std::string_view name) const { return config_.number(path_of(name)); }
+  bool is_set(std::string_view name) const { return config_.flag(path_of(name)).value_or(false); }
+  bool is_cleared(std::string_view name) const { return !config_.flag(path_of(name)).value_or(true); }
+  bool is_object(std::string_view name) const { return config_.is_object(path_of(name)); }
+  std::string_view text(std::string_view name) const { return config_.text(path_of(name)).value_or(""); }
+  std::string_view text(const char* list, int64_t index) const { return text(list + ("." + std::to_string(index))); }
+
+  // The first of these settings that is a whole number above zero.
+  std::optional<int64_t> count(std::initializer_list<const char*> names) const {
+    constexpr double kMost = 1 << 30;
+    for (const char* name : names) {
+      const std::optional<double> value = number(name);
+      if (value && *value > 0 && *value < kMost && *value == std::floor(*value)) return static_cast<int64_t>(*value);
+    }
+    return std::nullopt;
+  }
+
+ private:
+  std::string path_of(std::string_view name) const {
+    return model_.empty() ? std::string(name) : model_ + "." + std::string(name);
+  }
+
+  const ModelConfig& config_;
+  std::string model_;
+};
+
+void add_lack(ModelAttention& attention, const Lack& lack) {
+  for (const Lack& known : attention.lacks) {
+    if (known.feature == lack.feature) return;
+  }
+  attention.lacks.push_back(lack);
+}
+
+// One attention as its model's configuration describes it.
+class Configured {
+ public:
+  Configured(const ModelConfig& config, const std::string& model, const Place& place, int64_t head_size)
+      : settings_(config, model),
+        place_(place),
+        model_type_(settings_.text("model_type")),
+        family_(family_of(model_type_)),
+        usual_scale_(1 / std::sqrt(static_cast<double>(head_size))) {}
+
+  const Family* family() const { return family_; }
+
+  ModelAttention read() {
+    attention_.source = "model_type \"" + shown(model_type_) + "\" in config.json";
+    read_heads();
+    read_lacks();
+    read_causal();
+    read_scale();
+    read_soft_cap();
+    read_window();
+    return std::move(attention_);
+  }
+
+ private:
+  void read_heads() {
+    const Side side = place_.side();
+    if (side == Side::Encoder) attention_.num_heads = settings_.count({"encoder_attention_heads"});
+    if (side == Side::Decoder) attention_.num_heads = settings_.count({"decoder_attention_heads"});
+    if (!attention_.num_heads)
+      attention_.num_heads =
+          settings_.count({"num_attention_heads", "n_head", "n_heads", "num_heads", "attention_heads"});
+    attention_.num_kv_heads = settings_.count({"num_key_value_heads"});
+    attention_.head_size = settings_.count({"head_dim", "d_kv"});
+  }
+
+  bool has_rotary_settings() const {
+    const std::string_view positions = settings_.text("position_embedding_type");
+    if (positions == "rotary" || positions == "rope") return true;
+    for (const char* name : {"rope_parameters", "rope_scaling"}) {
+      if (settings_.is_object(name)) return true;
+    }
+    for (const char* name : {"rope_theta", "rotary_dim", "rotary_pct", "rotary_emb_base", "partial_rotary_factor"}) {
+      if (settings_.number(name)) return true;
+    }
+    return false;
+  }
+
+  bool has_relative_settings() const {
+    if (settings_.text("position_embedding_type").starts_with("relative") ||
+        settings_.number("relative_attention_num_buckets"))
+      return true;
+    for (const char* name : {"use_relative_position_bias", "use_shared_relative_position_bias",
+                             "has_relative_attention_bias", "has_spatial_attention_bias", "relative_attention"}) {
+      if (settings_.is_set(name)) return true;
+    }
+    return false;
+  }
+
+  void read_lacks() {
+    const bool has_alibi = settings_.is_set("alibi") || settings_.is_set("attn_config.alibi") ||
+                           settings_.text("position_embedding_type") == "alibi";
+    const bool is_rotary = has_rotary_settings() || (family_ != nullptr && family_->lack == &kRotary);
+    // Positions are those of a sequence of its own.
+    if (!place_.is_cross()) {
+      if (has_alibi) {
+        add_lack(attention_, kAlibi);
+      } else if (is_rotary && settings_.text("position_embedding_type") != "nope") {
+        add_lack(attention_, kRotary);
+      }
+      if (has_relative_settings()) add_lack(attention_, kRelativeBias);
+      if (family_ != nullptr && family_->lack != nullptr && family_->lack != &kRotary)
+        add_lack(attention_, *family_->lack);
+    }
+    for (const char* name : {"use_qk_norm", "qk_layernorm", "attn_config.qk_ln"}) {
+      if (settings_.is_set(name)) add_lack(attention_, kQkNorm);
+    }
+    for (const char* name : {"clip_qkv", "attn_config.clip_qkv"}) {
+      if (settings_.number(name)) add_lack(attention_, kClipQkv);
+    }
+    const std::string_view kind = settings_.text("attention_type");
+    if (kind == "block_sparse") add_lack(attention_, kAttention);
+    if (place_.layer()) {
+      const std::string_view type = settings_.text("layer_types", *place_.layer());
+      if (!type.empty() && type != "full_attention" && type != "sliding_attention" && type != "attention")
+        add_lack(attention_, kAttention);
+    }
+  }
+
+  void read_causal() {
+    if (place_.is_cross()) {
+      attention_.causal = false;
+      return;
+    }
+    if (settings_.is_set("use_bidirectional_attention")) {
+      attention_.causal = false;
+      return;
+    }
+    if (family_ == nullptr) {
+      // Only a few families have the setting, and all of them mean the same by it.
+      if (settings_.is_set("is_decoder")) attention_.causal = true;
+    } else {
+      switch (family_->causal) {
+        case CausalRule::Never: attention_.causal = false; break;
+        case CausalRule::Always: attention_.causal = true; break;
+        case CausalRule::InText: read_causal_of_text(); break;
+        case CausalRule::IfDecoder: attention_.causal = settings_.is_set("is_decoder"); break;
+        case CausalRule::InDecoder: read_causal_of_side(); break;
+      }
+    }
+    if (!attention_.causal) attention_.unknown.push_back(feature::kCausal);
+  }
+
+  void read_causal_of_text() {
+    if (place_.has("text_model")) attention_.causal = true;
+    if (place_.has("vision_model")) attention_.causal = false;
+  }
+
+  void read_causal_of_side() {
+    if (place_.side() == Side::Decoder) attention_.causal = true;
+    if (place_.side() == Side::Encoder) attention_.causal = false;
+  }
+
+  void read_scale() {
+    if (const auto multiplier = settings_.number("attention_multiplier")) {
+      attention_.scale = *multiplier;
+    } else if (const auto scalar = settings_.number("query_pre_attn_scalar"); scalar && *scalar > 0) {
+      attention_.scale = 1 / std::sqrt(*scalar);
+    } else if (const auto scale = settings_.number("attn_config.softmax_scale")) {
+      attention_.scale = *scale;
+    } else if (family_ == nullptr) {
+      attention_.unknown.push_back(feature::kScale);
+    } else if (family_->scale == ScaleRule::One) {
+      attention_.scale = 1;
+    } else {
+      attention_.scale = usual_scale_;
+      if (family_->scale == ScaleRule::Gpt2) read_scale_of_gpt2();
+    }
+  }
+
+  void read_scale_of_gpt2() {
+    if (settings_.is_cleared("scale_attn_weights")) attention_.scale = 1;
+    if (!settings_.is_set("scale_attn_by_inverse_layer_idx")) return;
+    if (place_.layer()) {
+      *attention_.scale /= static_cast<double>(*place_.layer() + 1);
+    } else {
+      attention_.scale.reset();
+      attention_.unknown.push_back(feature::kScale);
+    }
+  }
+
+  void read_soft_cap() {
+    if (const auto cap = settings_.number("attn_logit_softcapping")) {
+      attention_.soft_cap = *cap;
+    } else if (family_ != nullptr) {
+      attention_.soft_cap = 0;
+    }
+  }
+
+  // Whether this layer is one of those with a window. Nothing where the prefix does not have its number.
+  std::optional<bool> is_windowed() const {
+    const std::optional<int64_t> layer = place_.layer();
+    const bool has_types = !settings_.text("layer_types.0").empty();
+    const std::optional<int64_t> pattern = settings_.count({"sliding_window_pattern", "_sliding_window_pattern"});
+    const std::optional<double> first = settings_.number("max_window_layers");
+    const bool alternates = model_type_ == "gemma2";
+    if (!has_types && !pattern && !first && !alternates) return true;
+    if (!layer) return std::nullopt;
+    if (has_types) return settings_.text("layer_types", *layer) == "sliding_attention";
+    if (alternates) return *layer % 2 == 0;
+    if (pattern) return (*layer + 1) % *pattern != 0;
+    return static_cast<double>(*layer) >= *first;
+  }
+
+  void read_window() {
+    if (family_ != nullptr) attention_.window = ModelWindow();
+    if (place_.is_cross()) return;
+    std::optional<bool> windowed = false;
+    std::optional<int64_t> size = settings_.count({"sliding_window"});
+    if (size && !settings_.is_cleared("use_sliding_window")) windowed = is_windowed();
+    if (model_type_ == "gpt_neo") {
+      size = settings_.count({"window_size"}).value_or(256);
+      windowed = is_local_in_gpt_neo();
+    }
+    if (!windowed) {
+      attention_.window.reset();
+      attention_.unknown.push_back(feature::kWindow);
+    } else if (*windowed) {
+      // The window counts the token itself.
+      attention_.window = ModelWindow{*size - 1, attention_.causal.value_or(true) ? -1 : *size - 1};
+    }
+  }
+
+  // Either a kind for each layer or, where only the pattern is written down, the kinds in turn.
+  std::optional<bool> is_local_in_gpt_neo() const {
+    const std::optional<int64_t> layer = place_.layer();
+    if (!layer) return std::nullopt;
+    std::string_view kind = settings_.text("attention_layers", *layer);
+    if (kind.empty()) {
+      int64_t num_kinds = 0;
+      while (!settings_.text("attention_types.0.0", num_kinds).empty()) ++num_kinds;
+      if (num_kinds == 0) return std::nullopt;
+      kind = settings_.text("attention_types.0.0", *layer % num_kinds);
+    }
+    return kind == "local";
+  }
+
+  Settings settings_;
+  const Place& place_;
+  std::string_view model_type_;
+  const Family* family_;
+  double usual_scale_;
+  ModelAttention attention_;
+};
+
+bool has_sibling(const SafetensorsFile& file, std::string_view prefix, std::string_view sibling) {
+  const std::string module = std::string(prefix.substr(0, prefix.rfind('.') + 1)) + std::string(sibling) + ".";
+  for (size_t i = 0; i < file.num_tensors(); ++i) {
+    if (file.name(i).starts_with(module)) return true;
+  }
+  return false;
+}
+
+// What the names alone tell. A source of "" where they tell nothing.
+ModelAttention named_attention(const SafetensorsFile& file, std::string_view prefix, std::string_view title) {
+  const Place place(prefix);
+  ModelAttention attention;
+  const auto is_of = [&](const char* whose) { attention.source = "the names of " + std::string(whose); };
+  if (title == layout_title::kLlama) {
+    is_of("Hugging Face Llama and its kin");
+    attention.causal = !place.is_cross();
+    if (!place.is_cross()) add_lack(attention, kRotary);
+    attention.unknown = {feature::kScale, feature::kSoftCap, feature::kWindow};
+  } else if (title == layout_title::kViT && place.ends_with({"layer", "#", "attention"}) &&
+             file.contains(std::string(prefix) + ".o_proj.weight")) {
+    is_of("Hugging Face DINOv3");
+    add_lack(attention, kRotary);
+  } else if (title == layout_title::kBart) {
+    is_of("Hugging Face BART, OPT, GPT-Neo and others");
+    if (place.ends_with({"h", "#", "attn"})) {
+      is_of("Hugging Face GPT-J");
+      attention.causal = true;
+      add_lack(attention, kRotary);
+    } else if (place.is_cross()) {
+      attention.causal = false;
+      attention.unknown = {feature::kScale};
+    } else {
+      attention.unknown = {feature::kCausal, feature::kScale, feature::kWindow};
+    }
+  } else if (title == layout_title::kT5) {
+    is_of(layout_title::kT5);
+    if (place.ends_with({"attn"})) {
+      attention.unknown = {feature::kCausal, feature::kScale};
+    } else {
+      attention.scale = 1;
+      const bool is_self = place.has("SelfAttention");
+      if (is_self) add_lack(attention, kRelativeBias);
+      if (place.is_cross() || (is_self && place.side() == Side::Encoder)) attention.causal = false;
+      if (is_self && place.side() == Side::Decoder) attention.causal = true;
+      if (!attention.causal) attention.unknown = {feature::kCausal};
+    }
+  } else if (title == layout_title::kGpt2) {
+    is_of(layout_title::kGpt2);
+    attention.causal = !place.is_cross();
+  } else if (title == layout_title::kBert || title == layout_title::kAlbert) {
+    if (place.has("roformer")) {
+      is_of("Hugging Face RoFormer");
+      add_lack(attention, kRotary);
+    } else if (title == layout_title::kBert || place.ends_with({"self"})) {
+      is_of(layout_title::kBert);
+      const std::string_view module = place.ends_with({"self"}) ? prefix.substr(0, prefix.rfind('.')) : prefix;
+      if (place.is_cross()) {
+        attention.causal = false;
+      } else if (has_sibling(file, module, "crossattention")) {
+        attention.causal = true;
+      } else {
+        attention.unknown = {feature::kCausal};
+      }
+    }
+  }
+  return attention;
+}
+
+}  // namespace
+
+std::vector<ModelAttention> configured_attentions(std::string_view prefix, const std::optional<ModelConfig>& config,
+                                                  int64_t head_size) {
+  std::vector<ModelAttention> attentions;
+  if (!config) return attentions;
+  const Place place(prefix);
+  const std::vector<std::string> models = models_of(*config, place);
+  for (const std::string& model : models) {
+    attentions.push_back(Configured(*config, model, place, head_size).read());
+    attentions.back().is_one_of_several = models.size() > 1;
+  }
+  return attentions;
+}
+
+std::vector<ModelAttention> model_attentions(const SafetensorsFile& file, std::string_view prefix,
+                                             std::string_view title, const std::optional<ModelConfig>& config,
+                                             int64_t head_size) {
+  std::vector<ModelAttention> attentions = configured_attentions(prefix, config, head_size);
+  const Place place(prefix);
+  const std::vector<std::string> models = config ? models_of(*config, place) : std::vector<std::string>();
+  const bool is_known = !models.empty() && std::all_of(models.begin(), models.end(), [&](const std::string& model) {
+    return family_of(type_of(*config, model)) != nullptr;
+  });
+  // A family that is known says more than names.
+  if (is_known) return attentions;
+  ModelAttention named = named_attention(file, prefix, title);
+  if (!named.source.empty()) attentions.push_back(std::move(named));
+  return attentions;
+}
+
+bool is_named_conv1d(std::string_view prefix) {
+  const Place place(prefix);
+  return place.ends_with({"c_attn"}) || place.ends_with({"c_proj"}) || place.ends_with({"c_fc"}) ||
+         place.ends_with({"q_attn"});
+}
+
+bool has_linear_modules(std::string_view prefix, const std::optional<ModelConfig>& config) {
+  if (!config) return false;
+  const std::vector<std::string> models = models_of(*config, Place(prefix));
+  return !models.empty() && std::all_of(models.begin(), models.end(), [&](const std::string& model) {
+    const Family* family = family_of(type_of(*config, model));
+    return family != nullptr && !family->has_conv1d;
+  });
+}
+
+}  // namespace heed

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "layers/unknown_tensors.h"
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+
+#include "layers/load_accept.h"
+
+namespace heed {
+namespace {
+
+// State that frameworks save and attention does not read: GPT-2's stand-in for -inf, numbers of positions, seeds.
+constexpr std::array kBuffers = {"masked_bias", "position_ids", "seed_generator_state"};
+
+// The norms that BERT's kin keeps in the module of the attention, behind the output's projection and the residual.
+constexpr std::array kNorms = {"LayerNorm", "layer_norm", "layernorm", "output.LayerNorm", "output.layer_norm"};
+
+// Where a prefix is a whole layer's: its feed-forward part and the norms between its parts.
+constexpr std::array kOtherModules = {"mlp",     "ffn",     "feed_forward", "fc1",   "fc2",
+                                      "linear1", "linear2", "norm1",        "norm2", "norm3"};
+
+// What may lie beside the parameters in a file without a prefix: the tensors of a call, with a word before, as
+// "average_weights", or without, and bounds of its results.
+constexpr std::array kCallTensors = {"queries", "keys",   "values",  "valid_lens",
+                                     "mask",    "output", "weights", "log_sum_exp"};
+constexpr std::array kBareCallTensors = {"query", "key", "value", "bias"};
+constexpr std::array kBounds = {"bound", "deviation"};
+
+// Tables that serve all layers or all parts of one lie in a module around the attention.
+constexpr std::array kAround = {
+    "relative_position_bias", "relative_attention_bias", "shared_position_bias", "shared_relative_position_bias",
+    "rel_pos_bias",           "rel_pos_x_bias",          "rel_pos_y_bias"};
+
+bool is_or_ends_in(std::string_view name, std::string_view word) {
+  return name == word || (name.ends_with(word) && name[name.size() - word.size() - 1] == '_');
+}
+
+bool is_call_tensor(std::string_view name) {
+  for (const std::string_view bound : kBounds) {
+    if (name == bound) return true;
+    if (is_or_ends_in(name, bound)) name.remove_suffix(bound.size() + 1);
+  }
+  return std::find(kBareCallTensors.begin(), kBareCallTensors.end(), name) != kBareCallTensors.end() ||
+         std::any_of(kCallTensors.begin(), kCallTensors.end(),
+                     [&](const char* word) { return is_or_ends_in(name, word); });
+}
+
+class UnknownTensors {
+ public:
+  UnknownTensors(const SafetensorsFile& file, std::string_view prefix, const FoundWeights& found)
+      : file_(file), prefix_(prefix), found_(found), title_(found.title) {}
+
+  std::vector<ChangingTensor> find() const {
+    std::vector<ChangingTensor> unknown;
+    const std::string module = prefix_.empty() ? std::string() : prefix_ + found_.separator;
+    for (size_t i = 0; i < file_.num_tensors(); ++i) {
+      const std::string name(file_.name(i));
+      if (!name.starts_with(module) || is_found(name)) continue;
+      const std::string_view below = std::string_view(name).substr(module.size());
+      if (!is_harmless(name, below)) unknown.push_back({name, found_.title});
+    }
+    add_from_around(unknown);
+    return unknown;
+  }
+
+ private:
+  bool is_found(const std::string& name) const {
+    return std::binary_search(found_.known.begin(), found_.known.end(), name) ||
+           std::any_of(found_.changing.begin(), found_.changing.end(),
+                       [&](const ChangingTensor& tensor) { return tensor.name == name; });
+  }
+
+  // Whether the name is that of a module, or begins with it.
+  bool is_in(std::string_view below, std::string_view module) const {
+    return below.starts_with(module) && (below.size() == module.size() || below[module.size()] == found_.separator);
+  }
+
+  template <size_t n>
+  bool is_in_one_of(std::string_view below, const std::array<const char*, n>& modules) const {
+    return std::any_of(modules.begin(), modules.end(), [&](const char* module) { return is_in(below, module); });
+  }
+
+  bool is_harmless(const std::string& name, std::string_view below) const {
+    const std::string_view last = below.substr(below.rfind(found_.separator) + 1);
+    if (std::find(kBuffers.begin(), kBuffers.end(), last) != kBuffers.end()) return true;
+    if (below == "bias" && is_causal_mask(name)) return true;
+    if (is_in_one_of(below, kOtherModules)) return true;
+    const bool is_of_bert =
+        title_ == layout_title::kBert || title_ == layout_title::kViT || title_ == layout_title::kAlbert;
+    if (is_of_bert && is_in_one_of(below, kNorms)) return true;
+    // The first files of T5 have one in the decoder's first cross attention, and no release of it read that.
+    if (prefix_.ends_with("EncDecAttention") && is_in(below, "relative_attention_bias")) return true;
+    if (below.find(found_.separator) != std::string_view::npos) return false;
+    // No class that heed's own names are of keeps a tensor outside of its projections, so one by itself is data.
+    if (title_ == kOwnTitle && feature_of_tensor(below) == nullptr) return true;
+    return prefix_.empty() && is_call_tensor(below);
+  }
+
+  // Of GPT-2: (1, 1, positions, positions).
+  bool is_causal_mask(const std::string& name) const {
+    const Shape& shape = file_.find(name)->shape;
+    return shape.rank == 4 && shape[0] == 1 && shape[1] == 1 && shape[2] == shape[3];
+  }
+
+  void add_from_around(std::vector<ChangingTensor>& unknown) const {
+    // Positions of cross attention are those of two sequences.
+    if (prefix_.ends_with("EncDecAttention")) return;
+    for (size_t end = prefix_.rfind(found_.separator);; end = prefix_.rfind(found_.separator, end - 1)) {
+      const bool is_outermost = end == std::string::npos;
+      const std::string_view module = std::string_view(prefix_).substr(0, is_outermost ? 0 : end + 1);
+      for (size_t i = 0; i < file_.num_tensors() && !prefix_.empty(); ++i) {
+        const std::string_view name = file_.name(i);
+        if (!name.starts_with(module) || is_found(std::string(name))) continue;
+        const std::string_view below = name.substr(module.size());
+        const bool is_around =
+            std::any_of(kAround.begin(), kAround.end(), [&](const char* table) { return below.starts_with(table); });
+        if (is_around) unknown.push_back({std::string(name), found_.title});
+      }
+      if (is_outermost || end == 0) return;
+    }
+  }
+
+  const SafetensorsFile& file_;
+  std::string prefix_;
+  const FoundWeights& found_;
+  std::string_view title_;
+};
+
+}  // namespace
+
+std::vector<ChangingTensor> unknown_tensors(const SafetensorsFile& file, std::string_view prefix,
+                                            const FoundWeights& found) {
+  return UnknownTensors(file, prefix, found).find();
+}
+
+}  // namespace heed

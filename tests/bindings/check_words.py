@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""check_words.py <root of the sources> <translated>
+
+What Java and C# say for each sentence of docs/errors.md and docs/ascend.md, and for each piece of a sentence in the sources of core and
+capi, by the program `translated`: none has a word of C's, and each entry of bindings/swig/words.c changes one of them. Nor has a sentence of
+their own, which docs/exceptions.md lists. Words of Java and C# that stand for one of C's are in the sources of that language.
+"""
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "errors"))
+from source_texts import all_texts  # noqa: E402
+
+PAGES = ("docs/errors.md", "docs/ascend.md")
+OWN_PAGE = "docs/exceptions.md"
+LANGUAGES = {"java": ("bindings/java/src", "*.java"), "csharp": ("bindings/csharp/src", "*.cs")}
+CAPACITY = 1024
+
+# Somebody's own: names in quotes. An apostrophe behind a letter begins none.
+QUOTATION = re.compile(r"""\"[^"]*\"|(?<!\w)'[^']*'""")
+# Of C: functions, types, constants, arguments and members of structs, and how C calls things.
+OF_C = re.compile(r"->|\b(?:\w+\.)*\w*_\w*(?:\.\w+)*|\b(?:NULL|dims)\b")
+# What only a sentence about a file, whose format has them, says.
+OF_FILES = re.compile(r"\b(?:tensors?|dtype|pointer|F32|F16|BF16|F64|I32|I64|I8|U8|BOOL)\b")
+# Words with an underscore in sentences that are the same in every language.
+OF_ALL = re.compile(
+    r"HEED_ISA|HEED_PLUGIN_PATH"  # variables of the environment
+    r"|W_[qkvo]\.(?:weight|bias)"  # names of parameters
+    r"|data_offsets|__metadata__|weight_map|model_type|fortran_order"  # fields of files
+    r"|onnx\.numpy_helper\.to_array|safetensors\.(?:numpy|torch)\.save_file|libheed_ascend\.so|set_env\.sh"  # of Python; files
+    r"|cxx_abi|ASCEND_\w+|Ascend910_93"  # options, variables and chips of Ascend
+    r"|_ZN3atb\w+|other_abi|later_release|function_of_a_later_release"  # what the system's loader says in parentheses
+)
+
+# Parts of sentences that no call of Java or C# gets, and why.
+NOT_SAID = {
+    "->struct_size": "the wrapper starts from the structs' own initializers",
+    "->reserved": "the wrapper starts from the structs' own initializers",
+    "options->allocator": "Java and C# have none",
+    "options->executor": "Java and C# have none",
+    "options->logger": "Java and C# have none",
+    "text and num_bytes": "the wrapper gives both",
+    "num_bytes is": "the wrapper's functions for copies take the size from the array",
+    "use heed_tensor_read": "data() gives null, and the arrays read otherwise",
+    "heed_tensor_copy": "DLPack is not wrapped",
+    "managed->dl_tensor": "DLPack is not wrapped",
+}
+
+# Texts of the sources that are for the logger, which Java and C# do not have, or name a symbol; what initializes a struct; what always
+# stands behind "options->biases"; options that the wrapper gives as 0 or 1.
+NOT_PIECES = re.compile(
+    r"heed_\w+|heed_\w+: .*|HEED_\w+_INIT|HEED_OK|HEED_ERROR_\w+|HEED_BIAS_(?:ALL|NONE)|options->no_(?:bias|output_projection)"
+)
+
+# What heed writes as both languages do, and no source has to name.
+VALUES = {"NaN", "Infinity"}
+
+# How the table is applied: C's sentence, and what Java and C# say.
+RULES = [
+    ("options->num_heads is 0", "numHeads is 0", "NumHeads is 0"),
+    ("scale is -nan, soft_cap -inf", "scale is NaN, soft_cap -Infinity", "scale is NaN, soft_cap -Infinity"),
+    ("options->executor->parallel_for is x", "parallelFor is x", "ParallelFor is x"),
+    ("heed_layer_load2 xheed_layer_load heed_layer_load", "heed_layer_load2 xheed_layer_load load", "heed_layer_load2 xheed_layer_load Load"),
+    ('name is "options->num_heads NULL", not NULL', 'name is "options->num_heads NULL", not null', 'name is "options->num_heads NULL", not null'),
+    ("heed's NULL is 'NULL', the inputs' NULL", "heed's null is 'NULL', the inputs' null", "heed's null is 'NULL', the inputs' null"),
+    ('it is "NULL, and NULL', 'it is "null, and null', 'it is "null, and null'),
+    ("tensor is F32, dims", "the array is FLOAT32, shape", "the array is Float32, shape"),
+    ('"a": tensor is F32, dims', '"a": tensor is F32, shape', '"a": tensor is F32, shape'),
+    ("", "", ""),
+    ("x" * 2000, "x" * (CAPACITY - 1), "x" * (CAPACITY - 1)),
+]
+
+
+def sentences_of(page):
+    """The sentences that a page lists, with a call and without."""
+    return re.findall(r"^- \*\*(.*)\*\*<br>$", page, re.MULTILINE)
+
+
+def pieces_of(root):
+    """The texts of the sources that have a word of C's in them, which may not stand in any sentence of the pages."""
+    texts = {text.text for text in all_texts(root, ("core", "capi/src"), "core/attention/reference/")}
+    found = [text for text in texts if re.search(r"->\w|\b(?:heed|HEED)_[A-Za-z]", text) or OF_FILES.fullmatch(text)]
+    return sorted(text for text in found if "\n" not in text and not NOT_PIECES.fullmatch(text))
+
+
+def is_said(sentence):
+    return not any(part in sentence for part in NOT_SAID)
+
+
+def words_of_c(said, own):
+    """What is left of C in a sentence of Java or C#, which has `own` words."""
+    bare = QUOTATION.sub('""', said)
+    found = [word for word in OF_C.findall(bare) if not OF_ALL.fullmatch(word) and word not in own]
+    return found + ([] if said.startswith('"') else OF_FILES.findall(bare))
+
+
+def own_words(entries):
+    """The names among words of the table: what has a capital letter, alone or behind a dot."""
+    return {name for entry in entries for name in re.findall(r"\b(?:\w+\.)?\w*[A-Z]\w*", entry)}
+
+
+class Table:
+    """bindings/swig/words.c, by the program that has it."""
+
+    def __init__(self, program):
+        self.program = program
+
+    def say(self, language, sentences, *left_out):
+        command = [self.program, language, *map(str, left_out)]
+        said = subprocess.run(command, input="".join(f"{sentence}\n" for sentence in sentences), capture_output=True, text=True, check=True)
+        return said.stdout.split("\n")[:-1]
+
+
+def faults_of_rules(table):
+    for number, language in enumerate(LANGUAGES, 1):
+        for rule, said in zip(RULES, table.say(language, [rule[0] for rule in RULES])):
+            if said != rule[number]:
+                yield f"{language} says '{said}' for '{rule[0]}', expected '{rule[number]}'"
+
+
+def faults_of_words(table, entries, sentences):
+    for number, language in enumerate(LANGUAGES, 1):
+        own = own_words(entry[number] for entry in entries)
+        for said in table.say(language, sentences):
+            for word in words_of_c(said, own):
+                yield f"{language} says C's '{word}' in: {said}"
+            if len(said) >= CAPACITY - 1:
+                yield f"{language} has no room for: {said}"
+
+
+def faults_of_entries(table, entries, sentences):
+    said = {language: table.say(language, sentences) for language in LANGUAGES}
+    for number, entry in enumerate(entries):
+        if all(table.say(language, sentences, number) == said[language] for language in LANGUAGES):
+            yield f"words.c has '{entry[0]}', which changes no sentence: take it out"
+
+
+def faults_of_names(table, entries, sentences, root):
+    # Options that say no have entries of their own, since Java's and C#'s say yes.
+    members = sorted({member for sentence in sentences for member in re.findall(r"\b(?:options|inputs|outputs)->(?!no_)\w+", sentence)})
+    for number, (language, (folder, pattern)) in enumerate(LANGUAGES.items(), 1):
+        source = "\n".join(path.read_text(encoding="utf-8") for path in sorted((root / folder).rglob(pattern)))
+        said = own_words([*(entry[number] for entry in entries), *table.say(language, members)])
+        for name in sorted(said - VALUES):
+            if not re.search(rf"\b{name.rpartition('.')[2]}\b", source):
+                yield f"{language} says '{name}', which is nowhere in {folder}"
+
+
+def faults_of_own(page):
+    sentences = re.findall(r"^\| (.*) \| `\w+` \|$", page, re.MULTILINE)
+    for sentence in sentences:
+        for word in words_of_c(sentence, set()):
+            yield f"{OWN_PAGE} has C's '{word}' in: {sentence}"
+    if not sentences:
+        yield f"{OWN_PAGE} has no sentences"
+
+
+def faults_of_reasons(sentences):
+    """explain() gives the reasons of NOT_FASTEST as they are, in every language."""
+    for sentence in sentences:
+        reason = sentence.partition("would not take the fastest path: ")[2]
+        for word in OF_C.findall(reason):
+            yield f"explain() says C's '{word}' in: {reason}"
+
+
+def main():
+    root, table = Path(sys.argv[1]), Table(sys.argv[2])
+    listed = [sentence for page in PAGES for sentence in sentences_of((root / page).read_text(encoding="utf-8"))]
+    pieces = pieces_of(root)
+    sentences = [sentence for sentence in [*listed, *pieces] if is_said(sentence)]
+    words = (root / "bindings/swig/words.c").read_text(encoding="utf-8")
+    entries = re.findall(r'^    WORDS\w*\("([^"]*)",\s+"([^"]*)",\s+"([^"]*)"\)', words, re.MULTILINE)
+    faults = [
+        *faults_of_rules(table),
+        *faults_of_words(table, entries, sentences),
+        *faults_of_entries(table, entries, [*sentences, *(rule[0] for rule in RULES)]),
+        *faults_of_names(table, entries, sentences, root),
+        *faults_of_reasons(listed),
+        *faults_of_own((root / OWN_PAGE).read_text(encoding="utf-8")),
+        *(f"no sentence has '{part}', which is said to be left out" for part in NOT_SAID if not any(part in text for text in [*listed, *pieces])),
+    ]
+    if len(entries) != len(re.findall(r"^    WORDS", words, re.MULTILINE)) or not listed or not pieces:
+        faults.append(f"{len(entries)} entries, {len(listed)} sentences and {len(pieces)} pieces found: not all were read")
+    print(*faults, sep="\n", end="\n" if faults else "")
+    if not faults:
+        print(f"{len(sentences)} sentences and pieces, {len(entries)} entries")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,568 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which family of models a file is of, by config.json beside it or by names, and what follows for loading it. The
+// models of make_models.py are in tests/golden.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "capi/support/files.h"
+#include "capi/support/objects.h"
+
+namespace heed::capi_test {
+namespace {
+
+struct FileTensor {
+  std::string name;
+  Dims dims = {8, 8};
+};
+
+std::string file_of(const std::vector<FileTensor>& tensors) {
+  std::string header;
+  size_t offset = 0;
+  for (const FileTensor& tensor : tensors) {
+    std::string dims;
+    size_t num_bytes = 4;
+    for (const int64_t dim : tensor.dims) {
+      dims += (dims.empty() ? "" : ",") + std::to_string(dim);
+      num_bytes *= static_cast<size_t>(dim);
+    }
+    header += (header.empty() ? "{\"" : ",\"") + tensor.name + R"(":{"dtype":"F32","shape":[)" + dims +
+              R"(],"data_offsets":[)" + std::to_string(offset) + "," + std::to_string(offset + num_bytes) + "]}";
+    offset += num_bytes;
+  }
+  return safetensors(header + "}", offset);
+}
+
+using Names = std::vector<std::string>;
+
+const Names kBert = {"self.query.weight", "self.key.weight", "self.value.weight", "output.dense.weight"};
+const Names kBart = {"q_proj.weight", "k_proj.weight", "v_proj.weight", "out_proj.weight"};
+const Names kLlama = {"q_proj.weight", "k_proj.weight", "v_proj.weight", "o_proj.weight"};
+const Names kT5 = {"q.weight", "k.weight", "v.weight", "o.weight"};
+const Names kTimm = {"qkv.weight", "proj.weight"};
+const Names kGpt2 = {"c_attn.weight", "c_proj.weight"};
+const Names kOwn = {"W_q.weight", "W_k.weight", "W_v.weight", "W_o.weight"};
+
+std::vector<FileTensor> below(const std::string& prefix, const Names& names) {
+  std::vector<FileTensor> tensors;
+  for (const std::string& name : names) {
+    FileTensor tensor{prefix.empty() ? name : prefix + "." + name};
+    if (name == "qkv.weight") tensor.dims = {24, 8};
+    if (name == "c_attn.weight") tensor.dims = {8, 24};
+    tensors.push_back(tensor);
+  }
+  return tensors;
+}
+
+// Two heads of 4.
+heed_multi_head_attention_options two_of_four() {
+  heed_multi_head_attention_options options = HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT;
+  options.num_hiddens = 8;
+  options.num_heads = 2;
+  return options;
+}
+
+heed_multi_head_attention_options causal() {
+  heed_multi_head_attention_options options = two_of_four();
+  options.causal = HEED_CAUSAL_TOP_LEFT;
+  return options;
+}
+
+class Families : public testing::Test {
+ protected:
+  struct Answer {
+    heed_status status = HEED_OK;
+    std::string sentence;
+    std::vector<std::string> warnings;
+  };
+
+  // Loads these tensors with this configuration beside them; none where it is empty.
+  Answer load(const std::vector<FileTensor>& tensors, const std::string& config, const std::string& prefix,
+              const heed_multi_head_attention_options& options, const char* accept = nullptr) {
+    return load_layer(make_multi_head(context_.get(), options), tensors, config, prefix, accept);
+  }
+
+  Answer load_layer(const Layer& layer, const std::vector<FileTensor>& tensors, const std::string& config,
+                    const std::string& prefix, const char* accept = nullptr) {
+    const TemporaryFolder folder;
+    const std::string path = folder.write("model.safetensors", file_of(tensors));
+    if (!config.empty()) folder.write("config.json", config);
+    warnings_.clear();
+    heed_weights* weights = nullptr;
+    check(heed_weights_open(context_.get(), path.c_str(), &weights));
+    heed_load_options options = HEED_LOAD_OPTIONS_INIT;
+    options.accept = accept;
+    Answer answer;
+    answer.status = heed_layer_load_weights(layer.get(), weights, prefix.c_str(), &options);
+    if (answer.status != HEED_OK) answer.sentence = heed_last_error();
+    heed_weights_destroy(weights);
+    answer.warnings = warnings_;
+    EXPECT_EQ(heed_layer_is_initialized(layer.get()), answer.status == HEED_OK ? 1 : 0);
+    return answer;
+  }
+
+  void expect_loaded(const Answer& answer) { EXPECT_EQ(answer.status, HEED_OK) << answer.sentence; }
+  void expect_refused(const Answer& answer, heed_status status, const std::string& words) {
+    EXPECT_EQ(answer.status, status) << answer.sentence;
+    EXPECT_NE(answer.sentence.find(words), std::string::npos) << words << "\nin " << answer.sentence;
+  }
+
+ private:
+  static void write(void* user, int32_t level, const char* text) {
+    if (level == HEED_LOG_WARNING) static_cast<std::vector<std::string>*>(user)->emplace_back(text);
+  }
+  Context make_logging_context() {
+    const heed_logger logger = {sizeof(heed_logger), write, &warnings_};
+    heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
+    options.logger = &logger;
+    return make_context(&options);
+  }
+
+  std::vector<std::string> warnings_;
+
+ protected:
+  const Context context_ = make_logging_context();
+};
+
+std::vector<FileTensor> operator+(std::vector<FileTensor> tensors, const FileTensor& more) {
+  tensors.push_back(more);
+  return tensors;
+}
+
+// Tensors beside the projections, each part of a computation that heed does not know.
+TEST_F(Families, UnknownTensorsInTheModuleAreRefused) {
+  const struct {
+    Names projections;
+    const char* prefix;
+    const char* unknown;
+    const char* accept;
+  } cases[] = {
+      {kLlama, "blocks.0.attention", "blocks.0.attention.relative_position_bias_table", "relative_bias"},
+      {kLlama, "blocks.0.attention", "blocks.0.attention.relative_position_bias.relative_position_bias_table",
+       "relative_bias"},
+      {kLlama, "blocks.0.attention", "blocks.0.relative_position_bias.table", "relative_bias"},
+      {kLlama, "encoder.layers.0.attention", "encoder.relative_position_bias.relative_position_bias_table",
+       "relative_bias"},
+      {kBert, "a.attention", "a.attention.relative_position_bias_table", "relative_bias"},
+      {kBert, "a.attention", "a.shared_position_bias.weight", "relative_bias"},
+      {kT5, "encoder.layer.0.attention.attn", "encoder.relative_attention_bias.weight", "relative_bias"},
+      {kBart, "a.attention", "a.attention.emb_rel_k", "relative_bias"},
+      {kBart, "a", "a.gate_proj.weight", "gate_proj.weight"},
+      {kBart, "a", "a.lambda_q1", "lambda_q1"},
+      {kBart, "a", "a.per_dim_scale", "per_dim_scale"},
+      {kBart, "a", "a.scaling", "scaling"},
+      {kBart, "a", "a.layout_query.weight", "layout_query.weight"},
+      {kTimm, "a", "a.fsmn.conv.weight", "fsmn.conv.weight"},
+      {kBert, "a", "a.self.key_conv_attn_layer.depthwise.weight", "self.key_conv_attn_layer.depthwise.weight"},
+      {kBert, "a", "a.self.sequence_reduction.weight", "self.sequence_reduction.weight"},
+      {kBert, "a", "a.self.w2e_query.weight", "self.w2e_query.weight"},
+      {kBart, "", "lambda_q1", "lambda_q1"},
+      {kOwn, "a", "a.gate.weight", "gate.weight"},
+  };
+  for (const auto& one : cases) {
+    SCOPED_TRACE(one.unknown);
+    const std::vector<FileTensor> tensors = below(one.prefix, one.projections) + FileTensor{one.unknown, {2, 3}};
+    const Answer refused = load(tensors, "", one.prefix, two_of_four());
+    expect_refused(refused, HEED_ERROR_UNSUPPORTED, "has \"" + std::string(one.unknown) + "\", which changes what ");
+    expect_refused(refused, HEED_ERROR_UNSUPPORTED,
+                   "with accept \"" + std::string(one.accept) + "\" it is loaded all the same");
+    heed_multi_head_attention_options options = two_of_four();
+    if (one.projections == kT5) options.scale = 0;
+    expect_loaded(load(tensors, "", one.prefix, options, one.accept));
+    expect_loaded(load(tensors, "", one.prefix, options, one.unknown));
+  }
+}
+
+TEST_F(Families, SeveralUnknownTensorsAreNamedTogether) {
+  std::vector<FileTensor> tensors = below("a", kBart);
+  for (const char* name : {"a.lambda_k1", "a.lambda_k2", "a.lambda_q1", "a.lambda_q2", "a.subln.weight"})
+    tensors.push_back({name, {4}});
+  expect_refused(
+      load(tensors, "", "a", two_of_four()), HEED_ERROR_UNSUPPORTED,
+      "has \"a.lambda_k1\", which changes what Hugging Face BART computes, and heed has no option for it, nor "
+      "for \"a.lambda_k2\", \"a.lambda_q1\", \"a.lambda_q2\" and 1 more; with accept \"lambda_k1, lambda_k2, "
+      "lambda_q1, lambda_q2, subln.weight\" it is loaded all the same");
+}
+
+TEST_F(Families, WhatIsKnownToBeHarmlessIsLeftOut) {
+  expect_loaded(load(below("a.attention", kBert) + FileTensor{"a.attention.output.LayerNorm.weight", {8}} +
+                         FileTensor{"a.attention.LayerNorm.bias", {8}} + FileTensor{"a.mlp.weight", {8}},
+                     "", "a.attention", two_of_four()));
+  expect_loaded(load(
+      below("h.0.attn", kGpt2) + FileTensor{"h.0.attn.bias", {1, 1, 5, 5}} + FileTensor{"h.0.attn.masked_bias", {}}, "",
+      "h.0.attn", causal()));
+  expect_refused(load(below("h.0.attn", kGpt2) + FileTensor{"h.0.attn.bias", {8}}, "", "h.0.attn", causal()),
+                 HEED_ERROR_UNSUPPORTED, "\"h.0.attn.bias\"");
+  // A prefix of a whole layer, and tensors of a call beside parameters without a prefix.
+  expect_loaded(
+      load(below("layers.0", kOwn) + FileTensor{"layers.0.mlp.fc1.weight"} + FileTensor{"layers.0.linear1.weight"}, "",
+           "layers.0", two_of_four()));
+  expect_loaded(load(
+      below("", kOwn) + FileTensor{"queries", {1}} + FileTensor{"average_weights_bound", {1}} + FileTensor{"bias", {1}},
+      "", "", two_of_four()));
+  expect_loaded(
+      load(below("", kTimm) + FileTensor{"queries", {1}} + FileTensor{"valid_lens", {1}}, "", "", two_of_four()));
+  // Beside heed's own names a tensor that is no module's is data, unless its name says what it is.
+  expect_loaded(load(below("a", kOwn) + FileTensor{"a.vocabulary", {3}}, "", "a", two_of_four()));
+  expect_refused(load(below("a", kOwn) + FileTensor{"a.sinks", {2}}, "", "a", two_of_four()), HEED_ERROR_UNSUPPORTED,
+                 "\"a.sinks\"");
+  // The first files of T5 have a table in cross attention, which is not read.
+  heed_multi_head_attention_options t5 = two_of_four();
+  t5.scale = 1;
+  const std::string cross = "decoder.block.0.layer.1.EncDecAttention";
+  expect_loaded(load(below(cross, kT5) + FileTensor{cross + ".relative_attention_bias.weight"}, "", cross, t5));
+}
+
+TEST_F(Families, AreToldByNamesAlone) {
+  const auto refused = [&](const std::string& prefix, const Names& names, const std::string& words,
+                           const heed_multi_head_attention_options& options, heed_status status) {
+    SCOPED_TRACE(prefix);
+    expect_refused(load(below(prefix, names), "", prefix, options), status, words);
+  };
+  const std::string rotary = "has attention with rotary positions (by the names of ";
+  refused("model.layers.0.self_attn", kLlama, rotary + "Hugging Face Llama and its kin)", causal(),
+          HEED_ERROR_UNSUPPORTED);
+  refused("", kLlama, rotary + "Hugging Face Llama and its kin)", causal(), HEED_ERROR_UNSUPPORTED);
+  refused("transformer.h.0.attn", kBart, rotary + "Hugging Face GPT-J)", causal(), HEED_ERROR_UNSUPPORTED);
+  refused("layer.0.attention", kLlama, rotary + "Hugging Face DINOv3)", two_of_four(), HEED_ERROR_UNSUPPORTED);
+  refused("roformer.encoder.layer.0.attention", kBert, rotary + "Hugging Face RoFormer)", two_of_four(),
+          HEED_ERROR_UNSUPPORTED);
+  refused("h.0.attn", kGpt2, "options->causal is HEED_CAUSAL_NONE, expected HEED_CAUSAL_TOP_LEFT", two_of_four(),
+          HEED_ERROR_INVALID_ARGUMENT);
+  refused("decoder.block.0.layer.1.EncDecAttention", kT5, "options->scale is 0.5, expected 1", two_of_four(),
+          HEED_ERROR_INVALID_ARGUMENT);
+  refused("decoder.block.1.layer.0.SelfAttention", kT5,
+          "a bias of relative positions (by the names of Hugging Face T5), and heed has no option for it; with accept "
+          "\"relative_bias\" it is loaded all the same; besides, options->causal is HEED_CAUSAL_NONE, expected "
+          "HEED_CAUSAL_TOP_LEFT or HEED_CAUSAL_BOTTOM_RIGHT; options->scale is 0.5, expected 1",
+          two_of_four(), HEED_ERROR_UNSUPPORTED);
+  refused("layer.0.crossattention", kBert, "options->causal is HEED_CAUSAL_TOP_LEFT, expected HEED_CAUSAL_NONE",
+          causal(), HEED_ERROR_INVALID_ARGUMENT);
+  // Rotary frequencies prove it, whatever the names.
+  expect_refused(load(below("a", kBart) + FileTensor{"a.rotary_emb.inv_freq", {2}}, "", "a", two_of_four()),
+                 HEED_ERROR_UNSUPPORTED, "with accept \"rotary\"");
+  // A BERT with cross attention beside is a decoder.
+  const std::vector<FileTensor> decoder = below("layer.0.attention", kBert) + FileTensor{"layer.0.crossattention.x"};
+  expect_refused(load(decoder, "", "layer.0.attention", two_of_four()), HEED_ERROR_INVALID_ARGUMENT,
+                 "options->causal is HEED_CAUSAL_NONE");
+  expect_loaded(load(decoder, "", "layer.0.attention", causal()));
+  // ViT in memory, of transformers 5.
+  expect_loaded(load(below("layers.0.attention", kLlama), "", "layers.0.attention", two_of_four()));
+}
+
+TEST_F(Families, WarnOfWhatNoNameSays) {
+  const Answer bart = load(below("decoder.layers.0.self_attn", kBart), "", "decoder.layers.0.self_attn", two_of_four());
+  expect_loaded(bart);
+  ASSERT_EQ(bart.warnings.size(), 1U);
+  EXPECT_NE(bart.warnings[0].find("does not say its model's causal, scale, window, by the names of Hugging Face BART, "
+                                  "OPT, GPT-Neo and others: options->causal is HEED_CAUSAL_NONE, options->scale is "
+                                  "0.5, options->window is HEED_WINDOW_NONE"),
+            std::string::npos)
+      << bart.warnings[0];
+  EXPECT_EQ(bart.warnings[0].find("heed_layer_load_weights: \""), 0U);
+  const Answer llama = load(below("self_attn", kLlama), "", "self_attn", causal(), "rotary");
+  expect_loaded(llama);
+  ASSERT_EQ(llama.warnings.size(), 1U);
+  EXPECT_NE(llama.warnings[0].find("scale, soft_cap, window, by the names of Hugging Face Llama"), std::string::npos);
+  EXPECT_EQ(load(below("self_attn", kLlama), "", "self_attn", causal(), "rotary, scale, soft_cap, window").warnings,
+            Names{});
+  // Modules of a library compute what their class says.
+  EXPECT_EQ(load(below("a", kOwn), "", "a", two_of_four()).warnings, Names{});
+  EXPECT_EQ(load(below("a", kTimm), "", "a", two_of_four()).warnings, Names{});
+  // A configuration says it.
+  EXPECT_EQ(load(below("encoder.layers.0.self_attn", kBart), R"({"model_type":"bart"})", "encoder.layers.0.self_attn",
+                 two_of_four())
+                .warnings,
+            Names{});
+  // Of one that heed does not know, the same as names.
+  EXPECT_EQ(
+      load(below("self_attn", kBart), R"({"model_type":"unheard_of"})", "self_attn", two_of_four()).warnings.size(),
+      1U);
+}
+
+// Each setting that a configuration may have, and the option that has to fit.
+TEST_F(Families, SettingsAreComparedWithTheOptions) {
+  const struct {
+    const char* config;
+    const char* prefix;
+    Names names;
+    const char* words;
+    bool is_causal = false;
+  } cases[] = {
+      {R"({"model_type":"bert","num_attention_heads":4})", "attention", kBert, "options->num_heads is 2, expected 4"},
+      {R"({"model_type":"bert","is_decoder":true})", "attention", kBert, "options->causal is HEED_CAUSAL_NONE"},
+      {R"({"model_type":"bert"})", "attention", kBert, "options->causal is HEED_CAUSAL_TOP_LEFT", true},
+      {R"({"model_type":"bert","num_key_value_heads":1})", "attention", kBert,
+       "options->num_kv_heads is 2, expected 1"},
+      {R"({"model_type":"bert","head_dim":8})", "attention", kBert, "options->head_size is 4, expected 8"},
+      {R"({"model_type":"bart","decoder_attention_heads":8,"encoder_attention_heads":2})", "decoder.self_attn", kBart,
+       "options->num_heads is 2, expected 8", true},
+      {R"({"model_type":"gpt2","scale_attn_weights":false})", "h.0.attn", kGpt2, "options->scale is 0.5, expected 1",
+       true},
+      {R"({"model_type":"gpt2","scale_attn_by_inverse_layer_idx":true})", "h.3.attn", kGpt2,
+       "options->scale is 0.5, expected 0.125", true},
+      {R"({"model_type":"gpt_neo","attention_layers":["global","local"],"window_size":256})", "h.1.attn.attention",
+       kBart,
+       "options->scale is 0.5, expected 1; options->window is HEED_WINDOW_NONE, expected options->window_left 255",
+       true},
+      {R"({"model_type":"gpt_neo","attention_types":[[["global","local"],6]]})", "h.3.attn.attention", kBart,
+       "expected options->window_left 255", true},
+      {R"({"model_type":"x","attention_multiplier":0.25})", "a", kBart, "options->scale is 0.5, expected 0.25"},
+      {R"({"model_type":"x","attn_logit_softcapping":50.0})", "a", kBart, "options->soft_cap is 0, expected 50"},
+      {R"({"model_type":"x","sliding_window":7})", "a", kBart,
+       "expected options->window_left 6 and options->window_right unlimited"},
+      {R"({"model_type":"x","is_decoder":true})", "a", kBart, "options->causal is HEED_CAUSAL_NONE"},
+      {R"({"model_type":"x","query_pre_attn_scalar":16})", "a", kBart, "options->scale is 0.5, expected 0.25"},
+      {R"({"model_type":"mpt","attn_config":{"softmax_scale":0.6}})", "a", kOwn, "options->scale is 0.5, expected 0.6",
+       true},
+      {R"({"model_type":"opt"})", "decoder.layers.0.self_attn", kBart, "options->causal is HEED_CAUSAL_NONE"},
+      {R"({"model_type":"clip"})", "text_model.encoder.layers.0.self_attn", kBart,
+       "options->causal is HEED_CAUSAL_NONE"},
+      {R"({"model_type":"clip"})", "vision_model.encoder.layers.0.self_attn", kBart, "expected HEED_CAUSAL_NONE", true},
+      {R"({"model_type":"gemma3_text","use_bidirectional_attention":true})", "encoder_attn", kOwn,
+       "expected HEED_CAUSAL_NONE", true},
+  };
+  for (const auto& one : cases) {
+    SCOPED_TRACE(std::string(one.config) + " " + one.prefix);
+    const auto options = one.is_causal ? causal() : two_of_four();
+    expect_refused(load(below(one.prefix, one.names), one.config, one.prefix, options), HEED_ERROR_INVALID_ARGUMENT,
+                   one.words);
+  }
+}
+
+TEST_F(Families, WindowsAreThoseOfTheLayer) {
+  const struct {
+    const char* config;
+    const char* prefix;
+    bool is_windowed;
+  } cases[] = {
+      {R"({"model_type":"x","sliding_window":7})", "layers.0.a", true},
+      {R"({"model_type":"x","sliding_window":null})", "layers.0.a", false},
+      {R"({"model_type":"x","sliding_window":7,"use_sliding_window":false})", "layers.0.a", false},
+      {R"({"model_type":"x","sliding_window":7,"use_sliding_window":true})", "layers.0.a", true},
+      {R"({"model_type":"x","sliding_window":7,"max_window_layers":2})", "layers.1.a", false},
+      {R"({"model_type":"x","sliding_window":7,"max_window_layers":2})", "layers.2.a", true},
+      {R"({"model_type":"x","sliding_window":7,"sliding_window_pattern":4})", "layers.2.a", true},
+      {R"({"model_type":"x","sliding_window":7,"sliding_window_pattern":4})", "layers.3.a", false},
+      {R"({"model_type":"x","sliding_window":7,"layer_types":["full_attention","sliding_attention"]})", "layers.0.a",
+       false},
+      {R"({"model_type":"x","sliding_window":7,"layer_types":["full_attention","sliding_attention"]})", "layers.1.a",
+       true},
+      {R"({"model_type":"gemma2","sliding_window":7})", "layers.0.a", true},
+      {R"({"model_type":"gemma2","sliding_window":7})", "layers.1.a", false},
+      {R"({"model_type":"x","sliding_window":7})", "layers.0.cross_attn", false},
+  };
+  for (const auto& one : cases) {
+    SCOPED_TRACE(std::string(one.config) + " " + one.prefix);
+    const bool is_cross = std::string(one.prefix).find("cross") != std::string::npos;
+    heed_multi_head_attention_options options = is_cross ? two_of_four() : causal();
+    const auto answer = [&] { return load(below(one.prefix, kOwn), one.config, one.prefix, options, "rotary"); };
+    if (one.is_windowed) {
+      expect_refused(answer(), HEED_ERROR_INVALID_ARGUMENT,
+                     "options->window is HEED_WINDOW_NONE, expected options->window_left 6 and options->window_right "
+                     "unlimited; with "
+                     "accept \"window\"");
+      options.window = HEED_WINDOW_BOTTOM_RIGHT;
+      options.window_left = 6;
+    }
+    expect_loaded(answer());
+  }
+  // What a query sees behind itself counts where it is not causal.
+  heed_multi_head_attention_options around = two_of_four();
+  around.window = HEED_WINDOW_TOP_LEFT;
+  around.window_left = -1;
+  around.window_right = 2;
+  expect_refused(load(below("attention", kBert), R"({"model_type":"bert"})", "attention", around),
+                 HEED_ERROR_INVALID_ARGUMENT,
+                 "options->window_left is unlimited and options->window_right 2, expected HEED_WINDOW_NONE");
+}
+
+// Where the prefix does not have the number of its layer, or the side of its decoder.
+TEST_F(Families, WarnOfSettingsThatThePrefixDoesNotDecide) {
+  const struct {
+    const char* config;
+    Names names;
+    const char* unknown;
+  } cases[] = {
+      {R"({"model_type":"x","sliding_window":7,"max_window_layers":2})", kOwn, "causal, scale, window"},
+      {R"({"model_type":"gpt2","scale_attn_by_inverse_layer_idx":true})", kGpt2, "scale"},
+      {R"({"model_type":"gpt_neo"})", kOwn, "window"},
+      {R"({"model_type":"bart"})", kBart, "causal"},
+      {R"({"model_type":"clip"})", kBart, "causal"},
+  };
+  for (const auto& one : cases) {
+    SCOPED_TRACE(one.config);
+    const Answer answer = load(below("a", one.names), one.config, "a", causal(), "scale");
+    expect_loaded(answer);
+    const std::string words = one.unknown;
+    if (words == "scale") {
+      EXPECT_TRUE(answer.warnings.empty());
+      EXPECT_EQ(load(below("a", one.names), one.config, "a", causal()).warnings.size(), 1U);
+      continue;
+    }
+    ASSERT_EQ(answer.warnings.size(), 1U);
+    const std::string named = words == "causal, scale, window" ? "causal, window" : words;
+    EXPECT_NE(answer.warnings[0].find("does not say its model's " + named + ", by model_type"), std::string::npos)
+        << answer.warnings[0];
+  }
+}
+
+TEST_F(Families, SettingsThatHeedHasNoOptionForAreRefused) {
+  const struct {
+    const char* config;
+    const char* words;
+  } cases[] = {
+      {R"({"model_type":"x","rope_theta":10000.0})", "rotary positions"},
+      {R"({"model_type":"x","rope_parameters":{"rope_type":"default"}})", "rotary positions"},
+      {R"({"model_type":"bert","position_embedding_type":"rotary"})", "rotary positions"},
+      {R"({"model_type":"bert","position_embedding_type":"relative_key"})", "a bias of relative positions"},
+      {R"({"model_type":"bert","position_embedding_type":"alibi"})", "ALiBi"},
+      {R"({"model_type":"beit","use_relative_position_bias":true})", "a bias of relative positions"},
+      {R"({"model_type":"bloom"})", "ALiBi"},
+      {R"({"model_type":"gpt_oss"})", "sinks"},
+      {R"({"model_type":"longformer"})", "scores or visible keys of another kind"},
+      {R"({"model_type":"big_bird","attention_type":"block_sparse"})", "scores or visible keys of another kind"},
+      {R"({"model_type":"jamba","use_qk_norm":true})", "norms of queries and keys"},
+      {R"({"model_type":"jamba","clip_qkv":8.0})", "clipped queries, keys and values"},
+      {R"({"model_type":"jamba","layer_types":["linear_attention"]})", "scores or visible keys of another kind"},
+  };
+  for (const auto& one : cases) {
+    SCOPED_TRACE(one.config);
+    expect_refused(load(below("layers.0.a", kOwn), one.config, "layers.0.a", two_of_four()), HEED_ERROR_UNSUPPORTED,
+                   std::string("has attention with ") + one.words + " (by model_type");
+  }
+}
+
+// A configuration of several models: the part that the prefix is of, else each.
+TEST_F(Families, OfSeveralModelsInAConfigurationThePrefixChooses) {
+  const char* const llava = R"({"model_type":"unheard_of","text_config":{"model_type":"opt","num_attention_heads":2},)"
+                            R"("vision_config":{"model_type":"clip_vision_model","num_attention_heads":4}})";
+  const auto answer = [&](const char* prefix, bool is_causal) {
+    return load(below(prefix, kBart), llava, prefix, is_causal ? causal() : two_of_four());
+  };
+  expect_loaded(answer("language_model.decoder.layers.0.self_attn", true));
+  expect_refused(answer("language_model.decoder.layers.0.self_attn", false), HEED_ERROR_INVALID_ARGUMENT,
+                 "options->causal is HEED_CAUSAL_NONE");
+  expect_refused(answer("vision_tower.layers.0.self_attn", false), HEED_ERROR_INVALID_ARGUMENT,
+                 "options->num_heads is 2, expected 4");
+  // Where it does not say which, the layer has to fit one.
+  expect_loaded(answer("layers.0.self_attn", true));
+  expect_refused(answer("layers.0.self_attn", false), HEED_ERROR_INVALID_ARGUMENT, "by model_type");
+  const char* const pair = R"({"model_type":"encoder-decoder","encoder":{"model_type":"bert"},)"
+                           R"("decoder":{"model_type":"bert","is_decoder":true}})";
+  const std::string decoder = "decoder.bert.encoder.layer.0.attention";
+  expect_loaded(load(below(decoder, kBert), pair, decoder, causal()));
+  const std::string encoder = "encoder.encoder.layer.0.attention";
+  expect_loaded(load(below(encoder, kBert), pair, encoder, two_of_four()));
+  expect_refused(load(below(encoder, kBert), pair, encoder, causal()), HEED_ERROR_INVALID_ARGUMENT, "HEED_CAUSAL_NONE");
+}
+
+TEST_F(Families, AConfigurationThatCannotBeReadIsNamed) {
+  const std::vector<FileTensor> tensors = below("a", kOwn);
+  const struct {
+    std::string config;
+    const char* words;
+  } cases[] = {
+      {"{", "config.json\" is not JSON in UTF-8 at its byte"},
+      {R"({"a":tru})", "is not JSON in UTF-8 at its byte"},
+      {std::string("{\"a\":1}\0", 8), "is not JSON in UTF-8 at its byte 7"},
+      {"[1]", "is no JSON object, expected a model's settings"},
+      {"7", "is no JSON object"},
+      {R"({"model_type":"bert","model_type":"gpt2"})", "has \"model_type\" twice"},
+      {R"({"a":{"b":1,"b":2}})", "has \"a.b\" twice"},
+  };
+  for (const auto& one : cases) {
+    SCOPED_TRACE(one.config);
+    expect_refused(load(tensors, one.config, "a", two_of_four()), HEED_ERROR_CORRUPT_FILE, one.words);
+    expect_refused(load(tensors, one.config, "a", two_of_four()), HEED_ERROR_CORRUPT_FILE,
+                   "; with accept \"config\" the names alone are asked");
+    expect_loaded(load(tensors, one.config, "a", two_of_four(), "config"));
+  }
+  const std::string many = [] {
+    std::string text = "{\"a\":[0";
+    for (int i = 0; i < 70'000; ++i) text += ",0";
+    return text + "]}";
+  }();
+  expect_refused(load(tensors, many, "a", two_of_four()), HEED_ERROR_CORRUPT_FILE, "has more than 65536 settings");
+  const std::string spaces(16'000'001, ' ');  // NOLINT(bugprone-string-constructor): more than is read
+  expect_refused(load(tensors, spaces, "a", two_of_four()), HEED_ERROR_CORRUPT_FILE,
+                 "has 16000001 bytes, expected at most 16000000 of a model's settings");
+  // Not a model's, or not deep enough to matter.
+  const std::string deep = "{\"a\":" + std::string(100'000, '[') + std::string(100'000, ']') + "}";
+  for (const std::string& config : {std::string("{}"), std::string(R"({"num_heads":9})"), deep,
+                                    std::string(R"({"model_type":null,"num_heads":9})")})
+    expect_loaded(load(tensors, config, "a", two_of_four()));
+  // As Python writes it.
+  expect_loaded(load(tensors, R"({"model_type":"bert","x":[NaN,-Infinity,Infinity],"y":"\"NaN"})", "a", two_of_four()));
+}
+
+TEST_F(Families, AConfigurationThatIsAFolderIsAnError) {
+  const TemporaryFolder folder;
+  const std::string path = folder.write("model.safetensors", file_of(below("a", kOwn)));
+  std::filesystem::create_directory(folder.path("config.json"));
+  const Layer layer = make_multi_head(context_.get(), two_of_four());
+  EXPECT_EQ(heed_layer_load(layer.get(), path.c_str(), "a"), HEED_ERROR_IO);
+  EXPECT_NE(std::string(heed_last_error()).find("config.json"), std::string::npos);
+}
+
+TEST_F(Families, AcceptTakesOnlyWhatThereIs) {
+  const std::vector<FileTensor> tensors = below("a", kOwn);
+  expect_refused(load(tensors, "", "a", two_of_four(), "rotary, rotation"), HEED_ERROR_INVALID_ARGUMENT,
+                 "accept has \"rotation\", expected a name in \"");
+  // A feature that the file does not need, tensors by both of their names, and nothing.
+  for (const char* accept : {"rotary", "a.W_q.weight , W_k.weight", "", " , "})
+    expect_loaded(load(tensors, "", "a", two_of_four(), accept));
+}
+
+TEST_F(Families, Conv1dWeightsAreNotTakenForLinearOnes) {
+  heed_linear_options five = HEED_LINEAR_OPTIONS_INIT;
+  five.output_size = 5;
+  const auto load_linear = [&](const Dims& weight, const std::string& config, const char* accept = nullptr,
+                               const char* prefix = "h.0.mlp.c_proj") {
+    const std::string name = prefix;
+    return load_layer(make_linear(context_.get(), five), {{name + ".weight", weight}, {name + ".bias", {5}}}, config,
+                      prefix, accept);
+  };
+  const std::string words = "\"h.0.mlp.c_proj.weight\" in ";
+  expect_refused(load_linear({5, 5}, ""), HEED_ERROR_UNSUPPORTED, words);
+  expect_refused(
+      load_linear({5, 5}, R"({"model_type":"gpt2"})"), HEED_ERROR_UNSUPPORTED,
+      "is Conv1D's by its name, whose weights are (in, out): expected (out, in), so transpose it first; with "
+      "accept \"conv1d\" it is read as (out, in)");
+  expect_loaded(load_linear({5, 5}, "", "conv1d"));
+  // The bias is as long as the output; the family has linear modules of that name; another name.
+  expect_loaded(load_linear({5, 7}, ""));
+  expect_loaded(load_linear({5, 5}, R"({"model_type":"gpt_bigcode"})"));
+  expect_loaded(load_linear({5, 5}, "", nullptr, "fc"));
+}
+
+TEST_F(Families, BiasesAreNamedTogetherWithTheValueThatFits) {
+  std::vector<FileTensor> bert = below("a", kBert);
+  for (const char* name : {"self.query", "self.key", "self.value", "output.dense"})
+    bert.push_back({"a." + std::string(name) + ".bias", {8}});
+  expect_refused(load(bert, "", "a", two_of_four()), HEED_ERROR_INVALID_ARGUMENT,
+                 "has \"a.self.query.bias\" for W_q.bias, a parameter that this layer's options lack: expected "
+                 "HEED_BIAS_Q in options->biases, and as it has W_k.bias, W_v.bias, W_o.bias too, options->biases "
+                 "HEED_BIAS_ALL");
+  heed_multi_head_attention_options all = two_of_four();
+  all.biases = HEED_BIAS_ALL;
+  expect_refused(load(below("a", kBert), "", "a", all), HEED_ERROR_NOT_FOUND,
+                 "has 4 of the 8 parameters by the names of Hugging Face BERT, without W_k.bias, W_v.bias, W_o.bias: "
+                 "expected options->biases HEED_BIAS_NONE");
+  bert.pop_back();
+  expect_refused(load(bert, "", "a", all), HEED_ERROR_NOT_FOUND,
+                 ": expected options->biases HEED_BIAS_Q | HEED_BIAS_K | HEED_BIAS_V");
+}
+
+TEST_F(Families, NamesThatTieAreBothNamed) {
+  expect_refused(load(below("a", {"q_proj.weight", "k_proj.weight", "v_proj.weight"}), "", "a", two_of_four()),
+                 HEED_ERROR_NOT_FOUND,
+                 "has no tensor \"a.out_proj.weight\" for W_o.weight; it has 3 of the 4 parameters by the names of "
+                 "Hugging Face BART and by those of Hugging Face Llama, which lack \"a.o_proj.weight\" for W_o.weight");
+}
+
+}  // namespace
+}  // namespace heed::capi_test

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// A struct_size that no struct of heed's has is refused before anything else of the struct is read: a struct that was
+// not made by its macro may hold any number there, and end where memory ends.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <string>
+
+#include "capi/support/attention_call.h"
+#include "capi/support/counting_allocator.h"
+#include "capi/support/refusal.h"
+
+namespace heed::capi_test {
+namespace {
+
+constexpr size_t kLargest = 65536;
+
+// So many bytes before memory that cannot be read.
+class BytesBeforeAWall {
+ public:
+  explicit BytesBeforeAWall(size_t num_bytes) {
+    const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    readable_ = (num_bytes + page - 1) / page * page;
+    num_mapped_ = readable_ + page;
+    mapped_ =
+        static_cast<std::byte*>(mmap(nullptr, num_mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    if (mapped_ == MAP_FAILED || mprotect(mapped_ + readable_, page, PROT_NONE) != 0) std::abort();
+    bytes_ = mapped_ + readable_ - num_bytes;
+  }
+  BytesBeforeAWall(const BytesBeforeAWall&) = delete;
+  BytesBeforeAWall& operator=(const BytesBeforeAWall&) = delete;
+  ~BytesBeforeAWall() { munmap(mapped_, num_mapped_); }
+
+  void* get() const { return bytes_; }
+
+ private:
+  size_t readable_ = 0;
+  size_t num_mapped_ = 0;
+  std::byte* mapped_ = nullptr;
+  std::byte* bytes_ = nullptr;
+};
+
+template <typename Struct>
+using Pass = std::function<heed_status(const Struct*)>;
+
+// `macro` is the initialiser's name, `argument` the argument's.
+template <typename Struct>
+void expect_limit(const Struct& valid, const char* argument, const char* macro, const Pass<Struct>& pass) {
+  SCOPED_TRACE(macro);
+  const auto is_refused_for = [&](const Struct* given) {
+    forget_last_error();
+    return is_refused(pass(given), invalid({argument, "->struct_size is " + std::to_string(given->struct_size),
+                                            std::to_string(sizeof(Struct)) + " to 65536", macro}));
+  };
+  // All of the struct can be read, and nothing behind it.
+  const BytesBeforeAWall whole(sizeof(Struct));
+  auto* const given = static_cast<Struct*>(whole.get());
+  std::memcpy(given, &valid, sizeof valid);
+  EXPECT_EQ(pass(given), HEED_OK) << heed_last_error();
+  for (const size_t size : {kLargest + 1, size_t{0x7FFF'0000'1234}, SIZE_MAX}) {
+    given->struct_size = size;
+    EXPECT_TRUE(is_refused_for(given));
+  }
+  // Nothing but its size can be read.
+  const BytesBeforeAWall only_size(sizeof(size_t));
+  auto* const cut = static_cast<Struct*>(only_size.get());
+  for (const size_t size : {size_t{0}, sizeof(Struct) - 1, kLargest + 1, SIZE_MAX}) {
+    std::memcpy(only_size.get(), &size, sizeof size);
+    EXPECT_TRUE(is_refused_for(cut));
+  }
+  // The largest is one that a later heed might have.
+  const BytesBeforeAWall largest(kLargest);
+  auto* const later = static_cast<Struct*>(largest.get());
+  std::memcpy(later, &valid, sizeof valid);
+  later->struct_size = kLargest;
+  EXPECT_EQ(pass(later), HEED_OK) << heed_last_error();
+  static_cast<std::byte*>(largest.get())[kLargest - 1] = std::byte{1};
+  forget_last_error();
+  EXPECT_TRUE(is_refused(pass(later), {HEED_ERROR_UNSUPPORTED, {argument, "65536"}}));
+}
+
+template <typename Options, typename Create>
+void expect_limit_of_options(const Options& valid, const char* macro, Create create) {
+  const Context context = make_context();
+  expect_limit<Options>(valid, "options", macro, [&](const Options* options) {
+    heed_layer* made = nullptr;
+    const heed_status status = create(context.get(), options, &made);
+    EXPECT_EQ(made != nullptr, status == HEED_OK);
+    heed_layer_destroy(made);
+    return status;
+  });
+}
+
+TEST(StructSize, BeyondAnyStructIsRefusedInOptionsOfLayers) {
+  expect_limit_of_options<heed_dot_product_attention_options>(HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT,
+                                                              "HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT",
+                                                              heed_dot_product_attention_create);
+  expect_limit_of_options(five_hiddens(), "HEED_ADDITIVE_ATTENTION_OPTIONS_INIT", heed_additive_attention_create);
+  expect_limit_of_options(two_heads(), "HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT", heed_multi_head_attention_create);
+  expect_limit_of_options(five_outputs(), "HEED_LINEAR_OPTIONS_INIT", heed_linear_create);
+  expect_limit_of_options(one_half(), "HEED_DROPOUT_OPTIONS_INIT", heed_dropout_create);
+}
+
+TEST(StructSize, BeyondAnyStructIsRefusedInOptionsOfContexts) {
+  const Pass<heed_context_options> create = [](const heed_context_options* options) {
+    heed_context* made = nullptr;
+    const heed_status status = heed_context_create(options, &made);
+    EXPECT_EQ(made != nullptr, status == HEED_OK);
+    heed_context_destroy(made);
+    return status;
+  };
+  expect_limit<heed_context_options>(HEED_CONTEXT_OPTIONS_INIT, "options", "HEED_CONTEXT_OPTIONS_INIT", create);
+  CountingAllocator counting;
+  expect_limit<heed_allocator>(counting.as_struct(), "options->allocator", "HEED_ALLOCATOR_INIT",
+                               [&](const heed_allocator* allocator) {
+                                 heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
+                                 options.allocator = allocator;
+                                 return create(&options);
+                               });
+  heed_executor executor = HEED_EXECUTOR_INIT;
+  executor.parallel_for = [](void*, int64_t, void (*)(void*, int64_t), void*) {};
+  executor.num_threads = 2;
+  expect_limit<heed_executor>(executor, "options->executor", "HEED_EXECUTOR_INIT", [&](const heed_executor* given) {
+    heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
+    options.executor = given;
+    return create(&options);
+  });
+  heed_logger silent = HEED_LOGGER_INIT;
+  silent.write = [](void*, int32_t, const char*) {};
+  expect_limit<heed_logger>(silent, "options->logger", "HEED_LOGGER_INIT", [&](const heed_logger* logger) {
+    heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
+    options.logger = logger;
+    return create(&options);
+  });
+}
+
+TEST(StructSize, BeyondAnyStructIsRefusedInCalls) {
+  const AttentionCall call(Kind::DotProductRank4);
+  expect_limit<heed_layer_inputs>(call.inputs, "inputs", "HEED_LAYER_INPUTS_INIT", [&](const heed_layer_inputs* given) {
+    return heed_layer_forward(call.layer.get(), given, nullptr, &call.outputs);
+  });
+  expect_limit<heed_layer_outputs>(call.outputs, "outputs", "HEED_LAYER_OUTPUTS_INIT",
+                                   [&](const heed_layer_outputs* given) {
+                                     return heed_layer_forward(call.layer.get(), &call.inputs, nullptr, given);
+                                   });
+  expect_limit<heed_dot_product_attention_options>(
+      HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT, "options", "HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT",
+      [&](const heed_dot_product_attention_options* given) {
+        return heed_scaled_dot_product_attention(call.context.get(), given, &call.inputs, &call.outputs);
+      });
+}
+
+}  // namespace
+}  // namespace heed::capi_test

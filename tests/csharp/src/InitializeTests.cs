@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+using System;
+using Xunit;
+
+namespace Heed.Tests;
+
+/// <summary>What Initialize refuses and keeps of parameters that a block has already.</summary>
+public sealed class InitializeTests : IDisposable
+{
+    private readonly NDManager manager = NDManager.NewBaseManager();
+
+    public void Dispose() => manager.Dispose();
+
+    /// <summary>A block that is initialized takes other shapes as long as its parameters and those inside fit
+    /// them.</summary>
+    [Fact]
+    public void ShapesForOtherParametersAreRefused()
+    {
+        using var table = new TableBlock();
+        table.Initialize(manager, DataType.Float32, new Shape(3, 5));
+        float[] rows = table.Rows.Array.ToFloatArray();
+        float[] weights = table.Linear.Parameters["weight"].Array.ToFloatArray();
+        var longer = new Shape(4, 5);
+        table.Initialize(manager, DataType.Float32, longer);
+        Assert.Equal(new[] { longer }, table.InputShapes);
+
+        Assert.Equal(
+            "inputShapes are [(4, 6)], and the block was initialized for [(4, 5)]: Rows has values of shape (5), not (6)",
+            Refusal(table, new Shape(4, 6)));
+        table.HasRows = false;
+        string message = Refusal(table, new Shape(7, 6));
+        Assert.Contains("(7, 6)", message);
+        Assert.Contains("(2, 5)", message);
+        table.Fails = true;
+        Assert.Equal("enough", Refusal(table, new Shape(7, 5)));
+        Assert.Equal(new[] { longer }, table.InputShapes);
+        Assert.Equal(new[] { longer }, table.Linear.InputShapes);
+        Assert.Equal(rows, table.Rows.Array.ToFloatArray());
+        Assert.Equal(weights, table.Linear.Parameters["weight"].Array.ToFloatArray());
+
+        table.Clear();
+        table.HasRows = true;
+        table.Fails = false;
+        Assert.Equal("Parameter Rows (5) without values", table.Rows.ToString());
+        table.Initialize(manager, DataType.Float32, new Shape(4, 6));
+        Assert.Equal("Parameter Rows (6) Float32", table.Rows.ToString());
+
+        // Set one by one, the parameters are there as well.
+        using var set = new TableBlock();
+        Assert.Equal("Parameter Rows (shape not known)", set.Rows.ToString());
+        set.Rows.SetArray(manager.Ones(new Shape(5)));
+        Assert.Equal(
+            "inputShapes are [(4, 6)]: Rows has values of shape (5), not (6)", Refusal(set, new Shape(4, 6)));
+    }
+
+    /// <summary>heed's own blocks name the shapes that they have and those that they were given, and stay as they
+    /// are.</summary>
+    [Fact]
+    public void ShapesForOtherParametersAreRefusedByEveryKind()
+    {
+        var x = new Shape(2, 3, 8);
+        var y = new Shape(2, 3, 6);
+        foreach (Block block in new Block[] { new MultiHeadAttention(8, 2, 0, true), new AdditiveAttention(8) })
+        {
+            using (block)
+            {
+                block.Initialize(manager, DataType.Float32, x, x, x);
+                foreach (Shape[] others in new[] { new[] { y, x, x }, new[] { x, y, x }, new[] { y, y, y } })
+                {
+                    string message = Refusal(block, others);
+                    Assert.Contains("(2, 3, 6)", message);
+                    Assert.Contains("(8, 8)", message);
+                    Assert.Equal(new[] { x, x, x }, block.InputShapes);
+                }
+            }
+        }
+        using var linear = new Linear(3);
+        linear.Initialize(manager, DataType.Float32, x);
+        string sentence = Refusal(linear, y);
+        Assert.Contains("(2, 3, 6)", sentence);
+        Assert.Contains("weight has (3, 8)", sentence);
+        Assert.Equal(new[] { x }, linear.InputShapes);
+    }
+
+    /// <summary>Where a block inside cannot be initialized, those before it are as if nothing had been tried.</summary>
+    [Fact]
+    public void AFailedInitializeLeavesNothing()
+    {
+        var shape = new Shape(3, 5);
+        using var table = new TableBlock { Fails = true };
+        Assert.Equal("enough", Refusal(table, shape));
+        Assert.False(table.Rows.IsInitialized);
+        Assert.Null(table.Rows.Shape);
+        Assert.False(table.Linear.IsInitialized);
+        Assert.Throws<InvalidOperationException>(() => table.Linear.InputShapes);
+        Assert.Throws<InvalidOperationException>(() => table.InputShapes);
+
+        // What was set before stays.
+        table.Linear.Parameters["bias"].SetArray(manager.Ones(new Shape(2)));
+        NDArray rows = manager.Ones(new Shape(5));
+        table.Rows.SetArray(rows);
+        Assert.Equal("enough", Refusal(table, shape));
+        Assert.Same(rows, table.Rows.Array);
+        Assert.False(table.Linear.IsInitialized);
+        Assert.Null(table.Linear.Parameters["weight"].Shape);
+        Assert.Equal(new float[] { 1, 1 }, table.Linear.Parameters["bias"].Array.ToFloatArray());
+        table.Fails = false;
+        table.Initialize(manager, DataType.Float32, shape);
+        Assert.True(table.IsInitialized);
+        Assert.Same(rows, table.Rows.Array);
+    }
+
+    [Fact]
+    public void InitializeKeepsWhatWasSet()
+    {
+        using var linear = new Linear(2);
+        linear.SetInitializer(Initializer.Ones, _ => true);
+        Parameter weight = linear.Parameters["weight"];
+        weight.SetArray(manager.Full(new Shape(2, 3), 5));
+        Assert.Contains("(2, 3)", Assert.Throws<ArgumentException>(
+            () => linear.Initialize(manager, DataType.Float32, new Shape(1, 4))).Message);
+        Assert.False(linear.IsInitialized);
+        linear.Initialize(manager, DataType.Float16, new Shape(1, 3));
+        Assert.Equal(DataType.Float16, weight.Array.DataType);
+        NDArray x = manager.Ones(new Shape(1, 3));
+        Assert.Equal(new float[] { 16, 16 }, linear.Forward(new ParameterStore(), new NDList(x)).Head.ToFloatArray());
+    }
+
+    private string Refusal(Block block, params Shape[] shapes) => Assert.Throws<ArgumentException>(
+        () => block.Initialize(manager, DataType.Float32, shapes)).Message;
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.heed;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Attention without a block: what a block gives. */
+class OneCallAttentionTest {
+    private NDManager manager;
+    private NDArray queries;
+    private NDArray keys;
+    private NDArray values;
+
+    @BeforeEach
+    void open() {
+        manager = TestDevice.newManager();
+        queries = manager.randomNormal(new Shape(2, 4, 8));
+        keys = manager.randomNormal(new Shape(2, 6, 8));
+        values = manager.randomNormal(new Shape(2, 6, 5));
+    }
+
+    @AfterEach
+    void close() {
+        manager.close();
+    }
+
+    @Test
+    void givesWhatABlockGives() {
+        NDArray expected = new DotProductAttention(0)
+                .forward(new ParameterStore(), new NDList(queries, keys, values), false)
+                .singletonOrThrow();
+        NDArray result = DotProductAttention.scaledDotProductAttention(queries, keys, values);
+        assertEquals(new Shape(2, 4, 5), result.getShape());
+        assertSame(manager, result.getManager());
+        assertArrayEquals(expected.toFloatArray(), result.toFloatArray());
+    }
+
+    @Test
+    void takesHeads() {
+        NDArray result = DotProductAttention.scaledDotProductAttention(
+                manager.randomNormal(new Shape(2, 4, 3, 8)),
+                manager.randomNormal(new Shape(2, 2, 6, 8)),
+                manager.randomNormal(new Shape(2, 2, 6, 5)));
+        assertEquals(new Shape(2, 4, 3, 5), result.getShape());
+    }
+
+    @Test
+    void takesEveryInputOptionAndOutput() {
+        DotProductAttention.Builder options = DotProductAttention.builder()
+                .optScale(0.3f)
+                .optSoftCap(4)
+                .optDropout(0.5f)
+                .optCausal(Causal.BOTTOM_RIGHT)
+                .optWindow(Window.BOTTOM_RIGHT, 3, 0)
+                .optEmptyRows(EmptyRows.MEAN);
+        AttentionInputs inputs = new AttentionInputs()
+                .setQueries(queries)
+                .setKeys(keys)
+                .setValues(values)
+                .setValidLens(manager.create(new int[] {3, 6}))
+                .setMask(manager.ones(new Shape(1, 1, 4, 6), DataType.BOOLEAN))
+                .setBias(manager.randomNormal(new Shape(4, 6)))
+                .setTraining(true)
+                .setDropoutSeed(7);
+        DotProductAttention block = options.build();
+        try (AttentionOutputs expected =
+                        block.createOutputs(inputs, Wanted.OUTPUT, Wanted.WEIGHTS, Wanted.LOG_SUM_EXP);
+                AttentionOutputs outputs =
+                        block.createOutputs(inputs, Wanted.OUTPUT, Wanted.WEIGHTS, Wanted.LOG_SUM_EXP)) {
+            block.forward(inputs, expected, null);
+            DotProductAttention.scaledDotProductAttention(inputs, outputs, options);
+            for (Wanted wanted : Wanted.values()) {
+                assertArrayEquals(
+                        expected.get(wanted).toFloatArray(), outputs.get(wanted).toFloatArray());
+            }
+            inputs.setTraining(false);
+            DotProductAttention plain = DotProductAttention.builder().build();
+            plain.forward(inputs, expected, null);
+            DotProductAttention.scaledDotProductAttention(inputs, outputs, null);
+            assertArrayEquals(
+                    expected.getOutput().toFloatArray(), outputs.getOutput().toFloatArray());
+        }
+    }
+
+    @Test
+    void refusesWhatABlockRefuses() {
+        String sentence = assertThrows(
+                        IllegalArgumentException.class,
+                        () -> DotProductAttention.scaledDotProductAttention(queries, values, values))
+                .getMessage();
+        assertTrue(sentence.contains("keys has shape (2, 6, 5)"), sentence);
+        assertThrows(
+                IllegalArgumentException.class,
+                () -> DotProductAttention.scaledDotProductAttention(manager.create(1f), keys, values));
+        assertThrows(
+                NullPointerException.class,
+                () -> DotProductAttention.scaledDotProductAttention(queries, null, values));
+        AttentionInputs inputs = new AttentionInputs().setQueries(queries).setTraining(true);
+        AttentionOutputs outputs = new AttentionOutputs().setOutput(manager.zeros(queries.getShape()));
+        sentence = assertThrows(
+                        IllegalArgumentException.class,
+                        () -> DotProductAttention.scaledDotProductAttention(inputs, outputs, null))
+                .getMessage();
+        assertTrue(sentence.contains("no dropout seed"), sentence);
+        inputs.setDropoutSeed(0);
+        DotProductAttention.scaledDotProductAttention(inputs, outputs, null);
+        keys.close();
+        assertThrows(
+                IllegalStateException.class,
+                () -> DotProductAttention.scaledDotProductAttention(queries, keys, values));
+    }
+}

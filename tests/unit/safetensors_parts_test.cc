@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which files belong together: names of parts, folders, and when a file is opened.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "base/error.h"
+#include "failure.h"
+#include "tensor/safetensors.h"
+
+namespace heed {
+namespace {
+
+namespace fs = std::filesystem;
+
+class SafetensorsParts : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = "safetensors_parts_XXXXXX";
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+    const float one[] = {1};
+    const float two[] = {2, 3};
+    const NamedTensor first[] = {{"a", DType::F32, {1}, one}};
+    const NamedTensor second[] = {{"b", DType::F32, {2}, two}};
+    save_safetensors(path("m-1-of-2.safetensors").c_str(), first);
+    save_safetensors(path("m-2-of-2.safetensors").c_str(), second);
+    write_index(R"({"weight_map":{"b":"m-2-of-2.safetensors","a":"m-1-of-2.safetensors"}})");
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  std::string path(const std::string& name) const { return folder_ + "/" + name; }
+  void write_index(const std::string& text) const { std::ofstream(path("m.safetensors.index.json")) << text; }
+
+  std::string folder_;
+};
+
+TEST(PartNames, HaveANumberACountAndAnIndex) {
+  const auto name = part_name_of("models/m-00002-of-000163.safetensors");
+  ASSERT_TRUE(name.has_value());
+  EXPECT_EQ(name->number, 2u);
+  EXPECT_EQ(name->num_parts, 163u);
+  EXPECT_EQ(name->index_path, "models/m.safetensors.index.json");
+  EXPECT_EQ(part_name_of("a-b-of-1-of-2.safetensors")->index_path, "a-b-of.safetensors.index.json");
+  for (const char* other : {"", ".safetensors", "m.safetensors", "-of-.safetensors", "m-1-of-.safetensors",
+                            "m--of-2.safetensors", "1-of-2.safetensors", "m-1-of-2.bin", "m-1-of-2",
+                            "m-1of-2.safetensors", "m-1-of-2x.safetensors", "m-x1-of-2.safetensors",
+                            "m-1/1-of-2.safetensors", "m-1234567890-of-2.safetensors", "m-1-of-1234567890.safetensors"})
+    EXPECT_FALSE(part_name_of(other).has_value()) << other;
+}
+
+TEST_F(SafetensorsParts, KnowTheirFolder) {
+  EXPECT_EQ(SafetensorsFile(path("m-1-of-2.safetensors").c_str()).folder(), folder_);
+  EXPECT_EQ(SafetensorsFile(path("m.safetensors.index.json").c_str()).folder(), folder_);
+  EXPECT_EQ(folder_of("model.safetensors"), ".");
+  EXPECT_EQ(folder_of("/model.safetensors"), "/");
+  EXPECT_EQ(folder_of("a//b"), "a/");
+  std::string bytes(save_safetensors_to_memory(nullptr, 0, {}), '\0');
+  save_safetensors_to_memory(bytes.data(), bytes.size(), {});
+  EXPECT_EQ(SafetensorsFile(std::make_shared<MemorySource>(bytes.data(), bytes.size())).folder(), "");
+  // A bare name, which its index is beside.
+  const fs::path before = fs::current_path();
+  fs::current_path(folder_);
+  const SafetensorsFile file("m-2-of-2.safetensors");
+  EXPECT_EQ(file.folder(), ".");
+  EXPECT_EQ(file.path(), "m.safetensors.index.json");
+  EXPECT_NE(file.find("a"), nullptr);
+  fs::current_path(before);
+}
+
+TEST_F(SafetensorsParts, AreOpenedWhenTheyAreNeeded) {
+  const SafetensorsFile file(path("m.safetensors.index.json").c_str());
+  fs::remove(path("m-2-of-2.safetensors"));
+  EXPECT_EQ(file.num_tensors(), 2u);
+  EXPECT_EQ(file.name(0), "a");
+  EXPECT_EQ(file.name(1), "b");
+  EXPECT_TRUE(file.contains("b"));
+  EXPECT_FALSE(file.contains("c"));
+  EXPECT_EQ(file.find("c"), nullptr);
+  const SafetensorsEntry* entry = file.find("a");
+  ASSERT_NE(entry, nullptr);
+  float element = 0;
+  file.read(*entry, &element);
+  EXPECT_EQ(element, 1);
+  EXPECT_EQ(failure_of([&] { static_cast<void>(file.find("b")); }).status, Status::Io);
+  EXPECT_EQ(file.lone_part_text(), "");
+}
+
+TEST_F(SafetensorsParts, AreAllOpenedAtOnceWhereThatIsAsked) {
+  const SafetensorsFile file(path("m-1-of-2.safetensors").c_str(), {}, Opening::AllAtOnce);
+  fs::remove(path("m-1-of-2.safetensors"));
+  fs::remove(path("m-2-of-2.safetensors"));
+  float elements[2] = {};
+  // On another thread, which is not cancelled for good or left so.
+  std::thread([&] { file.read(*file.find("b"), elements); }).join();
+  EXPECT_EQ(elements[0], 2);
+  EXPECT_EQ(elements[1], 3);
+  EXPECT_EQ(file.stored(0).dtype_name, "F32");
+  file.read(*file.find("b"), 4, 4, elements);
+  EXPECT_EQ(elements[0], 3);
+}
+
+TEST_F(SafetensorsParts, WithoutAnIndexAreFilesByThemselves) {
+  fs::remove(path("m.safetensors.index.json"));
+  const SafetensorsFile file(path("m-2-of-2.safetensors").c_str());
+  EXPECT_EQ(file.num_tensors(), 1u);
+  EXPECT_EQ(file.lone_part_text(),
+            "part 2 of 2, whose index, \"" + path("m.safetensors.index.json") + "\", is not there");
+}
+
+}  // namespace
+}  // namespace heed

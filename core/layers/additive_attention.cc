@@ -39,9 +39,8 @@ std::vector<Parameter> make_parameters(int64_t num_hiddens) {
 }  // namespace
 
 AdditiveAttention::AdditiveAttention(std::shared_ptr<Context> context, const AdditiveAttentionOptions& options)
-    : AttentionLayer(std::move(context), make_parameters(options.num_hiddens)), options_(with_defaults(options)) {}
-
-const char* const* AdditiveAttention::possible_parameters() const { return kParameterNames; }
+    : AttentionLayer(std::move(context), make_parameters(options.num_hiddens), kParameterNames),
+      options_(with_defaults(options)) {}
 
 void AdditiveAttention::check_inputs(const LayerInputs& inputs, OutputShapes& shapes) const {
   check_sequences(inputs);

@@ -83,11 +83,6 @@ void DotProductAttention::check_inputs(const LayerInputs& inputs, OutputShapes& 
   shapes.log_sum_exp.emplace({queries.dim(0), num_heads, num_queries});
 }
 
-const char* const* DotProductAttention::possible_parameters() const {
-  static constexpr const char* kNone[] = {nullptr};
-  return kNone;
-}
-
 void DotProductAttention::set_attention(const LayerInputs& inputs, Purpose purpose, AttentionProblem& problem) const {
   const int32_t rank = inputs.queries->rank();
   const bool has_heads = rank == 4;

@@ -20,7 +20,6 @@ class DotProductAttention : public AttentionLayer {
   void check_inputs(const LayerInputs& inputs, OutputShapes& shapes) const override;
   void set_attention(const LayerInputs& inputs, Purpose purpose, AttentionProblem& problem) const override;
   void compose(const CheckedInputs& call, const LayerOutputs& outputs, Schedule& schedule) const override;
-  const char* const* possible_parameters() const override;
 
  private:
   AttentionOptions options_;

@@ -24,11 +24,6 @@ Dropout::Dropout(std::shared_ptr<Context> context, const DropoutOptions& options
   check_dropout(options.dropout);
 }
 
-const char* const* Dropout::possible_parameters() const {
-  static constexpr const char* kNone[] = {nullptr};
-  return kNone;
-}
-
 CheckedInputs Dropout::check(const LayerInputs& inputs, Purpose) const {
   check_one_input(inputs, kind(), context()->device_name());
   CheckedInputs result{inputs, {}};

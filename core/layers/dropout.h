@@ -24,7 +24,6 @@ class Dropout final : public Layer {
  protected:
   CheckedInputs check(const LayerInputs& inputs, Purpose purpose) const override;
   void compose(const CheckedInputs& call, const LayerOutputs& outputs, Schedule& schedule) const override;
-  const char* const* possible_parameters() const override;
 
  private:
   DropoutOptions options_;

@@ -75,9 +75,13 @@ class Layer {
   std::string explain(const LayerInputs& inputs, const LayerOutputs& outputs) const;
 
  protected:
-  // The parameters are kept in the host's memory.
-  Layer(std::shared_ptr<Context> context, std::span<const Parameter> parameters)
-      : context_(std::move(context)), parameters_(parameters.begin(), parameters.end(), context_->host_allocator()) {}
+  // The parameters are kept in the host's memory. `possible_parameters`: the names of all that layers of this kind can
+  // have, whatever the options; static, null-terminated.
+  Layer(std::shared_ptr<Context> context, std::span<const Parameter> parameters,
+        const char* const* possible_parameters = kNoParameters)
+      : context_(std::move(context)),
+        parameters_(parameters.begin(), parameters.end(), context_->host_allocator()),
+        possible_parameters_(possible_parameters) {}
 
   const Parameter& parameter_at(size_t index) const { return parameters_[index]; }
 
@@ -85,12 +89,12 @@ class Layer {
   virtual CheckedInputs check(const LayerInputs& inputs, Purpose purpose) const = 0;
   // Adds the operations of one call. The outputs have passed check_outputs, and parameters are set.
   virtual void compose(const CheckedInputs& call, const LayerOutputs& outputs, Schedule& schedule) const = 0;
-  // Parameters that layers of this kind can have, whatever the options; null-terminated.
-  virtual const char* const* possible_parameters() const = 0;
   // What it computes from its weights, for the comparison with the model that a file is of.
   virtual LayerAttention layer_attention() const { return {}; }
 
  private:
+  static constexpr const char* kNoParameters[] = {nullptr};
+
   // Throws NotFound.
   size_t index_of(std::string_view name) const;
   // Checks the inputs against the parameters that are set.
@@ -112,6 +116,7 @@ class Layer {
 
   std::shared_ptr<Context> context_;
   HostVector<Parameter> parameters_;
+  const char* const* possible_parameters_;
 };
 
 }  // namespace heed

@@ -173,10 +173,10 @@ FoundWeights Layer::find_in(const SafetensorsFile& file, std::string_view given_
   const std::optional<ModelConfig> config = config_beside(file, accept);
 
   const LayerAttention attention = layer_attention();
-  const bool is_linear = possible_parameters()[0] == std::string_view("weight");
+  const bool is_linear = possible_parameters_[0] == std::string_view("weight");
   std::vector<ModelAttention> models;
   if (attention.is_multi_head) models = configured_attentions(prefix, config, attention.head_size);
-  FoundWeights found = find_weights(file, prefix, parameters_, possible_parameters(), besides_text(models));
+  FoundWeights found = find_weights(file, prefix, parameters_, possible_parameters_, besides_text(models));
   if (attention.is_multi_head) models = model_attentions(file, prefix, found.title, config, attention.head_size);
   const ModelCheck check(file, prefix, attention, models, accept);
   std::vector<ChangingTensor> changing = found.changing;

@@ -30,9 +30,7 @@ std::vector<Parameter> make_parameters(const LinearOptions& options) {
 }  // namespace
 
 Linear::Linear(std::shared_ptr<Context> context, const LinearOptions& options)
-    : Layer(std::move(context), make_parameters(options)), options_(options) {}
-
-const char* const* Linear::possible_parameters() const { return kParameterNames; }
+    : Layer(std::move(context), make_parameters(options), kParameterNames), options_(options) {}
 
 CheckedInputs Linear::check(const LayerInputs& inputs, Purpose) const {
   check_one_input(inputs, kind(), context()->device_name());

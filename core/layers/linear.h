@@ -25,7 +25,6 @@ class Linear final : public Layer {
  protected:
   CheckedInputs check(const LayerInputs& inputs, Purpose purpose) const override;
   void compose(const CheckedInputs& call, const LayerOutputs& outputs, Schedule& schedule) const override;
-  const char* const* possible_parameters() const override;
 
  private:
   LinearOptions options_;

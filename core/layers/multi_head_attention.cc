@@ -130,11 +130,9 @@ MultiHeadAttention::MultiHeadAttention(std::shared_ptr<Context> context, const M
     : MultiHeadAttention(std::move(context), resolve(options)) {}
 
 MultiHeadAttention::MultiHeadAttention(std::shared_ptr<Context> context, Resolved resolved)
-    : AttentionLayer(std::move(context), std::move(resolved.parameters)),
+    : AttentionLayer(std::move(context), std::move(resolved.parameters), kParameterNames),
       options_(resolved.options),
       places_(resolved.places) {}
-
-const char* const* MultiHeadAttention::possible_parameters() const { return kParameterNames; }
 
 LayerAttention MultiHeadAttention::layer_attention() const {
   return {options_.scoring == Scoring::DotProduct, options_.num_heads, options_.num_kv_heads, options_.head_size,

@@ -42,7 +42,6 @@ class MultiHeadAttention final : public AttentionLayer {
   void check_inputs(const LayerInputs& inputs, OutputShapes& shapes) const override;
   void set_attention(const LayerInputs& inputs, Purpose purpose, AttentionProblem& problem) const override;
   void compose(const CheckedInputs& call, const LayerOutputs& outputs, Schedule& schedule) const override;
-  const char* const* possible_parameters() const override;
   LayerAttention layer_attention() const override;
 
  private:

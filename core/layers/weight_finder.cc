@@ -225,21 +225,23 @@ class Finder {
          tensor_text(candidate, *lacking.front()).c_str(), expected.c_str(), others_text(candidate, lacking).c_str());
   }
 
-  // How a sentence about the first of these goes on, where there are others: all options that fit.
+  // How a sentence about the first of these goes on, where there are others: the options that fit those too.
   std::string others_text(const Candidate& candidate, const std::vector<const WeightSource*>& lacking) const {
     if (lacking.size() < 2) return "";
+    const std::span others(lacking.begin() + 1, lacking.end());
     std::vector<std::string> names;
     std::vector<std::string> options;
-    for (const WeightSource* source : lacking) {
-      if (source != lacking.front()) names.emplace_back(source->parameter);
-      const char* option = option_of(source->parameter);
+    bool has_bias = false;
+    for (const WeightSource* source : others) {
+      names.emplace_back(source->parameter);
       if (is_bias_of_projection(source->parameter)) {
-        if (options.empty()) options.push_back("options->biases " + fitting_biases(candidate));
-      } else if (option != nullptr) {
+        if (!has_bias) options.push_back("options->biases " + fitting_biases(candidate));
+        has_bias = true;
+      } else if (const char* option = option_of(source->parameter); option != nullptr) {
         options.emplace_back(option);
       }
     }
-    return ", and as it has " + joined(names) + " too, " + joined(options);
+    return ", and as it has " + joined(names) + " too, " + joined(options, " and ");
   }
 
   void add_known(const Candidate& candidate, std::set<std::string>& known) const {

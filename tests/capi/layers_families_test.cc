@@ -322,8 +322,8 @@ TEST_F(Families, SettingsAreComparedWithTheOptions) {
       {R"({"model_type":"clip"})", "text_model.encoder.layers.0.self_attn", kBart,
        "options->causal is HEED_CAUSAL_NONE"},
       {R"({"model_type":"clip"})", "vision_model.encoder.layers.0.self_attn", kBart, "expected HEED_CAUSAL_NONE", true},
-      {R"({"model_type":"gemma3_text","use_bidirectional_attention":true})", "encoder_attn", kOwn,
-       "expected HEED_CAUSAL_NONE", true},
+      {R"({"model_type":"gemma3_text"})", "encoder_attn", kOwn, "expected HEED_CAUSAL_NONE", true},
+      {R"({"model_type":"x","use_bidirectional_attention":true})", "a", kBart, "expected HEED_CAUSAL_NONE", true},
   };
   for (const auto& one : cases) {
     SCOPED_TRACE(std::string(one.config) + " " + one.prefix);
@@ -331,6 +331,10 @@ TEST_F(Families, SettingsAreComparedWithTheOptions) {
     expect_refused(load(below(one.prefix, one.names), one.config, one.prefix, options), HEED_ERROR_INVALID_ARGUMENT,
                    one.words);
   }
+  heed_multi_head_attention_options causal_from_the_end = two_of_four();
+  causal_from_the_end.causal = HEED_CAUSAL_BOTTOM_RIGHT;
+  expect_refused(load(below("attention", kBert), R"({"model_type":"bert"})", "attention", causal_from_the_end),
+                 HEED_ERROR_INVALID_ARGUMENT, "options->causal is HEED_CAUSAL_BOTTOM_RIGHT, expected HEED_CAUSAL_NONE");
 }
 
 TEST_F(Families, WindowsAreThoseOfTheLayer) {

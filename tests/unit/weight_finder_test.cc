@@ -215,6 +215,17 @@ TEST(WeightFinder, ALayerWithoutOutputNeedsNone) {
     expect_refused(apart + Names{output}, "", parameters, Status::InvalidArgument,
                    "\"memory\" has \"" + std::string(output) + "\" for W_o.weight" + lack);
   }
+  expect_refused(apart + Names{"v_proj.bias", "out_proj.weight"}, "", parameters, Status::InvalidArgument,
+                 "\"memory\" has \"v_proj.bias\" for W_v.bias, a parameter that this layer's options lack: expected "
+                 "HEED_BIAS_V in options->biases, and as it has W_o.weight too, options->no_output_projection 0");
+  expect_refused(apart + Names{"out_proj.weight", "out_proj.bias"}, "", parameters, Status::InvalidArgument,
+                 "\"memory\" has \"out_proj.weight\" for W_o.weight" + lack +
+                     ", and as it has W_o.bias too, options->biases HEED_BIAS_O");
+  expect_refused(apart + Names{"q_proj.bias", "out_proj.weight", "out_proj.bias"}, "", parameters,
+                 Status::InvalidArgument,
+                 "\"memory\" has \"q_proj.bias\" for W_q.bias, a parameter that this layer's options lack: expected "
+                 "HEED_BIAS_Q in options->biases, and as it has W_o.weight, W_o.bias too, "
+                 "options->no_output_projection 0 and options->biases HEED_BIAS_Q | HEED_BIAS_O");
 }
 
 TEST(WeightFinder, KnowsAdditiveLayers) {

@@ -33,7 +33,7 @@
     for (int attempt = 0;; attempt++) {
       try { BODY; }
       catch (global::System.ObjectDisposedException error) { throw Errors.Closed(error); }
-      catch (global::System.OutOfMemoryException) { if (!ForgottenMemory.IsFreed(attempt)) throw; }
+      catch (global::System.OutOfMemoryException) { if (!ForgottenMemory.FreeForgotten(attempt)) throw; }
     }
   }"
 %enddef

@@ -19,7 +19,7 @@ const heed_word kHeedWords[] = {
     WORDS("NULL", "null", "null"),
     WORDS("expected a pointer", "expected an object", "expected an object"),
     WORDS("nan", "NaN", "NaN"),
-    WORDS("-nan", "NaN", "NaN"), /* as that of C# is written */
+    WORDS("-nan", "NaN", "NaN"), /* .NET's NaN has its sign bit set. */
     WORDS("inf", "Infinity", "Infinity"),
 
     /* ---- Constants ---- */

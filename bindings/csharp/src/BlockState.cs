@@ -26,7 +26,7 @@ internal sealed class BlockState : IDisposable
 
     public void Dispose() => snapshots.ForEach(each => each.Dispose());
 
-    /// <summary>Puts it back, as far as the blocks are not disposed meanwhile: the call's own exception is told.</summary>
+    /// <summary>Puts it back as far as it can. Never throws, so that the call's own exception is told.</summary>
     internal void Restore()
     {
         foreach (Action each in undo)
@@ -35,9 +35,9 @@ internal sealed class BlockState : IDisposable
             {
                 each();
             }
-            catch (ObjectDisposedException)
+            catch (Exception)
             {
-                // It has no state any more.
+                // The block is disposed meanwhile and has no state any more, or its device is lost.
             }
         }
     }

@@ -15,7 +15,7 @@ internal static class ForgottenMemory
     /// they are freed.</summary>
     /// <param name="attempt">How often the call was made again before, from 0.</param>
     /// <returns>True if the call is to be made again; false if that was done.</returns>
-    internal static bool IsFreed(int attempt)
+    internal static bool FreeForgotten(int attempt)
     {
         if (attempt > 0)
         {
@@ -23,10 +23,15 @@ internal static class ForgottenMemory
         }
         GC.Collect();
         var waiting = new Thread(GC.WaitForPendingFinalizers) { IsBackground = true };
-        waiting.Start();
         try
         {
+            waiting.Start();
             waiting.Join(MaxWaitMilliseconds);
+        }
+        catch (OutOfMemoryException)
+        {
+            // There is none for a thread either.
+            Thread.Sleep(MaxWaitMilliseconds);
         }
         catch (ThreadInterruptedException)
         {

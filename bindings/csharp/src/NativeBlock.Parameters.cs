@@ -265,7 +265,8 @@ public abstract unsafe partial class NativeBlock
         {
             return;
         }
-        long numBytes = layer.SaveBytes(null, 0);
+        // Each is held twice: as it was given, and packed.
+        long numBytes = 2 * layer.SaveBytes(null, 0);
         bool isHeld = false;
         try
         {

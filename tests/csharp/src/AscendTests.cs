@@ -17,6 +17,7 @@ public sealed class AscendTests : IDisposable
     private static readonly Device Npu = Device.Ascend();
     private static readonly Shape Queries = new Shape(2, 5, Size);
     private static readonly Shape Keys = new Shape(2, 7, Size);
+    private static readonly Shape OneMebibyte = new Shape(1 << 18);
     private static readonly int[] Lens = { 7, 3 };
 
     private readonly NDManager host = NDManager.NewBaseManager();
@@ -381,7 +382,17 @@ public sealed class AscendTests : IDisposable
     {
         using NDManager manager = NDManager.NewBaseManager(Npu);
         manager.Ones(new Shape(1)).Dispose();
-        Simulator.LeaveRoomFor(64 << 20);
+        Simulator.LeaveRoomFor(32 << 20);
+        using (NDManager kept = manager.NewSubManager())
+        {
+            Assert.Throws<OutOfMemoryException>(() =>
+            {
+                for (var arrays = new NDList(); arrays.Count < 300;)
+                {
+                    arrays.Add(kept.Zeros(OneMebibyte));
+                }
+            });
+        }
         for (int i = 0; i < 300; i++)
         {
             Forget(manager);
@@ -425,7 +436,7 @@ public sealed class AscendTests : IDisposable
 
     /// <summary>1 MB, and a view.</summary>
     [MethodImpl(MethodImplOptions.NoInlining)]
-    private static void Forget(NDManager manager) => manager.Zeros(new Shape(1 << 18)).Reshape(-1, 2);
+    private static void Forget(NDManager manager) => manager.Zeros(OneMebibyte).Reshape(-1, 2);
 
     [MethodImpl(MethodImplOptions.NoInlining)]
     private static void ForgetManagers()

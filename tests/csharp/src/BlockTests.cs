@@ -624,7 +624,6 @@ public sealed class BlockTests : IDisposable
         }
     }
 
-    /// <summary>What was set before Initialize stays, whatever the initializers make.</summary>
     [Fact]
     public void OptionsAreCheckedAndCopied()
     {

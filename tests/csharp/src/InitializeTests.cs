@@ -110,6 +110,7 @@ public sealed class InitializeTests : IDisposable
         Assert.Same(rows, table.Rows.Array);
     }
 
+    /// <summary>What was set before Initialize stays, whatever the initializers make.</summary>
     [Fact]
     public void InitializeKeepsWhatWasSet()
     {

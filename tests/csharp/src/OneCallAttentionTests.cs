@@ -8,7 +8,7 @@ namespace Heed.Tests;
 public sealed class OneCallAttentionTests : IDisposable
 {
     private const Wanted All = Wanted.Output | Wanted.Weights | Wanted.LogSumExp;
-    private readonly NDManager manager = NDManager.NewBaseManager();
+    private readonly NDManager manager = TestDevice.NewManager();
     private readonly NDArray queries;
     private readonly NDArray keys;
     private readonly NDArray values;

@@ -31,7 +31,7 @@ final class ArrayMemory {
                         + "is a parameter; duplicate() copies");
             }
             // Java's views of a buffer keep it alive, so that the native view is closed after the last of them.
-            NativeHandle.CLEANER.register(memory, view::close);
+            view.closeAfter(memory);
         } catch (Throwable error) {
             view.close();
             throw error;

@@ -49,8 +49,10 @@ final class LayerParameter extends Parameter implements NDArray.Writer {
 
     @Override
     public void setArray(NDArray array) {
-        layer.bindTo(Objects.requireNonNull(array, "array"));
-        write(array.tensor());
+        NativeTensor value = Objects.requireNonNull(array, "array").tensor();
+        value.checkOpen();
+        layer.bindTo(array);
+        write(value);
     }
 
     @Override

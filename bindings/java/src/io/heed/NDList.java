@@ -101,6 +101,7 @@ public final class NDList extends ArrayList<NDArray> implements AutoCloseable {
      * @throws IllegalStateException if an array is null or closed, or has more than 2147483647 bytes
      * @throws OutOfMemoryError if they are more bytes than a Java array can hold: {@link #encode(OutputStream)} has no
      *     such limit
+     * @throws UncheckedIOException if a name takes more than 65535 bytes
      */
     public byte[] encode() {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();

@@ -113,6 +113,11 @@ abstract class NativeHandle implements AutoCloseable {
         lifetime.place = null;
     }
 
+    /** Has the cleaner close the object once nothing refers to `user`. */
+    final void closeAfter(Object user) {
+        CLEANER.register(user, () -> NativeMemory.cleaning(lifetime.memory, this::closeOnce));
+    }
+
     final void closeOnce() {
         lifetime.close();
         cleanable.clean();
@@ -195,7 +200,7 @@ abstract class NativeHandle implements AutoCloseable {
         @Override
         public void run() {
             if (isOpen()) {
-                NativeMemory.cleaning(this::clean);
+                NativeMemory.cleaning(memory, this::clean);
             }
         }
 

@@ -29,10 +29,14 @@ final class NativeMemory {
 
     private static final AtomicLong USED = new AtomicLong();
     private static final Object COLLECTING = new Object();
-    /** Bytes of native memory and of the Java heap in use after the last collection. */
-    private static volatile long usedBefore;
+    /** Bytes of native memory in use after the last collection, without those of them that the cleaner freed since. */
+    private static final AtomicLong USED_BEFORE = new AtomicLong();
 
+    /** Bytes of the Java heap in use after the last collection. */
     private static volatile long heapBefore;
+
+    /** How many collections this class has asked for. */
+    private static volatile int collections;
 
     /** Counts twice for each object that the cleaner frees, before and after: odd while it frees one. */
     private static volatile int cleanings;
@@ -43,6 +47,7 @@ final class NativeMemory {
     static final class Share {
         private final long numBytes;
         private final AtomicInteger users = new AtomicInteger(1);
+        private final int collectionsBefore = collections;
 
         private Share(long numBytes) {
             this.numBytes = numBytes;
@@ -102,14 +107,20 @@ final class NativeMemory {
         }
     }
 
-    /** Runs the cleaner's work on one object. Only the cleaner's thread calls this. */
-    static void cleaning(Runnable work) {
+    /**
+     * Runs the cleaner's work on one object. Only the cleaner's thread calls this.
+     *
+     * @param memory what the object uses; null: none
+     */
+    static void cleaning(Share memory, Runnable work) {
         cleanings++;
         try {
             work.run();
         } finally {
-            // Memory that a collection found may be freed after it: the mark is lowered then.
-            usedBefore = Math.min(usedBefore, USED.get());
+            // What a collection finds may be freed after the bytes in use were noted.
+            if (memory != null && memory.users.get() == 0 && memory.collectionsBefore != collections) {
+                USED_BEFORE.getAndAdd(-memory.numBytes);
+            }
             cleanings++;
         }
     }
@@ -144,7 +155,7 @@ final class NativeMemory {
      * many as were in use after the last collection, come between two collections: their share of the time is bounded.
      */
     private static boolean isTooMuch(long used) {
-        long before = usedBefore;
+        long before = USED_BEFORE.get();
         return ALLOWED_BYTES > 0 && used - before > Math.max(ALLOWED_BYTES, Math.max(before, heapBefore));
     }
 
@@ -156,7 +167,8 @@ final class NativeMemory {
         if (forgotten.get() == null) {
             awaitCleaner(begun);
         } // Otherwise the virtual machine was told not to listen (-XX:+DisableExplicitGC).
-        usedBefore = USED.get();
+        collections++;
+        USED_BEFORE.set(USED.get());
         heapBefore = Runtime.getRuntime().totalMemory() - Runtime.getRuntime().freeMemory();
     }
 

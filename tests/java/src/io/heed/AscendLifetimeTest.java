@@ -17,6 +17,7 @@ class AscendLifetimeTest {
     private static final ContextOptions REDUCED =
             ContextOptions.builder().optAllowReducedPrecision(true).build();
     private static final Shape SHAPE = new Shape(2, 16, 32);
+    private static final Shape ONE_MEBIBYTE = new Shape(1 << 18);
 
     private final ParameterStore store = new ParameterStore();
 
@@ -64,10 +65,17 @@ class AscendLifetimeTest {
     void whatIsForgottenIsFreedBeforeACallFails() {
         try (NDManager manager = NDManager.newBaseManager(Device.ascend(), REDUCED)) {
             manager.ones(new Shape(1)).close();
-            Simulator.leaveRoomFor(64 << 20);
+            Simulator.leaveRoomFor(32 << 20);
+            try (NDManager kept = manager.newSubManager()) {
+                NDList arrays = new NDList();
+                assertThrows(OutOfMemoryError.class, () -> {
+                    for (int i = 0; i < 300; i++) {
+                        arrays.add(kept.zeros(ONE_MEBIBYTE));
+                    }
+                });
+            }
             for (int i = 0; i < 300; i++) {
-                // 1 MB, and a view.
-                manager.zeros(new Shape(1 << 18)).reshape(-1, 2);
+                manager.zeros(ONE_MEBIBYTE).reshape(-1, 2);
             }
         }
     }

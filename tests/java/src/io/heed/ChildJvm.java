@@ -5,6 +5,7 @@ import java.io.File;
 import java.io.IOException;
 import java.net.URISyntaxException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.util.ArrayList;
@@ -40,10 +41,23 @@ final class ChildJvm {
         command.add("-cp");
         command.add(codeSource(NDManager.class) + File.pathSeparator + codeSource(ChildJvm.class));
         command.add(main.getName());
-        Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
+        ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
+        // They would be printed, and would change how much memory there is.
+        builder.environment().keySet().removeAll(List.of("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"));
+        Process process = builder.start();
         process.getOutputStream().close();
         String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
         return new ChildJvm(process.waitFor(), output);
+    }
+
+    /** Of this process, by the name of a line of /proc/self/status. */
+    static long statusBytes(String key) throws IOException {
+        for (String line : Files.readAllLines(Paths.get("/proc/self/status"))) {
+            if (line.startsWith(key + ":")) {
+                return 1024 * Long.parseLong(line.replaceAll("[^0-9]", ""));
+            }
+        }
+        throw new IOException("/proc/self/status has no " + key);
     }
 
     /** The jar or folder that has the class. */

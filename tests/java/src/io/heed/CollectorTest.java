@@ -6,13 +6,11 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.File;
-import java.io.IOException;
 import java.lang.ref.Reference;
 import java.lang.ref.WeakReference;
 import java.net.URL;
 import java.net.URLClassLoader;
 import java.nio.FloatBuffer;
-import java.nio.file.Files;
 import java.nio.file.Paths;
 import java.util.concurrent.CountDownLatch;
 import java.util.logging.LogRecord;
@@ -55,7 +53,7 @@ class CollectorTest {
                 if (i % 2_000 == 1_999) {
                     System.gc();
                     Thread.sleep(20);
-                    long resident = residentBytes();
+                    long resident = ChildJvm.statusBytes("VmRSS");
                     before = i < 10_000 ? resident : before;
                     largest = Math.max(largest, resident);
                 }
@@ -96,15 +94,6 @@ class CollectorTest {
                     manager.ones(SHAPE);
                     break;
             }
-        }
-
-        private static long residentBytes() throws IOException {
-            for (String line : Files.readAllLines(Paths.get("/proc/self/status"))) {
-                if (line.startsWith("VmRSS:")) {
-                    return 1024 * Long.parseLong(line.replaceAll("[^0-9]", ""));
-                }
-            }
-            throw new IOException("/proc/self/status has no VmRSS");
         }
     }
 

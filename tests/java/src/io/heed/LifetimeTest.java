@@ -7,11 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.io.IOException;
 import java.nio.FloatBuffer;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.Paths;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -257,7 +254,7 @@ class LifetimeTest {
     /** Two gigabytes of arrays that nobody closes, in a manager that stays open. */
     @Test
     void forgottenArraysAreFreed() throws Exception {
-        long before = residentBytes();
+        long before = ChildJvm.statusBytes("VmRSS");
         try (NDManager manager = TestDevice.newManager()) {
             for (int i = 0; i < 2000; i++) {
                 assertEquals(1 << 18, manager.ones(new Shape(1 << 18)).size());
@@ -266,7 +263,7 @@ class LifetimeTest {
                     Thread.sleep(10);
                 }
             }
-            long grown = residentBytes() - before;
+            long grown = ChildJvm.statusBytes("VmRSS") - before;
             assertTrue(grown < 1L << 30, "the process grew by " + grown + " bytes");
         }
     }
@@ -296,14 +293,5 @@ class LifetimeTest {
         MultiHeadAttention attention = new MultiHeadAttention(16, 2, 0, false);
         attention.initialize(manager, DataType.FLOAT32, x.getShape(), x.getShape(), x.getShape());
         return attention.forward(new ParameterStore(), new NDList(x, x, x), false);
-    }
-
-    private static long residentBytes() throws IOException {
-        for (String line : Files.readAllLines(Paths.get("/proc/self/status"))) {
-            if (line.startsWith("VmRSS:")) {
-                return 1024 * Long.parseLong(line.replaceAll("[^0-9]", ""));
-            }
-        }
-        throw new IOException("/proc/self/status has no VmRSS");
     }
 }

@@ -4,11 +4,8 @@ package io.heed;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.io.IOException;
 import java.lang.management.GarbageCollectorMXBean;
 import java.lang.management.ManagementFactory;
-import java.nio.file.Files;
-import java.nio.file.Paths;
 import java.util.Arrays;
 import java.util.Random;
 import java.util.regex.Matcher;
@@ -42,9 +39,9 @@ class NativeMemoryTest {
                 manager.ones(new Shape(kibibytes << 8));
                 left -= kibibytes << 10;
             }
-            System.out.println("peak " + mebibytes("VmHWM"));
+            System.out.println("peak " + (ChildJvm.statusBytes("VmHWM") >> 20));
             manager.close();
-            System.out.println("closed " + mebibytes("VmRSS") + " collections " + collections());
+            System.out.println("closed " + (ChildJvm.statusBytes("VmRSS") >> 20) + " collections " + collections());
         }
     }
 
@@ -67,9 +64,9 @@ class NativeMemoryTest {
             for (int i = 0; i < 200; i++) {
                 attention.forward(parameters, inputs, false);
             }
-            System.out.println("peak " + mebibytes("VmHWM"));
+            System.out.println("peak " + (ChildJvm.statusBytes("VmHWM") >> 20));
             manager.close();
-            System.out.println("closed " + mebibytes("VmRSS"));
+            System.out.println("closed " + (ChildJvm.statusBytes("VmRSS") >> 20));
         }
     }
 
@@ -210,15 +207,6 @@ class NativeMemoryTest {
         Matcher found = Pattern.compile("\\b" + name + " (\\d+)").matcher(output);
         assertTrue(found.find(), output);
         return Long.parseLong(found.group(1));
-    }
-
-    private static long mebibytes(String key) throws IOException {
-        for (String line : Files.readAllLines(Paths.get("/proc/self/status"))) {
-            if (line.startsWith(key + ":")) {
-                return Long.parseLong(line.replaceAll("[^0-9]", "")) >> 10;
-            }
-        }
-        throw new IOException("/proc/self/status has no " + key);
     }
 
     /** Of the whole heap, which nothing but System.gc() causes here. */

@@ -127,6 +127,10 @@ class ParameterTest {
                         IllegalArgumentException.class, () -> weight.setArray(manager.ones(new Shape(3, 3))))
                 .getMessage();
         assertTrue(message.contains("(3, 3)") && message.contains("(2, 3)"), message);
+        NDArray closed = manager.ones(new Shape(2, 3));
+        closed.close();
+        message = assertThrows(IllegalStateException.class, () -> weight.setArray(closed)).getMessage();
+        assertEquals("the array is closed", message);
         assertThrows(
                 IllegalArgumentException.class,
                 () -> weight.setArray(manager.ones(new Shape(2, 3), DataType.INT32)));

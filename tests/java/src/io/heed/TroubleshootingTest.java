@@ -149,30 +149,6 @@ class TroubleshootingTest {
     }
 
     /** One thread after the other uses the workspace, until one comes while another is there. */
-    /** A block with a factor for each column of its input. */
-    private static final class Scaled extends AbstractBlock {
-        private final Parameter factors = addParameter(Parameter.builder()
-                .setName("factors")
-                .setType(Parameter.Type.GAMMA)
-                .build());
-
-        @Override
-        protected void prepare(Shape[] inputShapes) {
-            factors.setShape(new Shape(inputShapes[0].tail()));
-        }
-
-        @Override
-        protected NDList forwardInternal(
-                ParameterStore ps, NDList inputs, boolean training, PairList<String, Object> params) {
-            return inputs;
-        }
-
-        @Override
-        public Shape[] getOutputShapes(Shape[] inputShapes) {
-            return inputShapes;
-        }
-    }
-
     private void provokeWithThreads(NDManager manager) {
         MultiHeadAttention attention = MultiHeadAttention.builder().setNumHiddens(64).setNumHeads(4).build();
         AttentionInputs inputs = new AttentionInputs().setQueries(manager.ones(new Shape(1, 256, 64)));
@@ -201,6 +177,30 @@ class TroubleshootingTest {
             } catch (IllegalStateException error) {
                 errors.add(error);
             }
+        }
+    }
+
+    /** A block with a factor for each column of its input. */
+    private static final class Scaled extends AbstractBlock {
+        private final Parameter factors = addParameter(Parameter.builder()
+                .setName("factors")
+                .setType(Parameter.Type.GAMMA)
+                .build());
+
+        @Override
+        protected void prepare(Shape[] inputShapes) {
+            factors.setShape(new Shape(inputShapes[0].tail()));
+        }
+
+        @Override
+        protected NDList forwardInternal(
+                ParameterStore ps, NDList inputs, boolean training, PairList<String, Object> params) {
+            return inputs;
+        }
+
+        @Override
+        public Shape[] getOutputShapes(Shape[] inputShapes) {
+            return inputShapes;
         }
     }
 

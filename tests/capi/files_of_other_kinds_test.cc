@@ -17,8 +17,15 @@ namespace {
 std::string zip(const std::string& name) {
   std::string bytes("PK\x03\x04\x14\x00\x00\x08\x08\x00", 10);
   bytes.resize(26, '\0');
-  bytes += static_cast<char>(name.size());
-  return bytes + std::string("\0\0\0", 3) + name + std::string(100, 'x');
+  bytes += static_cast<char>(name.size() % 256);
+  bytes += static_cast<char>(name.size() / 256);
+  return bytes + std::string("\0\0", 2) + name + std::string(100, 'x');
+}
+
+// The beginning of an ONNX model: the format's number, the name of what wrote it, and the tag of the next field.
+std::string onnx(char format, const std::string& name, char next) {
+  const char tags[] = {8, format, 0x12, static_cast<char>(name.size())};
+  return std::string(tags, sizeof tags) + name + next + std::string(500, '\n');
 }
 
 std::string text(const char* begin) { return begin + std::string(600, '\n'); }
@@ -38,6 +45,7 @@ const std::vector<OtherKind>& other_kinds() {
        {"PyTorch", "torch.load", "safetensors.torch.save_file"},
        {"PyTorch", "numpy.save"}},
       {"torch.save of a named file", zip("pytorch_model/data.pkl"), {"PyTorch", "torch.load"}, {"PyTorch"}},
+      {"torch.save of a long name", zip(std::string(300, 'n') + "/data.pkl"), {"PyTorch", "torch.load"}, {"PyTorch"}},
       {"torch.save before 1.6",
        "\x80\x02\x8a\x0al\xfc\x9c" + text("F\xf9 j\xa8P\x19."),
        {"pickle", "torch.load"},
@@ -58,7 +66,9 @@ const std::vector<OtherKind>& other_kinds() {
       {"XML", text("<?xml version=\"1.0\"?><Error><Code>AccessDenied</Code>"), {"XML", "download"}, {"XML"}},
       {"gzip", std::string("\x1F\x8B\x08\0\0\0\0\0\0\3", 10) + text(""), {"gzip", "unpack"}, {"gzip"}},
       {"tar", std::string(257, 'n') + "ustar" + text(""), {"tar archive", "unpack"}, {"tar archive"}},
-      {"ONNX", "\x08\x08\x12\x07pytorch\x1A\x05" + text("2.4.0"), {"ONNX", "onnx.load"}, {"ONNX"}},
+      {"ONNX", onnx(8, "pytorch", 0x1A), {"ONNX", "onnx.load"}, {"ONNX"}},
+      {"ONNX of a late format", onnx(0x20, " ~", 0x22), {"ONNX"}, {"ONNX"}},
+      {"ONNX of an early format", onnx(1, std::string(64, 'n'), 0x42), {"ONNX"}, {"ONNX"}},
       {"TensorFlow Lite", std::string("\x1C\0\0\0TFL3\x14\0", 10) + text(""), {"TensorFlow Lite"}, {"TensorFlow Lite"}},
       {"DJL", "DJL@" + std::string("\0\0\0\1", 4) + text(""), {"DJL", "SAFETENSORS"}, {"DJL"}},
       {"a block's parameters",
@@ -135,11 +145,40 @@ TEST_F(OtherKinds, AreNotSeenInSafetensorsWhoseLengthHasTheirMark) {
     const std::string path = folder_.write("model.safetensors", file);
     EXPECT_EQ(heed_layer_load(call_.layer.get(), path.c_str(), nullptr), HEED_OK) << heed_last_error();
     // Cut short, in the header and in the data.
-    for (const size_t size : {size_t{100}, file.size() - 1}) {
+    for (const size_t size : {size_t{9}, size_t{100}, file.size() - 1}) {
       folder_.write("model.safetensors", file.substr(0, size));
       EXPECT_TRUE(is_refused(heed_layer_load(call_.layer.get(), path.c_str(), nullptr),
                              {HEED_ERROR_CORRUPT_FILE, {"model.safetensors", "bytes"}}));
     }
+  }
+}
+
+TEST_F(OtherKinds, AreNotSeenInWhatIsOnlyAlikeThem) {
+  std::vector<std::string> unknown = {text("<`"),
+                                      text("<{"),
+                                      text("<@"),
+                                      text("<["),
+                                      text("< html"),
+                                      text("[ "),
+                                      text("{"),
+                                      text("[x"),
+                                      text("{1"),
+                                      text("\x80\x01K"),
+                                      text("\x80\x06K"),
+                                      text("\x81\x02K"),
+                                      text("n\x02K"),
+                                      text("PK\x03\x05"),
+                                      text("\x1F\x8B\x07"),
+                                      std::string(256, 'n') + "ustar" + text("n"),
+                                      std::string("\x80\x02\0", 3) + text("")};
+  for (const char format : {'\0', '\x21'}) unknown.push_back(onnx(format, "pytorch", 0x1A));
+  for (const char* name : {"", "\x1F", "pytor\x7F", "pytor\x80"}) unknown.push_back(onnx(8, name, 0x1A));
+  unknown.push_back(onnx(8, std::string(65, 'n'), 0x1A));
+  for (const char next : {'\0', '\x1B', '\x2A', '\x4A'}) unknown.push_back(onnx(8, "pytorch", next));
+  for (const std::string& bytes : unknown) {
+    SCOPED_TRACE(testing::PrintToString(bytes.substr(0, 20)));
+    EXPECT_TRUE(is_refused(heed_layer_load_memory(call_.layer.get(), bytes.data(), bytes.size(), nullptr),
+                           {HEED_ERROR_CORRUPT_FILE, {"header's length"}}));
   }
 }
 

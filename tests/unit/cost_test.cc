@@ -139,6 +139,9 @@ TEST(Cost, OfALinearOperation) {
   second.output = given();
   EXPECT_EQ(cost_of(problem).flops, first_flops + 2.0 * 2 * 3 * 5 * 8);
   EXPECT_EQ(cost_of(problem).bytes, first_bytes + 2.0 * 8 * 5 + 4.0 * 2 * 3 * 8);
+
+  problem.num_parts = 0;
+  EXPECT_EQ(cost_of(problem).bytes, 4.0 * 2 * 3 * 5);
 }
 
 TEST(Cost, BytesAreThoseOfEveryOperandOnce) {

@@ -54,13 +54,44 @@ TEST_F(FarTensor, IsReadThroughViews) {
   EXPECT_EQ(read(tensor.slice(0, 1, 0)), Numbers());
 }
 
-// A view of a few elements far from one another is not read with all that lies between.
-TEST_F(FarTensor, IsReadElementByElementWhereItIsThin) {
-  const Tensor wide = Tensor::zeros(memory, DType::F32, {2, 1000});
-  fill_arange(wide, 0, 1);
+TEST_F(FarTensor, OfSmallElementsIsReadBackwards) {
+  const Tensor bytes = Tensor::zeros(memory, DType::U8, {2});
+  const uint8_t numbers[] = {7, 9};
+  write_tensor(bytes, numbers);
+  const Dims backwards = {-1};
+  uint8_t read[2] = {};
+  read_tensor(bytes.view({2}, &backwards, 1), read);
+  EXPECT_EQ(read[0], 9);
+  EXPECT_EQ(read[1], 7);
+}
+
+TEST_F(FarTensor, IsOneCopyWhereAllItsElementsAreNeighbours) {
+  const Dims strides = {3, 77, 1};
+  const Tensor of_three_axes = tensor.view({2, 1, 3}, &strides, 0);
+  for (const Tensor& dense : {tensor, of_three_axes}) {
+    memory->num_copies = 0;
+    EXPECT_EQ(read(host_copy(dense)), (Numbers{0, 1, 2, 3, 4, 5}));
+    EXPECT_EQ(memory->num_copies, 1);
+    HostImage(dense).commit();
+    EXPECT_EQ(memory->num_copies, 2);
+    fill_arange(dense, 0, 1);
+  }
   memory->num_copies = 0;
-  EXPECT_EQ(read(wide.slice(1, 7, 1)), (Numbers{7, 1007}));
-  EXPECT_EQ(memory->num_copies, 2);
+  HostImage(tensor.slice(0, 1, 0)).commit();
+  EXPECT_EQ(memory->num_copies, 0);
+}
+
+// A view of a few elements far from one another is not read with all that lies between: more than eight times their
+// bytes, in units of eight.
+TEST_F(FarTensor, IsReadElementByElementWhereItIsThin) {
+  for (const int64_t distance : {15, 17, 1000}) {
+    SCOPED_TRACE(distance);
+    const Tensor wide = Tensor::zeros(memory, DType::F32, {2, distance});
+    fill_arange(wide, 0, 1);
+    memory->num_copies = 0;
+    EXPECT_EQ(read(wide.slice(1, 7, 1)), (Numbers{7, static_cast<float>(7 + distance)}));
+    EXPECT_EQ(memory->num_copies, distance == 15 ? 1 : 2);
+  }
 }
 
 TEST_F(FarTensor, IsWrittenThroughViewsWithoutWhatLiesBetween) {

@@ -47,10 +47,11 @@ TEST(PartNames, HaveANumberACountAndAnIndex) {
   EXPECT_EQ(name->num_parts, 163u);
   EXPECT_EQ(name->index_path, "models/m.safetensors.index.json");
   EXPECT_EQ(part_name_of("a-b-of-1-of-2.safetensors")->index_path, "a-b-of.safetensors.index.json");
-  for (const char* other : {"", ".safetensors", "m.safetensors", "-of-.safetensors", "m-1-of-.safetensors",
-                            "m--of-2.safetensors", "1-of-2.safetensors", "m-1-of-2.bin", "m-1-of-2",
-                            "m-1of-2.safetensors", "m-1-of-2x.safetensors", "m-x1-of-2.safetensors",
-                            "m-1/1-of-2.safetensors", "m-1234567890-of-2.safetensors", "m-1-of-1234567890.safetensors"})
+  for (const char* other :
+       {"", ".safetensors", "m.safetensors", "-of-.safetensors", "m-1-of-.safetensors", "m--of-2.safetensors",
+        "1-of-2.safetensors", "-of-2.safetensors", "m-12.safetensors", "m-1-of-2.bin", "m-1-of-2",
+        "m-1of-2.safetensors", "m-1-of-2x.safetensors", "m-x1-of-2.safetensors", "m-1/1-of-2.safetensors",
+        "m-1234567890-of-2.safetensors", "m-1-of-1234567890.safetensors"})
     EXPECT_FALSE(part_name_of(other).has_value()) << other;
 }
 

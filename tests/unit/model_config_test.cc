@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// The settings of a model that are kept: which, how deep, and of what kind.
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "tensor/model_config.h"
+
+namespace heed {
+namespace {
+
+ModelConfig config_of(std::string_view text) { return ModelConfig(MemorySource(text.data(), text.size())); }
+
+TEST(ModelConfig, KeepsSettingsByTheirPaths) {
+  const ModelConfig config = config_of(
+      R"({"model_type":"a","heads":8,"flag":true,"none":null,"list":["x",[1.5]],"inner":{"model_type":"b","heads":-2}})");
+  EXPECT_EQ(config.number("heads"), 8.0);
+  EXPECT_EQ(config.flag("flag"), true);
+  EXPECT_FALSE(config.has("none"));
+  EXPECT_EQ(config.text("list.0"), "x");
+  EXPECT_EQ(config.number("list.1.0"), 1.5);
+  EXPECT_EQ(config.number("inner.heads"), -2.0);
+  EXPECT_EQ(config.number("model_type"), std::nullopt);
+  EXPECT_EQ(config.text("heads"), std::nullopt);
+  EXPECT_TRUE(config.is_object("inner"));
+  EXPECT_FALSE(config.is_object("list"));
+  EXPECT_EQ(config.models(), (std::vector<std::string>{"", "inner"}));
+}
+
+// The whole is the first level.
+TEST(ModelConfig, KeepsSettingsOfSixLevels) {
+  std::string text = "{\"a\":1}";
+  std::string path = "a";
+  for (size_t level = 1; level <= kMaxModelSettingDepth + 3; ++level) {
+    SCOPED_TRACE(level);
+    const ModelConfig config = config_of(text);
+    EXPECT_EQ(config.has(path), level <= kMaxModelSettingDepth);
+    text = "{\"b\":" + text + ",\"c\":[7]}";
+    EXPECT_EQ(config_of(text).number("c.0"), 7.0) << "what comes behind a level that is not kept";
+    path = "b." + path;
+  }
+}
+
+TEST(ModelConfig, KeepsNoNamesOfLabels) {
+  for (const char* const labels : {"id2label", "label2id"}) {
+    const std::string text =
+        "{\"" + std::string(labels) + "\":{\"0\":\"x\",\"more\":{\"1\":\"y\",\"2\":[1]}},\"heads\":3}";
+    const ModelConfig config = config_of(text);
+    EXPECT_FALSE(config.has(std::string(labels) + ".0"));
+    EXPECT_FALSE(config.has("0"));
+    EXPECT_FALSE(config.has("1"));
+    EXPECT_FALSE(config.has("more.1"));
+    EXPECT_FALSE(config.has("more.2.0"));
+    EXPECT_EQ(config.number("heads"), 3.0);
+  }
+}
+
+// As Python writes them, and not where they stand in a text.
+TEST(ModelConfig, TakesNumbersThatJsonLacksForNone) {
+  const ModelConfig config = config_of(R"({"a":NaN,"b":[-Infinity,Infinity],"c":"\\\"NaN","d":1})");
+  EXPECT_EQ(config.number("a"), std::nullopt);
+  EXPECT_EQ(config.text("a"), "");
+  EXPECT_EQ(config.text("b.0"), "");
+  EXPECT_EQ(config.text("b.1"), "");
+  EXPECT_EQ(config.text("c"), "\\\"NaN");
+  EXPECT_EQ(config.number("d"), 1.0);
+}
+
+TEST(ModelConfig, RefusesWhatIsNoObject) {
+  for (const char* const text : {"", " ", "[]", "[{}]", "3", "NaN", "{\"a\":1", "{}{}"}) {
+    SCOPED_TRACE(text);
+    try {
+      config_of(text);
+      ADD_FAILURE() << "read";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.status, Status::CorruptFile);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace heed

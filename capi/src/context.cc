@@ -125,7 +125,7 @@ heed_status heed_context_describe(const heed_context* context, char* text, size_
     json.member("num_threads", self.num_threads());
     json.member("strict", self.options().strict);
     json.member("allow_reduced_precision", self.options().allow_reduced_precision);
-    json.member("allocator", self.options().allocator == HostAllocator{} ? "C library" : "host");
+    json.member("allocator", self.options().allocator == HostAllocator{} ? "heed" : "host");
     json.member("executor", self.options().executor.parallel_for == nullptr ? "heed" : "host");
     json.member("logger", self.options().logger.write != nullptr);
     json.member("version", kVersionText);

@@ -58,6 +58,11 @@ std::string sides_text(const ModelWindow& window, const char* verb) {
 
 bool is_unlimited(const ModelWindow& window) { return window.left < 0 && window.right < 0; }
 
+// As "rotary positions (by model_type "llama" in config.json)".
+std::string text_of(const Lack& lack, const ModelAttention& model) {
+  return std::string(lack.text) + " (by " + model.source + ")";
+}
+
 // The names that would let a load pass, each once: `; with accept "rotary" it is loaded all the same`.
 template <typename Findings>
 std::string accept_text(const Findings& findings) {
@@ -93,7 +98,7 @@ void ModelCheck::require_supported(const std::vector<ChangingTensor>& tensors) c
   for (const ModelAttention& model : attentions_) {
     for (const Lack& lack : model.lacks) {
       if (accept_.has(lack.feature) || !features.insert(lack.feature).second) continue;
-      findings.push_back({lack.text + std::string(" (by ") + model.source + ")", lack.feature});
+      findings.push_back({text_of(lack, model), lack.feature});
     }
   }
   if (findings.empty()) return;
@@ -153,6 +158,7 @@ std::vector<ModelCheck::Finding> ModelCheck::differences_of(const ModelAttention
 std::vector<ModelCheck::Finding> ModelCheck::differences(std::string& source) const {
   std::vector<Finding> all;
   std::vector<Finding> of_alternatives;
+  std::string source_of_alternatives;
   bool fits_one = false;
   bool has_alternatives = false;
   for (const ModelAttention& model : attentions_) {
@@ -162,13 +168,16 @@ std::vector<ModelCheck::Finding> ModelCheck::differences(std::string& source) co
       fits_one = fits_one || found.empty();
       if (!of_alternatives.empty()) continue;
       of_alternatives = std::move(found);
-      source = model.source;
+      source_of_alternatives = model.source;
     } else if (!found.empty()) {
       if (source.empty()) source = model.source;
       all.insert(all.end(), found.begin(), found.end());
     }
   }
-  if (has_alternatives && !fits_one) all.insert(all.end(), of_alternatives.begin(), of_alternatives.end());
+  if (has_alternatives && !fits_one) {
+    if (all.empty()) source = source_of_alternatives;
+    all.insert(all.end(), of_alternatives.begin(), of_alternatives.end());
+  }
   return all;
 }
 
@@ -198,13 +207,22 @@ void ModelCheck::require_options() const {
 }
 
 void ModelCheck::warn(const Logger& logger, const char* function) const {
+  const auto is_decided = [&](std::string_view feature) {
+    return std::any_of(attentions_.begin(), attentions_.end(), [&](const ModelAttention& model) {
+      if (model.is_one_of_several) return false;
+      if (feature == feature::kCausal) return model.causal.has_value();
+      if (feature == feature::kScale) return model.scale.has_value();
+      if (feature == feature::kSoftCap) return model.soft_cap.has_value();
+      return model.window.has_value();
+    });
+  };
   std::string features;
   std::string options;
   std::set<std::string_view> seen;
   const ModelAttention* first = nullptr;
   for (const ModelAttention& model : attentions_) {
     for (const char* feature : model.unknown) {
-      if (accept_.has(feature) || !seen.insert(feature).second) continue;
+      if (accept_.has(feature) || is_decided(feature) || !seen.insert(feature).second) continue;
       if (first == nullptr) first = &model;
       features += (features.empty() ? "" : ", ") + std::string(feature);
       options += (options.empty() ? "" : ", ") + option_text(feature);
@@ -229,10 +247,13 @@ void require_linear_form(const SafetensorsFile& file, const SafetensorsEntry& we
 
 std::string besides_text(const std::vector<ModelAttention>& attentions) {
   std::string lacks;
+  std::set<std::string_view> seen;
   for (const ModelAttention& model : attentions) {
-    for (const Lack& lack : model.lacks) lacks += (lacks.empty() ? "" : ", ") + std::string(lack.text);
+    for (const Lack& lack : model.lacks) {
+      if (seen.insert(lack.feature).second) lacks += (lacks.empty() ? "" : ", ") + text_of(lack, model);
+    }
   }
-  return lacks.empty() ? lacks : "; nor has heed an option for " + lacks + ", by " + attentions.front().source;
+  return lacks.empty() ? lacks : "; nor has heed an option for " + lacks;
 }
 
 }  // namespace heed

@@ -30,7 +30,7 @@ enum class CausalRule {
   Always,
   InDecoder,  // where the prefix has a part "decoder"
   InText,     // where the prefix has a part "text_model"
-  IfDecoder,  // where the configuration has is_decoder
+  IfDecoder,  // where the configuration has is_decoder, or XLM's causal
 };
 
 enum class ScaleRule {
@@ -49,6 +49,7 @@ struct Family {
   bool has_conv1d = false;
 };
 
+// And XLM, which is BERT in this.
 constexpr const char* kBertTypes[] = {
     "bert",
     "bert-generation",
@@ -57,6 +58,7 @@ constexpr const char* kBertTypes[] = {
     "dpr",
     "electra",
     "ernie",
+    "flaubert",
     "ibert",
     "layoutlm",
     "lilt",
@@ -71,6 +73,7 @@ constexpr const char* kBertTypes[] = {
     "roberta-prelayernorm",
     "roc_bert",
     "splinter",
+    "xlm",
     "xlm-roberta",
     "xlm-roberta-xl",
     "xmod",
@@ -106,6 +109,7 @@ constexpr const char* kEncoderTypes[] = {
     "ijepa",
     "layoutlmv3",
     "metaclip_2_vision_model",
+    "mllama_vision_model",
     "owlv2_vision_model",
     "owlvit_vision_model",
     "rt_detr",
@@ -135,8 +139,11 @@ constexpr const char* kEncoderTypes[] = {
 };
 constexpr const char* kTextTypes[] = {"clip", "clipseg", "metaclip_2", "owlv2", "owlvit"};
 constexpr const char* kEncoderDecoderTypes[] = {
-    "bart", "blenderbot", "blenderbot-small", "fsmt",   "m2m_100",        "marian",  "mbart",
-    "mvp",  "nllb-moe",   "pegasus",          "plbart", "speech_to_text", "whisper", "time_series_transformer",
+    "bart",     "blenderbot", "blenderbot-small",
+    "fsmt",     "m2m_100",    "marian",
+    "mbart",    "mvp",        "nllb-moe",
+    "pegasus",  "plbart",     "speech_to_text",
+    "speecht5", "whisper",    "time_series_transformer",
 };
 constexpr const char* kDecoderTypes[] = {
     "biogpt",
@@ -298,6 +305,13 @@ class Place {
     return std::any_of(std::begin(kCrossNames), std::end(kCrossNames), [&](const char* name) { return has(name); });
   }
 
+  // Whether it is in the part of a model that sees images, which may say the same model_type as the whole.
+  bool is_of_vision() const {
+    return std::any_of(parts_.begin(), parts_.end(), [](std::string_view part) {
+      return part.starts_with("vision") || part.starts_with("visual") || part.starts_with("image");
+    });
+  }
+
   // The innermost: a decoder of its own kind may lie in another's.
   Side side() const {
     for (size_t i = parts_.size(); i-- > 0;) {
@@ -406,17 +420,20 @@ void add_lack(ModelAttention& attention, const Lack& lack) {
 class Configured {
  public:
   Configured(const ModelConfig& config, const std::string& model, const Place& place, int64_t head_size)
-      : settings_(config, model),
+      : model_(model),
+        settings_(config, model),
         place_(place),
         model_type_(settings_.text("model_type")),
         family_(family_of(model_type_)),
+        is_tower_of_decoder_(family_ != nullptr && family_->causal == CausalRule::Always && place.is_of_vision()),
         usual_scale_(1 / std::sqrt(static_cast<double>(head_size))) {}
 
   const Family* family() const { return family_; }
 
   ModelAttention read() {
     attention_.source = "model_type \"" + shown(model_type_) + "\" in config.json";
-    read_heads();
+    // The settings of the whole are those of its text.
+    if (!is_tower_of_decoder_ || !model_.empty()) read_heads();
     read_lacks();
     read_causal();
     read_scale();
@@ -453,6 +470,8 @@ class Configured {
     if (settings_.text("position_embedding_type").starts_with("relative") ||
         settings_.number("relative_attention_num_buckets"))
       return true;
+    // SpeechT5's.
+    if (settings_.number("encoder_max_relative_position") && place_.side() != Side::Decoder) return true;
     for (const char* name : {"use_relative_position_bias", "use_shared_relative_position_bias",
                              "has_relative_attention_bias", "has_spatial_attention_bias", "relative_attention"}) {
       if (settings_.is_set(name)) return true;
@@ -488,31 +507,40 @@ class Configured {
       if (!type.empty() && type != "full_attention" && type != "sliding_attention" && type != "attention")
         add_lack(attention_, kAttention);
     }
+    // The others see the patches of a window only.
+    if (is_tower_of_decoder_ && model_type_ == "qwen2_5_vl" && !is_full_in_qwen()) add_lack(attention_, kAttention);
+  }
+
+  bool is_full_in_qwen() const {
+    for (int64_t i = 0; place_.layer(); ++i) {
+      const std::optional<double> full = settings_.number("fullatt_block_indexes." + std::to_string(i));
+      if (!full) break;
+      if (*full == static_cast<double>(*place_.layer())) return true;
+    }
+    return false;
   }
 
   void read_causal() {
-    if (place_.is_cross()) {
-      attention_.causal = false;
-      return;
-    }
-    if (settings_.is_set("use_bidirectional_attention")) {
+    if (place_.is_cross() || is_tower_of_decoder_ || settings_.is_set("use_bidirectional_attention")) {
       attention_.causal = false;
       return;
     }
     if (family_ == nullptr) {
       // Only a few families have the setting, and all of them mean the same by it.
-      if (settings_.is_set("is_decoder")) attention_.causal = true;
+      if (is_decoder()) attention_.causal = true;
     } else {
       switch (family_->causal) {
         case CausalRule::Never: attention_.causal = false; break;
         case CausalRule::Always: attention_.causal = true; break;
         case CausalRule::InText: read_causal_of_text(); break;
-        case CausalRule::IfDecoder: attention_.causal = settings_.is_set("is_decoder"); break;
+        case CausalRule::IfDecoder: attention_.causal = is_decoder(); break;
         case CausalRule::InDecoder: read_causal_of_side(); break;
       }
     }
     if (!attention_.causal) attention_.unknown.push_back(feature::kCausal);
   }
+
+  bool is_decoder() const { return settings_.is_set("is_decoder") || settings_.is_set("causal"); }
 
   void read_causal_of_text() {
     if (place_.has("text_model")) attention_.causal = true;
@@ -577,7 +605,7 @@ class Configured {
 
   void read_window() {
     if (family_ != nullptr) attention_.window = ModelWindow();
-    if (place_.is_cross()) return;
+    if (place_.is_cross() || is_tower_of_decoder_) return;
     std::optional<bool> windowed = false;
     std::optional<int64_t> size = settings_.count({"sliding_window"});
     if (size && !settings_.is_cleared("use_sliding_window")) windowed = is_windowed();
@@ -589,8 +617,10 @@ class Configured {
       attention_.window.reset();
       attention_.unknown.push_back(feature::kWindow);
     } else if (*windowed) {
-      // The window counts the token itself.
-      attention_.window = ModelWindow{*size - 1, attention_.causal.value_or(true) ? -1 : *size - 1};
+      // The window counts the token itself. Gemma 3 that looks both ways has half of it on each side.
+      const bool is_halved = model_type_.starts_with("gemma3") && settings_.is_set("use_bidirectional_attention");
+      const int64_t side = is_halved ? *size / 2 : *size - 1;
+      attention_.window = ModelWindow{side, attention_.causal.value_or(true) ? -1 : side};
     }
   }
 
@@ -608,10 +638,13 @@ class Configured {
     return kind == "local";
   }
 
+  const std::string& model_;
   Settings settings_;
   const Place& place_;
   std::string_view model_type_;
   const Family* family_;
+  // In a part that sees, of a model whose settings are those of a decoder.
+  bool is_tower_of_decoder_;
   double usual_scale_;
   ModelAttention attention_;
 };
@@ -631,9 +664,16 @@ ModelAttention named_attention(const SafetensorsFile& file, std::string_view pre
   const auto is_of = [&](const char* whose) { attention.source = "the names of " + std::string(whose); };
   if (title == layout_title::kLlama) {
     is_of("Hugging Face Llama and its kin");
-    attention.causal = !place.is_cross();
-    if (!place.is_cross()) add_lack(attention, kRotary);
     attention.unknown = {feature::kScale, feature::kSoftCap, feature::kWindow};
+    if (!place.is_cross()) add_lack(attention, kRotary);
+    // In an encoder, and in what sees, the same names are of modules that look both ways.
+    if (place.is_cross()) {
+      attention.causal = false;
+    } else if (place.side() == Side::Encoder || place.is_of_vision()) {
+      attention.unknown.insert(attention.unknown.begin(), feature::kCausal);
+    } else {
+      attention.causal = true;
+    }
   } else if (title == layout_title::kViT && place.ends_with({"layer", "#", "attention"}) &&
              file.contains(std::string(prefix) + ".o_proj.weight")) {
     is_of("Hugging Face DINOv3");
@@ -662,6 +702,9 @@ ModelAttention named_attention(const SafetensorsFile& file, std::string_view pre
       if (is_self && place.side() == Side::Decoder) attention.causal = true;
       if (!attention.causal) attention.unknown = {feature::kCausal};
     }
+  } else if (title == layout_title::kDistilBert && place.has("attentions")) {
+    is_of("Hugging Face XLM and FlauBERT");
+    attention.unknown = {feature::kCausal};
   } else if (title == layout_title::kGpt2) {
     is_of(layout_title::kGpt2);
     attention.causal = !place.is_cross();

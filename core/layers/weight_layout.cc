@@ -200,7 +200,7 @@ constexpr WeightLayout kLayouts[] = {
     {layout_title::kViT, kLlama, kProjExtras, kDotted, "attention"},
     {layout_title::kLlama, kLlama, kProjExtras},
     {layout_title::kT5, kT5, {}},
-    {"Hugging Face DistilBERT", kDistilBert, {}},
+    {layout_title::kDistilBert, kDistilBert, {}},
     {layout_title::kGpt2, kGpt2, kGpt2Extras},
     {"timm Attention", kTimm, kTimmExtras},
     {"Keras MultiHeadAttention", kKeras, {}, kKerasStyles},

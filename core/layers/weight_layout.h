@@ -45,6 +45,7 @@ inline constexpr const char* kAlbert = "Hugging Face ALBERT";
 inline constexpr const char* kBart = "Hugging Face BART";
 inline constexpr const char* kLlama = "Hugging Face Llama";
 inline constexpr const char* kT5 = "Hugging Face T5";
+inline constexpr const char* kDistilBert = "Hugging Face DistilBERT";
 inline constexpr const char* kGpt2 = "Hugging Face GPT-2";
 }  // namespace layout_title
 

@@ -2,8 +2,6 @@
 #include "tensor/model_config.h"
 
 #include <algorithm>
-#include <filesystem>
-#include <system_error>
 #include <utility>
 
 #include "base/error.h"
@@ -213,8 +211,7 @@ std::optional<std::string_view> ModelConfig::text(std::string_view setting) cons
 
 std::optional<ModelConfig> find_model_config(const std::string& folder) {
   const std::string path = folder + "/config.json";
-  std::error_code error;
-  if (std::filesystem::status(path, error).type() == std::filesystem::file_type::not_found) return std::nullopt;
+  if (!file_exists(path.c_str())) return std::nullopt;
   return ModelConfig(FileSource(path.c_str()));
 }
 

@@ -23,7 +23,7 @@ struct IndexedName {
   size_t file = 0;
 };
 
-// Assigned, its vectors may copy: a host's allocator stays with the object that it was given to.
+// To be assigned only where the allocators are equal: the views are into text's own memory.
 struct SafetensorsIndex {  // NOLINT(bugprone-exception-escape)
   explicit SafetensorsIndex(const HostAllocator& allocator) : text(allocator), names(allocator), files(allocator) {}
 

@@ -80,7 +80,7 @@ TEST(Describe, TellsTheOptionsInForce) {
   EXPECT_EQ(description.at("num_threads"), 1024);
   EXPECT_EQ(description.at("strict"), true);
   EXPECT_EQ(description.at("allow_reduced_precision"), true);
-  EXPECT_EQ(description.at("allocator"), "C library");
+  EXPECT_EQ(description.at("allocator"), "heed");
   EXPECT_EQ(description.at("executor"), "heed");
   EXPECT_EQ(description.at("logger"), false);
   EXPECT_EQ(description.at("version"), heed_version_string());

@@ -43,6 +43,7 @@ const Names kBart = {"q_proj.weight", "k_proj.weight", "v_proj.weight", "out_pro
 const Names kLlama = {"q_proj.weight", "k_proj.weight", "v_proj.weight", "o_proj.weight"};
 const Names kT5 = {"q.weight", "k.weight", "v.weight", "o.weight"};
 const Names kTimm = {"qkv.weight", "proj.weight"};
+const Names kXlm = {"q_lin.weight", "k_lin.weight", "v_lin.weight", "out_lin.weight"};
 const Names kGpt2 = {"c_attn.weight", "c_proj.weight"};
 const Names kOwn = {"W_q.weight", "W_k.weight", "W_v.weight", "W_o.weight"};
 
@@ -249,6 +250,17 @@ TEST_F(Families, AreToldByNamesAlone) {
   expect_refused(load(decoder, "", "layer.0.attention", two_of_four()), HEED_ERROR_INVALID_ARGUMENT,
                  "options->causal is HEED_CAUSAL_NONE");
   expect_loaded(load(decoder, "", "layer.0.attention", causal()));
+  // In an encoder, or where images are seen, the names of Llama do not say whether it is causal.
+  for (const char* prefix : {"encoder.layers.0.self_attn", "visual.blocks.0.attn", "vision_model.layers.0.attn"}) {
+    SCOPED_TRACE(prefix);
+    refused(prefix, kLlama, rotary + "Hugging Face Llama and its kin)", two_of_four(), HEED_ERROR_UNSUPPORTED);
+    for (const auto& options : {two_of_four(), causal()}) {
+      const Answer answer = load(below(prefix, kLlama), "", prefix, options, "rotary");
+      expect_loaded(answer);
+      ASSERT_EQ(answer.warnings.size(), 1U);
+      EXPECT_NE(answer.warnings[0].find("causal, scale, soft_cap, window"), std::string::npos) << answer.warnings[0];
+    }
+  }
   // ViT in memory, of transformers 5.
   expect_loaded(load(below("layers.0.attention", kLlama), "", "layers.0.attention", two_of_four()));
 }
@@ -322,6 +334,10 @@ TEST_F(Families, SettingsAreComparedWithTheOptions) {
       {R"({"model_type":"clip"})", "text_model.encoder.layers.0.self_attn", kBart,
        "options->causal is HEED_CAUSAL_NONE"},
       {R"({"model_type":"clip"})", "vision_model.encoder.layers.0.self_attn", kBart, "expected HEED_CAUSAL_NONE", true},
+      {R"({"model_type":"xlm","causal":true})", "attentions.0", kXlm, "options->causal is HEED_CAUSAL_NONE"},
+      {R"({"model_type":"flaubert"})", "attentions.0", kXlm, "options->causal is HEED_CAUSAL_TOP_LEFT", true},
+      {R"({"model_type":"mllama_vision_model"})", "vision_model.layers.0.self_attn", kLlama,
+       "expected HEED_CAUSAL_NONE", true},
       {R"({"model_type":"gemma3_text"})", "encoder_attn", kOwn, "expected HEED_CAUSAL_NONE", true},
       {R"({"model_type":"x","use_bidirectional_attention":true})", "a", kBart, "expected HEED_CAUSAL_NONE", true},
   };
@@ -374,6 +390,11 @@ TEST_F(Families, WindowsAreThoseOfTheLayer) {
     }
     expect_loaded(answer());
   }
+  // On both sides of a query, half of it.
+  const char* const both_ways =
+      R"({"model_type":"gemma3_text","use_bidirectional_attention":true,"sliding_window":512})";
+  expect_refused(load(below("a", kOwn), both_ways, "a", two_of_four(), "rotary"), HEED_ERROR_INVALID_ARGUMENT,
+                 "expected options->window_left 256 and options->window_right 256");
   // What a query sees behind itself counts where it is not causal.
   heed_multi_head_attention_options around = two_of_four();
   around.window = HEED_WINDOW_TOP_LEFT;
@@ -425,6 +446,7 @@ TEST_F(Families, SettingsThatHeedHasNoOptionForAreRefused) {
       {R"({"model_type":"bert","position_embedding_type":"relative_key"})", "a bias of relative positions"},
       {R"({"model_type":"bert","position_embedding_type":"alibi"})", "ALiBi"},
       {R"({"model_type":"beit","use_relative_position_bias":true})", "a bias of relative positions"},
+      {R"({"model_type":"speecht5","encoder_max_relative_position":160})", "a bias of relative positions"},
       {R"({"model_type":"bloom"})", "ALiBi"},
       {R"({"model_type":"gpt_oss"})", "sinks"},
       {R"({"model_type":"longformer"})", "scores or visible keys of another kind"},
@@ -462,6 +484,57 @@ TEST_F(Families, OfSeveralModelsInAConfigurationThePrefixChooses) {
   const std::string encoder = "encoder.encoder.layer.0.attention";
   expect_loaded(load(below(encoder, kBert), pair, encoder, two_of_four()));
   expect_refused(load(below(encoder, kBert), pair, encoder, causal()), HEED_ERROR_INVALID_ARGUMENT, "HEED_CAUSAL_NONE");
+}
+
+// The part of a model that sees images may say the model_type of the whole, or none.
+TEST_F(Families, TowersOfDecodersAreNotCausal) {
+  const char* const tower = "visual.blocks.0.attn";
+  for (const char* const vision : {R"({"model_type":"qwen2_5_vl","num_heads":2,"fullatt_block_indexes":[7,0]})",
+                                   R"({"model_type":"qwen2_vl","num_heads":2})", R"({"embed_dim":8})"}) {
+    const std::string config = std::string(R"({"model_type":"qwen2_vl","num_attention_heads":4,"sliding_window":7,)") +
+                               R"("vision_config":)" + vision + "}";
+    SCOPED_TRACE(config);
+    expect_loaded(load(below(tower, kLlama), config, tower, two_of_four(), "rotary"));
+    expect_refused(load(below(tower, kLlama), config, tower, causal(), "rotary"), HEED_ERROR_INVALID_ARGUMENT,
+                   "options->causal is HEED_CAUSAL_TOP_LEFT, expected HEED_CAUSAL_NONE");
+    expect_refused(load(below("model.layers.0.attn", kLlama), config, "model.layers.0.attn", causal(), "rotary"),
+                   HEED_ERROR_INVALID_ARGUMENT, "options->num_heads is 2, expected 4");
+  }
+  const char* const windowed =
+      R"({"model_type":"qwen2_5_vl","vision_config":{"model_type":"qwen2_5_vl","fullatt_block_indexes":[7,15]}})";
+  expect_refused(load(below(tower, kLlama), windowed, tower, two_of_four(), "rotary"), HEED_ERROR_UNSUPPORTED,
+                 "scores or visible keys of another kind");
+}
+
+// Each sentence names what says so: the names or a part of the configuration.
+TEST_F(Families, RefusalsNameTheirSource) {
+  const char* const several = R"({"model_type":"foo_vl","text_config":{"model_type":"foo_text"},)"
+                              R"("vision_config":{"model_type":"foo_vision"}})";
+  expect_refused(load(below("a", kLlama), several, "a", two_of_four(), "rotary"), HEED_ERROR_INVALID_ARGUMENT,
+                 "with other options by the names of Hugging Face Llama and its kin: options->causal is");
+  const char* const two = R"({"model_type":"foo_vl","vision_config":{"model_type":"clip_vision_model"},)"
+                          R"("text_config":{"model_type":"llama"},"audio_config":{"model_type":"wav2vec2"}})";
+  expect_refused(load(below("a", {"qkv_proj.weight", "o_proj.weight"}), two, "a", two_of_four()),
+                 HEED_ERROR_UNSUPPORTED,
+                 "nor has heed an option for rotary positions (by model_type \"llama\" in config.json)");
+}
+
+// What the names say is known, whatever the configuration leaves open.
+TEST_F(Families, WarnOnlyOfWhatNothingSays) {
+  const Answer gpt2 = load(below("h.0.attn", kGpt2), R"({"model_type":"my_gpt"})", "h.0.attn", causal());
+  expect_loaded(gpt2);
+  ASSERT_EQ(gpt2.warnings.size(), 1U);
+  EXPECT_NE(gpt2.warnings[0].find("does not say its model's scale, by model_type \"my_gpt\""), std::string::npos)
+      << gpt2.warnings[0];
+  const Answer xlm = load(below("attentions.0", kXlm), "", "attentions.0", two_of_four());
+  expect_loaded(xlm);
+  ASSERT_EQ(xlm.warnings.size(), 1U);
+  EXPECT_NE(xlm.warnings[0].find("does not say its model's causal, by the names of Hugging Face XLM"),
+            std::string::npos)
+      << xlm.warnings[0];
+  const char* const speech = R"({"model_type":"speecht5","encoder_max_relative_position":160})";
+  const char* const decoder = "decoder.wrapped_decoder.layers.0.self_attn";
+  expect_loaded(load(below(decoder, kBart), speech, decoder, causal()));
 }
 
 TEST_F(Families, AConfigurationThatCannotBeReadIsNamed) {

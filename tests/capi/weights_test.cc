@@ -79,6 +79,10 @@ TEST_F(WeightsTest, ListNamesTypesAndShapes) {
   const Weights of_memory = open_memory(context_.get(), bytes);
   EXPECT_EQ(listed(of_memory.get()), expected);
   EXPECT_EQ(heed_weights_dim(of_file.get(), 5, -2), 2);
+  EXPECT_EQ(heed_weights_dim(of_file.get(), 5, -1), 1);
+  const Weights of_eight_axes = open_memory(
+      context_.get(), safetensors(R"({"eight":{"dtype":"U8","shape":[1,1,1,1,1,1,1,2],"data_offsets":[0,2]}})", 2));
+  EXPECT_EQ(heed_weights_dim(of_eight_axes.get(), 0, 7), 2);
   EXPECT_EQ(heed_weights_count(open_memory(context_.get(), safetensors("{}", 0)).get()), 0);
 }
 

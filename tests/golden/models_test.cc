@@ -366,8 +366,8 @@ std::vector<Refused> refused() {
     all.push_back({family,
                    kLlamaPrefix,
                    {"qkv_proj.weight\", which " + packed,
-                    "nor has heed an option for rotary positions, by model_type "
-                    "\"phi3\" in config.json"},
+                    "nor has heed an option for rotary positions (by model_type "
+                    "\"phi3\" in config.json)"},
                    {"qkv_proj.weight\", which " + packed}});
   }
   all.push_back({"bloom",
@@ -376,7 +376,7 @@ std::vector<Refused> refused() {
                  {in_order}});
   all.push_back({"falcon-alibi",
                  "transformer.h.0.self_attention",
-                 {in_order, "nor has heed an option for ALiBi, by model_type \"falcon\""},
+                 {in_order, "nor has heed an option for ALiBi (by model_type \"falcon\""},
                  {in_order}});
   for (const char* family : {"falcon-multi-query", "falcon-new"}) {
     all.push_back({family,

@@ -144,6 +144,53 @@ TEST(Cost, OfALinearOperation) {
   EXPECT_EQ(cost_of(problem).bytes, 4.0 * 2 * 3 * 5);
 }
 
+// Of keys of lengths 3 and 5 among 7.
+TEST(Cost, OfALinearOperationCountsTheRowsThatAreWanted) {
+  int32_t lens[] = {3, 5};
+  LinearProblem problem;
+  problem.batch = 2;
+  problem.rows = 7;
+  problem.input_size = 5;
+  problem.input = given();
+  problem.limits.num_queries = 2;
+  problem.limits.num_keys = 7;
+  problem.limits.band_first = -2;
+  problem.limits.band_last = 7;
+  problem.limits.valid_lens = given(lens);
+  problem.limits.valid_lens.dtype = DType::I32;
+  problem.limits.valid_lens.strides[2] = 0;
+  LinearPart& part = problem.parts[0];
+  part.output_size = 8;
+  part.head_size = 4;
+  part.weight = given();
+  part.output = given();
+  part.wanted_rows = WantedRows::Visible;
+  const double weight = 4.0 * 8 * 5;
+  const double output = 4.0 * (3 + 5) * 8;
+  EXPECT_EQ(cost_of(problem).flops, 2.0 * (3 + 5) * 5 * 8);
+  EXPECT_EQ(cost_of(problem).bytes, weight + output + 4.0 * (3 + 5) * 5);
+
+  // One input for the whole batch: the rows that any element wants. One row for all.
+  problem.input.strides[1] = 0;
+  EXPECT_EQ(cost_of(problem).bytes, weight + output + 4.0 * 5 * 5);
+  problem.input.strides[1] = 1;
+  problem.input.strides[2] = 0;
+  EXPECT_EQ(cost_of(problem).bytes, weight + output + 4.0 * 2 * 5);
+  problem.input.strides[2] = 1;
+  problem.input.strides[1] = 0;
+  problem.batch = 1;
+  EXPECT_EQ(cost_of(problem).bytes, weight + 4.0 * 3 * 8 + 4.0 * 3 * 5);
+  problem.input.strides[1] = 1;
+  problem.batch = 2;
+
+  // Parts that want different rows read those that any wants.
+  problem.num_parts = 3;
+  problem.parts[1] = problem.parts[2] = part;
+  part.wanted_rows = WantedRows::All;
+  EXPECT_EQ(cost_of(problem).flops, 2.0 * (14 + 8 + 8) * 5 * 8);
+  EXPECT_EQ(cost_of(problem).bytes, 3 * weight + 4.0 * 14 * 8 + 2 * output + 4.0 * 14 * 5);
+}
+
 TEST(Cost, BytesAreThoseOfEveryOperandOnce) {
   AttentionProblem problem = small_problem();
   problem.head_size = 11;

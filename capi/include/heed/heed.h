@@ -342,8 +342,8 @@ HEED_API heed_status heed_context_trim(heed_context* context) HEED_NOEXCEPT;
 
 /* The device and the options in force as a JSON object (a text result, see above): "device", "device_index", "isa" (the
  * instructions, as HEED_ISA names them; of an NPU the chip), "num_threads", "strict", "allow_reduced_precision",
- * "allocator" ("host" where one was given, else "C library"), "executor" ("host" or "heed"), "logger" (whether there is one), "version",
- * "description". */
+ * "allocator" ("host" where one was given, else "heed"), "executor" (likewise), "logger" (whether there is one),
+ * "version", "description". */
 HEED_API heed_status heed_context_describe(const heed_context* context, char* text, size_t capacity,
                                            size_t* num_bytes) HEED_NOEXCEPT;
 
@@ -899,7 +899,8 @@ HEED_API heed_status heed_layer_set_parameter(heed_layer* layer, const char* nam
                                               const heed_tensor* value) HEED_NOEXCEPT;
 
 /* Sets all parameters from a .safetensors file, which may be a whole model's, or from a model in several files as
- * heed_tensor_load_safetensors takes it: only files that hold a parameter are opened. They are known by the names under
+ * heed_tensor_load_safetensors takes it: only files are opened that hold a parameter, or a "bias" beside the parameters,
+ * which may be a mask as GPT-2's. Parameters are known by the names under
  * the prefix (with or without the separator behind it; NULL or "": none), which may be
  *   heed's own                     "<prefix>.W_q.weight", as heed_layer_save writes and d2l-pytorch has
  *   PyTorch's                      nn.MultiheadAttention: in_proj_weight, or q_proj_weight and so on

@@ -31,7 +31,7 @@ Status HostExecutor::run(const Loop& loop, int32_t num_workers, Failure* failure
   ++round_;
   shared_.open(loop, round_, SharedLoop::kMaxEntries, num_workers);
   try {
-    // For what parallel_for leaves to this thread.
+    // parallel_for may leave this thread with another one; the end of the scope puts it back.
     const FloatingPointEnvironment environment;
     executor_.parallel_for(executor_.user, num_workers, run_item, &tasks_[round_ % SharedLoop::kNumRounds]);
   } catch (...) {
@@ -86,7 +86,7 @@ bool HostExecutor::do_what_is_left() {
 }
 
 void HostExecutor::run_item(void* task, int64_t item) {
-  // The thread is the host's, and computes in another one.
+  // The thread is the host's, with a floating-point environment of its own.
   const FloatingPointEnvironment environment;
   const auto* called = static_cast<const Task*>(task);
   HostExecutor& self = *called->executor;

@@ -27,7 +27,8 @@ Pointer* require(Pointer* pointer, const char* name) {
 inline constexpr size_t kLargestStructSize = 65536;
 
 // A caller's struct as this version knows it. Members that an older caller lacks keep `defaults`; a newer caller's
-// further members must be zero. Of a struct that is refused for its size nothing else is read. `first_size` is the struct's size in version 0.1, `macro` its initialiser.
+// further members must be zero. Of a struct that is refused for its size nothing else is read. `first_size` is the
+// struct's size in version 0.1, `macro` its initialiser.
 template <typename Struct>
 Struct read_struct(const Struct* given, const Struct& defaults, size_t first_size, const char* name,
                    const char* macro) {

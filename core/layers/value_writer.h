@@ -13,9 +13,9 @@
 
 namespace heed {
 
-// For contexts whose memory is the host's. `fresh`: of the whole call that values are made for. Besides the result, takes the memory of a piece for each thread at most, and
-// only where elements are converted or turned. `subject` as for row_major_strides. Throws OutOfMemory, what the source
-// throws, and what the host's executor fails with.
+// For contexts whose memory is the host's. `fresh`: of the whole call that values are made for. Besides the result,
+// takes the memory of a piece for each thread at most, and only where elements are converted or turned. `subject` as
+// for row_major_strides. Throws OutOfMemory, what the source throws, and what the host's executor fails with.
 ParameterValue write_value(const std::shared_ptr<const Context>& context, FreshMemory& fresh,
                            const Parameter& parameter, const ElementSource& source, DType dtype, const Shape& shape,
                            const char* subject = "dims is");

@@ -236,11 +236,11 @@ typedef struct heed_allocator {
  *                 it is called on among them
  *   num_threads   how many threads it has, from 1 to 1024; num_items is at most that, and at least 2
  * heed calls parallel_for on the thread whose call computes, or loads, sets or initializes parameters, once for each
- * piece of work worth it: several times in a call of a layer, never for a small one. One piece at a time for each context: what calls on other threads, and
- * within run, compute meanwhile, they compute on their own thread. It must not throw a C++ exception. A parallel_for
- * that leaves an item out, runs one twice or one that there is not, or returns before all have returned, makes the call
- * fail with HEED_ERROR_INVALID_ARGUMENT and a sentence that says which. The struct is copied; parallel_for and user
- * must stay valid as those of heed_allocator. */
+ * piece of work worth it: several times in a call of a layer, never for a small one. One piece at a time for each
+ * context: what calls on other threads, and within run, compute meanwhile, they compute on their own thread. It must
+ * not throw a C++ exception. A parallel_for that leaves an item out, runs one twice or one that there is not, or
+ * returns before all have returned, makes the call fail with HEED_ERROR_INVALID_ARGUMENT and a sentence that says
+ * which. The struct is copied; parallel_for and user must stay valid as those of heed_allocator. */
 typedef struct heed_executor {
   size_t struct_size;
   void (*parallel_for)(void* user, int64_t num_items, void (*run)(void* task, int64_t item), void* task);
@@ -303,10 +303,11 @@ typedef struct heed_context_options {
 /* Opens a device. options NULL: the CPU with the defaults. The caller destroys *context.
  * Without an executor a CPU context has threads of its own, num_threads - 1, named "heed-worker". The first workspace
  * that is made in it, or asked the size of, or the first call that computes without one, or that loads, sets or
- * initializes a large parameter, starts them; they end with the last object of the context. If the system refuses some, calls compute on those there are. Between calls they sleep,
- * from some 30 microseconds after the last one on. Signals to the process go to the host's threads. They serve one call
- * at a time: one that comes while they work for another computes on its own thread, as small ones do. A child of fork
- * has the context without its threads, and starts new ones when a call first needs them, with a workspace too.
+ * initializes a large parameter, starts them; they end with the last object of the context. If the system refuses some,
+ * calls compute on those there are. Between calls they sleep, from some 30 microseconds after the last one on. Signals
+ * to the process go to the host's threads. They serve one call at a time: one that comes while they work for another
+ * computes on its own thread, as small ones do. A child of fork has the context without its threads, and starts new
+ * ones when a call first needs them, with a workspace too.
  * A CPU computes with the widest instructions that it has and the system admits. For tests and comparisons the
  * environment variable HEED_ISA, which is read here, names others: portable, avx2, avx512 or avx512_bf16 on x86-64,
  * portable or neon on AArch64.
@@ -899,9 +900,9 @@ HEED_API heed_status heed_layer_set_parameter(heed_layer* layer, const char* nam
                                               const heed_tensor* value) HEED_NOEXCEPT;
 
 /* Sets all parameters from a .safetensors file, which may be a whole model's, or from a model in several files as
- * heed_tensor_load_safetensors takes it: only files are opened that hold a parameter, or a "bias" beside the parameters,
- * which may be a mask as GPT-2's. Parameters are known by the names under
- * the prefix (with or without the separator behind it; NULL or "": none), which may be
+ * heed_tensor_load_safetensors takes it: only files are opened that hold a parameter, or a "bias" beside the
+ * parameters, which may be a mask as GPT-2's. Parameters are known by the names under the prefix (with or without the
+ * separator behind it; NULL or "": none), which may be
  *   heed's own                     "<prefix>.W_q.weight", as heed_layer_save writes and d2l-pytorch has
  *   PyTorch's                      nn.MultiheadAttention: in_proj_weight, or q_proj_weight and so on
  *   Hugging Face's                 BERT, ViT, ALBERT, BART, Whisper, CLIP, Llama, Mistral, Qwen2, T5, DistilBERT, GPT-2

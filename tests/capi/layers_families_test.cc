@@ -242,6 +242,8 @@ TEST_F(Families, AreToldByNamesAlone) {
           two_of_four(), HEED_ERROR_UNSUPPORTED);
   refused("layer.0.crossattention", kBert, "options->causal is HEED_CAUSAL_TOP_LEFT, expected HEED_CAUSAL_NONE",
           causal(), HEED_ERROR_INVALID_ARGUMENT);
+  refused("layers.0.cross_attn", kLlama, "options->causal is HEED_CAUSAL_TOP_LEFT, expected HEED_CAUSAL_NONE", causal(),
+          HEED_ERROR_INVALID_ARGUMENT);
   // Rotary frequencies prove it, whatever the names.
   expect_refused(load(below("a", kBart) + FileTensor{"a.rotary_emb.inv_freq", {2}}, "", "a", two_of_four()),
                  HEED_ERROR_UNSUPPORTED, "with accept \"rotary\"");

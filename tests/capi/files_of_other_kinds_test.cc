@@ -153,6 +153,15 @@ TEST_F(OtherKinds, AreNotSeenInSafetensorsWhoseLengthHasTheirMark) {
   }
 }
 
+// Whichever field follows the writer's name: its version, a domain, the model's version, a text, a graph, opsets.
+TEST_F(OtherKinds, AreOnnxWithAnyOfItsFields) {
+  for (const char next : {'\x1A', '\x22', '\x28', '\x32', '\x3A', '\x42'}) {
+    const std::string bytes = onnx(8, "pytorch", next);
+    expect_named(heed_layer_load_memory(call_.layer.get(), bytes.data(), bytes.size(), nullptr), {"ONNX"},
+                 ".safetensors");
+  }
+}
+
 TEST_F(OtherKinds, AreNotSeenInWhatIsOnlyAlikeThem) {
   std::vector<std::string> unknown = {text("<`"),
                                       text("<{"),

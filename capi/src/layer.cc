@@ -89,7 +89,7 @@ class CallTensors {
   CallTensors(const CallTensors&) = delete;
   CallTensors& operator=(const CallTensors&) = delete;
 
-  // For outputs that are NULL: the output alone, without data.
+  // For a caller that gave no outputs: asks for `output` alone, as a tensor without data.
   void want_output_alone(const Layer& layer) {
     const OutputShapes shapes = layer.output_shapes(inputs);
     outputs.output =

@@ -13,7 +13,7 @@
 
 namespace heed {
 
-// What a path names its file in: all before the last '/', "." where there is none.
+// The folder of a file: the path up to the last '/', or "." where the path has none.
 std::string folder_of(std::string_view path);
 
 // False only where the system says that there is none.

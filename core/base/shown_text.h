@@ -68,4 +68,7 @@ inline void copy_printable(char* destination, size_t capacity, const char* text)
   destination[length] = '\0';
 }
 
+// The same between quotation marks.
+inline std::string quoted(std::string_view text) { return "\"" + shown(text) + "\""; }
+
 }  // namespace heed

@@ -19,8 +19,6 @@ constexpr double kScaleTolerance = 1e-5;
 // Longer lists end in how many more there are.
 constexpr size_t kMaxListed = 4;
 
-std::string quoted(std::string_view text) { return "\"" + shown(text) + "\""; }
-
 std::string number_text(double value) {
   const PlainLocale plain;
   char text[32];

@@ -383,6 +383,8 @@ class Settings {
  public:
   Settings(const ModelConfig& config, std::string model) : config_(config), model_(std::move(model)) {}
 
+  bool are_of_the_whole() const { return model_.empty(); }
+
   std::optional<double> number(std::string_view name) const { return config_.number(path_of(name)); }
   bool is_set(std::string_view name) const { return config_.flag(path_of(name)).value_or(false); }
   bool is_cleared(std::string_view name) const { return !config_.flag(path_of(name)).value_or(true); }
@@ -420,8 +422,7 @@ void add_lack(ModelAttention& attention, const Lack& lack) {
 class Configured {
  public:
   Configured(const ModelConfig& config, const std::string& model, const Place& place, int64_t head_size)
-      : model_(model),
-        settings_(config, model),
+      : settings_(config, model),
         place_(place),
         model_type_(settings_.text("model_type")),
         family_(family_of(model_type_)),
@@ -433,7 +434,7 @@ class Configured {
   ModelAttention read() {
     attention_.source = "model_type \"" + shown(model_type_) + "\" in config.json";
     // The settings of the whole are those of its text.
-    if (!is_tower_of_decoder_ || !model_.empty()) read_heads();
+    if (!is_tower_of_decoder_ || !settings_.are_of_the_whole()) read_heads();
     read_lacks();
     read_causal();
     read_scale();
@@ -638,7 +639,6 @@ class Configured {
     return kind == "local";
   }
 
-  const std::string& model_;
   Settings settings_;
   const Place& place_;
   std::string_view model_type_;

@@ -157,7 +157,8 @@ std::array<HeadArray, kMaxLinearParts> project(Schedule& schedule, const LayerIn
     linear.input_size = input.dim(2);
     set_operand(linear.input, input, {-1, 0, 1, 2});
     linear.num_parts = 0;
-    // Whether or not a part of it is of keys or values: the scratch is then the same whichever inputs are one tensor.
+    // Also where the input is the queries' alone: the scratch that is planned must not depend on which inputs share a
+    // tensor.
     if (wants_less) linear.limits = limits;
     for (size_t i = first; i < all.size(); ++i) {
       if ((sources & bit_of(i)) == 0) continue;

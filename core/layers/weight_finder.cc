@@ -35,8 +35,6 @@ const char* option_of(std::string_view parameter) {
   return nullptr;
 }
 
-std::string quoted(std::string_view text) { return "\"" + shown(text) + "\""; }
-
 std::string prefixed(std::string_view prefix, const NameStyle& style, std::string_view name) {
   std::string whole;
   whole.reserve(prefix.size() + 1 + name.size() + std::string_view(style.ending).size());

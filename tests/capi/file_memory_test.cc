@@ -38,6 +38,24 @@ struct Costly {
   std::string header;
 };
 
+// A file that is refused takes at most so many bytes of memory, and leaves none behind.
+void expect_bounded(const std::string& file, int64_t most_per_byte, int64_t fixed) {
+  const TemporaryFolder folder;
+  const Context context = make_context();
+  const std::string path = folder.write("costly", file);
+  const int64_t live = num_live_blocks();
+  heed_tensor* tensor = nullptr;
+  const PeakOfBytes peak = PeakOfBytes::since_now();
+  const heed_status status = heed_tensor_load_safetensors(context.get(), path.c_str(), "none", &tensor);
+  const int64_t most = peak.bytes();
+  EXPECT_NE(status, HEED_OK);
+  EXPECT_NE(status, HEED_ERROR_OUT_OF_MEMORY);
+  check(heed_context_trim(context.get()));
+  EXPECT_EQ(num_live_blocks(), live) << "leaked";
+  const auto num_bytes = static_cast<int64_t>(file.size());
+  EXPECT_LE(most, most_per_byte * num_bytes + fixed) << static_cast<double>(most) / static_cast<double>(num_bytes);
+}
+
 TEST(FileMemory, IsBoundedByTheFilesSize) {
   // The header as text, and for the tensor that costs most for its length, the smallest: 53 bytes of text become an
   // entry of some 200, in a vector that grows twofold and then has the old entries beside the new ones.
@@ -61,22 +79,9 @@ TEST(FileMemory, IsBoundedByTheFilesSize) {
       {"spaces", always("{", " ", "}")},
       {"a name that does not end", always("{\"", "n", "")},
   };
-  const TemporaryFolder folder;
-  const Context context = make_context();
   for (const Costly& costly : files) {
     SCOPED_TRACE(costly.what);
-    const std::string path = folder.write("costly", safetensors(costly.header, 0));
-    const auto num_bytes = static_cast<int64_t>(costly.header.size()) + 8;
-    const int64_t live = num_live_blocks();
-    heed_tensor* tensor = nullptr;
-    const PeakOfBytes peak = PeakOfBytes::since_now();
-    const heed_status status = heed_tensor_load_safetensors(context.get(), path.c_str(), "none", &tensor);
-    const int64_t most = peak.bytes();
-    EXPECT_NE(status, HEED_OK);
-    EXPECT_NE(status, HEED_ERROR_OUT_OF_MEMORY);
-    check(heed_context_trim(context.get()));
-    EXPECT_EQ(num_live_blocks(), live) << "leaked";
-    EXPECT_LE(most, kMostPerByte * num_bytes + kFixed) << static_cast<double>(most) / static_cast<double>(num_bytes);
+    expect_bounded(safetensors(costly.header, 0), kMostPerByte, kFixed);
   }
 }
 
@@ -103,22 +108,9 @@ TEST(FileMemory, OfAnIndexIsBoundedByItsSize) {
       {"spaces", always(R"({"weight_map":{)", " ", "}}")},
       {"a name that does not end", always(R"({"weight_map":{")", "n", "")},
   };
-  const TemporaryFolder folder;
-  const Context context = make_context();
   for (const Costly& costly : indexes) {
     SCOPED_TRACE(costly.what);
-    const std::string path = folder.write("costly", costly.header);
-    const int64_t live = num_live_blocks();
-    heed_tensor* tensor = nullptr;
-    const PeakOfBytes peak = PeakOfBytes::since_now();
-    const heed_status status = heed_tensor_load_safetensors(context.get(), path.c_str(), "none", &tensor);
-    const int64_t most = peak.bytes();
-    EXPECT_NE(status, HEED_OK);
-    EXPECT_NE(status, HEED_ERROR_OUT_OF_MEMORY);
-    check(heed_context_trim(context.get()));
-    EXPECT_EQ(num_live_blocks(), live) << "leaked";
-    const auto num_bytes = static_cast<int64_t>(costly.header.size());
-    EXPECT_LE(most, kMostPerByte * num_bytes + kFixed) << static_cast<double>(most) / static_cast<double>(num_bytes);
+    expect_bounded(costly.header, kMostPerByte, kFixed);
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls from threads whose floating-point environment is not the default: the results are the same to the bit, nothing
-// is trapped, and the thread has its environment and its flags again.
+// Calls from threads whose floating-point environment is not the default: the results are bitwise the same, no
+// exception is trapped, and the thread's environment and exception flags are as they were before the call.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -476,7 +476,7 @@ TEST_F(Families, OfSeveralModelsInAConfigurationThePrefixChooses) {
                  "options->causal is HEED_CAUSAL_NONE");
   expect_refused(answer("vision_tower.layers.0.self_attn", false), HEED_ERROR_INVALID_ARGUMENT,
                  "options->num_heads is 2, expected 4");
-  // Where it does not say which, the layer has to fit one.
+  // Where the prefix does not choose a model, the layer has to fit one of them.
   expect_loaded(answer("layers.0.self_attn", true));
   expect_refused(answer("layers.0.self_attn", false), HEED_ERROR_INVALID_ARGUMENT, "by model_type");
   const char* const pair = R"({"model_type":"encoder-decoder","encoder":{"model_type":"bert"},)"

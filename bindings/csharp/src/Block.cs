@@ -188,8 +188,8 @@ public abstract class Block : IDisposable
     /// <summary>Gives each native layer its seed, and moves on to the next one's.</summary>
     internal abstract void SetSeeds(ref long seed);
 
-    /// <summary>Adds what gives the block, and all below it, back the state that they have now, for <see
-    /// cref="BlockState"/>, which disposes the snapshots that this needs.</summary>
+    /// <summary>Adds to <paramref name="undo"/> what restores the present state of the block and of the blocks inside,
+    /// and to <paramref name="snapshots"/> what that needs. <see cref="BlockState"/> disposes the snapshots.</summary>
     internal abstract void RememberState(List<Action> undo, List<IDisposable> snapshots);
 
     /// <summary>The shapes of <see cref="InputShapes"/>, null where there are none.</summary>

@@ -41,7 +41,7 @@ constexpr int64_t kLeastOfNarrowBlocks = 208;
 // in a slower way from about 400 on.
 constexpr int64_t kMaxSequences = 384;
 
-// A side of the triangle that stands for a causal mask of any number of keys.
+// Rows and columns of the compressed causal mask, which serves any number of keys.
 constexpr int64_t kTriangle = 128;
 
 uint16_t narrow(float value, aclDataType dtype) {

@@ -7,7 +7,8 @@
 namespace heed::ascend {
 namespace {
 
-// A quarter of the pinned memory that it is uploaded from, so that the upload seldom waits.
+// A quarter of the pinned memory through which the block is uploaded: that much is mostly free, so the upload seldom
+// waits.
 constexpr size_t kZeroBlockBytes = Staging::kCapacity / 4;
 
 void* zero_block(Npu& npu) {

@@ -120,8 +120,8 @@ class MaskRow {
   const aclDataType dtype_;
 };
 
-// One query against all its keys: online softmax over stacks of them. What hardware keeps in binary16 between two steps is
-// rounded there.
+// One query against all its keys: online softmax over stacks, each of several key blocks. Values that the hardware keeps
+// in binary16 between two steps are rounded to it.
 class QueryRow {
  public:
   QueryRow(const AttentionProblem& problem, const HeadKeys& keys, const float* query)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much memory the process has in use, as the system counts it.
+// The resident memory of the process (resident set size), as Linux counts it.
 #pragma once
 
 #include <unistd.h>

@@ -5,9 +5,9 @@
 
 #include "arguments.h"
 #include "errors.h"
+#include "functions/matmul.h"
+#include "functions/softmax.h"
 #include "handles.h"
-#include "operations/matmul.h"
-#include "operations/softmax.h"
 
 using namespace heed;        // NOLINT(google-build-using-namespace): the functions below are C
 using namespace heed::capi;  // NOLINT(google-build-using-namespace)

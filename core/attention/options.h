@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "attention/problem.h"
+#include "ops/attention.h"
 
 namespace heed {
 

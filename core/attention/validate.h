@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "attention/options.h"
-#include "attention/problem.h"
+#include "ops/attention.h"
 #include "tensor/tensor.h"
 
 namespace heed {

@@ -6,9 +6,10 @@
 // standard library: no C++ object and no exception passes through it. A function that fails returns its status with a
 // sentence in *failure, and has changed nothing that the caller can see.
 //
-// An operation goes in two steps. `plan` chooses the kernel for a problem and says what scratch it needs; it depends
-// on the sizes, the dtypes, the strides, which operands are given and which weights are packed, and on no address, so
-// that it can be asked before there is data. `run` does the work in scratch of that size. On the CPU neither allocates.
+// An operation takes two calls. `plan` chooses the kernel for a problem and the size of its scratch memory. It depends on
+// the sizes, the dtypes, the strides, which operands are given and which weights are packed, and on no address, so that
+// it can be called before there is data. `run` computes, as the plan says, in scratch of that size. On the CPU neither
+// allocates.
 //
 // A device whose memory is its own may return from `run` before the work is done. It does what it is asked in the order
 // in which it is asked, whatever context asks, so that memory may be given back, and copied, right after.
@@ -17,15 +18,17 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "attention/problem.h"
+#include "backends/plan.h"
 #include "base/error.h"
 #include "base/host_allocator.h"
 #include "base/memory.h"
+#include "ops/linear.h"
+#include "ops/op.h"
 
 namespace heed {
 
 // Grows by one whenever the table or a struct in it changes. It is the first member of the table in every version.
-inline constexpr int32_t kBackendVersion = 7;
+inline constexpr int32_t kBackendVersion = 8;
 
 using Failure = Error;
 
@@ -47,46 +50,6 @@ struct BackendOptions {
   HostAllocator allocator;
   // Whose threads to compute with; without parallel_for, the device's own.
   Executor executor;
-};
-
-// How many reasons a plan can give.
-inline constexpr int kMaxReasons = 4;
-
-// How an operation will be done.
-struct Plan {
-  const char* kernel = "";  // static
-  const char* isa = "";     // static; the instructions that it uses
-  // Scratch for `run`, aligned to kMemoryAlignment. Does not depend on strides, and never decreases when batch, rows,
-  // queries or keys grow; of a linear problem with several parts it is the largest that one of them alone takes. So one
-  // size serves a layer however its inputs are laid out and whichever of them are the same tensor.
-  size_t scratch_bytes = 0;
-  // Pieces of work that threads take one after the other, and the threads that take them, the caller's included.
-  // Lengths count here as far as they have data, and nowhere else in a plan.
-  int64_t num_items = 1;
-  int32_t num_threads = 1;
-  // What the kernel computes at a time; 0 where it has no such block. A tile is of the outputs of a linear operation.
-  int32_t tile_rows = 0;
-  int32_t tile_columns = 0;
-  int32_t block_queries = 0;
-  int32_t block_keys = 0;
-  // 1: the device cannot do this, for the reasons that are given. It is done by the CPU with copies, and nothing else in
-  // the device's plan counts.
-  int32_t on_host = 0;
-  // What the CPU then takes of the host's memory.
-  size_t host_scratch_bytes = 0;
-  // Why this is not the fastest path, static sentences without a full stop; what is null is no reason.
-  const char* not_fastest[kMaxReasons] = {};
-
-  bool is_fastest() const { return not_fastest[0] == nullptr; }
-  // Beyond kMaxReasons they are left out, and so is one that is there.
-  void add_reason(const char* reason) {
-    for (const char*& place : not_fastest) {
-      if (place == reason) return;
-      if (place != nullptr) continue;
-      place = reason;
-      return;
-    }
-  }
 };
 
 // How a device wants the arrays that lie between the operations of a layer.
@@ -158,10 +121,14 @@ struct Backend {
   // For a layer whose inputs have that dtype.
   IntermediateForm (*intermediate_form)(const BackendDevice* device, DType inputs);
 
-  Status (*plan_linear)(const BackendDevice* device, const LinearProblem* problem, Plan* plan, Failure* failure);
-  Status (*run_linear)(BackendDevice* device, const LinearProblem* problem, const Plan* plan, void* scratch,
-                       Failure* failure);
-  // A weight laid out once as run_linear reads it fastest, for any number of calls and whichever parts it is among.
+  // The operations that `plan` and `run` know: a bit_of each. All others are computed by the CPU with copies, as if
+  // `plan` had said so with on_host.
+  uint64_t operations;
+  // `op` is the first member of a problem of one of these operations, which is complete and valid. `plan` writes *plan.
+  Status (*plan)(const BackendDevice* device, const Op* op, Plan* plan, Failure* failure);
+  // `plan` is the device's own for this problem, or for one that differs in addresses alone.
+  Status (*run)(BackendDevice* device, const Op* op, const Plan* plan, void* scratch, Failure* failure);
+  // A weight laid out once as a linear operation reads it fastest, for any number of calls and whichever parts it is among.
   // Uses the weight and the output size of `part`: for the number of bytes without its data. `packed` has that many
   // bytes, aligned to kMemoryAlignment. 0 bytes: the device reads the weight as it is, and is never given a packed one.
   Status (*packed_linear_bytes)(const BackendDevice* device, const LinearPart* part, int64_t input_size,
@@ -170,15 +137,6 @@ struct Backend {
   // blocks of one weight too; otherwise the block is the whole weight.
   Status (*pack_linear)(BackendDevice* device, const LinearPart* part, int64_t input_size, const WeightBlock* block,
                         void* packed, Failure* failure);
-  Status (*plan_attention)(const BackendDevice* device, const AttentionProblem* problem, Plan* plan, Failure* failure);
-  Status (*run_attention)(BackendDevice* device, const AttentionProblem* problem, const Plan* plan, void* scratch,
-                          Failure* failure);
-  Status (*plan_softmax)(const BackendDevice* device, const SoftmaxProblem* problem, Plan* plan, Failure* failure);
-  Status (*run_softmax)(BackendDevice* device, const SoftmaxProblem* problem, const Plan* plan, void* scratch,
-                        Failure* failure);
-  Status (*plan_dropout)(const BackendDevice* device, const DropoutProblem* problem, Plan* plan, Failure* failure);
-  Status (*run_dropout)(BackendDevice* device, const DropoutProblem* problem, const Plan* plan, void* scratch,
-                        Failure* failure);
 };
 
 }  // namespace heed

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "backends/call_arena.h"
 #include "backends/cpu/cpu_backend.h"
 #include "backends/plugin.h"
 #include "base/error.h"
@@ -118,6 +119,24 @@ const HostEngine& Context::host_engine() const {
   return *host_engine_;
 }
 
+Plan Context::plan(const Op& op) const {
+  if (open_.knows(op)) {
+    const Plan plan = open_.plan(op);
+    return plan.on_host == 0 ? plan : host_engine().plan(op, plan);
+  }
+  Plan unknown;
+  unknown.add_reason("the device does not have this operation");
+  return host_engine().plan(op, unknown);
+}
+
+void Context::run(const Op& op, const Plan& plan, void* scratch) const {
+  if (plan.on_host == 0) {
+    open_.run(op, plan, scratch);
+  } else {
+    host_engine().run(*this, op, plan);
+  }
+}
+
 size_t Context::packed_bytes(const LinearPart& part, int64_t input_size) const {
   size_t num_bytes = 0;
   Failure failure;
@@ -182,6 +201,10 @@ void Context::empty_pool() const noexcept {
   for (auto& place : pool_) {
     PooledScratch::Block* const block = place.exchange(nullptr, std::memory_order_acquire);
     if (block != nullptr) destroy(block);
+  }
+  for (auto& entry : arena_pool_) {
+    ArenaBlock* const block = entry.exchange(nullptr, std::memory_order_acquire);
+    if (block != nullptr) destroy_arena_block(host_allocator(), block);
   }
 }
 

@@ -10,8 +10,9 @@
 
 #include "backends/backend.h"
 #include "backends/host_engine.h"
-#include "backends/operation.h"
+#include "backends/open_device.h"
 #include "base/memory.h"
+#include "ops/linear.h"
 
 namespace heed {
 
@@ -31,6 +32,8 @@ struct ContextOptions {
 
 // How many devices of a kind can be used. Throws DeviceUnavailable with the reason where there is none.
 int32_t count_devices(DeviceKind kind);
+
+struct ArenaBlock;
 
 class Context final : public Memory {
   // Only this class can make one, so that all are made by `open`.
@@ -68,21 +71,9 @@ class Context final : public Memory {
   void synchronize() const;
   IntermediateForm intermediate_form(DType inputs) const;
 
-  // How the device does a problem, or the CPU in its place; Problem is one of attention/problem.h.
-  template <typename Problem>
-  Plan plan(const Problem& problem) const {
-    Plan plan = open_.plan(problem);
-    if (plan.on_host != 0) plan = host_engine().plan(problem, plan);
-    return plan;
-  }
-  template <typename Problem>
-  void run(const Problem& problem, const Plan& plan, void* scratch) const {
-    if (plan.on_host == 0) {
-      open_.run(problem, plan, scratch);
-    } else {
-      host_engine().run(*this, problem, plan);
-    }
-  }
+  // How the device computes a problem, or the CPU in its place. `op` is the problem's first member.
+  Plan plan(const Op& op) const;
+  void run(const Op& op, const Plan& plan, void* scratch) const;
 
   // Memory of the context with the weight of `part`, or a block of it, laid out for its problems.
   size_t packed_bytes(const LinearPart& part, int64_t input_size) const;
@@ -142,10 +133,14 @@ class Context final : public Memory {
   // Of a device that is not the CPU.
   std::optional<HostEngine> host_engine_;
 
-  // Blocks at rest, more places than calls that any machine would run at once. Without a lock, which a forked child
-  // might find held by a thread that it has not.
+  friend class CallArena;
+
+  // Blocks that no call uses, at most one for each call that runs at the same time, and more than any machine runs.
+  // Without a lock, which a forked child could find held by a thread that it does not have.
   static constexpr size_t kMaxPooled = 64;
   mutable std::atomic<PooledScratch::Block*> pool_[kMaxPooled] = {};
+  // The same for the blocks of host memory that a CallArena takes.
+  mutable std::atomic<ArenaBlock*> arena_pool_[kMaxPooled] = {};
 };
 
 }  // namespace heed

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/host_engine.h"
 
+#include <algorithm>
 #include <cstddef>
+#include <cstring>
 #include <memory>
 #include <vector>
 
-#include "attention/operands.h"
 #include "backends/cpu/cpu_backend.h"
+#include "ops/registry.h"
 #include "tensor/host_image.h"
 #include "tensor/host_memory.h"
 #include "tensor/tensor.h"
@@ -39,7 +41,7 @@ Tensor tensor_of(const std::shared_ptr<const Memory>& memory, const StridedOpera
   return Tensor::wrap(memory, operand.dtype, shape, &strides, operand.data);
 }
 
-// What is packed is so for the device.
+// A weight is packed for one device.
 void forget_packed(LinearProblem& problem) {
   for (LinearPart& part : problem.parts) {
     part.packed = nullptr;
@@ -48,6 +50,19 @@ void forget_packed(LinearProblem& problem) {
 }
 template <typename Problem>
 void forget_packed(Problem&) {}
+
+// A problem of any kind, copied, without its packed weights.
+class ProblemCopy {
+ public:
+  explicit ProblemCopy(const Op& op) {
+    std::memcpy(bytes_, &op, op.num_bytes);
+    visit_problem(this->op(), [](auto& problem) { forget_packed(problem); });
+  }
+  Op& op() { return *reinterpret_cast<Op*>(bytes_); }
+
+ private:
+  alignas(std::max_align_t) std::byte bytes_[kMaxProblemBytes];
+};
 
 }  // namespace
 
@@ -62,14 +77,14 @@ HostEngine::~HostEngine() { cpu_.backend->close(cpu_.device); }
 
 int32_t HostEngine::num_threads() const { return cpu_.backend->num_threads(cpu_.device); }
 
-template <typename Problem>
-Plan HostEngine::plan(const Problem& problem, const Plan& on_device) const {
-  Problem on_host = problem;
-  forget_packed(on_host);
-  visit_operands(on_host, [](auto& operand, const auto& sizes, Access access) {
-    if (operand.given != 0 && access != Access::ReadOnHost) make_dense(operand, own_axes(operand, sizes));
+Plan HostEngine::plan(const Op& op, const Plan& on_device) const {
+  ProblemCopy on_host(op);
+  visit_problem(on_host.op(), [](auto& problem) {
+    visit_operands(problem, [](auto& operand, const auto& sizes, Access access) {
+      if (operand.given != 0 && access != Access::ReadOnHost) make_dense(operand, own_axes(operand, sizes));
+    });
   });
-  Plan plan = cpu_.plan(on_host);
+  Plan plan = cpu_.plan(on_host.op());
   plan.on_host = 1;
   plan.host_scratch_bytes = plan.scratch_bytes;
   plan.scratch_bytes = 0;
@@ -78,39 +93,30 @@ Plan HostEngine::plan(const Problem& problem, const Plan& on_device) const {
   return plan;
 }
 
-template <typename Problem>
-void HostEngine::run(const Memory& memory, const Problem& problem, const Plan& plan) const {
-  // Of the caller's, who outlives the call.
+void HostEngine::run(const Memory& memory, const Op& op, const Plan& plan) const {
+  // Without a count: the caller keeps the memory alive during the call.
   const std::shared_ptr<const Memory> borrowed(std::shared_ptr<const void>(), &memory);
   std::vector<Tensor> read;
   std::vector<HostImage> written;
-  Problem on_host = problem;
-  forget_packed(on_host);
-  visit_operands(on_host, [&](auto& operand, const auto& sizes, Access access) {
-    if (operand.given == 0 || access == Access::ReadOnHost) return;
-    const Shape shape = own_axes(operand, sizes);
-    const Tensor on_device = tensor_of(borrowed, operand, shape);
-    if (access == Access::Read) {
-      operand.data = read.emplace_back(host_copy(on_device)).data();
-    } else {
-      operand.data = written.emplace_back(on_device).image().data();
-    }
-    make_dense(operand, shape);
+  ProblemCopy on_host(op);
+  visit_problem(on_host.op(), [&](auto& problem) {
+    visit_operands(problem, [&](auto& operand, const auto& sizes, Access access) {
+      if (operand.given == 0 || access == Access::ReadOnHost) return;
+      const Shape shape = own_axes(operand, sizes);
+      const Tensor on_device = tensor_of(borrowed, operand, shape);
+      if (access == Access::Read) {
+        operand.data = read.emplace_back(host_copy(on_device)).data();
+      } else {
+        operand.data = written.emplace_back(on_device).image().data();
+      }
+      make_dense(operand, shape);
+    });
   });
   const Tensor scratch =
       Tensor::zeros(host_memory_of(borrowed), DType::U8, {static_cast<int64_t>(plan.host_scratch_bytes)});
   cpu_.backend->start(cpu_.device);
-  cpu_.run(on_host, plan, scratch.data());
+  cpu_.run(on_host.op(), plan, scratch.data());
   for (const HostImage& image : written) image.commit();
 }
-
-template Plan HostEngine::plan(const LinearProblem&, const Plan&) const;
-template Plan HostEngine::plan(const AttentionProblem&, const Plan&) const;
-template Plan HostEngine::plan(const SoftmaxProblem&, const Plan&) const;
-template Plan HostEngine::plan(const DropoutProblem&, const Plan&) const;
-template void HostEngine::run(const Memory&, const LinearProblem&, const Plan&) const;
-template void HostEngine::run(const Memory&, const AttentionProblem&, const Plan&) const;
-template void HostEngine::run(const Memory&, const SoftmaxProblem&, const Plan&) const;
-template void HostEngine::run(const Memory&, const DropoutProblem&, const Plan&) const;
 
 }  // namespace heed

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "backends/backend.h"
-#include "backends/operation.h"
+#include "backends/open_device.h"
 #include "base/memory.h"
 
 namespace heed {
@@ -18,15 +18,13 @@ class HostEngine {
 
   int32_t num_threads() const;
 
-  // How the CPU does a problem whose operands the device has; `on_device` is the device's own plan, whose reasons the
-  // result has.
-  template <typename Problem>
-  Plan plan(const Problem& problem, const Plan& on_device) const;
+  // How the CPU computes a problem whose operands are in the device's memory. The plan gives the reasons of `on_device`,
+  // the device's own plan.
+  Plan plan(const Op& op, const Plan& on_device) const;
 
-  // Does it. The operands are in `memory`, in which results are when this returns; it allocates host memory for all of
-  // them.
-  template <typename Problem>
-  void run(const Memory& memory, const Problem& problem, const Plan& plan) const;
+  // Computes it. The operands, and the results when this returns, are in `memory`. Allocates host memory for copies of
+  // all of them.
+  void run(const Memory& memory, const Op& op, const Plan& plan) const;
 
  private:
   OpenDevice cpu_;

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "attention/visible_keys.h"
 #include "base/error.h"
 #include "layers/projection.h"
+#include "ops/visible_keys.h"
 
 namespace heed {
 namespace {

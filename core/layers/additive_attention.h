@@ -8,6 +8,7 @@
 
 #include "attention/options.h"
 #include "layers/attention_layer.h"
+#include "ops/attention.h"
 
 namespace heed {
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "layers/layer.h"
+#include "ops/attention.h"
 
 namespace heed {
 

@@ -6,6 +6,7 @@
 
 #include "attention/options.h"
 #include "layers/attention_layer.h"
+#include "ops/attention.h"
 
 namespace heed {
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "layers/common_axes.h"
+#include "ops/dropout.h"
 
 namespace heed {
 namespace {

@@ -29,7 +29,7 @@ void write_plan(JsonWriter& json, const Step& step) {
   block("tile_columns", plan.tile_columns);
   block("block_queries", plan.block_queries);
   block("block_keys", plan.block_keys);
-  write_count(json, "items", static_cast<double>(plan.num_items) * step.num_runs());
+  write_count(json, "items", static_cast<double>(plan.num_tasks) * step.num_runs());
   json.member("threads", plan.num_threads);
 }
 
@@ -51,11 +51,12 @@ void add_reasons(std::vector<std::string_view>& reasons, const Plan& plan) {
 }  // namespace
 
 std::string Layer::explain(const LayerInputs& inputs, const LayerOutputs& outputs) const {
-  Schedule schedule;
+  CallArena arena(*context_);
+  Schedule schedule(arena);
   prepare(inputs, outputs, Purpose::Explain, schedule);
 
   // The attention; in a layer without one its only operation.
-  const Step* main = schedule.begin();
+  const Step* main = &*schedule.begin();
   Cost total;
   std::vector<std::string_view> reasons;
   for (const Step& step : schedule) {
@@ -63,7 +64,7 @@ std::string Layer::explain(const LayerInputs& inputs, const LayerOutputs& output
     total.flops += cost.flops;
     total.bytes += cost.bytes;
     add_reasons(reasons, step.plan);
-    if (step.kind == Step::Kind::Attention) main = &step;
+    if (step.op->kind == OpKind::Attention) main = &step;
   }
 
   JsonWriter json;

@@ -92,7 +92,8 @@ void Layer::prepare(const LayerInputs& inputs, const LayerOutputs& outputs, Purp
 }
 
 size_t Layer::workspace_size(const LayerInputs& inputs, const LayerOutputs& outputs) const {
-  Schedule schedule;
+  CallArena arena(*context_);
+  Schedule schedule(arena);
   prepare(inputs, outputs, Purpose::Shapes, schedule);
   // Whoever asks is about to run, and may bring a workspace of another context.
   context_->start();
@@ -100,7 +101,8 @@ size_t Layer::workspace_size(const LayerInputs& inputs, const LayerOutputs& outp
 }
 
 void Layer::forward(const LayerInputs& inputs, Workspace* workspace, const LayerOutputs& outputs) const {
-  Schedule schedule;
+  CallArena arena(*context_);
+  Schedule schedule(arena);
   prepare(inputs, outputs, Purpose::Run, schedule);
   for (const Step& step : schedule) context_->require_fastest(forward_function(), step.operation, step.plan);
   const size_t needed = schedule.workspace_bytes();

@@ -20,6 +20,7 @@
 #include "layers/model_attention.h"
 #include "layers/parameter.h"
 #include "layers/schedule.h"
+#include "ops/attention.h"
 #include "tensor/safetensors.h"
 
 namespace heed {

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "layers/common_axes.h"
 #include "layers/projection.h"
+#include "ops/linear.h"
 
 namespace heed {
 namespace {

@@ -5,9 +5,10 @@
 #include <span>
 #include <utility>
 
-#include "attention/visible_keys.h"
 #include "base/checked.h"
 #include "base/error.h"
+#include "ops/linear.h"
+#include "ops/visible_keys.h"
 
 namespace heed {
 namespace {

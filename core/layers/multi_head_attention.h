@@ -11,6 +11,7 @@
 #include "attention/options.h"
 #include "layers/attention_layer.h"
 #include "layers/projection.h"
+#include "ops/attention.h"
 
 namespace heed {
 

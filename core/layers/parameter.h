@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "backends/context.h"
+#include "ops/linear.h"
 #include "tensor/storage.h"
 #include "tensor/tensor.h"
 

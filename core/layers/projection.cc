@@ -3,9 +3,9 @@
 
 #include <cinttypes>
 
-#include "attention/visible_keys.h"
 #include "base/checked.h"
 #include "base/error.h"
+#include "ops/visible_keys.h"
 
 namespace heed {
 namespace {

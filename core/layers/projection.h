@@ -7,10 +7,11 @@
 #include <cstdint>
 #include <span>
 
-#include "attention/problem.h"
 #include "attention/validate.h"
 #include "layers/parameter.h"
 #include "layers/schedule.h"
+#include "ops/key_limits.h"
+#include "ops/linear.h"
 
 namespace heed {
 

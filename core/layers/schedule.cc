@@ -18,31 +18,21 @@ namespace {
        "inputs are so large that the size of the workspace overflows, expected sizes that memory can hold");
 }
 
-// Calls visit with the problem that the step is.
-template <typename Visit>
-decltype(auto) visit_problem(const Step& step, Visit visit) {
-  switch (step.kind) {
-    case Step::Kind::Linear: return visit(step.linear);
-    case Step::Kind::Attention: return visit(step.attention);
-    case Step::Kind::Dropout: break;
-  }
-  return visit(step.dropout);
-}
-
-void run_linear(const Context& context, const Step& step, void* scratch) {
-  if (step.around.sizes.rank == 0) {
-    context.run(step.linear, step.plan, scratch);
+void run_step(const Context& context, const Step& step, void* scratch) {
+  if (step.around == nullptr) {
+    context.run(*step.op, step.plan, scratch);
     return;
   }
-  LinearProblem problem = step.linear;
+  const auto& linear = problem_of<LinearProblem>(*step.op);
+  LinearProblem problem = linear;
   const auto element = [](const Operand& operand, int64_t offset) {
     return static_cast<std::byte*>(operand.data) + offset * static_cast<int64_t>(size_of(operand.dtype));
   };
-  const CommonAxes& around = step.around;
+  const CommonAxes& around = *step.around;
   walk<2>(around.sizes, {around.input_strides, around.output_strides}, [&](const auto& offsets) {
-    problem.input.data = element(step.linear.input, offsets[0]);
-    problem.parts[0].output.data = element(step.linear.parts[0].output, offsets[1]);
-    context.run(problem, step.plan, scratch);
+    problem.input.data = element(linear.input, offsets[0]);
+    problem.parts[0].output.data = element(linear.parts[0].output, offsets[1]);
+    context.run(problem.op, step.plan, scratch);
   });
 }
 
@@ -50,17 +40,18 @@ void run_linear(const Context& context, const Step& step, void* scratch) {
 
 double Step::num_runs() const {
   double count = 1;
-  for (int32_t axis = 0; axis < around.sizes.rank; ++axis) count *= static_cast<double>(around.sizes[axis]);
+  if (around == nullptr) return count;
+  for (int32_t axis = 0; axis < around->sizes.rank; ++axis) count *= static_cast<double>(around->sizes[axis]);
   return count;
 }
 
 Cost Step::cost() const {
-  if (kind != Kind::Linear || around.sizes.rank == 0)
-    return visit_problem(*this, [](const auto& problem) { return cost_of(problem); });
+  if (around == nullptr) return cost_of(*op);
+  const auto& linear = problem_of<LinearProblem>(*op);
   // The weights count once, the outputs for each run, and the input for each that reads another one.
   double num_inputs = 1;
-  for (int32_t axis = 0; axis < around.sizes.rank; ++axis) {
-    if (around.input_strides[static_cast<size_t>(axis)] != 0) num_inputs *= static_cast<double>(around.sizes[axis]);
+  for (int32_t axis = 0; axis < around->sizes.rank; ++axis) {
+    if (around->input_strides[static_cast<size_t>(axis)] != 0) num_inputs *= static_cast<double>(around->sizes[axis]);
   }
   LinearProblem weights = linear;
   weights.input.given = 0;
@@ -75,31 +66,24 @@ Cost Step::cost() const {
   return cost;
 }
 
-Step& Schedule::add(Step::Kind kind, const char* operation) {
-  Step& step = steps_.at(num_steps_++);
-  step.kind = kind;
-  step.operation = operation;
-  switch (kind) {
-    case Step::Kind::Linear: new (&step.linear) LinearProblem(); break;
-    case Step::Kind::Attention: new (&step.attention) AttentionProblem(); break;
-    case Step::Kind::Dropout: new (&step.dropout) DropoutProblem(); break;
-  }
-  return step;
+template <typename Problem>
+Problem& Schedule::add(const char* operation, const CommonAxes* around) {
+  auto& problem = arena_.make<Problem>();
+  Step& step = arena_.make<Step>(&problem.op, operation, around, nullptr);
+  *end_ = &step;
+  end_ = &step.next;
+  return problem;
 }
 
-LinearProblem& Schedule::add_linear(const char* operation) { return add(Step::Kind::Linear, operation).linear; }
+LinearProblem& Schedule::add_linear(const char* operation) { return add<LinearProblem>(operation); }
 
 LinearProblem& Schedule::add_linear(const char* operation, const CommonAxes& around) {
-  Step& step = add(Step::Kind::Linear, operation);
-  step.around = around;
-  return step.linear;
+  return add<LinearProblem>(operation, around.sizes.rank == 0 ? nullptr : &arena_.make<CommonAxes>(around));
 }
 
-AttentionProblem& Schedule::add_attention(const char* operation) {
-  return add(Step::Kind::Attention, operation).attention;
-}
+AttentionProblem& Schedule::add_attention(const char* operation) { return add<AttentionProblem>(operation); }
 
-DropoutProblem& Schedule::add_dropout(const char* operation) { return add(Step::Kind::Dropout, operation).dropout; }
+DropoutProblem& Schedule::add_dropout(const char* operation) { return add<DropoutProblem>(operation); }
 
 Intermediate Schedule::reserve(int64_t num_elements, int64_t num_held) {
   // Half of the address space for all arrays together leaves room for scratch and alignment.
@@ -117,16 +101,16 @@ Intermediate Schedule::reserve(int64_t num_elements, int64_t num_held) {
 void Schedule::place(Operand& operand, Intermediate intermediate, int64_t element) {
   operand.given = 1;
   operand.dtype = form_.dtype;
-  places_.at(num_places_++) = {&operand, intermediate.offset + static_cast<size_t>(element) * size_of(form_.dtype)};
+  places_ =
+      &arena_.make<Place>(&operand, intermediate.offset + static_cast<size_t>(element) * size_of(form_.dtype), places_);
 }
 
 void Schedule::plan(const Context& context) {
-  for (size_t i = 0; i < num_steps_; ++i) {
-    Step& step = steps_[i];
-    // Made where it lies: copying what has just been written waits for memory.
-    new (&step.plan) Plan(visit_problem(step, [&](const auto& problem) { return context.plan(problem); }));
+  for (Step* step = first_; step != nullptr; step = step->next) {
+    // Built in place: copying a struct that was just written stalls on store forwarding.
+    new (&step->plan) Plan(context.plan(*step->op));
     // One step runs at a time.
-    scratch_bytes_ = std::max(scratch_bytes_, round_up_to_alignment(step.plan.scratch_bytes));
+    scratch_bytes_ = std::max(scratch_bytes_, round_up_to_alignment(step->plan.scratch_bytes));
   }
 }
 
@@ -139,17 +123,10 @@ void Schedule::run(const Context& context, void* workspace) {
   std::byte* base = static_cast<std::byte*>(workspace) + (round_up_to_alignment(address) - address);
   // In numbers, since an operand may begin before the workspace.
   const auto base_address = reinterpret_cast<uintptr_t>(base);
-  for (size_t i = 0; i < num_places_; ++i)
-    places_[i].operand->data = reinterpret_cast<void*>(base_address + places_[i].offset);  // NOLINT(*-no-int-to-ptr)
+  for (const Place* place = places_; place != nullptr; place = place->next)
+    place->operand->data = reinterpret_cast<void*>(base_address + place->offset);  // NOLINT(*-no-int-to-ptr)
   void* scratch = base + held_bytes_;
-  for (size_t i = 0; i < num_steps_; ++i) {
-    const Step& step = steps_[i];
-    if (step.kind == Step::Kind::Linear) {
-      run_linear(context, step, scratch);
-    } else {
-      visit_problem(step, [&](const auto& problem) { context.run(problem, step.plan, scratch); });
-    }
-  }
+  for (const Step& step : *this) run_step(context, step, scratch);
 }
 
 }  // namespace heed

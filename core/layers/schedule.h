@@ -2,16 +2,15 @@
 // One call of a layer as a list of backend operations over one piece of workspace: what is planned, explained and run.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <utility>
 
-#include "attention/cost.h"
-#include "attention/problem.h"
+#include "backends/call_arena.h"
 #include "backends/context.h"
 #include "layers/common_axes.h"
+#include "ops/registry.h"
 #include "tensor/tensor.h"
 
 namespace heed {
@@ -21,31 +20,23 @@ struct Intermediate {
   size_t offset = 0;
 };
 
+// One operation of a schedule.
 struct Step {
-  enum class Kind { Linear, Attention, Dropout };
-  Kind kind = Kind::Linear;
-  const char* operation = "";  // what it is for, as "project queries"; static
-  // The one of `kind`, which Schedule makes; together, because a schedule lies on the stack of the call.
-  union {
-    LinearProblem linear;
-    AttentionProblem attention;
-    DropoutProblem dropout;
-  };
-  CommonAxes around;  // the linear problem is one of many: it is run once for each index of these
-  Plan plan;
+  Op* op;                    // the first member of its problem
+  const char* operation;     // what it is for, as "project queries"; static
+  const CommonAxes* around;  // of a linear problem that is run once for each index of these; null: run once
+  Step* next;
+  Plan plan = {};
 
-  Step() {}  // NOLINT(modernize-use-equals-default): the union has members that are constructed
-
-  // How often the backend is called, in a double because explain may be asked about shapes that nobody could run.
+  // How often the backend is called, as a double because explain takes shapes that are too large to be run.
   double num_runs() const;
   Cost cost() const;
 };
 
-// Fixed in size, because forward must not allocate. Operands point at one another's memory through places, so it stays
-// where it is.
+// All that is recorded is in the arena, so that a schedule can have any number of steps and forward allocates nothing.
 class Schedule {
  public:
-  Schedule() = default;
+  explicit Schedule(CallArena& arena) : arena_(arena) {}
   Schedule(const Schedule&) = delete;
   Schedule& operator=(const Schedule&) = delete;
 
@@ -78,27 +69,41 @@ class Schedule {
   size_t held_bytes() const;
   void run(const Context& context, void* workspace);
 
-  const Step* begin() const { return steps_.data(); }
-  const Step* end() const { return steps_.data() + num_steps_; }
+  class Iterator {
+   public:
+    explicit Iterator(const Step* step) : step_(step) {}
+    const Step& operator*() const { return *step_; }
+    Iterator& operator++() {
+      step_ = step_->next;
+      return *this;
+    }
+    bool operator==(const Iterator&) const = default;
+
+   private:
+    const Step* step_;
+  };
+  // The steps in the order in which they run.
+  Iterator begin() const { return Iterator(first_); }
+  Iterator end() const { return Iterator(nullptr); }
 
  private:
+  // An operand that is set when the workspace is known.
   struct Place {
     Operand* operand;
-    size_t offset;  // modulo 2^64, of places before the workspace
+    size_t offset;  // modulo 2^64, since it may be before the workspace
+    Place* next;
   };
 
-  Step& add(Step::Kind kind, const char* operation);
+  template <typename Problem>
+  Problem& add(const char* operation, const CommonAxes* around = nullptr);
 
+  CallArena& arena_;
   IntermediateForm form_;
   // The lengths of the attention, of which there is one at most.
   std::optional<Tensor> kept_;
-  // Multi-head attention takes most: three projections, the attention, and the output's projection. Additive attention
-  // takes two projections and the attention.
-  std::array<Step, 5> steps_;
-  size_t num_steps_ = 0;
-  // Multi-head attention has four arrays between its steps, each written once and read once; additive attention two.
-  std::array<Place, 8> places_;
-  size_t num_places_ = 0;
+  Step* first_ = nullptr;
+  Step** end_ = &first_;  // where the next step is linked
+  Place* places_ = nullptr;
   // Of whole arrays, and of what is held of them.
   size_t intermediate_bytes_ = 0;
   size_t held_bytes_ = 0;

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/rounding.h"
+#include "ops/linear.h"
 #include "tensor/copy.h"
 
 namespace heed {

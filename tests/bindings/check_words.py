@@ -81,7 +81,7 @@ def sentences_of(page):
 
 def pieces_of(root):
     """The texts of the sources that have a word of C's in them, which may not stand in any sentence of the pages."""
-    texts = {text.text for text in all_texts(root, ("core", "capi/src"), "core/attention/reference/")}
+    texts = {text.text for text in all_texts(root, ("core", "capi/src"))}
     found = [text for text in texts if re.search(r"->\w|\b(?:heed|HEED)_[A-Za-z]", text) or OF_FILES.fullmatch(text)]
     return sorted(text for text in found if "\n" not in text and not NOT_PIECES.fullmatch(text))
 

@@ -18,7 +18,6 @@ from reasons import read_entries  # noqa: E402
 
 FOLDERS = ("core", "capi/src")
 PAGES = ("docs/errors.md", "docs/ascend.md")
-REFERENCE = "core/attention/reference/"
 LIST = Path(__file__).with_name("not_errors.txt")
 CONVERSION = re.compile(r"%[-+ #0-9.*]*(?:hh|h|ll|l|z|j|t)?([diuxXsgcp%])")
 KINDS = {"s": ".*", "c": ".", "p": "0x[0-9a-f]+", "g": r"[-+.e0-9]+|-?inf|-?nan", "%": "%"}
@@ -68,7 +67,7 @@ class Listed:
 
 root = Path(sys.argv[1])
 listed = Listed([(root / page).read_text(encoding="utf-8") for page in PAGES])
-texts = [text for text in all_texts(root, FOLDERS, REFERENCE) if " " in text.text.strip() and not NO_SENTENCE.search(text.before)]
+texts = [text for text in all_texts(root, FOLDERS) if " " in text.text.strip() and not NO_SENTENCE.search(text.before)]
 exceptions = {(entry.file, text): entry for entry in read_entries(LIST) for text in entry.texts("-")}
 used = set()
 problems = []

@@ -53,6 +53,6 @@ def texts_of(root: Path, file: str) -> Iterator[Text]:
         code = (code + match[0])[-200:]
 
 
-def all_texts(root: Path, folders: tuple[str, ...], left_out: str) -> list[Text]:
+def all_texts(root: Path, folders: tuple[str, ...]) -> list[Text]:
     files = [path.relative_to(root).as_posix() for folder in folders for path in sorted((root / folder).rglob("*"))]
-    return [text for file in files if file.endswith((".h", ".cc")) and left_out not in file for text in texts_of(root, file)]
+    return [text for file in files if file.endswith((".h", ".cc")) for text in texts_of(root, file)]

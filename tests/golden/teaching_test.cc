@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "attention/reference/multi_head_attention.h"
 #include "golden/support/golden_file.h"
+#include "reference/multi_head_attention.h"
 
 namespace heed::golden {
 namespace {

@@ -6,9 +6,9 @@
 #include <cstring>
 #include <limits>
 
-#include "attention/reference/number_format.h"
-#include "attention/reference/philox.h"
 #include "property/support/device.h"
+#include "reference/number_format.h"
+#include "reference/philox.h"
 #include "support/one_input.h"
 #include "support/samples.h"
 

@@ -6,9 +6,9 @@
 #include <limits>
 #include <numeric>
 
-#include "attention/reference/error_bound.h"
-#include "attention/reference/multi_head_attention.h"
 #include "property/support/device.h"
+#include "reference/error_bound.h"
+#include "reference/multi_head_attention.h"
 #include "support/one_input.h"
 #include "support/samples.h"
 

@@ -8,9 +8,9 @@
 #include <numeric>
 #include <optional>
 
-#include "attention/reference/error_bound.h"
-#include "attention/reference/operations.h"
 #include "property/support/device.h"
+#include "reference/error_bound.h"
+#include "reference/operations.h"
 #include "support/numbers.h"
 #include "support/samples.h"
 

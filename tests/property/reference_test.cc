@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "attention/reference/error_bound.h"
-#include "attention/reference/multi_head_attention.h"
-#include "attention/reference/narrow_bound.h"
-#include "attention/reference/number_format.h"
-#include "attention/reference/philox.h"
-#include "attention/reference/visibility.h"
+#include "reference/error_bound.h"
+#include "reference/multi_head_attention.h"
+#include "reference/narrow_bound.h"
+#include "reference/number_format.h"
+#include "reference/philox.h"
+#include "reference/visibility.h"
 
 namespace heed::reference {
 namespace {

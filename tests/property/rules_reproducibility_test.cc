@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "attention/reference/philox.h"
+#include "reference/philox.h"
 #include "support/batch_part.h"
 #include "support/samples.h"
 

@@ -12,18 +12,18 @@ from pathlib import Path, PurePosixPath
 RULES = [
     ("base", "core/base/**", ["core/base/**", "json", "system"]),
     ("tensor", "core/tensor/**", ["core/base/**", "core/tensor/**", "dlpack", "json", "system"]),
-    ("reference", "core/attention/reference/**", ["core/attention/reference/**", "Eigen", "system"]),
-    ("attention", "core/attention/*", ["core/base/**", "core/tensor/**", "core/attention/*", "system"]),
+    ("ops", "core/ops/**", ["core/base/**", "core/tensor/**", "core/ops/**", "system"]),
+    ("attention", "core/attention/**", ["core/base/**", "core/tensor/**", "core/ops/**", "core/attention/**", "system"]),
     ("kernels", "core/backends/{}/kernels/**", ["core/backends/{}/kernels/**", "C"]),
     (
         "backend",
         "core/backends/{}/**",
-        ["core/base/**", "core/tensor/**", "core/attention/*", "core/backends/*", "core/backends/{}/**", "cann", "system"],
+        ["core/base/**", "core/tensor/**", "core/ops/**", "core/backends/*", "core/backends/{}/**", "cann", "system"],
     ),
     (
         "backends",
         "core/backends/*",
-        ["core/base/**", "core/tensor/**", "core/attention/*", "core/backends/*", "core/backends/*/*_backend.h", "system"],
+        ["core/base/**", "core/tensor/**", "core/ops/**", "core/backends/*", "core/backends/*/*_backend.h", "system"],
     ),
     (
         "layers",
@@ -31,22 +31,25 @@ RULES = [
         [
             "core/base/**",
             "core/tensor/**",
-            "core/attention/*",
+            "core/ops/**",
+            "core/attention/**",
             "core/layers/**",
             "core/backends/backend.h",
+            "core/backends/call_arena.h",
             "core/backends/context.h",
             "core/backends/workspace.h",
             "system",
         ],
     ),
     (
-        "operations",
-        "core/operations/**",
+        "functions",
+        "core/functions/**",
         [
             "core/base/**",
             "core/tensor/**",
-            "core/attention/*",
-            "core/operations/**",
+            "core/ops/**",
+            "core/attention/**",
+            "core/functions/**",
             "core/backends/backend.h",
             "core/backends/context.h",
             "system",
@@ -59,10 +62,11 @@ RULES = [
         [
             "core/base/**",
             "core/tensor/**",
-            "core/attention/*",
+            "core/ops/**",
+            "core/attention/**",
             "core/backends/*",
             "core/layers/**",
-            "core/operations/**",
+            "core/functions/**",
             "capi/src/**",
             "capi/include/heed/heed.h",
             "system",
@@ -80,6 +84,8 @@ RULES = [
     # It stands alone, so that it shares no code with what is tested on it.
     ("simulator", "tests/ascend_sim/**", ["tests/ascend_sim/**", "gtest", "cann", "system"]),
     ("tests of bindings", "tests/bindings/**", ["bindings/swig/**", "capi/include/heed/heed.h", "system"]),
+    # It shares no code with what it is compared with.
+    ("reference", "tests/reference/**", ["tests/reference/**", "Eigen", "system"]),
     ("tests", "tests/**", ["core/**", "capi/src/**", "capi/include/heed/heed.h", "tests/**", "Eigen", "dlpack", "json", "gtest", "cann", "system"]),
 ]
 
@@ -104,7 +110,7 @@ ONLY_IN = {"dlpack": ["core/tensor/dlpack.cc", "tests/**"], "json": ["core/base/
 C_HEADERS = re.compile(r"^(std(int|def|bool|arg|io|lib)|string|math|float|limits|\w+intrin|arm_\w+)\.h$|^c(stddef|stdint|float|limits)$")
 
 SOURCES = {".h", ".hpp", ".inc", ".c", ".cc", ".cpp", ".i", ".swg"}
-CORE_FOLDERS = {"base", "tensor", "attention", "backends", "layers", "operations"}
+CORE_FOLDERS = {"base", "tensor", "attention", "backends", "ops", "layers", "functions"}
 INCLUDE = re.compile(r'^\s*[#%]\s*(?:include|import)\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 
@@ -133,6 +139,8 @@ def target(root: Path, file: str, quoted: bool, include: str) -> str:
         return beside
     if (root / "core" / include).is_file() or first in CORE_FOLDERS:
         return normal(PurePosixPath("core") / include)
+    if first == "reference":
+        return normal(PurePosixPath("tests") / include)
     if first in OWNED:
         return OWNED[first]
     if include.endswith((".i", ".swg")):

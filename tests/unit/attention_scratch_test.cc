@@ -16,6 +16,7 @@
 #include "available_isas.h"
 #include "backends/cpu/attention.h"
 #include "base/memory.h"
+#include "ops/attention.h"
 #include "turns.h"
 
 namespace heed::cpu {

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <string>
@@ -15,12 +16,15 @@
 #include "backends/cpu/cpu_backend.h"
 #include "backends/workspace.h"
 #include "base/error.h"
+#include "functions/matmul.h"
+#include "functions/softmax.h"
 #include "layers/additive_attention.h"
 #include "layers/dot_product_attention.h"
 #include "layers/dropout.h"
 #include "layers/multi_head_attention.h"
-#include "operations/matmul.h"
-#include "operations/softmax.h"
+#include "ops/attention.h"
+#include "ops/dropout.h"
+#include "ops/linear.h"
 #include "tensor/tensor.h"
 
 namespace heed {
@@ -30,20 +34,14 @@ namespace {
 Backend slow_backend() {
   Backend backend = cpu_backend();
   backend.name = "slow";
-  backend.plan_attention = [](const BackendDevice* device, const AttentionProblem* problem, Plan* plan,
-                              Failure* failure) {
-    const Status status = cpu_backend().plan_attention(device, problem, plan, failure);
-    plan->add_reason("it is a test");
+  backend.plan = [](const BackendDevice* device, const Op* op, Plan* plan, Failure* failure) {
+    const Status status = cpu_backend().plan(device, op, plan, failure);
+    if (op->kind != OpKind::Softmax) plan->add_reason("it is a test");
     return status;
   };
-  backend.plan_linear = [](const BackendDevice* device, const LinearProblem* problem, Plan* plan, Failure* failure) {
-    const Status status = cpu_backend().plan_linear(device, problem, plan, failure);
-    plan->add_reason("it is a test");
-    return status;
-  };
-  backend.run_attention = [](BackendDevice* device, const AttentionProblem* problem, const Plan* plan, void* scratch,
-                             Failure* failure) {
-    if (problem->num_queries != 1) return cpu_backend().run_attention(device, problem, plan, scratch, failure);
+  backend.run = [](BackendDevice* device, const Op* op, const Plan* plan, void* scratch, Failure* failure) {
+    if (op->kind != OpKind::Attention || problem_of<AttentionProblem>(*op).num_queries != 1)
+      return cpu_backend().run(device, op, plan, scratch, failure);
     failure->status = Status::DeviceLost;
     std::snprintf(failure->text, sizeof failure->text, "the device went away");
     return failure->status;
@@ -150,8 +148,9 @@ AttentionProblem seen;
 template <typename LayerType, typename Options>
 AttentionProblem problem_of(const Options& options) {
   Backend backend = cpu_backend();
-  backend.run_attention = [](BackendDevice*, const AttentionProblem* problem, const Plan*, void*, Failure*) {
-    seen = *problem;
+  backend.run = [](BackendDevice* device, const Op* op, const Plan* plan, void* scratch, Failure* failure) {
+    if (op->kind != OpKind::Attention) return cpu_backend().run(device, op, plan, scratch, failure);
+    seen = heed::problem_of<AttentionProblem>(*op);
     return Status::Ok;
   };
   const auto context = Context::open({}, backend);
@@ -200,10 +199,9 @@ std::vector<LinearProblem> seen_projections;
 Backend noting_backend() {
   seen_projections.clear();
   Backend backend = cpu_backend();
-  backend.run_linear = [](BackendDevice* device, const LinearProblem* problem, const Plan* plan, void* scratch,
-                          Failure* failure) {
-    seen_projections.push_back(*problem);
-    return cpu_backend().run_linear(device, problem, plan, scratch, failure);
+  backend.run = [](BackendDevice* device, const Op* op, const Plan* plan, void* scratch, Failure* failure) {
+    if (op->kind == OpKind::Linear) seen_projections.push_back(heed::problem_of<LinearProblem>(*op));
+    return cpu_backend().run(device, op, plan, scratch, failure);
   };
   return backend;
 }
@@ -365,13 +363,13 @@ TEST(CpuBackend, ScratchOfALinearProblemIsThatOfItsLargestPartWhateverTheStrides
       LinearProblem alone = problem;
       alone.num_parts = 1;
       alone.parts[0] = part;
-      largest = std::max(largest, context->plan(alone).scratch_bytes);
+      largest = std::max(largest, context->plan(alone.op).scratch_bytes);
     }
-    EXPECT_EQ(context->plan(problem).scratch_bytes, largest);
+    EXPECT_EQ(context->plan(problem.op).scratch_bytes, largest);
     LinearProblem strided = problem;
     strided.input.strides[3] = 7;
     for (LinearPart& part : strided.parts) part.weight.strides[3] = part.output.strides[3] = 9;
-    EXPECT_EQ(context->plan(strided).scratch_bytes, largest);
+    EXPECT_EQ(context->plan(strided.op).scratch_bytes, largest);
   }
 }
 
@@ -399,14 +397,14 @@ TEST(CpuBackend, SaysWhichElementsOfALinearProblemItHasToGather) {
   part.output.strides[3] = 1;
   const auto names = [&](const LinearProblem& problem) {
     std::string all;
-    for (const std::string& reason : reasons_of(context->plan(problem))) {
+    for (const std::string& reason : reasons_of(context->plan(problem.op))) {
       for (const char* word : {"input", "weight", "output"}) {
         if (reason.find(word) != std::string::npos) all += std::string(all.empty() ? "" : " ") + word;
       }
     }
     return all;
   };
-  EXPECT_TRUE(context->plan(dense).is_fastest());
+  EXPECT_TRUE(context->plan(dense.op).is_fastest());
   EXPECT_EQ(names(dense), "");
 
   LinearProblem problem = dense;
@@ -432,7 +430,7 @@ TEST(CpuBackend, SaysWhichElementsOfALinearProblemItHasToGather) {
   problem.parts[1].weight.strides[3] = 3;
   problem.input.strides[3] = 0;
   EXPECT_EQ(names(problem), "input weight output");
-  EXPECT_FALSE(context->plan(problem).is_fastest());
+  EXPECT_FALSE(context->plan(problem.op).is_fastest());
 }
 
 TEST(Plan, KeepsAFewReasons) {
@@ -445,8 +443,8 @@ TEST(Plan, KeepsAFewReasons) {
 
 TEST(Strict, TellsEveryReason) {
   Backend backend = cpu_backend();
-  backend.plan_linear = [](const BackendDevice* device, const LinearProblem* problem, Plan* plan, Failure* failure) {
-    const Status status = cpu_backend().plan_linear(device, problem, plan, failure);
+  backend.plan = [](const BackendDevice* device, const Op* op, Plan* plan, Failure* failure) {
+    const Status status = cpu_backend().plan(device, op, plan, failure);
     plan->add_reason("it is a test");
     plan->add_reason("it is late");
     return status;
@@ -464,7 +462,7 @@ TEST(Strict, CutsReasonsThatASentenceCannotHold) {
   static const std::array<std::string, kMaxReasons> kLong = {std::string(300, 'w'), std::string(300, 'x'),
                                                              std::string(300, 'y'), std::string(300, 'z')};
   Backend backend = cpu_backend();
-  backend.plan_linear = [](const BackendDevice*, const LinearProblem*, Plan* plan, Failure*) {
+  backend.plan = [](const BackendDevice*, const Op*, Plan* plan, Failure*) {
     for (const std::string& reason : kLong) plan->add_reason(reason.c_str());
     return Status::Ok;
   };
@@ -474,6 +472,48 @@ TEST(Strict, CutsReasonsThatASentenceCannotHold) {
   const Tensor a = Tensor::zeros(context, DType::F32, {2, 2});
   const Tensor result = Tensor::zeros(context, DType::F32, {2, 2});
   EXPECT_EQ(error_of([&] { matmul(a, a, result); }).size(), kErrorCapacity - 1);
+}
+
+// A device with its own memory that has only linear operations; the CPU computes all others.
+TEST(Backend, OperationsThatItDoesNotHaveGoToTheHost) {
+  static int num_plans;
+  num_plans = 0;
+  Backend backend = cpu_backend();
+  backend.is_host = 0;
+  backend.operations = bit_of(OpKind::Linear);
+  backend.plan = [](const BackendDevice* device, const Op* op, Plan* plan, Failure* failure) {
+    EXPECT_EQ(op->kind, OpKind::Linear);
+    ++num_plans;
+    return cpu_backend().plan(device, op, plan, failure);
+  };
+  backend.copy = [](BackendDevice*, void* destination, const void* source, size_t num_bytes, Direction, Failure*) {
+    std::memcpy(destination, source, num_bytes);
+    return Status::Ok;
+  };
+  backend.settle = [](BackendDevice*) {};
+  const auto context = Context::open({}, backend);
+  const float values[] = {1, 2};
+  float results[2] = {};
+  DropoutProblem dropout;
+  dropout.sizes[kElementwiseRank - 1] = 2;
+  for (ElementwiseOperand* operand : {&dropout.input, &dropout.output}) {
+    operand->given = 1;
+    operand->strides[kElementwiseRank - 1] = 1;
+  }
+  dropout.input.data = const_cast<float*>(values);
+  dropout.output.data = results;
+  const Plan plan = context->plan(dropout.op);
+  EXPECT_EQ(plan.on_host, 1);
+  EXPECT_EQ(reasons_of(plan), (std::vector<std::string>{"the device does not have this operation"}));
+  context->run(dropout.op, plan, nullptr);
+  EXPECT_EQ(results[0], 1);
+  EXPECT_EQ(results[1], 2);
+  EXPECT_EQ(num_plans, 0);
+
+  LinearProblem linear;
+  linear.batch = linear.rows = linear.input_size = linear.parts[0].output_size = linear.parts[0].head_size = 1;
+  EXPECT_EQ(context->plan(linear.op).on_host, 0);
+  EXPECT_EQ(num_plans, 1);
 }
 
 TEST(Backend, FailuresOfOperationsBecomeErrors) {
@@ -489,7 +529,7 @@ TEST(Backend, FailuresOfOperationsBecomeErrors) {
 
 TEST(Backend, FailuresOfDropoutBecomeErrors) {
   Backend backend = cpu_backend();
-  backend.plan_dropout = [](const BackendDevice*, const DropoutProblem*, Plan*, Failure* failure) {
+  backend.plan = [](const BackendDevice*, const Op*, Plan*, Failure* failure) {
     failure->status = Status::Unsupported;
     std::snprintf(failure->text, sizeof failure->text, "no dropout here");
     return failure->status;
@@ -505,8 +545,8 @@ TEST(Backend, FailuresOfDropoutBecomeErrors) {
     Dropout(context, {}).forward(inputs, nullptr, outputs);
   };
   EXPECT_EQ(error_of(fails), "no dropout here");
-  backend.plan_dropout = cpu_backend().plan_dropout;
-  backend.run_dropout = [](BackendDevice*, const DropoutProblem*, const Plan*, void*, Failure* failure) {
+  backend.plan = cpu_backend().plan;
+  backend.run = [](BackendDevice*, const Op*, const Plan*, void*, Failure* failure) {
     failure->status = Status::DeviceLost;
     std::snprintf(failure->text, sizeof failure->text, "the device went away");
     return failure->status;
@@ -543,7 +583,7 @@ TEST(Backend, TheCpuRefusesProjectionsItCouldNotAddress) {
   const auto context = Context::open({});
   LinearProblem problem;
   problem.input_size = (int64_t{1} << 40) + 1;
-  EXPECT_EQ(error_of([&] { context->plan(problem); }),
+  EXPECT_EQ(error_of([&] { context->plan(problem.op); }),
             "the input size of a projection or the inner size of a product is 1099511627777, expected at most "
             "1099511627776: its scratch memory could not be addressed");
 }

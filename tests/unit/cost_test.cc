@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "attention/cost.h"
+#include "ops/cost.h"
+#include "ops/attention.h"
+#include "ops/dropout.h"
+#include "ops/key_limits.h"
+#include "ops/linear.h"
 
 #include <gtest/gtest.h>
 

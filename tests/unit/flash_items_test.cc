@@ -14,6 +14,7 @@
 #include "available_isas.h"
 #include "backends/cpu/flash_attention.h"
 #include "base/rounding.h"
+#include "ops/attention.h"
 #include "turns.h"
 
 namespace heed::cpu {

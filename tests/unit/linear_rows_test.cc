@@ -11,10 +11,12 @@
 #include <random>
 #include <vector>
 
-#include "attention/visible_keys.h"
 #include "available_isas.h"
 #include "backends/cpu/linear.h"
 #include "base/memory.h"
+#include "ops/key_limits.h"
+#include "ops/linear.h"
+#include "ops/visible_keys.h"
 #include "turns.h"
 
 namespace heed::cpu {
@@ -199,7 +201,7 @@ TEST_P(WantedRowsOfALinearOperation, AreWhatIsCutIntoItems) {
   LinearProblem& problem = projections.problem;
   problem.rows = problem.limits.num_keys = problem.limits.band_last = sizes.rows;
   for (LinearPart& part : problem.parts) part.wanted_rows = WantedRows::Visible;
-  const auto items_of_batch = [&] { return plan_linear(kernels(), problem, kWorkers).num_items; };
+  const auto items_of_batch = [&] { return plan_linear(kernels(), problem, kWorkers).num_tasks; };
   const int64_t of_all = items_of_batch();
 
   std::vector<int64_t> lens(32, 1);

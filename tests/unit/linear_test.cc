@@ -17,6 +17,7 @@
 #include "available_isas.h"
 #include "base/half.h"
 #include "base/memory.h"
+#include "ops/linear.h"
 #include "turns.h"
 
 namespace heed::cpu {

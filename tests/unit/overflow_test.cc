@@ -9,6 +9,7 @@
 #include "backends/cpu/attention.h"
 #include "backends/cpu/isa.h"
 #include "lone_worker.h"
+#include "ops/attention.h"
 
 namespace heed::cpu {
 namespace {

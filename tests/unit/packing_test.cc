@@ -15,6 +15,7 @@
 #include "backends/backend.h"
 #include "backends/cpu/linear.h"
 #include "base/rounding.h"
+#include "ops/linear.h"
 
 namespace heed::cpu {
 namespace {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "ops/linear.h"
 
 namespace heed {
 namespace {
@@ -20,7 +21,8 @@ TEST(Schedule, RunsInAWorkspaceOfAnyAlignmentAndStaysInside) {
   const float three = 3;
   for (size_t shift = 0; shift < 64; ++shift) {
     float z[2] = {};
-    Schedule schedule;
+    CallArena arena(*context);
+    Schedule schedule(arena);
     const Intermediate y = schedule.reserve(2);
     const auto set = [](LinearProblem& linear, const float* weight) {
       linear.batch = 1;
@@ -59,7 +61,8 @@ TEST(Schedule, RunsALinearProblemForEachIndexOfTheAxesAround) {
   const float x[] = {1, 3, 5, 2, 4, 6};
   const float two = 2;
   float y[6] = {};
-  Schedule schedule;
+  CallArena arena(*context);
+  Schedule schedule(arena);
   CommonAxes around;
   around.append({3, 1, 2});
   LinearProblem& linear = schedule.add_linear("linear", around);
@@ -82,17 +85,19 @@ TEST(Schedule, RunsALinearProblemForEachIndexOfTheAxesAround) {
   schedule.run(*context, memory.data());
   EXPECT_EQ(std::vector<float>(y, y + 6), (std::vector<float>{2, 4, 6, 8, 10, 12}));
 
-  const Cost cost = schedule.begin()->cost();
+  const Cost cost = (*schedule.begin()).cost();
   EXPECT_EQ(cost.flops, 12);
   EXPECT_EQ(cost.bytes, (6 + 1 + 6) * sizeof(float));
-  EXPECT_EQ(schedule.begin()->num_runs(), 3);
+  EXPECT_EQ((*schedule.begin()).num_runs(), 3);
 }
 
 TEST(Schedule, CountsAnInputThatIsRepeatedAroundALinearProblemOnce) {
   CommonAxes around;
   around.append({3, 0, 8});
   around.append({5, 2, 40});
-  Schedule schedule;
+  const auto context = Context::open({});
+  CallArena arena(*context);
+  Schedule schedule(arena);
   LinearProblem& linear = schedule.add_linear("project", around);
   linear.batch = 1;
   linear.rows = 2;
@@ -102,12 +107,57 @@ TEST(Schedule, CountsAnInputThatIsRepeatedAroundALinearProblemOnce) {
     operand->strides[2] = 1;
   }
   // Two rows for each of 15 runs, which read 5 inputs.
-  EXPECT_EQ(schedule.begin()->cost().flops, 2 * 30);
-  EXPECT_EQ(schedule.begin()->cost().bytes, (2 * 5 + 2 * 15) * sizeof(float));
+  EXPECT_EQ((*schedule.begin()).cost().flops, 2 * 30);
+  EXPECT_EQ((*schedule.begin()).cost().bytes, (2 * 5 + 2 * 15) * sizeof(float));
+}
+
+// A chain of 200 steps, x * 1 + 1 each: more than the arena holds by itself.
+TEST(Schedule, HasAnyNumberOfSteps) {
+  constexpr int kSteps = 200;
+  const auto context = Context::open({});
+  const float one = 1;
+  const float x = 0;
+  float result = 0;
+  CallArena arena(*context);
+  Schedule schedule(arena);
+  Intermediate before;
+  for (int i = 0; i < kSteps; ++i) {
+    LinearProblem& linear = schedule.add_linear("step");
+    linear.batch = linear.rows = linear.input_size = 1;
+    LinearPart& part = linear.parts[0];
+    part.output_size = part.head_size = 1;
+    part.weight.data = part.bias.data = const_cast<float*>(&one);
+    part.weight.given = part.bias.given = 1;
+    if (i == 0) {
+      linear.input.data = const_cast<float*>(&x);
+      linear.input.given = 1;
+    } else {
+      schedule.place(linear.input, before);
+    }
+    if (i == kSteps - 1) {
+      part.output.data = &result;
+      part.output.given = 1;
+    } else {
+      before = schedule.reserve(1);
+      schedule.place(part.output, before);
+    }
+  }
+  schedule.plan(*context);
+  int num_steps = 0;
+  for (const Step& step : schedule) {
+    EXPECT_STREQ(step.operation, "step");
+    ++num_steps;
+  }
+  EXPECT_EQ(num_steps, kSteps);
+  std::vector<std::byte> memory(schedule.workspace_bytes());
+  schedule.run(*context, memory.data());
+  EXPECT_EQ(result, kSteps);
 }
 
 TEST(Schedule, RefusesArraysWhoseSizesOverflow) {
-  Schedule schedule;
+  const auto context = Context::open({});
+  CallArena arena(*context);
+  Schedule schedule(arena);
   try {
     schedule.reserve(std::numeric_limits<int64_t>::max() / 2);
     FAIL() << "expected an error";

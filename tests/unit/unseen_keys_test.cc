@@ -12,10 +12,12 @@
 #include <string>
 #include <vector>
 
-#include "attention/visible_keys.h"
 #include "available_isas.h"
 #include "backends/cpu/attention.h"
 #include "base/memory.h"
+#include "ops/attention.h"
+#include "ops/key_limits.h"
+#include "ops/visible_keys.h"
 #include "turns.h"
 
 namespace heed::cpu {

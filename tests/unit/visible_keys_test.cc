@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ranges of visible keys against pairs that are looked at one by one.
-#include "attention/visible_keys.h"
+#include "ops/visible_keys.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,10 @@
 #include <random>
 #include <vector>
 
-#include "attention/cost.h"
+#include "ops/attention.h"
+#include "ops/cost.h"
+#include "ops/key_limits.h"
+#include "ops/linear.h"
 
 namespace heed {
 namespace {

@@ -20,6 +20,8 @@
 #include "base/half.h"
 #include "layers/additive_attention.h"
 #include "layers/multi_head_attention.h"
+#include "ops/attention.h"
+#include "ops/key_limits.h"
 #include "tensor/tensor.h"
 
 namespace heed {

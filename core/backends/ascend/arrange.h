@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "attention/problem.h"
 #include "backends/ascend/npu.h"
 #include "backends/ascend/operations.h"
+#include "ops/operand.h"
 
 namespace heed::ascend {
 

@@ -13,6 +13,11 @@
 #include "backends/ascend/score_chain.h"
 #include "backends/ascend/zeros.h"
 #include "backends/backend.h"
+#include "backends/operation_table.h"
+#include "ops/attention.h"
+#include "ops/dropout.h"
+#include "ops/linear.h"
+#include "ops/softmax.h"
 
 namespace heed {
 
@@ -166,24 +171,24 @@ IntermediateForm intermediate_form(const BackendDevice*, DType inputs) {
   return {.dtype = computed(inputs), .whole_rows = 1, .all_rows = 1};
 }
 
-Status plan_linear(const BackendDevice* device, const LinearProblem* problem, Plan* plan, Failure* failure) {
+Status plan_linear(const BackendDevice& device, const LinearProblem& problem, Plan* plan, Failure* failure) {
   return guarded(failure, [&] {
-    Plan made = ascend::plan_linear(*problem);
-    made.isa = device->npu->chip();
-    const DType compute = computed(problem->input.dtype);
-    check_precision(*device, problem->input, "the input is", compute, made);
-    for (int32_t i = 0; i < problem->num_parts; ++i) {
-      check_precision(*device, problem->parts[i].weight, "a weight is", compute, made);
-      check_precision(*device, problem->parts[i].bias, "a bias is", compute, made);
+    Plan made = ascend::plan_linear(problem);
+    made.isa = device.npu->chip();
+    const DType compute = computed(problem.input.dtype);
+    check_precision(device, problem.input, "the input is", compute, made);
+    for (int32_t i = 0; i < problem.num_parts; ++i) {
+      check_precision(device, problem.parts[i].weight, "a weight is", compute, made);
+      check_precision(device, problem.parts[i].bias, "a bias is", compute, made);
     }
     new (plan) Plan(made);
   });
 }
 
-Status run_linear(BackendDevice* device, const LinearProblem* problem, const Plan*, void*, Failure* failure) {
+Status run_linear(BackendDevice& device, const LinearProblem& problem, const Plan&, void*, Failure* failure) {
   return guarded(failure, [&] {
-    const Npu::Use use(*device->npu);
-    ascend::run_linear(*device->npu, *problem, acl_dtype(computed(problem->input.dtype)));
+    const Npu::Use use(*device.npu);
+    ascend::run_linear(*device.npu, problem, acl_dtype(computed(problem.input.dtype)));
   });
 }
 
@@ -201,31 +206,31 @@ Status pack_linear(BackendDevice* device, const LinearPart* part, int64_t input_
   });
 }
 
-Status plan_attention(const BackendDevice* device, const AttentionProblem* problem, Plan* plan, Failure* failure) {
+Status plan_attention(const BackendDevice& device, const AttentionProblem& problem, Plan* plan, Failure* failure) {
   return guarded(failure, [&] {
-    Plan made = ascend::plan_attention(*problem);
-    made.isa = device->npu->chip();
-    const DType compute = computed(problem->queries.dtype);
-    check_precision(*device, problem->queries, "queries, keys and values are", compute, made);
-    check_precision(*device, problem->bias, "the attention's bias is", compute, made);
+    Plan made = ascend::plan_attention(problem);
+    made.isa = device.npu->chip();
+    const DType compute = computed(problem.queries.dtype);
+    check_precision(device, problem.queries, "queries, keys and values are", compute, made);
+    check_precision(device, problem.bias, "the attention's bias is", compute, made);
     new (plan) Plan(made);
   });
 }
 
-Status run_attention(BackendDevice* device, const AttentionProblem* problem, const Plan*, void*, Failure* failure) {
+Status run_attention(BackendDevice& device, const AttentionProblem& problem, const Plan&, void*, Failure* failure) {
   return guarded(failure, [&] {
-    const Npu::Use use(*device->npu);
-    ascend::run_attention(*device->npu, *problem, acl_dtype(computed(problem->queries.dtype)));
+    const Npu::Use use(*device.npu);
+    ascend::run_attention(*device.npu, problem, acl_dtype(computed(problem.queries.dtype)));
   });
 }
 
-Status plan_softmax(const BackendDevice* device, const SoftmaxProblem* problem, Plan* plan, Failure* failure) {
+Status plan_softmax(const BackendDevice& device, const SoftmaxProblem& problem, Plan* plan, Failure* failure) {
   return guarded(failure, [&] {
     Plan made;
     made.kernel = "ATB Softmax";
-    made.isa = device->npu->chip();
-    const int64_t sizes[] = {problem->batch, problem->num_heads, problem->num_queries, problem->num_keys};
-    if (!can_arrange(strided(problem->scores, sizes)) || !can_arrange(strided(problem->weights, sizes))) {
+    made.isa = device.npu->chip();
+    const int64_t sizes[] = {problem.batch, problem.num_heads, problem.num_queries, problem.num_keys};
+    if (!can_arrange(strided(problem.scores, sizes)) || !can_arrange(strided(problem.weights, sizes))) {
       made.add_reason(kOutOfReach);
       made.on_host = 1;
     }
@@ -233,20 +238,20 @@ Status plan_softmax(const BackendDevice* device, const SoftmaxProblem* problem, 
   });
 }
 
-Status run_softmax(BackendDevice* device, const SoftmaxProblem* problem, const Plan*, void*, Failure* failure) {
+Status run_softmax(BackendDevice& device, const SoftmaxProblem& problem, const Plan&, void*, Failure* failure) {
   return guarded(failure, [&] {
-    const Npu::Use use(*device->npu);
-    ascend::run_softmax(*device->npu, *problem);
+    const Npu::Use use(*device.npu);
+    ascend::run_softmax(*device.npu, problem);
   });
 }
 
-Status plan_dropout(const BackendDevice* device, const DropoutProblem* problem, Plan* plan, Failure* failure) {
+Status plan_dropout(const BackendDevice& device, const DropoutProblem& problem, Plan* plan, Failure* failure) {
   return guarded(failure, [&] {
     Plan made;
     made.kernel = "copy";
-    made.isa = device->npu->chip();
-    if (problem->dropout != 0) made.add_reason("ATB has no dropout");
-    if (!can_arrange(strided(problem->input, problem->sizes)) || !can_arrange(strided(problem->output, problem->sizes)))
+    made.isa = device.npu->chip();
+    if (problem.dropout != 0) made.add_reason("ATB has no dropout");
+    if (!can_arrange(strided(problem.input, problem.sizes)) || !can_arrange(strided(problem.output, problem.sizes)))
       made.add_reason(kOutOfReach);
     made.on_host = made.is_fastest() ? 0 : 1;
     new (plan) Plan(made);
@@ -254,17 +259,32 @@ Status plan_dropout(const BackendDevice* device, const DropoutProblem* problem, 
 }
 
 // Without dropout, which the plan leaves to the CPU: a copy.
-Status run_dropout(BackendDevice* device, const DropoutProblem* problem, const Plan*, void*, Failure* failure) {
+Status run_dropout(BackendDevice& device, const DropoutProblem& problem, const Plan&, void*, Failure* failure) {
   return guarded(failure, [&] {
-    const Npu::Use use(*device->npu);
-    const Target target(*device->npu, strided(problem->output, problem->sizes), acl_dtype(problem->output.dtype));
+    const Npu::Use use(*device.npu);
+    const Target target(*device.npu, strided(problem.output, problem.sizes), acl_dtype(problem.output.dtype));
     if (target.array().num_bytes() == 0) return;
     Temporary kept;
     const DeviceArray input =
-        load(*device->npu, strided(problem->input, problem->sizes), acl_dtype(problem->output.dtype), kept);
-    device->npu->copy(target.array().data, input.data, input.num_bytes());
+        load(*device.npu, strided(problem.input, problem.sizes), acl_dtype(problem.output.dtype), kept);
+    device.npu->copy(target.array().data, input.data, input.num_bytes());
     target.store();
   });
+}
+
+constexpr Operation kOperations[] = {
+    operation<LinearProblem, plan_linear, run_linear>(),
+    operation<AttentionProblem, plan_attention, run_attention>(),
+    operation<SoftmaxProblem, plan_softmax, run_softmax>(),
+    operation<DropoutProblem, plan_dropout, run_dropout>(),
+};
+
+Status plan(const BackendDevice* device, const Op* op, Plan* plan, Failure* failure) {
+  return operation_of(kOperations, op->kind).plan(device, *op, plan, failure);
+}
+
+Status run(BackendDevice* device, const Op* op, const Plan* plan, void* scratch, Failure* failure) {
+  return operation_of(kOperations, op->kind).run(device, *op, *plan, scratch, failure);
 }
 
 constexpr Backend kBackend = {
@@ -287,16 +307,11 @@ constexpr Backend kBackend = {
     .for_each = nullptr,
     .transpose = nullptr,
     .intermediate_form = intermediate_form,
-    .plan_linear = plan_linear,
-    .run_linear = run_linear,
+    .operations = bits_of(kOperations),
+    .plan = plan,
+    .run = run,
     .packed_linear_bytes = packed_linear_bytes,
     .pack_linear = pack_linear,
-    .plan_attention = plan_attention,
-    .run_attention = run_attention,
-    .plan_softmax = plan_softmax,
-    .run_softmax = run_softmax,
-    .plan_dropout = plan_dropout,
-    .run_dropout = run_dropout,
 };
 
 }  // namespace

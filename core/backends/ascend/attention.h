@@ -3,9 +3,9 @@
 // operations that makes those alone (rule 9).
 #pragma once
 
-#include "attention/problem.h"
 #include "backends/ascend/npu.h"
 #include "backends/backend.h"
+#include "ops/attention.h"
 
 namespace heed::ascend {
 

@@ -2,9 +2,9 @@
 // The output of an attention by ATB's SelfAttentionOperation.
 #pragma once
 
-#include "attention/problem.h"
 #include "backends/ascend/npu.h"
 #include "backends/ascend/visibility.h"
+#include "ops/attention.h"
 
 namespace heed::ascend {
 

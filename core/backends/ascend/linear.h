@@ -2,9 +2,9 @@
 // Linear operations on an NPU, by ATB's LinearOperation.
 #pragma once
 
-#include "attention/problem.h"
 #include "backends/ascend/npu.h"
 #include "backends/backend.h"
+#include "ops/linear.h"
 
 namespace heed::ascend {
 

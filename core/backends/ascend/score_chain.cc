@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "attention/lengths.h"
 #include "backends/ascend/arrange.h"
 #include "backends/ascend/operations.h"
+#include "ops/key_limits.h"
 
 namespace heed::ascend {
 namespace {

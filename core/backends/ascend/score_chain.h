@@ -3,9 +3,10 @@
 // the softmax of a tensor.
 #pragma once
 
-#include "attention/problem.h"
 #include "backends/ascend/npu.h"
 #include "backends/ascend/visibility.h"
+#include "ops/attention.h"
+#include "ops/softmax.h"
 
 namespace heed::ascend {
 

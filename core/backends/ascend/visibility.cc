@@ -7,9 +7,9 @@
 #include <string>
 #include <utility>
 
-#include "attention/lengths.h"
-#include "attention/visible_keys.h"
 #include "base/half.h"
+#include "ops/key_limits.h"
+#include "ops/visible_keys.h"
 
 namespace heed::ascend {
 namespace {

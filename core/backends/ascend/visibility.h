@@ -11,8 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "attention/problem.h"
 #include "backends/ascend/npu.h"
+#include "ops/attention.h"
+#include "ops/key_limits.h"
 
 namespace heed::ascend {
 

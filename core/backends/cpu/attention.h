@@ -7,6 +7,7 @@
 #include "backends/backend.h"
 #include "backends/cpu/kernels/kernel_table.h"
 #include "backends/cpu/parallel.h"
+#include "ops/attention.h"
 
 namespace heed::cpu {
 

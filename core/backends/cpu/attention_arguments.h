@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "attention/cost.h"
-#include "attention/problem.h"
 #include "backends/backend.h"
 #include "backends/cpu/kernels/attention.h"
 #include "base/rounding.h"
+#include "ops/attention.h"
+#include "ops/cost.h"
 
 namespace heed::cpu {
 

@@ -17,7 +17,12 @@
 #include "backends/cpu/processors.h"
 #include "backends/cpu/softmax.h"
 #include "backends/cpu/worker_pool.h"
+#include "backends/operation_table.h"
 #include "base/memory.h"
+#include "ops/attention.h"
+#include "ops/dropout.h"
+#include "ops/linear.h"
+#include "ops/softmax.h"
 
 namespace heed {
 
@@ -135,16 +140,16 @@ void transpose(const BackendDevice* device, DType dtype, const void* from, int64
 
 IntermediateForm intermediate_form(const BackendDevice*, DType) { return {}; }
 
-Status plan_linear(const BackendDevice* device, const LinearProblem* problem, Plan* plan, Failure* failure) {
-  if (problem->input_size > kMaxWidth)
-    return refuse_width("the input size of a projection or the inner size of a product", problem->input_size, failure);
-  new (plan) Plan(cpu::plan_linear(*device->kernels, *problem, num_threads(device)));
+Status plan_linear(const BackendDevice& device, const LinearProblem& problem, Plan* plan, Failure* failure) {
+  if (problem.input_size > kMaxWidth)
+    return refuse_width("the input size of a projection or the inner size of a product", problem.input_size, failure);
+  new (plan) Plan(cpu::plan_linear(*device.kernels, problem, num_threads(&device)));
   return Status::Ok;
 }
 
-Status run_linear(BackendDevice* device, const LinearProblem* problem, const Plan*, void* scratch, Failure* failure) {
-  const cpu::Workers workers(device->team(), failure);
-  cpu::run_linear(*device->kernels, *problem, workers, scratch);
+Status run_linear(BackendDevice& device, const LinearProblem& problem, const Plan&, void* scratch, Failure* failure) {
+  const cpu::Workers workers(device.team(), failure);
+  cpu::run_linear(*device.kernels, problem, workers, scratch);
   return workers.status();
 }
 
@@ -160,42 +165,58 @@ Status pack_linear(BackendDevice* device, const LinearPart* part, int64_t input_
   return Status::Ok;
 }
 
-Status plan_attention(const BackendDevice* device, const AttentionProblem* problem, Plan* plan, Failure* failure) {
-  if (problem->head_size > kMaxWidth) return refuse_width("the head size", problem->head_size, failure);
-  if (problem->value_head_size > kMaxWidth)
-    return refuse_width("the head size of the values", problem->value_head_size, failure);
-  new (plan) Plan(cpu::plan_attention(*device->kernels, *problem, num_threads(device)));
+Status plan_attention(const BackendDevice& device, const AttentionProblem& problem, Plan* plan, Failure* failure) {
+  if (problem.head_size > kMaxWidth) return refuse_width("the head size", problem.head_size, failure);
+  if (problem.value_head_size > kMaxWidth)
+    return refuse_width("the head size of the values", problem.value_head_size, failure);
+  new (plan) Plan(cpu::plan_attention(*device.kernels, problem, num_threads(&device)));
   return Status::Ok;
 }
 
-Status run_attention(BackendDevice* device, const AttentionProblem* problem, const Plan*, void* scratch,
+Status run_attention(BackendDevice& device, const AttentionProblem& problem, const Plan&, void* scratch,
                      Failure* failure) {
-  const cpu::Workers workers(device->team(), failure);
-  cpu::run_attention(*device->kernels, *problem, workers, scratch);
+  const cpu::Workers workers(device.team(), failure);
+  cpu::run_attention(*device.kernels, problem, workers, scratch);
   return workers.status();
 }
 
-Status plan_softmax(const BackendDevice* device, const SoftmaxProblem* problem, Plan* plan, Failure* failure) {
-  if (problem->num_keys > kMaxWidth) return refuse_width("the length of a softmax", problem->num_keys, failure);
-  new (plan) Plan(cpu::plan_softmax(*device->kernels, *problem, num_threads(device)));
+Status plan_softmax(const BackendDevice& device, const SoftmaxProblem& problem, Plan* plan, Failure* failure) {
+  if (problem.num_keys > kMaxWidth) return refuse_width("the length of a softmax", problem.num_keys, failure);
+  new (plan) Plan(cpu::plan_softmax(*device.kernels, problem, num_threads(&device)));
   return Status::Ok;
 }
 
-Status run_softmax(BackendDevice* device, const SoftmaxProblem* problem, const Plan*, void* scratch, Failure* failure) {
-  const cpu::Workers workers(device->team(), failure);
-  cpu::run_softmax(*device->kernels, *problem, workers, scratch);
+Status run_softmax(BackendDevice& device, const SoftmaxProblem& problem, const Plan&, void* scratch, Failure* failure) {
+  const cpu::Workers workers(device.team(), failure);
+  cpu::run_softmax(*device.kernels, problem, workers, scratch);
   return workers.status();
 }
 
-Status plan_dropout(const BackendDevice* device, const DropoutProblem* problem, Plan* plan, Failure*) {
-  new (plan) Plan(cpu::plan_dropout(*device->kernels, *problem, num_threads(device)));
+Status plan_dropout(const BackendDevice& device, const DropoutProblem& problem, Plan* plan, Failure*) {
+  new (plan) Plan(cpu::plan_dropout(*device.kernels, problem, num_threads(&device)));
   return Status::Ok;
 }
 
-Status run_dropout(BackendDevice* device, const DropoutProblem* problem, const Plan*, void*, Failure* failure) {
-  const cpu::Workers workers(device->team(), failure);
-  cpu::run_dropout(*device->kernels, *problem, workers);
+Status run_dropout(BackendDevice& device, const DropoutProblem& problem, const Plan&, void*, Failure* failure) {
+  const cpu::Workers workers(device.team(), failure);
+  cpu::run_dropout(*device.kernels, problem, workers);
   return workers.status();
+}
+
+// All operations: the CPU computes those that another device does not have.
+constexpr Operation kOperations[] = {
+    operation<LinearProblem, plan_linear, run_linear>(),
+    operation<AttentionProblem, plan_attention, run_attention>(),
+    operation<SoftmaxProblem, plan_softmax, run_softmax>(),
+    operation<DropoutProblem, plan_dropout, run_dropout>(),
+};
+
+Status plan(const BackendDevice* device, const Op* op, Plan* plan, Failure* failure) {
+  return operation_of(kOperations, op->kind).plan(device, *op, plan, failure);
+}
+
+Status run(BackendDevice* device, const Op* op, const Plan* plan, void* scratch, Failure* failure) {
+  return operation_of(kOperations, op->kind).run(device, *op, *plan, scratch, failure);
 }
 
 }  // namespace
@@ -221,16 +242,11 @@ const Backend& cpu_backend() {
       .for_each = for_each,
       .transpose = transpose,
       .intermediate_form = intermediate_form,
-      .plan_linear = plan_linear,
-      .run_linear = run_linear,
+      .operations = bits_of(kOperations),
+      .plan = plan,
+      .run = run,
       .packed_linear_bytes = packed_linear_bytes,
       .pack_linear = pack_linear,
-      .plan_attention = plan_attention,
-      .run_attention = run_attention,
-      .plan_softmax = plan_softmax,
-      .run_softmax = run_softmax,
-      .plan_dropout = plan_dropout,
-      .run_dropout = run_dropout,
   };
   return kBackend;
 }

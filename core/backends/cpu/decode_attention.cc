@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "attention/cost.h"
 #include "backends/cpu/attention_arguments.h"
 #include "base/rounding.h"
+#include "ops/cost.h"
 
 namespace heed::cpu {
 namespace {
@@ -101,8 +101,8 @@ Plan plan_decode_attention(const KernelTable& kernels, const AttentionProblem& p
   plan.isa = kernels.isa;
   const RowItems items = cut(kernels, problem, problem.num_queries);
   const double pieces = are_cut(items, chunks, num_workers) ? static_cast<double>(chunks.count) : 1.0;
-  plan.num_items = static_cast<int64_t>(std::min(items.count * pieces, 0x1p62));
-  plan.num_threads = Workers::num_wanted(plan.num_items, work_of(cost_of(problem)), num_workers);
+  plan.num_tasks = static_cast<int64_t>(std::min(items.count * pieces, 0x1p62));
+  plan.num_threads = Workers::num_wanted(plan.num_tasks, work_of(cost_of(problem)), num_workers);
   plan.block_queries = static_cast<int32_t>(items.rows);
   plan.block_keys = kernels.decode_block_keys;
   add_attention_reasons(problem, plan);

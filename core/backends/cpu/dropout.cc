@@ -51,8 +51,8 @@ Plan plan_dropout(const KernelTable& kernels, const DropoutProblem& problem, int
   Plan plan;
   plan.kernel = problem.dropout == 0 ? "copy" : "dropout";
   plan.isa = kernels.isa;
-  plan.num_items = static_cast<int64_t>(std::min(count_items(problem), 0x1p62));
-  plan.num_threads = Workers::num_wanted(plan.num_items, count_elements(problem) * kFlopsPerElement, num_workers);
+  plan.num_tasks = static_cast<int64_t>(std::min(count_items(problem), 0x1p62));
+  plan.num_threads = Workers::num_wanted(plan.num_tasks, count_elements(problem) * kFlopsPerElement, num_workers);
   if (is_gathered(problem.input, problem.sizes[kLast]))
     plan.add_reason("the elements of the input's last axis do not lie side by side (stride 1), so they are gathered");
   if (is_gathered(problem.output, problem.sizes[kLast]))

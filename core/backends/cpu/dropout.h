@@ -9,6 +9,7 @@
 #include "backends/backend.h"
 #include "backends/cpu/kernels/kernel_table.h"
 #include "backends/cpu/parallel.h"
+#include "ops/dropout.h"
 
 namespace heed::cpu {
 

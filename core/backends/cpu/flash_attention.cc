@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "attention/cost.h"
-#include "attention/visible_keys.h"
 #include "backends/cpu/attention_arguments.h"
 #include "base/rounding.h"
+#include "ops/cost.h"
+#include "ops/visible_keys.h"
 
 namespace heed::cpu {
 namespace {
@@ -106,8 +106,8 @@ Plan plan_flash_attention(const KernelTable& kernels, const AttentionProblem& pr
   Plan plan;
   plan.kernel = problem.scoring == Scoring::Additive ? "flash_attention_additive" : "flash_attention";
   plan.isa = kernels.isa;
-  plan.num_items = static_cast<int64_t>(std::min(items.count, 0x1p62));
-  plan.num_threads = Workers::num_wanted(plan.num_items, flops_of(problem), num_workers);
+  plan.num_tasks = static_cast<int64_t>(std::min(items.count, 0x1p62));
+  plan.num_threads = Workers::num_wanted(plan.num_tasks, flops_of(problem), num_workers);
   plan.block_queries = kernels.flash_panel_rows;
   plan.block_keys = kernels.flash_block_keys;
   add_attention_reasons(problem, plan);

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "attention/problem.h"
 #include "backends/cpu/kernels/attention.h"
+#include "ops/operand.h"
 
 namespace heed::cpu {
 

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "attention/cost.h"
-#include "attention/visible_keys.h"
 #include "backends/cpu/kernel_operand.h"
 #include "base/rounding.h"
+#include "ops/cost.h"
+#include "ops/visible_keys.h"
 
 namespace heed::cpu {
 namespace {
@@ -241,8 +241,8 @@ Plan plan_linear(const KernelTable& kernels, const LinearProblem& problem, int32
   plan.isa = kernels.isa;
   plan.scratch_bytes = worker_bytes(kernels, problem) * static_cast<size_t>(num_with_scratch(problem, num_workers)) +
                        all_table_bytes(problem);
-  plan.num_items = static_cast<int64_t>(std::min(cut.count, 0x1p62));
-  plan.num_threads = Workers::num_wanted(plan.num_items, work_of(cost_of(problem)), num_workers);
+  plan.num_tasks = static_cast<int64_t>(std::min(cut.count, 0x1p62));
+  plan.num_threads = Workers::num_wanted(plan.num_tasks, work_of(cost_of(problem)), num_workers);
   plan.tile_rows = kernels.linear_tile_rows;
   plan.tile_columns = kernels.linear_panel_columns;
   if (!lies_side_by_side(problem.input.strides[3], problem.input_size))

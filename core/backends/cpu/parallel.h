@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "attention/cost.h"
 #include "backends/backend.h"
+#include "ops/cost.h"
 
 namespace heed::cpu {
 

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <cstddef>
 
-#include "attention/lengths.h"
 #include "backends/cpu/kernel_operand.h"
 #include "base/rounding.h"
+#include "ops/key_limits.h"
 
 namespace heed::cpu {
 namespace {
@@ -55,8 +55,8 @@ Plan plan_softmax(const KernelTable& kernels, const SoftmaxProblem& problem, int
   plan.kernel = "softmax";
   plan.isa = kernels.isa;
   plan.scratch_bytes = worker_bytes(problem) * static_cast<size_t>(num_workers);
-  plan.num_items = static_cast<int64_t>(std::min(count_items(problem), 0x1p62));
-  plan.num_threads = Workers::num_wanted(plan.num_items, flops_of(problem), num_workers);
+  plan.num_tasks = static_cast<int64_t>(std::min(count_items(problem), 0x1p62));
+  plan.num_threads = Workers::num_wanted(plan.num_tasks, flops_of(problem), num_workers);
   if (is_gathered(problem.scores, problem.num_keys))
     plan.add_reason("the elements of the softmax's axis do not lie side by side (stride 1), so they are gathered");
   if (is_gathered(problem.weights, problem.num_keys))

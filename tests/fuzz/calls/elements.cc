@@ -6,8 +6,8 @@
 #include <cstring>
 #include <limits>
 
-#include "attention/reference/number_format.h"
 #include "property/support/host_tensor.h"
+#include "reference/number_format.h"
 
 namespace heed::fuzz {
 namespace {

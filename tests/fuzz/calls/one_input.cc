@@ -5,11 +5,11 @@
 #include <numeric>
 #include <string_view>
 
-#include "attention/reference/error_bound.h"
-#include "attention/reference/multi_head_attention.h"
 #include "fuzz/calls/checks.h"
 #include "fuzz/calls/layers.h"
 #include "fuzz/calls/machine.h"
+#include "reference/error_bound.h"
+#include "reference/multi_head_attention.h"
 
 namespace heed::fuzz {
 namespace {

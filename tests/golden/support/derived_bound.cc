@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "attention/reference/error_bound.h"
 #include "property/support/call.h"
+#include "reference/error_bound.h"
 
 namespace heed::golden {
 namespace {

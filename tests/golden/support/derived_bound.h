@@ -9,8 +9,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "attention/reference/attention.h"
 #include "capi/support/objects.h"
+#include "reference/attention.h"
 
 namespace heed::golden {
 

@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <utility>
 
-#include "attention/reference/error_bound.h"
-#include "attention/reference/multi_head_attention.h"
+#include "reference/error_bound.h"
+#include "reference/multi_head_attention.h"
 
 namespace heed::property {
 namespace {

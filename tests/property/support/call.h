@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "attention/reference/attention.h"
 #include "property/support/device.h"
+#include "reference/attention.h"
 #include "support/host_tensor.h"
 
 namespace heed::property {

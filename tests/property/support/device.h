@@ -14,8 +14,8 @@
 #include <optional>
 #include <type_traits>
 
-#include "attention/reference/number_format.h"
 #include "property/support/handles.h"
+#include "reference/number_format.h"
 
 namespace heed::property {
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "attention/reference/number_format.h"
+#include "reference/number_format.h"
 #include "support/array.h"
 #include "support/handles.h"
 #include "support/random.h"

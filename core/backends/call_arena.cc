@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/call_arena.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <new>
+
+#include "base/error.h"
+
+namespace heed {
+namespace {
+
+// Bytes of a block at least. Larger than what most calls need beyond the first bytes, so that one block serves them.
+constexpr size_t kMinBlockBytes = 16 << 10;
+
+}  // namespace
+
+void destroy_arena_block(const HostAllocator& allocator, ArenaBlock* block) noexcept {
+  host_release(allocator, block, block->num_bytes);
+}
+
+void* CallArena::allocate_in_block(size_t num_bytes) {
+  const HostAllocator& allocator = context_.host_allocator();
+  if (num_bytes > SIZE_MAX / 2) fail(Status::OutOfMemory, "%zu bytes of host memory could not be allocated", num_bytes);
+  const size_t needed = std::max(sizeof(ArenaBlock) + num_bytes + kObjectAlignment, kMinBlockBytes);
+  ArenaBlock* block = nullptr;
+  for (auto& entry : context_.arena_pool_) {
+    block = entry.exchange(nullptr, std::memory_order_acquire);
+    if (block != nullptr) break;
+  }
+  // Replaced by a larger one, so that the pool's blocks become as large as calls need.
+  if (block != nullptr && block->num_bytes < needed) {
+    destroy_arena_block(allocator, block);
+    block = nullptr;
+  }
+  if (block == nullptr) {
+    void* memory = nullptr;
+    Error failure;
+    if (host_allocate(allocator, needed, kObjectAlignment, &memory, &failure) != Status::Ok) throw Error(failure);
+    block = new (memory) ArenaBlock{nullptr, needed};
+  }
+  block->next = blocks_;
+  blocks_ = block;
+  next_ = reinterpret_cast<std::byte*>(block) + sizeof(ArenaBlock);
+  left_ = block->num_bytes - sizeof(ArenaBlock);
+  return allocate(num_bytes);
+}
+
+void CallArena::give_back() noexcept {
+  while (blocks_ != nullptr) {
+    ArenaBlock* const block = blocks_;
+    blocks_ = block->next;
+    bool is_kept = false;
+    for (auto& entry : context_.arena_pool_) {
+      ArenaBlock* none = nullptr;
+      is_kept = entry.compare_exchange_strong(none, block, std::memory_order_release, std::memory_order_relaxed);
+      if (is_kept) break;
+    }
+    if (!is_kept) destroy_arena_block(context_.host_allocator(), block);
+  }
+}
+
+}  // namespace heed

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Host memory that one call needs until it returns: the steps of its schedule, and what is made of its inputs. The first
+// bytes are part of the object, which is on the caller's stack; beyond them the context keeps blocks from call to call,
+// so that a call like one before allocates nothing. On every device this is memory of the host.
+#pragma once
+
+#include <cstddef>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include "backends/context.h"
+
+namespace heed {
+
+// The header of a block; its memory follows.
+struct alignas(kObjectAlignment) ArenaBlock {
+  ArenaBlock* next;  // the block that the same call took before it
+  size_t num_bytes;  // with the header
+};
+
+void destroy_arena_block(const HostAllocator& allocator, ArenaBlock* block) noexcept;
+
+class CallArena {
+ public:
+  // Enough for a call of multi-head attention with three inputs.
+  static constexpr size_t kInlineBytes = 6 << 10;
+
+  // The context outlives the arena.
+  explicit CallArena(const Context& context) : context_(context) {}
+  CallArena(const CallArena&) = delete;
+  CallArena& operator=(const CallArena&) = delete;
+  ~CallArena() {
+    if (blocks_ != nullptr) give_back();
+  }
+
+  // Memory that is valid as long as the arena, aligned to kObjectAlignment; what it holds is undefined. Throws
+  // OutOfMemory.
+  void* allocate(size_t num_bytes) {
+    // A multiple of the alignment, so that the next allocation is aligned too.
+    const size_t rounded = (num_bytes + kObjectAlignment - 1) / kObjectAlignment * kObjectAlignment;
+    if (rounded < num_bytes || rounded > left_) return allocate_in_block(num_bytes);
+    std::byte* result = next_;
+    next_ += rounded;
+    left_ -= rounded;
+    return result;
+  }
+
+  // An object that is never destroyed.
+  template <typename T, typename... Arguments>
+  T& make(Arguments&&... arguments) {
+    static_assert(std::is_trivially_destructible_v<T> && alignof(T) <= kObjectAlignment);
+    return *new (allocate(sizeof(T))) T{std::forward<Arguments>(arguments)...};
+  }
+
+ private:
+  void* allocate_in_block(size_t num_bytes);
+  void give_back() noexcept;
+
+  const Context& context_;
+  ArenaBlock* blocks_ = nullptr;
+  std::byte* next_ = inline_;
+  size_t left_ = kInlineBytes;
+  alignas(kObjectAlignment) std::byte inline_[kInlineBytes];
+};
+
+}  // namespace heed

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// An open device of a backend, whose failures become exceptions.
+#pragma once
+
+#include "backends/backend.h"
+
+namespace heed {
+
+struct OpenDevice {
+  const Backend* backend = nullptr;
+  BackendDevice* device = nullptr;
+
+  bool knows(const Op& op) const { return (backend->operations & bit_of(op.kind)) != 0; }
+  // `op` is of an operation that the backend knows.
+  Plan plan(const Op& op) const {
+    Plan plan;
+    Failure failure;
+    if (backend->plan(device, &op, &plan, &failure) != Status::Ok) throw failure;
+    return plan;
+  }
+  void run(const Op& op, const Plan& plan, void* scratch) const {
+    Failure failure;
+    if (backend->run(device, &op, &plan, scratch, &failure) != Status::Ok) throw failure;
+  }
+};
+
+}  // namespace heed

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The header that every operation's problem begins with. A problem crosses into plugins as a pointer to it.
+#pragma once
+
+#include <cstdint>
+
+namespace heed {
+
+// The operations. A new one is added at the end, here and in registry.h.
+enum class OpKind : int32_t { Linear = 0, Attention = 1, Softmax = 2, Dropout = 3 };
+
+// The first member of each problem, which is a plain struct with a fixed layout.
+struct Op {
+  OpKind kind;
+  uint32_t num_bytes;  // of the whole problem
+};
+
+// The kind's bit in Backend::kinds.
+constexpr uint64_t bit_of(OpKind kind) { return uint64_t{1} << static_cast<uint32_t>(kind); }
+
+// The problem that `op` is the first member of. Its kind is Problem's.
+template <typename Problem>
+const Problem& problem_of(const Op& op) {
+  return reinterpret_cast<const Problem&>(op);
+}
+template <typename Problem>
+Problem& problem_of(Op& op) {
+  return reinterpret_cast<Problem&>(op);
+}
+
+}  // namespace heed

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one list of operations: from a problem's kind to its type. All that is done with operations of any kind, such as
+// copying their operands to the host or adding up their costs, is done through visit_problem.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <type_traits>
+
+#include "ops/attention.h"
+#include "ops/dropout.h"
+#include "ops/linear.h"
+#include "ops/op.h"
+#include "ops/softmax.h"
+
+namespace heed {
+
+// Calls visit(problem) with the problem that `op` is the first member of, const or not as `op` is. Returns what that
+// returns.
+template <typename AnyOp, typename Visit>
+requires std::is_same_v<std::remove_const_t<AnyOp>, Op>
+decltype(auto) visit_problem(AnyOp& op, Visit&& visit) {
+  switch (op.kind) {
+    case OpKind::Linear: return visit(problem_of<LinearProblem>(op));
+    case OpKind::Attention: return visit(problem_of<AttentionProblem>(op));
+    case OpKind::Softmax: return visit(problem_of<SoftmaxProblem>(op));
+    case OpKind::Dropout: return visit(problem_of<DropoutProblem>(op));
+  }
+  __builtin_unreachable();  // no problem has another kind
+}
+
+// The size of the largest problem.
+inline constexpr size_t kMaxProblemBytes =
+    std::max({sizeof(LinearProblem), sizeof(AttentionProblem), sizeof(SoftmaxProblem), sizeof(DropoutProblem)});
+
+inline Cost cost_of(const Op& op) {
+  return visit_problem(op, [](const auto& problem) { return cost_of(problem); });
+}
+
+}  // namespace heed

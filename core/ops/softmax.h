@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// The softmax of the last axis of scores, with valid lengths: the problem, its operands and its cost.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+
+#include "ops/cost.h"
+#include "ops/op.h"
+#include "ops/operand.h"
+
+namespace heed {
+
+// weights[b, h, q, k] = exp(scores[b, h, q, k]) / sum over visible k' of exp(scores[b, h, q, k']), with the row's
+// maximum subtracted from the scores, in f32, summed in the order of k. Key k is visible to row (b, q) iff k is less
+// than its length; hidden weights are 0, and hidden scores are not read.
+struct SoftmaxProblem {
+  Op op = {OpKind::Softmax, sizeof(SoftmaxProblem)};
+  int64_t batch = 0;        // b
+  int64_t num_heads = 0;    // h
+  int64_t num_queries = 0;  // q
+  int64_t num_keys = 0;     // k
+  Operand scores;           // axes (b, h, q, k); F32, F16, BF16
+  Operand valid_lens;       // axes (b, -, q, -); F32, I32, I64; whole numbers from 0 to num_keys; optional
+  Operand weights;          // axes (b, h, q, k); F32, F16, BF16; shares no memory with the others
+};
+
+// Calls visit(operand, sizes of its axes, access) for each operand that the problem can have, given or not. Of an axis
+// that an operand does not have the size is 1 or its stride 0.
+template <typename Problem, typename Visit>
+requires std::same_as<std::remove_const_t<Problem>, SoftmaxProblem>
+void visit_operands(Problem& problem, Visit visit) {
+  const Sizes<kOperandRank> pairs = {problem.batch, problem.num_heads, problem.num_queries, problem.num_keys};
+  visit(problem.scores, pairs, Access::Read);
+  visit(problem.valid_lens, Sizes<kOperandRank>{problem.batch, 1, problem.num_queries, 1}, Access::ReadOnHost);
+  visit(problem.weights, pairs, Access::Write);
+}
+
+// flops: a subtraction, an exponential and a division for each score, and an addition for the sum; hidden ones too.
+inline Cost cost_of(const SoftmaxProblem& problem) {
+  const double num_scores = static_cast<double>(problem.batch) * static_cast<double>(problem.num_heads) *
+                            static_cast<double>(problem.num_queries) * static_cast<double>(problem.num_keys);
+  return {.flops = 4 * num_scores, .bytes = bytes_of_operands(problem)};
+}
+
+}  // namespace heed

@@ -1,0 +1,443 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reference/attention.h"
+
+#include <Eigen/Core>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "reference/error_bound.h"
+#include "reference/narrow_bound.h"
+#include "reference/philox.h"
+#include "reference/sum_of_products.h"
+#include "reference/visibility.h"
+
+namespace heed::reference {
+namespace {
+
+using Vector = Eigen::ArrayXd;
+using ConstRow = Eigen::Map<const Vector>;
+using Row = Eigen::Map<Vector>;
+
+// A weight below this may be 0 in f32, so that its product with an infinite value may be NaN there.
+constexpr double kSmallestSureWeight = 0x1p-120;
+
+// How far a score must lie below the largest for its exponential to be 0 in f32.
+constexpr double kNegligible = 110.0;
+
+// Row `index` of a dense (..., size) array.
+ConstRow row_of(const std::vector<double>& array, int64_t index, int64_t size) {
+  return ConstRow(array.data() + index * size, size);
+}
+
+Row row_of(std::vector<double>& array, int64_t index, int64_t size) { return Row(array.data() + index * size, size); }
+
+// Who of an item has to do with a key. A device leaves out those that nobody has.
+enum class Interest : uint8_t { None, MeanOfAll, Seen };
+
+// For each item and key.
+std::vector<Interest> interests(const AttentionProblem& problem) {
+  const AttentionSizes& sizes = problem.sizes;
+  std::vector<Interest> interests(static_cast<size_t>(sizes.batch * sizes.num_keys));
+  for (int64_t b = 0; b < sizes.batch; ++b) {
+    const auto of_item = interests.begin() + b * sizes.num_keys;
+    for (int64_t h = 0; h < sizes.num_heads; ++h) {
+      for (int64_t q = 0; q < sizes.num_queries; ++q) {
+        bool is_empty = true;
+        for (int64_t k = 0; k < sizes.num_keys; ++k) {
+          if (!is_visible(problem, b, h, q, k)) continue;
+          of_item[k] = Interest::Seen;
+          is_empty = false;
+        }
+        if (is_empty && problem.options.empty_rows == EmptyRows::Mean)
+          std::replace(of_item, of_item + sizes.num_keys, Interest::None, Interest::MeanOfAll);
+      }
+    }
+  }
+  return interests;
+}
+
+// One row: query q of head h of batch item b, with everything about it.
+class RowSolver {
+ public:
+  // Without a compute format `interests` is not read.
+  RowSolver(const AttentionProblem& problem, const std::vector<Interest>& interests, int64_t b, int64_t h, int64_t q)
+      : problem_(problem),
+        sizes_(problem.sizes),
+        options_(problem.options),
+        interests_(interests),
+        b_(b),
+        h_(h),
+        q_(q) {
+    const int64_t group_size = sizes_.num_heads / sizes_.num_kv_heads;
+    first_key_ = (b * sizes_.num_kv_heads + h / group_size) * sizes_.num_keys;
+    row_ = (b * sizes_.num_heads + h) * sizes_.num_queries + q;
+    for (int64_t k = 0; k < sizes_.num_keys; ++k) {
+      if (is_visible(problem, b, h, q, k)) {
+        visible_.push_back(k);
+      } else if (problem.compute_format && interest(k) != Interest::None) {
+        masked_.push_back(k);
+      }
+    }
+  }
+
+  void solve(AttentionResult& result) {
+    weights_ = Vector::Zero(sizes_.num_keys);
+    if (visible_.empty()) {
+      solve_empty();
+    } else {
+      solve_seen();
+    }
+    if (problem_.compute_format) {
+      look_at_masked_keys();
+      write_may_be_nan(result);
+      if (is_known_) bound_narrow();
+    }
+    if (!is_known_) {
+      write_unknown(result);
+      return;
+    }
+    row_of(result.weights.values, row_, sizes_.num_keys) = weights_;
+    row_of(result.weights.errors, row_, sizes_.num_keys) = weight_errors();
+    result.log_sum_exp.values[static_cast<size_t>(row_)] = log_sum_exp_;
+    result.log_sum_exp.errors[static_cast<size_t>(row_)] = log_sum_exp_error();
+    write_output(row_of(result.output.values, row_, sizes_.value_head_size),
+                 row_of(result.output.errors, row_, sizes_.value_head_size));
+  }
+
+ private:
+  // Rule 7. The mean treats every key as seen, hidden ones too; without it nothing is added to the output's zeros.
+  void solve_empty() {
+    log_sum_exp_ = -kInfinity;
+    if (options_.empty_rows == EmptyRows::Zero || sizes_.num_keys == 0) return;
+    for (int64_t k = 0; k < sizes_.num_keys; ++k) visible_.push_back(k);
+    weights_.setConstant(1.0 / static_cast<double>(sizes_.num_keys));
+    magnitudes_.resize(visible_.size());
+    exponent_ = row_exponent(constants(), RowMagnitudes());
+  }
+
+  // Rules 2, 3 and 8.
+  void solve_seen() {
+    RowMagnitudes magnitudes;
+    magnitudes.scores = std::fabs(options_.soft_cap);
+    Vector scores(static_cast<int64_t>(visible_.size()));
+    magnitudes_.resize(visible_.size());
+    for (int64_t i = 0; i < scores.size(); ++i) {
+      const auto place = static_cast<size_t>(i);
+      scores[i] = score(visible_[place], magnitudes, magnitudes_[place]);
+      // To the device an infinite key is NaN.
+      if (problem_.compute_format && scores[i] == -kInfinity) row_may_be_nan_ = true;
+    }
+    exponent_ = row_exponent(constants(), magnitudes);
+    largest_terms_ = magnitudes.terms + magnitudes.inherited;
+    const double maximum = scores.maxCoeff<Eigen::PropagateNaN>();
+    if (!std::isfinite(maximum)) {
+      for (int64_t k : visible_) weights_[k] = kNaN;
+      log_sum_exp_ = kNaN;
+      return;
+    }
+    const Vector exponentials = (scores - maximum).unaryExpr([](double x) { return std::exp(x); });
+    const double sum = exponentials.sum();
+    for (int64_t i = 0; i < scores.size(); ++i) weights_[visible_[static_cast<size_t>(i)]] = exponentials[i] / sum;
+    log_sum_exp_ = maximum + std::log(sum);
+  }
+
+  // Rule 3 up to "hide", and what the bound needs to know of this key.
+  double score(int64_t k, RowMagnitudes& magnitudes, KeyMagnitudes& of_key) {
+    const ConstRow query = row_of(problem_.queries.values, row_, sizes_.head_size);
+    const ConstRow query_error = row_of(problem_.queries.errors, row_, sizes_.head_size);
+    const ConstRow key = row_of(problem_.keys.values, first_key_ + k, sizes_.head_size);
+    const ConstRow key_error = row_of(problem_.keys.errors, first_key_ + k, sizes_.head_size);
+    const double scale = this->scale();
+    const double cap = options_.soft_cap;
+
+    const double largest_factor = std::max(1.0, std::fabs(scale));
+    Vector terms;
+    Vector term_errors;
+    Vector underflows = Vector::Ones(sizes_.head_size);
+    Outcome outcome;
+    if (options_.scoring == Scoring::DotProduct) {
+      terms = query * key;
+      term_errors = query_error * key.abs() + query.abs() * key_error + query_error * key_error;
+      outcome = outcome_of_sum(terms, query, query_error, key, key_error, largest_factor);
+    } else {
+      const ConstRow weights = row_of(problem_.score_weights, h_, sizes_.head_size);
+      terms = weights * (query + key).unaryExpr([](double x) { return std::tanh(x); });
+      term_errors = weights.abs() * (query_error + key_error);
+      underflows += kTanhUlps * weights.abs();
+      outcome = outcome_of_sum(terms, weights, Vector::Zero(sizes_.head_size), query + key, query_error + key_error,
+                               largest_factor);
+    }
+    double score = terms.sum() * scale;
+    of_key.scaled = score;
+    of_key.score = -kInfinity;
+    if (cap != 0.0) score = cap * std::tanh(score / cap);
+    if (!problem_.limits.bias.empty()) {
+      of_key.bias = problem_.limits.bias[static_cast<size_t>(row_ * sizes_.num_keys + k)];
+      score += of_key.bias;
+    }
+    if (outcome == Outcome::Unknown) is_known_ = false;
+    if (score == -kInfinity) return score;  // weight 0: nothing of it reaches the bound
+    magnitudes.scores = std::max(magnitudes.scores, std::fabs(score));
+    if (outcome == Outcome::SameAsF64 || !std::isfinite(score)) return score;
+
+    const double magnitude = terms.abs().sum();
+    const double inherited = term_errors.sum();
+    magnitudes.terms = std::max(magnitudes.terms, std::fabs(scale) * magnitude);
+    magnitudes.inherited = std::max(magnitudes.inherited, std::fabs(scale) * inherited);
+    // Of queries times the scale, which the keys multiply.
+    const double of_queries = options_.scoring == Scoring::DotProduct ? key.abs().sum() : 0.0;
+    magnitudes.underflow = (underflows.sum() * std::fabs(scale) + of_queries + std::fabs(cap) + 2.0) * kSmallestF32;
+    of_key.score = score;
+    of_key.terms = std::fabs(scale) * magnitude;
+    of_key.inherited = std::fabs(scale) * inherited;
+    of_key.key = of_queries + key_error.sum();
+    of_key.underflow = magnitudes.underflow;
+    const double largest = (magnitude + inherited) * largest_factor + std::fabs(score);
+    if (!(largest <= kLargestCovered)) is_known_ = false;
+    return score;
+  }
+
+  Interest interest(int64_t k) const { return interests_[static_cast<size_t>(b_ * sizes_.num_keys + k)]; }
+
+  double scale() const {
+    return options_.scale != 0.0 ? options_.scale : 1.0 / std::sqrt(static_cast<double>(sizes_.head_size));
+  }
+
+  // What keys that other rows of the item see may do to this row's output on a device that has them among its own: their
+  // scores and values are computed with, and must not be so large that a mask does not hide them.
+  void look_at_masked_keys() {
+    if (visible_.empty() || std::isnan(log_sum_exp_)) return;
+    const bool is_mean = log_sum_exp_ == -kInfinity;
+    const Format format = *problem_.compute_format;
+    const ConstRow query = row_of(problem_.queries.values, row_, sizes_.head_size);
+    const ConstRow query_error = row_of(problem_.queries.errors, row_, sizes_.head_size);
+    for (int64_t k : masked_) {
+      const ConstRow key = row_of(problem_.keys.values, first_key_ + k, sizes_.head_size);
+      const ConstRow key_error = row_of(problem_.keys.errors, first_key_ + k, sizes_.head_size);
+      const ConstRow value = row_of(problem_.values.values, first_key_ + k, sizes_.value_head_size);
+      const ConstRow value_error = row_of(problem_.values.errors, first_key_ + k, sizes_.value_head_size);
+      // Keys that are there for a mean alone are computed with as zeros; of a mean, values are no others than its own.
+      const bool has_key = interest(k) == Interest::Seen && !(key.isFinite().all() && key_error.isFinite().all());
+      const bool has_value = !is_mean && !(value.isFinite().all() && value_error.isFinite().all());
+      may_be_nan_ = may_be_nan_ || has_key || has_value;
+      if (has_key || interest(k) != Interest::Seen || is_mean) continue;
+      if (options_.scoring == Scoring::Additive) continue;  // the CPU's
+      const double sum = ((query.abs() + query_error) * (key.abs() + key_error)).sum();
+      const double terms = std::fabs(scale()) * sum;
+      if (!(std::max(terms, sum) <= kLargestCovered / 2.0)) is_known_ = false;
+      masks_hide_ = masks_hide_ && terms + largest_terms_ + kNegligible <= largest_number(format);
+    }
+  }
+
+  void bound_narrow() {
+    if (visible_.empty() || std::isnan(log_sum_exp_)) return;
+    NarrowRowParameters parameters;
+    parameters.format = *problem_.compute_format;
+    parameters.constants = constants();
+    parameters.num_keys = sizes_.num_keys;
+    parameters.scale = scale();
+    parameters.soft_cap = std::fabs(options_.soft_cap);
+    parameters.has_bias = !problem_.limits.bias.empty();
+    fused_ = with_rounded_probabilities(parameters, fused_weights(parameters, magnitudes_));
+    unfused_ = unfused_weights(parameters, magnitudes_);
+    const bool adds_mask = parameters.has_bias || !problem_.limits.mask.empty();
+    if (adds_mask && !masks_hide_) fused_->is_known = false;
+  }
+
+  void write_may_be_nan(AttentionResult& result) const {
+    if (may_be_nan_ || row_may_be_nan_)
+      std::fill_n(result.output.may_be_nan.begin() + row_ * sizes_.value_head_size, sizes_.value_head_size, uint8_t{1});
+    if (!row_may_be_nan_) return;
+    for (int64_t k : visible_) result.weights.may_be_nan[static_cast<size_t>(row_ * sizes_.num_keys + k)] = 1;
+    result.log_sum_exp.may_be_nan[static_cast<size_t>(row_)] = 1;
+  }
+
+  // Of a row with a score that f32 may come to anything of, only what is hidden is sure.
+  void write_unknown(AttentionResult& result) const {
+    for (int64_t k : visible_) row_of(result.weights.errors, row_, sizes_.num_keys)[k] = kInfinity;
+    result.log_sum_exp.errors[static_cast<size_t>(row_)] = kInfinity;
+    row_of(result.output.errors, row_, sizes_.value_head_size).setConstant(kInfinity);
+  }
+
+  double inverse_kept() const { return options_.drops() ? 1.0 / (1.0 - options_.dropout) : 1.0; }
+
+  bool is_kept(int64_t k) const {
+    return !options_.drops() || dropout_keeps(options_.dropout_seed, options_.dropout, b_, h_, q_, k);
+  }
+
+  // As write_output, with the weights' intervals and the roundings of the format.
+  void write_narrow_output(Row output, Row error) const {
+    const Format format = *problem_.compute_format;
+    // A probability that the format keeps for sure.
+    const double smallest_sure = std::max(2.0 * smallest_number(format), kSmallestSureWeight);
+    const auto num_keys = static_cast<double>(sizes_.num_keys);
+    Vector sum = Vector::Zero(sizes_.value_head_size);
+    Vector off = sum;
+    Vector magnitude = sum;
+    Vector largest = sum;
+    Vector unsure = sum;
+    for (size_t i = 0; i < visible_.size(); ++i) {
+      const auto place = static_cast<int64_t>(i);
+      const int64_t k = visible_[i];
+      const ConstRow value = row_of(problem_.values.values, first_key_ + k, sizes_.value_head_size);
+      const ConstRow value_error = row_of(problem_.values.errors, first_key_ + k, sizes_.value_head_size);
+      const double kept = is_kept(k) ? 1.0 : 0.0;
+      sum += weights_[k] * kept * value;
+      magnitude += value.abs() + value_error;
+      largest = largest.max(value_error);
+      const double change = std::max(fused_->high[place] - weights_[k], weights_[k] - fused_->low[place]);
+      off += kept * (change * (value.abs() + value_error) + weights_[k] * value_error);
+      if (kept != 0.0 && fused_->low[place] < smallest_sure) unsure += value.isInf().cast<double>();
+    }
+    for (int64_t k : masked_) {
+      const ConstRow value = row_of(problem_.values.values, first_key_ + k, sizes_.value_head_size);
+      magnitude += value.isFinite().select(value.abs(), 0.0);
+    }
+    output = sum * inverse_kept();
+    const double underflow = (2.0 * num_keys + 8.0) * kSmallestF32;
+    error = inverse_kept() * (off + underflow);
+    for (int64_t d = 0; d < sizes_.value_head_size; ++d) {
+      if (!std::isfinite(largest[d]) || !fused_->is_known) {
+        output[d] = 0.0;
+        error[d] = kInfinity;
+      } else if (unsure[d] != 0.0 && !std::isnan(output[d])) {
+        output[d] = kNaN;
+        error[d] = kInfinity;
+      } else if (!std::isfinite(output[d])) {
+        error[d] = 0.0;
+      } else {
+        error[d] = magnitude[d] <= kLargestCovered ? error_after_rounding(format, output[d], error[d]) : kInfinity;
+      }
+    }
+  }
+
+  // Rules 8 and 11: what is dropped is multiplied by 0, what is hidden takes no part.
+  void write_output(Row output, Row error) const {
+    if (fused_) {
+      write_narrow_output(output, error);
+      return;
+    }
+    Vector sum = Vector::Zero(sizes_.value_head_size);
+    Vector largest = sum;
+    Vector inherited = sum;
+    Vector unsure = sum;
+    const double smallest_part = std::exp(-exponent_);  // of a weight that f32 keeps
+    for (int64_t k : visible_) {
+      const ConstRow value = row_of(problem_.values.values, first_key_ + k, sizes_.value_head_size);
+      const ConstRow value_error = row_of(problem_.values.errors, first_key_ + k, sizes_.value_head_size);
+      const bool kept = is_kept(k);
+      sum += weights_[k] * (kept ? 1.0 : 0.0) * value;
+      largest = largest.max(value.abs());
+      inherited = inherited.max(value_error);
+      if (kept && weights_[k] > 0.0 && weights_[k] * smallest_part < kSmallestSureWeight)
+        unsure += value.isInf().cast<double>();
+    }
+    output = sum * inverse_kept();
+    if (visible_.empty()) return;
+    const double underflow = (constants().c3 + 2.0) * kSmallestF32;
+    error = inverse_kept() * ((largest + inherited) * std::expm1(exponent_) + inherited + underflow);
+    for (int64_t d = 0; d < sizes_.value_head_size; ++d) {
+      if (!std::isfinite(inherited[d])) {
+        output[d] = 0.0;
+        error[d] = kInfinity;
+      } else if (unsure[d] != 0.0 && !std::isnan(output[d])) {
+        output[d] = kNaN;
+        error[d] = kInfinity;
+      } else if (!std::isfinite(output[d])) {
+        error[d] = 0.0;
+      }
+    }
+  }
+
+  Vector weight_errors() const {
+    Vector errors = Vector::Zero(sizes_.num_keys);
+    if (std::isnan(log_sum_exp_)) return errors;
+    if (unfused_) {
+      for (size_t i = 0; i < visible_.size(); ++i) {
+        const auto place = static_cast<int64_t>(i);
+        const double weight = weights_[visible_[i]];
+        errors[visible_[i]] =
+            unfused_->is_known ? std::max(unfused_->high[place] - weight, weight - unfused_->low[place]) : kInfinity;
+      }
+      return errors;
+    }
+    for (int64_t k : visible_) errors[k] = weights_[k] * std::expm1(exponent_) + 2.0 * kSmallestF32;
+    return errors;
+  }
+
+  double log_sum_exp_error() const {
+    if (!std::isfinite(log_sum_exp_)) return 0.0;
+    if (unfused_) return unfused_->is_known ? unfused_->log_sum_exp_error : kInfinity;
+    return exponent_ + kSecondOrder * kUnitRoundoff * std::fabs(log_sum_exp_);
+  }
+
+  BoundConstants constants() const {
+    BoundParameters parameters;
+    parameters.scoring = options_.scoring;
+    parameters.head_size = sizes_.head_size;
+    parameters.num_keys = sizes_.num_keys;
+    parameters.has_soft_cap = options_.soft_cap != 0.0;
+    parameters.has_bias = !problem_.limits.bias.empty();
+    parameters.drops = options_.drops();
+    return bound_constants(parameters);
+  }
+
+  const AttentionProblem& problem_;
+  const AttentionSizes& sizes_;
+  const AttentionOptions& options_;
+  const std::vector<Interest>& interests_;
+  int64_t b_, h_, q_;
+  int64_t row_ = 0;        // of queries, output, weights and log_sum_exp
+  int64_t first_key_ = 0;  // row of keys and values that is key 0
+  std::vector<int64_t> visible_;
+  std::vector<KeyMagnitudes> magnitudes_;  // of each of them
+  std::vector<int64_t> masked_;            // that another row of the item sees, where there is a compute format
+  Vector weights_;
+  double log_sum_exp_ = 0.0;
+  double exponent_ = 0.0;
+  bool is_known_ = true;
+
+  // Where there is a compute format.
+  double largest_terms_ = 0.0;  // S, errors included
+  bool masks_hide_ = true;
+  bool may_be_nan_ = false;      // the output
+  bool row_may_be_nan_ = false;  // all results of the row
+  std::optional<NarrowWeights> fused_;
+  std::optional<NarrowWeights> unfused_;
+};
+
+}  // namespace
+
+Bounded as_read(const std::vector<double>& values, std::optional<Format> compute_format) {
+  Bounded result(values.size());
+  result.values = values;
+  for (size_t i = 0; compute_format && i < values.size(); ++i) {
+    if (std::isfinite(values[i])) result.errors[i] = std::fabs(round_to(*compute_format, values[i]) - values[i]);
+  }
+  return result;
+}
+
+AttentionResult attention(const AttentionProblem& problem) {
+  const AttentionSizes& sizes = problem.sizes;
+  const auto rows = static_cast<size_t>(sizes.batch * sizes.num_heads * sizes.num_queries);
+  AttentionResult result;
+  result.output = Bounded(rows * static_cast<size_t>(sizes.value_head_size));
+  result.weights = Bounded(rows * static_cast<size_t>(sizes.num_keys));
+  result.log_sum_exp = Bounded(rows);
+  std::vector<Interest> of_keys;
+  if (problem.compute_format) {
+    of_keys = interests(problem);
+    for (Bounded* bounded : {&result.output, &result.weights, &result.log_sum_exp})
+      bounded->may_be_nan.resize(bounded->values.size());
+  }
+  for (int64_t b = 0; b < sizes.batch; ++b) {
+    for (int64_t h = 0; h < sizes.num_heads; ++h) {
+      for (int64_t q = 0; q < sizes.num_queries; ++q) RowSolver(problem, of_keys, b, h, q).solve(result);
+    }
+  }
+  return result;
+}
+
+}  // namespace heed::reference

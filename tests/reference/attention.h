@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// The definition of attention: f64, one row after the other, nothing clever. Every backend is measured against it.
+//
+// Inputs are dense row-major f64 copies of what the caller's tensors hold; heads are always there (1 for rank 3), lengths, mask and bias
+// are already repeated to their full shapes. Rules are those of docs/semantics.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "reference/number_format.h"
+
+namespace heed::reference {
+
+enum class Alignment { None, TopLeft, BottomRight };
+enum class EmptyRows { Zero, Mean };
+enum class Scoring { DotProduct, Additive };
+
+struct AttentionOptions {
+  Scoring scoring = Scoring::DotProduct;
+  double scale = 0;     // 0: 1/sqrt(head_size)
+  double soft_cap = 0;  // 0: off
+  Alignment causal = Alignment::None;
+  Alignment window = Alignment::None;
+  int64_t window_left = -1;  // negative: unlimited
+  int64_t window_right = -1;
+  EmptyRows empty_rows = EmptyRows::Zero;
+  double dropout = 0;
+  bool training = false;
+  uint64_t dropout_seed = 0;
+
+  bool drops() const { return training && dropout > 0; }
+};
+
+// Sizes, in the letters of the shapes below: B, H, Hkv, Q, K, D, Dv.
+struct AttentionSizes {
+  int64_t batch = 0;
+  int64_t num_heads = 1;
+  int64_t num_kv_heads = 1;
+  int64_t num_queries = 0;
+  int64_t num_keys = 0;
+  int64_t head_size = 1;
+  int64_t value_head_size = 1;
+};
+
+// What decides who sees whom, and what is added to the scores. An empty vector: not given.
+struct AttentionLimits {
+  std::vector<double> lengths;  // (B, Q)
+  std::vector<uint8_t> mask;    // (B, H, Q, K), non-zero: may attend
+  std::vector<double> bias;     // (B, H, Q, K), -inf hides
+};
+
+// Numbers, and for each how far an engine's may be from it before the engine rounds to the output's format. An infinite error: no bound
+// is stated, because an f32 engine may overflow on the way, and its result may be anything; for a NaN: anything that is not finite.
+struct Bounded {
+  std::vector<double> values;
+  std::vector<double> errors;
+  // Non-zero: or it may be NaN, since the engine multiplies hidden values by 0 (rule 8). Empty: none may.
+  std::vector<uint8_t> may_be_nan;
+
+  explicit Bounded(size_t size = 0) : values(size), errors(size) {}
+};
+
+// Inputs as an engine reads them: exactly, or rounded to the format that it computes with.
+Bounded as_read(const std::vector<double>& values, std::optional<Format> compute_format);
+
+struct AttentionProblem {
+  // What the engine rounds operands and intermediates to; without it, its arithmetic is f32 throughout.
+  std::optional<Format> compute_format;
+  AttentionSizes sizes;
+  AttentionOptions options;
+  AttentionLimits limits;
+  Bounded queries;                    // (B, H, Q, D)
+  Bounded keys;                       // (B, Hkv, K, D)
+  Bounded values;                     // (B, Hkv, K, Dv)
+  std::vector<double> score_weights;  // (H, D), with additive scoring
+};
+
+struct AttentionResult {
+  Bounded output;       // (B, H, Q, Dv)
+  Bounded weights;      // (B, H, Q, K), before dropout
+  Bounded log_sum_exp;  // (B, H, Q)
+};
+
+AttentionResult attention(const AttentionProblem& problem);
+
+}  // namespace heed::reference

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reference/error_bound.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace heed::reference {
+
+BoundConstants bound_constants(const BoundParameters& parameters) {
+  const auto keys = static_cast<double>(parameters.num_keys);
+  // Between blocks, and one more where the keys are cut into chunks.
+  const double rescales =
+      parameters.num_keys <= kKeysPerBlock ? 0.0 : std::ceil(keys / static_cast<double>(kKeysPerBlock));
+  BoundConstants constants;
+  constants.c1 = 6.0 + (parameters.drops ? 1.0 : 0.0);
+  // Of one term: the sum of query and key, and the tanh, whose units in the last place are twice the unit round-off.
+  const double tanh_error = parameters.scoring == Scoring::Additive ? 1.0 + 2.0 * kTanhUlps : 0.0;
+  constants.c2 = 2.0 * (static_cast<double>(parameters.head_size) + 2.0 + tanh_error);
+  constants.c3 = 2.0 * keys + 6.0 * rescales;
+  constants.c4 = 6.5 + (parameters.has_soft_cap ? 14.0 : 0.0) + (parameters.has_bias ? 2.0 : 0.0);
+  return constants;
+}
+
+double row_exponent(const BoundConstants& constants, const RowMagnitudes& row) {
+  const double terms = row.terms + row.inherited;
+  const double bracket = constants.c1 + constants.c2 * terms + constants.c3 + constants.c4 * row.scores;
+  return kSecondOrder * (kUnitRoundoff * bracket + 2.0 * row.inherited + 2.0 * row.underflow);
+}
+
+double error_after_rounding(Format format, double value, double error) {
+  const double roundoff = unit_roundoff(format) + 2.0 * kUnitRoundoff;
+  const double total = error + roundoff * (std::fabs(value) + error) + smallest_number(format) / 2.0;
+  return std::fabs(value) + total <= largest_number(format) ? total : std::numeric_limits<double>::infinity();
+}
+
+bool accepts(Format format, double expected, double error, double actual) {
+  if (std::isnan(expected)) return std::isinf(error) ? !std::isfinite(actual) : std::isnan(actual);
+  if (!std::isfinite(error)) return true;
+  if (std::isinf(expected)) return actual == expected;
+  // Rounding is monotonic: what lay between two numbers before it lies between their roundings after it.
+  return actual >= round_to(format, expected - error) && actual <= round_to(format, expected + error);
+}
+
+double used_fraction(Format format, double expected, double error, double actual) {
+  if (!std::isfinite(expected) || !std::isfinite(error) || !std::isfinite(actual)) return 0.0;
+  return std::fabs(actual - expected) / (error + half_unit(format, std::fabs(expected) + error));
+}
+
+}  // namespace heed::reference

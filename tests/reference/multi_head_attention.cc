@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reference/multi_head_attention.h"
+
+#include <Eigen/Core>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "reference/error_bound.h"
+#include "reference/sum_of_products.h"
+
+namespace heed::reference {
+namespace {
+
+using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+Eigen::Map<const Matrix> as_matrix(const std::vector<double>& array, int64_t rows, int64_t columns) {
+  return Eigen::Map<const Matrix>(array.data(), rows, columns);
+}
+
+// (outer, a, b, size) to (outer, b, a, size): (B, S, H, D) to (B, H, S, D) and back.
+template <typename T>
+std::vector<T> swap_middle(const std::vector<T>& array, int64_t outer, int64_t a, int64_t b, int64_t size) {
+  std::vector<T> result(array.size());
+  if (array.empty()) return result;
+  for (int64_t o = 0; o < outer; ++o) {
+    for (int64_t i = 0; i < a; ++i) {
+      for (int64_t j = 0; j < b; ++j) {
+        const auto from = array.begin() + ((o * a + i) * b + j) * size;
+        std::copy(from, from + size, result.begin() + ((o * b + j) * a + i) * size);
+      }
+    }
+  }
+  return result;
+}
+
+Bounded swap_middle(const Bounded& array, int64_t outer, int64_t a, int64_t b, int64_t size) {
+  Bounded result;
+  result.values = swap_middle(array.values, outer, a, b, size);
+  result.errors = swap_middle(array.errors, outer, a, b, size);
+  result.may_be_nan = swap_middle(array.may_be_nan, outer, a, b, size);
+  return result;
+}
+
+}  // namespace
+
+Bounded project(const Projection& projection, const Bounded& input, int64_t rows,
+                std::optional<Format> compute_format) {
+  const int64_t input_size = projection.input_size;
+  const auto x = as_matrix(input.values, rows, input_size);
+  const auto x_error = as_matrix(input.errors, rows, input_size);
+  const Bounded weights = as_read(projection.weight, compute_format);
+  const auto weight = as_matrix(weights.values, projection.output_size, input_size);
+  const auto weight_error = as_matrix(weights.errors, projection.output_size, input_size);
+  const Bounded bias = as_read(projection.bias, compute_format);
+
+  const double roundings = static_cast<double>(input_size) + 1.0;
+  const double gamma = roundings * kUnitRoundoff / (1.0 - roundings * kUnitRoundoff);
+  const double underflow = static_cast<double>(input_size) * kSmallestF32;
+  // The bias is the weight of one more input, which is 1.
+  Eigen::ArrayXd a = Eigen::ArrayXd::Ones(input_size + 1);
+  Eigen::ArrayXd a_error = Eigen::ArrayXd::Zero(input_size + 1);
+  Eigen::ArrayXd b = a_error;
+  Eigen::ArrayXd b_error = a_error;
+  Bounded result(static_cast<size_t>(rows * projection.output_size));
+  for (int64_t row = 0; row < rows; ++row) {
+    a.head(input_size) = x.row(row).transpose().array();
+    a_error.head(input_size) = x_error.row(row).transpose().array();
+    for (int64_t n = 0; n < projection.output_size; ++n) {
+      b.head(input_size) = weight.row(n).transpose().array();
+      b_error.head(input_size) = weight_error.row(n).transpose().array();
+      if (!projection.bias.empty()) {
+        b[input_size] = bias.values[static_cast<size_t>(n)];
+        b_error[input_size] = bias.errors[static_cast<size_t>(n)];
+      }
+      const Eigen::ArrayXd terms = a * b;
+      const auto i = static_cast<size_t>(row * projection.output_size + n);
+      result.values[i] = terms.sum();
+      switch (outcome_of_sum(terms, a, a_error, b, b_error)) {
+        case Outcome::Unknown:
+          // Infinity or NaN, whichever it is, stays one of them.
+          result.values[i] = a.isNaN().any() ? std::numeric_limits<double>::quiet_NaN() : 0.0;
+          result.errors[i] = std::numeric_limits<double>::infinity();
+          break;
+        case Outcome::SameAsF64: break;
+        case Outcome::Finite: {
+          const double inherited = (a_error * b.abs() + (a.abs() + a_error) * b_error).sum();
+          const double magnitude = terms.abs().sum() + inherited;
+          double& error = result.errors[i];
+          error = magnitude <= kLargestCovered ? inherited + gamma * magnitude + underflow
+                                               : std::numeric_limits<double>::infinity();
+          if (!compute_format) break;
+          error = error_after_rounding(*compute_format, terms.head(input_size).sum(), error);
+          if (!projection.bias.empty()) error = error_after_rounding(*compute_format, result.values[i], error);
+          break;
+        }
+      }
+    }
+  }
+  if (!input.may_be_nan.empty()) {
+    for (int64_t row = 0; row < rows; ++row) {
+      const auto first = input.may_be_nan.begin() + row * input_size;
+      const bool any = std::any_of(first, first + input_size, [](uint8_t may) { return may != 0; });
+      result.may_be_nan.insert(result.may_be_nan.end(), static_cast<size_t>(projection.output_size), any ? 1 : 0);
+    }
+  }
+  return result;
+}
+
+AttentionResult multi_head_attention(const MultiHeadProblem& problem) {
+  const AttentionSizes& sizes = problem.sizes;
+  const std::optional<Format> format = problem.compute_format;
+  AttentionProblem inner;
+  inner.compute_format = format;
+  inner.sizes = sizes;
+  inner.options = problem.options;
+  inner.limits = problem.limits;
+  const int64_t query_rows = sizes.batch * sizes.num_queries;
+  const int64_t key_rows = sizes.batch * sizes.num_keys;
+  inner.queries = swap_middle(project(problem.query_projection, as_read(problem.queries, format), query_rows, format),
+                              sizes.batch, sizes.num_queries, sizes.num_heads, sizes.head_size);
+  inner.keys = swap_middle(project(problem.key_projection, as_read(problem.keys, format), key_rows, format),
+                           sizes.batch, sizes.num_keys, sizes.num_kv_heads, sizes.head_size);
+  const Bounded values = as_read(problem.values, format);
+  inner.values =
+      swap_middle(problem.value_projection ? project(*problem.value_projection, values, key_rows, format) : values,
+                  sizes.batch, sizes.num_keys, sizes.num_kv_heads, sizes.value_head_size);
+  inner.score_weights = problem.score_weights;
+
+  AttentionResult result = attention(inner);
+  result.output = swap_middle(result.output, sizes.batch, sizes.num_heads, sizes.num_queries, sizes.value_head_size);
+  if (problem.output_projection) result.output = project(*problem.output_projection, result.output, query_rows, format);
+  return result;
+}
+
+}  // namespace heed::reference

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Multi-head attention in f64: project, attend, join the heads, project. The additive layer is the same with one head
+// and additive scoring, without the projections of values and output.
+#pragma once
+
+#include <optional>
+
+#include "reference/attention.h"
+
+namespace heed::reference {
+
+// y = x W^T + b
+struct Projection {
+  int64_t input_size = 0;
+  int64_t output_size = 0;
+  std::vector<double> weight;  // (output size, input size)
+  std::vector<double> bias;    // (output size), or empty
+};
+
+struct MultiHeadProblem {
+  std::optional<Format> compute_format;  // as in AttentionProblem
+  AttentionSizes sizes;
+  AttentionOptions options;
+  AttentionLimits limits;
+  std::vector<double> queries;                 // (B, Q, Eq)
+  std::vector<double> keys;                    // (B, K, Ek)
+  std::vector<double> values;                  // (B, K, Ev)
+  Projection query_projection;                 // to H * D
+  Projection key_projection;                   // to Hkv * D
+  std::optional<Projection> value_projection;  // to Hkv * Dv; without it the values are that already
+  std::optional<Projection> output_projection;
+  std::vector<double> score_weights;  // (H, D), with additive scoring
+};
+
+// (rows, input size) to (rows, output size)
+Bounded project(const Projection& projection, const Bounded& input, int64_t rows,
+                std::optional<Format> compute_format = std::nullopt);
+
+// The output is (B, Q, output size), without output projection (B, Q, H * Dv); the rest as attention gives it.
+AttentionResult multi_head_attention(const MultiHeadProblem& problem);
+
+}  // namespace heed::reference

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reference/sum_of_products.h"
+
+#include "reference/error_bound.h"
+
+namespace heed::reference {
+
+Outcome outcome_of_sum(const ConstArray& terms, const ConstArray& a, const ConstArray& a_error, const ConstArray& b,
+                       const ConstArray& b_error, double largest_factor) {
+  if (!a_error.isFinite().all() || !b_error.isFinite().all()) return Outcome::Unknown;
+  if (a.isNaN().any() || b.isNaN().any()) return Outcome::SameAsF64;
+  // Finite terms that overflow one way turn an infinity the other way into NaN.
+  const double magnitude = terms.isFinite().select(terms.abs(), 0.0).sum();
+  if (magnitude * largest_factor > kLargestCovered) return Outcome::Unknown;
+  if (terms.isFinite().all()) return Outcome::Finite;
+  // Infinity times a number that may lie on either side of zero.
+  const auto may_change_sign = [](const ConstArray& number, const ConstArray& error) {
+    return error > 0.0 && number.abs() <= error;
+  };
+  const bool has_open_sign =
+      (a.isInf() && may_change_sign(b, b_error)).any() || (b.isInf() && may_change_sign(a, a_error)).any();
+  return has_open_sign ? Outcome::Unknown : Outcome::SameAsF64;
+}
+
+}  // namespace heed::reference

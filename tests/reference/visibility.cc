@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reference/visibility.h"
+
+#include <limits>
+
+namespace heed::reference {
+namespace {
+
+// The key that stands under query q on the diagonal.
+int64_t diagonal(Alignment alignment, const AttentionSizes& sizes, int64_t q) {
+  return alignment == Alignment::BottomRight ? q + sizes.num_keys - sizes.num_queries : q;
+}
+
+}  // namespace
+
+bool is_visible(const AttentionProblem& problem, int64_t b, int64_t h, int64_t q, int64_t k) {
+  const AttentionSizes& sizes = problem.sizes;
+  const AttentionOptions& options = problem.options;
+  const AttentionLimits& limits = problem.limits;
+  const auto row = static_cast<size_t>(b * sizes.num_queries + q);
+  const auto pair = static_cast<size_t>(((b * sizes.num_heads + h) * sizes.num_queries + q) * sizes.num_keys + k);
+
+  if (!limits.lengths.empty() && !(static_cast<double>(k) < limits.lengths[row])) return false;
+  if (!limits.mask.empty() && limits.mask[pair] == 0) return false;
+  if (!limits.bias.empty() && limits.bias[pair] == -std::numeric_limits<double>::infinity()) return false;
+  if (options.causal != Alignment::None && k > diagonal(options.causal, sizes, q)) return false;
+  if (options.window != Alignment::None) {
+    const int64_t p = diagonal(options.window, sizes, q);
+    if (options.window_left >= 0 && p - k > options.window_left) return false;
+    if (options.window_right >= 0 && k - p > options.window_right) return false;
+  }
+  return true;
+}
+
+}  // namespace heed::reference

@@ -18,6 +18,6 @@ endif()
 if(NOT HEED_SANITIZE)
   # No C++ type or exception crosses the C functions, so the host's own C++ library, if any, is none of heed's.
   target_link_options(heed PRIVATE -static-libstdc++ -static-libgcc)
-  # Only then: of a C++ library that is shared, the memory is not heed's to give back.
-  target_sources(heed PRIVATE src/unload.cc)
+  # Only where the C++ library is linked statically: the memory of a shared one belongs to the whole process.
+  target_sources(heed PRIVATE ${PROJECT_SOURCE_DIR}/core/platform/unload_gnu.cc)
 endif()

@@ -8,6 +8,7 @@
 #include "base/json_writer.h"
 #include "errors.h"
 #include "handles.h"
+#include "platform/floating_point_environment.h"
 
 namespace heed::capi {
 namespace {
@@ -88,7 +89,7 @@ const char* heed_version_string(void) noexcept { return kVersionText; }
 int32_t heed_device_count(heed_device device) noexcept {
   return guarded_value<int32_t>(0, [&] {
     // For the driver that this may load.
-    const FloatingPointEnvironment environment;
+    const heed::platform::FloatingPointEnvironment environment;
     return count_devices(read_enum(static_cast<int32_t>(device), DeviceKind::Ascend, "device", kDeviceNames));
   });
 }

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/floating_point_environment.h"
 #include "base/logger.h"
 #include "handles.h"
+#include "platform/floating_point_environment.h"
 
 namespace heed::capi {
 
@@ -38,7 +38,7 @@ template <typename Body>
 // `self` the handle whose function it is.
 template <typename Handle, typename Body>
 heed_status guarded(const char* function, const Handle* self, Body&& body) noexcept {
-  const FloatingPointEnvironment environment;
+  const platform::FloatingPointEnvironment environment;
   const Logger logger = logger_of(self);
   try {
     run_apart(body);
@@ -57,7 +57,7 @@ Result guarded_value(const char* function, const Handle* self, Result on_failure
     return std::forward<Body>(body)();
   } catch (...) {
     // For the host's logger.
-    const FloatingPointEnvironment environment;
+    const platform::FloatingPointEnvironment environment;
     report_current_exception(function, logger);
     return on_failure;
   }
@@ -66,7 +66,7 @@ Result guarded_value(const char* function, const Handle* self, Result on_failure
 // Functions that belong to no object, and so have no logger.
 template <typename Body>
 heed_status guarded(Body&& body) noexcept {
-  const FloatingPointEnvironment environment;
+  const platform::FloatingPointEnvironment environment;
   try {
     run_apart(body);
     return HEED_OK;

@@ -11,9 +11,9 @@
 
 #include "backends/context.h"
 #include "backends/workspace.h"
-#include "base/floating_point_environment.h"
 #include "base/host_allocator.h"
 #include "layers/layer.h"
+#include "platform/floating_point_environment.h"
 #include "tensor/safetensors.h"
 #include "tensor/tensor.h"
 
@@ -58,7 +58,7 @@ Handle* make_handle(Handle content) {
 template <typename Handle>
 void destroy_handle(Handle* handle) noexcept {
   if (handle == nullptr) return;
-  const FloatingPointEnvironment environment;
+  const platform::FloatingPointEnvironment environment;
   host_destroy(memory_of(*handle).host_allocator(), handle);
 }
 

@@ -6,8 +6,8 @@
 #include <cstdio>
 
 #include "attention/validate.h"
+#include "base/decimal_text.h"
 #include "base/error.h"
-#include "base/plain_locale.h"
 #include "tensor/tensor.h"
 
 namespace heed {
@@ -21,8 +21,7 @@ void check_length(const Operand& lens, const char* name, int64_t b, int64_t q, i
     // Compared as doubles, so that no rounding of num_keys lets a longer one pass. False for NaN.
     const auto wide = static_cast<double>(length);
     if (wide >= 0 && wide <= static_cast<double>(num_keys) && std::floor(wide) == wide) return;
-    const PlainLocale plain;
-    std::snprintf(shown, sizeof shown, "%.9g", wide);
+    std::snprintf(shown, sizeof shown, "%s", DecimalText(wide, 9).c_str());
   } else {
     const int64_t length = length_of(lens, b, q);
     if (length >= 0 && length <= num_keys) return;

@@ -1,57 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/plugin.h"
 
-#include <dlfcn.h>
-#include <link.h>
-#include <unistd.h>
-
 #include <atomic>
-#include <climits>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/error.h"
 #include "base/shown_text.h"
+#include "platform/library.h"
+#include "platform/process.h"
 
 namespace heed {
 namespace {
 
-constexpr const char* kFile = "libheed_ascend.so";
+constexpr std::string_view kLibrary = "heed_ascend";
 constexpr const char* kPathVariable = "HEED_PLUGIN_PATH";
-
-// The file of the program that runs; empty where the system does not say.
-std::string program_path() {
-  std::string path(PATH_MAX, '\0');
-  const ssize_t length = readlink("/proc/self/exe", path.data(), path.size());
-  path.resize(length < 0 ? 0 : static_cast<size_t>(length));
-  return path;
-}
-
-// Of the library or, where heed is linked into it, the program that this code is in; empty where the system does not say.
-// dladdr's own name for a program is what it was called by, which may have no folder: that is not where it lies.
-std::string own_folder() {
-  Dl_info info;
-  void* found = nullptr;
-  const bool is_known = dladdr1(reinterpret_cast<void*>(&ascend_backend), &info, &found, RTLD_DL_LINKMAP) != 0;
-  const char* name = is_known && found != nullptr ? static_cast<const link_map*>(found)->l_name : nullptr;
-  // The program itself has no name there.
-  const std::string path = name == nullptr || *name == '\0' ? program_path() : name;
-  const size_t slash = path.rfind('/');
-  if (slash == std::string::npos) return path.empty() ? "" : ".";
-  return path.substr(0, slash);
-}
 
 std::vector<std::string> folders() {
   std::vector<std::string> result;
-  if (std::string own = own_folder(); !own.empty()) result.push_back(std::move(own));
-  // Not for programs that run with another user's rights.
-  const char* path = secure_getenv(kPathVariable);
+  if (std::string own = platform::own_folder(); !own.empty()) result.push_back(std::move(own));
+  const char* path = platform::safe_environment(kPathVariable);
   for (std::string_view rest = path == nullptr ? "" : path; !rest.empty();) {
-    const size_t colon = rest.find(':');
-    if (const std::string_view folder = rest.substr(0, colon); !folder.empty()) result.emplace_back(folder);
-    rest = colon == std::string_view::npos ? std::string_view() : rest.substr(colon + 1);
+    const size_t end = rest.find(platform::kPathListSeparator);
+    if (const std::string_view folder = rest.substr(0, end); !folder.empty()) result.emplace_back(folder);
+    rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
   }
   return result;
 }
@@ -62,41 +35,39 @@ std::vector<std::string> folders() {
   fail(Status::DeviceUnavailable,
        "device is HEED_DEVICE_ASCEND, but %s is not in %s: expected heed's Ascend plugin beside libheed, or its folder "
        "in %s",
-       kFile, text.c_str(), kPathVariable);
+       platform::library_file(kLibrary).c_str(), text.c_str(), kPathVariable);
 }
 
-// The loader's own words name what is missing.
-[[noreturn]] void fail_loading(const std::string& path) {
-  const char* reason = dlerror();
-  const std::string_view text = reason == nullptr ? "the loader gives no reason" : reason;
+// `reason` is the loader's text, which names what is missing.
+[[noreturn]] void fail_loading(const std::string& path, std::string_view reason) {
   const char* cure =
       "expected the libraries of CANN and NNAL (ATB): source the set_env.sh of both before the program starts";
-  // The one function of ATB whose symbol tells which C++ ABI it has.
-  if (text.find("GetAtbVersion") != std::string_view::npos) {
+  // The only function of ATB whose symbol depends on the C++ ABI.
+  if (reason.find("GetAtbVersion") != std::string_view::npos) {
     cure =
         "the plugin was built for the other C++ ABI of ATB: source its set_env.sh with the other --cxx_abi, or build "
-        "the "
-        "plugin for this one";
-  } else if (text.find("undefined symbol") != std::string_view::npos) {
+        "the plugin for this one";
+  } else if (reason.find("undefined symbol") != std::string_view::npos) {
     cure =
         "CANN or ATB is of another release than the plugin was built with: build the plugin against the one installed";
   }
-  fail(Status::DeviceUnavailable, "\"%s\" cannot be loaded (%s): %s", shown(path).c_str(), shown(text).c_str(), cure);
+  fail(Status::DeviceUnavailable, "\"%s\" cannot be loaded (%s): %s", shown(path).c_str(), shown(reason).c_str(), cure);
 }
 
 const Backend* load() {
   const std::vector<std::string> tried = folders();
   for (const std::string& folder : tried) {
-    const std::string path = folder + "/" + kFile;
-    if (access(path.c_str(), F_OK) != 0) continue;
-    void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) fail_loading(path);
-    const auto entry = reinterpret_cast<PluginEntry>(dlsym(library, kPluginEntry));
+    const std::string path = folder + "/" + platform::library_file(kLibrary);
+    if (!platform::is_library_there(path.c_str())) continue;
+    std::string reason;
+    void* library = platform::load_library(path.c_str(), &reason);
+    if (library == nullptr) fail_loading(path, reason);
+    const auto entry = reinterpret_cast<PluginEntry>(platform::find_function(library, kPluginEntry));
     const Backend* backend = entry == nullptr ? nullptr : entry();
     if (backend == nullptr || backend->version != kBackendVersion) {
-      // Nothing of the driver has been called yet.
+      // No function of the driver has been called yet, so none of its threads runs in the library.
       const int32_t version = backend == nullptr ? 0 : backend->version;
-      dlclose(library);
+      platform::unload_library(library);
       fail(Status::DeviceUnavailable,
            "\"%s\" has interface version %d, expected %d: it was built for another heed, whose version it has to be of",
            shown(path).c_str(), version, kBackendVersion);
@@ -109,7 +80,7 @@ const Backend* load() {
 }  // namespace
 
 const Backend& ascend_backend() {
-  // Two threads that load it at once get the same library.
+  // Two threads that load it at the same time get the same library.
   static std::atomic<const Backend*> loaded{nullptr};
   const Backend* backend = loaded.load(std::memory_order_acquire);
   if (backend == nullptr) {

@@ -9,8 +9,6 @@
 #include <cstdint>
 #include <cstdio>
 
-#include "base/plain_locale.h"
-
 namespace heed {
 
 // Same numbers as heed_status in heed.h; capi/src asserts it.
@@ -44,7 +42,6 @@ struct Error {
 [[noreturn]] __attribute__((format(printf, 2, 3))) inline void fail(Status status, const char* format, ...) {
   Error error;
   error.status = status;
-  const PlainLocale plain;
   va_list arguments;
   va_start(arguments, format);
   std::vsnprintf(error.text, sizeof error.text, format, arguments);

@@ -1,65 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/fresh_memory.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <cstdint>
-#include <ctime>
+
+#include "platform/aligned_memory.h"
+#include "platform/threads.h"
 
 namespace heed {
 namespace {
 
-// Linux 5.14 has it, the headers of some systems do not.
-constexpr int kPopulate = 23;
-#ifdef MADV_POPULATE_WRITE
-static_assert(kPopulate == MADV_POPULATE_WRITE);
-#endif
-
-// A large page at 2 GB/s. Zeros are written at some 10 GB/s; small pages come at 2 to 8, and from a virtual machine's
-// host at 0.5.
+// A large page at 2 GB/s. The system writes zeros at some 10 GB/s; small pages are ready at 2 to 8 GB/s, pages from a
+// virtual machine's host at 0.5.
 constexpr int64_t kSlowNanoseconds = 1'000'000;
 
-// Of this thread alone, so that others who take the processor meanwhile make no page slow.
-int64_t nanoseconds_of_thread() {
-  timespec time = {};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
-}
-
-// A write that changes nothing.
+// Writes the value that is already there.
 void touch_byte(std::byte* byte) {
   static_cast<void>(__atomic_fetch_or(reinterpret_cast<unsigned char*>(byte), 0, __ATOMIC_RELAXED));
 }
 
 }  // namespace
 
-size_t FreshMemory::count_pieces(const void* block, size_t num_bytes) {
-  const auto begin = reinterpret_cast<uintptr_t>(block) / kPieceBytes;
-  const auto end = (reinterpret_cast<uintptr_t>(block) + num_bytes + kPieceBytes - 1) / kPieceBytes;
+size_t FreshMemory::count_chunks(const void* block, size_t num_bytes) {
+  const auto begin = reinterpret_cast<uintptr_t>(block) / kChunkBytes;
+  const auto end = (reinterpret_cast<uintptr_t>(block) + num_bytes + kChunkBytes - 1) / kChunkBytes;
   return end - begin;
 }
 
-void FreshMemory::touch(void* block, size_t num_bytes, size_t piece) noexcept {
+void FreshMemory::touch(void* block, size_t num_bytes, size_t chunk) noexcept {
   auto* const bytes = static_cast<std::byte*>(block);
   const auto begin = reinterpret_cast<uintptr_t>(block);
-  const uintptr_t first = begin / kPieceBytes * kPieceBytes + piece * kPieceBytes;
-  const bool is_whole = first >= begin && first + kPieceBytes <= begin + num_bytes;
-#ifdef MADV_HUGEPAGE
+  const uintptr_t first = begin / kChunkBytes * kChunkBytes + chunk * kChunkBytes;
+  const bool is_whole = first >= begin && first + kChunkBytes <= begin + num_bytes;
   if (is_whole && wants_large_.load(std::memory_order_relaxed) &&
-      ::madvise(bytes + (first - begin), kPieceBytes, MADV_HUGEPAGE) == 0) {
-    const int64_t start = nanoseconds_of_thread();
+      platform::request_large_page(bytes + (first - begin), kChunkBytes)) {
+    // Time of this thread alone: while other threads run on its processor, no page is slow.
+    const int64_t start = platform::nanoseconds_of_thread();
     touch_byte(bytes + (first - begin));
-    if (nanoseconds_of_thread() - start > kSlowNanoseconds) wants_large_.store(false, std::memory_order_relaxed);
+    if (platform::nanoseconds_of_thread() - start > kSlowNanoseconds)
+      wants_large_.store(false, std::memory_order_relaxed);
     return;
   }
-#endif
-  // Whole small pages alone: the first and the last may be others' as well.
-  const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+  // Only whole small pages: other blocks may share the first and the last.
+  const uintptr_t page = platform::page_bytes();
   const uintptr_t from = is_whole || first >= begin ? first : (begin + page - 1) / page * page;
-  const uintptr_t to = is_whole ? first + kPieceBytes : (begin + num_bytes) / page * page;
-  const uintptr_t end = first + kPieceBytes < to ? first + kPieceBytes : to;
-  if (from < end) ::madvise(bytes + (from - begin), end - from, kPopulate);
+  const uintptr_t to = is_whole ? first + kChunkBytes : (begin + num_bytes) / page * page;
+  const uintptr_t end = first + kChunkBytes < to ? first + kChunkBytes : to;
+  if (from < end) platform::touch_pages(bytes + (from - begin), end - from);
 }
 
 }  // namespace heed

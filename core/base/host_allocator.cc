@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/host_allocator.h"
 
-#include <cstdlib>
-
 #include "base/kept_blocks.h"
 #include "base/mapped_memory.h"
+#include "platform/aligned_memory.h"
 
 namespace heed {
 namespace {
 
-// What elements and workspaces are aligned to; objects that want more begin on the page.
+// The alignment of elements and workspaces; objects with a larger one begin at the page.
 constexpr size_t kMappedAlignment = 64;
 
-// Blocks that all began on a page would have their first elements in the same lines of the cache, as their second, and
-// so on: where one is read and another written, processors take such addresses for one another. So each begins
-// somewhere else in its first page. (Calls that write attention weights took 1.2 times as long otherwise.)
+// If all blocks began at a page, equal elements of two blocks would fall into the same sets of the cache, and where one
+// block is read and another written, processors would mistake a load for one of a recent store (4K aliasing). So each
+// block begins at another offset in its first page. (Without it, calls that write attention weights took 1.2 times as
+// long.)
 size_t offset_in(const void* block) {
   return reinterpret_cast<uintptr_t>(block) / kSpareBytes * 13 % (kSpareBytes / kMappedAlignment) * kMappedAlignment;
 }
@@ -32,19 +32,14 @@ void* map_or_reuse(size_t num_bytes) {
 }  // namespace
 
 void* allocate_from_c_library(void*, size_t num_bytes, size_t alignment) noexcept {
-  if (is_mapped(num_bytes)) {
-    void* block = map_or_reuse(num_bytes);
-    return block == nullptr || alignment > kMappedAlignment ? block : static_cast<std::byte*>(block) + offset_in(block);
-  }
-  if (alignment <= kObjectAlignment) return std::malloc(num_bytes);
-  // aligned_alloc wants a multiple of the alignment; no request may wrap round to a small one.
-  if (num_bytes > SIZE_MAX - alignment) return nullptr;
-  return std::aligned_alloc(alignment, (num_bytes + alignment - 1) / alignment * alignment);
+  if (!is_mapped(num_bytes)) return platform::allocate_aligned(num_bytes, alignment);
+  void* block = map_or_reuse(num_bytes);
+  return block == nullptr || alignment > kMappedAlignment ? block : static_cast<std::byte*>(block) + offset_in(block);
 }
 
 void release_to_c_library(void*, void* memory, size_t num_bytes) noexcept {
   if (is_mapped(num_bytes)) return kept_blocks().keep(begin_of(memory), num_bytes);
-  std::free(memory);
+  platform::release_aligned(memory);
 }
 
 }  // namespace heed

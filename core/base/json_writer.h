@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes JSON text, indented for people. A writer of our own because the results must survive running out of memory:
-// the documents of nlohmann-json allocate in their destructors, where a failure ends the process.
+// Writes JSON text, indented for people. Not by nlohmann-json: its documents allocate in their destructors, so running out
+// of memory there would end the process.
 #pragma once
 
 #include <algorithm>
+#include <charconv>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +14,7 @@
 
 namespace heed {
 
-// Calls nest as the text does: begin_object, then key and value in turn, end_object; begin_array, then values,
+// Calls nest as the text does: begin_object, then key and value alternately, end_object; begin_array, then values,
 // end_array.
 class JsonWriter {
  public:
@@ -34,18 +35,20 @@ class JsonWriter {
     quote(text);
   }
 
-  // Booleans too; constrained, since a text in quotes would rather become a bool than a string_view.
+  // Booleans too. Constrained to integers, since a string literal would otherwise convert to bool, not to string_view.
   template <std::integral Number>
   void value(Number number) {
     if constexpr (std::same_as<Number, bool>) {
       put(number ? "true" : "false");
     } else {
-      put(std::to_string(number));
+      char digits[24];
+      const char* const end = std::to_chars(digits, digits + sizeof digits, number).ptr;
+      put({digits, static_cast<size_t>(end - digits)});
     }
   }
 
-  // A count kept in a double, because only shapes that nobody could run reach 2^63: from there on it is written as the
-  // largest int64_t, which every reader of 64-bit integers takes.
+  // A count that is kept in a double. Only shapes too large to run reach 2^63; such a count is written as the largest
+  // int64_t, which every reader of 64-bit integers accepts.
   void count(double number) { value(number < 0x1p63 ? static_cast<int64_t>(number) : INT64_MAX); }
   void count(size_t number) { value(std::min<size_t>(number, INT64_MAX)); }
 
@@ -77,7 +80,7 @@ class JsonWriter {
     text_ += token;
   }
 
-  // What stands between one value and the next.
+  // Writes what separates one value from the next.
   void separate() {
     if (after_key_) {
       after_key_ = false;

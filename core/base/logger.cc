@@ -4,9 +4,9 @@
 #include <cstdarg>
 #include <cstdio>
 
-#include "base/file.h"
 #include "base/last_error.h"
 #include "base/shown_text.h"
+#include "platform/threads.h"
 
 namespace heed {
 namespace {
@@ -25,14 +25,14 @@ void log(const Logger& logger, LogLevel level, const char* format, ...) noexcept
   char text[kLogCapacity];
   copy_printable(text, sizeof text, message);
 
-  // A logger writes files, and a cancellation there would unwind through the handler below.
-  const NoCancellation no_cancellation;
+  // A logger may write files, where a thread can be cancelled; the cancellation would unwind through the handler below.
+  const platform::NoCancellation no_cancellation;
   const Error before = last_error();
   inside_logger = true;
   try {
     logger.write(logger.user, static_cast<int32_t>(level), text);
   } catch (...) {
-    // A logger must not throw; one that does loses its message, not the call.
+    // A logger must not throw. If it does, its message is lost, and the call goes on.
   }
   inside_logger = false;
   last_error() = before;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/mapped_memory.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <bit>
 
@@ -15,19 +13,13 @@ size_t mapped_bytes(size_t num_bytes) {
 }
 
 void* map_block(size_t num_bytes) noexcept {
-  // No request may wrap round to a small one.
+  // Rounding up must not wrap round to a small size.
   if (num_bytes > SIZE_MAX / 2) return nullptr;
-  const size_t bytes = mapped_bytes(num_bytes) + kSpareBytes;
-  void* block = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  return block == MAP_FAILED ? nullptr : block;
+  return platform::map_pages(mapped_bytes(num_bytes) + kSpareBytes);
 }
 
 void unmap_block(void* block, size_t num_bytes) noexcept {
-  const size_t bytes = mapped_bytes(num_bytes) + kSpareBytes;
-  if (::munmap(block, bytes) == 0) return;
-  // Linux refuses to part a mapping in two where the process has all the mappings that it may have (65,530 by default).
-  // The addresses are lost then, the memory is not.
-  ::madvise(block, bytes, MADV_DONTNEED);
+  platform::unmap_pages(block, mapped_bytes(num_bytes) + kSpareBytes);
 }
 
 }  // namespace heed

@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// What fork asks of those who share state between threads: the child gets a copy of the memory, with whatever other
-// threads had half done in it, but none of those threads.
+// A lock that a child of fork can take. A child has a copy of the parent's memory, with the state that other threads had
+// half changed, but it has none of those threads; a lock that one of them held would never be unlocked.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 
+#include "platform/process.h"
+
 namespace heed {
 
-// A number of this process that none of its ancestors has, and never 0.
-uint32_t process_number() noexcept;
-
-// A lock that nobody waits for, and that a forked child finds free, whichever thread held it in the parent. What it
-// guards must therefore be usable from any state in which it can be left.
+// No thread waits for it, and a forked child finds it free, whichever thread held it in the parent. So the guarded state
+// must be usable however a thread may have left it.
 class ProcessLock {
  public:
   bool try_lock() noexcept {
-    const uint32_t self = process_number();
+    const uint32_t self = platform::process_number();
     uint32_t holder = holder_.load(std::memory_order_relaxed);
     return holder != self && holder_.compare_exchange_strong(holder, self, std::memory_order_acquire);
   }

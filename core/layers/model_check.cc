@@ -4,11 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <set>
 
+#include "base/decimal_text.h"
 #include "base/error.h"
-#include "base/plain_locale.h"
 #include "base/shown_text.h"
 
 namespace heed {
@@ -19,12 +18,7 @@ constexpr double kScaleTolerance = 1e-5;
 // Longer lists end in how many more there are.
 constexpr size_t kMaxListed = 4;
 
-std::string number_text(double value) {
-  const PlainLocale plain;
-  char text[32];
-  std::snprintf(text, sizeof text, "%.9g", value);
-  return text;
-}
+std::string number_text(double value) { return DecimalText(value, 9).c_str(); }
 
 const char* causal_text(Alignment causal) {
   switch (causal) {

@@ -101,7 +101,7 @@ class ValueWriter {
       if (failure.is_any()) return;
       try {
         // A host's thread may be one that it cancels.
-        const NoCancellation no_cancellation;
+        const platform::NoCancellation no_cancellation;
         task(item, pieces == nullptr ? nullptr : pieces->begin() + each * worker);
       } catch (...) {
         failure.keep();
@@ -220,7 +220,7 @@ class ValueWriter {
 // By all threads, each its pieces.
 void touch_block(const Context& context, FreshMemory& fresh, void* block, size_t num_bytes) {
   if (!FreshMemory::is_for(context.host_allocator(), num_bytes)) return;
-  context.for_each(static_cast<int64_t>(FreshMemory::count_pieces(block, num_bytes)), static_cast<double>(num_bytes),
+  context.for_each(static_cast<int64_t>(FreshMemory::count_chunks(block, num_bytes)), static_cast<double>(num_bytes),
                    [&](int64_t piece, int32_t) { fresh.touch(block, num_bytes, static_cast<size_t>(piece)); });
 }
 

@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/floating_point_environment.h"
 #include "base/host_allocator.h"
+#include "platform/floating_point_environment.h"
 #include "tensor/copy.h"
 
 namespace heed {
@@ -117,7 +117,7 @@ struct Exported {
 
 // Whoever took it may call this in any floating-point environment.
 void delete_exported(DLManagedTensor* managed) {
-  const FloatingPointEnvironment environment;
+  const platform::FloatingPointEnvironment environment;
   auto* const exported = static_cast<Exported*>(managed->manager_ctx);
   host_destroy(exported->tensor.memory()->host_allocator(), exported);
 }

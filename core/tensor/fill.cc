@@ -9,6 +9,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "base/decimal_text.h"
 #include "base/error.h"
 #include "base/normal.h"
 #include "base/philox.h"
@@ -66,7 +67,8 @@ void fill_in_order(const Tensor& filled, Next next) {
 }
 
 void require_finite(double value, const char* name) {
-  if (!std::isfinite(value)) fail(Status::InvalidArgument, "%s is %g, expected a finite number", name, value);
+  if (!std::isfinite(value))
+    fail(Status::InvalidArgument, "%s is %s, expected a finite number", name, DecimalText(value).c_str());
 }
 
 // The next lower number of a float type, from infinity the largest.
@@ -130,10 +132,13 @@ void fill_arange(const Tensor& tensor, double start, double step) {
 void fill_uniform(const Tensor& tensor, double low, double high, uint64_t seed) {
   require_finite(low, "low");
   require_finite(high, "high");
-  if (low > high) fail(Status::InvalidArgument, "low is %g and high is %g, expected low <= high", low, high);
+  if (low > high)
+    fail(Status::InvalidArgument, "low is %s and high is %s, expected low <= high", DecimalText(low).c_str(),
+         DecimalText(high).c_str());
   const double range = high - low;
   if (!std::isfinite(range)) {
-    fail(Status::InvalidArgument, "low is %g and high is %g, expected a difference that a double can hold", low, high);
+    fail(Status::InvalidArgument, "low is %s and high is %s, expected a difference that a double can hold",
+         DecimalText(low).c_str(), DecimalText(high).c_str());
   }
   tensor.require_writable("tensor");
   if (low == high) {
@@ -149,8 +154,8 @@ void fill_uniform(const Tensor& tensor, double low, double high, uint64_t seed) 
   });
   if (first > last) {
     fail(Status::InvalidArgument,
-         "low is %g and high is %g, between which %s, the dtype of tensor, has no number: expected a wider range", low,
-         high, name_of(tensor.dtype()));
+         "low is %s and high is %s, between which %s, the dtype of tensor, has no number: expected a wider range",
+         DecimalText(low).c_str(), DecimalText(high).c_str(), name_of(tensor.dtype()));
   }
   fill_in_order(tensor, [=, words = Words(seed, kUniformUse)]() mutable {
     // 32 bits from one word and 21 from the next: a multiple of 2^-53 in [0, 1).
@@ -164,7 +169,8 @@ void fill_normal(const Tensor& tensor, double mean, double standard_deviation, u
   require_finite(mean, "mean");
   require_finite(standard_deviation, "standard_deviation");
   if (standard_deviation < 0)
-    fail(Status::InvalidArgument, "standard_deviation is %g, expected at least 0", standard_deviation);
+    fail(Status::InvalidArgument, "standard_deviation is %s, expected at least 0",
+         DecimalText(standard_deviation).c_str());
   tensor.require_writable("tensor");
   fill_in_order(tensor, [=, words = Words(seed, kNormalUse)]() mutable {
     return mean + standard_deviation * normal_of(words.next());

@@ -211,7 +211,7 @@ std::optional<std::string_view> ModelConfig::text(std::string_view setting) cons
 
 std::optional<ModelConfig> find_model_config(const std::string& folder) {
   const std::string path = folder + "/config.json";
-  if (!file_exists(path.c_str())) return std::nullopt;
+  if (!platform::file_exists(path.c_str())) return std::nullopt;
   return ModelConfig(FileSource(path.c_str()));
 }
 

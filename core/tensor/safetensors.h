@@ -98,7 +98,7 @@ class SafetensorsFile {
   // What error sentences call it: the path of the file or the index, or "memory".
   std::string_view path() const { return path_; }
   // Where the files lie: "." for a bare file name, "" for memory.
-  std::string folder() const { return is_in_memory_ ? std::string() : folder_of(path_); }
+  std::string folder() const { return is_in_memory_ ? std::string() : platform::folder_of(path_); }
 
   // Sorted bytewise.
   size_t num_tensors() const { return index_.names.size(); }

@@ -14,7 +14,7 @@ namespace {
 
 // Null where there is no such file.
 std::shared_ptr<const ByteSource> open_if_there(const std::string& path, const HostAllocator& allocator) {
-  if (!file_exists(path.c_str())) return nullptr;
+  if (!platform::file_exists(path.c_str())) return nullptr;
   return host_make_shared<FileSource>(allocator, path.c_str(), allocator);
 }
 
@@ -88,7 +88,7 @@ const SafetensorsPart& SafetensorsFile::part(size_t file) const {
   // As the caller wrote the folder.
   const std::string_view folder = std::string_view(path_).substr(0, path_.rfind('/') + 1);
   const std::string path = std::string(folder) + std::string(index_.files[file]);
-  if (!file_exists(path.c_str())) {
+  if (!platform::file_exists(path.c_str())) {
     fail(Status::Io, "\"%s\" is not there, which the index \"%s\" names: get all files of the model",
          shown(path).c_str(), shown(path_).c_str());
   }

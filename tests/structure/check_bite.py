@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shows that the two checks bite: plants every violation below, each in a tree of its own, and requires that it is reported, and
-what is allowed beside it is not."""
+"""Shows that the checks bite: plants every violation below, each in a separate tree, and requires that the check reports it, and
+reports nothing of what is allowed."""
 
 import sys
 import tempfile
@@ -8,9 +8,12 @@ from pathlib import Path
 
 import check_files
 import check_includes
+import check_platform
 
 # (rule that must report it, file, include)
 FORBIDDEN = [
+    ("platform", "core/platform/file_io_posix.cc", '"base/error.h"'),
+    ("platform", "core/platform/file_io_posix.cc", "<nlohmann/json.hpp>"),
     ("base", "core/base/half.h", '"tensor/tensor.h"'),
     ("base", "core/base/half.h", "<heed/heed.h>"),
     ("base", "core/base/half.h", "<nlohmann/json.hpp>"),
@@ -73,6 +76,11 @@ FORBIDDEN = [
 ]
 
 ALLOWED = [
+    ("core/platform/file_io_posix.cc", "<unistd.h>"),
+    ("core/platform/file_io_posix.cc", '"platform/file_io.h"'),
+    ("core/base/file.cc", '"platform/file_io.h"'),
+    ("core/backends/cpu/plan.cc", '"platform/threads.h"'),
+    ("capi/src/layer.cc", '"platform/threads.h"'),
     ("core/base/half.h", "<cstdint>"),
     ("core/base/json_reader.h", "<nlohmann/json.hpp>"),
     ("core/tensor/dlpack.cc", "<dlpack/dlpack.h>"),
@@ -109,6 +117,41 @@ FILES = [
 ]
 
 
+# (what check_platform must report or None, file, text)
+SYSTEMS = [
+    ("system", "core/base/file.cc", "#ifdef __linux__\n"),
+    ("system", "core/base/file.cc", "#if defined(_WIN32) || \\\n    defined(__APPLE__)\n"),
+    ("system", "core/base/file.cc", "#if 1 && \\\n  defined(__APPLE__)\n"),
+    ("system", "capi/src/layer.cc", "#elif __GLIBC__ > 2\n"),
+    ("system", "tests/unit/half_test.cc", "#ifndef _WIN32\n"),
+    ("system", "core/backends/cpu/kernels/tile.h", "#ifdef __linux__\n"),
+    ("processor", "core/backends/cpu/isa.cc", "#if defined(__x86_64__)\n"),
+    ("processor", "core/base/half.h", "#ifdef __AVX2__\n"),
+    ("processor", "core/base/half.h", "#ifdef __ARM_NEON\n"),
+    ("header", "core/base/file.cc", "#include <unistd.h>\n"),
+    ("header", "core/base/file.cc", "#include <sys/stat.h>\n"),
+    ("header", "core/backends/plugin.cc", "# include <dlfcn.h>\n"),
+    ("header", "capi/src/layer.cc", "#include <pthread.h>\n"),
+    ("header", "core/backends/cpu/isa.cc", "#include <cpuid.h>\n"),
+    ("header", "tests/unit/half_test.cc", "#include <fcntl.h>\n"),
+    ("header", "tests/capi/support/files.cc", "#include <windows.h>\n"),
+    ("call", "tests/unit/half_test.cc", 'void f() { ::setenv("A", "1", 1); }\n'),
+    ("call", "tests/unit/half_test.cc", "int f() { return fork(); }\n"),
+    ("locale", "core/layers/layer.cc", 'fail(Status::Io, "scale is %g", scale);\n'),
+    ("locale", "capi/src/layer.cc", 'std::snprintf(text, sizeof text, "%.9e", scale);\n'),
+    ("locale", "core/base/error.h", 'uselocale (plain);\n'),
+    ("locale", "core/base/file.cc", "std::strerror(error);\n"),
+    (None, "core/platform/file_io_posix.cc", "#include <unistd.h>\n#ifdef __linux__\n"),
+    (None, "core/platform/cpu_features_x86.cc", "#include <cpuid.h>\n"),
+    (None, "core/backends/cpu/kernels/kernel_table.h", "#if defined(__x86_64__)\n"),
+    (None, "capi/include/heed/heed.h", "#if defined(_WIN32)\n"),
+    (None, "tests/support/platform/files.cc", "#include <unistd.h>\nint f() { return fork(); }\n"),
+    (None, "tests/unit/half_test.cc", "#if defined(__x86_64__)\n"),
+    (None, "core/base/half.h", "#include <cstdint>\n// fork() of <unistd.h> on __linux__ with %g\n#if defined(__SANITIZE_ADDRESS__)\n"),
+    (None, "core/base/file.cc", 'fail(Status::Io, "100 %% of %s: %d and %" PRId64 ", %zu", name, 1, 2, 3);\n'),
+]
+
+
 def plant(folder: str, file: str, text: str) -> Path:
     path = Path(folder) / file
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -130,8 +173,14 @@ for kind, file, text in FILES:
     if len(problems) != (kind is not None) or not all(f"[{kind}]" in problem for problem in problems):
         failures.append(f"{file} with {text!r}: expected a violation of {kind}, reported {problems}")
 
+for kind, file, text in SYSTEMS:
+    with tempfile.TemporaryDirectory() as folder:
+        problems, _ = check_platform.check(plant(folder, file, text))
+    if len(problems) != (kind is not None) or not all(f"[{kind}]" in problem for problem in problems):
+        failures.append(f"{file} with {text!r}: expected a violation of {kind}, reported {problems}")
+
 failures += [f"no violation of rule {name} is planted" for name, *_ in check_includes.RULES if name not in {f[0] for f in FORBIDDEN}]
 
 if failures:
     sys.exit("\n".join(failures))
-print(f"{len(FORBIDDEN) + sum(kind is not None for kind, *_ in FILES)} planted violations, all reported")
+print(f"{len(FORBIDDEN) + sum(kind is not None for kind, *_ in FILES + SYSTEMS)} planted violations, all reported")

@@ -24,18 +24,19 @@ int in_a_child(Work work) {
 }
 
 TEST(ProcessNumber, IsAnotherInEachGeneration) {
-  const uint32_t own = process_number();
+  const uint32_t own = platform::process_number();
   EXPECT_NE(own, 0u);
-  EXPECT_EQ(process_number(), own);
+  EXPECT_EQ(platform::process_number(), own);
   EXPECT_EQ(in_a_child([own] {
-              const uint32_t child = process_number();
+              const uint32_t child = platform::process_number();
               if (child == own || child == 0) return 1;
               return in_a_child([own, child] {
-                return process_number() == own || process_number() == child || process_number() == 0 ? 1 : 0;
+                const uint32_t grandchild = platform::process_number();
+                return grandchild == own || grandchild == child || grandchild == 0 ? 1 : 0;
               });
             }),
             0);
-  EXPECT_EQ(process_number(), own);
+  EXPECT_EQ(platform::process_number(), own);
 }
 
 TEST(ProcessLock, HasOneHolder) {

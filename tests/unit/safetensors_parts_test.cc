@@ -58,9 +58,9 @@ TEST(PartNames, HaveANumberACountAndAnIndex) {
 TEST_F(SafetensorsParts, KnowTheirFolder) {
   EXPECT_EQ(SafetensorsFile(path("m-1-of-2.safetensors").c_str()).folder(), folder_);
   EXPECT_EQ(SafetensorsFile(path("m.safetensors.index.json").c_str()).folder(), folder_);
-  EXPECT_EQ(folder_of("model.safetensors"), ".");
-  EXPECT_EQ(folder_of("/model.safetensors"), "/");
-  EXPECT_EQ(folder_of("a//b"), "a/");
+  EXPECT_EQ(platform::folder_of("model.safetensors"), ".");
+  EXPECT_EQ(platform::folder_of("/model.safetensors"), "/");
+  EXPECT_EQ(platform::folder_of("a//b"), "a/");
   std::string bytes(save_safetensors_to_memory(nullptr, 0, {}), '\0');
   save_safetensors_to_memory(bytes.data(), bytes.size(), {});
   EXPECT_EQ(SafetensorsFile(std::make_shared<MemorySource>(bytes.data(), bytes.size())).folder(), "");

@@ -278,15 +278,15 @@ TEST(LayerLoad, LeavesTheLayerAsItWasWhenAReadFails) {
 
 TEST(FreshMemory, IsTouchedWithoutAChange) {
   for (const size_t num_bytes : {size_t{1}, size_t{3} << 20, (size_t{9} << 20) + 12345}) {
-    for (const size_t offset : {size_t{0}, size_t{1}, size_t{5000}, FreshMemory::kPieceBytes - 3}) {
+    for (const size_t offset : {size_t{0}, size_t{1}, size_t{5000}, FreshMemory::kChunkBytes - 3}) {
       std::vector<unsigned char> memory(num_bytes + offset + 5000);
       for (size_t i = 0; i < memory.size(); i += 999) memory[i] = static_cast<unsigned char>(i);
       const std::vector<unsigned char> before = memory;
       FreshMemory fresh;
       unsigned char* block = memory.data() + offset;
-      const size_t pieces = FreshMemory::count_pieces(block, num_bytes);
-      EXPECT_GE(pieces, num_bytes / FreshMemory::kPieceBytes);
-      EXPECT_LE(pieces, num_bytes / FreshMemory::kPieceBytes + 2);
+      const size_t pieces = FreshMemory::count_chunks(block, num_bytes);
+      EXPECT_GE(pieces, num_bytes / FreshMemory::kChunkBytes);
+      EXPECT_LE(pieces, num_bytes / FreshMemory::kChunkBytes + 2);
       for (size_t piece = 0; piece < pieces; ++piece) fresh.touch(block, num_bytes, piece);
       EXPECT_EQ(memory, before);
     }
@@ -295,10 +295,10 @@ TEST(FreshMemory, IsTouchedWithoutAChange) {
 
 TEST(FreshMemory, IsNotTheHosts) {
   HostAllocator hosts;
-  EXPECT_TRUE(FreshMemory::is_for(hosts, FreshMemory::kPieceBytes));
-  EXPECT_FALSE(FreshMemory::is_for(hosts, FreshMemory::kPieceBytes - 1));
+  EXPECT_TRUE(FreshMemory::is_for(hosts, FreshMemory::kChunkBytes));
+  EXPECT_FALSE(FreshMemory::is_for(hosts, FreshMemory::kChunkBytes - 1));
   hosts.allocate = [](void*, size_t num_bytes, size_t) { return std::malloc(num_bytes); };
-  EXPECT_FALSE(FreshMemory::is_for(hosts, FreshMemory::kPieceBytes));
+  EXPECT_FALSE(FreshMemory::is_for(hosts, FreshMemory::kChunkBytes));
 }
 
 }  // namespace

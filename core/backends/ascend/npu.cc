@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/ascend/npu.h"
 
-#include <unistd.h>
-
 #include <atomic>
 #include <cstdio>
 #include <cstring>
 #include <map>
 #include <string_view>
 #include <utility>
+
+#include "platform/process.h"
 
 namespace heed::ascend {
 namespace {
@@ -32,14 +32,14 @@ struct Registry {
   std::mutex mutex;
   std::map<int32_t, std::weak_ptr<Npu>> npus;
   bool is_initialized = false;
-  pid_t process = getpid();
+  int64_t process = platform::process_id();
 };
 
 // A child of fork begins with one of its own: its parent's may be locked for ever.
 Registry& registry() {
   static std::atomic<Registry*> kept{new Registry};
   Registry* current = kept.load(std::memory_order_acquire);
-  if (current->process == getpid()) return *current;
+  if (current->process == platform::process_id()) return *current;
   auto* const fresh = new Registry;
   if (kept.compare_exchange_strong(current, fresh, std::memory_order_acq_rel)) return *fresh;
   delete fresh;
@@ -163,7 +163,7 @@ void Npu::close(std::shared_ptr<Npu>& npu) noexcept {
   npu.reset();
 }
 
-Npu::Npu(int32_t index) : index_(index), process_(getpid()), pack_(std::make_unique<atb::VariantPack>()) {
+Npu::Npu(int32_t index) : index_(index), process_(platform::process_id()), pack_(std::make_unique<atb::VariantPack>()) {
   aclrtContext before = nullptr;
   if (aclrtGetCurrentContext(&before) != ACL_SUCCESS) before = nullptr;
   try {
@@ -272,7 +272,7 @@ void* Npu::allocate(size_t num_bytes) {
   return watched([&] { return memory_.take(num_bytes, [this] { synchronize(); }); });
 }
 
-bool Npu::is_inherited() const { return process_ != getpid(); }
+bool Npu::is_inherited() const { return process_ != platform::process_id(); }
 
 void Npu::release(void* memory, size_t num_bytes) noexcept { memory_.give(memory, num_bytes); }
 

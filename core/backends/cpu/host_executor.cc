@@ -5,12 +5,12 @@
 #include <cinttypes>
 #include <cstdio>
 
-#include "base/floating_point_environment.h"
+#include "platform/floating_point_environment.h"
 
 namespace heed::cpu {
 namespace {
 
-// For an executor that came back too early, which is a defect: nobody needs to be quick about it.
+// Threads are still at work only if the executor returned too early, which is its defect; there is no need to be fast.
 constexpr std::chrono::nanoseconds kSpinTime = std::chrono::nanoseconds::zero();
 
 }  // namespace
@@ -31,15 +31,15 @@ Status HostExecutor::run(const Loop& loop, int32_t num_workers, Failure* failure
   ++round_;
   shared_.open(loop, round_, SharedLoop::kMaxEntries, num_workers);
   try {
-    // parallel_for may leave this thread with another one; the end of the scope puts it back.
-    const FloatingPointEnvironment environment;
+    // parallel_for may change this thread's environment; the end of the scope restores it.
+    const platform::FloatingPointEnvironment environment;
     executor_.parallel_for(executor_.user, num_workers, run_item, &tasks_[round_ % SharedLoop::kNumRounds]);
   } catch (...) {
-    // Its threads may go on; they must not be left with a loop whose caller is gone.
+    // Its threads may still run, so the function must not return before they have left the loop.
     note(Fault::Thrown, 0);
   }
   const bool is_early = shared_.close() > 0;
-  // What was noted by now is the cause of what is undone; what is noted later follows from it.
+  // A fault noted before this point is the cause of undone items; a fault noted later is a consequence.
   const bool is_noted = fault_.load(std::memory_order_relaxed) != Fault::None;
   const bool is_undone = do_what_is_left() || is_early;
   shared_.wait_until_empty(kSpinTime);
@@ -86,11 +86,11 @@ bool HostExecutor::do_what_is_left() {
 }
 
 void HostExecutor::run_item(void* task, int64_t item) {
-  // The thread is the host's, with a floating-point environment of its own.
-  const FloatingPointEnvironment environment;
+  // The host's thread may have any floating-point environment.
+  const platform::FloatingPointEnvironment environment;
   const auto* called = static_cast<const Task*>(task);
   HostExecutor& self = *called->executor;
-  // Too late: the call that this belongs to has done without.
+  // Too late: the loop of this call is closed.
   if (!self.shared_.enter(static_cast<uint32_t>(called - self.tasks_))) return;
   if (item < 0 || item >= self.num_items_) {
     self.note(Fault::OutOfRange, item);
@@ -102,7 +102,7 @@ void HostExecutor::run_item(void* task, int64_t item) {
   self.shared_.leave();
 }
 
-// The first alone.
+// Keeps the first fault only.
 void HostExecutor::note(Fault fault, int64_t item) {
   Fault none = Fault::None;
   if (fault_.compare_exchange_strong(none, fault, std::memory_order_relaxed)) fault_item_ = item;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host's threads: its parallel_for runs one item for each worker, which then does items of the loop as heed's own
-// threads do. The host's code is not trusted to do what it promises: work that it leaves is done by the caller, work
-// that it asks for too often or too late is not done again, and the call that this happens to fails.
+// The host's threads: its parallel_for runs one item for each worker, and that item does items of the loop as heed's own
+// threads do. The host's parallel_for may break its contract: items that it does not run are done by the caller, items
+// that it runs twice or too late are not done again, and the call in which this happens fails.
 #pragma once
 
 #include <atomic>
@@ -21,8 +21,8 @@ class HostExecutor final : public Team {
   Status run(const Loop& loop, int32_t num_workers, Failure* failure) override;
 
  private:
-  // What parallel_for gets as its task: one for each of the last rounds, so that a call that comes after its round is
-  // known by its address, and finds memory.
+  // The `task` argument of parallel_for: one object for each of the last rounds, so that a call after the end of its
+  // round is recognized by the address, which is still valid memory.
   struct Task {
     HostExecutor* executor;
   };
@@ -31,7 +31,7 @@ class HostExecutor final : public Team {
   static void run_item(void* task, int64_t item);
   void note(Fault fault, int64_t item);
   bool claim(int32_t worker) { return !is_claimed_[worker].exchange(true, std::memory_order_relaxed); }
-  // Does the work of workers whom nobody has called; whether there were any.
+  // Does the work of workers that parallel_for has not run; returns whether there were any.
   bool do_what_is_left();
   Status report(Failure* failure) const;
 
@@ -43,7 +43,7 @@ class HostExecutor final : public Team {
   Task tasks_[SharedLoop::kNumRounds];
   SharedLoop shared_;
 
-  // Of the loop that is open.
+  // State of the open loop.
   int32_t num_items_ = 0;
   std::atomic<Fault> fault_ = Fault::None;
   int64_t fault_item_ = 0;

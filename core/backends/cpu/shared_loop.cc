@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "backends/cpu/futex.h"
 #include "backends/cpu/spin.h"
+#include "platform/wait.h"
 
 namespace heed::cpu {
 
@@ -27,7 +27,7 @@ void SharedLoop::wait_until_empty(std::chrono::nanoseconds spin_time) {
   gate_.fetch_or(kAwaited, std::memory_order_relaxed);
   for (uint32_t gate = gate_.load(std::memory_order_acquire); (gate & kInsideMask) != 0;
        gate = gate_.load(std::memory_order_acquire))
-    futex_wait(gate_, gate);
+    platform::wait_while_equal(gate_, gate);
 }
 
 bool SharedLoop::enter(uint32_t round) {
@@ -42,7 +42,7 @@ bool SharedLoop::enter(uint32_t round) {
 
 void SharedLoop::leave() {
   const uint32_t before = gate_.fetch_sub(kOneInside, std::memory_order_release);
-  if ((before & kInsideMask) == kOneInside && (before & kAwaited) != 0) futex_wake(gate_, 1);
+  if ((before & kInsideMask) == kOneInside && (before & kAwaited) != 0) platform::wake(gate_, 1);
 }
 
 void SharedLoop::work(int32_t worker) {
@@ -50,10 +50,10 @@ void SharedLoop::work(int32_t worker) {
   const int32_t num_shares = num_shares_;
   for (int32_t i = 0; i < num_shares; ++i) {
     std::atomic<int64_t>& next_item = shares_[(worker + i) % num_shares].next_item;
-    // Looked at first, so that those who find nothing leave the line to whoever works with it.
+    // Read before it is changed, so that a worker that finds nothing leaves the cache line to the worker that uses it.
     while (next_item.load(std::memory_order_relaxed) < loop.num_items) {
-      // The order is that of the gate: what the items read was there before it opened, what they write is seen once
-      // their worker has left.
+      // The gate orders memory: what the items read was written before the gate was opened, and what they write is
+      // visible after their worker has left.
       const int64_t item = next_item.fetch_add(num_shares, std::memory_order_relaxed);
       if (item < loop.num_items) loop.call(loop.function, item, worker);
     }

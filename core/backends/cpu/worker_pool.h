@@ -15,19 +15,19 @@
 
 namespace heed::cpu {
 
-// One thread less than workers, since whoever calls is one. The threads sleep between loops, after a short time in
-// which they wait awake, as the next loop of the same forward is only microseconds away. A loop that would be over
-// before they have woken up is done by those awake.
+// Has one thread fewer than workers, since the calling thread is a worker too. Between loops the threads spin for a short
+// time, because the next loop of the same forward follows within microseconds, and then sleep. A loop that would end
+// before sleeping threads have woken up is left to the threads that are awake.
 class WorkerPool final : public Team {
  public:
-  // Lies in memory of so many bytes, aligned to kMemoryAlignment, and asks for no more, but for the stacks of its
-  // threads, which are the system's. `num_processors` is how many it may use.
+  // Constructed in memory of num_bytes(num_workers) bytes, aligned to kMemoryAlignment. Allocates nothing else but the
+  // stacks of its threads, which the system provides. `num_processors`: how many processors the process may use.
   static size_t num_bytes(int32_t num_workers);
   static WorkerPool* construct(void* memory, int32_t num_workers, int32_t num_processors);
   ~WorkerPool();
 
-  // Makes the threads, once; where the system refuses some, computing goes on with those there are. A forked child, in
-  // which there are none, makes them anew at its next loop.
+  // Makes the threads, once. Where the system refuses some, the pool computes with fewer. A forked child, which has no
+  // threads, makes new ones at its next loop.
   void start();
 
   int32_t num_workers() const override { return num_workers_; }
@@ -38,27 +38,28 @@ class WorkerPool final : public Team {
 
   WorkerPool(int32_t num_workers, int32_t num_processors, Thread* threads);
 
+  static void run_thread(void* thread);
   void make_threads();
   bool is_worth_waking(const Loop& loop) const;
   void wake(int32_t num_helpers, int32_t num_asleep);
   void serve(int32_t worker);
-  // Until there is another round than this one; awake no longer than `end`.
+  // Returns when the round is no longer `seen`; spins until `end`, then sleeps.
   void wait_for_round(uint32_t seen, SpinClock::time_point end);
 
   const int32_t num_workers_;
   const bool may_spin_;
   Thread* const threads_;  // num_workers - 1
 
-  // For one loop at a time, and for making the threads.
+  // Held while a loop runs, and while the threads are made.
   ProcessLock lock_;
-  // Whose threads these are, by process_number(); 0 before they are made.
+  // The process whose threads these are, as platform::process_number(); 0 before they are made.
   std::atomic<uint32_t> process_ = 0;
   int32_t num_threads_ = 0;
   SpinClock::time_point end_of_last_;
 
   SharedLoop shared_;
 
-  // What the threads look at while they wait. Apart from the rest, so that they are not disturbed before it is time.
+  // What waiting threads read, on a cache line by itself, so that other writes do not disturb them.
   alignas(kMemoryAlignment) std::atomic<uint32_t> round_ = 0;
   std::atomic<int32_t> num_asleep_ = 0;
   std::atomic<bool> is_over_ = false;

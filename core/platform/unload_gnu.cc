@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What libheed gives back when it is unloaded. It carries a C++ library of its own, which keeps some 70 KB aside for
-// exceptions that come when memory has run out, and leaves them to the end of the process; a host that loads and
-// unloads heed again and again would lose them each time.
+// Memory that libheed frees when it is unloaded. It contains libstdc++, which allocates some 70 KB for exceptions that
+// are thrown when memory has run out, and never frees them; a host that loads and unloads heed repeatedly would lose
+// them each time.
 
-// Of libstdc++, in none of its headers.
+// libstdc++ has it in no header.
 // NOLINTBEGIN(readability-identifier-naming)
 namespace __gnu_cxx {
 __attribute__((weak)) void __freeres();

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cpu/processors.h"
+#include "platform/processors_linux.h"
 
 #include <fcntl.h>
 #include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <climits>
 #include <cstddef>
 #include <cstdio>
@@ -14,9 +13,9 @@
 #include <cstring>
 #include <string_view>
 
-#include "backends/backend.h"
+#include "platform/processors.h"
 
-namespace heed::cpu {
+namespace heed::platform {
 namespace {
 
 // The whole of a small file, or as much as fits; an empty text where it cannot be read.
@@ -34,7 +33,7 @@ std::string_view read_file(const char* path, char (&text)[capacity]) {
   return {text, size};
 }
 
-// The text before the first separator, which is taken from `rest` together with it.
+// The text before the first separator; both are removed from `rest`.
 std::string_view next_part(std::string_view& rest, char separator) {
   const size_t end = std::min(rest.find(separator), rest.size());
   const std::string_view part = rest.substr(0, end);
@@ -42,9 +41,11 @@ std::string_view next_part(std::string_view& rest, char separator) {
   return part;
 }
 
-// A number in decimal; -1 for anything else, "max" among it.
+bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+// A decimal number; -1 for any other text, such as "max".
 int64_t number_of(std::string_view text) {
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())) != 0) text.remove_suffix(1);
+  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
   if (text.empty() || text.size() > 18) return -1;
   int64_t number = 0;
   for (const char digit : text) {
@@ -54,16 +55,16 @@ int64_t number_of(std::string_view text) {
   return number;
 }
 
-// Time allowed in each period, both in microseconds, as processors; 0 for no limit.
+// How many processors a quota of time in each period keeps busy, rounded up; 0 for no limit. Both in microseconds.
 int32_t processors_of(int64_t quota, int64_t period) {
   if (quota <= 0 || period <= 0) return 0;
-  return static_cast<int32_t>(std::min<int64_t>((quota - 1) / period + 1, kMaxThreads));
+  return static_cast<int32_t>(std::min<int64_t>((quota - 1) / period + 1, INT32_MAX));
 }
 
-// The tighter of two limits, of which 0 is none.
+// The tighter of two limits; 0 means no limit.
 int32_t tighter(int32_t a, int32_t b) { return a == 0 || b == 0 ? std::max(a, b) : std::min(a, b); }
 
-// Of one control group, by the files of either version in its folder below where a hierarchy is mounted.
+// The limit of one control group, by the files of version 1 or 2 in its folder below the hierarchy's mount.
 int32_t limit_of_group(std::string_view mount, std::string_view group) {
   char path[PATH_MAX];
   char text[128];
@@ -79,8 +80,8 @@ int32_t limit_of_group(std::string_view mount, std::string_view group) {
   return tighter(limit_v2, processors_of(quota_v1, number_of(read("cpu.cfs_period_us"))));
 }
 
-// Of the group and all above it, up to where its hierarchy is mounted. Within a container the path may be that of the
-// system outside, whose folders are not there; the mount itself is then the container's group.
+// The tightest limit of the group and its parents, up to the hierarchy's mount. In a container the group's path may be
+// the one outside the container, whose folders do not exist inside; then the mount itself is the container's group.
 int32_t limit_of_groups(std::string_view mount, std::string_view group) {
   int32_t limit = 0;
   for (;;) {
@@ -98,7 +99,7 @@ bool has_cpu(std::string_view controllers) {
 }
 
 int32_t count_processors_of_affinity() {
-  // Many times what the kernel was built for; it refuses a set that is too small for it.
+  // Many times what kernels are built for; the kernel refuses a set that is smaller than its own.
   constexpr size_t kMaxProcessors = 16384;
   cpu_set_t set[kMaxProcessors / CHAR_BIT / sizeof(cpu_set_t)];
   if (::sched_getaffinity(0, sizeof set, set) == 0) return CPU_COUNT_S(sizeof set, set);
@@ -107,12 +108,12 @@ int32_t count_processors_of_affinity() {
 
 }  // namespace
 
-int32_t count_processors_of_quota(const char* groups, const char* root) {
+int32_t count_processors_of_quota(const char* groups, const char* root) noexcept {
   char text[4096];
   std::string_view lines = read_file(groups, text);
   int32_t limit = 0;
   while (!lines.empty()) {
-    // number:controllers:path, without controllers in version 2.
+    // number:controllers:path; version 2 has no controllers.
     std::string_view group = next_part(lines, '\n');
     next_part(group, ':');
     const std::string_view controllers = next_part(group, ':');
@@ -124,10 +125,10 @@ int32_t count_processors_of_quota(const char* groups, const char* root) {
     };
     if (controllers.empty()) {
       look_below("");
-      // Beside version 1.
+      // Where version 2 is mounted beside version 1.
       look_below("unified");
     } else if (has_cpu(controllers)) {
-      // Mounted under all their names, mostly with a link for each.
+      // The folder has the names of all its controllers, and mostly a link for each.
       look_below("cpu");
       look_below(controllers);
     }
@@ -135,9 +136,9 @@ int32_t count_processors_of_quota(const char* groups, const char* root) {
   return limit;
 }
 
-int32_t count_processors() {
+int32_t count_processors() noexcept {
   const int32_t limit = count_processors_of_quota("/proc/self/cgroup", "/sys/fs/cgroup");
-  return std::clamp(tighter(count_processors_of_affinity(), limit), 1, kMaxThreads);
+  return std::max(tighter(count_processors_of_affinity(), limit), 1);
 }
 
-}  // namespace heed::cpu
+}  // namespace heed::platform

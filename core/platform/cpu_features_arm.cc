@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every AArch64 processor has NEON, and heed has no kernels for more than that yet.
+#include "platform/cpu_features.h"
+
+namespace heed::platform {
+
+CpuFeatures cpu_features() noexcept { return 0; }
+
+// ISB waits some tens of cycles; YIELD takes one on most cores.
+void pause_processor() noexcept { asm volatile("isb" ::: "memory"); }
+
+}  // namespace heed::platform

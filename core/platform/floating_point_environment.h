@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The floating-point environment that heed computes in, whatever the host has set for its thread: round to nearest,
+// exceptions raise flags and trap nothing, subnormal numbers are kept, and x87's registers have their full precision.
+//
+// Every call of the C interface enters it, so it must cost a few nanoseconds only: the control words are read, and
+// written only where they differ. <cfenv> would store and load the whole state of x87 each time.
+#pragma once
+
+#include <cstdint>
+
+namespace heed::platform {
+
+// Sets the default environment for the calling thread until the scope ends; then the thread has its former environment
+// again, with the exception flags that it had. Arithmetic belongs into functions that are not inlined into the scope,
+// since compilers move arithmetic across the switch.
+class FloatingPointEnvironment {
+ public:
+  FloatingPointEnvironment() noexcept { enter(host_); }
+  FloatingPointEnvironment(const FloatingPointEnvironment&) = delete;
+  FloatingPointEnvironment& operator=(const FloatingPointEnvironment&) = delete;
+  ~FloatingPointEnvironment() { leave(host_); }
+
+ private:
+  // The host's environment; each processor's file has its own layout.
+  static constexpr int kMaxWords = 10;
+  using Saved = uint32_t[kMaxWords];
+
+  static void enter(Saved& host) noexcept;
+  static void leave(const Saved& host) noexcept;
+
+  alignas(8) Saved host_;
+};
+
+}  // namespace heed::platform

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <sys/mman.h>
+
+#include "platform/aligned_memory.h"
+
+namespace heed::platform {
+namespace {
+
+// MADV_POPULATE_WRITE: Linux has it since 5.14, but older headers do not.
+constexpr int kPopulateWrite = 23;
+
+}  // namespace
+
+bool request_large_page(void* memory, size_t num_bytes) noexcept {
+  return ::madvise(memory, num_bytes, MADV_HUGEPAGE) == 0;
+}
+
+void touch_pages(void* pages, size_t num_bytes) noexcept { ::madvise(pages, num_bytes, kPopulateWrite); }
+
+}  // namespace heed::platform

@@ -57,14 +57,15 @@ void set_last_error(Status status, const char* text) noexcept {
   copy_printable(error.text, sizeof error.text, text);
 }
 
-heed_status report_current_exception(const char* function, const Logger& logger) noexcept {
+void keep_current_exception() noexcept {
   const Error failure = current_exception();
-  char sentence[kErrorCapacity];
-  copy_printable(sentence, sizeof sentence, failure.text);
-  // First: a logger may call heed and fail there, and the caller must read of its own call.
-  log(logger, LogLevel::Error, "%s: %s", function, sentence);
-  set_last_error(failure.status, sentence);
-  return static_cast<heed_status>(failure.status);
+  set_last_error(failure.status, failure.text);
+}
+
+// A logger may call heed and fail there; log() restores the last error, so that the caller reads that of its own call.
+heed_status report_last_error(const char* function, const Logger& logger) noexcept {
+  log(logger, LogLevel::Error, "%s: %s", function, last_error().text);
+  return static_cast<heed_status>(last_error().status);
 }
 
 }  // namespace heed::capi

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The barrier between C++ and C: what a body throws becomes the thread's last error, a message to the logger of the
-// object whose call it is, and a status.
+// The barrier between C++ and C: an exception that a body throws becomes the thread's last error, a message to the logger
+// of the object whose function was called, and a status.
 #pragma once
 
 #include <heed/heed.h>
@@ -8,27 +8,31 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/last_error.h"
 #include "base/logger.h"
 #include "handles.h"
 #include "platform/floating_point_environment.h"
 
 namespace heed::capi {
 
-// Stores the thread's last error; characters that are not printable ASCII are shown as \xHH.
+// Stores the thread's last error; bytes that are not printable ASCII become \xHH.
 void set_last_error(Status status, const char* text) noexcept;
 
-// Call inside a catch block: stores the exception being handled, whatever it is, as the last error, and logs it for the
-// C function of that name.
-heed_status report_current_exception(const char* function = "", const Logger& logger = {}) noexcept;
+// In a catch block: stores the exception that is being handled, of any type, as the thread's last error.
+void keep_current_exception() noexcept;
 
-// To be asked for before the body runs, since another thread may destroy the handle meanwhile. Silence for NULL.
+// After the catch block: logs the last error for the C function of that name, and returns its status. Not inside the
+// block, because a logger may throw: its C++ library may be another one than heed's, and such an exception cannot be
+// caught while heed's own is being handled.
+heed_status report_last_error(const char* function, const Logger& logger) noexcept;
+
+// To be called before the body runs, since another thread may destroy the handle meanwhile. A silent logger for NULL.
 template <typename Handle>
 Logger logger_of(const Handle* self) noexcept {
   return self == nullptr ? Logger{} : memory_of(*self).logger();
 }
 
-// A function of its own, so that the compiler moves no arithmetic of the body before or behind the switch of the
-// floating-point environment.
+// Not inlined, so that the compiler moves no arithmetic of the body across the switch of the floating-point environment.
 template <typename Body>
 [[gnu::noinline]] void run_apart(Body& body) {
   body();
@@ -44,26 +48,28 @@ heed_status guarded(const char* function, const Handle* self, Body&& body) noexc
     run_apart(body);
     return HEED_OK;
   } catch (...) {
-    return report_current_exception(function, logger);
+    keep_current_exception();
   }
+  return report_last_error(function, logger);
 }
 
-// The same for a getter, which computes nothing and so runs in the thread's own environment; `on_failure` is what it
-// returns when the body throws.
+// The same for a getter. It computes nothing, so the body runs in the thread's own environment. Returns `on_failure` when
+// the body throws.
 template <typename Result, typename Handle, typename Body>
 Result guarded_value(const char* function, const Handle* self, Result on_failure, Body&& body) noexcept {
   const Logger logger = logger_of(self);
   try {
     return std::forward<Body>(body)();
   } catch (...) {
-    // For the host's logger.
-    const platform::FloatingPointEnvironment environment;
-    report_current_exception(function, logger);
-    return on_failure;
+    keep_current_exception();
   }
+  // The host's logger runs in the default environment.
+  const platform::FloatingPointEnvironment environment;
+  report_last_error(function, logger);
+  return on_failure;
 }
 
-// Functions that belong to no object, and so have no logger.
+// For functions that belong to no object, and so have no logger.
 template <typename Body>
 heed_status guarded(Body&& body) noexcept {
   const platform::FloatingPointEnvironment environment;
@@ -71,8 +77,9 @@ heed_status guarded(Body&& body) noexcept {
     run_apart(body);
     return HEED_OK;
   } catch (...) {
-    return report_current_exception();
+    keep_current_exception();
   }
+  return static_cast<heed_status>(last_error().status);
 }
 
 template <typename Result, typename Body>
@@ -80,7 +87,7 @@ Result guarded_value(Result on_failure, Body&& body) noexcept {
   try {
     return std::forward<Body>(body)();
   } catch (...) {
-    report_current_exception();
+    keep_current_exception();
     return on_failure;
   }
 }

@@ -2,10 +2,12 @@
 // Nothing that a body can throw passes the barrier, and each kind becomes the right status.
 #include <gtest/gtest.h>
 
+#include <exception>
 #include <new>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "errors.h"
 
@@ -21,6 +23,43 @@ TEST(Barrier, StopsWhateverIsThrown) {
   EXPECT_NE(std::string(heed_last_error()).find("some check"), std::string::npos);
   EXPECT_EQ(guarded([] { throw 42; }), HEED_ERROR_INTERNAL);
   EXPECT_EQ(guarded_value(-1, []() -> int { throw 42; }), -1);
+}
+
+// A handle as memory_of takes it.
+struct LoggedHandle {
+  Memory* memory;
+};
+const Memory& memory_of(const LoggedHandle& handle) { return *handle.memory; }
+
+class LoggedMemory final : public Memory {
+ public:
+  using Memory::Memory;
+  void* allocate(size_t, Contents) const override { return nullptr; }
+  void release(void*, size_t) const noexcept override {}
+  const char* device_name() const noexcept override { return "none"; }
+};
+
+// In the handler of an exception a logger's own exceptions could end the process: its C++ library may be another one.
+TEST(Barrier, CallsTheLoggerWhenTheExceptionHasBeenHandled) {
+  struct Call {
+    std::string text;
+    bool is_handling;
+    std::string last_error;
+  };
+  std::vector<Call> calls;
+  const auto write = [](void* user, int32_t, const char* text) {
+    static_cast<std::vector<Call>*>(user)->push_back({text, std::current_exception() != nullptr, heed_last_error()});
+  };
+  LoggedMemory memory({}, {write, &calls});
+  const LoggedHandle handle{&memory};
+  EXPECT_EQ(guarded("f", &handle, [] { fail(Status::Io, "first"); }), HEED_ERROR_IO);
+  EXPECT_EQ(guarded_value("g", &handle, -1, []() -> int { throw 42; }), -1);
+  EXPECT_EQ(heed_last_status(), HEED_ERROR_INTERNAL);
+  ASSERT_EQ(calls.size(), 2u);
+  EXPECT_EQ(calls[0].text, "f: first");
+  EXPECT_EQ(calls[0].last_error, "first");
+  EXPECT_EQ(calls[1].text, std::string("g: ") + heed_last_error());
+  for (const Call& call : calls) EXPECT_FALSE(call.is_handling) << call.text;
 }
 
 TEST(Barrier, SuccessLeavesTheLastErrorAlone) {

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // An NPU as a device of heed's: contexts, tensors that live on it, copies between devices, and what is told of it.
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <cstring>
 #include <numeric>
 
 #include "ascend/support/simulated.h"
 #include "capi/support/refusal.h"
+#include "support/platform/child_process.h"
 
 namespace heed::ascend_test {
 namespace {
@@ -213,15 +211,9 @@ TEST_F(Device, HasNoCodeInDlpack) {
 TEST_F(Device, IsRefusedInAChildThatInheritsIt) {
   const Context context = make_npu_context();
   const Attention attention(context.get());
-  const pid_t child = ::fork();
-  if (child == 0) {
-    const bool is_right = attention.forward() == HEED_ERROR_DEVICE_UNAVAILABLE &&
-                          std::strstr(heed_last_error(), "before fork") != nullptr;
-    ::_exit(is_right ? 0 : 1);
-  }
-  int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  EXPECT_TRUE(succeeds_in_a_child([&] {
+    EXPECT_TRUE(is_refused(attention.forward(), {HEED_ERROR_DEVICE_UNAVAILABLE, {"before fork"}}));
+  }));
   property::check(attention.forward());
 }
 

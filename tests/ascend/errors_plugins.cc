@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plugins that cannot be loaded, in folders below the one where the program runs, and one that can.
-#include <cstdlib>
-
 #include "ascend/errors_scene.h"
+#include "support/platform/environment.h"
 
 namespace heed::ascend_test {
 namespace {
@@ -19,11 +18,11 @@ errors_test::Topic plugins() {
           "wants a newer\n"
           "AscendCL, and `other_version` another heed.",
           {
-              PROVOKE(heed_device_count(HEED_DEVICE_ASCEND), setenv("HEED_PLUGIN_PATH", "empty", 1)),
-              PROVOKE(heed_device_count(HEED_DEVICE_ASCEND), setenv("HEED_PLUGIN_PATH", "bare", 1)),
-              PROVOKE(heed_device_count(HEED_DEVICE_ASCEND), setenv("HEED_PLUGIN_PATH", "other_abi", 1)),
-              PROVOKE(heed_device_count(HEED_DEVICE_ASCEND), setenv("HEED_PLUGIN_PATH", "later_release", 1)),
-              PROVOKE(heed_device_count(HEED_DEVICE_ASCEND), setenv("HEED_PLUGIN_PATH", "other_version", 1)),
+              PROVOKE(heed_device_count(HEED_DEVICE_ASCEND), set_environment("HEED_PLUGIN_PATH", "empty")),
+              PROVOKE(heed_device_count(HEED_DEVICE_ASCEND), set_environment("HEED_PLUGIN_PATH", "bare")),
+              PROVOKE(heed_device_count(HEED_DEVICE_ASCEND), set_environment("HEED_PLUGIN_PATH", "other_abi")),
+              PROVOKE(heed_device_count(HEED_DEVICE_ASCEND), set_environment("HEED_PLUGIN_PATH", "later_release")),
+              PROVOKE(heed_device_count(HEED_DEVICE_ASCEND), set_environment("HEED_PLUGIN_PATH", "other_version")),
           }};
 }
 

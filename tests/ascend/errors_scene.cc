@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ascend/errors_scene.h"
 
-#include <cstdlib>
+#include "support/platform/environment.h"
 
 namespace heed::ascend_test {
 namespace {
@@ -16,7 +16,7 @@ heed_context_options exact_options() {
 
 // The first one has the plugin loaded.
 Context make_exact_context() {
-  setenv("HEED_PLUGIN_PATH", "plugin", 1);
+  set_environment("HEED_PLUGIN_PATH", "plugin");
   const heed_context_options options = exact_options();
   return capi_test::make_context(&options);
 }

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files that are missing, truncated or lie, and files without what a layer needs.
 #include <gtest/gtest.h>
-#include <pthread.h>
-#include <sys/resource.h>
 
-#include <csignal>
 #include <filesystem>
 
 #include "capi/support/attention_call.h"
 #include "capi/support/files.h"
 #include "capi/support/refusal.h"
+#include "support/platform/limits.h"
+#include "support/platform/threads.h"
 
 namespace heed::capi_test {
 namespace {
@@ -234,25 +233,24 @@ TEST_F(FileErrors, ALimitOnTheSizeOfFilesIsAnErrorAsAnyOther) {
   const AttentionCall call(Kind::MultiHead);
   const Tensor tensor = make_tensor(context_.get(), {1000});
   const std::string old = folder_.write("old", "old contents");
-  rlimit before = {};
-  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
-  const rlimit narrow = {100, before.rlim_max};
-  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &narrow), 0);
-  const heed_status layer_status = heed_layer_save(call.layer.get(), old.c_str());
-  const std::string layer_sentence = heed_last_error();
-  const heed_status tensor_status = heed_tensor_save_npy(tensor.get(), old.c_str());
-  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  heed_status layer_status = HEED_OK;
+  std::string layer_sentence;
+  heed_status tensor_status = HEED_OK;
+  {
+    const FileSizeLimit limit(100);
+    ASSERT_TRUE(limit.is_set());
+    layer_status = heed_layer_save(call.layer.get(), old.c_str());
+    layer_sentence = heed_last_error();
+    tensor_status = heed_tensor_save_npy(tensor.get(), old.c_str());
+  }
 
   EXPECT_EQ(layer_status, HEED_ERROR_IO);
   EXPECT_TRUE(layer_sentence.ends_with("old\": File too large")) << layer_sentence;
   EXPECT_EQ(tensor_status, HEED_ERROR_IO);
   EXPECT_EQ(read_file(old), "old contents");
   EXPECT_EQ(folder_.file_names(), std::vector<std::string>{"old"});
-  sigset_t signals = {};
-  ASSERT_EQ(::sigpending(&signals), 0);
-  EXPECT_EQ(::sigismember(&signals, SIGXFSZ), 0) << "it would end the process when the host unblocks it";
-  ASSERT_EQ(::pthread_sigmask(SIG_BLOCK, nullptr, &signals), 0);
-  EXPECT_EQ(::sigismember(&signals, SIGXFSZ), 0) << "the thread's signals are not as they were";
+  EXPECT_FALSE(pending_signals().contains("SIGXFSZ")) << "it would end the process when the host unblocks it";
+  EXPECT_FALSE(blocked_signals().contains("SIGXFSZ")) << "the thread's signals are not as they were";
 }
 
 TEST_F(FileErrors, MemoryThatIsTooSmallStaysAsItWas) {

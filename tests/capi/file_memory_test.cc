@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <string>
 
-#include "capi/support/allocation_hook.h"
 #include "capi/support/attention_call.h"
 #include "capi/support/files.h"
 #include "capi/support/refusal.h"
+#include "support/platform/allocation_hook.h"
 
 namespace heed::capi_test {
 namespace {

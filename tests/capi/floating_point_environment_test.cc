@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "capi/support/attention_call.h"
-#include "capi/support/child_process.h"
 #include "capi/support/files.h"
 #include "capi/support/floating_point_state.h"
 #include "capi/support/large_softmax.h"
+#include "support/platform/child_process.h"
 
 namespace heed::capi_test {
 namespace {

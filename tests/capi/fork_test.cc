@@ -5,9 +5,9 @@
 #include <string>
 
 #include "capi/support/attention_call.h"
-#include "capi/support/child_process.h"
 #include "capi/support/refusal.h"
-#include "support/worker_threads.h"
+#include "support/platform/child_process.h"
+#include "support/platform/threads.h"
 
 namespace heed::capi_test {
 namespace {

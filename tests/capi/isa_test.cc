@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "capi/support/attention_call.h"
-#include "capi/support/environment.h"
 #include "capi/support/refusal.h"
+#include "support/platform/environment.h"
 
 namespace heed::capi_test {
 namespace {

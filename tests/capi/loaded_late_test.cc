@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // heed as the bindings have it: loaded by dlopen while the program runs. What it keeps for each thread must be there
 // without an allocation, or the system's loader would end the process at the first error of a new thread without memory.
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <heed/heed.h>
 
 #include <chrono>
-#include <filesystem>
-#include <iterator>
 #include <string>
 #include <thread>
 
-#include "capi/support/allocation_hook.h"
+#include "support/platform/allocation_hook.h"
+#include "support/platform/files.h"
+#include "support/platform/library.h"
+#include "support/platform/threads.h"
 
 namespace heed::capi_test {
 namespace {
 
 TEST(LoadedLate, ReportsInANewThreadThatMemoryHasRunOut) {
-  void* library = dlopen(HEED_LIBRARY, RTLD_NOW | RTLD_LOCAL);
-  ASSERT_NE(library, nullptr) << dlerror();
-  const auto create = reinterpret_cast<decltype(&heed_context_create)>(dlsym(library, "heed_context_create"));
-  const auto last_error = reinterpret_cast<decltype(&heed_last_error)>(dlsym(library, "heed_last_error"));
+  void* library = open_library(HEED_LIBRARY);
+  ASSERT_NE(library, nullptr) << load_failure();
+  const auto create = reinterpret_cast<decltype(&heed_context_create)>(find_in_library(library, "heed_context_create"));
+  const auto last_error = reinterpret_cast<decltype(&heed_last_error)>(find_in_library(library, "heed_last_error"));
   ASSERT_NE(create, nullptr);
   ASSERT_NE(last_error, nullptr);
   std::string text;
@@ -35,21 +35,21 @@ TEST(LoadedLate, ReportsInANewThreadThatMemoryHasRunOut) {
   EXPECT_EQ(status, HEED_ERROR_OUT_OF_MEMORY);
   EXPECT_NE(text.find("memory"), std::string::npos) << text;
   EXPECT_EQ(context, nullptr);
-  dlclose(library);
+  close_library(library);
 }
 
 // libheed for as long as this object lives.
 class Library {
  public:
-  Library() : handle_(dlopen(HEED_LIBRARY, RTLD_NOW | RTLD_LOCAL)) { EXPECT_NE(handle_, nullptr) << dlerror(); }
-  ~Library() { dlclose(handle_); }
+  Library() : handle_(open_library(HEED_LIBRARY)) { EXPECT_NE(handle_, nullptr) << load_failure(); }
+  ~Library() { close_library(handle_); }
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
 
   // `declared` only says which type the function has.
   template <typename Function>
   Function* find(const char* name, Function* /*declared*/) const {
-    auto* found = reinterpret_cast<Function*>(dlsym(handle_, name));
+    auto* found = reinterpret_cast<Function*>(find_in_library(handle_, name));
     EXPECT_NE(found, nullptr) << name;
     return found;
   }
@@ -103,24 +103,20 @@ struct Resources {
   bool operator==(const Resources&) const = default;
 };
 
-int64_t num_entries(const char* folder) {
-  return static_cast<int64_t>(std::distance(std::filesystem::directory_iterator(folder), {}));
-}
-
 // A thread that was joined can be seen for a moment longer, until the system has put it away.
 int64_t num_threads_left() {
-  int64_t num_threads = 0;
+  int64_t count = 0;
   for (int attempt = 0; attempt < 1000; ++attempt) {
-    num_threads = num_entries("/proc/self/task");
-    if (num_threads == 1) break;
+    count = num_threads();
+    if (count == 1) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  return num_threads;
+  return count;
 }
 
 Resources resources() {
   // Counted first: listing a folder takes blocks for a while.
-  const int64_t descriptors = num_entries("/proc/self/fd");
+  const int64_t descriptors = num_open_files();
   const int64_t threads = num_threads_left();
   return {num_live_blocks(), descriptors, threads};
 }
@@ -134,7 +130,7 @@ TEST(LoadedLate, CanBeLoadedAndUnloadedAHundredTimes) {
       // Each thread has an error of its own, in memory that goes with the library.
       std::thread([&library] { use(library, "in a new thread"); }).join();
     }
-    ASSERT_EQ(dlopen(HEED_LIBRARY, RTLD_NOW | RTLD_NOLOAD), nullptr) << "the library stayed in memory";
+    ASSERT_EQ(open_loaded_library(HEED_LIBRARY), nullptr) << "the library stayed in memory";
     // The loader's and the C++ library's own memory is there after a few rounds.
     if (round == 10) warm = resources();
     if (round > 10) {

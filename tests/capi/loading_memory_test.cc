@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <string>
 
-#include "capi/support/allocation_hook.h"
 #include "capi/support/files.h"
 #include "capi/support/objects.h"
+#include "support/platform/allocation_hook.h"
 
 namespace heed::capi_test {
 namespace {

@@ -2,16 +2,18 @@
 // A host that has set its user's language: texts have a decimal point all the same.
 #include <gtest/gtest.h>
 
-#include <clocale>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "capi/support/attention_call.h"
 #include "capi/support/files.h"
 #include "capi/support/refusal.h"
+#include "support/platform/environment.h"
+#include "support/platform/locale.h"
 
 // The C library keeps what it reads from LOCPATH, which a sanitizer would take for a leak of ours.
 // NOLINTNEXTLINE(readability-identifier-naming): the sanitizer's name
@@ -32,19 +34,13 @@ class DecimalComma {
     const std::string command =
         "localedef --no-archive -c -i " + source + " " + folder_.path("comma") + " 2> /dev/null";
     if (std::system(command.c_str()) == -1) return;
-    ::setenv("LOCPATH", std::filesystem::absolute(folder_.path("")).c_str(), 1);
-    comma_ = ::newlocale(LC_NUMERIC_MASK, "comma", nullptr);
-    if (comma_ != nullptr) before_ = ::uselocale(comma_);
+    set_environment("LOCPATH", std::filesystem::absolute(folder_.path("")).c_str());
+    comma_.emplace("comma");
   }
   DecimalComma(const DecimalComma&) = delete;
   DecimalComma& operator=(const DecimalComma&) = delete;
-  ~DecimalComma() {
-    if (comma_ == nullptr) return;
-    ::uselocale(before_);
-    ::freelocale(comma_);
-  }
 
-  bool is_set() const { return comma_ != nullptr; }
+  bool is_set() const { return comma_ && comma_->is_set(); }
 
   static std::string shown(double number) {
     char text[32];
@@ -54,8 +50,7 @@ class DecimalComma {
 
  private:
   TemporaryFolder folder_;
-  locale_t comma_ = nullptr;
-  locale_t before_ = nullptr;
+  std::optional<NumericLocale> comma_;
 };
 
 class Locale : public testing::Test {

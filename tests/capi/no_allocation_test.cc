@@ -4,11 +4,11 @@
 
 #include <cstdint>
 
-#include "capi/support/allocation_hook.h"
 #include "capi/support/attention_call.h"
 #include "capi/support/counting_allocator.h"
 #include "capi/support/files.h"
-#include "support/worker_threads.h"
+#include "support/platform/allocation_hook.h"
+#include "support/platform/threads.h"
 
 namespace heed::capi_test {
 namespace {

@@ -5,12 +5,12 @@
 
 #include <cstdint>
 
-#include "capi/support/allocation_hook.h"
 #include "capi/support/attention_call.h"
 #include "capi/support/cut_model.h"
 #include "capi/support/dlpack_lender.h"
 #include "capi/support/files.h"
 #include "capi/support/refusal.h"
+#include "support/platform/allocation_hook.h"
 
 namespace heed::capi_test {
 namespace {

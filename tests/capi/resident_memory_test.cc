@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "capi/support/objects.h"
-#include "capi/support/resident_memory.h"
+#include "support/platform/memory.h"
 
 namespace heed::capi_test {
 namespace {

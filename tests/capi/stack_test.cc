@@ -12,7 +12,7 @@
 
 #include "capi/support/attention_call.h"
 #include "capi/support/files.h"
-#include "capi/support/painted_stack.h"
+#include "support/platform/painted_stack.h"
 
 namespace heed::capi_test {
 namespace {

@@ -2,8 +2,6 @@
 // A struct_size that no struct of heed's has is refused before anything else of the struct is read: a struct that was
 // not made by its macro may hold any number there, and end where memory ends.
 #include <gtest/gtest.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -15,36 +13,12 @@
 #include "capi/support/attention_call.h"
 #include "capi/support/counting_allocator.h"
 #include "capi/support/refusal.h"
+#include "support/platform/memory.h"
 
 namespace heed::capi_test {
 namespace {
 
 constexpr size_t kLargest = 65536;
-
-// So many bytes before memory that cannot be read.
-class BytesBeforeAWall {
- public:
-  explicit BytesBeforeAWall(size_t num_bytes) {
-    const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-    readable_ = (num_bytes + page - 1) / page * page;
-    num_mapped_ = readable_ + page;
-    mapped_ =
-        static_cast<std::byte*>(mmap(nullptr, num_mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    if (mapped_ == MAP_FAILED || mprotect(mapped_ + readable_, page, PROT_NONE) != 0) std::abort();
-    bytes_ = mapped_ + readable_ - num_bytes;
-  }
-  BytesBeforeAWall(const BytesBeforeAWall&) = delete;
-  BytesBeforeAWall& operator=(const BytesBeforeAWall&) = delete;
-  ~BytesBeforeAWall() { munmap(mapped_, num_mapped_); }
-
-  void* get() const { return bytes_; }
-
- private:
-  size_t readable_ = 0;
-  size_t num_mapped_ = 0;
-  std::byte* mapped_ = nullptr;
-  std::byte* bytes_ = nullptr;
-};
 
 template <typename Struct>
 using Pass = std::function<heed_status(const Struct*)>;

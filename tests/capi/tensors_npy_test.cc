@@ -2,8 +2,6 @@
 // .npy files: those that NumPy wrote (golden/data/npy, made by golden/make_npy.py), those that heed writes, and those
 // that neither can read.
 #include <gtest/gtest.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
@@ -11,6 +9,7 @@
 #include "capi/support/attention_call.h"
 #include "capi/support/files.h"
 #include "capi/support/refusal.h"
+#include "support/platform/files.h"
 
 namespace heed::capi_test {
 namespace {
@@ -131,7 +130,7 @@ TEST_F(NpyFiles, WithWhatHeedCannotHoldAreRefusedByName) {
 }
 
 TEST_F(NpyFiles, ThatCannotBeReadAreRefused) {
-  ASSERT_EQ(::mkfifo(folder_.path("pipe").c_str(), 0600), 0);
+  ASSERT_TRUE(make_pipe(folder_.path("pipe").c_str()));
   expect_refused({
       {"missing", loading(folder_.path("none.npy")), {HEED_ERROR_IO, {"none.npy", "No such file"}}},
       {"a folder", loading(folder_.path("")), {HEED_ERROR_IO, {"directory"}}},
@@ -145,7 +144,7 @@ TEST_F(NpyFiles, ThatCannotBeReadAreRefused) {
       {"no format that is known", loading(folder_.write("unknown", "unknown")), {HEED_ERROR_CORRUPT_FILE, {"magic"}}},
   });
   // The superuser may read anything.
-  if (::geteuid() == 0) return;
+  if (is_superuser()) return;
   const std::string path = folder_.write("secret", read_file(from_numpy("f4")));
   std::filesystem::permissions(path, std::filesystem::perms::none);
   expect_refused({{"unreadable", loading(path), {HEED_ERROR_IO, {"secret", "Permission denied"}}}});

@@ -5,11 +5,11 @@
 #include <atomic>
 
 #include "capi/support/attention_call.h"
-#include "capi/support/child_process.h"
 #include "capi/support/counting_allocator.h"
 #include "capi/support/large_softmax.h"
-#include "capi/support/resident_memory.h"
 #include "capi/support/run_together.h"
+#include "support/platform/child_process.h"
+#include "support/platform/memory.h"
 
 namespace heed::capi_test {
 namespace {

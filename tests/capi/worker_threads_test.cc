@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "capi/support/attention_call.h"
-#include "capi/support/child_process.h"
 #include "capi/support/large_softmax.h"
 #include "capi/support/run_together.h"
-#include "support/worker_threads.h"
+#include "support/platform/child_process.h"
+#include "support/platform/threads.h"
 
 namespace heed::capi_test {
 namespace {

@@ -21,7 +21,7 @@ Topic contexts() {
           PROVOKE(heed_softmax(tensor_of(HEED_F32, {64, 1000}), 1, result_by(run_one_more))),
           PROVOKE(heed_softmax(tensor_of(HEED_F32, {64, 1000}), 1, result_by(throw_exception))),
           PROVOKE(heed_context_create(&context_options, &new_context), context_options.allocator = &allocator),
-          PROVOKE(heed_context_create(&context_options, &new_context), setenv("HEED_ISA", "sse2", 1)),
+          PROVOKE(heed_context_create(&context_options, &new_context), set_environment("HEED_ISA", "sse2")),
           PROVOKE(heed_tensor_create(new_context, HEED_F32, 3, dims, &new_tensor), allocator.allocate = give_none;
                   allocator.release = take; context_options.allocator = &allocator;
                   heed_context_create(&context_options, &new_context)),

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <sys/stat.h>
-#include <unistd.h>
-
+#include "support/platform/files.h"
 #include "errors/provocation.h"
 
 namespace heed::errors_test {
@@ -12,10 +10,10 @@ Topic files() {
           {
               PROVOKE(heed_tensor_load_safetensors(context, "none.safetensors", "a", &new_tensor)),
               PROVOKE(heed_tensor_load_safetensors(context, ".", "a", &new_tensor)),
-              PROVOKE(heed_tensor_load_safetensors(context, "pipe", "a", &new_tensor), mkfifo("pipe", 0600)),
+              PROVOKE(heed_tensor_load_safetensors(context, "pipe", "a", &new_tensor), make_pipe("pipe")),
               PROVOKE(heed_layer_save(layer, "no folder/a.safetensors")),
               PROVOKE(heed_layer_save(layer, ".")),
-              PROVOKE(heed_layer_save(layer, "link"), symlink("nowhere", "link")),
+              PROVOKE(heed_layer_save(layer, "link"), make_link("nowhere", "link")),
               PROVOKE(heed_tensor_load_safetensors(context, file("{}", 0), "a", &new_tensor)),
               PROVOKE(heed_tensor_load_safetensors(
                   context, file("{'a':{'dtype':'U16','shape':[2],'data_offsets':[0,4]}}", 4), "a", &new_tensor)),

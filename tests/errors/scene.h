@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "capi/support/attention_call.h"
-#include "capi/support/environment.h"
+#include "support/platform/environment.h"
 
 namespace heed::errors_test {
 
@@ -48,7 +48,7 @@ class Scene {
   static const char* bytes(const char* name, const std::string& contents);
 
  private:
-  const capi_test::Variable isa_{"HEED_ISA"};
+  const Variable isa_{"HEED_ISA"};
   capi_test::AttentionCall call_;
   capi_test::AttentionCall dot_product_call_;
   std::vector<capi_test::Layer> layers_;

@@ -15,6 +15,8 @@ SEAMS = (
     "tests/support/platform/",
     # It stands alone, and simulates a driver for Linux.
     "tests/ascend_sim/",
+    # It is compiled in front of every file, and stands alone.
+    "tests/mutation/",
     # They measure Linux: its counters, its processors, libraries that exist there.
     "tests/bench/",
 )

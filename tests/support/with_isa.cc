@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // with_isa ISA PROGRAM [ARGUMENT...]: runs a program with HEED_ISA set. Where that would show nothing it says why and
 // ends with 77, which CTest is told to take for "skipped".
-#include <unistd.h>
-
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
 #include "backends/cpu/isa.h"
+#include "support/platform/child_process.h"
+#include "support/platform/environment.h"
 
 int main(int argc, char** argv) {
   if (argc < 3) {
@@ -32,8 +31,8 @@ int main(int argc, char** argv) {
     std::printf("skipped: %s is what runs on this processor anyway\n", wish);
     return kSkipped;
   }
-  ::setenv("HEED_ISA", wish, 1);
-  ::execvp(argv[2], argv + 2);
+  heed::set_environment("HEED_ISA", wish);
+  heed::become_program(argv + 2);
   std::perror(argv[2]);
   return 2;
 }

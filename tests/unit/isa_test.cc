@@ -5,11 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <fstream>
 #include <set>
-#include <sstream>
 #include <string>
 #include <vector>
+
+#include "support/platform/processors.h"
 
 namespace heed::cpu {
 namespace {
@@ -47,14 +47,7 @@ TEST(Isa, WidestIsTheLastThatIsAvailable) {
 #if defined(__x86_64__)
 // The system's own list of what the processor has and the system admits.
 TEST(Isa, IsAvailableWhereTheSystemSaysSo) {
-  std::ifstream system("/proc/cpuinfo");
-  std::set<std::string> flags;
-  for (std::string line; std::getline(system, line);) {
-    if (line.rfind("flags", 0) != 0) continue;
-    std::istringstream words(line.substr(line.find(':') + 1));
-    for (std::string word; words >> word;) flags.insert(word);
-    break;
-  }
+  const std::set<std::string> flags = processor_flags();
   if (flags.empty()) GTEST_SKIP() << "the system does not tell";
   std::set<std::string> needs;
   const std::vector<std::vector<std::string>> added = {

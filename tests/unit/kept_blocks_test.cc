@@ -3,12 +3,8 @@
 #include "base/kept_blocks.h"
 
 #include <gtest/gtest.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <random>
@@ -17,19 +13,13 @@
 #include <vector>
 
 #include "base/host_allocator.h"
+#include "support/platform/child_process.h"
+#include "support/platform/memory.h"
 
 namespace heed {
 namespace {
 
 constexpr size_t kMiB = size_t{1} << 20;
-
-// Of an address, whether anything is mapped at its page.
-bool is_there(void* address) {
-  unsigned char in_core = 0;
-  const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
-  auto* const begin = static_cast<unsigned char*>(address) - reinterpret_cast<uintptr_t>(address) % page;
-  return ::mincore(begin, 1, &in_core) == 0 || errno != ENOMEM;
-}
 
 // The least that is mapped is more than there is where AddressSanitizer is to see every block.
 class MappedMemory : public testing::Test {
@@ -62,8 +52,8 @@ TEST_F(MappedMemory, IsZerosOnAPageAndGoesBack) {
   for (size_t i = 0; i < num_bytes; i += 1000) ASSERT_EQ(block[i], 0);
   block[num_bytes - 1] = 1;
   unmap_block(block, num_bytes);
-  EXPECT_FALSE(is_there(block));
-  EXPECT_FALSE(is_there(block + num_bytes - 1));
+  EXPECT_FALSE(is_page_mapped(block));
+  EXPECT_FALSE(is_page_mapped(block + num_bytes - 1));
 }
 
 TEST_F(MappedMemory, ThatNoMachineHasIsRefused) {
@@ -82,7 +72,7 @@ TEST_F(MappedMemory, BeginsWhereItIsSaid) {
     std::memset(memory, 1, num_bytes);
     release_to_c_library(nullptr, memory, num_bytes);
     kept_blocks().give_back();
-    EXPECT_TRUE(num_bytes < kMappedFrom || !is_there(memory));
+    EXPECT_TRUE(num_bytes < kMappedFrom || !is_page_mapped(memory));
   }
 }
 
@@ -100,7 +90,7 @@ TEST_F(MappedMemory, DoesNotAllBeginOnAPage) {
   }
   for (void* memory : blocks) release_to_c_library(nullptr, memory, kMiB);
   kept_blocks().give_back();
-  for (void* memory : blocks) EXPECT_FALSE(is_there(memory));
+  for (void* memory : blocks) EXPECT_FALSE(is_page_mapped(memory));
   EXPECT_GE(beginnings.size(), kBlocks / 2);
 }
 
@@ -121,9 +111,9 @@ TEST_F(KeptBlocksTest, AreUnmappedWhenTheyAreGivenBack) {
   KeptBlocks kept;
   for (size_t i = 0; i < 3; ++i) blocks.push_back(map_block((i + 1) * kMiB));
   for (size_t i = 0; i < 3; ++i) kept.keep(blocks[i], (i + 1) * kMiB);
-  for (void* block : blocks) EXPECT_TRUE(is_there(block));
+  for (void* block : blocks) EXPECT_TRUE(is_page_mapped(block));
   kept.give_back();
-  for (void* block : blocks) EXPECT_FALSE(is_there(block));
+  for (void* block : blocks) EXPECT_FALSE(is_page_mapped(block));
   EXPECT_EQ(kept.take(kMiB), nullptr);
 }
 
@@ -135,11 +125,11 @@ TEST_F(KeptBlocksTest, AreNotMoreThanTheLimits) {
     for (size_t i = 0; i < 3 * KeptBlocks::kMaxBlocks; ++i) blocks.push_back(map_block(size));
     for (void* block : blocks) kept.keep(block, size);
     size_t num_kept = 0;
-    for (void* block : blocks) num_kept += is_there(block) ? 1 : 0;
+    for (void* block : blocks) num_kept += is_page_mapped(block) ? 1 : 0;
     EXPECT_LE(num_kept, KeptBlocks::kMaxBlocks);
     EXPECT_LE(num_kept * size, KeptBlocks::kMaxBytes);
     EXPECT_GE(num_kept, std::min(KeptBlocks::kMaxBlocks, KeptBlocks::kMaxBytes / size));
-    EXPECT_TRUE(is_there(blocks.back())) << "the last is not the first to go";
+    EXPECT_TRUE(is_page_mapped(blocks.back())) << "the last is not the first to go";
   }
 }
 
@@ -148,7 +138,7 @@ TEST_F(KeptBlocksTest, AreNotTooLarge) {
   const size_t num_bytes = KeptBlocks::kMaxBytes + 1;
   void* block = map_block(num_bytes);
   kept.keep(block, num_bytes);
-  EXPECT_FALSE(is_there(block));
+  EXPECT_FALSE(is_page_mapped(block));
 }
 
 // What nobody asks for any more does not keep others out.
@@ -191,15 +181,11 @@ TEST_F(KeptBlocksTest, AreAForkedChildsToo) {
   KeptBlocks kept;
   auto* block = static_cast<unsigned char*>(map_block(kMiB));
   kept.keep(block, kMiB);
-  const pid_t child = ::fork();
-  if (child == 0) {
+  EXPECT_TRUE(succeeds_in_a_child([&] {
     auto* taken = static_cast<unsigned char*>(kept.take(kMiB));
-    if (taken != nullptr) taken[0] = 1;
-    ::_exit(taken == block ? 0 : 1);
-  }
-  int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    ASSERT_EQ(taken, block);
+    taken[0] = 1;
+  }));
   EXPECT_EQ(block[0], 0);
   EXPECT_EQ(kept.take(kMiB), block);
   unmap_block(block, kMiB);

@@ -3,7 +3,6 @@
 #include "base/logger.h"
 
 #include <gtest/gtest.h>
-#include <pthread.h>
 
 #include <functional>
 #include <stdexcept>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "base/last_error.h"
+#include "support/platform/threads.h"
 
 namespace heed {
 namespace {
@@ -81,29 +81,14 @@ TEST(Log, StopsWhatALoggerThrows) {
 }
 
 TEST(Log, IsNoPlaceToCancelAThread) {
-  Recorder recorder{[] { pthread_testcancel(); }, {}};
-  // Cancelled while it logs; the thread ends where it asks again.
-  struct Task {
-    Logger logger;
-    bool came_back = false;
-  } task{recorder.logger()};
-  pthread_t thread{};
-  ASSERT_EQ(pthread_create(
-                &thread, nullptr,
-                [](void* argument) -> void* {
-                  auto& self = *static_cast<Task*>(argument);
-                  pthread_cancel(pthread_self());
-                  log(self.logger, LogLevel::Info, "message");
-                  self.came_back = true;
-                  pthread_testcancel();
-                  return nullptr;
-                },
-                &task),
-            0);
-  void* result = nullptr;
-  ASSERT_EQ(pthread_join(thread, &result), 0);
-  EXPECT_EQ(result, PTHREAD_CANCELED);
-  EXPECT_TRUE(task.came_back);
+  Recorder recorder{cancellation_point, {}};
+  const Logger logger = recorder.logger();
+  bool came_back = false;
+  EXPECT_TRUE(is_cancelled_in([&] {
+    log(logger, LogLevel::Info, "message");
+    came_back = true;
+  }));
+  EXPECT_TRUE(came_back);
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 #include "tensor/npy.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstring>
 #include <filesystem>
@@ -15,6 +14,7 @@
 #include "base/error.h"
 #include "failure.h"
 #include "plain_memory.h"
+#include "support/platform/files.h"
 #include "tensor/copy.h"
 #include "tensor/npy_format.h"
 
@@ -431,11 +431,7 @@ TEST(NpyFile, InFortranOrderIsTransposedThroughASmallBuffer) {
 
 class NpyWriter : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = "npy_test_XXXXXX";
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = std::filesystem::absolute(pattern);
-  }
+  void SetUp() override { folder_ = std::filesystem::absolute(make_unique_folder("npy_test_")); }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
   std::string save(const Tensor& tensor) const {

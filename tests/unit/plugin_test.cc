@@ -4,16 +4,16 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 
 #include "failure.h"
+#include "support/platform/environment.h"
 
 namespace heed {
 namespace {
 
 TEST(Plugin, IsLookedForBesideTheProgramThatHeedIsLinkedInto) {
-  unsetenv("HEED_PLUGIN_PATH");
+  unset_environment("HEED_PLUGIN_PATH");
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe");
   const ThrownError failure = failure_of([] { ascend_backend(); });
   EXPECT_EQ(failure.status, Status::DeviceUnavailable);

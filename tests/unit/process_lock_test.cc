@@ -3,34 +3,23 @@
 #include "base/process_lock.h"
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <thread>
 #include <vector>
 
+#include "support/platform/child_process.h"
+
 namespace heed {
 namespace {
-
-// What the child gives back, from 0 to 255.
-template <typename Work>
-int in_a_child(Work work) {
-  const pid_t child = ::fork();
-  if (child == 0) ::_exit(work());
-  int status = 0;
-  EXPECT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFEXITED(status));
-  return WEXITSTATUS(status);
-}
 
 TEST(ProcessNumber, IsAnotherInEachGeneration) {
   const uint32_t own = platform::process_number();
   EXPECT_NE(own, 0u);
   EXPECT_EQ(platform::process_number(), own);
-  EXPECT_EQ(in_a_child([own] {
+  EXPECT_EQ(exit_code_in_a_child([own] {
               const uint32_t child = platform::process_number();
               if (child == own || child == 0) return 1;
-              return in_a_child([own, child] {
+              return exit_code_in_a_child([own, child] {
                 const uint32_t grandchild = platform::process_number();
                 return grandchild == own || grandchild == child || grandchild == 0 ? 1 : 0;
               });
@@ -72,7 +61,7 @@ TEST(ProcessLock, KeepsThreadsApart) {
 TEST(ProcessLock, IsFreeInAChildWhoeverHeldItInTheParent) {
   ProcessLock lock;
   ASSERT_TRUE(lock.try_lock());
-  EXPECT_EQ(in_a_child([&] {
+  EXPECT_EQ(exit_code_in_a_child([&] {
               if (!lock.try_lock() || lock.try_lock()) return 1;
               lock.unlock();
               return lock.try_lock() ? 0 : 1;

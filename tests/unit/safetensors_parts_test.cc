@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which files belong together: names of parts, folders, and when a file is opened.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -11,6 +10,7 @@
 
 #include "base/error.h"
 #include "failure.h"
+#include "support/platform/files.h"
 #include "tensor/safetensors.h"
 
 namespace heed {
@@ -21,9 +21,7 @@ namespace fs = std::filesystem;
 class SafetensorsParts : public testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = "safetensors_parts_XXXXXX";
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
+    folder_ = make_unique_folder("safetensors_parts_");
     const float one[] = {1};
     const float two[] = {2, 3};
     const NamedTensor first[] = {{"a", DType::F32, {1}, one}};

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tensor/safetensors.h"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -15,6 +12,7 @@
 
 #include "base/error.h"
 #include "failure.h"
+#include "support/platform/files.h"
 
 namespace heed {
 namespace {
@@ -25,11 +23,7 @@ bool mentions(const std::string& text, const std::string& part) { return text.fi
 
 class SafetensorsTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = "safetensors_test_XXXXXX";
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder = fs::absolute(pattern);
-  }
+  void SetUp() override { folder = fs::absolute(make_unique_folder("safetensors_test_")); }
   void TearDown() override {
     fs::permissions(folder, fs::perms::owner_all);
     fs::remove_all(folder);
@@ -455,13 +449,13 @@ TEST_F(SafetensorsTest, NamesAPathThatCannotBeRead) {
   EXPECT_EQ(directory.status, Status::Io);
   EXPECT_TRUE(mentions(directory.text, folder.string()) && mentions(directory.text, "a directory")) << directory.text;
 
-  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  ASSERT_TRUE(make_pipe(path("pipe").c_str()));
   const ThrownError pipe = open(path("pipe"));
   EXPECT_EQ(pipe.status, Status::Io);
   EXPECT_TRUE(mentions(pipe.text, "expected a regular file")) << pipe.text;
 
   // The superuser may read anything.
-  if (::geteuid() != 0) {
+  if (!is_superuser()) {
     write_file(kOne, std::string(8, '\0'));
     fs::permissions(path(), fs::perms::none);
     const ThrownError unreadable = open(path());
@@ -588,7 +582,7 @@ TEST_F(SafetensorsTest, NamesAPathThatCannotBeWritten) {
   save("");
   EXPECT_TRUE(fs::is_character_file("/dev/null"));
   EXPECT_EQ(num_files(), 0u);
-  if (::geteuid() != 0) {
+  if (!is_superuser()) {
     fs::permissions(folder, fs::perms::owner_read | fs::perms::owner_exec);
     EXPECT_TRUE(mentions(save(path()), "Permission denied"));
     fs::permissions(folder, fs::perms::owner_all);

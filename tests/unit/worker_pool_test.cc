@@ -3,24 +3,23 @@
 #include "backends/cpu/worker_pool.h"
 
 #include <gtest/gtest.h>
-#include <pthread.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
 #include <memory>
+#include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "each_item_once.h"
-#include "support/worker_threads.h"
+#include "support/platform/child_process.h"
+#include "support/platform/limits.h"
+#include "support/platform/threads.h"
 
 namespace heed::cpu {
 namespace {
@@ -278,9 +277,7 @@ TEST(WorkerPool, OrdersMemory) {
 
 TEST(WorkerPool, LeavesTheHostsSignalsToTheHost) {
   const Pool pool = make_started_pool(2);
-  sigset_t before;
-  ::pthread_sigmask(SIG_SETMASK, nullptr, &before);
-  EXPECT_EQ(::sigismember(&before, SIGTERM), 0) << "the caller's signals were not given back";
+  EXPECT_FALSE(blocked_signals().contains("SIGTERM")) << "the caller's signals were not given back";
   std::atomic<int32_t> num_here = 0;
   std::atomic<int> num_looked = 0;
   Failure failure;
@@ -288,10 +285,8 @@ TEST(WorkerPool, LeavesTheHostsSignalsToTheHost) {
     ++num_here;
     while (num_here < 2) std::this_thread::yield();
     if (worker == 0) return;
-    sigset_t blocked;
-    ::pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
-    for (const int signal : {SIGTERM, SIGINT, SIGPROF, SIGCHLD, SIGUSR1}) EXPECT_EQ(::sigismember(&blocked, signal), 1);
-    for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) EXPECT_EQ(::sigismember(&blocked, signal), 0);
+    EXPECT_EQ(blocked_signals(),
+              (std::set<std::string>{"SIGTERM", "SIGINT", "SIGPROF", "SIGCHLD", "SIGUSR1", "SIGXFSZ"}));
     ++num_looked;
   });
   EXPECT_EQ(num_looked, 1);
@@ -299,34 +294,13 @@ TEST(WorkerPool, LeavesTheHostsSignalsToTheHost) {
 
 // Where the system refuses threads, as a limit of a container does.
 TEST(WorkerPool, DoesWithoutThreadsThatItCannotHave) {
-  // In a child, whose limit goes with it. It concerns all processes of a user but root, who has none.
-  const pid_t child = ::fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    const rlimit none = {0, 0};
-    bool is_limited = ::setrlimit(RLIMIT_NPROC, &none) == 0;
-    if (::getuid() == 0) is_limited = is_limited && ::setresuid(65534, 65534, 65534) == 0;
-    if (is_limited) {
-      const Pool pool = make_started_pool(4);
-      EXPECT_EQ(count_worker_threads(), 0);
-      EXPECT_EQ(pool->num_workers(), 4);
-      expect_each_item_once(*pool, 100);
-    }
-    ::_exit(testing::Test::HasFailure() ? 1 : 0);
-  }
-  int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-}
-
-bool succeeds_in_a_child(const std::function<void()>& work) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    work();
-    ::_exit(testing::Test::HasFailure() ? 1 : 0);
-  }
-  int status = 0;
-  return child > 0 && ::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  EXPECT_TRUE(succeeds_in_a_child([] {
+    if (!forbid_threads()) return;
+    const Pool pool = make_started_pool(4);
+    EXPECT_EQ(count_worker_threads(), 0);
+    EXPECT_EQ(pool->num_workers(), 4);
+    expect_each_item_once(*pool, 100);
+  }));
 }
 
 TEST(ForkedWorkerPool, HasThreadsOfItsOwnAtItsNextLoop) {

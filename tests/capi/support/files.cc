@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capi/support/files.h"
 
-#include <unistd.h>
-
-#include <atomic>
 #include <fstream>
 #include <iterator>
 
+#include "support/platform/files.h"
+
 namespace heed::capi_test {
 
-TemporaryFolder::TemporaryFolder() {
-  static std::atomic<int> next_number{0};
-  folder_ = "capi-" + std::to_string(::getpid()) + "-" + std::to_string(next_number++) + ".tmp";
-  std::filesystem::create_directory(folder_);
-}
+TemporaryFolder::TemporaryFolder() : folder_(make_unique_folder("capi-tmp-")) {}
 
 TemporaryFolder::~TemporaryFolder() {
   std::error_code ignored;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "property/support/device.h"
 
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -14,6 +13,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "support/platform/library.h"
 
 namespace heed::property {
 namespace {
@@ -57,10 +58,10 @@ bool is_documented(const std::string& reason) {
 // simulator. The plugin stays loaded, and with it the library.
 template <typename Function>
 Function* in_simulator(const char* name) {
-  void* const library = dlopen("libascendcl.so", RTLD_LAZY | RTLD_NOLOAD);
+  void* const library = open_loaded_library("libascendcl.so");
   if (library == nullptr) return nullptr;
-  auto* const function = reinterpret_cast<Function*>(dlsym(library, name));
-  dlclose(library);
+  auto* const function = reinterpret_cast<Function*>(find_in_library(library, name));
+  close_library(library);
   return function;
 }
 

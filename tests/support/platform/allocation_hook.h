@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace heed::capi_test {
+namespace heed {
 
 // Blocks that are allocated and not freed, of all threads.
 int64_t num_live_blocks();
@@ -37,4 +37,4 @@ class FailAllocations {
   bool happened() const;
 };
 
-}  // namespace heed::capi_test
+}  // namespace heed

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// An environment variable that a test may change; it is as before at the end of the scope.
+// Environment variables.
 #pragma once
 
 #include <cstdlib>
 #include <optional>
 #include <string>
 
-namespace heed::capi_test {
+namespace heed {
 
+void set_environment(const char* name, const char* value);
+void unset_environment(const char* name);
+
+// A variable that a test may change; at the end of the scope it has its former value again.
 class Variable {
  public:
   explicit Variable(const char* name) : name_(name) {
@@ -23,12 +27,12 @@ class Variable {
     }
   }
 
-  void set(const char* value) const { ::setenv(name_, value, 1); }
-  void unset() const { ::unsetenv(name_); }
+  void set(const char* value) const { set_environment(name_, value); }
+  void unset() const { unset_environment(name_); }
 
  private:
   const char* name_;
   std::optional<std::string> before_;
 };
 
-}  // namespace heed::capi_test
+}  // namespace heed

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // For glibc, whose own allocator stays reachable under other names. operator new ends here too. What glibc maps for
 // itself, such as threads' stacks, does not come by here.
-#include "capi/support/allocation_hook.h"
+#include "support/platform/allocation_hook.h"
 
 #include <malloc.h>
 #include <sys/mman.h>
@@ -20,7 +20,7 @@ void* __libc_memalign(size_t alignment, size_t num_bytes);
 void __libc_free(void* memory);
 }
 
-namespace heed::capi_test {
+namespace heed {
 namespace {
 
 std::atomic<int64_t> allocations{0};
@@ -99,9 +99,9 @@ FailAllocations::~FailAllocations() { hook.until_failure = 0; }
 
 bool FailAllocations::happened() const { return hook.happened; }
 
-}  // namespace heed::capi_test
+}  // namespace heed
 
-using namespace heed::capi_test;  // NOLINT(google-build-using-namespace): the functions below are C
+using namespace heed;  // NOLINT(google-build-using-namespace): the functions below are C
 
 extern "C" {
 

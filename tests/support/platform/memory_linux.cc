@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/platform/memory.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+
+namespace heed {
+namespace {
+
+size_t page_bytes() { return static_cast<size_t>(::sysconf(_SC_PAGESIZE)); }
+
+}  // namespace
+
+size_t resident_bytes() {
+  std::FILE* file = std::fopen("/proc/self/statm", "r");
+  if (file == nullptr) return 0;
+  size_t total = 0;
+  size_t resident = 0;
+  const int num_read = std::fscanf(file, "%zu %zu", &total, &resident);
+  std::fclose(file);
+  return num_read == 2 ? resident * page_bytes() : 0;
+}
+
+const char* why_residency_is_unknown() {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  return "the sanitizers keep what is freed";
+#else
+  return resident_bytes() == 0 ? "no /proc" : nullptr;
+#endif
+}
+
+bool is_page_mapped(const void* address) {
+  unsigned char in_core = 0;
+  const uintptr_t offset = reinterpret_cast<uintptr_t>(address) % page_bytes();
+  auto* const page = static_cast<unsigned char*>(const_cast<void*>(address)) - offset;
+  return ::mincore(page, 1, &in_core) == 0 || errno != ENOMEM;
+}
+
+BytesBeforeAWall::BytesBeforeAWall(size_t num_bytes) {
+  const size_t page = page_bytes();
+  const size_t readable = (num_bytes + page - 1) / page * page;
+  num_mapped_ = readable + page;
+  mapped_ = ::mmap(nullptr, num_mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  auto* const begin = static_cast<std::byte*>(mapped_);
+  if (mapped_ == MAP_FAILED || ::mprotect(begin + readable, page, PROT_NONE) != 0) std::abort();
+  bytes_ = begin + readable - num_bytes;
+}
+
+BytesBeforeAWall::~BytesBeforeAWall() { ::munmap(mapped_, num_mapped_); }
+
+}  // namespace heed

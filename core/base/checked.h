@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arithmetic on sizes that tells an overflow instead of wrapping: the checked_ functions return false when the result
-// does not fit.
+// Arithmetic on sizes that reports overflow instead of wrapping: the checked_ functions return false when the result does
+// not fit.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace heed {
   return !__builtin_add_overflow(a, b, &sum);
 }
 
-// For limits, where the largest value stands for "as good as unlimited".
+// Returns the largest or smallest int64_t on overflow. For limits, where these values mean "unlimited".
 inline int64_t saturating_add(int64_t a, int64_t b) {
   int64_t sum = 0;
   if (!__builtin_add_overflow(a, b, &sum)) return sum;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a failure travels inside heed: one exception type with a status and one sentence, thrown where the fault is seen
-// and caught only at the C functions. The sentence lives in the object, so that reporting "out of memory" needs no
-// memory of its own.
+// Failures inside heed: one exception type with a status and one sentence, thrown where the fault is found and caught at
+// the C functions only. The sentence is stored in the object, so that reporting "out of memory" allocates nothing.
 #pragma once
 
 #include <cstdarg>
@@ -30,7 +29,7 @@ enum class Status : int32_t {
   Internal = 14,
 };
 
-// Longer sentences are cut; the buffer is what heed_last_error() can hold.
+// The size of the buffer behind heed_last_error(); longer sentences are cut.
 inline constexpr size_t kErrorCapacity = 512;
 
 struct Error {
@@ -38,7 +37,8 @@ struct Error {
   char text[kErrorCapacity] = "";
 };
 
-// Throws an Error. The sentence names the argument, what it was and what was expected.
+// Throws an Error. The sentence names the argument, its value, and what was expected. Numbers that are not integers are
+// passed as DecimalText with %s, since the text of %g depends on the host's locale.
 [[noreturn]] __attribute__((format(printf, 2, 3))) inline void fail(Status status, const char* format, ...) {
   Error error;
   error.status = status;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The two 16-bit float formats as storage: exact widening to f32, and narrowing from f64 with one rounding.
 //
-// Everything narrows through f64, into which f32, f16, bf16 and 32-bit integers widen exactly: one routine, one
-// rounding, whatever the source.
+// All narrowing goes through f64, to which f32, f16, bf16 and 32-bit integers widen exactly: so one routine with one
+// rounding serves every source type.
 #pragma once
 
 #include <bit>
@@ -31,7 +31,7 @@ inline float widen(Half value) {
     const float magnitude = static_cast<float>(mantissa) * 0x1p-24f;
     return sign != 0 ? -magnitude : magnitude;
   }
-  // Infinity and NaN keep an exponent of all ones; the others move from bias 15 to bias 127.
+  // Infinity and NaN keep an exponent of all ones; for other numbers the bias changes from 15 to 127.
   const uint32_t wide_exponent = exponent == 0x1fu ? 0xffu : exponent + (127 - 15);
   return std::bit_cast<float>(sign | wide_exponent << 23 | mantissa << 13);
 }
@@ -52,20 +52,20 @@ uint16_t narrow_bits(double value) {
     const uint64_t quiet = fraction != 0 ? uint64_t{1} << (mantissa_bits - 1) : 0;
     return static_cast<uint16_t>(sign | kInfinity | quiet);
   }
-  if (exponent_field == 0) return sign;  // below 2^-1022, far under half the least subnormal of either format
+  if (exponent_field == 0) return sign;  // below 2^-1022, far less than half of the smallest subnormal of either format
 
   const int exponent = exponent_field - 1023;
   const uint64_t significand = fraction | uint64_t{1} << 52;
-  // Bits of the significand to drop: what the mantissa has no room for, and one more for each step below the least
-  // normal exponent.
+  // Bits of the significand to drop: those beyond the mantissa, and one more for each step below the smallest normal
+  // exponent.
   const int below_normal = exponent < 1 - kBias ? 1 - kBias - exponent : 0;
   const int dropped = 52 - mantissa_bits + below_normal;
-  if (dropped > 53) return sign;  // less than half of the least subnormal
+  if (dropped > 53) return sign;  // less than half of the smallest subnormal
   uint64_t kept = significand >> dropped;
   const uint64_t rest = significand & ((uint64_t{1} << dropped) - 1);
   const uint64_t tie = uint64_t{1} << (dropped - 1);
   if (rest > tie || (rest == tie && (kept & 1) != 0)) ++kept;
-  // `kept` still carries the leading one, which adds one to the exponent field; a carry out of rounding does the same.
+  // `kept` contains the leading one, which adds one to the exponent field, as does a carry from rounding.
   const uint64_t exponent_base = below_normal != 0 ? 0 : static_cast<uint64_t>(exponent + kBias - 1);
   const uint64_t magnitude = (exponent_base << mantissa_bits) + kept;
   return static_cast<uint16_t>(sign | (magnitude < kInfinity ? magnitude : kInfinity));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Host memory for whatever outlives a call: handles, the objects behind them, the vectors and names these keep, and on
-// the CPU the elements of tensors. A context gets its allocator when it is opened, and all its objects use that one.
+// Host memory for everything that outlives a call: handles, their objects with vectors and names, and on the CPU the
+// elements of tensors. A context gets its allocator when it is opened, and all its objects use that allocator.
 #pragma once
 
 #include <algorithm>
@@ -17,15 +17,15 @@
 
 namespace heed {
 
-// What C++'s new aligns to, and the least that any allocation asks for.
+// The alignment of C++'s new, and the smallest that is requested of an allocator.
 inline constexpr size_t kObjectAlignment = alignof(std::max_align_t);
 
-// The C library's malloc; large blocks are mapped each by itself, and a few freed ones kept for the next (kept_blocks.h).
+// The C library's malloc. Large blocks are mapped separately, and a few freed ones are kept for reuse (kept_blocks.h).
 void* allocate_from_c_library(void*, size_t num_bytes, size_t alignment) noexcept;
 void release_to_c_library(void*, void* memory, size_t num_bytes) noexcept;
 
-// The members of heed_allocator, by default the C library's. Each object keeps a copy, since its memory may be the last
-// thing that is given back, after the context itself.
+// The members of heed_allocator; by default the C library's functions. Each object keeps a copy, since its memory may be
+// released after the context has been destroyed.
 struct HostAllocator {
   void* (*allocate)(void* user, size_t num_bytes, size_t alignment) = allocate_from_c_library;
   void (*release)(void* user, void* memory, size_t num_bytes) = release_to_c_library;
@@ -34,14 +34,14 @@ struct HostAllocator {
   bool operator==(const HostAllocator&) const = default;
 };
 
-// An empty array still needs an address of its own, and an allocator never sees a request for nothing.
+// An empty array needs an address, too, so no allocator gets a request for 0 bytes.
 inline size_t host_size(size_t num_bytes) { return std::max<size_t>(num_bytes, 1); }
 
 inline void host_release(const HostAllocator& allocator, void* memory, size_t num_bytes) {
   allocator.release(allocator.user, memory, host_size(num_bytes));
 }
 
-// Calls the allocator and checks what it gives. Throws nothing by itself, so that backends can use it.
+// Calls the allocator and checks the address that it returns. Reports failures by status, so that backends can use it.
 inline Status host_allocate(const HostAllocator& allocator, size_t num_bytes, size_t alignment, void** memory,
                             Error* failure) {
   void* given = allocator.allocate(allocator.user, host_size(num_bytes), alignment);
@@ -63,7 +63,7 @@ inline Status host_allocate(const HostAllocator& allocator, size_t num_bytes, si
   return Status::Ok;
 }
 
-// HostAllocator as the C++ library wants an allocator to be.
+// HostAllocator with the interface of the C++ library's allocators.
 template <typename T>
 class HostStlAllocator {
  public:
@@ -75,7 +75,7 @@ class HostStlAllocator {
   HostStlAllocator(const HostStlAllocator<U>& other) noexcept
       : allocator_(other.allocator()) {}  // NOLINT(*-explicit-*)
 
-  // `count` is at most what max_size() allows, so that the product does not overflow.
+  // Containers request at most max_size() elements, so the product does not overflow.
   T* allocate(size_t count) {
     void* memory = nullptr;
     Error failure;
@@ -100,20 +100,20 @@ template <typename T>
 using HostVector = std::vector<T, HostStlAllocator<T>>;
 using HostString = std::basic_string<char, std::char_traits<char>, HostStlAllocator<char>>;
 
-// A shared object whose count and bytes lie in one block of the allocator's.
+// A shared object; its reference count and its bytes are one block of the allocator.
 template <typename T, typename... Arguments>
 std::shared_ptr<T> host_make_shared(const HostAllocator& allocator, Arguments&&... arguments) {
   return std::allocate_shared<T>(HostStlAllocator<T>(allocator), std::forward<Arguments>(arguments)...);
 }
 
-// An object with one owner, who gives it back with host_destroy.
+// An object with one owner, which calls host_destroy.
 template <typename T, typename... Arguments>
 T* host_create(const HostAllocator& allocator, Arguments&&... arguments) {
   static_assert(noexcept(T{std::forward<Arguments>(arguments)...}), "a constructor that throws would leak the memory");
   return new (HostStlAllocator<T>(allocator).allocate(1)) T{std::forward<Arguments>(arguments)...};
 }
 
-// `allocator` by value: the object may hold the last reference on what keeps the allocator.
+// `allocator` is passed by value, since the object may hold the last reference to the owner of the allocator.
 template <typename T>
 void host_destroy(HostAllocator allocator, T* object) noexcept {
   object->~T();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading JSON as a sequence of events, without a tree of it: trees of nlohmann-json allocate in their destructors,
-// where memory that ends would end the process.
+// Reads JSON as a sequence of events, without building a document: documents of nlohmann-json allocate in their
+// destructors, so running out of memory there would end the process.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -8,10 +8,10 @@
 
 namespace heed {
 
-// Whoever reads a text overrides its functions. One that returns false, or throws, ends the reading.
+// A reader derives from it and overrides its functions; a function that returns false or throws ends the reading.
 using JsonEvents = nlohmann::json_sax<nlohmann::json>;
 
-// Tells `events` all that the text holds. A zero byte ends the text.
+// Calls the functions of `events` for everything in the text. A zero byte ends the text.
 void read_json(std::string_view text, JsonEvents& events);
 
 }  // namespace heed

@@ -6,7 +6,7 @@
 namespace heed {
 namespace {
 
-// A block begins on a page, so that its size, in these units, fits into the bits that are zero in its address.
+// A block begins at a page, so the low bits of its address are zero; they hold its size in these units.
 constexpr size_t kPageBytes = 4096;
 constexpr size_t kUnitBytes = size_t{16} << 10;
 static_assert(kMappedFrom == SIZE_MAX || kMappedFrom / 8 % kUnitBytes == 0);
@@ -20,7 +20,7 @@ size_t bytes_of(const std::byte* word) { return units_of(word) * kUnitBytes; }
 
 void* block_of(std::byte* word) { return word - units_of(word); }
 
-// Unmapped when the library is unloaded.
+// Its destructor unmaps the blocks when the library is unloaded.
 constinit KeptBlocks blocks_of_process;
 
 }  // namespace
@@ -43,7 +43,7 @@ void KeptBlocks::keep(void* block, size_t num_bytes) noexcept {
   num_bytes_.fetch_add(bytes, std::memory_order_relaxed);
   const Word given = word_of(block, bytes);
   for (size_t turn = 0; num_bytes_.load(std::memory_order_relaxed) > kMaxBytes; ++turn) {
-    // All places were emptied: the bytes above the limit are of blocks that other threads are putting here.
+    // All slots were emptied: the bytes above the limit belong to blocks that other threads are storing now.
     if (turn == kMaxBlocks) return unmap(given);
     unmap(exchange_next(nullptr));
   }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What heed_last_status and heed_last_error tell.
+// The last error, which heed_last_status and heed_last_error return.
 #pragma once
 
 #include "base/error.h"
 
 namespace heed {
 
-// Of the calling thread; Status::Ok until a call fails. A fixed buffer: reporting that memory has run out must not need
-// any.
+// The last error of the calling thread; its status is Ok until a call fails. A fixed buffer, since reporting that memory
+// has run out must not allocate.
 Error& last_error() noexcept;
 
 }  // namespace heed

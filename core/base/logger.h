@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages to the program that uses heed. Without its logger heed says nothing.
+// Messages to the host program. Without a logger heed writes none.
 #pragma once
 
 #include <cstddef>
@@ -12,18 +12,18 @@ namespace heed {
 // Same numbers as HEED_LOG_ in heed.h; capi/src asserts it.
 enum class LogLevel : int32_t { Error = 1, Warning = 2, Info = 3, Debug = 4 };
 
-// The members of heed_logger; by default silence.
+// The members of heed_logger; without `write` messages are dropped.
 struct Logger {
   void (*write)(void* user, int32_t level, const char* text) = nullptr;
   void* user = nullptr;
 };
 
-// An error's sentence behind the name of the function that failed.
+// Room for a function's name and an error's sentence.
 inline constexpr size_t kLogCapacity = kErrorCapacity + 64;
 
-// Writes one message, "function: sentence" by custom, as one line of ASCII. Allocates nothing, holds no lock, and
-// leaves the thread's last error as it was, whatever the logger does; so it may stand anywhere. Messages of a thread
-// that is inside its logger are dropped.
+// Writes one message as one line of ASCII, by convention "function: sentence". Allocates nothing, holds no lock, and
+// restores the thread's last error after the call of the logger. Not to be called in a catch block, since the logger may
+// throw an exception of another C++ runtime. Messages of a thread that is inside its logger are dropped.
 __attribute__((format(printf, 3, 4))) void log(const Logger& logger, LogLevel level, const char* format, ...) noexcept;
 
 }  // namespace heed

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the bytes of tensors and workspaces come from: one implementation for each open device.
+// Allocates the bytes of tensors and workspaces; each open device has one implementation.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +11,12 @@
 
 namespace heed {
 
-// Every allocation starts on a cache line, which is also the widest vector of any ISA we have.
+// Every allocation begins at a cache line, which is also the size of the widest vector of any ISA.
 inline constexpr size_t kMemoryAlignment = 64;
 
 enum class Contents : int32_t { Undefined = 0, Zeros = 1 };
 
-// Between the host's memory and a device's, or within the device's.
+// From the host's memory to the device's, back, or within the device's memory.
 enum class Direction : int32_t { ToDevice = 0, ToHost = 1, OnDevice = 2 };
 
 class Memory {
@@ -27,25 +27,26 @@ class Memory {
   Memory& operator=(const Memory&) = delete;
   virtual ~Memory() = default;
 
-  // Bytes aligned to kMemoryAlignment; throws OutOfMemory, or InvalidArgument for a host's allocator that misaligns.
+  // The bytes are aligned to kMemoryAlignment. Throws OutOfMemory, or InvalidArgument where the host's allocator returns
+  // an address with a smaller alignment.
   virtual void* allocate(size_t num_bytes, Contents contents) const = 0;
   virtual void release(void* memory, size_t num_bytes) const noexcept = 0;
-  // A name for messages, as "cpu:0"; memories with the same name can be used together.
+  // A name such as "cpu:0"; tensors whose memories have the same name can be used together.
   virtual const char* device_name() const noexcept = 0;
 
-  // Whether the processor reads and writes it directly. If not, `copy` is the only way, and what was asked of the
-  // device may still be using the memory.
+  // Whether the processor can read and write this memory directly. If not, `copy` is the only access, and queued work of
+  // the device may still use the memory.
   virtual bool is_host() const noexcept { return true; }
-  // Copies bytes of which those on the device are this memory's, after all that was asked of the device before. When it
-  // returns, the host's side may be read or written. Throws DeviceLost, and what a call failed with that had returned.
+  // Copies bytes to, from or within this memory, after all work that was queued on the device before. When it returns, the
+  // host's bytes may be read or written. Throws DeviceLost, and the failure of work that was queued by an earlier call.
   virtual void copy(void* destination, const void* source, size_t num_bytes, Direction direction) const {
     static_cast<void>(direction);
     if (num_bytes > 0) std::memcpy(destination, source, num_bytes);
   }
-  // Returns when nothing that was asked of the device uses memory any more, however that ended.
+  // Waits until queued work on this memory has completed or failed.
   virtual void settle() const noexcept {}
 
-  // For the objects around the bytes, and for messages about them.
+  // For the objects that own the bytes, and for messages about them.
   const HostAllocator& host_allocator() const noexcept { return host_allocator_; }
   const Logger& logger() const noexcept { return logger_; }
 

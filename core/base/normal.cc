@@ -18,7 +18,7 @@ double polynomial(const double (&coefficients)[count], double x) {
 }
 
 // Natural logarithm of a normal positive number. log(m * 2^e) = e * log(2) + 2 * atanh((m - 1) / (m + 1)) with m in
-// [sqrt(1/2), sqrt(2)); |(m - 1) / (m + 1)| < 0.172, so that 11 terms of the series of atanh leave less than 2^-55.
+// [sqrt(1/2), sqrt(2)); |(m - 1) / (m + 1)| < 0.172, so that 11 terms of the series of atanh have an error below 2^-55.
 double portable_log(double x) {
   const auto bits = std::bit_cast<uint64_t>(x);
   auto exponent = static_cast<int>(bits >> 52) - 1023;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole numbers rounded up.
+// Integers rounded up.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ constexpr int64_t divide_up(int64_t value, int64_t divisor) { return value / div
 
 constexpr int64_t round_up(int64_t value, int64_t multiple) { return divide_up(value, multiple) * multiple; }
 
-// To what memory is aligned to.
+// Rounds up to a multiple of kMemoryAlignment.
 constexpr size_t round_up_to_alignment(size_t num_bytes) {
   return (num_bytes + kMemoryAlignment - 1) / kMemoryAlignment * kMemoryAlignment;
 }

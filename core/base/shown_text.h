@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text from outside (paths, tensor names) made fit to stand in an error sentence: such a sentence is one line of ASCII
-// of limited length, and a name taken from a file may hold anything.
+// Text from outside (paths, tensor names) prepared for an error sentence: the sentence is one line of ASCII of limited
+// length, but a name from a file may have any bytes and any length.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,11 @@
 
 namespace heed {
 
-// Long enough for usual paths and names, short enough that three of them leave room for the sentence.
+// Long enough for usual paths and names; three of them and a sentence fit into the buffer of an error.
 inline constexpr size_t kMaxShownText = 120;
 
-// Bytes other than printable ASCII, and quotation marks, which end a name in a sentence, become \xHH; the middle of what is
-// then too long becomes "...".
+// Bytes other than printable ASCII become \xHH, as do quotation marks, which would end the name in the sentence. If the
+// result is too long, its middle is replaced by "...".
 inline std::string shown(std::string_view text) {
   constexpr size_t kHead = kMaxShownText / 3;
   constexpr size_t kTail = kMaxShownText - kHead - 3;
@@ -31,7 +31,7 @@ inline std::string shown(std::string_view text) {
   for (size_t i = 0; i < text.size() && whole.size() <= kMaxShownText; ++i) append_escaped(whole, text[i]);
   if (whole.size() <= kMaxShownText) return whole;
 
-  // Escapes are kept whole at both cuts.
+  // No escape is cut in two.
   std::string head;
   std::string escaped;
   for (size_t i = 0; head.size() + escaped.size() <= kHead; ++i) {
@@ -49,8 +49,7 @@ inline std::string shown(std::string_view text) {
   return head + "..." + tail;
 }
 
-// A whole sentence that may still hold other bytes, cut to fit: each byte that is not printable ASCII becomes \xhh.
-// Needs no memory.
+// Copies a sentence, cut to fit the capacity; each byte that is not printable ASCII becomes \xhh. Allocates nothing.
 inline void copy_printable(char* destination, size_t capacity, const char* text) noexcept {
   size_t length = 0;
   for (; *text != '\0'; ++text) {
@@ -68,7 +67,7 @@ inline void copy_printable(char* destination, size_t capacity, const char* text)
   destination[length] = '\0';
 }
 
-// The same between quotation marks.
+// shown() between quotation marks.
 inline std::string quoted(std::string_view text) { return "\"" + shown(text) + "\""; }
 
 }  // namespace heed

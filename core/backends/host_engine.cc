@@ -41,26 +41,33 @@ Tensor tensor_of(const std::shared_ptr<const Memory>& memory, const StridedOpera
   return Tensor::wrap(memory, operand.dtype, shape, &strides, operand.data);
 }
 
-// A weight is packed for one device.
-void forget_packed(LinearProblem& problem) {
-  for (LinearPart& part : problem.parts) {
-    part.packed = nullptr;
-    part.is_packed = 0;
-  }
-}
-template <typename Problem>
-void forget_packed(Problem&) {}
-
-// A problem of any kind, copied, without its packed weights.
+// A problem of any kind, copied with all of its operands, without its packed weights.
 class ProblemCopy {
  public:
   explicit ProblemCopy(const Op& op) {
     std::memcpy(bytes_, &op, op.num_bytes);
-    visit_problem(this->op(), [](auto& problem) { forget_packed(problem); });
+    visit_problem(this->op(), [this](auto& problem) { complete(problem); });
   }
+  ProblemCopy(const ProblemCopy&) = delete;
+  ProblemCopy& operator=(const ProblemCopy&) = delete;
   Op& op() { return *reinterpret_cast<Op*>(bytes_); }
 
  private:
+  // A weight is packed for one device.
+  void complete(LinearProblem& problem) {
+    for (LinearPart& part : problem.parts) {
+      part.packed = nullptr;
+      part.is_packed = 0;
+    }
+  }
+  void complete(MergeProblem& problem) {
+    merge_parts_.assign(problem.parts, problem.parts + problem.num_parts);
+    problem.parts = merge_parts_.data();
+  }
+  template <typename Problem>
+  void complete(Problem&) {}
+
+  std::vector<MergePart> merge_parts_;
   alignas(std::max_align_t) std::byte bytes_[kMaxProblemBytes];
 };
 

@@ -7,7 +7,7 @@
 namespace heed {
 
 // The operations. A new one is added at the end, here and in registry.h.
-enum class OpKind : int32_t { Linear = 0, Attention = 1, Softmax = 2, Dropout = 3 };
+enum class OpKind : int32_t { Linear = 0, Attention = 1, Softmax = 2, Dropout = 3, Merge = 4 };
 
 // The first member of each problem, which is a plain struct with a fixed layout.
 struct Op {

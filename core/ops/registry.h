@@ -10,6 +10,7 @@
 #include "ops/attention.h"
 #include "ops/dropout.h"
 #include "ops/linear.h"
+#include "ops/merge.h"
 #include "ops/op.h"
 #include "ops/softmax.h"
 
@@ -25,13 +26,15 @@ decltype(auto) visit_problem(AnyOp& op, Visit&& visit) {
     case OpKind::Attention: return visit(problem_of<AttentionProblem>(op));
     case OpKind::Softmax: return visit(problem_of<SoftmaxProblem>(op));
     case OpKind::Dropout: return visit(problem_of<DropoutProblem>(op));
+    case OpKind::Merge: return visit(problem_of<MergeProblem>(op));
   }
   __builtin_unreachable();  // no problem has another kind
 }
 
 // The size of the largest problem.
 inline constexpr size_t kMaxProblemBytes =
-    std::max({sizeof(LinearProblem), sizeof(AttentionProblem), sizeof(SoftmaxProblem), sizeof(DropoutProblem)});
+    std::max({sizeof(LinearProblem), sizeof(AttentionProblem), sizeof(SoftmaxProblem), sizeof(DropoutProblem),
+              sizeof(MergeProblem)});
 
 inline Cost cost_of(const Op& op) {
   return visit_problem(op, [](const auto& problem) { return cost_of(problem); });

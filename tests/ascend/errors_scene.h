@@ -60,6 +60,9 @@ class NpuScene {
   heed_layer_inputs input = HEED_LAYER_INPUTS_INIT;
   heed_linear_options linear_options = capi_test::five_outputs();
   heed_dropout_options dropout_options = HEED_DROPOUT_OPTIONS_INIT;
+  // For an attention that is merged of one part.
+  const heed_tensor* part_output = nullptr;
+  const heed_tensor* part_log_sum_exp = nullptr;
   DLManagedTensor managed{};
   DLManagedTensor* exported = nullptr;
 

@@ -166,7 +166,9 @@ TEST(NullArguments, OfOperationsAreRefused) {
   const Context context = make_context();
   const Tensor tensor = make_tensor(context.get(), {1, 2, 2});
   const Tensor result = make_tensor(context.get(), {1, 2, 2});
+  const Tensor log_sum_exp = make_tensor(context.get(), {1, 2});
   const heed_tensor* const good = tensor.get();
+  const heed_tensor* const rows = log_sum_exp.get();
   expect_refused({
       {"matmul: a", [&](OutParameters&) { return heed_matmul(nullptr, good, result.get()); }, is_null("a")},
       {"matmul: b", [&](OutParameters&) { return heed_matmul(good, nullptr, result.get()); }, is_null("b")},
@@ -177,6 +179,25 @@ TEST(NullArguments, OfOperationsAreRefused) {
        is_null("scores")},
       {"masked_softmax: result", [&](OutParameters&) { return heed_masked_softmax(good, nullptr, nullptr); },
        is_null("result")},
+      {"attention_merge: outputs",
+       [&](OutParameters&) { return heed_attention_merge(nullptr, &rows, 1, nullptr, result.get(), nullptr); },
+       is_null("outputs")},
+      {"attention_merge: log_sum_exps",
+       [&](OutParameters&) { return heed_attention_merge(&good, nullptr, 1, nullptr, result.get(), nullptr); },
+       is_null("log_sum_exps")},
+      {"attention_merge: outputs[1]",
+       [&](OutParameters&) {
+         const heed_tensor* const outputs[] = {good, nullptr};
+         const heed_tensor* const log_sum_exps[] = {rows, rows};
+         return heed_attention_merge(outputs, log_sum_exps, 2, nullptr, result.get(), nullptr);
+       },
+       is_null("outputs[1]")},
+      {"attention_merge: log_sum_exps[0]",
+       [&](OutParameters&) {
+         const heed_tensor* const missing = nullptr;
+         return heed_attention_merge(&good, &missing, 1, nullptr, result.get(), nullptr);
+       },
+       is_null("log_sum_exps[0]")},
   });
 }
 

@@ -348,6 +348,20 @@ struct MaskedSoftmax {
   static heed_status run(const heed_tensor* a, heed_tensor* result) { return heed_masked_softmax(a, nullptr, result); }
 };
 
+struct Merge final : Scenario {
+  heed_status run() override {
+    const heed_tensor* const outputs[] = {a.get(), a.get()};
+    const heed_tensor* const log_sum_exps[] = {rows.get(), rows.get()};
+    return heed_attention_merge(outputs, log_sum_exps, 2, nullptr, result.get(), nullptr);
+  }
+  void expect_unchanged() override { EXPECT_EQ(read_bytes(result.get()), before) << "the result was written"; }
+  Context context = make_context();
+  Tensor a = make_random(context.get(), {2, 3, 3}, 1);
+  Tensor rows = make_random(context.get(), {2, 3}, 2);
+  Tensor result = make_tensor(context.get(), {2, 3, 3});
+  std::vector<uint8_t> before = read_bytes(result.get());
+};
+
 // Sentences with shapes are made of strings.
 struct RefuseAProduct final : Scenario {
   heed_status run() override {
@@ -607,6 +621,7 @@ TEST(OutOfMemory, InOperations) {
   expect_survival("matmul", scenario<Operate<Matmul>>());
   expect_survival("softmax", scenario<Operate<Softmax>>());
   expect_survival("masked softmax", scenario<Operate<MaskedSoftmax>>());
+  expect_survival("merge", scenario<Merge>());
   expect_survival("shapes that do not fit", scenario<RefuseAProduct>());
 }
 

@@ -189,6 +189,12 @@ TEST_F(Stack, OfTensorsAndOperations) {
            heed_softmax(a.get(), 1, weights.get()) == HEED_OK && heed_softmax(a.get(), 2, weights.get()) == HEED_OK &&
            heed_masked_softmax(a.get(), lens.get(), weights.get()) == HEED_OK;
   });
+  const std::vector<const heed_tensor*> outputs(4, a.get());
+  const Tensor log_sum_exp = make_random(context.get(), {2, 40}, 3);
+  const std::vector<const heed_tensor*> log_sum_exps(4, log_sum_exp.get());
+  expect_little_stack("merge", [&] {
+    return heed_attention_merge(outputs.data(), log_sum_exps.data(), 4, nullptr, weights.get(), nullptr) == HEED_OK;
+  });
   for (const heed_dtype dtype :
        {HEED_F32, HEED_F16, HEED_BF16, HEED_F64, HEED_I32, HEED_I64, HEED_I8, HEED_U8, HEED_BOOL}) {
     const Tensor tensor = make_tensor(context.get(), {2, 40, 300}, dtype);

@@ -42,7 +42,8 @@ attention of `num_hiddens` 8 in 2 heads, as in `options`, with `inputs` (2, 3, 6
 works; `dot_product` with `heads` (2, 4, 3, 4), (2, 2, 5, 4), (2, 2, 5, 6) and `head_outputs`; `dims` {2, 3, 4, 1, ...}, `strides`
 {12, 4, 1, 1, ...} and `axes` {0, 1, 2}. `tensor_of(dtype, sizes)` makes another tensor, `shape_of` one without data, `lengths` one of
 these numbers, `layer_with(options)` a layer without parameters; `managed` lends `memory`, (2, 3, 4) of F32, by DLPack.
-`result_by(parallel_for)` makes a tensor of F32 and dims (64, 1000) in a context with an executor of 2 threads.
+`result_by(parallel_for)` makes a tensor of F32 and dims (64, 1000) in a context with an executor of 2 threads. `part_outputs` and
+`part_log_sum_exps` are two parts of an attention, (2, 3, 4) and (2, 3), `merged` is (2, 3, 4).
 )";
 
 // Files have short names, the same everywhere, in a folder of the test's own.

@@ -38,6 +38,23 @@ Topic operations() {
           PROVOKE(heed_masked_softmax(tensor, NULL, tensor_of(HEED_F32, {2, 3}))),
           PROVOKE(heed_masked_softmax(tensor, lengths({4, 5}), tensor_of(HEED_F32, {2, 3, 4}))),
           PROVOKE(heed_matmul(tensor_of(HEED_F32, {1, 0}), tensor_of(HEED_F32, {0, 1}), tensor)),
+          PROVOKE(heed_attention_merge(part_outputs, part_log_sum_exps, 0, NULL, merged, NULL)),
+          PROVOKE(heed_attention_merge(part_outputs, part_log_sum_exps, 2, NULL, NULL, NULL)),
+          PROVOKE(heed_attention_merge(part_outputs, part_log_sum_exps, 2, NULL, tensor_of(HEED_F32, {2, 3}), NULL)),
+          PROVOKE(heed_attention_merge(part_outputs, part_log_sum_exps, 2, NULL, merged, tensor_of(HEED_F16, {2, 3}))),
+          PROVOKE(heed_attention_merge(part_outputs, part_log_sum_exps, 2, NULL, merged, merged)),
+          PROVOKE(heed_attention_merge(part_outputs, part_log_sum_exps, 2, tensor_of(HEED_F32, {3}), merged, NULL)),
+          PROVOKE(heed_attention_merge(part_outputs, part_log_sum_exps, 2, NULL, merged, NULL),
+                  part_outputs[1] = tensor_of(HEED_F32, {3})),
+          PROVOKE(heed_attention_merge(part_outputs, part_log_sum_exps, 2, NULL, merged, NULL),
+                  part_outputs[1] = tensor_of(HEED_F32, {2, 3, 5})),
+          PROVOKE(heed_attention_merge(part_outputs, part_log_sum_exps, 2, NULL, merged, NULL),
+                  part_outputs[1] = tensor_of(HEED_F16, {2, 3, 4})),
+          PROVOKE(heed_attention_merge(part_outputs, part_log_sum_exps, 2, NULL, merged, NULL),
+                  part_log_sum_exps[1] = tensor_of(HEED_F32, {2, 4})),
+          PROVOKE(heed_attention_merge(part_outputs, part_log_sum_exps, 1, tensor_of(HEED_F32, {1}),
+                                       tensor_of(HEED_F32, {3, 4}), NULL),
+                  part_outputs[0] = tensor_of(HEED_F32, {3, 4}), part_log_sum_exps[0] = tensor_of(HEED_F32, {3})),
       }};
 }
 

@@ -84,6 +84,12 @@ class Scene {
   // Of F32 and dims (64, 1000), in a context whose executor has this parallel_for.
   heed_tensor* result_by(void (*parallel_for)(void*, int64_t, Run*, void*));
 
+  // Two parts of an attention, outputs (2, 3, 4) and log_sum_exps (2, 3) of F32, and a tensor for what they are merged
+  // into.
+  const heed_tensor* part_outputs[2];
+  const heed_tensor* part_log_sum_exps[2];
+  heed_tensor* merged;
+
   // Multi-head attention with these options, initialized, and a call of it that works.
   heed_layer* layer;
   heed_multi_head_attention_options options;

@@ -186,12 +186,12 @@ typedef enum heed_dtype HEED_INT32 {
   HEED_I64 = 5,
   HEED_I8 = 6,
   HEED_U8 = 7,
-  HEED_BOOL = 8            /* one byte; any non-zero byte is true */
+  HEED_BOOL = 8 /* one byte; any non-zero byte is true */
 } heed_dtype;
 
 typedef enum heed_device HEED_INT32 {
   HEED_DEVICE_CPU = 0,
-  HEED_DEVICE_ASCEND = 1   /* Huawei Ascend NPU */
+  HEED_DEVICE_ASCEND = 1 /* Huawei Ascend NPU */
 } heed_device;
 
 /* How many devices of that kind can be used: 1 for the CPU. 0 for the others where driver, plugin or device is
@@ -228,7 +228,8 @@ typedef struct heed_allocator {
   void (*release)(void* user, void* memory, size_t num_bytes);
   void* user;
 } heed_allocator;
-#define HEED_ALLOCATOR_INIT { sizeof(heed_allocator), NULL, NULL, NULL }
+#define HEED_ALLOCATOR_INIT \
+  { sizeof(heed_allocator), NULL, NULL, NULL }
 
 /* The host's own thread pool, to compute on instead of threads of heed's own.
  *   parallel_for  calls run(task, item) once for each item from 0 to num_items - 1, on any threads, in any order, and
@@ -247,7 +248,8 @@ typedef struct heed_executor {
   int64_t num_threads;
   void* user;
 } heed_executor;
-#define HEED_EXECUTOR_INIT { sizeof(heed_executor), NULL, 0, NULL }
+#define HEED_EXECUTOR_INIT \
+  { sizeof(heed_executor), NULL, 0, NULL }
 
 /* How much a message matters. Later versions may add levels. */
 enum {
@@ -269,7 +271,8 @@ typedef struct heed_logger {
   void (*write)(void* user, int32_t level, const char* text);
   void* user;
 } heed_logger;
-#define HEED_LOGGER_INIT { sizeof(heed_logger), NULL, NULL }
+#define HEED_LOGGER_INIT \
+  { sizeof(heed_logger), NULL, NULL }
 
 /* How a device is opened.
  * Without an allocator heed takes blocks of 128 KiB and more, the elements of larger tensors above all, from the system,
@@ -278,27 +281,28 @@ typedef struct heed_logger {
  * heed_context_trim gives these back, and so does the end of a context. What is smaller is the C library's malloc's. */
 typedef struct heed_context_options {
   size_t struct_size;
-  const heed_allocator* allocator;  /* NULL: heed's own, over the C library's and the system's */
-  const heed_executor* executor;    /* NULL: heed's own threads */
-  const heed_logger* logger;        /* NULL: silence */
-  int32_t device;                   /* a heed_device */
-  int32_t device_index;             /* which of its kind, from 0; the CPU has one */
-  int32_t num_threads;              /* how many threads a call computes on at most, its own among them; at most 1024.
+  const heed_allocator* allocator; /* NULL: heed's own, over the C library's and the system's */
+  const heed_executor* executor;   /* NULL: heed's own threads */
+  const heed_logger* logger;       /* NULL: silence */
+  int32_t device;                  /* a heed_device */
+  int32_t device_index;            /* which of its kind, from 0; the CPU has one */
+  int32_t num_threads;             /* how many threads a call computes on at most, its own among them; at most 1024.
                                        0: as many as the executor has, or as this thread may run on (its affinity)
                                        within the time that the process is allowed (its control groups); with an
                                        executor never more than it has. Never changes a result [rule 10] */
-  int32_t strict;                   /* 1: a call that would not take the fastest path fails with HEED_ERROR_NOT_FASTEST
+  int32_t strict;                  /* 1: a call that would not take the fastest path fails with HEED_ERROR_NOT_FASTEST
                                        and the reason, which heed_layer_explain tells too; 0: it runs. On the CPU
                                        these are strides that force it to gather or scatter single elements, and for
                                        few queries those with which keys and values have to be transposed or, from
                                        2 MiB of an item on, are read in short pieces, as in (B, S, H, D); on Ascend
                                        what it leaves to the CPU */
-  int32_t allow_reduced_precision;  /* 1: F32 tensors, and parameters of another 16-bit dtype than the inputs, may be
+  int32_t allow_reduced_precision; /* 1: F32 tensors, and parameters of another 16-bit dtype than the inputs, may be
                                        computed with in 16 bits on devices that have nothing wider; without it calls
                                        with F32 fail there with HEED_ERROR_UNSUPPORTED. The CPU never needs it */
-  int32_t reserved;                 /* 0 */
+  int32_t reserved;                /* 0 */
 } heed_context_options;
-#define HEED_CONTEXT_OPTIONS_INIT { sizeof(heed_context_options), NULL, NULL, NULL, HEED_DEVICE_CPU, 0, 0, 0, 0, 0 }
+#define HEED_CONTEXT_OPTIONS_INIT \
+  { sizeof(heed_context_options), NULL, NULL, NULL, HEED_DEVICE_CPU, 0, 0, 0, 0, 0 }
 
 /* Opens a device. options NULL: the CPU with the defaults. The caller destroys *context.
  * Without an executor a CPU context has threads of its own, num_threads - 1, named "heed-worker". The first workspace
@@ -376,9 +380,8 @@ HEED_API heed_status heed_tensor_create_from(heed_context* context, heed_dtype d
  * not allowed. A tensor with a zero dim has no elements and needs no data. The caller destroys *tensor.
  * Errors: as heed_tensor_create, INVALID_ARGUMENT (misaligned data; extent of the strides overflows). */
 HEED_API heed_status heed_tensor_wrap(heed_context* context, heed_dtype dtype, int32_t rank, const int64_t* dims,
-                                      const int64_t* strides, void* data,
-                                      void (*release)(void* user, void* data), void* user,
-                                      heed_tensor** tensor) HEED_NOEXCEPT;
+                                      const int64_t* strides, void* data, void (*release)(void* user, void* data),
+                                      void* user, heed_tensor** tensor) HEED_NOEXCEPT;
 
 /* Drops the caller's reference. NULL is allowed. Views and running calls keep the storage alive. */
 HEED_API void heed_tensor_destroy(heed_tensor* tensor) HEED_NOEXCEPT;
@@ -592,6 +595,24 @@ HEED_API heed_status heed_softmax(const heed_tensor* tensor, int32_t axis, heed_
 HEED_API heed_status heed_masked_softmax(const heed_tensor* scores, const heed_tensor* valid_lens,
                                          heed_tensor* result) HEED_NOEXCEPT;
 
+/* One attention from parts of it over disjoint keys, as of a cache that is kept in pieces, or of keys that several
+ * devices share. With o_n and l_n the output and the log_sum_exp of part n, for each row
+ *   l      = log(sum over n of exp(l_n), + exp(sinks[h]) where sinks is given)
+ *   output = sum over n of exp(l_n - l) o_n,   log_sum_exp = l
+ * with the largest l_n subtracted first, so that nothing overflows (Milakov and Gimelshein, "Online normalizer
+ * calculation for softmax", 2018; Dao, "FlashAttention-2", 2023). Logarithms are natural.
+ * outputs and log_sum_exps are arrays of num_parts tensors, at least 1: outputs (..., Q, Dv) of one shape and one dtype
+ * of F32, F16, BF16, rank 2 to 8; log_sum_exps (..., Q), F32. sinks is NULL or (H) of F32, with outputs (..., H, Q, Dv):
+ * a logit for each head, of a key without a value. It counts once, here, so the parts are computed without it. output
+ * has the shape of outputs[0], and its dtype or F32; log_sum_exp (..., Q), F32; either may be NULL, not both.
+ * A part whose l_n is -inf saw no key: it adds nothing, whatever its output holds. A row that no part sees is 0 and -inf
+ * [rule 7], with a sink 0 and the sink. A l_n that is NaN or +inf makes its row NaN [rule 8]. The error of an element is
+ * at most (n + 2) u max|o_n| beside the rounding to its dtype, with u = 2^-24 and n = num_parts.
+ * Errors: INVALID_ARGUMENT (shapes, dtypes, memory that results share with parts or with each other). */
+HEED_API heed_status heed_attention_merge(const heed_tensor* const* outputs, const heed_tensor* const* log_sum_exps,
+                                          int64_t num_parts, const heed_tensor* sinks, heed_tensor* output,
+                                          heed_tensor* log_sum_exp) HEED_NOEXCEPT;
+
 /* ---- Weights ----------------------------------------------------------------------------------------------------- */
 
 /* The named tensors of a .safetensors file, or of all files of a model that is cut into several: to see what there is,
@@ -647,8 +668,8 @@ typedef struct heed_workspace heed_workspace;
 /* Causal masking, with its alignment named, since the two differ when Q != K [rule 6]. */
 enum {
   HEED_CAUSAL_NONE = 0,
-  HEED_CAUSAL_TOP_LEFT = 1,     /* key j is visible to query i iff j <= i */
-  HEED_CAUSAL_BOTTOM_RIGHT = 2  /* iff j <= i + K - Q: the last query sees the last key */
+  HEED_CAUSAL_TOP_LEFT = 1,    /* key j is visible to query i iff j <= i */
+  HEED_CAUSAL_BOTTOM_RIGHT = 2 /* iff j <= i + K - Q: the last query sees the last key */
 };
 
 /* Sliding window. With p = i (top-left) or i + K - Q (bottom-right), key j is visible to query i iff p - window_left
@@ -657,8 +678,8 @@ enum { HEED_WINDOW_NONE = 0, HEED_WINDOW_TOP_LEFT = 1, HEED_WINDOW_BOTTOM_RIGHT 
 
 /* What a query without any visible key gets [rule 7]. */
 enum {
-  HEED_EMPTY_ROWS_ZERO = 0,     /* output and weights 0 */
-  HEED_EMPTY_ROWS_MEAN = 1      /* the mean of all K values, weights 1/K: what d2l-java's masked softmax gives */
+  HEED_EMPTY_ROWS_ZERO = 0, /* output and weights 0 */
+  HEED_EMPTY_ROWS_MEAN = 1  /* the mean of all K values, weights 1/K: what d2l-java's masked softmax gives */
 };
 
 /* How a query and a key are scored [rule 2]. */
@@ -675,18 +696,20 @@ enum { HEED_BIAS_NONE = 0, HEED_BIAS_Q = 1, HEED_BIAS_K = 2, HEED_BIAS_V = 4, HE
  * 3.2.1). It has no parameters. */
 typedef struct heed_dot_product_attention_options {
   size_t struct_size;
-  int64_t window_left;   /* keys before the query's position; negative: unlimited; above 0 only with a window */
-  int64_t window_right;  /* keys after it, likewise */
-  float scale;           /* factor on q . k; 0: 1/sqrt(D); any other finite number [rule 2] */
-  float soft_cap;        /* a score s becomes soft_cap * tanh(s / soft_cap); 0: off; else finite, above 0 [rule 3] */
-  float dropout;         /* probability, 0 <= dropout < 1, that a weight is dropped when training [rule 11] */
-  int32_t causal;        /* HEED_CAUSAL_... */
-  int32_t window;        /* HEED_WINDOW_... */
-  int32_t empty_rows;    /* HEED_EMPTY_ROWS_... */
+  int64_t window_left;  /* keys before the query's position; negative: unlimited; above 0 only with a window */
+  int64_t window_right; /* keys after it, likewise */
+  float scale;          /* factor on q . k; 0: 1/sqrt(D); any other finite number [rule 2] */
+  float soft_cap;       /* a score s becomes soft_cap * tanh(s / soft_cap); 0: off; else finite, above 0 [rule 3] */
+  float dropout;        /* probability, 0 <= dropout < 1, that a weight is dropped when training [rule 11] */
+  int32_t causal;       /* HEED_CAUSAL_... */
+  int32_t window;       /* HEED_WINDOW_... */
+  int32_t empty_rows;   /* HEED_EMPTY_ROWS_... */
 } heed_dot_product_attention_options;
-#define HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT                                                          \
-  { sizeof(heed_dot_product_attention_options), 0, 0, 0.0f, 0.0f, 0.0f, HEED_CAUSAL_NONE, HEED_WINDOW_NONE, \
-    HEED_EMPTY_ROWS_ZERO }
+#define HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT                                                             \
+  {                                                                                                         \
+    sizeof(heed_dot_product_attention_options), 0, 0, 0.0f, 0.0f, 0.0f, HEED_CAUSAL_NONE, HEED_WINDOW_NONE, \
+        HEED_EMPTY_ROWS_ZERO                                                                                \
+  }
 
 /* Additive attention (Bahdanau et al., "Neural Machine Translation by Jointly Learning to Align and Translate", 2014,
  * arXiv 1409.0473, appendix A.1.2): a query q and a key k, of different sizes if need be, score
@@ -694,10 +717,10 @@ typedef struct heed_dot_product_attention_options {
  *   W_q.weight (num_hiddens, Eq)     W_k.weight (num_hiddens, Ek)     w_v.weight (1, num_hiddens) */
 typedef struct heed_additive_attention_options {
   size_t struct_size;
-  int64_t num_hiddens;   /* required, >= 1 */
-  int64_t window_left;   /* this and the following as in heed_dot_product_attention_options, but for scale */
+  int64_t num_hiddens; /* required, >= 1 */
+  int64_t window_left; /* this and the following as in heed_dot_product_attention_options, but for scale */
   int64_t window_right;
-  float scale;           /* factor on the formula above; 0: 1; any other finite number [rule 2] */
+  float scale; /* factor on the formula above; 0: 1; any other finite number [rule 2] */
   float soft_cap;
   float dropout;
   int32_t causal;
@@ -705,8 +728,10 @@ typedef struct heed_additive_attention_options {
   int32_t empty_rows;
 } heed_additive_attention_options;
 #define HEED_ADDITIVE_ATTENTION_OPTIONS_INIT                                                                \
-  { sizeof(heed_additive_attention_options), 0, 0, 0, 0.0f, 0.0f, 0.0f, HEED_CAUSAL_NONE, HEED_WINDOW_NONE, \
-    HEED_EMPTY_ROWS_ZERO }
+  {                                                                                                         \
+    sizeof(heed_additive_attention_options), 0, 0, 0, 0.0f, 0.0f, 0.0f, HEED_CAUSAL_NONE, HEED_WINDOW_NONE, \
+        HEED_EMPTY_ROWS_ZERO                                                                                \
+  }
 
 /* Multi-head attention (Vaswani et al., section 3.2.2; with num_kv_heads < num_heads grouped-query attention, Ainslie
  * et al., 2023). Parameters, all (out, in) as in d2l, DJL and PyTorch:
@@ -719,16 +744,16 @@ typedef struct heed_additive_attention_options {
  * head h and a key k of its key head score w_v[h] . tanh(q + k), times scale. */
 typedef struct heed_multi_head_attention_options {
   size_t struct_size;
-  int64_t num_hiddens;          /* E; may be 0 only if head_size and (output_size or no_output_projection) are given */
-  int64_t num_heads;            /* required, >= 1 */
-  int64_t num_kv_heads;         /* heads of keys and values, a divisor of num_heads; 0: num_heads. Query head h uses
+  int64_t num_hiddens;     /* E; may be 0 only if head_size and (output_size or no_output_projection) are given */
+  int64_t num_heads;       /* required, >= 1 */
+  int64_t num_kv_heads;    /* heads of keys and values, a divisor of num_heads; 0: num_heads. Query head h uses
                                    key head h / (num_heads / num_kv_heads) [rule 12] */
-  int64_t head_size;            /* D of queries and keys; 0: num_hiddens / num_heads, which must come out even */
-  int64_t value_head_size;      /* D of values; 0: head_size */
-  int64_t output_size;          /* last dim of the output; 0: num_hiddens */
-  int64_t window_left;          /* as in heed_dot_product_attention_options */
+  int64_t head_size;       /* D of queries and keys; 0: num_hiddens / num_heads, which must come out even */
+  int64_t value_head_size; /* D of values; 0: head_size */
+  int64_t output_size;     /* last dim of the output; 0: num_hiddens */
+  int64_t window_left;     /* as in heed_dot_product_attention_options */
   int64_t window_right;
-  float scale;                  /* 0: 1/sqrt(head_size), whatever the scoring; HEED_SCORING_ADDITIVE usually wants 1 */
+  float scale; /* 0: 1/sqrt(head_size), whatever the scoring; HEED_SCORING_ADDITIVE usually wants 1 */
   float soft_cap;
   float dropout;
   int32_t biases;               /* HEED_BIAS_... bits; 0: none */
@@ -738,22 +763,25 @@ typedef struct heed_multi_head_attention_options {
   int32_t causal;
   int32_t window;
   int32_t empty_rows;
-  int32_t reserved;             /* 0 */
+  int32_t reserved; /* 0 */
 } heed_multi_head_attention_options;
 #define HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT                                                              \
-  { sizeof(heed_multi_head_attention_options), 0, 0, 0, 0, 0, 0, 0, 0, 0.0f, 0.0f, 0.0f, HEED_BIAS_NONE, 0, \
-    HEED_SCORING_DOT_PRODUCT, HEED_CAUSAL_NONE, HEED_WINDOW_NONE, HEED_EMPTY_ROWS_ZERO, 0 }
+  {                                                                                                         \
+    sizeof(heed_multi_head_attention_options), 0, 0, 0, 0, 0, 0, 0, 0, 0.0f, 0.0f, 0.0f, HEED_BIAS_NONE, 0, \
+        HEED_SCORING_DOT_PRODUCT, HEED_CAUSAL_NONE, HEED_WINDOW_NONE, HEED_EMPTY_ROWS_ZERO, 0               \
+  }
 
 /* A linear layer, y = x W^T + b, over the last axis of its input, whatever the rank. Parameters, by the names and in the
  * shapes of PyTorch's nn.Linear:
  *   weight (output_size, input size)     bias (output_size), unless no_bias */
 typedef struct heed_linear_options {
   size_t struct_size;
-  int64_t output_size;   /* required, >= 1 */
-  int32_t no_bias;       /* 1: y = x W^T */
-  int32_t reserved;      /* 0 */
+  int64_t output_size; /* required, >= 1 */
+  int32_t no_bias;     /* 1: y = x W^T */
+  int32_t reserved;    /* 0 */
 } heed_linear_options;
-#define HEED_LINEAR_OPTIONS_INIT { sizeof(heed_linear_options), 0, 0, 0 }
+#define HEED_LINEAR_OPTIONS_INIT \
+  { sizeof(heed_linear_options), 0, 0, 0 }
 
 /* Dropout (Srivastava et al., "Dropout: A Simple Way to Prevent Neural Networks from Overfitting", 2014) in its
  * inverted form. When training, an element is kept with probability 1 - dropout and then multiplied by 1 / (1 -
@@ -762,10 +790,11 @@ typedef struct heed_linear_options {
  * row-major order alone (docs/semantics.md, "Random numbers"). It has no parameters. */
 typedef struct heed_dropout_options {
   size_t struct_size;
-  float dropout;         /* probability, 0 <= dropout < 1, that an element is dropped when training */
-  int32_t reserved;      /* 0 */
+  float dropout;    /* probability, 0 <= dropout < 1, that an element is dropped when training */
+  int32_t reserved; /* 0 */
 } heed_dropout_options;
-#define HEED_DROPOUT_OPTIONS_INIT { sizeof(heed_dropout_options), 0.0f, 0 }
+#define HEED_DROPOUT_OPTIONS_INIT \
+  { sizeof(heed_dropout_options), 0.0f, 0 }
 
 /* ---- Layers: inputs and outputs ---------------------------------------------------------------------------------- */
 
@@ -785,21 +814,22 @@ typedef struct heed_dropout_options {
  * layers and dropout any dim [rule 14]. */
 typedef struct heed_layer_inputs {
   size_t struct_size;
-  const heed_tensor* queries;     /* required */
-  const heed_tensor* keys;        /* NULL: the queries */
-  const heed_tensor* values;      /* NULL: the keys */
-  const heed_tensor* valid_lens;  /* NULL, or (B) or (B, Q) of F32, I32 or I64, for rank 4 too: key j is visible iff
+  const heed_tensor* queries;    /* required */
+  const heed_tensor* keys;       /* NULL: the queries */
+  const heed_tensor* values;     /* NULL: the keys */
+  const heed_tensor* valid_lens; /* NULL, or (B) or (B, Q) of F32, I32 or I64, for rank 4 too: key j is visible iff
                                      j < length; whole numbers, 0 <= length <= K [rule 4] */
-  const heed_tensor* mask;        /* NULL, or BOOL of (B, H, Q, K) or (Q, K), ones where it is repeated: any non-zero
+  const heed_tensor* mask;       /* NULL, or BOOL of (B, H, Q, K) or (Q, K), ones where it is repeated: any non-zero
                                      byte = may attend. One row of keys for each item is (B, 1, 1, K); rank 2 is
                                      (Q, K), also where B = Q [rule 5] */
-  const heed_tensor* bias;        /* NULL, or F32 or the inputs' dtype, shaped as the mask: added to the scaled
+  const heed_tensor* bias;       /* NULL, or F32 or the inputs' dtype, shaped as the mask: added to the scaled
                                      scores; -inf hides [rule 5] */
-  uint64_t dropout_seed;          /* seed of the dropout; the same seed drops the same weights [rule 11], or elements */
-  int32_t training;               /* 1: dropout is active */
-  int32_t reserved;               /* 0 */
+  uint64_t dropout_seed;         /* seed of the dropout; the same seed drops the same weights [rule 11], or elements */
+  int32_t training;              /* 1: dropout is active */
+  int32_t reserved;              /* 0 */
 } heed_layer_inputs;
-#define HEED_LAYER_INPUTS_INIT { sizeof(heed_layer_inputs), NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0 }
+#define HEED_LAYER_INPUTS_INIT \
+  { sizeof(heed_layer_inputs), NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0 }
 
 /* Which outputs heed_layer_create_outputs makes, a set of bits. */
 enum { HEED_WANT_OUTPUT = 1, HEED_WANT_WEIGHTS = 2, HEED_WANT_LOG_SUM_EXP = 4 };
@@ -824,7 +854,8 @@ typedef struct heed_layer_outputs {
   heed_tensor* weights;
   heed_tensor* log_sum_exp;
 } heed_layer_outputs;
-#define HEED_LAYER_OUTPUTS_INIT { sizeof(heed_layer_outputs), NULL, NULL, NULL }
+#define HEED_LAYER_OUTPUTS_INIT \
+  { sizeof(heed_layer_outputs), NULL, NULL, NULL }
 
 /* ---- Layers: functions ------------------------------------------------------------------------------------------- */
 
@@ -937,7 +968,8 @@ typedef struct heed_load_options {
                          all the same: "rotary", "causal" and so on, or a tensor's, as refusals say and docs/weights.md
                          lists; a name that is neither is INVALID_ARGUMENT. NULL: none */
 } heed_load_options;
-#define HEED_LOAD_OPTIONS_INIT { sizeof(heed_load_options), NULL }
+#define HEED_LOAD_OPTIONS_INIT \
+  { sizeof(heed_load_options), NULL }
 
 /* heed_layer_load from weights that are open already. options NULL: the macro's. weights may be of another context, and
  * is not needed any more when the call returns.

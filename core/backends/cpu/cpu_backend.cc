@@ -13,6 +13,7 @@
 #include "backends/cpu/host_executor.h"
 #include "backends/cpu/isa.h"
 #include "backends/cpu/linear.h"
+#include "backends/cpu/merge.h"
 #include "backends/cpu/parallel.h"
 #include "backends/cpu/processors.h"
 #include "backends/cpu/softmax.h"
@@ -203,12 +204,25 @@ Status run_dropout(BackendDevice& device, const DropoutProblem& problem, const P
   return workers.status();
 }
 
+Status plan_merge(const BackendDevice& device, const MergeProblem& problem, Plan* plan, Failure* failure) {
+  if (problem.num_parts > kMaxWidth) return refuse_width("num_parts", problem.num_parts, failure);
+  new (plan) Plan(cpu::plan_merge(*device.kernels, problem, num_threads(&device)));
+  return Status::Ok;
+}
+
+Status run_merge(BackendDevice& device, const MergeProblem& problem, const Plan&, void* scratch, Failure* failure) {
+  const cpu::Workers workers(device.team(), failure);
+  cpu::run_merge(*device.kernels, problem, workers, scratch);
+  return workers.status();
+}
+
 // All operations: the CPU computes those that another device does not have.
 constexpr Operation kOperations[] = {
     operation<LinearProblem, plan_linear, run_linear>(),
     operation<AttentionProblem, plan_attention, run_attention>(),
     operation<SoftmaxProblem, plan_softmax, run_softmax>(),
     operation<DropoutProblem, plan_dropout, run_dropout>(),
+    operation<MergeProblem, plan_merge, run_merge>(),
 };
 
 Status plan(const BackendDevice* device, const Op* op, Plan* plan, Failure* failure) {

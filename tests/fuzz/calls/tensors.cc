@@ -476,7 +476,12 @@ void Machine::take_softmax() {
     if (bytes_.flag()) {
       succeeded(heed_softmax(scores, axis, result));
     } else {
-      succeeded(heed_masked_softmax(scores, handle_of(tensors_.pick(bytes_)), result));
+      const heed_tensor* rows = handle_of(tensors_.pick(bytes_));
+      succeeded(heed_masked_softmax(scores, rows, result));
+      // The same tensors as parts of an attention, of which most are refused.
+      const heed_tensor* const outputs[] = {scores, scores};
+      const heed_tensor* const log_sum_exps[] = {rows, rows};
+      succeeded(heed_attention_merge(outputs, log_sum_exps, 2, nullptr, result, nullptr));
     }
     return;
   }

@@ -57,6 +57,7 @@ struct KernelTable {
                       float* scratch);
   void (*dropout_row)(const DropoutArguments* arguments);
   void (*copy_row)(const KernelRow* input, const KernelRow* output, int64_t count);
+  void (*merge_row)(const MergeArguments* arguments);
 };
 
 extern const KernelTable kPortableKernels;

@@ -8,6 +8,7 @@
 #include "backends/cpu/kernels/flash_attention-inl.h"
 #include "backends/cpu/kernels/kernel_table.h"
 #include "backends/cpu/kernels/linear-inl.h"
+#include "backends/cpu/kernels/merge-inl.h"
 #include "backends/cpu/kernels/packing-inl.h"
 #include "backends/cpu/kernels/softmax-inl.h"
 
@@ -40,6 +41,7 @@ extern const KernelTable HEED_ISA_TABLE = {
     .softmax_row = HEED_ISA_NAMESPACE::softmax_row,
     .dropout_row = HEED_ISA_NAMESPACE::dropout_row,
     .copy_row = HEED_ISA_NAMESPACE::copy_row,
+    .merge_row = HEED_ISA_NAMESPACE::merge_row,
 };
 
 }  // namespace heed::cpu

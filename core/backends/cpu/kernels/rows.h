@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernels of softmax and dropout are given: one row.
+// What the kernels of softmax, dropout and merging are given: one row.
 #pragma once
 
 #include <stddef.h>
@@ -25,6 +25,15 @@ struct DropoutArguments {
   uint64_t seed;
   uint32_t threshold;  // kept iff the random word is not below it
   float scale;         // of what is kept
+};
+
+// output[i] = sum over parts of weight * part[i], parts in their order; 0 where there are none.
+struct MergeArguments {
+  const KernelRow* parts;
+  const float* weights;  // of each part
+  int64_t num_parts;
+  KernelRow output;
+  int64_t count;
 };
 
 }  // namespace heed::cpu

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// The weighted sum of rows: lanes are neighbouring elements.
+#pragma once
+
+#include "backends/cpu/kernels/elements-inl.h"
+#include "backends/cpu/kernels/rows.h"
+#include "backends/cpu/kernels/simd.h"
+
+namespace heed::cpu::HEED_ISA_NAMESPACE {
+namespace {
+
+// Each element is one chain of fused products in the order of the parts.
+static void merge_row(const MergeArguments* arguments) {
+  const KernelRow& output = arguments->output;
+  for (int64_t i = 0; i < arguments->count; i += kLanes) {
+    const int64_t count = smaller(arguments->count - i, kLanes);
+    Vec sum{};
+    for (int64_t n = 0; n < arguments->num_parts; ++n) {
+      const KernelRow& part = arguments->parts[n];
+      const char* from = static_cast<const char*>(part.data) + i * part.stride * size_of_element(part.element_type);
+      const Vec elements = part.stride == 1 ? load_first_elements(from, part.element_type, count)
+                                            : gather_first_elements(from, part.element_type, part.stride, count);
+      sum = fma(broadcast(arguments->weights[n]), elements, sum);
+    }
+    char* to = static_cast<char*>(output.data) + i * output.stride * size_of_element(output.element_type);
+    if (output.stride == 1) {
+      store_first_elements(to, output.element_type, sum, count);
+    } else {
+      scatter_first_elements(to, output.element_type, output.stride, sum, count);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace heed::cpu::HEED_ISA_NAMESPACE

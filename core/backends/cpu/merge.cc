@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// The weights of a row's parts are computed in double and rounded once, so that what a row's output loses is the
+// rounding of each weight and of the sum.
+#include "backends/cpu/merge.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+
+#include "backends/cpu/kernel_operand.h"
+#include "base/rounding.h"
+
+namespace heed::cpu {
+namespace {
+
+constexpr int kLast = kElementwiseRank - 1;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// Elements of all parts that a task reads: some microseconds.
+constexpr int64_t kTaskElements = int64_t{1} << 14;
+// Of an exponential in double, and of an element: a product and what moves it.
+constexpr double kFlopsPerWeight = 100;
+constexpr double kFlopsPerElement = 4;
+
+// A double, because plans are made for shapes that nobody could run.
+double count_rows(const MergeProblem& problem) {
+  double count = 1;
+  for (int axis = 0; axis < kLast; ++axis) count *= static_cast<double>(problem.sizes[axis]);
+  return count;
+}
+
+int64_t rows_of_task(const MergeProblem& problem) {
+  const int64_t row_size = std::max<int64_t>(1, problem.sizes[kLast]);
+  const int64_t num_parts = std::max<int64_t>(1, problem.num_parts);
+  return std::max<int64_t>(1, kTaskElements / row_size / num_parts);
+}
+
+double count_tasks(const MergeProblem& problem) {
+  return std::ceil(count_rows(problem) / static_cast<double>(rows_of_task(problem)));
+}
+
+double flops_of(const MergeProblem& problem) {
+  const double row_size = problem.output.given != 0 ? static_cast<double>(problem.sizes[kLast]) : 0.0;
+  return count_rows(problem) * static_cast<double>(problem.num_parts) * (kFlopsPerWeight + kFlopsPerElement * row_size);
+}
+
+// Scratch of one worker: the rows and the weights of a row's parts.
+size_t rows_bytes(const MergeProblem& problem) {
+  return round_up_to_alignment(static_cast<size_t>(problem.num_parts) * sizeof(KernelRow));
+}
+size_t worker_bytes(const MergeProblem& problem) {
+  return rows_bytes(problem) + round_up_to_alignment(static_cast<size_t>(problem.num_parts) * sizeof(float));
+}
+
+// The index of a row's first element, rows counted in row-major order.
+int64_t offset_of(const MergeProblem& problem, const ElementwiseOperand& operand, int64_t row) {
+  int64_t offset = 0;
+  for (int axis = kLast - 1; axis >= 0; --axis) {
+    offset += row % problem.sizes[axis] * operand.strides[axis];
+    row /= problem.sizes[axis];
+  }
+  return offset;
+}
+
+float& float_of(const MergeProblem& problem, const ElementwiseOperand& operand, int64_t row) {
+  return static_cast<float*>(operand.data)[offset_of(problem, operand, row)];
+}
+
+KernelRow row_of(const MergeProblem& problem, const ElementwiseOperand& operand, int64_t row) {
+  auto* data = static_cast<std::byte*>(operand.data) +
+               offset_of(problem, operand, row) * static_cast<int64_t>(size_of(operand.dtype));
+  return {data, operand.strides[kLast], static_cast<int32_t>(operand.dtype)};
+}
+
+void merge_row(const KernelTable& kernels, const MergeProblem& problem, int64_t row, KernelRow* rows, float* weights) {
+  const double sink = problem.sinks.given != 0 ? float_of(problem, problem.sinks, row) : -kInfinity;
+  // NaN counts as larger than every number, so that it reaches the results.
+  double maximum = sink;
+  for (int64_t n = 0; n < problem.num_parts; ++n) {
+    const double part = float_of(problem, problem.parts[n].log_sum_exp, row);
+    if (part > maximum || std::isnan(part)) maximum = part;
+  }
+  const bool is_empty = maximum == -kInfinity;
+  double total = is_empty ? 0.0 : std::exp(sink - maximum);
+  for (int64_t n = 0; n < problem.num_parts && !is_empty; ++n)
+    total += std::exp(float_of(problem, problem.parts[n].log_sum_exp, row) - maximum);
+  if (problem.log_sum_exp.given != 0) {
+    const double log_sum_exp = is_empty ? -kInfinity : maximum + std::log(total);
+    float_of(problem, problem.log_sum_exp, row) = static_cast<float>(log_sum_exp);
+  }
+  if (problem.output.given == 0) return;
+  MergeArguments arguments = {rows, weights, 0, row_of(problem, problem.output, row), problem.sizes[kLast]};
+  for (int64_t n = 0; n < problem.num_parts; ++n) {
+    const double part = float_of(problem, problem.parts[n].log_sum_exp, row);
+    if (part == -kInfinity) continue;
+    rows[arguments.num_parts] = row_of(problem, problem.parts[n].output, row);
+    weights[arguments.num_parts++] = static_cast<float>(std::exp(part - maximum) / total);
+  }
+  kernels.merge_row(&arguments);
+}
+
+}  // namespace
+
+Plan plan_merge(const KernelTable& kernels, const MergeProblem& problem, int32_t num_workers) {
+  Plan plan;
+  plan.kernel = "merge";
+  plan.isa = kernels.isa;
+  plan.scratch_bytes = worker_bytes(problem) * static_cast<size_t>(num_workers);
+  plan.num_tasks = static_cast<int64_t>(std::min(count_tasks(problem), 0x1p62));
+  plan.num_threads = Workers::num_wanted(plan.num_tasks, flops_of(problem), num_workers);
+  const bool is_part_gathered =
+      std::any_of(problem.parts, problem.parts + problem.num_parts,
+                  [&](const MergePart& part) { return is_gathered(part.output, problem.sizes[kLast]); });
+  if (is_part_gathered)
+    plan.add_reason("the elements of a part's row do not lie side by side (stride 1), so they are gathered");
+  if (is_strided(problem.output, problem.sizes[kLast]))
+    plan.add_reason("the elements of a row of output do not lie side by side (stride 1), so they are scattered");
+  return plan;
+}
+
+void run_merge(const KernelTable& kernels, const MergeProblem& problem, const Workers& workers, void* scratch) {
+  const auto num_rows = static_cast<int64_t>(count_rows(problem));
+  const int64_t task_rows = rows_of_task(problem);
+  const auto num_tasks = static_cast<int64_t>(count_tasks(problem));
+  const size_t bytes = worker_bytes(problem);
+  workers.for_each(num_tasks, flops_of(problem), [&](int64_t task, int32_t worker) {
+    std::byte* memory = static_cast<std::byte*>(scratch) + bytes * static_cast<size_t>(worker);
+    auto* rows = reinterpret_cast<KernelRow*>(memory);
+    auto* weights = reinterpret_cast<float*>(memory + rows_bytes(problem));
+    const int64_t end = std::min(num_rows, (task + 1) * task_rows);
+    for (int64_t row = task * task_rows; row < end; ++row) merge_row(kernels, problem, row, rows, weights);
+  });
+}
+
+}  // namespace heed::cpu

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// One attention from its parts over disjoint keys.
+#pragma once
+
+#include <cstdint>
+
+#include "backends/backend.h"
+#include "backends/cpu/kernels/kernel_table.h"
+#include "backends/cpu/parallel.h"
+#include "ops/merge.h"
+
+namespace heed::cpu {
+
+Plan plan_merge(const KernelTable& kernels, const MergeProblem& problem, int32_t num_workers);
+void run_merge(const KernelTable& kernels, const MergeProblem& problem, const Workers& workers, void* scratch);
+
+}  // namespace heed::cpu

@@ -8,6 +8,7 @@
 #include "attention/validate.h"
 #include "base/decimal_text.h"
 #include "base/error.h"
+#include "ops/lengths.h"
 #include "tensor/tensor.h"
 
 namespace heed {

@@ -40,8 +40,9 @@ std::array<Named, 3> named(const LayerOutputs& outputs) {
 // Mask and bias: (B, H, Q, K) or (Q, K), ones where repeated.
 void set_pair_operand(Operand& operand, const AttentionProblem& problem, const Tensor& tensor, const char* name,
                       bool has_heads) {
-  const Shape full{problem.batch, has_heads ? problem.num_heads : 1, problem.num_queries, problem.num_keys};
-  const Shape plane{problem.num_queries, problem.num_keys};
+  const Shape full{problem.batch, has_heads ? problem.num_heads : 1, problem.limits.num_queries,
+                   problem.limits.num_keys};
+  const Shape plane{problem.limits.num_queries, problem.limits.num_keys};
   if (tensor.rank() != 4 && tensor.rank() != 2) {
     fail(Status::InvalidArgument,
          "%s has dims %s of rank %d, expected rank 4, %s, or rank 2, %s, with ones where it is repeated; one row of "
@@ -49,8 +50,8 @@ void set_pair_operand(Operand& operand, const AttentionProblem& problem, const T
          name, to_string(tensor.shape()).c_str(), tensor.rank(), to_string(full).c_str(), to_string(plane).c_str());
   }
   const int32_t missing = 4 - tensor.rank();
-  if (tensor.rank() == 2 && tensor.dim(0) != 1 && tensor.dim(0) != problem.num_queries &&
-      tensor.dim(0) == problem.batch && (tensor.dim(1) == 1 || tensor.dim(1) == problem.num_keys)) {
+  if (tensor.rank() == 2 && tensor.dim(0) != 1 && tensor.dim(0) != problem.limits.num_queries &&
+      tensor.dim(0) == problem.batch && (tensor.dim(1) == 1 || tensor.dim(1) == problem.limits.num_keys)) {
     const Shape for_each_item{problem.batch, 1, 1, tensor.dim(1)};
     fail(Status::InvalidArgument,
          "%s has dims %s, expected %s, (Q, K), with ones where it is repeated; one row of keys for each item is "
@@ -71,22 +72,19 @@ void set_pair_operand(Operand& operand, const AttentionProblem& problem, const T
   }
 }
 
-// Causal mask and window as one band of keys around each query.
+// Causal mask and window as one band of keys around each query, which `limits` leaves unlimited so far.
 void set_band(AttentionProblem& problem, const AttentionOptions& options) {
-  const int64_t unlimited_first = -problem.num_queries;
-  const int64_t unlimited_last = problem.num_keys;
-  const int64_t bottom_right = problem.num_keys - problem.num_queries;
-  problem.band_first = unlimited_first;
-  problem.band_last = unlimited_last;
+  Sequence& sequence = problem.limits.sequence;
+  const int64_t bottom_right = sequence.key_count - sequence.query_count;
   if (options.causal != Alignment::None)
-    problem.band_last = options.causal == Alignment::BottomRight ? bottom_right : 0;
+    sequence.band_last = options.causal == Alignment::BottomRight ? bottom_right : 0;
   if (options.window != Alignment::None) {
     const int64_t shift = options.window == Alignment::BottomRight ? bottom_right : 0;
     // The negation is safe: a negative window_left is unlimited, and INT64_MAX has a negative.
     if (options.window_left >= 0)
-      problem.band_first = std::max(unlimited_first, saturating_add(shift, -options.window_left));
+      sequence.band_first = std::max(-sequence.query_count, saturating_add(shift, -options.window_left));
     if (options.window_right >= 0)
-      problem.band_last = std::min(problem.band_last, saturating_add(shift, options.window_right));
+      sequence.band_last = std::min(sequence.band_last, saturating_add(shift, options.window_right));
   }
 }
 
@@ -103,7 +101,8 @@ void set_dropout(AttentionProblem& problem, const LayerInputs& inputs, const Att
   problem.dropout_seed = inputs.dropout_seed;
   if (problem.dropout == 0) return;
   // The random number of a weight is counted by its place, in 32-bit words.
-  const std::array<int64_t, 4> sizes{problem.batch, problem.num_heads, problem.num_queries, problem.num_keys};
+  const std::array<int64_t, 4> sizes{problem.batch, problem.num_heads, problem.limits.num_queries,
+                                     problem.limits.num_keys};
   const int64_t largest = *std::max_element(sizes.begin(), sizes.end());
   if (largest > int64_t{1} << 32) {
     fail(Status::Unsupported,
@@ -153,9 +152,9 @@ void set_visibility(AttentionProblem& problem, const LayerInputs& inputs, const 
                     bool has_heads, Purpose purpose) {
   set_band(problem, options);
   if (inputs.valid_lens != nullptr) {
-    problem.valid_lens =
-        lengths_operand(*inputs.valid_lens, "inputs->valid_lens",
-                        {problem.batch, problem.num_queries, problem.num_keys}, purpose != Purpose::Shapes);
+    problem.limits.valid_lens = lengths_operand(*inputs.valid_lens, "inputs->valid_lens",
+                                                {problem.batch, problem.limits.num_queries, problem.limits.num_keys},
+                                                purpose != Purpose::Shapes);
   }
   if (inputs.mask != nullptr) {
     if (inputs.mask->dtype() != DType::Bool) {

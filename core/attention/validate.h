@@ -47,7 +47,7 @@ LayerInputs complete_inputs(const LayerInputs& inputs, const char* owner, const 
 // `device_name`, and that nothing else is given. `kind` is the layer's, as "linear".
 void check_one_input(const LayerInputs& inputs, const char* kind, const char* device_name);
 
-// The sizes of a problem are set; adds lengths, mask, bias, band, scale, cap, dropout and the treatment of empty rows.
+// The sizes of a problem are set, its limits as unlimited() makes them; adds lengths, mask, bias, band, scale, cap, dropout and the treatment of empty rows.
 // `has_heads` is false where H is not an axis.
 void set_visibility(AttentionProblem& problem, const LayerInputs& inputs, const AttentionOptions& options,
                     bool has_heads, Purpose purpose);

@@ -28,7 +28,7 @@
 namespace heed {
 
 // Grows by one whenever the table or a struct in it changes. It is the first member of the table in every version.
-inline constexpr int32_t kBackendVersion = 8;
+inline constexpr int32_t kBackendVersion = 9;
 
 using Failure = Error;
 

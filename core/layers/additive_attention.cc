@@ -55,8 +55,7 @@ void AdditiveAttention::check_inputs(const LayerInputs& inputs, OutputShapes& sh
 void AdditiveAttention::set_attention(const LayerInputs& inputs, Purpose purpose, AttentionProblem& problem) const {
   problem.batch = inputs.queries->dim(0);
   problem.num_heads = problem.num_kv_heads = 1;
-  problem.num_queries = inputs.queries->dim(1);
-  problem.num_keys = inputs.keys->dim(1);
+  problem.limits = unlimited(inputs.queries->dim(1), inputs.keys->dim(1));
   problem.head_size = options_.num_hiddens;
   problem.value_head_size = inputs.values->dim(2);
   problem.scoring = Scoring::Additive;
@@ -67,15 +66,15 @@ void AdditiveAttention::compose(const CheckedInputs& call, const LayerOutputs& o
   const LayerInputs& inputs = call.inputs;
   const Projected projected[] = {{Source::Queries, {parameter_at(kQueryWeight)}, options_.num_hiddens},
                                  {Source::Keys, {parameter_at(kKeyWeight)}, options_.num_hiddens, WantedRows::Visible}};
-  const auto [queries, keys, values] = project(schedule, inputs, limits_of(call.attention), projected);
+  const auto [queries, keys, values] = project(schedule, inputs, call.attention.limits, projected);
 
   AttentionProblem& attention = schedule.add_attention("attention");
   attention = call.attention;
   place_heads(schedule, attention.queries, queries);
-  place_heads(schedule, attention.keys, keys);
+  place_heads(schedule, attention.keys.rows, keys);
   set_operand(attention.score_weights, parameter_at(kScoreWeights).value(), {-1, 0, -1, 1});
   if (outputs.output != nullptr) {
-    set_operand(attention.values, *inputs.values, {0, -1, 1, 2});
+    set_operand(attention.values.rows, *inputs.values, {0, -1, 1, 2});
     set_operand(attention.output, *outputs.output, {0, -1, 1, 2});
   }
   if (outputs.weights != nullptr) set_operand(attention.weights, *outputs.weights, {0, -1, 1, 2});

@@ -89,8 +89,7 @@ void DotProductAttention::set_attention(const LayerInputs& inputs, Purpose purpo
   problem.batch = inputs.queries->dim(0);
   problem.num_heads = has_heads ? inputs.queries->dim(1) : 1;
   problem.num_kv_heads = has_heads ? inputs.keys->dim(1) : 1;
-  problem.num_queries = inputs.queries->dim(rank - 2);
-  problem.num_keys = inputs.keys->dim(rank - 2);
+  problem.limits = unlimited(inputs.queries->dim(rank - 2), inputs.keys->dim(rank - 2));
   problem.head_size = inputs.queries->dim(rank - 1);
   problem.value_head_size = inputs.values->dim(rank - 1);
   set_visibility(problem, inputs, options_, has_heads, purpose);
@@ -109,9 +108,9 @@ void DotProductAttention::compose(const CheckedInputs& call, const LayerOutputs&
   AttentionProblem& attention = schedule.add_attention("attention");
   attention = call.attention;
   set(attention.queries, *inputs.queries);
-  set(attention.keys, *inputs.keys);
+  set(attention.keys.rows, *inputs.keys);
   if (outputs.output != nullptr) {
-    set(attention.values, *inputs.values);
+    set(attention.values.rows, *inputs.values);
     set(attention.output, *outputs.output);
   }
   if (outputs.weights != nullptr) set(attention.weights, *outputs.weights);

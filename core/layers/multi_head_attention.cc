@@ -158,8 +158,7 @@ void MultiHeadAttention::set_attention(const LayerInputs& inputs, Purpose purpos
   problem.batch = inputs.queries->dim(0);
   problem.num_heads = options_.num_heads;
   problem.num_kv_heads = options_.num_kv_heads;
-  problem.num_queries = inputs.queries->dim(1);
-  problem.num_keys = inputs.keys->dim(1);
+  problem.limits = unlimited(inputs.queries->dim(1), inputs.keys->dim(1));
   problem.head_size = options_.head_size;
   problem.value_head_size = options_.value_head_size;
   problem.scoring = options_.scoring;
@@ -174,15 +173,15 @@ void MultiHeadAttention::compose(const CheckedInputs& call, const LayerOutputs& 
       {Source::Keys, parameters_of(places_.keys), options_.head_size, WantedRows::Visible},
       {Source::Values, parameters_of(places_.values), options_.value_head_size, values_read(call.attention)}};
   const auto [queries, keys, values] =
-      project(schedule, call.inputs, limits_of(call.attention), std::span(projected, needs_values ? 3 : 2));
+      project(schedule, call.inputs, call.attention.limits, std::span(projected, needs_values ? 3 : 2));
 
   AttentionProblem& attention = schedule.add_attention("attention");
   attention = call.attention;
   place_heads(schedule, attention.queries, queries);
-  place_heads(schedule, attention.keys, keys);
+  place_heads(schedule, attention.keys.rows, keys);
   if (options_.scoring == Scoring::Additive)
     set_operand(attention.score_weights, parameter_at(places_.score_weights).value(), {-1, 0, -1, 1});
-  if (needs_values) place_heads(schedule, attention.values, values);
+  if (needs_values) place_heads(schedule, attention.values.rows, values);
   if (outputs.weights != nullptr) set_operand(attention.weights, *outputs.weights, {0, 1, 2, 3});
   if (outputs.log_sum_exp != nullptr) set_operand(attention.log_sum_exp, *outputs.log_sum_exp, {0, 1, 2, -1});
   if (!needs_values) return;
@@ -194,12 +193,12 @@ void MultiHeadAttention::compose(const CheckedInputs& call, const LayerOutputs& 
     attention.output.strides[3] = outputs.output->stride(2);
     return;
   }
-  const HeadArray merged =
-      reserve_rows(schedule, attention.batch, attention.num_queries, options_.num_heads, options_.value_head_size);
+  const HeadArray merged = reserve_rows(schedule, attention.batch, attention.limits.num_queries, options_.num_heads,
+                                        options_.value_head_size);
   place_heads(schedule, attention.output, merged);
   LinearProblem& linear = schedule.add_linear("project output");
   linear.batch = attention.batch;
-  linear.rows = attention.num_queries;
+  linear.rows = attention.limits.num_queries;
   linear.input_size = merged.row_stride;
   place_rows(schedule, linear.input, merged);
   set_parameters(linear.parts[0], parameters_of(places_.output));

@@ -70,8 +70,8 @@ HeadArray reserve_heads(Schedule& schedule, int64_t batch, int64_t rows, KeyRang
 // Whether anything may hide keys from all queries, as far as sizes and options tell: a call is planned alike whether
 // lengths are read or not, and takes no less scratch than a smaller one.
 bool may_leave_rows_out(const KeyLimits& limits) {
-  return limits.valid_lens.given != 0 || limits.num_queries == 0 || limits.band_first > -limits.num_queries ||
-         limits.band_last < limits.num_keys;
+  return limits.valid_lens.given != 0 || limits.has_table != 0 || limits.num_queries == 0 ||
+         limits.sequence.band_first > -limits.num_queries || limits.sequence.band_last < limits.num_keys;
 }
 
 // The array as an operand, from where its row 0 is or would be.

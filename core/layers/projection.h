@@ -10,8 +10,8 @@
 #include "attention/validate.h"
 #include "layers/parameter.h"
 #include "layers/schedule.h"
-#include "ops/key_limits.h"
 #include "ops/linear.h"
+#include "ops/sequence.h"
 
 namespace heed {
 

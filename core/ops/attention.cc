@@ -5,14 +5,6 @@
 
 namespace heed {
 
-KeyLimits limits_of(const AttentionProblem& problem) {
-  return {.num_queries = problem.num_queries,
-          .num_keys = problem.num_keys,
-          .band_first = problem.band_first,
-          .band_last = problem.band_last,
-          .valid_lens = problem.valid_lens};
-}
-
 WantedRows values_read(const AttentionProblem& problem) {
   if (problem.empty_rows != EmptyRows::Mean) return WantedRows::Visible;
   // Either may hide all keys from a query, which only the kernel finds out.
@@ -24,7 +16,7 @@ double flops_of(const AttentionProblem& problem) {
   const double score_flops =
       (problem.scoring == Scoring::Additive ? 4.0 : 2.0) * static_cast<double>(problem.head_size);
   const double value_flops = problem.output.given != 0 ? 2.0 * static_cast<double>(problem.value_head_size) : 0.0;
-  return static_cast<double>(problem.num_heads) * visible_pairs(limits_of(problem), problem.batch) *
+  return static_cast<double>(problem.num_heads) * visible_pairs(problem.limits, problem.batch) *
          (score_flops + value_flops);
 }
 

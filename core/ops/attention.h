@@ -7,9 +7,10 @@
 #include <type_traits>
 
 #include "ops/cost.h"
-#include "ops/key_limits.h"
+#include "ops/kv_source.h"
 #include "ops/op.h"
 #include "ops/operand.h"
+#include "ops/sequence.h"
 
 namespace heed {
 
@@ -23,31 +24,26 @@ struct AttentionProblem {
   int64_t batch = 0;            // b
   int64_t num_heads = 0;        // h, of queries
   int64_t num_kv_heads = 0;     // divides num_heads: head h reads key head h / (num_heads / num_kv_heads)
-  int64_t num_queries = 0;      // q
-  int64_t num_keys = 0;         // k
   int64_t head_size = 0;        // d, of queries and keys
   int64_t value_head_size = 0;  // d, of values
+
+  // How many queries and keys the elements of the batch have, and which keys the queries see.
+  KeyLimits limits;
 
   // Keys and values that WantedRows leaves out for these limits may hold anything, or lie in no memory at all, on a
   // device whose IntermediateForm allows that.
   Operand queries;  // axes (b, h, q, d); one dtype of F32, F16, BF16 for these three
-  Operand keys;     // axes (b, kv head, k, d)
-  Operand values;   // axes (b, kv head, k, d)
+  KvSource keys;    // axes (b, kv head, k, d)
+  KvSource values;  // axes (b, kv head, k, d)
   // axes (-, h, -, d); F32, F16, BF16; given iff scoring is Additive: the sum over d of these times tanh(query + key)
   // then takes the place of the product.
   Operand score_weights;
-  Operand valid_lens;  // axes (b, -, q, -); F32, I32, I64; whole numbers from 0 to num_keys; optional
-  Operand mask;        // axes (b, h, q, k); Bool, non-zero: may attend; optional
-  Operand bias;        // axes (b, h, q, k); F32, F16, BF16; optional
+  Operand mask;  // axes (b, h, q, k); Bool, non-zero: may attend; optional
+  Operand bias;  // axes (b, h, q, k); F32, F16, BF16; optional
 
   Operand output;       // axes (b, h, q, d); F32, F16, BF16; optional
   Operand weights;      // axes (b, h, q, k); F32, F16, BF16; optional
   Operand log_sum_exp;  // axes (b, h, q, -); F32; optional
-
-  // Causal masks and windows together: key k is visible to query q only if q + band_first <= k <= q + band_last.
-  // Unlimited sides are -num_queries and num_keys, so that the sums cannot overflow.
-  int64_t band_first = 0;
-  int64_t band_last = 0;
 
   uint64_t dropout_seed = 0;
   float scale = 1.0f;     // never 0
@@ -65,22 +61,22 @@ void visit_operands(Problem& problem, Visit visit) {
   const int64_t b = problem.batch;
   const int64_t h = problem.num_heads;
   const int64_t g = problem.num_kv_heads;
-  const int64_t q = problem.num_queries;
-  const int64_t k = problem.num_keys;
-  const Sizes<kOperandRank> pairs = {b, h, q, k};
-  visit(problem.queries, Sizes<kOperandRank>{b, h, q, problem.head_size}, Access::Read);
-  visit(problem.keys, Sizes<kOperandRank>{b, g, k, problem.head_size}, Access::Read);
-  visit(problem.values, Sizes<kOperandRank>{b, g, k, problem.value_head_size}, Access::Read);
+  const int64_t q = problem.limits.num_queries;
+  const Sizes<kOperandRank> pairs = {b, h, q, problem.limits.num_keys};
+  // Of a ragged batch, whose elements may lie one after the other along one axis.
+  const int64_t query_rows = num_query_rows(problem.limits, b);
+  const int64_t key_rows = num_key_rows(problem.limits, b);
+  visit(problem.queries, Sizes<kOperandRank>{b, h, query_rows, problem.head_size}, Access::Read);
+  visit(problem.keys.rows, Sizes<kOperandRank>{b, g, key_rows, problem.head_size}, Access::Read);
+  visit(problem.values.rows, Sizes<kOperandRank>{b, g, key_rows, problem.value_head_size}, Access::Read);
   visit(problem.score_weights, Sizes<kOperandRank>{1, h, 1, problem.head_size}, Access::Read);
-  visit(problem.valid_lens, Sizes<kOperandRank>{b, 1, q, 1}, Access::ReadOnHost);
+  visit(problem.limits.valid_lens, Sizes<kOperandRank>{b, 1, q, 1}, Access::ReadOnHost);
   visit(problem.mask, pairs, Access::Read);
   visit(problem.bias, pairs, Access::Read);
-  visit(problem.output, Sizes<kOperandRank>{b, h, q, problem.value_head_size}, Access::Write);
+  visit(problem.output, Sizes<kOperandRank>{b, h, query_rows, problem.value_head_size}, Access::Write);
   visit(problem.weights, pairs, Access::Write);
-  visit(problem.log_sum_exp, Sizes<kOperandRank>{b, h, q, 1}, Access::Write);
+  visit(problem.log_sum_exp, Sizes<kOperandRank>{b, h, query_rows, 1}, Access::Write);
 }
-
-KeyLimits limits_of(const AttentionProblem& problem);
 
 // Which rows of its values an attention reads. Of its keys it reads those that are visible.
 WantedRows values_read(const AttentionProblem& problem);

@@ -7,9 +7,9 @@
 #include <type_traits>
 
 #include "ops/cost.h"
-#include "ops/key_limits.h"
 #include "ops/op.h"
 #include "ops/operand.h"
+#include "ops/sequence.h"
 
 namespace heed {
 
@@ -45,8 +45,8 @@ struct LinearProblem {
   Operand input;           // axes (-, s, r, e); F32, F16, BF16
   LinearPart parts[kMaxLinearParts];
   int32_t num_parts = 1;
-  // Whose keys the rows are, where a part does not want all rows: num_keys is then `rows`. A problem whose parts all want
-  // all rows may have those of another problem of its call; then they decide nothing.
+  // The limits of the attention whose keys the rows are. They decide something only where a part does not want all rows;
+  // then num_keys is `rows`, and a table has key_begin 0 throughout.
   KeyLimits limits;
 };
 

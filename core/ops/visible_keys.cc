@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "ops/lengths.h"
+
 namespace heed {
 namespace {
 
@@ -21,21 +23,28 @@ bool has_lengths(const KeyLimits& limits) { return limits.valid_lens.data != nul
 // Calls visit(queries) for all queries of an element: once for those that share a length.
 template <typename Visit>
 void visit_queries(const KeyLimits& limits, int64_t b, const Visit& visit) {
+  const Sequence& sequence = sequence_of(limits, b);
   if (!has_lengths(limits)) {
-    visit(Queries{0, limits.num_queries, limits.num_keys});
+    visit(Queries{0, sequence.query_count, sequence.key_count});
   } else if (limits.valid_lens.strides[2] == 0) {
-    visit(Queries{0, limits.num_queries, length_of(limits.valid_lens, b, 0)});
+    visit(Queries{0, sequence.query_count, length_of(limits.valid_lens, b, 0)});
   } else {
-    for (int64_t q = 0; q < limits.num_queries; ++q) visit(Queries{q, 1, length_of(limits.valid_lens, b, q)});
+    for (int64_t q = 0; q < sequence.query_count; ++q) visit(Queries{q, 1, length_of(limits.valid_lens, b, q)});
   }
 }
 
 // Those of the queries that see a key: from the first to before the second, or none.
-KeyRange seeing_queries(const KeyLimits& limits, const Queries& queries) {
-  if (queries.length <= 0 || limits.band_last < limits.band_first) return {};
-  const int64_t first = std::max(queries.first, -limits.band_last);
-  const int64_t end = std::min(queries.first + queries.count, queries.length - limits.band_first);
+KeyRange seeing_queries(const Sequence& sequence, const Queries& queries) {
+  if (queries.length <= 0 || sequence.band_last < sequence.band_first) return {};
+  const int64_t first = std::max(queries.first, -sequence.band_last);
+  const int64_t end = std::min(queries.first + queries.count, queries.length - sequence.band_first);
   return first < end ? KeyRange{first, end} : KeyRange{};
+}
+
+// The keys below `length` that the band leaves to query q.
+KeyRange keys_in_band(const Sequence& sequence, int64_t q, int64_t length) {
+  const int64_t first = std::max<int64_t>(0, q + sequence.band_first);
+  return {first, std::max(first, std::min(length, q + sequence.band_last + 1))};
 }
 
 // Pairs with key <= query + last and key < length. In closed form, since explain may be asked about shapes that nobody
@@ -51,9 +60,10 @@ Int128 pairs_up_to(Int128 last, const Queries& queries) {
 }
 
 bool has_query_without_key(const KeyLimits& limits, int64_t b) {
+  const Sequence& sequence = sequence_of(limits, b);
   bool found = false;
   visit_queries(limits, b,
-                [&](const Queries& queries) { found |= seeing_queries(limits, queries).size() < queries.count; });
+                [&](const Queries& queries) { found |= seeing_queries(sequence, queries).size() < queries.count; });
   return found;
 }
 
@@ -66,34 +76,48 @@ KeyRange joined(KeyRange a, KeyRange b) {
 
 }  // namespace
 
-bool differ_by_element(const KeyLimits& limits) { return has_lengths(limits) && limits.valid_lens.strides[0] != 0; }
+bool differ_by_element(const KeyLimits& limits) {
+  return limits.has_table != 0 || (has_lengths(limits) && limits.valid_lens.strides[0] != 0);
+}
 
 KeyRange keys_of_query(const KeyLimits& limits, int64_t b, int64_t q) {
-  const int64_t length = has_lengths(limits) ? length_of(limits.valid_lens, b, q) : limits.num_keys;
-  const int64_t first = std::max<int64_t>(0, q + limits.band_first);
-  return {first, std::max(first, std::min(length, q + limits.band_last + 1))};
+  const Sequence& sequence = sequence_of(limits, b);
+  return keys_in_band(sequence, q, has_lengths(limits) ? length_of(limits.valid_lens, b, q) : sequence.key_count);
+}
+
+void find_keys_of_queries(const KeyLimits& limits, int64_t b, int64_t first_query, int64_t count, KeyRange* ranges) {
+  const Sequence& sequence = sequence_of(limits, b);
+  if (has_lengths(limits) && limits.valid_lens.strides[2] != 0) {
+    for (int64_t i = 0; i < count; ++i)
+      ranges[i] = keys_in_band(sequence, first_query + i, length_of(limits.valid_lens, b, first_query + i));
+    return;
+  }
+  const int64_t length = has_lengths(limits) ? length_of(limits.valid_lens, b, 0) : sequence.key_count;
+  for (int64_t i = 0; i < count; ++i) ranges[i] = keys_in_band(sequence, first_query + i, length);
 }
 
 KeyRange keys_of_element(const KeyLimits& limits, int64_t b) {
+  const Sequence& sequence = sequence_of(limits, b);
   KeyRange result;
   visit_queries(limits, b, [&](const Queries& queries) {
-    const KeyRange seeing = seeing_queries(limits, queries);
+    const KeyRange seeing = seeing_queries(sequence, queries);
     if (seeing.size() == 0) return;
     // The band moves on by one key from query to query.
-    const int64_t first = std::max<int64_t>(0, seeing.first + limits.band_first);
-    const int64_t end = std::min(queries.length, seeing.end + limits.band_last);
+    const int64_t first = std::max<int64_t>(0, seeing.first + sequence.band_first);
+    const int64_t end = std::min(queries.length, seeing.end + sequence.band_last);
     result = joined(result, {first, end});
   });
   return result;
 }
 
 double visible_pairs(const KeyLimits& limits, int64_t batch) {
-  if (limits.band_last < limits.band_first) return 0;
   const auto pairs_of_element = [&](int64_t b) {
+    const Sequence& sequence = sequence_of(limits, b);
     double pairs = 0;
+    if (sequence.band_last < sequence.band_first) return pairs;
     visit_queries(limits, b, [&](const Queries& queries) {
-      pairs += static_cast<double>(pairs_up_to(limits.band_last, queries) -
-                                   pairs_up_to(Int128{limits.band_first} - 1, queries));
+      pairs += static_cast<double>(pairs_up_to(sequence.band_last, queries) -
+                                   pairs_up_to(Int128{sequence.band_first} - 1, queries));
     });
     return pairs;
   };
@@ -106,7 +130,7 @@ double visible_pairs(const KeyLimits& limits, int64_t batch) {
 KeyRange wanted_rows(const KeyLimits& limits, WantedRows wanted, int64_t b) {
   const bool all =
       wanted == WantedRows::All || (wanted == WantedRows::VisibleOrMean && has_query_without_key(limits, b));
-  return all ? KeyRange{0, limits.num_keys} : keys_of_element(limits, b);
+  return all ? KeyRange{0, sequence_of(limits, b).key_count} : keys_of_element(limits, b);
 }
 
 double num_wanted_rows(const KeyLimits& limits, WantedRows wanted, int64_t batch) {

@@ -6,24 +6,19 @@
 
 #include <cstdint>
 
-#include "ops/key_limits.h"
+#include "ops/sequence.h"
 
 namespace heed {
-
-// Keys first .. end - 1; none where both are the same.
-struct KeyRange {
-  int64_t first = 0;
-  int64_t end = 0;
-
-  int64_t size() const { return end - first; }
-  friend bool operator==(const KeyRange&, const KeyRange&) = default;
-};
 
 // Whether the elements of the batch may see different keys.
 bool differ_by_element(const KeyLimits& limits);
 
 // The keys that query q of batch element b sees.
 KeyRange keys_of_query(const KeyLimits& limits, int64_t b, int64_t q);
+
+// The keys that each of the queries first_query .. first_query + count - 1 of batch element b sees, into ranges[0] and
+// what follows.
+void find_keys_of_queries(const KeyLimits& limits, int64_t b, int64_t first_query, int64_t count, KeyRange* ranges);
 
 // From the first to the last key that some query of the element sees.
 KeyRange keys_of_element(const KeyLimits& limits, int64_t b);
@@ -32,7 +27,7 @@ KeyRange keys_of_element(const KeyLimits& limits, int64_t b);
 // nobody could run.
 double visible_pairs(const KeyLimits& limits, int64_t batch);
 
-// The rows of one batch element that are wanted, of num_keys.
+// The rows of one batch element that are wanted, of its key_count.
 KeyRange wanted_rows(const KeyLimits& limits, WantedRows wanted, int64_t b);
 
 // How many these are, over all elements.

@@ -48,14 +48,12 @@ AttentionProblem problem_of(const Form& form, const Sizes& sizes) {
   problem.batch = sizes.batch;
   problem.num_heads = kNumKvHeads * form.group;
   problem.num_kv_heads = kNumKvHeads;
-  problem.num_queries = sizes.num_queries;
-  problem.num_keys = sizes.num_keys;
+  problem.limits = unlimited(sizes.num_queries, sizes.num_keys);
   problem.head_size = kHeadSize;
   problem.value_head_size = kValueHeadSize;
-  problem.band_first = -sizes.num_queries;
-  problem.band_last = sizes.num_keys;
   problem.scoring = form.scoring;
-  for (Operand* operand : {&problem.queries, &problem.keys, &problem.values, &problem.output}) operand->given = 1;
+  for (Operand* operand : {&problem.queries, &problem.keys.rows, &problem.values.rows, &problem.output})
+    operand->given = 1;
   if (form.scoring == Scoring::Additive) problem.score_weights.given = 1;
   return problem;
 }
@@ -131,13 +129,14 @@ TEST_P(AttentionScratch, IsTheSameForAnyStridesLengthsAndOutputs) {
       const Form form = {2, Scoring::DotProduct, 16};
       AttentionProblem problem = problem_of(form, {3, num_queries, num_keys});
       const size_t expected = plan_attention(kernels(), problem, 16).scratch_bytes;
-      for (Operand* operand : {&problem.queries, &problem.keys, &problem.values, &problem.output}) {
+      for (Operand* operand : {&problem.queries, &problem.keys.rows, &problem.values.rows, &problem.output}) {
         std::ranges::copy(std::vector<int64_t>{70000, 9000, 1, 1100}, operand->strides);
         EXPECT_EQ(plan_attention(kernels(), problem, 16).scratch_bytes, expected);
       }
       const int64_t lengths[] = {0, 1, num_keys};
-      problem.valid_lens = {.data = const_cast<int64_t*>(lengths), .strides = {1}, .dtype = DType::I64, .given = 1};
-      problem.band_last = 0;
+      problem.limits.valid_lens = {
+          .data = const_cast<int64_t*>(lengths), .strides = {1}, .dtype = DType::I64, .given = 1};
+      problem.limits.sequence.band_last = 0;
       problem.weights.given = problem.log_sum_exp.given = problem.mask.given = problem.bias.given = 1;
       EXPECT_EQ(plan_attention(kernels(), problem, 16).scratch_bytes, expected);
       problem.output.given = 0;
@@ -165,8 +164,8 @@ class Call {
   Call(const Form& form, const Sizes& sizes, int64_t step) : problem(problem_of(form, sizes)) {
     const int64_t num_heads = problem.num_heads;
     give(problem.queries, queries_, num_heads, sizes.num_queries, kHeadSize, step);
-    give(problem.keys, keys_, kNumKvHeads, sizes.num_keys, kHeadSize, step);
-    give(problem.values, values_, kNumKvHeads, sizes.num_keys, kValueHeadSize, step);
+    give(problem.keys.rows, keys_, kNumKvHeads, sizes.num_keys, kHeadSize, step);
+    give(problem.values.rows, values_, kNumKvHeads, sizes.num_keys, kValueHeadSize, step);
     give(problem.output, output, num_heads, sizes.num_queries, kValueHeadSize, step);
     give(problem.weights, weights, num_heads, sizes.num_queries, sizes.num_keys, 1);
     if (form.scoring == Scoring::Additive) {
@@ -227,7 +226,7 @@ TEST_P(AttentionScratch, IsAllThatACallTouchesOfALargerOnes) {
             const Workers workers(turns, &failure);
             std::byte* end = scratch + of_largest + kBeyond;
             std::fill(scratch, end, kUntouched);
-            run_attention(kernels(), call.problem, workers, scratch);
+            run_attention(kernels(), call.problem, own, workers, scratch);
             EXPECT_TRUE(
                 std::all_of(scratch + own.scratch_bytes, end, [](std::byte byte) { return byte == kUntouched; }))
                 << own.kernel << ", " << sizes << ", " << num_workers << " workers, group " << group;
@@ -235,7 +234,7 @@ TEST_P(AttentionScratch, IsAllThatACallTouchesOfALargerOnes) {
             const std::vector<float> output = call.output;
             const std::vector<float> weights = call.weights;
             std::fill(scratch, end, std::byte{0xff});
-            run_attention(kernels(), call.problem, workers, scratch);
+            run_attention(kernels(), call.problem, own, workers, scratch);
             EXPECT_EQ(call.output, output) << own.kernel << ", " << sizes;
             EXPECT_EQ(call.weights, weights) << own.kernel << ", " << sizes;
             kernel_names.insert(own.kernel);

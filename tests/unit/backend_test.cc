@@ -40,7 +40,7 @@ Backend slow_backend() {
     return status;
   };
   backend.run = [](BackendDevice* device, const Op* op, const Plan* plan, void* scratch, Failure* failure) {
-    if (op->kind != OpKind::Attention || problem_of<AttentionProblem>(*op).num_queries != 1)
+    if (op->kind != OpKind::Attention || problem_of<AttentionProblem>(*op).limits.num_queries != 1)
       return cpu_backend().run(device, op, plan, scratch, failure);
     failure->status = Status::DeviceLost;
     std::snprintf(failure->text, sizeof failure->text, "the device went away");

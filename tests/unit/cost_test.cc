@@ -2,7 +2,6 @@
 #include "ops/cost.h"
 #include "ops/attention.h"
 #include "ops/dropout.h"
-#include "ops/key_limits.h"
 #include "ops/linear.h"
 
 #include <gtest/gtest.h>
@@ -28,8 +27,7 @@ AttentionProblem small_problem() {
   problem.batch = 2;
   problem.num_heads = 6;
   problem.num_kv_heads = 3;
-  problem.num_queries = 5;
-  problem.num_keys = 7;
+  problem.limits = unlimited(5, 7);
   return problem;
 }
 
@@ -43,31 +41,31 @@ TEST(Cost, CountsTheVisiblePairs) {
     problem.batch = pick(0, 3);
     problem.num_heads = pick(1, 3);
     problem.num_kv_heads = 1;
-    problem.num_queries = pick(0, 9);
-    problem.num_keys = pick(0, 9);
+    const int64_t num_queries = pick(0, 9);
+    problem.limits = unlimited(num_queries, pick(0, 9));
     problem.head_size = pick(1, 5);
     problem.value_head_size = pick(0, 5);
-    problem.band_first = pick(-problem.num_queries, problem.num_keys);
-    problem.band_last = pick(-problem.num_queries, problem.num_keys);
+    problem.limits.sequence.band_first = pick(-problem.limits.num_queries, problem.limits.num_keys);
+    problem.limits.sequence.band_last = pick(-problem.limits.num_queries, problem.limits.num_keys);
     if (pick(0, 1) == 1) problem.output = given();
     if (pick(0, 1) == 1) problem.scoring = Scoring::Additive;
-    std::vector<int64_t> lens(static_cast<size_t>(problem.batch * (problem.num_queries + 1)));
-    for (int64_t& length : lens) length = pick(0, problem.num_keys);
+    std::vector<int64_t> lens(static_cast<size_t>(problem.batch * (problem.limits.num_queries + 1)));
+    for (int64_t& length : lens) length = pick(0, problem.limits.num_keys);
     const int64_t kind = pick(0, 2);  // without lengths, one for each item, one for each query
     if (kind > 0) {
-      problem.valid_lens = given(lens.data());
-      problem.valid_lens.dtype = DType::I64;
-      problem.valid_lens.strides[0] = kind == 1 ? 1 : problem.num_queries;
-      problem.valid_lens.strides[2] = kind == 1 ? 0 : 1;
+      problem.limits.valid_lens = given(lens.data());
+      problem.limits.valid_lens.dtype = DType::I64;
+      problem.limits.valid_lens.strides[0] = kind == 1 ? 1 : problem.limits.num_queries;
+      problem.limits.valid_lens.strides[2] = kind == 1 ? 0 : 1;
     }
     int64_t pairs = 0;
     for (int64_t b = 0; b < problem.batch; ++b) {
-      for (int64_t q = 0; q < problem.num_queries; ++q) {
-        const int64_t length = kind == 0   ? problem.num_keys
+      for (int64_t q = 0; q < problem.limits.num_queries; ++q) {
+        const int64_t length = kind == 0   ? problem.limits.num_keys
                                : kind == 1 ? lens[static_cast<size_t>(b)]
-                                           : lens[static_cast<size_t>(b * problem.num_queries + q)];
+                                           : lens[static_cast<size_t>(b * problem.limits.num_queries + q)];
         for (int64_t k = 0; k < length; ++k) {
-          pairs += k >= q + problem.band_first && k <= q + problem.band_last ? 1 : 0;
+          pairs += k >= q + problem.limits.sequence.band_first && k <= q + problem.limits.sequence.band_last ? 1 : 0;
         }
       }
     }
@@ -80,16 +78,14 @@ TEST(Cost, CountsTheVisiblePairs) {
 
 TEST(Cost, CountsTheFewPairsOfANarrowBandInALongSequenceExactly) {
   AttentionProblem problem = small_problem();
-  problem.num_queries = problem.num_keys = (int64_t{1} << 40) + 1;
+  problem.limits = unlimited((int64_t{1} << 40) + 1, (int64_t{1} << 40) + 1);
   problem.batch = problem.num_heads = problem.head_size = 1;
-  problem.band_first = -1;
-  problem.band_last = 0;
+  problem.limits.sequence.band_first = -1;
+  problem.limits.sequence.band_last = 0;
   // Two keys for each query, but for the first.
   EXPECT_EQ(cost_of(problem).flops, 2.0 * (2.0 * ((int64_t{1} << 40) + 1) - 1));
   // Sizes whose product is beyond any integer of 64 bits, and a band without limits.
-  problem.num_queries = problem.num_keys = INT64_MAX;
-  problem.band_first = -problem.num_queries;
-  problem.band_last = problem.num_keys;
+  problem.limits = unlimited(INT64_MAX, INT64_MAX);
   EXPECT_EQ(cost_of(problem).flops, 0x1p127);
 }
 
@@ -98,9 +94,9 @@ TEST(Cost, CountsRepeatedOperandsOnce) {
   problem.head_size = 8;
   problem.value_head_size = 4;
   problem.queries = given();
-  problem.keys = given();
-  problem.values = given();
-  problem.values.dtype = DType::F16;
+  problem.keys.rows = given();
+  problem.values.rows = given();
+  problem.values.rows.dtype = DType::F16;
   problem.mask = given();
   problem.mask.dtype = DType::Bool;
   problem.mask.strides[1] = 0;
@@ -156,10 +152,7 @@ TEST(Cost, OfALinearOperationCountsTheRowsThatAreWanted) {
   problem.rows = 7;
   problem.input_size = 5;
   problem.input = given();
-  problem.limits.num_queries = 2;
-  problem.limits.num_keys = 7;
-  problem.limits.band_first = -2;
-  problem.limits.band_last = 7;
+  problem.limits = unlimited(2, 7);
   problem.limits.valid_lens = given(lens);
   problem.limits.valid_lens.dtype = DType::I32;
   problem.limits.valid_lens.strides[2] = 0;
@@ -199,7 +192,7 @@ TEST(Cost, BytesAreThoseOfEveryOperandOnce) {
   AttentionProblem problem = small_problem();
   problem.head_size = 11;
   problem.value_head_size = 13;
-  for (Operand* operand : {&problem.queries, &problem.keys, &problem.values, &problem.mask, &problem.bias,
+  for (Operand* operand : {&problem.queries, &problem.keys.rows, &problem.values.rows, &problem.mask, &problem.bias,
                            &problem.output, &problem.weights, &problem.log_sum_exp}) {
     *operand = given();
   }
@@ -208,10 +201,10 @@ TEST(Cost, BytesAreThoseOfEveryOperandOnce) {
   problem.score_weights = given();
   problem.score_weights.strides[0] = 0;
   problem.score_weights.strides[2] = 0;
-  problem.valid_lens = given();
-  problem.valid_lens.dtype = DType::I64;
-  problem.valid_lens.strides[1] = 0;
-  problem.valid_lens.strides[3] = 0;
+  problem.limits.valid_lens = given();
+  problem.limits.valid_lens.dtype = DType::I64;
+  problem.limits.valid_lens.strides[1] = 0;
+  problem.limits.valid_lens.strides[3] = 0;
   const int64_t pairs = int64_t{2} * 6 * 5 * 7;
   const int64_t two = 2;
   const int64_t f32 = two * 6 * 5 * 11 + two * 3 * 7 * 11 + two * 3 * 7 * 13 + two * 3 * 11 + pairs + two * 6 * 5 * 13 +
@@ -222,7 +215,7 @@ TEST(Cost, BytesAreThoseOfEveryOperandOnce) {
 TEST(Cost, BytesAreTheSameWhateverTheStridesOfAxesThatAnOperandDoesNotHave) {
   AttentionProblem problem = small_problem();
   problem.head_size = 11;
-  problem.score_weights = problem.valid_lens = problem.log_sum_exp = given();
+  problem.score_weights = problem.limits.valid_lens = problem.log_sum_exp = given();
   EXPECT_EQ(cost_of(problem).bytes, 4 * (6 * 11 + 2 * 5 + 2 * 6 * 5));
 }
 

@@ -35,8 +35,8 @@ TEST(Dropout, CountsElementsInTwoWords) {
       const std::vector<float> ones(kCount, 1.0F);
       std::vector<float> result(kCount);
       DropoutArguments arguments = {};
-      arguments.input = {const_cast<float*>(ones.data()), 1, kF32};
-      arguments.output = {result.data(), 1, kF32};
+      arguments.input = {const_cast<float*>(ones.data()), 1, DType::F32};
+      arguments.output = {result.data(), 1, DType::F32};
       arguments.count = kCount;
       arguments.first = first;
       arguments.seed = kSeed;

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "available_isas.h"
-#include "backends/cpu/flash_attention.h"
+#include "backends/cpu/attention.h"
 #include "base/rounding.h"
 #include "ops/attention.h"
 #include "turns.h"
@@ -20,9 +20,9 @@
 namespace heed::cpu {
 namespace {
 
-std::vector<AttentionItem> asked_for;
+std::vector<AttentionTask> asked_for;
 
-void write_down(const AttentionArguments*, const AttentionItem* item, void*) { asked_for.push_back(*item); }
+void write_down(const AttentionArguments*, const AttentionTask* item, void*) { asked_for.push_back(*item); }
 
 class FlashItems : public testing::TestWithParam<Isa> {
  protected:
@@ -31,14 +31,14 @@ class FlashItems : public testing::TestWithParam<Isa> {
   int64_t panel_rows() const { return kernels_.flash_panel_rows; }
 
   // The items in the order in which they are handed out.
-  std::vector<AttentionItem> run(const AttentionProblem& problem, int32_t num_workers) const {
+  std::vector<AttentionTask> run(const AttentionProblem& problem, int32_t num_workers) const {
     Turns turns(num_workers);
     Failure failure;
     const Workers workers(turns, &failure);
-    std::vector<std::max_align_t> scratch(
-        flash_attention_bytes(kernels_, problem, num_workers) / sizeof(std::max_align_t) + 1);
+    const Plan plan = plan_attention(kernels_, problem, num_workers);
+    std::vector<std::max_align_t> scratch(plan.scratch_bytes / sizeof(std::max_align_t) + 1);
     asked_for.clear();
-    run_flash_attention(kernels_, problem, workers, scratch.data());
+    run_attention(kernels_, problem, plan, workers, scratch.data());
     // Turns begins with the last item, a lone worker with the first.
     if (num_workers > 1) std::ranges::reverse(asked_for);
     return asked_for;
@@ -56,42 +56,40 @@ AttentionProblem problem_of(int64_t batch, int64_t num_heads, int64_t num_kv_hea
   problem.batch = batch;
   problem.num_heads = num_heads;
   problem.num_kv_heads = num_kv_heads;
-  problem.num_queries = num_queries;
-  problem.num_keys = 1000;
+  problem.limits = unlimited(num_queries, 1000);
   problem.head_size = problem.value_head_size = 64;
-  problem.band_first = -num_queries;
-  problem.band_last = problem.num_keys;
-  for (Operand* operand : {&problem.queries, &problem.keys, &problem.values, &problem.output}) operand->given = 1;
+  for (Operand* operand : {&problem.queries, &problem.keys.rows, &problem.values.rows, &problem.output})
+    operand->given = 1;
   return problem;
 }
 
 // One length for each element of the batch.
 void set_lengths(AttentionProblem& problem, const int64_t* lengths) {
-  problem.valid_lens.given = 1;
-  problem.valid_lens.data = const_cast<int64_t*>(lengths);
-  problem.valid_lens.dtype = DType::I64;
-  problem.valid_lens.strides[0] = 1;
+  problem.limits.valid_lens.given = 1;
+  problem.limits.valid_lens.data = const_cast<int64_t*>(lengths);
+  problem.limits.valid_lens.dtype = DType::I64;
+  problem.limits.valid_lens.strides[0] = 1;
 }
 
 // In the order of memory.
-std::vector<AttentionItem> sorted(std::vector<AttentionItem> items) {
+std::vector<AttentionTask> sorted(std::vector<AttentionTask> items) {
   std::ranges::sort(
-      items, {}, [](const AttentionItem& item) { return std::tuple(item.batch_index, item.kv_head, item.first_row); });
+      items, {}, [](const AttentionTask& item) { return std::tuple(item.batch_index, item.kv_head, item.first_row); });
   return items;
 }
 
-int64_t rows_of(const AttentionItem& item) { return item.end_row - item.first_row; }
+int64_t rows_of(const AttentionTask& item) { return item.end_row - item.first_row; }
 
-bool is_same(const AttentionItem& a, const AttentionItem& b) {
+bool is_same(const AttentionTask& a, const AttentionTask& b) {
   return a.batch_index == b.batch_index && a.kv_head == b.kv_head && a.first_row == b.first_row;
 }
 
 // The items in the order of memory, cut into a run of neighbours for each worker, who take turns; what is left over
 // comes last.
-std::vector<AttentionItem> spread_over(int32_t num_workers, const std::vector<AttentionItem>& items) {
+std::vector<AttentionTask> spread_over(int32_t num_workers, const std::vector<AttentionTask>& items) {
   const size_t workers = static_cast<size_t>(num_workers);
   const size_t share = items.size() / workers;
-  std::vector<AttentionItem> spread;
+  std::vector<AttentionTask> spread;
   for (size_t i = 0; i < share; ++i) {
     for (size_t worker = 0; worker < workers; ++worker) spread.push_back(items[worker * share + i]);
   }
@@ -108,13 +106,13 @@ TEST_P(FlashItems, HoldEveryRowOnceAndAreEnoughForTheWorkers) {
                                         << num_workers << " workers");
         const int64_t num_rows = 2 * num_queries;
         const AttentionProblem problem = problem_of(3, 2 * num_kv_heads, num_kv_heads, num_queries);
-        const std::vector<AttentionItem> items = sorted(run(problem, num_workers));
+        const std::vector<AttentionTask> items = sorted(run(problem, num_workers));
         size_t i = 0;
         for (int64_t b = 0; b < 3; ++b) {
           for (int64_t head = 0; head < num_kv_heads; ++head) {
             for (int64_t row = 0; row < num_rows; row = items[i++].end_row) {
               ASSERT_LT(i, items.size());
-              EXPECT_TRUE(is_same(items[i], {b, head, row, 0}));
+              EXPECT_TRUE(is_same(items[i], {b, head, row, 0, nullptr, nullptr}));
               EXPECT_LE(rows_of(items[i]), kMaxRows);
               if (items[i].end_row != num_rows) {
                 EXPECT_EQ(rows_of(items[i]) % panel_rows(), 0);
@@ -146,7 +144,7 @@ TEST_P(FlashItems, HoldEveryRowOnceAndAreEnoughForTheWorkers) {
 TEST_P(FlashItems, OfOneCostGoToAWorkerAsNeighbours) {
   // Rows that make whole items, and numbers of them that the workers do not divide.
   for (const auto& [batch, num_workers] : std::vector<std::pair<int64_t, int32_t>>{{5, 2}, {5, 3}, {7, 4}, {23, 3}}) {
-    const std::vector<AttentionItem> items = run(problem_of(batch, 2, 2, 256), num_workers);
+    const std::vector<AttentionTask> items = run(problem_of(batch, 2, 2, 256), num_workers);
     EXPECT_TRUE(std::ranges::equal(items, spread_over(num_workers, sorted(items)), is_same))
         << "batch " << batch << ", " << num_workers << " workers";
   }
@@ -159,21 +157,21 @@ TEST_P(FlashItems, OfMostKeysComeFirst) {
   for (const auto& [band_first, band_last] : {std::pair{-kNumQueries, int64_t{1000}}, {-kNumQueries, 0}, {-200, 0}}) {
     for (const bool has_lengths : {false, true}) {
       AttentionProblem problem = problem_of(5, 2, 2, kNumQueries);
-      problem.band_first = band_first;
-      problem.band_last = band_last;
+      problem.limits.sequence.band_first = band_first;
+      problem.limits.sequence.band_last = band_last;
       if (has_lengths) set_lengths(problem, lengths);
-      const auto cost = [&, first = band_first, last = band_last](const AttentionItem& item) {
+      const auto cost = [&, first = band_first, last = band_last](const AttentionTask& item) {
         const auto keys = [&](int64_t row) {
-          const int64_t length = has_lengths ? lengths[item.batch_index] : problem.num_keys;
+          const int64_t length = has_lengths ? lengths[item.batch_index] : problem.limits.num_keys;
           int64_t count = 0;
           for (int64_t k = 0; k < length; ++k) count += k >= row + first && k <= row + last;
           return count;
         };
         return (keys(item.first_row) + keys(item.end_row - 1)) * rows_of(item);
       };
-      const std::vector<AttentionItem> items = run(problem, 3);
+      const std::vector<AttentionTask> items = run(problem, 3);
       // Of those alike, the first of those that are spread.
-      std::vector<AttentionItem> expected = spread_over(3, sorted(items));
+      std::vector<AttentionTask> expected = spread_over(3, sorted(items));
       std::ranges::stable_sort(expected, std::greater<>(), cost);
       EXPECT_TRUE(std::ranges::equal(items, expected, is_same))
           << "band from " << band_first << " to " << band_last << (has_lengths ? ", with lengths" : "");
@@ -188,11 +186,11 @@ TEST_P(FlashItems, AreOrderedUpTo2048) {
     for (size_t b = 0; b < lengths.size(); ++b) lengths[b] = static_cast<int64_t>(b % 1000);
     AttentionProblem problem = problem_of(batch, 1, 1, 17);
     set_lengths(problem, lengths.data());
-    const std::vector<AttentionItem> items = run(problem, 2);
+    const std::vector<AttentionTask> items = run(problem, 2);
     ASSERT_EQ(static_cast<int64_t>(items.size()), batch);
-    const std::vector<AttentionItem> spread = spread_over(2, sorted(items));
+    const std::vector<AttentionTask> spread = spread_over(2, sorted(items));
     EXPECT_EQ(std::ranges::equal(items, spread, is_same), batch > 2048);
-    const auto length = [&](const AttentionItem& item) { return lengths[static_cast<size_t>(item.batch_index)]; };
+    const auto length = [&](const AttentionTask& item) { return lengths[static_cast<size_t>(item.batch_index)]; };
     EXPECT_EQ(std::ranges::is_sorted(items, std::greater<>(), length), batch <= 2048);
   }
 }

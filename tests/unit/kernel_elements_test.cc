@@ -20,9 +20,9 @@ namespace {
 
 class KernelElements : public testing::TestWithParam<MathProbe> {};
 
-float widened(int32_t type, uint16_t bits) { return type == kF16 ? widen(Half{bits}) : widen(BFloat16{bits}); }
-uint16_t narrowed(int32_t type, float value) {
-  return type == kF16 ? narrow_to_half(value).bits : narrow_to_bfloat16(value).bits;
+float widened(DType type, uint16_t bits) { return type == DType::F16 ? widen(Half{bits}) : widen(BFloat16{bits}); }
+uint16_t narrowed(DType type, float value) {
+  return type == DType::F16 ? narrow_to_half(value).bits : narrow_to_bfloat16(value).bits;
 }
 
 std::vector<uint16_t> all_halves() {
@@ -34,7 +34,7 @@ std::vector<uint16_t> all_halves() {
 TEST_P(KernelElements, WidenEveryNumberExactly) {
   const std::vector<uint16_t> halves = all_halves();
   std::vector<float> floats(halves.size());
-  for (const int32_t type : {kF16, kBF16}) {
+  for (const DType type : {DType::F16, DType::BF16}) {
     GetParam().load_elements(halves.data(), type, std::ssize(halves), floats.data());
     for (size_t i = 0; i < halves.size(); ++i) {
       const float expected = widened(type, halves[i]);
@@ -50,7 +50,7 @@ TEST_P(KernelElements, WidenEveryNumberExactly) {
 
 // Every number of the format, what lies in the middle between it and the next, and the floats beside both; and floats
 // of all magnitudes.
-std::vector<float> floats_to_narrow(int32_t type) {
+std::vector<float> floats_to_narrow(DType type) {
   std::vector<float> floats;
   const auto add = [&](float value) {
     const uint32_t bits = std::bit_cast<uint32_t>(value);
@@ -62,8 +62,8 @@ std::vector<float> floats_to_narrow(int32_t type) {
     if (!std::isfinite(value)) continue;
     // The middle is a float: there are at least 13 bits more. Half a unit of F16 is the same for subnormals and 2^-14.
     const int exponent = value == 0 ? -1000 : std::ilogb(value);
-    const int least = type == kF16 ? -14 : -126;
-    const int unit = std::max(exponent, least) - (type == kF16 ? 10 : 7);
+    const int least = type == DType::F16 ? -14 : -126;
+    const int unit = std::max(exponent, least) - (type == DType::F16 ? 10 : 7);
     add(static_cast<float>(static_cast<double>(value) + std::copysign(std::ldexp(0.5, unit), value)));
   }
   for (uint32_t i = 0; i < 200000; ++i) floats.push_back(std::bit_cast<float>(i * 2654435761U));
@@ -71,12 +71,12 @@ std::vector<float> floats_to_narrow(int32_t type) {
 }
 
 TEST_P(KernelElements, NarrowToTheBitsOfTheBase) {
-  for (const int32_t type : {kF16, kBF16}) {
+  for (const DType type : {DType::F16, DType::BF16}) {
     const std::vector<float> floats = floats_to_narrow(type);
     std::vector<uint16_t> halves(floats.size());
     GetParam().store_elements(floats.data(), type, std::ssize(floats), halves.data());
     for (size_t i = 0; i < floats.size(); ++i) {
-      ASSERT_EQ(halves[i], narrowed(type, floats[i])) << std::hexfloat << floats[i] << " type " << type;
+      ASSERT_EQ(halves[i], narrowed(type, floats[i])) << std::hexfloat << floats[i] << " type " << name_of(type);
       if (i % 101 != 0) continue;
       uint16_t one = 0;
       GetParam().store_element(floats[i], type, &one);
@@ -88,8 +88,8 @@ TEST_P(KernelElements, NarrowToTheBitsOfTheBase) {
 TEST_P(KernelElements, CountsAroundTheVectorWidthAndMisalignedStayInTheirPlace) {
   constexpr unsigned char kGuard = 0xA5;
   const int64_t most = int64_t{3} * GetParam().lanes;
-  for (const int32_t type : {kF32, kF16, kBF16}) {
-    const int64_t size = type == kF32 ? 4 : 2;
+  for (const DType type : {DType::F32, DType::F16, DType::BF16}) {
+    const int64_t size = type == DType::F32 ? 4 : 2;
     for (int64_t count = 0; count <= most; ++count) {
       for (const int64_t offset : {0, 1, 3}) {  // in elements
         std::vector<float> floats(static_cast<size_t>(offset + count));
@@ -113,9 +113,9 @@ TEST_P(KernelElements, CountsAroundTheVectorWidthAndMisalignedStayInTheirPlace) 
 }
 
 TEST_P(KernelElements, F32KeepsItsBits) {
-  const std::vector<float> floats = floats_to_narrow(kBF16);
+  const std::vector<float> floats = floats_to_narrow(DType::BF16);
   std::vector<float> stored(floats.size());
-  GetParam().store_elements(floats.data(), kF32, std::ssize(floats), stored.data());
+  GetParam().store_elements(floats.data(), DType::F32, std::ssize(floats), stored.data());
   EXPECT_EQ(std::memcmp(stored.data(), floats.data(), floats.size() * sizeof(float)), 0);
 }
 
@@ -126,18 +126,18 @@ struct Elements {
   int64_t first;
 };
 
-Elements elements_of(int32_t type, int64_t stride, int64_t element_stride, int64_t num_rows, int64_t width) {
+Elements elements_of(DType type, int64_t stride, int64_t element_stride, int64_t num_rows, int64_t width) {
   int64_t lowest = 0;
   int64_t highest = 0;
   for (const auto& [step, count] : {std::pair(stride, num_rows), std::pair(element_stride, width)})
     (step < 0 ? lowest : highest) += step * (count - 1);
-  const int64_t size = type == kF32 ? 4 : 2;
+  const int64_t size = type == DType::F32 ? 4 : 2;
   Elements elements = {std::vector<unsigned char>(static_cast<size_t>((highest - lowest + 1) * size)), -lowest};
   for (int64_t i = 0; i <= highest - lowest; ++i) {
     // Finite in every type.
     const auto number = static_cast<float>(i % 251 - 125);
-    const uint16_t half = type == kF32 ? uint16_t{0} : narrowed(type, number);
-    std::memcpy(elements.bytes.data() + i * size, type == kF32 ? static_cast<const void*>(&number) : &half,
+    const uint16_t half = type == DType::F32 ? uint16_t{0} : narrowed(type, number);
+    std::memcpy(elements.bytes.data() + i * size, type == DType::F32 ? static_cast<const void*>(&number) : &half,
                 static_cast<size_t>(size));
   }
   return elements;
@@ -147,8 +147,8 @@ Elements elements_of(int32_t type, int64_t stride, int64_t element_stride, int64
 TEST_P(KernelElements, RowsOfAnyStridesAreWidenedIntoABlock) {
   constexpr float kGuard = 12345.0F;
   const int64_t lanes = GetParam().lanes;
-  for (const int32_t type : {kF32, kF16, kBF16}) {
-    const int64_t size = type == kF32 ? 4 : 2;
+  for (const DType type : {DType::F32, DType::F16, DType::BF16}) {
+    const int64_t size = type == DType::F32 ? 4 : 2;
     for (const int64_t width : {int64_t{1}, lanes - 1, lanes, lanes + 1, 2 * lanes + 3}) {
       for (const int64_t num_rows : {int64_t{1}, lanes - 1, lanes, lanes + 1, 3 * lanes + 2}) {
         const int64_t row_size = width + 2;
@@ -167,7 +167,7 @@ TEST_P(KernelElements, RowsOfAnyStridesAreWidenedIntoABlock) {
               const int64_t index = elements.first + row * stride + d * element_stride;
               ASSERT_EQ(block[static_cast<size_t>(row * to_stride + d)], static_cast<float>(index % 251 - 125))
                   << "row " << row << " of " << num_rows << ", element " << d << " of " << width << ", strides "
-                  << stride << " and " << element_stride << ", type " << type;
+                  << stride << " and " << element_stride << ", type " << name_of(type);
             }
           }
           for (size_t i = block.size() - static_cast<size_t>(lanes); i < block.size(); ++i) ASSERT_EQ(block[i], kGuard);
@@ -180,8 +180,8 @@ TEST_P(KernelElements, RowsOfAnyStridesAreWidenedIntoABlock) {
 TEST_P(KernelElements, ScatteredElementsAreThoseSideBySide) {
   constexpr unsigned char kGuard = 0xA5;
   const int64_t most = int64_t{2} * GetParam().lanes + 1;
-  for (const int32_t type : {kF32, kF16, kBF16}) {
-    const int64_t size = type == kF32 ? 4 : 2;
+  for (const DType type : {DType::F32, DType::F16, DType::BF16}) {
+    const int64_t size = type == DType::F32 ? 4 : 2;
     for (int64_t count = 1; count <= most; ++count) {
       std::vector<float> floats(static_cast<size_t>(count));
       for (size_t i = 0; i < floats.size(); ++i) floats[i] = static_cast<float>(i) * 1.37F - 9.0F;
@@ -198,7 +198,7 @@ TEST_P(KernelElements, ScatteredElementsAreThoseSideBySide) {
           ASSERT_EQ(std::memcmp(bytes.data() + (first + i * stride) * size, expected.data() + i * size,
                                 static_cast<size_t>(size)),
                     0)
-              << i << " of " << count << ", stride " << stride << ", type " << type;
+              << i << " of " << count << ", stride " << stride << ", type " << name_of(type);
         }
         ASSERT_GE(num_untouched, (reach - count) * size);
       }

@@ -14,8 +14,8 @@
 #include "available_isas.h"
 #include "backends/cpu/linear.h"
 #include "base/memory.h"
-#include "ops/key_limits.h"
 #include "ops/linear.h"
+#include "ops/sequence.h"
 #include "ops/visible_keys.h"
 #include "turns.h"
 
@@ -58,10 +58,7 @@ struct Projections {
     problem.rows = sizes.rows;
     problem.input_size = sizes.input_size;
     problem.num_parts = 3;
-    problem.limits.num_queries = sizes.num_queries;
-    problem.limits.num_keys = sizes.rows;
-    problem.limits.band_first = -sizes.num_queries;
-    problem.limits.band_last = sizes.rows;
+    problem.limits = unlimited(sizes.num_queries, sizes.rows);
     std::mt19937 random(seed);
     std::uniform_real_distribution<float> uniform(-1, 1);
     const auto fill = [&](std::vector<float>& array, int64_t size) {
@@ -106,8 +103,9 @@ struct Projections {
   void run(int32_t num_workers) {
     Turns turns(num_workers);
     Failure failure;
-    Scratch scratch(plan_linear(kernels, problem, num_workers).scratch_bytes);
-    run_linear(kernels, problem, Workers(turns, &failure), scratch.data());
+    const Plan plan = plan_linear(kernels, problem, num_workers);
+    Scratch scratch(plan.scratch_bytes);
+    run_linear(kernels, problem, plan, Workers(turns, &failure), scratch.data());
     EXPECT_TRUE(scratch.is_guard_whole());
   }
 
@@ -149,8 +147,8 @@ TEST_P(WantedRowsOfALinearOperation, HaveTheBitsThatTheyHaveAmongAllRows) {
                          .num_queries = pick(0, 5)};
     Projections wanted(kernels(), sizes, static_cast<uint32_t>(i), pick(0, 1) == 0);
     if (pick(0, 3) == 0) {
-      wanted.problem.limits.band_first = pick(-sizes.num_queries, sizes.rows);
-      wanted.problem.limits.band_last = pick(wanted.problem.limits.band_first, sizes.rows);
+      wanted.problem.limits.sequence.band_first = pick(-sizes.num_queries, sizes.rows);
+      wanted.problem.limits.sequence.band_last = pick(wanted.problem.limits.sequence.band_first, sizes.rows);
     }
     const bool of_queries = pick(0, 1) == 0;
     if (pick(0, 5) != 0) {
@@ -199,7 +197,8 @@ TEST_P(WantedRowsOfALinearOperation, AreWhatIsCutIntoItems) {
   const Sizes sizes = {.batch = 32, .rows = 8192, .input_size = 8, .num_queries = 1};
   Projections projections(kernels(), {.batch = 32, .rows = 1, .input_size = 8, .num_queries = 1}, 1, false);
   LinearProblem& problem = projections.problem;
-  problem.rows = problem.limits.num_keys = problem.limits.band_last = sizes.rows;
+  problem.rows = sizes.rows;
+  problem.limits = unlimited(sizes.num_queries, sizes.rows);
   for (LinearPart& part : problem.parts) part.wanted_rows = WantedRows::Visible;
   const auto items_of_batch = [&] { return plan_linear(kernels(), problem, kWorkers).num_tasks; };
   const int64_t of_all = items_of_batch();

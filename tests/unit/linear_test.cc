@@ -136,7 +136,7 @@ class Product {
     Array scratch(DType::F32, static_cast<int64_t>(plan.scratch_bytes / sizeof(float)), 0);
     scratch.first = 0;
     std::ranges::fill(scratch.elements, kUntouched);
-    run_linear(kernels_, problem, Workers(turns, &failure), scratch.data());
+    run_linear(kernels_, problem, plan, Workers(turns, &failure), scratch.data());
     const size_t end = scratch.begin + plan.scratch_bytes;
     EXPECT_TRUE(std::all_of(scratch.elements.begin() + static_cast<std::ptrdiff_t>(end), scratch.elements.end(),
                             [](unsigned char byte) { return byte == kUntouched; }));

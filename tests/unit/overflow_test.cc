@@ -24,10 +24,7 @@ std::vector<float> mean_of(std::vector<float> values, int64_t length_of_second) 
   int64_t lens[] = {num_keys, length_of_second};
   AttentionProblem problem;
   problem.batch = problem.num_heads = problem.num_kv_heads = problem.head_size = problem.value_head_size = 1;
-  problem.num_queries = 2;
-  problem.num_keys = num_keys;
-  problem.band_first = -2;
-  problem.band_last = num_keys;
+  problem.limits = unlimited(2, num_keys);
   const auto operand = [](void* data) {
     Operand result;
     result.data = data;
@@ -36,16 +33,17 @@ std::vector<float> mean_of(std::vector<float> values, int64_t length_of_second) 
     return result;
   };
   problem.queries = operand(zeros.data());
-  problem.keys = operand(zeros.data());
-  problem.values = operand(values.data());
+  problem.keys.rows = operand(zeros.data());
+  problem.values.rows = operand(values.data());
   problem.output = operand(output.data());
-  problem.valid_lens = operand(lens);
-  problem.valid_lens.dtype = DType::I64;
+  problem.limits.valid_lens = operand(lens);
+  problem.limits.valid_lens.dtype = DType::I64;
   const KernelTable& kernels = *widest_isa().kernels;
-  std::vector<float> scratch(plan_attention(kernels, problem, 1).scratch_bytes / sizeof(float) + 1);
+  const Plan plan = plan_attention(kernels, problem, 1);
+  std::vector<float> scratch(plan.scratch_bytes / sizeof(float) + 1);
   LoneWorker alone;
   Failure failure;
-  run_attention(kernels, problem, Workers(alone, &failure), scratch.data());
+  run_attention(kernels, problem, plan, Workers(alone, &failure), scratch.data());
   return output;
 }
 

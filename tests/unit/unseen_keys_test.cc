@@ -16,7 +16,7 @@
 #include "backends/cpu/attention.h"
 #include "base/memory.h"
 #include "ops/attention.h"
-#include "ops/key_limits.h"
+#include "ops/sequence.h"
 #include "ops/visible_keys.h"
 #include "turns.h"
 
@@ -45,17 +45,18 @@ struct Call {
     problem.batch = random.pick(1, 3);
     problem.num_kv_heads = random.pick(1, 2);
     problem.num_heads = problem.num_kv_heads * random.pick(1, 3);
-    problem.num_queries = random.once_in(2) ? random.pick(1, 4) : random.pick(1, 50);
+    const int64_t num_queries = random.once_in(2) ? random.pick(1, 4) : random.pick(1, 50);
     constexpr int64_t kMostKeys[] = {40, 300, 1500};
-    problem.num_keys = random.pick(1, kMostKeys[random.pick(0, 2)]);
+    problem.limits = unlimited(num_queries, random.pick(1, kMostKeys[random.pick(0, 2)]));
     problem.head_size = random.once_in(2) ? 8 : random.pick(1, 20);
     problem.value_head_size = random.once_in(2) ? 16 : random.pick(1, 20);
-    problem.band_first = -problem.num_queries;
-    problem.band_last = problem.num_keys;
-    const int64_t shift = random.once_in(2) ? problem.num_keys - problem.num_queries : 0;
-    if (random.once_in(3)) problem.band_last = std::clamp<int64_t>(shift, -problem.num_queries, problem.num_keys);
+    const int64_t shift = random.once_in(2) ? problem.limits.num_keys - problem.limits.num_queries : 0;
+    if (random.once_in(3))
+      problem.limits.sequence.band_last =
+          std::clamp<int64_t>(shift, -problem.limits.num_queries, problem.limits.num_keys);
     if (random.once_in(3)) {
-      problem.band_first = std::clamp<int64_t>(shift - random.pick(0, 20), -problem.num_queries, problem.num_keys);
+      problem.limits.sequence.band_first =
+          std::clamp<int64_t>(shift - random.pick(0, 20), -problem.limits.num_queries, problem.limits.num_keys);
     }
     problem.scale = 0.4F;
     if (random.once_in(4)) problem.soft_cap = 2;
@@ -65,14 +66,14 @@ struct Call {
 
     const int64_t b = problem.batch;
     const int64_t h = problem.num_heads;
-    const int64_t q = problem.num_queries;
-    const int64_t k = problem.num_keys;
+    const int64_t q = problem.limits.num_queries;
+    const int64_t k = problem.limits.num_keys;
     give(problem.queries, queries, {b, h, q, problem.head_size});
-    give(problem.keys, keys, {b, problem.num_kv_heads, k, problem.head_size});
-    give(problem.values, values, {b, problem.num_kv_heads, k, problem.value_head_size});
+    give(problem.keys.rows, keys, {b, problem.num_kv_heads, k, problem.head_size});
+    give(problem.values.rows, values, {b, problem.num_kv_heads, k, problem.value_head_size});
     if (random.once_in(2)) {
-      put_heads_side_by_side(problem.keys, problem.head_size);
-      put_heads_side_by_side(problem.values, problem.value_head_size);
+      put_heads_side_by_side(problem.keys.rows, problem.head_size);
+      put_heads_side_by_side(problem.values.rows, problem.value_head_size);
     }
     if (random.once_in(4)) {
       problem.scoring = Scoring::Additive;
@@ -89,8 +90,8 @@ struct Call {
     for (int64_t i = 0; i < b * q; ++i)
       lens.push_back(static_cast<int32_t>(random.pick(0, random.once_in(2) ? k : k / 8)));
     if (lengths != 0) {
-      set(problem.valid_lens, lens.data(), {lengths == 1 ? q : 1, 0, lengths == 1 ? 1 : 0, 0});
-      problem.valid_lens.dtype = DType::I32;
+      set(problem.limits.valid_lens, lens.data(), {lengths == 1 ? q : 1, 0, lengths == 1 ? 1 : 0, 0});
+      problem.limits.valid_lens.dtype = DType::I32;
     }
     if (!random.once_in(8)) give(problem.output, output, {b, h, q, problem.value_head_size});
     if (random.once_in(3)) give(problem.weights, weights, {b, h, q, k});
@@ -101,9 +102,9 @@ struct Call {
 
   // Puts `poison` wherever no projection would have been made.
   void poison_unseen(uint32_t poison) {
-    const KeyLimits limits = limits_of(problem);
-    poison_rows(problem.keys, keys, problem.head_size, WantedRows::Visible, limits, poison);
-    poison_rows(problem.values, values, problem.value_head_size, values_read(problem), limits, poison);
+    const KeyLimits& limits = problem.limits;
+    poison_rows(problem.keys.rows, keys, problem.head_size, WantedRows::Visible, limits, poison);
+    poison_rows(problem.values.rows, values, problem.value_head_size, values_read(problem), limits, poison);
   }
 
   void run(const KernelTable& kernels, int32_t num_workers) {
@@ -114,7 +115,7 @@ struct Call {
     std::vector<std::byte> scratch(plan.scratch_bytes + kMemoryAlignment, std::byte{0xff});
     const auto address = reinterpret_cast<uintptr_t>(scratch.data());
     for (auto* result : {&output, &weights, &log_sum_exp}) std::ranges::fill(*result, 0);
-    run_attention(kernels, problem, Workers(turns, &failure),
+    run_attention(kernels, problem, plan, Workers(turns, &failure),
                   scratch.data() + (kMemoryAlignment - address % kMemoryAlignment) % kMemoryAlignment);
   }
 
@@ -151,7 +152,7 @@ struct Call {
                    const KeyLimits& limits, uint32_t poison) const {
     for (int64_t b = 0; b < problem.batch; ++b) {
       const KeyRange rows = wanted_rows(limits, wanted, b);
-      for (int64_t k = 0; k < problem.num_keys; ++k) {
+      for (int64_t k = 0; k < problem.limits.num_keys; ++k) {
         if (k >= rows.first && k < rows.end) continue;
         for (int64_t head = 0; head < problem.num_kv_heads; ++head) {
           const int64_t place = b * operand.strides[0] + head * operand.strides[1] + k * operand.strides[2];

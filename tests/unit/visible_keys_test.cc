@@ -12,8 +12,8 @@
 
 #include "ops/attention.h"
 #include "ops/cost.h"
-#include "ops/key_limits.h"
 #include "ops/linear.h"
+#include "ops/sequence.h"
 
 namespace heed {
 namespace {
@@ -27,12 +27,12 @@ struct Case {
       return std::uniform_int_distribution<int64_t>(low, high)(random);
     };
     batch = pick(0, 4);
-    limits.num_queries = pick(0, 9);
-    limits.num_keys = pick(0, 12);
-    limits.band_first = pick(-limits.num_queries, limits.num_keys);
-    limits.band_last = pick(-limits.num_queries, limits.num_keys);
-    if (pick(0, 2) == 0) limits.band_first = -limits.num_queries;
-    if (pick(0, 2) == 0) limits.band_last = limits.num_keys;
+    const int64_t num_queries = pick(0, 9);
+    limits = unlimited(num_queries, pick(0, 12));
+    limits.sequence.band_first = pick(-limits.num_queries, limits.num_keys);
+    limits.sequence.band_last = pick(-limits.num_queries, limits.num_keys);
+    if (pick(0, 2) == 0) limits.sequence.band_first = -limits.num_queries;
+    if (pick(0, 2) == 0) limits.sequence.band_last = limits.num_keys;
     lens.resize(static_cast<size_t>(std::max<int64_t>(1, batch * std::max<int64_t>(1, limits.num_queries))));
     for (int32_t& length : lens) length = static_cast<int32_t>(pick(0, limits.num_keys));
     if (kind == Lengths::None) return;
@@ -52,7 +52,7 @@ struct Case {
     return lens[static_cast<size_t>(b * operand.strides[0] + q * operand.strides[2])];
   }
   bool sees(int64_t b, int64_t q, int64_t k) const {
-    return k < length(b, q) && k >= q + limits.band_first && k <= q + limits.band_last;
+    return k < length(b, q) && k >= q + limits.sequence.band_first && k <= q + limits.sequence.band_last;
   }
 
   int64_t batch = 0;
@@ -123,13 +123,11 @@ TEST(VisibleKeys, AreThoseOfThePairsOneByOne) {
 }
 
 TEST(VisibleKeys, OfABatchThatNobodyCouldRunAreCountedInClosedForm) {
-  KeyLimits limits;
-  limits.num_queries = int64_t{1} << 40;
-  limits.num_keys = (int64_t{1} << 41) + 7;
-  limits.band_first = limits.num_keys - limits.num_queries - 5;
-  limits.band_last = limits.num_keys - limits.num_queries;
+  KeyLimits limits = unlimited(int64_t{1} << 40, (int64_t{1} << 41) + 7);
+  limits.sequence.band_first = limits.num_keys - limits.num_queries - 5;
+  limits.sequence.band_last = limits.num_keys - limits.num_queries;
   const int64_t batch = int64_t{1} << 50;
-  EXPECT_EQ(keys_of_element(limits, 0), (KeyRange{limits.band_first, limits.num_keys}));
+  EXPECT_EQ(keys_of_element(limits, 0), (KeyRange{limits.sequence.band_first, limits.num_keys}));
   const auto rows = static_cast<double>(limits.num_queries + 5);
   EXPECT_EQ(num_wanted_rows(limits, WantedRows::VisibleOrMean, batch), rows * static_cast<double>(batch));
 }
@@ -155,10 +153,9 @@ TEST(VisibleKeys, CountForTheCostOfALinearOperation) {
   problem.rows = 10;
   problem.input_size = 3;
   problem.num_parts = 2;
-  problem.limits.num_queries = 1;
-  problem.limits.num_keys = 10;
-  problem.limits.band_first = 2;
-  problem.limits.band_last = 10;
+  problem.limits = unlimited(1, 10);
+  problem.limits.sequence.band_first = 2;
+  problem.limits.sequence.band_last = 10;
   problem.limits.valid_lens.data = lens.data();
   problem.limits.valid_lens.dtype = DType::I32;
   problem.limits.valid_lens.given = 1;

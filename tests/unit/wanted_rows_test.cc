@@ -21,7 +21,7 @@
 #include "layers/additive_attention.h"
 #include "layers/multi_head_attention.h"
 #include "ops/attention.h"
-#include "ops/key_limits.h"
+#include "ops/sequence.h"
 #include "tensor/tensor.h"
 
 namespace heed {

@@ -20,8 +20,8 @@ namespace {
 constexpr double kMaxBytes = 4e9;
 
 double score_bytes(const AttentionProblem& problem) {
-  return 4.0 * static_cast<double>(problem.num_heads) * static_cast<double>(problem.num_queries) *
-         static_cast<double>(problem.num_keys);
+  return 4.0 * static_cast<double>(problem.num_heads) * static_cast<double>(problem.limits.num_queries) *
+         static_cast<double>(problem.limits.num_keys);
 }
 
 // ATB takes two scales for one that are less than 1e-6 apart, in one of the last calls of the same sizes: below this that
@@ -29,13 +29,14 @@ double score_bytes(const AttentionProblem& problem) {
 constexpr float kMinScale = 1.0f / 256.0f;
 
 bool has_no_elements(const AttentionProblem& problem) {
-  return problem.batch == 0 || problem.num_queries == 0 || problem.num_keys == 0;
+  return problem.batch == 0 || problem.limits.num_queries == 0 || problem.limits.num_keys == 0;
 }
 
 bool fits_int32(double number) { return number <= static_cast<double>(std::numeric_limits<int32_t>::max()); }
 
 bool has_pairs_in_reach(const AttentionProblem& problem) {
-  const int64_t pairs[kOperandRank] = {problem.batch, problem.num_heads, problem.num_queries, problem.num_keys};
+  const int64_t pairs[kOperandRank] = {problem.batch, problem.num_heads, problem.limits.num_queries,
+                                       problem.limits.num_keys};
   for (const Operand* operand : {&problem.mask, &problem.bias, &problem.weights}) {
     if (operand->given != 0 && !can_arrange(strided(*operand, pairs))) return false;
   }
@@ -46,13 +47,13 @@ bool is_in_reach(const AttentionProblem& problem) {
   const int64_t b = problem.batch;
   const int64_t h = problem.num_heads;
   const int64_t g = problem.num_kv_heads;
-  const int64_t q = problem.num_queries;
-  const int64_t k = problem.num_keys;
+  const int64_t q = problem.limits.num_queries;
+  const int64_t k = problem.limits.num_keys;
   const auto can = [](const Operand& operand, const int64_t(&sizes)[kOperandRank]) {
     return operand.given == 0 || can_arrange(with_heads_inside(strided(operand, sizes)));
   };
-  return can(problem.queries, {b, h, q, problem.head_size}) && can(problem.keys, {b, g, k, problem.head_size}) &&
-         can(problem.values, {b, g, k, problem.value_head_size}) &&
+  return can(problem.queries, {b, h, q, problem.head_size}) && can(problem.keys.rows, {b, g, k, problem.head_size}) &&
+         can(problem.values.rows, {b, g, k, problem.value_head_size}) &&
          can(problem.output, {b, h, q, problem.value_head_size}) && can(problem.log_sum_exp, {b, h, q, 1}) &&
          has_pairs_in_reach(problem) && fits_int32(static_cast<double>(b) * static_cast<double>(std::max(q, k)));
 }
@@ -61,7 +62,7 @@ bool is_in_reach(const AttentionProblem& problem) {
 void write_empty(Npu& npu, const AttentionProblem& problem, aclDataType dtype) {
   const int64_t b = problem.batch;
   const int64_t h = problem.num_heads;
-  const int64_t q = problem.num_queries;
+  const int64_t q = problem.limits.num_queries;
   if (problem.output.given != 0 && problem.value_head_size > 0 && b * q > 0) {
     const Target target(npu, strided(problem.output, {b, h, q, problem.value_head_size}), dtype);
     write_zeros(npu, target.array().data, target.array().num_bytes());

@@ -78,7 +78,7 @@ class Sequences {
   // Keys of each, as places in the item.
   const std::vector<std::vector<int32_t>>& keys() const { return keys_; }
   bool has_all_items() const { return static_cast<int64_t>(items_.size()) == of_.count; }
-  bool has_all_keys() const { return has_all_items() && num_keys_ == of_.count * problem_.num_keys; }
+  bool has_all_keys() const { return has_all_items() && num_keys_ == of_.count * problem_.limits.num_keys; }
   int64_t num_keys() const { return num_keys_; }
   // Keys of zeros at the end of the last sequence, hidden from all: with a mask, ATB wants a sequence with as many keys as
   // there are queries.
@@ -90,7 +90,7 @@ class Sequences {
   const std::vector<uint8_t>& empty_rows() const { return empty_rows_; }
 
   std::vector<int32_t> lengths() const {
-    std::vector<int32_t> lengths(items_.size(), static_cast<int32_t>(problem_.num_queries));
+    std::vector<int32_t> lengths(items_.size(), static_cast<int32_t>(problem_.limits.num_queries));
     for (const auto& keys : keys_) lengths.push_back(static_cast<int32_t>(keys.size()));
     lengths.back() += static_cast<int32_t>(num_padding_keys_);
     return lengths;
@@ -115,25 +115,25 @@ class Sequences {
   // In the problem.
   int64_t item(size_t i) const { return of_.first + items_[i]; }
   // Of one item.
-  size_t num_rows() const { return static_cast<size_t>(problem_.num_queries * problem_.num_heads); }
+  size_t num_rows() const { return static_cast<size_t>(problem_.limits.num_queries * problem_.num_heads); }
 
   void add_item(int64_t b) {
     const int64_t num_heads = seen_.num_heads();
     bool has_empty = false;
     bool has_visible = false;
     for (int64_t h = 0; h < num_heads; ++h) {
-      for (int64_t q = 0; q < (seen_.is_by_item() ? 1 : problem_.num_queries); ++q) {
+      for (int64_t q = 0; q < (seen_.is_by_item() ? 1 : problem_.limits.num_queries); ++q) {
         (seen_.count(b, h, q) == 0 ? has_empty : has_visible) = true;
       }
     }
     if (!has_visible && !is_mean()) return;
     items_.push_back(static_cast<int32_t>(b - of_.first));
     if (has_empty && is_mean()) {
-      std::vector<int32_t> all(static_cast<size_t>(problem_.num_keys));
+      std::vector<int32_t> all(static_cast<size_t>(problem_.limits.num_keys));
       std::iota(all.begin(), all.end(), 0);
       keys_.push_back(std::move(all));
       unseen_keys_.resize(static_cast<size_t>(num_keys_));
-      unseen_keys_.resize(unseen_keys_.size() + static_cast<size_t>(problem_.num_keys), 1);
+      unseen_keys_.resize(unseen_keys_.size() + static_cast<size_t>(problem_.limits.num_keys), 1);
       for (const int32_t key : seen_.keys_of(b))
         unseen_keys_[static_cast<size_t>(num_keys_) + static_cast<size_t>(key)] = 0;
     } else {
@@ -145,7 +145,7 @@ class Sequences {
 
   void add_empty_rows(int64_t b) {
     empty_rows_.resize((items_.size() - 1) * num_rows());
-    for (int64_t q = 0; q < problem_.num_queries; ++q) {
+    for (int64_t q = 0; q < problem_.limits.num_queries; ++q) {
       for (int64_t h = 0; h < problem_.num_heads; ++h) empty_rows_.push_back(seen_.count(b, h, q) == 0 ? 1 : 0);
     }
   }
@@ -161,9 +161,10 @@ class Sequences {
     } else if (has_partial_rows()) {
       mask_ = seen_.num_heads() > 1 ? FusedMask::Additive : FusedMask::Hide;
     }
-    if (mask_ != FusedMask::None) num_padding_keys_ = std::max<int64_t>(0, problem_.num_queries - longest());
+    if (mask_ != FusedMask::None) num_padding_keys_ = std::max<int64_t>(0, problem_.limits.num_queries - longest());
     // The padding belongs to the last sequence, which need not be the longest.
-    if (num_padding_keys_ > 0) num_padding_keys_ = problem_.num_queries - static_cast<int64_t>(keys_.back().size());
+    if (num_padding_keys_ > 0)
+      num_padding_keys_ = problem_.limits.num_queries - static_cast<int64_t>(keys_.back().size());
   }
 
   // Rows that see some keys of their sequence and not others.
@@ -171,7 +172,7 @@ class Sequences {
     if (seen_.is_by_item()) return false;
     for (size_t i = 0; i < items_.size(); ++i) {
       for (int64_t h = 0; h < seen_.num_heads(); ++h) {
-        for (int64_t q = 0; q < problem_.num_queries; ++q) {
+        for (int64_t q = 0; q < problem_.limits.num_queries; ++q) {
           const int64_t count = seen_.count(item(i), h, q);
           if (count != 0 && count != static_cast<int64_t>(keys_[i].size())) return true;
         }
@@ -197,7 +198,7 @@ void Sequences::fill_hide(aclDataType dtype, uint16_t* next) const {
   const int64_t num_columns = longest();
   for (size_t i = 0; i < static_cast<size_t>(num_planes()); ++i) {
     const auto num_keys = static_cast<int64_t>(keys_[i].size());
-    for (int64_t q = 0; q < problem_.num_queries; ++q) {
+    for (int64_t q = 0; q < problem_.limits.num_queries; ++q) {
       // A row without keys is cleared afterwards, or is to see all of them.
       const bool is_empty = seen_.count(item(i), 0, q) == 0;
       for (int64_t k = 0; k < num_columns; ++k) {
@@ -217,7 +218,7 @@ void Sequences::fill_additive(aclDataType dtype, int64_t side, uint16_t* plane) 
     const std::vector<int32_t>& keys = keys_[i];
     const int64_t b = item(i);
     for (int64_t h = 0; h < problem_.num_heads; ++h, plane += side * side) {
-      for (int64_t q = 0; q < problem_.num_queries; ++q) {
+      for (int64_t q = 0; q < problem_.limits.num_queries; ++q) {
         uint16_t* row = plane + q * side;
         if (seen_.count(b, h, q) == 0) {
           std::fill_n(row, keys.size(), uint16_t{0});
@@ -259,14 +260,14 @@ class FusedOutput {
   void run() {
     const int64_t h = problem_.num_heads;
     const int64_t d = problem_.value_head_size;
-    const Target target(npu_, with_heads_inside(part_of(problem_.output, h, problem_.num_queries, d)), dtype_);
+    const Target target(npu_, with_heads_inside(part_of(problem_.output, h, problem_.limits.num_queries, d)), dtype_);
     const int64_t num_items = static_cast<int64_t>(sequences_.items().size());
     if (num_items == 0) {
       write_zeros(npu_, target.array().data, target.array().num_bytes());
       target.store();
       return;
     }
-    const int64_t num_tokens = num_items * problem_.num_queries;
+    const int64_t num_tokens = num_items * problem_.limits.num_queries;
     if (!sequences_.empty_rows().empty())
       empty_rows_ = uploaded(npu_, ACL_INT8, dims_of({num_tokens, h, 1}), sequences_.empty_rows().data());
     // Straight into the target where that takes the sequences as they come.
@@ -293,9 +294,9 @@ class FusedOutput {
     Temporary kept_keys;
     Temporary kept_values;
     const DeviceArray queries = load_queries(kept_queries);
-    DeviceArray keys = load_keys(problem_.keys, problem_.head_size, sequences_.unseen_keys(), kept_keys);
+    DeviceArray keys = load_keys(problem_.keys.rows, problem_.head_size, sequences_.unseen_keys(), kept_keys);
     if (sequences_.mask() != FusedMask::None) keys = without_infinities(npu_, keys, kept_keys);
-    const DeviceArray values = load_keys(problem_.values, problem_.value_head_size, {}, kept_values);
+    const DeviceArray values = load_keys(problem_.values.rows, problem_.value_head_size, {}, kept_values);
     Temporary kept_mask;
     const DeviceArray mask = make_mask(kept_mask);
     std::vector<int32_t> lengths = sequences_.lengths();
@@ -341,7 +342,7 @@ class FusedOutput {
 
   DeviceArray load_queries(Temporary& kept) {
     const int64_t h = problem_.num_heads;
-    const int64_t q = problem_.num_queries;
+    const int64_t q = problem_.limits.num_queries;
     const int64_t d = problem_.head_size;
     DeviceArray queries = load(npu_, with_heads_inside(part_of(problem_.queries, h, q, d)), dtype_, kept);
     if (!sequences_.has_all_items())
@@ -355,7 +356,7 @@ class FusedOutput {
   // Keys or values; those that are not 0 in `cleared` as zeros.
   DeviceArray load_keys(const Operand& operand, int64_t d, const std::vector<uint8_t>& cleared, Temporary& kept) {
     const int64_t g = problem_.num_kv_heads;
-    const int64_t k = problem_.num_keys;
+    const int64_t k = problem_.limits.num_keys;
     DeviceArray all =
         reshaped(load(npu_, with_heads_inside(part_of(operand, g, k, d)), dtype_, kept), {of_.count * k, g, d});
     if (!sequences_.has_all_keys()) {
@@ -384,7 +385,7 @@ class FusedOutput {
       case FusedMask::Hide: return hide(kept);
       case FusedMask::Additive: break;
     }
-    const int64_t side = std::max(problem_.num_queries, sequences_.longest());
+    const int64_t side = std::max(problem_.limits.num_queries, sequences_.longest());
     const int64_t h = problem_.num_heads;
     const int64_t n = sequences_.num_planes();
     const atb::Dims shape = sequences_.is_shared() ? dims_of({h, side, side}) : dims_of({n, h, side, side});
@@ -406,7 +407,7 @@ class FusedOutput {
   }
 
   DeviceArray hide(Temporary& kept) {
-    const int64_t q = problem_.num_queries;
+    const int64_t q = problem_.limits.num_queries;
     const int64_t k = sequences_.longest();
     const int64_t n = sequences_.num_planes();
     const atb::Dims shape = sequences_.is_shared() ? dims_of({q, k}) : dims_of({n, q, k});
@@ -441,7 +442,7 @@ class FusedOutput {
     }
     // One item of zeros behind those that were computed stands for all that were left out.
     const auto num_items = static_cast<int64_t>(sequences_.items().size());
-    const int64_t item_size = problem_.num_queries * h * d;
+    const int64_t item_size = problem_.limits.num_queries * h * d;
     const Temporary with_zeros(npu_, dtype_, dims_of({num_items + 1, item_size}));
     copy_with_zeros(result, with_zeros.array());
     std::vector<int32_t> places(static_cast<size_t>(of_.count), static_cast<int32_t>(num_items));
@@ -465,8 +466,8 @@ class FusedOutput {
 
 double fused_mask_bytes(const AttentionProblem& problem) {
   if (masked_pairs(problem) == 0) return 0;
-  const auto q = static_cast<double>(problem.num_queries);
-  const double side = std::max(q, static_cast<double>(problem.num_keys));
+  const auto q = static_cast<double>(problem.limits.num_queries);
+  const double side = std::max(q, static_cast<double>(problem.limits.num_keys));
   const double num_items = differs(problem, 0) ? static_cast<double>(std::min(problem.batch, kMaxSequences)) : 1.0;
   const bool is_additive = problem.bias.given != 0 || differs(problem, 1);
   return 2.0 * num_items * side * (is_additive ? static_cast<double>(problem.num_heads) * side : q);

@@ -13,7 +13,7 @@
 
 #include "backends/ascend/arrange.h"
 #include "backends/ascend/operations.h"
-#include "ops/key_limits.h"
+#include "ops/lengths.h"
 
 namespace heed::ascend {
 namespace {
@@ -76,7 +76,7 @@ class ScoreChain {
       : npu_(npu), problem_(problem), seen_(visibility), dtype_(dtype) {}
 
   void run() {
-    const int64_t item_bytes = problem_.num_heads * problem_.num_queries * problem_.num_keys * 4;
+    const int64_t item_bytes = problem_.num_heads * problem_.limits.num_queries * problem_.limits.num_keys * 4;
     const int64_t at_once = std::max<int64_t>(1, kMaxScoreBytes / item_bytes);
     for (int64_t first = 0; first < problem_.batch; first += at_once)
       run_items(first, std::min(at_once, problem_.batch - first));
@@ -87,8 +87,8 @@ class ScoreChain {
 
   void run_items(int64_t first, int64_t num_items) {
     const int64_t h = problem_.num_heads;
-    const int64_t q = problem_.num_queries;
-    const int64_t k = problem_.num_keys;
+    const int64_t q = problem_.limits.num_queries;
+    const int64_t k = problem_.limits.num_keys;
     const Limits limits = make_limits(first, num_items);
     const Temporary scores = make_scores(first, num_items, limits.hidden.has_value());
     Temporary masked;
@@ -108,13 +108,13 @@ class ScoreChain {
   Temporary make_scores(int64_t first, int64_t num_items, bool has_hidden) {
     const int64_t h = problem_.num_heads;
     const int64_t g = problem_.num_kv_heads;
-    const int64_t q = problem_.num_queries;
-    const int64_t k = problem_.num_keys;
+    const int64_t q = problem_.limits.num_queries;
+    const int64_t k = problem_.limits.num_keys;
     const int64_t d = problem_.head_size;
     Temporary kept_queries;
     Temporary kept_keys;
     DeviceArray queries = load(npu_, strided_from(problem_.queries, first, {num_items, h, q, d}), dtype_, kept_queries);
-    DeviceArray keys = load(npu_, strided_from(problem_.keys, first, {num_items, g, k, d}), dtype_, kept_keys);
+    DeviceArray keys = load(npu_, strided_from(problem_.keys.rows, first, {num_items, g, k, d}), dtype_, kept_keys);
     if (has_hidden) {
       queries = without_infinities(npu_, queries, kept_queries);
       keys = without_infinities(npu_, keys, kept_keys);
@@ -142,8 +142,8 @@ class ScoreChain {
     Limits limits;
     const int64_t planes_of_items = seen_.num_items() == 1 ? 1 : num_items;
     const int64_t planes_of_heads = seen_.num_heads();
-    const int64_t q = seen_.is_by_item() ? 1 : problem_.num_queries;
-    const int64_t k = problem_.num_keys;
+    const int64_t q = seen_.is_by_item() ? 1 : problem_.limits.num_queries;
+    const int64_t k = problem_.limits.num_keys;
     const auto num_rows = static_cast<size_t>(planes_of_items * planes_of_heads * q);
     const size_t num_pairs = num_rows * static_cast<size_t>(k);
     std::vector<uint8_t> hidden(num_pairs);
@@ -185,8 +185,8 @@ class ScoreChain {
   // log_sum_exp of rows of scores as the softmax had them.
   void sum(const Temporary& masked, int64_t first, int64_t num_items) {
     const int64_t h = problem_.num_heads;
-    const int64_t q = problem_.num_queries;
-    const auto k = static_cast<size_t>(problem_.num_keys);
+    const int64_t q = problem_.limits.num_queries;
+    const auto k = static_cast<size_t>(problem_.limits.num_keys);
     std::vector<float> scores(static_cast<size_t>(num_items * h * q) * k);
     npu_.download(scores.data(), masked.data(), masked.array().num_bytes());
     std::vector<float> sums(static_cast<size_t>(num_items * h * q));
@@ -207,7 +207,7 @@ class ScoreChain {
   float sum_of_row(const float* scores, int64_t b, int64_t h, int64_t q) const {
     double largest = -HUGE_VAL;
     bool is_number = true;
-    for (int64_t k = 0; k < problem_.num_keys; ++k) {
+    for (int64_t k = 0; k < problem_.limits.num_keys; ++k) {
       if (!seen_.is_visible(b, h, q, k)) continue;
       is_number &= !std::isnan(scores[k]);
       largest = std::max(largest, static_cast<double>(scores[k]));
@@ -216,7 +216,7 @@ class ScoreChain {
     // Rule 8: a NaN makes the row NaN, and so do scores that are infinite where they are largest.
     if (!is_number || std::isinf(largest)) return std::nanf("");
     double total = 0;
-    for (int64_t k = 0; k < problem_.num_keys; ++k) {
+    for (int64_t k = 0; k < problem_.limits.num_keys; ++k) {
       if (seen_.is_visible(b, h, q, k)) total += std::exp(static_cast<double>(scores[k]) - largest);
     }
     return static_cast<float>(largest + std::log(total));

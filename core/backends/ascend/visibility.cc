@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/half.h"
-#include "ops/key_limits.h"
+#include "ops/lengths.h"
 #include "ops/visible_keys.h"
 
 namespace heed::ascend {
@@ -18,40 +18,42 @@ bool is_per_query(const Operand& lens) { return lens.given != 0 && lens.strides[
 
 // Whether the band hides anything.
 bool has_band(const AttentionProblem& problem) {
-  return problem.band_first > -problem.num_queries + 1 || problem.band_last < problem.num_keys - 1;
+  return problem.limits.sequence.band_first > -problem.limits.num_queries + 1 ||
+         problem.limits.sequence.band_last < problem.limits.num_keys - 1;
 }
 
 bool needs_planes(const AttentionProblem& problem) {
-  return is_per_query(problem.valid_lens) || problem.mask.given != 0 || problem.bias.given != 0;
+  return is_per_query(problem.limits.valid_lens) || problem.mask.given != 0 || problem.bias.given != 0;
 }
 
 // Whether lengths, if there are any, take nothing away; without data they count as all keys.
 bool has_full_lengths(const AttentionProblem& problem) {
-  const Operand& lens = problem.valid_lens;
+  const Operand& lens = problem.limits.valid_lens;
   if (lens.given == 0 || lens.data == nullptr) return true;
   for (int64_t b = 0; b < problem.batch; ++b) {
-    if (length_of(lens, b, 0) < problem.num_keys) return false;
+    if (length_of(lens, b, 0) < problem.limits.num_keys) return false;
   }
   return true;
 }
 
 bool is_triangular(const AttentionProblem& problem) {
-  return !needs_planes(problem) && problem.num_queries == problem.num_keys && problem.band_last == 0 &&
-         problem.band_first <= -problem.num_queries + 1 && has_full_lengths(problem);
+  return !needs_planes(problem) && problem.limits.num_queries == problem.limits.num_keys &&
+         problem.limits.sequence.band_last == 0 &&
+         problem.limits.sequence.band_first <= -problem.limits.num_queries + 1 && has_full_lengths(problem);
 }
 
 }  // namespace
 
 bool differs(const AttentionProblem& problem, int axis) {
   const auto of = [axis](const Operand& operand) { return operand.given != 0 && operand.strides[axis] != 0; };
-  return of(problem.mask) || of(problem.bias) || (axis == 0 && of(problem.valid_lens));
+  return of(problem.mask) || of(problem.bias) || (axis == 0 && of(problem.limits.valid_lens));
 }
 
 double masked_pairs(const AttentionProblem& problem) {
   if (is_triangular(problem) || !(needs_planes(problem) || has_band(problem))) return 0;
   return (differs(problem, 0) ? static_cast<double>(problem.batch) : 1.0) *
          (differs(problem, 1) ? static_cast<double>(problem.num_heads) : 1.0) *
-         static_cast<double>(problem.num_queries) * static_cast<double>(problem.num_keys);
+         static_cast<double>(problem.limits.num_queries) * static_cast<double>(problem.limits.num_keys);
 }
 
 Visibility::HostBytes Visibility::read(Npu& npu, const Operand& operand, const int64_t (&sizes)[kOperandRank]) {
@@ -76,7 +78,7 @@ const char* Visibility::HostBytes::element(const Operand& operand, int64_t b, in
   return bytes.data() + first + place * static_cast<int64_t>(size_of(operand.dtype));
 }
 
-Visibility::Visibility(Npu& npu, const AttentionProblem& problem) : problem_(problem), limits_(limits_of(problem)) {
+Visibility::Visibility(Npu& npu, const AttentionProblem& problem) : problem_(problem), limits_(problem.limits) {
   if (differs(problem, 0)) num_items_ = problem.batch;
   if (differs(problem, 1)) num_heads_ = problem.num_heads;
   if (is_triangular(problem)) {
@@ -89,22 +91,23 @@ Visibility::Visibility(Npu& npu, const AttentionProblem& problem) : problem_(pro
     return;
   }
   form_ = Form::Planes;
-  const int64_t pairs[kOperandRank] = {problem.batch, problem.num_heads, problem.num_queries, problem.num_keys};
+  const int64_t pairs[kOperandRank] = {problem.batch, problem.num_heads, problem.limits.num_queries,
+                                       problem.limits.num_keys};
   if (problem.mask.given != 0) mask_ = read(npu, problem.mask, pairs);
   if (problem.bias.given != 0) bias_ = read(npu, problem.bias, pairs);
   find_visible();
 }
 
 void Visibility::find_visible() {
-  const int64_t num_rows = num_items_ * num_heads_ * problem_.num_queries;
-  visible_.resize(static_cast<size_t>(num_rows * problem_.num_keys));
+  const int64_t num_rows = num_items_ * num_heads_ * problem_.limits.num_queries;
+  visible_.resize(static_cast<size_t>(num_rows * problem_.limits.num_keys));
   counts_.resize(static_cast<size_t>(num_rows));
   uint8_t* next = visible_.data();
   int64_t* next_count = counts_.data();
   for (int64_t b = 0; b < num_items_; ++b) {
     for (int64_t h = 0; h < num_heads_; ++h) {
-      for (int64_t q = 0; q < problem_.num_queries; ++q, ++next_count) {
-        for (int64_t k = 0; k < problem_.num_keys; ++k, ++next) {
+      for (int64_t q = 0; q < problem_.limits.num_queries; ++q, ++next_count) {
+        for (int64_t k = 0; k < problem_.limits.num_keys; ++k, ++next) {
           *next = is_in_limits(b, h, q, k) ? 1 : 0;
           *next_count += *next;
         }
@@ -138,7 +141,7 @@ float Visibility::bias(int64_t b, int64_t h, int64_t q, int64_t k) const {
 float Visibility::largest_bias(int64_t b, int64_t h, int64_t q) const {
   if (!has_bias()) return 0.0f;
   float largest = -HUGE_VALF;
-  for (int64_t k = 0; k < problem_.num_keys; ++k) {
+  for (int64_t k = 0; k < problem_.limits.num_keys; ++k) {
     const float number = bias(b, h, q, k);
     if (std::isfinite(number) && is_visible(b, h, q, k)) largest = std::max(largest, number);
   }
@@ -147,12 +150,12 @@ float Visibility::largest_bias(int64_t b, int64_t h, int64_t q) const {
 
 size_t Visibility::row(int64_t b, int64_t h, int64_t q) const {
   return static_cast<size_t>(
-      ((num_items_ == 1 ? 0 : b) * num_heads_ + (num_heads_ == 1 ? 0 : h)) * problem_.num_queries + q);
+      ((num_items_ == 1 ? 0 : b) * num_heads_ + (num_heads_ == 1 ? 0 : h)) * problem_.limits.num_queries + q);
 }
 
 bool Visibility::is_visible(int64_t b, int64_t h, int64_t q, int64_t k) const {
   if (form_ == Form::Planes)
-    return visible_[row(b, h, q) * static_cast<size_t>(problem_.num_keys) + static_cast<size_t>(k)] != 0;
+    return visible_[row(b, h, q) * static_cast<size_t>(problem_.limits.num_keys) + static_cast<size_t>(k)] != 0;
   const KeyRange seen = keys_of_query(limits_, b, q);
   return k >= seen.first && k < seen.end;
 }
@@ -170,10 +173,10 @@ std::vector<int32_t> Visibility::keys_of(int64_t b) const {
     for (int64_t k = seen.first; k < seen.end; ++k) keys.push_back(static_cast<int32_t>(k));
     return keys;
   }
-  for (int64_t k = 0; k < problem_.num_keys; ++k) {
+  for (int64_t k = 0; k < problem_.limits.num_keys; ++k) {
     bool is_seen = false;
     for (int64_t h = 0; h < num_heads_ && !is_seen; ++h) {
-      for (int64_t q = 0; q < problem_.num_queries && !is_seen; ++q) is_seen = is_visible(b, h, q, k);
+      for (int64_t q = 0; q < problem_.limits.num_queries && !is_seen; ++q) is_seen = is_visible(b, h, q, k);
     }
     if (is_seen) keys.push_back(static_cast<int32_t>(k));
   }
@@ -181,10 +184,11 @@ std::vector<int32_t> Visibility::keys_of(int64_t b) const {
 }
 
 std::string Visibility::name() const {
-  std::string name = "visible " + std::to_string(problem_.num_queries) + " " + std::to_string(problem_.num_keys) + " " +
-                     std::to_string(problem_.band_first) + " " + std::to_string(problem_.band_last);
-  if (problem_.valid_lens.given == 0) return name;
-  for (int64_t b = 0; b < num_items_; ++b) name += " " + std::to_string(length_of(problem_.valid_lens, b, 0));
+  std::string name =
+      "visible " + std::to_string(problem_.limits.num_queries) + " " + std::to_string(problem_.limits.num_keys) + " " +
+      std::to_string(problem_.limits.sequence.band_first) + " " + std::to_string(problem_.limits.sequence.band_last);
+  if (problem_.limits.valid_lens.given == 0) return name;
+  for (int64_t b = 0; b < num_items_; ++b) name += " " + std::to_string(length_of(problem_.limits.valid_lens, b, 0));
   return name;
 }
 

@@ -13,7 +13,7 @@
 
 #include "backends/ascend/npu.h"
 #include "ops/attention.h"
-#include "ops/key_limits.h"
+#include "ops/sequence.h"
 
 namespace heed::ascend {
 

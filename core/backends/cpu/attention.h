@@ -11,7 +11,10 @@
 
 namespace heed::cpu {
 
+// Keys and values are Strided.
 Plan plan_attention(const KernelTable& kernels, const AttentionProblem& problem, int32_t num_workers);
-void run_attention(const KernelTable& kernels, const AttentionProblem& problem, const Workers& workers, void* scratch);
+// `plan` is plan_attention's for this problem or one that differs in addresses alone, and as many workers.
+void run_attention(const KernelTable& kernels, const AttentionProblem& problem, const Plan& plan,
+                   const Workers& workers, void* scratch);
 
 }  // namespace heed::cpu

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cpu/attention_arguments.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 
 #include "backends/cpu/dropout.h"
 #include "backends/cpu/kernel_operand.h"
+#include "ops/visible_keys.h"
 
 namespace heed::cpu {
 namespace {
@@ -28,7 +30,8 @@ constexpr int64_t kMaxRowsOfReading = 16;
 
 bool transposes_for_few(const AttentionProblem& problem) {
   return problem.scoring == Scoring::DotProduct && rows_of_group(problem) <= kMaxRowsOfReading &&
-         (is_transposed(problem.keys, problem.head_size) || is_transposed(problem.values, problem.value_head_size));
+         (is_transposed(problem.keys.rows, problem.head_size) ||
+          is_transposed(problem.values.rows, problem.value_head_size));
 }
 
 // Bytes of keys and values of one item of the batch that no second-level cache holds. Where the rows of a head lie apart
@@ -44,39 +47,51 @@ bool reads_rows_apart(const AttentionProblem& problem) {
                ? static_cast<double>(size) * static_cast<double>(size_of(operand.dtype))
                : 0.0;
   };
-  const double bytes = row_bytes(problem.keys, problem.head_size) + row_bytes(problem.values, problem.value_head_size);
-  return bytes * static_cast<double>(problem.num_keys) * static_cast<double>(problem.num_kv_heads) >= kFarBytes;
+  const double bytes =
+      row_bytes(problem.keys.rows, problem.head_size) + row_bytes(problem.values.rows, problem.value_head_size);
+  return bytes * static_cast<double>(problem.limits.num_keys) * static_cast<double>(problem.num_kv_heads) >= kFarBytes;
 }
 
 }  // namespace
 
+AttentionTask TaskGrid::at(const AttentionProblem& problem, int64_t index) const {
+  const int64_t block = index % row_blocks;
+  const int64_t head = index / row_blocks;
+  const int64_t batch_index = head / problem.num_kv_heads;
+  const Sequence& sequence = sequence_of(problem.limits, batch_index);
+  const int64_t num_rows = rows_of_group(problem, sequence.query_count);
+  return {.batch_index = batch_index,
+          .kv_head = head % problem.num_kv_heads,
+          .first_row = std::min(num_rows, block * rows),
+          .end_row = std::min(num_rows, (block + 1) * rows),
+          .sequence = &sequence,
+          .key_ranges = nullptr};
+}
+
+void find_key_ranges(const AttentionProblem& problem, int64_t tile_rows, AttentionTask& task, KeyRange* ranges) {
+  const int64_t num_queries = task.sequence->query_count;
+  KeyRange* next = ranges;
+  for (int64_t row = task.first_row; row < task.end_row;) {
+    const int64_t query = row % num_queries;
+    const int64_t count = std::min(task.end_row - row, num_queries - query);
+    find_keys_of_queries(problem.limits, task.batch_index, query, count, next);
+    next += count;
+    row += count;
+  }
+  const int64_t num_rows = task.end_row - task.first_row;
+  if (num_rows % tile_rows != 0)
+    std::fill(next, ranges + round_up(num_rows, tile_rows), ranges[num_rows / tile_rows * tile_rows]);
+  task.key_ranges = ranges;
+}
+
 AttentionArguments arguments_of(const AttentionProblem& problem) {
   AttentionArguments arguments = {};
-  arguments.num_heads = problem.num_heads;
-  arguments.num_kv_heads = problem.num_kv_heads;
-  arguments.num_queries = problem.num_queries;
-  arguments.num_keys = problem.num_keys;
-  arguments.head_size = problem.head_size;
-  arguments.value_head_size = problem.value_head_size;
-  set_operand(arguments.queries, problem.queries);
-  set_operand(arguments.keys, problem.keys);
-  set_operand(arguments.values, problem.values);
-  set_operand(arguments.score_weights, problem.score_weights);
-  set_operand(arguments.valid_lens, problem.valid_lens);
-  set_operand(arguments.mask, problem.mask);
-  set_operand(arguments.bias, problem.bias);
-  set_operand(arguments.output, problem.output);
-  set_operand(arguments.weights, problem.weights);
-  set_operand(arguments.log_sum_exp, problem.log_sum_exp);
-  arguments.band_first = problem.band_first;
-  arguments.band_last = problem.band_last;
-  arguments.dropout_seed = problem.dropout_seed;
+  arguments.problem = &problem;
   arguments.dropout_threshold = dropout_threshold(problem.dropout);
   arguments.dropout_scale = dropout_scale(problem.dropout);
   const bool fits_queries = problem.scoring == Scoring::DotProduct && std::fabs(problem.scale) <= 1.0F;
   arguments.query_scale = fits_queries ? problem.scale : 1.0F;
   arguments.score_scale = fits_queries ? 1.0F : problem.scale;
-  arguments.soft_cap = problem.soft_cap;
   arguments.drops = problem.dropout != 0 ? 1 : 0;
   arguments.mean_empty_rows = problem.empty_rows == EmptyRows::Mean ? 1 : 0;
   arguments.is_additive = problem.scoring == Scoring::Additive ? 1 : 0;
@@ -85,9 +100,9 @@ AttentionArguments arguments_of(const AttentionProblem& problem) {
 
 Cost most_work_of(const AttentionProblem& problem) {
   const auto size = [](int64_t value) { return static_cast<double>(value); };
-  const double queries = size(problem.batch) * size(problem.num_heads) * size(problem.num_queries);
-  const double keys = size(problem.batch) * size(problem.num_kv_heads) * size(problem.num_keys);
-  const double pairs = queries * size(problem.num_keys);
+  const double queries = size(problem.batch) * size(problem.num_heads) * size(problem.limits.num_queries);
+  const double keys = size(problem.batch) * size(problem.num_kv_heads) * size(problem.limits.num_keys);
+  const double pairs = queries * size(problem.limits.num_keys);
   const double head_size = size(problem.head_size);
   const double value_head_size = size(problem.value_head_size);
   const double of_score = problem.scoring == Scoring::Additive ? 4 : 2;
@@ -100,8 +115,8 @@ Cost most_work_of(const AttentionProblem& problem) {
 }
 
 void add_attention_reasons(const AttentionProblem& problem, Plan& plan) {
-  if (is_scattered(problem.queries, problem.head_size) || is_scattered(problem.keys, problem.head_size) ||
-      is_scattered(problem.values, problem.value_head_size)) {
+  if (is_scattered(problem.queries, problem.head_size) || is_scattered(problem.keys.rows, problem.head_size) ||
+      is_scattered(problem.values.rows, problem.value_head_size)) {
     plan.add_reason(
         "the elements of a head of queries, keys or values do not lie side by side (stride 1), so they are gathered");
   }
@@ -115,10 +130,10 @@ void add_attention_reasons(const AttentionProblem& problem, Plan& plan) {
         "the rows of a head of keys or values lie apart, as in (B, S, H, D), or backwards, so few queries wait for "
         "memory that is read in short pieces");
   }
-  if (is_gathered(problem.mask, problem.num_keys) || is_gathered(problem.bias, problem.num_keys)) {
+  if (is_gathered(problem.mask, problem.limits.num_keys) || is_gathered(problem.bias, problem.limits.num_keys)) {
     plan.add_reason("the elements of a row of mask or bias do not lie side by side (stride 1), so they are gathered");
   }
-  if (is_scattered(problem.output, problem.value_head_size) || is_scattered(problem.weights, problem.num_keys))
+  if (is_scattered(problem.output, problem.value_head_size) || is_scattered(problem.weights, problem.limits.num_keys))
     plan.add_reason(
         "the elements of a row of output or weights do not lie side by side (stride 1), so they are scattered");
 }

@@ -2,7 +2,7 @@
 // A problem of attention as the kernels take it.
 #pragma once
 
-#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 #include "backends/backend.h"
@@ -15,33 +15,39 @@ namespace heed::cpu {
 
 AttentionArguments arguments_of(const AttentionProblem& problem);
 
-// Queries that share a head of keys and values: what one item of the batch has for each of these heads.
+// Queries that share a head of keys and values, of one batch element with so many queries.
+inline int64_t rows_of_group(const AttentionProblem& problem, int64_t num_queries) {
+  return problem.num_heads / problem.num_kv_heads * num_queries;
+}
+// Of the largest batch element.
 inline int64_t rows_of_group(const AttentionProblem& problem) {
-  return problem.num_heads / problem.num_kv_heads * problem.num_queries;
+  return rows_of_group(problem, problem.limits.num_queries);
 }
 
-// How the rows of a problem are cut into items.
-struct RowItems {
-  int64_t num_rows;      // of one head of keys and values
-  int64_t rows;          // of one item
-  int64_t row_blocks;    // of one head of keys and values
-  int64_t num_kv_heads;  // of one element of the batch
-  double count;          // of all; a double, because plans are made for shapes that nobody could run
+// How a problem is cut into tasks of some rows each. Batch elements are cut alike: of a ragged batch, those that are
+// shorter than the longest have tasks without rows.
+struct TaskGrid {
+  int64_t rows;        // of one task
+  int64_t row_blocks;  // tasks of one head of keys and values
+  double count;        // of all tasks; a double, because plans are made for shapes that nobody could run
 
-  RowItems(const AttentionProblem& problem, int64_t all_rows, int64_t item_rows)
-      : num_rows(all_rows),
-        rows(item_rows),
-        row_blocks(divide_up(all_rows, item_rows)),
-        num_kv_heads(problem.num_kv_heads),
-        count(static_cast<double>(problem.batch) * static_cast<double>(num_kv_heads) *
+  TaskGrid(const AttentionProblem& problem, int64_t rows_of_head, int64_t rows_of_task)
+      : rows(rows_of_task),
+        row_blocks(divide_up(rows_of_head, rows_of_task)),
+        count(static_cast<double>(problem.batch) * static_cast<double>(problem.num_kv_heads) *
               static_cast<double>(row_blocks)) {}
 
-  AttentionItem at(int64_t index) const {
-    const int64_t block = index % row_blocks;
-    const int64_t head = index / row_blocks;
-    return {head / num_kv_heads, head % num_kv_heads, block * rows, std::min(num_rows, (block + 1) * rows)};
-  }
+  // Without key ranges.
+  AttentionTask at(const AttentionProblem& problem, int64_t index) const;
 };
+
+// Bytes of the key ranges of a task of so many rows: entries for whole query tiles.
+inline size_t key_range_bytes(int64_t num_rows, int64_t tile_rows) {
+  return static_cast<size_t>(round_up(num_rows, tile_rows)) * sizeof(KeyRange);
+}
+
+// Writes the key ranges of a task that has rows, and gives them to the task.
+void find_key_ranges(const AttentionProblem& problem, int64_t tile_rows, AttentionTask& task, KeyRange* ranges);
 
 // The most that a call of these sizes can cost, whatever its lengths, strides, dtypes and outputs.
 Cost most_work_of(const AttentionProblem& problem);

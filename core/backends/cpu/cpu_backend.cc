@@ -127,9 +127,10 @@ Status for_each(BackendDevice* device, int64_t num_items, double num_bytes,
                 void (*run)(const void* argument, int64_t item, int32_t worker), const void* argument,
                 Failure* failure) {
   const double work = cpu::work_of({.flops = 0, .bytes = num_bytes});
-  if (cpu::Workers::num_wanted(num_items, work, num_threads(device)) > 1) start(device);
+  const int32_t wanted = cpu::Workers::num_wanted(num_items, work, num_threads(device));
+  if (wanted > 1) start(device);
   const cpu::Workers workers(device->team(), failure);
-  workers.for_each(num_items, work, [&](int64_t item, int32_t worker) { run(argument, item, worker); });
+  workers.for_each(num_items, wanted, work, [&](int64_t item, int32_t worker) { run(argument, item, worker); });
   return workers.status();
 }
 
@@ -148,9 +149,10 @@ Status plan_linear(const BackendDevice& device, const LinearProblem& problem, Pl
   return Status::Ok;
 }
 
-Status run_linear(BackendDevice& device, const LinearProblem& problem, const Plan&, void* scratch, Failure* failure) {
+Status run_linear(BackendDevice& device, const LinearProblem& problem, const Plan& plan, void* scratch,
+                  Failure* failure) {
   const cpu::Workers workers(device.team(), failure);
-  cpu::run_linear(*device.kernels, problem, workers, scratch);
+  cpu::run_linear(*device.kernels, problem, plan, workers, scratch);
   return workers.status();
 }
 
@@ -167,6 +169,12 @@ Status pack_linear(BackendDevice* device, const LinearPart* part, int64_t input_
 }
 
 Status plan_attention(const BackendDevice& device, const AttentionProblem& problem, Plan* plan, Failure* failure) {
+  if (problem.keys.layout != KvLayout::Strided || problem.values.layout != KvLayout::Strided) {
+    failure->status = Status::Unsupported;
+    std::snprintf(failure->text, sizeof failure->text,
+                  "keys or values in a ring or in pages are not supported by the CPU, expected strided ones");
+    return failure->status;
+  }
   if (problem.head_size > kMaxWidth) return refuse_width("the head size", problem.head_size, failure);
   if (problem.value_head_size > kMaxWidth)
     return refuse_width("the head size of the values", problem.value_head_size, failure);
@@ -174,10 +182,10 @@ Status plan_attention(const BackendDevice& device, const AttentionProblem& probl
   return Status::Ok;
 }
 
-Status run_attention(BackendDevice& device, const AttentionProblem& problem, const Plan&, void* scratch,
+Status run_attention(BackendDevice& device, const AttentionProblem& problem, const Plan& plan, void* scratch,
                      Failure* failure) {
   const cpu::Workers workers(device.team(), failure);
-  cpu::run_attention(*device.kernels, problem, workers, scratch);
+  cpu::run_attention(*device.kernels, problem, plan, workers, scratch);
   return workers.status();
 }
 
@@ -187,9 +195,10 @@ Status plan_softmax(const BackendDevice& device, const SoftmaxProblem& problem, 
   return Status::Ok;
 }
 
-Status run_softmax(BackendDevice& device, const SoftmaxProblem& problem, const Plan&, void* scratch, Failure* failure) {
+Status run_softmax(BackendDevice& device, const SoftmaxProblem& problem, const Plan& plan, void* scratch,
+                   Failure* failure) {
   const cpu::Workers workers(device.team(), failure);
-  cpu::run_softmax(*device.kernels, problem, workers, scratch);
+  cpu::run_softmax(*device.kernels, problem, plan, workers, scratch);
   return workers.status();
 }
 
@@ -198,9 +207,9 @@ Status plan_dropout(const BackendDevice& device, const DropoutProblem& problem, 
   return Status::Ok;
 }
 
-Status run_dropout(BackendDevice& device, const DropoutProblem& problem, const Plan&, void*, Failure* failure) {
+Status run_dropout(BackendDevice& device, const DropoutProblem& problem, const Plan& plan, void*, Failure* failure) {
   const cpu::Workers workers(device.team(), failure);
-  cpu::run_dropout(*device.kernels, problem, workers);
+  cpu::run_dropout(*device.kernels, problem, plan, workers);
   return workers.status();
 }
 

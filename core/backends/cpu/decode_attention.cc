@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The keys of an item, which is all rows that share a head of keys and values or as many as a vector has lanes, are cut
-// into chunks, always in the same way. Where there are many items, a worker goes through the chunks of one and combines
-// them; where there are few, a chunk is what workers take, and what they leave is combined after the last one.
+// A task is all rows that share a head of keys and values, or as many as a vector has lanes. Its keys are cut into chunks,
+// always in the same way. Where there are many tasks, a worker goes through the chunks of one and combines them. Where
+// there are few, workers take single chunks, and the partial results are combined after the last one.
 #include "backends/cpu/decode_attention.h"
 
 #include <algorithm>
@@ -16,19 +16,19 @@ namespace {
 
 // Rows that share a head of keys and values, for this kernel to be chosen. Each multiplies and adds once with every
 // element: 16 rows make 8 operations of a byte in f32, at 40 GB/s more than the 250 GFLOP/s that a core has. Beyond,
-// computing takes longer than reading, and panels compute faster. The same on every ISA, and more than one item where a
-// vector has fewer.
+// computing takes longer than reading, and the flash kernel computes faster. The same on every ISA, and more than one
+// task where a vector has fewer lanes.
 constexpr int64_t kMaxRows = 16;
-// Fewer keys are read in no time: there the panels' smaller preparations decide.
+// Reading fewer keys takes next to no time. There the flash kernel is faster, because it prepares less.
 constexpr int64_t kMinKeys = 32;
 // Keys of a chunk at least. With heads of 128 these are 1 MiB in f32, some 25 microseconds of reading: long beside what
 // it takes to hand out a chunk and to combine it, short beside the whole where it is cut. The kernel reads as many at a
 // time (kRowBlockKeys): chunks cut none of its blocks.
 constexpr int64_t kMinChunkKeys = 1024;
-// Of one item; more would be needed by no number of threads that can still read faster together.
+// Of one task. Beyond 64 chunks more threads add no bandwidth.
 constexpr int64_t kMaxChunks = 64;
-// With so many items for each worker, whoever is late has only a small part to finish, and nothing is cut.
-constexpr int64_t kItemsPerWorker = 8;
+// With at least so many tasks for each worker, whole tasks balance the load and none is cut.
+constexpr int64_t kTasksPerWorker = 8;
 
 int64_t group_size(const AttentionProblem& problem) { return problem.num_heads / problem.num_kv_heads; }
 
@@ -37,10 +37,10 @@ bool is_possible(const KernelTable& kernels, const AttentionProblem& problem) {
          problem.value_head_size <= kernels.decode_max_size && group_size(problem) <= kMaxRows;
 }
 
-// How the work on a problem is cut.
+// How the keys of one batch element are cut.
 struct Chunks {
   int64_t keys;   // of a chunk
-  int64_t count;  // of an item
+  int64_t count;  // of a task
 
   explicit Chunks(int64_t num_keys) : keys(kMinChunkKeys) {
     while (divide_up(num_keys, keys) > kMaxChunks) keys *= 2;
@@ -48,111 +48,130 @@ struct Chunks {
   }
 };
 
-RowItems cut(const KernelTable& kernels, const AttentionProblem& problem, int64_t num_queries) {
-  const int64_t num_rows = group_size(problem) * num_queries;
-  return {problem, num_rows, std::clamp<int64_t>(num_rows, 1, std::min<int64_t>(kMaxRows, kernels.lanes))};
+// The most chunks of an element with at most so many keys: chunks get longer where there would be more than kMaxChunks,
+// so that fewer keys may make more of them.
+int64_t most_chunks(int64_t num_keys) { return std::clamp<int64_t>(divide_up(num_keys, kMinChunkKeys), 1, kMaxChunks); }
+
+// Rows of the largest batch element that may go to this kernel.
+int64_t most_rows(const AttentionProblem& problem) {
+  const int64_t group = group_size(problem);
+  return group * std::min(problem.limits.num_queries, kMaxRows / group);
 }
 
-// Whether so few items are cut into their chunks.
-bool are_cut(const RowItems& items, const Chunks& chunks, int32_t num_workers) {
-  return chunks.count > 1 && num_workers > 1 && items.count < static_cast<double>(kItemsPerWorker * num_workers);
+size_t partial_bytes(const KernelTable& kernels, const AttentionProblem& problem, int64_t num_rows) {
+  return kernels.decode_partial_bytes(&problem, num_rows);
 }
 
-struct Bytes {
-  int32_t num_workers;  // who have scratch
-  size_t worker;        // scratch of one
-  size_t partial;       // what a chunk leaves
-};
-
-Bytes bytes_of(const KernelTable& kernels, const AttentionProblem& problem, const RowItems& items,
-               int32_t num_workers) {
-  const AttentionArguments arguments = arguments_of(problem);
-  const int64_t num_rows = items.rows;
-  // Chunks are items too.
-  const double num_items = problem.num_keys > kMinChunkKeys ? 2 : items.count;
-  return {Workers::num_with_scratch(num_items, work_of(most_work_of(problem)), num_workers),
-          round_up_to_alignment(kernels.decode_scratch_bytes(&arguments, num_rows)),
-          kernels.decode_partial_bytes(&arguments, num_rows)};
+// Whether this kernel computes a task. In a uniform batch it computes all.
+bool has_work(const KernelTable& kernels, const AttentionProblem& problem, const AttentionTask& task) {
+  return task.first_row < task.end_row &&
+         (problem.limits.has_table == 0 ||
+          is_for_decode_attention(kernels, problem, task.sequence->query_count, task.sequence->key_count));
 }
 
 }  // namespace
 
-bool is_for_decode_attention(const KernelTable& kernels, const AttentionProblem& problem) {
-  return is_possible(kernels, problem) && problem.num_keys >= kMinKeys &&
-         problem.num_queries <= kMaxRows / group_size(problem);
+bool is_for_decode_attention(const KernelTable& kernels, const AttentionProblem& problem, int64_t num_queries,
+                             int64_t num_keys) {
+  return is_possible(kernels, problem) && num_keys >= kMinKeys && num_queries <= kMaxRows / group_size(problem);
 }
 
-size_t decode_attention_bytes(const KernelTable& kernels, const AttentionProblem& problem, int32_t num_workers) {
-  if (!is_possible(kernels, problem) || problem.num_keys < kMinKeys) return 0;
-  const int64_t num_queries = std::min(problem.num_queries, kMaxRows / group_size(problem));
-  const RowItems items = cut(kernels, problem, num_queries);
-  const Bytes bytes = bytes_of(kernels, problem, items, num_workers);
-  const int64_t chunks = std::clamp<int64_t>(divide_up(problem.num_keys, kMinChunkKeys), 1, kMaxChunks);
-  const double most = std::min(items.count, static_cast<double>(kItemsPerWorker * num_workers));
-  const auto with_partials = static_cast<size_t>(std::max(most, static_cast<double>(bytes.num_workers)));
-  return bytes.worker * static_cast<size_t>(bytes.num_workers) +
-         with_partials * static_cast<size_t>(chunks) * bytes.partial;
+size_t choose_decode_attention(const KernelTable& kernels, const AttentionProblem& problem, int32_t num_workers,
+                               AttentionChoice& choice) {
+  const int64_t num_keys = problem.limits.num_keys;
+  if (!is_possible(kernels, problem) || num_keys < kMinKeys) return 0;
+  const int64_t num_rows = most_rows(problem);
+  choice.decode_rows = std::clamp<int64_t>(num_rows, 1, std::min<int64_t>(kMaxRows, kernels.lanes));
+  const TaskGrid tasks(problem, num_rows, choice.decode_rows);
+  // A chunk may be what a worker takes.
+  const double num_pieces = num_keys > kMinChunkKeys ? 2 : tasks.count;
+  choice.decode_workers = Workers::num_with_scratch(num_pieces, work_of(most_work_of(problem)), num_workers);
+  choice.decode_worker_bytes = round_up_to_alignment(kernels.decode_scratch_bytes(&problem, choice.decode_rows) +
+                                                     key_range_bytes(choice.decode_rows, kernels.flash_panel_rows));
+  choice.is_cut =
+      Chunks(num_keys).count > 1 && num_workers > 1 && tasks.count < static_cast<double>(kTasksPerWorker * num_workers);
+  const double most = std::min(tasks.count, static_cast<double>(kTasksPerWorker * num_workers));
+  const auto with_partials = static_cast<size_t>(std::max(most, static_cast<double>(choice.decode_workers)));
+  return choice.decode_worker_bytes * static_cast<size_t>(choice.decode_workers) +
+         with_partials * static_cast<size_t>(most_chunks(num_keys)) *
+             partial_bytes(kernels, problem, choice.decode_rows);
 }
 
-Plan plan_decode_attention(const KernelTable& kernels, const AttentionProblem& problem, int32_t num_workers) {
-  const Chunks chunks(problem.num_keys);
-  Plan plan;
+void plan_decode_attention(const KernelTable& kernels, const AttentionProblem& problem, int32_t num_workers,
+                           AttentionChoice& choice, Plan& plan) {
   plan.kernel = "decode_attention";
-  plan.isa = kernels.isa;
-  const RowItems items = cut(kernels, problem, problem.num_queries);
-  const double pieces = are_cut(items, chunks, num_workers) ? static_cast<double>(chunks.count) : 1.0;
-  plan.num_tasks = static_cast<int64_t>(std::min(items.count * pieces, 0x1p62));
-  plan.num_threads = Workers::num_wanted(plan.num_tasks, work_of(cost_of(problem)), num_workers);
-  plan.block_queries = static_cast<int32_t>(items.rows);
+  const TaskGrid tasks(problem, most_rows(problem), choice.decode_rows);
+  const double pieces = choice.is_cut != 0 ? static_cast<double>(Chunks(problem.limits.num_keys).count) : 1.0;
+  choice.work = work_of(cost_of(problem));
+  plan.num_tasks = static_cast<int64_t>(std::min(tasks.count * pieces, 0x1p62));
+  plan.num_threads = Workers::num_wanted(plan.num_tasks, choice.work, num_workers);
+  plan.block_queries = static_cast<int32_t>(choice.decode_rows);
   plan.block_keys = kernels.decode_block_keys;
-  add_attention_reasons(problem, plan);
-  return plan;
 }
 
-void run_decode_attention(const KernelTable& kernels, const AttentionProblem& problem, const Workers& workers,
-                          void* scratch) {
+void run_decode_attention(const KernelTable& kernels, const AttentionProblem& problem, const AttentionChoice& choice,
+                          int32_t num_threads, const Workers& workers, void* scratch) {
   const AttentionArguments arguments = arguments_of(problem);
-  const Chunks chunks(problem.num_keys);
-  const RowItems items = cut(kernels, problem, problem.num_queries);
-  const Bytes bytes = bytes_of(kernels, problem, items, workers.num_workers());
-  const size_t item_bytes = bytes.partial * static_cast<size_t>(chunks.count);
+  const TaskGrid tasks(problem, most_rows(problem), choice.decode_rows);
+  const int64_t task_chunks =
+      problem.limits.has_table != 0 ? most_chunks(problem.limits.num_keys) : Chunks(problem.limits.num_keys).count;
+  const size_t task_bytes = partial_bytes(kernels, problem, choice.decode_rows) * static_cast<size_t>(task_chunks);
   auto* memory = static_cast<std::byte*>(scratch);
-  std::byte* partials = memory + bytes.worker * static_cast<size_t>(bytes.num_workers);
-  const auto num_items = static_cast<int64_t>(items.count);
-  const double work = work_of(cost_of(problem));
+  std::byte* partials = memory + choice.decode_worker_bytes * static_cast<size_t>(choice.decode_workers);
+  const auto num_tasks = static_cast<int64_t>(tasks.count);
+  const size_t range_bytes = key_range_bytes(choice.decode_rows, kernels.flash_panel_rows);
 
-  const auto attend = [&](const AttentionItem& item, int64_t chunk, std::byte* of_item, std::byte* own) {
-    const int64_t end = std::min(problem.num_keys, (chunk + 1) * chunks.keys);
-    // The last item of a head may have fewer rows.
-    const size_t partial_bytes = kernels.decode_partial_bytes(&arguments, item.end_row - item.first_row);
-    std::byte* partial = of_item + partial_bytes * static_cast<size_t>(chunk);
-    kernels.decode_chunk(&arguments, &item, chunk * chunks.keys, end, partial, own);
+  const auto own_scratch = [&](int32_t worker) {
+    return memory + choice.decode_worker_bytes * static_cast<size_t>(worker);
   };
-  const auto finish = [&](const AttentionItem& item, std::byte* of_item, std::byte* own) {
-    kernels.decode_finish(&arguments, &item, chunks.keys, chunks.count, of_item, own);
+  // The key ranges lie behind what the kernel uses, at the end of the worker's part.
+  const auto find_ranges = [&](AttentionTask& task, std::byte* own) {
+    auto* ranges = reinterpret_cast<KeyRange*>(own + choice.decode_worker_bytes - range_bytes);
+    find_key_ranges(problem, kernels.flash_panel_rows, task, ranges);
+  };
+  const auto attend = [&](const AttentionTask& task, const Chunks& chunks, int64_t chunk, std::byte* of_task,
+                          std::byte* own) {
+    const int64_t end = std::min(task.sequence->key_count, (chunk + 1) * chunks.keys);
+    // The last task of a head may have fewer rows.
+    std::byte* partial =
+        of_task + partial_bytes(kernels, problem, task.end_row - task.first_row) * static_cast<size_t>(chunk);
+    kernels.decode_chunk(&arguments, &task, chunk * chunks.keys, end, partial, own);
+  };
+  const auto finish = [&](const AttentionTask& task, const Chunks& chunks, std::byte* of_task, std::byte* own) {
+    kernels.decode_finish(&arguments, &task, chunks.keys, chunks.count, of_task, own);
   };
 
-  if (!are_cut(items, chunks, workers.num_workers())) {
-    workers.for_each(num_items, work, [&](int64_t index, int32_t worker) {
-      const AttentionItem item = items.at(index);
-      std::byte* own = memory + bytes.worker * static_cast<size_t>(worker);
-      std::byte* of_item = partials + item_bytes * static_cast<size_t>(worker);
-      for (int64_t chunk = 0; chunk < chunks.count; ++chunk) attend(item, chunk, of_item, own);
-      finish(item, of_item, own);
+  if (choice.is_cut == 0) {
+    workers.for_each(num_tasks, num_threads, choice.work, [&](int64_t index, int32_t worker) {
+      AttentionTask task = tasks.at(problem, index);
+      if (!has_work(kernels, problem, task)) return;
+      const Chunks chunks(task.sequence->key_count);
+      std::byte* own = own_scratch(worker);
+      std::byte* of_task = partials + task_bytes * static_cast<size_t>(worker);
+      find_ranges(task, own);
+      for (int64_t chunk = 0; chunk < chunks.count; ++chunk) attend(task, chunks, chunk, of_task, own);
+      finish(task, chunks, of_task, own);
     });
     return;
   }
-  workers.for_each(num_items * chunks.count, work, [&](int64_t index, int32_t worker) {
-    std::byte* own = memory + bytes.worker * static_cast<size_t>(worker);
-    const int64_t item = index / chunks.count;
-    attend(items.at(item), index % chunks.count, partials + item_bytes * static_cast<size_t>(item), own);
+  workers.for_each(num_tasks * task_chunks, num_threads, choice.work, [&](int64_t index, int32_t worker) {
+    AttentionTask task = tasks.at(problem, index / task_chunks);
+    const Chunks chunks(task.sequence->key_count);
+    if (!has_work(kernels, problem, task) || index % task_chunks >= chunks.count) return;
+    std::byte* own = own_scratch(worker);
+    find_ranges(task, own);
+    attend(task, chunks, index % task_chunks, partials + task_bytes * static_cast<size_t>(index / task_chunks), own);
   });
-  // Weights are found by going through the keys once more.
-  const double left = arguments.weights.data != nullptr ? work : 0;
-  workers.for_each(num_items, left, [&](int64_t index, int32_t worker) {
-    std::byte* own = memory + bytes.worker * static_cast<size_t>(worker);
-    finish(items.at(index), partials + item_bytes * static_cast<size_t>(index), own);
-  });
+  // Weights are found by going through the keys once more; all else is little.
+  const bool has_weights = problem.weights.given != 0;
+  workers.for_each(
+      num_tasks, has_weights ? num_threads : 1, has_weights ? choice.work : 0, [&](int64_t index, int32_t worker) {
+        AttentionTask task = tasks.at(problem, index);
+        if (!has_work(kernels, problem, task)) return;
+        std::byte* own = own_scratch(worker);
+        find_ranges(task, own);
+        finish(task, Chunks(task.sequence->key_count), partials + task_bytes * static_cast<size_t>(index), own);
+      });
 }
 
 }  // namespace heed::cpu

@@ -12,8 +12,8 @@ namespace {
 
 constexpr int kLast = kElementwiseRank - 1;
 
-// Elements of an item of work: some microseconds of random numbers, and a multiple of what kernels draw at once.
-constexpr int64_t kItemElements = int64_t{1} << 14;
+// Elements of a task: some microseconds of random numbers, and a multiple of what kernels draw at once.
+constexpr int64_t kTaskElements = int64_t{1} << 14;
 // Of an element: ten rounds of Philox for a quarter of a counter, and less where it is copied.
 constexpr double kFlopsPerElement = 40;
 
@@ -24,8 +24,8 @@ double count_elements(const DropoutProblem& problem) {
   return count;
 }
 
-double count_items(const DropoutProblem& problem) {
-  return std::ceil(count_elements(problem) / static_cast<double>(kItemElements));
+double count_tasks(const DropoutProblem& problem) {
+  return std::ceil(count_elements(problem) / static_cast<double>(kTaskElements));
 }
 
 // From element `i` of row `row` on, counted through all axes but the last.
@@ -36,7 +36,7 @@ KernelRow row_of(const DropoutProblem& problem, const ElementwiseOperand& operan
     row /= problem.sizes[axis];
   }
   auto* data = static_cast<std::byte*>(operand.data) + index * static_cast<int64_t>(size_of(operand.dtype));
-  return {data, operand.strides[kLast], static_cast<int32_t>(operand.dtype)};
+  return {data, operand.strides[kLast], operand.dtype};
 }
 
 }  // namespace
@@ -51,8 +51,10 @@ Plan plan_dropout(const KernelTable& kernels, const DropoutProblem& problem, int
   Plan plan;
   plan.kernel = problem.dropout == 0 ? "copy" : "dropout";
   plan.isa = kernels.isa;
-  plan.num_tasks = static_cast<int64_t>(std::min(count_items(problem), 0x1p62));
-  plan.num_threads = Workers::num_wanted(plan.num_tasks, count_elements(problem) * kFlopsPerElement, num_workers);
+  plan.num_tasks = static_cast<int64_t>(std::min(count_tasks(problem), 0x1p62));
+  const double flops = count_elements(problem) * kFlopsPerElement;
+  plan.num_threads = Workers::num_wanted(plan.num_tasks, flops, num_workers);
+  set_choice(plan, flops);
   if (is_gathered(problem.input, problem.sizes[kLast]))
     plan.add_reason("the elements of the input's last axis do not lie side by side (stride 1), so they are gathered");
   if (is_gathered(problem.output, problem.sizes[kLast]))
@@ -60,15 +62,14 @@ Plan plan_dropout(const KernelTable& kernels, const DropoutProblem& problem, int
   return plan;
 }
 
-void run_dropout(const KernelTable& kernels, const DropoutProblem& problem, const Workers& workers) {
+void run_dropout(const KernelTable& kernels, const DropoutProblem& problem, const Plan& plan, const Workers& workers) {
   const double count = count_elements(problem);
   if (count == 0) return;
   const auto num_elements = static_cast<int64_t>(count);
-  const auto num_items = static_cast<int64_t>(count_items(problem));
   const int64_t row_size = problem.sizes[kLast];
-  workers.for_each(num_items, count * kFlopsPerElement, [&](int64_t item, int32_t) {
-    const int64_t end = std::min(num_elements, (item + 1) * kItemElements);
-    for (int64_t element = item * kItemElements; element < end;) {
+  workers.for_each(plan.num_tasks, plan.num_threads, choice_of<double>(plan), [&](int64_t task, int32_t) {
+    const int64_t end = std::min(num_elements, (task + 1) * kTaskElements);
+    for (int64_t element = task * kTaskElements; element < end;) {
       const int64_t row = element / row_size;
       const int64_t i = element % row_size;
       DropoutArguments arguments = {};

@@ -19,6 +19,7 @@ uint32_t dropout_threshold(float dropout);
 float dropout_scale(float dropout);
 
 Plan plan_dropout(const KernelTable& kernels, const DropoutProblem& problem, int32_t num_workers);
-void run_dropout(const KernelTable& kernels, const DropoutProblem& problem, const Workers& workers);
+// `plan` is plan_dropout's for this problem or one that differs in addresses alone.
+void run_dropout(const KernelTable& kernels, const DropoutProblem& problem, const Plan& plan, const Workers& workers);
 
 }  // namespace heed::cpu

@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// An operand of a problem as the kernels take it.
+// How the elements of an operand lie, and an operand of a linear problem as its kernels take it.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
-#include "backends/cpu/kernels/attention.h"
 #include "ops/operand.h"
 
 namespace heed::cpu {
-
-static_assert(kF32 == static_cast<int32_t>(DType::F32) && kF16 == static_cast<int32_t>(DType::F16) &&
-              kBF16 == static_cast<int32_t>(DType::BF16) && kI32 == static_cast<int32_t>(DType::I32) &&
-              kI64 == static_cast<int32_t>(DType::I64));
 
 // Whether the `size` elements of the last axis do not lie side by side.
 template <int rank>
@@ -27,10 +22,10 @@ bool is_gathered(const StridedOperand<rank>& operand, int64_t size) {
 }
 
 // Set where it lies: a call has many, and copying what has just been written waits for memory.
-inline void set_operand(KernelOperand& result, const Operand& operand) {
+inline void set_operand(Operand& result, const Operand& operand) {
   result.data = operand.data;
   std::copy_n(operand.strides, kOperandRank, result.strides);
-  result.element_type = static_cast<int32_t>(operand.dtype);
+  result.dtype = operand.dtype;
 }
 
 }  // namespace heed::cpu

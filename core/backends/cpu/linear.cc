@@ -24,16 +24,16 @@ int64_t rows_of(const LinearProblem& problem) {
   return __builtin_mul_overflow(problem.batch, problem.rows, &rows) ? INT64_MAX / 2 : rows;
 }
 
-// Rows that are wanted of all items of the batch.
-int64_t num_wanted(const LinearProblem& problem, WantedRows wanted) {
+// Rows that are wanted of all elements of the batch.
+int64_t count_wanted(const LinearProblem& problem, WantedRows wanted) {
   if (wanted == WantedRows::All) return rows_of(problem);
   return static_cast<int64_t>(std::min(num_wanted_rows(problem.limits, wanted, problem.batch), 0x1p62));
 }
 
 // Items of the parts that want the same rows.
 struct Items {
-  WantedRows wanted;
-  int64_t num_rows;
+  WantedRows wanted = WantedRows::All;
+  int64_t num_rows = 0;
   int64_t rows;  // of one item
   int64_t row_blocks;
   int64_t unit;  // panels that stay together
@@ -91,6 +91,16 @@ void cut(const KernelTable& kernels, const LinearProblem& problem, int32_t num_w
   items.count = static_cast<double>(items.row_blocks) * static_cast<double>(items.all_groups);
 }
 
+// What plan_linear decides and run_linear obeys.
+struct LinearChoice {
+  // By WantedRows: how many rows of the whole batch these are, where a part wants them.
+  int64_t num_rows[3] = {};
+  double work = 0;           // of the call, in FLOPs
+  size_t worker_bytes = 0;   // scratch of one worker
+  int32_t num_workers = 1;   // for how many the problem is cut
+  int32_t with_scratch = 1;  // how many have scratch
+};
+
 // How a problem is cut into items: those of each set of parts that want the same rows, one set after the other.
 struct Cut {
   // The first num_sets are set: a small call notices what clearing them all takes.
@@ -98,13 +108,13 @@ struct Cut {
   int32_t num_sets = 0;
   double count = 0;
 
-  Cut(const KernelTable& kernels, const LinearProblem& problem, int32_t num_workers) {
+  Cut(const KernelTable& kernels, const LinearProblem& problem, const LinearChoice& choice) {
     for (int32_t i = 0; i < problem.num_parts; ++i) {
-      Items& items = set_of(problem, problem.parts[i].wanted_rows);
+      Items& items = set_of(problem, choice, problem.parts[i].wanted_rows);
       items.parts[items.num_parts++] = i;
     }
     for (int32_t i = 0; i < num_sets; ++i) {
-      cut(kernels, problem, num_workers, sets[i]);
+      cut(kernels, problem, choice.num_workers, sets[i]);
       count += sets[i].count;
     }
   }
@@ -117,11 +127,11 @@ struct Cut {
 
  private:
   // What is wanted contains what another wants of which there is less. So as many rows are the same rows.
-  Items& set_of(const LinearProblem& problem, WantedRows wanted) {
+  Items& set_of(const LinearProblem& problem, const LinearChoice& choice, WantedRows wanted) {
     for (int32_t i = 0; i < num_sets; ++i) {
       if (sets[i].wanted == wanted) return sets[i];
     }
-    const int64_t num_rows = num_wanted(problem, wanted);
+    const int64_t num_rows = choice.num_rows[static_cast<size_t>(wanted)];
     for (int32_t i = 0; i < num_sets; ++i) {
       if (sets[i].num_rows == num_rows) return sets[i];
     }
@@ -235,14 +245,24 @@ void put_rows_together(const LinearProblem& problem, LinearArguments& arguments)
 }  // namespace
 
 Plan plan_linear(const KernelTable& kernels, const LinearProblem& problem, int32_t num_workers) {
-  const Cut cut(kernels, problem, num_workers);
+  LinearChoice choice;
+  choice.num_workers = num_workers;
+  for (int32_t i = 0; i < problem.num_parts; ++i) {
+    const WantedRows wanted = problem.parts[i].wanted_rows;
+    const bool is_counted = i > 0 && wanted == problem.parts[i - 1].wanted_rows;
+    if (!is_counted) choice.num_rows[static_cast<size_t>(wanted)] = count_wanted(problem, wanted);
+  }
+  choice.work = work_of(cost_of(problem));
+  choice.worker_bytes = worker_bytes(kernels, problem);
+  choice.with_scratch = num_with_scratch(problem, num_workers);
+  const Cut cut(kernels, problem, choice);
   Plan plan;
   plan.kernel = "tiled";
   plan.isa = kernels.isa;
-  plan.scratch_bytes = worker_bytes(kernels, problem) * static_cast<size_t>(num_with_scratch(problem, num_workers)) +
-                       all_table_bytes(problem);
+  plan.scratch_bytes = choice.worker_bytes * static_cast<size_t>(choice.with_scratch) + all_table_bytes(problem);
   plan.num_tasks = static_cast<int64_t>(std::min(cut.count, 0x1p62));
-  plan.num_threads = Workers::num_wanted(plan.num_tasks, work_of(cost_of(problem)), num_workers);
+  plan.num_threads = Workers::num_wanted(plan.num_tasks, choice.work, num_workers);
+  set_choice(plan, choice);
   plan.tile_rows = kernels.linear_tile_rows;
   plan.tile_columns = kernels.linear_panel_columns;
   if (!lies_side_by_side(problem.input.strides[3], problem.input_size))
@@ -264,14 +284,16 @@ Plan plan_linear(const KernelTable& kernels, const LinearProblem& problem, int32
   return plan;
 }
 
-void run_linear(const KernelTable& kernels, const LinearProblem& problem, const Workers& workers, void* scratch) {
+void run_linear(const KernelTable& kernels, const LinearProblem& problem, const Plan& plan, const Workers& workers,
+                void* scratch) {
   // Items without rows need no memory, so there may be more of them than anyone can count to.
   if (problem.rows == 0) return;
-  const Cut cut(kernels, problem, workers.num_workers());
+  const auto& choice = choice_of<LinearChoice>(plan);
+  const Cut cut(kernels, problem, choice);
   LinearArguments arguments = arguments_of(problem);
-  const size_t bytes = worker_bytes(kernels, problem);
+  const size_t bytes = choice.worker_bytes;
   auto* memory = static_cast<std::byte*>(scratch);
-  std::byte* table = memory + bytes * static_cast<size_t>(num_with_scratch(problem, workers.num_workers()));
+  std::byte* table = memory + bytes * static_cast<size_t>(choice.with_scratch);
   bool has_tables = false;
   for (int32_t i = 0; i < cut.num_sets; ++i) {
     const Items& items = cut.sets[i];
@@ -283,7 +305,7 @@ void run_linear(const KernelTable& kernels, const LinearProblem& problem, const 
     has_tables = true;
   }
   if (problem.rows == 1 && problem.batch > 1 && !has_tables) put_rows_together(problem, arguments);
-  workers.for_each(static_cast<int64_t>(cut.count), work_of(cost_of(problem)), [&](int64_t index, int32_t worker) {
+  workers.for_each(plan.num_tasks, plan.num_threads, choice.work, [&](int64_t index, int32_t worker) {
     int64_t first_row = 0;
     LinearItem item = cut.at(index, first_row);
     find_first_row(arguments, problem.batch, first_row, item);
@@ -292,7 +314,7 @@ void run_linear(const KernelTable& kernels, const LinearProblem& problem, const 
 }
 
 size_t packed_linear_bytes(const KernelTable& kernels, const LinearPart& part, int64_t input_size) {
-  return kernels.packed_linear_bytes(part.output_size, input_size, static_cast<int32_t>(part.weight.dtype));
+  return kernels.packed_linear_bytes(part.output_size, input_size, part.weight.dtype);
 }
 
 void pack_linear(const KernelTable& kernels, const LinearPart& part, int64_t input_size, const WeightBlock& block,

@@ -13,7 +13,9 @@
 namespace heed::cpu {
 
 Plan plan_linear(const KernelTable& kernels, const LinearProblem& problem, int32_t num_workers);
-void run_linear(const KernelTable& kernels, const LinearProblem& problem, const Workers& workers, void* scratch);
+// `plan` is plan_linear's for this problem or one that differs in addresses alone, and as many workers.
+void run_linear(const KernelTable& kernels, const LinearProblem& problem, const Plan& plan, const Workers& workers,
+                void* scratch);
 size_t packed_linear_bytes(const KernelTable& kernels, const LinearPart& part, int64_t input_size);
 void pack_linear(const KernelTable& kernels, const LinearPart& part, int64_t input_size, const WeightBlock& block,
                  void* packed);

@@ -70,7 +70,7 @@ float& float_of(const MergeProblem& problem, const ElementwiseOperand& operand, 
 KernelRow row_of(const MergeProblem& problem, const ElementwiseOperand& operand, int64_t row) {
   auto* data = static_cast<std::byte*>(operand.data) +
                offset_of(problem, operand, row) * static_cast<int64_t>(size_of(operand.dtype));
-  return {data, operand.strides[kLast], static_cast<int32_t>(operand.dtype)};
+  return {data, operand.strides[kLast], operand.dtype};
 }
 
 void merge_row(const KernelTable& kernels, const MergeProblem& problem, int64_t row, KernelRow* rows, float* weights) {

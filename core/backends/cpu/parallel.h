@@ -52,26 +52,33 @@ class Workers {
   // At most so many take part, the caller included: what each needs for itself is made so many times.
   int32_t num_workers() const { return team_.num_workers(); }
 
-  // Calls function(item, worker) once for each item from 0 to num_items - 1. The first of n workers takes the items 0,
-  // n, 2n and so on, the next 1, n + 1, 2n + 1, as long as nobody is behind; so the largest belong first. 0 <= worker <
-  // num_workers(), and no two calls at a time have the same one. Returns when all are done, and sees all that they
-  // wrote. `flops` is a rough estimate of the whole: too little to share runs on the caller alone, as worker 0. The
-  // function must not call for_each, and must not throw.
+  // Calls function(task, worker) once for each task from 0 to num_tasks - 1, on at most num_threads threads, as
+  // num_wanted() found it. The first of n workers takes the tasks 0, n, 2n and so on, the next 1, n + 1, 2n + 1, as long
+  // as nobody is behind; so the largest belong first. 0 <= worker < num_workers(), and no two calls at a time have the
+  // same one. Returns when all are done, and sees all that they wrote. `flops` estimates the whole: sleeping threads are
+  // woken only for a loop that takes longer than waking them. One thread is the caller, as worker 0. The function must
+  // not call for_each, and must not throw.
   template <typename Function>
-  void for_each(int64_t num_items, double flops, const Function& function) const {
-    const int32_t wanted = num_wanted(num_items, flops, num_workers());
+  void for_each(int64_t num_tasks, int32_t num_threads, double flops, const Function& function) const {
+    const auto wanted = static_cast<int32_t>(std::min<int64_t>({num_tasks, num_threads, num_workers()}));
     if (wanted <= 1) {
-      for (int64_t item = 0; item < num_items; ++item) function(item, int32_t{0});
+      for (int64_t task = 0; task < num_tasks; ++task) function(task, int32_t{0});
       return;
     }
     const Loop loop = {
         .call = [](const void* erased, int64_t item,
                    int32_t worker) { (*static_cast<const Function*>(erased))(item, worker); },
         .function = &function,
-        .num_items = num_items,
+        .num_items = num_tasks,
         .flops = flops,
     };
     run(loop, wanted);
+  }
+
+  // The same on as many threads as the work is worth.
+  template <typename Function>
+  void for_each(int64_t num_tasks, double flops, const Function& function) const {
+    for_each(num_tasks, num_wanted(num_tasks, flops, num_workers()), flops, function);
   }
 
   // Ok, or what the team has failed with; the work was done all the same.

@@ -7,18 +7,18 @@
 
 #include "backends/cpu/kernel_operand.h"
 #include "base/rounding.h"
-#include "ops/key_limits.h"
+#include "ops/lengths.h"
 
 namespace heed::cpu {
 namespace {
 
-// Scores of an item of work: some microseconds.
-constexpr int64_t kItemScores = int64_t{1} << 14;
+// Scores of a task: some microseconds.
+constexpr int64_t kTaskScores = int64_t{1} << 14;
 // Of a score: its exponential, a division, and what moves it.
 constexpr double kFlopsPerScore = 20;
 
-int64_t rows_of_item(const SoftmaxProblem& problem) {
-  return std::max<int64_t>(1, kItemScores / std::max<int64_t>(1, problem.num_keys));
+int64_t rows_of_task(const SoftmaxProblem& problem) {
+  return std::max<int64_t>(1, kTaskScores / std::max<int64_t>(1, problem.num_keys));
 }
 
 // A double, because plans are made for shapes that nobody could run.
@@ -27,8 +27,8 @@ double count_rows(const SoftmaxProblem& problem) {
          static_cast<double>(problem.num_queries);
 }
 
-double count_items(const SoftmaxProblem& problem) {
-  return std::ceil(count_rows(problem) / static_cast<double>(rows_of_item(problem)));
+double count_tasks(const SoftmaxProblem& problem) {
+  return std::ceil(count_rows(problem) / static_cast<double>(rows_of_task(problem)));
 }
 
 size_t worker_bytes(const SoftmaxProblem& problem) {
@@ -39,7 +39,7 @@ size_t worker_bytes(const SoftmaxProblem& problem) {
 KernelRow row_of(const Operand& operand, int64_t b, int64_t h, int64_t q) {
   const int64_t index = b * operand.strides[0] + h * operand.strides[1] + q * operand.strides[2];
   auto* data = static_cast<std::byte*>(operand.data) + index * static_cast<int64_t>(size_of(operand.dtype));
-  return {data, operand.strides[3], static_cast<int32_t>(operand.dtype)};
+  return {data, operand.strides[3], operand.dtype};
 }
 
 double flops_of(const SoftmaxProblem& problem) {
@@ -55,8 +55,10 @@ Plan plan_softmax(const KernelTable& kernels, const SoftmaxProblem& problem, int
   plan.kernel = "softmax";
   plan.isa = kernels.isa;
   plan.scratch_bytes = worker_bytes(problem) * static_cast<size_t>(num_workers);
-  plan.num_tasks = static_cast<int64_t>(std::min(count_items(problem), 0x1p62));
-  plan.num_threads = Workers::num_wanted(plan.num_tasks, flops_of(problem), num_workers);
+  plan.num_tasks = static_cast<int64_t>(std::min(count_tasks(problem), 0x1p62));
+  const double flops = flops_of(problem);
+  plan.num_threads = Workers::num_wanted(plan.num_tasks, flops, num_workers);
+  set_choice(plan, flops);
   if (is_gathered(problem.scores, problem.num_keys))
     plan.add_reason("the elements of the softmax's axis do not lie side by side (stride 1), so they are gathered");
   if (is_gathered(problem.weights, problem.num_keys))
@@ -64,15 +66,16 @@ Plan plan_softmax(const KernelTable& kernels, const SoftmaxProblem& problem, int
   return plan;
 }
 
-void run_softmax(const KernelTable& kernels, const SoftmaxProblem& problem, const Workers& workers, void* scratch) {
+void run_softmax(const KernelTable& kernels, const SoftmaxProblem& problem, const Plan& plan, const Workers& workers,
+                 void* scratch) {
   if (problem.num_keys == 0) return;
   const auto num_rows = static_cast<int64_t>(count_rows(problem));
-  const int64_t item_rows = rows_of_item(problem);
+  const int64_t task_rows = rows_of_task(problem);
   const size_t bytes = worker_bytes(problem);
-  workers.for_each(static_cast<int64_t>(count_items(problem)), flops_of(problem), [&](int64_t item, int32_t worker) {
+  workers.for_each(plan.num_tasks, plan.num_threads, choice_of<double>(plan), [&](int64_t task, int32_t worker) {
     auto* memory = reinterpret_cast<float*>(static_cast<std::byte*>(scratch) + bytes * static_cast<size_t>(worker));
-    const int64_t end = std::min(num_rows, (item + 1) * item_rows);
-    for (int64_t row = item * item_rows; row < end; ++row) {
+    const int64_t end = std::min(num_rows, (task + 1) * task_rows);
+    for (int64_t row = task * task_rows; row < end; ++row) {
       const int64_t q = row % problem.num_queries;
       const int64_t h = row / problem.num_queries % problem.num_heads;
       const int64_t b = row / problem.num_queries / problem.num_heads;

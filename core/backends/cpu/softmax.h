@@ -12,6 +12,8 @@
 namespace heed::cpu {
 
 Plan plan_softmax(const KernelTable& kernels, const SoftmaxProblem& problem, int32_t num_workers);
-void run_softmax(const KernelTable& kernels, const SoftmaxProblem& problem, const Workers& workers, void* scratch);
+// `plan` is plan_softmax's for this problem or one that differs in addresses alone.
+void run_softmax(const KernelTable& kernels, const SoftmaxProblem& problem, const Plan& plan, const Workers& workers,
+                 void* scratch);
 
 }  // namespace heed::cpu

@@ -11,7 +11,7 @@ namespace heed::cpu {
 namespace HEED_ISA_NAMESPACE {
 namespace {
 
-void load_array(const void* from, int32_t type, int64_t count, float* to) {
+void load_array(const void* from, DType type, int64_t count, float* to) {
   const auto* next = static_cast<const char*>(from);
   for (int64_t i = 0; i < count; i += kLanes, next += kLanes * size_of_element(type)) {
     if (i + kLanes <= count)
@@ -21,7 +21,7 @@ void load_array(const void* from, int32_t type, int64_t count, float* to) {
   }
 }
 
-void store_array(const float* from, int32_t type, int64_t count, void* to) {
+void store_array(const float* from, DType type, int64_t count, void* to) {
   auto* next = static_cast<char*>(to);
   for (int64_t i = 0; i < count; i += kLanes, next += kLanes * size_of_element(type)) {
     if (i + kLanes <= count)
@@ -31,16 +31,16 @@ void store_array(const float* from, int32_t type, int64_t count, void* to) {
   }
 }
 
-void store_one(float value, int32_t type, void* to) {
+void store_one(float value, DType type, void* to) {
   store_first_elements(static_cast<char*>(to), type, broadcast(value), 1);
 }
 
-void scatter_array(const float* from, int32_t type, int64_t stride, int64_t count, void* to) {
+void scatter_array(const float* from, DType type, int64_t stride, int64_t count, void* to) {
   narrow_row(from, count, static_cast<char*>(to), type, stride);
 }
 
-void widen_array(const void* from, int32_t type, int64_t stride, int64_t element_stride, int64_t num_rows,
-                 int64_t width, float* to) {
+void widen_array(const void* from, DType type, int64_t stride, int64_t element_stride, int64_t num_rows, int64_t width,
+                 float* to) {
   widen_rows(static_cast<const char*>(from), type, stride, element_stride, num_rows, width, to);
 }
 

@@ -5,20 +5,22 @@
 
 #include <stdint.h>
 
+#include "tensor/dtype.h"
+
 namespace heed::cpu {
 
 struct MathProbe {
   const char* isa;  // as HEED_ISA names it
   int32_t lanes;
 
-  // `type` is an ElementType.
-  void (*load_elements)(const void* from, int32_t type, int64_t count, float* to);
-  void (*store_elements)(const float* from, int32_t type, int64_t count, void* to);
-  void (*store_element)(float value, int32_t type, void* to);
+  // `type` is F32, F16 or BF16.
+  void (*load_elements)(const void* from, DType type, int64_t count, float* to);
+  void (*store_elements)(const float* from, DType type, int64_t count, void* to);
+  void (*store_element)(float value, DType type, void* to);
   // Elements of `to` are `stride` elements apart.
-  void (*scatter_elements)(const float* from, int32_t type, int64_t stride, int64_t count, void* to);
+  void (*scatter_elements)(const float* from, DType type, int64_t stride, int64_t count, void* to);
   // Rows `stride` elements apart, whose elements are `element_stride` apart; those of `to` are whole vectors.
-  void (*widen_rows)(const void* from, int32_t type, int64_t stride, int64_t element_stride, int64_t num_rows,
+  void (*widen_rows)(const void* from, DType type, int64_t stride, int64_t element_stride, int64_t num_rows,
                      int64_t width, float* to);
 
   void (*tanh)(const float* from, int64_t count, float* to);

@@ -6,6 +6,7 @@
 #include "backends/cpu/kernels/attention.h"
 #include "backends/cpu/kernels/elements-inl.h"
 #include "backends/cpu/kernels/exp2-inl.h"
+#include "backends/cpu/kernels/kv_source-inl.h"
 #include "backends/cpu/kernels/micro_kernel-inl.h"
 #include "backends/cpu/kernels/panel-inl.h"
 #include "backends/cpu/kernels/philox-inl.h"
@@ -26,18 +27,21 @@ HEED_INLINE Rows from_row(Rows rows, int64_t k) { return {rows.data + k * rows.s
 
 // Whether rows of keys or values can be read where they lie: f32, elements side by side, and rows that do not all fall
 // into the same sets of the caches, as those do that are a multiple of 4 KiB apart.
-HEED_INLINE bool in_place(const KernelOperand& operand) {
-  return operand.element_type == kF32 && operand.strides[3] == 1 && operand.strides[2] % 1024 != 0;
+HEED_INLINE bool in_place(const Operand& operand) {
+  return operand.dtype == DType::F32 && operand.strides[3] == 1 && operand.strides[2] % 1024 != 0;
 }
 
 // Rows k0 .. k1 - 1 of keys or values.
-static Rows rows_of(const FlashItem& item, const KernelOperand& operand, int64_t k0, int64_t k1, int64_t width,
+static Rows rows_of(const FlashItem& item, const KvSource& source, int64_t k0, int64_t k1, int64_t width,
                     float* block) {
-  const int64_t index = item.batch_index * operand.strides[0] + item.kv_head * operand.strides[1];
-  if (in_place(operand))
-    return {static_cast<const float*>(operand.data) + index + k0 * operand.strides[2], operand.strides[2]};
-  widen_rows(element_address(operand, index + k0 * operand.strides[2]), operand.element_type, operand.strides[2],
-             operand.strides[3], k1 - k0, width, block);
+  const Operand& rows = source.rows;
+  RowRun run = run_of(source, *item.sequence, item.batch_index, item.kv_head, k0, k1);
+  if (in_place(rows) && run.count == k1 - k0) return {reinterpret_cast<const float*>(run.data), run.stride};
+  widen_rows(run.data, rows.dtype, run.stride, rows.strides[3], run.count, width, block);
+  for (int64_t done = run.count; done < k1 - k0; done += run.count) {
+    run = run_of(source, *item.sequence, item.batch_index, item.kv_head, k0 + done, k1);
+    widen_rows(run.data, rows.dtype, run.stride, rows.strides[3], run.count, width, block + done * row_stride(width));
+  }
   return {block, row_stride(width)};
 }
 
@@ -160,11 +164,11 @@ static void add_score_block(const Panel& panel, Rows keys, int64_t count, int64_
 template <int vectors>
 static void score_panel_rows(const FlashItem& item, const Panel& panel, Rows keys, int64_t count, float* scores,
                              Vec (&maximum)[vectors]) {
-  const int64_t head_size = item.arguments->head_size;
+  const int64_t head_size = item.problem->head_size;
   const StoredRows stored = {reinterpret_cast<const char*>(keys.data),
                              keys.stride * static_cast<int64_t>(sizeof(float)), head_size};
-  score_rows<kF32>(stored, count, item.row_queries, row_stride(head_size), panel.num_rows, item.row_scores,
-                   kRowScoresStride);
+  score_rows<DType::F32>(stored, count, item.row_queries, row_stride(head_size), panel.num_rows, item.row_scores,
+                         kRowScoresStride);
   rows_to_panel(item, panel, 0, count, scores);
   for (int64_t k = 0; k < count; ++k) {
 #pragma GCC unroll 4
@@ -176,12 +180,11 @@ template <int vectors>
 static void multiply_keys(const FlashItem& item, const Panel& panel, Rows keys, int64_t count, float* scores,
                           Vec (&maximum)[vectors]) {
   if (item.arguments->is_additive != 0)
-    add_score_block<vectors>(panel, keys, count, item.arguments->head_size, item.arguments->score_scale, scores,
-                             maximum);
+    add_score_block<vectors>(panel, keys, count, item.problem->head_size, item.arguments->score_scale, scores, maximum);
   else if (item.row_queries != nullptr)
     score_panel_rows<vectors>(item, panel, keys, count, scores, maximum);
   else
-    score_block<vectors>(panel, keys, count, item.arguments->head_size, scores, maximum);
+    score_block<vectors>(panel, keys, count, item.problem->head_size, scores, maximum);
 }
 
 // Scores of the keys k0 .. k1 - 1, of a block whose first key is `begin`, where some may be hidden.
@@ -317,7 +320,7 @@ HEED_APART void exponentiate(const FlashItem& item, const Panel& panel, int64_t 
     for (int v = 0; v < vectors; ++v) factor[v] = factor_between(before[v], maximum[v]);
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v) total[v] *= factor[v];
-    const int64_t size = item.arguments->output.data != nullptr ? item.arguments->value_head_size : 0;
+    const int64_t size = item.problem->output.data != nullptr ? item.problem->value_head_size : 0;
     for (int64_t d = 0; d < size; ++d) {
 #pragma GCC unroll 4
       for (int v = 0; v < vectors; ++v) {
@@ -339,7 +342,7 @@ HEED_APART void exponentiate(const FlashItem& item, const Panel& panel, int64_t 
 // Sets the probabilities that dropout takes to 0; the total has them already.
 template <int vectors>
 static void drop(const FlashItem& item, const Panel& panel, int64_t k0, int64_t k1) {
-  const AttentionArguments& arguments = *item.arguments;
+  const AttentionProblem& problem = *item.problem;
   for (int64_t group = 0; group < vectors * kLanes; group += kLanes) {
     int32_t query_numbers[kLanes] = {};
     int32_t head_numbers[kLanes] = {};
@@ -352,12 +355,12 @@ static void drop(const FlashItem& item, const Panel& panel, int64_t k0, int64_t 
     for (int64_t quad = k0 / 4; quad * 4 < k1; ++quad) {
       IntVec words[4] = {broadcast(static_cast<int32_t>(quad)), queries, heads,
                          broadcast(static_cast<int32_t>(item.batch_index))};
-      philox_rounds(words, arguments.dropout_seed);
+      philox_rounds(words, problem.dropout_seed);
       for (int64_t i = 0; i < 4; ++i) {
         const int64_t k = quad * 4 + i;
         if (k < k0 || k >= k1) continue;
         float* place = item.scores + (k - k0) * kPanelRows + group;
-        store(place, select(is_kept(words[i], arguments.dropout_threshold), load(place), Vec{}));
+        store(place, select(is_kept(words[i], item.arguments->dropout_threshold), load(place), Vec{}));
       }
     }
   }
@@ -409,7 +412,7 @@ HEED_APART void add_values(const Panel& panel, Rows values, int64_t count, int64
 // finite would be NaN. Where all are finite the bits are those of add_values.
 template <int vectors>
 static void add_seen_values(const FlashItem& item, const Panel& panel, Rows values, int64_t count) {
-  for (int64_t d = 0; d < item.arguments->value_head_size; ++d) {
+  for (int64_t d = 0; d < item.problem->value_head_size; ++d) {
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v) {
       float* place = panel.sums + d * kPanelRows + v * kLanes;

@@ -44,14 +44,14 @@ struct DecodeItem {
   float* totals;    // [num_rows][kLanes], of the chunk in work
 };
 
-HEED_INLINE int64_t partial_floats(const AttentionArguments& arguments, int64_t num_rows) {
-  return round_up(num_rows * (row_stride(arguments.value_head_size) + 3), kLanes);
+HEED_INLINE int64_t partial_floats(const AttentionProblem& problem, int64_t num_rows) {
+  return round_up(num_rows * (row_stride(problem.value_head_size) + 3), kLanes);
 }
 
-HEED_INLINE Partial partial_at(const AttentionArguments& arguments, int64_t num_rows, float* memory) {
+HEED_INLINE Partial partial_at(const AttentionProblem& problem, int64_t num_rows, float* memory) {
   Partial partial;
   partial.sums = memory;
-  partial.maximum = partial.sums + num_rows * row_stride(arguments.value_head_size);
+  partial.maximum = partial.sums + num_rows * row_stride(problem.value_head_size);
   partial.total = partial.maximum + num_rows;
   partial.visible = reinterpret_cast<int32_t*>(partial.total + num_rows);
   return partial;
@@ -76,10 +76,10 @@ HEED_INLINE void exponentiate_vectors(float* scores, const Vec (&pivots)[1], Vec
 // The scores at k0 .. k1 - 1 of each row become probabilities relative to the row's running maximum, which total and
 // sums follow. Scores beside them, which complete the first and the last vector, become 0.
 static void exponentiate_rows(const DecodeItem& decode, int64_t k0, int64_t k1) {
-  const AttentionArguments& arguments = *decode.item.arguments;
+  const AttentionProblem& problem = *decode.item.problem;
   const int64_t first = k0 / kLanes * kLanes;
   const int64_t end = round_up(k1, kLanes);
-  const int64_t width = row_stride(arguments.value_head_size);
+  const int64_t width = row_stride(problem.value_head_size);
   for (int64_t r = 0; r < decode.panel.num_rows; ++r) {
     float* scores = decode.item.row_scores + r * kRowScoresStride;
     for (int64_t k = first; k < k0; ++k) scores[k] = -kInfinity;
@@ -135,26 +135,28 @@ struct Part {
   int64_t end;
 };
 
-// Calls visit(place) for the keys of a part of a block, in the block's order.
+// Calls visit(place, row) for the keys of a part of a block, in the block's order: `place` is counted from the block's
+// first key, `row` from the first of `places`.
 template <typename Visit>
 HEED_INLINE void visit_places(Places places, Part part, const Visit& visit) {
   if (places.are_all()) {
     for (int64_t i = part.first; i < part.end; ++i) {
 #pragma GCC unroll 4
-      for (int64_t quarter = 0; quarter < 4; ++quarter) visit(quarter * kQuarterKeys + i);
+      for (int64_t quarter = 0; quarter < 4; ++quarter) visit(quarter * kQuarterKeys + i, quarter * kQuarterKeys + i);
     }
     return;
   }
   for (int64_t i = part.first; i < part.end; ++i) {
     for (int64_t quarter = 0; quarter < 4; ++quarter) {
-      if (places.have(quarter * kQuarterKeys + i)) visit(quarter * kQuarterKeys + i);
+      const int64_t place = quarter * kQuarterKeys + i;
+      if (places.have(place)) visit(place, place - places.first);
     }
   }
 }
 
 // sums[r][d] += probability[r][place] * value[place][d] for `vectors` vectors of d and one part of a block. `values` is
-// where the block's first value is or would be. With `fetches`, what lies `ahead` bytes further is fetched.
-template <int32_t type, int rows, int vectors, bool fetches>
+// where the first of the places' values is. With `fetches`, what lies `ahead` bytes further is fetched.
+template <DType type, int rows, int vectors, bool fetches>
 HEED_INLINE void add_value_tile(const char* values, int64_t stride, int64_t ahead, const float* probabilities,
                                 Places places, Part part, float* sums, int64_t sums_stride) {
   Vec tile[rows][vectors];
@@ -164,12 +166,12 @@ HEED_INLINE void add_value_tile(const char* values, int64_t stride, int64_t ahea
     for (int v = 0; v < vectors; ++v) tile[r][v] = load(sums + r * sums_stride + v * kLanes);
   }
   visit_places(
-      places, part, [&](int64_t place) __attribute__((always_inline)) {
-        if (fetches) fetch(values + place * stride + ahead, vectors * kLanes * size_of_element(type));
+      places, part, [&](int64_t place, int64_t row) __attribute__((always_inline)) {
+        if (fetches) fetch(values + row * stride + ahead, vectors * kLanes * size_of_element(type));
         Vec elements[vectors];
 #pragma GCC unroll 8
         for (int v = 0; v < vectors; ++v)
-          elements[v] = load_elements(values + place * stride + v * kLanes * size_of_element(type), type);
+          elements[v] = load_elements(values + row * stride + v * kLanes * size_of_element(type), type);
 #pragma GCC unroll 4
         for (int r = 0; r < rows; ++r) {
           const Vec probability = broadcast(probabilities[r * kRowScoresStride + place]);
@@ -185,18 +187,18 @@ HEED_INLINE void add_value_tile(const char* values, int64_t stride, int64_t ahea
 }
 
 // The same for the elements that do not fill a vector, in the lanes of load_tail.
-template <int32_t type>
+template <DType type>
 HEED_INLINE void add_value_tail(StoredRows values, const float* probabilities, Places places, Part part, float* sums) {
   Vec sum = load(sums);
   visit_places(
-      places, part, [&](int64_t place) __attribute__((always_inline)) {
-        sum = fma(broadcast(probabilities[place]), load_tail<type>(values.data + place * values.stride, values.width),
-                  sum);
+      places, part, [&](int64_t place, int64_t row) __attribute__((always_inline)) {
+        sum =
+            fma(broadcast(probabilities[place]), load_tail<type>(values.data + row * values.stride, values.width), sum);
       });
   store(sums, sum);
 }
 
-template <int32_t type, int rows, bool fetches>
+template <DType type, int rows, bool fetches>
 HEED_INLINE void add_values_to_rows(StoredRows values, const float* probabilities, Places places, Part part,
                                     float* sums, int64_t sums_stride) {
   constexpr int kVectors = kRegisters >= 32 ? 8 : 4;
@@ -216,7 +218,7 @@ HEED_INLINE void add_values_to_rows(StoredRows values, const float* probabilitie
     add_value_tail<type>(values, probabilities + r * kRowScoresStride, places, part, sums + r * sums_stride + d);
 }
 
-template <int32_t type>
+template <DType type>
 static void add_values_to_all_rows(StoredRows values, const float* probabilities, Places places, int64_t num_rows,
                                    float* sums, int64_t sums_stride) {
   const bool is_one_quarter = places.first / kQuarterKeys == (places.end - 1) / kQuarterKeys;
@@ -244,11 +246,11 @@ static void add_values_to_all_rows(StoredRows values, const float* probabilities
 
 // The same one pair at a time, leaving out those that `seen` does not have: 0 times a value that is hidden and not
 // finite would be NaN. Where all are finite the bits are the same.
-template <int32_t type>
+template <DType type>
 static void add_seen_values_to_rows(StoredRows values, const int32_t* seen, const float* probabilities, Places places,
                                     int64_t num_rows, float* sums, int64_t sums_stride) {
-  visit_places(places, Part{0, kQuarterKeys}, [&](int64_t place) {
-    const char* value = values.data + place * values.stride;
+  visit_places(places, Part{0, kQuarterKeys}, [&](int64_t place, int64_t row_of_run) {
+    const char* value = values.data + row_of_run * values.stride;
     for (int64_t r = 0; r < num_rows; ++r) {
       if (seen[place * kPanelRows + r] == 0) continue;
       const Vec probability = broadcast(probabilities[r * kRowScoresStride + place]);
@@ -263,45 +265,43 @@ static void add_seen_values_to_rows(StoredRows values, const int32_t* seen, cons
 
 // ---- a chunk --------------------------------------------------------------------------------------------------------
 
-// Rows k0 .. k1 - 1 of keys or values as they are stored, or widened into `block` where elements do not lie side by
-// side; `type` is what they are then.
-static StoredRows stored_rows(const FlashItem& item, const KernelOperand& operand, int64_t k0, int64_t k1,
-                              int64_t width, float* block) {
-  const int64_t index =
-      item.batch_index * operand.strides[0] + item.kv_head * operand.strides[1] + k0 * operand.strides[2];
-  if (operand.strides[3] == 1 || width <= 1)
-    return {element_address(operand, index), operand.strides[2] * size_of_element(operand.element_type), width};
-  widen_rows(element_address(operand, index), operand.element_type, operand.strides[2], operand.strides[3], k1 - k0,
-             width, block);
+// Rows k0 .. k1 - 1 of keys or values as they are stored, or widened into `block` where the elements of a row do not lie
+// side by side. Their dtype is then stored_type's.
+static StoredRows stored_rows(const FlashItem& item, const KvSource& source, int64_t k0, int64_t k1, int64_t width,
+                              float* block) {
+  const Operand& rows = source.rows;
+  const RowRun run = run_of(source, *item.sequence, item.batch_index, item.kv_head, k0, k1);
+  if (rows.strides[3] == 1 || width <= 1) return {run.data, run.stride * size_of_element(rows.dtype), width};
+  widen_rows(run.data, rows.dtype, run.stride, rows.strides[3], k1 - k0, width, block);
   return {reinterpret_cast<const char*>(block), row_stride(width) * static_cast<int64_t>(sizeof(float)), width};
 }
 
-// The type as which stored_rows gives the rows of an operand.
-HEED_INLINE int32_t stored_type(const KernelOperand& operand, int64_t width) {
-  return operand.strides[3] == 1 || width <= 1 ? operand.element_type : kF32;
+// The dtype in which stored_rows gives the rows of an operand.
+HEED_INLINE DType stored_type(const Operand& operand, int64_t width) {
+  return operand.strides[3] == 1 || width <= 1 ? operand.dtype : DType::F32;
 }
 
 static void score_stored_rows(const DecodeItem& decode, int64_t block, int64_t k0, int64_t k1) {
   const FlashItem& item = decode.item;
-  const AttentionArguments& arguments = *item.arguments;
-  const int64_t head_size = arguments.head_size;
-  const StoredRows keys = stored_rows(item, arguments.keys, k0, k1, head_size, item.key_block);
+  const AttentionProblem& problem = *item.problem;
+  const int64_t head_size = problem.head_size;
+  const StoredRows keys = stored_rows(item, problem.keys, k0, k1, head_size, item.key_block);
   const int64_t stride = row_stride(head_size);
   const int64_t num_rows = decode.panel.num_rows;
   float* scores = item.row_scores + (k0 - block);
-  switch (stored_type(arguments.keys, head_size)) {
-    case kF16: return score_rows<kF16>(keys, k1 - k0, item.row_queries, stride, num_rows, scores, kRowScoresStride);
-    case kBF16: return score_rows<kBF16>(keys, k1 - k0, item.row_queries, stride, num_rows, scores, kRowScoresStride);
-    default: return score_rows<kF32>(keys, k1 - k0, item.row_queries, stride, num_rows, scores, kRowScoresStride);
+  switch (stored_type(problem.keys.rows, head_size)) {
+    case DType::F16:
+      return score_rows<DType::F16>(keys, k1 - k0, item.row_queries, stride, num_rows, scores, kRowScoresStride);
+    case DType::BF16:
+      return score_rows<DType::BF16>(keys, k1 - k0, item.row_queries, stride, num_rows, scores, kRowScoresStride);
+    default: return score_rows<DType::F32>(keys, k1 - k0, item.row_queries, stride, num_rows, scores, kRowScoresStride);
   }
 }
 
-template <int32_t type>
+template <DType type>
 static void add_stored_values_of(const DecodeItem& decode, StoredRows values, Places places, bool only_seen) {
   const int64_t stride = row_stride(values.width);
   const int64_t num_rows = decode.panel.num_rows;
-  // Where the block's first value would be.
-  values.data -= places.first * values.stride;
   const float* probabilities = decode.item.row_scores;
   if (only_seen)
     add_seen_values_to_rows<type>(values, decode.item.seen, probabilities, places, num_rows, decode.partial.sums,
@@ -312,15 +312,15 @@ static void add_stored_values_of(const DecodeItem& decode, StoredRows values, Pl
 
 static void add_stored_values(const DecodeItem& decode, int64_t block, int64_t k0, int64_t k1, bool only_seen) {
   const FlashItem& item = decode.item;
-  const KernelOperand& operand = item.arguments->values;
-  const int64_t width = item.arguments->value_head_size;
+  const KvSource& source = item.problem->values;
+  const int64_t width = item.problem->value_head_size;
   // The keys' block is free by now.
-  const StoredRows values = stored_rows(item, operand, k0, k1, width, item.key_block);
+  const StoredRows values = stored_rows(item, source, k0, k1, width, item.key_block);
   const Places places = {k0 - block, k1 - block};
-  switch (stored_type(operand, width)) {
-    case kF16: return add_stored_values_of<kF16>(decode, values, places, only_seen);
-    case kBF16: return add_stored_values_of<kBF16>(decode, values, places, only_seen);
-    default: return add_stored_values_of<kF32>(decode, values, places, only_seen);
+  switch (stored_type(source.rows, width)) {
+    case DType::F16: return add_stored_values_of<DType::F16>(decode, values, places, only_seen);
+    case DType::BF16: return add_stored_values_of<DType::BF16>(decode, values, places, only_seen);
+    default: return add_stored_values_of<DType::F32>(decode, values, places, only_seen);
   }
 }
 
@@ -357,7 +357,7 @@ static void drop_from_rows(const DecodeItem& decode, int64_t block, int64_t k0, 
 
 // Keys k0 .. k1 - 1 of the block that begins at key `block`.
 static void decode_block(const DecodeItem& decode, int64_t block, int64_t k0, int64_t k1, Pass pass) {
-  const AttentionArguments& arguments = *decode.item.arguments;
+  const AttentionProblem& problem = *decode.item.problem;
   const Panel& panel = decode.panel;
   score_stored_rows(decode, block, k0, k1);
   int64_t plain_first = k0;
@@ -372,8 +372,8 @@ static void decode_block(const DecodeItem& decode, int64_t block, int64_t k0, in
       store(seen + i, broadcast(int32_t{-1}));
   }
   exponentiate_rows(decode, k0 - block, k1 - block);
-  if (arguments.output.data == nullptr || arguments.value_head_size == 0) return;
-  if (arguments.drops != 0) drop_from_rows(decode, block, k0, k1);
+  if (problem.output.data == nullptr || problem.value_head_size == 0) return;
+  if (decode.item.arguments->drops != 0) drop_from_rows(decode, block, k0, k1);
   add_stored_values(decode, block, k0, k1, pass == Pass::Careful);
 }
 
@@ -382,7 +382,7 @@ static void decode_keys(const DecodeItem& decode, int64_t first_key, int64_t end
   const FlashItem& item = decode.item;
   const Panel& panel = decode.panel;
   const int64_t num_rows = panel.num_rows;
-  const int64_t width = row_stride(item.arguments->value_head_size);
+  const int64_t width = row_stride(item.problem->value_head_size);
   for (int64_t i = 0; i < kPanelRows; i += kLanes) store(panel.visible + i, IntVec{});
   for (int64_t i = 0; i < num_rows * width; i += kLanes) store(decode.partial.sums + i, Vec{});
   for (int64_t r = 0; r < num_rows; ++r) {
@@ -394,7 +394,7 @@ static void decode_keys(const DecodeItem& decode, int64_t first_key, int64_t end
   for (int64_t block = first / kRowBlockKeys * kRowBlockKeys; block < end; block += kRowBlockKeys) {
     int64_t k0 = larger(block, first);
     int64_t k1 = smaller(block + kRowBlockKeys, end);
-    if (item.arguments->mask.data != nullptr) trim_by_mask(item, panel, k0, k1);
+    if (item.problem->mask.data != nullptr) trim_by_mask(item, panel, k0, k1);
     if (k0 < k1) decode_block(decode, block, k0, k1, pass);
   }
   for (int64_t r = 0; r < num_rows; ++r) {
@@ -407,74 +407,77 @@ static void decode_keys(const DecodeItem& decode, int64_t first_key, int64_t end
 
 // The queries of an item, times the scale. Elements that do not fill a vector lie as load_tail has those of keys.
 static void load_row_queries(const FlashItem& item, const Panel& panel) {
-  const AttentionArguments& arguments = *item.arguments;
-  const KernelOperand& queries = arguments.queries;
-  const Vec factor = broadcast(arguments.query_scale);
-  const int64_t stride = row_stride(arguments.head_size);
-  const int64_t whole = arguments.head_size / kLanes * kLanes;
+  const AttentionProblem& problem = *item.problem;
+  const Operand& queries = problem.queries;
+  const Vec factor = broadcast(item.arguments->query_scale);
+  const int64_t stride = row_stride(problem.head_size);
+  const int64_t whole = problem.head_size / kLanes * kLanes;
   for (int64_t r = 0; r < panel.num_rows; ++r) {
     const int64_t row = panel.first_row + r;
     const int64_t index = item.batch_index * queries.strides[0] + head_of(item, row) * queries.strides[1] +
-                          query_of(item, row) * queries.strides[2];
+                          (item.sequence->query_begin + query_of(item, row)) * queries.strides[2];
     float* to = item.row_queries + r * stride;
-    widen_row(element_address(queries, index), queries.element_type, queries.strides[3], arguments.head_size, to);
-    if (whole < arguments.head_size)
-      store(to + whole, load_tail<kF32>(reinterpret_cast<const char*>(to), arguments.head_size));
+    widen_row(element_address(queries, index), queries.dtype, queries.strides[3], problem.head_size, to);
+    if (whole < problem.head_size)
+      store(to + whole, load_tail<DType::F32>(reinterpret_cast<const char*>(to), problem.head_size));
     for (int64_t d = 0; d < stride; d += kLanes) store(to + d, load(to + d) * factor);
   }
 }
 
 // First a panel's scores, then who sees which keys of a block, then a block of widened keys or values; where blocks of a
 // panel are gone through, that last room holds a block of each.
-static int64_t decode_shared_floats(const AttentionArguments& arguments) {
-  const int64_t key_floats = row_stride(arguments.head_size);
-  const int64_t value_floats = row_stride(arguments.value_head_size);
-  const int64_t of_rows = room_of_block(arguments, kRowBlockKeys);
-  const int64_t of_panel = room_of_block(arguments, kBlockKeys);
+static int64_t decode_shared_floats(const AttentionProblem& problem) {
+  const int64_t key_floats = row_stride(problem.head_size);
+  const int64_t value_floats = row_stride(problem.value_head_size);
+  const int64_t of_rows = room_of_block(problem, kRowBlockKeys);
+  const int64_t of_panel = room_of_block(problem, kBlockKeys);
   return (of_panel + of_rows) * kPanelRows +
          larger(of_rows * larger(key_floats, value_floats), of_panel * (key_floats + value_floats));
 }
 
-static int64_t decode_floats(const AttentionArguments& arguments, int64_t num_rows) {
-  return decode_shared_floats(arguments) + panel_floats(arguments) + num_rows * row_stride(arguments.head_size) +
+static int64_t decode_floats(const AttentionProblem& problem, int64_t num_rows) {
+  return decode_shared_floats(problem) + panel_floats(problem) + num_rows * row_stride(problem.head_size) +
          num_rows * kRowScoresStride + kLanes + num_rows * kLanes;
 }
 
-static size_t decode_scratch_bytes(const AttentionArguments* arguments, int64_t num_rows) {
-  return static_cast<size_t>(decode_floats(*arguments, num_rows)) * sizeof(float);
+static size_t decode_scratch_bytes(const AttentionProblem* problem, int64_t num_rows) {
+  return static_cast<size_t>(decode_floats(*problem, num_rows)) * sizeof(float);
 }
 
-static size_t decode_partial_bytes(const AttentionArguments* arguments, int64_t num_rows) {
-  return static_cast<size_t>(partial_floats(*arguments, num_rows)) * sizeof(float);
+static size_t decode_partial_bytes(const AttentionProblem* problem, int64_t num_rows) {
+  return static_cast<size_t>(partial_floats(*problem, num_rows)) * sizeof(float);
 }
 
-static DecodeItem make_decode_item(const AttentionArguments& arguments, const AttentionItem& rows, float* scratch) {
+static DecodeItem make_decode_item(const AttentionArguments& of_call, const AttentionTask& task, float* scratch) {
+  const AttentionProblem& problem = *of_call.problem;
   DecodeItem decode;
   FlashItem& item = decode.item;
-  const int64_t num_rows = rows.end_row - rows.first_row;
-  item.arguments = &arguments;
-  item.batch_index = rows.batch_index;
-  item.kv_head = rows.kv_head;
+  const int64_t num_rows = task.end_row - task.first_row;
+  item.arguments = &of_call;
+  item.problem = &problem;
+  item.sequence = task.sequence;
+  item.batch_index = task.batch_index;
+  item.kv_head = task.kv_head;
   item.scores = scratch;
-  const int64_t of_panel = room_of_block(arguments, kBlockKeys);
+  const int64_t of_panel = room_of_block(problem, kBlockKeys);
   item.seen = reinterpret_cast<int32_t*>(item.scores + of_panel * kPanelRows);
-  item.key_block = item.scores + (of_panel + room_of_block(arguments, kRowBlockKeys)) * kPanelRows;
-  item.value_block = item.key_block + of_panel * row_stride(arguments.head_size);
-  float* next = item.scores + decode_shared_floats(arguments);
-  make_panel(arguments, next, rows.first_row, rows.end_row, decode.panel);
-  next += panel_floats(arguments);
+  item.key_block = item.scores + (of_panel + room_of_block(problem, kRowBlockKeys)) * kPanelRows;
+  item.value_block = item.key_block + of_panel * row_stride(problem.head_size);
+  float* next = item.scores + decode_shared_floats(problem);
+  make_panel(problem, task, task.first_row, next, decode.panel);
+  next += panel_floats(problem);
   item.row_queries = next;
-  item.row_scores = item.row_queries + num_rows * row_stride(arguments.head_size);
+  item.row_scores = item.row_queries + num_rows * row_stride(problem.head_size);
   decode.totals = item.row_scores + num_rows * kRowScoresStride + kLanes;
-  find_ranges(item, decode.panel);
+  summarize_key_ranges(item, decode.panel);
   load_row_queries(item, decode.panel);
   return decode;
 }
 
-static void decode_chunk(const AttentionArguments* arguments, const AttentionItem* item, int64_t first_key,
+static void decode_chunk(const AttentionArguments* arguments, const AttentionTask* task, int64_t first_key,
                          int64_t end_key, void* partial, void* scratch) {
-  DecodeItem decode = make_decode_item(*arguments, *item, static_cast<float*>(scratch));
-  decode.partial = partial_at(*arguments, decode.panel.num_rows, static_cast<float*>(partial));
+  DecodeItem decode = make_decode_item(*arguments, *task, static_cast<float*>(scratch));
+  decode.partial = partial_at(*arguments->problem, decode.panel.num_rows, static_cast<float*>(partial));
   decode_keys(decode, first_key, end_key, Pass::Online);
 }
 
@@ -482,12 +485,12 @@ static void decode_chunk(const AttentionArguments* arguments, const AttentionIte
 
 // The partial results of all chunks, in their order, into the panel: relative to the largest maximum.
 static void combine(const DecodeItem& decode, float* partials, int64_t num_chunks) {
-  const AttentionArguments& arguments = *decode.item.arguments;
+  const AttentionProblem& problem = *decode.item.problem;
   const Panel& panel = decode.panel;
   const int64_t num_rows = panel.num_rows;
-  const int64_t size = partial_floats(arguments, num_rows);
-  const int64_t width = row_stride(arguments.value_head_size);
-  const int64_t whole = arguments.value_head_size / kLanes * kLanes;
+  const int64_t size = partial_floats(problem, num_rows);
+  const int64_t width = row_stride(problem.value_head_size);
+  const int64_t whole = problem.value_head_size / kLanes * kLanes;
   for (int64_t i = 0; i < kPanelRows; i += kLanes) {
     store(panel.maximum + i, broadcast(-kInfinity));
     store(panel.total + i, Vec{});
@@ -497,15 +500,15 @@ static void combine(const DecodeItem& decode, float* partials, int64_t num_chunk
     float maximum = -kInfinity;
     int32_t visible = 0;
     for (int64_t c = 0; c < num_chunks; ++c) {
-      const Partial partial = partial_at(arguments, num_rows, partials + c * size);
+      const Partial partial = partial_at(problem, num_rows, partials + c * size);
       maximum = partial.maximum[r] > maximum ? partial.maximum[r] : maximum;
       visible |= partial.visible[r];
     }
-    const Partial result = partial_at(arguments, num_rows, partials);
+    const Partial result = partial_at(problem, num_rows, partials);
     float* sums = result.sums + r * width;
     Vec total{};
     for (int64_t c = 0; c < num_chunks; ++c) {
-      const Partial partial = partial_at(arguments, num_rows, partials + c * size);
+      const Partial partial = partial_at(problem, num_rows, partials + c * size);
       const Vec factor = factor_between(broadcast(partial.maximum[r]), broadcast(maximum));
       total = fma(broadcast(partial.total[r]), factor, total);
       for (int64_t d = 0; d < width; d += kLanes)
@@ -515,25 +518,25 @@ static void combine(const DecodeItem& decode, float* partials, int64_t num_chunk
     panel.total[r] = total[0];
     panel.visible[r] = visible;
     for (int64_t d = 0; d < whole; ++d) panel.sums[d * kPanelRows + r] = sums[d];
-    const float* tail = sums + whole + tail_lane(arguments.value_head_size);
-    for (int64_t d = whole; d < arguments.value_head_size; ++d) panel.sums[d * kPanelRows + r] = tail[d - whole];
+    const float* tail = sums + whole + tail_lane(problem.value_head_size);
+    for (int64_t d = whole; d < problem.value_head_size; ++d) panel.sums[d * kPanelRows + r] = tail[d - whole];
   }
 }
 
 // The outputs of an item from the partial results of its chunks, chunk_keys keys each, which are overwritten.
-static void decode_finish(const AttentionArguments* arguments, const AttentionItem* rows, int64_t chunk_keys,
+static void decode_finish(const AttentionArguments* arguments, const AttentionTask* task, int64_t chunk_keys,
                           int64_t num_chunks, void* partials, void* scratch) {
-  DecodeItem decode = make_decode_item(*arguments, *rows, static_cast<float*>(scratch));
+  DecodeItem decode = make_decode_item(*arguments, *task, static_cast<float*>(scratch));
   const FlashItem& item = decode.item;
   Panel& panel = decode.panel;
   auto* memory = static_cast<float*>(partials);
-  const int64_t size = partial_floats(*arguments, panel.num_rows);
+  const int64_t size = partial_floats(*arguments->problem, panel.num_rows);
   combine(decode, memory, num_chunks);
   IntVec normalized[kTileVectors] = {};
-  if (arguments->output.data != nullptr && find_doubtful(item, panel, normalized)) {
+  if (arguments->problem->output.data != nullptr && find_doubtful(item, panel, normalized)) {
     for (int64_t c = 0; c < num_chunks; ++c) {
-      decode.partial = partial_at(*arguments, panel.num_rows, memory + c * size);
-      decode_keys(decode, c * chunk_keys, smaller((c + 1) * chunk_keys, arguments->num_keys), Pass::Careful);
+      decode.partial = partial_at(*arguments->problem, panel.num_rows, memory + c * size);
+      decode_keys(decode, c * chunk_keys, smaller((c + 1) * chunk_keys, item.sequence->key_count), Pass::Careful);
     }
     combine(decode, memory, num_chunks);
     if (find_doubtful(item, panel, normalized)) sum_normalized(item, panel, normalized);

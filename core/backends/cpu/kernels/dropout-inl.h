@@ -38,8 +38,8 @@ HEED_INLINE Vec dropped(Vec value, const int32_t* words, const DropoutArguments&
 static void dropout_row(const DropoutArguments* arguments) {
   const KernelRow& input = arguments->input;
   const KernelRow& output = arguments->output;
-  const int64_t input_step = input.stride * size_of_element(input.element_type);
-  const int64_t output_step = output.stride * size_of_element(output.element_type);
+  const int64_t input_step = input.stride * size_of_element(input.dtype);
+  const int64_t output_step = output.stride * size_of_element(output.dtype);
   const int64_t end = arguments->first + arguments->count;
   auto* from = static_cast<const char*>(input.data);
   auto* to = static_cast<char*>(output.data);
@@ -52,9 +52,9 @@ static void dropout_row(const DropoutArguments* arguments) {
     while (i < stop) {
       const int64_t count = smaller(stop - i, kLanes);
       float elements[kLanes] = {};
-      widen_row(from, input.element_type, input.stride, count, elements);
+      widen_row(from, input.dtype, input.stride, count, elements);
       store(elements, dropped(load(elements), words + (i - base), *arguments));
-      narrow_row(elements, count, to, output.element_type, output.stride);
+      narrow_row(elements, count, to, output.dtype, output.stride);
       i += count;
       from += count * input_step;
       to += count * output_step;
@@ -72,10 +72,10 @@ HEED_INLINE void copy_elements(const KernelRow& input, const KernelRow& output, 
 
 // To the bit between rows of one type: the bits of NaN stay, which a conversion there and back would not keep.
 static void copy_row(const KernelRow* input, const KernelRow* output, int64_t count) {
-  if (input->element_type == output->element_type) {
+  if (input->dtype == output->dtype) {
     if (input->stride == 1 && output->stride == 1) {
-      __builtin_memcpy(output->data, input->data, static_cast<size_t>(count * size_of_element(input->element_type)));
-    } else if (input->element_type == kF32) {
+      __builtin_memcpy(output->data, input->data, static_cast<size_t>(count * size_of_element(input->dtype)));
+    } else if (input->dtype == DType::F32) {
       copy_elements<float>(*input, *output, count);
     } else {
       copy_elements<uint16_t>(*input, *output, count);
@@ -87,10 +87,8 @@ static void copy_row(const KernelRow* input, const KernelRow* output, int64_t co
   for (int64_t i = 0; i < count; i += kLanes) {
     const int64_t part = smaller(count - i, kLanes);
     float elements[kLanes];
-    widen_row(from + i * input->stride * size_of_element(input->element_type), input->element_type, input->stride, part,
-              elements);
-    narrow_row(elements, part, to + i * output->stride * size_of_element(output->element_type), output->element_type,
-               output->stride);
+    widen_row(from + i * input->stride * size_of_element(input->dtype), input->dtype, input->stride, part, elements);
+    narrow_row(elements, part, to + i * output->stride * size_of_element(output->dtype), output->dtype, output->stride);
   }
 }
 

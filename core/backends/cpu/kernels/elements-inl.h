@@ -2,17 +2,18 @@
 // Between the storage types of operands and vectors of f32.
 #pragma once
 
-#include "backends/cpu/kernels/attention.h"
 #include "backends/cpu/kernels/simd.h"
+#include "ops/operand.h"
+#include "tensor/dtype.h"
 
 namespace heed::cpu::HEED_ISA_NAMESPACE {
 namespace {
 
-HEED_INLINE int64_t size_of_element(int32_t element_type) { return element_type == kF32 ? 4 : 2; }
+HEED_INLINE int64_t size_of_element(DType dtype) { return dtype == DType::F32 ? 4 : 2; }
 
 // The address of an element of an operand of f32, F16 or BF16.
-HEED_INLINE const char* element_address(const KernelOperand& operand, int64_t index) {
-  return static_cast<const char*>(operand.data) + index * size_of_element(operand.element_type);
+HEED_INLINE const char* element_address(const Operand& operand, int64_t index) {
+  return static_cast<const char*>(operand.data) + index * size_of_element(operand.dtype);
 }
 
 // Elements as types, for kernels that are compiled once for each.
@@ -27,19 +28,19 @@ HEED_INLINE Vec load(const F16* from) { return load_f16(&from->bits); }
 HEED_INLINE Vec load(const BF16* from) { return load_bf16(&from->bits); }
 
 // kLanes elements that lie side by side.
-HEED_INLINE Vec load_elements(const char* from, int32_t element_type) {
-  if (element_type == kF32) return load(reinterpret_cast<const float*>(from));
+HEED_INLINE Vec load_elements(const char* from, DType dtype) {
+  if (dtype == DType::F32) return load(reinterpret_cast<const float*>(from));
   const auto* halves = reinterpret_cast<const uint16_t*>(from);
-  return element_type == kF16 ? load_f16(halves) : load_bf16(halves);
+  return dtype == DType::F16 ? load_f16(halves) : load_bf16(halves);
 }
 
 // The first `count` of them, the other lanes 0; nothing beyond is read.
-HEED_INLINE Vec load_first_elements(const char* from, int32_t element_type, int64_t count) {
-  if (count >= kLanes) return load_elements(from, element_type);
-  if (element_type == kF32) return load_first(reinterpret_cast<const float*>(from), count);
+HEED_INLINE Vec load_first_elements(const char* from, DType dtype, int64_t count) {
+  if (count >= kLanes) return load_elements(from, dtype);
+  if (dtype == DType::F32) return load_first(reinterpret_cast<const float*>(from), count);
   uint16_t halves[kLanes] = {};
   __builtin_memcpy(halves, from, static_cast<size_t>(count) * sizeof(uint16_t));
-  return element_type == kF16 ? load_f16(halves) : load_bf16(halves);
+  return dtype == DType::F16 ? load_f16(halves) : load_bf16(halves);
 }
 
 // ---- storing --------------------------------------------------------------------------------------------------------
@@ -53,39 +54,37 @@ HEED_INLINE HalfVec round_to_bf16(Vec value) {
   return __builtin_convertvector((bits + (0x7fff + ((bits >> 16) & 1))) >> 16, HalfVec);
 }
 
-HEED_INLINE HalfVec narrow(Vec value, int32_t element_type) {
+HEED_INLINE HalfVec narrow(Vec value, DType dtype) {
   // NaN keeps its sign and loses the rest of its bits, which could round to infinity.
   const IntVec bits = bits_of(value);
   const Vec plain = select(value != value, from_bits((bits & ~0x007fffff) | 0x00400000), value);
-  return element_type == kF16 ? round_to_f16(plain) : round_to_bf16(plain);
+  return dtype == DType::F16 ? round_to_f16(plain) : round_to_bf16(plain);
 }
 
 // kLanes elements side by side.
-HEED_INLINE void store_elements(char* to, int32_t element_type, Vec value) {
-  if (element_type == kF32) return store(reinterpret_cast<float*>(to), value);
-  const HalfVec halves = narrow(value, element_type);
+HEED_INLINE void store_elements(char* to, DType dtype, Vec value) {
+  if (dtype == DType::F32) return store(reinterpret_cast<float*>(to), value);
+  const HalfVec halves = narrow(value, dtype);
   __builtin_memcpy(to, &halves, sizeof halves);
 }
 
 // The first `count` of them; nothing beyond is written.
-HEED_INLINE void store_first_elements(char* to, int32_t element_type, Vec value, int64_t count) {
-  if (count >= kLanes) return store_elements(to, element_type, value);
-  if (element_type == kF32) return store_first(reinterpret_cast<float*>(to), value, count);
-  const HalfVec halves = narrow(value, element_type);
+HEED_INLINE void store_first_elements(char* to, DType dtype, Vec value, int64_t count) {
+  if (count >= kLanes) return store_elements(to, dtype, value);
+  if (dtype == DType::F32) return store_first(reinterpret_cast<float*>(to), value, count);
+  const HalfVec halves = narrow(value, dtype);
   __builtin_memcpy(to, &halves, static_cast<size_t>(count) * sizeof(uint16_t));
 }
 
 // ---- one by one and in rows -----------------------------------------------------------------------------------------
 
 // One element, widened exactly.
-static inline float load_element(const char* from, int32_t element_type) {
-  return load_first_elements(from, element_type, 1)[0];
-}
+static inline float load_element(const char* from, DType dtype) { return load_first_elements(from, dtype, 1)[0]; }
 
 // kLanes elements that lie `stride` elements apart.
-template <int32_t type>
+template <DType type>
 HEED_INLINE Vec gather_elements(const char* from, int64_t stride) {
-  if constexpr (type == kF32) {
+  if constexpr (type == DType::F32) {
     Vec elements{};
 #pragma GCC unroll 16
     for (int i = 0; i < kLanes; ++i) elements[i] = reinterpret_cast<const float*>(from)[i * stride];
@@ -99,22 +98,21 @@ HEED_INLINE Vec gather_elements(const char* from, int64_t stride) {
 }
 
 // The first `count` of elements that lie `stride` elements apart, the other lanes 0.
-static inline Vec gather_first_elements(const char* from, int32_t element_type, int64_t stride, int64_t count) {
-  if (stride == 1) return load_first_elements(from, element_type, count);
+static inline Vec gather_first_elements(const char* from, DType dtype, int64_t stride, int64_t count) {
+  if (stride == 1) return load_first_elements(from, dtype, count);
   if (count >= kLanes) {
-    switch (element_type) {
-      case kF16: return gather_elements<kF16>(from, stride);
-      case kBF16: return gather_elements<kBF16>(from, stride);
-      default: return gather_elements<kF32>(from, stride);
+    switch (dtype) {
+      case DType::F16: return gather_elements<DType::F16>(from, stride);
+      case DType::BF16: return gather_elements<DType::BF16>(from, stride);
+      default: return gather_elements<DType::F32>(from, stride);
     }
   }
   float elements[kLanes] = {};
-  for (int64_t i = 0; i < count; ++i)
-    elements[i] = load_element(from + i * stride * size_of_element(element_type), element_type);
+  for (int64_t i = 0; i < count; ++i) elements[i] = load_element(from + i * stride * size_of_element(dtype), dtype);
   return load(elements);
 }
 
-template <int32_t type>
+template <DType type>
 HEED_INLINE void widen_side_by_side(const char* from, int64_t count, float* to) {
   int64_t i = 0;
   for (; i + kLanes <= count; i += kLanes) store(to + i, load_elements(from + i * size_of_element(type), type));
@@ -123,18 +121,18 @@ HEED_INLINE void widen_side_by_side(const char* from, int64_t count, float* to) 
 
 // `count` elements, `stride` elements apart, side by side as f32. Lanes after the last are written too: `to` has room
 // for whole vectors.
-static inline void widen_row(const char* from, int32_t element_type, int64_t stride, int64_t count, float* to) {
+static inline void widen_row(const char* from, DType dtype, int64_t stride, int64_t count, float* to) {
   if (stride != 1) {
     for (int64_t i = 0; i < count; i += kLanes) {
-      store(to + i, gather_first_elements(from + i * stride * size_of_element(element_type), element_type, stride,
+      store(to + i, gather_first_elements(from + i * stride * size_of_element(dtype), dtype, stride,
                                           smaller(kLanes, count - i)));
     }
     return;
   }
-  switch (element_type) {
-    case kF16: return widen_side_by_side<kF16>(from, count, to);
-    case kBF16: return widen_side_by_side<kBF16>(from, count, to);
-    default: return widen_side_by_side<kF32>(from, count, to);
+  switch (dtype) {
+    case DType::F16: return widen_side_by_side<DType::F16>(from, count, to);
+    case DType::BF16: return widen_side_by_side<DType::BF16>(from, count, to);
+    default: return widen_side_by_side<DType::F32>(from, count, to);
   }
 }
 
@@ -143,7 +141,7 @@ static inline void widen_row(const char* from, int32_t element_type, int64_t str
 // Rows of a block whose elements lie side by side from row to row, not within a row: tiles of kLanes elements of as
 // many rows are transposed in registers. A group of kLanes elements goes through all rows before the next does, so
 // that memory is read as kLanes streams. `row_step` is 1, or -1 where the rows lie the other way round.
-template <int32_t type>
+template <DType type>
 static void transpose_rows(const char* from, int64_t row_step, int64_t element_stride, int64_t num_rows, int64_t width,
                            float* to) {
   const int64_t to_stride = row_stride(width);
@@ -177,7 +175,7 @@ static void transpose_rows(const char* from, int64_t row_step, int64_t element_s
 }
 
 // Rows whose elements lie side by side in neither direction, one by one; in the same order.
-template <int32_t type>
+template <DType type>
 static void gather_rows(const char* from, int64_t stride, int64_t element_stride, int64_t num_rows, int64_t width,
                         float* to) {
   for (int64_t d = 0; d < width; d += kLanes) {
@@ -191,7 +189,7 @@ static void gather_rows(const char* from, int64_t stride, int64_t element_stride
   }
 }
 
-template <int32_t type>
+template <DType type>
 static void widen_rows_of(const char* from, int64_t stride, int64_t element_stride, int64_t num_rows, int64_t width,
                           float* to) {
   if (element_stride == 1 || width <= 1) {
@@ -206,39 +204,39 @@ static void widen_rows_of(const char* from, int64_t stride, int64_t element_stri
 
 // num_rows rows of `width` elements, `stride` elements apart, whose elements lie `element_stride` elements apart, as
 // f32 to [num_rows][row_stride(width)].
-static inline void widen_rows(const char* from, int32_t element_type, int64_t stride, int64_t element_stride,
-                              int64_t num_rows, int64_t width, float* to) {
-  switch (element_type) {
-    case kF16: return widen_rows_of<kF16>(from, stride, element_stride, num_rows, width, to);
-    case kBF16: return widen_rows_of<kBF16>(from, stride, element_stride, num_rows, width, to);
-    default: return widen_rows_of<kF32>(from, stride, element_stride, num_rows, width, to);
+static inline void widen_rows(const char* from, DType dtype, int64_t stride, int64_t element_stride, int64_t num_rows,
+                              int64_t width, float* to) {
+  switch (dtype) {
+    case DType::F16: return widen_rows_of<DType::F16>(from, stride, element_stride, num_rows, width, to);
+    case DType::BF16: return widen_rows_of<DType::BF16>(from, stride, element_stride, num_rows, width, to);
+    default: return widen_rows_of<DType::F32>(from, stride, element_stride, num_rows, width, to);
   }
 }
 
 // The first `count` lanes, `stride` elements apart; nothing else is written.
-static inline void scatter_first_elements(char* to, int32_t element_type, int64_t stride, Vec value, int64_t count) {
-  if (element_type == kF32) {
+static inline void scatter_first_elements(char* to, DType dtype, int64_t stride, Vec value, int64_t count) {
+  if (dtype == DType::F32) {
     float elements[kLanes];
     store(elements, value);
     for (int64_t i = 0; i < count; ++i) reinterpret_cast<float*>(to)[i * stride] = elements[i];
     return;
   }
   uint16_t elements[kLanes];
-  const HalfVec halves = narrow(value, element_type);
+  const HalfVec halves = narrow(value, dtype);
   __builtin_memcpy(elements, &halves, sizeof halves);
   for (int64_t i = 0; i < count; ++i) reinterpret_cast<uint16_t*>(to)[i * stride] = elements[i];
 }
 
 // The way back, of f32 side by side; only `count` elements are read and written.
-static inline void narrow_row(const float* from, int64_t count, char* to, int32_t element_type, int64_t stride) {
-  const int64_t size = size_of_element(element_type);
+static inline void narrow_row(const float* from, int64_t count, char* to, DType dtype, int64_t stride) {
+  const int64_t size = size_of_element(dtype);
   for (int64_t i = 0; i < count; i += kLanes) {
     const int64_t num = smaller(kLanes, count - i);
     const Vec value = load_first(from + i, num);
     if (stride == 1)
-      store_first_elements(to + i * size, element_type, value, num);
+      store_first_elements(to + i * size, dtype, value, num);
     else
-      scatter_first_elements(to + i * stride * size, element_type, stride, value, num);
+      scatter_first_elements(to + i * stride * size, dtype, stride, value, num);
   }
 }
 

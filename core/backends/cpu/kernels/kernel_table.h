@@ -15,21 +15,21 @@ struct KernelTable {
   // ---- flash_attention ----
   int32_t flash_panel_rows;  // rows of a panel
   int32_t flash_block_keys;
-  // Bytes that an item of so many rows needs.
-  size_t (*flash_scratch_bytes)(const AttentionArguments* arguments, int64_t num_rows);
-  void (*flash_attention)(const AttentionArguments* arguments, const AttentionItem* item, void* scratch);
+  // Bytes that a task of so many rows needs, beside its key ranges.
+  size_t (*flash_scratch_bytes)(const AttentionProblem* problem, int64_t num_rows);
+  void (*flash_attention)(const AttentionArguments* arguments, const AttentionTask* task, void* scratch);
 
   // ---- decode_attention ----
   int32_t decode_block_keys;
   int64_t decode_max_size;  // of a head of keys or values
-  // Bytes that an item of so many rows needs, and what each of its chunks leaves behind.
-  size_t (*decode_scratch_bytes)(const AttentionArguments* arguments, int64_t num_rows);
-  size_t (*decode_partial_bytes)(const AttentionArguments* arguments, int64_t num_rows);
+  // Bytes that a task of so many rows needs, beside its key ranges, and what each of its chunks leaves behind.
+  size_t (*decode_scratch_bytes)(const AttentionProblem* problem, int64_t num_rows);
+  size_t (*decode_partial_bytes)(const AttentionProblem* problem, int64_t num_rows);
   // The keys first_key .. end_key - 1 of an item; `partial` gets what they leave behind.
-  void (*decode_chunk)(const AttentionArguments* arguments, const AttentionItem* item, int64_t first_key,
+  void (*decode_chunk)(const AttentionArguments* arguments, const AttentionTask* task, int64_t first_key,
                        int64_t end_key, void* partial, void* scratch);
   // The outputs of an item from what its chunks left, one after the other, which is overwritten.
-  void (*decode_finish)(const AttentionArguments* arguments, const AttentionItem* item, int64_t chunk_keys,
+  void (*decode_finish)(const AttentionArguments* arguments, const AttentionTask* task, int64_t chunk_keys,
                         int64_t num_chunks, void* partials, void* scratch);
 
   // ---- linear ----
@@ -41,7 +41,7 @@ struct KernelTable {
   int64_t (*linear_max_panels)(int64_t input_size);
   int64_t (*linear_panels)(int64_t output_size);
   // Bytes of a packed weight.
-  size_t (*packed_linear_bytes)(int64_t output_size, int64_t input_size, int32_t element_type);
+  size_t (*packed_linear_bytes)(int64_t output_size, int64_t input_size, DType dtype);
   void (*pack_linear)(const PackArguments* arguments);
   // to[column * to_stride + row] = from[row * from_stride + column], for elements of 2 or 4 bytes.
   void (*transpose)(const void* from, int64_t from_stride, int64_t num_rows, int64_t num_columns, void* to,

@@ -101,7 +101,7 @@ HEED_INLINE PanelRange panel_at(int64_t output_size, int64_t panel) {
 // ---- packing --------------------------------------------------------------------------------------------------------
 
 // Columns first_column .. of a weight, elements e0 .. e1 - 1, to [e][vectors * kLanes] in f32; columns beyond are 0.
-static void widen_panel(const KernelOperand& weight, int64_t output_size, PanelRange panel, int64_t e0, int64_t e1,
+static void widen_panel(const Operand& weight, int64_t output_size, PanelRange panel, int64_t e0, int64_t e1,
                         float* to) {
   const int64_t width = panel.vectors * kLanes;
   for (int64_t v = 0; v < panel.vectors; ++v) {
@@ -110,7 +110,7 @@ static void widen_panel(const KernelOperand& weight, int64_t output_size, PanelR
     if (weight.strides[2] == 1) {
       for (int64_t e = e0; e < e1; ++e) {
         store(to + (e - e0) * width + v * kLanes,
-              load_first_elements(element_address(weight, n0 + e * weight.strides[3]), weight.element_type, count));
+              load_first_elements(element_address(weight, n0 + e * weight.strides[3]), weight.dtype, count));
       }
       continue;
     }
@@ -120,9 +120,9 @@ static void widen_panel(const KernelOperand& weight, int64_t output_size, PanelR
         Vec tile[kLanes];
 #pragma GCC unroll 16
         for (int lane = 0; lane < kLanes; ++lane) {
-          tile[lane] = lane < count ? load_elements(element_address(weight, (n0 + lane) * weight.strides[2] + e),
-                                                    weight.element_type)
-                                    : Vec{};
+          tile[lane] = lane < count
+                           ? load_elements(element_address(weight, (n0 + lane) * weight.strides[2] + e), weight.dtype)
+                           : Vec{};
         }
         transpose(tile);
 #pragma GCC unroll 16
@@ -134,16 +134,16 @@ static void widen_panel(const KernelOperand& weight, int64_t output_size, PanelR
         to[(e - e0) * width + v * kLanes + lane] =
             lane < count
                 ? load_element(element_address(weight, (n0 + lane) * weight.strides[2] + e * weight.strides[3]),
-                               weight.element_type)
+                               weight.dtype)
                 : 0.0f;
       }
     }
   }
 }
 
-static size_t packed_linear_bytes(int64_t output_size, int64_t input_size, int32_t element_type) {
+static size_t packed_linear_bytes(int64_t output_size, int64_t input_size, DType dtype) {
   return static_cast<size_t>(vectors_of(output_size) * kLanes) * static_cast<size_t>(input_size) *
-         static_cast<size_t>(size_of_element(element_type));
+         static_cast<size_t>(size_of_element(dtype));
 }
 
 // ---- tiles ----------------------------------------------------------------------------------------------------------
@@ -283,11 +283,11 @@ static void stream_panels(const float* input, int64_t input_row, const Element* 
 }
 
 template <int rows>
-static void stream_panels_of_type(const float* input, int64_t input_row, const void* panel, int32_t element_type,
-                                  int64_t depth, float* to) {
-  if (element_type == kF32)
+static void stream_panels_of_type(const float* input, int64_t input_row, const void* panel, DType dtype, int64_t depth,
+                                  float* to) {
+  if (dtype == DType::F32)
     stream_panels<rows>(input, input_row, static_cast<const float*>(panel), depth, to);
-  else if (element_type == kF16)
+  else if (dtype == DType::F16)
     stream_panels<rows>(input, input_row, static_cast<const F16*>(panel), depth, to);
   else
     stream_panels<rows>(input, input_row, static_cast<const BF16*>(panel), depth, to);
@@ -304,7 +304,7 @@ struct RowPlace {
   int64_t end;  // of the wanted rows of batch item s
 
   // In an operand with axes (-, s, r, -).
-  int64_t offset_in(const KernelOperand& operand) const { return s * operand.strides[1] + r * operand.strides[2]; }
+  int64_t offset_in(const Operand& operand) const { return s * operand.strides[1] + r * operand.strides[2]; }
 
   // There is a next one.
   void advance() {
@@ -348,7 +348,7 @@ static void find_pieces(const LinearPartArguments& part, PanelRange panel, Panel
   const int64_t end = panel.first_column + smaller(width, left);
   const int64_t* strides = part.output.strides;
   output.num_pieces = 0;
-  output.is_direct = part.output.element_type == kF32 && strides[3] == 1 && width <= left;
+  output.is_direct = part.output.dtype == DType::F32 && strides[3] == 1 && width <= left;
   int64_t head = panel.first_column / part.head_size;
   for (int64_t n = panel.first_column; n < end; ++head) {
     const int64_t d = n - head * part.head_size;
@@ -372,23 +372,22 @@ static void find_bias(const LinearPartArguments& part, PanelRange panel, PanelOu
   const int64_t left = part.output_size - panel.first_column;
   const int64_t count = smaller(width, left);
   const int64_t stride = part.bias.strides[3];
-  if (part.bias.element_type == kF32 && stride == 1 && width <= left) {
+  if (part.bias.dtype == DType::F32 && stride == 1 && width <= left) {
     output.bias = static_cast<const float*>(part.bias.data) + panel.first_column;
     return;
   }
   output.bias = output.bias_block;
   // Whole vectors are written; the columns beyond `count` become 0 and go nowhere.
   for (int64_t i = count / kLanes * kLanes; i < width; ++i) output.bias_block[i] = 0.0f;
-  widen_row(element_address(part.bias, panel.first_column * stride), part.bias.element_type, stride, count,
-            output.bias_block);
+  widen_row(element_address(part.bias, panel.first_column * stride), part.bias.dtype, stride, count, output.bias_block);
 }
 
 // One row of a tile, [width] in f32, to where its pieces belong.
-static void store_row(const KernelOperand& operand, const PanelOutput& output, int64_t row_offset, const float* from) {
+static void store_row(const Operand& operand, const PanelOutput& output, int64_t row_offset, const float* from) {
   for (int64_t p = 0; p < output.num_pieces; ++p) {
     const Piece& piece = output.pieces[p];
     char* to = const_cast<char*>(element_address(operand, row_offset + piece.offset));
-    narrow_row(from + piece.first, piece.count, to, operand.element_type, operand.strides[3]);
+    narrow_row(from + piece.first, piece.count, to, operand.dtype, operand.strides[3]);
   }
 }
 
@@ -408,27 +407,27 @@ struct InputRows {
 
 // Whether the item's rows can be read where they lie: f32, side by side, one stride from row to row.
 static bool reads_in_place(const LinearArguments& arguments, const LinearItem& item) {
-  const KernelOperand& input = arguments.input;
+  const Operand& input = arguments.input;
   const RowPlace first = first_row_of(arguments, item);
   const bool is_uniform = first.r + item.num_rows <= first.end ||
                           (first.ranges == nullptr && input.strides[1] == arguments.rows * input.strides[2]);
   // Rows that lie multiples of 4 KiB apart share the sets of the caches, and more than a tile of them push each other
   // out.
   const bool collides = item.num_rows > kLinearRows && input.strides[2] % 1024 == 0;
-  return input.element_type == kF32 && (input.strides[3] == 1 || arguments.input_size == 1) && is_uniform && !collides;
+  return input.dtype == DType::F32 && (input.strides[3] == 1 || arguments.input_size == 1) && is_uniform && !collides;
 }
 
 // Elements e0 .. e1 - 1 of the item's rows, in place or copied to `block`.
 static InputRows input_rows(const LinearArguments& arguments, const LinearItem& item, int64_t e0, int64_t e1,
                             float* block) {
-  const KernelOperand& input = arguments.input;
+  const Operand& input = arguments.input;
   RowPlace place = first_row_of(arguments, item);
   const auto address = [&] { return element_address(input, place.offset_in(input) + e0 * input.strides[3]); };
   if (reads_in_place(arguments, item)) return {reinterpret_cast<const float*>(address()), input.strides[2]};
   const int64_t stride = block_stride(e1 - e0);
   for (int64_t i = 0; i < item.num_rows; ++i) {
     if (i > 0) place.advance();
-    widen_row(address(), input.element_type, input.strides[3], e1 - e0, block + i * stride);
+    widen_row(address(), input.dtype, input.strides[3], e1 - e0, block + i * stride);
   }
   return {block, stride};
 }
@@ -438,7 +437,7 @@ static InputRows input_rows(const LinearArguments& arguments, const LinearItem& 
 // A panel, or a block of its steps.
 struct PanelBlock {
   const void* data;
-  int32_t element_type;
+  DType dtype;
   int64_t vectors;
   int64_t depth;
   bool is_first;
@@ -451,7 +450,7 @@ struct PanelBlock {
 // rows of one tile.
 static void multiply_panel(const LinearArguments& arguments, const LinearItem& item, InputRows input,
                            const PanelBlock& panel, const PanelOutput& output, float* sums) {
-  const KernelOperand& operand = arguments.parts[item.part].output;
+  const Operand& operand = arguments.parts[item.part].output;
   const int64_t num_rows = item.num_rows;
   const int64_t width = panel.vectors * kLanes;
   const int64_t num_tiles = divide_up(num_rows, kLinearRows);
@@ -473,7 +472,7 @@ static void multiply_panel(const LinearArguments& arguments, const LinearItem& i
       num_tiles == 0 || panel.depth == 0 ? 0 : divide_up(panel.next_bytes, kCacheLine * num_tiles * tile_prefetches);
   if (num_tiles <= kFewTiles) {
     tile.prefetch_steps = kFewSteps;
-    tile.prefetch_lines = divide_up(kFewSteps * width * size_of_element(panel.element_type), kCacheLine);
+    tile.prefetch_lines = divide_up(kFewSteps * width * size_of_element(panel.dtype), kCacheLine);
     tile.prefetch = static_cast<const char*>(panel.data) + kFewBytesAhead;
   }
   RowPlace place = first_row_of(arguments, item);
@@ -490,9 +489,9 @@ static void multiply_panel(const LinearArguments& arguments, const LinearItem& i
         rows[i] = static_cast<float*>(operand.data) + offsets[i];
       }
     }
-    if (panel.element_type == kF32)
+    if (panel.dtype == DType::F32)
       linear_tile_of_size<float>(count, panel.vectors, tile);
-    else if (panel.element_type == kF16)
+    else if (panel.dtype == DType::F16)
       linear_tile_of_size<F16>(count, panel.vectors, tile);
     else
       linear_tile_of_size<BF16>(count, panel.vectors, tile);
@@ -516,7 +515,7 @@ static size_t linear_scratch_bytes(int64_t input_size, int64_t num_rows, int64_t
 HEED_INLINE const char* packed_panel(const LinearPartArguments& part, int64_t input_size, PanelRange range,
                                      int64_t e0) {
   const int64_t index = range.first_column * input_size + e0 * range.vectors * kLanes;
-  return static_cast<const char*>(part.packed) + index * size_of_element(part.weight.element_type);
+  return static_cast<const char*>(part.packed) + index * size_of_element(part.weight.dtype);
 }
 
 // As many of the item's panels as come in whole groups of streams; returns the first that is left.
@@ -537,7 +536,7 @@ static int64_t stream_item(const LinearArguments& arguments, const LinearItem& i
     if (panel_at(part.output_size, first + kStreams<rows> - 1).vectors != kLinearVectors) break;
     stream_panels_of_type<rows>(input.data, input.stride,
                                 packed_panel(part, arguments.input_size, panel_at(part.output_size, first), 0),
-                                part.weight.element_type, arguments.input_size, sums);
+                                part.weight.dtype, arguments.input_size, sums);
     for (int64_t p = 0; p < kStreams<rows>; ++p) {
       const PanelRange range = panel_at(part.output_size, first + p);
       find_pieces(part, range, output);
@@ -597,15 +596,15 @@ static void linear_item(const LinearArguments* arguments, const LinearItem* item
         find_bias(part, range, output);
       }
       if (is_packed) {
-        panel.element_type = part.weight.element_type;
+        panel.dtype = part.weight.dtype;
         panel.data = packed_panel(part, input_size, range, e0);
         if (p + 1 < item->end_panel) {
           const PanelRange next = panel_at(part.output_size, p + 1);
           panel.next = packed_panel(part, input_size, next, e0);
-          panel.next_bytes = panel.depth * next.vectors * kLanes * size_of_element(panel.element_type);
+          panel.next_bytes = panel.depth * next.vectors * kLanes * size_of_element(panel.dtype);
         }
       } else {
-        panel.element_type = kF32;
+        panel.dtype = DType::F32;
         panel.data = panel_block;
         widen_panel(part.weight, part.output_size, range, e0, e1, panel_block);
       }

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "backends/cpu/kernels/attention.h"
+#include "ops/operand.h"
 
 namespace heed::cpu {
 
@@ -20,10 +20,10 @@ struct RowRange {
 struct LinearPartArguments {
   int64_t output_size;
   int64_t head_size;
-  KernelOperand weight;  // (-, -, n, e); its element type is also that of `packed`
-  KernelOperand bias;    // (-, -, -, n)
-  KernelOperand output;  // (h, s, r, d)
-  const void* packed;    // as pack_linear wrote it; null: `weight` is read
+  Operand weight;      // (-, -, n, e); its element type is also that of `packed`
+  Operand bias;        // (-, -, -, n)
+  Operand output;      // (h, s, r, d)
+  const void* packed;  // as pack_linear wrote it; null: `weight` is read
   // [s]; null: all rows of each. Wanted rows are counted through the whole batch.
   const RowRange* ranges;
 };
@@ -31,7 +31,7 @@ struct LinearPartArguments {
 struct LinearArguments {
   int64_t rows;  // r
   int64_t input_size;
-  KernelOperand input;  // (-, s, r, e)
+  Operand input;  // (-, s, r, e)
   LinearPartArguments parts[3];
 };
 
@@ -49,7 +49,7 @@ struct LinearItem {
 // Rows first_row .. end_row - 1 of a weight, and of each the elements first_input .. end_input - 1, to where they lie in
 // the packed weight. first_row and end_row are multiples of kLanes, but where end_row is output_size.
 struct PackArguments {
-  KernelOperand block;  // (-, -, n, e), from the block's first element on
+  Operand block;        // (-, -, n, e), from the block's first element on
   int64_t output_size;  // of the whole weight
   int64_t input_size;
   int64_t first_row;

@@ -17,16 +17,16 @@ static void merge_row(const MergeArguments* arguments) {
     Vec sum{};
     for (int64_t n = 0; n < arguments->num_parts; ++n) {
       const KernelRow& part = arguments->parts[n];
-      const char* from = static_cast<const char*>(part.data) + i * part.stride * size_of_element(part.element_type);
-      const Vec elements = part.stride == 1 ? load_first_elements(from, part.element_type, count)
-                                            : gather_first_elements(from, part.element_type, part.stride, count);
+      const char* from = static_cast<const char*>(part.data) + i * part.stride * size_of_element(part.dtype);
+      const Vec elements = part.stride == 1 ? load_first_elements(from, part.dtype, count)
+                                            : gather_first_elements(from, part.dtype, part.stride, count);
       sum = fma(broadcast(arguments->weights[n]), elements, sum);
     }
-    char* to = static_cast<char*>(output.data) + i * output.stride * size_of_element(output.element_type);
+    char* to = static_cast<char*>(output.data) + i * output.stride * size_of_element(output.dtype);
     if (output.stride == 1) {
-      store_first_elements(to, output.element_type, sum, count);
+      store_first_elements(to, output.dtype, sum, count);
     } else {
-      scatter_first_elements(to, output.element_type, output.stride, sum, count);
+      scatter_first_elements(to, output.dtype, output.stride, sum, count);
     }
   }
 }

@@ -126,7 +126,7 @@ static void pack_block(const PackArguments& arguments) {
 }
 
 static void pack_linear(const PackArguments* arguments) {
-  if (arguments->block.element_type == kF32)
+  if (arguments->block.dtype == DType::F32)
     pack_block<float>(*arguments);
   else
     pack_block<uint16_t>(*arguments);

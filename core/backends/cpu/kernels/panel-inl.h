@@ -30,19 +30,18 @@ static_assert(kRowBlockKeys % kBlockKeys == 0);
 constexpr int64_t kRowScoresStride = kRowBlockKeys + kLanes;
 
 // Keys that scratch for a block of at most `most` has room for: whole vectors of those that the call has.
-HEED_INLINE int64_t room_of_block(const AttentionArguments& arguments, int64_t most) {
-  return arguments.num_keys < most ? round_up(arguments.num_keys, kLanes) : most;
+HEED_INLINE int64_t room_of_block(const AttentionProblem& problem, int64_t most) {
+  return problem.limits.num_keys < most ? round_up(problem.limits.num_keys, kLanes) : most;
 }
 
 struct Panel {
-  float* queries;        // [head_size][kPanelRows], times the scale
-  float* score_weights;  // [head_size][kPanelRows], of each row's head; with additive scoring only
-  float* sums;           // [value_head_size][kPanelRows], weighted values
-  float* maximum;        // [kPanelRows], of the scores so far
-  float* total;          // [kPanelRows], sums of e^(score - maximum)
-  int32_t* visible;      // [kPanelRows], -1 where the row has seen a key, else 0
-  int64_t* first;        // [kPanelRows], the keys that lengths, causal mask and window leave to the row
-  int64_t* end;          // [kPanelRows]
+  float* queries;              // [head_size][kPanelRows], times the scale
+  float* score_weights;        // [head_size][kPanelRows], of each row's head; with additive scoring only
+  float* sums;                 // [value_head_size][kPanelRows], weighted values
+  float* maximum;              // [kPanelRows], of the scores so far
+  float* total;                // [kPanelRows], sums of e^(score - maximum)
+  int32_t* visible;            // [kPanelRows], -1 where the row has seen a key, else 0
+  const KeyRange* key_ranges;  // [kPanelRows], the keys that valid lengths, causal mask and window leave to the row
   int64_t first_row;
   int64_t num_rows;
   // Keys that some row sees, and those that all rows see: [any_first, any_end), [all_first, all_end).
@@ -57,6 +56,8 @@ struct Panel {
 // One item of a call and its part of the scratch.
 struct FlashItem {
   const AttentionArguments* arguments;
+  const AttentionProblem* problem;
+  const Sequence* sequence;
   int64_t batch_index;
   int64_t kv_head;
   float* scores;  // [kBlockKeys][kPanelRows], then probabilities
@@ -71,10 +72,10 @@ struct FlashItem {
 // ---- which rows -----------------------------------------------------------------------------------------------------
 
 HEED_INLINE int64_t head_of(const FlashItem& item, int64_t row) {
-  const AttentionArguments& arguments = *item.arguments;
-  return item.kv_head * (arguments.num_heads / arguments.num_kv_heads) + row / arguments.num_queries;
+  const AttentionProblem& problem = *item.problem;
+  return item.kv_head * (problem.num_heads / problem.num_kv_heads) + row / item.sequence->query_count;
 }
-HEED_INLINE int64_t query_of(const FlashItem& item, int64_t row) { return row % item.arguments->num_queries; }
+HEED_INLINE int64_t query_of(const FlashItem& item, int64_t row) { return row % item.sequence->query_count; }
 
 // Calls visit(lane, head, query) for each row of one vector of a panel.
 template <typename Visit>
@@ -84,7 +85,7 @@ HEED_INLINE void visit_rows(const FlashItem& item, const Panel& panel, int64_t g
   int64_t query = query_of(item, panel.first_row + group);
   for (int64_t lane = 0; lane < num_rows; ++lane) {
     visit(lane, head, query);
-    if (++query == item.arguments->num_queries) {
+    if (++query == item.sequence->query_count) {
       query = 0;
       ++head;
     }
@@ -92,51 +93,37 @@ HEED_INLINE void visit_rows(const FlashItem& item, const Panel& panel, int64_t g
 }
 
 // The addresses of what operands with axes (b, h, q, .) have for the rows of one vector; null for lanes without a row.
-static void find_rows(const FlashItem& item, const Panel& panel, int64_t group, const KernelOperand& operand,
-                      int64_t element_size, char* (&rows)[kLanes]) {
+// `query_begin` is where the operand has query 0: the sequence's in queries and outputs, 0 in what has a row and a column
+// for each pair of query and key.
+static void find_rows(const FlashItem& item, const Panel& panel, int64_t group, const Operand& operand,
+                      int64_t query_begin, int64_t element_size, char* (&rows)[kLanes]) {
   for (char*& row : rows) row = nullptr;
   visit_rows(item, panel, group, [&](int64_t lane, int64_t head, int64_t query) {
     const int64_t index =
-        item.batch_index * operand.strides[0] + head * operand.strides[1] + query * operand.strides[2];
+        item.batch_index * operand.strides[0] + head * operand.strides[1] + (query_begin + query) * operand.strides[2];
     rows[lane] = static_cast<char*>(operand.data) + index * element_size;
   });
 }
 
 // ---- what they can see ----------------------------------------------------------------------------------------------
 
-static int64_t length_of(const KernelOperand& lens, int64_t b, int64_t q) {
-  const int64_t index = b * lens.strides[0] + q * lens.strides[2];
-  if (lens.element_type == kI32) return static_cast<const int32_t*>(lens.data)[index];
-  if (lens.element_type == kI64) return static_cast<const int64_t*>(lens.data)[index];
-  return static_cast<int64_t>(static_cast<const float*>(lens.data)[index]);
-}
-
-static void find_ranges(const FlashItem& item, Panel& panel) {
-  const AttentionArguments& arguments = *item.arguments;
-  panel.any_first = arguments.num_keys;
+// Sets what the panel's rows see together, from the key range of each.
+static void summarize_key_ranges(const FlashItem& item, Panel& panel) {
+  const int64_t key_count = item.sequence->key_count;
+  panel.any_first = key_count;
   panel.any_end = 0;
   panel.all_first = 0;
-  panel.all_end = arguments.num_keys;
+  panel.all_end = key_count;
   panel.first_vector_end = 0;
-  int64_t q = query_of(item, panel.first_row);
-  for (int64_t lane = 0; lane < panel.num_rows; ++lane, q = q + 1 == arguments.num_queries ? 0 : q + 1) {
-    const int64_t length = arguments.valid_lens.data != nullptr ? length_of(arguments.valid_lens, item.batch_index, q)
-                                                                : arguments.num_keys;
-    const int64_t first = larger(q + arguments.band_first, 0);
-    const int64_t end = smaller(q + arguments.band_last + 1, length);
-    panel.first[lane] = first;
-    panel.end[lane] = end;
+  for (int64_t lane = 0; lane < panel.num_rows; ++lane) {
+    const int64_t first = panel.key_ranges[lane].first;
+    const int64_t end = panel.key_ranges[lane].end;
     panel.all_first = larger(first, panel.all_first);
     panel.all_end = smaller(end, panel.all_end);
     if (first >= end) continue;
     panel.any_first = smaller(first, panel.any_first);
     panel.any_end = larger(end, panel.any_end);
     if (lane < kLanes) panel.first_vector_end = larger(end, panel.first_vector_end);
-  }
-  // Lanes without a row see what the first row sees.
-  for (int64_t lane = panel.num_rows; lane < kPanelRows; ++lane) {
-    panel.first[lane] = panel.first[0];
-    panel.end[lane] = panel.end[0];
   }
 }
 
@@ -157,8 +144,7 @@ static Panel second_vector_of(const Panel& panel) {
   second.maximum += kLanes;
   second.total += kLanes;
   second.visible += kLanes;
-  second.first += kLanes;
-  second.end += kLanes;
+  second.key_ranges += kLanes;
   second.first_row += kLanes;
   second.num_rows -= kLanes;
   return second;
@@ -167,7 +153,7 @@ static FlashItem second_vector_of(const FlashItem& item) {
   FlashItem second = item;
   second.scores += kLanes;
   second.seen += kLanes;
-  if (item.row_queries != nullptr) second.row_queries += kLanes * row_stride(item.arguments->head_size);
+  if (item.row_queries != nullptr) second.row_queries += kLanes * row_stride(item.problem->head_size);
   return second;
 }
 
@@ -181,43 +167,42 @@ HEED_INLINE int64_t begin_of_vector(int64_t place, int64_t size) {
 }
 
 // Elements d .. d + count - 1 of a row of the queries, the other lanes 0.
-static Vec load_query(const KernelOperand& queries, const char* row, int64_t d, int64_t count) {
+static Vec load_query(const Operand& queries, const char* row, int64_t d, int64_t count) {
   if (row == nullptr) return Vec{};
-  return gather_first_elements(row + d * queries.strides[3] * size_of_element(queries.element_type),
-                               queries.element_type, queries.strides[3], count);
+  return gather_first_elements(row + d * queries.strides[3] * size_of_element(queries.dtype), queries.dtype,
+                               queries.strides[3], count);
 }
 
 // Whether the rows of one vector of a panel lie side by side in an operand with axes (b, h, q, .), whose elements of a
 // row do not: then a vector of rows is loaded or stored as it lies.
-static bool are_rows_side_by_side(const FlashItem& item, const Panel& panel, int64_t group,
-                                  const KernelOperand& operand) {
+static bool are_rows_side_by_side(const FlashItem& item, const Panel& panel, int64_t group, const Operand& operand) {
   const int64_t num_rows = smaller(panel.num_rows - group, kLanes);
   return operand.strides[3] != 1 && operand.strides[2] == 1 &&
-         query_of(item, panel.first_row + group) + num_rows <= item.arguments->num_queries;
+         query_of(item, panel.first_row + group) + num_rows <= item.sequence->query_count;
 }
 
 // The panel's queries, transposed and scaled. Lanes without a row are 0 or repeat a row, in vectors that
 // have rows; a second vector without any is not written.
 static void load_queries(const FlashItem& item, const Panel& panel) {
-  const AttentionArguments& arguments = *item.arguments;
-  const KernelOperand& queries = arguments.queries;
-  const Vec factor = broadcast(arguments.query_scale);
-  const int32_t type = queries.element_type;
+  const AttentionProblem& problem = *item.problem;
+  const Operand& queries = problem.queries;
+  const Vec factor = broadcast(item.arguments->query_scale);
+  const DType type = queries.dtype;
   const bool is_plain = queries.strides[3] == 1;
   for (int64_t group = 0; group < panel.num_rows; group += kLanes) {
     char* rows[kLanes];
-    find_rows(item, panel, group, queries, size_of_element(type), rows);
+    find_rows(item, panel, group, queries, item.sequence->query_begin, size_of_element(type), rows);
     const int64_t num_rows = panel.num_rows - group;
     if (are_rows_side_by_side(item, panel, group, queries)) {
-      for (int64_t d = 0; d < arguments.head_size; ++d) {
+      for (int64_t d = 0; d < problem.head_size; ++d) {
         const char* from = rows[0] + d * queries.strides[3] * size_of_element(type);
         store(panel.queries + d * kPanelRows + group, load_first_elements(from, type, num_rows) * factor);
       }
       continue;
     }
-    for (int64_t place = 0; place < arguments.head_size; place += kLanes) {
-      const int64_t d = is_plain ? begin_of_vector(place, arguments.head_size) : place;
-      const int64_t count = smaller(arguments.head_size - d, kLanes);
+    for (int64_t place = 0; place < problem.head_size; place += kLanes) {
+      const int64_t d = is_plain ? begin_of_vector(place, problem.head_size) : place;
+      const int64_t count = smaller(problem.head_size - d, kLanes);
       float* to = panel.queries + d * kPanelRows + group;
       Vec tile[kLanes];
       if (is_plain && num_rows <= kFewRows && count == kLanes) {
@@ -246,16 +231,16 @@ static void load_queries(const FlashItem& item, const Panel& panel) {
 
 // With additive scoring: the weights of the score, for each row those of its head.
 static void load_score_weights(const FlashItem& item, const Panel& panel) {
-  const AttentionArguments& arguments = *item.arguments;
-  const KernelOperand& weights = arguments.score_weights;
-  const int64_t size = size_of_element(weights.element_type);
-  for (int64_t i = 0; i < arguments.head_size * kPanelRows; ++i) panel.score_weights[i] = 0.0f;
+  const AttentionProblem& problem = *item.problem;
+  const Operand& weights = problem.score_weights;
+  const int64_t size = size_of_element(weights.dtype);
+  for (int64_t i = 0; i < problem.head_size * kPanelRows; ++i) panel.score_weights[i] = 0.0f;
   for (int64_t group = 0; group < panel.num_rows; group += kLanes) {
     visit_rows(item, panel, group, [&](int64_t lane, int64_t head, int64_t) {
       const char* row = static_cast<const char*>(weights.data) + head * weights.strides[1] * size;
-      for (int64_t d = 0; d < arguments.head_size; ++d) {
+      for (int64_t d = 0; d < problem.head_size; ++d) {
         panel.score_weights[d * kPanelRows + group + lane] =
-            load_element(row + d * weights.strides[3] * size, weights.element_type);
+            load_element(row + d * weights.strides[3] * size, weights.dtype);
       }
     });
   }

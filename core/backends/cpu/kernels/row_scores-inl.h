@@ -39,7 +39,7 @@ constexpr int64_t kCollidingBytes = 4096;
 constexpr int64_t kLineBytes = 64;
 
 // From a row to the one that is fetched meanwhile, in bytes.
-template <int32_t type>
+template <DType type>
 HEED_INLINE int64_t ahead_of(StoredRows rows) {
   const int64_t count = rows.stride % kCollidingBytes == 0 ? 1 : kAheadBytes / (rows.width * size_of_element(type));
   return (count > 1 ? count : 1) * rows.stride;
@@ -54,7 +54,7 @@ HEED_INLINE void fetch(const char* from, int64_t bytes) {
 
 // The last width % kLanes elements of a row, in the last lanes if the row fills a vector, otherwise in the first; the
 // other lanes 0. Nothing beyond the row is read.
-template <int32_t type>
+template <DType type>
 HEED_INLINE Vec load_tail(const char* row, int64_t width) {
   if (width < kLanes) return load_first_elements(row, type, width);
   const auto others = static_cast<int32_t>(kLanes - width % kLanes);
@@ -113,7 +113,7 @@ HEED_INLINE Quad sums_of_lanes(Vec a, Vec b, Vec c, Vec d) {
 // Scores of num_keys keys for `rows` queries: key i is `apart` keys times i % 4 and one times i / 4 beyond the first,
 // so that four parts of the keys are read at a time, or simply the next but for those after the `count`th, which repeat
 // the last. scores[r][i] is put where the key is. With `fetches`, what lies `ahead` bytes further is fetched.
-template <int32_t type, int rows, int num_keys, bool in_parts, bool fetches>
+template <DType type, int rows, int num_keys, bool in_parts, bool fetches>
 HEED_INLINE void score_keys(StoredRows keys, int64_t ahead, int64_t apart, int64_t count, const float* queries,
                             int64_t query_stride, float* scores, int64_t score_stride) {
   const char* key[num_keys];
@@ -162,7 +162,7 @@ HEED_INLINE void score_keys(StoredRows keys, int64_t ahead, int64_t apart, int64
 }
 
 // The same for all queries, as many at a time as share a key in registers.
-template <int32_t type, bool in_parts>
+template <DType type, bool in_parts>
 HEED_INLINE void score_keys_of_rows(StoredRows keys, int64_t ahead, int64_t apart, int64_t count, const float* queries,
                                     int64_t query_stride, int64_t num_rows, float* scores, int64_t score_stride) {
   int64_t r = 0;
@@ -188,7 +188,7 @@ HEED_INLINE void score_keys_of_rows(StoredRows keys, int64_t ahead, int64_t apar
 
 // The products of num_rows queries, [num_rows][query_stride], and `count` keys, [num_rows][score_stride]. Up to three
 // scores beyond `count` are written in each row.
-template <int32_t type>
+template <DType type>
 static void score_rows(StoredRows keys, int64_t count, const float* queries, int64_t query_stride, int64_t num_rows,
                        float* scores, int64_t score_stride) {
   // Four quarters side by side: the processor fetches ahead in each, up to the end of its page, as it would in one.

@@ -5,15 +5,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "backends/cpu/kernels/attention.h"
+#include "tensor/dtype.h"
 
 namespace heed::cpu {
 
-// The elements of a row, `stride` elements apart; kF32, kF16 or kBF16.
+// The elements of a row, `stride` elements apart; F32, F16 or BF16.
 struct KernelRow {
   void* data;
   int64_t stride;
-  int32_t element_type;
+  DType dtype;
 };
 
 // What becomes of the elements of a row, of which the first is number `first` among all of the call.

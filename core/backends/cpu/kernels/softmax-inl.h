@@ -29,7 +29,7 @@ HEED_INLINE void exponentiate_scores(float* scores, Vec maximum, Vec& sums) {
 // infinities does.
 static void softmax_row(const KernelRow* scores, int64_t length, const KernelRow* weights, int64_t num_keys,
                         float* scratch) {
-  widen_row(static_cast<const char*>(scores->data), scores->element_type, scores->stride, length, scratch);
+  widen_row(static_cast<const char*>(scores->data), scores->dtype, scores->stride, length, scratch);
   // Lanes after the last score take no part.
   for (int64_t i = length; i % kLanes != 0; ++i) scratch[i] = -__builtin_inff();
 
@@ -45,7 +45,7 @@ static void softmax_row(const KernelRow* scores, int64_t length, const KernelRow
   const Vec total = broadcast(sum_of_lanes(sums));
   for (i = 0; i < length; i += kLanes) store(scratch + i, load(scratch + i) / total);
   for (i = length; i < num_keys; ++i) scratch[i] = 0.0f;
-  narrow_row(scratch, num_keys, static_cast<char*>(weights->data), weights->element_type, weights->stride);
+  narrow_row(scratch, num_keys, static_cast<char*>(weights->data), weights->dtype, weights->stride);
 }
 
 }  // namespace

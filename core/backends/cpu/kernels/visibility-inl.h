@@ -20,37 +20,37 @@ struct Pairs {
   bool is_uniform;
 };
 
-static bool repeats_rows(const KernelOperand& operand, bool one_head) {
+static bool repeats_rows(const Operand& operand, bool one_head) {
   return operand.data == nullptr || (operand.strides[2] == 0 && (one_head || operand.strides[1] == 0));
 }
 
 static Pairs find_pairs(const FlashItem& item, const Panel& panel, int64_t group) {
-  const AttentionArguments& arguments = *item.arguments;
+  const AttentionProblem& problem = *item.problem;
   Pairs pairs = {};
-  if (arguments.mask.data != nullptr) find_rows(item, panel, group, arguments.mask, 1, pairs.mask_rows);
-  if (arguments.bias.data != nullptr) {
-    find_rows(item, panel, group, arguments.bias, size_of_element(arguments.bias.element_type), pairs.bias_rows);
+  if (problem.mask.data != nullptr) find_rows(item, panel, group, problem.mask, 0, 1, pairs.mask_rows);
+  if (problem.bias.data != nullptr) {
+    find_rows(item, panel, group, problem.bias, 0, size_of_element(problem.bias.dtype), pairs.bias_rows);
   }
-  const bool one_head = arguments.num_heads == arguments.num_kv_heads;
-  pairs.is_uniform = repeats_rows(arguments.mask, one_head) && repeats_rows(arguments.bias, one_head);
+  const bool one_head = problem.num_heads == problem.num_kv_heads;
+  pairs.is_uniform = repeats_rows(problem.mask, one_head) && repeats_rows(problem.bias, one_head);
   return pairs;
 }
 
 // Elements k .. k + count - 1 of one row: the bias, or 0, and -inf where the mask is false. Lanes beyond mean
 // nothing.
-static Vec load_pair_row(const AttentionArguments& arguments, const Pairs& pairs, int lane, int64_t k, int64_t count) {
+static Vec load_pair_row(const AttentionProblem& problem, const Pairs& pairs, int lane, int64_t k, int64_t count) {
   Vec value{};
   const char* bias = pairs.bias_rows[lane];
   if (bias != nullptr) {
-    const KernelOperand& operand = arguments.bias;
+    const Operand& operand = problem.bias;
     const int64_t stride = operand.strides[3];
-    value = stride == 0 ? broadcast(load_element(bias, operand.element_type))
-                        : gather_first_elements(bias + k * stride * size_of_element(operand.element_type),
-                                                operand.element_type, stride, count);
+    value = stride == 0 ? broadcast(load_element(bias, operand.dtype))
+                        : gather_first_elements(bias + k * stride * size_of_element(operand.dtype), operand.dtype,
+                                                stride, count);
   }
   const char* mask = pairs.mask_rows[lane];
   if (mask != nullptr) {
-    const int64_t stride = arguments.mask.strides[3];
+    const int64_t stride = problem.mask.strides[3];
     uint8_t bytes[kLanes];
     if (stride == 1 && count == kLanes) {
       __builtin_memcpy(bytes, mask + k, kLanes);
@@ -66,15 +66,15 @@ static Vec load_pair_row(const AttentionArguments& arguments, const Pairs& pairs
 }
 
 // values[i] gets what key k + i has in each lane, for i < count.
-static void load_pairs(const AttentionArguments& arguments, const Pairs& pairs, int64_t k, int64_t count,
+static void load_pairs(const AttentionProblem& problem, const Pairs& pairs, int64_t k, int64_t count,
                        Vec (&values)[kLanes]) {
   if (pairs.is_uniform) {
     float row[kLanes];
-    store(row, load_pair_row(arguments, pairs, 0, k, count));
+    store(row, load_pair_row(problem, pairs, 0, k, count));
     for (int i = 0; i < kLanes; ++i) values[i] = broadcast(row[i]);
     return;
   }
-  for (int lane = 0; lane < kLanes; ++lane) values[lane] = load_pair_row(arguments, pairs, lane, k, count);
+  for (int lane = 0; lane < kLanes; ++lane) values[lane] = load_pair_row(problem, pairs, lane, k, count);
   transpose(values);
 }
 
@@ -111,21 +111,21 @@ static void cap_scores(float cap, int64_t count, float* scores) {
 template <int vectors>
 static void finish_scores(const FlashItem& item, const Panel& panel, int64_t begin, int64_t k0, int64_t k1,
                           Vec (&maximum)[vectors]) {
-  const AttentionArguments& arguments = *item.arguments;
-  const bool has_pairs = arguments.mask.data != nullptr || arguments.bias.data != nullptr;
+  const AttentionProblem& problem = *item.problem;
+  const bool has_pairs = problem.mask.data != nullptr || problem.bias.data != nullptr;
   const int64_t count = k1 - k0;
   float* scores = item.scores + (k0 - begin) * kPanelRows;
   // Additive ones have their scale already.
-  if (arguments.is_additive == 0 && arguments.score_scale != 1)
-    scale_scores<vectors>(arguments.score_scale, count, scores);
-  if (arguments.soft_cap != 0) cap_scores<vectors>(arguments.soft_cap, count, scores);
+  if (item.arguments->is_additive == 0 && item.arguments->score_scale != 1)
+    scale_scores<vectors>(item.arguments->score_scale, count, scores);
+  if (problem.soft_cap != 0) cap_scores<vectors>(problem.soft_cap, count, scores);
   for (int v = 0; v < vectors; ++v) {
     const int64_t group = v * kLanes;
     int32_t first[kLanes];
     int32_t end[kLanes];
     for (int lane = 0; lane < kLanes; ++lane) {
-      first[lane] = static_cast<int32_t>(smaller(larger(panel.first[group + lane] - k0, 0), count));
-      end[lane] = static_cast<int32_t>(smaller(larger(panel.end[group + lane] - k0, 0), count));
+      first[lane] = static_cast<int32_t>(smaller(larger(panel.key_ranges[group + lane].first - k0, 0), count));
+      end[lane] = static_cast<int32_t>(smaller(larger(panel.key_ranges[group + lane].end - k0, 0), count));
     }
     const IntVec firsts = load(first);
     const IntVec ends = load(end);
@@ -134,7 +134,7 @@ static void finish_scores(const FlashItem& item, const Panel& panel, int64_t beg
     IntVec visible = load(panel.visible + group);
     Vec added[kLanes] = {};
     for (int64_t k = 0; k < count; ++k) {
-      if (has_pairs && k % kLanes == 0) load_pairs(arguments, pairs, k0 + k, smaller(kLanes, count - k), added);
+      if (has_pairs && k % kLanes == 0) load_pairs(problem, pairs, k0 + k, smaller(kLanes, count - k), added);
       const int64_t place = (k0 - begin + k) * kPanelRows + group;
       const IntVec key = broadcast(static_cast<int32_t>(k));
       IntVec sees = (key >= firsts) & (key < ends);
@@ -163,7 +163,7 @@ HEED_INLINE void visit_mask_rows(const FlashItem& item, const Panel& panel, cons
   const char* before = nullptr;
   for (int64_t group = 0; group < panel.num_rows; group += kLanes) {
     char* rows[kLanes];
-    find_rows(item, panel, group, item.arguments->mask, 1, rows);
+    find_rows(item, panel, group, item.problem->mask, 0, 1, rows);
     for (const char* row : rows) {
       if (row != nullptr && row != before) visit(row);
       if (row != nullptr) before = row;
@@ -173,7 +173,7 @@ HEED_INLINE void visit_mask_rows(const FlashItem& item, const Panel& panel, cons
 
 // Keys k0 .. k1 - 1 without those at either end that the mask hides from all rows; none are left where it hides all.
 static void trim_by_mask(const FlashItem& item, const Panel& panel, int64_t& k0, int64_t& k1) {
-  const int64_t stride = item.arguments->mask.strides[3];
+  const int64_t stride = item.problem->mask.strides[3];
   int64_t first = k1;
   int64_t end = k0;
   visit_mask_rows(item, panel, [&](const char* row) {
@@ -191,7 +191,7 @@ static void trim_by_mask(const FlashItem& item, const Panel& panel, int64_t& k0,
 // Whether all rows may attend to all of the keys k0 .. k1 - 1. Of masks whose bytes neither lie side by side
 // nor are one byte nothing is said.
 static bool mask_hides_nothing(const FlashItem& item, const Panel& panel, int64_t k0, int64_t k1) {
-  const int64_t stride = item.arguments->mask.strides[3];
+  const int64_t stride = item.problem->mask.strides[3];
   if (stride != 1 && stride != 0) return false;
   constexpr uint64_t kOnes = 0x0101010101010101u;
   uint64_t zeros = 0;
@@ -215,12 +215,12 @@ static bool mask_hides_nothing(const FlashItem& item, const Panel& panel, int64_
 // Of the keys k0 .. k1 - 1, those whose products, or additive scores, are the scores as they are; none where k0 >= k1
 // after it.
 static void find_plain_keys(const FlashItem& item, const Panel& panel, int64_t& k0, int64_t& k1) {
-  const AttentionArguments& arguments = *item.arguments;
+  const AttentionProblem& problem = *item.problem;
   const int64_t first = smaller(larger(k0, panel.all_first), k1);
   const int64_t end = larger(smaller(k1, panel.all_end), first);
-  const bool is_scaled = arguments.is_additive != 0 || arguments.score_scale == 1;
-  const bool are_products = arguments.bias.data == nullptr && arguments.soft_cap == 0 && is_scaled && first < end &&
-                            (arguments.mask.data == nullptr || mask_hides_nothing(item, panel, first, end));
+  const bool is_scaled = item.arguments->is_additive != 0 || item.arguments->score_scale == 1;
+  const bool are_products = problem.bias.data == nullptr && problem.soft_cap == 0 && is_scaled && first < end &&
+                            (problem.mask.data == nullptr || mask_hides_nothing(item, panel, first, end));
   k0 = are_products ? first : k0;
   k1 = are_products ? end : k0;
 }

@@ -65,8 +65,8 @@ void check_workspace_memory(const LayerInputs& inputs, const LayerOutputs& outpu
                             size_t num_bytes);
 
 // Makes an operand of the tensor, whose axes are `axes` of it (-1: repeated). Axes of size 1, whose stride means
-// nothing, are repeated too. It is set where it lies: a call has many, and copying what has just been written waits for
-// memory.
+// nothing, are repeated too. It is written in place: copying a struct that was just written stalls on store
+// forwarding.
 inline void set_operand(Operand& operand, const Tensor& tensor, const int32_t (&axes)[kOperandRank]) {
   operand.data = tensor.data();
   operand.dtype = tensor.dtype();

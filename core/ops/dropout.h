@@ -12,7 +12,7 @@
 
 namespace heed {
 
-// output[i] = input[i] / (1 - dropout) where i is kept, else 0, with i the place of the element in row-major order;
+// output[i] = input[i] / (1 - dropout) where i is kept, else 0, with i the index of the element in row-major order;
 // what is kept is docs/semantics.md's to say ("Random numbers"). With a dropout of 0 a copy, to the bit where the
 // dtypes are the same.
 struct DropoutProblem {

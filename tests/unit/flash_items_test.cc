@@ -20,15 +20,15 @@
 namespace heed::cpu {
 namespace {
 
-std::vector<AttentionTask> asked_for;
+std::vector<AttentionTask> handed_out;
 
-void write_down(const AttentionArguments*, const AttentionTask* item, void*) { asked_for.push_back(*item); }
+void write_down(const AttentionArguments*, const AttentionTask* task, void*) { handed_out.push_back(*task); }
 
 class FlashItems : public testing::TestWithParam<Isa> {
  protected:
   FlashItems() : kernels_(*GetParam().kernels) { kernels_.flash_attention = write_down; }
 
-  int64_t panel_rows() const { return kernels_.flash_panel_rows; }
+  int64_t panel_rows() const { return kernels_.flash_tile_rows; }
 
   // The items in the order in which they are handed out.
   std::vector<AttentionTask> run(const AttentionProblem& problem, int32_t num_workers) const {
@@ -37,11 +37,11 @@ class FlashItems : public testing::TestWithParam<Isa> {
     const Workers workers(turns, &failure);
     const Plan plan = plan_attention(kernels_, problem, num_workers);
     std::vector<std::max_align_t> scratch(plan.scratch_bytes / sizeof(std::max_align_t) + 1);
-    asked_for.clear();
+    handed_out.clear();
     run_attention(kernels_, problem, plan, workers, scratch.data());
     // Turns begins with the last item, a lone worker with the first.
-    if (num_workers > 1) std::ranges::reverse(asked_for);
-    return asked_for;
+    if (num_workers > 1) std::ranges::reverse(handed_out);
+    return handed_out;
   }
 
  private:

@@ -29,7 +29,7 @@ double count_tasks(const DropoutProblem& problem) {
 }
 
 // From element `i` of row `row` on, counted through all axes but the last.
-KernelRow row_of(const DropoutProblem& problem, const ElementwiseOperand& operand, int64_t row, int64_t i) {
+StridedRow row_of(const DropoutProblem& problem, const ElementwiseOperand& operand, int64_t row, int64_t i) {
   int64_t index = i * operand.strides[kLast];
   for (int axis = kLast - 1; axis >= 0; --axis) {
     index += row % problem.sizes[axis] * operand.strides[axis];

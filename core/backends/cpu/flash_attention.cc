@@ -41,7 +41,7 @@ int64_t spread(int64_t position, int64_t count, int32_t num_workers) {
 }
 
 int64_t max_task_rows(const KernelTable& kernels, const AttentionProblem& problem) {
-  const int64_t tile = kernels.flash_panel_rows;
+  const int64_t tile = kernels.flash_tile_rows;
   const int64_t row_bytes = (problem.head_size + problem.value_head_size) * static_cast<int64_t>(sizeof(float));
   const int64_t fitting = std::max(tile, kMaxTileBytes / std::max<int64_t>(1, row_bytes) / tile * tile);
   const bool is_widened = problem.keys.rows.dtype != DType::F32 || problem.values.rows.dtype != DType::F32;
@@ -51,7 +51,7 @@ int64_t max_task_rows(const KernelTable& kernels, const AttentionProblem& proble
 
 TaskGrid cut(const KernelTable& kernels, const AttentionProblem& problem, int32_t num_workers) {
   const int64_t num_rows = rows_of_group(problem);
-  const int64_t tile = kernels.flash_panel_rows;
+  const int64_t tile = kernels.flash_tile_rows;
   TaskGrid tasks(problem, num_rows, std::max(tile, max_task_rows(kernels, problem)));
   if (num_workers == 1) return tasks;
   while (tasks.rows > tile && tasks.count < static_cast<double>(kTasksPerWorker * num_workers))
@@ -90,7 +90,7 @@ void order(const AttentionProblem& problem, const TaskGrid& tasks, int64_t count
 // when one of them grows, whatever the tasks and the work of a call turn out to be.
 size_t choose_flash_attention(const KernelTable& kernels, const AttentionProblem& problem, int32_t num_workers,
                               AttentionChoice& choice) {
-  const int64_t tile = kernels.flash_panel_rows;
+  const int64_t tile = kernels.flash_tile_rows;
   const auto tiles = static_cast<double>(divide_up(rows_of_group(problem), tile));
   // At least as many as any cut makes of them.
   const double num_tasks = static_cast<double>(problem.batch) * static_cast<double>(problem.num_kv_heads) * tiles;
@@ -110,7 +110,7 @@ void plan_flash_attention(const KernelTable& kernels, const AttentionProblem& pr
   choice.work = flops_of(problem);
   plan.num_tasks = static_cast<int64_t>(std::min(tasks.count, 0x1p62));
   plan.num_threads = Workers::num_wanted(plan.num_tasks, choice.work, num_workers);
-  plan.block_queries = kernels.flash_panel_rows;
+  plan.block_queries = kernels.flash_tile_rows;
   plan.block_keys = kernels.flash_block_keys;
 }
 
@@ -125,7 +125,7 @@ void run_flash_attention(const KernelTable& kernels, const AttentionProblem& pro
   const int32_t num_workers = workers.num_workers();
   const bool is_ordered = num_threads > 1 && count <= kMaxOrdered;
   if (is_ordered) order(problem, tasks, count, num_workers, ordered);
-  const size_t range_bytes = key_range_bytes(choice.flash_rows, kernels.flash_panel_rows);
+  const size_t range_bytes = key_range_bytes(choice.flash_rows, kernels.flash_tile_rows);
   workers.for_each(count, num_threads, choice.work, [&](int64_t index, int32_t worker) {
     const int64_t position = is_ordered ? ordered[index].position : index;
     AttentionTask task = tasks.at(problem, spread(position, count, num_workers));
@@ -133,7 +133,7 @@ void run_flash_attention(const KernelTable& kernels, const AttentionProblem& pro
     // The key ranges lie behind what the kernel uses, at the end of the worker's part.
     std::byte* own = memory + choice.flash_worker_bytes * static_cast<size_t>(worker);
     auto* ranges = reinterpret_cast<KeyRange*>(own + choice.flash_worker_bytes - range_bytes);
-    find_key_ranges(problem, kernels.flash_panel_rows, task, ranges);
+    find_key_ranges(problem, kernels.flash_tile_rows, task, ranges);
     kernels.flash_attention(&arguments, &task, own);
   });
 }

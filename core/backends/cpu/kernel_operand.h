@@ -21,7 +21,7 @@ bool is_gathered(const StridedOperand<rank>& operand, int64_t size) {
   return is_strided(operand, size) && operand.strides[rank - 1] != 0;
 }
 
-// Set where it lies: a call has many, and copying what has just been written waits for memory.
+// Written in place: copying a struct that was just written stalls on store forwarding.
 inline void set_operand(Operand& result, const Operand& operand) {
   result.data = operand.data;
   std::copy_n(operand.strides, kOperandRank, result.strides);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An item of the work is some rows times some panels of one part's weight. No result depends on where either is cut:
+// A task is some rows times some packed panels of one part's weight. No result depends on where either is cut, because
 // every element of an output is one chain of FMAs.
 #include "backends/cpu/linear.h"
 
@@ -14,10 +14,10 @@
 namespace heed::cpu {
 namespace {
 
-// So that whoever is late has only a small item to finish.
-constexpr int64_t kItemsPerWorker = 4;
+// Load balance: with at least 4 tasks for each worker, the last one to finish is late by a quarter of its share at most.
+constexpr int64_t kTasksPerWorker = 4;
 
-// All items of the batch one after the other. As many as can be counted: plans are made for shapes that nobody could
+// All elements of the batch one after the other. As many as can be counted: plans are made for shapes that nobody could
 // run.
 int64_t rows_of(const LinearProblem& problem) {
   int64_t rows = 0;
@@ -30,11 +30,11 @@ int64_t count_wanted(const LinearProblem& problem, WantedRows wanted) {
   return static_cast<int64_t>(std::min(num_wanted_rows(problem.limits, wanted, problem.batch), 0x1p62));
 }
 
-// Items of the parts that want the same rows.
-struct Items {
+// Tasks of the parts that want the same rows.
+struct TaskSet {
   WantedRows wanted = WantedRows::All;
   int64_t num_rows = 0;
-  int64_t rows;  // of one item
+  int64_t rows;  // of one task
   int64_t row_blocks;
   int64_t unit;  // panels that stay together
   int32_t num_parts;
@@ -45,50 +45,50 @@ struct Items {
   double count;  // of all
 
   // Of a problem that is run.
-  int64_t num_items() const { return static_cast<int64_t>(count); }
+  int64_t num_tasks() const { return static_cast<int64_t>(count); }
 
-  // An item without the place of its first row; `first_row` gets the number of that row among the wanted ones.
-  LinearItem at(int64_t index, int64_t& first_row) const {
-    LinearItem item = {};
+  // A task without the position of its first row; `first_row` gets the number of that row among the wanted ones.
+  LinearTask at(int64_t index, int64_t& first_row) const {
+    LinearTask task = {};
     first_row = index / all_groups * rows;
-    item.num_rows = std::min(rows, num_rows - first_row);
+    task.num_rows = std::min(rows, num_rows - first_row);
     int64_t group = index % all_groups;
     int32_t i = 0;
     for (; group >= groups[i]; ++i) group -= groups[i];
-    item.part = parts[i];
+    task.part = parts[i];
     const int64_t units = divide_up(panels[i], unit);
     const int64_t each = units / groups[i];
     const int64_t longer = units % groups[i];
     const int64_t first = group * each + std::min(group, longer);
-    item.first_panel = first * unit;
-    item.end_panel = std::min(panels[i], (first + each + (group < longer ? 1 : 0)) * unit);
-    return item;
+    task.first_panel = first * unit;
+    task.end_panel = std::min(panels[i], (first + each + (group < longer ? 1 : 0)) * unit);
+    return task;
   }
 };
 
 // Its parts are set, and the rows that they want.
-void cut(const KernelTable& kernels, const LinearProblem& problem, int32_t num_workers, Items& items) {
+void cut(const KernelTable& kernels, const LinearProblem& problem, int32_t num_workers, TaskSet& tasks) {
   const int64_t tile = kernels.linear_tile_rows;
-  items.unit = items.num_rows <= tile ? kernels.linear_streams : 1;
+  tasks.unit = tasks.num_rows <= tile ? kernels.linear_streams : 1;
   int64_t all_units = 0;
-  for (int32_t i = 0; i < items.num_parts; ++i) {
-    items.panels[i] = kernels.linear_panels(problem.parts[items.parts[i]].output_size);
-    all_units += divide_up(items.panels[i], items.unit);
+  for (int32_t i = 0; i < tasks.num_parts; ++i) {
+    tasks.panels[i] = kernels.linear_panels(problem.parts[tasks.parts[i]].output_size);
+    all_units += divide_up(tasks.panels[i], tasks.unit);
   }
-  const int64_t wanted = num_workers > 1 ? kItemsPerWorker * num_workers : 1;
+  const int64_t wanted = num_workers > 1 ? kTasksPerWorker * num_workers : 1;
   // Where all panels apart are too few, rows are cut further.
-  const int64_t row_blocks = std::max(divide_up(items.num_rows, kernels.linear_max_rows(problem.input_size)),
+  const int64_t row_blocks = std::max(divide_up(tasks.num_rows, kernels.linear_max_rows(problem.input_size)),
                                       divide_up(wanted, std::max<int64_t>(1, all_units)));
-  items.rows = std::max(tile, round_up(divide_up(items.num_rows, row_blocks), tile));
-  items.row_blocks = divide_up(items.num_rows, items.rows);
-  const int64_t wanted_groups = divide_up(wanted, std::max<int64_t>(1, items.row_blocks));
-  for (int32_t i = 0; i < items.num_parts; ++i) {
-    const int64_t units = divide_up(items.panels[i], items.unit);
-    const int64_t fitting = std::max<int64_t>(1, kernels.linear_max_panels(problem.input_size) / items.unit);
-    items.groups[i] = divide_up(units, std::min(fitting, divide_up(all_units, wanted_groups)));
-    items.all_groups += items.groups[i];
+  tasks.rows = std::max(tile, round_up(divide_up(tasks.num_rows, row_blocks), tile));
+  tasks.row_blocks = divide_up(tasks.num_rows, tasks.rows);
+  const int64_t wanted_groups = divide_up(wanted, std::max<int64_t>(1, tasks.row_blocks));
+  for (int32_t i = 0; i < tasks.num_parts; ++i) {
+    const int64_t units = divide_up(tasks.panels[i], tasks.unit);
+    const int64_t fitting = std::max<int64_t>(1, kernels.linear_max_panels(problem.input_size) / tasks.unit);
+    tasks.groups[i] = divide_up(units, std::min(fitting, divide_up(all_units, wanted_groups)));
+    tasks.all_groups += tasks.groups[i];
   }
-  items.count = static_cast<double>(items.row_blocks) * static_cast<double>(items.all_groups);
+  tasks.count = static_cast<double>(tasks.row_blocks) * static_cast<double>(tasks.all_groups);
 }
 
 // What plan_linear decides and run_linear obeys.
@@ -101,17 +101,17 @@ struct LinearChoice {
   int32_t with_scratch = 1;  // how many have scratch
 };
 
-// How a problem is cut into items: those of each set of parts that want the same rows, one set after the other.
+// How a problem is cut into tasks: those of each set of parts that want the same rows, one set after the other.
 struct Cut {
   // The first num_sets are set: a small call notices what clearing them all takes.
-  Items sets[kMaxLinearParts];
+  TaskSet sets[kMaxLinearParts];
   int32_t num_sets = 0;
   double count = 0;
 
   Cut(const KernelTable& kernels, const LinearProblem& problem, const LinearChoice& choice) {
     for (int32_t i = 0; i < problem.num_parts; ++i) {
-      Items& items = set_of(problem, choice, problem.parts[i].wanted_rows);
-      items.parts[items.num_parts++] = i;
+      TaskSet& tasks = set_of(problem, choice, problem.parts[i].wanted_rows);
+      tasks.parts[tasks.num_parts++] = i;
     }
     for (int32_t i = 0; i < num_sets; ++i) {
       cut(kernels, problem, choice.num_workers, sets[i]);
@@ -119,15 +119,15 @@ struct Cut {
     }
   }
 
-  LinearItem at(int64_t index, int64_t& first_row) const {
-    const Items* items = sets;
-    for (; index >= items->num_items(); ++items) index -= items->num_items();
-    return items->at(index, first_row);
+  LinearTask at(int64_t index, int64_t& first_row) const {
+    const TaskSet* tasks = sets;
+    for (; index >= tasks->num_tasks(); ++tasks) index -= tasks->num_tasks();
+    return tasks->at(index, first_row);
   }
 
  private:
-  // What is wanted contains what another wants of which there is less. So as many rows are the same rows.
-  Items& set_of(const LinearProblem& problem, const LinearChoice& choice, WantedRows wanted) {
+  // Of two sets of wanted rows the larger contains the smaller. So sets with as many rows are the same rows.
+  TaskSet& set_of(const LinearProblem& problem, const LinearChoice& choice, WantedRows wanted) {
     for (int32_t i = 0; i < num_sets; ++i) {
       if (sets[i].wanted == wanted) return sets[i];
     }
@@ -135,12 +135,12 @@ struct Cut {
     for (int32_t i = 0; i < num_sets; ++i) {
       if (sets[i].num_rows == num_rows) return sets[i];
     }
-    Items& items = sets[num_sets++];
-    items.wanted = num_rows == rows_of(problem) ? WantedRows::All : wanted;
-    items.num_rows = num_rows;
-    items.num_parts = 0;
-    items.all_groups = 0;
-    return items;
+    TaskSet& tasks = sets[num_sets++];
+    tasks.wanted = num_rows == rows_of(problem) ? WantedRows::All : wanted;
+    tasks.num_rows = num_rows;
+    tasks.num_parts = 0;
+    tasks.all_groups = 0;
+    return tasks;
   }
 };
 
@@ -155,7 +155,7 @@ size_t table_bytes(const LinearProblem& problem) {
 }
 
 // Where there are limits, all tables have room, whatever the parts want: so a part by itself takes no less than all
-// together. Items without rows, or without queries that want any, need no memory, however many they are.
+// together. Batch elements without rows, or without queries that want any, need no memory, however many they are.
 size_t all_table_bytes(const LinearProblem& problem) {
   const bool any = problem.rows > 0 && problem.limits.num_queries > 0 && problem.limits.num_keys > 0;
   return any ? kMaxTables * table_bytes(problem) : 0;
@@ -170,22 +170,22 @@ void fill_table(const LinearProblem& problem, WantedRows wanted, RowRange* table
   }
 }
 
-// Sets where the item's first row is, given its number among those that are wanted.
-void find_first_row(const LinearArguments& arguments, int64_t batch, int64_t row, LinearItem& item) {
-  const RowRange* table = arguments.parts[item.part].ranges;
+// Sets where the task's first row is, given its number among those that are wanted.
+void find_first_row(const LinearArguments& arguments, int64_t batch, int64_t row, LinearTask& task) {
+  const RowRange* table = arguments.parts[task.part].ranges;
   if (table == nullptr) {
-    item.first_batch = row / arguments.rows;
-    item.first_row = row % arguments.rows;
+    task.first_batch = row / arguments.rows;
+    task.first_row = row % arguments.rows;
     return;
   }
-  // The last batch item before which there are not more: those without rows have as many before them as the next.
+  // The last batch element before which there are not more: those without rows have as many before them as the next.
   const RowRange* next = std::upper_bound(table, table + batch, row,
                                           [](int64_t number, const RowRange& range) { return number < range.before; });
-  item.first_batch = next - table - 1;
-  item.first_row = table[item.first_batch].first + (row - table[item.first_batch].before);
+  task.first_batch = next - table - 1;
+  task.first_row = table[task.first_batch].first + (row - table[task.first_batch].before);
 }
 
-// The largest that a part alone takes: an item belongs to one.
+// The largest that a part alone takes: a task belongs to one.
 size_t worker_bytes(const KernelTable& kernels, const LinearProblem& problem) {
   const int64_t rows = std::min(rows_of(problem), kernels.linear_max_rows(problem.input_size));
   size_t most = 0;
@@ -197,8 +197,8 @@ size_t worker_bytes(const KernelTable& kernels, const LinearProblem& problem) {
   return round_up_to_alignment(most);
 }
 
-// Who have scratch: from the sizes of the largest part alone, as if there were as many of it as there may be, so that
-// several parts in one problem need no more than each by itself.
+// How many workers have scratch. Depends on the sizes of the largest part alone, as if all parts were as large, so that
+// several parts in one problem need no more scratch than each by itself.
 int32_t num_with_scratch(const LinearProblem& problem, int32_t num_workers) {
   int64_t output_size = 0;
   for (int32_t i = 0; i < problem.num_parts; ++i) output_size = std::max(output_size, problem.parts[i].output_size);
@@ -234,7 +234,7 @@ LinearArguments arguments_of(const LinearProblem& problem) {
   return arguments;
 }
 
-// Many batch items of one row, as when text is generated, become rows like others.
+// Batch elements of one row each, as when text is generated, become the rows of one element.
 void put_rows_together(const LinearProblem& problem, LinearArguments& arguments) {
   arguments.rows = problem.batch;
   arguments.input.strides[2] = arguments.input.strides[1];
@@ -286,7 +286,7 @@ Plan plan_linear(const KernelTable& kernels, const LinearProblem& problem, int32
 
 void run_linear(const KernelTable& kernels, const LinearProblem& problem, const Plan& plan, const Workers& workers,
                 void* scratch) {
-  // Items without rows need no memory, so there may be more of them than anyone can count to.
+  // Batch elements without rows need no memory, so there may be more of them than anyone can count to.
   if (problem.rows == 0) return;
   const auto& choice = choice_of<LinearChoice>(plan);
   const Cut cut(kernels, problem, choice);
@@ -296,20 +296,20 @@ void run_linear(const KernelTable& kernels, const LinearProblem& problem, const 
   std::byte* table = memory + bytes * static_cast<size_t>(choice.with_scratch);
   bool has_tables = false;
   for (int32_t i = 0; i < cut.num_sets; ++i) {
-    const Items& items = cut.sets[i];
-    if (items.wanted == WantedRows::All || items.num_rows == 0) continue;
+    const TaskSet& tasks = cut.sets[i];
+    if (tasks.wanted == WantedRows::All || tasks.num_rows == 0) continue;
     auto* ranges = reinterpret_cast<RowRange*>(table);
-    fill_table(problem, items.wanted, ranges);
-    for (int32_t part = 0; part < items.num_parts; ++part) arguments.parts[items.parts[part]].ranges = ranges;
+    fill_table(problem, tasks.wanted, ranges);
+    for (int32_t part = 0; part < tasks.num_parts; ++part) arguments.parts[tasks.parts[part]].ranges = ranges;
     table += table_bytes(problem);
     has_tables = true;
   }
   if (problem.rows == 1 && problem.batch > 1 && !has_tables) put_rows_together(problem, arguments);
   workers.for_each(plan.num_tasks, plan.num_threads, choice.work, [&](int64_t index, int32_t worker) {
     int64_t first_row = 0;
-    LinearItem item = cut.at(index, first_row);
-    find_first_row(arguments, problem.batch, first_row, item);
-    kernels.linear_item(&arguments, &item, memory + bytes * static_cast<size_t>(worker));
+    LinearTask task = cut.at(index, first_row);
+    find_first_row(arguments, problem.batch, first_row, task);
+    kernels.linear_task(&arguments, &task, memory + bytes * static_cast<size_t>(worker));
   });
 }
 

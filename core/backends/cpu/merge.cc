@@ -47,7 +47,7 @@ double flops_of(const MergeProblem& problem) {
 
 // Scratch of one worker: the rows and the weights of a row's parts.
 size_t rows_bytes(const MergeProblem& problem) {
-  return round_up_to_alignment(static_cast<size_t>(problem.num_parts) * sizeof(KernelRow));
+  return round_up_to_alignment(static_cast<size_t>(problem.num_parts) * sizeof(StridedRow));
 }
 size_t worker_bytes(const MergeProblem& problem) {
   return rows_bytes(problem) + round_up_to_alignment(static_cast<size_t>(problem.num_parts) * sizeof(float));
@@ -67,13 +67,13 @@ float& float_of(const MergeProblem& problem, const ElementwiseOperand& operand, 
   return static_cast<float*>(operand.data)[offset_of(problem, operand, row)];
 }
 
-KernelRow row_of(const MergeProblem& problem, const ElementwiseOperand& operand, int64_t row) {
+StridedRow row_of(const MergeProblem& problem, const ElementwiseOperand& operand, int64_t row) {
   auto* data = static_cast<std::byte*>(operand.data) +
                offset_of(problem, operand, row) * static_cast<int64_t>(size_of(operand.dtype));
   return {data, operand.strides[kLast], operand.dtype};
 }
 
-void merge_row(const KernelTable& kernels, const MergeProblem& problem, int64_t row, KernelRow* rows, float* weights) {
+void merge_row(const KernelTable& kernels, const MergeProblem& problem, int64_t row, StridedRow* rows, float* weights) {
   const double sink = problem.sinks.given != 0 ? float_of(problem, problem.sinks, row) : -kInfinity;
   // NaN counts as larger than every number, so that it reaches the results.
   double maximum = sink;
@@ -126,7 +126,7 @@ void run_merge(const KernelTable& kernels, const MergeProblem& problem, const Wo
   const size_t bytes = worker_bytes(problem);
   workers.for_each(num_tasks, flops_of(problem), [&](int64_t task, int32_t worker) {
     std::byte* memory = static_cast<std::byte*>(scratch) + bytes * static_cast<size_t>(worker);
-    auto* rows = reinterpret_cast<KernelRow*>(memory);
+    auto* rows = reinterpret_cast<StridedRow*>(memory);
     auto* weights = reinterpret_cast<float*>(memory + rows_bytes(problem));
     const int64_t end = std::min(num_rows, (task + 1) * task_rows);
     for (int64_t row = task * task_rows; row < end; ++row) merge_row(kernels, problem, row, rows, weights);

@@ -22,8 +22,8 @@ struct Loop {
   }
 };
 
-// Those a device computes with, who are asked for one loop at a time: one that comes while another runs, from another
-// thread or from within, is run by its caller alone.
+// The threads of a device. They run one parallel loop at a time. A loop that is started while another runs, by another
+// thread or from within it, is run by its caller alone.
 class Team {
  public:
   // At most so many take part, the caller included.
@@ -36,14 +36,14 @@ class Team {
   ~Team() = default;
 };
 
-// What there is to do, in FLOPs: of reading and computing whichever is longer.
+// Work in FLOPs: the longer of computing and reading.
 inline double work_of(const Cost& cost) {
   // What a core computes in the time in which memory gives it a byte, when either is all it does.
   constexpr double kFlopsPerByte = 2.5;
   return std::max(cost.flops, kFlopsPerByte * cost.bytes);
 }
 
-// What an operation is given to spread its work on.
+// The team as an operation uses it.
 class Workers {
  public:
   // The first failure of the team goes to `failure`, and makes the status.

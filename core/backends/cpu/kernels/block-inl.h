@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What attention over panels does with one block of keys: scores, the step of the online softmax, dropout, and the sums
+// What attention over query tiles does with one block of keys: scores, the step of the online softmax, dropout, and the sums
 // of weighted values.
 #pragma once
 
@@ -8,8 +8,8 @@
 #include "backends/cpu/kernels/exp2-inl.h"
 #include "backends/cpu/kernels/kv_source-inl.h"
 #include "backends/cpu/kernels/micro_kernel-inl.h"
-#include "backends/cpu/kernels/panel-inl.h"
 #include "backends/cpu/kernels/philox-inl.h"
+#include "backends/cpu/kernels/query_tile-inl.h"
 #include "backends/cpu/kernels/row_scores-inl.h"
 #include "backends/cpu/kernels/simd.h"
 #include "backends/cpu/kernels/visibility-inl.h"
@@ -18,12 +18,12 @@ namespace heed::cpu::HEED_ISA_NAMESPACE {
 namespace {
 
 // Keys or values of a block as f32 rows, in place where they are that already.
-struct Rows {
+struct F32Rows {
   const float* data;
   int64_t stride;
 };
 
-HEED_INLINE Rows from_row(Rows rows, int64_t k) { return {rows.data + k * rows.stride, rows.stride}; }
+HEED_INLINE F32Rows from_row(F32Rows rows, int64_t k) { return {rows.data + k * rows.stride, rows.stride}; }
 
 // Whether rows of keys or values can be read where they lie: f32, elements side by side, and rows that do not all fall
 // into the same sets of the caches, as those do that are a multiple of 4 KiB apart.
@@ -32,14 +32,14 @@ HEED_INLINE bool in_place(const Operand& operand) {
 }
 
 // Rows k0 .. k1 - 1 of keys or values.
-static Rows rows_of(const FlashItem& item, const KvSource& source, int64_t k0, int64_t k1, int64_t width,
-                    float* block) {
+static F32Rows rows_of(const FlashTask& task, const KvSource& source, int64_t k0, int64_t k1, int64_t width,
+                       float* block) {
   const Operand& rows = source.rows;
-  RowRun run = run_of(source, *item.sequence, item.batch_index, item.kv_head, k0, k1);
+  RowRun run = run_of(source, *task.sequence, task.batch_index, task.kv_head, k0, k1);
   if (in_place(rows) && run.count == k1 - k0) return {reinterpret_cast<const float*>(run.data), run.stride};
   widen_rows(run.data, rows.dtype, run.stride, rows.strides[3], run.count, width, block);
   for (int64_t done = run.count; done < k1 - k0; done += run.count) {
-    run = run_of(source, *item.sequence, item.batch_index, item.kv_head, k0 + done, k1);
+    run = run_of(source, *task.sequence, task.batch_index, task.kv_head, k0 + done, k1);
     widen_rows(run.data, rows.dtype, run.stride, rows.strides[3], run.count, width, block + done * row_stride(width));
   }
   return {block, row_stride(width)};
@@ -47,33 +47,35 @@ static Rows rows_of(const FlashItem& item, const KvSource& source, int64_t k0, i
 
 // ---- scores ---------------------------------------------------------------------------------------------------------
 
-// `scores` of a panel from item.row_scores, of which key k0 of the block is the first, for `count` keys; rows beyond
+// `scores` of a query tile from task.row_scores, of which key k0 of the block is the first, for `count` keys; rows beyond
 // the last are 0.
-static void rows_to_panel(const FlashItem& item, const Panel& panel, int64_t k0, int64_t count, float* scores) {
-  for (int64_t group = 0; group < panel.num_rows; group += kLanes) {
+static void rows_to_query_tile(const FlashTask& task, const QueryTile& query_tile, int64_t k0, int64_t count,
+                               float* scores) {
+  for (int64_t group = 0; group < query_tile.num_rows; group += kLanes) {
     for (int64_t k = 0; k < count; k += kLanes) {
       Vec tile[kLanes];
 #pragma GCC unroll 16
       for (int lane = 0; lane < kLanes; ++lane) {
         const int64_t row = group + lane;
-        tile[lane] = row < panel.num_rows ? load(item.row_scores + row * kRowScoresStride + k0 + k) : Vec{};
+        tile[lane] = row < query_tile.num_rows ? load(task.row_scores + row * kRowScoresStride + k0 + k) : Vec{};
       }
       transpose(tile);
-      for (int64_t i = 0; i < smaller(kLanes, count - k); ++i) store(scores + (k + i) * kPanelRows + group, tile[i]);
+      for (int64_t i = 0; i < smaller(kLanes, count - k); ++i)
+        store(scores + (k + i) * kQueryTileRows + group, tile[i]);
     }
   }
 }
 
-// And back.
-static void panel_to_rows(const FlashItem& item, const Panel& panel, int64_t k0, int64_t count) {
-  for (int64_t group = 0; group < panel.num_rows; group += kLanes) {
+// The inverse of rows_to_query_tile.
+static void query_tile_to_rows(const FlashTask& task, const QueryTile& query_tile, int64_t k0, int64_t count) {
+  for (int64_t group = 0; group < query_tile.num_rows; group += kLanes) {
     for (int64_t k = 0; k < count; k += kLanes) {
       Vec tile[kLanes];
 #pragma GCC unroll 16
-      for (int i = 0; i < kLanes; ++i) tile[i] = load(item.scores + (k + i) * kPanelRows + group);
+      for (int i = 0; i < kLanes; ++i) tile[i] = load(task.scores + (k + i) * kQueryTileRows + group);
       transpose(tile);
-      for (int64_t lane = 0; lane < kLanes && group + lane < panel.num_rows; ++lane)
-        store_first(item.row_scores + (group + lane) * kRowScoresStride + k0 + k, tile[lane],
+      for (int64_t lane = 0; lane < kLanes && group + lane < query_tile.num_rows; ++lane)
+        store_first(task.row_scores + (group + lane) * kRowScoresStride + k0 + k, tile[lane],
                     smaller(kLanes, count - k));
     }
   }
@@ -84,12 +86,12 @@ template <int rows, int vectors>
 HEED_INLINE void score_tile(const float* queries, const float* keys, int64_t key_stride, int64_t head_size,
                             float* scores, Vec (&maximum)[vectors]) {
   Vec sums[rows][vectors] = {};
-  multiply_tile<rows, vectors>(keys, key_stride, 1, queries, kPanelRows, head_size, sums);
+  multiply_tile<rows, vectors>(keys, key_stride, 1, queries, kQueryTileRows, head_size, sums);
 #pragma GCC unroll 16
   for (int i = 0; i < rows; ++i) {
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v) {
-      store(scores + i * kPanelRows + v * kLanes, sums[i][v]);
+      store(scores + i * kQueryTileRows + v * kLanes, sums[i][v]);
       // A NaN is never greater; it reaches the sums through its exponential.
       maximum[v] = max(sums[i][v], maximum[v]);
     }
@@ -97,28 +99,28 @@ HEED_INLINE void score_tile(const float* queries, const float* keys, int64_t key
 }
 
 template <int vectors>
-HEED_APART void score_block(const Panel& panel, Rows keys, int64_t count, int64_t head_size, float* scores,
+HEED_APART void score_block(const QueryTile& query_tile, F32Rows keys, int64_t count, int64_t head_size, float* scores,
                             Vec (&maximum)[vectors]) {
-  // Of its own, since for all the compiler knows the stores of scores could change what is behind a reference.
+  // A local copy: through the reference the compiler would reload it after each store of scores.
   Vec largest[vectors];
 #pragma GCC unroll 4
   for (int v = 0; v < vectors; ++v) largest[v] = maximum[v];
   int64_t k = 0;
   for (; k + kTileRows <= count; k += kTileRows) {
-    score_tile<kTileRows, vectors>(panel.queries, keys.data + k * keys.stride, keys.stride, head_size,
-                                   scores + k * kPanelRows, largest);
+    score_tile<kTileRows, vectors>(query_tile.queries, keys.data + k * keys.stride, keys.stride, head_size,
+                                   scores + k * kQueryTileRows, largest);
   }
   for (; k + 4 <= count; k += 4) {
-    score_tile<4, vectors>(panel.queries, keys.data + k * keys.stride, keys.stride, head_size, scores + k * kPanelRows,
-                           largest);
+    score_tile<4, vectors>(query_tile.queries, keys.data + k * keys.stride, keys.stride, head_size,
+                           scores + k * kQueryTileRows, largest);
   }
   for (; k + 2 <= count; k += 2) {
-    score_tile<2, vectors>(panel.queries, keys.data + k * keys.stride, keys.stride, head_size, scores + k * kPanelRows,
-                           largest);
+    score_tile<2, vectors>(query_tile.queries, keys.data + k * keys.stride, keys.stride, head_size,
+                           scores + k * kQueryTileRows, largest);
   }
   if (k < count) {
-    score_tile<1, vectors>(panel.queries, keys.data + k * keys.stride, keys.stride, head_size, scores + k * kPanelRows,
-                           largest);
+    score_tile<1, vectors>(query_tile.queries, keys.data + k * keys.stride, keys.stride, head_size,
+                           scores + k * kQueryTileRows, largest);
   }
 #pragma GCC unroll 4
   for (int v = 0; v < vectors; ++v) maximum[v] = largest[v];
@@ -127,13 +129,13 @@ HEED_APART void score_block(const Panel& panel, Rows keys, int64_t count, int64_
 // scale * sum over d of score_weights[d] * tanh(query[d] + key[d]), d ascending, for each key and row, and their
 // maximum.
 template <int vectors>
-static void add_score_block(const Panel& panel, Rows keys, int64_t count, int64_t head_size, float scale, float* scores,
-                            Vec (&maximum)[vectors]) {
+static void add_score_block(const QueryTile& query_tile, F32Rows keys, int64_t count, int64_t head_size, float scale,
+                            float* scores, Vec (&maximum)[vectors]) {
   const auto begin = [&](const float* key, int64_t d, int v) {
-    return begin_tanh(load(panel.queries + d * kPanelRows + v * kLanes) + broadcast(key[d]));
+    return begin_tanh(load(query_tile.queries + d * kQueryTileRows + v * kLanes) + broadcast(key[d]));
   };
   const auto add = [&](const BegunTanh& begun, int64_t d, int v, Vec& sum) {
-    sum = fma(load(panel.score_weights + d * kPanelRows + v * kLanes), finish_tanh(begun), sum);
+    sum = fma(load(query_tile.score_weights + d * kQueryTileRows + v * kLanes), finish_tanh(begun), sum);
   };
   const int64_t last = head_size - 1;
   for (int64_t k = 0; k < count; ++k) {
@@ -154,89 +156,91 @@ static void add_score_block(const Panel& panel, Rows keys, int64_t count, int64_
     for (int v = 0; v < vectors; ++v) {
       if (last >= 0) add(begun[v], last, v, sums[v]);
       const Vec score = sums[v] * broadcast(scale);
-      store(scores + k * kPanelRows + v * kLanes, score);
+      store(scores + k * kQueryTileRows + v * kLanes, score);
       maximum[v] = max(score, maximum[v]);
     }
   }
 }
 
-// Scores that were found row by row are found like that again: so they have the bits that its sums were made from.
+// Scores of the decode kernel, recomputed row by row with the same function, so that weights match the output bitwise.
 template <int vectors>
-static void score_panel_rows(const FlashItem& item, const Panel& panel, Rows keys, int64_t count, float* scores,
-                             Vec (&maximum)[vectors]) {
-  const int64_t head_size = item.problem->head_size;
+static void score_query_tile_rows(const FlashTask& task, const QueryTile& query_tile, F32Rows keys, int64_t count,
+                                  float* scores, Vec (&maximum)[vectors]) {
+  const int64_t head_size = task.problem->head_size;
   const StoredRows stored = {reinterpret_cast<const char*>(keys.data),
                              keys.stride * static_cast<int64_t>(sizeof(float)), head_size};
-  score_rows<DType::F32>(stored, count, item.row_queries, row_stride(head_size), panel.num_rows, item.row_scores,
+  score_rows<DType::F32>(stored, count, task.row_queries, row_stride(head_size), query_tile.num_rows, task.row_scores,
                          kRowScoresStride);
-  rows_to_panel(item, panel, 0, count, scores);
+  rows_to_query_tile(task, query_tile, 0, count, scores);
   for (int64_t k = 0; k < count; ++k) {
 #pragma GCC unroll 4
-    for (int v = 0; v < vectors; ++v) maximum[v] = max(load(scores + k * kPanelRows + v * kLanes), maximum[v]);
+    for (int v = 0; v < vectors; ++v) maximum[v] = max(load(scores + k * kQueryTileRows + v * kLanes), maximum[v]);
   }
 }
 
 template <int vectors>
-static void multiply_keys(const FlashItem& item, const Panel& panel, Rows keys, int64_t count, float* scores,
-                          Vec (&maximum)[vectors]) {
-  if (item.arguments->is_additive != 0)
-    add_score_block<vectors>(panel, keys, count, item.problem->head_size, item.arguments->score_scale, scores, maximum);
-  else if (item.row_queries != nullptr)
-    score_panel_rows<vectors>(item, panel, keys, count, scores, maximum);
+static void multiply_keys(const FlashTask& task, const QueryTile& query_tile, F32Rows keys, int64_t count,
+                          float* scores, Vec (&maximum)[vectors]) {
+  if (task.arguments->is_additive != 0)
+    add_score_block<vectors>(query_tile, keys, count, task.problem->head_size, task.arguments->score_scale, scores,
+                             maximum);
+  else if (task.row_queries != nullptr)
+    score_query_tile_rows<vectors>(task, query_tile, keys, count, scores, maximum);
   else
-    score_block<vectors>(panel, keys, count, item.problem->head_size, scores, maximum);
+    score_block<vectors>(query_tile, keys, count, task.problem->head_size, scores, maximum);
 }
 
 // Scores of the keys k0 .. k1 - 1, of a block whose first key is `begin`, where some may be hidden.
 template <int vectors>
-static void find_hidden_scores(const FlashItem& item, const Panel& panel, Rows keys, int64_t begin, int64_t k0,
-                               int64_t k1, Vec (&maximum)[vectors]) {
+static void find_hidden_scores(const FlashTask& task, const QueryTile& query_tile, F32Rows keys, int64_t begin,
+                               int64_t k0, int64_t k1, Vec (&maximum)[vectors]) {
   if (k0 >= k1) return;
   Vec of_products[vectors] = {};
-  multiply_keys<vectors>(item, panel, from_row(keys, k0 - begin), k1 - k0, item.scores + (k0 - begin) * kPanelRows,
-                         of_products);
-  finish_scores<vectors>(item, panel, begin, k0, k1, maximum);
+  multiply_keys<vectors>(task, query_tile, from_row(keys, k0 - begin), k1 - k0,
+                         task.scores + (k0 - begin) * kQueryTileRows, of_products);
+  finish_scores<vectors>(task, query_tile, begin, k0, k1, maximum);
 }
 
-// Scores of the keys k0 .. k1 - 1 and their maximum; with `wants_seen`, item.seen says who sees which.
+// Scores of the keys k0 .. k1 - 1 and their maximum; with `wants_seen`, task.seen says who sees which.
 template <int vectors>
-static void find_scores(const FlashItem& item, const Panel& panel, Rows keys, int64_t k0, int64_t k1, bool wants_seen,
-                        Vec (&maximum)[vectors]) {
+static void find_scores(const FlashTask& task, const QueryTile& query_tile, F32Rows keys, int64_t k0, int64_t k1,
+                        bool wants_seen, Vec (&maximum)[vectors]) {
 #pragma GCC unroll 4
   for (int v = 0; v < vectors; ++v) maximum[v] = broadcast(-kInfinity);
   int64_t plain_first = k0;
   int64_t plain_end = k1;
-  find_plain_keys(item, panel, plain_first, plain_end);
+  find_plain_keys(task, query_tile, plain_first, plain_end);
   if (plain_first < plain_end) {
-    float* scores = item.scores + (plain_first - k0) * kPanelRows;
-    multiply_keys<vectors>(item, panel, from_row(keys, plain_first - k0), plain_end - plain_first, scores, maximum);
+    float* scores = task.scores + (plain_first - k0) * kQueryTileRows;
+    multiply_keys<vectors>(task, query_tile, from_row(keys, plain_first - k0), plain_end - plain_first, scores,
+                           maximum);
 #pragma GCC unroll 4
-    for (int v = 0; v < vectors; ++v) store(panel.visible + v * kLanes, broadcast(int32_t{-1}));
+    for (int v = 0; v < vectors; ++v) store(query_tile.visible + v * kLanes, broadcast(int32_t{-1}));
     if (wants_seen) {
-      int32_t* seen = item.seen + (plain_first - k0) * kPanelRows;
-      for (int64_t i = 0; i < (plain_end - plain_first) * kPanelRows; i += kLanes)
+      int32_t* seen = task.seen + (plain_first - k0) * kQueryTileRows;
+      for (int64_t i = 0; i < (plain_end - plain_first) * kQueryTileRows; i += kLanes)
         store(seen + i, broadcast(int32_t{-1}));
     }
   }
-  const int64_t shared_end = end_of_shared_keys<vectors>(panel, k0, k1);
-  find_hidden_scores<vectors>(item, panel, keys, k0, k0, plain_first, maximum);
-  find_hidden_scores<vectors>(item, panel, keys, k0, plain_end, larger(plain_end, shared_end), maximum);
+  const int64_t shared_end = end_of_shared_keys<vectors>(query_tile, k0, k1);
+  find_hidden_scores<vectors>(task, query_tile, keys, k0, k0, plain_first, maximum);
+  find_hidden_scores<vectors>(task, query_tile, keys, k0, plain_end, larger(plain_end, shared_end), maximum);
   if (shared_end < k1) {
     const int64_t first = larger(plain_end, shared_end);
     for (int64_t k = first - k0; k < k1 - k0; ++k) {
-      store(item.scores + k * kPanelRows, broadcast(-kInfinity));
-      store(item.seen + k * kPanelRows, IntVec{});
+      store(task.scores + k * kQueryTileRows, broadcast(-kInfinity));
+      store(task.seen + k * kQueryTileRows, IntVec{});
     }
     Vec of_second[1] = {maximum[vectors - 1]};
-    find_hidden_scores<1>(second_vector_of(item), second_vector_of(panel), keys, k0, first, k1, of_second);
+    find_hidden_scores<1>(second_vector_of(task), second_vector_of(query_tile), keys, k0, first, k1, of_second);
     maximum[vectors - 1] = of_second[0];
   }
 }
 
 // ---- softmax --------------------------------------------------------------------------------------------------------
 
-// Whether a row's maximum is so large that rounding its product with log2(e) would be a factor that matters, in the end
-// one beyond f32's range: rows whose keys a bias of -1e10 or of the lowest float hides, as they are from other hands.
+// Whether abs(maximum) > 2^20. Rounding its product with log2(e) would then be a factor that matters, up to one beyond
+// f32's range. Callers who hide keys by a bias of -1e10 or of the lowest float make such rows.
 HEED_INLINE IntVec is_far(Vec maximum) {
   constexpr float kFar = 0x1p20f;
   return (maximum > broadcast(kFar)) | ((maximum < broadcast(-kFar)) & (maximum != broadcast(-kInfinity)));
@@ -267,8 +271,8 @@ static void shift_scores(const Vec (&maximum)[vectors], int64_t count, float* sc
   for (int v = 0; v < vectors; ++v) {
     if (!any(is_far(maximum[v]))) continue;
     for (int64_t k = 0; k < count; ++k) {
-      float* place = scores + k * kPanelRows + v * kLanes;
-      store(place, load(place) - shift_of(maximum[v]));
+      float* address = scores + k * kQueryTileRows + v * kLanes;
+      store(address, load(address) - shift_of(maximum[v]));
     }
   }
 }
@@ -286,18 +290,18 @@ HEED_INLINE void exponentiate_keys(float* scores, const Vec (&pivots)[vectors], 
   Vec probabilities[keys * vectors];
 #pragma GCC unroll 8
   for (int i = 0; i < keys * vectors; ++i)
-    probabilities[i] = load(scores + i / vectors * kPanelRows + i % vectors * kLanes);
+    probabilities[i] = load(scores + i / vectors * kQueryTileRows + i % vectors * kLanes);
   find_probabilities(probabilities, pivots);
 #pragma GCC unroll 8
   for (int i = 0; i < keys * vectors; ++i) {
     total[i % vectors] += probabilities[i];
-    store(scores + i / vectors * kPanelRows + i % vectors * kLanes, probabilities[i]);
+    store(scores + i / vectors * kQueryTileRows + i % vectors * kLanes, probabilities[i]);
   }
 }
 
 // Scores become probabilities relative to the running maximum; total and sums follow it.
 template <int vectors>
-HEED_APART void exponentiate(const FlashItem& item, const Panel& panel, int64_t count,
+HEED_APART void exponentiate(const FlashTask& task, const QueryTile& query_tile, int64_t count,
                              const Vec (&block_maximum)[vectors]) {
   Vec maximum[vectors];
   Vec before[vectors];
@@ -306,47 +310,47 @@ HEED_APART void exponentiate(const FlashItem& item, const Panel& panel, int64_t 
   IntVec grown{};
 #pragma GCC unroll 4
   for (int v = 0; v < vectors; ++v) {
-    before[v] = panel.started ? load(panel.maximum + v * kLanes) : broadcast(-kInfinity);
+    before[v] = query_tile.started ? load(query_tile.maximum + v * kLanes) : broadcast(-kInfinity);
     maximum[v] = max(block_maximum[v], before[v]);
     grown |= maximum[v] > before[v];
     pivot[v] = pivot_of(maximum[v]);
-    total[v] = panel.started ? load(panel.total + v * kLanes) : Vec{};
-    store(panel.maximum + v * kLanes, maximum[v]);
+    total[v] = query_tile.started ? load(query_tile.total + v * kLanes) : Vec{};
+    store(query_tile.maximum + v * kLanes, maximum[v]);
   }
   // After some blocks the maximum seldom grows; where it does not, the factor is 1.
-  if (panel.started && any(grown)) {
+  if (query_tile.started && any(grown)) {
     Vec factor[vectors];
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v) factor[v] = factor_between(before[v], maximum[v]);
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v) total[v] *= factor[v];
-    const int64_t size = item.problem->output.data != nullptr ? item.problem->value_head_size : 0;
+    const int64_t size = task.problem->output.data != nullptr ? task.problem->value_head_size : 0;
     for (int64_t d = 0; d < size; ++d) {
 #pragma GCC unroll 4
       for (int v = 0; v < vectors; ++v) {
-        float* sum = panel.sums + d * kPanelRows + v * kLanes;
+        float* sum = query_tile.sums + d * kQueryTileRows + v * kLanes;
         store(sum, load(sum) * factor[v]);
       }
     }
   }
-  shift_scores(maximum, count, item.scores);
+  shift_scores(maximum, count, task.scores);
   int64_t k = 0;
-  for (; k + 2 <= count; k += 2) exponentiate_keys<2, vectors>(item.scores + k * kPanelRows, pivot, total);
-  if (k < count) exponentiate_keys<1, vectors>(item.scores + k * kPanelRows, pivot, total);
+  for (; k + 2 <= count; k += 2) exponentiate_keys<2, vectors>(task.scores + k * kQueryTileRows, pivot, total);
+  if (k < count) exponentiate_keys<1, vectors>(task.scores + k * kQueryTileRows, pivot, total);
 #pragma GCC unroll 4
-  for (int v = 0; v < vectors; ++v) store(panel.total + v * kLanes, total[v]);
+  for (int v = 0; v < vectors; ++v) store(query_tile.total + v * kLanes, total[v]);
 }
 
 // ---- dropout --------------------------------------------------------------------------------------------------------
 
 // Sets the probabilities that dropout takes to 0; the total has them already.
 template <int vectors>
-static void drop(const FlashItem& item, const Panel& panel, int64_t k0, int64_t k1) {
-  const AttentionProblem& problem = *item.problem;
+static void drop(const FlashTask& task, const QueryTile& query_tile, int64_t k0, int64_t k1) {
+  const AttentionProblem& problem = *task.problem;
   for (int64_t group = 0; group < vectors * kLanes; group += kLanes) {
     int32_t query_numbers[kLanes] = {};
     int32_t head_numbers[kLanes] = {};
-    visit_rows(item, panel, group, [&](int64_t lane, int64_t head, int64_t query) {
+    visit_rows(task, query_tile, group, [&](int64_t lane, int64_t head, int64_t query) {
       query_numbers[lane] = static_cast<int32_t>(query);
       head_numbers[lane] = static_cast<int32_t>(head);
     });
@@ -354,13 +358,13 @@ static void drop(const FlashItem& item, const Panel& panel, int64_t k0, int64_t 
     const IntVec heads = load(head_numbers);
     for (int64_t quad = k0 / 4; quad * 4 < k1; ++quad) {
       IntVec words[4] = {broadcast(static_cast<int32_t>(quad)), queries, heads,
-                         broadcast(static_cast<int32_t>(item.batch_index))};
+                         broadcast(static_cast<int32_t>(task.batch_index))};
       philox_rounds(words, problem.dropout_seed);
       for (int64_t i = 0; i < 4; ++i) {
         const int64_t k = quad * 4 + i;
         if (k < k0 || k >= k1) continue;
-        float* place = item.scores + (k - k0) * kPanelRows + group;
-        store(place, select(is_kept(words[i], item.arguments->dropout_threshold), load(place), Vec{}));
+        float* address = task.scores + (k - k0) * kQueryTileRows + group;
+        store(address, select(is_kept(words[i], task.arguments->dropout_threshold), load(address), Vec{}));
       }
     }
   }
@@ -377,52 +381,53 @@ HEED_INLINE void value_tile(bool started, const float* values, int64_t value_str
 #pragma GCC unroll 16
     for (int i = 0; i < rows; ++i) {
 #pragma GCC unroll 4
-      for (int v = 0; v < vectors; ++v) tile[i][v] = load(sums + i * kPanelRows + v * kLanes);
+      for (int v = 0; v < vectors; ++v) tile[i][v] = load(sums + i * kQueryTileRows + v * kLanes);
     }
   }
-  multiply_tile<rows, vectors>(values, 1, value_stride, probabilities, kPanelRows, count, tile);
+  multiply_tile<rows, vectors>(values, 1, value_stride, probabilities, kQueryTileRows, count, tile);
 #pragma GCC unroll 16
   for (int i = 0; i < rows; ++i) {
 #pragma GCC unroll 4
-    for (int v = 0; v < vectors; ++v) store(sums + i * kPanelRows + v * kLanes, tile[i][v]);
+    for (int v = 0; v < vectors; ++v) store(sums + i * kQueryTileRows + v * kLanes, tile[i][v]);
   }
 }
 
 template <int vectors>
-HEED_APART void add_values(const Panel& panel, Rows values, int64_t count, int64_t size, const float* probabilities) {
+HEED_APART void add_values(const QueryTile& query_tile, F32Rows values, int64_t count, int64_t size,
+                           const float* probabilities) {
   int64_t d = 0;
   for (; d + kTileRows <= size; d += kTileRows) {
-    value_tile<kTileRows, vectors>(panel.started, values.data + d, values.stride, probabilities, count,
-                                   panel.sums + d * kPanelRows);
+    value_tile<kTileRows, vectors>(query_tile.started, values.data + d, values.stride, probabilities, count,
+                                   query_tile.sums + d * kQueryTileRows);
   }
   for (; d + 4 <= size; d += 4) {
-    value_tile<4, vectors>(panel.started, values.data + d, values.stride, probabilities, count,
-                           panel.sums + d * kPanelRows);
+    value_tile<4, vectors>(query_tile.started, values.data + d, values.stride, probabilities, count,
+                           query_tile.sums + d * kQueryTileRows);
   }
   for (; d + 2 <= size; d += 2) {
-    value_tile<2, vectors>(panel.started, values.data + d, values.stride, probabilities, count,
-                           panel.sums + d * kPanelRows);
+    value_tile<2, vectors>(query_tile.started, values.data + d, values.stride, probabilities, count,
+                           query_tile.sums + d * kQueryTileRows);
   }
   if (d < size)
-    value_tile<1, vectors>(panel.started, values.data + d, values.stride, probabilities, count,
-                           panel.sums + d * kPanelRows);
+    value_tile<1, vectors>(query_tile.started, values.data + d, values.stride, probabilities, count,
+                           query_tile.sums + d * kQueryTileRows);
 }
 
-// The same one key at a time, leaving out pairs that item.seen does not have: 0 times a value that is hidden and not
+// The same one key at a time, leaving out pairs that task.seen does not have: 0 times a value that is hidden and not
 // finite would be NaN. Where all are finite the bits are those of add_values.
 template <int vectors>
-static void add_seen_values(const FlashItem& item, const Panel& panel, Rows values, int64_t count) {
-  for (int64_t d = 0; d < item.problem->value_head_size; ++d) {
+static void add_seen_values(const FlashTask& task, const QueryTile& query_tile, F32Rows values, int64_t count) {
+  for (int64_t d = 0; d < task.problem->value_head_size; ++d) {
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v) {
-      float* place = panel.sums + d * kPanelRows + v * kLanes;
-      Vec sum = load(place);
+      float* address = query_tile.sums + d * kQueryTileRows + v * kLanes;
+      Vec sum = load(address);
       for (int64_t k = 0; k < count; ++k) {
-        const int64_t pair = k * kPanelRows + v * kLanes;
-        const Vec with_key = fma(broadcast(values.data[k * values.stride + d]), load(item.scores + pair), sum);
-        sum = select(load(item.seen + pair), with_key, sum);
+        const int64_t pair = k * kQueryTileRows + v * kLanes;
+        const Vec with_key = fma(broadcast(values.data[k * values.stride + d]), load(task.scores + pair), sum);
+        sum = select(load(task.seen + pair), with_key, sum);
       }
-      store(place, sum);
+      store(address, sum);
     }
   }
 }

@@ -2,33 +2,33 @@
 // Attention for few queries and many keys, as when text is generated: so little is computed with each key and value
 // that reading them is what takes the time. docs/kernels.md draws it.
 //
-// All rows that share a head of keys and values are one item, which reads each key and value once, as it is stored;
-// where a vector has fewer lanes than there are rows, they are several items, and each reads them. The lanes are the
+// All rows that share a head of keys and values are one task, which reads each key and value once, as it is stored;
+// where a vector has fewer lanes than there are rows, they are several tasks, and each reads them. The lanes are the
 // elements of a head: a key's product is summed over the lanes (row_scores-inl.h), a value is multiplied by its
 // probability and added to the row's sums. In between, the softmax has keys as its lanes.
 //
-// The keys of an item are cut into chunks, so that one long item can keep several threads busy; the partial results of
+// The keys of a task are cut into chunks, so that one long task can keep several threads busy; the partial results of
 // the chunks are combined in their order. Chunks depend on the number of keys alone, and blocks lie on a grid
 // that begins at key 0: what is hidden adds exactly 0 wherever blocks are cut.
 //
-// Whatever needs to know of single pairs of query and key - hiding, biases, dropout, weights - is done in the panel's
-// form, to which a block of scores is transposed and back. Blocks that are seen by all rows need none of it.
+// What depends on single pairs of query and key (hiding, biases, dropout, weights) works on query tiles: a block of
+// scores is transposed to one and back. Blocks that are seen by all rows need none of it.
 #pragma once
 
 #include "backends/cpu/kernels/attention.h"
 #include "backends/cpu/kernels/block-inl.h"
 #include "backends/cpu/kernels/flash_attention-inl.h"
-#include "backends/cpu/kernels/panel-inl.h"
+#include "backends/cpu/kernels/query_tile-inl.h"
 #include "backends/cpu/kernels/row_scores-inl.h"
 #include "backends/cpu/kernels/simd.h"
 
 namespace heed::cpu::HEED_ISA_NAMESPACE {
 namespace {
 
-// Larger heads go to the panels' kernel, so that all sizes of scratch can be computed without overflow.
+// Larger heads go to the query tiles' kernel, so that all sizes of scratch can be computed without overflow.
 constexpr int64_t kDecodeMaxSize = 4096;
 
-// What the chunks of an item leave behind, each.
+// The partial result of one chunk of a task.
 struct Partial {
   float* sums;       // [num_rows][row_stride(value_head_size)], weighted values
   float* maximum;    // [num_rows]
@@ -36,10 +36,10 @@ struct Partial {
   int32_t* visible;  // [num_rows]
 };
 
-// An item of this kernel, in scratch.
-struct DecodeItem {
-  FlashItem item;
-  Panel panel;
+// A task of this kernel, in scratch.
+struct DecodeTask {
+  FlashTask task;
+  QueryTile query_tile;
   Partial partial;  // of the chunk in work
   float* totals;    // [num_rows][kLanes], of the chunk in work
 };
@@ -75,13 +75,13 @@ HEED_INLINE void exponentiate_vectors(float* scores, const Vec (&pivots)[1], Vec
 
 // The scores at k0 .. k1 - 1 of each row become probabilities relative to the row's running maximum, which total and
 // sums follow. Scores beside them, which complete the first and the last vector, become 0.
-static void exponentiate_rows(const DecodeItem& decode, int64_t k0, int64_t k1) {
-  const AttentionProblem& problem = *decode.item.problem;
+static void exponentiate_rows(const DecodeTask& decode, int64_t k0, int64_t k1) {
+  const AttentionProblem& problem = *decode.task.problem;
   const int64_t first = k0 / kLanes * kLanes;
   const int64_t end = round_up(k1, kLanes);
   const int64_t width = row_stride(problem.value_head_size);
-  for (int64_t r = 0; r < decode.panel.num_rows; ++r) {
-    float* scores = decode.item.row_scores + r * kRowScoresStride;
+  for (int64_t r = 0; r < decode.query_tile.num_rows; ++r) {
+    float* scores = decode.task.row_scores + r * kRowScoresStride;
     for (int64_t k = first; k < k0; ++k) scores[k] = -kInfinity;
     for (int64_t k = k1; k < end; ++k) scores[k] = -kInfinity;
     Vec largest = broadcast(-kInfinity);
@@ -120,26 +120,26 @@ constexpr int kValueRows = 2;
 // 1 (row_scores-inl.h tells why), whichever of them are there.
 constexpr int64_t kQuarterKeys = kRowBlockKeys / 4;
 
-// Keys of a block, by their places in it: first .. end - 1.
-struct Places {
+// Keys of a block, by their indices in it: first .. end - 1.
+struct BlockKeys {
   int64_t first;
   int64_t end;
 
   bool are_all() const { return first == 0 && end == kRowBlockKeys; }
-  bool have(int64_t place) const { return place >= first && place < end; }
+  bool have(int64_t index) const { return index >= first && index < end; }
 };
 
 // Keys first .. end - 1 of each quarter of a block.
-struct Part {
+struct QuarterRange {
   int64_t first;
   int64_t end;
 };
 
-// Calls visit(place, row) for the keys of a part of a block, in the block's order: `place` is counted from the block's
-// first key, `row` from the first of `places`.
+// Calls visit(index, row) for the keys of a part of a block, in the block's order: `index` is counted from the block's
+// first key, `row` from the first of `indices`.
 template <typename Visit>
-HEED_INLINE void visit_places(Places places, Part part, const Visit& visit) {
-  if (places.are_all()) {
+HEED_INLINE void visit_block_keys(BlockKeys keys_of_block, QuarterRange part, const Visit& visit) {
+  if (keys_of_block.are_all()) {
     for (int64_t i = part.first; i < part.end; ++i) {
 #pragma GCC unroll 4
       for (int64_t quarter = 0; quarter < 4; ++quarter) visit(quarter * kQuarterKeys + i, quarter * kQuarterKeys + i);
@@ -148,25 +148,25 @@ HEED_INLINE void visit_places(Places places, Part part, const Visit& visit) {
   }
   for (int64_t i = part.first; i < part.end; ++i) {
     for (int64_t quarter = 0; quarter < 4; ++quarter) {
-      const int64_t place = quarter * kQuarterKeys + i;
-      if (places.have(place)) visit(place, place - places.first);
+      const int64_t index = quarter * kQuarterKeys + i;
+      if (keys_of_block.have(index)) visit(index, index - keys_of_block.first);
     }
   }
 }
 
 // sums[r][d] += probability[r][place] * value[place][d] for `vectors` vectors of d and one part of a block. `values` is
-// where the first of the places' values is. With `fetches`, what lies `ahead` bytes further is fetched.
+// where the first of the indices' values is. With `fetches`, what lies `ahead` bytes further is fetched.
 template <DType type, int rows, int vectors, bool fetches>
 HEED_INLINE void add_value_tile(const char* values, int64_t stride, int64_t ahead, const float* probabilities,
-                                Places places, Part part, float* sums, int64_t sums_stride) {
+                                BlockKeys keys_of_block, QuarterRange part, float* sums, int64_t sums_stride) {
   Vec tile[rows][vectors];
 #pragma GCC unroll 4
   for (int r = 0; r < rows; ++r) {
 #pragma GCC unroll 8
     for (int v = 0; v < vectors; ++v) tile[r][v] = load(sums + r * sums_stride + v * kLanes);
   }
-  visit_places(
-      places, part, [&](int64_t place, int64_t row) __attribute__((always_inline)) {
+  visit_block_keys(
+      keys_of_block, part, [&](int64_t index, int64_t row) __attribute__((always_inline)) {
         if (fetches) fetch(values + row * stride + ahead, vectors * kLanes * size_of_element(type));
         Vec elements[vectors];
 #pragma GCC unroll 8
@@ -174,7 +174,7 @@ HEED_INLINE void add_value_tile(const char* values, int64_t stride, int64_t ahea
           elements[v] = load_elements(values + row * stride + v * kLanes * size_of_element(type), type);
 #pragma GCC unroll 4
         for (int r = 0; r < rows; ++r) {
-          const Vec probability = broadcast(probabilities[r * kRowScoresStride + place]);
+          const Vec probability = broadcast(probabilities[r * kRowScoresStride + index]);
 #pragma GCC unroll 8
           for (int v = 0; v < vectors; ++v) tile[r][v] = fma(probability, elements[v], tile[r][v]);
         }
@@ -188,57 +188,58 @@ HEED_INLINE void add_value_tile(const char* values, int64_t stride, int64_t ahea
 
 // The same for the elements that do not fill a vector, in the lanes of load_tail.
 template <DType type>
-HEED_INLINE void add_value_tail(StoredRows values, const float* probabilities, Places places, Part part, float* sums) {
+HEED_INLINE void add_value_tail(StoredRows values, const float* probabilities, BlockKeys keys_of_block,
+                                QuarterRange part, float* sums) {
   Vec sum = load(sums);
-  visit_places(
-      places, part, [&](int64_t place, int64_t row) __attribute__((always_inline)) {
+  visit_block_keys(
+      keys_of_block, part, [&](int64_t index, int64_t row) __attribute__((always_inline)) {
         sum =
-            fma(broadcast(probabilities[place]), load_tail<type>(values.data + row * values.stride, values.width), sum);
+            fma(broadcast(probabilities[index]), load_tail<type>(values.data + row * values.stride, values.width), sum);
       });
   store(sums, sum);
 }
 
 template <DType type, int rows, bool fetches>
-HEED_INLINE void add_values_to_rows(StoredRows values, const float* probabilities, Places places, Part part,
-                                    float* sums, int64_t sums_stride) {
+HEED_INLINE void add_values_to_rows(StoredRows values, const float* probabilities, BlockKeys keys_of_block,
+                                    QuarterRange part, float* sums, int64_t sums_stride) {
   constexpr int kVectors = kRegisters >= 32 ? 8 : 4;
   const int64_t whole = values.width / kLanes * kLanes;
   const int64_t ahead = ahead_of<type>(values);
   int64_t d = 0;
   for (; d + kVectors * kLanes <= whole; d += kVectors * kLanes) {
     add_value_tile<type, rows, kVectors, fetches>(values.data + d * size_of_element(type), values.stride, ahead,
-                                                  probabilities, places, part, sums + d, sums_stride);
+                                                  probabilities, keys_of_block, part, sums + d, sums_stride);
   }
   for (; d < whole; d += kLanes) {
     add_value_tile<type, rows, 1, fetches>(values.data + d * size_of_element(type), values.stride, ahead, probabilities,
-                                           places, part, sums + d, sums_stride);
+                                           keys_of_block, part, sums + d, sums_stride);
   }
   if (d == values.width) return;
   for (int r = 0; r < rows; ++r)
-    add_value_tail<type>(values, probabilities + r * kRowScoresStride, places, part, sums + r * sums_stride + d);
+    add_value_tail<type>(values, probabilities + r * kRowScoresStride, keys_of_block, part, sums + r * sums_stride + d);
 }
 
 template <DType type>
-static void add_values_to_all_rows(StoredRows values, const float* probabilities, Places places, int64_t num_rows,
-                                   float* sums, int64_t sums_stride) {
-  const bool is_one_quarter = places.first / kQuarterKeys == (places.end - 1) / kQuarterKeys;
-  const int64_t first = is_one_quarter ? places.first % kQuarterKeys : 0;
-  const int64_t end = is_one_quarter ? (places.end - 1) % kQuarterKeys + 1 : kQuarterKeys;
+static void add_values_to_all_rows(StoredRows values, const float* probabilities, BlockKeys keys_of_block,
+                                   int64_t num_rows, float* sums, int64_t sums_stride) {
+  const bool is_one_quarter = keys_of_block.first / kQuarterKeys == (keys_of_block.end - 1) / kQuarterKeys;
+  const int64_t first = is_one_quarter ? keys_of_block.first % kQuarterKeys : 0;
+  const int64_t end = is_one_quarter ? (keys_of_block.end - 1) % kQuarterKeys + 1 : kQuarterKeys;
   const int64_t step = num_rows <= kValueRows ? kQuarterKeys : kPartKeys;
   for (int64_t i = first; i < end; i += step) {
-    const Part part = {i, smaller(i + step, end)};
+    const QuarterRange part = {i, smaller(i + step, end)};
     int64_t r = 0;
     // The first rows read the part from memory, the others from the cache.
     if (num_rows >= kValueRows) {
-      add_values_to_rows<type, kValueRows, true>(values, probabilities, places, part, sums, sums_stride);
+      add_values_to_rows<type, kValueRows, true>(values, probabilities, keys_of_block, part, sums, sums_stride);
       r = kValueRows;
     }
     for (; r + kValueRows <= num_rows; r += kValueRows) {
-      add_values_to_rows<type, kValueRows, false>(values, probabilities + r * kRowScoresStride, places, part,
+      add_values_to_rows<type, kValueRows, false>(values, probabilities + r * kRowScoresStride, keys_of_block, part,
                                                   sums + r * sums_stride, sums_stride);
     }
     for (; r < num_rows; ++r) {
-      add_values_to_rows<type, 1, true>(values, probabilities + r * kRowScoresStride, places, part,
+      add_values_to_rows<type, 1, true>(values, probabilities + r * kRowScoresStride, keys_of_block, part,
                                         sums + r * sums_stride, sums_stride);
     }
   }
@@ -247,13 +248,13 @@ static void add_values_to_all_rows(StoredRows values, const float* probabilities
 // The same one pair at a time, leaving out those that `seen` does not have: 0 times a value that is hidden and not
 // finite would be NaN. Where all are finite the bits are the same.
 template <DType type>
-static void add_seen_values_to_rows(StoredRows values, const int32_t* seen, const float* probabilities, Places places,
-                                    int64_t num_rows, float* sums, int64_t sums_stride) {
-  visit_places(places, Part{0, kQuarterKeys}, [&](int64_t place, int64_t row_of_run) {
+static void add_seen_values_to_rows(StoredRows values, const int32_t* seen, const float* probabilities,
+                                    BlockKeys keys_of_block, int64_t num_rows, float* sums, int64_t sums_stride) {
+  visit_block_keys(keys_of_block, QuarterRange{0, kQuarterKeys}, [&](int64_t index, int64_t row_of_run) {
     const char* value = values.data + row_of_run * values.stride;
     for (int64_t r = 0; r < num_rows; ++r) {
-      if (seen[place * kPanelRows + r] == 0) continue;
-      const Vec probability = broadcast(probabilities[r * kRowScoresStride + place]);
+      if (seen[index * kQueryTileRows + r] == 0) continue;
+      const Vec probability = broadcast(probabilities[r * kRowScoresStride + index]);
       float* row = sums + r * sums_stride;
       int64_t d = 0;
       for (; d + kLanes <= values.width; d += kLanes)
@@ -267,10 +268,10 @@ static void add_seen_values_to_rows(StoredRows values, const int32_t* seen, cons
 
 // Rows k0 .. k1 - 1 of keys or values as they are stored, or widened into `block` where the elements of a row do not lie
 // side by side. Their dtype is then stored_type's.
-static StoredRows stored_rows(const FlashItem& item, const KvSource& source, int64_t k0, int64_t k1, int64_t width,
+static StoredRows stored_rows(const FlashTask& task, const KvSource& source, int64_t k0, int64_t k1, int64_t width,
                               float* block) {
   const Operand& rows = source.rows;
-  const RowRun run = run_of(source, *item.sequence, item.batch_index, item.kv_head, k0, k1);
+  const RowRun run = run_of(source, *task.sequence, task.batch_index, task.kv_head, k0, k1);
   if (rows.strides[3] == 1 || width <= 1) return {run.data, run.stride * size_of_element(rows.dtype), width};
   widen_rows(run.data, rows.dtype, run.stride, rows.strides[3], k1 - k0, width, block);
   return {reinterpret_cast<const char*>(block), row_stride(width) * static_cast<int64_t>(sizeof(float)), width};
@@ -281,142 +282,142 @@ HEED_INLINE DType stored_type(const Operand& operand, int64_t width) {
   return operand.strides[3] == 1 || width <= 1 ? operand.dtype : DType::F32;
 }
 
-static void score_stored_rows(const DecodeItem& decode, int64_t block, int64_t k0, int64_t k1) {
-  const FlashItem& item = decode.item;
-  const AttentionProblem& problem = *item.problem;
+static void score_stored_rows(const DecodeTask& decode, int64_t block, int64_t k0, int64_t k1) {
+  const FlashTask& task = decode.task;
+  const AttentionProblem& problem = *task.problem;
   const int64_t head_size = problem.head_size;
-  const StoredRows keys = stored_rows(item, problem.keys, k0, k1, head_size, item.key_block);
+  const StoredRows keys = stored_rows(task, problem.keys, k0, k1, head_size, task.key_block);
   const int64_t stride = row_stride(head_size);
-  const int64_t num_rows = decode.panel.num_rows;
-  float* scores = item.row_scores + (k0 - block);
+  const int64_t num_rows = decode.query_tile.num_rows;
+  float* scores = task.row_scores + (k0 - block);
   switch (stored_type(problem.keys.rows, head_size)) {
     case DType::F16:
-      return score_rows<DType::F16>(keys, k1 - k0, item.row_queries, stride, num_rows, scores, kRowScoresStride);
+      return score_rows<DType::F16>(keys, k1 - k0, task.row_queries, stride, num_rows, scores, kRowScoresStride);
     case DType::BF16:
-      return score_rows<DType::BF16>(keys, k1 - k0, item.row_queries, stride, num_rows, scores, kRowScoresStride);
-    default: return score_rows<DType::F32>(keys, k1 - k0, item.row_queries, stride, num_rows, scores, kRowScoresStride);
+      return score_rows<DType::BF16>(keys, k1 - k0, task.row_queries, stride, num_rows, scores, kRowScoresStride);
+    default: return score_rows<DType::F32>(keys, k1 - k0, task.row_queries, stride, num_rows, scores, kRowScoresStride);
   }
 }
 
 template <DType type>
-static void add_stored_values_of(const DecodeItem& decode, StoredRows values, Places places, bool only_seen) {
+static void add_stored_values_of(const DecodeTask& decode, StoredRows values, BlockKeys keys_of_block, bool only_seen) {
   const int64_t stride = row_stride(values.width);
-  const int64_t num_rows = decode.panel.num_rows;
-  const float* probabilities = decode.item.row_scores;
+  const int64_t num_rows = decode.query_tile.num_rows;
+  const float* probabilities = decode.task.row_scores;
   if (only_seen)
-    add_seen_values_to_rows<type>(values, decode.item.seen, probabilities, places, num_rows, decode.partial.sums,
+    add_seen_values_to_rows<type>(values, decode.task.seen, probabilities, keys_of_block, num_rows, decode.partial.sums,
                                   stride);
   else
-    add_values_to_all_rows<type>(values, probabilities, places, num_rows, decode.partial.sums, stride);
+    add_values_to_all_rows<type>(values, probabilities, keys_of_block, num_rows, decode.partial.sums, stride);
 }
 
-static void add_stored_values(const DecodeItem& decode, int64_t block, int64_t k0, int64_t k1, bool only_seen) {
-  const FlashItem& item = decode.item;
-  const KvSource& source = item.problem->values;
-  const int64_t width = item.problem->value_head_size;
+static void add_stored_values(const DecodeTask& decode, int64_t block, int64_t k0, int64_t k1, bool only_seen) {
+  const FlashTask& task = decode.task;
+  const KvSource& source = task.problem->values;
+  const int64_t width = task.problem->value_head_size;
   // The keys' block is free by now.
-  const StoredRows values = stored_rows(item, source, k0, k1, width, item.key_block);
-  const Places places = {k0 - block, k1 - block};
+  const StoredRows values = stored_rows(task, source, k0, k1, width, task.key_block);
+  const BlockKeys keys_of_block = {k0 - block, k1 - block};
   switch (stored_type(source.rows, width)) {
-    case DType::F16: return add_stored_values_of<DType::F16>(decode, values, places, only_seen);
-    case DType::BF16: return add_stored_values_of<DType::BF16>(decode, values, places, only_seen);
-    default: return add_stored_values_of<DType::F32>(decode, values, places, only_seen);
+    case DType::F16: return add_stored_values_of<DType::F16>(decode, values, keys_of_block, only_seen);
+    case DType::BF16: return add_stored_values_of<DType::BF16>(decode, values, keys_of_block, only_seen);
+    default: return add_stored_values_of<DType::F32>(decode, values, keys_of_block, only_seen);
   }
 }
 
-// Calls visit(item, k0, k1) for pieces of keys of a block that fit into a panel's scores, with item.seen of the piece.
+// Calls visit(task, k0, k1) for pieces of keys of a block that fit into a query tile's scores, with task.seen of the piece.
 template <typename Visit>
-HEED_INLINE void visit_panel_blocks(const DecodeItem& decode, int64_t block, int64_t k0, int64_t k1,
-                                    const Visit& visit) {
+HEED_INLINE void visit_query_tile_blocks(const DecodeTask& decode, int64_t block, int64_t k0, int64_t k1,
+                                         const Visit& visit) {
   for (int64_t k = k0; k < k1; k += kBlockKeys) {
-    FlashItem item = decode.item;
-    item.seen += (k - block) * kPanelRows;
-    visit(item, k, smaller(k + kBlockKeys, k1));
+    FlashTask task = decode.task;
+    task.seen += (k - block) * kQueryTileRows;
+    visit(task, k, smaller(k + kBlockKeys, k1));
   }
 }
 
-// Scores of keys that not all rows see as they are. item.seen tells who sees which.
-static void finish_row_scores(const DecodeItem& decode, int64_t block, int64_t k0, int64_t k1) {
-  const Panel& panel = decode.panel;
-  visit_panel_blocks(decode, block, k0, k1, [&](const FlashItem& item, int64_t begin, int64_t end) {
+// Scores of keys that not all rows see as they are. task.seen tells who sees which.
+static void finish_row_scores(const DecodeTask& decode, int64_t block, int64_t k0, int64_t k1) {
+  const QueryTile& query_tile = decode.query_tile;
+  visit_query_tile_blocks(decode, block, k0, k1, [&](const FlashTask& task, int64_t begin, int64_t end) {
     Vec maximum[1] = {broadcast(-kInfinity)};
-    rows_to_panel(item, panel, begin - block, end - begin, item.scores);
-    finish_scores<1>(item, panel, begin, begin, end, maximum);
-    panel_to_rows(item, panel, begin - block, end - begin);
+    rows_to_query_tile(task, query_tile, begin - block, end - begin, task.scores);
+    finish_scores<1>(task, query_tile, begin, begin, end, maximum);
+    query_tile_to_rows(task, query_tile, begin - block, end - begin);
   });
 }
 
-static void drop_from_rows(const DecodeItem& decode, int64_t block, int64_t k0, int64_t k1) {
-  const Panel& panel = decode.panel;
-  visit_panel_blocks(decode, block, k0, k1, [&](const FlashItem& item, int64_t begin, int64_t end) {
-    rows_to_panel(item, panel, begin - block, end - begin, item.scores);
-    drop<1>(item, panel, begin, end);
-    panel_to_rows(item, panel, begin - block, end - begin);
+static void drop_from_rows(const DecodeTask& decode, int64_t block, int64_t k0, int64_t k1) {
+  const QueryTile& query_tile = decode.query_tile;
+  visit_query_tile_blocks(decode, block, k0, k1, [&](const FlashTask& task, int64_t begin, int64_t end) {
+    rows_to_query_tile(task, query_tile, begin - block, end - begin, task.scores);
+    drop<1>(task, query_tile, begin, end);
+    query_tile_to_rows(task, query_tile, begin - block, end - begin);
   });
 }
 
 // Keys k0 .. k1 - 1 of the block that begins at key `block`.
-static void decode_block(const DecodeItem& decode, int64_t block, int64_t k0, int64_t k1, Pass pass) {
-  const AttentionProblem& problem = *decode.item.problem;
-  const Panel& panel = decode.panel;
+static void decode_block(const DecodeTask& decode, int64_t block, int64_t k0, int64_t k1, Pass pass) {
+  const AttentionProblem& problem = *decode.task.problem;
+  const QueryTile& query_tile = decode.query_tile;
   score_stored_rows(decode, block, k0, k1);
   int64_t plain_first = k0;
   int64_t plain_end = k1;
-  find_plain_keys(decode.item, panel, plain_first, plain_end);
+  find_plain_keys(decode.task, query_tile, plain_first, plain_end);
   finish_row_scores(decode, block, k0, plain_first);
   finish_row_scores(decode, block, plain_end, k1);
   if (plain_first < plain_end) {
-    for (int64_t i = 0; i < kPanelRows; i += kLanes) store(panel.visible + i, broadcast(int32_t{-1}));
-    int32_t* seen = decode.item.seen + (plain_first - block) * kPanelRows;
-    for (int64_t i = 0; pass == Pass::Careful && i < (plain_end - plain_first) * kPanelRows; i += kLanes)
+    for (int64_t i = 0; i < kQueryTileRows; i += kLanes) store(query_tile.visible + i, broadcast(int32_t{-1}));
+    int32_t* seen = decode.task.seen + (plain_first - block) * kQueryTileRows;
+    for (int64_t i = 0; pass == Pass::Careful && i < (plain_end - plain_first) * kQueryTileRows; i += kLanes)
       store(seen + i, broadcast(int32_t{-1}));
   }
   exponentiate_rows(decode, k0 - block, k1 - block);
   if (problem.output.data == nullptr || problem.value_head_size == 0) return;
-  if (decode.item.arguments->drops != 0) drop_from_rows(decode, block, k0, k1);
+  if (decode.task.arguments->drops != 0) drop_from_rows(decode, block, k0, k1);
   add_stored_values(decode, block, k0, k1, pass == Pass::Careful);
 }
 
 // Writes decode.partial.
-static void decode_keys(const DecodeItem& decode, int64_t first_key, int64_t end_key, Pass pass) {
-  const FlashItem& item = decode.item;
-  const Panel& panel = decode.panel;
-  const int64_t num_rows = panel.num_rows;
-  const int64_t width = row_stride(item.problem->value_head_size);
-  for (int64_t i = 0; i < kPanelRows; i += kLanes) store(panel.visible + i, IntVec{});
+static void decode_keys(const DecodeTask& decode, int64_t first_key, int64_t end_key, Pass pass) {
+  const FlashTask& task = decode.task;
+  const QueryTile& query_tile = decode.query_tile;
+  const int64_t num_rows = query_tile.num_rows;
+  const int64_t width = row_stride(task.problem->value_head_size);
+  for (int64_t i = 0; i < kQueryTileRows; i += kLanes) store(query_tile.visible + i, IntVec{});
   for (int64_t i = 0; i < num_rows * width; i += kLanes) store(decode.partial.sums + i, Vec{});
   for (int64_t r = 0; r < num_rows; ++r) {
     decode.partial.maximum[r] = -kInfinity;
     store(decode.totals + r * kLanes, Vec{});
   }
-  const int64_t first = larger(first_key, panel.any_first);
-  const int64_t end = smaller(end_key, panel.any_end);
+  const int64_t first = larger(first_key, query_tile.any_first);
+  const int64_t end = smaller(end_key, query_tile.any_end);
   for (int64_t block = first / kRowBlockKeys * kRowBlockKeys; block < end; block += kRowBlockKeys) {
     int64_t k0 = larger(block, first);
     int64_t k1 = smaller(block + kRowBlockKeys, end);
-    if (item.problem->mask.data != nullptr) trim_by_mask(item, panel, k0, k1);
+    if (task.problem->mask.data != nullptr) trim_by_mask(task, query_tile, k0, k1);
     if (k0 < k1) decode_block(decode, block, k0, k1, pass);
   }
   for (int64_t r = 0; r < num_rows; ++r) {
     decode.partial.total[r] = sum_of_lanes(load(decode.totals + r * kLanes));
-    decode.partial.visible[r] = panel.visible[r];
+    decode.partial.visible[r] = query_tile.visible[r];
   }
 }
 
-// ---- an item --------------------------------------------------------------------------------------------------------
+// ---- a task --------------------------------------------------------------------------------------------------------
 
-// The queries of an item, times the scale. Elements that do not fill a vector lie as load_tail has those of keys.
-static void load_row_queries(const FlashItem& item, const Panel& panel) {
-  const AttentionProblem& problem = *item.problem;
+// The queries of a task, times the scale. Elements that do not fill a vector lie as load_tail has those of keys.
+static void load_row_queries(const FlashTask& task, const QueryTile& query_tile) {
+  const AttentionProblem& problem = *task.problem;
   const Operand& queries = problem.queries;
-  const Vec factor = broadcast(item.arguments->query_scale);
+  const Vec factor = broadcast(task.arguments->query_scale);
   const int64_t stride = row_stride(problem.head_size);
   const int64_t whole = problem.head_size / kLanes * kLanes;
-  for (int64_t r = 0; r < panel.num_rows; ++r) {
-    const int64_t row = panel.first_row + r;
-    const int64_t index = item.batch_index * queries.strides[0] + head_of(item, row) * queries.strides[1] +
-                          (item.sequence->query_begin + query_of(item, row)) * queries.strides[2];
-    float* to = item.row_queries + r * stride;
+  for (int64_t r = 0; r < query_tile.num_rows; ++r) {
+    const int64_t row = query_tile.first_row + r;
+    const int64_t index = task.batch_index * queries.strides[0] + head_of(task, row) * queries.strides[1] +
+                          (task.sequence->query_begin + query_of(task, row)) * queries.strides[2];
+    float* to = task.row_queries + r * stride;
     widen_row(element_address(queries, index), queries.dtype, queries.strides[3], problem.head_size, to);
     if (whole < problem.head_size)
       store(to + whole, load_tail<DType::F32>(reinterpret_cast<const char*>(to), problem.head_size));
@@ -424,19 +425,19 @@ static void load_row_queries(const FlashItem& item, const Panel& panel) {
   }
 }
 
-// First a panel's scores, then who sees which keys of a block, then a block of widened keys or values; where blocks of a
-// panel are gone through, that last room holds a block of each.
+// First a query tile's scores, then who sees which keys of a block, then a block of widened keys or values; where blocks of a
+// query tile are gone through, that last room holds a block of each.
 static int64_t decode_shared_floats(const AttentionProblem& problem) {
   const int64_t key_floats = row_stride(problem.head_size);
   const int64_t value_floats = row_stride(problem.value_head_size);
   const int64_t of_rows = room_of_block(problem, kRowBlockKeys);
-  const int64_t of_panel = room_of_block(problem, kBlockKeys);
-  return (of_panel + of_rows) * kPanelRows +
-         larger(of_rows * larger(key_floats, value_floats), of_panel * (key_floats + value_floats));
+  const int64_t of_query_tile = room_of_block(problem, kBlockKeys);
+  return (of_query_tile + of_rows) * kQueryTileRows +
+         larger(of_rows * larger(key_floats, value_floats), of_query_tile * (key_floats + value_floats));
 }
 
 static int64_t decode_floats(const AttentionProblem& problem, int64_t num_rows) {
-  return decode_shared_floats(problem) + panel_floats(problem) + num_rows * row_stride(problem.head_size) +
+  return decode_shared_floats(problem) + query_tile_floats(problem) + num_rows * row_stride(problem.head_size) +
          num_rows * kRowScoresStride + kLanes + num_rows * kLanes;
 }
 
@@ -448,53 +449,53 @@ static size_t decode_partial_bytes(const AttentionProblem* problem, int64_t num_
   return static_cast<size_t>(partial_floats(*problem, num_rows)) * sizeof(float);
 }
 
-static DecodeItem make_decode_item(const AttentionArguments& of_call, const AttentionTask& task, float* scratch) {
+static DecodeTask make_decode_task(const AttentionArguments& of_call, const AttentionTask& request, float* scratch) {
   const AttentionProblem& problem = *of_call.problem;
-  DecodeItem decode;
-  FlashItem& item = decode.item;
-  const int64_t num_rows = task.end_row - task.first_row;
-  item.arguments = &of_call;
-  item.problem = &problem;
-  item.sequence = task.sequence;
-  item.batch_index = task.batch_index;
-  item.kv_head = task.kv_head;
-  item.scores = scratch;
-  const int64_t of_panel = room_of_block(problem, kBlockKeys);
-  item.seen = reinterpret_cast<int32_t*>(item.scores + of_panel * kPanelRows);
-  item.key_block = item.scores + (of_panel + room_of_block(problem, kRowBlockKeys)) * kPanelRows;
-  item.value_block = item.key_block + of_panel * row_stride(problem.head_size);
-  float* next = item.scores + decode_shared_floats(problem);
-  make_panel(problem, task, task.first_row, next, decode.panel);
-  next += panel_floats(problem);
-  item.row_queries = next;
-  item.row_scores = item.row_queries + num_rows * row_stride(problem.head_size);
-  decode.totals = item.row_scores + num_rows * kRowScoresStride + kLanes;
-  summarize_key_ranges(item, decode.panel);
-  load_row_queries(item, decode.panel);
+  DecodeTask decode;
+  FlashTask& task = decode.task;
+  const int64_t num_rows = request.end_row - request.first_row;
+  task.arguments = &of_call;
+  task.problem = &problem;
+  task.sequence = request.sequence;
+  task.batch_index = request.batch_index;
+  task.kv_head = request.kv_head;
+  task.scores = scratch;
+  const int64_t of_query_tile = room_of_block(problem, kBlockKeys);
+  task.seen = reinterpret_cast<int32_t*>(task.scores + of_query_tile * kQueryTileRows);
+  task.key_block = task.scores + (of_query_tile + room_of_block(problem, kRowBlockKeys)) * kQueryTileRows;
+  task.value_block = task.key_block + of_query_tile * row_stride(problem.head_size);
+  float* next = task.scores + decode_shared_floats(problem);
+  make_query_tile(problem, request, request.first_row, next, decode.query_tile);
+  next += query_tile_floats(problem);
+  task.row_queries = next;
+  task.row_scores = task.row_queries + num_rows * row_stride(problem.head_size);
+  decode.totals = task.row_scores + num_rows * kRowScoresStride + kLanes;
+  summarize_key_ranges(task, decode.query_tile);
+  load_row_queries(task, decode.query_tile);
   return decode;
 }
 
-static void decode_chunk(const AttentionArguments* arguments, const AttentionTask* task, int64_t first_key,
+static void decode_chunk(const AttentionArguments* arguments, const AttentionTask* request, int64_t first_key,
                          int64_t end_key, void* partial, void* scratch) {
-  DecodeItem decode = make_decode_item(*arguments, *task, static_cast<float*>(scratch));
-  decode.partial = partial_at(*arguments->problem, decode.panel.num_rows, static_cast<float*>(partial));
+  DecodeTask decode = make_decode_task(*arguments, *request, static_cast<float*>(scratch));
+  decode.partial = partial_at(*arguments->problem, decode.query_tile.num_rows, static_cast<float*>(partial));
   decode_keys(decode, first_key, end_key, Pass::Online);
 }
 
 // ---- from partial results to outputs --------------------------------------------------------------------------------
 
-// The partial results of all chunks, in their order, into the panel: relative to the largest maximum.
-static void combine(const DecodeItem& decode, float* partials, int64_t num_chunks) {
-  const AttentionProblem& problem = *decode.item.problem;
-  const Panel& panel = decode.panel;
-  const int64_t num_rows = panel.num_rows;
+// The partial results of all chunks, in their order, into the query tile: relative to the largest maximum.
+static void combine(const DecodeTask& decode, float* partials, int64_t num_chunks) {
+  const AttentionProblem& problem = *decode.task.problem;
+  const QueryTile& query_tile = decode.query_tile;
+  const int64_t num_rows = query_tile.num_rows;
   const int64_t size = partial_floats(problem, num_rows);
   const int64_t width = row_stride(problem.value_head_size);
   const int64_t whole = problem.value_head_size / kLanes * kLanes;
-  for (int64_t i = 0; i < kPanelRows; i += kLanes) {
-    store(panel.maximum + i, broadcast(-kInfinity));
-    store(panel.total + i, Vec{});
-    store(panel.visible + i, IntVec{});
+  for (int64_t i = 0; i < kQueryTileRows; i += kLanes) {
+    store(query_tile.maximum + i, broadcast(-kInfinity));
+    store(query_tile.total + i, Vec{});
+    store(query_tile.visible + i, IntVec{});
   }
   for (int64_t r = 0; r < num_rows; ++r) {
     float maximum = -kInfinity;
@@ -514,34 +515,34 @@ static void combine(const DecodeItem& decode, float* partials, int64_t num_chunk
       for (int64_t d = 0; d < width; d += kLanes)
         store(sums + d, fma(load(partial.sums + r * width + d), factor, c == 0 ? Vec{} : load(sums + d)));
     }
-    panel.maximum[r] = maximum;
-    panel.total[r] = total[0];
-    panel.visible[r] = visible;
-    for (int64_t d = 0; d < whole; ++d) panel.sums[d * kPanelRows + r] = sums[d];
+    query_tile.maximum[r] = maximum;
+    query_tile.total[r] = total[0];
+    query_tile.visible[r] = visible;
+    for (int64_t d = 0; d < whole; ++d) query_tile.sums[d * kQueryTileRows + r] = sums[d];
     const float* tail = sums + whole + tail_lane(problem.value_head_size);
-    for (int64_t d = whole; d < problem.value_head_size; ++d) panel.sums[d * kPanelRows + r] = tail[d - whole];
+    for (int64_t d = whole; d < problem.value_head_size; ++d) query_tile.sums[d * kQueryTileRows + r] = tail[d - whole];
   }
 }
 
-// The outputs of an item from the partial results of its chunks, chunk_keys keys each, which are overwritten.
-static void decode_finish(const AttentionArguments* arguments, const AttentionTask* task, int64_t chunk_keys,
+// The outputs of a task from the partial results of its chunks, chunk_keys keys each, which are overwritten.
+static void decode_finish(const AttentionArguments* arguments, const AttentionTask* request, int64_t chunk_keys,
                           int64_t num_chunks, void* partials, void* scratch) {
-  DecodeItem decode = make_decode_item(*arguments, *task, static_cast<float*>(scratch));
-  const FlashItem& item = decode.item;
-  Panel& panel = decode.panel;
+  DecodeTask decode = make_decode_task(*arguments, *request, static_cast<float*>(scratch));
+  const FlashTask& task = decode.task;
+  QueryTile& query_tile = decode.query_tile;
   auto* memory = static_cast<float*>(partials);
-  const int64_t size = partial_floats(*arguments->problem, panel.num_rows);
+  const int64_t size = partial_floats(*arguments->problem, query_tile.num_rows);
   combine(decode, memory, num_chunks);
   IntVec normalized[kTileVectors] = {};
-  if (arguments->problem->output.data != nullptr && find_doubtful(item, panel, normalized)) {
+  if (arguments->problem->output.data != nullptr && find_doubtful(task, query_tile, normalized)) {
     for (int64_t c = 0; c < num_chunks; ++c) {
-      decode.partial = partial_at(*arguments->problem, panel.num_rows, memory + c * size);
-      decode_keys(decode, c * chunk_keys, smaller((c + 1) * chunk_keys, item.sequence->key_count), Pass::Careful);
+      decode.partial = partial_at(*arguments->problem, query_tile.num_rows, memory + c * size);
+      decode_keys(decode, c * chunk_keys, smaller((c + 1) * chunk_keys, task.sequence->key_count), Pass::Careful);
     }
     combine(decode, memory, num_chunks);
-    if (find_doubtful(item, panel, normalized)) sum_normalized(item, panel, normalized);
+    if (find_doubtful(task, query_tile, normalized)) sum_normalized(task, query_tile, normalized);
   }
-  store_results(item, panel, normalized);
+  store_results(task, query_tile, normalized);
 }
 
 }  // namespace

@@ -36,8 +36,8 @@ HEED_INLINE Vec dropped(Vec value, const int32_t* words, const DropoutArguments&
 }
 
 static void dropout_row(const DropoutArguments* arguments) {
-  const KernelRow& input = arguments->input;
-  const KernelRow& output = arguments->output;
+  const StridedRow& input = arguments->input;
+  const StridedRow& output = arguments->output;
   const int64_t input_step = input.stride * size_of_element(input.dtype);
   const int64_t output_step = output.stride * size_of_element(output.dtype);
   const int64_t end = arguments->first + arguments->count;
@@ -64,14 +64,14 @@ static void dropout_row(const DropoutArguments* arguments) {
 
 // Element by element as it is in memory.
 template <typename Element>
-HEED_INLINE void copy_elements(const KernelRow& input, const KernelRow& output, int64_t count) {
+HEED_INLINE void copy_elements(const StridedRow& input, const StridedRow& output, int64_t count) {
   const auto* from = static_cast<const Element*>(input.data);
   auto* to = static_cast<Element*>(output.data);
   for (int64_t i = 0; i < count; ++i) to[i * output.stride] = from[i * input.stride];
 }
 
 // To the bit between rows of one type: the bits of NaN stay, which a conversion there and back would not keep.
-static void copy_row(const KernelRow* input, const KernelRow* output, int64_t count) {
+static void copy_row(const StridedRow* input, const StridedRow* output, int64_t count) {
   if (input->dtype == output->dtype) {
     if (input->stride == 1 && output->stride == 1) {
       __builtin_memcpy(output->data, input->data, static_cast<size_t>(count * size_of_element(input->dtype)));

@@ -17,7 +17,7 @@ namespace heed::cpu {
 extern const KernelTable HEED_ISA_TABLE = {
     .isa = HEED_ISA_TEXT,
     .lanes = HEED_ISA_NAMESPACE::kLanes,
-    .flash_panel_rows = HEED_ISA_NAMESPACE::kPanelRows,
+    .flash_tile_rows = HEED_ISA_NAMESPACE::kQueryTileRows,
     .flash_block_keys = HEED_ISA_NAMESPACE::kBlockKeys,
     .flash_scratch_bytes = HEED_ISA_NAMESPACE::flash_scratch_bytes,
     .flash_attention = HEED_ISA_NAMESPACE::flash_attention,
@@ -37,7 +37,7 @@ extern const KernelTable HEED_ISA_TABLE = {
     .pack_linear = HEED_ISA_NAMESPACE::pack_linear,
     .transpose = HEED_ISA_NAMESPACE::transpose_elements,
     .linear_scratch_bytes = HEED_ISA_NAMESPACE::linear_scratch_bytes,
-    .linear_item = HEED_ISA_NAMESPACE::linear_item,
+    .linear_task = HEED_ISA_NAMESPACE::linear_task,
     .softmax_row = HEED_ISA_NAMESPACE::softmax_row,
     .dropout_row = HEED_ISA_NAMESPACE::dropout_row,
     .copy_row = HEED_ISA_NAMESPACE::copy_row,

@@ -33,12 +33,12 @@ constexpr int64_t kPanelColumns = kLinearVectors * kLanes;
 constexpr int64_t kWholeDepth = 1024;
 constexpr int64_t kBlockDepth = 512;
 
-// Elements of the input that an item has in one block: 384 KiB of that cache, which leaves as much for the block of a
+// Elements of the input that a task has in one block: 384 KiB of that cache, which leaves as much for the block of a
 // panel in use and the one that is prefetched, and the rest for outputs and sums. A panel is brought there once for all
-// rows of an item, so that at 96 rows and more memory gives 2 bytes a cycle at most.
+// rows of a task, so that at 96 rows and more memory gives 2 bytes a cycle at most.
 constexpr int64_t kItemElements = 96 * 1024;
 constexpr int64_t kMaxItemRows = 256;
-// Rows and panels of an item whose sums are put aside, which take up to 1.1 MiB and are read and written once a block.
+// Rows and panels of a task whose sums are put aside, which take up to 1.1 MiB and are read and written once a block.
 // Rows that lie 4 KiB apart are copied once for so many panels: at 48 columns 1/2304 of the FMAs.
 constexpr int64_t kMaxCutRows = 128;
 constexpr int64_t kMaxCutPanels = 48;
@@ -295,13 +295,13 @@ static void stream_panels_of_type(const float* input, int64_t input_row, const v
 
 // ---- rows -----------------------------------------------------------------------------------------------------------
 
-// A wanted row of an item, and the way to the next.
+// A wanted row of a task, and the way to the next.
 struct RowPlace {
-  const RowRange* ranges;  // null: all rows of each batch item
+  const RowRange* ranges;  // null: all rows of each batch element
   int64_t rows;
   int64_t s;
   int64_t r;
-  int64_t end;  // of the wanted rows of batch item s
+  int64_t end;  // of the wanted rows of batch element s
 
   // In an operand with axes (-, s, r, -).
   int64_t offset_in(const Operand& operand) const { return s * operand.strides[1] + r * operand.strides[2]; }
@@ -317,10 +317,10 @@ struct RowPlace {
   }
 };
 
-HEED_INLINE RowPlace first_row_of(const LinearArguments& arguments, const LinearItem& item) {
-  const RowRange* ranges = arguments.parts[item.part].ranges;
-  return {ranges, arguments.rows, item.first_batch, item.first_row,
-          ranges != nullptr ? ranges[item.first_batch].end : arguments.rows};
+HEED_INLINE RowPlace first_row_of(const LinearArguments& arguments, const LinearTask& task) {
+  const RowRange* ranges = arguments.parts[task.part].ranges;
+  return {ranges, arguments.rows, task.first_batch, task.first_row,
+          ranges != nullptr ? ranges[task.first_batch].end : arguments.rows};
 }
 
 // ---- outputs --------------------------------------------------------------------------------------------------------
@@ -405,34 +405,34 @@ struct InputRows {
   int64_t stride;
 };
 
-// Whether the item's rows can be read where they lie: f32, side by side, one stride from row to row.
-static bool reads_in_place(const LinearArguments& arguments, const LinearItem& item) {
+// Whether the task's rows can be read where they lie: f32, side by side, one stride from row to row.
+static bool reads_in_place(const LinearArguments& arguments, const LinearTask& task) {
   const Operand& input = arguments.input;
-  const RowPlace first = first_row_of(arguments, item);
-  const bool is_uniform = first.r + item.num_rows <= first.end ||
+  const RowPlace first = first_row_of(arguments, task);
+  const bool is_uniform = first.r + task.num_rows <= first.end ||
                           (first.ranges == nullptr && input.strides[1] == arguments.rows * input.strides[2]);
   // Rows that lie multiples of 4 KiB apart share the sets of the caches, and more than a tile of them push each other
   // out.
-  const bool collides = item.num_rows > kLinearRows && input.strides[2] % 1024 == 0;
+  const bool collides = task.num_rows > kLinearRows && input.strides[2] % 1024 == 0;
   return input.dtype == DType::F32 && (input.strides[3] == 1 || arguments.input_size == 1) && is_uniform && !collides;
 }
 
-// Elements e0 .. e1 - 1 of the item's rows, in place or copied to `block`.
-static InputRows input_rows(const LinearArguments& arguments, const LinearItem& item, int64_t e0, int64_t e1,
+// Elements e0 .. e1 - 1 of the task's rows, in place or copied to `block`.
+static InputRows input_rows(const LinearArguments& arguments, const LinearTask& task, int64_t e0, int64_t e1,
                             float* block) {
   const Operand& input = arguments.input;
-  RowPlace place = first_row_of(arguments, item);
+  RowPlace place = first_row_of(arguments, task);
   const auto address = [&] { return element_address(input, place.offset_in(input) + e0 * input.strides[3]); };
-  if (reads_in_place(arguments, item)) return {reinterpret_cast<const float*>(address()), input.strides[2]};
+  if (reads_in_place(arguments, task)) return {reinterpret_cast<const float*>(address()), input.strides[2]};
   const int64_t stride = block_stride(e1 - e0);
-  for (int64_t i = 0; i < item.num_rows; ++i) {
+  for (int64_t i = 0; i < task.num_rows; ++i) {
     if (i > 0) place.advance();
     widen_row(address(), input.dtype, input.strides[3], e1 - e0, block + i * stride);
   }
   return {block, stride};
 }
 
-// ---- an item --------------------------------------------------------------------------------------------------------
+// ---- a task --------------------------------------------------------------------------------------------------------
 
 // A panel, or a block of its steps.
 struct PanelBlock {
@@ -446,12 +446,12 @@ struct PanelBlock {
   int64_t next_bytes;
 };
 
-// All rows of the item times one panel. `sums` has [num_rows][width] where the panel has several blocks, or else the
+// All rows of the task times one panel. `sums` has [num_rows][width] where the panel has several blocks, or else the
 // rows of one tile.
-static void multiply_panel(const LinearArguments& arguments, const LinearItem& item, InputRows input,
+static void multiply_panel(const LinearArguments& arguments, const LinearTask& task, InputRows input,
                            const PanelBlock& panel, const PanelOutput& output, float* sums) {
-  const Operand& operand = arguments.parts[item.part].output;
-  const int64_t num_rows = item.num_rows;
+  const Operand& operand = arguments.parts[task.part].output;
+  const int64_t num_rows = task.num_rows;
   const int64_t width = panel.vectors * kLanes;
   const int64_t num_tiles = divide_up(num_rows, kLinearRows);
   const bool is_whole = panel.is_first && panel.is_last;
@@ -475,7 +475,7 @@ static void multiply_panel(const LinearArguments& arguments, const LinearItem& i
     tile.prefetch_lines = divide_up(kFewSteps * width * size_of_element(panel.dtype), kCacheLine);
     tile.prefetch = static_cast<const char*>(panel.data) + kFewBytesAhead;
   }
-  RowPlace place = first_row_of(arguments, item);
+  RowPlace place = first_row_of(arguments, task);
   int64_t begin = 0;
   for (int64_t t = 0; t < num_tiles; ++t) {
     // Tiles whose heights differ by one at most: a tile of one row would wait for its FMAs.
@@ -518,21 +518,21 @@ HEED_INLINE const char* packed_panel(const LinearPartArguments& part, int64_t in
   return static_cast<const char*>(part.packed) + index * size_of_element(part.weight.dtype);
 }
 
-// As many of the item's panels as come in whole groups of streams; returns the first that is left.
+// As many of the task's panels as come in whole groups of streams; returns the first that is left.
 template <int rows>
-static int64_t stream_item(const LinearArguments& arguments, const LinearItem& item) {
-  const LinearPartArguments& part = arguments.parts[item.part];
-  const InputRows input = input_rows(arguments, item, 0, arguments.input_size, nullptr);
+static int64_t stream_item(const LinearArguments& arguments, const LinearTask& task) {
+  const LinearPartArguments& part = arguments.parts[task.part];
+  const InputRows input = input_rows(arguments, task, 0, arguments.input_size, nullptr);
   float sums[kStreams<rows> * rows * kPanelColumns];
-  RowPlace place = first_row_of(arguments, item);
+  RowPlace place = first_row_of(arguments, task);
   int64_t offsets[rows];
   for (int64_t i = 0; i < rows; ++i) {
     if (i > 0) place.advance();
     offsets[i] = place.offset_in(part.output);
   }
   PanelOutput output;
-  int64_t first = item.first_panel;
-  for (; first + kStreams<rows> <= item.end_panel; first += kStreams<rows>) {
+  int64_t first = task.first_panel;
+  for (; first + kStreams<rows> <= task.end_panel; first += kStreams<rows>) {
     if (panel_at(part.output_size, first + kStreams<rows> - 1).vectors != kLinearVectors) break;
     stream_panels_of_type<rows>(input.data, input.stride,
                                 packed_panel(part, arguments.input_size, panel_at(part.output_size, first), 0),
@@ -553,38 +553,38 @@ static int64_t stream_item(const LinearArguments& arguments, const LinearItem& i
   return first;
 }
 
-static int64_t stream_item_of_rows(const LinearArguments& arguments, const LinearItem& item) {
-  switch (item.num_rows) {
-    case 1: return stream_item<1>(arguments, item);
-    case 2: return stream_item<2>(arguments, item);
-    case 3: return stream_item<3>(arguments, item);
+static int64_t stream_item_of_rows(const LinearArguments& arguments, const LinearTask& task) {
+  switch (task.num_rows) {
+    case 1: return stream_item<1>(arguments, task);
+    case 2: return stream_item<2>(arguments, task);
+    case 3: return stream_item<3>(arguments, task);
     default: break;
   }
-  if constexpr (kStreamRows == 4) return stream_item<4>(arguments, item);
-  return item.first_panel;
+  if constexpr (kStreamRows == 4) return stream_item<4>(arguments, task);
+  return task.first_panel;
 }
 
-static void linear_item(const LinearArguments* arguments, const LinearItem* item, void* scratch) {
-  const LinearPartArguments& part = arguments->parts[item->part];
-  const int64_t num_rows = item->num_rows;
+static void linear_task(const LinearArguments* arguments, const LinearTask* task, void* scratch) {
+  const LinearPartArguments& part = arguments->parts[task->part];
+  const int64_t num_rows = task->num_rows;
   const int64_t input_size = arguments->input_size;
   const bool is_packed = part.packed != nullptr;
   // One tile in place needs no blocks: its rows stay in the first-level cache, and the panel is read once.
-  const bool is_stream = is_packed && num_rows <= kLinearRows && reads_in_place(*arguments, *item);
+  const bool is_stream = is_packed && num_rows <= kLinearRows && reads_in_place(*arguments, *task);
   const int64_t num_blocks = is_stream ? 1 : blocks_of(input_size);
   auto* input_block = static_cast<float*>(scratch);
   float* panel_block = input_block + num_rows * block_stride(depth_of(input_size));
   float* sums = is_packed ? panel_block : panel_block + depth_of(input_size) * kPanelColumns;
-  int64_t first_panel = item->first_panel;
-  if (is_stream && num_rows <= kStreamRows) first_panel = stream_item_of_rows(*arguments, *item);
+  int64_t first_panel = task->first_panel;
+  if (is_stream && num_rows <= kStreamRows) first_panel = stream_item_of_rows(*arguments, *task);
   PanelOutput output;
-  for (int64_t block = 0; block < num_blocks && first_panel < item->end_panel; ++block) {
+  for (int64_t block = 0; block < num_blocks && first_panel < task->end_panel; ++block) {
     // Not input_size * block / num_blocks, which may overflow.
     const int64_t e0 = block * depth_of(input_size);
     const int64_t e1 = num_blocks == 1 ? input_size : smaller(input_size, e0 + depth_of(input_size));
-    const InputRows input = input_rows(*arguments, *item, e0, e1, input_block);
+    const InputRows input = input_rows(*arguments, *task, e0, e1, input_block);
     float* panel_sums = sums;
-    for (int64_t p = first_panel; p < item->end_panel; ++p) {
+    for (int64_t p = first_panel; p < task->end_panel; ++p) {
       const PanelRange range = panel_at(part.output_size, p);
       PanelBlock panel = {};
       panel.vectors = range.vectors;
@@ -598,7 +598,7 @@ static void linear_item(const LinearArguments* arguments, const LinearItem* item
       if (is_packed) {
         panel.dtype = part.weight.dtype;
         panel.data = packed_panel(part, input_size, range, e0);
-        if (p + 1 < item->end_panel) {
+        if (p + 1 < task->end_panel) {
           const PanelRange next = panel_at(part.output_size, p + 1);
           panel.next = packed_panel(part, input_size, next, e0);
           panel.next_bytes = panel.depth * next.vectors * kLanes * size_of_element(panel.dtype);
@@ -608,7 +608,7 @@ static void linear_item(const LinearArguments* arguments, const LinearItem* item
         panel.data = panel_block;
         widen_panel(part.weight, part.output_size, range, e0, e1, panel_block);
       }
-      multiply_panel(*arguments, *item, input, panel, output, panel_sums);
+      multiply_panel(*arguments, *task, input, panel, output, panel_sums);
       if (num_blocks > 1) panel_sums += num_rows * range.vectors * kLanes;
     }
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the projection kernels are given: one call, and one item of its work. Only kernels and their planner see it.
+// What the kernels of linear operations are given: one call, and one task of its work.
 #pragma once
 
 #include <stddef.h>
@@ -9,11 +9,11 @@
 
 namespace heed::cpu {
 
-// Rows first .. end - 1 of a batch item, the only ones of it that are wanted.
+// Rows first .. end - 1 of a batch element, the only ones of it that are wanted.
 struct RowRange {
   int64_t first;
   int64_t end;
-  int64_t before;  // rows that are wanted of the batch items before
+  int64_t before;  // rows that are wanted of the batch elements before
 };
 
 // The members of LinearPart that kernels read, with the same meanings.
@@ -35,11 +35,11 @@ struct LinearArguments {
   LinearPartArguments parts[3];
 };
 
-// So many wanted rows from a place on, times panels first_panel .. end_panel - 1 of a part.
-struct LinearItem {
+// Consecutive wanted rows, times panels first_panel .. end_panel - 1 of a part.
+struct LinearTask {
   int32_t part;
   int64_t num_rows;
-  // Where the first one is: row `first_row`, which is wanted, of batch item `first_batch`.
+  // The first of them is row `first_row` of batch element `first_batch`.
   int64_t first_batch;
   int64_t first_row;
   int64_t first_panel;

@@ -11,12 +11,12 @@ namespace {
 
 // Each element is one chain of fused products in the order of the parts.
 static void merge_row(const MergeArguments* arguments) {
-  const KernelRow& output = arguments->output;
+  const StridedRow& output = arguments->output;
   for (int64_t i = 0; i < arguments->count; i += kLanes) {
     const int64_t count = smaller(arguments->count - i, kLanes);
     Vec sum{};
     for (int64_t n = 0; n < arguments->num_parts; ++n) {
-      const KernelRow& part = arguments->parts[n];
+      const StridedRow& part = arguments->parts[n];
       const char* from = static_cast<const char*>(part.data) + i * part.stride * size_of_element(part.dtype);
       const Vec elements = part.stride == 1 ? load_first_elements(from, part.dtype, count)
                                             : gather_first_elements(from, part.dtype, part.stride, count);

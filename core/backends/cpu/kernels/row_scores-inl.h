@@ -119,8 +119,8 @@ HEED_INLINE void score_keys(StoredRows keys, int64_t ahead, int64_t apart, int64
   const char* key[num_keys];
 #pragma GCC unroll 8
   for (int i = 0; i < num_keys; ++i) {
-    const int64_t place = in_parts ? i % kFoldedKeys * apart + i / kFoldedKeys : (i < count ? i : count - 1);
-    key[i] = keys.data + place * keys.stride;
+    const int64_t index = in_parts ? i % kFoldedKeys * apart + i / kFoldedKeys : (i < count ? i : count - 1);
+    key[i] = keys.data + index * keys.stride;
   }
   Vec sums[rows][num_keys] = {};
   const int64_t whole = keys.width / kLanes * kLanes;

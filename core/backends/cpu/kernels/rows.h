@@ -10,7 +10,7 @@
 namespace heed::cpu {
 
 // The elements of a row, `stride` elements apart; F32, F16 or BF16.
-struct KernelRow {
+struct StridedRow {
   void* data;
   int64_t stride;
   DType dtype;
@@ -18,8 +18,8 @@ struct KernelRow {
 
 // What becomes of the elements of a row, of which the first is number `first` among all of the call.
 struct DropoutArguments {
-  KernelRow input;
-  KernelRow output;
+  StridedRow input;
+  StridedRow output;
   int64_t count;
   int64_t first;
   uint64_t seed;
@@ -29,10 +29,10 @@ struct DropoutArguments {
 
 // output[i] = sum over parts of weight * part[i], parts in their order; 0 where there are none.
 struct MergeArguments {
-  const KernelRow* parts;
+  const StridedRow* parts;
   const float* weights;  // of each part
   int64_t num_parts;
-  KernelRow output;
+  StridedRow output;
   int64_t count;
 };
 

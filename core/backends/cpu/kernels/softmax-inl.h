@@ -27,7 +27,7 @@ HEED_INLINE void exponentiate_scores(float* scores, Vec maximum, Vec& sums) {
 // Weights of the first `length` scores, which alone are read; those of the others up to num_keys are 0. `scratch` has
 // num_keys floats, rounded up to whole vectors. A maximum of -inf or +inf makes the row NaN, as the difference of
 // infinities does.
-static void softmax_row(const KernelRow* scores, int64_t length, const KernelRow* weights, int64_t num_keys,
+static void softmax_row(const StridedRow* scores, int64_t length, const StridedRow* weights, int64_t num_keys,
                         float* scratch) {
   widen_row(static_cast<const char*>(scores->data), scores->dtype, scores->stride, length, scratch);
   // Lanes after the last score take no part.

@@ -6,7 +6,7 @@
 // micro-kernel leaves it; one that no row sees is not computed.
 #pragma once
 
-#include "backends/cpu/kernels/panel-inl.h"
+#include "backends/cpu/kernels/query_tile-inl.h"
 #include "backends/cpu/kernels/tanh-inl.h"
 
 namespace heed::cpu::HEED_ISA_NAMESPACE {
@@ -24,12 +24,12 @@ static bool repeats_rows(const Operand& operand, bool one_head) {
   return operand.data == nullptr || (operand.strides[2] == 0 && (one_head || operand.strides[1] == 0));
 }
 
-static Pairs find_pairs(const FlashItem& item, const Panel& panel, int64_t group) {
-  const AttentionProblem& problem = *item.problem;
+static Pairs find_pairs(const FlashTask& task, const QueryTile& query_tile, int64_t group) {
+  const AttentionProblem& problem = *task.problem;
   Pairs pairs = {};
-  if (problem.mask.data != nullptr) find_rows(item, panel, group, problem.mask, 0, 1, pairs.mask_rows);
+  if (problem.mask.data != nullptr) find_rows(task, query_tile, group, problem.mask, 0, 1, pairs.mask_rows);
   if (problem.bias.data != nullptr) {
-    find_rows(item, panel, group, problem.bias, 0, size_of_element(problem.bias.dtype), pairs.bias_rows);
+    find_rows(task, query_tile, group, problem.bias, 0, size_of_element(problem.bias.dtype), pairs.bias_rows);
   }
   const bool one_head = problem.num_heads == problem.num_kv_heads;
   pairs.is_uniform = repeats_rows(problem.mask, one_head) && repeats_rows(problem.bias, one_head);
@@ -78,15 +78,15 @@ static void load_pairs(const AttentionProblem& problem, const Pairs& pairs, int6
   transpose(values);
 }
 
-// From one vector of scores to the next; rows of a panel lie side by side.
+// From one vector of scores to the next; rows of a query tile lie side by side.
 template <int vectors>
-constexpr int64_t kScoreStep = vectors == kTileVectors ? kLanes : kPanelRows;
+constexpr int64_t kScoreStep = vectors == kTileVectors ? kLanes : kQueryTileRows;
 
 template <int vectors>
 static void scale_scores(float scale, int64_t count, float* scores) {
   for (int64_t i = 0; i < count * vectors; ++i) {
-    float* place = scores + i * kScoreStep<vectors>;
-    store(place, load(place) * broadcast(scale));
+    float* address = scores + i * kScoreStep<vectors>;
+    store(address, load(address) * broadcast(scale));
   }
 }
 
@@ -106,64 +106,64 @@ static void cap_scores(float cap, int64_t count, float* scores) {
 }
 
 // Products of the keys k0 .. k1 - 1, of a block whose first key is `begin`, become scores in the order of rule 3: cap,
-// bias, hide. Hidden ones are -inf. Adds to the maximum and to panel.visible, and notes in item.seen which keys each
+// bias, hide. Hidden ones are -inf. Adds to the maximum and to query tile.visible, and notes in task.seen which keys each
 // row sees.
 template <int vectors>
-static void finish_scores(const FlashItem& item, const Panel& panel, int64_t begin, int64_t k0, int64_t k1,
+static void finish_scores(const FlashTask& task, const QueryTile& query_tile, int64_t begin, int64_t k0, int64_t k1,
                           Vec (&maximum)[vectors]) {
-  const AttentionProblem& problem = *item.problem;
+  const AttentionProblem& problem = *task.problem;
   const bool has_pairs = problem.mask.data != nullptr || problem.bias.data != nullptr;
   const int64_t count = k1 - k0;
-  float* scores = item.scores + (k0 - begin) * kPanelRows;
+  float* scores = task.scores + (k0 - begin) * kQueryTileRows;
   // Additive ones have their scale already.
-  if (item.arguments->is_additive == 0 && item.arguments->score_scale != 1)
-    scale_scores<vectors>(item.arguments->score_scale, count, scores);
+  if (task.arguments->is_additive == 0 && task.arguments->score_scale != 1)
+    scale_scores<vectors>(task.arguments->score_scale, count, scores);
   if (problem.soft_cap != 0) cap_scores<vectors>(problem.soft_cap, count, scores);
   for (int v = 0; v < vectors; ++v) {
     const int64_t group = v * kLanes;
     int32_t first[kLanes];
     int32_t end[kLanes];
     for (int lane = 0; lane < kLanes; ++lane) {
-      first[lane] = static_cast<int32_t>(smaller(larger(panel.key_ranges[group + lane].first - k0, 0), count));
-      end[lane] = static_cast<int32_t>(smaller(larger(panel.key_ranges[group + lane].end - k0, 0), count));
+      first[lane] = static_cast<int32_t>(smaller(larger(query_tile.key_ranges[group + lane].first - k0, 0), count));
+      end[lane] = static_cast<int32_t>(smaller(larger(query_tile.key_ranges[group + lane].end - k0, 0), count));
     }
     const IntVec firsts = load(first);
     const IntVec ends = load(end);
-    const Pairs pairs = has_pairs ? find_pairs(item, panel, group) : Pairs{};
+    const Pairs pairs = has_pairs ? find_pairs(task, query_tile, group) : Pairs{};
     Vec largest = maximum[v];
-    IntVec visible = load(panel.visible + group);
+    IntVec visible = load(query_tile.visible + group);
     Vec added[kLanes] = {};
     for (int64_t k = 0; k < count; ++k) {
       if (has_pairs && k % kLanes == 0) load_pairs(problem, pairs, k0 + k, smaller(kLanes, count - k), added);
-      const int64_t place = (k0 - begin + k) * kPanelRows + group;
+      const int64_t index = (k0 - begin + k) * kQueryTileRows + group;
       const IntVec key = broadcast(static_cast<int32_t>(k));
       IntVec sees = (key >= firsts) & (key < ends);
-      Vec score = load(item.scores + place);
+      Vec score = load(task.scores + index);
       if (has_pairs) {
         score += added[k % kLanes];
         sees &= added[k % kLanes] != broadcast(-kInfinity);
       }
       score = select(sees, score, broadcast(-kInfinity));
       visible |= sees;
-      store(item.scores + place, score);
-      store(item.seen + place, sees);
+      store(task.scores + index, score);
+      store(task.seen + index, sees);
       // A NaN is never greater; it reaches the sums through its exponential.
       largest = max(score, largest);
     }
     maximum[v] = largest;
-    store(panel.visible + group, visible);
+    store(query_tile.visible + group, visible);
   }
 }
 
 // ---- what a mask says of a whole block ------------------------------------------------------------------------------
 
-// Calls visit(row) with the mask's bytes of each row of a panel, once for those that rows share.
+// Calls visit(row) with the mask's bytes of each row of a query tile, once for those that rows share.
 template <typename Visit>
-HEED_INLINE void visit_mask_rows(const FlashItem& item, const Panel& panel, const Visit& visit) {
+HEED_INLINE void visit_mask_rows(const FlashTask& task, const QueryTile& query_tile, const Visit& visit) {
   const char* before = nullptr;
-  for (int64_t group = 0; group < panel.num_rows; group += kLanes) {
+  for (int64_t group = 0; group < query_tile.num_rows; group += kLanes) {
     char* rows[kLanes];
-    find_rows(item, panel, group, item.problem->mask, 0, 1, rows);
+    find_rows(task, query_tile, group, task.problem->mask, 0, 1, rows);
     for (const char* row : rows) {
       if (row != nullptr && row != before) visit(row);
       if (row != nullptr) before = row;
@@ -172,11 +172,11 @@ HEED_INLINE void visit_mask_rows(const FlashItem& item, const Panel& panel, cons
 }
 
 // Keys k0 .. k1 - 1 without those at either end that the mask hides from all rows; none are left where it hides all.
-static void trim_by_mask(const FlashItem& item, const Panel& panel, int64_t& k0, int64_t& k1) {
-  const int64_t stride = item.problem->mask.strides[3];
+static void trim_by_mask(const FlashTask& task, const QueryTile& query_tile, int64_t& k0, int64_t& k1) {
+  const int64_t stride = task.problem->mask.strides[3];
   int64_t first = k1;
   int64_t end = k0;
-  visit_mask_rows(item, panel, [&](const char* row) {
+  visit_mask_rows(task, query_tile, [&](const char* row) {
     int64_t k = k0;
     while (k < first && row[k * stride] == 0) ++k;
     first = k;
@@ -190,12 +190,12 @@ static void trim_by_mask(const FlashItem& item, const Panel& panel, int64_t& k0,
 
 // Whether all rows may attend to all of the keys k0 .. k1 - 1. Of masks whose bytes neither lie side by side
 // nor are one byte nothing is said.
-static bool mask_hides_nothing(const FlashItem& item, const Panel& panel, int64_t k0, int64_t k1) {
-  const int64_t stride = item.problem->mask.strides[3];
+static bool mask_hides_nothing(const FlashTask& task, const QueryTile& query_tile, int64_t k0, int64_t k1) {
+  const int64_t stride = task.problem->mask.strides[3];
   if (stride != 1 && stride != 0) return false;
   constexpr uint64_t kOnes = 0x0101010101010101u;
   uint64_t zeros = 0;
-  visit_mask_rows(item, panel, [&](const char* row) {
+  visit_mask_rows(task, query_tile, [&](const char* row) {
     if (stride == 0) {
       zeros |= *row == 0 ? 1u : 0u;
       return;
@@ -214,13 +214,13 @@ static bool mask_hides_nothing(const FlashItem& item, const Panel& panel, int64_
 
 // Of the keys k0 .. k1 - 1, those whose products, or additive scores, are the scores as they are; none where k0 >= k1
 // after it.
-static void find_plain_keys(const FlashItem& item, const Panel& panel, int64_t& k0, int64_t& k1) {
-  const AttentionProblem& problem = *item.problem;
-  const int64_t first = smaller(larger(k0, panel.all_first), k1);
-  const int64_t end = larger(smaller(k1, panel.all_end), first);
-  const bool is_scaled = item.arguments->is_additive != 0 || item.arguments->score_scale == 1;
+static void find_plain_keys(const FlashTask& task, const QueryTile& query_tile, int64_t& k0, int64_t& k1) {
+  const AttentionProblem& problem = *task.problem;
+  const int64_t first = smaller(larger(k0, query_tile.all_first), k1);
+  const int64_t end = larger(smaller(k1, query_tile.all_end), first);
+  const bool is_scaled = task.arguments->is_additive != 0 || task.arguments->score_scale == 1;
   const bool are_products = problem.bias.data == nullptr && problem.soft_cap == 0 && is_scaled && first < end &&
-                            (problem.mask.data == nullptr || mask_hides_nothing(item, panel, first, end));
+                            (problem.mask.data == nullptr || mask_hides_nothing(task, query_tile, first, end));
   k0 = are_products ? first : k0;
   k1 = are_products ? end : k0;
 }

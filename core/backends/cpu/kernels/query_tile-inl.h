@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A panel: the queries that are the lanes of a tile, which rows of the call they are, and which keys they can see.
+// A query tile: the queries that are the lanes of a tile, which rows of the call they are, and which keys they can see.
 #pragma once
 
 #include "backends/cpu/kernels/attention.h"
@@ -11,11 +11,11 @@
 namespace heed::cpu::HEED_ISA_NAMESPACE {
 namespace {
 
-constexpr int kPanelRows = kTileVectors * kLanes;
+constexpr int kQueryTileRows = kTileVectors * kLanes;
 
 constexpr float kInfinity = __builtin_inff();
 
-// Scores of a panel are kBlockKeys * kPanelRows floats, 32 KiB with 16 lanes. Fewer keys make the sums of values go to
+// Scores of a query tile are kBlockKeys * kQueryTileRows floats, 32 KiB with 16 lanes. Fewer keys make the sums of values go to
 // and from memory more often, and more would push queries and scores out of a first-level cache of 48 KiB.
 constexpr int64_t kBlockKeys = 256;
 
@@ -34,14 +34,14 @@ HEED_INLINE int64_t room_of_block(const AttentionProblem& problem, int64_t most)
   return problem.limits.num_keys < most ? round_up(problem.limits.num_keys, kLanes) : most;
 }
 
-struct Panel {
-  float* queries;              // [head_size][kPanelRows], times the scale
-  float* score_weights;        // [head_size][kPanelRows], of each row's head; with additive scoring only
-  float* sums;                 // [value_head_size][kPanelRows], weighted values
-  float* maximum;              // [kPanelRows], of the scores so far
-  float* total;                // [kPanelRows], sums of e^(score - maximum)
-  int32_t* visible;            // [kPanelRows], -1 where the row has seen a key, else 0
-  const KeyRange* key_ranges;  // [kPanelRows], the keys that valid lengths, causal mask and window leave to the row
+struct QueryTile {
+  float* queries;              // [head_size][kQueryTileRows], times the scale
+  float* score_weights;        // [head_size][kQueryTileRows], of each row's head; with additive scoring only
+  float* sums;                 // [value_head_size][kQueryTileRows], weighted values
+  float* maximum;              // [kQueryTileRows], of the scores so far
+  float* total;                // [kQueryTileRows], sums of e^(score - maximum)
+  int32_t* visible;            // [kQueryTileRows], -1 where the row has seen a key, else 0
+  const KeyRange* key_ranges;  // [kQueryTileRows], the keys that valid lengths, causal mask and window leave to the row
   int64_t first_row;
   int64_t num_rows;
   // Keys that some row sees, and those that all rows see: [any_first, any_end), [all_first, all_end).
@@ -53,15 +53,16 @@ struct Panel {
   bool started;              // whether sums and total have been written
 };
 
-// One item of a call and its part of the scratch.
-struct FlashItem {
+// One task of a call and its part of the scratch.
+struct FlashTask {
   const AttentionArguments* arguments;
   const AttentionProblem* problem;
   const Sequence* sequence;
   int64_t batch_index;
   int64_t kv_head;
-  float* scores;  // [kBlockKeys][kPanelRows], then probabilities
-  int32_t* seen;  // [keys of a block][kPanelRows], -1 where the row sees the key; used where that has to be told apart
+  float* scores;  // [kBlockKeys][kQueryTileRows], then probabilities
+  int32_t*
+      seen;  // [keys of a block][kQueryTileRows], -1 where the row sees the key; used where that has to be told apart
   float* key_block;    // [kBlockKeys][head_size], where keys are not read in place; rows are whole vectors
   float* value_block;  // [kBlockKeys][value_head_size]
   // Where few rows are scored one by one (decode_attention-inl.h); null otherwise.
@@ -71,21 +72,21 @@ struct FlashItem {
 
 // ---- which rows -----------------------------------------------------------------------------------------------------
 
-HEED_INLINE int64_t head_of(const FlashItem& item, int64_t row) {
-  const AttentionProblem& problem = *item.problem;
-  return item.kv_head * (problem.num_heads / problem.num_kv_heads) + row / item.sequence->query_count;
+HEED_INLINE int64_t head_of(const FlashTask& task, int64_t row) {
+  const AttentionProblem& problem = *task.problem;
+  return task.kv_head * (problem.num_heads / problem.num_kv_heads) + row / task.sequence->query_count;
 }
-HEED_INLINE int64_t query_of(const FlashItem& item, int64_t row) { return row % item.sequence->query_count; }
+HEED_INLINE int64_t query_of(const FlashTask& task, int64_t row) { return row % task.sequence->query_count; }
 
-// Calls visit(lane, head, query) for each row of one vector of a panel.
+// Calls visit(lane, head, query) for each row of one vector of a query tile.
 template <typename Visit>
-HEED_INLINE void visit_rows(const FlashItem& item, const Panel& panel, int64_t group, const Visit& visit) {
-  const int64_t num_rows = smaller(panel.num_rows - group, kLanes);
-  int64_t head = head_of(item, panel.first_row + group);
-  int64_t query = query_of(item, panel.first_row + group);
+HEED_INLINE void visit_rows(const FlashTask& task, const QueryTile& query_tile, int64_t group, const Visit& visit) {
+  const int64_t num_rows = smaller(query_tile.num_rows - group, kLanes);
+  int64_t head = head_of(task, query_tile.first_row + group);
+  int64_t query = query_of(task, query_tile.first_row + group);
   for (int64_t lane = 0; lane < num_rows; ++lane) {
     visit(lane, head, query);
-    if (++query == item.sequence->query_count) {
+    if (++query == task.sequence->query_count) {
       query = 0;
       ++head;
     }
@@ -95,49 +96,49 @@ HEED_INLINE void visit_rows(const FlashItem& item, const Panel& panel, int64_t g
 // The addresses of what operands with axes (b, h, q, .) have for the rows of one vector; null for lanes without a row.
 // `query_begin` is where the operand has query 0: the sequence's in queries and outputs, 0 in what has a row and a column
 // for each pair of query and key.
-static void find_rows(const FlashItem& item, const Panel& panel, int64_t group, const Operand& operand,
+static void find_rows(const FlashTask& task, const QueryTile& query_tile, int64_t group, const Operand& operand,
                       int64_t query_begin, int64_t element_size, char* (&rows)[kLanes]) {
   for (char*& row : rows) row = nullptr;
-  visit_rows(item, panel, group, [&](int64_t lane, int64_t head, int64_t query) {
+  visit_rows(task, query_tile, group, [&](int64_t lane, int64_t head, int64_t query) {
     const int64_t index =
-        item.batch_index * operand.strides[0] + head * operand.strides[1] + (query_begin + query) * operand.strides[2];
+        task.batch_index * operand.strides[0] + head * operand.strides[1] + (query_begin + query) * operand.strides[2];
     rows[lane] = static_cast<char*>(operand.data) + index * element_size;
   });
 }
 
 // ---- what they can see ----------------------------------------------------------------------------------------------
 
-// Sets what the panel's rows see together, from the key range of each.
-static void summarize_key_ranges(const FlashItem& item, Panel& panel) {
-  const int64_t key_count = item.sequence->key_count;
-  panel.any_first = key_count;
-  panel.any_end = 0;
-  panel.all_first = 0;
-  panel.all_end = key_count;
-  panel.first_vector_end = 0;
-  for (int64_t lane = 0; lane < panel.num_rows; ++lane) {
-    const int64_t first = panel.key_ranges[lane].first;
-    const int64_t end = panel.key_ranges[lane].end;
-    panel.all_first = larger(first, panel.all_first);
-    panel.all_end = smaller(end, panel.all_end);
+// Sets what the query tile's rows see together, from the key range of each.
+static void summarize_key_ranges(const FlashTask& task, QueryTile& query_tile) {
+  const int64_t key_count = task.sequence->key_count;
+  query_tile.any_first = key_count;
+  query_tile.any_end = 0;
+  query_tile.all_first = 0;
+  query_tile.all_end = key_count;
+  query_tile.first_vector_end = 0;
+  for (int64_t lane = 0; lane < query_tile.num_rows; ++lane) {
+    const int64_t first = query_tile.key_ranges[lane].first;
+    const int64_t end = query_tile.key_ranges[lane].end;
+    query_tile.all_first = larger(first, query_tile.all_first);
+    query_tile.all_end = smaller(end, query_tile.all_end);
     if (first >= end) continue;
-    panel.any_first = smaller(first, panel.any_first);
-    panel.any_end = larger(end, panel.any_end);
-    if (lane < kLanes) panel.first_vector_end = larger(end, panel.first_vector_end);
+    query_tile.any_first = smaller(first, query_tile.any_first);
+    query_tile.any_end = larger(end, query_tile.any_end);
+    if (lane < kLanes) query_tile.first_vector_end = larger(end, query_tile.first_vector_end);
   }
 }
 
 // Of the keys k0 .. k1 - 1, the end of those that are for both vectors of rows. Beyond it the first sees none, as below
 // the diagonal of a causal mask: there the second goes on alone.
 template <int vectors>
-HEED_INLINE int64_t end_of_shared_keys(const Panel& panel, int64_t k0, int64_t k1) {
+HEED_INLINE int64_t end_of_shared_keys(const QueryTile& query_tile, int64_t k0, int64_t k1) {
   static_assert(vectors <= 2);
-  return vectors == 1 ? k1 : smaller(larger(panel.first_vector_end, k0), k1);
+  return vectors == 1 ? k1 : smaller(larger(query_tile.first_vector_end, k0), k1);
 }
 
-// The second vector of rows as a panel of its own, in the same memory.
-static Panel second_vector_of(const Panel& panel) {
-  Panel second = panel;
+// The second vector of rows as a query tile of its own, in the same memory.
+static QueryTile second_vector_of(const QueryTile& query_tile) {
+  QueryTile second = query_tile;
   second.queries += kLanes;
   second.score_weights += kLanes;
   second.sums += kLanes;
@@ -149,21 +150,21 @@ static Panel second_vector_of(const Panel& panel) {
   second.num_rows -= kLanes;
   return second;
 }
-static FlashItem second_vector_of(const FlashItem& item) {
-  FlashItem second = item;
+static FlashTask second_vector_of(const FlashTask& task) {
+  FlashTask second = task;
   second.scores += kLanes;
   second.seen += kLanes;
-  if (item.row_queries != nullptr) second.row_queries += kLanes * row_stride(item.problem->head_size);
+  if (task.row_queries != nullptr) second.row_queries += kLanes * row_stride(task.problem->head_size);
   return second;
 }
 
 // ---- queries --------------------------------------------------------------------------------------------------------
 
-// Where the vector that holds element `place` of a row is to begin: a last one that would end beyond the row begins
+// Where the vector that holds element `index` of a row is to begin: a last one that would end beyond the row begins
 // earlier and repeats elements of the one before. In rows shorter than a vector it begins where it is, and the caller
 // takes the first lanes alone.
-HEED_INLINE int64_t begin_of_vector(int64_t place, int64_t size) {
-  return size < kLanes ? place : smaller(place, size - kLanes);
+HEED_INLINE int64_t begin_of_vector(int64_t element, int64_t size) {
+  return size < kLanes ? element : smaller(element, size - kLanes);
 }
 
 // Elements d .. d + count - 1 of a row of the queries, the other lanes 0.
@@ -173,37 +174,38 @@ static Vec load_query(const Operand& queries, const char* row, int64_t d, int64_
                                queries.strides[3], count);
 }
 
-// Whether the rows of one vector of a panel lie side by side in an operand with axes (b, h, q, .), whose elements of a
+// Whether the rows of one vector of a query tile lie side by side in an operand with axes (b, h, q, .), whose elements of a
 // row do not: then a vector of rows is loaded or stored as it lies.
-static bool are_rows_side_by_side(const FlashItem& item, const Panel& panel, int64_t group, const Operand& operand) {
-  const int64_t num_rows = smaller(panel.num_rows - group, kLanes);
+static bool are_rows_side_by_side(const FlashTask& task, const QueryTile& query_tile, int64_t group,
+                                  const Operand& operand) {
+  const int64_t num_rows = smaller(query_tile.num_rows - group, kLanes);
   return operand.strides[3] != 1 && operand.strides[2] == 1 &&
-         query_of(item, panel.first_row + group) + num_rows <= item.sequence->query_count;
+         query_of(task, query_tile.first_row + group) + num_rows <= task.sequence->query_count;
 }
 
-// The panel's queries, transposed and scaled. Lanes without a row are 0 or repeat a row, in vectors that
+// The query tile's queries, transposed and scaled. Lanes without a row are 0 or repeat a row, in vectors that
 // have rows; a second vector without any is not written.
-static void load_queries(const FlashItem& item, const Panel& panel) {
-  const AttentionProblem& problem = *item.problem;
+static void load_queries(const FlashTask& task, const QueryTile& query_tile) {
+  const AttentionProblem& problem = *task.problem;
   const Operand& queries = problem.queries;
-  const Vec factor = broadcast(item.arguments->query_scale);
+  const Vec factor = broadcast(task.arguments->query_scale);
   const DType type = queries.dtype;
   const bool is_plain = queries.strides[3] == 1;
-  for (int64_t group = 0; group < panel.num_rows; group += kLanes) {
+  for (int64_t group = 0; group < query_tile.num_rows; group += kLanes) {
     char* rows[kLanes];
-    find_rows(item, panel, group, queries, item.sequence->query_begin, size_of_element(type), rows);
-    const int64_t num_rows = panel.num_rows - group;
-    if (are_rows_side_by_side(item, panel, group, queries)) {
+    find_rows(task, query_tile, group, queries, task.sequence->query_begin, size_of_element(type), rows);
+    const int64_t num_rows = query_tile.num_rows - group;
+    if (are_rows_side_by_side(task, query_tile, group, queries)) {
       for (int64_t d = 0; d < problem.head_size; ++d) {
         const char* from = rows[0] + d * queries.strides[3] * size_of_element(type);
-        store(panel.queries + d * kPanelRows + group, load_first_elements(from, type, num_rows) * factor);
+        store(query_tile.queries + d * kQueryTileRows + group, load_first_elements(from, type, num_rows) * factor);
       }
       continue;
     }
-    for (int64_t place = 0; place < problem.head_size; place += kLanes) {
-      const int64_t d = is_plain ? begin_of_vector(place, problem.head_size) : place;
+    for (int64_t element = 0; element < problem.head_size; element += kLanes) {
+      const int64_t d = is_plain ? begin_of_vector(element, problem.head_size) : element;
       const int64_t count = smaller(problem.head_size - d, kLanes);
-      float* to = panel.queries + d * kPanelRows + group;
+      float* to = query_tile.queries + d * kQueryTileRows + group;
       Vec tile[kLanes];
       if (is_plain && num_rows <= kFewRows && count == kLanes) {
         Vec few[kFewRows];
@@ -212,34 +214,34 @@ static void load_queries(const FlashItem& item, const Panel& panel) {
           few[lane] = load_elements(rows[lane < num_rows ? lane : 0] + d * size_of_element(type), type) * factor;
         transpose_to_columns(few, tile);
 #pragma GCC unroll 16
-        for (int i = 0; i < kLanes; ++i) store(to + i * kPanelRows, tile[i]);
+        for (int i = 0; i < kLanes; ++i) store(to + i * kQueryTileRows, tile[i]);
       } else if (is_plain && num_rows >= kLanes && count == kLanes) {
 #pragma GCC unroll 16
         for (int lane = 0; lane < kLanes; ++lane)
           tile[lane] = load_elements(rows[lane] + d * size_of_element(type), type);
         transpose(tile);
 #pragma GCC unroll 16
-        for (int i = 0; i < kLanes; ++i) store(to + i * kPanelRows, tile[i] * factor);
+        for (int i = 0; i < kLanes; ++i) store(to + i * kQueryTileRows, tile[i] * factor);
       } else {
         for (int lane = 0; lane < kLanes; ++lane) tile[lane] = load_query(queries, rows[lane], d, count);
         transpose(tile);
-        for (int64_t i = 0; i < count; ++i) store(to + i * kPanelRows, tile[i] * factor);
+        for (int64_t i = 0; i < count; ++i) store(to + i * kQueryTileRows, tile[i] * factor);
       }
     }
   }
 }
 
 // With additive scoring: the weights of the score, for each row those of its head.
-static void load_score_weights(const FlashItem& item, const Panel& panel) {
-  const AttentionProblem& problem = *item.problem;
+static void load_score_weights(const FlashTask& task, const QueryTile& query_tile) {
+  const AttentionProblem& problem = *task.problem;
   const Operand& weights = problem.score_weights;
   const int64_t size = size_of_element(weights.dtype);
-  for (int64_t i = 0; i < problem.head_size * kPanelRows; ++i) panel.score_weights[i] = 0.0f;
-  for (int64_t group = 0; group < panel.num_rows; group += kLanes) {
-    visit_rows(item, panel, group, [&](int64_t lane, int64_t head, int64_t) {
+  for (int64_t i = 0; i < problem.head_size * kQueryTileRows; ++i) query_tile.score_weights[i] = 0.0f;
+  for (int64_t group = 0; group < query_tile.num_rows; group += kLanes) {
+    visit_rows(task, query_tile, group, [&](int64_t lane, int64_t head, int64_t) {
       const char* row = static_cast<const char*>(weights.data) + head * weights.strides[1] * size;
       for (int64_t d = 0; d < problem.head_size; ++d) {
-        panel.score_weights[d * kPanelRows + group + lane] =
+        query_tile.score_weights[d * kQueryTileRows + group + lane] =
             load_element(row + d * weights.strides[3] * size, weights.dtype);
       }
     });

@@ -50,9 +50,9 @@ void FileSource::read(uint64_t offset, void* destination, size_t num_bytes) cons
   const int error = platform::read_at(file_, offset, destination, num_bytes, &num_read);
   if (error != 0) fail_on("read", path_, error);
   if (num_read < num_bytes) {
+    const unsigned long long end = offset + num_read;
     fail(Status::Io, "cannot read \"%s\": it ended at byte %llu although it had %llu bytes when it was opened",
-         shown(path_).c_str(), static_cast<unsigned long long>(offset + num_read),
-         static_cast<unsigned long long>(num_bytes_));
+         shown(path_).c_str(), end, static_cast<unsigned long long>(num_bytes_));
   }
 }
 

@@ -3,6 +3,8 @@
 #include "ops/attention.h"
 #include "ops/dropout.h"
 #include "ops/linear.h"
+#include "ops/registry.h"
+#include "ops/softmax.h"
 
 #include <gtest/gtest.h>
 
@@ -232,6 +234,43 @@ TEST(Cost, OfDropoutIsAnOperationForEachElementWhereSomeAreDropped) {
   EXPECT_EQ(cost_of(problem).bytes, 5 * 2 + 15 * 4);
   problem.dropout = 0.5F;
   EXPECT_EQ(cost_of(problem).flops, 15);
+}
+
+TEST(Cost, OfASoftmaxIsFourOperationsForEachScore) {
+  SoftmaxProblem problem;
+  problem.batch = 2;
+  problem.num_heads = 3;
+  problem.num_queries = 5;
+  problem.num_keys = 7;
+  problem.scores = problem.weights = given();
+  problem.scores.dtype = DType::F16;
+  problem.scores.strides[1] = 0;  // the same scores for every head
+  EXPECT_EQ(cost_of(problem).flops, 4 * 2 * 3 * 5 * 7);
+  EXPECT_EQ(cost_of(problem).bytes, 2 * (2 * 5 * 7) + 4 * (2 * 3 * 5 * 7));
+  // One length for each batch element.
+  problem.valid_lens = given();
+  problem.valid_lens.dtype = DType::I64;
+  problem.valid_lens.strides[2] = 0;
+  EXPECT_EQ(cost_of(problem).flops, 4 * 2 * 3 * 5 * 7);
+  EXPECT_EQ(cost_of(problem).bytes, 2 * (2 * 5 * 7) + 4 * (2 * 3 * 5 * 7) + 8 * 2);
+}
+
+TEST(Cost, OfAnOperationIsThatOfItsProblem) {
+  LinearProblem linear;
+  linear.batch = linear.rows = linear.input_size = 3;
+  linear.parts[0].output_size = linear.parts[0].head_size = 5;
+  AttentionProblem attention = small_problem();
+  attention.head_size = 2;
+  attention.limits.sequence.band_first = -5;
+  attention.limits.sequence.band_last = 7;
+  SoftmaxProblem softmax;
+  softmax.batch = softmax.num_heads = softmax.num_queries = softmax.num_keys = 2;
+  DropoutProblem dropout;
+  dropout.dropout = 0.5F;
+  EXPECT_EQ(cost_of(linear.op).flops, 2 * 3 * 3 * 3 * 5);
+  EXPECT_EQ(cost_of(attention.op).flops, 2 * 6 * 5 * 7 * (2 * 2));
+  EXPECT_EQ(cost_of(softmax.op).flops, 4 * 16);
+  EXPECT_EQ(cost_of(dropout.op).flops, 1);
 }
 
 }  // namespace

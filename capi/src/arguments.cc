@@ -6,22 +6,36 @@
 
 namespace heed::capi {
 
-static_assert(static_cast<int>(HEED_F32) == static_cast<int>(DType::F32));
-static_assert(static_cast<int>(HEED_F16) == static_cast<int>(DType::F16));
-static_assert(static_cast<int>(HEED_BF16) == static_cast<int>(DType::BF16));
-static_assert(static_cast<int>(HEED_F64) == static_cast<int>(DType::F64));
-static_assert(static_cast<int>(HEED_I32) == static_cast<int>(DType::I32));
-static_assert(static_cast<int>(HEED_I64) == static_cast<int>(DType::I64));
-static_assert(static_cast<int>(HEED_I8) == static_cast<int>(DType::I8));
-static_assert(static_cast<int>(HEED_U8) == static_cast<int>(DType::U8));
-static_assert(static_cast<int>(HEED_BOOL) == static_cast<int>(DType::Bool));
-
 DType read_dtype(heed_dtype dtype) {
-  const auto value = static_cast<int32_t>(dtype);
-  if (value < 0 || value >= kNumDTypes) {
-    fail(Status::InvalidArgument, "dtype is %d, expected one of HEED_F32 (0) to HEED_BOOL (%d)", value, kNumDTypes - 1);
+  switch (dtype) {
+    case HEED_F32: return DType::F32;
+    case HEED_F16: return DType::F16;
+    case HEED_BF16: return DType::BF16;
+    case HEED_F64: return DType::F64;
+    case HEED_I32: return DType::I32;
+    case HEED_I64: return DType::I64;
+    case HEED_I8: return DType::I8;
+    case HEED_U8: return DType::U8;
+    case HEED_BOOL: return DType::Bool;
+    case HEED_DTYPE_INVALID: break;
   }
-  return static_cast<DType>(value);
+  fail(Status::InvalidArgument, "dtype is %d, expected one of HEED_F32 (0) to HEED_BOOL (%d)", static_cast<int>(dtype),
+       kNumDTypes - 1);
+}
+
+heed_dtype c_dtype(DType dtype) {
+  switch (dtype) {
+    case DType::F32: return HEED_F32;
+    case DType::F16: return HEED_F16;
+    case DType::BF16: return HEED_BF16;
+    case DType::F64: return HEED_F64;
+    case DType::I32: return HEED_I32;
+    case DType::I64: return HEED_I64;
+    case DType::I8: return HEED_I8;
+    case DType::U8: return HEED_U8;
+    case DType::Bool: break;
+  }
+  return HEED_BOOL;
 }
 
 Shape read_shape(int32_t rank, const int64_t* dims, bool allow_inferred) {

@@ -72,7 +72,9 @@ Enum read_enum(int32_t value, Enum last, const char* name, const char* names) {
   return static_cast<Enum>(value);
 }
 
+// Throws for a number that is no dtype.
 DType read_dtype(heed_dtype dtype);
+heed_dtype c_dtype(DType dtype);
 
 // Dims from (rank, dims). Negative ones are refused unless `allow_inferred`, when -1 may stand.
 Shape read_shape(int32_t rank, const int64_t* dims, bool allow_inferred = false);

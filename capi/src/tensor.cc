@@ -81,7 +81,7 @@ void heed_tensor_destroy(heed_tensor* tensor) noexcept { destroy_handle(tensor);
 
 heed_dtype heed_tensor_dtype(const heed_tensor* tensor) noexcept {
   return guarded_value(__func__, tensor, HEED_DTYPE_INVALID,
-                       [&] { return static_cast<heed_dtype>(require(tensor, "tensor")->tensor.dtype()); });
+                       [&] { return c_dtype(require(tensor, "tensor")->tensor.dtype()); });
 }
 
 int32_t heed_tensor_rank(const heed_tensor* tensor) noexcept {

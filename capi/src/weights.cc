@@ -85,7 +85,7 @@ const char* heed_weights_name(const heed_weights* weights, int64_t index) noexce
 heed_dtype heed_weights_dtype(const heed_weights* weights, int64_t index) noexcept {
   return guarded_value<heed_dtype>(__func__, weights, HEED_DTYPE_INVALID, [&] {
     const StoredTensor& tensor = tensor_at(weights, index);
-    return tensor.has_known_dtype ? static_cast<heed_dtype>(tensor.dtype) : HEED_DTYPE_INVALID;
+    return tensor.has_known_dtype ? c_dtype(tensor.dtype) : HEED_DTYPE_INVALID;
   });
 }
 

@@ -9,7 +9,7 @@ namespace heed {
 
 void check_input(const Argument& input) {
   const DType dtype = input.tensor.dtype();
-  if (dtype != DType::F32 && dtype != DType::F16 && dtype != DType::BF16) {
+  if (!is_computable(dtype)) {
     fail(Status::InvalidArgument, "%s is %s, expected F32, F16 or BF16: copy it into a tensor of one of these first",
          input.name, name_of(dtype));
   }

@@ -95,6 +95,7 @@ To convert(From source) {
 template <typename Visitor>
 decltype(auto) visit_dtype(DType dtype, Visitor&& visitor) {
   switch (dtype) {
+    case DType::F32: return visitor(static_cast<float*>(nullptr));
     case DType::F16: return visitor(static_cast<Half*>(nullptr));
     case DType::BF16: return visitor(static_cast<BFloat16*>(nullptr));
     case DType::F64: return visitor(static_cast<double*>(nullptr));
@@ -102,10 +103,9 @@ decltype(auto) visit_dtype(DType dtype, Visitor&& visitor) {
     case DType::I64: return visitor(static_cast<int64_t*>(nullptr));
     case DType::I8: return visitor(static_cast<int8_t*>(nullptr));
     case DType::U8: return visitor(static_cast<uint8_t*>(nullptr));
-    case DType::Bool: return visitor(static_cast<Boolean*>(nullptr));
-    case DType::F32: break;
+    case DType::Bool: break;
   }
-  return visitor(static_cast<float*>(nullptr));
+  return visitor(static_cast<Boolean*>(nullptr));
 }
 
 }  // namespace heed

@@ -50,18 +50,13 @@ void move_row(std::byte* destination, int64_t destination_step, const std::byte*
   for (int64_t i = 0; i < count; ++i) std::memcpy(destination + i * destination_step, source + i * source_step, size);
 }
 
-ConvertRow row_mover(size_t element_size) {
-  switch (element_size) {
-    case 8: return move_row<8>;
-    case 4: return move_row<4>;
-    case 2: return move_row<2>;
-    default: return move_row<1>;
-  }
+ConvertRow row_mover(DType dtype) {
+  return visit_dtype(dtype, [](auto* type) -> ConvertRow { return move_row<sizeof *type>; });
 }
 
 ConvertRow row_converter(DType to, DType from) {
   // Booleans pass through the conversion, which makes every true byte a 1.
-  if (to == from && to != DType::Bool) return row_mover(size_of(to));
+  if (to == from && to != DType::Bool) return row_mover(to);
   return visit_dtype(to, [from](auto* to_type) {
     using To = std::remove_pointer_t<decltype(to_type)>;
     return visit_dtype(from, [](auto* from_type) -> ConvertRow {
@@ -164,7 +159,7 @@ void copy_tensor(const Tensor& destination, const Tensor& source) {
 
 void read_elements(const Tensor& tensor, int64_t first, int64_t num_elements, void* destination) {
   const auto size = static_cast<int64_t>(size_of(tensor.dtype()));
-  const ConvertRow move = row_mover(size_of(tensor.dtype()));
+  const ConvertRow move = row_mover(tensor.dtype());
   auto* next = static_cast<std::byte*>(destination);
   walk_range(tensor, first, num_elements, [&](const std::byte* row, int64_t step, int64_t count) {
     move(next, size, row, step, count);
@@ -174,7 +169,7 @@ void read_elements(const Tensor& tensor, int64_t first, int64_t num_elements, vo
 
 void write_elements(const Tensor& tensor, int64_t first, int64_t num_elements, const void* source) {
   const auto size = static_cast<int64_t>(size_of(tensor.dtype()));
-  const ConvertRow move = row_mover(size_of(tensor.dtype()));
+  const ConvertRow move = row_mover(tensor.dtype());
   const auto* next = static_cast<const std::byte*>(source);
   walk_range(tensor, first, num_elements, [&](std::byte* row, int64_t step, int64_t count) {
     move(row, step, next, size, count);

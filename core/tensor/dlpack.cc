@@ -21,17 +21,23 @@ namespace {
 // DLPack has a code for booleans from version 0.8 on.
 constexpr uint8_t kBooleanCode = 6;
 
-// Each with one lane.
-struct DlpackDType {
-  uint8_t code;
-  uint8_t bits;
-  DType dtype;
-};
-constexpr DlpackDType kDlpackDTypes[] = {
-    {kDLFloat, 32, DType::F32}, {kDLFloat, 16, DType::F16}, {kDLBfloat, 16, DType::BF16},
-    {kDLFloat, 64, DType::F64}, {kDLInt, 32, DType::I32},   {kDLInt, 64, DType::I64},
-    {kDLInt, 8, DType::I8},     {kDLUInt, 8, DType::U8},    {kBooleanCode, 8, DType::Bool},
-};
+constexpr uint8_t dlpack_code(DType dtype) {
+  switch (dtype) {
+    case DType::F32:
+    case DType::F16:
+    case DType::F64: return kDLFloat;
+    case DType::BF16: return kDLBfloat;
+    case DType::I32:
+    case DType::I64:
+    case DType::I8: return kDLInt;
+    case DType::U8: return kDLUInt;
+    case DType::Bool: break;
+  }
+  return kBooleanCode;
+}
+
+// With one lane: an element is one number.
+DLDataType dlpack_dtype(DType dtype) { return {dlpack_code(dtype), static_cast<uint8_t>(8 * size_of(dtype)), 1}; }
 
 // Codes of later versions than the header's are here too; what is not is named by its number alone.
 std::string name_of_device(int32_t type) {
@@ -63,9 +69,11 @@ void check_device(const DLDevice& device, const Memory& memory) {
 }
 
 DType dtype_of(const DLDataType& type) {
-  for (const DlpackDType& known : kDlpackDTypes) {
-    if (type.code == known.code && type.bits == known.bits && type.lanes == 1) return known.dtype;
-  }
+  const auto known = find_dtype([&](DType dtype) {
+    const DLDataType own = dlpack_dtype(dtype);
+    return type.code == own.code && type.bits == own.bits && type.lanes == own.lanes;
+  });
+  if (known.has_value()) return *known;
   fail(Status::Unsupported,
        "managed->dl_tensor.dtype has code %d, %d bits and %d lanes, expected one lane of float of 16, 32 or 64 bits, "
        "bfloat of 16, int of 8, 32 or 64, uint of 8, or bool of 8",
@@ -158,9 +166,7 @@ DLManagedTensor* to_dlpack(const Tensor& tensor) {
   given.data = exported->tensor.data();
   given.device = {kDLCPU, 0};
   given.ndim = tensor.rank();
-  const auto* const type = std::find_if(std::begin(kDlpackDTypes), std::end(kDlpackDTypes),
-                                        [&](const DlpackDType& known) { return known.dtype == tensor.dtype(); });
-  given.dtype = {type->code, type->bits, 1};
+  given.dtype = dlpack_dtype(tensor.dtype());
   given.shape = exported->dims.data();
   given.strides = exported->strides.data();
   given.byte_offset = 0;

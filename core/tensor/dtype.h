@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Element types of tensors.
+// Element types of tensors. Code that differs by element type is a switch that lists every one of them, so that the
+// compiler names each place that a new one has to be added to (tests/structure/check_dtypes.py).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 namespace heed {
 
-// Same numbers as heed_dtype in heed.h; capi/src asserts it.
 enum class DType : int32_t { F32 = 0, F16 = 1, BF16 = 2, F64 = 3, I32 = 4, I64 = 5, I8 = 6, U8 = 7, Bool = 8 };
 
 inline constexpr int32_t kNumDTypes = 9;
@@ -28,11 +29,41 @@ constexpr size_t size_of(DType dtype) {
   return 0;
 }
 
+static_assert(size_of(static_cast<DType>(kNumDTypes - 1)) != 0 && size_of(static_cast<DType>(kNumDTypes)) == 0,
+              "kNumDTypes is the number of enumerators of DType");
+
 constexpr bool is_floating(DType dtype) {
-  return dtype == DType::F32 || dtype == DType::F16 || dtype == DType::BF16 || dtype == DType::F64;
+  switch (dtype) {
+    case DType::F32:
+    case DType::F16:
+    case DType::BF16:
+    case DType::F64: return true;
+    case DType::I32:
+    case DType::I64:
+    case DType::I8:
+    case DType::U8:
+    case DType::Bool: break;
+  }
+  return false;
 }
 
-// The name used in messages and in .safetensors headers, where the two agree for every type heed has.
+// Whether operations take elements of this type as queries, keys, values and parameters, and write them as results.
+constexpr bool is_computable(DType dtype) {
+  switch (dtype) {
+    case DType::F32:
+    case DType::F16:
+    case DType::BF16: return true;
+    case DType::F64:
+    case DType::I32:
+    case DType::I64:
+    case DType::I8:
+    case DType::U8:
+    case DType::Bool: break;
+  }
+  return false;
+}
+
+// The name used in messages and in .safetensors headers, where the two agree for every type that heed has.
 constexpr const char* name_of(DType dtype) {
   switch (dtype) {
     case DType::F32: return "F32";
@@ -46,6 +77,16 @@ constexpr const char* name_of(DType dtype) {
     case DType::Bool: return "BOOL";
   }
   return "unknown";
+}
+
+// The first element type that is_wanted(dtype) is true of.
+template <typename Condition>
+constexpr std::optional<DType> find_dtype(const Condition& is_wanted) {
+  for (int32_t value = 0; value < kNumDTypes; ++value) {
+    const auto dtype = static_cast<DType>(value);
+    if (is_wanted(dtype)) return dtype;
+  }
+  return std::nullopt;
 }
 
 }  // namespace heed

@@ -15,16 +15,22 @@ static_assert(std::endian::native == std::endian::little, "elements are read and
 
 inline constexpr std::string_view kNpyMagic = "\x93NUMPY";
 
-// The name of a dtype is its byte order (< little, > big, | where there is none), its kind and its bytes, here as NumPy
-// writes it.
-struct NpyDType {
-  std::string_view descr;
-  DType dtype;
-};
-inline constexpr NpyDType kNpyDTypes[] = {
-    {"<f4", DType::F32}, {"<f2", DType::F16}, {"<f8", DType::F64}, {"<i4", DType::I32},
-    {"<i8", DType::I64}, {"|i1", DType::I8},  {"|u1", DType::U8},  {"|b1", DType::Bool},
-};
+// NumPy's name of a dtype, as NumPy writes it: the byte order (< little, > big, | where there is none), the kind and the
+// number of bytes. Empty where NumPy has no such dtype.
+constexpr std::string_view npy_descr(DType dtype) {
+  switch (dtype) {
+    case DType::F32: return "<f4";
+    case DType::F16: return "<f2";
+    case DType::F64: return "<f8";
+    case DType::I32: return "<i4";
+    case DType::I64: return "<i8";
+    case DType::I8: return "|i1";
+    case DType::U8: return "|u1";
+    case DType::Bool: return "|b1";
+    case DType::BF16: break;
+  }
+  return {};
+}
 
 // What elements pass through that do not lie in a tensor as in the file; a multiple of every element's size.
 inline constexpr size_t kNpyBufferBytes = size_t{1} << 16;

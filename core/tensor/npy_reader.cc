@@ -246,17 +246,18 @@ DType dtype_of(std::string_view descr, const std::string& path) {
          path.c_str(), shown(descr).c_str());
   }
   const std::string_view name = descr.substr(1, descr.size() - 2);
-  if (name.size() == 3) {
-    for (const NpyDType& known : kNpyDTypes) {
-      if (name.substr(1) != known.descr.substr(1)) continue;
-      // A single byte has no order, whatever is said.
-      const bool has_order = size_of(known.dtype) > 1;
-      if (name[0] == '<' || (!has_order && (name[0] == '|' || name[0] == '>'))) return known.dtype;
-      if (name[0] == '>') {
-        fail(Status::Unsupported,
-             "\"%s\" has descr %s: it is big endian, expected little endian: save array.astype('%s') instead",
-             path.c_str(), shown(descr).c_str(), std::string(known.descr).c_str());
-      }
+  const auto known = find_dtype([&](DType dtype) {
+    const std::string_view own = npy_descr(dtype);
+    return name.size() == 3 && !own.empty() && name.substr(1) == own.substr(1);
+  });
+  if (known.has_value()) {
+    // The order of a single byte does not matter, whatever the file says.
+    const bool has_order = size_of(*known) > 1;
+    if (name[0] == '<' || (!has_order && (name[0] == '|' || name[0] == '>'))) return *known;
+    if (name[0] == '>') {
+      fail(Status::Unsupported,
+           "\"%s\" has descr %s: it is big endian, expected little endian: save array.astype('%s') instead",
+           path.c_str(), shown(descr).c_str(), std::string(npy_descr(*known)).c_str());
     }
   }
   if (name.size() >= 2 && name[1] == 'O') {

@@ -18,9 +18,8 @@ constexpr size_t kDataOffset = 128;
 constexpr size_t kTextOffset = 10;
 
 std::string_view descr_of(DType dtype) {
-  for (const NpyDType& known : kNpyDTypes) {
-    if (known.dtype == dtype) return known.descr;
-  }
+  const std::string_view descr = npy_descr(dtype);
+  if (!descr.empty()) return descr;
   fail(Status::Unsupported, "tensor has dtype %s, which .npy files do not have: copy it into a tensor of F32 first",
        name_of(dtype));
 }

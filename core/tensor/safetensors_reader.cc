@@ -37,18 +37,18 @@ constexpr FormatDType kFormatDTypes[] = {
 
 // Nothing for a dtype that the format did not have when this was written: its tensor's extent cannot be checked against
 // its shape.
-std::optional<uint64_t> num_bits_of(std::string_view dtype_name) {
+constexpr std::optional<uint64_t> num_bits_of(std::string_view dtype_name) {
   for (const FormatDType& dtype : kFormatDTypes) {
     if (dtype_name == dtype.name) return dtype.num_bits;
   }
   return std::nullopt;
 }
 
+static_assert(!find_dtype([](DType dtype) { return num_bits_of(name_of(dtype)) != 8 * size_of(dtype); }).has_value(),
+              "kFormatDTypes has every element type");
+
 std::optional<DType> dtype_of(std::string_view dtype_name) {
-  for (int32_t value = 0; value < kNumDTypes; ++value) {
-    if (dtype_name == name_of(static_cast<DType>(value))) return static_cast<DType>(value);
-  }
-  return std::nullopt;
+  return find_dtype([&](DType dtype) { return dtype_name == name_of(dtype); });
 }
 
 unsigned long long wide(uint64_t value) { return value; }
@@ -107,7 +107,11 @@ class SafetensorsHeaderParser : public JsonEvents {
     switch (place_) {
       case Place::Header: start_entry(std::move(value)); break;
       case Place::Metadata: metadata_names_.push_back(std::move(value)); break;
-      default: start_field(value); break;
+      case Place::Entry: start_field(value); break;
+      // Objects alone have keys.
+      case Place::Nowhere:
+      case Place::Shape:
+      case Place::Offsets: break;
     }
     return true;
   }
@@ -116,7 +120,10 @@ class SafetensorsHeaderParser : public JsonEvents {
     switch (place_) {
       case Place::Nowhere: place_ = Place::Header; break;
       case Place::Header: place_ = entry_.name == kMetadataName ? Place::Metadata : Place::Entry; break;
-      default: fail_unexpected("an object");
+      case Place::Metadata:
+      case Place::Entry:
+      case Place::Shape:
+      case Place::Offsets: fail_unexpected("an object");
     }
     return true;
   }

@@ -211,14 +211,6 @@ void scatter(Npu& npu, const DeviceArray& dense, const StridedArray& array) {
 
 }  // namespace
 
-aclDataType acl_dtype(DType dtype) {
-  switch (dtype) {
-    case DType::F16: return ACL_FLOAT16;
-    case DType::BF16: return ACL_BF16;
-    default: return ACL_FLOAT;
-  }
-}
-
 StridedArray strided_from(const Operand& operand, int64_t first, const int64_t (&sizes)[kOperandRank]) {
   StridedArray array = strided(operand, sizes);
   array.data =

@@ -11,8 +11,6 @@
 
 namespace heed::ascend {
 
-aclDataType acl_dtype(DType dtype);
-
 // A strided array in the device's memory. Strides are in elements.
 struct StridedArray {
   void* data = nullptr;

@@ -53,7 +53,21 @@ Status guarded(Failure* failure, Body body) noexcept {
 }
 
 // What inputs of a dtype are computed in. F32 becomes BF16, which has its range.
-DType computed(DType inputs) { return inputs == DType::F16 ? DType::F16 : DType::BF16; }
+DType computed(DType inputs) {
+  switch (inputs) {
+    case DType::F16: return DType::F16;
+    case DType::F32:
+    case DType::BF16:
+    // No operation takes the others.
+    case DType::F64:
+    case DType::I32:
+    case DType::I64:
+    case DType::I8:
+    case DType::U8:
+    case DType::Bool: break;
+  }
+  return DType::BF16;
+}
 
 // What a dtype other than that computed in means: F32 is refused where the context does not allow to narrow it, and
 // another 16-bit dtype is then left to the CPU.

@@ -89,7 +89,20 @@ void run_linear(Npu& npu, const LinearProblem& problem, aclDataType dtype) {
 }
 
 size_t packed_bytes(const LinearPart& part, int64_t input_size) {
-  return part.weight.dtype == DType::F32 ? static_cast<size_t>(part.output_size * input_size) * 2 : 0;
+  switch (part.weight.dtype) {
+    case DType::F32: return static_cast<size_t>(part.output_size * input_size) * size_of(DType::BF16);
+    // Read as they are.
+    case DType::F16:
+    case DType::BF16:
+    // No weight has the others.
+    case DType::F64:
+    case DType::I32:
+    case DType::I64:
+    case DType::I8:
+    case DType::U8:
+    case DType::Bool: break;
+  }
+  return 0;
 }
 
 void pack(Npu& npu, const LinearPart& part, int64_t input_size, void* packed) {

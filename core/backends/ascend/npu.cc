@@ -102,15 +102,24 @@ int32_t count(Registry& shared) {
 
 }  // namespace
 
-size_t size_of_element(aclDataType dtype) {
+aclDataType acl_dtype(DType dtype) {
   switch (dtype) {
-    case ACL_INT64: return 8;
-    case ACL_FLOAT:
-    case ACL_INT32: return 4;
-    case ACL_FLOAT16:
-    case ACL_BF16: return 2;
-    default: return 1;
+    case DType::F32: return ACL_FLOAT;
+    case DType::F16: return ACL_FLOAT16;
+    case DType::BF16: return ACL_BF16;
+    case DType::F64: return ACL_DOUBLE;
+    case DType::I32: return ACL_INT32;
+    case DType::I64: return ACL_INT64;
+    case DType::I8: return ACL_INT8;
+    case DType::U8: return ACL_UINT8;
+    case DType::Bool: break;
   }
+  return ACL_BOOL;
+}
+
+size_t size_of_element(aclDataType dtype) {
+  const auto own = find_dtype([&](DType each) { return acl_dtype(each) == dtype; });
+  return own.has_value() ? size_of(*own) : 0;
 }
 
 int64_t DeviceArray::num_elements() const {

@@ -19,6 +19,7 @@
 #include "backends/ascend/device_memory.h"
 #include "backends/ascend/staging.h"
 #include "base/memory.h"
+#include "tensor/dtype.h"
 
 namespace heed::ascend {
 
@@ -34,6 +35,9 @@ struct DeviceArray {
   size_t num_bytes() const;
 };
 
+// AscendCL's name of an element type.
+aclDataType acl_dtype(DType dtype);
+// Bytes of one element; 0 for a type that no element type of heed has the name of.
 size_t size_of_element(aclDataType dtype);
 
 atb::Dims dims_of(std::initializer_list<int64_t> sizes);

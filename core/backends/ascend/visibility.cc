@@ -5,11 +5,12 @@
 #include <cmath>
 #include <cstring>
 #include <string>
+#include <type_traits>
 #include <utility>
 
-#include "base/half.h"
 #include "ops/lengths.h"
 #include "ops/visible_keys.h"
+#include "tensor/convert.h"
 
 namespace heed::ascend {
 namespace {
@@ -127,14 +128,11 @@ bool Visibility::is_in_limits(int64_t b, int64_t h, int64_t q, int64_t k) const 
 float Visibility::bias(int64_t b, int64_t h, int64_t q, int64_t k) const {
   if (bias_.bytes.empty()) return 0.0f;
   const char* element = bias_.element(problem_.bias, b, h, q, k);
-  if (problem_.bias.dtype == DType::F32) {
-    float number = 0;
+  return visit_dtype(problem_.bias.dtype, [&](auto* type) {
+    std::remove_pointer_t<decltype(type)> number;
     std::memcpy(&number, element, sizeof number);
-    return number;
-  }
-  uint16_t bits = 0;
-  std::memcpy(&bits, element, sizeof bits);
-  return problem_.bias.dtype == DType::F16 ? widen(Half{bits}) : widen(BFloat16{bits});
+    return convert<float>(number);
+  });
 }
 
 // Infinity and NaN make a row NaN (rule 5); they are no measure for its other pairs.

@@ -295,8 +295,17 @@ static void score_stored_rows(const DecodeTask& decode, int64_t block, int64_t k
       return score_rows<DType::F16>(keys, k1 - k0, task.row_queries, stride, num_rows, scores, kRowScoresStride);
     case DType::BF16:
       return score_rows<DType::BF16>(keys, k1 - k0, task.row_queries, stride, num_rows, scores, kRowScoresStride);
-    default: return score_rows<DType::F32>(keys, k1 - k0, task.row_queries, stride, num_rows, scores, kRowScoresStride);
+    case DType::F32:
+      return score_rows<DType::F32>(keys, k1 - k0, task.row_queries, stride, num_rows, scores, kRowScoresStride);
+    // No operation computes with these.
+    case DType::F64:
+    case DType::I32:
+    case DType::I64:
+    case DType::I8:
+    case DType::U8:
+    case DType::Bool: break;
   }
+  __builtin_unreachable();
 }
 
 template <DType type>
@@ -321,8 +330,16 @@ static void add_stored_values(const DecodeTask& decode, int64_t block, int64_t k
   switch (stored_type(source.rows, width)) {
     case DType::F16: return add_stored_values_of<DType::F16>(decode, values, keys_of_block, only_seen);
     case DType::BF16: return add_stored_values_of<DType::BF16>(decode, values, keys_of_block, only_seen);
-    default: return add_stored_values_of<DType::F32>(decode, values, keys_of_block, only_seen);
+    case DType::F32: return add_stored_values_of<DType::F32>(decode, values, keys_of_block, only_seen);
+    // No operation computes with these.
+    case DType::F64:
+    case DType::I32:
+    case DType::I64:
+    case DType::I8:
+    case DType::U8:
+    case DType::Bool: break;
   }
+  __builtin_unreachable();
 }
 
 // Calls visit(task, k0, k1) for pieces of keys of a block that fit into a query tile's scores, with task.seen of the piece.

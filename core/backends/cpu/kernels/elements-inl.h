@@ -9,7 +9,22 @@
 namespace heed::cpu::HEED_ISA_NAMESPACE {
 namespace {
 
-HEED_INLINE int64_t size_of_element(DType dtype) { return dtype == DType::F32 ? 4 : 2; }
+// Bytes of an element that operations compute with.
+HEED_INLINE int64_t size_of_element(DType dtype) {
+  switch (dtype) {
+    case DType::F32: return 4;
+    case DType::F16:
+    case DType::BF16: return 2;
+    // No operation computes with these.
+    case DType::F64:
+    case DType::I32:
+    case DType::I64:
+    case DType::I8:
+    case DType::U8:
+    case DType::Bool: break;
+  }
+  __builtin_unreachable();
+}
 
 // The address of an element of an operand of f32, F16 or BF16.
 HEED_INLINE const char* element_address(const Operand& operand, int64_t index) {
@@ -104,8 +119,16 @@ static inline Vec gather_first_elements(const char* from, DType dtype, int64_t s
     switch (dtype) {
       case DType::F16: return gather_elements<DType::F16>(from, stride);
       case DType::BF16: return gather_elements<DType::BF16>(from, stride);
-      default: return gather_elements<DType::F32>(from, stride);
+      case DType::F32: return gather_elements<DType::F32>(from, stride);
+      // No operation computes with these.
+      case DType::F64:
+      case DType::I32:
+      case DType::I64:
+      case DType::I8:
+      case DType::U8:
+      case DType::Bool: break;
     }
+    __builtin_unreachable();
   }
   float elements[kLanes] = {};
   for (int64_t i = 0; i < count; ++i) elements[i] = load_element(from + i * stride * size_of_element(dtype), dtype);
@@ -132,8 +155,16 @@ static inline void widen_row(const char* from, DType dtype, int64_t stride, int6
   switch (dtype) {
     case DType::F16: return widen_side_by_side<DType::F16>(from, count, to);
     case DType::BF16: return widen_side_by_side<DType::BF16>(from, count, to);
-    default: return widen_side_by_side<DType::F32>(from, count, to);
+    case DType::F32: return widen_side_by_side<DType::F32>(from, count, to);
+    // No operation computes with these.
+    case DType::F64:
+    case DType::I32:
+    case DType::I64:
+    case DType::I8:
+    case DType::U8:
+    case DType::Bool: break;
   }
+  __builtin_unreachable();
 }
 
 // ---- blocks of rows -------------------------------------------------------------------------------------------------
@@ -209,8 +240,16 @@ static inline void widen_rows(const char* from, DType dtype, int64_t stride, int
   switch (dtype) {
     case DType::F16: return widen_rows_of<DType::F16>(from, stride, element_stride, num_rows, width, to);
     case DType::BF16: return widen_rows_of<DType::BF16>(from, stride, element_stride, num_rows, width, to);
-    default: return widen_rows_of<DType::F32>(from, stride, element_stride, num_rows, width, to);
+    case DType::F32: return widen_rows_of<DType::F32>(from, stride, element_stride, num_rows, width, to);
+    // No operation computes with these.
+    case DType::F64:
+    case DType::I32:
+    case DType::I64:
+    case DType::I8:
+    case DType::U8:
+    case DType::Bool: break;
   }
+  __builtin_unreachable();
 }
 
 // The first `count` lanes, `stride` elements apart; nothing else is written.

@@ -126,10 +126,19 @@ static void pack_block(const PackArguments& arguments) {
 }
 
 static void pack_linear(const PackArguments* arguments) {
-  if (arguments->block.dtype == DType::F32)
-    pack_block<float>(*arguments);
-  else
-    pack_block<uint16_t>(*arguments);
+  switch (arguments->block.dtype) {
+    case DType::F32: return pack_block<float>(*arguments);
+    case DType::F16:
+    case DType::BF16: return pack_block<uint16_t>(*arguments);
+    // No operation computes with these.
+    case DType::F64:
+    case DType::I32:
+    case DType::I64:
+    case DType::I8:
+    case DType::U8:
+    case DType::Bool: break;
+  }
+  __builtin_unreachable();
 }
 
 }  // namespace

@@ -103,8 +103,8 @@ struct Backend {
   // As Memory::copy. Null where is_host is 1.
   Status (*copy)(BackendDevice* device, void* destination, const void* source, size_t num_bytes, Direction direction,
                  Failure* failure);
-  // As Memory::settle. Null where is_host is 1.
-  void (*settle)(BackendDevice* device);
+  // As Memory::wait_idle. Null where is_host is 1.
+  void (*wait_idle)(BackendDevice* device);
   // Gives memory that is kept for later calls back to the driver, after all that was asked. Null where is_host is 1.
   Status (*trim)(BackendDevice* device, Failure* failure);
   // Calls run(argument, item, worker) once for each item from 0 to num_items - 1, on the device's threads, and returns

@@ -90,8 +90,8 @@ void Context::copy(void* destination, const void* source, size_t num_bytes, Dire
   }
 }
 
-void Context::settle() const noexcept {
-  if (!is_host()) open_.backend->settle(open_.device);
+void Context::wait_idle() const noexcept {
+  if (!is_host()) open_.backend->wait_idle(open_.device);
 }
 
 const char* Context::describe() const { return open_.backend->describe(open_.device); }

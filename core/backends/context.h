@@ -55,7 +55,7 @@ class Context final : public Memory {
   const char* device_name() const noexcept override { return device_name_.c_str(); }
   bool is_host() const noexcept override { return open_.backend->is_host != 0; }
   void copy(void* destination, const void* source, size_t num_bytes, Direction direction) const override;
-  void settle() const noexcept override;
+  void wait_idle() const noexcept override;
 
   const ContextOptions& options() const { return options_; }
   const Backend& backend() const { return *open_.backend; }

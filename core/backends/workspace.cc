@@ -32,7 +32,7 @@ Workspace::~Workspace() {
     memory_->release(data_, num_bytes_);
   } else {
     // From here on the caller may free it.
-    memory_->settle();
+    memory_->wait_idle();
   }
 }
 

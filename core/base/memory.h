@@ -44,7 +44,7 @@ class Memory {
     if (num_bytes > 0) std::memcpy(destination, source, num_bytes);
   }
   // Waits until queued work on this memory has completed or failed.
-  virtual void settle() const noexcept {}
+  virtual void wait_idle() const noexcept {}
 
   // For the objects that own the bytes, and for messages about them.
   const HostAllocator& host_allocator() const noexcept { return host_allocator_; }

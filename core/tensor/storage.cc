@@ -27,7 +27,7 @@ std::shared_ptr<Storage> Storage::wrap(std::shared_ptr<const Memory> memory, std
 Storage::~Storage() {
   if (owned_) memory_->release(begin_, num_bytes_);
   if (release_ != nullptr) {
-    memory_->settle();
+    memory_->wait_idle();
     release_(user_, data_);
   }
 }

@@ -490,7 +490,7 @@ TEST(Backend, OperationsThatItDoesNotHaveGoToTheHost) {
     std::memcpy(destination, source, num_bytes);
     return Status::Ok;
   };
-  backend.settle = [](BackendDevice*) {};
+  backend.wait_idle = [](BackendDevice*) {};
   const auto context = Context::open({}, backend);
   const float values[] = {1, 2};
   float results[2] = {};

@@ -37,7 +37,7 @@ class FarMemory final : public Memory {
     std::memcpy(direction == Direction::ToHost ? destination : moved(destination, -kDistance),
                 direction == Direction::ToDevice ? source : moved(const_cast<void*>(source), -kDistance), num_bytes);
   }
-  void settle() const noexcept override { ++num_waits; }
+  void wait_idle() const noexcept override { ++num_waits; }
 
   mutable int num_copies = 0;
   mutable int num_waits = 0;

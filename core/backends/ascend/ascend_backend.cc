@@ -164,11 +164,11 @@ Status copy(BackendDevice* device, void* destination, const void* source, size_t
   });
 }
 
-void settle(BackendDevice* device) {
+void wait_idle(BackendDevice* device) {
   Failure ignored;
   guarded(&ignored, [&] {
     const Npu::Use use(*device->npu, Npu::Use::Of::AnyDevice);
-    device->npu->settle();
+    device->npu->wait_idle();
   });
 }
 
@@ -316,7 +316,7 @@ constexpr Backend kBackend = {
     .allocate = allocate,
     .release = release,
     .copy = copy,
-    .settle = settle,
+    .wait_idle = wait_idle,
     .trim = trim,
     .for_each = nullptr,
     .transpose = nullptr,

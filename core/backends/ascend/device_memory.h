@@ -20,13 +20,13 @@ class DeviceMemory {
 
   // A block of at least so many bytes, aligned to 64, with 32 spare bytes behind them, which kernels may read. Its
   // contents are undefined. Throws OutOfMemory where the device has none and nothing is kept that could be freed.
-  // `settle` is called before blocks go back to the driver.
-  template <typename Settle>
-  void* take(size_t num_bytes, const Settle& settle) {
+  // `wait_idle` is called before blocks go back to the driver.
+  template <typename WaitIdle>
+  void* take(size_t num_bytes, const WaitIdle& wait_idle) {
     const size_t size = block_size(num_bytes);
     if (void* kept = take_kept(size); kept != nullptr) return kept;
     if (void* fresh = allocate(size); fresh != nullptr) return fresh;
-    settle();
+    wait_idle();
     free_kept();
     if (void* fresh = allocate(size); fresh != nullptr) return fresh;
     fail_full(num_bytes);

@@ -223,7 +223,7 @@ Npu::~Npu() {
 
 // In the order that AscendCL and ATB ask for. On a lost device most of it fails, which changes nothing.
 void Npu::stop() noexcept {
-  settle();
+  wait_idle();
   destroy_operations();
   forget_constants();
   if (workspace_ != nullptr) memory_.give(workspace_, workspace_bytes_);
@@ -323,7 +323,7 @@ void Npu::copy(void* destination, const void* source, size_t num_bytes) {
 
 void Npu::synchronize() {
   check(aclrtSynchronizeStream(stream_), "aclrtSynchronizeStream");
-  staging_.settled();
+  staging_.reset();
 }
 
 void Npu::trim() {
@@ -334,9 +334,9 @@ void Npu::trim() {
   memory_.free_kept();
 }
 
-void Npu::settle() noexcept {
+void Npu::wait_idle() noexcept {
   if (stream_ != nullptr) static_cast<void>(aclrtSynchronizeStream(stream_));
-  staging_.settled();
+  staging_.reset();
 }
 
 // An operation belongs to the thread that first sets it up: it keeps an address in that thread's own cache of kernels.

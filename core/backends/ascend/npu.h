@@ -87,7 +87,7 @@ class Npu {
   // Waits; throws what work has failed with that was asked for earlier.
   void synchronize();
   // Waits, whatever comes of it.
-  void settle() noexcept;
+  void wait_idle() noexcept;
   // Waits, and gives blocks that nobody has, and ATB's workspace, back to the driver.
   void trim();
 

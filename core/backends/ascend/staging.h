@@ -17,13 +17,13 @@ class Staging {
   // Larger pieces are not worth a second copy.
   static constexpr size_t kCapacity = size_t{1} << 20;
 
-  // Place for num_bytes, at most kCapacity; `settle` waits until the device is done with all that lies here. Throws
+  // Place for num_bytes, at most kCapacity; `wait_idle` waits until the device is done with all that lies here. Throws
   // OutOfMemory.
-  template <typename Settle>
-  void* take(size_t num_bytes, const Settle& settle) {
+  template <typename WaitIdle>
+  void* take(size_t num_bytes, const WaitIdle& wait_idle) {
     if (memory_ == nullptr) allocate();
     if (kCapacity - used_ < num_bytes) {
-      settle();
+      wait_idle();
       used_ = 0;
     }
     void* place = static_cast<char*>(memory_) + used_;
@@ -31,7 +31,7 @@ class Staging {
     return place;
   }
   // The device is done with all that lies here.
-  void settled() { used_ = 0; }
+  void reset() { used_ = 0; }
   // Gives the memory back. The device is done with it.
   void free();
 

@@ -260,7 +260,7 @@ const Backend& cpu_backend() {
       .allocate = allocate,
       .release = release,
       .copy = nullptr,
-      .settle = nullptr,
+      .wait_idle = nullptr,
       .trim = nullptr,
       .for_each = for_each,
       .transpose = transpose,

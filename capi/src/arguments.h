@@ -22,13 +22,13 @@ Pointer* require(Pointer* pointer, const char* name) {
   return pointer;
 }
 
-// No struct of heed's will be larger. A struct_size above it is what lay in memory before, in a struct that was not made
-// by its macro, and says nothing about the bytes that can be read.
+// No struct of heed will be larger. A larger struct_size comes from a struct that was not initialized by its macro: it
+// is an arbitrary value, and reading that many bytes could crash.
 inline constexpr size_t kLargestStructSize = 65536;
 
-// A caller's struct as this version knows it. Members that an older caller lacks keep `defaults`; a newer caller's
-// further members must be zero. Of a struct that is refused for its size nothing else is read. `first_size` is the
-// struct's size in version 0.1, `macro` its initialiser.
+// Converts a caller's struct to this version's. Members that an older caller lacks get their value from `defaults`;
+// further members of a newer caller must be zero. Only struct_size is read if the size is refused. `first_size` is the
+// struct's size in version 0.1, `macro` its initializer.
 template <typename Struct>
 Struct read_struct(const Struct* given, const Struct& defaults, size_t first_size, const char* name,
                    const char* macro) {
@@ -72,17 +72,17 @@ Enum read_enum(int32_t value, Enum last, const char* name, const char* names) {
   return static_cast<Enum>(value);
 }
 
-// Throws for a number that is no dtype.
+// Throws for a number that is not a dtype.
 DType read_dtype(heed_dtype dtype);
 heed_dtype c_dtype(DType dtype);
 
-// Dims from (rank, dims). Negative ones are refused unless `allow_inferred`, when -1 may stand.
+// Dims from (rank, dims). Negative dims are refused unless `allow_inferred` is true; the caller then checks them.
 Shape read_shape(int32_t rank, const int64_t* dims, bool allow_inferred = false);
 
 // Strides for a shape; null stays null. `storage` holds them.
 const Dims* read_strides(const Shape& shape, const int64_t* strides, Dims& storage);
 
-// A text result as heed.h defines it.
+// Writes a text result as heed.h defines it ("TEXT RESULTS").
 void write_text(const std::string& result, char* text, size_t capacity, size_t* num_bytes);
 
 }  // namespace heed::capi

@@ -88,7 +88,7 @@ const char* heed_version_string(void) noexcept { return kVersionText; }
 
 int32_t heed_device_count(heed_device device) noexcept {
   return guarded_value<int32_t>(0, [&] {
-    // For the driver that this may load.
+    // The function may load a driver, which then runs in the default environment.
     const heed::platform::FloatingPointEnvironment environment;
     return count_devices(read_enum(static_cast<int32_t>(device), DeviceKind::Ascend, "device", kDeviceNames));
   });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The barrier between C++ and C: an exception that a body throws becomes the thread's last error, a message to the logger
-// of the object whose function was called, and a status.
+// The barrier between C++ and C: an exception that a function's body throws becomes the thread's last error, a message
+// to the logger of the function's object, and a status.
 #pragma once
 
 #include <heed/heed.h>
@@ -26,13 +26,15 @@ void keep_current_exception() noexcept;
 // caught while heed's own is being handled.
 heed_status report_last_error(const char* function, const Logger& logger) noexcept;
 
-// To be called before the body runs, since another thread may destroy the handle meanwhile. A silent logger for NULL.
+// Must be called before the body runs, since another thread may destroy the handle meanwhile. For NULL it is a logger
+// that drops its messages.
 template <typename Handle>
 Logger logger_of(const Handle* self) noexcept {
   return self == nullptr ? Logger{} : memory_of(*self).logger();
 }
 
-// Not inlined, so that the compiler moves no arithmetic of the body across the switch of the floating-point environment.
+// Not inlined, so that the compiler does not move arithmetic of the body to before or after the switch of the
+// floating-point environment.
 template <typename Body>
 [[gnu::noinline]] void run_apart(Body& body) {
   body();
@@ -53,8 +55,8 @@ heed_status guarded(const char* function, const Handle* self, Body&& body) noexc
   return report_last_error(function, logger);
 }
 
-// The same for a getter. It computes nothing, so the body runs in the thread's own environment. Returns `on_failure` when
-// the body throws.
+// The same for a getter, which computes nothing, so that its body runs in the thread's own environment. Returns
+// `on_failure` if the body throws.
 template <typename Result, typename Handle, typename Body>
 Result guarded_value(const char* function, const Handle* self, Result on_failure, Body&& body) noexcept {
   const Logger logger = logger_of(self);
@@ -69,7 +71,7 @@ Result guarded_value(const char* function, const Handle* self, Result on_failure
   return on_failure;
 }
 
-// For functions that belong to no object, and so have no logger.
+// For functions without an object, which therefore have no logger.
 template <typename Body>
 heed_status guarded(Body&& body) noexcept {
   const platform::FloatingPointEnvironment environment;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the handles point to, and the one place where they are made and destroyed. Each holds a counted reference, of
-// which functions take a copy before they work: a handle that is destroyed by another thread does not pull the object
-// from under a running call.
+// The objects behind the handles, and the only functions that create and destroy them. Each holds a counted reference.
+// A C function copies it before it works, so that the object stays alive during the call even if another thread
+// destroys the handle.
 #pragma once
 
 #include <heed/heed.h>
@@ -48,13 +48,13 @@ inline const Memory& memory_of(const heed_layer& handle) { return *handle.layer-
 inline const Memory& memory_of(const heed_weights& handle) { return *handle.context; }
 inline const Memory& memory_of(const heed_workspace& handle) { return handle.workspace->memory(); }
 
-// A handle in the host's memory that holds `content`.
+// A new handle in host memory that holds `content`.
 template <typename Handle>
 Handle* make_handle(Handle content) {
   return host_create<Handle>(memory_of(content).host_allocator(), std::move(content));
 }
 
-// NULL is allowed. In the default floating-point environment, for the functions of the host that give memory back.
+// NULL is allowed. Runs in the default floating-point environment, since it may call the host's release functions.
 template <typename Handle>
 void destroy_handle(Handle* handle) noexcept {
   if (handle == nullptr) return;
@@ -69,7 +69,7 @@ struct HandleDestroyer {
   }
 };
 
-// A handle that is not the caller's yet.
+// A handle that the caller does not own yet.
 template <typename Handle>
 using OwnedHandle = std::unique_ptr<Handle, HandleDestroyer>;
 

@@ -35,7 +35,7 @@ static_assert(HEED_BIAS_Q == static_cast<int>(kBiasQ) && HEED_BIAS_K == static_c
               HEED_BIAS_V == static_cast<int>(kBiasV) && HEED_BIAS_O == static_cast<int>(kBiasO) &&
               HEED_BIAS_ALL == static_cast<int>(kBiasAll));
 
-// Sizes in version 0.1, below which no caller's struct can be.
+// The sizes in version 0.1: the smallest that a caller's struct can have.
 constexpr size_t kFirstDotProductOptionsSize = 48;
 constexpr size_t kFirstAdditiveOptionsSize = 56;
 constexpr size_t kFirstMultiHeadOptionsSize = 112;
@@ -63,7 +63,8 @@ AttentionOptions read_attention_options(const Options& options) {
   return result;
 }
 
-// The tensors of one call. Copies, which share storage: it stays alive during the call whatever happens to the handles.
+// The tensors of one call: copies that share the handles' storage, so that it stays alive during the call even if
+// another thread destroys a handle.
 class CallTensors {
  public:
   CallTensors(const heed_layer_inputs* given_inputs, const heed_layer_outputs* given_outputs) {
@@ -89,7 +90,7 @@ class CallTensors {
   CallTensors(const CallTensors&) = delete;
   CallTensors& operator=(const CallTensors&) = delete;
 
-  // For a caller that gave no outputs: asks for `output` alone, as a tensor without data.
+  // For a caller that gave no outputs: requests only `output`, as a tensor without data.
   void want_output_alone(const Layer& layer) {
     const OutputShapes shapes = layer.output_shapes(inputs);
     outputs.output =
@@ -131,8 +132,8 @@ LoadOptions read_load_options(const heed_load_options* options) {
   return result;
 }
 
-// What one of several files lacks may lie in another, which is not known: the sentence says so, at the cost of its
-// middle where it is long.
+// Adds to the error that the file is one of several, and that the missing tensor may be in another one. If the sentence
+// becomes too long, the end of the original text is cut.
 [[noreturn]] void fail_in_lone_part(const Error& error, const std::string& lone_part) {
   const std::string ending = "; the file is " + lone_part;
   const size_t room = kErrorCapacity - 1 - std::min(ending.size(), kErrorCapacity / 2);
@@ -140,11 +141,11 @@ LoadOptions read_load_options(const heed_load_options* options) {
   fail(error.status, "%s", sentence.c_str());
 }
 
-// For the C function of that name, which is told to the logger.
+// `function` is the name of the C function, for the logger.
 void load(const char* function, Layer& layer, const SafetensorsFile& file, const char* prefix,
           LoadOptions options = {}) {
   options.function = function;
-  // Made first: once the parameters are replaced nothing may fail.
+  // These are made first, because nothing may fail after the parameters have been replaced.
   const std::string shown_path = shown(file.path());
   const std::string lone_part = file.lone_part_text();
   const char* title = nullptr;

@@ -14,7 +14,7 @@
 namespace heed::capi {
 namespace {
 
-// The axis of a getter from 0; throws when there is none.
+// The axis of a getter, counted from 0; throws if the tensor does not have it.
 int32_t existing_axis(const Tensor& tensor, int32_t axis) {
   const int32_t normal = normalize_axis(axis, tensor.rank());
   if (normal < 0)
@@ -72,7 +72,7 @@ heed_status heed_tensor_wrap(heed_context* context, heed_dtype dtype, int32_t ra
     Dims storage{};
     *tensor = make_handle(
         heed_tensor{Tensor::wrap(owner, read_dtype(dtype), shape, read_strides(shape, strides, storage), data)});
-    // Last, when nothing can fail any more: a call that fails must not release the caller's memory.
+    // The last step, which cannot fail: a failing call must not release the caller's memory.
     (*tensor)->tensor.release_with(release, user);
   });
 }

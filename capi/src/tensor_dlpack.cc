@@ -26,7 +26,7 @@ heed_status heed_tensor_from_dlpack(heed_context* context, struct DLManagedTenso
     require(managed, "managed");
     require(tensor, "tensor");
     *tensor = make_handle(heed_tensor{from_dlpack(context->context, *managed)});
-    // Last, when nothing can fail any more: a call that fails has not taken ownership.
+    // The last step, which cannot fail: a failing call does not take ownership.
     (*tensor)->tensor.release_with(delete_dlpack, managed);
   });
 }

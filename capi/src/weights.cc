@@ -16,7 +16,7 @@
 namespace heed::capi {
 namespace {
 
-// A name is given as a C string.
+// heed_weights_name returns a C string, so a name must not contain a zero byte.
 void check_names(const SafetensorsFile& file) {
   for (size_t i = 0; i < file.num_tensors(); ++i) {
     const std::string_view name = file.name(i);

@@ -35,74 +35,75 @@
  *       return failed;
  *     }
  *
- * Attention with projections is a layer: heed_multi_head_attention_create makes it, heed_layer_load gives it trained
+ * Attention with projections is a layer: heed_multi_head_attention_create creates it, heed_layer_load loads trained
  * weights, and heed_layer_forward runs it. README.md has that program.
  *
- * OBJECTS are opaque handles, made by a function that ends in an out-parameter and freed by heed_<type>_destroy, which
- * takes NULL:
+ * OBJECTS are opaque handles, created by a function that has the handle as its last out-parameter and freed by
+ * heed_<type>_destroy, which accepts NULL:
  *   heed_context    a device with its options
  *   heed_tensor     a strided array of elements
  *   heed_layer      attention, or another part of a network, with its parameters
  *   heed_weights    the named tensors of a model's files
  *   heed_workspace  scratch memory for one forward at a time
- * Every object holds references on what it needs (its context, its storage). Destroy drops the caller's reference: in
- * any order, from any thread; objects that are alive when their context's handle is destroyed keep working. A handle
- * that was destroyed must not be used again.
+ * Every object holds references to what it needs (its context, its storage). Destroy drops the caller's reference, in
+ * any order and from any thread. Objects that are still alive when their context's handle is destroyed keep working. A
+ * handle that was destroyed must not be used again.
  *
- * ERRORS. Functions that can fail return heed_status; HEED_OK is 0. Plain getters return their value, and on a bad
+ * ERRORS. Functions that can fail return heed_status; HEED_OK is 0. Plain getters return their value, or on a bad
  * handle or index -1, NULL or 0 bytes. Every failure stores its status and one sentence for the calling thread:
- * heed_last_status, heed_last_error. On failure out-parameters are untouched, nothing is leaked, and every object is
- * as it was. heed never ends the process, never prints (a heed_logger gets its messages), and no C++ exception leaves
- * it. Errors that nearly every function can report, and that are therefore not repeated below:
+ * heed_last_status, heed_last_error. On failure out-parameters are unchanged, nothing is leaked, and every object is as
+ * it was before the call. heed never ends the process, never prints (a heed_logger gets its messages), and no C++
+ * exception leaves a function. Nearly every function can report these errors, which are not repeated below:
  *   HEED_ERROR_INVALID_ARGUMENT   a handle, required pointer or string is NULL; an enumeration or a struct's reserved
  *                                 member holds an unknown value; a struct's struct_size is smaller than in version 0.1
- *                                 or above 65536, that is, the struct was not made by its macro, and no other byte of
+ *                                 or above 65536, so that the struct was not initialized by its macro; no other byte of
  *                                 it is read
- *   HEED_ERROR_UNSUPPORTED        a struct made for a later heed sets a member that this one does not know
- *   HEED_ERROR_OUT_OF_MEMORY      memory could not be had
- *   HEED_ERROR_INTERNAL           a defect of heed, please report the sentence
+ *   HEED_ERROR_UNSUPPORTED        a struct of a later version of heed sets a member that this version does not know
+ *   HEED_ERROR_OUT_OF_MEMORY      memory could not be allocated
+ *   HEED_ERROR_INTERNAL           a bug in heed: please report the sentence
  *
- * STRUCTS begin with struct_size. Always start from the macro (HEED_..._INIT), which sets it and puts every member to
- * its default; a zero member is the default too. NULL options mean the macro's values. Later versions add members at
- * the end only; a program built against this header keeps working with them.
+ * STRUCTS begin with struct_size. Always start from the macro (HEED_..._INIT), which sets it and gives every member its
+ * default; a zero member means the default too. NULL options mean the macro's values. Later versions add members at the
+ * end only; a program built against this header keeps working with them.
  *
- * TEXT RESULTS (char* text, size_t capacity, size_t* num_bytes): *num_bytes (which may be NULL when text is not) gets
- * the bytes that the whole text needs, its terminating zero included. text NULL only asks that; otherwise as much as
- * fits is written, always terminated (capacity 0 with a text is an error).
+ * TEXT RESULTS (char* text, size_t capacity, size_t* num_bytes): *num_bytes (num_bytes may be NULL if text is not) gets
+ * the number of bytes of the whole text, including its terminating zero. With text NULL nothing else is done. Otherwise
+ * as much of the text as fits is written, always terminated (capacity 0 is then an error).
  *
  * SIZES in elements are int64_t, in bytes size_t. Strides are in elements. Negative axes count from the end. The rank
  * of a tensor is at most 8. Letters in shapes: B batch, H heads, Q queries (rows that attend), K keys (what is
  * attended to), D head size, E input size.
  *
- * STRINGS that are passed in end in a zero byte. Paths are UTF-8; names are compared byte by byte. Like all memory of
- * the caller they are not needed any more when the call returns, unless the text of a function says otherwise.
+ * STRINGS that are passed in end in a zero byte. Paths are UTF-8; names are compared byte by byte. Strings, like all
+ * memory of the caller, are needed only until the call returns, unless the description of a function says otherwise.
  *
- * THREADS. A context may be used from many threads at once. A tensor may be read from many threads; writing it while
- * another thread uses it is the caller's race. A layer may run forward from many threads at once, each with its own
- * workspace (or NULL); changing its parameters while it runs is the caller's race. A workspace serves one call at a
- * time, a second one at the same time gets HEED_ERROR_BUSY. Unless its text says more, a function follows these rules.
- * What a context computes with, beside the thread that calls, is told at the num_threads of heed_context_options.
+ * THREADS. A context may be used from many threads at once. A tensor may be read from many threads; the caller must not
+ * write it while another thread uses it. A layer may run forward from many threads at once, each with its own workspace
+ * (or NULL); the caller must not change its parameters meanwhile. A workspace serves one call at a time; a second call
+ * at the same time fails with HEED_ERROR_BUSY. These rules hold for every function whose description does not say
+ * otherwise. num_threads of heed_context_options says which threads a context computes on besides the calling thread.
  *
- * STACK. On the CPU a call takes at most 64 KB of the stack of the thread that calls, the C library's part included,
- * and of an executor's threads as much; what the host's own functions take comes on top. It does not grow with sizes.
+ * STACK. On the CPU a call takes at most 64 KB of stack on the calling thread, including the part of the C library, and
+ * as much on each thread of an executor. Callbacks of the host come on top. The stack does not grow with the sizes of
+ * tensors.
  *
- * THE HOST'S OWN. With a heed_allocator, all memory that outlives a call comes from the program that uses heed; with a
- * heed_logger, it gets heed's messages; with a heed_executor, heed computes on its threads. heed calls them on the
- * thread whose call needs them (a release may come on any thread that drops a last reference), so on many threads at
- * once, and holds no lock that their own calls of heed would wait for: they may call heed. They run in the default
- * floating-point environment, which they leave as it is.
+ * CALLBACKS OF THE HOST. The host is the program that uses heed. With a heed_allocator, all memory that outlives a call
+ * comes from it; a heed_logger gets heed's messages; with a heed_executor, heed computes on the host's threads. heed
+ * calls them on the thread whose call needs them, so possibly on many threads at once; a release may come on any thread
+ * that drops a last reference. They may call heed: heed holds no lock meanwhile that such a call would wait for. They
+ * run in the default floating-point environment, and must leave it as it is.
  *
  * FLOATING POINT. A thread may call heed in any floating-point environment. On every thread that takes part, calls
- * compute in the default one: round to nearest, no exception is trapped, subnormal numbers are kept. When they return,
- * on success and on failure, the thread has its own again, with the exception flags that it had.
+ * compute in the default one: round to nearest, no exception is trapped, subnormal numbers are kept. When a call
+ * returns, on success and on failure, the thread has its own environment again, with the exception flags that it had.
  *
- * MEANING. What each option and input means, in every combination, is docs/semantics.md; the numbers in brackets
- * below, as [rule 6], point there.
+ * MEANING. docs/semantics.md says what each option and input means, in every combination; numbers in brackets, such as
+ * [rule 6], refer to its rules.
  *
  * SECTIONS below: Version; Status and errors; Element types and devices; Context, with allocator and logger; Tensor,
  * its files and DLPack; Operations on tensors; Weights; Layers: options, inputs and outputs, functions; Workspace.
  *
- * STABILITY. Until 1.0 a minor version may change this interface; docs/abi.md says how, and what is kept even then.
+ * STABILITY. Until 1.0 a minor version may change this interface; docs/abi.md says what may change and what is kept.
  */
 #ifndef HEED_HEED_H
 #define HEED_HEED_H
@@ -116,7 +117,7 @@
 #define HEED_API __attribute__((visibility("default")))
 #endif
 
-/* In C++, too, any number can arrive in an enumeration, and is refused by name. */
+/* The fixed type lets C++ callers pass any number, too, which is then refused with an error. */
 #ifdef __cplusplus
 #define HEED_NOEXCEPT noexcept
 #define HEED_INT32 : int32_t
@@ -137,17 +138,17 @@ extern "C" {
 /* The library's version: 10000 * major + 100 * minor + patch. Never fails. */
 HEED_API int32_t heed_version(void) HEED_NOEXCEPT;
 
-/* The library's version as text, as "0.1.0". Static: never freed. Never fails. */
+/* The library's version as text, such as "0.1.0". Static: never freed. Never fails. */
 HEED_API const char* heed_version_string(void) HEED_NOEXCEPT;
 
 /* ---- Status and errors ------------------------------------------------------------------------------------------- */
 
-/* What a call came to. Numbers are never reused; later versions may add some, so treat an unknown one as a failure. */
+/* Result of a call. Numbers are never reused; later versions may add some, so treat an unknown one as a failure. */
 typedef enum heed_status HEED_INT32 {
   HEED_OK = 0,
-  HEED_ERROR_INVALID_ARGUMENT = 1,    /* an argument is wrong in itself or against another */
-  HEED_ERROR_OUT_OF_MEMORY = 2,       /* host or device memory could not be had */
-  HEED_ERROR_UNSUPPORTED = 3,         /* valid, but not something this library or device does */
+  HEED_ERROR_INVALID_ARGUMENT = 1,    /* an argument is invalid, or inconsistent with another */
+  HEED_ERROR_OUT_OF_MEMORY = 2,       /* host or device memory could not be allocated */
+  HEED_ERROR_UNSUPPORTED = 3,         /* valid, but this library or device cannot do it */
   HEED_ERROR_NOT_INITIALIZED = 4,     /* the layer lacks parameters */
   HEED_ERROR_WORKSPACE_TOO_SMALL = 5, /* the sentence names both sizes */
   HEED_ERROR_BUSY = 6,                /* the workspace is in use by another call */
@@ -156,22 +157,22 @@ typedef enum heed_status HEED_INT32 {
   HEED_ERROR_NOT_FOUND = 9,           /* no tensor or parameter has that name */
   HEED_ERROR_CACHE_FULL = 10,         /* reserved for key-value caches */
   HEED_ERROR_DEVICE_UNAVAILABLE = 11, /* driver, plugin or device is missing; the sentence says which */
-  HEED_ERROR_DEVICE_LOST = 12,        /* the device failed; its context is of no more use */
-  HEED_ERROR_NOT_FASTEST = 13,        /* the context is strict and the call would not take the fastest path */
-  HEED_ERROR_INTERNAL = 14            /* a defect of heed */
+  HEED_ERROR_DEVICE_LOST = 12,        /* the device failed; its context cannot be used any more */
+  HEED_ERROR_NOT_FASTEST = 13,        /* the context is strict, and the call cannot take the fastest path */
+  HEED_ERROR_INTERNAL = 14            /* a bug in heed */
 } heed_status;
 
-/* The enumerator's name as text, as "HEED_ERROR_IO"; "HEED_ERROR_UNKNOWN" for a number that is none. Static: never
+/* The enumerator's name as text, such as "HEED_ERROR_IO"; "HEED_ERROR_UNKNOWN" for any other number. Static: never
  * freed. Never fails. */
 HEED_API const char* heed_status_name(heed_status status) HEED_NOEXCEPT;
 
-/* Status of the last call that failed on this thread, HEED_OK if none has. Calls that succeed do not change it. Never
- * fails. */
+/* Status of the last call that failed on this thread; HEED_OK if none has failed. Calls that succeed do not change it.
+ * Never fails. */
 HEED_API heed_status heed_last_status(void) HEED_NOEXCEPT;
 
-/* One sentence on the last call that failed on this thread: the argument, what it was, what was expected. ASCII, at
- * most 511 bytes (user's names in it are shown escaped), "" if none has failed. Owned by the thread; valid until its
- * next failing call. Never fails. */
+/* One sentence about the last call that failed on this thread: the argument, its value, the expected value. ASCII, at
+ * most 511 bytes (other bytes in names are escaped); "" if none has failed. Owned by the thread; valid until its next
+ * failing call. Never fails. */
 HEED_API const char* heed_last_error(void) HEED_NOEXCEPT;
 
 /* ---- Element types and devices ----------------------------------------------------------------------------------- */
@@ -186,20 +187,20 @@ typedef enum heed_dtype HEED_INT32 {
   HEED_I64 = 5,
   HEED_I8 = 6,
   HEED_U8 = 7,
-  HEED_BOOL = 8 /* one byte; any non-zero byte is true */
+  HEED_BOOL = 8            /* one byte; any non-zero byte is true */
 } heed_dtype;
 
 typedef enum heed_device HEED_INT32 {
   HEED_DEVICE_CPU = 0,
-  HEED_DEVICE_ASCEND = 1 /* Huawei Ascend NPU */
+  HEED_DEVICE_ASCEND = 1   /* Huawei Ascend NPU */
 } heed_device;
 
-/* How many devices of that kind can be used: 1 for the CPU. 0 for the others where driver, plugin or device is
- * missing, with the reason as the last error (HEED_ERROR_DEVICE_UNAVAILABLE; HEED_ERROR_INVALID_ARGUMENT for an
- * unknown kind). The plugin of a device is a library beside this one (beside the program or library that libheed.a is
- * linked into), or in a folder that the environment variable HEED_PLUGIN_PATH names (several: separated by colons); for
- * Ascend libheed_ascend.so, see docs/ascend.md. It is loaded here and in heed_context_create, once in a process, and
- * stays. */
+/* How many devices of that kind can be used: 1 for the CPU; 0 for another kind if its driver, plugin or device is
+ * missing, with the reason as the last error (HEED_ERROR_DEVICE_UNAVAILABLE; HEED_ERROR_INVALID_ARGUMENT for an unknown
+ * kind). The plugin of a device is a library in the folder of this library (of the program or library that libheed.a is
+ * linked into), or in a folder that the environment variable HEED_PLUGIN_PATH names (several are separated by colons).
+ * For Ascend it is libheed_ascend.so, see docs/ascend.md. This function and heed_context_create load it, once in a
+ * process, and it is never unloaded. */
 HEED_API int32_t heed_device_count(heed_device device) HEED_NOEXCEPT;
 
 /* ---- Context ----------------------------------------------------------------------------------------------------- */
@@ -207,20 +208,19 @@ HEED_API int32_t heed_device_count(heed_device device) HEED_NOEXCEPT;
 /* A device, its memory and its options. */
 typedef struct heed_context heed_context;
 
-/* The host's own allocator. Everything that outlives a call comes from it, down to the last byte: the handles and the
- * objects behind them, parameters, outputs, workspaces and the context's pool of them, and what tensors and layers
- * keep. What stays with the C library is what a call needs while it runs and gives back before it returns: texts, the
- * header of a file, lists of tensors on their way into a layer, C++ exceptions. heed_layer_forward with a workspace
- * allocates from neither. A device's own memory, and what its plugin and its vendor's libraries keep on the host, are
- * not the allocator's.
+/* The host's own allocator. All memory that outlives a call comes from it: the handles and the objects behind them,
+ * parameters, outputs, workspaces and the context's pool of them, and everything else that tensors and layers keep.
+ * Memory that a call frees before it returns comes from the C library: texts, the header of a file, lists of tensors
+ * that are being loaded, C++ exceptions. heed_layer_forward with a workspace allocates from neither. Device memory, and
+ * the host memory of a device's plugin and its vendor's libraries, do not come from the allocator.
  *   allocate  num_bytes (at least 1) at an address that is a multiple of alignment: 64 for elements and workspaces,
- *             otherwise a power of two that is at least C's alignof(max_align_t). The bytes may hold anything. NULL
- *             makes the call fail with HEED_ERROR_OUT_OF_MEMORY; a misaligned address is released and makes it fail
- *             with HEED_ERROR_INVALID_ARGUMENT
- *   release   gets the address and the num_bytes of one allocate, once, on any thread
+ *             otherwise a power of two that is at least C's alignof(max_align_t). The bytes may have any value. If it
+ *             returns NULL, the call fails with HEED_ERROR_OUT_OF_MEMORY; a misaligned address is released, and the
+ *             call fails with HEED_ERROR_INVALID_ARGUMENT
+ *   release   gets the address and the num_bytes of one allocate; called once for each, on any thread
  * Both may be called from many threads at once, and may call heed, which holds no lock meanwhile; neither may throw a
  * C++ exception. The struct is copied. The functions and what user points to must stay valid until the context and all
- * objects made in it are destroyed and no call uses them any more. Objects that come from others (views, snapshots)
+ * objects made in it are destroyed and no call uses them any more. Objects that are made from others (views, snapshots)
  * belong to the same context as these. */
 typedef struct heed_allocator {
   size_t struct_size;
@@ -228,126 +228,123 @@ typedef struct heed_allocator {
   void (*release)(void* user, void* memory, size_t num_bytes);
   void* user;
 } heed_allocator;
-#define HEED_ALLOCATOR_INIT \
-  { sizeof(heed_allocator), NULL, NULL, NULL }
+#define HEED_ALLOCATOR_INIT { sizeof(heed_allocator), NULL, NULL, NULL }
 
-/* The host's own thread pool, to compute on instead of threads of heed's own.
+/* The host's own thread pool, which computes instead of heed's own threads.
  *   parallel_for  calls run(task, item) once for each item from 0 to num_items - 1, on any threads, in any order, and
- *                 returns when all have returned. Best on as many threads at a time as there are items, the one that
- *                 it is called on among them
- *   num_threads   how many threads it has, from 1 to 1024; num_items is at most that, and at least 2
- * heed calls parallel_for on the thread whose call computes, or loads, sets or initializes parameters, once for each
- * piece of work worth it: several times in a call of a layer, never for a small one. One piece at a time for each
- * context: what calls on other threads, and within run, compute meanwhile, they compute on their own thread. It must
- * not throw a C++ exception. A parallel_for that leaves an item out, runs one twice or one that there is not, or
- * returns before all have returned, makes the call fail with HEED_ERROR_INVALID_ARGUMENT and a sentence that says
- * which. The struct is copied; parallel_for and user must stay valid as those of heed_allocator. */
+ *                 returns when all these calls have returned. It should use as many threads at a time as there are
+ *                 items, including the thread that it is called on
+ *   num_threads   how many threads it has, from 1 to 1024; num_items is at least 2 and at most num_threads
+ * heed calls parallel_for on the thread whose call computes, or loads, sets or initializes parameters: once for each
+ * operation that is large enough to run in parallel, so several times in a call of a layer, and never for a small one.
+ * A context has one parallel_for running at a time: calls on other threads, and calls within run, meanwhile compute on
+ * their own thread. parallel_for must not throw a C++ exception. If it skips an item, runs one twice or one out of
+ * range, or returns before all calls of run have returned, the call fails with HEED_ERROR_INVALID_ARGUMENT and a
+ * sentence that says which. The struct is copied; parallel_for and user must stay valid as those of heed_allocator. */
 typedef struct heed_executor {
   size_t struct_size;
   void (*parallel_for)(void* user, int64_t num_items, void (*run)(void* task, int64_t item), void* task);
   int64_t num_threads;
   void* user;
 } heed_executor;
-#define HEED_EXECUTOR_INIT \
-  { sizeof(heed_executor), NULL, 0, NULL }
+#define HEED_EXECUTOR_INIT { sizeof(heed_executor), NULL, 0, NULL }
 
-/* How much a message matters. Later versions may add levels. */
+/* The level of a message. Later versions may add levels. */
 enum {
-  HEED_LOG_ERROR = 1,   /* a call failed: its name and what heed_last_error says, as "heed_layer_load: ..." */
-  HEED_LOG_WARNING = 2, /* a forward, or an operation, does not take the fastest path, and why; a layer was loaded from
-                           one of several files without their index, or from names that leave its model open */
+  HEED_LOG_ERROR = 1,   /* a call failed: its name and its sentence, such as "heed_layer_load: ..." */
+  HEED_LOG_WARNING = 2, /* a forward or an operation does not take the fastest path, with the reason; a layer was loaded
+                           from one of several files without their index, or from names that several models have */
   HEED_LOG_INFO = 3,    /* a context was opened, a layer was loaded from a file or from memory */
   HEED_LOG_DEBUG = 4    /* the kernel of each operation that runs */
 };
 
-/* Receives heed's messages; without one heed is silent. write gets one of HEED_LOG_... and a text of one line in ASCII
- * without a newline, which is valid during the call alone. It is called on the thread whose call it is about, so on
- * many threads at once; it must not throw a C++ exception. It may call heed, which holds no lock meanwhile: messages
- * about its own calls are dropped, and they leave no trace in the thread's last error. A failure is told to the logger
- * of the function's first argument; where that is NULL, and in heed_context_create, which has no context yet, it is in
- * heed_last_error alone. The struct is copied; write and user must stay valid as those of heed_allocator. */
+/* Receives heed's messages; without a logger heed is silent. write gets a level HEED_LOG_... and one line of ASCII text
+ * without a newline, which is valid only during the call. It is called on the thread whose call the message is about,
+ * so possibly on many threads at once; it must not throw a C++ exception. It may call heed, which holds no lock
+ * meanwhile: messages about such calls are dropped, and they do not change the thread's last error. A failure is
+ * reported to the logger of the function's first argument. If that is NULL, and in heed_context_create, which has no
+ * context yet, it is only in heed_last_error. The struct is copied; write and user must stay valid as those of
+ * heed_allocator. */
 typedef struct heed_logger {
   size_t struct_size;
   void (*write)(void* user, int32_t level, const char* text);
   void* user;
 } heed_logger;
-#define HEED_LOGGER_INIT \
-  { sizeof(heed_logger), NULL, NULL }
+#define HEED_LOGGER_INIT { sizeof(heed_logger), NULL, NULL }
 
 /* How a device is opened.
- * Without an allocator heed takes blocks of 128 KiB and more, the elements of larger tensors above all, from the system,
- * each by itself: when the last tensor, view, workspace or call that uses one is gone, it goes back to the system,
- * whatever lives beside it. Up to 16 MiB of freed blocks are kept in the process, for later ones of the same size;
- * heed_context_trim gives these back, and so does the end of a context. What is smaller is the C library's malloc's. */
+ * Without an allocator heed maps each block of 128 KiB and more, mostly the elements of larger tensors, separately from
+ * the system. When the last tensor, view, workspace or call that uses a block is gone, its memory returns to the
+ * system, whatever else is in use. The process keeps up to 16 MiB of freed blocks for later blocks of the same size;
+ * heed_context_trim releases these, and so does the end of a context. Smaller blocks come from malloc. */
 typedef struct heed_context_options {
   size_t struct_size;
-  const heed_allocator* allocator; /* NULL: heed's own, over the C library's and the system's */
-  const heed_executor* executor;   /* NULL: heed's own threads */
-  const heed_logger* logger;       /* NULL: silence */
-  int32_t device;                  /* a heed_device */
-  int32_t device_index;            /* which of its kind, from 0; the CPU has one */
-  int32_t num_threads;             /* how many threads a call computes on at most, its own among them; at most 1024.
-                                       0: as many as the executor has, or as this thread may run on (its affinity)
-                                       within the time that the process is allowed (its control groups); with an
-                                       executor never more than it has. Never changes a result [rule 10] */
-  int32_t strict;                  /* 1: a call that would not take the fastest path fails with HEED_ERROR_NOT_FASTEST
-                                       and the reason, which heed_layer_explain tells too; 0: it runs. On the CPU
-                                       these are strides that force it to gather or scatter single elements, and for
-                                       few queries those with which keys and values have to be transposed or, from
-                                       2 MiB of an item on, are read in short pieces, as in (B, S, H, D); on Ascend
-                                       what it leaves to the CPU */
-  int32_t allow_reduced_precision; /* 1: F32 tensors, and parameters of another 16-bit dtype than the inputs, may be
-                                       computed with in 16 bits on devices that have nothing wider; without it calls
-                                       with F32 fail there with HEED_ERROR_UNSUPPORTED. The CPU never needs it */
-  int32_t reserved;                /* 0 */
+  const heed_allocator* allocator;  /* NULL: heed's own, as above */
+  const heed_executor* executor;    /* NULL: heed's own threads */
+  const heed_logger* logger;        /* NULL: no messages */
+  int32_t device;                   /* a heed_device */
+  int32_t device_index;             /* index among the devices of that kind, from 0; the CPU has one */
+  int32_t num_threads;              /* largest number of threads that a call computes on, including the calling thread;
+                                       at most 1024. 0: the number of threads of the executor, or of processors that
+                                       this thread may run on (its affinity and the limits of its control groups). Never
+                                       more than an executor has. Never changes a result [rule 10] */
+  int32_t strict;                   /* 1: a call that cannot take the fastest path fails with HEED_ERROR_NOT_FASTEST and
+                                       the reason, which heed_layer_explain gives too; 0: it runs. Reasons on the CPU
+                                       are strides that require gathering or scattering single elements, and with few
+                                       queries also strides with which keys and values must be transposed or, if those
+                                       of a batch element take 2 MiB and more, are read in short pieces, as in (B, S, H,
+                                       D). On Ascend it is everything that the CPU has to compute */
+  int32_t allow_reduced_precision;  /* 1: a device that computes only in 16 bits may round F32 tensors, and parameters
+                                       of another 16-bit dtype than the inputs, to its 16-bit format; with 0 calls with
+                                       F32 fail there with HEED_ERROR_UNSUPPORTED. The CPU never needs it */
+  int32_t reserved;                 /* 0 */
 } heed_context_options;
-#define HEED_CONTEXT_OPTIONS_INIT \
-  { sizeof(heed_context_options), NULL, NULL, NULL, HEED_DEVICE_CPU, 0, 0, 0, 0, 0 }
+#define HEED_CONTEXT_OPTIONS_INIT { sizeof(heed_context_options), NULL, NULL, NULL, HEED_DEVICE_CPU, 0, 0, 0, 0, 0 }
 
 /* Opens a device. options NULL: the CPU with the defaults. The caller destroys *context.
- * Without an executor a CPU context has threads of its own, num_threads - 1, named "heed-worker". The first workspace
- * that is made in it, or asked the size of, or the first call that computes without one, or that loads, sets or
- * initializes a large parameter, starts them; they end with the last object of the context. If the system refuses some,
- * calls compute on those there are. Between calls they sleep, from some 30 microseconds after the last one on. Signals
- * to the process go to the host's threads. They serve one call at a time: one that comes while they work for another
- * computes on its own thread, as small ones do. A child of fork has the context without its threads, and starts new
- * ones when a call first needs them, with a workspace too.
- * A CPU computes with the widest instructions that it has and the system admits. For tests and comparisons the
- * environment variable HEED_ISA, which is read here, names others: portable, avx2, avx512 or avx512_bf16 on x86-64,
- * portable or neon on AArch64.
- * An Ascend device is shared by all contexts on it in the process. Calls on it may return before they are done; they are
- * done in the order in which they are made, whatever context makes them. What it cannot do the CPU does, with copies, on
- * threads and with instructions as above; heed_layer_explain says where and why. In a child of fork such a context can
- * only be destroyed.
+ * Threads: without an executor a CPU context has num_threads - 1 threads of its own, named "heed-worker". They are
+ * started by the first of these calls: creating a workspace or asking for its size; a call that computes without a
+ * workspace; loading, setting or initializing a large parameter. They end with the last object of the context. If the
+ * system refuses to start some, calls compute on the others. Between calls they sleep, some 30 microseconds after the
+ * last call. Signals to the process go to the host's threads. They serve one call at a time: a call that comes while
+ * they work for another one computes on its own thread, as small calls do. A child of fork has the context without its
+ * threads, and starts new ones when a call first needs them, also with a workspace.
+ * Instructions: a CPU context uses the widest instruction set that the processor has and the system supports. For tests
+ * and comparisons the environment variable HEED_ISA, which is read here, selects another one: portable, avx2, avx512 or
+ * avx512_bf16 on x86-64, portable or neon on AArch64.
+ * Ascend: all contexts on a device in the process share it. Calls on it may return before they are done; they are done
+ * in the order of the calls, whatever their context. The CPU computes what the device cannot, with copies, on threads
+ * and with instructions as above; heed_layer_explain says where and why. In a child of fork such a context can only be
+ * destroyed.
  * Errors: INVALID_ARGUMENT (unknown device, device_index or num_threads out of range, strict or
  * allow_reduced_precision not 0 or 1; a function of allocator, executor or logger that is NULL; num_threads of executor
- * not 1 to 1024; HEED_ISA names what this processor lacks), DEVICE_UNAVAILABLE (with what to do), OUT_OF_MEMORY (of the
- * device too). */
+ * not 1 to 1024; HEED_ISA names an instruction set that this processor lacks), DEVICE_UNAVAILABLE (with what to do),
+ * OUT_OF_MEMORY (of host or device). */
 HEED_API heed_status heed_context_create(const heed_context_options* options, heed_context** context) HEED_NOEXCEPT;
 
 /* Drops the caller's reference. NULL is allowed. Objects of the context keep working. */
 HEED_API void heed_context_destroy(heed_context* context) HEED_NOEXCEPT;
 
-/* Waits until all that was asked of the device is done, and reports a failure that came after its call had returned,
- * once. On the CPU calls return when they are done, and this returns at once.
- * Errors: DEVICE_LOST and what the deferred call failed with. A device that is lost answers all further calls so, until
- * all that belongs to contexts on it is destroyed. */
+/* Waits until all work on the device is done, and reports, once, a failure that occurred after its call had returned.
+ * On the CPU calls return when they are done, and this function returns immediately.
+ * Errors: DEVICE_LOST, and the error of the deferred failure. All further calls on a lost device fail with DEVICE_LOST
+ * until all objects of all contexts on it are destroyed. */
 HEED_API heed_status heed_context_synchronize(heed_context* context) HEED_NOEXCEPT;
 
-/* Gives memory back that the context keeps for later calls and that no call uses: the scratch memory of calls without a
- * workspace (heed_layer_forward, heed_softmax and the others), of which the context keeps as much as the largest of
- * them took, once for each that ran at the same time. May be called at any time, from any thread; blocks that calls use
- * stay, and later calls allocate anew. The memory goes to the context's allocator. Where that is heed's own (see
- * heed_context_options), blocks of 128 KiB and more go back to the system, as do the freed ones that are kept; what is
- * smaller goes to the C library's free.
- * On Ascend it waits for the device, and gives back what the driver gave for tensors and calls that are gone, which all
- * contexts on the device share; ATB's operations and heed's constants stay.
+/* Releases memory that the context keeps for later calls and that no call uses: the scratch memory of calls without a
+ * workspace (heed_layer_forward, heed_softmax and others). The context keeps one block for each call that ran at the
+ * same time, each as large as its largest call needed. May be called at any time, from any thread: blocks in use stay,
+ * and later calls allocate again. The memory returns to the context's allocator. If that is heed's own (see
+ * heed_context_options), blocks of 128 KiB and more return to the system, together with the freed blocks that the
+ * process keeps; smaller blocks are freed by the C library.
+ * On Ascend this function waits for the device, and returns the driver memory of destroyed tensors and finished calls,
+ * which all contexts on the device share; ATB's operations and heed's constants stay.
  * Errors: on a device, as heed_context_synchronize. */
 HEED_API heed_status heed_context_trim(heed_context* context) HEED_NOEXCEPT;
 
 /* The device and the options in force as a JSON object (a text result, see above): "device", "device_index", "isa" (the
- * instructions, as HEED_ISA names them; of an NPU the chip), "num_threads", "strict", "allow_reduced_precision",
- * "allocator" ("host" where one was given, else "heed"), "executor" (likewise), "logger" (whether there is one),
+ * instruction set, as HEED_ISA names it; for an NPU the chip), "num_threads", "strict", "allow_reduced_precision",
+ * "allocator" ("host" if one was given, else "heed"), "executor" (likewise), "logger" (whether there is one),
  * "version", "description". */
 HEED_API heed_status heed_context_describe(const heed_context* context, char* text, size_t capacity,
                                            size_t* num_bytes) HEED_NOEXCEPT;
@@ -364,24 +361,25 @@ HEED_API heed_status heed_tensor_create(heed_context* context, heed_dtype dtype,
                                         heed_tensor** tensor) HEED_NOEXCEPT;
 
 /* A new row-major tensor in the context's memory, aligned to 64 bytes, with a copy of data: heed_tensor_create and
- * heed_tensor_write in one. data is host memory with the elements in row-major order, of that dtype; it may be NULL
- * where there are none. The caller destroys *tensor.
+ * heed_tensor_write in one call. data is host memory with the elements in row-major order, of that dtype; it may be
+ * NULL if there are no elements. The caller destroys *tensor.
  * Errors: as heed_tensor_create; INVALID_ARGUMENT (NULL data with elements to copy). */
 HEED_API heed_status heed_tensor_create_from(heed_context* context, heed_dtype dtype, int32_t rank, const int64_t* dims,
                                              const void* data, heed_tensor** tensor) HEED_NOEXCEPT;
 
-/* A tensor over the caller's memory (of the context's device), without a copy. data is the element at index (0, 0,
+/* A tensor that uses the caller's memory (of the context's device), without a copy. data is the element at index (0, 0,
  * ...), aligned to its element's size. strides NULL: row-major; zero and negative strides are allowed for tensors that
- * are only read. release (may be NULL) is called once as release(user, data), on whichever thread drops the last
+ * are only read. release (may be NULL) is called once as release(user, data), on the thread that drops the last
  * reference, when no tensor, view or running call uses the memory any more; it must not fail, and until then the memory
- * must stay valid. Where this call fails, release is not called and the memory is still the caller's alone. On Ascend 32
- * bytes behind the last element must be readable, and release waits for the device. data NULL
- * makes a shape-only tensor, for heed_layer_initialize, _workspace_size, _explain and _create_outputs; release is then
- * not allowed. A tensor with a zero dim has no elements and needs no data. The caller destroys *tensor.
+ * must stay valid. If this function fails, release is not called. On Ascend the 32 bytes after the last element must be
+ * readable, and release is called after waiting for the device. data NULL makes a shape-only tensor, for
+ * heed_layer_initialize, _workspace_size, _explain and _create_outputs; release must then be NULL. A tensor with a zero
+ * dim has no elements and needs no data. The caller destroys *tensor.
  * Errors: as heed_tensor_create, INVALID_ARGUMENT (misaligned data; extent of the strides overflows). */
 HEED_API heed_status heed_tensor_wrap(heed_context* context, heed_dtype dtype, int32_t rank, const int64_t* dims,
-                                      const int64_t* strides, void* data, void (*release)(void* user, void* data),
-                                      void* user, heed_tensor** tensor) HEED_NOEXCEPT;
+                                      const int64_t* strides, void* data,
+                                      void (*release)(void* user, void* data), void* user,
+                                      heed_tensor** tensor) HEED_NOEXCEPT;
 
 /* Drops the caller's reference. NULL is allowed. Views and running calls keep the storage alive. */
 HEED_API void heed_tensor_destroy(heed_tensor* tensor) HEED_NOEXCEPT;
@@ -392,29 +390,29 @@ HEED_API heed_dtype heed_tensor_dtype(const heed_tensor* tensor) HEED_NOEXCEPT;
 /* The number of dimensions, 0 to 8; -1 for NULL. */
 HEED_API int32_t heed_tensor_rank(const heed_tensor* tensor) HEED_NOEXCEPT;
 
-/* The size of an axis in elements; a negative axis counts from the end. -1 for NULL or an axis that is not there. */
+/* The size of an axis in elements; a negative axis counts from the end. -1 for NULL or an axis out of range. */
 HEED_API int64_t heed_tensor_dim(const heed_tensor* tensor, int32_t axis) HEED_NOEXCEPT;
 
-/* The stride of an axis in elements. -1 for NULL or an axis that is not there; since -1 is a valid stride too, set it
- * apart by heed_tensor_rank. */
+/* The stride of an axis in elements. -1 for NULL or an axis out of range; since -1 is a valid stride too, check the
+ * axis with heed_tensor_rank first. */
 HEED_API int64_t heed_tensor_stride(const heed_tensor* tensor, int32_t axis) HEED_NOEXCEPT;
 
 /* The product of the dims, 1 for rank 0; -1 for NULL. */
 HEED_API int64_t heed_tensor_num_elements(const heed_tensor* tensor) HEED_NOEXCEPT;
 
-/* num_elements times the bytes of an element: what heed_tensor_read and heed_tensor_write take. 0 for NULL. */
+/* num_elements times the bytes of an element: the num_bytes of heed_tensor_read and heed_tensor_write. 0 for NULL. */
 HEED_API size_t heed_tensor_num_bytes(const heed_tensor* tensor) HEED_NOEXCEPT;
 
-/* The address of the element at index (0, 0, ...) in the device's memory, which on Ascend the processor cannot reach;
- * step by dtype and strides. Valid as long as the tensor or a view of it is. Whoever reads or writes there on a device
- * waits first (heed_context_synchronize). NULL for a shape-only tensor, which has none; NULL with INVALID_ARGUMENT as
- * the last error for NULL, and for a parameter's snapshot, which is read-only: use heed_tensor_read. */
+/* The address of the element at index (0, 0, ...) in the device's memory, which on Ascend the processor cannot access.
+ * Other elements follow by dtype and strides. Valid as long as the tensor or a view of it. Before using the memory on a
+ * device, wait with heed_context_synchronize. NULL for a shape-only tensor. NULL with INVALID_ARGUMENT as the last
+ * error for NULL, and for a parameter's snapshot, which is read-only: use heed_tensor_read. */
 HEED_API void* heed_tensor_data(heed_tensor* tensor) HEED_NOEXCEPT;
 
-/* Copies host memory into the tensor. source holds the elements in row-major (logical) order, of the tensor's dtype,
- * exactly num_bytes = heed_tensor_num_bytes.
+/* Copies host memory into the tensor. source has the elements in row-major (logical) order, of the tensor's dtype;
+ * num_bytes must be heed_tensor_num_bytes.
  * Errors: INVALID_ARGUMENT (another num_bytes, naming both; NULL source with bytes to copy; read-only, shape-only, or
- * a dim above 1 with a zero or negative stride; strides that put two elements in the same place). */
+ * a dim above 1 with a zero or negative stride; strides with which two elements have the same address). */
 HEED_API heed_status heed_tensor_write(heed_tensor* tensor, const void* source, size_t num_bytes) HEED_NOEXCEPT;
 
 /* Copies the tensor to host memory in row-major (logical) order; waits for calls that write it. num_bytes as for
@@ -426,29 +424,29 @@ HEED_API heed_status heed_tensor_read(const heed_tensor* tensor, void* destinati
  * Errors: INVALID_ARGUMENT (read-only, shape-only, strides that heed_tensor_write refuses). */
 HEED_API heed_status heed_tensor_fill(heed_tensor* tensor, double value) HEED_NOEXCEPT;
 
-/* Sets element i, counted in row-major (logical) order whatever the strides, to start + i * step: i as a double, one
- * product and one sum, each rounded in double; then converted as heed_tensor_copy converts from F64. What overflows is
- * infinite.
+/* Sets element i, counted in row-major (logical) order whatever the strides, to start + i * step, with i as a double:
+ * one product and one sum, each rounded in double, then converted as heed_tensor_copy converts from F64. Overflow gives
+ * infinity.
  * Errors: INVALID_ARGUMENT (start or step not finite; tensor as heed_tensor_fill). */
 HEED_API heed_status heed_tensor_fill_arange(heed_tensor* tensor, double start, double step) HEED_NOEXCEPT;
 
-/* Sets every element to a random number between low and high, all alike: low <= element < high in every dtype but BOOL.
- * low == high gives low. The same seed gives the same numbers on every machine and, but for rounding, in every dtype:
- * element i in row-major (logical) order is low + f_i * (high - low) in double, with f_i in [0, 1) a multiple of 2^-53
- * from Philox 4x32-10 (docs/semantics.md, "Random numbers"); it is moved between the dtype's first number from low on
- * and its last below high, and converted as heed_tensor_copy converts from F64. So integers truncate towards 0: from 0
- * to 10 they are 0 to 9, one as often as the other, but from -5 to 5 they are -4 to 4, and 0 comes twice as often. BOOL
- * is true where the number is not 0.
+/* Sets every element to a random number, uniformly distributed between low and high: low <= element < high in every
+ * dtype except BOOL. low == high gives low. The same seed gives the same numbers on every machine and, except for
+ * rounding, in every dtype: element i in row-major (logical) order is low + f_i * (high - low) in double, with f_i in
+ * [0, 1) a multiple of 2^-53 from Philox 4x32-10 (docs/semantics.md, "Random numbers"); it is clamped between the
+ * dtype's smallest number >= low and its largest number < high, and converted as heed_tensor_copy converts from F64. So
+ * integers truncate towards 0: from 0 to 10 they are 0 to 9 with equal probability, but from -5 to 5 they are -4 to 4,
+ * and 0 is twice as probable. BOOL is true if the number is not 0.
  * Errors: INVALID_ARGUMENT (low or high not finite; low > high; high - low overflows; a dtype without a number between
  * them; tensor as heed_tensor_fill). */
 HEED_API heed_status heed_tensor_fill_uniform(heed_tensor* tensor, double low, double high,
                                               uint64_t seed) HEED_NOEXCEPT;
 
 /* Sets every element to a random number of a normal distribution. The same seed gives the same numbers on every machine
- * and, but for rounding, in every dtype: element i in row-major (logical) order is mean + standard_deviation * z_i in
- * double, with z_i a standard normal number from Philox 4x32-10, at most 6.4 away from 0 (docs/semantics.md, "Random
- * numbers"), converted as heed_tensor_copy converts from F64. They are other numbers than those of
- * heed_tensor_fill_uniform and heed_layer_initialize with that seed.
+ * and, except for rounding, in every dtype: element i in row-major (logical) order is mean + standard_deviation * z_i
+ * in double, with z_i a standard normal number from Philox 4x32-10, at most 6.4 away from 0 (docs/semantics.md, "Random
+ * numbers"), converted as heed_tensor_copy converts from F64. heed_tensor_fill_uniform and heed_layer_initialize draw
+ * other numbers from the same seed.
  * Errors: INVALID_ARGUMENT (mean or standard_deviation not finite; standard_deviation < 0; tensor as
  * heed_tensor_fill). */
 HEED_API heed_status heed_tensor_fill_normal(heed_tensor* tensor, double mean, double standard_deviation,
@@ -457,23 +455,23 @@ HEED_API heed_status heed_tensor_fill_normal(heed_tensor* tensor, double mean, d
 /* Copies source into destination with conversion of the dtype and NumPy's broadcasting: axes are aligned at the end, a
  * source axis that is missing or 1 is repeated. Floats narrow by rounding to nearest even, overflow gives infinity.
  * Float to integer truncates and saturates, NaN gives 0; integer to integer saturates; to BOOL, non-zero (NaN too) is
- * true (1); from BOOL, true is 1. The tensors may be of different contexts, and of different devices: what is not a
- * plain copy within one device passes through the host's memory.
+ * true (1); from BOOL, true is 1. The tensors may be of different contexts and of different devices. Anything but a
+ * plain copy within one device passes through host memory.
  * Errors: INVALID_ARGUMENT (shapes that do not broadcast, naming both; source and destination overlap; destination
  * read-only, shape-only, or with strides that heed_tensor_write refuses; source shape-only). */
 HEED_API heed_status heed_tensor_copy(heed_tensor* destination, const heed_tensor* source) HEED_NOEXCEPT;
 
 /* A view with any dims and strides that stay inside the tensor's storage. offset is in elements from the tensor's
  * element (0, 0, ...), and may be negative. strides NULL: row-major. A view shares storage with the tensor, keeps it
- * alive, and is read-only where the tensor is. The caller destroys *view.
+ * alive, and is read-only if the tensor is. The caller destroys *view.
  * Errors: INVALID_ARGUMENT (rank, dims; a byte outside the storage, naming it; shape-only). */
 HEED_API heed_status heed_tensor_view(heed_tensor* tensor, int32_t rank, const int64_t* dims, const int64_t* strides,
                                       int64_t offset, heed_tensor** view) HEED_NOEXCEPT;
 
-/* A view with other dims and the same elements in the same row-major order. One dim may be -1: it is worked out. Never
- * copies. The caller destroys *view.
- * Errors: INVALID_ARGUMENT (another number of elements, naming both; two dims of -1; a -1 that does not come out
- * even), UNSUPPORTED (the strides admit no such view: copy into a new tensor first). */
+/* A view with other dims and the same elements in the same row-major order. One dim may be -1, which is computed from
+ * the others. Never copies. The caller destroys *view.
+ * Errors: INVALID_ARGUMENT (another number of elements, naming both; two dims of -1; a -1 without a whole solution),
+ * UNSUPPORTED (the strides do not allow such a view: copy into a new tensor first). */
 HEED_API heed_status heed_tensor_reshape(heed_tensor* tensor, int32_t rank, const int64_t* dims,
                                          heed_tensor** view) HEED_NOEXCEPT;
 
@@ -492,15 +490,15 @@ HEED_API heed_status heed_tensor_slice(heed_tensor* tensor, int32_t axis, int64_
 
 /* A new row-major tensor with the contents of one tensor of a .safetensors file (github.com/huggingface/safetensors),
  * in the dtype of the file. Only the header and that tensor are read. The caller destroys *tensor.
- * A model in several files is read whole: path is its index (model.safetensors.index.json, whose "weight_map" names the
- * file of each tensor) or any of the files (model-00001-of-00003.safetensors) with the index beside it. Of the others
- * only the one that has the tensor is opened; all lie in the folder of the index. A file whose index is not there is
- * read by itself.
- * Errors: IO (with the system's reason; a file of the index that is not there), CORRUPT_FILE (truncated, or any length,
- * range or type that does not fit, naming it; an index that its files contradict, or that names files in other folders;
- * a file of another kind, as PyTorch's .bin, Keras' .keras, HDF5, GGUF or a pointer of Git LFS: it is told by its first
- * bytes, and the sentence says what it is and what to do), NOT_FOUND (name), UNSUPPORTED (a dtype that heed lacks, rank
- * above 8). */
+ * For a model in several files, path is its index (model.safetensors.index.json, whose "weight_map" names the file of
+ * each tensor) or any of the files (model-00001-of-00003.safetensors) with the index beside it. All files are in the
+ * folder of the index, and only the one that has the tensor is opened. If the index is missing, the file is read by
+ * itself.
+ * Errors: IO (with the system's reason; a file of the index is missing), CORRUPT_FILE (truncated; an inconsistent
+ * length, range or type, naming it; an index that contradicts its files, or that names files in other folders; a file
+ * of another kind, such as PyTorch's .bin, Keras' .keras, HDF5, GGUF or a pointer of Git LFS, which is recognized by
+ * its first bytes: the sentence says what it is and what to do), NOT_FOUND (name), UNSUPPORTED (a dtype that heed
+ * lacks, rank above 8). */
 HEED_API heed_status heed_tensor_load_safetensors(heed_context* context, const char* path, const char* name,
                                                   heed_tensor** tensor) HEED_NOEXCEPT;
 
@@ -508,15 +506,15 @@ HEED_API heed_status heed_tensor_load_safetensors(heed_context* context, const c
  * or column-major (Fortran) order (NumPy's numpy.lib.format, versions 1.0, 2.0 and 3.0). The caller destroys *tensor.
  *   descr   <f4  <f2  <f8  <i4  <i8  |i1  |u1  |b1
  *   dtype   F32  F16  F64  I32  I64  I8   U8   BOOL
- * Errors: IO (with the system's reason), CORRUPT_FILE (no magic string; truncated or too long, naming both sizes; a
- * header that is not as the format says, naming its byte or key; a shape that overflows; a file of another kind, as
- * .npz, naming it), UNSUPPORTED (big endian, objects, which are pickled, structured arrays, any other dtype, naming it;
- * rank above 8; another version). */
+ * Errors: IO (with the system's reason), CORRUPT_FILE (no magic string; truncated or too long, naming both sizes; an
+ * invalid header, naming its byte or key; a shape that overflows; a file of another kind, such as .npz, naming it),
+ * UNSUPPORTED (big endian, pickled objects, structured arrays, any other dtype, naming it; rank above 8; another
+ * version). */
 HEED_API heed_status heed_tensor_load_npy(heed_context* context, const char* path, heed_tensor** tensor) HEED_NOEXCEPT;
 
 /* Writes the tensor to a .npy file of version 1.0 in row-major (C) order, as numpy.save does, byte for byte; BOOL as 0
- * and 1. The strides are free, and a parameter's snapshot can be saved. The file is replaced as a whole or, on failure,
- * left as it was.
+ * and 1. Any strides are allowed, and a parameter's snapshot can be saved. The file is replaced atomically; on failure
+ * it is unchanged.
  * Errors: IO, INVALID_ARGUMENT (shape-only), UNSUPPORTED (BF16, which the format lacks: copy into a tensor of F32
  * first). */
 HEED_API heed_status heed_tensor_save_npy(const heed_tensor* tensor, const char* path) HEED_NOEXCEPT;
@@ -524,48 +522,48 @@ HEED_API heed_status heed_tensor_save_npy(const heed_tensor* tensor, const char*
 /* ---- Tensor: DLPack ---------------------------------------------------------------------------------------------- */
 
 /* Tensors are exchanged with other array libraries (PyTorch, NumPy, JAX, ...) without a copy as DLPack's
- * DLManagedTensor (github.com/dmlc/dlpack, dlpack/dlpack.h; heed needs no more of it here than the name). Whoever takes
- * one calls managed->deleter(managed) once, from any thread, when it is done with the elements; in Python that is what
- * a capsule named "dltensor" does.
+ * DLManagedTensor (github.com/dmlc/dlpack, dlpack/dlpack.h; this header only declares its name). The consumer calls
+ * managed->deleter(managed) once, from any thread, when it does not need the elements any more; in Python a capsule
+ * named "dltensor" does that.
  *
  *   DLPack  float 32  float 16  bfloat 16  float 64  int 32  int 64  int 8  uint 8  bool 8 (code 6)   each with 1 lane
  *   dtype   F32       F16       BF16       F64       I32     I64     I8     U8      BOOL
  *
- * The device is kDLCPU (its device_id, 0 in what heed gives, is not looked at), for which DLPack knows no streams: all
- * calls that write the elements must have returned before a tensor changes hands, and from then on writing on one side
- * while the other uses them is the caller's race. */
+ * The device is kDLCPU (heed exports device_id 0, and ignores it in imports). DLPack has no streams for it: all calls
+ * that write the elements must have returned before a tensor is exchanged, and afterwards neither side may write while
+ * the other uses the elements. */
 struct DLManagedTensor;
 
-/* A managed tensor that shares the tensor's storage and keeps it alive, also when the tensor and its context are
- * destroyed; what one side writes, the other sees. data is the element at index (0, 0, ...) with byte_offset 0, aligned
+/* A managed tensor that shares the tensor's storage and keeps it alive, also after the tensor and its context are
+ * destroyed; each side sees what the other writes. data is the element at index (0, 0, ...) with byte_offset 0, aligned
  * to its element's size; strides are always given. A parameter's snapshot, and a view of one, is copied into new
- * row-major memory, since DLPack cannot say that it is read-only. The caller, or whoever takes it, calls the deleter,
- * which frees *managed with its arrays and drops its reference on the storage.
- * Errors: INVALID_ARGUMENT (shape-only), UNSUPPORTED (a device for which DLPack has no code, as Ascend). */
+ * row-major memory, since DLPack cannot say that it is read-only. The caller or the consumer calls the deleter, which
+ * frees *managed with its arrays and drops its reference to the storage.
+ * Errors: INVALID_ARGUMENT (shape-only), UNSUPPORTED (a device for which DLPack has no code, such as Ascend). */
 HEED_API heed_status heed_tensor_to_dlpack(heed_tensor* tensor, struct DLManagedTensor** managed) HEED_NOEXCEPT;
 
 /* A tensor over the elements of a managed tensor, of which heed takes ownership: its deleter (may be NULL) is called
- * once, on whichever thread drops the last reference, when no tensor, view or running call uses the elements any more;
- * it must not fail. Where this call fails, heed has not taken ownership and the deleter is not called. strides NULL:
- * row-major; zero and negative strides are allowed for tensors that are only read. data may be NULL where there are no
+ * once, on the thread that drops the last reference, when no tensor, view or running call uses the elements any more;
+ * it must not fail. If this function fails, heed has not taken ownership and does not call the deleter. strides NULL:
+ * row-major; zero and negative strides are allowed for tensors that are only read. data may be NULL if there are no
  * elements. The caller destroys *tensor.
  * Errors: INVALID_ARGUMENT (a device other than the context's, naming both; ndim or a dim that is negative; shape NULL;
  * data NULL or, with byte_offset, misaligned; sizes or strides that overflow), UNSUPPORTED (any other dtype, more than
- * one lane, ndim above 8; a context on a device for which DLPack has no code, as Ascend). */
+ * one lane, ndim above 8; a context on a device for which DLPack has no code, such as Ascend). */
 HEED_API heed_status heed_tensor_from_dlpack(heed_context* context, struct DLManagedTensor* managed,
                                              heed_tensor** tensor) HEED_NOEXCEPT;
 
 /* ---- Operations on tensors --------------------------------------------------------------------------------------- */
 
 /*
- * They compute in F32 from inputs of F32, F16 or BF16 and round once, to the result's dtype; another dtype is refused:
- * copy it first. Inputs may have any strides, zero and negative ones too; a result is a tensor of the right dims that
- * can be written (heed_tensor_create makes one) and shares no memory with an input. A dim may be 0. Scratch memory
+ * Operations compute in F32 from inputs of F32, F16 or BF16 and round once, to the result's dtype. Another dtype is
+ * refused: copy it first. Inputs may have any strides, also zero and negative ones. The result is a writable tensor of
+ * the right dims (heed_tensor_create makes one) that shares no memory with an input. A dim may be 0. Scratch memory
  * comes from the pool of the result's context, which may allocate when it grows. Errors that all of them report:
  *   INVALID_ARGUMENT   a dtype; a shape, naming what was expected; shape-only tensors; a result that is read-only,
  *                      shares memory with an input, or has strides that heed_tensor_write refuses; tensors of
  *                      different devices
- *   NOT_FASTEST        the result's context is strict, and the operation would not take the fastest path
+ *   NOT_FASTEST        the result's context is strict, and the operation cannot take the fastest path
  *   DEVICE_LOST
  */
 
@@ -574,23 +572,23 @@ HEED_API heed_status heed_tensor_from_dlpack(heed_context* context, struct DLMan
  * a and b have rank 1 to 8 and one dtype; product has that dtype or F32. The axes before the last two are broadcast:
  * they are aligned at the end, and one that is missing or 1 is repeated. A vector a (K) counts as one row, a vector b
  * (K) as one column, and product then lacks that axis: (M, K) with (K) gives (M), (K) with (K) gives rank 0. Sums run
- * in the order of k, so that an item is, to the bit, what it is alone [rule 10]; K = 0 gives zeros.
+ * in the order of k, so that a matrix has the same bits alone and in a batch [rule 10]; K = 0 gives zeros.
  * Errors: INVALID_ARGUMENT (shapes that do not fit, naming both). */
 HEED_API heed_status heed_matmul(const heed_tensor* a, const heed_tensor* b, heed_tensor* product) HEED_NOEXCEPT;
 
 /* Softmax along an axis, negative ones counted from the end: result = exp(x) / (sum over the axis of exp(x)), with the
  * largest x subtracted first, so that nothing overflows. tensor has rank 1 to 8; result has its dims, and its dtype or
- * F32. NaN or +inf make their row NaN, -inf is a 0, and a row that is all -inf is NaN [rule 8]. An axis of length 0 has
- * no elements, and there is nothing to do.
+ * F32. NaN or +inf make their row NaN, -inf is a 0, and a row that is all -inf is NaN [rule 8]. An axis of length 0
+ * gives an empty result.
  * Errors: INVALID_ARGUMENT (axis). */
 HEED_API heed_status heed_softmax(const heed_tensor* tensor, int32_t axis, heed_tensor* result) HEED_NOEXCEPT;
 
-/* Attention weights from scores: softmax over the last axis with the keys from each row's length on hidden. scores is
- * (B, Q, K) or (B, H, Q, K); valid_lens is NULL (no key is hidden: heed_softmax), or (B) or (B, Q) of F32, I32 or I64,
- * with whole numbers 0 <= length <= K, for all heads alike [rule 4]; result has the dims of scores, and their dtype or
- * F32. Hidden weights are exactly 0, whatever the scores there, which are not read [rule 8]. A row of length 0 is all 0
- * [rule 7]; d2l's masked_softmax, which sets hidden scores to -1e6, gives 1/K there, and the same numbers elsewhere
- * unless scores are near -1e6 themselves.
+/* Attention weights from scores: softmax over the last axis, in which a row sees only the keys before its length.
+ * scores is (B, Q, K) or (B, H, Q, K); valid_lens is NULL (no key is hidden: heed_softmax), or (B) or (B, Q) of F32,
+ * I32 or I64, with whole numbers 0 <= length <= K, for all heads alike [rule 4]; result has the dims of scores, and
+ * their dtype or F32. Hidden weights are exactly 0, whatever the scores there, which are not read [rule 8]. A row of
+ * length 0 is all 0 [rule 7]; d2l's masked_softmax, which sets hidden scores to -1e6, gives 1/K there, and the same
+ * numbers elsewhere unless scores are near -1e6 themselves.
  * Errors: INVALID_ARGUMENT (lengths outside 0 to K or not whole). */
 HEED_API heed_status heed_masked_softmax(const heed_tensor* scores, const heed_tensor* valid_lens,
                                          heed_tensor* result) HEED_NOEXCEPT;
@@ -615,23 +613,23 @@ HEED_API heed_status heed_attention_merge(const heed_tensor* const* outputs, con
 
 /* ---- Weights ----------------------------------------------------------------------------------------------------- */
 
-/* The named tensors of a .safetensors file, or of all files of a model that is cut into several: to see what there is,
- * and to load many layers with the headers read once. Read-only; it may be used from many threads. */
+/* The named tensors of a .safetensors file, or of all files of a model that is split into several: to list them, and to
+ * load many layers while the headers are read once. Read-only; may be used from many threads. */
 typedef struct heed_weights heed_weights;
 
 /* Opens a file, or all files of a model by their index or by one of them, as heed_tensor_load_safetensors takes them,
- * and reads and checks their headers. The files stay open, one descriptor for each; they must not be written meanwhile.
- * The caller destroys *weights.
+ * and reads and checks their headers. The files stay open, with one file descriptor each, and must not be changed until
+ * *weights is destroyed. The caller destroys *weights.
  * Errors: those of heed_tensor_load_safetensors for a file; UNSUPPORTED (a name with a zero byte). */
 HEED_API heed_status heed_weights_open(heed_context* context, const char* path, heed_weights** weights) HEED_NOEXCEPT;
 
-/* The same for the num_bytes at data, which are what one file holds. They are not copied: they must stay valid, and as
- * they are, until *weights is destroyed and no call uses it. Error sentences call it "memory".
+/* heed_weights_open for the num_bytes at data, which are the contents of one file. They are not copied: they must stay
+ * valid and unchanged until *weights is destroyed and no call uses it. Error sentences call the file "memory".
  * Errors: as heed_weights_open, without IO; CORRUPT_FILE (an index, whose files are not in memory). */
 HEED_API heed_status heed_weights_open_memory(heed_context* context, const void* data, size_t num_bytes,
                                               heed_weights** weights) HEED_NOEXCEPT;
 
-/* Drops the caller's reference. NULL is allowed. Layers that were loaded have copies. */
+/* Drops the caller's reference. NULL is allowed. Loaded layers have copies. */
 HEED_API void heed_weights_destroy(heed_weights* weights) HEED_NOEXCEPT;
 
 /* How many tensors there are; -1 for NULL. */
@@ -641,20 +639,20 @@ HEED_API int64_t heed_weights_count(const heed_weights* weights) HEED_NOEXCEPT;
  * destroyed. NULL for a bad handle or index. */
 HEED_API const char* heed_weights_name(const heed_weights* weights, int64_t index) HEED_NOEXCEPT;
 
-/* The element type of a tensor. HEED_DTYPE_INVALID, which is no failure and leaves the last error as it is, for a type
- * that heed lacks and heed_weights_dtype_name names; HEED_DTYPE_INVALID for a bad handle or index too. */
+/* The element type of a tensor. HEED_DTYPE_INVALID for a type that heed lacks; that is not a failure and does not
+ * change the last error; heed_weights_dtype_name names the type. HEED_DTYPE_INVALID for a bad handle or index too. */
 HEED_API heed_dtype heed_weights_dtype(const heed_weights* weights, int64_t index) HEED_NOEXCEPT;
 
-/* The element type as the file names it, as "F32" or "F8_E4M3". Valid until weights is destroyed. NULL for a bad handle
- * or index. */
+/* The element type as the file names it, such as "F32" or "F8_E4M3". Valid until weights is destroyed. NULL for a bad
+ * handle or index. */
 HEED_API const char* heed_weights_dtype_name(const heed_weights* weights, int64_t index) HEED_NOEXCEPT;
 
-/* The number of dimensions of a tensor, which may be above 8: no function loads such a tensor. -1 for a bad handle or
+/* The number of dimensions of a tensor, which may be above 8; such a tensor cannot be loaded. -1 for a bad handle or
  * index. */
 HEED_API int32_t heed_weights_rank(const heed_weights* weights, int64_t index) HEED_NOEXCEPT;
 
-/* The size of an axis in elements; a negative axis counts from the end. -1 for a bad handle or index, an axis that is
- * not there, or a tensor of rank above 8 (HEED_ERROR_UNSUPPORTED). */
+/* The size of an axis in elements; a negative axis counts from the end. -1 for a bad handle or index, an axis out of
+ * range, or a tensor of rank above 8 (HEED_ERROR_UNSUPPORTED). */
 HEED_API int64_t heed_weights_dim(const heed_weights* weights, int64_t index, int32_t axis) HEED_NOEXCEPT;
 
 /* ---- Layers: options --------------------------------------------------------------------------------------------- */
@@ -668,25 +666,25 @@ typedef struct heed_workspace heed_workspace;
 /* Causal masking, with its alignment named, since the two differ when Q != K [rule 6]. */
 enum {
   HEED_CAUSAL_NONE = 0,
-  HEED_CAUSAL_TOP_LEFT = 1,    /* key j is visible to query i iff j <= i */
-  HEED_CAUSAL_BOTTOM_RIGHT = 2 /* iff j <= i + K - Q: the last query sees the last key */
+  HEED_CAUSAL_TOP_LEFT = 1,     /* key j is visible to query i iff j <= i */
+  HEED_CAUSAL_BOTTOM_RIGHT = 2  /* iff j <= i + K - Q: the last query sees the last key */
 };
 
 /* Sliding window. With p = i (top-left) or i + K - Q (bottom-right), key j is visible to query i iff p - window_left
  * <= j <= p + window_right; a negative window_left or window_right is unlimited on that side [rule 6]. */
 enum { HEED_WINDOW_NONE = 0, HEED_WINDOW_TOP_LEFT = 1, HEED_WINDOW_BOTTOM_RIGHT = 2 };
 
-/* What a query without any visible key gets [rule 7]. */
+/* The result of a query without any visible key [rule 7]. */
 enum {
-  HEED_EMPTY_ROWS_ZERO = 0, /* output and weights 0 */
-  HEED_EMPTY_ROWS_MEAN = 1  /* the mean of all K values, weights 1/K: what d2l-java's masked softmax gives */
+  HEED_EMPTY_ROWS_ZERO = 0,     /* output and weights 0 */
+  HEED_EMPTY_ROWS_MEAN = 1      /* the mean of all K values, weights 1/K: what d2l-java's masked softmax gives */
 };
 
 /* How a query and a key are scored [rule 2]. */
 enum {
   HEED_SCORING_DOT_PRODUCT = 0, /* (q . k) * scale */
-  HEED_SCORING_ADDITIVE = 1     /* (w_v . tanh(q + k)) * scale: mind that scale's default in multi-head attention is
-                                   1/sqrt(head_size) with this scoring too; scale = 1 is the plain formula */
+  HEED_SCORING_ADDITIVE = 1     /* (w_v . tanh(q + k)) * scale. In multi-head attention scale defaults to
+                                   1/sqrt(head_size) with this scoring too; scale = 1 gives the plain formula */
 };
 
 /* Which projections of multi-head attention add a bias, a set of bits. */
@@ -696,31 +694,29 @@ enum { HEED_BIAS_NONE = 0, HEED_BIAS_Q = 1, HEED_BIAS_K = 2, HEED_BIAS_V = 4, HE
  * 3.2.1). It has no parameters. */
 typedef struct heed_dot_product_attention_options {
   size_t struct_size;
-  int64_t window_left;  /* keys before the query's position; negative: unlimited; above 0 only with a window */
-  int64_t window_right; /* keys after it, likewise */
-  float scale;          /* factor on q . k; 0: 1/sqrt(D); any other finite number [rule 2] */
-  float soft_cap;       /* a score s becomes soft_cap * tanh(s / soft_cap); 0: off; else finite, above 0 [rule 3] */
-  float dropout;        /* probability, 0 <= dropout < 1, that a weight is dropped when training [rule 11] */
-  int32_t causal;       /* HEED_CAUSAL_... */
-  int32_t window;       /* HEED_WINDOW_... */
-  int32_t empty_rows;   /* HEED_EMPTY_ROWS_... */
+  int64_t window_left;   /* keys before the query's position; negative: unlimited; above 0 only with a window */
+  int64_t window_right;  /* keys after it, likewise */
+  float scale;           /* factor on q . k; 0: 1/sqrt(D); any other finite number [rule 2] */
+  float soft_cap;        /* a score s becomes soft_cap * tanh(s / soft_cap); 0: off; else finite, above 0 [rule 3] */
+  float dropout;         /* probability, 0 <= dropout < 1, that a weight is dropped when training [rule 11] */
+  int32_t causal;        /* HEED_CAUSAL_... */
+  int32_t window;        /* HEED_WINDOW_... */
+  int32_t empty_rows;    /* HEED_EMPTY_ROWS_... */
 } heed_dot_product_attention_options;
-#define HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT                                                             \
-  {                                                                                                         \
-    sizeof(heed_dot_product_attention_options), 0, 0, 0.0f, 0.0f, 0.0f, HEED_CAUSAL_NONE, HEED_WINDOW_NONE, \
-        HEED_EMPTY_ROWS_ZERO                                                                                \
-  }
+#define HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT                                                          \
+  { sizeof(heed_dot_product_attention_options), 0, 0, 0.0f, 0.0f, 0.0f, HEED_CAUSAL_NONE, HEED_WINDOW_NONE, \
+    HEED_EMPTY_ROWS_ZERO }
 
 /* Additive attention (Bahdanau et al., "Neural Machine Translation by Jointly Learning to Align and Translate", 2014,
- * arXiv 1409.0473, appendix A.1.2): a query q and a key k, of different sizes if need be, score
- * w_v . tanh(W_q q + W_k k). Values are not projected. Parameters, (out, in) as in d2l, DJL and PyTorch, no biases:
+ * arXiv 1409.0473, appendix A.1.2): the score of a query q and a key k, which may have different sizes, is w_v .
+ * tanh(W_q q + W_k k). Values are not projected. Parameters, (out, in) as in d2l, DJL and PyTorch, no biases:
  *   W_q.weight (num_hiddens, Eq)     W_k.weight (num_hiddens, Ek)     w_v.weight (1, num_hiddens) */
 typedef struct heed_additive_attention_options {
   size_t struct_size;
-  int64_t num_hiddens; /* required, >= 1 */
-  int64_t window_left; /* this and the following as in heed_dot_product_attention_options, but for scale */
+  int64_t num_hiddens;   /* required, >= 1 */
+  int64_t window_left;   /* this and the following as in heed_dot_product_attention_options, but for scale */
   int64_t window_right;
-  float scale; /* factor on the formula above; 0: 1; any other finite number [rule 2] */
+  float scale;           /* factor on the formula above; 0: 1; any other finite number [rule 2] */
   float soft_cap;
   float dropout;
   int32_t causal;
@@ -728,10 +724,8 @@ typedef struct heed_additive_attention_options {
   int32_t empty_rows;
 } heed_additive_attention_options;
 #define HEED_ADDITIVE_ATTENTION_OPTIONS_INIT                                                                \
-  {                                                                                                         \
-    sizeof(heed_additive_attention_options), 0, 0, 0, 0.0f, 0.0f, 0.0f, HEED_CAUSAL_NONE, HEED_WINDOW_NONE, \
-        HEED_EMPTY_ROWS_ZERO                                                                                \
-  }
+  { sizeof(heed_additive_attention_options), 0, 0, 0, 0.0f, 0.0f, 0.0f, HEED_CAUSAL_NONE, HEED_WINDOW_NONE, \
+    HEED_EMPTY_ROWS_ZERO }
 
 /* Multi-head attention (Vaswani et al., section 3.2.2; with num_kv_heads < num_heads grouped-query attention, Ainslie
  * et al., 2023). Parameters, all (out, in) as in d2l, DJL and PyTorch:
@@ -740,20 +734,20 @@ typedef struct heed_additive_attention_options {
  *   W_v.weight (num_kv_heads * value_head_size, Ev)        W_v.bias (num_kv_heads * value_head_size)  with HEED_BIAS_V
  *   W_o.weight (output_size, num_heads * value_head_size)  W_o.bias (output_size)                     with HEED_BIAS_O
  *   w_v.weight (num_heads, head_size)                      with HEED_SCORING_ADDITIVE
- * Head h owns rows h * head_size to (h + 1) * head_size - 1 of W_q, and so on. With HEED_SCORING_ADDITIVE a query q of
- * head h and a key k of its key head score w_v[h] . tanh(q + k), times scale. */
+ * Head h owns rows h * head_size to (h + 1) * head_size - 1 of W_q, and so on. With HEED_SCORING_ADDITIVE the score of
+ * a query q of head h and a key k of its key head is w_v[h] . tanh(q + k), times scale. */
 typedef struct heed_multi_head_attention_options {
   size_t struct_size;
-  int64_t num_hiddens;     /* E; may be 0 only if head_size and (output_size or no_output_projection) are given */
-  int64_t num_heads;       /* required, >= 1 */
-  int64_t num_kv_heads;    /* heads of keys and values, a divisor of num_heads; 0: num_heads. Query head h uses
+  int64_t num_hiddens;          /* E; may be 0 only if head_size and (output_size or no_output_projection) are given */
+  int64_t num_heads;            /* required, >= 1 */
+  int64_t num_kv_heads;         /* heads of keys and values, a divisor of num_heads; 0: num_heads. Query head h uses
                                    key head h / (num_heads / num_kv_heads) [rule 12] */
-  int64_t head_size;       /* D of queries and keys; 0: num_hiddens / num_heads, which must come out even */
-  int64_t value_head_size; /* D of values; 0: head_size */
-  int64_t output_size;     /* last dim of the output; 0: num_hiddens */
-  int64_t window_left;     /* as in heed_dot_product_attention_options */
+  int64_t head_size;            /* D of queries and keys; 0: num_hiddens / num_heads, which must be whole */
+  int64_t value_head_size;      /* D of values; 0: head_size */
+  int64_t output_size;          /* last dim of the output; 0: num_hiddens */
+  int64_t window_left;          /* as in heed_dot_product_attention_options */
   int64_t window_right;
-  float scale; /* 0: 1/sqrt(head_size), whatever the scoring; HEED_SCORING_ADDITIVE usually wants 1 */
+  float scale;                  /* 0: 1/sqrt(head_size), with either scoring; HEED_SCORING_ADDITIVE usually needs 1 */
   float soft_cap;
   float dropout;
   int32_t biases;               /* HEED_BIAS_... bits; 0: none */
@@ -763,99 +757,93 @@ typedef struct heed_multi_head_attention_options {
   int32_t causal;
   int32_t window;
   int32_t empty_rows;
-  int32_t reserved; /* 0 */
+  int32_t reserved;             /* 0 */
 } heed_multi_head_attention_options;
 #define HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT                                                              \
-  {                                                                                                         \
-    sizeof(heed_multi_head_attention_options), 0, 0, 0, 0, 0, 0, 0, 0, 0.0f, 0.0f, 0.0f, HEED_BIAS_NONE, 0, \
-        HEED_SCORING_DOT_PRODUCT, HEED_CAUSAL_NONE, HEED_WINDOW_NONE, HEED_EMPTY_ROWS_ZERO, 0               \
-  }
+  { sizeof(heed_multi_head_attention_options), 0, 0, 0, 0, 0, 0, 0, 0, 0.0f, 0.0f, 0.0f, HEED_BIAS_NONE, 0, \
+    HEED_SCORING_DOT_PRODUCT, HEED_CAUSAL_NONE, HEED_WINDOW_NONE, HEED_EMPTY_ROWS_ZERO, 0 }
 
-/* A linear layer, y = x W^T + b, over the last axis of its input, whatever the rank. Parameters, by the names and in the
- * shapes of PyTorch's nn.Linear:
+/* A linear layer, y = x W^T + b, over the last axis of its input of any rank. Parameters, with the names and shapes of
+ * PyTorch's nn.Linear:
  *   weight (output_size, input size)     bias (output_size), unless no_bias */
 typedef struct heed_linear_options {
   size_t struct_size;
-  int64_t output_size; /* required, >= 1 */
-  int32_t no_bias;     /* 1: y = x W^T */
-  int32_t reserved;    /* 0 */
+  int64_t output_size;   /* required, >= 1 */
+  int32_t no_bias;       /* 1: y = x W^T */
+  int32_t reserved;      /* 0 */
 } heed_linear_options;
-#define HEED_LINEAR_OPTIONS_INIT \
-  { sizeof(heed_linear_options), 0, 0, 0 }
+#define HEED_LINEAR_OPTIONS_INIT { sizeof(heed_linear_options), 0, 0, 0 }
 
 /* Dropout (Srivastava et al., "Dropout: A Simple Way to Prevent Neural Networks from Overfitting", 2014) in its
  * inverted form. When training, an element is kept with probability 1 - dropout and then multiplied by 1 / (1 -
- * dropout); one that is dropped becomes 0, NaN and infinity too. Otherwise, and with a dropout of 0, the output is the
- * input, to the bit but for a conversion to F32. What is kept depends on the seed and on the element's place in
- * row-major order alone (docs/semantics.md, "Random numbers"). It has no parameters. */
+ * dropout); a dropped element becomes 0, even if it was NaN or infinite. Otherwise, and with a dropout of 0, the output
+ * is the input with the same bits, or converted to F32. Which elements are kept depends only on the seed and on the
+ * element's index in row-major order (docs/semantics.md, "Random numbers"). It has no parameters. */
 typedef struct heed_dropout_options {
   size_t struct_size;
-  float dropout;    /* probability, 0 <= dropout < 1, that an element is dropped when training */
-  int32_t reserved; /* 0 */
+  float dropout;         /* probability, 0 <= dropout < 1, that an element is dropped when training */
+  int32_t reserved;      /* 0 */
 } heed_dropout_options;
-#define HEED_DROPOUT_OPTIONS_INIT \
-  { sizeof(heed_dropout_options), 0.0f, 0 }
+#define HEED_DROPOUT_OPTIONS_INIT { sizeof(heed_dropout_options), 0.0f, 0 }
 
 /* ---- Layers: inputs and outputs ---------------------------------------------------------------------------------- */
 
-/* What a layer reads; nothing here is changed or kept.
+/* The inputs of a layer, which are neither changed nor kept.
  *
  *                multi-head, additive     dot-product, rank 3     dot-product, rank 4
  *   queries      (B, Q, Eq)               (B, Q, D)               (B, H, Q, D)
  *   keys         (B, K, Ek)               (B, K, D)               (B, Hkv, K, D), Hkv divides H [rule 12]
  *   values       (B, K, Ev)               (B, K, Dv)              (B, Hkv, K, Dv)
  *
- * Strides are free: heads in the layout (B, S, H, D) are a transposed view.
+ * Any strides are allowed: heads in the layout (B, S, H, D) are a transposed view.
  *
- * Linear layers and dropout read queries alone, of rank 1 to 8: (..., input size), or any dims. keys, values,
- * valid_lens, mask and bias must then be NULL.
+ * Linear layers and dropout read only queries, of rank 1 to 8: (..., input size) for linear layers, any dims for
+ * dropout. keys, values, valid_lens, mask and bias must then be NULL.
  *
  * queries, keys and values have one dtype of F32, F16 and BF16 [rule 13]. Any of B, Q, K may be 0, and for linear
  * layers and dropout any dim [rule 14]. */
 typedef struct heed_layer_inputs {
   size_t struct_size;
-  const heed_tensor* queries;    /* required */
-  const heed_tensor* keys;       /* NULL: the queries */
-  const heed_tensor* values;     /* NULL: the keys */
-  const heed_tensor* valid_lens; /* NULL, or (B) or (B, Q) of F32, I32 or I64, for rank 4 too: key j is visible iff
+  const heed_tensor* queries;     /* required */
+  const heed_tensor* keys;        /* NULL: the queries */
+  const heed_tensor* values;      /* NULL: the keys */
+  const heed_tensor* valid_lens;  /* NULL, or (B) or (B, Q) of F32, I32 or I64, for rank 4 too: key j is visible iff
                                      j < length; whole numbers, 0 <= length <= K [rule 4] */
-  const heed_tensor* mask;       /* NULL, or BOOL of (B, H, Q, K) or (Q, K), ones where it is repeated: any non-zero
-                                     byte = may attend. One row of keys for each item is (B, 1, 1, K); rank 2 is
-                                     (Q, K), also where B = Q [rule 5] */
-  const heed_tensor* bias;       /* NULL, or F32 or the inputs' dtype, shaped as the mask: added to the scaled
+  const heed_tensor* mask;        /* NULL, or BOOL of (B, H, Q, K) or (Q, K), ones where it is repeated: any non-zero
+                                     byte = may attend. One row of keys for each batch element is (B, 1, 1, K); rank 2
+                                     is (Q, K), also where B = Q [rule 5] */
+  const heed_tensor* bias;        /* NULL, or F32 or the inputs' dtype, shaped as the mask: added to the scaled
                                      scores; -inf hides [rule 5] */
-  uint64_t dropout_seed;         /* seed of the dropout; the same seed drops the same weights [rule 11], or elements */
-  int32_t training;              /* 1: dropout is active */
-  int32_t reserved;              /* 0 */
+  uint64_t dropout_seed;          /* seed of the dropout; the same seed drops the same weights [rule 11], or elements */
+  int32_t training;               /* 1: dropout is active */
+  int32_t reserved;               /* 0 */
 } heed_layer_inputs;
-#define HEED_LAYER_INPUTS_INIT \
-  { sizeof(heed_layer_inputs), NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0 }
+#define HEED_LAYER_INPUTS_INIT { sizeof(heed_layer_inputs), NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0 }
 
 /* Which outputs heed_layer_create_outputs makes, a set of bits. */
 enum { HEED_WANT_OUTPUT = 1, HEED_WANT_WEIGHTS = 2, HEED_WANT_LOG_SUM_EXP = 4 };
 
-/* What a layer writes. NULL: not wanted; at least one is. Asking for more never changes the others [rule 9]. Strides
- * are free but positive (for dims above 1), and no element may share memory with another output's, an input's or
- * another of its own.
+/* The outputs of a layer. NULL: not requested; at least one must be given. Requesting more outputs never changes the
+ * others [rule 9]. Any positive strides are allowed (any at all for dims of 1), but no element may share memory with
+ * another element, of the same output, another output or an input.
  *
  *                multi-head           additive    dot-product, rank 3   dot-product, rank 4   dtype
  *   output       (B, Q, output size)  (B, Q, Ev)  (B, Q, Dv)            (B, H, Q, Dv)         the inputs', or F32
  *   weights      (B, H, Q, K)         (B, Q, K)   (B, Q, K)             (B, H, Q, K)          the inputs', or F32
  *   log_sum_exp  (B, H, Q)            (B, Q)      (B, Q)                (B, H, Q)             F32
  *
- * A linear layer has an output (..., output_size), dropout one with the dims of queries; the dtypes are as above. They
- * have no weights and no log_sum_exp, which must be NULL.
+ * The output of a linear layer is (..., output_size), that of dropout has the dims of queries; the dtypes are as above.
+ * weights and log_sum_exp must be NULL for them.
  *
- * weights are those before dropout [rule 11]; log_sum_exp is a natural logarithm, -inf for a row without a visible
- * key [rules 3, 7]. */
+ * weights are the attention weights before dropout [rule 11]; log_sum_exp is a natural logarithm, -inf for a row
+ * without a visible key [rules 3, 7]. */
 typedef struct heed_layer_outputs {
   size_t struct_size;
   heed_tensor* output;
   heed_tensor* weights;
   heed_tensor* log_sum_exp;
 } heed_layer_outputs;
-#define HEED_LAYER_OUTPUTS_INIT \
-  { sizeof(heed_layer_outputs), NULL, NULL, NULL }
+#define HEED_LAYER_OUTPUTS_INIT { sizeof(heed_layer_outputs), NULL, NULL, NULL }
 
 /* ---- Layers: functions ------------------------------------------------------------------------------------------- */
 
@@ -888,8 +876,8 @@ HEED_API heed_status heed_multi_head_attention_create(heed_context* context,
 HEED_API heed_status heed_linear_create(heed_context* context, const heed_linear_options* options,
                                         heed_layer** layer) HEED_NOEXCEPT;
 
-/* Makes a dropout layer. It has no parameters and is initialized from the start. options NULL: the macro's, with which
- * nothing is dropped. The caller destroys *layer.
+/* Makes a dropout layer. It has no parameters and is initialized from the start. options NULL: the macro's values, with
+ * which nothing is dropped. The caller destroys *layer.
  * Errors: INVALID_ARGUMENT (dropout outside [0, 1)). */
 HEED_API heed_status heed_dropout_create(heed_context* context, const heed_dropout_options* options,
                                          heed_layer** layer) HEED_NOEXCEPT;
@@ -897,93 +885,96 @@ HEED_API heed_status heed_dropout_create(heed_context* context, const heed_dropo
 /* Drops the caller's reference. NULL is allowed. */
 HEED_API void heed_layer_destroy(heed_layer* layer) HEED_NOEXCEPT;
 
-/* Makes all parameters for inputs of these shapes (only shapes and dtypes are read: shape-only tensors do). Parameters
- * take the queries' dtype. Weights are drawn from a normal distribution with variance 2 / (the weight's second dim),
- * DJL's default initializer (Glorot and Bengio, 2010); biases are 0. The same seed gives the same numbers on every
- * machine (docs/semantics.md, "Random numbers"). On a layer that is initialized all parameters are made anew.
+/* Makes all parameters for inputs of these shapes (only shapes and dtypes are read, so shape-only tensors are
+ * sufficient). Parameters take the queries' dtype. Weights are drawn from a normal distribution with variance 2 / (the
+ * weight's second dim), DJL's default initializer (Glorot and Bengio, 2010); biases are 0. The same seed gives the same
+ * numbers on every machine (docs/semantics.md, "Random numbers"). On an initialized layer all parameters are replaced.
  * Errors: INVALID_ARGUMENT (shapes and dtypes as heed_layer_forward). */
 HEED_API heed_status heed_layer_initialize(heed_layer* layer, const heed_layer_inputs* inputs,
                                            uint64_t seed) HEED_NOEXCEPT;
 
-/* 1 when every parameter is set, else 0; -1 for NULL. */
+/* 1 if every parameter is set, else 0; -1 for NULL. */
 HEED_API int32_t heed_layer_is_initialized(const heed_layer* layer) HEED_NOEXCEPT;
 
 /* How many parameters the layer has, set or not; -1 for NULL. */
 HEED_API int64_t heed_layer_parameter_count(const heed_layer* layer) HEED_NOEXCEPT;
 
-/* The name of a parameter, as "W_q.weight", in a fixed order. Static: never freed. NULL for a bad handle or index. */
+/* The name of a parameter, such as "W_q.weight", in a fixed order. Static: never freed. NULL for a bad handle or
+ * index. */
 HEED_API const char* heed_layer_parameter_name(const heed_layer* layer, int64_t index) HEED_NOEXCEPT;
 
-/* A read-only snapshot of a parameter: it keeps its values when the layer's parameter is replaced. To write it, to fill
- * it, to copy into it or to use it as an output is INVALID_ARGUMENT, the same for its views; heed_tensor_data gives
- * NULL. The caller destroys *snapshot.
- * Errors: NOT_FOUND (naming those there are), NOT_INITIALIZED (not set yet). */
+/* A read-only snapshot of a parameter: it keeps its values when the layer's parameter is replaced. Writing it, filling
+ * it, copying into it or using it as an output fails with INVALID_ARGUMENT, also for its views; heed_tensor_data
+ * returns NULL. The caller destroys *snapshot.
+ * Errors: NOT_FOUND (naming the existing ones), NOT_INITIALIZED (not set yet). */
 HEED_API heed_status heed_layer_parameter(const heed_layer* layer, const char* name,
                                           heed_tensor** snapshot) HEED_NOEXCEPT;
 
 /* Replaces a parameter by a converted copy of value. On an initialized layer the parameter keeps its dtype and shape.
  * Before, it takes the value's dtype (F64 becomes F32) and, where the options leave it open, its input size; the layer
- * is initialized once every parameter is set. A projection's weight is kept twice: as it is, for snapshots and files,
- * and packed, as calls read it fastest. So a layer takes about two times the memory of its weights, and no more while
- * they are set or loaded, but for what is replaced and a piece for each thread of the context, which all take part.
+ * is initialized once every parameter is set. A projection's weight is kept twice: unchanged, for snapshots and files,
+ * and packed in the layout that calls read fastest. So a layer takes about two times the memory of its weights. While
+ * weights are set or loaded it takes in addition only the memory of what is replaced and one piece of a weight for each
+ * thread of the context, which all take part.
  * Errors: NOT_FOUND (name), INVALID_ARGUMENT (another shape, naming both; not a float dtype; shape-only). */
 HEED_API heed_status heed_layer_set_parameter(heed_layer* layer, const char* name,
                                               const heed_tensor* value) HEED_NOEXCEPT;
 
 /* Sets all parameters from a .safetensors file, which may be a whole model's, or from a model in several files as
- * heed_tensor_load_safetensors takes it: only files are opened that hold a parameter, or a "bias" beside the
- * parameters, which may be a mask as GPT-2's. Parameters are known by the names under the prefix (with or without the
- * separator behind it; NULL or "": none), which may be
- *   heed's own                     "<prefix>.W_q.weight", as heed_layer_save writes and d2l-pytorch has
+ * heed_tensor_load_safetensors takes it: only files are opened that contain a parameter, or a "bias" beside the
+ * parameters, which may be a mask as in GPT-2. Parameters are recognized by their names after the prefix (with or
+ * without the separator at its end; NULL or "": no prefix), which may be
+ *   heed's own                     "<prefix>.W_q.weight", as heed_layer_save writes them, the same as in d2l-pytorch
  *   PyTorch's                      nn.MultiheadAttention: in_proj_weight, or q_proj_weight and so on
  *   Hugging Face's                 BERT, ViT, ALBERT, BART, Whisper, CLIP, Llama, Mistral, Qwen2, T5, DistilBERT, GPT-2
  *   timm's, Keras', DJL's, d2l-java's
  *   a linear layer's               PyTorch's nn.Linear, Keras' Dense, DJL's Linear
- * and are turned from that framework's shapes into heed's. docs/weights.md has all names, the options that go with
- * each, and how to write such files. What the model computes besides is known from the config.json beside the file, if
- * there is one with a model_type, else from names: what it needs and the options lack or have otherwise (heads, causal,
- * scale, soft cap, window) is an error, and so is what heed has no option for (rotary positions, ALiBi, a bias of
- * relative positions, sinks, norms). What cannot be known is a HEED_LOG_WARNING, and the options' part.
- * Dtypes and shapes as for heed_layer_set_parameter. All or nothing. Names elsewhere in the file are ignored; a
- * parameter of the same layout that the options lack (a bias) is an error, and so is any other tensor in the
- * attention's module that is not known to be harmless. heed_layer_load_weights can accept what is refused here.
- * Errors: IO, CORRUPT_FILE as heed_tensor_load_safetensors; NOT_FOUND (no layout has all parameters, naming one that
- * is missing and where else in the file they may be); INVALID_ARGUMENT (two layouts are complete; a parameter that the
- * options lack, naming the option; options that are not the model's, naming all; shape, naming both; packed projections
- * for grouped heads; not a float dtype), UNSUPPORTED (a dtype that heed lacks; what heed has no option for, naming all of
- * it and what accepts it; projections packed as no layout has them; adapters; a linear layer's weight by a name of
- * Conv1D's); CORRUPT_FILE, IO of a config.json that cannot be read. */
+ * and are converted from that framework's shapes into heed's. docs/weights.md has all names, the options that belong to
+ * each, and how to write such files. The config.json beside the file, if there is one with a model_type, or else the
+ * names tell what else the model computes. It is an error if the layer's options differ from the model's settings
+ * (heads, causal, scale, soft cap, window), and if the model has a feature that heed lacks (rotary positions, ALiBi, a
+ * bias of relative positions, sinks, norms). Settings that the files do not contain give a HEED_LOG_WARNING; the layer
+ * then computes by its options. Dtypes and shapes as for heed_layer_set_parameter. Either all parameters are set or, on
+ * failure, none. Tensors elsewhere in the file are ignored. A parameter of the same layout that the options lack (a
+ * bias) is an error, and so is any other tensor in the attention's module that is not known to be harmless.
+ * heed_layer_load_weights can accept what is refused here.
+ * Errors: IO, CORRUPT_FILE as heed_tensor_load_safetensors; NOT_FOUND (no layout has all parameters, naming a missing
+ * one and where else in the file they may be); INVALID_ARGUMENT (two layouts are complete; a parameter that the options
+ * lack, naming the option; options that differ from the model's settings, naming all; shape, naming both; packed
+ * projections for grouped heads; not a float dtype), UNSUPPORTED (a dtype that heed lacks; features of the model that
+ * heed lacks, naming all of them and how to accept them; projections packed in an unknown layout; adapters; a linear
+ * layer's weight with a name of Conv1D's); CORRUPT_FILE and IO for a config.json that cannot be read. */
 HEED_API heed_status heed_layer_load(heed_layer* layer, const char* path, const char* prefix) HEED_NOEXCEPT;
 
-/* heed_layer_load from the num_bytes at data, which are what such a file holds. data is only read, and not needed any
- * more when the call returns. Error sentences call it "memory".
+/* heed_layer_load from the num_bytes at data, which are the contents of such a file. data is only needed during the
+ * call. Error sentences call the file "memory".
  * Errors: as heed_layer_load, without IO. */
 HEED_API heed_status heed_layer_load_memory(heed_layer* layer, const void* data, size_t num_bytes,
                                             const char* prefix) HEED_NOEXCEPT;
 
-/* How heed_layer_load_weights takes parameters. */
+/* Options of heed_layer_load_weights. */
 typedef struct heed_load_options {
   size_t struct_size;
-  const char* accept; /* names, separated by commas, of what the files say and the layer does not compute, to be loaded
-                         all the same: "rotary", "causal" and so on, or a tensor's, as refusals say and docs/weights.md
-                         lists; a name that is neither is INVALID_ARGUMENT. NULL: none */
+  const char* accept; /* names, separated by commas, of features of the model that the layer does not compute and that
+                         shall not be an error: "rotary", "causal" and so on, or the name of a tensor. Error sentences
+                         give these names, and docs/weights.md lists them; another name is INVALID_ARGUMENT. NULL:
+                         none */
 } heed_load_options;
-#define HEED_LOAD_OPTIONS_INIT \
-  { sizeof(heed_load_options), NULL }
+#define HEED_LOAD_OPTIONS_INIT { sizeof(heed_load_options), NULL }
 
-/* heed_layer_load from weights that are open already. options NULL: the macro's. weights may be of another context, and
- * is not needed any more when the call returns.
- * Errors: as heed_layer_load; IO, if a file has become shorter. */
+/* heed_layer_load from weights that are open already. options NULL: the macro's values. weights may be of another
+ * context, and is only needed during the call.
+ * Errors: as heed_layer_load; IO if a file was truncated meanwhile. */
 HEED_API heed_status heed_layer_load_weights(heed_layer* layer, const heed_weights* weights, const char* prefix,
                                              const heed_load_options* options) HEED_NOEXCEPT;
 
-/* Writes all parameters to a .safetensors file, under their names. The file is replaced as a whole or, on failure, left
- * as it was.
+/* Writes all parameters to a .safetensors file, with their names. The file is replaced atomically; on failure it is
+ * unchanged.
  * Errors: NOT_INITIALIZED, IO. */
 HEED_API heed_status heed_layer_save(const heed_layer* layer, const char* path) HEED_NOEXCEPT;
 
-/* Writes to destination, of capacity bytes, what heed_layer_save would write to a file, byte for byte. *num_bytes gets
- * how many bytes that are (num_bytes may be NULL when destination is not). destination NULL only asks that; the number
+/* Writes the bytes that heed_layer_save would write to a file to destination, which has capacity bytes. *num_bytes gets
+ * their number (num_bytes may be NULL if destination is not). With destination NULL nothing else is done; the number
  * stays the same until a parameter is replaced.
  * Errors: NOT_INITIALIZED; INVALID_ARGUMENT (capacity too small, naming both sizes: nothing is written then, and
  * *num_bytes stays as it was). */
@@ -992,38 +983,38 @@ HEED_API heed_status heed_layer_save_memory(const heed_layer* layer, void* desti
 
 /* Makes row-major output tensors of the right shapes for these inputs (only shapes and dtypes are read): output and
  * weights in the inputs' dtype, log_sum_exp in F32. wanted: HEED_WANT_... bits, at least one. The members of *outputs
- * must be NULL; those not wanted stay so. The caller destroys the tensors. On failure none is made. Works on a layer
- * that is not initialized.
+ * must be NULL; those that are not requested stay NULL. The caller destroys the tensors. On failure none is made. Works
+ * on a layer that is not initialized.
  * Errors: INVALID_ARGUMENT (wanted, also where the layer has no such output; a member not NULL; inputs as
  * heed_layer_forward). */
 HEED_API heed_status heed_layer_create_outputs(const heed_layer* layer, const heed_layer_inputs* inputs, int32_t wanted,
                                                heed_layer_outputs* outputs) HEED_NOEXCEPT;
 
-/* How many bytes of workspace forward needs (only shapes and dtypes are read). outputs NULL: the output alone is
- * wanted. The size covers any alignment, and every call of this layer with the same dtypes, with the same inputs and
- * outputs given, and with B, Q and K the same or smaller: one made for the largest shape serves all. A linear layer,
- * and dropout, need as much for every shape.
+/* The number of bytes of workspace that forward needs (only shapes and dtypes are read). outputs NULL: only the output
+ * is requested. The size is sufficient for any alignment, and for every call of this layer with the same dtypes, the
+ * same inputs and outputs given, and the same or smaller B, Q and K: so a workspace for the largest shape serves all.
+ * For a linear layer and for dropout the size does not depend on the shape.
  * Errors: NOT_INITIALIZED, INVALID_ARGUMENT as heed_layer_forward. */
 HEED_API heed_status heed_layer_workspace_size(const heed_layer* layer, const heed_layer_inputs* inputs,
                                                const heed_layer_outputs* outputs, size_t* num_bytes) HEED_NOEXCEPT;
 
 /* Runs the layer: reads inputs, writes the outputs that are not NULL. With a workspace nothing is allocated (on the
- * CPU); with NULL the context keeps a pool of them, one for each call in flight, and may allocate when it grows: on the
- * CPU, less than heed_layer_workspace_size says where lengths or a window hide keys from all queries. On a device the
- * call may return before it is done: heed_tensor_read and heed_context_synchronize wait. May be called from many
- * threads on one layer. Tensors may be of other contexts of the same device.
+ * CPU); with NULL it takes one from the context's pool, which has one for each call in flight and may allocate when it
+ * grows. Without a workspace, the CPU needs less than heed_layer_workspace_size says if lengths or a window hide keys
+ * from all queries. On a device the call may return before it is done: heed_tensor_read and heed_context_synchronize
+ * wait. May be called from many threads on one layer. Tensors may be of other contexts of the same device.
  * Errors: NOT_INITIALIZED; INVALID_ARGUMENT (ranks, sizes that differ, naming both; dtypes; lengths outside 0 to K or
- * not whole; sizes other than the layer's parameters; shape-only tensors; inputs and outputs that a layer of this kind
+ * not whole; sizes other than the layer's parameters; shape-only tensors; inputs or outputs that a layer of this kind
  * does not have; outputs that are read-only, overlap, or have a zero or negative stride; no output at all; a product of
  * sizes that overflows; a workspace that shares memory with a tensor), WORKSPACE_TOO_SMALL (naming both), BUSY,
- * UNSUPPORTED (dropout of weights with a dim above 2^32; F32 on a device of 16 bits without allow_reduced_precision),
+ * UNSUPPORTED (dropout of weights with a dim above 2^32; F32 on a 16-bit device without allow_reduced_precision),
  * NOT_FASTEST (strict contexts), OUT_OF_MEMORY and, on a device, DEVICE_LOST. */
 HEED_API heed_status heed_layer_forward(const heed_layer* layer, const heed_layer_inputs* inputs,
                                         heed_workspace* workspace, const heed_layer_outputs* outputs) HEED_NOEXCEPT;
 
 /* Scaled dot-product attention in one call: heed_dot_product_attention_create, heed_layer_forward without a workspace
- * and heed_layer_destroy, with the same results to the bit. options NULL: the macro's. inputs and outputs are those of
- * dot-product attention in the table above. Nothing is made but scratch memory in the context's pool, which may allocate
+ * and heed_layer_destroy, with the same bits in the results. options NULL: the macro's values. inputs and outputs are
+ * those of dot-product attention in the table above. Scratch memory comes from the context's pool, which may allocate
  * when it grows. May be called from many threads on one context, and tensors may be of other contexts of the same
  * device.
  * Errors: those of heed_dot_product_attention_create and heed_layer_forward. */
@@ -1032,29 +1023,30 @@ HEED_API heed_status heed_scaled_dot_product_attention(heed_context* context,
                                                        const heed_layer_inputs* inputs,
                                                        const heed_layer_outputs* outputs) HEED_NOEXCEPT;
 
-/* What forward would do with these arguments, as a JSON object (a text result, see above). Nothing is run, and nothing
- * is read but shapes, dtypes and lengths; lengths without data count as K [rule 4]. outputs NULL: the output alone is
- * wanted. Numbers are whole and fit in an int64_t; larger ones, of shapes that nobody could run, become 2^63 - 1.
- * Members (more may be added):
- *   "layer", "backend", "device"  as "multi_head_attention", "cpu", "cpu:0"; the others are "additive_attention",
- *                                 "dot_product_attention", "linear" and "dropout"
- *   "kernel", "isa"               of the attention, in layers without one of their only operation: what computes, and
- *                                 the instructions that it uses, as "portable"
- *   "block_queries", "block_keys" how many queries and keys that kernel takes at a time; of a linear operation
- *                                 "tile_rows" and "tile_columns" of its output; left out where there are none
- *   "items", "threads"            how many pieces its work has, and at most how many threads take them, the caller's
- *                                 included
+/* A description of what forward would do with these arguments, as a JSON object (a text result, see above). Nothing is
+ * run; only shapes, dtypes and lengths are read; lengths without data count as K [rule 4]. outputs NULL: only the
+ * output is requested. Numbers are whole and fit in an int64_t; larger ones become 2^63 - 1. Members (more may be
+ * added):
+ *   "layer", "backend", "device"  such as "multi_head_attention", "cpu", "cpu:0"; the other layers are
+ *                                 "additive_attention", "dot_product_attention", "linear" and "dropout"
+ *   "kernel", "isa"               of the attention (in layers without attention, of their only operation): the kernel,
+ *                                 and the instruction set that it uses, such as "portable"
+ *   "block_queries", "block_keys" how many queries and keys that kernel processes at a time; for a linear operation
+ *                                 "tile_rows" and "tile_columns" of its output; omitted where there are none
+ *   "items", "threads"            the number of tasks of that operation, and the largest number of threads that run
+ *                                 them, including the caller's
  *   "workspace_bytes"             as heed_layer_workspace_size
  *   "flops"                       multiplications and additions, and each tanh of additive scores as one operation, for
- *                                 pairs that lengths, causal mask and window leave; keys and values are projected from
- *                                 the first to the last of an item that these leave to some query
- *   "bytes"                       the least traffic: every operand once, of projections the rows that are computed
- *   "operations"                  in order, each with "operation", as "project queries, keys and values" (inputs that
- *                                 are one tensor are projected together, which changes no result), the members from
- *                                 "kernel" to "threads", "scratch_bytes" (its part of the workspace), "flops", "bytes"
- *                                 and "not_fastest"
- *   "not_fastest"                 the reasons why this is not the fastest path, sentences; empty where it is. A strict
- *                                 context refuses forward for them
+ *                                 the pairs that lengths, causal mask and window leave visible; of the keys and values
+ *                                 of a batch element, the rows from the first to the last visible one are projected
+ *   "bytes"                       the minimum memory traffic: every operand once; of projections the rows that are
+ *                                 computed
+ *   "operations"                  in order, each with "operation", such as "project queries, keys and values" (inputs
+ *                                 that are the same tensor are projected together, which changes no result), the
+ *                                 members from "kernel" to "threads", "scratch_bytes" (its part of the workspace),
+ *                                 "flops", "bytes" and "not_fastest"
+ *   "not_fastest"                 the reasons why this is not the fastest path, as sentences; empty if it is. A strict
+ *                                 context refuses forward for these reasons
  * Errors: as heed_layer_workspace_size; INVALID_ARGUMENT (lengths outside 0 to K or not whole). */
 HEED_API heed_status heed_layer_explain(const heed_layer* layer, const heed_layer_inputs* inputs,
                                         const heed_layer_outputs* outputs, char* text, size_t capacity,
@@ -1062,13 +1054,13 @@ HEED_API heed_status heed_layer_explain(const heed_layer* layer, const heed_laye
 
 /* ---- Workspace --------------------------------------------------------------------------------------------------- */
 
-/* A workspace of num_bytes, which may be 0, in the context's memory; what it holds is undefined. How many a forward
- * needs is heed_layer_workspace_size's to say. The caller destroys *workspace. */
+/* A workspace of num_bytes, which may be 0, in the context's memory; its contents are undefined.
+ * heed_layer_workspace_size says how many bytes a forward needs. The caller destroys *workspace. */
 HEED_API heed_status heed_workspace_create(heed_context* context, size_t num_bytes,
                                            heed_workspace** workspace) HEED_NOEXCEPT;
 
-/* A workspace over the caller's memory (of the context's device, any alignment), which must outlive it and any call
- * that uses it; it is never freed by heed. A call whose tensors share memory with it is refused. The caller destroys
+/* A workspace in the caller's memory (of the context's device, any alignment), which must outlive the workspace and any
+ * call that uses it; heed never frees it. A call with tensors that share memory with it is refused. The caller destroys
  * *workspace.
  * Errors: INVALID_ARGUMENT (memory NULL with num_bytes above 0). */
 HEED_API heed_status heed_workspace_wrap(heed_context* context, void* memory, size_t num_bytes,

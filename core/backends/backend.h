@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a device has to do for heed: one table of functions, its memory and its operations. Layers compose these and
-// know nothing else of devices.
+// The interface of a device: a table of functions for its memory and its operations. Layers compose operations and know
+// nothing else of devices.
 //
-// The table is plain C in its layout, so that a backend may be a plugin built by another compiler with another
-// standard library: no C++ object and no exception passes through it. A function that fails returns its status with a
-// sentence in *failure, and has changed nothing that the caller can see.
+// The table has the layout of a C struct, so that a backend may be a plugin built by another compiler with another
+// standard library: no C++ object and no exception passes through it. A function that fails returns a status, writes a
+// sentence to *failure, and has no visible effect.
 //
-// An operation takes two calls. `plan` chooses the kernel for a problem and the size of its scratch memory. It depends on
-// the sizes, the dtypes, the strides, which operands are given and which weights are packed, and on no address, so that
-// it can be called before there is data. `run` computes, as the plan says, in scratch of that size. On the CPU neither
-// allocates.
+// An operation takes two calls. `plan` chooses the kernel for a problem and the size of its scratch memory. The plan
+// depends on the sizes, the dtypes, the strides, which operands are given and which weights are packed. It depends on
+// no address, so that it can be made before there is data. `run` computes as the plan says, in scratch memory of that
+// size. On the CPU neither function allocates.
 //
-// A device whose memory is its own may return from `run` before the work is done. It does what it is asked in the order
-// in which it is asked, whatever context asks, so that memory may be given back, and copied, right after.
+// A device with separate memory may return from `run` before the work is done. It executes all work in the order of the
+// calls, whatever their context, so that memory may be released and copied right after `run`.
 #pragma once
 
 #include <cstddef>
@@ -27,12 +27,12 @@
 
 namespace heed {
 
-// Grows by one whenever the table or a struct in it changes. It is the first member of the table in every version.
+// Incremented whenever the table or a struct in it changes. It is the first member of the table in every version.
 inline constexpr int32_t kBackendVersion = 9;
 
 using Failure = Error;
 
-// More threads than any machine has processors; a larger number is a mistake.
+// The largest number of threads of a context, which is more than any machine has processors.
 inline constexpr int32_t kMaxThreads = 1024;
 
 // The members of heed_executor.
@@ -44,25 +44,26 @@ struct Executor {
 
 struct BackendOptions {
   int32_t device_index = 0;
-  int32_t num_threads = 0;  // 0: as many as the process may use, or the executor has; at most kMaxThreads
+  int32_t num_threads = 0;  // 0: as many as the process may use or the executor has; at most kMaxThreads
   int32_t allow_reduced_precision = 0;
-  // For all host memory that the device keeps.
+  // Allocates all host memory that the device keeps.
   HostAllocator allocator;
-  // Whose threads to compute with; without parallel_for, the device's own.
+  // The threads to compute with; if parallel_for is null, the device's own.
   Executor executor;
 };
 
-// How a device wants the arrays that lie between the operations of a layer.
+// The form of the intermediates between the operations of a layer that a device needs.
 struct IntermediateForm {
   DType dtype = DType::F32;
-  // 1: all heads of a row side by side. 0: whichever of that and one head's rows side by side the layer finds best.
+  // 1: intermediates are (B, S, H, D), with all heads of a row adjacent. 0: the layer chooses between that and (B, H,
+  // S, D).
   int32_t whole_rows = 0;
-  // 1: the device reads keys and values that no query sees, so all of their rows are computed. 0: parts of linear
-  // problems may want fewer (WantedRows), and its attention reads no other rows.
+  // 1: the device also reads keys and values that no query sees, so all of their rows have to be projected. 0:
+  // projections may compute fewer rows (WantedRows), and the device's attention reads only those.
   int32_t all_rows = 0;
 };
 
-// Rows first_row .. end_row - 1 of a weight, and of each the elements first_input .. end_input - 1.
+// A block of a weight: rows first_row .. end_row - 1, and of each row the elements first_input .. end_input - 1.
 struct WeightBlock {
   int64_t first_row = 0;
   int64_t end_row = 0;
@@ -70,7 +71,7 @@ struct WeightBlock {
   int64_t end_input = 0;
 };
 
-// A block of a weight that is packed by itself begins and ends at multiples of so many rows, or ends with the last row.
+// The rows of a block that is packed separately begin and end at multiples of this number, or end with the last row.
 inline constexpr int64_t kPackedRows = 16;
 
 // The state of one open device.
@@ -79,62 +80,63 @@ struct BackendDevice;
 struct Backend {
   int32_t version;   // kBackendVersion
   const char* name;  // "cpu"
-  // 1: the host reads and writes the device's memory, and each call is done when it returns. 0: memory is reached by
-  // `copy` alone, but for the lengths of an attention or a softmax, which are in the host's memory on every device.
+  // 1: the processor can read and write the device's memory, and each call is done when it returns. 0: memory can only
+  // be accessed with `copy`. The lengths of an attention or a softmax are in host memory on every device.
   int32_t is_host;
 
-  // Devices that can be used. With 0 comes the status DeviceUnavailable and the reason.
+  // The number of devices that can be used. If it is 0, the status is DeviceUnavailable with the reason.
   Status (*count_devices)(int32_t* count, Failure* failure);
   Status (*open)(const BackendOptions* options, BackendDevice** device, Failure* failure);
   void (*close)(BackendDevice* device);
-  // Waits for all that was asked, and reports a failure that came after its call had returned, once.
+  // Waits until all queued work is done, and reports, once, a failure that occurred after its call had returned.
   Status (*synchronize)(BackendDevice* device, Failure* failure);
-  // One line on the device, kept by it.
+  // A description of the device in one line, owned by it.
   const char* (*describe)(const BackendDevice* device);
-  // The instructions that it computes with, static.
+  // The name of the instruction set that it computes with; static.
   const char* (*isa)(const BackendDevice* device);
   int32_t (*num_threads)(const BackendDevice* device);
-  // Makes what `run` would otherwise have to allocate or do without: threads. Any number of times, from any thread.
+  // Starts the device's threads, so that `run` does not have to. May be called any number of times, from any thread.
   void (*start)(BackendDevice* device);
 
-  // Memory aligned to kMemoryAlignment, all zeros where `zeros` is 1. num_bytes may be 0; the address is never null.
+  // Memory aligned to kMemoryAlignment, zero-filled if `zeros` is 1. num_bytes may be 0; the address is never null.
   Status (*allocate)(BackendDevice* device, size_t num_bytes, int32_t zeros, void** memory, Failure* failure);
   void (*release)(BackendDevice* device, void* memory, size_t num_bytes);
-  // As Memory::copy. Null where is_host is 1.
+  // Like Memory::copy. Null if is_host is 1.
   Status (*copy)(BackendDevice* device, void* destination, const void* source, size_t num_bytes, Direction direction,
                  Failure* failure);
-  // As Memory::wait_idle. Null where is_host is 1.
+  // Like Memory::wait_idle. Null if is_host is 1.
   void (*wait_idle)(BackendDevice* device);
-  // Gives memory that is kept for later calls back to the driver, after all that was asked. Null where is_host is 1.
+  // Returns memory that is kept for later calls to the driver, after all queued work. Null if is_host is 1.
   Status (*trim)(BackendDevice* device, Failure* failure);
-  // Calls run(argument, item, worker) once for each item from 0 to num_items - 1, on the device's threads, and returns
-  // when all are done, also after a failure; 0 <= worker < num_threads(), no two calls at a time have the same one.
-  // `num_bytes`: what is read and written, about; too little to share runs on the caller alone, and more has the threads
-  // made. `run` must not throw, and must not compute on the device. Null where is_host is 0.
-  Status (*for_each)(BackendDevice* device, int64_t num_items, double num_bytes,
-                     void (*run)(const void* argument, int64_t item, int32_t worker), const void* argument,
+  // Calls run(argument, task, worker) once for each task from 0 to num_tasks - 1, on the device's threads, and returns
+  // when all are done, also after a failure. 0 <= worker < num_threads(), and no two calls at the same time have the
+  // same worker. `num_bytes` is about what is read and written: small loops run only on the calling thread, larger ones
+  // start the device's threads. `run` must not throw, and must not compute on the device. Null if is_host is 0.
+  Status (*for_each)(BackendDevice* device, int64_t num_tasks, double num_bytes,
+                     void (*run)(const void* argument, int64_t task, int32_t worker), const void* argument,
                      Failure* failure);
   // to[column * to_stride + row] = from[row * from_stride + column], for elements of F32, F16 or BF16; strides in
-  // elements. From any thread. Null where is_host is 0.
+  // elements. May be called from any thread. Null if is_host is 0.
   void (*transpose)(const BackendDevice* device, DType dtype, const void* from, int64_t from_stride, int64_t num_rows,
                     int64_t num_columns, void* to, int64_t to_stride);
-  // For a layer whose inputs have that dtype.
+  // For a layer with inputs of that dtype.
   IntermediateForm (*intermediate_form)(const BackendDevice* device, DType inputs);
 
-  // The operations that `plan` and `run` know: a bit_of each. All others are computed by the CPU with copies, as if
-  // `plan` had said so with on_host.
+  // The operations that `plan` and `run` support: bit_of(kind) of each. The CPU computes all others, with copies, as if
+  // `plan` had set on_host.
   uint64_t operations;
-  // `op` is the first member of a problem of one of these operations, which is complete and valid. `plan` writes *plan.
+  // `op` is the first member of a complete and valid problem of one of these operations. `plan` writes *plan.
   Status (*plan)(const BackendDevice* device, const Op* op, Plan* plan, Failure* failure);
-  // `plan` is the device's own for this problem, or for one that differs in addresses alone.
+  // `plan` was made by the device for this problem, or for one that differs only in addresses.
   Status (*run)(BackendDevice* device, const Op* op, const Plan* plan, void* scratch, Failure* failure);
-  // A weight laid out once as a linear operation reads it fastest, for any number of calls and whichever parts it is among.
-  // Uses the weight and the output size of `part`: for the number of bytes without its data. `packed` has that many
-  // bytes, aligned to kMemoryAlignment. 0 bytes: the device reads the weight as it is, and is never given a packed one.
+  // The size of a packed weight: a weight is packed once, in the layout that linear operations read fastest, for any
+  // number of calls and combinations with other parts. Reads the weight's shape, dtype and strides and the output size
+  // of `part`, but not the weight's data. `packed` has that many bytes, aligned to kMemoryAlignment. 0 bytes: the
+  // device reads the unpacked weight, and never gets a packed one.
   Status (*packed_linear_bytes)(const BackendDevice* device, const LinearPart* part, int64_t input_size,
                                 size_t* num_bytes, Failure* failure);
-  // Packs a block: the weight's first element is the block's. Where is_host is 1, from many threads at a time, for other
-  // blocks of one weight too; otherwise the block is the whole weight.
+  // Packs a block; part->weight.data is the first element of the block. If is_host is 1, may be called from many
+  // threads at the same time, also for different blocks of one weight; otherwise the block is the whole weight.
   Status (*pack_linear)(BackendDevice* device, const LinearPart* part, int64_t input_size, const WeightBlock* block,
                         void* packed, Failure* failure);
 };

@@ -11,7 +11,7 @@
 namespace heed {
 namespace {
 
-// Bytes of a block at least. Larger than what most calls need beyond the first bytes, so that one block serves them.
+// The minimum size of a block: large enough that most calls need only one.
 constexpr size_t kMinBlockBytes = 16 << 10;
 
 }  // namespace
@@ -25,11 +25,12 @@ void* CallArena::allocate_in_block(size_t num_bytes) {
   if (num_bytes > SIZE_MAX / 2) fail(Status::OutOfMemory, "%zu bytes of host memory could not be allocated", num_bytes);
   const size_t needed = std::max(sizeof(ArenaBlock) + num_bytes + kObjectAlignment, kMinBlockBytes);
   ArenaBlock* block = nullptr;
-  for (auto& entry : context_.arena_pool_) {
-    block = entry.exchange(nullptr, std::memory_order_acquire);
+  for (auto& slot : context_.arena_pool_) {
+    block = slot.exchange(nullptr, std::memory_order_acquire);
     if (block != nullptr) break;
   }
-  // Replaced by a larger one, so that the pool's blocks become as large as calls need.
+  // A block that is too small is replaced by a larger one, so that the blocks of the pool become as large as calls
+  // need.
   if (block != nullptr && block->num_bytes < needed) {
     destroy_arena_block(allocator, block);
     block = nullptr;
@@ -52,9 +53,9 @@ void CallArena::give_back() noexcept {
     ArenaBlock* const block = blocks_;
     blocks_ = block->next;
     bool is_kept = false;
-    for (auto& entry : context_.arena_pool_) {
+    for (auto& slot : context_.arena_pool_) {
       ArenaBlock* none = nullptr;
-      is_kept = entry.compare_exchange_strong(none, block, std::memory_order_release, std::memory_order_relaxed);
+      is_kept = slot.compare_exchange_strong(none, block, std::memory_order_release, std::memory_order_relaxed);
       if (is_kept) break;
     }
     if (!is_kept) destroy_arena_block(context_.host_allocator(), block);

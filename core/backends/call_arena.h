@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Host memory that one call needs until it returns: the steps of its schedule, and what is made of its inputs. The first
-// bytes are part of the object, which is on the caller's stack; beyond them the context keeps blocks from call to call,
-// so that a call like one before allocates nothing. On every device this is memory of the host.
+// Host memory that one call needs until it returns: the steps of its schedule, and data that is derived from its
+// inputs. The first bytes are in the object, which is on the caller's stack. Beyond them the arena takes blocks that
+// the context keeps from call to call, so that a call of the same size as an earlier one allocates nothing. This is
+// host memory on every device.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +14,10 @@
 
 namespace heed {
 
-// The header of a block; its memory follows.
+// The header of a block, which is followed by its memory.
 struct alignas(kObjectAlignment) ArenaBlock {
-  ArenaBlock* next;  // the block that the same call took before it
-  size_t num_bytes;  // with the header
+  ArenaBlock* next;  // the previous block of the same call
+  size_t num_bytes;  // including the header
 };
 
 void destroy_arena_block(const HostAllocator& allocator, ArenaBlock* block) noexcept;
@@ -34,7 +35,7 @@ class CallArena {
     if (blocks_ != nullptr) give_back();
   }
 
-  // Memory that is valid as long as the arena, aligned to kObjectAlignment; what it holds is undefined. Throws
+  // Memory that is valid as long as the arena, aligned to kObjectAlignment; its contents are undefined. Throws
   // OutOfMemory.
   void* allocate(size_t num_bytes) {
     // A multiple of the alignment, so that the next allocation is aligned too.
@@ -46,7 +47,7 @@ class CallArena {
     return result;
   }
 
-  // An object that is never destroyed.
+  // Creates an object whose destructor is never called.
   template <typename T, typename... Arguments>
   T& make(Arguments&&... arguments) {
     static_assert(std::is_trivially_destructible_v<T> && alignof(T) <= kObjectAlignment);

@@ -63,7 +63,7 @@ Context::Context(Key, const ContextOptions& options, const Backend& backend)
 Context::~Context() {
   empty_pool();
   open_.backend->close(open_.device);
-  // The kept blocks are shared by all contexts of the process: calls of the others map new ones.
+  // The kept blocks are shared by all contexts of the process; other contexts map new blocks when they need them.
   kept_blocks().give_back();
 }
 
@@ -113,7 +113,7 @@ IntermediateForm Context::intermediate_form(DType inputs) const {
   return open_.backend->intermediate_form(open_.device, inputs);
 }
 
-// A plan that the CPU makes in a device's place can only come from a device that is not the CPU.
+// The host engine exists for every device other than the CPU, and the CPU never sets on_host.
 const HostEngine& Context::host_engine() const {
   if (!host_engine_) fail(Status::Internal, "the CPU's own plan says that the device cannot do it");
   return *host_engine_;
@@ -153,7 +153,7 @@ void Context::pack(const LinearPart& part, int64_t input_size, const WeightBlock
 
 void Context::require_fastest(const char* function, const char* operation, const Plan& plan) const {
   if (!plan.is_fastest()) {
-    // Of fixed size, since forward must not allocate; what is too long is cut as sentences are.
+    // A fixed buffer, since forward must not allocate; a text that is too long is truncated, like error sentences.
     char reasons[kErrorCapacity] = "";
     size_t length = 0;
     for (const char* reason : plan.not_fastest) {
@@ -172,13 +172,14 @@ void Context::require_fastest(const char* function, const char* operation, const
 
 Context::PooledScratch::PooledScratch(const Context& context, size_t num_bytes) : context_(context) {
   context_.start();
-  for (auto& place : context_.pool_) {
-    block_ = place.exchange(nullptr, std::memory_order_acquire);
+  for (auto& slot : context_.pool_) {
+    block_ = slot.exchange(nullptr, std::memory_order_acquire);
     if (block_ != nullptr) break;
   }
   if (block_ == nullptr) block_ = host_create<Block>(context_.host_allocator());
   if (block_->data != nullptr && block_->num_bytes >= num_bytes) return;
-  // Too small: replaced by a larger one, so that the pool settles on the largest call.
+  // A block that is too small is replaced by a larger one, so that the blocks of the pool become as large as the
+  // largest call needs.
   try {
     if (block_->data != nullptr) context_.release(std::exchange(block_->data, nullptr), block_->num_bytes);
     block_->data = context_.allocate(num_bytes, Contents::Undefined);
@@ -190,20 +191,20 @@ Context::PooledScratch::PooledScratch(const Context& context, size_t num_bytes) 
 }
 
 Context::PooledScratch::~PooledScratch() {
-  for (auto& place : context_.pool_) {
+  for (auto& slot : context_.pool_) {
     Block* none = nullptr;
-    if (place.compare_exchange_strong(none, block_, std::memory_order_release, std::memory_order_relaxed)) return;
+    if (slot.compare_exchange_strong(none, block_, std::memory_order_release, std::memory_order_relaxed)) return;
   }
   context_.destroy(block_);
 }
 
 void Context::empty_pool() const noexcept {
-  for (auto& place : pool_) {
-    PooledScratch::Block* const block = place.exchange(nullptr, std::memory_order_acquire);
+  for (auto& slot : pool_) {
+    PooledScratch::Block* const block = slot.exchange(nullptr, std::memory_order_acquire);
     if (block != nullptr) destroy(block);
   }
-  for (auto& entry : arena_pool_) {
-    ArenaBlock* const block = entry.exchange(nullptr, std::memory_order_acquire);
+  for (auto& slot : arena_pool_) {
+    ArenaBlock* const block = slot.exchange(nullptr, std::memory_order_acquire);
     if (block != nullptr) destroy_arena_block(host_allocator(), block);
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An open device with the options it was opened with. Everything made in a context keeps it alive through its memory.
+// An open device with its options. A context is the Memory of all objects made in it, which keep it alive by their
+// reference to it.
 #pragma once
 
 #include <atomic>
@@ -16,7 +17,7 @@
 
 namespace heed {
 
-// Same numbers as heed_device in heed.h; capi/src asserts it.
+// The same numbers as heed_device in heed.h, which capi/src asserts.
 enum class DeviceKind : int32_t { Cpu = 0, Ascend = 1 };
 
 struct ContextOptions {
@@ -30,13 +31,13 @@ struct ContextOptions {
   Logger logger;
 };
 
-// How many devices of a kind can be used. Throws DeviceUnavailable with the reason where there is none.
+// The number of devices of a kind that can be used. Throws DeviceUnavailable with the reason if there is none.
 int32_t count_devices(DeviceKind kind);
 
 struct ArenaBlock;
 
 class Context final : public Memory {
-  // Only this class can make one, so that all are made by `open`.
+  // Only this class can create a Key, so that all contexts are created by `open`.
   class Key {
     friend class Context;
     Key() = default;
@@ -45,7 +46,7 @@ class Context final : public Memory {
  public:
   // Throws InvalidArgument, DeviceUnavailable.
   static std::shared_ptr<Context> open(const ContextOptions& options);
-  // On a backend that the caller has found.
+  // Opens a device of the given backend.
   static std::shared_ptr<Context> open(const ContextOptions& options, const Backend& backend);
   Context(Key, const ContextOptions& options, const Backend& backend);
   ~Context() override;
@@ -61,32 +62,32 @@ class Context final : public Memory {
   const Backend& backend() const { return *open_.backend; }
   const char* describe() const;
   const char* isa() const;
-  // Threads that the device, or the CPU in its place, computes with.
+  // The number of threads of the device or, for a device other than the CPU, of its host engine.
   int32_t num_threads() const;
-  // Makes its threads, so that `run` allocates nothing; cheap when they are there.
+  // Starts the device's threads, so that `run` allocates nothing; cheap if they are running already.
   void start() const;
-  // Gives the blocks of the pool that no call uses back to the allocator; on a device those that it keeps, too.
+  // Returns the unused blocks of the pool to the allocator, and on a device also the blocks that the device keeps.
   void trim() const;
-  // Waits for all that was asked; throws what a call failed with that had returned, once.
+  // Waits until all queued work is done; throws, once, the failure of a call that had returned before it failed.
   void synchronize() const;
   IntermediateForm intermediate_form(DType inputs) const;
 
-  // How the device computes a problem, or the CPU in its place. `op` is the problem's first member.
+  // How the device, or the CPU in its place, computes a problem. `op` is the problem's first member.
   Plan plan(const Op& op) const;
   void run(const Op& op, const Plan& plan, void* scratch) const;
 
-  // Memory of the context with the weight of `part`, or a block of it, laid out for its problems.
+  // Size of the packed weight of `part`, and packing of a block of it into memory of the context; see Backend.
   size_t packed_bytes(const LinearPart& part, int64_t input_size) const;
   void pack(const LinearPart& part, int64_t input_size, const WeightBlock& block, void* packed) const;
 
-  // Backend::for_each with function(item, worker), which must not throw.
+  // Backend::for_each with function(task, worker), which must not throw.
   template <typename Function>
-  void for_each(int64_t num_items, double num_bytes, const Function& function) const {
-    const auto run = [](const void* erased, int64_t item, int32_t worker) {
-      (*static_cast<const Function*>(erased))(item, worker);
+  void for_each(int64_t num_tasks, double num_bytes, const Function& function) const {
+    const auto run = [](const void* erased, int64_t task, int32_t worker) {
+      (*static_cast<const Function*>(erased))(task, worker);
     };
     Failure failure;
-    if (open_.backend->for_each(open_.device, num_items, num_bytes, run, &function, &failure) != Status::Ok)
+    if (open_.backend->for_each(open_.device, num_tasks, num_bytes, run, &function, &failure) != Status::Ok)
       throw failure;
   }
   // Backend::transpose.
@@ -95,12 +96,13 @@ class Context final : public Memory {
     open_.backend->transpose(open_.device, dtype, from, from_stride, num_rows, num_columns, to, to_stride);
   }
 
-  // Before a plan is run by the C function of that name: where it is not the fastest path, throws NotFastest with the
-  // reason if the context is strict, and otherwise warns the logger. `operation` is what the plan is for.
+  // Called before a plan is run. If the plan is not the fastest path, throws NotFastest with the reason if the context
+  // is strict, and otherwise logs a warning. `function` is the name of the C function, `operation` a description of the
+  // planned operation.
   void require_fastest(const char* function, const char* operation, const Plan& plan) const;
 
-  // Scratch memory from the context's pool, which holds one block for each call that has been in flight at once; given
-  // back at the end of the scope. What it holds is undefined.
+  // Scratch memory from the context's pool, which has one block for each call that has run at the same time. The
+  // destructor returns it to the pool. Its contents are undefined.
   class PooledScratch {
    public:
     PooledScratch(const Context& context, size_t num_bytes);
@@ -122,7 +124,7 @@ class Context final : public Memory {
 
  private:
   void empty_pool() const noexcept;
-  // Gives a block of the pool back to the device and to the host.
+  // Frees a block of the pool: its memory and its header.
   void destroy(PooledScratch::Block* block) const noexcept;
 
   const HostEngine& host_engine() const;
@@ -130,16 +132,17 @@ class Context final : public Memory {
   ContextOptions options_;
   OpenDevice open_;
   HostString device_name_;
-  // Of a device that is not the CPU.
+  // Set for every device other than the CPU.
   std::optional<HostEngine> host_engine_;
 
   friend class CallArena;
 
-  // Blocks that no call uses, at most one for each call that runs at the same time, and more than any machine runs.
-  // Without a lock, which a forked child could find held by a thread that it does not have.
+  // Unused blocks; an empty slot is null. A call takes or returns a block by one atomic exchange. There is no lock,
+  // since a child of fork could inherit one that is held by a thread that does not exist in the child. There are more
+  // slots than calls run at the same time on any machine.
   static constexpr size_t kMaxPooled = 64;
   mutable std::atomic<PooledScratch::Block*> pool_[kMaxPooled] = {};
-  // The same for the blocks of host memory that a CallArena takes.
+  // The same for the blocks of CallArena.
   mutable std::atomic<ArenaBlock*> arena_pool_[kMaxPooled] = {};
 };
 

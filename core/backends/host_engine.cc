@@ -16,7 +16,7 @@
 namespace heed {
 namespace {
 
-// The axes that an operand has; those along which it is repeated are one long.
+// The shape of an operand's own elements: an axis along which it is repeated (stride 0) has size 1.
 template <int rank>
 Shape own_axes(const StridedOperand<rank>& operand, const Sizes<rank>& sizes) {
   Shape shape;
@@ -25,7 +25,7 @@ Shape own_axes(const StridedOperand<rank>& operand, const Sizes<rank>& sizes) {
   return shape;
 }
 
-// Gives the operand the strides that its elements have side by side.
+// Gives the operand the strides of its dense row-major copy.
 template <int rank>
 void make_dense(StridedOperand<rank>& operand, const Shape& shape) {
   const Dims dense = row_major_strides(shape, operand.dtype, "an operand on its way to the host has dims");
@@ -53,7 +53,7 @@ class ProblemCopy {
   Op& op() { return *reinterpret_cast<Op*>(bytes_); }
 
  private:
-  // A weight is packed for one device.
+  // A packed weight can only be used on the device that it was packed for.
   void complete(LinearProblem& problem) {
     for (LinearPart& part : problem.parts) {
       part.packed = nullptr;
@@ -101,7 +101,7 @@ Plan HostEngine::plan(const Op& op, const Plan& on_device) const {
 }
 
 void HostEngine::run(const Memory& memory, const Op& op, const Plan& plan) const {
-  // Without a count: the caller keeps the memory alive during the call.
+  // A pointer without ownership: the caller keeps the memory alive during the call.
   const std::shared_ptr<const Memory> borrowed(std::shared_ptr<const void>(), &memory);
   std::vector<Tensor> read;
   std::vector<HostImage> written;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CPU in the place of a device that cannot do an operation: operands are copied to the host, and results back.
+// Computes operations that a device does not support on the CPU: copies operands to the host, and results back.
 #pragma once
 
 #include "backends/backend.h"
@@ -10,7 +10,7 @@ namespace heed {
 
 class HostEngine {
  public:
-  // Opens the CPU with the device's options. Throws as that does.
+  // Opens the CPU with the device's options. Throws what opening the CPU throws.
   explicit HostEngine(const BackendOptions& options);
   HostEngine(const HostEngine&) = delete;
   HostEngine& operator=(const HostEngine&) = delete;
@@ -18,12 +18,12 @@ class HostEngine {
 
   int32_t num_threads() const;
 
-  // How the CPU computes a problem whose operands are in the device's memory. The plan gives the reasons of `on_device`,
-  // the device's own plan.
+  // How the CPU computes a problem with operands in the device's memory. The plan has the reasons (not_fastest) of
+  // `on_device`, the plan of the device.
   Plan plan(const Op& op, const Plan& on_device) const;
 
-  // Computes it. The operands, and the results when this returns, are in `memory`. Allocates host memory for copies of
-  // all of them.
+  // Computes the problem. Its operands and results are in `memory`; the results are there when this function returns.
+  // Allocates host memory for copies of all of them.
   void run(const Memory& memory, const Op& op, const Plan& plan) const;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An open device of a backend, whose failures become exceptions.
+// An open device of a backend; failures are thrown as exceptions.
 #pragma once
 
 #include "backends/backend.h"
@@ -11,7 +11,7 @@ struct OpenDevice {
   BackendDevice* device = nullptr;
 
   bool knows(const Op& op) const { return (backend->operations & bit_of(op.kind)) != 0; }
-  // `op` is of an operation that the backend knows.
+  // The backend must know the operation.
   Plan plan(const Op& op) const {
     Plan plan;
     Failure failure;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operations of a backend as a table of typed functions, from which its `operations`, `plan` and `run` are made.
+// A table of a backend's operations with typed functions; the `operations`, `plan` and `run` of Backend are generated
+// from it.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +16,8 @@ struct Operation {
   Status (*run)(BackendDevice* device, const Op& op, const Plan& plan, void* scratch, Failure* failure);
 };
 
-// The entry of an operation by its functions for Problem: plan(device, problem, plan, failure) and run(device, problem,
-// plan, scratch, failure).
+// The table's entry for an operation, from its functions for Problem: plan(device, problem, plan, failure) and
+// run(device, problem, plan, scratch, failure).
 template <typename Problem, auto typed_plan, auto typed_run>
 constexpr Operation operation() {
   return {.kind = Problem().op.kind,
@@ -33,7 +34,7 @@ constexpr uint64_t bits_of(const Operation (&operations)[count]) {
   return bits;
 }
 
-// The entry of a kind that the table has.
+// The entry of a kind, which must be in the table.
 template <size_t count>
 const Operation& operation_of(const Operation (&operations)[count], OpKind kind) {
   const Operation* found = operations;

@@ -38,7 +38,7 @@ std::vector<std::string> folders() {
        platform::library_file(kLibrary).c_str(), text.c_str(), kPathVariable);
 }
 
-// `reason` is the loader's text, which names what is missing.
+// `reason` is the text of the loader, which names what is missing.
 [[noreturn]] void fail_loading(const std::string& path, std::string_view reason) {
   const char* cure =
       "expected the libraries of CANN and NNAL (ATB): source the set_env.sh of both before the program starts";
@@ -65,7 +65,7 @@ const Backend* load() {
     const auto entry = reinterpret_cast<PluginEntry>(platform::find_function(library, kPluginEntry));
     const Backend* backend = entry == nullptr ? nullptr : entry();
     if (backend == nullptr || backend->version != kBackendVersion) {
-      // No function of the driver has been called yet, so none of its threads runs in the library.
+      // The library can be unloaded: no function of the driver has been called yet, so none of its threads runs in it.
       const int32_t version = backend == nullptr ? 0 : backend->version;
       platform::unload_library(library);
       fail(Status::DeviceUnavailable,
@@ -80,7 +80,7 @@ const Backend* load() {
 }  // namespace
 
 const Backend& ascend_backend() {
-  // Two threads that load it at the same time get the same library.
+  // If two threads load it at the same time, both get the same library.
   static std::atomic<const Backend*> loaded{nullptr};
   const Backend* backend = loaded.load(std::memory_order_acquire);
   if (backend == nullptr) {

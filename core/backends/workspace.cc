@@ -31,7 +31,7 @@ Workspace::~Workspace() {
   if (owned_) {
     memory_->release(data_, num_bytes_);
   } else {
-    // From here on the caller may free it.
+    // After this the caller may free the memory.
     memory_->wait_idle();
   }
 }

@@ -12,16 +12,16 @@
 namespace heed {
 
 class Workspace {
-  // Only this class can make one, so that all are made by the functions below.
+  // Only this class can create a Key, so that all workspaces are created by the functions below.
   class Key {
     friend class Workspace;
     Key() = default;
   };
 
  public:
-  // Owns num_bytes of `memory` and keeps it alive.
+  // A workspace that owns num_bytes of `memory` and keeps it alive.
   static std::shared_ptr<Workspace> create(std::shared_ptr<const Memory> memory, size_t num_bytes);
-  // Borrows the caller's bytes.
+  // A workspace in memory that the caller owns.
   static std::shared_ptr<Workspace> wrap(std::shared_ptr<const Memory> memory, void* data, size_t num_bytes);
 
   Workspace(Key, std::shared_ptr<const Memory> memory) : memory_(std::move(memory)) {}
@@ -33,7 +33,7 @@ class Workspace {
   size_t num_bytes() const { return num_bytes_; }
   const Memory& memory() const { return *memory_; }
 
-  // Holds the workspace for one call; throws Busy when another call has it.
+  // Reserves the workspace for one call; throws Busy if another call has it.
   class Lease {
    public:
     explicit Lease(Workspace& workspace);

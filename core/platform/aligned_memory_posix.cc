@@ -27,8 +27,8 @@ void* map_pages(size_t num_bytes) noexcept {
 
 void unmap_pages(void* pages, size_t num_bytes) noexcept {
   if (::munmap(pages, num_bytes) == 0) return;
-  // Linux refuses to split a mapping in two where the process has as many mappings as it may have (65,530 by default).
-  // Then the addresses stay taken, but the memory is given back.
+  // Linux refuses to split a mapping in two when the process has the maximum number of mappings (65,530 by default).
+  // The addresses then stay reserved, but the memory is released.
   ::madvise(pages, num_bytes, MADV_DONTNEED);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every AArch64 processor has NEON, and heed has no kernels for more than that yet.
+// Every AArch64 processor has NEON, and heed has no AArch64 kernels for other features yet.
 #include "platform/cpu_features.h"
 
 namespace heed::platform {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Processors for which heed has portable kernels only.
+// Processors for which heed has only portable kernels.
 #include "platform/cpu_features.h"
 
 namespace heed::platform {

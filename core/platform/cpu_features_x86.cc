@@ -66,7 +66,7 @@ CpuFeatures features_of(const CpuidResult& result) noexcept {
   return features;
 }
 
-// Asked once: in a virtual machine the host answers each CPUID, which takes microseconds.
+// Read once and cached: in a virtual machine each CPUID traps to the hypervisor, which takes microseconds.
 CpuFeatures cpu_features() noexcept {
   static constinit std::atomic<uint32_t> cached = 0;
   uint32_t known = cached.load(std::memory_order_relaxed);

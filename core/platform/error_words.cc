@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words of glibc's "C" locale. strerror would answer in the locale that the host has set, and in other words on other
+// The texts of glibc's "C" locale. strerror would use the locale that the host has set, and other texts on other
 // systems; error sentences are the same everywhere.
 #include <cerrno>
 
@@ -61,13 +61,13 @@ const char* error_words(int error) noexcept {
     case ETXTBSY: return "Text file busy";
     case EXDEV:
       return "Invalid cross-device link";
-// Of network file systems on POSIX systems.
+// Errors of network file systems on POSIX systems.
 #ifdef ESTALE
     case EDQUOT: return "Disk quota exceeded";
     case EHOSTDOWN: return "Host is down";
     case ESTALE: return "Stale file handle";
 #endif
-// Of Linux's file systems and drivers.
+// Errors of Linux's file systems and drivers.
 #ifdef EUCLEAN
     case ECOMM: return "Communication error on send";
     case EKEYEXPIRED: return "Key has expired";

@@ -26,7 +26,7 @@ std::string folder_of(std::string_view path);
 // False only where the system reports that there is no such file.
 bool file_exists(const char* path) noexcept;
 
-// Opens without waiting, also where path is a pipe without a writer.
+// Opens without blocking, even if path is a pipe without a writer.
 int open_to_read(const char* path, FileHandle* file) noexcept;
 // Kind and size of an open file.
 int status_of(FileHandle file, FileKind* kind, uint64_t* num_bytes) noexcept;
@@ -34,35 +34,35 @@ int status_of(FileHandle file, FileKind* kind, uint64_t* num_bytes) noexcept;
 int read_at(FileHandle file, uint64_t offset, void* destination, size_t num_bytes, size_t* num_read) noexcept;
 void close_file(FileHandle file) noexcept;
 
-// What a path to write to stands for.
+// The file that a path to write to refers to.
 struct WriteTarget {
   // BrokenLink: a symbolic link to a file that does not exist.
   FileKind kind = FileKind::Missing;
   // Symbolic links are resolved.
   std::string path;
-  // For create_file: those of the existing file, or the system's default for new files.
+  // Permissions for create_file: those of the existing file, or the system's default for new files.
   uint32_t permissions = 0;
 };
 // Fails where the path cannot be resolved, and for a regular file that this process may not write. Throws
 // std::bad_alloc.
 int resolve_target(const char* path, WriteTarget* target);
 
-// A file of its own for writing; fails with EEXIST where the path exists.
+// Creates a file and opens it for writing; fails with EEXIST if the path exists.
 int create_file(const char* path, uint32_t permissions, FileHandle* file) noexcept;
 int write_file(FileHandle file, const void* source, size_t num_bytes) noexcept;
 // Waits until the content is on the disk.
 int sync_file(FileHandle file) noexcept;
-// Closes a file that was written; the handle is gone also where this fails.
+// Closes a file that was written; the handle is invalid afterwards, also on failure.
 int close_written(FileHandle file) noexcept;
-// Renames in one step; an existing file at target is replaced.
+// Renames atomically; an existing file at target is replaced.
 int replace_file(const char* path, const char* target) noexcept;
 void remove_file(const char* path) noexcept;
-// Makes the names in a folder last through a power failure, where the file system can.
+// Writes the names in a folder to the disk, if the file system can, so that they survive a power failure.
 void sync_folder(const char* path) noexcept;
 
-// In its scope, writing beyond the process's limit on file sizes (RLIMIT_FSIZE) fails with EFBIG. Otherwise the system
-// would send a signal (SIGXFSZ), which ends the process by default: it is blocked for this thread, and one that a write
-// in the scope caused is taken away at the end.
+// In its scope, writing beyond the process's limit on file sizes (RLIMIT_FSIZE) fails with EFBIG. Without it the system
+// would also send the signal SIGXFSZ, which by default ends the process. The signal is blocked for this thread, and one
+// that a write in the scope caused is removed at the end.
 class NoSizeSignal {
  public:
   NoSizeSignal() noexcept;
@@ -72,7 +72,7 @@ class NoSizeSignal {
 
  private:
   bool was_blocked_ = false;
-  // Sent before the scope: the host's, and left pending.
+  // Whether the signal was pending before the scope: then it is the host's and stays pending.
   bool was_pending_ = false;
 };
 

@@ -18,7 +18,7 @@
 namespace heed::platform {
 namespace {
 
-// Fewer bytes than one system call transfers at most on any supported system.
+// Less than the most bytes that one system call transfers on any supported system.
 constexpr size_t kMaxTransfer = size_t{1} << 30;
 
 template <class Call>
@@ -92,7 +92,7 @@ void close_file(FileHandle file) noexcept { ::close(descriptor_of(file)); }
 
 int resolve_target(const char* path, WriteTarget* target) {
   const std::unique_ptr<char, decltype(&std::free)> resolved(::realpath(path, nullptr), &std::free);
-  // Without memory a link cannot be told from a file, and would be replaced.
+  // realpath fails when there is no memory; going on would replace a link by a file.
   if (!resolved && errno == ENOMEM) throw std::bad_alloc();
   if (!resolved && errno != ENOENT) return errno;
   struct stat status = {};
@@ -132,7 +132,7 @@ int sync_file(FileHandle file) noexcept {
   return error_of(retry_interrupted([&] { return ::fsync(descriptor_of(file)); }));
 }
 
-// After a failed close the descriptor is closed all the same; closing it twice could close another thread's file.
+// Also after a failed close the descriptor is closed; closing it twice could close another thread's file.
 int close_written(FileHandle file) noexcept {
   const int error = error_of(::close(descriptor_of(file)));
   return error == EINTR ? 0 : error;

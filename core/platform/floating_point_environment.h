@@ -2,8 +2,8 @@
 // The floating-point environment that heed computes in, whatever the host has set for its thread: round to nearest,
 // exceptions raise flags and trap nothing, subnormal numbers are kept, and x87's registers have their full precision.
 //
-// Every call of the C interface enters it, so it must cost a few nanoseconds only: the control words are read, and
-// written only where they differ. <cfenv> would store and load the whole state of x87 each time.
+// Every call of the C interface enters it, so this must take only a few nanoseconds: the control words are read, and
+// written only if they differ. <cfenv> would store and load the whole state of x87 each time.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 namespace heed::platform {
 
 // Sets the default environment for the calling thread until the scope ends; then the thread has its former environment
-// again, with the exception flags that it had. Arithmetic belongs into functions that are not inlined into the scope,
+// again, with the exception flags that it had. Arithmetic has to be in functions that are not inlined into the scope,
 // since compilers move arithmetic across the switch.
 class FloatingPointEnvironment {
  public:

@@ -42,8 +42,8 @@ void FloatingPointEnvironment::enter(Saved& host) noexcept {
   // The flags stay as they are: nothing reads them meanwhile.
   if ((host[kMxcsr] & ~kMxcsrFlags) != kDefaultMxcsr) write_mxcsr(kDefaultMxcsr);
   if (host[kIsX87Changed] != 0) {
-    // Neither instruction waits for a pending exception: the host may have one that it traps, and the trap must occur at
-    // the host's own next x87 instruction.
+    // Neither instruction waits for a pending exception: if the host has an unmasked one pending, the trap must occur
+    // at the host's own next x87 instruction.
     asm volatile("fnstenv %0\n\tfnclex" : "=m"(*reinterpret_cast<X87State*>(&host[kX87])) : : "memory");
     write_x87_control(kDefaultX87);
   }

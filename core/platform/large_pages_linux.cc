@@ -6,7 +6,7 @@
 namespace heed::platform {
 namespace {
 
-// MADV_POPULATE_WRITE: Linux has it since 5.14, but older headers do not.
+// MADV_POPULATE_WRITE, which Linux has since 5.14; older headers do not define it.
 constexpr int kPopulateWrite = 23;
 
 }  // namespace

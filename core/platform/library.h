@@ -7,25 +7,25 @@
 
 namespace heed::platform {
 
-// The character between two folders in an environment variable.
+// The separator between two folders in an environment variable.
 inline constexpr char kPathListSeparator = ':';
 
 // The file name of a library, such as "libheed_ascend.so" for "heed_ascend".
 std::string library_file(std::string_view name);
 
-// The folder of the library that this code is in or, where heed is linked into a program, of the program; empty where
-// the system does not report it.
+// The folder of the library that contains this code or, if heed is linked into a program, of the program; empty if the
+// system does not report it.
 std::string own_folder();
 
-// Whether the file is there and its folder may be searched.
+// Whether the file exists and its folder may be searched.
 bool is_library_there(const char* path) noexcept;
 
-// Null on failure; then `reason` has the loader's own text, which names what is missing.
+// Null on failure; `reason` is then the loader's own text, which names what is missing.
 void* load_library(const char* path, std::string* reason);
-// Only where no code of the library runs or will run.
+// No code of the library may be running or run later.
 void unload_library(void* library) noexcept;
 
-// A function that the library exports; null where it has none of that name.
+// A function that the library exports; null if it has none of that name.
 using LibraryFunction = void (*)();
 LibraryFunction find_function(void* library, const char* name) noexcept;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finding its own file (dladdr1, /proc) is Linux's; the rest is POSIX.
+// own_folder uses functions of Linux (dladdr1, /proc); the rest is POSIX.
 #include <dlfcn.h>
 #include <link.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 namespace heed::platform {
 namespace {
 
-// The file of the running program; empty where the system does not report it.
+// The file of the running program; empty if the system does not report it.
 std::string program_path() {
   std::string path(PATH_MAX, '\0');
   const ssize_t length = ::readlink("/proc/self/exe", path.data(), path.size());
@@ -23,14 +23,14 @@ std::string program_path() {
 
 std::string library_file(std::string_view name) { return "lib" + std::string(name) + ".so"; }
 
-// dladdr's name for a program is the one by which it was called, which may have no folder; so the program's path is
+// For a program, dladdr returns the name by which it was started, which may have no folder. So the path of a program is
 // read from /proc.
 std::string own_folder() {
   Dl_info info;
   void* found = nullptr;
   const bool is_known = ::dladdr1(reinterpret_cast<void*>(&own_folder), &info, &found, RTLD_DL_LINKMAP) != 0;
   const char* name = is_known && found != nullptr ? static_cast<const link_map*>(found)->l_name : nullptr;
-  // The program itself has no name there.
+  // The name of the program itself is empty there.
   const std::string path = name == nullptr || *name == '\0' ? program_path() : name;
   const size_t slash = path.rfind('/');
   if (slash == std::string::npos) return path.empty() ? "" : ".";

@@ -12,7 +12,7 @@ namespace {
 
 constinit std::atomic<uint32_t> number = 1;
 
-// When heed is loaded, not on first use: then another thread could fork before the handler is registered. glibc removes
+// Registered when heed is loaded, not on first use, since another thread could fork before the first use. glibc removes
 // the handler when heed is unloaded.
 __attribute__((constructor)) void count_forks() {
   ::pthread_atfork(nullptr, nullptr, [] { number.fetch_add(1, std::memory_order_relaxed); });
@@ -20,7 +20,7 @@ __attribute__((constructor)) void count_forks() {
 
 }  // namespace
 
-// Counted at forks, since getpid would be a system call each time.
+// Counts the forks, since getpid would take a system call each time.
 uint32_t process_number() noexcept { return number.load(std::memory_order_relaxed); }
 
 int64_t process_id() noexcept { return ::getpid(); }

@@ -6,8 +6,8 @@
 
 namespace heed::platform {
 
-// The processors that the calling thread may run on, or fewer where a limit on the process's processor time keeps only
-// fewer of them busy. At least 1. Allocates nothing.
+// The number of processors that the calling thread may run on, or a smaller number if the limit on the process's
+// processor time allows less. At least 1. Allocates nothing.
 int32_t count_processors() noexcept;
 
 }  // namespace heed::platform

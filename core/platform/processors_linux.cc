@@ -18,7 +18,7 @@
 namespace heed::platform {
 namespace {
 
-// The whole of a small file, or as much as fits; an empty text where it cannot be read.
+// The content of a small file, or as much as fits; empty if the file cannot be read.
 template <size_t capacity>
 std::string_view read_file(const char* path, char (&text)[capacity]) {
   const int descriptor = ::open(path, O_RDONLY | O_CLOEXEC);
@@ -55,7 +55,8 @@ int64_t number_of(std::string_view text) {
   return number;
 }
 
-// How many processors a quota of time in each period keeps busy, rounded up; 0 for no limit. Both in microseconds.
+// The processors that a quota of processor time in each period allows, rounded up; 0 for no limit. Both in
+// microseconds.
 int32_t processors_of(int64_t quota, int64_t period) {
   if (quota <= 0 || period <= 0) return 0;
   return static_cast<int32_t>(std::min<int64_t>((quota - 1) / period + 1, INT32_MAX));
@@ -99,7 +100,7 @@ bool has_cpu(std::string_view controllers) {
 }
 
 int32_t count_processors_of_affinity() {
-  // Many times what kernels are built for; the kernel refuses a set that is smaller than its own.
+  // Many times the number that Linux kernels are built for; a kernel refuses a set that is smaller than its own.
   constexpr size_t kMaxProcessors = 16384;
   cpu_set_t set[kMaxProcessors / CHAR_BIT / sizeof(cpu_set_t)];
   if (::sched_getaffinity(0, sizeof set, set) == 0) return CPU_COUNT_S(sizeof set, set);
@@ -125,10 +126,10 @@ int32_t count_processors_of_quota(const char* groups, const char* root) noexcept
     };
     if (controllers.empty()) {
       look_below("");
-      // Where version 2 is mounted beside version 1.
+      // The mount of version 2 beside version 1.
       look_below("unified");
     } else if (has_cpu(controllers)) {
-      // The folder has the names of all its controllers, and mostly a link for each.
+      // The folder's name lists all its controllers; usually there is also a link for each controller.
       look_below("cpu");
       look_below(controllers);
     }

@@ -7,7 +7,7 @@
 
 namespace heed::platform {
 
-// Stays at its address from start_thread until join_thread.
+// Must stay at its address from start_thread until join_thread.
 struct Thread {
   // At most 15 characters, static text; debuggers and system tools show it.
   const char* name = nullptr;
@@ -17,16 +17,16 @@ struct Thread {
   uintptr_t handle = 0;
 };
 
-// False where the system refuses. The thread takes no signal that is sent to the process: those belong to the host's
-// threads. Signals that a thread causes itself (SIGSEGV, SIGFPE and the like) are left to it, so that a host that
-// reports crashes receives them.
+// False if the system refuses. The thread blocks signals that are sent to the process, which the host's threads handle.
+// It does not block signals that a thread causes itself (SIGSEGV, SIGFPE and others), so that a host's crash handler
+// receives them.
 bool start_thread(Thread& thread, size_t stack_bytes) noexcept;
 void join_thread(Thread& thread) noexcept;
 
 // Processor time that the calling thread has used; time in which other threads ran does not count.
 int64_t nanoseconds_of_thread() noexcept;
 
-// In its scope the calling thread cannot be cancelled (pthread_cancel). Reading and writing are points where it could,
+// In its scope the calling thread cannot be cancelled (pthread_cancel). Reading and writing are cancellation points,
 // and a cancellation that unwinds through heed would end the process.
 class NoCancellation {
  public:

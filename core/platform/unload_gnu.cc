@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that libheed frees when it is unloaded. It contains libstdc++, which allocates some 70 KB for exceptions that
-// are thrown when memory has run out, and never frees them; a host that loads and unloads heed repeatedly would lose
-// them each time.
+// Memory that libheed frees when it is unloaded. libheed contains libstdc++, which allocates some 70 KB for exceptions
+// that are thrown when memory has run out, and never frees them. A host that loads and unloads heed repeatedly would
+// leak them each time.
 
-// libstdc++ has it in no header.
-// NOLINTBEGIN(readability-identifier-naming)
+// No header of libstdc++ declares it. NOLINTBEGIN(readability-identifier-naming)
 namespace __gnu_cxx {
 __attribute__((weak)) void __freeres();
 }  // namespace __gnu_cxx

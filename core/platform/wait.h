@@ -8,11 +8,12 @@
 
 namespace heed::platform {
 
-// Returns at once where the word is not `expected`, otherwise when it is woken, and sometimes without a reason.
+// Returns immediately if the word is not `expected`, otherwise when it is woken; may also return without having been
+// woken.
 void wait_while_equal(std::atomic<uint32_t>& word, uint32_t expected) noexcept;
 
-// Wakes up to `count` threads. Only the address of the word is used: the word may be gone already, where the thread that
-// slept on it woke up earlier.
+// Wakes up to `count` threads. Only the address of the word is used: the word itself may already be freed, if the
+// sleeping thread woke up earlier.
 void wake(std::atomic<uint32_t>& word, int32_t count) noexcept;
 
 }  // namespace heed::platform

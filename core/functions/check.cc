@@ -43,8 +43,8 @@ void check_memory(const Argument& result, const Argument& input) {
     fail(Status::InvalidArgument, "%s shares memory with %s, expected separate memory", result.name, input.name);
 }
 
-// All tensors of the C functions lie in the memory of a context. Were one not, that would be a defect, reported as such
-// by the exception of the cast.
+// The memory of every tensor of the C functions is a context. If it is not, the cast throws, which is reported as an
+// internal error.
 const Context& context_of(const Tensor& tensor) { return dynamic_cast<const Context&>(*tensor.memory()); }
 
 }  // namespace heed

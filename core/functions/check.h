@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every operation on tensors asks of them. Everything throws InvalidArgument with the argument's name, what it was
-// and what was expected.
+// Checks that every operation on tensors needs. All throw InvalidArgument with the argument's name, its value and the
+// expected value.
 #pragma once
 
 #include "backends/context.h"
@@ -8,25 +8,25 @@
 
 namespace heed {
 
-// A tensor with the name that messages call it by.
+// A tensor with its name in messages.
 struct Argument {
   const char* name;
   const Tensor& tensor;
 };
 
-// One of the dtypes that are computed with, and rank 1 to 8.
+// The dtype must be F32, F16 or BF16, and the rank 1 to 8.
 void check_input(const Argument& input);
 
 void check_same_device(const Argument& argument, const Argument& as);
 
-// The result's shape, its dtype (the input's, or F32), and its device. `what` says what has that shape, as "the shape
-// of scores".
+// Checks the result's shape, its dtype (the input's, or F32) and its device. `what` explains the expected shape in
+// messages, such as "the shape of scores".
 void check_result(const Argument& result, const Shape& expected, const char* what, const Argument& input);
 
-// The result can be written, and shares no memory with the input, which has data.
+// The input must have data; the result must be writable and share no memory with the input.
 void check_memory(const Argument& result, const Argument& input);
 
-// The open device that a tensor lies on.
+// The context of a tensor.
 const Context& context_of(const Tensor& tensor);
 
 }  // namespace heed

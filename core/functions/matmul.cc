@@ -14,9 +14,9 @@
 namespace heed {
 namespace {
 
-// A tensor as matrices: its batch axes, aligned at the end with those of the product, then rows and columns. A vector
-// is one row or one column. The stride of axes of size 1, which are repeated, and of tensors without elements, which
-// may have no address to step from, is 0.
+// A tensor as a batch of matrices: batch axes, aligned at the end with those of the product, then rows and columns. A
+// vector is one row or one column. The stride is 0 for axes of size 1, which are broadcast, and for tensors without
+// elements, which may have no address.
 struct Matrices {
   Dims batch_strides{};
   int64_t rows = 1;
@@ -64,7 +64,7 @@ Shape broadcast_batch(const Tensor& a, const Tensor& b) {
   return batch;
 }
 
-// Rows and columns are left away where a or b is a vector.
+// If a is a vector the product has no axis of rows, if b is a vector no axis of columns.
 Shape product_shape(const Shape& batch, const Tensor& a, const Matrices& left, const Tensor& b, const Matrices& right) {
   Shape shape = batch;
   if (a.rank() > 1) shape[shape.rank++] = left.rows;
@@ -72,8 +72,8 @@ Shape product_shape(const Shape& batch, const Tensor& a, const Matrices& left, c
   return shape;
 }
 
-// The longest batch axis along which b is the same, so that its matrix is prepared once for all of it; -1 where there
-// is none.
+// The longest batch axis along which b is broadcast, so that the same matrix serves the whole axis; -1 if there is
+// none.
 int32_t axis_of_one_b(const Shape& batch, const Matrices& right) {
   int32_t best = -1;
   for (int32_t axis = 0; axis < batch.rank; ++axis) {
@@ -83,7 +83,7 @@ int32_t axis_of_one_b(const Shape& batch, const Matrices& right) {
   return best;
 }
 
-// Axes (-, s, r, c): the items of one batch axis or none, rows and columns.
+// Axes (-, s, r, c): one batch axis or none, rows and columns.
 Operand operand_of(const Tensor& tensor, const Matrices& matrices, int32_t batch_axis) {
   Operand operand;
   operand.dtype = tensor.dtype();

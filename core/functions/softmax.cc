@@ -18,7 +18,7 @@
 namespace heed {
 namespace {
 
-// Which axes of the tensors are a problem's (b, h, q, k); -1 where there is none.
+// The axes of the tensors that are a problem's axes (b, h, q, k); -1 if there is none.
 using ProblemAxes = int32_t[kOperandRank];
 
 SoftmaxProblem problem_of(const Tensor& scores, const Tensor& weights, const ProblemAxes& axes) {
@@ -33,7 +33,7 @@ SoftmaxProblem problem_of(const Tensor& scores, const Tensor& weights, const Pro
   return problem;
 }
 
-// The same axis last in tensor and result.
+// A view in which `axis` is the last axis.
 Tensor with_axis_last(const Tensor& tensor, int32_t axis) {
   std::array<int32_t, kMaxRank> order{};
   int32_t place = 0;
@@ -59,7 +59,7 @@ void softmax(const Tensor& tensor, int32_t axis, const Tensor& result) {
 
   const Tensor scores = with_axis_last(tensor, normal_axis);
   const Tensor weights = with_axis_last(result, normal_axis);
-  // The last four axes are one problem, which is run for every index of those before.
+  // The last four axes are one problem, which is run for every index of the outer axes.
   const int32_t first = scores.rank() - kOperandRank;
   const auto axis_or_none = [first](int32_t place) { return std::max(first + place, -1); };
   SoftmaxProblem problem =

@@ -20,7 +20,7 @@ struct Boolean {
 
 namespace detail {
 
-// Every source widens exactly into one of two carriers, double or int64_t.
+// Every source type is widened exactly to one of two types, double or int64_t.
 inline double carry(double value) { return value; }
 inline double carry(float value) { return value; }
 inline double carry(Half value) { return widen(value); }
@@ -29,8 +29,8 @@ inline int64_t carry(Boolean value) { return value.byte != 0 ? 1 : 0; }
 template <typename Integer>
 requires std::is_integral_v<Integer> int64_t carry(Integer value) { return value; }
 
-// A double from which a narrower float rounds to the same as from the integer itself: where the integer has more than
-// 53 bits, the last bit kept is set instead of rounded ("round to odd"), so that no tie appears that was none.
+// A double that rounds to the same narrower float as the integer itself. If the integer has more than 53 bits, the last
+// bit of the double is set instead of rounded ("round to odd"), so that rounding it again sees no false tie.
 inline double to_odd_double(int64_t value) {
   const auto rounded = static_cast<double>(value);
   if (rounded >= 0x1p63) return std::bit_cast<double>(std::bit_cast<uint64_t>(0x1p63) - 1);
@@ -44,7 +44,7 @@ inline double to_odd_double(int64_t value) {
 
 template <typename Integer>
 Integer truncate(double value) {
-  // Both limits as doubles: the upper one is one past the largest value, exact for every integer type.
+  // Both limits as doubles. The upper limit is one more than the largest value, which is exact for every integer type.
   constexpr auto kLowest = static_cast<double>(std::numeric_limits<Integer>::lowest());
   constexpr double kPastHighest = -2.0 *
                                   static_cast<double>(std::numeric_limits<std::make_signed_t<Integer>>::lowest()) /

@@ -38,7 +38,7 @@ void convert_row(std::byte* destination, int64_t destination_step, const std::by
   }
 }
 
-// Elements as they are, whatever their bits.
+// Moves elements without conversion.
 template <size_t size>
 void move_row(std::byte* destination, int64_t destination_step, const std::byte* source, int64_t source_step,
               int64_t count) {
@@ -55,7 +55,7 @@ ConvertRow row_mover(DType dtype) {
 }
 
 ConvertRow row_converter(DType to, DType from) {
-  // Booleans pass through the conversion, which makes every true byte a 1.
+  // Booleans are converted, which makes every non-zero byte a 1.
   if (to == from && to != DType::Bool) return row_mover(to);
   return visit_dtype(to, [from](auto* to_type) {
     using To = std::remove_pointer_t<decltype(to_type)>;
@@ -82,8 +82,8 @@ void for_each_row(const Shape& shape, std::byte* destination, const Dims& destin
   });
 }
 
-// Walks elements `first` to `first + num_elements - 1` of the tensor's row-major order, and calls row(address of its
-// first element, bytes from one to the next, how many) for each stretch of them along the last axis.
+// Walks elements `first` to `first + num_elements - 1` of the tensor's row-major order, and calls row(address of the
+// first element, bytes from one element to the next, number of elements) for each run of them along the last axis.
 template <typename Row>
 void walk_range(const Tensor& tensor, int64_t first, int64_t num_elements, const Row& row) {
   if (num_elements == 0) return;
@@ -117,7 +117,8 @@ void walk_range(const Tensor& tensor, int64_t first, int64_t num_elements, const
   }
 }
 
-// Whether the bytes of the one are those of the other as they lie. Booleans are made 0 and 1 on their way.
+// Whether the copy is a copy of bytes: both are row-major with the same dtype and shape. Not for booleans, which are
+// converted to 0 and 1.
 bool is_plain_copy(const Tensor& destination, const Tensor& source) {
   return destination.dtype() == source.dtype() && destination.dtype() != DType::Bool &&
          destination.shape() == source.shape() && destination.is_row_major() && source.is_row_major();

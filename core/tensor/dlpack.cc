@@ -39,7 +39,7 @@ constexpr uint8_t dlpack_code(DType dtype) {
 // With one lane: an element is one number.
 DLDataType dlpack_dtype(DType dtype) { return {dlpack_code(dtype), static_cast<uint8_t>(8 * size_of(dtype)), 1}; }
 
-// Codes of later versions than the header's are here too; what is not is named by its number alone.
+// The names include codes of later versions than the header's. Other codes are shown as a number.
 std::string name_of_device(int32_t type) {
   constexpr const char* kNames[] = {nullptr,     "kDLCPU",      "kDLCUDA",   "kDLCUDAHost",    "kDLOpenCL",
                                     nullptr,     nullptr,       "kDLVulkan", "kDLMetal",       "kDLVPI",
@@ -49,9 +49,9 @@ std::string name_of_device(int32_t type) {
   return is_known ? std::string(kNames[type]) + " (" + std::to_string(type) + ")" : std::to_string(type);
 }
 
-// DLPack has a name for the processor's memory, and none for an Ascend's.
+// DLPack has a code for host memory, but none for Ascend.
 void check_device(const DLDevice& device, const Memory& memory) {
-  // A later version's number need not be one that the header's enumeration can hold.
+  // Copied as bytes, since a code of a later version may be outside the range of the header's enumeration.
   int32_t type = 0;
   static_assert(sizeof type == sizeof device.device_type);
   std::memcpy(&type, &device.device_type, sizeof type);
@@ -111,19 +111,19 @@ void* first_element(const DLTensor& given) {
   return static_cast<std::byte*>(given.data) + given.byte_offset;
 }
 
-// What the deleter of an exported tensor frees.
+// An exported tensor with everything that its deleter frees.
 struct Exported {
   explicit Exported(Tensor exported) noexcept
       : tensor(std::move(exported)), dims(tensor.shape().dims), strides(tensor.strides()) {}
 
   DLManagedTensor managed{};
   Tensor tensor;
-  // Of its own, since DLPack lets whoever takes it write them.
+  // Copies, since DLPack allows the consumer to write them.
   Dims dims;
   Dims strides;
 };
 
-// Whoever took it may call this in any floating-point environment.
+// The consumer may call this in any floating-point environment.
 void delete_exported(DLManagedTensor* managed) {
   const platform::FloatingPointEnvironment environment;
   auto* const exported = static_cast<Exported*>(managed->manager_ctx);

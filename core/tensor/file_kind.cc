@@ -14,12 +14,12 @@
 namespace heed {
 namespace {
 
-// Enough for every mark below; a tar archive has its own at byte 257.
+// Enough for every signature below; that of a tar archive is at byte 257.
 constexpr size_t kMostBytes = 512;
 
 struct FileKind {
   const char* what;
-  // What to do where a .safetensors file is expected, and where a .npy file is; null: the same.
+  // What to do if a .safetensors file is expected, and if a .npy file is expected. to_npy is null if it is the same.
   const char* to_safetensors;
   const char* to_npy;
   bool (*matches)(std::string_view begin);
@@ -37,7 +37,7 @@ unsigned char byte_at(std::string_view begin, size_t at) {
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-// The name of a zip archive's first file, where the archive begins with one.
+// The name of the first file in a zip archive; empty if there is none.
 std::string_view first_of_zip(std::string_view begin) {
   constexpr size_t kNameLengthAt = 26;
   constexpr size_t kNameAt = 30;
@@ -57,7 +57,7 @@ bool is_zip_of_keras(std::string_view begin) {
 
 bool is_zip_of_numpy(std::string_view begin) { return first_of_zip(begin).ends_with(".npy"); }
 
-// Protocols 2 to 5 begin with their number, and an operation follows.
+// Pickles of protocols 2 to 5 begin with the protocol number, followed by an operation.
 bool is_pickle(std::string_view begin) {
   return byte_at(begin, 0) == 0x80 && byte_at(begin, 1) >= 2 && byte_at(begin, 1) <= 5 && byte_at(begin, 2) != 0;
 }
@@ -104,7 +104,7 @@ bool is_djl(std::string_view begin) { return begin.starts_with("DJL@"); }
 
 bool is_block(std::string_view begin) { return begin.starts_with(std::string_view("HEED\x01", 5)); }
 
-// A text has no zero byte where a .safetensors file has its header's length.
+// A text has no zero byte in its first 8 bytes, where a .safetensors file has the length of its header.
 bool is_json(std::string_view begin) {
   if (begin.substr(0, 8).find('\0') != std::string_view::npos) return false;
   const std::string_view text = without_space(begin);
@@ -115,7 +115,7 @@ bool is_json(std::string_view begin) {
                         : std::string_view("\"{[]-0123456789tfn").find(inside[0]) != std::string_view::npos;
 }
 
-// A .safetensors file's header begins behind its length, which is far below 2^32.
+// The header of a .safetensors file follows its length, which is far below 2^32.
 bool is_safetensors(std::string_view begin) {
   if (begin.size() < 10 || begin.substr(4, 4) != std::string_view("\0\0\0\0", 4) || begin[8] != '{') return false;
   const std::string_view inside = without_space(begin.substr(9));
@@ -128,7 +128,7 @@ constexpr const char* kSaveKeras =
     "load it in Python, and write its weights by safetensors.numpy.save_file under their paths";
 constexpr const char* kSaveArray = "load it in Python, and save the array by numpy.save";
 
-// In this order; null: see above.
+// Tested in this order: an earlier kind is a special case of a later one.
 constexpr FileKind kKinds[] = {
     {"an archive of PyTorch's torch.save", kSavePytorch, kSaveArray, is_zip_of_pytorch},
     {"an archive of Keras' model.save", kSaveKeras, kSaveArray, is_zip_of_keras},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a file is that is not of the format that a reader expects. People give a framework's own file, a failed
-// download, a pointer to the file: such a file is told by its first bytes, never by its name, so that the sentence can
-// say what it is and what to do.
+// Recognizes files that are not of the format that a reader expects, such as a framework's own file, a failed download
+// or a Git LFS pointer. Files are recognized by their first bytes, never by their name, so that the error sentence can
+// say what the file is and what to do.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@
 
 namespace heed {
 
-// What a reader expects.
+// The format that a reader expects.
 enum class FileFormat : int32_t { Safetensors, Npy };
 
-// Throws Status::CorruptFile, naming the kind and what to do, where the bytes are of a kind that is known and is not
-// `expected`; returns where they are of none.
+// Throws Status::CorruptFile, naming the kind and what to do, if the bytes are of a known kind other than `expected`.
+// Returns if the kind is unknown.
 void refuse_other_kind(const ByteSource& source, FileFormat expected);
 
-// Whether the bytes begin as an object of JSON in text does. The length that a .safetensors file begins with has zero
-// bytes there, a text has none.
+// Whether the bytes begin like the text of a JSON object. A .safetensors file begins with a length, which has zero
+// bytes; a text has none.
 bool begins_as_json_object(const ByteSource& source);
 
 }  // namespace heed

@@ -71,7 +71,7 @@ void require_finite(double value, const char* name) {
     fail(Status::InvalidArgument, "%s is %s, expected a finite number", name, DecimalText(value).c_str());
 }
 
-// The next lower number of a float type, from infinity the largest.
+// The next smaller number of a float type; for infinity the largest finite one.
 template <typename Float, typename Bits>
 Float step_down(Float value) {
   static_assert(sizeof(Float) == sizeof(Bits));
@@ -83,11 +83,11 @@ Float step_down(Float value) {
 
 double below(double value) { return step_down<double, uint64_t>(value); }
 
-// The largest number of a dtype that is less than `limit`, as a double; -infinity where a float type has none.
+// The largest number of a dtype that is less than `limit`, as a double; -infinity if a float type has none.
 template <typename To>
 double largest_below(double limit) {
   if constexpr (std::is_same_v<To, Boolean> || std::is_same_v<To, double>) {
-    // A boolean only asks whether a number is zero; the number itself is not narrowed.
+    // For a boolean the number is only compared with zero, and is not narrowed before.
     return below(limit);
   } else if constexpr (std::is_integral_v<To>) {
     return std::min(std::floor(below(limit)), static_cast<double>(std::numeric_limits<To>::max()));
@@ -99,7 +99,7 @@ double largest_below(double limit) {
   }
 }
 
-// The smallest number of a dtype that is at least `limit`, as a double; infinity where it has none.
+// The smallest number of a dtype that is at least `limit`, as a double; infinity if it has none.
 template <typename To>
 double smallest_from(double limit) {
   if constexpr (std::is_same_v<To, Boolean>) {
@@ -110,7 +110,7 @@ double smallest_from(double limit) {
     const double number = std::max(std::ceil(limit), static_cast<double>(std::numeric_limits<To>::lowest()));
     return number < past_largest ? number : std::numeric_limits<double>::infinity();
   } else {
-    // What is at least `limit` is, negated, less than the next number above -limit.
+    // x >= limit iff -x < the next number above -limit.
     return -largest_below<To>(-below(limit));
   }
 }

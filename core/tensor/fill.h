@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Setting every element of a tensor: to one number, to a sequence, to random numbers. Numbers are made in f64, in
-// row-major order of the elements whatever the strides, and converted as heed_tensor_copy converts from F64. Everything
-// throws InvalidArgument for arguments as heed.h says and for a tensor that cannot be written; nothing here allocates.
+// Sets every element of a tensor: to one number, to a sequence, to random numbers. Numbers are computed in f64, in
+// row-major order of the elements whatever the strides, and converted as heed_tensor_copy converts from F64. Throws
+// InvalidArgument for invalid arguments, as heed.h says, and for a tensor that is not writable. Nothing here allocates.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ void fill_tensor(const Tensor& tensor, double value);
 // start + i * step.
 void fill_arange(const Tensor& tensor, double start, double step);
 
-// docs/semantics.md, section "Random numbers".
+// The formulas are in docs/semantics.md, section "Random numbers".
 void fill_uniform(const Tensor& tensor, double low, double high, uint64_t seed);
 void fill_normal(const Tensor& tensor, double mean, double standard_deviation, uint64_t seed);
 

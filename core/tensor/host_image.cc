@@ -14,8 +14,8 @@ Tensor host_zeros(const Tensor& tensor) {
   return Tensor::zeros(host_memory_of(tensor.memory()), tensor.dtype(), tensor.shape());
 }
 
-// Calls visit(the tensor's address, the image's, bytes) for each stretch of elements that are neighbours in both; the
-// image is dense.
+// Calls visit(address in the tensor, address in the image, bytes) for each run of elements that are adjacent in both;
+// the image is dense.
 template <typename Visit>
 void for_each_stretch(const Tensor& tensor, const Tensor& image, Visit visit) {
   const auto size = static_cast<int64_t>(size_of(tensor.dtype()));
@@ -30,12 +30,13 @@ void for_each_stretch(const Tensor& tensor, const Tensor& image, Visit visit) {
   });
 }
 
-// A tensor whose strides step over more than so many times its bytes is not copied with what lies between them.
+// A tensor whose strides span more than this many times its bytes is copied run by run, without the memory between the
+// runs.
 constexpr int64_t kMaxSpread = 8;
 
-// Bytes of memory from the lowest element to the highest.
+// The memory from the lowest element of a tensor to the highest.
 struct Span {
-  int64_t before = 0;  // the first element of the tensor
+  int64_t before = 0;  // bytes before the element at index (0, 0, ...)
   int64_t num_bytes = 0;
 };
 
@@ -64,7 +65,7 @@ Tensor host_copy(const Tensor& tensor) {
     });
     return copy;
   }
-  // All that the strides step over in one copy; it is the tensor's own storage, or was lent with it.
+  // One copy of all memory that the strides span, which belongs to the tensor's storage.
   const Tensor bytes = Tensor::zeros(copy.memory(), DType::U8, {span.num_bytes});
   memory.copy(bytes.data(), tensor.data() - span.before, static_cast<size_t>(span.num_bytes), Direction::ToHost);
   const Tensor strided =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host's memory, for what a call keeps there whatever device its tensors are on.
+// Host memory for data that a call keeps on the host, whatever the device of its tensors.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ class HostMemory final : public Memory {
   const char* device_name() const noexcept override { return "cpu:0"; }
 };
 
-// `memory` where it is the host's, otherwise the host's own, with the same allocator.
+// `memory` itself if it is host memory, otherwise host memory with the same allocator.
 inline std::shared_ptr<const Memory> host_memory_of(const std::shared_ptr<const Memory>& memory) {
   if (memory->is_host()) return memory;
   return host_make_shared<HostMemory>(memory->host_allocator(), memory->host_allocator(), memory->logger());

@@ -11,8 +11,8 @@
 namespace heed {
 namespace {
 
-// Python writes numbers that JSON does not have, as the NaN of a setting that nobody set. Each becomes an empty text,
-// which no setting of a number is.
+// Python writes numbers that JSON does not allow, such as NaN for a setting without a value. Each is replaced by an
+// empty string, which is not read as a number.
 void replace_what_is_no_json(std::string& text) {
   constexpr std::string_view kWords[] = {"-Infinity", "Infinity", "NaN"};
   bool is_in_string = false;
@@ -34,7 +34,7 @@ void replace_what_is_no_json(std::string& text) {
   }
 }
 
-// `what` goes on behind the file's name.
+// `what` follows the name of the file in the sentence.
 [[noreturn]] void fail_config(const std::string& shown_path, const std::string& what) {
   fail(Status::CorruptFile, "\"%s\" %s", shown_path.c_str(), what.c_str());
 }
@@ -49,7 +49,7 @@ std::string joined(const std::string& path, std::string_view name) {
 
 }  // namespace
 
-// Takes the JSON as a sequence of events; the parser does not recurse, whatever the nesting.
+// Reads the JSON as a sequence of events; the parser does not recurse, however deep the nesting.
 class ModelConfigParser : public JsonEvents {
  public:
   using Kind = ModelConfig::Kind;
@@ -99,7 +99,7 @@ class ModelConfigParser : public JsonEvents {
     size_t num_elements = 0;
   };
 
-  // The path of what comes next, in the innermost level.
+  // The path of the next value in the innermost level.
   std::string next_path() {
     Level& level = levels_.back();
     return joined(level.path, level.is_array ? std::to_string(level.num_elements++) : key_);
@@ -128,7 +128,7 @@ class ModelConfigParser : public JsonEvents {
       levels_.push_back(std::move(level));
       return true;
     }
-    // Names of labels may be many, and say nothing of the computation.
+    // There may be very many names of labels, and they do not affect the computation.
     level.is_kept =
         levels_.size() < kMaxModelSettingDepth && levels_.back().is_kept && key_ != "id2label" && key_ != "label2id";
     if (level.is_kept) {
@@ -151,7 +151,7 @@ class ModelConfigParser : public JsonEvents {
 
   std::string shown_path_;
   std::vector<Setting> settings_;
-  // At most kMaxModelSettingDepth + 1; how many more there are is only counted.
+  // At most kMaxModelSettingDepth + 1 levels; deeper ones are only counted, in num_deeper_.
   std::vector<Level> levels_;
   size_t num_deeper_ = 0;
   std::string key_;
@@ -166,7 +166,7 @@ ModelConfig::ModelConfig(const ByteSource& source) : path_(source.name()) {
   }
   std::string text(num_bytes, '\0');
   source.read(0, text.data(), text.size());
-  // The parser would take it for the end.
+  // The parser would take a zero byte as the end of the text.
   if (const size_t zero = text.find('\0'); zero != std::string::npos) fail_config(shown_path, no_json(zero));
   replace_what_is_no_json(text);
   ModelConfigParser parser(path_);

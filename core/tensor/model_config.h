@@ -13,33 +13,34 @@
 
 namespace heed {
 
-// They bound what reading a configuration may allocate. Those of large models have 2 MB, mostly names of labels, which
-// are not kept.
+// Limits of the memory that reading a configuration may allocate. Configurations of large models have 2 MB, mostly
+// names of labels, which are not kept.
 inline constexpr uint64_t kMaxModelConfig = 16'000'000;
 inline constexpr size_t kMaxModelSettings = 65'536;
-// Settings that lie deeper are not kept: no model has what heed asks for below the third level.
+// More deeply nested settings are not kept: all settings that heed reads are in the first three levels.
 inline constexpr size_t kMaxModelSettingDepth = 6;
 
-// The members of a JSON object and of the objects and arrays in it, each by its path: "text_config.layer_types.0".
+// The members of a JSON object and of the objects and arrays in it, each with its path, such as
+// "text_config.layer_types.0".
 class ModelConfig {
  public:
-  // Reads all of it. Throws CorruptFile naming the source where it is no JSON object, says something twice or is larger
-  // than the bounds above.
+  // Reads the whole configuration. Throws CorruptFile, naming the source, if it is not a JSON object, has a member
+  // twice or exceeds the limits above.
   explicit ModelConfig(const ByteSource& source);
 
-  // As error sentences call it.
+  // The name of the source for error sentences.
   const std::string& path() const { return path_; }
 
   // Whether there is a setting of this path that is not null.
   bool has(std::string_view setting) const { return find(setting) != nullptr; }
   bool is_object(std::string_view setting) const;
-  // Nothing where there is none or it is of another kind.
+  // No value if there is no such setting or it is of another kind.
   std::optional<double> number(std::string_view setting) const;
   std::optional<bool> flag(std::string_view setting) const;
   std::optional<std::string_view> text(std::string_view setting) const;
 
-  // The paths of the objects in it that say what model they are of: that have a member "model_type" which is not empty.
-  // "" for the whole.
+  // The paths of the objects with a non-empty member "model_type", each the configuration of one model. "" is the whole
+  // file.
   const std::vector<std::string>& models() const { return models_; }
 
  private:
@@ -53,7 +54,7 @@ class ModelConfig {
     std::string text;
   };
 
-  // NULL for null too.
+  // Null if there is no such setting, and for a JSON null.
   const Setting* find(std::string_view setting) const;
 
   std::string path_;

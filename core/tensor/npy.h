@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files of one array in NumPy's .npy format: a magic string, a version, the header's length, a header that is a dict in
-// Python's notation, then the elements, dense, in row-major (C) or column-major (Fortran) order. Nothing in a file is
-// believed before it is checked.
+// Python's notation, then the elements, dense, in row-major (C) or column-major (Fortran) order. Everything in a file
+// is checked before it is used.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,19 @@
 
 namespace heed {
 
-// Far more than any header of an array that heed can hold; it bounds what a header may allocate, together with the
-// file's size. Longer ones are those of structured arrays with very many fields.
+// The longest header that is read, which limits the memory that a file can make heed allocate. Headers of arrays that
+// heed supports are far shorter; only structured arrays with very many fields have longer ones.
 inline constexpr uint64_t kMaxNpyHeader = 1'000'000;
 
-// The array of a file in versions 1.0 to 3.0, as a new row-major tensor whatever the file's order. Memory is taken only
-// once the file has been found to hold all of the elements. Throws CorruptFile, naming what disagrees, Unsupported for
-// what heed cannot hold (another dtype or byte order, more than kMaxRank dimensions), Io for the system's refusal.
+// The array of a file in versions 1.0 to 3.0, as a new row-major tensor whatever the file's order. Memory for the
+// elements is allocated only after checking that the file contains all of them. Throws CorruptFile, naming the
+// contradiction, Unsupported for arrays that heed does not support (another dtype or byte order, more than kMaxRank
+// dimensions), Io for errors of the system.
 Tensor load_npy(std::shared_ptr<const Memory> memory, const ByteSource& source);
 
-// Writes a file of version 1.0 in row-major order, byte by byte as numpy.save does. It appears whole or not at all: on
-// failure an older file of this name is as it was. Any strides pass through a small buffer. Throws Unsupported for
-// BF16, which the format lacks, InvalidArgument for a shape-only tensor, Io.
+// Writes a file of version 1.0 in row-major order, byte by byte as numpy.save does. The file is replaced atomically; on
+// failure an existing file is unchanged. Tensors with any strides are written through a small buffer. Throws
+// Unsupported for BF16, which the format lacks, InvalidArgument for a shape-only tensor, Io.
 void save_npy(const char* path, const Tensor& tensor);
 
 }  // namespace heed

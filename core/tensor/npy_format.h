@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the reader and the writer of .npy files agree on.
+// Parts of the .npy format that the reader and the writer share.
 #pragma once
 
 #include <bit>
@@ -11,12 +11,12 @@
 
 namespace heed {
 
-static_assert(std::endian::native == std::endian::little, "elements are read and written as they lie");
+static_assert(std::endian::native == std::endian::little, "elements are read and written without swapping bytes");
 
 inline constexpr std::string_view kNpyMagic = "\x93NUMPY";
 
-// NumPy's name of a dtype, as NumPy writes it: the byte order (< little, > big, | where there is none), the kind and the
-// number of bytes. Empty where NumPy has no such dtype.
+// NumPy's name of a dtype: the byte order (< little, > big, | if there is none), the kind and the number of bytes. Empty
+// if NumPy has no such dtype.
 constexpr std::string_view npy_descr(DType dtype) {
   switch (dtype) {
     case DType::F32: return "<f4";
@@ -32,7 +32,8 @@ constexpr std::string_view npy_descr(DType dtype) {
   return {};
 }
 
-// What elements pass through that do not lie in a tensor as in the file; a multiple of every element's size.
+// The size of the buffer for elements whose order in the tensor differs from the file; a multiple of every element
+// size.
 inline constexpr size_t kNpyBufferBytes = size_t{1} << 16;
 
 // How many elements one buffer holds.

@@ -24,12 +24,12 @@ namespace {
 constexpr int64_t kMaxSize = std::numeric_limits<int64_t>::max();
 constexpr uint64_t kVersionBytes = 2;
 
-// Structured dtypes nest in lists and tuples. NumPy's own go a few deep; what goes deeper is no dtype.
+// The deepest nesting of lists and tuples in a structured dtype that is accepted. NumPy's own dtypes nest a few levels.
 constexpr size_t kMaxNesting = 32;
 
 unsigned long long wide(uint64_t value) { return value; }
 
-// What a header says, as far as it can be checked by itself.
+// The contents of a header. The parser checks everything that does not depend on the rest of the file.
 struct NpyHeader {
   // As written in the header, quotes and brackets included.
   std::string_view descr;
@@ -41,7 +41,7 @@ struct NpyHeader {
 };
 
 // Python's notation as far as headers use it: a dict with three keys, strings without prefixes, True and False, a tuple
-// of whole numbers. A dtype of fields is walked over, not understood.
+// of whole numbers. A structured dtype is skipped without interpreting it.
 class NpyHeaderParser {
  public:
   NpyHeaderParser(std::string_view text, std::string path) : text_(text), path_(std::move(path)) {}
@@ -69,7 +69,7 @@ class NpyHeaderParser {
     bool seen = false;
   };
 
-  // Says what stands at this place instead of `expected`.
+  // Fails with the text at the current position, which is not `expected`.
   [[noreturn]] void fail_found(const char* expected) const {
     if (at_ >= text_.size()) {
       fail(Status::CorruptFile, "\"%s\": the header ends at its byte %zu, expected %s", path_.c_str(), at_, expected);
@@ -94,7 +94,7 @@ class NpyHeaderParser {
 
   bool next_is_string() { return next_is('\'') || next_is('"'); }
 
-  // A string with its quotes. Escapes are not undone: no key or dtype that heed knows has one.
+  // A string with its quotes. Escapes are not decoded: no key or dtype that heed knows contains one.
   std::string_view take_string() {
     const size_t begin = at_;
     const char quote = text_[at_++];
@@ -111,7 +111,7 @@ class NpyHeaderParser {
     return text_.substr(begin, at_ - begin);
   }
 
-  // What is neither space nor a mark of the notation: a word or a number, whatever it is.
+  // A word or number: characters that are neither white space nor punctuation of the notation.
   std::string_view take_word() {
     skip_space();
     const size_t begin = at_;
@@ -148,7 +148,7 @@ class NpyHeaderParser {
     }
   }
 
-  // A list or tuple with all that is in it.
+  // A list or tuple with its contents.
   std::string_view take_nested() {
     const size_t begin = at_;
     char ends[kMaxNesting] = {};
@@ -174,7 +174,7 @@ class NpyHeaderParser {
     return text_.substr(begin, at_ - begin);
   }
 
-  // Letters and digits, as None or a size.
+  // Letters and digits, such as None or a size.
   void take_plain_word() {
     const std::string_view word = take_word();
     const auto stray = std::find_if(word.begin(), word.end(), [](char c) {
@@ -238,7 +238,7 @@ class NpyHeaderParser {
                       {"shape", &NpyHeaderParser::parse_shape}};
 };
 
-// The dtype that a header's descr names, or Unsupported with what to do.
+// The dtype that a header's descr names; throws Unsupported, with what to do, for others.
 DType dtype_of(std::string_view descr, const std::string& path) {
   if (descr.front() == '[' || descr.front() == '(') {
     fail(Status::Unsupported,
@@ -270,14 +270,14 @@ DType dtype_of(std::string_view descr, const std::string& path) {
        shown(descr).c_str());
 }
 
-// Where the header begins, and its length.
+// The offset of the header in the file, and its length.
 struct HeaderPlace {
   uint64_t offset = 0;
   uint64_t num_bytes = 0;
 };
 
 HeaderPlace find_header(const ByteSource& source, const std::string& path) {
-  // The longest beginning there is: magic, version, a length of four bytes.
+  // The longest possible prefix of the header: magic string, version, a length of four bytes.
   unsigned char bytes[12] = {};
   const uint64_t num_bytes = source.num_bytes();
   const size_t num_read = static_cast<size_t>(std::min<uint64_t>(num_bytes, sizeof bytes));
@@ -318,7 +318,7 @@ HeaderPlace find_header(const ByteSource& source, const std::string& path) {
   return header;
 }
 
-// Neither fewer bytes than the shape needs nor more.
+// The file must have exactly as many bytes of data as the shape needs.
 void check_data_size(const NpyHeader& header, DType dtype, uint64_t num_data_bytes, const std::string& path) {
   const auto num_bytes_each = static_cast<int64_t>(size_of(dtype));
   int64_t without_zeros = 0;

@@ -12,8 +12,8 @@
 namespace heed {
 namespace {
 
-// NumPy fills a header with spaces until the elements begin at a multiple of 64 bytes. With kMaxRank sizes, whose
-// product has 19 digits at most, that is always the second.
+// NumPy pads a header with spaces until the elements begin at a multiple of 64 bytes. With at most kMaxRank sizes,
+// whose product has at most 19 digits, this is always byte 128.
 constexpr size_t kDataOffset = 128;
 constexpr size_t kTextOffset = 10;
 
@@ -31,7 +31,7 @@ std::string tuple_of(const Shape& shape) {
   return text;
 }
 
-// All that comes before the elements: magic string, version, the length of the text in two bytes, the text.
+// Everything before the elements: magic string, version, the length of the text in two bytes, the text.
 std::string header_of(const Tensor& tensor) {
   std::string header(kNpyMagic);
   for (const size_t byte : {size_t{1}, size_t{0}, kDataOffset - kTextOffset, size_t{0}}) {
@@ -61,7 +61,7 @@ void save_npy(const char* path, const Tensor& saved) {
     for (int64_t first = 0; first < tensor.num_elements(); first += most) {
       const int64_t count = std::min(most, tensor.num_elements() - first);
       read_elements(tensor, first, count, buffer.data());
-      // Here any byte but zero is true, in NumPy 1 alone.
+      // In heed any non-zero byte is true, in NumPy only 1.
       if (is_boolean) std::for_each_n(buffer.begin(), count, [](uint8_t& byte) { byte = byte != 0 ? 1 : 0; });
       file.write(buffer.data(), static_cast<size_t>(count) * size_of(tensor.dtype()));
     }

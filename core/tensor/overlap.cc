@@ -15,9 +15,9 @@ namespace {
 
 // Is there a choice of 0 <= x[i] <= limit[i] with sum of coefficient[i] * x[i] == target? Coefficients are positive.
 //
-// Solved by search, largest coefficient first. What the smaller ones can reach bounds each choice from both sides; for
-// tensors made by slicing and transposing that leaves one or two candidates at each level. The number of steps is
-// bounded because the problem as such is NP-hard.
+// Solved by search, largest coefficient first. The largest sum of the smaller coefficients bounds each choice from both
+// sides; for tensors made by slicing and transposing this leaves one or two candidates at each level. The number of
+// steps is limited because the problem is NP-hard.
 class BoundedSum {
  public:
   void add(int64_t coefficient, int64_t limit) {
@@ -51,7 +51,7 @@ class BoundedSum {
   struct Term {
     int64_t coefficient;
     int64_t limit;
-    int64_t reach_below;  // the most that the smaller coefficients can add up to
+    int64_t reach_below;  // the largest sum of the smaller coefficients
     int64_t divisor;      // greatest common divisor of this and the smaller coefficients
   };
 
@@ -70,13 +70,13 @@ class BoundedSum {
 
   static constexpr int kMaxSteps = 100'000;
 
-  // The axes of two tensors and the bytes of an element.
+  // One term for each axis of two tensors, and one for the bytes of an element.
   std::array<Term, 2 * kMaxRank + 1> terms_{};
   size_t count_ = 0;
   int steps_ = 0;
 };
 
-// Address of the lowest byte; that of the highest element lies `reach` bytes above.
+// The address of the lowest element; the highest element is `reach` bytes above it.
 struct Range {
   uintptr_t lowest;
   int64_t reach;
@@ -95,7 +95,7 @@ Range range_of(const Tensor& tensor) {
 
 int64_t element_size(const Tensor& tensor) { return static_cast<int64_t>(size_of(tensor.dtype())); }
 
-// Elements of a size, repeated along the axes of a tensor, or a single one.
+// Elements of `size` bytes along the axes of a tensor, or a single one if `axes` is null.
 struct Elements {
   const Tensor* axes;
   Range range;
@@ -130,16 +130,16 @@ bool overlaps(const Tensor& a, const Tensor& b) {
 
 bool overlaps(const Tensor& tensor, const void* begin, size_t num_bytes) {
   if (tensor.num_elements() == 0 || tensor.data() == nullptr || num_bytes == 0) return false;
-  // A block is one element of its size.
+  // The block is treated as one element of its size.
   return share_a_byte({&tensor, range_of(tensor), element_size(tensor)},
                       {nullptr, {reinterpret_cast<uintptr_t>(begin), 0}, static_cast<int64_t>(num_bytes)});
 }
 
 bool overlaps_itself(const Tensor& tensor) {
   if (tensor.num_elements() <= 1 || tensor.is_row_major()) return false;
-  // Two indices with the same address differ by z, where sum stride * z == 0 and |z| < dim. Whichever axis is the
-  // first to differ may be taken to have z >= 1; the later ones are free. Shifted to start from 0: sum of stride * (z
-  // + dim - 1) over the later axes, and stride * (z - 1) for the first.
+  // Two indices with the same address differ by z, where sum stride * z == 0 and |z| < dim. For the first axis with z
+  // != 0, z >= 1 can be assumed; the later axes may have any z. Shifted to start from 0: sum of stride * (z + dim - 1)
+  // over the later axes, and stride * (z - 1) for the first.
   for (int32_t first = 0; first < tensor.rank(); ++first) {
     if (tensor.dim(first) == 1) continue;
     BoundedSum sum;

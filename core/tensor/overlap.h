@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether strided tensors share memory, decided exactly: interleaved tensors, such as the thirds of a packed (B, S, 3,
-// E), lie in the same range of addresses without sharing a byte, and must be accepted.
+// E), have overlapping address ranges without sharing a byte, and must be accepted.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +9,13 @@ namespace heed {
 
 class Tensor;
 
-// True when some byte belongs to both. Also true, for safety, in contrived cases where the search would take too long.
+// True if some byte belongs to both. Also true, for safety, in contrived cases where the search would take too long.
 bool overlaps(const Tensor& a, const Tensor& b);
 
 // The same for a tensor and a block of memory.
 bool overlaps(const Tensor& tensor, const void* begin, size_t num_bytes);
 
-// True when two elements of the tensor share a byte. Expects positive strides on axes above 1.
+// True if two elements of the tensor share a byte. Expects positive strides on axes above 1.
 bool overlaps_itself(const Tensor& tensor);
 
 }  // namespace heed

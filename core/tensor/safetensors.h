@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files of named tensors in the .safetensors format: 8 bytes of header length (little-endian), a header in JSON, then
-// every tensor's elements, dense and row-major, without gaps. Many frameworks write it, and cut large models into
-// several such files; nothing in a file is believed before it is checked.
+// every tensor's elements, dense and row-major, without gaps. Many frameworks write this format, and split large models
+// into several such files. Everything in a file is checked before it is used.
 #pragma once
 
 #include <cstddef>
@@ -19,10 +19,10 @@
 
 namespace heed {
 
-// The format's own limit; it bounds what opening a file may allocate, together with the file's size.
+// The limit of the format; it also limits the memory that opening a file may allocate.
 inline constexpr uint64_t kMaxSafetensorsHeader = 100'000'000;
 
-// One tensor of a file, as SafetensorsFile::find() gives it.
+// One tensor of a file, as returned by SafetensorsFile::find().
 struct SafetensorsEntry {
   std::string_view name;
   DType dtype = DType::F32;
@@ -32,24 +32,24 @@ struct SafetensorsEntry {
 
 class SafetensorsPart;
 
-// What a file says of a tensor, whether heed can hold it or not.
+// The description of a tensor in a file, whether or not heed supports its dtype and rank.
 struct StoredTensor : SafetensorsEntry {
-  // As the file has it; `dtype` is only right where it is known.
+  // The name in the file; `dtype` is only valid if has_known_dtype.
   std::string_view dtype_name;
   bool has_known_dtype = false;
   // The whole rank: `shape` holds the first kMaxRank dimensions only.
   uint64_t rank = 0;
-  // Relative to the first byte behind the header.
+  // The range of the tensor's bytes, relative to the first byte after the header.
   uint64_t begin = 0;
   uint64_t end = 0;
-  // Where it lies.
+  // The file that contains it.
   const SafetensorsPart* part = nullptr;
 };
 
-// One file by itself. Opening reads the header alone and checks all of it: Status::CorruptFile names the file, the
-// tensor and what disagrees, or the kind of file that it is instead; Status::Io is the system's refusal. What heed
-// cannot hold (another dtype, more than kMaxRank dimensions) makes only its own tensor unusable. All that it keeps is
-// the allocator's.
+// One file. Opening reads and checks only the header. Throws CorruptFile, naming the file, the tensor and the
+// contradiction, or the kind of the file if it is another one; Io for errors of the system. A tensor that heed does not
+// support (another dtype, more than kMaxRank dimensions) does not affect the others. All memory that the object keeps
+// comes from the allocator.
 class SafetensorsPart {
  public:
   SafetensorsPart(std::shared_ptr<const ByteSource> source, const HostAllocator& allocator);
@@ -59,9 +59,9 @@ class SafetensorsPart {
   std::string_view path() const { return source_->name(); }
   // Sorted bytewise by name.
   std::span<const StoredTensor> tensors() const { return tensors_; }
-  // NULL when there is none of this name.
+  // Null if there is none of this name.
   const StoredTensor* lookup(std::string_view name) const;
-  // Fills num_bytes from byte `offset` of the tensor on, which lie within it.
+  // Reads num_bytes from byte `offset` of the tensor; the range must be inside the tensor.
   void read(const StoredTensor& tensor, uint64_t offset, size_t num_bytes, void* destination) const {
     source_->read(data_offset_ + tensor.begin + offset, destination, num_bytes);
   }
@@ -69,24 +69,26 @@ class SafetensorsPart {
  private:
   std::shared_ptr<const ByteSource> source_;
   uint64_t data_offset_ = 0;
-  // What the texts of tensors_ are parts of, each with a zero byte behind it.
+  // The memory of the texts in tensors_; each ends with a zero byte.
   HostVector<char> text_;
   HostVector<StoredTensor> tensors_;
 };
 
-// When the files of a model in several are opened.
+// When the files of a model in several files are opened.
 enum class Opening : int32_t {
-  WhenNeeded,  // a file at the first find() of a tensor that lies there: for one thread at a time
-  AllAtOnce,   // all files at the beginning: then const members may be called from many threads
+  // A file is opened by the first find() of one of its tensors; only one thread at a time may use the object.
+  WhenNeeded,
+  // All files are opened by the constructor; const members may be called from many threads.
+  AllAtOnce,
 };
 
 // The named tensors of a model: of one file, or of all the files that an index names. Names compare byte by byte.
 //   path of a .safetensors file   that file
-//   path of an index              the files that it names, in its folder; another folder is never looked at
-//   path of one of the files      the same where an index lies beside it that belongs to its name (see
-//                                 safetensors_index.h), else that file by itself
-// Throws what SafetensorsPart and read_safetensors_index throw. A file that holds other tensors than the index says is
-// CorruptFile.
+//   path of an index              the files that it names, in its folder; no other folder is searched
+//   path of one of the files      the same if the index that belongs to its name (see safetensors_index.h) is beside
+//                                 it, otherwise only that file
+// Throws what SafetensorsPart and read_safetensors_index throw, and CorruptFile if a file has other tensors than the
+// index says.
 class SafetensorsFile {
  public:
   explicit SafetensorsFile(const char* path, const HostAllocator& allocator = {},
@@ -95,9 +97,9 @@ class SafetensorsFile {
   SafetensorsFile(const SafetensorsFile&) = delete;
   SafetensorsFile& operator=(const SafetensorsFile&) = delete;
 
-  // What error sentences call it: the path of the file or the index, or "memory".
+  // The name for error sentences: the path of the file or the index, or "memory".
   std::string_view path() const { return path_; }
-  // Where the files lie: "." for a bare file name, "" for memory.
+  // The folder of the files: "." for a path without a folder, "" for memory.
   std::string folder() const { return is_in_memory_ ? std::string() : platform::folder_of(path_); }
 
   // Sorted bytewise.
@@ -105,20 +107,20 @@ class SafetensorsFile {
   std::string_view name(size_t index) const { return index_.names[index].name; }
   bool contains(std::string_view name) const { return lookup(name) != nullptr; }
 
-  // What the file says of the tensor of that index.
+  // The description of the tensor with that index.
   const StoredTensor& stored(size_t index) const;
 
-  // NULL when there is no tensor of this name; Status::Unsupported when there is one that heed cannot hold. The entry
-  // lives as long as the file.
+  // Null if there is no tensor of this name; throws Unsupported if heed does not support the tensor. The entry lives as
+  // long as this object.
   const SafetensorsEntry* find(std::string_view name) const;
 
-  // Fills entry.num_bytes bytes; the entry must come from this file's find().
+  // Reads entry.num_bytes bytes; the entry must come from find() of this object.
   void read(const SafetensorsEntry& entry, void* destination) const;
-  // The same for a part of the entry's bytes, which lies within them.
+  // The same for a range of the entry's bytes.
   void read(const SafetensorsEntry& entry, uint64_t offset, size_t num_bytes, void* destination) const;
 
-  // Where the path names one of several files and no index lies beside it, so that what the others hold is not known:
-  // "part 1 of 3, whose index, "...", is not there". Else empty.
+  // If the path names one of several files and there is no index beside it, so that the contents of the other files are
+  // unknown: "part 1 of 3, whose index, "...", is not there". Otherwise empty.
   std::string lone_part_text() const;
 
  private:
@@ -126,16 +128,16 @@ class SafetensorsFile {
   void open_alone(std::shared_ptr<const ByteSource> source);
   const IndexedName* lookup(std::string_view name) const;
   const SafetensorsPart& part(size_t file) const;
-  // Throws where the file holds other tensors than the index says.
+  // Throws if the file has other tensors than the index says.
   void check_part(const SafetensorsPart& part, size_t file) const;
 
   HostAllocator allocator_;
   HostString path_;
   bool is_in_memory_ = false;
   bool is_lone_part_ = false;
-  // Of a file by itself only the names, which are its own texts.
+  // For a single file this has only the names, which refer to the texts of the file's header.
   SafetensorsIndex index_;
-  // One for each of index_.files, or the one file; null until it is opened.
+  // One for each of index_.files, or the single file; null until it is opened.
   mutable HostVector<std::shared_ptr<const SafetensorsPart>> parts_;
 };
 
@@ -147,12 +149,12 @@ struct NamedTensor {
   const void* data = nullptr;
 };
 
-// Writes a file that holds these tensors. It appears whole or not at all: on failure an older file of this name is as
-// it was. The same tensors give the same bytes. Names must be unique, UTF-8 and not "__metadata__".
+// Writes a file with these tensors. The file is replaced atomically; on failure an existing file is unchanged. The same
+// tensors give the same bytes. Names must be unique, UTF-8 and not "__metadata__".
 void save_safetensors(const char* path, std::span<const NamedTensor> tensors);
 
-// Writes the bytes of that file into memory and returns how many they are. destination null: only returns that. Throws
-// InvalidArgument when capacity is smaller, and then nothing is written.
+// Writes the bytes of that file to memory and returns their number. destination null: only returns the number. Throws
+// InvalidArgument, without writing anything, if capacity is too small.
 size_t save_safetensors_to_memory(void* destination, size_t capacity, std::span<const NamedTensor> tensors);
 
 }  // namespace heed

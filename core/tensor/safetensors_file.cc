@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which files belong together, and in which of them a tensor lies.
+// Finds the files that belong together, and the file that contains a tensor.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -12,7 +12,7 @@
 namespace heed {
 namespace {
 
-// Null where there is no such file.
+// Null if there is no such file.
 std::shared_ptr<const ByteSource> open_if_there(const std::string& path, const HostAllocator& allocator) {
   if (!platform::file_exists(path.c_str())) return nullptr;
   return host_make_shared<FileSource>(allocator, path.c_str(), allocator);
@@ -85,7 +85,7 @@ const IndexedName* SafetensorsFile::lookup(std::string_view name) const {
 const SafetensorsPart& SafetensorsFile::part(size_t file) const {
   std::shared_ptr<const SafetensorsPart>& part = parts_[file];
   if (part != nullptr) return *part;
-  // As the caller wrote the folder.
+  // The folder as the caller wrote it.
   const std::string_view folder = std::string_view(path_).substr(0, path_.rfind('/') + 1);
   const std::string path = std::string(folder) + std::string(index_.files[file]);
   if (!platform::file_exists(path.c_str())) {

@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kEnding = ".safetensors";
 constexpr std::string_view kOf = "-of-";
 
-// A range of the text that names are collected in; 32 bits do for the largest index.
+// A range of the text that contains all names; 32 bits are enough for the largest index.
 struct Range {
   uint32_t begin = 0;
   uint32_t length = 0;
@@ -26,8 +26,7 @@ struct Entry {
   Range file;
 };
 
-// Takes the JSON as a sequence of events. Only "weight_map" is looked at; whatever else stands beside it, as
-// "metadata", is walked over.
+// Reads the JSON as a sequence of events. Only "weight_map" is read; other members, such as "metadata", are skipped.
 class IndexParser : public JsonEvents {
  public:
   explicit IndexParser(std::string_view path) : path_(shown(path)) {}
@@ -98,7 +97,7 @@ class IndexParser : public JsonEvents {
     return true;
   }
 
-  // What stands as a value where only some may.
+  // Fails if a value of this kind is not allowed at the current position.
   bool value(const char* found) const {
     if (depth_ == 1 && is_map_) {
       fail(Status::CorruptFile, "\"%s\": the index has %s as its weight_map, expected an object", path_.c_str(), found);
@@ -117,7 +116,7 @@ class IndexParser : public JsonEvents {
     }
   }
 
-  // A name may not lead out of the folder, in which all the files of a model lie.
+  // A name must not lead out of the folder, which contains all files of the model.
   void check_file(std::string_view file) const {
     const bool is_plain = !file.empty() && file != "." && file != ".." &&
                           file.find_first_of(std::string_view("/\\\0", 3)) == std::string_view::npos;
@@ -136,7 +135,7 @@ class IndexParser : public JsonEvents {
 
   std::string_view at(Range range) const { return std::string_view(text_).substr(range.begin, range.length); }
 
-  // Every file once, in order. The entries get the file's place there as the beginning of their `file`.
+  // The sorted file names, without duplicates. file.begin of each entry becomes the position of its file among them.
   std::vector<std::string_view> number_files() {
     std::sort(entries_.begin(), entries_.end(),
               [&](const Entry& a, const Entry& b) { return at(a.file) < at(b.file); });
@@ -189,7 +188,7 @@ class IndexParser : public JsonEvents {
   std::vector<Entry> entries_;
 };
 
-// A number without more than digits, of which real names have five or six.
+// A number of at most 9 digits; real file names have five or six.
 std::optional<uint64_t> number_of(std::string_view digits) {
   if (digits.empty() || digits.size() > 9) return std::nullopt;
   uint64_t number = 0;
@@ -210,7 +209,7 @@ SafetensorsIndex read_safetensors_index(const ByteSource& source, const HostAllo
   }
   std::string text(static_cast<size_t>(source.num_bytes()), '\0');
   source.read(0, text.data(), text.size());
-  // The JSON parser would take it for the end and never see what follows.
+  // The JSON parser would take a zero byte as the end and ignore the text after it.
   if (const size_t zero = text.find('\0'); zero != std::string::npos) {
     fail(Status::CorruptFile, "\"%s\": the index has a zero byte at its byte %zu", path.c_str(), zero);
   }

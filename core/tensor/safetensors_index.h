@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The index of a model that is cut into several .safetensors files, as Hugging Face's libraries write it: JSON whose
-// "weight_map" names the file of each tensor. The files lie beside it. Nothing in it is believed before it is checked.
+// The index of a model that is split into several .safetensors files, as Hugging Face's libraries write it: JSON whose
+// "weight_map" names the file of each tensor. The files are in the folder of the index. Everything in it is checked
+// before it is used.
 #pragma once
 
 #include <cstddef>
@@ -14,31 +15,31 @@
 
 namespace heed {
 
-// Bounds what reading an index may allocate, together with its size: an index is shorter than the headers of its files.
+// Limits the memory that reading an index may allocate. An index is shorter than the headers of its files.
 inline constexpr uint64_t kMaxSafetensorsIndex = 100'000'000;
 
-// A tensor's name and its file's place in SafetensorsIndex::files.
+// A tensor's name and the position of its file in SafetensorsIndex::files.
 struct IndexedName {
   std::string_view name;
   size_t file = 0;
 };
 
-// To be assigned only where the allocators are equal: the views are into text's own memory.
+// May be assigned only if the allocators are equal, since the views refer to the memory of `text`.
 struct SafetensorsIndex {  // NOLINT(bugprone-exception-escape)
   explicit SafetensorsIndex(const HostAllocator& allocator) : text(allocator), names(allocator), files(allocator) {}
 
-  // What the names below are parts of, each with a zero byte behind it.
+  // The memory of the names below; each ends with a zero byte.
   HostVector<char> text;
   // Sorted bytewise; each once.
   HostVector<IndexedName> names;
-  // Sorted bytewise; each once, and the plain name of a file, without a folder.
+  // Sorted bytewise, without duplicates; file names without a folder.
   HostVector<std::string_view> files;
 };
 
-// Throws CorruptFile, naming what is not as it should be, Io.
+// Throws CorruptFile, naming the problem, and Io.
 SafetensorsIndex read_safetensors_index(const ByteSource& source, const HostAllocator& allocator);
 
-// What a name of the form <stem>-00001-of-00003.safetensors says.
+// The contents of a name of the form <stem>-00001-of-00003.safetensors.
 struct PartName {
   uint64_t number = 0;
   uint64_t num_parts = 0;
@@ -46,7 +47,7 @@ struct PartName {
   std::string index_path;
 };
 
-// Nothing for a path of another form.
+// No value for a path of another form.
 std::optional<PartName> part_name_of(std::string_view path);
 
 }  // namespace heed

@@ -35,8 +35,8 @@ constexpr FormatDType kFormatDTypes[] = {
     {"I32", 32}, {"F32", 32},    {"U64", 64},    {"I64", 64},    {"F64", 64},    {"C64", 64},
 };
 
-// Nothing for a dtype that the format did not have when this was written: its tensor's extent cannot be checked against
-// its shape.
+// No value for a dtype that was added to the format later: the byte range of its tensor cannot be checked against its
+// shape.
 constexpr std::optional<uint64_t> num_bits_of(std::string_view dtype_name) {
   for (const FormatDType& dtype : kFormatDTypes) {
     if (dtype_name == dtype.name) return dtype.num_bits;
@@ -53,7 +53,7 @@ std::optional<DType> dtype_of(std::string_view dtype_name) {
 
 unsigned long long wide(uint64_t value) { return value; }
 
-// StoredTensor while its texts have no place of their own yet.
+// A StoredTensor with its own texts, before all texts are moved to one block of memory.
 struct ParsedTensor {
   std::string name;
   std::string dtype_name;
@@ -63,8 +63,8 @@ struct ParsedTensor {
   uint64_t end = 0;
 };
 
-// Takes the header's JSON as a sequence of events. The format nests to a fixed depth, so a small state replaces a tree
-// and deep nesting ends the parse where it leaves the format.
+// Reads the header's JSON as a sequence of events. The format has a fixed depth of nesting, so the parser needs only a
+// small state and no tree, and stops at the first value that the format does not allow.
 class SafetensorsHeaderParser : public JsonEvents {
  public:
   SafetensorsHeaderParser(std::string_view path, uint64_t num_data_bytes)
@@ -79,7 +79,7 @@ class SafetensorsHeaderParser : public JsonEvents {
   bool null() override { fail_unexpected("null"); }
   bool boolean(bool value) override { fail_unexpected(value ? "true" : "false"); }
   bool number_integer(number_integer_t value) override { fail_unexpected(std::to_string(value).c_str()); }
-  // `text` is the number as written: whole numbers too large for 64 bits arrive here as well.
+  // `text` is the number as written. Whole numbers too large for 64 bits come here too.
   bool number_float(number_float_t, const string_t& text) override { fail_unexpected(shown(text).c_str()); }
   bool binary(binary_t&) override { fail_unexpected("binary data"); }
 
@@ -108,7 +108,7 @@ class SafetensorsHeaderParser : public JsonEvents {
       case Place::Header: start_entry(std::move(value)); break;
       case Place::Metadata: metadata_names_.push_back(std::move(value)); break;
       case Place::Entry: start_field(value); break;
-      // Objects alone have keys.
+      // Only objects have keys.
       case Place::Nowhere:
       case Place::Shape:
       case Place::Offsets: break;
@@ -153,7 +153,7 @@ class SafetensorsHeaderParser : public JsonEvents {
  private:
   enum class Place { Nowhere, Header, Metadata, Entry, Shape, Offsets };
 
-  // Bits, so that fields_ can hold the ones seen.
+  // Bits, so that fields_ can hold the set of fields that were read.
   static constexpr unsigned kFieldDType = 1;
   static constexpr unsigned kFieldShape = 2;
   static constexpr unsigned kFieldOffsets = 4;
@@ -272,7 +272,7 @@ class SafetensorsHeaderParser : public JsonEvents {
     }
   }
 
-  // The format wants every byte of the data to belong to exactly one tensor.
+  // The format requires that every byte of the data belongs to exactly one tensor.
   void check_ranges() const {
     std::vector<const ParsedTensor*> in_order;
     in_order.reserve(entries_.size());
@@ -315,8 +315,8 @@ class SafetensorsHeaderParser : public JsonEvents {
   SizeProduct product_;
 };
 
-// Whether the header's first byte is where the length says one is: then a file is one of this format, however it is
-// wrong.
+// Whether the length is plausible and a JSON object begins after it. Such a file is treated as a damaged .safetensors
+// file, not as one of another kind.
 bool has_header(const ByteSource& source, uint64_t header_length) {
   if (header_length == 0 || header_length > kMaxSafetensorsHeader || source.num_bytes() <= kLengthBytes) return false;
   char first = 0;
@@ -349,7 +349,7 @@ std::string read_header(const ByteSource& source) {
     fail(Status::CorruptFile, "\"%s\": the header of %llu bytes does not begin with '{'", text.c_str(),
          wide(header_length));
   }
-  // The JSON parser would take it for the header's end and never see what follows.
+  // The JSON parser would take a zero byte as the end of the header and ignore the text after it.
   if (const size_t zero = header.find('\0'); zero != std::string::npos) {
     fail(Status::CorruptFile, "\"%s\": the header has a zero byte at its byte %zu", text.c_str(), zero);
   }

@@ -16,7 +16,7 @@ static_assert(std::endian::native == std::endian::little,
 
 namespace {
 
-// Readers map files and want elements aligned: the data begins at a multiple of this, which is the largest element.
+// Readers map files and need aligned elements: the data begins at a multiple of this, the size of the largest element.
 constexpr size_t kAlignment = 8;
 
 [[noreturn]] void fail_tensor(const char* path, const NamedTensor& tensor, const char* what) {
@@ -64,7 +64,7 @@ std::vector<const NamedTensor*> in_file_order(const char* path, std::span<const 
   return order;
 }
 
-// All that lies in a file, in order.
+// The contents of a file, in order.
 struct FileContents {
   std::string header;
   std::vector<const NamedTensor*> tensors;
@@ -73,7 +73,7 @@ struct FileContents {
 
 FileContents contents_of(const char* path, std::span<const NamedTensor> given) {
   const std::vector<const NamedTensor*> tensors = in_file_order(path, given);
-  // Hugging Face's loaders refuse a file that does not say which framework's layout it has.
+  // Hugging Face's loaders refuse a file without this metadata, which names the framework of its layout.
   std::string header = R"({"__metadata__":{"format":"pt"})";
   uint64_t offset = 0;
   for (const NamedTensor* tensor : tensors) {

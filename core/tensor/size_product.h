@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The product of the sizes of a shape that a file states, which may be any numbers.
+// The product of the sizes of a shape from a file, which may be arbitrary numbers.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace heed {
 
 class SizeProduct {
  public:
-  // False where the product without zeros leaves int64_t.
+  // False if the product of the sizes other than 0 overflows int64_t.
   [[nodiscard]] bool multiply(int64_t size) {
     if (size == 0) {
       has_zero_ = true;
@@ -21,7 +21,7 @@ class SizeProduct {
 
   int64_t num_elements() const { return has_zero_ ? 0 : without_zeros_; }
 
-  // Of the sizes other than 0. Strides are products of them, so a zero must not hide that they overflow.
+  // The product of the sizes other than 0. Strides are products of these, so a size of 0 must not hide an overflow.
   int64_t without_zeros() const { return without_zeros_; }
 
  private:

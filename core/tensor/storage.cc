@@ -9,7 +9,7 @@ std::shared_ptr<Storage> Storage::create(std::shared_ptr<const Memory> memory) {
 }
 
 std::shared_ptr<Storage> Storage::allocate(std::shared_ptr<const Memory> memory, size_t num_bytes, Contents contents) {
-  // The object that will own the bytes exists before they do, so that no failure in between leaks them.
+  // The owning object is created before the bytes are allocated, so that a failure in between cannot leak them.
   std::shared_ptr<Storage> storage = create(std::move(memory));
   storage->begin_ = static_cast<std::byte*>(storage->memory_->allocate(num_bytes, contents));
   storage->num_bytes_ = num_bytes;

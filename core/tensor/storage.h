@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bytes behind tensors, shared by reference count between a tensor, its views and running calls.
+// The memory of tensors, shared by reference count between a tensor, its views and running calls.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 namespace heed {
 
 class Storage {
-  // Only this class can make one, so that all are made by the functions below.
+  // Only this class can create a Key, so that every Storage is created by the functions below.
   class Key {
     friend class Storage;
     Key() = default;
@@ -20,15 +20,15 @@ class Storage {
  public:
   using Release = void (*)(void* user, void* data);
 
-  // num_bytes in `memory`, zeros unless `contents` says otherwise.
+  // Allocates num_bytes in `memory`, by default zero-filled.
   static std::shared_ptr<Storage> allocate(std::shared_ptr<const Memory> memory, size_t num_bytes,
                                            Contents contents = Contents::Zeros);
 
-  // The caller's bytes [begin, begin + num_bytes), which stay the caller's.
+  // Uses the caller's bytes [begin, begin + num_bytes), which the caller still owns.
   static std::shared_ptr<Storage> wrap(std::shared_ptr<const Memory> memory, std::byte* begin, size_t num_bytes);
 
-  // From here on the destructor calls release(user, data). Apart from wrap, so that the bytes are taken over only once
-  // nothing can fail any more.
+  // Makes the destructor call release(user, data). Separate from wrap, so that ownership is taken only when nothing can
+  // fail any more.
   void release_with(Release release, void* user, void* data) noexcept {
     release_ = release;
     user_ = user;
@@ -40,7 +40,7 @@ class Storage {
   Storage& operator=(const Storage&) = delete;
   ~Storage();
 
-  // Null for a tensor that has a shape only.
+  // Null for a shape-only tensor.
   std::byte* begin() const { return begin_; }
   size_t num_bytes() const { return num_bytes_; }
   const std::shared_ptr<const Memory>& memory() const { return memory_; }

@@ -27,10 +27,10 @@ bool has_elements(const Shape& shape) {
   return true;
 }
 
-// The caller's strides, or row-major ones. The stride of an axis over which there is no step (of size 0 or 1, or of a
-// tensor without elements) means nothing; it is made row-major, so that arithmetic on strides never overflows.
+// The caller's strides, or row-major ones. Strides that are never used (of axes of size 0 or 1, and of tensors without
+// elements) are replaced by row-major ones, so that arithmetic on strides never overflows.
 Dims usable_strides(const Shape& shape, const Dims* strides, DType dtype) {
-  // Computed even where strides are given: it is the check that the number of elements does not overflow.
+  // Also called if strides are given, because it checks that the number of elements does not overflow.
   Dims usable = row_major_strides(shape, dtype);
   if (strides == nullptr || !has_elements(shape)) return usable;
   for (int32_t axis = 0; axis < shape.rank; ++axis) {
@@ -69,12 +69,12 @@ int64_t count_elements(const Shape& shape) {
   return count;
 }
 
-// The strides by which a tensor can be seen in another shape with the same, non-zero, number of elements; false when
-// there are none.
+// Computes the strides of a view in another shape with the same, non-zero number of elements; false if there is no such
+// view.
 //
-// Axes of size 1 say nothing about steps and are left out. The others are walked from the end in groups of equal
-// product on both sides: the new axes of a group can step through the old ones exactly when each old axis continues
-// the next one, stride[i] == dim[i + 1] * stride[i + 1].
+// Axes of size 1 are skipped, since their strides are never used. The others are walked from the end in groups whose
+// sizes have the same product in both shapes: the new axes of a group can step through the old ones exactly when each
+// old axis continues the next one, stride[i] == dim[i + 1] * stride[i + 1].
 bool strides_of_reshape(const Shape& shape, const Dims& strides, const Shape& new_shape, Dims& new_strides) {
   int32_t axis = shape.rank - 1;
   int32_t new_axis = new_shape.rank - 1;
@@ -95,7 +95,8 @@ bool strides_of_reshape(const Shape& shape, const Dims& strides, const Shape& ne
     }
     new_strides[place] = step;
     consumed *= new_shape[new_axis];
-    // The step past the last old axis can be wider than any that the tensor has. One that overflows continues nothing.
+    // The step after the last old axis may be larger than any stride of the tensor. If it overflows, no old axis can
+    // continue it.
     const bool fits = checked_multiply(step, new_shape[new_axis], step);
     while (reached < consumed) {
       if (!fits) return false;
@@ -217,7 +218,7 @@ bool Tensor::is_row_major() const {
 }
 
 bool Tensor::is_same_as(const Tensor& other) const {
-  // Shapes without data have no address to be known by.
+  // Shape-only tensors have no address, so their storage is compared.
   if (data_ != other.data_ || (data_ == nullptr && storage_ != other.storage_)) return false;
   if (dtype_ != other.dtype_ || !(shape_ == other.shape_)) return false;
   for (int32_t axis = 0; axis < rank(); ++axis) {
@@ -248,7 +249,7 @@ Tensor Tensor::view(const Shape& shape, const Dims* strides, int64_t offset) con
   if (!has_elements(shape)) return derived(shape, view_strides, data_);
 
   const auto element = static_cast<int64_t>(size_of(dtype_));
-  // A tensor without elements may have no storage to point into.
+  // A tensor without elements may have no storage.
   const int64_t base = storage_->begin() == nullptr ? 0 : data_ - storage_->begin();
   const auto num_bytes = static_cast<int64_t>(storage_->num_bytes());
   int64_t origin = 0;
@@ -342,7 +343,7 @@ Tensor Tensor::slice(int32_t wanted_axis, int64_t wanted_start, int64_t length) 
   }
   Shape shape = shape_;
   shape[axis] = length;
-  // A view without elements stays at the origin: start may be one past the end.
+  // A view without elements keeps the address of the tensor, since start may be one past the end.
   const bool moves = data_ != nullptr && length > 0 && num_elements_ > 0;
   const int64_t offset = moves ? start * stride(axis) * static_cast<int64_t>(size_of(dtype_)) : 0;
   return derived(shape, strides_, moves ? data_ + offset : data_);

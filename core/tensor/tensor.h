@@ -19,15 +19,15 @@ class Tensor {
   // Row-major zeros. `subject` as for row_major_strides.
   static Tensor zeros(std::shared_ptr<const Memory> memory, DType dtype, const Shape& shape,
                       const char* subject = "dims is");
-  // The same for who writes all elements at once: what they are before is undefined.
+  // The same with undefined elements, for callers that write all of them.
   static Tensor undefined(std::shared_ptr<const Memory> memory, DType dtype, const Shape& shape,
                           const char* subject = "dims is");
 
-  // Row-major, with the elements at `data` in the host's memory, which are dense, in row-major order and of that dtype.
-  // `data` may be null where there are no elements.
+  // A row-major copy of the elements at `data`, which are in host memory, dense, in row-major order and of that dtype.
+  // `data` may be null if there are no elements.
   static Tensor copy_of(std::shared_ptr<const Memory> memory, DType dtype, const Shape& shape, const void* data);
 
-  // Over the caller's memory; see heed_tensor_wrap. strides null: row-major. data null: shape-only.
+  // A tensor in the caller's memory; see heed_tensor_wrap. strides null: row-major. data null: shape-only.
   static Tensor wrap(std::shared_ptr<const Memory> memory, DType dtype, const Shape& shape, const Dims* strides,
                      void* data);
 
@@ -44,19 +44,19 @@ class Tensor {
   size_t num_bytes() const { return static_cast<size_t>(num_elements_) * size_of(dtype_); }
   // The element at index (0, 0, ...).
   std::byte* data() const { return data_; }
-  // The element that lies so many elements from it.
+  // The element that is `offset` elements after data().
   std::byte* element(int64_t offset) const { return data_ + offset * static_cast<int64_t>(size_of(dtype_)); }
   bool has_data() const { return data_ != nullptr || num_elements_ == 0; }
-  // Whether the processor may read and write the elements; otherwise HostImage gives them.
+  // Whether the processor can access the elements directly; if not, use HostImage.
   bool is_on_host() const { return storage_->memory()->is_host(); }
   bool is_row_major() const;
-  // Whether both are the same elements in the same order.
+  // Whether both tensors have the same elements in memory, in the same order.
   bool is_same_as(const Tensor& other) const;
   bool is_read_only() const { return read_only_; }
   const char* device_name() const { return storage_->memory()->device_name(); }
   const std::shared_ptr<const Memory>& memory() const { return storage_->memory(); }
 
-  // The same elements; writing through it, or through its views, is refused.
+  // A view of the same elements; writing through it or its views is refused.
   Tensor read_only() const;
 
   // Views. Those that take arguments from callers throw InvalidArgument or Unsupported as heed.h says.
@@ -65,7 +65,8 @@ class Tensor {
   Tensor transpose(const int32_t* axes) const;
   Tensor slice(int32_t axis, int64_t start, int64_t length) const;
 
-  // Throws unless the elements may be written: not read-only, with data, no element twice. `name` is the argument's.
+  // Throws unless the tensor is writable: not read-only, with data, and no two elements at one address. `name` is the
+  // argument's name.
   void require_writable(const char* name) const;
   // Throws for a shape-only tensor.
   void require_data(const char* name) const;
@@ -88,11 +89,11 @@ class Tensor {
 // "(2, 4, 100)", for messages.
 std::string to_string(const Shape& shape);
 
-// The strides of a dense tensor with the last axis fastest; zero-sized axes count as one. Throws InvalidArgument when
-// the size in bytes overflows; `subject` begins that sentence, for callers who were not given these dims.
+// The strides of a dense tensor with the last axis fastest; zero-sized axes count as one. Throws InvalidArgument if the
+// size in bytes overflows. `subject` begins that sentence; callers that compute the dims themselves pass their own.
 Dims row_major_strides(const Shape& shape, DType dtype, const char* subject = "dims is");
 
-// The axis from 0, where negative ones count from the end; -1 when there is none.
+// The axis counted from 0; a negative axis counts from the end. -1 if the axis is out of range.
 inline int32_t normalize_axis(int32_t axis, int32_t rank) {
   if (axis >= rank || axis < -rank) return -1;
   return axis < 0 ? axis + rank : axis;

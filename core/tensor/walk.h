@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stepping through strided arrays of one shape side by side, in row-major order. Nothing here allocates.
+// Walks several strided arrays of one shape at the same time, in row-major order. Nothing here allocates.
 #pragma once
 
 #include <array>
@@ -10,15 +10,15 @@
 
 namespace heed {
 
-// The first `rank` axes of a shape; none where that is negative.
+// The first `rank` axes of a shape; none if `rank` is negative.
 inline Shape leading_axes(const Shape& shape, int32_t rank) {
   Shape leading = shape;
   leading.rank = rank < 0 ? 0 : rank;
   return leading;
 }
 
-// Calls visit(offsets) for each index of `shape`: offsets[i] is how far the array with strides[i] lies from its element
-// at (0, 0, ...), in the unit of its strides. Once for rank 0, never where an axis is 0.
+// Calls visit(offsets) for each index of `shape`: offsets[i] is the offset of that element from the element at (0, 0,
+// ...) in the array with strides[i], in the unit of its strides. Called once for rank 0, never if an axis is 0.
 template <size_t count, typename Visit>
 void walk(const Shape& shape, const std::array<Dims, count>& strides, Visit visit) {
   for (int32_t axis = 0; axis < shape.rank; ++axis) {

@@ -63,6 +63,18 @@ AttentionOptions read_attention_options(const Options& options) {
   return result;
 }
 
+// The tensors of heed_layer_inputs and heed_layer_outputs, and what they are to the layer.
+constexpr std::pair<const heed_tensor * heed_layer_inputs::*, const Tensor * LayerInputs::*> kInputs[] = {
+    {&heed_layer_inputs::queries, &LayerInputs::queries}, {&heed_layer_inputs::keys, &LayerInputs::keys},
+    {&heed_layer_inputs::values, &LayerInputs::values},   {&heed_layer_inputs::valid_lens, &LayerInputs::valid_lens},
+    {&heed_layer_inputs::mask, &LayerInputs::mask},       {&heed_layer_inputs::bias, &LayerInputs::bias},
+};
+constexpr std::pair<heed_tensor * heed_layer_outputs::*, const Tensor * LayerOutputs::*> kOutputs[] = {
+    {&heed_layer_outputs::output, &LayerOutputs::output},
+    {&heed_layer_outputs::weights, &LayerOutputs::weights},
+    {&heed_layer_outputs::log_sum_exp, &LayerOutputs::log_sum_exp},
+};
+
 // The tensors of one call: copies that share the handles' storage, so that it stays alive during the call even if
 // another thread destroys a handle.
 class CallTensors {
@@ -72,20 +84,13 @@ class CallTensors {
     const heed_layer_inputs read =
         read_struct(given_inputs, HEED_LAYER_INPUTS_INIT, kFirstInputsSize, "inputs", "HEED_LAYER_INPUTS_INIT");
     require_zero(read.reserved, "inputs->reserved");
-    inputs.queries = keep(read.queries);
-    inputs.keys = keep(read.keys);
-    inputs.values = keep(read.values);
-    inputs.valid_lens = keep(read.valid_lens);
-    inputs.mask = keep(read.mask);
-    inputs.bias = keep(read.bias);
+    for (const auto& [given, tensor] : kInputs) inputs.*tensor = keep(read.*given);
     inputs.dropout_seed = read.dropout_seed;
     inputs.training = read_flag(read.training, "inputs->training");
     if (given_outputs == nullptr) return;
     const heed_layer_outputs wanted =
         read_struct(given_outputs, HEED_LAYER_OUTPUTS_INIT, kFirstOutputsSize, "outputs", "HEED_LAYER_OUTPUTS_INIT");
-    outputs.output = keep(wanted.output);
-    outputs.weights = keep(wanted.weights);
-    outputs.log_sum_exp = keep(wanted.log_sum_exp);
+    for (const auto& [given, tensor] : kOutputs) outputs.*tensor = keep(wanted.*given);
   }
   CallTensors(const CallTensors&) = delete;
   CallTensors& operator=(const CallTensors&) = delete;
@@ -106,7 +111,7 @@ class CallTensors {
     return &kept_[num_kept_++].emplace(handle->tensor);
   }
 
-  std::optional<Tensor> kept_[9];
+  std::optional<Tensor> kept_[std::size(kInputs) + std::size(kOutputs)];
   size_t num_kept_ = 0;
 };
 

@@ -5,37 +5,13 @@
 #include <array>
 #include <cinttypes>
 #include <cmath>
-#include <cstddef>
 
 #include "attention/lengths.h"
 #include "base/checked.h"
 #include "base/error.h"
-#include "tensor/device.h"
-#include "tensor/overlap.h"
 
 namespace heed {
 namespace {
-
-// A tensor of the call with the name that messages call it by.
-struct Named {
-  const char* name;
-  const Tensor* tensor;
-};
-
-std::array<Named, 6> named(const LayerInputs& inputs) {
-  return {{{"inputs->queries", inputs.queries},
-           {"inputs->keys", inputs.keys},
-           {"inputs->values", inputs.values},
-           {"inputs->valid_lens", inputs.valid_lens},
-           {"inputs->mask", inputs.mask},
-           {"inputs->bias", inputs.bias}}};
-}
-
-std::array<Named, 3> named(const LayerOutputs& outputs) {
-  return {{{"outputs->output", outputs.output},
-           {"outputs->weights", outputs.weights},
-           {"outputs->log_sum_exp", outputs.log_sum_exp}}};
-}
 
 // Mask and bias: (B, H, Q, K) or (Q, K), ones where repeated.
 void set_pair_operand(Operand& operand, const AttentionProblem& problem, const Tensor& tensor, const char* name,
@@ -88,15 +64,7 @@ void set_band(AttentionProblem& problem, const AttentionOptions& options) {
   }
 }
 
-void check_queries(const LayerInputs& inputs) {
-  if (inputs.queries == nullptr) fail(Status::InvalidArgument, "inputs->queries is NULL, expected a tensor");
-  const DType dtype = inputs.queries->dtype();
-  if (dtype != DType::F32 && dtype != DType::F16 && dtype != DType::BF16) {
-    fail(Status::InvalidArgument, "inputs->queries is %s, expected F32, F16 or BF16", name_of(dtype));
-  }
-}
-
-void set_dropout(AttentionProblem& problem, const LayerInputs& inputs, const AttentionOptions& options) {
+void set_dropout(AttentionProblem& problem, const AttentionInputs& inputs, const AttentionOptions& options) {
   problem.dropout = inputs.training ? options.dropout : 0.0f;
   problem.dropout_seed = inputs.dropout_seed;
   if (problem.dropout == 0) return;
@@ -114,47 +82,13 @@ void set_dropout(AttentionProblem& problem, const LayerInputs& inputs, const Att
 
 }  // namespace
 
-LayerInputs complete_inputs(const LayerInputs& inputs, const char* owner, const char* device_name) {
-  check_queries(inputs);
-  LayerInputs complete = inputs;
-  if (complete.keys == nullptr) complete.keys = complete.queries;
-  if (complete.values == nullptr) complete.values = complete.keys;
-  const DType dtype = complete.queries->dtype();
-  for (const Named& other : {Named{"inputs->keys", complete.keys}, Named{"inputs->values", complete.values}}) {
-    if (other.tensor->dtype() != dtype) {
-      fail(Status::InvalidArgument, "%s is %s, but inputs->queries is %s: expected the same dtype", other.name,
-           name_of(other.tensor->dtype()), name_of(dtype));
-    }
-  }
-  for (const Named& input : named(complete)) {
-    if (input.tensor == nullptr) continue;
-    check_same_device(input.name, input.tensor->device_name(), owner, device_name);
-  }
-  return complete;
-}
-
-void check_one_input(const LayerInputs& inputs, const char* kind, const char* device_name) {
-  check_queries(inputs);
-  LayerInputs others = inputs;
-  others.queries = nullptr;
-  for (const Named& input : named(others)) {
-    if (input.tensor != nullptr) {
-      fail(Status::InvalidArgument, "%s is set, but a %s layer reads inputs->queries alone, expected NULL", input.name,
-           kind);
-    }
-  }
-  if (inputs.queries->rank() == 0)
-    fail(Status::InvalidArgument, "inputs->queries has dims () of rank 0, expected rank 1 to %d", kMaxRank);
-  check_same_device("inputs->queries", inputs.queries->device_name(), "the layer", device_name);
-}
-
-void set_visibility(AttentionProblem& problem, const LayerInputs& inputs, const AttentionOptions& options,
-                    bool has_heads, Purpose purpose) {
+void set_visibility(AttentionProblem& problem, const AttentionInputs& inputs, DType dtype,
+                    const AttentionOptions& options, bool has_heads, bool reads_lengths) {
   set_band(problem, options);
   if (inputs.valid_lens != nullptr) {
     problem.limits.valid_lens = lengths_operand(*inputs.valid_lens, "inputs->valid_lens",
                                                 {problem.batch, problem.limits.num_queries, problem.limits.num_keys},
-                                                purpose != Purpose::Shapes);
+                                                reads_lengths);
   }
   if (inputs.mask != nullptr) {
     if (inputs.mask->dtype() != DType::Bool) {
@@ -165,10 +99,10 @@ void set_visibility(AttentionProblem& problem, const LayerInputs& inputs, const 
     set_pair_operand(problem.mask, problem, *inputs.mask, "inputs->mask", has_heads);
   }
   if (inputs.bias != nullptr) {
-    if (inputs.bias->dtype() != DType::F32 && inputs.bias->dtype() != inputs.queries->dtype()) {
-      const bool both = inputs.queries->dtype() != DType::F32;
+    if (inputs.bias->dtype() != DType::F32 && inputs.bias->dtype() != dtype) {
+      const bool both = dtype != DType::F32;
       fail(Status::InvalidArgument, "inputs->bias is %s, expected F32%s%s", name_of(inputs.bias->dtype()),
-           both ? " or the dtype of inputs->queries, " : "", both ? name_of(inputs.queries->dtype()) : "");
+           both ? " or the dtype of inputs->queries, " : "", both ? name_of(dtype) : "");
     }
     set_pair_operand(problem.bias, problem, *inputs.bias, "inputs->bias", has_heads);
   }
@@ -177,55 +111,6 @@ void set_visibility(AttentionProblem& problem, const LayerInputs& inputs, const 
   problem.soft_cap = options.soft_cap;
   problem.empty_rows = options.empty_rows;
   set_dropout(problem, inputs, options);
-}
-
-void check_output(const Tensor& tensor, const char* name, const Shape& expected, DType input_dtype, bool f32_only,
-                  const char* owner, const char* device_name) {
-  check_same_device(name, tensor.device_name(), owner, device_name);
-  if (!(tensor.shape() == expected)) {
-    fail(Status::InvalidArgument, "%s has dims %s, expected %s", name, to_string(tensor.shape()).c_str(),
-         to_string(expected).c_str());
-  }
-  if (tensor.dtype() == DType::F32) return;
-  if (f32_only) fail(Status::InvalidArgument, "%s is %s, expected F32", name, name_of(tensor.dtype()));
-  if (tensor.dtype() != input_dtype) {
-    fail(Status::InvalidArgument, "%s is %s, expected %s%s", name, name_of(tensor.dtype()),
-         input_dtype == DType::F32 ? "" : "the inputs' dtype or ", "F32");
-  }
-}
-
-void check_workspace_memory(const LayerInputs& inputs, const LayerOutputs& outputs, const void* workspace,
-                            size_t num_bytes) {
-  const auto check = [&](const Named& argument) {
-    if (argument.tensor != nullptr && overlaps(*argument.tensor, workspace, num_bytes)) {
-      fail(Status::InvalidArgument, "workspace shares memory with %s, expected separate memory", argument.name);
-    }
-  };
-  for (const Named& input : named(inputs)) check(input);
-  for (const Named& output : named(outputs)) check(output);
-}
-
-void check_memory(const LayerInputs& inputs, const LayerOutputs& outputs) {
-  for (const Named& input : named(inputs)) {
-    if (input.tensor != nullptr) input.tensor->require_data(input.name);
-  }
-  const auto all_outputs = named(outputs);
-  for (size_t i = 0; i < all_outputs.size(); ++i) {
-    const Named& output = all_outputs[i];
-    if (output.tensor == nullptr) continue;
-    output.tensor->require_writable(output.name);
-    for (const Named& input : named(inputs)) {
-      if (input.tensor != nullptr && overlaps(*output.tensor, *input.tensor)) {
-        fail(Status::InvalidArgument, "%s shares memory with %s, expected separate memory", output.name, input.name);
-      }
-    }
-    for (size_t other = 0; other < i; ++other) {
-      if (all_outputs[other].tensor != nullptr && overlaps(*output.tensor, *all_outputs[other].tensor)) {
-        fail(Status::InvalidArgument, "%s shares memory with %s, expected separate memory", output.name,
-             all_outputs[other].name);
-      }
-    }
-  }
 }
 
 }  // namespace heed

@@ -59,7 +59,7 @@ void AdditiveAttention::set_attention(const LayerInputs& inputs, Purpose purpose
   problem.head_size = options_.num_hiddens;
   problem.value_head_size = inputs.values->dim(2);
   problem.scoring = Scoring::Additive;
-  set_visibility(problem, inputs, options_.attention, false, purpose);
+  set_visibility(problem, inputs, inputs.queries->dtype(), options_.attention, false, purpose != Purpose::Shapes);
 }
 
 void AdditiveAttention::compose(const CheckedInputs& call, const LayerOutputs& outputs, Schedule& schedule) const {

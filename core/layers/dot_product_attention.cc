@@ -92,7 +92,7 @@ void DotProductAttention::set_attention(const LayerInputs& inputs, Purpose purpo
   problem.limits = unlimited(inputs.queries->dim(rank - 2), inputs.keys->dim(rank - 2));
   problem.head_size = inputs.queries->dim(rank - 1);
   problem.value_head_size = inputs.values->dim(rank - 1);
-  set_visibility(problem, inputs, options_, has_heads, purpose);
+  set_visibility(problem, inputs, inputs.queries->dtype(), options_, has_heads, purpose != Purpose::Shapes);
 }
 
 void DotProductAttention::compose(const CheckedInputs& call, const LayerOutputs& outputs, Schedule& schedule) const {

@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "attention/validate.h"
 #include "backends/context.h"
 #include "backends/workspace.h"
+#include "layers/inputs.h"
 #include "layers/load_options.h"
 #include "layers/model_attention.h"
 #include "layers/parameter.h"

@@ -162,7 +162,7 @@ void MultiHeadAttention::set_attention(const LayerInputs& inputs, Purpose purpos
   problem.head_size = options_.head_size;
   problem.value_head_size = options_.value_head_size;
   problem.scoring = options_.scoring;
-  set_visibility(problem, inputs, options_.attention, true, purpose);
+  set_visibility(problem, inputs, inputs.queries->dtype(), options_.attention, true, purpose != Purpose::Shapes);
 }
 
 void MultiHeadAttention::compose(const CheckedInputs& call, const LayerOutputs& outputs, Schedule& schedule) const {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <span>
 
-#include "attention/validate.h"
+#include "layers/inputs.h"
 #include "layers/parameter.h"
 #include "layers/schedule.h"
 #include "ops/linear.h"

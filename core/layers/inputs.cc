@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "layers/inputs.h"
+
+#include <cinttypes>
+#include <utility>
+
+#include "base/error.h"
+#include "tensor/device.h"
+#include "tensor/overlap.h"
+
+namespace heed {
+namespace {
+
+void check_queries(const LayerInputs& inputs) {
+  if (inputs.queries == nullptr) fail(Status::InvalidArgument, "inputs->queries is NULL, expected a tensor");
+  const DType dtype = inputs.queries->dtype();
+  if (dtype != DType::F32 && dtype != DType::F16 && dtype != DType::BF16) {
+    fail(Status::InvalidArgument, "inputs->queries is %s, expected F32, F16 or BF16", name_of(dtype));
+  }
+}
+
+}  // namespace
+
+LayerInputs complete_inputs(const LayerInputs& inputs, const char* owner, const char* device_name) {
+  check_queries(inputs);
+  LayerInputs complete = inputs;
+  if (complete.keys == nullptr) complete.keys = complete.queries;
+  if (complete.values == nullptr) complete.values = complete.keys;
+  const DType dtype = complete.queries->dtype();
+  for (const auto& [name, tensor] : {std::pair{"inputs->keys", complete.keys}, {"inputs->values", complete.values}}) {
+    if (tensor->dtype() != dtype) {
+      fail(Status::InvalidArgument, "%s is %s, but inputs->queries is %s: expected the same dtype", name,
+           name_of(tensor->dtype()), name_of(dtype));
+    }
+  }
+  for (const auto& [name, member] : kLayerInputs) {
+    const Tensor* tensor = complete.*member;
+    if (tensor != nullptr) check_same_device(name, tensor->device_name(), owner, device_name);
+  }
+  return complete;
+}
+
+void check_one_input(const LayerInputs& inputs, const char* kind, const char* device_name) {
+  check_queries(inputs);
+  for (const auto& [name, member] : kLayerInputs) {
+    const Tensor* tensor = inputs.*member;
+    if (tensor == nullptr || member == &LayerInputs::queries) continue;
+    fail(Status::InvalidArgument, "%s is set, but a %s layer reads inputs->queries alone, expected NULL", name, kind);
+  }
+  if (inputs.queries->rank() == 0)
+    fail(Status::InvalidArgument, "inputs->queries has dims () of rank 0, expected rank 1 to %d", kMaxRank);
+  check_same_device("inputs->queries", inputs.queries->device_name(), "the layer", device_name);
+}
+
+void check_output(const Tensor& tensor, const char* name, const Shape& expected, DType input_dtype, bool f32_only,
+                  const char* owner, const char* device_name) {
+  check_same_device(name, tensor.device_name(), owner, device_name);
+  if (!(tensor.shape() == expected)) {
+    fail(Status::InvalidArgument, "%s has dims %s, expected %s", name, to_string(tensor.shape()).c_str(),
+         to_string(expected).c_str());
+  }
+  if (tensor.dtype() == DType::F32) return;
+  if (f32_only) fail(Status::InvalidArgument, "%s is %s, expected F32", name, name_of(tensor.dtype()));
+  if (tensor.dtype() != input_dtype) {
+    fail(Status::InvalidArgument, "%s is %s, expected %s%s", name, name_of(tensor.dtype()),
+         input_dtype == DType::F32 ? "" : "the inputs' dtype or ", "F32");
+  }
+}
+
+void check_workspace_memory(const LayerInputs& inputs, const LayerOutputs& outputs, const void* workspace,
+                            size_t num_bytes) {
+  const auto check = [&](const char* name, const Tensor* tensor) {
+    if (tensor != nullptr && overlaps(*tensor, workspace, num_bytes))
+      fail(Status::InvalidArgument, "workspace shares memory with %s, expected separate memory", name);
+  };
+  for (const auto& [name, member] : kLayerInputs) check(name, inputs.*member);
+  for (const auto& [name, member] : kLayerOutputs) check(name, outputs.*member);
+}
+
+void check_memory(const LayerInputs& inputs, const LayerOutputs& outputs) {
+  for (const auto& [name, member] : kLayerInputs) {
+    const Tensor* tensor = inputs.*member;
+    if (tensor != nullptr) tensor->require_data(name);
+  }
+  for (const auto& output : kLayerOutputs) {
+    const Tensor* tensor = outputs.*output.tensor;
+    if (tensor == nullptr) continue;
+    tensor->require_writable(output.name);
+    const auto require_separate = [&](const char* name, const Tensor* other) {
+      if (other != nullptr && overlaps(*tensor, *other)) {
+        fail(Status::InvalidArgument, "%s shares memory with %s, expected separate memory", output.name, name);
+      }
+    };
+    for (const auto& [name, member] : kLayerInputs) require_separate(name, inputs.*member);
+    for (const auto* other = &kLayerOutputs[0]; other != &output; ++other)
+      require_separate(other->name, outputs.*other->tensor);
+  }
+}
+
+}  // namespace heed

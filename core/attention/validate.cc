@@ -86,9 +86,9 @@ void set_visibility(AttentionProblem& problem, const AttentionInputs& inputs, DT
                     const AttentionOptions& options, bool has_heads, bool reads_lengths) {
   set_band(problem, options);
   if (inputs.valid_lens != nullptr) {
-    problem.limits.valid_lens = lengths_operand(*inputs.valid_lens, "inputs->valid_lens",
-                                                {problem.batch, problem.limits.num_queries, problem.limits.num_keys},
-                                                reads_lengths);
+    problem.limits.valid_lens =
+        lengths_operand(*inputs.valid_lens, "inputs->valid_lens",
+                        {problem.batch, problem.limits.num_queries, problem.limits.num_keys}, reads_lengths);
   }
   if (inputs.mask != nullptr) {
     if (inputs.mask->dtype() != DType::Bool) {

@@ -26,9 +26,9 @@ class AdditiveAttention final : public AttentionLayer {
   const char* kind() const override { return "additive_attention"; }
 
  protected:
-  void check_inputs(const LayerInputs& inputs, OutputShapes& shapes) const override;
-  void set_attention(const LayerInputs& inputs, Purpose purpose, AttentionProblem& problem) const override;
-  void compose(const CheckedInputs& call, const LayerOutputs& outputs, Schedule& schedule) const override;
+  void check_inputs(const InputValues& inputs, OutputShapes& shapes) const override;
+  void set_attention(const InputValues& inputs, bool reads_lengths, AttentionProblem& problem) const override;
+  void compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const override;
 
  private:
   // With every default filled in.

@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "layers/attention_layer.h"
 
-#include "tensor/host_image.h"
-
 namespace heed {
 
-CheckedInputs AttentionLayer::check(const LayerInputs& inputs, Purpose purpose) const {
-  CheckedInputs result;
-  result.inputs = complete_inputs(inputs, owner(), context()->device_name());
-  check_inputs(result.inputs, result.shapes);
-  LayerInputs seen = result.inputs;
-  // On the CPU, where they are already, nothing is made of them.
-  if (seen.valid_lens != nullptr && purpose != Purpose::Shapes && seen.valid_lens->has_data() &&
-      !seen.valid_lens->is_on_host())
-    seen.valid_lens = &result.host_lens.emplace(host_copy(*seen.valid_lens));
-  set_attention(seen, purpose, result.attention);
-  return result;
+LayerInputs AttentionLayer::check_tensors(const LayerInputs& inputs) const {
+  return complete_inputs(inputs, owner(), context()->device_name());
+}
+
+void AttentionLayer::check(Schedule& schedule, Purpose purpose, LayerCall& call) const {
+  check_inputs(call.inputs, call.shapes);
+  AttentionInputs others = *call.inputs.others;
+  const bool reads_lengths = purpose != Purpose::Shapes;
+  if (others.valid_lens != nullptr && reads_lengths && others.valid_lens->has_data())
+    others.valid_lens = &schedule.on_host(*others.valid_lens);
+  InputValues inputs = call.inputs;
+  inputs.others = &others;
+  // Made in the arena once, since copying a struct that was just written stalls on store forwarding.
+  call.attention = &schedule.arena().make<AttentionProblem>();
+  set_attention(inputs, reads_lengths, *call.attention);
 }
 
 }  // namespace heed

@@ -11,14 +11,15 @@ class AttentionLayer : public Layer {
  protected:
   using Layer::Layer;
 
-  CheckedInputs check(const LayerInputs& inputs, Purpose purpose) const final;
+  LayerInputs check_tensors(const LayerInputs& inputs) const final;
+  void check(Schedule& schedule, Purpose purpose, LayerCall& call) const final;
 
   // Checks the shapes of queries, keys and values among themselves and against the options, and sets those of the
-  // outputs. `inputs` are complete, here and below.
-  virtual void check_inputs(const LayerInputs& inputs, OutputShapes& shapes) const = 0;
-  // Sets the attention of a call whose inputs passed check_inputs, without the tensors it attends to and writes: its
-  // sizes and, checked here, lengths, mask and bias.
-  virtual void set_attention(const LayerInputs& inputs, Purpose purpose, AttentionProblem& problem) const = 0;
+  // outputs.
+  virtual void check_inputs(const InputValues& inputs, OutputShapes& shapes) const = 0;
+  // For inputs that have passed check_inputs: sets the sizes of the attention, and checks and sets lengths, mask and
+  // bias. Lengths are on the host; without `reads_lengths` their elements are not looked at.
+  virtual void set_attention(const InputValues& inputs, bool reads_lengths, AttentionProblem& problem) const = 0;
 };
 
 }  // namespace heed

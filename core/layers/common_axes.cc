@@ -6,31 +6,31 @@
 
 namespace heed {
 void CommonAxes::append(const CommonAxis& axis) {
-  const auto place = static_cast<size_t>(sizes.rank++);
-  sizes.dims[place] = axis.size;
-  input_strides[place] = axis.input_stride;
-  output_strides[place] = axis.output_stride;
+  const auto index = static_cast<size_t>(sizes.rank++);
+  sizes.dims[index] = axis.size;
+  input_strides[index] = axis.input_stride;
+  output_strides[index] = axis.output_stride;
 }
 
 CommonAxis CommonAxes::take_longest() {
   if (sizes.rank == 0) return {};
   const auto* const longest = std::max_element(sizes.dims.begin(), sizes.dims.begin() + sizes.rank);
-  const auto place = static_cast<size_t>(longest - sizes.dims.begin());
-  const CommonAxis taken{sizes.dims[place], input_strides[place], output_strides[place]};
+  const auto index = static_cast<size_t>(longest - sizes.dims.begin());
+  const CommonAxis taken{sizes.dims[index], input_strides[index], output_strides[index]};
   const auto last = static_cast<size_t>(--sizes.rank);
   for (Dims* dims : {&sizes.dims, &input_strides, &output_strides})
-    std::copy(dims->begin() + place + 1, dims->begin() + last + 1, dims->begin() + place);
+    std::copy(dims->begin() + index + 1, dims->begin() + last + 1, dims->begin() + index);
   return taken;
 }
 
-CommonAxes common_axes(const Tensor& input, const Tensor& output, int32_t num_axes) {
+CommonAxes common_axes(const Value& input, const Value& output, int32_t num_axes) {
   CommonAxes axes;
-  if (output.num_elements() == 0) {
+  if (output.is_empty()) {
     axes.append({0, 1, 1});
     return axes;
   }
-  // Without elements there may be no address to step from.
-  const bool steps_input = input.num_elements() != 0;
+  // An input without elements may have no address, to which no stride may be added.
+  const bool steps_input = !input.is_empty();
   for (int32_t axis = 0; axis < num_axes; ++axis) {
     const CommonAxis next{input.dim(axis), steps_input ? input.stride(axis) : 0, output.stride(axis)};
     if (next.size == 1) continue;

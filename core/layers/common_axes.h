@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The axes of two tensors of any rank, as few as their strides admit.
+// The axes of two arrays of any rank, as few as their strides allow.
 #pragma once
 
 #include <cstdint>
 
+#include "layers/value.h"
 #include "tensor/shape.h"
-#include "tensor/tensor.h"
 
 namespace heed {
 
@@ -15,19 +15,20 @@ struct CommonAxis {
   int64_t output_stride = 0;
 };
 
-// Axes that an input and an output step through together.
+// Axes that an input and an output share, with the strides of both.
 struct CommonAxes {
   Shape sizes;
   Dims input_strides{};
   Dims output_strides{};
 
   void append(const CommonAxis& axis);
-  // Takes the longest away: one of size 1 where none is left.
+  // Removes and returns the longest axis; one of size 1 where none is left.
   CommonAxis take_longest();
 };
 
-// The first axes of two tensors that agree in these, in their order: without those of size 1, neighbours in one where
-// both tensors step through them evenly, and a single one of size 0 where the output has no elements.
-CommonAxes common_axes(const Tensor& input, const Tensor& output, int32_t num_axes);
+// The first num_axes axes of two arrays that have the same sizes there, in order. Axes of size 1 are left out.
+// Neighbouring axes become one where its stride can be the inner one's in both arrays. Where the output has no elements
+// the result is one axis of size 0.
+CommonAxes common_axes(const Value& input, const Value& output, int32_t num_axes);
 
 }  // namespace heed

@@ -9,11 +9,11 @@
 namespace heed {
 namespace {
 
-void require_same_dim(const Tensor& tensor, const char* name, int32_t axis, const Tensor& other, const char* other_name,
+void require_same_dim(const Value& value, const char* name, int32_t axis, const Value& other, const char* other_name,
                       const char* what) {
-  if (tensor.dim(axis) != other.dim(axis)) {
+  if (value.dim(axis) != other.dim(axis)) {
     fail(Status::InvalidArgument, "%s has dims %s, but %s has %s: expected the same %s, %" PRId64, name,
-         to_string(tensor.shape()).c_str(), other_name, to_string(other.shape()).c_str(), what, other.dim(axis));
+         to_string(value.shape()).c_str(), other_name, to_string(other.shape()).c_str(), what, other.dim(axis));
   }
 }
 
@@ -33,22 +33,22 @@ DotProductAttention::DotProductAttention(std::shared_ptr<Context> context, const
   check_options(options);
 }
 
-void DotProductAttention::check_inputs(const LayerInputs& inputs, OutputShapes& shapes) const {
-  const Tensor& queries = *inputs.queries;
-  const Tensor& keys = *inputs.keys;
-  const Tensor& values = *inputs.values;
+void DotProductAttention::check_inputs(const InputValues& inputs, OutputShapes& shapes) const {
+  const Value& queries = inputs.queries;
+  const Value& keys = inputs.keys;
+  const Value& values = inputs.values;
   const int32_t rank = queries.rank();
   if (rank != 3 && rank != 4) {
     fail(Status::InvalidArgument,
          "inputs->queries has dims %s of rank %d, expected rank 3, (B, Q, D), or rank 4, (B, H, Q, D)",
          to_string(queries.shape()).c_str(), rank);
   }
-  for (const auto& [tensor, name] : {std::pair{&keys, "inputs->keys"}, std::pair{&values, "inputs->values"}}) {
-    if (tensor->rank() != rank) {
+  for (const auto& [value, name] : {std::pair{keys, "inputs->keys"}, std::pair{values, "inputs->values"}}) {
+    if (value.rank() != rank) {
       fail(Status::InvalidArgument, "%s has dims %s of rank %d, but inputs->queries has %s: expected rank %d", name,
-           to_string(tensor->shape()).c_str(), tensor->rank(), to_string(queries.shape()).c_str(), rank);
+           to_string(value.shape()).c_str(), value.rank(), to_string(queries.shape()).c_str(), rank);
     }
-    require_same_dim(*tensor, name, 0, queries, "inputs->queries", "batch");
+    require_same_dim(value, name, 0, queries, "inputs->queries", "batch");
   }
   require_same_dim(keys, "inputs->keys", rank - 1, queries, "inputs->queries", "head size");
   require_same_dim(values, "inputs->values", rank - 2, keys, "inputs->keys", "number of keys");
@@ -83,42 +83,43 @@ void DotProductAttention::check_inputs(const LayerInputs& inputs, OutputShapes& 
   shapes.log_sum_exp.emplace({queries.dim(0), num_heads, num_queries});
 }
 
-void DotProductAttention::set_attention(const LayerInputs& inputs, Purpose purpose, AttentionProblem& problem) const {
-  const int32_t rank = inputs.queries->rank();
+void DotProductAttention::set_attention(const InputValues& inputs, bool reads_lengths,
+                                        AttentionProblem& problem) const {
+  const int32_t rank = inputs.queries.rank();
   const bool has_heads = rank == 4;
-  problem.batch = inputs.queries->dim(0);
-  problem.num_heads = has_heads ? inputs.queries->dim(1) : 1;
-  problem.num_kv_heads = has_heads ? inputs.keys->dim(1) : 1;
-  problem.limits = unlimited(inputs.queries->dim(rank - 2), inputs.keys->dim(rank - 2));
-  problem.head_size = inputs.queries->dim(rank - 1);
-  problem.value_head_size = inputs.values->dim(rank - 1);
-  set_visibility(problem, inputs, inputs.queries->dtype(), options_, has_heads, purpose != Purpose::Shapes);
+  problem.batch = inputs.queries.dim(0);
+  problem.num_heads = has_heads ? inputs.queries.dim(1) : 1;
+  problem.num_kv_heads = has_heads ? inputs.keys.dim(1) : 1;
+  problem.limits = unlimited(inputs.queries.dim(rank - 2), inputs.keys.dim(rank - 2));
+  problem.head_size = inputs.queries.dim(rank - 1);
+  problem.value_head_size = inputs.values.dim(rank - 1);
+  set_visibility(problem, *inputs.others, inputs.queries.dtype(), options_, has_heads, reads_lengths);
 }
 
-void DotProductAttention::compose(const CheckedInputs& call, const LayerOutputs& outputs, Schedule& schedule) const {
-  const LayerInputs& inputs = call.inputs;
-  const bool has_heads = inputs.queries->rank() == 4;
-  const auto set = [has_heads](Operand& operand, const Tensor& tensor) {
+void DotProductAttention::compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const {
+  const InputValues& inputs = call.inputs;
+  const bool has_heads = inputs.queries.rank() == 4;
+  const auto set = [&](Operand& operand, const Value& value) {
     if (has_heads) {
-      set_operand(operand, tensor, {0, 1, 2, 3});
+      schedule.set_operand(operand, value, {0, 1, 2, 3});
     } else {
-      set_operand(operand, tensor, {0, -1, 1, 2});
+      schedule.set_operand(operand, value, {0, -1, 1, 2});
     }
   };
-  AttentionProblem& attention = schedule.add_attention("attention");
-  attention = call.attention;
-  set(attention.queries, *inputs.queries);
-  set(attention.keys.rows, *inputs.keys);
-  if (outputs.output != nullptr) {
-    set(attention.values.rows, *inputs.values);
-    set(attention.output, *outputs.output);
+  AttentionProblem& attention = *call.attention;
+  schedule.add_attention("attention", attention);
+  set(attention.queries, inputs.queries);
+  set(attention.keys.rows, inputs.keys);
+  if (outputs.output.is_given()) {
+    set(attention.values.rows, inputs.values);
+    set(attention.output, outputs.output);
   }
-  if (outputs.weights != nullptr) set(attention.weights, *outputs.weights);
-  if (outputs.log_sum_exp == nullptr) return;
+  if (outputs.weights.is_given()) set(attention.weights, outputs.weights);
+  if (!outputs.log_sum_exp.is_given()) return;
   if (has_heads) {
-    set_operand(attention.log_sum_exp, *outputs.log_sum_exp, {0, 1, 2, -1});
+    schedule.set_operand(attention.log_sum_exp, outputs.log_sum_exp, {0, 1, 2, -1});
   } else {
-    set_operand(attention.log_sum_exp, *outputs.log_sum_exp, {0, -1, 1, -1});
+    schedule.set_operand(attention.log_sum_exp, outputs.log_sum_exp, {0, -1, 1, -1});
   }
 }
 

@@ -8,48 +8,39 @@
 #include "ops/dropout.h"
 
 namespace heed {
-namespace {
-
-ElementwiseOperand operand_of(const Tensor& tensor) {
-  ElementwiseOperand operand;
-  operand.data = tensor.data();
-  operand.dtype = tensor.dtype();
-  operand.given = 1;
-  return operand;
-}
-
-}  // namespace
 
 Dropout::Dropout(std::shared_ptr<Context> context, const DropoutOptions& options)
     : Layer(std::move(context), {}), options_(options) {
   check_dropout(options.dropout);
 }
 
-CheckedInputs Dropout::check(const LayerInputs& inputs, Purpose) const {
+LayerInputs Dropout::check_tensors(const LayerInputs& inputs) const {
   check_one_input(inputs, kind(), context()->device_name());
-  CheckedInputs result{inputs, {}};
-  result.shapes.dtype = inputs.queries->dtype();
-  result.shapes.output = inputs.queries->shape();
-  return result;
+  return inputs;
 }
 
-void Dropout::compose(const CheckedInputs& call, const LayerOutputs& outputs, Schedule& schedule) const {
-  const Tensor& input = *call.inputs.queries;
-  const Tensor& output = *outputs.output;
+void Dropout::check(Schedule&, Purpose, LayerCall& call) const {
+  call.shapes.dtype = call.inputs.queries.dtype();
+  call.shapes.output = call.inputs.queries.shape();
+}
+
+void Dropout::compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const {
+  const Value& input = call.inputs.queries;
+  const Value& output = outputs.output;
   DropoutProblem& problem = schedule.add_dropout("dropout");
-  problem.input = operand_of(input);
-  problem.output = operand_of(output);
-  // The last is where backends look for the longest rows.
+  schedule.set_array(problem.input, input);
+  schedule.set_array(problem.output, output);
+  // They become the last axes of the problem, since backends divide it into rows along its last one.
   const CommonAxes axes = common_axes(input, output, input.rank());
   const auto num_axes = static_cast<size_t>(axes.sizes.rank);
   for (size_t axis = 0; axis < num_axes; ++axis) {
-    const size_t place = kElementwiseRank - num_axes + axis;
-    problem.sizes[place] = axes.sizes.dims[axis];
-    problem.input.strides[place] = axes.input_strides[axis];
-    problem.output.strides[place] = axes.output_strides[axis];
+    const size_t index = kElementwiseRank - num_axes + axis;
+    problem.sizes[index] = axes.sizes.dims[axis];
+    problem.input.strides[index] = axes.input_strides[axis];
+    problem.output.strides[index] = axes.output_strides[axis];
   }
-  problem.seed = call.inputs.dropout_seed;
-  problem.dropout = call.inputs.training ? options_.dropout : 0.0f;
+  problem.seed = call.inputs.others->dropout_seed;
+  problem.dropout = call.inputs.others->training ? options_.dropout : 0.0f;
 }
 
 }  // namespace heed

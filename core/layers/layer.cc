@@ -30,24 +30,24 @@ bool Layer::is_initialized() const {
   return true;
 }
 
-void Layer::check_fit(const LayerInputs& inputs) const {
+void Layer::check_fit(const LayerCall& call) const {
   for (const Parameter& parameter : parameters_) {
     if (!parameter.is_set() || !parameter.source()) continue;
-    const SourceTensor source = source_of(inputs, *parameter.source());
+    const auto [name, value] = source_of(call.inputs, *parameter.source());
     const Tensor& weight = parameter.value();
-    if (source.tensor.dim(source.tensor.rank() - 1) == weight.dim(1)) continue;
+    if (value.dim(value.rank() - 1) == weight.dim(1)) continue;
     fail(Status::InvalidArgument,
-         "%s has dims %s, but %s has %s: the layer has parameters for an input size of %" PRId64, source.name,
-         to_string(source.tensor.shape()).c_str(), parameter.name(), to_string(weight.shape()).c_str(), weight.dim(1));
+         "%s has dims %s, but %s has %s: the layer has parameters for an input size of %" PRId64, name,
+         to_string(value.shape()).c_str(), parameter.name(), to_string(weight.shape()).c_str(), weight.dim(1));
   }
 }
 
-std::vector<Shape> Layer::parameter_shapes(const LayerInputs& inputs) const {
+std::vector<Shape> Layer::parameter_shapes(const LayerCall& call) const {
   std::vector<Shape> shapes;
   for (const Parameter& parameter : parameters_) {
     Shape shape = parameter.shape();
     if (parameter.source()) {
-      const Tensor& source = source_of(inputs, *parameter.source()).tensor;
+      const Value& source = source_of(call.inputs, *parameter.source()).value;
       shape[1] = source.dim(source.rank() - 1);
     }
     shapes.push_back(shape);
@@ -55,9 +55,21 @@ std::vector<Shape> Layer::parameter_shapes(const LayerInputs& inputs) const {
   return shapes;
 }
 
+void Layer::begin(const LayerInputs& inputs, Purpose purpose, Schedule& schedule, LayerInputs& complete,
+                  LayerCall& call) const {
+  complete = check_tensors(inputs);
+  schedule.set_form(context_->intermediate_form(complete.queries->dtype()));
+  call.inputs = {complete.queries, complete.keys, complete.values, &complete};
+  check(schedule, purpose, call);
+}
+
 OutputShapes Layer::output_shapes(const LayerInputs& inputs) const {
-  const CheckedInputs call = check(inputs, Purpose::Shapes);
-  check_fit(call.inputs);
+  CallArena arena(*context_);
+  Schedule schedule(arena);
+  LayerInputs complete;
+  LayerCall call;
+  begin(inputs, Purpose::Shapes, schedule, complete, call);
+  check_fit(call);
   return call.shapes;
 }
 
@@ -80,14 +92,14 @@ void Layer::check_outputs(const LayerOutputs& outputs, const OutputShapes& shape
 }
 
 void Layer::prepare(const LayerInputs& inputs, const LayerOutputs& outputs, Purpose purpose, Schedule& schedule) const {
-  const CheckedInputs call = check(inputs, purpose);
+  LayerInputs complete;
+  LayerCall call;
+  begin(inputs, purpose, schedule, complete, call);
   for (const Parameter& parameter : parameters_) parameter.require_set();
-  check_fit(call.inputs);
+  check_fit(call);
   check_outputs(outputs, call.shapes);
-  if (purpose == Purpose::Run) check_memory(call.inputs, outputs);
-  schedule.set_form(context_->intermediate_form(call.shapes.dtype));
-  if (call.host_lens) schedule.keep(*call.host_lens);
-  compose(call, outputs, schedule);
+  if (purpose == Purpose::Run) check_memory(complete, outputs);
+  compose(schedule, call, {outputs.output, outputs.weights, outputs.log_sum_exp});
   schedule.plan(*context_);
 }
 

@@ -16,35 +16,16 @@
 #include "backends/context.h"
 #include "backends/workspace.h"
 #include "layers/inputs.h"
+#include "layers/layer_call.h"
 #include "layers/load_options.h"
 #include "layers/model_attention.h"
 #include "layers/parameter.h"
 #include "layers/schedule.h"
-#include "ops/attention.h"
 #include "tensor/safetensors.h"
 
 namespace heed {
 
 struct FoundWeights;
-
-// The shapes of all outputs for given inputs; the dtype is the inputs', for log_sum_exp F32. Layers that do not attend
-// have no weights and no log_sum_exp.
-struct OutputShapes {
-  DType dtype = DType::F32;
-  Shape output;
-  std::optional<Shape> weights;
-  std::optional<Shape> log_sum_exp;
-};
-
-// Inputs that are complete and fit each other, and what follows from them.
-struct CheckedInputs {
-  LayerInputs inputs;
-  OutputShapes shapes;
-  // Of layers that attend: sizes and what is visible, without the tensors that are attended to and written.
-  AttentionProblem attention = {};
-  // The lengths of `attention` where the processor can read them, if the tensor that was given is not there.
-  std::optional<Tensor> host_lens = {};
-};
 
 class Layer {
  public:
@@ -86,10 +67,14 @@ class Layer {
 
   const Parameter& parameter_at(size_t index) const { return parameters_[index]; }
 
-  // All checks of a call's inputs but that against the parameters, which is check_fit.
-  virtual CheckedInputs check(const LayerInputs& inputs, Purpose purpose) const = 0;
-  // Adds the operations of one call. The outputs have passed check_outputs, and parameters are set.
-  virtual void compose(const CheckedInputs& call, const LayerOutputs& outputs, Schedule& schedule) const = 0;
+  // Checks the tensors of a call and fills in their defaults. Asked of the layer that is called, not of its children,
+  // whose inputs are their parent's to choose.
+  virtual LayerInputs check_tensors(const LayerInputs& inputs) const = 0;
+  // Checks the sizes of call.inputs and all else that does not need the parameters' values. Sets the rest of `call`.
+  virtual void check(Schedule& schedule, Purpose purpose, LayerCall& call) const = 0;
+  // Adds the operations of a call that `check` has passed. The outputs have the shapes that it has set, and parameters
+  // are set.
+  virtual void compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const = 0;
   // What it computes from its weights, for the comparison with the model that a file is of.
   virtual LayerAttention layer_attention() const { return {}; }
 
@@ -98,12 +83,15 @@ class Layer {
 
   // Throws NotFound.
   size_t index_of(std::string_view name) const;
-  // Checks the inputs against the parameters that are set.
-  void check_fit(const LayerInputs& inputs) const;
+  // Checks inputs against the parameters that are set.
+  void check_fit(const LayerCall& call) const;
   // Checks the outputs against the shapes they must have.
   void check_outputs(const LayerOutputs& outputs, const OutputShapes& shapes) const;
-  // The shape of each parameter for these inputs, in the order of parameters().
-  std::vector<Shape> parameter_shapes(const LayerInputs& inputs) const;
+  // The shape of each parameter for a call's inputs, in the order of parameters().
+  std::vector<Shape> parameter_shapes(const LayerCall& call) const;
+  // check_tensors and check, of a call of this layer. `complete` gets the tensors with their defaults.
+  void begin(const LayerInputs& inputs, Purpose purpose, Schedule& schedule, LayerInputs& complete,
+             LayerCall& call) const;
   // All parameters where the processor can read them. Throws NotInitialized.
   std::vector<Tensor> values_on_host() const;
   // Those, as a file holds them.

@@ -110,8 +110,12 @@ std::string_view without_separator(const SafetensorsFile& file, std::string_view
 }  // namespace
 
 void Layer::initialize(const LayerInputs& given_inputs, uint64_t seed) {
-  const LayerInputs inputs = check(given_inputs, Purpose::Shapes).inputs;
-  const std::vector<Shape> shapes = parameter_shapes(inputs);
+  CallArena arena(*context_);
+  Schedule schedule(arena);
+  LayerInputs inputs;
+  LayerCall call;
+  begin(given_inputs, Purpose::Shapes, schedule, inputs, call);
+  const std::vector<Shape> shapes = parameter_shapes(call);
   const DType dtype = inputs.queries->dtype();
   std::vector<ParameterValue> values;
   values.reserve(parameters_.size());

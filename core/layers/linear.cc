@@ -33,32 +33,35 @@ std::vector<Parameter> make_parameters(const LinearOptions& options) {
 Linear::Linear(std::shared_ptr<Context> context, const LinearOptions& options)
     : Layer(std::move(context), make_parameters(options), kParameterNames), options_(options) {}
 
-CheckedInputs Linear::check(const LayerInputs& inputs, Purpose) const {
+LayerInputs Linear::check_tensors(const LayerInputs& inputs) const {
   check_one_input(inputs, kind(), context()->device_name());
-  CheckedInputs result{inputs, {}};
-  result.shapes.dtype = inputs.queries->dtype();
-  result.shapes.output = inputs.queries->shape();
-  result.shapes.output[inputs.queries->rank() - 1] = options_.output_size;
-  return result;
+  return inputs;
 }
 
-void Linear::compose(const CheckedInputs& call, const LayerOutputs& outputs, Schedule& schedule) const {
-  const Tensor& input = *call.inputs.queries;
-  const Tensor& output = *outputs.output;
+void Linear::check(Schedule&, Purpose, LayerCall& call) const {
+  const Value& input = call.inputs.queries;
+  call.shapes.dtype = input.dtype();
+  call.shapes.output = input.shape();
+  call.shapes.output[input.rank() - 1] = options_.output_size;
+}
+
+void Linear::compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const {
+  const Value& input = call.inputs.queries;
+  const Value& output = outputs.output;
   const int32_t last = input.rank() - 1;
-  // A problem has two axes of rows. Those that are left are walked around it: in the longest two the weight is read for
-  // as many rows as can be.
-  CommonAxes around = common_axes(input, output, last);
-  const CommonAxis rows = around.take_longest();
-  const CommonAxis batch = around.take_longest();
-  LinearProblem& linear = schedule.add_linear("linear", around);
+  // A problem has two axes of rows. It gets the longest two, so that the weight is read for as many rows as possible, and
+  // is run once for each index of the others.
+  CommonAxes outer_axes = common_axes(input, output, last);
+  const CommonAxis rows = outer_axes.take_longest();
+  const CommonAxis batch = outer_axes.take_longest();
+  LinearProblem& linear = schedule.add_linear("linear", outer_axes);
   linear.batch = batch.size;
   linear.rows = rows.size;
   linear.input_size = input.dim(last);
-  set_operand(linear.input, input, {-1, -1, -1, last});
+  schedule.set_operand(linear.input, input, {-1, -1, -1, last});
   LinearPart& part = linear.parts[0];
-  set_parameters(part, {parameter_at(kWeight), options_.no_bias ? nullptr : &parameter_at(kBias)});
-  set_operand(part.output, output, {-1, -1, -1, last});
+  set_parameters(schedule, part, {parameter_at(kWeight), options_.no_bias ? nullptr : &parameter_at(kBias)});
+  schedule.set_operand(part.output, output, {-1, -1, -1, last});
   linear.input.strides[1] = batch.input_stride;
   linear.input.strides[2] = rows.input_stride;
   part.output.strides[1] = batch.output_stride;

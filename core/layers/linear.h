@@ -23,8 +23,9 @@ class Linear final : public Layer {
   const char* kind() const override { return "linear"; }
 
  protected:
-  CheckedInputs check(const LayerInputs& inputs, Purpose purpose) const override;
-  void compose(const CheckedInputs& call, const LayerOutputs& outputs, Schedule& schedule) const override;
+  LayerInputs check_tensors(const LayerInputs& inputs) const override;
+  void check(Schedule& schedule, Purpose purpose, LayerCall& call) const override;
+  void compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const override;
 
  private:
   LinearOptions options_;

@@ -140,10 +140,10 @@ LayerAttention MultiHeadAttention::layer_attention() const {
           options_.attention};
 }
 
-void MultiHeadAttention::check_inputs(const LayerInputs& inputs, OutputShapes& shapes) const {
+void MultiHeadAttention::check_inputs(const InputValues& inputs, OutputShapes& shapes) const {
   check_sequences(inputs);
-  const Tensor& queries = *inputs.queries;
-  const int64_t num_keys = inputs.keys->dim(1);
+  const Value& queries = inputs.queries;
+  const int64_t num_keys = inputs.keys.dim(1);
   shapes.dtype = queries.dtype();
   shapes.output = {queries.dim(0), queries.dim(1), options_.output_size};
   shapes.weights.emplace({queries.dim(0), options_.num_heads, queries.dim(1), num_keys});
@@ -154,55 +154,55 @@ ProjectionParameters MultiHeadAttention::parameters_of(const Projection& project
   return {parameter_at(projection.weight), projection.bias ? &parameter_at(*projection.bias) : nullptr};
 }
 
-void MultiHeadAttention::set_attention(const LayerInputs& inputs, Purpose purpose, AttentionProblem& problem) const {
-  problem.batch = inputs.queries->dim(0);
+void MultiHeadAttention::set_attention(const InputValues& inputs, bool reads_lengths, AttentionProblem& problem) const {
+  problem.batch = inputs.queries.dim(0);
   problem.num_heads = options_.num_heads;
   problem.num_kv_heads = options_.num_kv_heads;
-  problem.limits = unlimited(inputs.queries->dim(1), inputs.keys->dim(1));
+  problem.limits = unlimited(inputs.queries.dim(1), inputs.keys.dim(1));
   problem.head_size = options_.head_size;
   problem.value_head_size = options_.value_head_size;
   problem.scoring = options_.scoring;
-  set_visibility(problem, inputs, inputs.queries->dtype(), options_.attention, true, purpose != Purpose::Shapes);
+  set_visibility(problem, *inputs.others, inputs.queries.dtype(), options_.attention, true, reads_lengths);
 }
 
-void MultiHeadAttention::compose(const CheckedInputs& call, const LayerOutputs& outputs, Schedule& schedule) const {
+void MultiHeadAttention::compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const {
   // Weights and log_sum_exp come from queries and keys alone.
-  const bool needs_values = outputs.output != nullptr;
+  const bool needs_values = outputs.output.is_given();
   const Projected projected[] = {
       {Source::Queries, parameters_of(places_.queries), options_.head_size},
       {Source::Keys, parameters_of(places_.keys), options_.head_size, WantedRows::Visible},
-      {Source::Values, parameters_of(places_.values), options_.value_head_size, values_read(call.attention)}};
+      {Source::Values, parameters_of(places_.values), options_.value_head_size, values_read(*call.attention)}};
   const auto [queries, keys, values] =
-      project(schedule, call.inputs, call.attention.limits, std::span(projected, needs_values ? 3 : 2));
+      project(schedule, call.inputs, call.attention->limits, std::span(projected, needs_values ? 3 : 2));
 
-  AttentionProblem& attention = schedule.add_attention("attention");
-  attention = call.attention;
-  place_heads(schedule, attention.queries, queries);
-  place_heads(schedule, attention.keys.rows, keys);
+  AttentionProblem& attention = *call.attention;
+  schedule.add_attention("attention", attention);
+  schedule.set_operand(attention.queries, queries, {0, 1, 2, 3});
+  schedule.set_operand(attention.keys.rows, keys, {0, 1, 2, 3});
   if (options_.scoring == Scoring::Additive)
-    set_operand(attention.score_weights, parameter_at(places_.score_weights).value(), {-1, 0, -1, 1});
-  if (needs_values) place_heads(schedule, attention.values.rows, values);
-  if (outputs.weights != nullptr) set_operand(attention.weights, *outputs.weights, {0, 1, 2, 3});
-  if (outputs.log_sum_exp != nullptr) set_operand(attention.log_sum_exp, *outputs.log_sum_exp, {0, 1, 2, -1});
+    schedule.set_operand(attention.score_weights, parameter_at(places_.score_weights).value(), {-1, 0, -1, 1});
+  if (needs_values) schedule.set_operand(attention.values.rows, values, {0, 1, 2, 3});
+  if (outputs.weights.is_given()) schedule.set_operand(attention.weights, outputs.weights, {0, 1, 2, 3});
+  if (outputs.log_sum_exp.is_given()) schedule.set_operand(attention.log_sum_exp, outputs.log_sum_exp, {0, 1, 2, -1});
   if (!needs_values) return;
 
   if (options_.no_output_projection) {
     // (B, Q, H * D) seen as (B, H, Q, D).
-    set_operand(attention.output, *outputs.output, {0, -1, 1, 2});
-    attention.output.strides[1] = options_.num_heads == 1 ? 0 : options_.value_head_size * outputs.output->stride(2);
-    attention.output.strides[3] = outputs.output->stride(2);
+    schedule.set_operand(attention.output, outputs.output, {0, -1, 1, 2});
+    attention.output.strides[1] = options_.num_heads == 1 ? 0 : options_.value_head_size * outputs.output.stride(2);
+    attention.output.strides[3] = outputs.output.stride(2);
     return;
   }
-  const HeadArray merged = reserve_rows(schedule, attention.batch, attention.limits.num_queries, options_.num_heads,
-                                        options_.value_head_size);
-  place_heads(schedule, attention.output, merged);
+  const Value merged = reserve_rows(schedule, attention.batch, attention.limits.num_queries, options_.num_heads,
+                                    options_.value_head_size);
+  schedule.set_operand(attention.output, merged, {0, 1, 2, 3});
   LinearProblem& linear = schedule.add_linear("project output");
   linear.batch = attention.batch;
   linear.rows = attention.limits.num_queries;
-  linear.input_size = merged.row_stride;
-  place_rows(schedule, linear.input, merged);
-  set_parameters(linear.parts[0], parameters_of(places_.output));
-  set_operand(linear.parts[0].output, *outputs.output, {-1, 0, 1, 2});
+  linear.input_size = options_.num_heads * options_.value_head_size;
+  schedule.set_operand(linear.input, merged, {-1, 0, 2, 3});
+  set_parameters(schedule, linear.parts[0], parameters_of(places_.output));
+  schedule.set_operand(linear.parts[0].output, outputs.output, {-1, 0, 1, 2});
 }
 
 }  // namespace heed

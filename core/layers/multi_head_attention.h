@@ -40,9 +40,9 @@ class MultiHeadAttention final : public AttentionLayer {
   const char* kind() const override { return "multi_head_attention"; }
 
  protected:
-  void check_inputs(const LayerInputs& inputs, OutputShapes& shapes) const override;
-  void set_attention(const LayerInputs& inputs, Purpose purpose, AttentionProblem& problem) const override;
-  void compose(const CheckedInputs& call, const LayerOutputs& outputs, Schedule& schedule) const override;
+  void check_inputs(const InputValues& inputs, OutputShapes& shapes) const override;
+  void set_attention(const InputValues& inputs, bool reads_lengths, AttentionProblem& problem) const override;
+  void compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const override;
   LayerAttention layer_attention() const override;
 
  private:

@@ -1,30 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// What layers that project their inputs have in common: queries, keys and values of rank 3, y = x W^T + b for one of
-// them, and where in the workspace the result lies.
+// What layers that project their inputs have in common: the check of queries, keys and values of rank 3, and
+// y = x W^T + b from one of them into an intermediate.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <span>
 
-#include "layers/inputs.h"
+#include "layers/layer_call.h"
 #include "layers/parameter.h"
 #include "layers/schedule.h"
+#include "layers/value.h"
 #include "ops/linear.h"
 #include "ops/sequence.h"
 
 namespace heed {
 
-// A tensor of a call and what messages call it.
-struct SourceTensor {
+// An input of a call and what messages call it.
+struct SourceValue {
   const char* name;
-  const Tensor& tensor;
+  const Value& value;
 };
 
-SourceTensor source_of(const LayerInputs& inputs, Source source);
+SourceValue source_of(const InputValues& inputs, Source source);
 
 // Throws InvalidArgument unless queries are (B, Q, E), keys (B, K, E) and values (B, K, E), each with its own E.
-void check_sequences(const LayerInputs& inputs);
+void check_sequences(const InputValues& inputs);
 
 // The parameters of one projection; bias is null where there is none.
 struct ProjectionParameters {
@@ -32,30 +33,13 @@ struct ProjectionParameters {
   const Parameter* bias = nullptr;
 };
 
-// The part's sizes and parameters, as one head.
-void set_parameters(LinearPart& part, const ProjectionParameters& parameters);
+// Sets the part's sizes, as one head, and its parameters.
+void set_parameters(Schedule& schedule, LinearPart& part, const ProjectionParameters& parameters);
 
-// An array (batch, rows, heads, head size) in the workspace, its axes in whatever order; the elements of a row's head
-// lie side by side. Strides are in elements.
-struct HeadArray {
-  Intermediate array;
-  // Of each batch element, the first row that the array holds. Those before have their places before the array.
-  int64_t first_row = 0;
-  int64_t batch_stride = 0;
-  int64_t head_stride = 0;
-  int64_t row_stride = 0;
-};
+// An intermediate (batch, heads, rows, head size) whose rows are whole: the heads of a row are neighbours in memory.
+Value reserve_rows(Schedule& schedule, int64_t batch, int64_t rows, int64_t num_heads, int64_t head_size);
 
-// One whose rows are whole: heads lie side by side.
-HeadArray reserve_rows(Schedule& schedule, int64_t batch, int64_t rows, int64_t num_heads, int64_t head_size);
-
-// The array as an operand of attention, axes (batch, head, rows, head size).
-void place_heads(Schedule& schedule, Operand& operand, const HeadArray& heads);
-
-// An array whose rows are whole as an operand of a linear operation, axes (-, batch, rows, size).
-void place_rows(Schedule& schedule, Operand& operand, const HeadArray& heads);
-
-// One of a call's tensors, (B, S, E), with what it is projected by, into heads of which size, and which of its rows.
+// A projection of one input of a call, (B, S, E), into heads of this size, and which of its rows are wanted.
 struct Projected {
   Source source;
   ProjectionParameters parameters;
@@ -63,10 +47,11 @@ struct Projected {
   WantedRows wanted_rows = WantedRows::All;
 };
 
-// Adds the projections, those of one tensor as one operation that reads it once. Rows that are not wanted for these
-// limits are left out, and held only as far as other elements of the batch need their places; where the device reads
-// all rows, all are wanted. Returns where each result lies; each source stands in `all` once at most.
-std::array<HeadArray, kMaxLinearParts> project(Schedule& schedule, const LayerInputs& inputs, const KeyLimits& limits,
-                                               std::span<const Projected> all);
+// Adds the projections, as one phase of the schedule. Those of the same input are one operation, which reads it once.
+// Rows that are not wanted for these limits are not computed, and the intermediate holds the same rows of each batch
+// element, those that some element wants; where the device reads all rows, all are wanted. Returns the intermediates
+// (batch, heads, rows, head size) in the order of `all`, in which a source occurs at most once.
+std::array<Value, kMaxLinearParts> project(Schedule& schedule, const InputValues& inputs, const KeyLimits& limits,
+                                           std::span<const Projected> all);
 
 }  // namespace heed

@@ -2,16 +2,20 @@
 #include "layers/schedule.h"
 
 #include <algorithm>
-#include <cinttypes>
 #include <new>
 
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/rounding.h"
+#include "layers/placement.h"
+#include "tensor/host_image.h"
 #include "tensor/walk.h"
 
 namespace heed {
 namespace {
+
+// Half of the address space for all arrays together leaves room for scratch and alignment.
+constexpr int64_t kMaxIntermediateBytes = INT64_MAX / 2;
 
 [[noreturn]] void fail_workspace_overflow() {
   fail(Status::InvalidArgument,
@@ -19,7 +23,7 @@ namespace {
 }
 
 void run_step(const Context& context, const Step& step, void* scratch) {
-  if (step.around == nullptr) {
+  if (step.outer_axes == nullptr) {
     context.run(*step.op, step.plan, scratch);
     return;
   }
@@ -28,8 +32,8 @@ void run_step(const Context& context, const Step& step, void* scratch) {
   const auto element = [](const Operand& operand, int64_t offset) {
     return static_cast<std::byte*>(operand.data) + offset * static_cast<int64_t>(size_of(operand.dtype));
   };
-  const CommonAxes& around = *step.around;
-  walk<2>(around.sizes, {around.input_strides, around.output_strides}, [&](const auto& offsets) {
+  const CommonAxes& axes = *step.outer_axes;
+  walk<2>(axes.sizes, {axes.input_strides, axes.output_strides}, [&](const auto& offsets) {
     problem.input.data = element(linear.input, offsets[0]);
     problem.parts[0].output.data = element(linear.parts[0].output, offsets[1]);
     context.run(problem.op, step.plan, scratch);
@@ -40,18 +44,19 @@ void run_step(const Context& context, const Step& step, void* scratch) {
 
 double Step::num_runs() const {
   double count = 1;
-  if (around == nullptr) return count;
-  for (int32_t axis = 0; axis < around->sizes.rank; ++axis) count *= static_cast<double>(around->sizes[axis]);
+  if (outer_axes == nullptr) return count;
+  for (int32_t axis = 0; axis < outer_axes->sizes.rank; ++axis) count *= static_cast<double>(outer_axes->sizes[axis]);
   return count;
 }
 
 Cost Step::cost() const {
-  if (around == nullptr) return cost_of(*op);
+  if (outer_axes == nullptr) return cost_of(*op);
   const auto& linear = problem_of<LinearProblem>(*op);
   // The weights count once, the outputs for each run, and the input for each that reads another one.
   double num_inputs = 1;
-  for (int32_t axis = 0; axis < around->sizes.rank; ++axis) {
-    if (around->input_strides[static_cast<size_t>(axis)] != 0) num_inputs *= static_cast<double>(around->sizes[axis]);
+  for (int32_t axis = 0; axis < outer_axes->sizes.rank; ++axis) {
+    if (outer_axes->input_strides[static_cast<size_t>(axis)] != 0)
+      num_inputs *= static_cast<double>(outer_axes->sizes[axis]);
   }
   LinearProblem weights = linear;
   weights.input.given = 0;
@@ -66,46 +71,77 @@ Cost Step::cost() const {
   return cost;
 }
 
-template <typename Problem>
-Problem& Schedule::add(const char* operation, const CommonAxes* around) {
-  auto& problem = arena_.make<Problem>();
-  Step& step = arena_.make<Step>(&problem.op, operation, around, nullptr);
+const Tensor& Schedule::on_host(const Tensor& tensor) {
+  if (tensor.is_on_host()) return tensor;
+  for (const HostCopy& kept : host_copies_) {
+    if (kept.source == &tensor) return kept.copy;
+  }
+  return host_copies_.emplace_front(HostCopy{&tensor, host_copy(tensor)}).copy;
+}
+
+void Schedule::add(Op& op, const char* operation, const CommonAxes* outer_axes) {
+  Step& step = arena_.make<Step>(&op, operation, outer_axes, path_, nullptr);
   *end_ = &step;
   end_ = &step.next;
+  if (!is_one_phase_) ++phase_;
+}
+
+LinearProblem& Schedule::add_linear(const char* operation) {
+  auto& problem = arena_.make<LinearProblem>();
+  add(problem.op, operation, nullptr);
   return problem;
 }
 
-LinearProblem& Schedule::add_linear(const char* operation) { return add<LinearProblem>(operation); }
-
-LinearProblem& Schedule::add_linear(const char* operation, const CommonAxes& around) {
-  return add<LinearProblem>(operation, around.sizes.rank == 0 ? nullptr : &arena_.make<CommonAxes>(around));
+LinearProblem& Schedule::add_linear(const char* operation, const CommonAxes& outer_axes) {
+  auto& problem = arena_.make<LinearProblem>();
+  add(problem.op, operation, outer_axes.sizes.rank == 0 ? nullptr : &arena_.make<CommonAxes>(outer_axes));
+  return problem;
 }
 
-AttentionProblem& Schedule::add_attention(const char* operation) { return add<AttentionProblem>(operation); }
+DropoutProblem& Schedule::add_dropout(const char* operation) {
+  auto& problem = arena_.make<DropoutProblem>();
+  add(problem.op, operation, nullptr);
+  return problem;
+}
 
-DropoutProblem& Schedule::add_dropout(const char* operation) { return add<DropoutProblem>(operation); }
-
-Intermediate Schedule::reserve(int64_t num_elements, int64_t num_held) {
-  // Half of the address space for all arrays together leaves room for scratch and alignment.
-  int64_t num_bytes = 0;
-  if (!checked_multiply(num_elements, static_cast<int64_t>(size_of(form_.dtype)), num_bytes) ||
-      !checked_add(num_bytes, static_cast<int64_t>(intermediate_bytes_), num_bytes) || num_bytes > INT64_MAX / 2) {
-    fail_workspace_overflow();
+Intermediate& Schedule::reserve(DType dtype, const Shape& shape) {
+  int64_t num_elements = 1;
+  int64_t strides[kMaxRank];
+  int64_t stride = 1;
+  for (int32_t axis = shape.rank - 1; axis >= 0; --axis) {
+    strides[axis] = stride;
+    // The strides of an empty array must not overflow either.
+    if (!checked_multiply(num_elements, shape[axis], num_elements) ||
+        !checked_multiply(stride, std::max<int64_t>(shape[axis], 1), stride))
+      fail_workspace_overflow();
   }
-  intermediate_bytes_ = round_up_to_alignment(static_cast<size_t>(num_bytes));
-  const Intermediate intermediate{held_bytes_};
-  held_bytes_ = round_up_to_alignment(held_bytes_ + static_cast<size_t>(num_held) * size_of(form_.dtype));
-  return intermediate;
+  Intermediate& array = reserve(dtype, num_elements, num_elements);
+  array.rank = shape.rank;
+  std::copy_n(shape.dims.begin(), shape.rank, array.dims);
+  std::copy_n(strides, shape.rank, array.strides);
+  return array;
 }
 
-void Schedule::place(Operand& operand, Intermediate intermediate, int64_t element) {
-  operand.given = 1;
-  operand.dtype = form_.dtype;
-  places_ =
-      &arena_.make<Place>(&operand, intermediate.offset + static_cast<size_t>(element) * size_of(form_.dtype), places_);
+Intermediate& Schedule::reserve(DType dtype, int64_t num_elements, int64_t num_held) {
+  const auto size = static_cast<int64_t>(size_of(dtype));
+  int64_t num_bytes = 0;
+  if (!checked_multiply(num_elements, size, num_bytes) || num_bytes > kMaxIntermediateBytes) fail_workspace_overflow();
+  // Not zeroed: its owner sets the axes that it has.
+  auto& array = *new (arena_.allocate(sizeof(Intermediate))) Intermediate;
+  array.dtype = dtype;
+  array.origin = 0;
+  array.num_bytes = static_cast<int64_t>(round_up_to_alignment(static_cast<size_t>(num_bytes)));
+  array.num_held_bytes = static_cast<int64_t>(round_up_to_alignment(static_cast<size_t>(num_held * size)));
+  array.first_use = array.last_use = -1;
+  array.next = array.slot = nullptr;
+  return array;
 }
 
 void Schedule::plan(const Context& context) {
+  const WorkspaceBytes bytes = place_intermediates(arrays_);
+  if (bytes.whole > kMaxIntermediateBytes) fail_workspace_overflow();
+  intermediate_bytes_ = static_cast<size_t>(bytes.whole);
+  held_bytes_ = static_cast<size_t>(bytes.held);
   for (Step* step = first_; step != nullptr; step = step->next) {
     // Built in place: copying a struct that was just written stalls on store forwarding.
     new (&step->plan) Plan(context.plan(*step->op));
@@ -121,10 +157,13 @@ size_t Schedule::held_bytes() const { return held_bytes_ + scratch_bytes_ + kMem
 void Schedule::run(const Context& context, void* workspace) {
   const auto address = reinterpret_cast<uintptr_t>(workspace);
   std::byte* base = static_cast<std::byte*>(workspace) + (round_up_to_alignment(address) - address);
-  // In numbers, since an operand may begin before the workspace.
-  const auto base_address = reinterpret_cast<uintptr_t>(base);
-  for (const Place* place = places_; place != nullptr; place = place->next)
-    place->operand->data = reinterpret_cast<void*>(base_address + place->offset);  // NOLINT(*-no-int-to-ptr)
+  for (const Address* each = addresses_; each != nullptr; each = each->next) {
+    const Intermediate& array = *each->array;
+    // In numbers, since an operand may begin before the workspace.
+    const uintptr_t begin = reinterpret_cast<uintptr_t>(base) + array.slot->offset;
+    *each->data = reinterpret_cast<void*>(  // NOLINT(*-no-int-to-ptr)
+        begin + static_cast<uintptr_t>(array.origin) * size_of(array.dtype));
+  }
   void* scratch = base + held_bytes_;
   for (const Step& step : *this) run_step(context, step, scratch);
 }

@@ -23,7 +23,7 @@ TEST(Schedule, RunsInAWorkspaceOfAnyAlignmentAndStaysInside) {
     float z[2] = {};
     CallArena arena(*context);
     Schedule schedule(arena);
-    const Intermediate y = schedule.reserve(2);
+    Intermediate& y = schedule.reserve(DType::F32, {2});
     const auto set = [](LinearProblem& linear, const float* weight) {
       linear.batch = 1;
       linear.rows = 2;
@@ -35,10 +35,10 @@ TEST(Schedule, RunsInAWorkspaceOfAnyAlignmentAndStaysInside) {
     LinearProblem& first = schedule.add_linear("first");
     set(first, &two);
     first.input.data = const_cast<float*>(x);
-    schedule.place(first.parts[0].output, y);
+    schedule.set_operand(first.parts[0].output, y, {-1, -1, 0, -1});
     LinearProblem& second = schedule.add_linear("second");
     set(second, &three);
-    schedule.place(second.input, y);
+    schedule.set_operand(second.input, y, {-1, -1, 0, -1});
     second.parts[0].output.data = z;
     schedule.plan(*context);
 
@@ -56,16 +56,16 @@ TEST(Schedule, RunsInAWorkspaceOfAnyAlignmentAndStaysInside) {
 }
 
 // y[i][j] = x[i][j] * 2, one run for each i, with x transposed in memory.
-TEST(Schedule, RunsALinearProblemForEachIndexOfTheAxesAround) {
+TEST(Schedule, RunsALinearProblemForEachIndexOfItsOuterAxes) {
   const auto context = Context::open({});
   const float x[] = {1, 3, 5, 2, 4, 6};
   const float two = 2;
   float y[6] = {};
   CallArena arena(*context);
   Schedule schedule(arena);
-  CommonAxes around;
-  around.append({3, 1, 2});
-  LinearProblem& linear = schedule.add_linear("linear", around);
+  CommonAxes outer_axes;
+  outer_axes.append({3, 1, 2});
+  LinearProblem& linear = schedule.add_linear("linear", outer_axes);
   linear.batch = 1;
   linear.rows = 2;
   LinearPart& part = linear.parts[0];
@@ -91,14 +91,14 @@ TEST(Schedule, RunsALinearProblemForEachIndexOfTheAxesAround) {
   EXPECT_EQ((*schedule.begin()).num_runs(), 3);
 }
 
-TEST(Schedule, CountsAnInputThatIsRepeatedAroundALinearProblemOnce) {
-  CommonAxes around;
-  around.append({3, 0, 8});
-  around.append({5, 2, 40});
+TEST(Schedule, CountsAnInputThatOuterAxesRepeatOnce) {
+  CommonAxes outer_axes;
+  outer_axes.append({3, 0, 8});
+  outer_axes.append({5, 2, 40});
   const auto context = Context::open({});
   CallArena arena(*context);
   Schedule schedule(arena);
-  LinearProblem& linear = schedule.add_linear("project", around);
+  LinearProblem& linear = schedule.add_linear("project", outer_axes);
   linear.batch = 1;
   linear.rows = 2;
   linear.input_size = linear.parts[0].output_size = linear.parts[0].head_size = 1;
@@ -120,7 +120,7 @@ TEST(Schedule, HasAnyNumberOfSteps) {
   float result = 0;
   CallArena arena(*context);
   Schedule schedule(arena);
-  Intermediate before;
+  Value before;
   for (int i = 0; i < kSteps; ++i) {
     LinearProblem& linear = schedule.add_linear("step");
     linear.batch = linear.rows = linear.input_size = 1;
@@ -132,14 +132,14 @@ TEST(Schedule, HasAnyNumberOfSteps) {
       linear.input.data = const_cast<float*>(&x);
       linear.input.given = 1;
     } else {
-      schedule.place(linear.input, before);
+      schedule.set_operand(linear.input, before, {-1, -1, 0, -1});
     }
     if (i == kSteps - 1) {
       part.output.data = &result;
       part.output.given = 1;
     } else {
-      before = schedule.reserve(1);
-      schedule.place(part.output, before);
+      before = schedule.reserve(DType::F32, {1});
+      schedule.set_operand(part.output, before, {-1, -1, 0, -1});
     }
   }
   schedule.plan(*context);
@@ -159,7 +159,7 @@ TEST(Schedule, RefusesArraysWhoseSizesOverflow) {
   CallArena arena(*context);
   Schedule schedule(arena);
   try {
-    schedule.reserve(std::numeric_limits<int64_t>::max() / 2);
+    schedule.reserve(DType::F32, {std::numeric_limits<int64_t>::max() / 2});
     FAIL() << "expected an error";
   } catch (const Error& error) {
     EXPECT_EQ(error.status, Status::InvalidArgument);

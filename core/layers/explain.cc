@@ -17,6 +17,11 @@ void write_count(JsonWriter& json, const char* name, Number number) {
   json.count(number);
 }
 
+// As "0.self_attention".
+std::string path_text(const LayerPath& path) {
+  return path.parent == nullptr ? path.child : path_text(*path.parent) + "." + path.child;
+}
+
 // How the operation is done. Blocks that its kernel does not have are left out.
 void write_plan(JsonWriter& json, const Step& step) {
   const Plan& plan = step.plan;
@@ -83,6 +88,7 @@ std::string Layer::explain(const LayerInputs& inputs, const LayerOutputs& output
     std::vector<std::string_view> own_reasons;
     add_reasons(own_reasons, step.plan);
     json.begin_object();
+    if (step.path != nullptr) json.member("layer", path_text(*step.path));
     json.member("operation", step.operation);
     write_plan(json, step);
     write_count(json, "scratch_bytes", step.plan.scratch_bytes);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <bit>
 #include <cinttypes>
+#include <memory>
+#include <utility>
 
 #include "base/error.h"
 #include "layers/projection.h"
@@ -23,6 +25,26 @@ size_t pooled_bytes(const Schedule& schedule) {
 
 }  // namespace
 
+Layer::Layer(std::shared_ptr<Context> context, std::span<const Parameter> parameters,
+             const char* const* possible_parameters, std::span<const NamedLayer> children)
+    : context_(std::move(context)),
+      children_(context_->host_allocator()),
+      parameters_(context_->host_allocator()),
+      num_own_parameters_(parameters.size()),
+      possible_parameters_(possible_parameters) {
+  const HostAllocator& allocator = context_->host_allocator();
+  size_t num_parameters = parameters.size();
+  for (const NamedLayer& child : children) num_parameters += child.layer->parameters().size();
+  children_.reserve(children.size());
+  parameters_.reserve(num_parameters);
+  for (const Parameter& parameter : parameters) parameters_.emplace_back(parameter, allocator);
+  for (const NamedLayer& child : children) {
+    children_.push_back({HostString(child.name, allocator), child.layer});
+    for (const Parameter& parameter : child.layer->parameters())
+      parameters_.emplace_back(parameter, child.name, allocator);
+  }
+}
+
 bool Layer::is_initialized() const {
   for (const Parameter& parameter : parameters_) {
     if (!parameter.is_set()) return false;
@@ -30,29 +52,57 @@ bool Layer::is_initialized() const {
   return true;
 }
 
+template <typename Visit>
+void Layer::visit_sources(const LayerCall& call, size_t first, const Visit& visit) const {
+  for (size_t i = 0; i < num_own_parameters_; ++i) {
+    if (const auto source = parameters_[i].source()) visit(first + i, source_of(call.inputs, *source));
+  }
+  first += num_own_parameters_;
+  for (size_t i = 0; i < children_.size(); ++i) {
+    const Layer& child = *children_[i].layer;
+    child.visit_sources(call.children[i], first, visit);
+    first += child.parameters_.size();
+  }
+}
+
 void Layer::check_fit(const LayerCall& call) const {
-  for (const Parameter& parameter : parameters_) {
-    if (!parameter.is_set() || !parameter.source()) continue;
-    const auto [name, value] = source_of(call.inputs, *parameter.source());
+  visit_sources(call, 0, [this](size_t index, const SourceValue& source) {
+    const Parameter& parameter = parameters_[index];
+    if (!parameter.is_set()) return;
+    const auto& [name, value] = source;
     const Tensor& weight = parameter.value();
-    if (value.dim(value.rank() - 1) == weight.dim(1)) continue;
+    if (value.dim(value.rank() - 1) == weight.dim(1)) return;
     fail(Status::InvalidArgument,
          "%s has dims %s, but %s has %s: the layer has parameters for an input size of %" PRId64, name,
          to_string(value.shape()).c_str(), parameter.name(), to_string(weight.shape()).c_str(), weight.dim(1));
-  }
+  });
 }
 
 std::vector<Shape> Layer::parameter_shapes(const LayerCall& call) const {
   std::vector<Shape> shapes;
-  for (const Parameter& parameter : parameters_) {
-    Shape shape = parameter.shape();
-    if (parameter.source()) {
-      const Value& source = source_of(call.inputs, *parameter.source()).value;
-      shape[1] = source.dim(source.rank() - 1);
-    }
-    shapes.push_back(shape);
-  }
+  shapes.reserve(parameters_.size());
+  for (const Parameter& parameter : parameters_) shapes.push_back(parameter.shape());
+  visit_sources(call, 0, [&](size_t index, const SourceValue& source) {
+    shapes[index][1] = source.value.dim(source.value.rank() - 1);
+  });
   return shapes;
+}
+
+const OutputShapes& Layer::check_child(size_t index, const InputValues& inputs, Schedule& schedule, Purpose purpose,
+                                       LayerCall& call) const {
+  if (call.children == nullptr) {
+    call.children = static_cast<LayerCall*>(schedule.arena().allocate(children_.size() * sizeof(LayerCall)));
+    std::uninitialized_value_construct_n(call.children, children_.size());
+  }
+  LayerCall& part = call.children[index];
+  part.inputs = inputs;
+  children_[index].layer->check(schedule, purpose, part);
+  return part.shapes;
+}
+
+void Layer::compose_child(size_t index, Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const {
+  const Schedule::InChild in_child(schedule, children_[index].name.c_str());
+  children_[index].layer->compose(schedule, call.children[index], outputs);
 }
 
 void Layer::begin(const LayerInputs& inputs, Purpose purpose, Schedule& schedule, LayerInputs& complete,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every kind of layer has: parameters by name, and the walk of a call from checked arguments to backend
+// What every kind of layer has: parameters by name, children, and the walk of a call from checked arguments to backend
 // operations. A kind adds its sizes and its composition.
 #pragma once
 
@@ -40,6 +40,7 @@ class Layer {
   virtual const char* owner() const { return "the layer"; }
   virtual const char* forward_function() const { return "heed_layer_forward"; }
 
+  // Its own, and then those of its children in order.
   std::span<const Parameter> parameters() const { return parameters_; }
   bool is_initialized() const;
 
@@ -57,15 +58,29 @@ class Layer {
   std::string explain(const LayerInputs& inputs, const LayerOutputs& outputs) const;
 
  protected:
-  // The parameters are kept in the host's memory. `possible_parameters`: the names of all that layers of this kind can
-  // have, whatever the options; static, null-terminated.
-  Layer(std::shared_ptr<Context> context, std::span<const Parameter> parameters,
-        const char* const* possible_parameters = kNoParameters)
-      : context_(std::move(context)),
-        parameters_(parameters.begin(), parameters.end(), context_->host_allocator()),
-        possible_parameters_(possible_parameters) {}
+  static constexpr const char* kNoParameters[] = {nullptr};
 
+  // A layer that another one is made of, of the same context. The name has no dot and is copied.
+  struct NamedLayer {
+    const char* name;
+    std::shared_ptr<Layer> layer;
+  };
+
+  // `parameters`: the layer's own. `possible_parameters`: the names of all that layers of this kind can have themselves,
+  // whatever the options; static, null-terminated. What the layer keeps is in the memory of the context's allocator.
+  Layer(std::shared_ptr<Context> context, std::span<const Parameter> parameters,
+        const char* const* possible_parameters = kNoParameters, std::span<const NamedLayer> children = {});
+
+  // One of its own.
   const Parameter& parameter_at(size_t index) const { return parameters_[index]; }
+
+  // For `check` of a kind with children, which calls it once for each child, in the order in which compose will: checks
+  // what the child is to read, and returns the shapes of what it will write. An intermediate that one child writes and
+  // another reads is reserved between the two calls.
+  const OutputShapes& check_child(size_t index, const InputValues& inputs, Schedule& schedule, Purpose purpose,
+                                  LayerCall& call) const;
+  // For `compose` of a kind with children: adds the child's operations.
+  void compose_child(size_t index, Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const;
 
   // Checks the tensors of a call and fills in their defaults. Asked of the layer that is called, not of its children,
   // whose inputs are their parent's to choose.
@@ -79,8 +94,17 @@ class Layer {
   virtual LayerAttention layer_attention() const { return {}; }
 
  private:
-  static constexpr const char* kNoParameters[] = {nullptr};
+  struct Child {
+    HostString name;
+    std::shared_ptr<Layer> layer;
+  };
 
+  // Calls visit(index in the parameters of the layer that is called, input) for each parameter with an input whose size
+  // it takes, here and in children. `first`: the index of this layer's first one.
+  template <typename Visit>
+  void visit_sources(const LayerCall& call, size_t first, const Visit& visit) const;
+  // The names that layers of these kinds can have, in the form of parameters().
+  void add_possible_parameters(const std::string& prefix, std::vector<std::string>& names) const;
   // Throws NotFound.
   size_t index_of(std::string_view name) const;
   // Checks inputs against the parameters that are set.
@@ -104,7 +128,9 @@ class Layer {
   void prepare(const LayerInputs& inputs, const LayerOutputs& outputs, Purpose purpose, Schedule& schedule) const;
 
   std::shared_ptr<Context> context_;
+  HostVector<Child> children_;
   HostVector<Parameter> parameters_;
+  size_t num_own_parameters_;
   const char* const* possible_parameters_;
 };
 

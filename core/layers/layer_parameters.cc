@@ -22,6 +22,7 @@
 #include "layers/weight_finder.h"
 #include "layers/weight_layout.h"
 #include "tensor/copy.h"
+#include "tensor/fill.h"
 #include "tensor/host_image.h"
 #include "tensor/host_memory.h"
 #include "tensor/model_config.h"
@@ -36,17 +37,30 @@ ParameterValue copied_value(const std::shared_ptr<Context>& context, const Param
   return parameter.with_packed(context, converted_copy(context, source, dtype));
 }
 
-// Biases are 0, weights normal with variance 2 / fan_in: DJL's default, XavierInitializer(GAUSSIAN, IN, 2) (Glorot and
-// Bengio, "Understanding the difficulty of training deep feedforward neural networks", 2010). Drawn in f32 and then
+// Weights are normal with variance 2 / fan_in: DJL's default, XavierInitializer(GAUSSIAN, IN, 2) (Glorot and Bengio,
+// "Understanding the difficulty of training deep feedforward neural networks", 2010). They are drawn in f32 and then
 // converted, so that every dtype starts from the same numbers.
 ParameterValue drawn_value(const std::shared_ptr<Context>& context, FreshMemory& fresh, const Parameter& parameter,
                            DType dtype, const Shape& shape, uint64_t seed, uint32_t stream, const char* subject) {
-  if (parameter.is_bias()) return {Tensor::zeros(context, dtype, shape, subject), nullptr};
   const DrawnElements source(seed, stream, std::sqrt(2.0 / static_cast<double>(shape[1])), shape[1]);
   if (context->is_host()) return write_value(context, fresh, parameter, source, dtype, shape, subject);
   const Tensor drawn = Tensor::undefined(host_memory_of(context), DType::F32, shape, subject);
   source.rows(0, shape[0], shape[1], shape[1], drawn.data());
   return copied_value(context, parameter, drawn, dtype);
+}
+
+ParameterValue initial_value(const std::shared_ptr<Context>& context, FreshMemory& fresh, const Parameter& parameter,
+                             DType dtype, const Shape& shape, uint64_t seed, uint32_t stream, const char* subject) {
+  switch (parameter.initializer()) {
+    case Initializer::Xavier: break;
+    case Initializer::Zeros: return parameter.with_packed(context, Tensor::zeros(context, dtype, shape, subject));
+    case Initializer::Ones: {
+      const Tensor ones = Tensor::undefined(host_memory_of(context), dtype, shape, subject);
+      fill_tensor(ones, 1);
+      return copied_value(context, parameter, ones, dtype);
+    }
+  }
+  return drawn_value(context, fresh, parameter, dtype, shape, seed, stream, subject);
 }
 
 ParameterValue loaded_value(const std::shared_ptr<Context>& context, FreshMemory& fresh, const Parameter& parameter,
@@ -122,8 +136,8 @@ void Layer::initialize(const LayerInputs& given_inputs, uint64_t seed) {
   FreshMemory fresh;
   for (size_t i = 0; i < parameters_.size(); ++i) {
     const std::string subject = std::string(parameters_[i].name()) + " would have dims";
-    values.push_back(drawn_value(context_, fresh, parameters_[i], dtype, shapes[i], seed, static_cast<uint32_t>(i),
-                                 subject.c_str()));
+    values.push_back(initial_value(context_, fresh, parameters_[i], dtype, shapes[i], seed, static_cast<uint32_t>(i),
+                                   subject.c_str()));
   }
   for (size_t i = 0; i < parameters_.size(); ++i) parameters_[i].set(std::move(values[i]));
 }
@@ -177,10 +191,16 @@ FoundWeights Layer::find_in(const SafetensorsFile& file, std::string_view given_
   const std::optional<ModelConfig> config = config_beside(file, accept);
 
   const LayerAttention attention = layer_attention();
-  const bool is_linear = possible_parameters_[0] == std::string_view("weight");
+  const bool is_linear = kind() == std::string_view("linear");
+  std::vector<std::string> possible;
+  add_possible_parameters("", possible);
+  std::vector<const char*> possible_names;
+  possible_names.reserve(possible.size() + 1);
+  for (const std::string& name : possible) possible_names.push_back(name.c_str());
+  possible_names.push_back(nullptr);
   std::vector<ModelAttention> models;
   if (attention.is_multi_head) models = configured_attentions(prefix, config, attention.head_size);
-  FoundWeights found = find_weights(file, prefix, parameters_, possible_parameters_, besides_text(models));
+  FoundWeights found = find_weights(file, prefix, parameters_, possible_names.data(), besides_text(models));
   if (attention.is_multi_head) models = model_attentions(file, prefix, found.title, config, attention.head_size);
   const ModelCheck check(file, prefix, attention, models, accept);
   std::vector<ChangingTensor> changing = found.changing;
@@ -197,6 +217,12 @@ FoundWeights Layer::find_in(const SafetensorsFile& file, std::string_view given_
   check.require_options();
   check.warn(context_->logger(), options.function);
   return found;
+}
+
+void Layer::add_possible_parameters(const std::string& prefix, std::vector<std::string>& names) const {
+  for (const char* const* name = possible_parameters_; *name != nullptr; ++name) names.push_back(prefix + *name);
+  for (const Child& child : children_)
+    child.layer->add_possible_parameters(prefix + std::string(child.name) + ".", names);
 }
 
 const char* Layer::load(const SafetensorsFile& file, std::string_view prefix, const LoadOptions& options) {

@@ -24,7 +24,9 @@ std::vector<Parameter> make_parameters(const LinearOptions& options) {
   std::vector<Parameter> parameters;
   parameters.emplace_back(kParameterNames[kWeight], Shape{options.output_size, kOpenDim}, 1, Use::Projection,
                           Source::Queries);
-  if (!options.no_bias) parameters.emplace_back(kParameterNames[kBias], Shape{options.output_size});
+  if (!options.no_bias)
+    parameters.emplace_back(kParameterNames[kBias], Shape{options.output_size}, 1, Use::Other, std::nullopt,
+                            Initializer::Zeros);
   return parameters;
 }
 

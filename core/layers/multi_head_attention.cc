@@ -109,7 +109,8 @@ MultiHeadAttention::Resolved MultiHeadAttention::resolve(const MultiHeadAttentio
     parameters.emplace_back(kParameterNames[weight_name], weight, num_heads, Use::Projection, source);
     if ((options.biases & bias_bit) != 0) {
       projection.bias = parameters.size();
-      parameters.emplace_back(kParameterNames[weight_name + 1], Shape{weight[0]}, num_heads);
+      parameters.emplace_back(kParameterNames[weight_name + 1], Shape{weight[0]}, num_heads, Use::Other, std::nullopt,
+                              Initializer::Zeros);
     }
     return projection;
   };

@@ -28,10 +28,11 @@ void Parameter::check(const Shape& shape, DType dtype, const Shape& expected, co
     fits = expected[axis] == kOpenDim || expected[axis] == shape[axis];
   if (!fits) {
     fail(Status::InvalidArgument, "%s has dims %s, expected %s for %s", shown_name, to_string(shape).c_str(),
-         shown_shape(expected).c_str(), name_);
+         shown_shape(expected).c_str(), name());
   }
   if (!is_floating(dtype)) {
-    fail(Status::InvalidArgument, "%s is %s, expected F32, F16, BF16 or F64 for %s", shown_name, name_of(dtype), name_);
+    fail(Status::InvalidArgument, "%s is %s, expected F32, F16, BF16 or F64 for %s", shown_name, name_of(dtype),
+         name());
   }
 }
 
@@ -40,7 +41,7 @@ void Parameter::require_set() const {
   fail(Status::NotInitialized,
        "the layer is not initialized: %s is not set, expected heed_layer_initialize, heed_layer_load or "
        "heed_layer_set_parameter first",
-       name_);
+       name());
 }
 
 DType Parameter::kept_dtype(DType source, bool keeps_form) const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A named tensor that a layer learns or loads.
+// A named tensor that a layer learns or loads, and how it begins.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,11 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "backends/context.h"
+#include "base/host_allocator.h"
 #include "ops/linear.h"
 #include "tensor/storage.h"
 #include "tensor/tensor.h"
@@ -19,7 +21,14 @@ namespace heed {
 // A dim that the options leave open, until the first value sets it.
 inline constexpr int64_t kOpenDim = -1;
 
-// The tensor of a call that a projection reads.
+// How initialize fills a parameter.
+enum class Initializer {
+  Xavier,  // normal numbers of variance 2 / fan_in, for weights (out, in)
+  Zeros,   // for biases
+  Ones,    // for gains, as a norm's
+};
+
+// The input of a call that a projection reads.
 enum class Source { Queries, Keys, Values };
 
 // What a parameter is for.
@@ -36,24 +45,37 @@ struct ParameterValue {
 
 class Parameter {
  public:
-  // `name` is static. `num_heads`: how many heads share the axis of the features that are projected to or, in an
-  // output's weight, from. With a source, `shape` is (output size, kOpenDim): the last dim of that tensor is the open
-  // one.
+  // As a kind of layer states it, without memory for a value. `num_heads`: how many heads share the axis of the features
+  // that are projected to or, in an output's weight, from. With a source, `shape` is (output size, kOpenDim): the last
+  // dim of that input is the open one.
   Parameter(const char* name, const Shape& shape, int64_t num_heads = 1, Use use = Use::Other,
-            std::optional<Source> source = std::nullopt)
-      : name_(name), shape_(shape), num_heads_(num_heads), use_(use), source_(source) {}
+            std::optional<Source> source = std::nullopt, Initializer initializer = Initializer::Xavier)
+      : name_(name, HostAllocator()),
+        shape_(shape),
+        num_heads_(num_heads),
+        use_(use),
+        source_(source),
+        initializer_(initializer) {}
+  // The same with memory for a value, all of it the allocator's.
+  Parameter(const Parameter& stated, const HostAllocator& allocator)
+      : Parameter(stated, HostString(stated.name_, allocator),
+                  host_make_shared<std::optional<ParameterValue>>(allocator)) {}
+  // The parameter of a child as its parent has it: under the name "<child>.<name>", with the same value.
+  Parameter(const Parameter& of_child, std::string_view child, const HostAllocator& allocator)
+      : Parameter(of_child, HostString(child, allocator) + "." + of_child.name_, of_child.value_) {}
 
-  const char* name() const { return name_; }
+  // In a tree of layers with the names of the children before it, as "0.self_attention.W_q.weight".
+  const char* name() const { return name_.c_str(); }
   const Shape& shape() const { return shape_; }
   int64_t num_heads() const { return num_heads_; }
   std::optional<Source> source() const { return source_; }
-  bool is_bias() const { return shape_.rank == 1; }
-  bool is_set() const { return value_.has_value(); }
+  Initializer initializer() const { return initializer_; }
+  bool is_set() const { return value_ != nullptr && value_->has_value(); }
   // Row-major, in the layer's memory. Replaced as a whole, never written: snapshots share it.
-  const Tensor& value() const { return value_->tensor; }
+  const Tensor& value() const { return (*value_)->tensor; }
   // The value as the device reads it, null where it reads the value itself.
-  const void* packed() const { return value_->packed == nullptr ? nullptr : value_->packed->begin(); }
-  void set(ParameterValue value) { value_ = std::move(value); }
+  const void* packed() const { return (*value_)->packed == nullptr ? nullptr : (*value_)->packed->begin(); }
+  void set(ParameterValue value) { *value_ = std::move(value); }
 
   // The value with its packed form. Throws OutOfMemory.
   ParameterValue with_packed(const std::shared_ptr<const Context>& context, const Tensor& value) const;
@@ -72,12 +94,23 @@ class Parameter {
   void check(const Shape& shape, DType dtype, const Shape& expected, const char* shown_name) const;
 
  private:
-  const char* name_;
+  Parameter(const Parameter& other, HostString name, std::shared_ptr<std::optional<ParameterValue>> value)
+      : name_(std::move(name)),
+        shape_(other.shape_),
+        num_heads_(other.num_heads_),
+        use_(other.use_),
+        source_(other.source_),
+        initializer_(other.initializer_),
+        value_(std::move(value)) {}
+
+  HostString name_;
   Shape shape_;
   int64_t num_heads_;
   Use use_;
   std::optional<Source> source_;
-  std::optional<ParameterValue> value_;
+  Initializer initializer_;
+  // Shared by a layer and those that it is a child of. Null where there is no layer.
+  std::shared_ptr<std::optional<ParameterValue>> value_;
 };
 
 // A projection's weight as the part of a linear operation, whole and as one head.

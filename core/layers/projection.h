@@ -19,7 +19,7 @@ namespace heed {
 // An input of a call and what messages call it.
 struct SourceValue {
   const char* name;
-  const Value& value;
+  Value value;
 };
 
 SourceValue source_of(const InputValues& inputs, Source source);

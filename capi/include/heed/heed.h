@@ -899,7 +899,7 @@ HEED_API int32_t heed_layer_is_initialized(const heed_layer* layer) HEED_NOEXCEP
 /* How many parameters the layer has, set or not; -1 for NULL. */
 HEED_API int64_t heed_layer_parameter_count(const heed_layer* layer) HEED_NOEXCEPT;
 
-/* The name of a parameter, such as "W_q.weight", in a fixed order. Static: never freed. NULL for a bad handle or
+/* The name of a parameter, such as "W_q.weight", in a fixed order; valid while the layer lives. NULL for a bad handle or
  * index. */
 HEED_API const char* heed_layer_parameter_name(const heed_layer* layer, int64_t index) HEED_NOEXCEPT;
 

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layers that are made of layers, by kinds that only this test has.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "layers/dropout.h"
+#include "layers/layer.h"
+#include "layers/linear.h"
+#include "layers/multi_head_attention.h"
+#include "tensor/fill.h"
+#include "tensor/safetensors.h"
+
+namespace heed {
+namespace {
+
+using Children = std::vector<std::shared_ptr<Layer>>;
+
+// Its children one after the other, named "0", "1" and so on; each reads what the one before it wrote.
+class Chain final : public Layer {
+ public:
+  Chain(std::shared_ptr<Context> context, const Children& children)
+      : Layer(std::move(context), {}, kNoParameters, Named(children).list), num_children_(children.size()) {}
+
+  const char* kind() const override { return "chain"; }
+
+ protected:
+  LayerInputs check_tensors(const LayerInputs& inputs) const override {
+    return complete_inputs(inputs, owner(), context()->device_name());
+  }
+
+  void check(Schedule& schedule, Purpose purpose, LayerCall& call) const override {
+    InputValues inputs = call.inputs;
+    for (size_t i = 0; i < num_children_; ++i) {
+      const OutputShapes& shapes = check_child(i, inputs, schedule, purpose, call);
+      call.shapes.output = shapes.output;
+      if (i + 1 == num_children_) break;
+      const Value between = schedule.reserve(schedule.form().dtype, shapes.output);
+      inputs = {between, between, between, call.inputs.others};
+    }
+    call.shapes.dtype = call.inputs.queries.dtype();
+  }
+
+  void compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const override {
+    for (size_t i = 0; i < num_children_; ++i) {
+      const bool is_last = i + 1 == num_children_;
+      compose_child(i, schedule, call, {is_last ? outputs.output : call.children[i + 1].inputs.queries, {}, {}});
+    }
+  }
+
+ private:
+  struct Named {
+    explicit Named(const Children& children) {
+      for (size_t i = 0; i < children.size(); ++i) names.push_back(std::to_string(i));
+      for (size_t i = 0; i < children.size(); ++i) list.push_back({names[i].c_str(), children[i]});
+    }
+    std::vector<std::string> names;
+    std::vector<NamedLayer> list;
+  };
+
+  size_t num_children_;
+};
+
+// One own parameter of each initializer, of which nothing is computed, before a linear layer's.
+class Scaled final : public Layer {
+ public:
+  Scaled(std::shared_ptr<Context> context, std::shared_ptr<Layer> child)
+      : Layer(std::move(context),
+              std::vector<Parameter>{{"gain", Shape{4}, 1, Use::Other, {}, Initializer::Ones},
+                                     {"shift", Shape{4}, 1, Use::Other, {}, Initializer::Zeros}},
+              kNoParameters, std::vector<NamedLayer>{{"inner", std::move(child)}}) {}
+
+  const char* kind() const override { return "scaled"; }
+
+ protected:
+  LayerInputs check_tensors(const LayerInputs& inputs) const override { return inputs; }
+  void check(Schedule& schedule, Purpose purpose, LayerCall& call) const override {
+    call.shapes = check_child(0, call.inputs, schedule, purpose, call);
+  }
+  void compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const override {
+    compose_child(0, schedule, call, outputs);
+  }
+};
+
+class LayerTree : public testing::Test {
+ protected:
+  std::shared_ptr<Layer> linear(int64_t size) const {
+    return std::make_shared<Linear>(context_, LinearOptions{.output_size = size});
+  }
+  std::shared_ptr<Layer> dropout() const {
+    return std::make_shared<Dropout>(context_, DropoutOptions{.dropout = 0.3f});
+  }
+  std::shared_ptr<Layer> attention(int64_t size) const {
+    MultiHeadAttentionOptions options;
+    options.num_hiddens = size;
+    options.num_heads = 2;
+    options.biases = kBiasAll;
+    return std::make_shared<MultiHeadAttention>(context_, options);
+  }
+  std::shared_ptr<Layer> chain(const Children& children) const { return std::make_shared<Chain>(context_, children); }
+
+  Tensor random(const Shape& shape, uint64_t seed) const {
+    const Tensor tensor = Tensor::zeros(context_, DType::F32, shape);
+    fill_normal(tensor, 0, 1, seed);
+    return tensor;
+  }
+  static LayerInputs inputs_of(const Tensor& tensor) {
+    LayerInputs inputs;
+    inputs.queries = &tensor;
+    inputs.dropout_seed = 5;
+    inputs.training = true;
+    return inputs;
+  }
+  Tensor forward(const Layer& layer, const Tensor& input) const {
+    const LayerInputs inputs = inputs_of(input);
+    const Tensor output = Tensor::zeros(context_, DType::F32, layer.output_shapes(inputs).output);
+    LayerOutputs outputs;
+    outputs.output = &output;
+    layer.forward(inputs, nullptr, outputs);
+    return output;
+  }
+  // The same by forwards of single layers, each with a tensor of its own.
+  Tensor forward_one_by_one(const Children& layers, Tensor value) const {
+    for (const auto& layer : layers) value = forward(*layer, value);
+    return value;
+  }
+  size_t workspace(const Layer& layer, const Tensor& input) const {
+    const LayerInputs inputs = inputs_of(input);
+    const Tensor output = Tensor::zeros(context_, DType::F32, layer.output_shapes(inputs).output);
+    LayerOutputs outputs;
+    outputs.output = &output;
+    return layer.workspace_size(inputs, outputs);
+  }
+
+  static std::vector<std::string> names_of(const Layer& layer) {
+    std::vector<std::string> names;
+    for (const Parameter& parameter : layer.parameters()) names.emplace_back(parameter.name());
+    return names;
+  }
+  static void expect_same(const Tensor& a, const Tensor& b) {
+    ASSERT_EQ(a.shape(), b.shape());
+    EXPECT_EQ(std::memcmp(a.data(), b.data(), a.num_bytes()), 0);
+  }
+
+  std::shared_ptr<Context> context_ = Context::open({});
+};
+
+using Names = std::vector<std::string>;
+
+TEST_F(LayerTree, NamesParametersByThePathOfTheirLayer) {
+  const auto inner = chain({linear(3), dropout(), linear(4)});
+  EXPECT_EQ(names_of(*inner), (Names{"0.weight", "0.bias", "2.weight", "2.bias"}));
+  const auto outer = chain({std::make_shared<Scaled>(context_, linear(4)), inner});
+  EXPECT_EQ(names_of(*outer), (Names{"0.gain", "0.shift", "0.inner.weight", "0.inner.bias", "1.0.weight", "1.0.bias",
+                                     "1.2.weight", "1.2.bias"}));
+}
+
+TEST_F(LayerTree, LearnsSizesThroughItsChildren) {
+  const auto layer = chain({linear(7), dropout(), linear(3), attention(6), linear(2)});
+  const Tensor input = random({2, 5, 4}, 1);
+  EXPECT_EQ(layer->output_shapes(inputs_of(input)).output, (Shape{2, 5, 2}));
+  layer->initialize(inputs_of(input), 9);
+  ASSERT_TRUE(layer->is_initialized());
+  EXPECT_EQ(layer->parameter("0.weight").shape(), (Shape{7, 4}));
+  EXPECT_EQ(layer->parameter("2.weight").shape(), (Shape{3, 7}));
+  EXPECT_EQ(layer->parameter("3.W_k.weight").shape(), (Shape{6, 3}));
+  EXPECT_EQ(layer->parameter("4.weight").shape(), (Shape{2, 6}));
+}
+
+TEST_F(LayerTree, InitializesByTheInitializerOfEachParameter) {
+  const auto layer = std::make_shared<Scaled>(context_, linear(4));
+  const Tensor input = random({3, 5}, 1);
+  layer->initialize(inputs_of(input), 9);
+  const auto elements = [&](const char* name) {
+    const Tensor tensor = layer->parameter(name);
+    const auto* data = reinterpret_cast<const float*>(tensor.data());
+    return std::vector<float>(data, data + tensor.num_elements());
+  };
+  EXPECT_EQ(elements("gain"), std::vector<float>(4, 1));
+  EXPECT_EQ(elements("shift"), std::vector<float>(4, 0));
+  EXPECT_EQ(elements("inner.bias"), std::vector<float>(4, 0));
+  const std::vector<float> weight = elements("inner.weight");
+  EXPECT_TRUE(std::all_of(weight.begin(), weight.end(), [](float x) { return x != 0 && x != 1; }));
+}
+
+TEST_F(LayerTree, GivesTheBitsOfItsChildrenOneByOne) {
+  const Tensor input = random({2, 5, 4}, 1);
+  const std::vector<Children> all = {
+      {linear(3), dropout(), linear(4)},
+      {attention(6), linear(5)},
+      {linear(4), attention(4), attention(8), dropout(), linear(1)},
+  };
+  for (const Children& layers : all) {
+    const auto tree = chain(layers);
+    tree->initialize(inputs_of(input), 3);
+    expect_same(forward(*tree, input), forward_one_by_one(layers, input));
+  }
+}
+
+TEST_F(LayerTree, IsDeepAndHasManyChildren) {
+  const Tensor input = random({2, 5, 4}, 1);
+  const Children innermost = {linear(6), attention(4)};
+  const Children second = {dropout(), linear(3)};
+  const auto tree = chain({chain({chain(innermost), linear(4)}), chain(second)});
+  tree->initialize(inputs_of(input), 3);
+  EXPECT_EQ(names_of(*tree).front(), "0.0.0.weight");
+  Children many;
+  for (int i = 0; i < 40; ++i) many.push_back(linear(1 + i % 7));
+  const auto wide = chain(many);
+  wide->initialize(inputs_of(input), 4);
+  EXPECT_EQ(wide->parameters().size(), 80u);
+  expect_same(forward(*wide, input), forward_one_by_one(many, input));
+  EXPECT_EQ(forward(*tree, input).shape(), (Shape{2, 5, 3}));
+}
+
+TEST_F(LayerTree, SharesParametersWithItsChildren) {
+  const auto child = linear(3);
+  const auto tree = chain({child});
+  const Tensor weight = random({3, 4}, 8);
+  tree->set_parameter("0.weight", weight);
+  expect_same(child->parameter("weight"), weight);
+  const Tensor bias = random({3}, 9);
+  child->set_parameter("bias", bias);
+  expect_same(tree->parameter("0.bias"), bias);
+  EXPECT_TRUE(tree->is_initialized());
+}
+
+TEST_F(LayerTree, LoadsWhatItSaves) {
+  const Tensor input = random({2, 5, 4}, 1);
+  const auto make = [&] { return chain({attention(6), chain({linear(3), dropout(), linear(4)})}); };
+  const auto saved = make();
+  saved->initialize(inputs_of(input), 3);
+  std::string bytes(saved->save_to_memory(nullptr, 0), '\0');
+  saved->save_to_memory(bytes.data(), bytes.size());
+  const SafetensorsFile file(std::make_shared<const MemorySource>(bytes.data(), bytes.size()));
+  EXPECT_TRUE(file.contains("1.2.weight"));
+  const auto loaded = make();
+  EXPECT_STREQ(loaded->load(file, ""), "heed");
+  for (const std::string& name : names_of(*saved)) expect_same(loaded->parameter(name), saved->parameter(name));
+  expect_same(forward(*loaded, input), forward(*saved, input));
+}
+
+TEST_F(LayerTree, ErrorsNameTheParameterByItsPath) {
+  const auto tree = chain({linear(3), chain({linear(4)})});
+  const Tensor input = random({2, 4}, 1);
+  const auto text_of = [](const auto& call) {
+    try {
+      call();
+    } catch (const Error& error) {
+      return std::string(error.text);
+    }
+    return std::string("no error");
+  };
+  EXPECT_NE(text_of([&] { forward(*tree, input); }).find("0.weight is not set"), std::string::npos);
+  EXPECT_NE(text_of([&] {
+              tree->set_parameter("1.0.weight", random({5, 3}, 1));
+            }).find("for 1.0.weight"),
+            std::string::npos);
+  EXPECT_NE(text_of([&] { tree->parameter("1.weight"); }).find("it has 0.weight, 0.bias, 1.0.weight, 1.0.bias"),
+            std::string::npos);
+  tree->initialize(inputs_of(input), 1);
+  const Tensor other = random({2, 5}, 1);
+  EXPECT_NE(text_of([&] { forward(*tree, other); }).find("0.weight has (3, 4)"), std::string::npos);
+}
+
+TEST_F(LayerTree, UsesMemoryOfTheWorkspaceAgain) {
+  const Tensor input = random({8, 100, 64}, 1);
+  Children two = {linear(64), linear(64), linear(64)};
+  Children many;
+  for (int i = 0; i < 40; ++i) many.push_back(linear(64));
+  const auto small = chain(two);
+  const auto large = chain(many);
+  small->initialize(inputs_of(input), 1);
+  large->initialize(inputs_of(input), 1);
+  // Two arrays are in use at a time, however many there are.
+  EXPECT_EQ(workspace(*large, input), workspace(*small, input));
+  EXPECT_LT(workspace(*large, input), 39 * input.num_bytes());
+}
+
+TEST_F(LayerTree, SaysInExplainWhichChildAnOperationIsOf) {
+  const Tensor input = random({2, 5, 4}, 1);
+  const auto tree = chain({linear(4), chain({attention(6)})});
+  tree->initialize(inputs_of(input), 1);
+  const Tensor output = Tensor::zeros(context_, DType::F32, {2, 5, 6});
+  LayerOutputs outputs;
+  outputs.output = &output;
+  const std::string text = tree->explain(inputs_of(input), outputs);
+  EXPECT_NE(text.find(R"("layer": "0")"), std::string::npos) << text;
+  EXPECT_NE(text.find(R"("layer": "1.0")"), std::string::npos) << text;
+}
+
+TEST_F(LayerTree, OutlivesAndIsOutlivedByItsChildren) {
+  const Tensor input = random({2, 4}, 1);
+  auto child = linear(3);
+  auto tree = chain({child});
+  tree->initialize(inputs_of(input), 1);
+  const Tensor expected = forward(*child, input);
+  child.reset();
+  expect_same(forward(*tree, input), expected);
+  child = linear(3);
+  tree = chain({child});
+  tree->initialize(inputs_of(input), 1);
+  tree.reset();
+  expect_same(forward(*child, input), expected);
+}
+
+}  // namespace
+}  // namespace heed

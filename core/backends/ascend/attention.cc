@@ -8,6 +8,7 @@
 
 #include "backends/ascend/arrange.h"
 #include "backends/ascend/fused_output.h"
+#include "backends/ascend/known_features.h"
 #include "backends/ascend/score_chain.h"
 #include "backends/ascend/visibility.h"
 #include "backends/ascend/zeros.h"
@@ -84,9 +85,7 @@ Plan plan_attention(const AttentionProblem& problem) {
   plan.kernel = problem.output.given == 0 ? "ATB Linear and Softmax"
                 : has_unfused             ? "ATB SelfAttention; Linear and Softmax for weights and log_sum_exp"
                                           : "ATB SelfAttention";
-  if (problem.scoring == Scoring::Additive) plan.add_reason("ATB's attention has no additive scores");
-  if (problem.soft_cap != 0) plan.add_reason("ATB's attention has no soft cap");
-  if (problem.dropout != 0) plan.add_reason("ATB's attention has no dropout");
+  add_unknown_features(plan, problem);
   if (problem.scale != 0 && std::fabs(problem.scale) < kMinScale)
     plan.add_reason("ATB's attention cannot tell scales below 1/256 apart");
   if (problem.output.given != 0 && std::max(problem.head_size, problem.value_head_size) > kMaxHeadSize)

@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "ops/attention_features.h"
 #include "ops/lengths.h"
 #include "ops/visible_keys.h"
 #include "tensor/convert.h"
@@ -17,11 +18,7 @@ namespace {
 
 bool is_per_query(const Operand& lens) { return lens.given != 0 && lens.strides[2] != 0; }
 
-// Whether the band hides anything.
-bool has_band(const AttentionProblem& problem) {
-  return problem.limits.sequence.band_first > -problem.limits.num_queries + 1 ||
-         problem.limits.sequence.band_last < problem.limits.num_keys - 1;
-}
+bool has_band(const AttentionProblem& problem) { return features_of(problem).has(AttentionFeature::Band); }
 
 bool needs_planes(const AttentionProblem& problem) {
   return is_per_query(problem.limits.valid_lens) || problem.mask.given != 0 || problem.bias.given != 0;

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an attention problem asks for beyond softmax(queries * keys^T * scale) * values with all keys visible, as a set. A
+// backend states the set that it computes. A problem with a feature outside it is computed by the CPU, with the feature's
+// reason, so that a new feature of attention needs no change in a backend that does not compute it.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <initializer_list>
+#include <string_view>
+
+#include "ops/attention.h"
+
+namespace heed {
+
+// A new feature is an enumerator here, its text below, and a line in features_of.
+enum class AttentionFeature : int32_t {
+  AdditiveScores,
+  SoftCap,
+  Dropout,
+  Lengths,
+  Band,
+  Mask,
+  Bias,
+  MeanOfEmptyRows,
+  SharedKeyHeads,
+  OtherValueHeadSize,
+  RaggedBatch,
+  KeysInARing,
+  KeysInPages,
+  Weights,
+  LogSumExp,
+};
+
+// The feature in the sentence "... has no ...". Null for a number that is no feature.
+constexpr const char* text_of(AttentionFeature feature) {
+  switch (feature) {
+    case AttentionFeature::AdditiveScores: return "additive scores";
+    case AttentionFeature::SoftCap: return "soft cap";
+    case AttentionFeature::Dropout: return "dropout";
+    case AttentionFeature::Lengths: return "lengths";
+    case AttentionFeature::Band: return "causal mask or window";
+    case AttentionFeature::Mask: return "mask";
+    case AttentionFeature::Bias: return "bias";
+    case AttentionFeature::MeanOfEmptyRows: return "mean for queries without a key";
+    case AttentionFeature::SharedKeyHeads: return "query heads that share a key head";
+    case AttentionFeature::OtherValueHeadSize: return "values of another head size than the keys'";
+    case AttentionFeature::RaggedBatch: return "ragged batch";
+    case AttentionFeature::KeysInARing: return "keys in a ring";
+    case AttentionFeature::KeysInPages: return "keys in pages";
+    case AttentionFeature::Weights: return "weights";
+    case AttentionFeature::LogSumExp: return "log-sum-exp";
+  }
+  return nullptr;
+}
+
+// Counted by the texts. The compiler warns of an enumerator that has none.
+inline constexpr int32_t kNumAttentionFeatures = [] {
+  int32_t count = 0;
+  while (text_of(static_cast<AttentionFeature>(count)) != nullptr) ++count;
+  return count;
+}();
+
+class AttentionFeatures {
+ public:
+  constexpr AttentionFeatures() = default;
+  constexpr AttentionFeatures(std::initializer_list<AttentionFeature> features) {
+    for (const AttentionFeature feature : features) add(feature);
+  }
+
+  constexpr void add(AttentionFeature feature) { bits_ |= bit(feature); }
+  constexpr bool has(AttentionFeature feature) const { return (bits_ & bit(feature)) != 0; }
+  constexpr AttentionFeatures with(AttentionFeatures others) const { return AttentionFeatures(bits_ | others.bits_); }
+  constexpr AttentionFeatures without(AttentionFeatures others) const {
+    return AttentionFeatures(bits_ & ~others.bits_);
+  }
+
+  // Calls visit(feature) for each one, in the order of the enumerators.
+  template <typename Visit>
+  constexpr void for_each(Visit visit) const {
+    for (uint64_t left = bits_; left != 0; left &= left - 1)
+      visit(static_cast<AttentionFeature>(std::countr_zero(left)));
+  }
+
+  friend constexpr bool operator==(AttentionFeatures, AttentionFeatures) = default;
+
+ private:
+  explicit constexpr AttentionFeatures(uint64_t bits) : bits_(bits) {}
+  static constexpr uint64_t bit(AttentionFeature feature) { return uint64_t{1} << static_cast<uint32_t>(feature); }
+  static_assert(kNumAttentionFeatures <= 64);
+
+  uint64_t bits_ = 0;
+};
+
+// The features of keys or values that lie in this layout.
+constexpr AttentionFeatures features_of(KvLayout layout) {
+  switch (layout) {
+    case KvLayout::Strided: return {};
+    case KvLayout::Ring: return {AttentionFeature::KeysInARing};
+    case KvLayout::Paged: return {AttentionFeature::KeysInPages};
+  }
+  __builtin_unreachable();  // no source has another layout
+}
+
+// The features of these limits. The table of a ragged batch, which a plan does not have, may give each element a band.
+inline AttentionFeatures features_of(const KeyLimits& limits) {
+  // Names every member, as below.
+  const auto& [num_queries, num_keys, sequence, table, has_table, valid_lens] = limits;
+  const auto& [query_begin, query_count, key_begin, key_count, query_position, key_position, band_first, band_last] =
+      sequence;
+  AttentionFeatures features;
+  if (valid_lens.given != 0) features.add(AttentionFeature::Lengths);
+  if (has_table != 0) return features.with({AttentionFeature::RaggedBatch, AttentionFeature::Band});
+  if (query_begin != 0 || key_begin != 0 || query_count != num_queries || key_count != num_keys)
+    features.add(AttentionFeature::RaggedBatch);
+  // A band of all keys is not one.
+  if (band_first > 1 - num_queries || band_last < num_keys - 1) features.add(AttentionFeature::Band);
+  return features;
+}
+
+// The features that the problem has. Depends on neither addresses nor the values of lengths, masks and biases.
+inline AttentionFeatures features_of(const AttentionProblem& problem) {
+  // Names every member. A new one does not compile until it is named here, and then either makes a feature below or, like
+  // a size, is something that each backend computes with.
+  const auto& [op, batch, num_heads, num_kv_heads, head_size, value_head_size, limits, queries, keys, values,
+               score_weights, mask, bias, output, weights, log_sum_exp, dropout_seed, scale, soft_cap, dropout,
+               empty_rows, scoring] = problem;
+  AttentionFeatures features = features_of(limits).with(features_of(keys.layout)).with(features_of(values.layout));
+  if (scoring == Scoring::Additive) features.add(AttentionFeature::AdditiveScores);
+  if (soft_cap != 0) features.add(AttentionFeature::SoftCap);
+  if (dropout != 0) features.add(AttentionFeature::Dropout);
+  if (mask.given != 0) features.add(AttentionFeature::Mask);
+  if (bias.given != 0) features.add(AttentionFeature::Bias);
+  if (empty_rows == EmptyRows::Mean) features.add(AttentionFeature::MeanOfEmptyRows);
+  if (num_kv_heads != num_heads) features.add(AttentionFeature::SharedKeyHeads);
+  if (value_head_size != head_size) features.add(AttentionFeature::OtherValueHeadSize);
+  if (weights.given != 0) features.add(AttentionFeature::Weights);
+  if (log_sum_exp.given != 0) features.add(AttentionFeature::LogSumExp);
+  return features;
+}
+
+// A sentence for each feature that a device lacks, "<subject> has no <feature>", made by the compiler: a Plan holds static
+// texts.
+class MissingFeatureTexts {
+ public:
+  explicit constexpr MissingFeatureTexts(std::string_view subject) {
+    for (int32_t i = 0; i < kNumAttentionFeatures; ++i) {
+      char* next = texts_[i];
+      for (const std::string_view part :
+           {subject, std::string_view(" has no "), std::string_view(text_of(static_cast<AttentionFeature>(i)))}) {
+        for (const char letter : part) *next++ = letter;
+      }
+      *next = '\0';
+    }
+  }
+
+  constexpr const char* of(AttentionFeature feature) const { return texts_[static_cast<int32_t>(feature)]; }
+
+ private:
+  // A longer sentence does not compile.
+  char texts_[kNumAttentionFeatures][80] = {};
+};
+
+}  // namespace heed

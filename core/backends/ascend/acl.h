@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// AscendCL and ATB for this folder, and what their codes mean to a caller of heed.
+// The headers of AscendCL and ATB, and the heed error for each of their codes.
 //
 // All types and functions are the vendor's, documented with CANN (AscendCL, "acl/acl.h") and with ATB ("Ascend
 // Transformer Boost", "atb/atb_infer.h"). This code compiles against their headers, and against those of
@@ -17,7 +17,7 @@
 
 namespace heed::ascend {
 
-// Codes of AscendCL that are told apart; the numbers are those of its documentation.
+// Codes of AscendCL that heed handles each in its own way; the numbers are those of its documentation.
 inline constexpr aclError kNotInitialized = 100001;
 inline constexpr aclError kRepeatedInitialize = 100002;
 inline constexpr aclError kNoContext = 107002;
@@ -26,8 +26,8 @@ inline constexpr aclError kOutOfDeviceMemoryOnDevice = 207018;
 inline constexpr aclError kOutOfHostMemory = 200000;
 inline constexpr aclError kNotSupported = 207000;
 
-// Whether a kernel or the device itself has failed, and the device's state is lost with it. The numbers between these are
-// refusals that a device survives: of an event that is not complete, a kernel that is not known.
+// Whether the code says that a kernel or the device failed, so that everything on the device is lost. The device
+// survives the codes between these ranges: an event is not complete, or a kernel is unknown.
 inline bool is_device_failure(aclError code) {
   struct Range {
     aclError first;
@@ -35,12 +35,12 @@ inline bool is_device_failure(aclError code) {
   };
   constexpr Range kFailures[] = {
       {107020, 107020},  // a task timed out
-      {107022, 107023},  // the device's tasks, or the stream, are aborted
-      {507000, 507001},  // inside the runtime or the task scheduler
-      {507010, 507018},  // no heartbeat, no report; a timeout, exception or trap of a core
-      {507033, 507036},  // the device's start; the same of a vector core
-      {507042, 507057},  // access out of bounds, no answer, memory errors, a broken link
-      {507899, 507901},  // inside the driver, or AI CPU; the host's connection to the device
+      {107022, 107023},  // the device's tasks, or the stream's, were aborted
+      {507000, 507001},  // the runtime or the task scheduler failed
+      {507010, 507018},  // no heartbeat or report; timeout, exception or trap of an AI core
+      {507033, 507036},  // the device did not start; timeout or exception of a vector core
+      {507042, 507057},  // access out of bounds, no answer, memory error, broken link
+      {507899, 507901},  // the driver or the AI CPU failed, or the host's connection to the device
   };
   for (const Range& failures : kFailures) {
     if (code >= failures.first && code <= failures.last) return true;
@@ -48,7 +48,8 @@ inline bool is_device_failure(aclError code) {
   return false;
 }
 
-// What AscendCL says of this thread's last failure beyond the number, as ": ..."; empty where it says nothing.
+// AscendCL's message about the last failure in this thread, as ": ..."; empty if there is none. AscendCL clears it when
+// it is read.
 class RecentMessage {
  public:
   RecentMessage() {
@@ -73,8 +74,8 @@ class RecentMessage {
        code);
 }
 
-// Throws what a failed call of AscendCL means. `what` is the function, as "aclrtMalloc of 100 bytes". That a device is
-// lost is said further by Npu, whose it is.
+// Throws the heed error for a failed call of AscendCL. `what` names the function, such as "aclrtMalloc of 100 bytes".
+// For a lost device, Npu catches the error and throws its own (Npu::watched).
 [[noreturn]] inline void fail_acl(aclError code, const char* what) {
   if (code == kOutOfDeviceMemory || code == kOutOfDeviceMemoryOnDevice) fail_device_full(code, what);
   if (code == kOutOfHostMemory) fail_host_full(code, what);
@@ -82,7 +83,7 @@ class RecentMessage {
   fail(Status::Internal, "%s failed with %d, for which heed knows no reason%s", what, code, RecentMessage().text());
 }
 
-// The same for ATB, which gives no text: its reasons are in its log alone.
+// The same for ATB. It has no function that gives a message: reasons are only in its log.
 [[noreturn]] inline void fail_atb(atb::Status code, const char* what) {
   if (code == atb::ERROR_OUT_OF_DEVICE_MEMORY) fail_device_full(code, what);
   if (code == atb::ERROR_OUT_OF_HOST_MEMORY) fail_host_full(code, what);

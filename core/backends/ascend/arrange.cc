@@ -12,9 +12,10 @@
 namespace heed::ascend {
 namespace {
 
-// Where kernels may begin to read and write; views of a tensor can begin anywhere.
+// Kernels want arrays to begin at a multiple of this. A view of a tensor can begin anywhere.
 constexpr uintptr_t kKernelAlignment = 32;
-// An array may step over so many times its elements, and a few more where it is small.
+// Limits of what can_arrange accepts: an array may span at most kMaxSpread times its number of elements, plus
+// kMaxSpread * kFewElements, so that small arrays may be sparser.
 constexpr int64_t kMaxSpread = 16;
 constexpr int64_t kFewElements = 4096;
 
@@ -28,7 +29,8 @@ int64_t count(const StridedArray& array) {
   return std::accumulate(array.sizes, array.sizes + array.rank, int64_t{1}, std::multiplies<>());
 }
 
-// The same elements in the same order with as few axes as can be.
+// The same elements in the same order, with as few axes as possible: axes of size 1 are dropped, and neighbours that
+// have one stride are joined.
 StridedArray merged(const StridedArray& array) {
   StridedArray result = array;
   result.rank = 0;
@@ -45,11 +47,11 @@ StridedArray merged(const StridedArray& array) {
   return result;
 }
 
-// Of a merged array.
+// Takes a merged array.
 bool is_dense(const StridedArray& array) { return array.rank == 0 || (array.rank == 1 && array.strides[0] == 1); }
 
-// The axes of a merged array from the widest step to the narrowest, where its elements lie dense in that order; else
-// empty.
+// The axes of a merged array by falling stride, if its elements are dense in memory in that order (a transposed dense
+// array); otherwise empty.
 std::vector<int32_t> order_in_memory(const StridedArray& array) {
   std::vector<int32_t> order(static_cast<size_t>(array.rank));
   std::iota(order.begin(), order.end(), 0);
@@ -62,14 +64,14 @@ std::vector<int32_t> order_in_memory(const StridedArray& array) {
   return order;
 }
 
-// Elements from the lowest to the highest that a merged array touches, in units of its densest last axis.
+// The memory that a merged array spans, from its element of lowest address to that of highest address.
 struct Footprint {
-  int64_t unit = 1;    // elements side by side in every step
-  int64_t before = 0;  // elements from the lowest to that at index (0, 0, ...)
-  int64_t span = 1;    // elements
+  int64_t unit = 1;    // elements that are contiguous at every index of the other axes
+  int64_t before = 0;  // elements from the lowest address to index (0, 0, ...); not 0 with negative strides
+  int64_t span = 1;    // elements from the lowest to the highest, both included
 };
 
-// `span` is as good as infinite where it cannot be counted.
+// `span` is a number above every limit where it would overflow.
 Footprint footprint_of(const StridedArray& array) {
   Footprint footprint;
   constexpr int64_t kEndless = std::numeric_limits<int64_t>::max() / 4;
@@ -92,7 +94,8 @@ Footprint footprint_of(const StridedArray& array) {
   return footprint;
 }
 
-// For each unit of a merged array, in order, visit(its place among the units from the lowest element on).
+// Calls visit(index) for each unit (Footprint::unit elements) of a merged array, in row-major order. The index counts
+// units from the lowest address.
 template <typename Visit>
 void for_each_unit(const StridedArray& array, const Footprint& footprint, Visit visit) {
   const int32_t rank = footprint.unit > 1 ? array.rank - 1 : array.rank;
@@ -128,7 +131,7 @@ DeviceArray line(void* data, aclDataType dtype, int64_t num_elements) {
   return array;
 }
 
-// The bytes at an address that kernels can read.
+// The array itself if it is aligned for kernels, otherwise an aligned copy, which `kept` owns.
 DeviceArray aligned(Npu& npu, const DeviceArray& array, Temporary& kept) {
   if (is_aligned(array.data)) return array;
   return renewed(npu, array.dtype, array.shape, kept,
@@ -148,7 +151,7 @@ DeviceArray with_axes(const DeviceArray& array, const StridedArray& axes) {
   return with_axes_in_order(array, axes, order);
 }
 
-// The elements of a merged array that is not dense.
+// A dense copy of a merged array that is not dense.
 Temporary gathered(Npu& npu, const StridedArray& array) {
   const int64_t num_elements = count(array);
   Temporary result(npu, array.dtype, dims_of({num_elements}));
@@ -173,8 +176,8 @@ Temporary gathered(Npu& npu, const StridedArray& array) {
   return result;
 }
 
-// Brings dense elements to a merged array that is not dense. What lies between its elements is read and written back as
-// it is, which nothing on the device's one stream can come between.
+// Writes dense elements to a merged array that is not dense. The elements between those of the array are read and
+// written back unchanged. That is safe because all work on the device goes through one stream.
 void scatter(Npu& npu, const DeviceArray& dense, const StridedArray& array) {
   if (const std::vector<int32_t> order = order_in_memory(array); !order.empty()) {
     const DeviceArray place = line(array.data, array.dtype, dense.num_elements());
@@ -187,7 +190,8 @@ void scatter(Npu& npu, const DeviceArray& dense, const StridedArray& array) {
     npu.copy(array.data, moved.data(), place.num_bytes());
     return;
   }
-  // What was there, and behind it the new elements; of these each unit of the result is one.
+  // `both` holds the old content of the span and then the new elements. One gather picks for each unit of the span
+  // either its old content or a new element.
   const Footprint footprint = footprint_of(array);
   const int64_t unit = footprint.unit;
   const int64_t num_old = footprint.span / unit;
@@ -247,7 +251,7 @@ DeviceArray reshaped(const DeviceArray& array, std::initializer_list<int64_t> si
 DeviceArray converted(Npu& npu, const DeviceArray& array, aclDataType dtype, Temporary& kept) {
   if (array.dtype == dtype) return array;
   if (array.dtype != ACL_FLOAT && dtype != ACL_FLOAT) {
-    // ATB has no direct conversion between the 16-bit types.
+    // ATB does not convert between F16 and BF16 directly.
     const Temporary wide(npu, ACL_FLOAT, array.shape);
     cast(npu, array, wide.array());
     return converted(npu, wide.array(), dtype, kept);
@@ -255,7 +259,7 @@ DeviceArray converted(Npu& npu, const DeviceArray& array, aclDataType dtype, Tem
   return renewed(npu, dtype, array.shape, kept, [&](const DeviceArray& result) { cast(npu, array, result); });
 }
 
-// An infinity times 0 is NaN, and so is their sum; other numbers stay as they are.
+// x + 0 * x: 0 times an infinity is NaN, so the sum is NaN too; other numbers stay as they are.
 DeviceArray without_infinities(Npu& npu, const DeviceArray& array, Temporary& kept) {
   const Temporary zeros(npu, array.dtype, array.shape);
   multiply(npu, array, 0.0f, zeros.array());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between tensors with any strides and the dense arrays that ATB wants, on the device.
+// Copies on the device between tensors with any strides and the dense arrays that ATB takes.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ struct StridedArray {
   int64_t strides[kElementwiseRank] = {};
 };
 
-// The operand with its axes in the order given; sizes are those of the axes named.
+// An operand as a StridedArray. `sizes` are those of the operand's axes, in their order.
 template <int rank>
 StridedArray strided(const StridedOperand<rank>& operand, const int64_t (&sizes)[rank]) {
   StridedArray array;
@@ -34,31 +34,35 @@ StridedArray strided(const StridedOperand<rank>& operand, const int64_t (&sizes)
   return array;
 }
 
-// The same of items (axis 0) from `first` on, of which sizes[0] are named.
+// The same for sizes[0] batch elements (axis 0) from batch element `first` on.
 StridedArray strided_from(const Operand& operand, int64_t first, const int64_t (&sizes)[kOperandRank]);
 
-// (b, h, s, d) as (b, s, h, d), in which order ATB has the tokens of a sequence and their heads.
+// (b, h, s, d) seen as (b, s, h, d): ATB stores the tokens of a sequence one after the other, and within each token its
+// heads.
 StridedArray with_heads_inside(const StridedArray& array);
 
-// Whether the array can be brought into one piece, and written from one: what it steps over must be counted in 32 bits
-// and not be far more than what it has. A matter of sizes and strides alone.
+// Whether load and Target can copy the array to and from a dense one: the span in memory must be counted in 32 bits,
+// and must not be many times larger than the number of elements. Depends on sizes and strides alone.
 bool can_arrange(const StridedArray& array);
-// Why an operation is left to the CPU where it cannot.
+// The reason for computing an operation on the CPU if can_arrange is false.
 inline constexpr const char* kOutOfReach =
     "a tensor steps over more elements than the device can gather, expected a dense copy of it";
 
-// The elements of an array in its order, dense, in a dtype and at an address that kernels can read. They lie in the array
-// itself where that is so already; then `kept` stays empty. The result has one axis.
+// The elements of an array in row-major order, dense, in `dtype` and at an address that kernels can read. The result
+// has one axis. If the array itself is like that already, the result is the array and `kept` stays empty; otherwise
+// `kept` owns the result.
 DeviceArray load(Npu& npu, const StridedArray& array, aclDataType dtype, Temporary& kept);
 
-// Where an operation writes an array's elements, dense and in the dtype that it computes in.
+// The dense array that an operation writes for an output of any strides and dtype: the output itself if it is dense,
+// aligned and of the computed dtype, otherwise a temporary one.
 class Target {
  public:
   Target(Npu& npu, const StridedArray& output, aclDataType dtype);
 
-  // With one axis.
+  // Has one axis.
   const DeviceArray& array() const { return array_; }
-  // Brings what has been written to the output, where it is not there.
+  // Copies a temporary array to the output, converted to its dtype. Does nothing if the operation wrote to the output
+  // itself.
   void store() const;
 
  private:
@@ -68,14 +72,14 @@ class Target {
   DeviceArray array_;
 };
 
-// The array with other axes; their product is the same.
+// The same elements with other axes. The product of the sizes must be the same.
 DeviceArray reshaped(const DeviceArray& array, std::initializer_list<int64_t> sizes);
 
-// Queries or keys with NaN in the place of infinities. Their scores can be -infinity, below what is added to hidden ones:
-// where a row sees no other, hidden keys would then get the weight, and a wrong number come out.
+// Queries or keys with NaN in place of infinities. Without this, an infinite key could make a visible score -infinity,
+// which is below the number that hides other keys: if the row sees no other key, the hidden keys would get the weight.
 DeviceArray without_infinities(Npu& npu, const DeviceArray& array, Temporary& kept);
 
-// In another dtype, between any two of F32, F16 and BF16; what lies in `kept` is the result where they differ.
+// The array in another dtype, any of F32, F16 and BF16. `kept` owns the result if the dtypes differ.
 DeviceArray converted(Npu& npu, const DeviceArray& array, aclDataType dtype, Temporary& kept);
 
 }  // namespace heed::ascend

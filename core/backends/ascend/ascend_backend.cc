@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of the Ascend backend, and the one function that the plugin exports. Whatever ATB or the C++ library throws
-// ends here.
+// The table of the Ascend backend, and the one function that the plugin exports. No exception of ATB or of the C++
+// library gets past these functions.
 #include <cstdio>
 #include <exception>
 #include <memory>
@@ -52,7 +52,7 @@ Status guarded(Failure* failure, Body body) noexcept {
   return failure->status;
 }
 
-// What inputs of a dtype are computed in. F32 becomes BF16, which has its range.
+// The dtype in which inputs of a dtype are computed. F32 becomes BF16, because BF16 has the same range.
 DType computed(DType inputs) {
   switch (inputs) {
     case DType::F16: return DType::F16;
@@ -69,8 +69,8 @@ DType computed(DType inputs) {
   return DType::BF16;
 }
 
-// What a dtype other than that computed in means: F32 is refused where the context does not allow to narrow it, and
-// another 16-bit dtype is then left to the CPU.
+// Checks an operand whose dtype is not the computed one, in a context without allow_reduced_precision: F32 is refused,
+// and with another 16-bit dtype the operation runs on the CPU.
 void check_precision(const BackendDevice& device, const Operand& operand, const char* name, DType compute, Plan& plan) {
   if (operand.given == 0 || operand.dtype == compute || device.allows_reduced_precision) return;
   if (operand.dtype == DType::F32) {
@@ -143,7 +143,7 @@ Status allocate(BackendDevice* device, size_t num_bytes, int32_t zeros, void** m
   });
 }
 
-// In a child of fork there is nothing that could be given back.
+// In a child of fork, Use throws and the block is forgotten: the child cannot give memory back to the driver.
 void release(BackendDevice* device, void* memory, size_t num_bytes) {
   Failure ignored;
   guarded(&ignored, [&] {
@@ -179,8 +179,8 @@ Status trim(BackendDevice* device, Failure* failure) {
   });
 }
 
-// All rows of keys and values: ATB's attention multiplies hidden ones too, before a mask hides them, so that what is
-// undefined would reach the sums.
+// Projections compute all rows of keys and values. ATB's attention multiplies hidden keys and values before a mask
+// hides them, so undefined memory there would reach the sums.
 IntermediateForm intermediate_form(const BackendDevice*, DType inputs) {
   return {.dtype = computed(inputs), .whole_rows = 1, .all_rows = 1};
 }
@@ -272,7 +272,7 @@ Status plan_dropout(const BackendDevice& device, const DropoutProblem& problem, 
   });
 }
 
-// Without dropout, which the plan leaves to the CPU: a copy.
+// A copy. plan_dropout leaves a dropout other than 0 to the CPU.
 Status run_dropout(BackendDevice& device, const DropoutProblem& problem, const Plan&, void*, Failure* failure) {
   return guarded(failure, [&] {
     const Npu::Use use(*device.npu);
@@ -332,7 +332,7 @@ constexpr Backend kBackend = {
 }  // namespace ascend
 }  // namespace heed
 
-// What heed's library looks up; see backends/plugin.h.
+// The symbol that libheed looks up in a plugin (backends/plugin.h).
 extern "C" __attribute__((visibility("default"))) const heed::Backend* heed_backend() {
   return &heed::ascend::kBackend;
 }

@@ -16,8 +16,8 @@
 namespace heed::ascend {
 namespace {
 
-// Bytes of a mask on the device, of what it is worked out from on the host, and of one item's scores, beyond which the
-// CPU does better.
+// Limit for the bytes of a mask on the device, of the table on the host that it is made from, and of the scores of one
+// batch element. Above it the CPU is the better choice.
 constexpr double kMaxBytes = 4e9;
 
 double score_bytes(const AttentionProblem& problem) {
@@ -25,8 +25,8 @@ double score_bytes(const AttentionProblem& problem) {
          static_cast<double>(problem.limits.num_keys);
 }
 
-// ATB takes two scales for one that are less than 1e-6 apart, in one of the last calls of the same sizes: below this that
-// would be more of a scale than F16 rounds of a number.
+// ATB reuses the launch of an earlier call of the same sizes if the scales differ by less than 1e-6. For scales below
+// this, that error is larger than the rounding of F16.
 constexpr float kMinScale = 1.0f / 256.0f;
 
 bool has_no_elements(const AttentionProblem& problem) {
@@ -59,7 +59,7 @@ bool is_in_reach(const AttentionProblem& problem) {
          has_pairs_in_reach(problem) && fits_int32(static_cast<double>(b) * static_cast<double>(std::max(q, k)));
 }
 
-// Every row is without keys, or there is none: results are zeros, and -infinity for log_sum_exp.
+// There are no queries, or no keys: the output is 0 and log_sum_exp is -infinity.
 void write_empty(Npu& npu, const AttentionProblem& problem, aclDataType dtype) {
   const int64_t b = problem.batch;
   const int64_t h = problem.num_heads;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention on an NPU: the output by ATB's fused operation, always, and weights and log-sum-exp by a chain of simple
-// operations that makes those alone (rule 9).
+// Attention on an NPU. ATB's fused operation always computes the output. Weights and log-sum-exp come from a chain of
+// simple operations beside it, so that requesting them does not change the output (rule 9).
 #pragma once
 
 #include "backends/ascend/npu.h"
@@ -9,10 +9,10 @@
 
 namespace heed::ascend {
 
-// With on_host and the reasons where ATB cannot do it.
+// Sets on_host, with the reasons, if ATB cannot compute the problem.
 Plan plan_attention(const AttentionProblem& problem);
 
-// `dtype`: what is computed in, F16 or BF16.
+// `dtype`: the dtype of the computation, F16 or BF16.
 void run_attention(Npu& npu, const AttentionProblem& problem, aclDataType dtype);
 
 }  // namespace heed::ascend

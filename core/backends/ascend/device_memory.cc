@@ -10,16 +10,17 @@
 namespace heed::ascend {
 namespace {
 
-// What the driver adds itself (AscendCL, aclrtMalloc): the size rounded up to 32, and 32 bytes that kernels may read.
+// aclrtMalloc adds the same: it rounds the size up to 32 bytes and adds 32 bytes, which kernels may read.
 constexpr size_t kUnit = 32;
 constexpr size_t kSpare = 32;
 constexpr size_t kSmallestBlock = 512;
-// Above this, beyond which no device has memory, a size is not rounded: it could overflow.
+// Larger sizes are not rounded, since that could overflow. No device has so much memory.
 constexpr size_t kLargest = size_t{1} << 46;
 
 }  // namespace
 
-// Four sizes between two powers of two: at most a quarter is lost.
+// Block sizes are powers of two and three sizes between each two of them, so a block is at most a quarter larger than
+// needed.
 size_t DeviceMemory::block_size(size_t num_bytes) {
   if (num_bytes > kLargest) return num_bytes;
   const size_t needed = (num_bytes + kUnit - 1) / kUnit * kUnit + kSpare;
@@ -42,7 +43,7 @@ void DeviceMemory::give(void* block, size_t num_bytes) noexcept {
 
 void DeviceMemory::free_kept() noexcept {
   for (auto& [size, blocks] : blocks_) {
-    // Of a lost device nothing can be had back, nor said.
+    // Freeing fails on a lost device. There is nothing to do about that, and nobody to tell.
     for (void* block : blocks.kept) static_cast<void>(aclrtFree(block));
     blocks.num_blocks -= blocks.kept.size();
     blocks.kept.clear();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device's memory in blocks that are kept when they are given back, since the driver's own allocation is slow and does
-// not wait for work that is under way.
+// A device's memory in blocks. Released blocks are kept for later calls, because the driver's allocation is slow and
+// freeing does not wait for queued work.
 //
-// Whoever takes a block uses it on the one stream of the device, on which all earlier users of it have been asked to
-// work: so a block can be given back, and taken again, while it is still in use.
+// A block may be released, and taken again, while queued work still uses it: all work on the device goes through one
+// stream, so the next user's work runs after that of the last.
 #pragma once
 
 #include <cstddef>
@@ -18,9 +18,9 @@ class DeviceMemory {
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
 
-  // A block of at least so many bytes, aligned to 64, with 32 spare bytes behind them, which kernels may read. Its
-  // contents are undefined. Throws OutOfMemory where the device has none and nothing is kept that could be freed.
-  // `wait_idle` is called before blocks go back to the driver.
+  // A block of at least num_bytes, aligned to 64, followed by 32 spare bytes, which kernels may read. Its contents are
+  // undefined. If the device is full, calls `wait_idle`, frees the kept blocks and tries once more. Throws OutOfMemory if
+  // that fails too.
   template <typename WaitIdle>
   void* take(size_t num_bytes, const WaitIdle& wait_idle) {
     const size_t size = block_size(num_bytes);
@@ -32,18 +32,18 @@ class DeviceMemory {
     fail_full(num_bytes);
   }
   void give(void* block, size_t num_bytes) noexcept;
-  // Gives all that is kept back to the driver. Nothing may be using it.
+  // Returns all kept blocks to the driver. No queued work may use them.
   void free_kept() noexcept;
 
  private:
-  // Blocks of few sizes, so that they fit again; a function of the number of bytes asked for.
+  // The size of the block for num_bytes. There are few sizes, so that a released block fits later requests.
   static size_t block_size(size_t num_bytes);
   void* take_kept(size_t size);
-  // Null where the device is full; throws for other failures.
+  // Null if the device is full; throws for other failures.
   void* allocate(size_t size);
   [[noreturn]] static void fail_full(size_t num_bytes);
 
-  // Blocks of one size. There is room for all that were taken, so that none can fail to be given back.
+  // Blocks of one size. `kept` has capacity for all of them, so that `give` cannot fail.
   struct Blocks {
     std::vector<void*> kept;
     size_t num_blocks = 0;

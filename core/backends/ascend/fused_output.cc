@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// ATB wants sequences one after the other, each with the keys that it sees at all, heads of one size, and a mask only
-// where rows of a sequence differ. How the rules of docs/semantics.md come out of that:
+// The output of an attention by ATB's SelfAttention operation. It takes packed sequences: one after the other, without
+// padding, each with at least one key, heads of one size, and a mask only if the rows of a sequence see different keys.
+// The rules of docs/semantics.md are kept like this:
 //
-// - Keys that no row of an item sees are left out, so that what they hold cannot matter (rule 8).
-// - An item of which no row sees any key is left out, since a sequence has at least one key; its rows are 0 (rule 7).
-// - Other rows without keys see some, and are cleared afterwards.
-// - Where such rows are to be the mean of all values, their queries are set to 0 and they see all keys, of which those
-//   that no row sees otherwise are set to 0 too.
-// - A mask is 1 where a key is hidden: the kernel adds -3e38 times it, which leaves a weight of exactly 0.
-// - With a mask an infinite key counts as NaN: a row whose visible scores are all -infinity would be the attention to
-//   what is hidden.
-// - A bias, and what differs between heads, is added as it is, from a square plane for each head. Of each row's bias the
-//   largest is taken away first, which no weight depends on: so F16 holds the differences that matter.
+// - Keys that no row of a batch element sees are left out of its sequence, so their contents cannot matter (rule 8).
+// - A batch element whose rows all see no key is left out; its output is set to 0 (rule 7).
+// - In the other batch elements, rows without a visible key attend to all keys of the sequence, and are set to 0
+//   afterwards.
+// - If rows without a key must be the mean of all values (EmptyRows::Mean), their queries are set to 0 and the sequence
+//   has all keys. Those keys that no other row sees are set to 0 as well.
+// - A Hide mask is 1 where a key is hidden. The kernel adds -3e38 times the mask, which makes the weight exactly 0.
+// - With a mask, infinite keys are replaced by NaN. Otherwise a row whose visible scores are all -infinity would attend
+//   to its hidden keys.
+// - A bias, or a mask that differs between heads, is added to the scores from a square plane for each head. The largest
+//   bias of a row is subtracted first, which changes no weight: so the differences that matter fit F16.
 #include "backends/ascend/fused_output.h"
 
 #include <algorithm>
@@ -29,27 +31,28 @@
 namespace heed::ascend {
 namespace {
 
-// ATB takes other sizes of heads, but is tested with multiples of this.
+// ATB accepts other head sizes, but its own tests use multiples of this.
 constexpr int64_t kHeadUnit = 16;
 
-// Up to the first of these sizes ATB's kernel works in blocks of 128 keys, from the second on in blocks of 64. Between
-// them it leaves the triangle away over a last pair of blocks that has at most 128 keys, so that rows see later ones.
+// ATB's kernel works in blocks of 128 keys for heads of up to kMostOfWideBlocks elements, and in blocks of 64 keys for
+// heads of kLeastOfNarrowBlocks elements or more. For sizes between these it does not apply the triangle to a last pair
+// of blocks that has at most 128 keys, so rows would see later keys.
 constexpr int64_t kMostOfWideBlocks = 128;
 constexpr int64_t kLeastOfNarrowBlocks = 208;
 
-// Sequences at a time. Their offsets go with the launch of the kernel, which takes about 9,700 of them, and copies them
-// in a slower way from about 400 on.
+// Sequences in one call of ATB. Their offsets are sent with the launch of the kernel, which has room for about 9,700,
+// and copies them in a slower way from about 400 on.
 constexpr int64_t kMaxSequences = 384;
 
-// Rows and columns of the compressed causal mask, which serves any number of keys.
+// Rows and columns of ATB's compressed causal mask, which serves any number of keys.
 constexpr int64_t kTriangle = 128;
 
 uint16_t narrow(float value, aclDataType dtype) {
   return dtype == ACL_FLOAT16 ? narrow_to_half(value).bits : narrow_to_bfloat16(value).bits;
 }
 
-// What is added to a hidden pair's score, and the least that is added to a visible one: the numbers that the dtype has
-// at its lower end, with room for scores between them.
+// The number added to a hidden score, and the lowest number added to a visible score. Both are near the lower end of
+// the dtype's range, with room between them for the scores themselves.
 struct Additive {
   float hidden;
   float lowest_visible;
@@ -58,13 +61,13 @@ Additive additive_of(aclDataType dtype) {
   return dtype == ACL_FLOAT16 ? Additive{-65504.0f, -32768.0f} : Additive{-3e38f, -1e38f};
 }
 
-// Items of the problem: `count` from `first` on.
+// Batch elements first .. first + count - 1 of the problem.
 struct Items {
   int64_t first;
   int64_t count;
 };
 
-// Their attention as sequences.
+// The packed sequences for the attention of these batch elements.
 class Sequences {
  public:
   Sequences(const AttentionProblem& problem, const Visibility& visibility, const Items& of)
@@ -73,20 +76,21 @@ class Sequences {
     choose_mask();
   }
 
-  // Items with a sequence, in order, as places among the items.
+  // The batch elements that have a sequence, in order, counted from the first of the range.
   const std::vector<int32_t>& items() const { return items_; }
-  // Keys of each, as places in the item.
+  // The keys of each sequence, as indices into the keys of its batch element.
   const std::vector<std::vector<int32_t>>& keys() const { return keys_; }
   bool has_all_items() const { return static_cast<int64_t>(items_.size()) == of_.count; }
   bool has_all_keys() const { return has_all_items() && num_keys_ == of_.count * problem_.limits.num_keys; }
   int64_t num_keys() const { return num_keys_; }
-  // Keys of zeros at the end of the last sequence, hidden from all: with a mask, ATB wants a sequence with as many keys as
-  // there are queries.
+  // Keys of zeros after the last sequence's own, hidden from all rows. With a mask, ATB wants at least one sequence to
+  // have as many keys as there are queries.
   int64_t num_padding_keys() const { return num_padding_keys_; }
   FusedMask mask() const { return mask_; }
-  // Of the keys of all sequences, which are there for a mean alone; empty where there are none.
+  // For each key of all sequences: 1 if it is there only for the mean of rows without a key. Empty if no sequence has
+  // such a key.
   const std::vector<uint8_t>& unseen_keys() const { return unseen_keys_; }
-  // (item's place, q, h) of rows without keys; empty where there are none.
+  // (sequence, q, h): 1 for a row without a visible key. Empty if there is none.
   const std::vector<uint8_t>& empty_rows() const { return empty_rows_; }
 
   std::vector<int32_t> lengths() const {
@@ -106,15 +110,16 @@ class Sequences {
   bool is_shared() const { return seen_.num_items() == 1; }
   int64_t num_planes() const { return is_shared() ? 1 : static_cast<int64_t>(items_.size()); }
 
-  // The mask's elements. Hide: (sequences or 1, q, longest); Additive: (sequences or 1, h, side, side).
+  // Writes the mask's elements. Hide: (sequences or 1, q, longest); Additive: (sequences or 1, h, side, side).
   void fill_hide(aclDataType dtype, uint16_t* next) const;
   void fill_additive(aclDataType dtype, int64_t side, uint16_t* plane) const;
 
  private:
   bool is_mean() const { return problem_.empty_rows == EmptyRows::Mean; }
-  // In the problem.
+
+  // The index of sequence i's batch element in the problem.
   int64_t item(size_t i) const { return of_.first + items_[i]; }
-  // Of one item.
+  // Rows of one batch element.
   size_t num_rows() const { return static_cast<size_t>(problem_.limits.num_queries * problem_.num_heads); }
 
   void add_item(int64_t b) {
@@ -162,12 +167,12 @@ class Sequences {
       mask_ = seen_.num_heads() > 1 ? FusedMask::Additive : FusedMask::Hide;
     }
     if (mask_ != FusedMask::None) num_padding_keys_ = std::max<int64_t>(0, problem_.limits.num_queries - longest());
-    // The padding belongs to the last sequence, which need not be the longest.
+    // The padding is added to the last sequence, which need not be the longest.
     if (num_padding_keys_ > 0)
       num_padding_keys_ = problem_.limits.num_queries - static_cast<int64_t>(keys_.back().size());
   }
 
-  // Rows that see some keys of their sequence and not others.
+  // Whether some row sees some keys of its sequence and not others.
   bool has_partial_rows() const {
     if (seen_.is_by_item()) return false;
     for (size_t i = 0; i < items_.size(); ++i) {
@@ -199,7 +204,8 @@ void Sequences::fill_hide(aclDataType dtype, uint16_t* next) const {
   for (size_t i = 0; i < static_cast<size_t>(num_planes()); ++i) {
     const auto num_keys = static_cast<int64_t>(keys_[i].size());
     for (int64_t q = 0; q < problem_.limits.num_queries; ++q) {
-      // A row without keys is cleared afterwards, or is to see all of them.
+      // A row without a visible key attends to all keys: its result is set to 0 afterwards, or is the mean of all
+      // values.
       const bool is_empty = seen_.count(item(i), 0, q) == 0;
       for (int64_t k = 0; k < num_columns; ++k) {
         const bool is_visible =
@@ -239,7 +245,7 @@ void Sequences::fill_additive(aclDataType dtype, int64_t side, uint16_t* plane) 
   }
 }
 
-// Of queries, keys and values alike, with zeros behind the elements that there are.
+// The head size that ATB computes with. Queries, keys and values are all padded to it with zeros.
 int64_t padded_head_size(const AttentionProblem& problem, FusedMask mask) {
   const int64_t size = round_up(std::max(problem.head_size, problem.value_head_size), kHeadUnit);
   return mask == FusedMask::Triangle && size > kMostOfWideBlocks ? std::max(size, kLeastOfNarrowBlocks) : size;
@@ -270,7 +276,8 @@ class FusedOutput {
     const int64_t num_tokens = num_items * problem_.limits.num_queries;
     if (!sequences_.empty_rows().empty())
       empty_rows_ = uploaded(npu_, ACL_INT8, dims_of({num_tokens, h, 1}), sequences_.empty_rows().data());
-    // Straight into the target where that takes the sequences as they come.
+    // ATB writes into the target directly if the target has exactly these sequences and this head size, and no row
+    // needs to be set to 0.
     const bool is_direct = sequences_.has_all_items() && head_size_ == d && empty_rows_.data() == nullptr;
     Temporary attended;
     DeviceArray result = reshaped(target.array(), {num_tokens, h, head_size_});
@@ -284,7 +291,7 @@ class FusedOutput {
   }
 
  private:
-  // Of queries, keys, values or the output: (items, heads, s, d).
+  // The range's part of queries, keys, values or the output: (batch elements, heads, s, d).
   StridedArray part_of(const Operand& operand, int64_t heads, int64_t s, int64_t d) const {
     return strided_from(operand, of_.first, {of_.count, heads, s, d});
   }
@@ -304,7 +311,7 @@ class FusedOutput {
     fused_attention(npu_, parameters, queries, keys, values, mask, lengths, result);
   }
 
-  // The rows of `array`, (rows, ...), at these places.
+  // The rows of `array` (rows, ...) at these indices.
   DeviceArray rows_of(const DeviceArray& array, const std::vector<int32_t>& places, Temporary& kept) {
     const Temporary indices = uploaded(npu_, ACL_INT32, dims_of({static_cast<int64_t>(places.size())}), places.data());
     atb::Dims shape = array.shape;
@@ -313,14 +320,14 @@ class FusedOutput {
                    [&](const DeviceArray& result) { gather(npu_, array, indices.array(), result); });
   }
 
-  // The array with zeros where `where` is not 0.
+  // The array, set to 0 where `where` is not 0.
   DeviceArray cleared_where(const DeviceArray& array, const Temporary& where, Temporary& kept) {
     return renewed(npu_, dtype_, array.shape, kept,
                    [&](const DeviceArray& result) { clear_where(npu_, array, where.array(), result); });
   }
 
-  // The array, and zeros behind it as far as `result` reaches. The zeros come first, since they begin where copies on the
-  // device may.
+  // Writes the array to `result`, and zeros to the rest of `result`. The zeros are written first and begin at an
+  // aligned address, as copies on the device need; the array then overwrites the first of them.
   void copy_with_zeros(const DeviceArray& array, const DeviceArray& result) {
     const size_t num_bytes = array.num_bytes();
     const size_t aligned = num_bytes / kMemoryAlignment * kMemoryAlignment;
@@ -328,7 +335,7 @@ class FusedOutput {
     npu_.copy(result.data, array.data, num_bytes);
   }
 
-  // Zeros behind the elements of each head, which add nothing to a product.
+  // Appends zeros to each head, up to head_size_. They add nothing to a product.
   DeviceArray widened(const DeviceArray& array, Temporary& kept) {
     const int64_t tokens = array.shape.dims[0];
     const int64_t heads = array.shape.dims[1];
@@ -349,11 +356,11 @@ class FusedOutput {
       queries = rows_of(reshaped(queries, {of_.count, q * h * d}), sequences_.items(), kept);
     queries = reshaped(queries, {static_cast<int64_t>(sequences_.items().size()) * q, h, d});
     queries = widened(queries, kept);
-    // Whatever it holds, such a query is 0: it sees all keys alike, or is of no matter.
+    // The query of a row without a visible key is set to 0, whatever it holds: it then gives all keys the same weight.
     return empty_rows_.data() == nullptr ? queries : cleared_where(queries, empty_rows_, kept);
   }
 
-  // Keys or values; those that are not 0 in `cleared` as zeros.
+  // Keys or values of all sequences. Those for which `cleared` is not 0 are set to 0.
   DeviceArray load_keys(const Operand& operand, int64_t d, const std::vector<uint8_t>& cleared, Temporary& kept) {
     const int64_t g = problem_.num_kv_heads;
     const int64_t k = problem_.limits.num_keys;
@@ -424,7 +431,8 @@ class FusedOutput {
     return kept.array();
   }
 
-  // Elements that were added are taken away, rows without keys become 0, and items that were left out too.
+  // Copies the result to the target: without the padding of the heads, with rows without a visible key set to 0, and
+  // with zeros for batch elements that have no sequence.
   void finish(Temporary& attended, const Target& target) {
     const int64_t h = problem_.num_heads;
     const int64_t d = problem_.value_head_size;
@@ -440,7 +448,7 @@ class FusedOutput {
       npu_.copy(target.array().data, result.data, result.num_bytes());
       return;
     }
-    // One item of zeros behind those that were computed stands for all that were left out.
+    // One batch element of zeros after the computed ones stands for all that have no sequence.
     const auto num_items = static_cast<int64_t>(sequences_.items().size());
     const int64_t item_size = problem_.limits.num_queries * h * d;
     const Temporary with_zeros(npu_, dtype_, dims_of({num_items + 1, item_size}));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The output of an attention by ATB's SelfAttentionOperation.
+// The output of an attention, computed by ATB's SelfAttentionOperation.
 #pragma once
 
 #include "backends/ascend/npu.h"
@@ -8,14 +8,16 @@
 
 namespace heed::ascend {
 
-// Elements of a head that the operation is given. It takes up to 576, by kernels of their own: one of them has looked for
-// a row's largest score among some of its keys only, and ATB's version does not tell whether it still does.
+// Largest head size that is given to the operation. It accepts up to 576, with other kernels: in some releases one of
+// these searches only some of a row's keys for its largest score, and ATB's version number does not tell which
+// releases.
 inline constexpr int64_t kMaxHeadSize = 256;
 
-// Bytes that the mask for it takes on the device at most; a matter of sizes, and of which operands are given.
+// Upper bound for the bytes of the operation's mask on the device. Depends on sizes, on strides and on which operands
+// are given.
 double fused_mask_bytes(const AttentionProblem& problem);
 
-// The problem has queries, keys and values of at least one element each, and an output.
+// The problem has an output, and queries, keys and values of at least one element each.
 void run_fused_output(Npu& npu, const AttentionProblem& problem, const Visibility& visibility, aclDataType dtype);
 
 }  // namespace heed::ascend

@@ -11,17 +11,17 @@ namespace {
 
 DeviceArray packed_weight(const LinearPart& part, int64_t input_size) {
   DeviceArray array;
-  // Read only; ATB's tensors do not tell.
+  // Only read. ATB's tensors have no pointer to const.
   array.data = const_cast<void*>(part.packed);
   array.dtype = ACL_BF16;
   array.shape = dims_of({part.output_size, input_size});
   return array;
 }
 
-// The weight as ATB takes it: (n, e), or (e, n) where that is how it lies.
+// The weight as ATB takes it: (n, e), or (e, n) if that is its order in memory.
 struct Weight {
   DeviceArray array;
-  bool is_transposed = true;  // as ATB says it: (n, e)
+  bool is_transposed = true;  // ATB's word for (n, e)
 };
 
 Weight load_weight(Npu& npu, const LinearPart& part, int64_t input_size, aclDataType dtype, Temporary& kept) {
@@ -56,7 +56,7 @@ Plan plan_linear(const LinearProblem& problem) {
   return plan;
 }
 
-// Computes all rows; this device's IntermediateForm asks layers to want no fewer.
+// Computes all rows, whatever wanted_rows says: this device's IntermediateForm makes layers want all.
 void run_linear(Npu& npu, const LinearProblem& problem, aclDataType dtype) {
   const int64_t num_rows = problem.batch * problem.rows;
   if (num_rows == 0) return;
@@ -74,7 +74,7 @@ void run_linear(Npu& npu, const LinearProblem& problem, aclDataType dtype) {
     const Weight weight = load_weight(npu, part, e, dtype, kept_weight);
     DeviceArray bias;
     if (part.bias.given != 0) bias = load(npu, strided(part.bias, {1, 1, 1, n}), dtype, kept_bias);
-    // (h, s, r, d) with the rows outside.
+    // (h, s, r, d) seen as (s, r, h, d), the order of ATB's result.
     const StridedArray output = strided(part.output, {n / d, problem.batch, problem.rows, d});
     StridedArray rows = output;
     for (const auto& [place, axis] : {std::pair{0, 1}, std::pair{1, 2}, std::pair{2, 0}}) {

@@ -13,21 +13,23 @@
 namespace heed::ascend {
 namespace {
 
-// Operations beyond which all are made anew: a host may bring any number of threads, and of sizes in parameters.
+// Operations of ATB that are kept. Beyond this all are destroyed, since a host may have any number of threads and of
+// parameter sizes.
 constexpr size_t kMaxOperations = 2048;
 
-// Bytes of constants, and how many, beyond which all are forgotten between two calls.
+// Limits for the constants that are kept, in bytes and in number. Beyond them all are released at the beginning of the
+// next call.
 constexpr size_t kMaxConstantBytes = size_t{64} << 20;
 constexpr size_t kMaxConstants = 256;
 
-// What tells this thread from all that are or were, as no id of the system does.
+// A number that no other thread has or had. The system gives the id of a thread that has ended to a new one.
 uint64_t thread_number() {
   static std::atomic<uint64_t> num_threads{0};
   thread_local const uint64_t number = num_threads.fetch_add(1, std::memory_order_relaxed);
   return number;
 }
 
-// Left behind at the end of the process: nothing of AscendCL may be called from a static destructor.
+// The open NPUs. Never destroyed, because AscendCL must not be called from a static destructor.
 struct Registry {
   std::mutex mutex;
   std::map<int32_t, std::weak_ptr<Npu>> npus;
@@ -35,7 +37,8 @@ struct Registry {
   int64_t process = platform::process_id();
 };
 
-// A child of fork begins with one of its own: its parent's may be locked for ever.
+// A child of fork gets a registry of its own: in the copy of its parent's, the mutex may be locked by a thread that the
+// child does not have.
 Registry& registry() {
   static std::atomic<Registry*> kept{new Registry};
   Registry* current = kept.load(std::memory_order_acquire);
@@ -46,8 +49,8 @@ Registry& registry() {
   return *current;
 }
 
-// AscendCL is initialised once in a process, by the host or by heed, and never finalised by heed: that would end it for
-// everybody in the process. Wants the registry's lock.
+// Initialises AscendCL, unless the host has done so. heed never finalises it: that would end it for everybody in the
+// process. The caller holds the registry's lock.
 void initialize(Registry& shared) {
   const aclError code = aclInit(nullptr);
   if (code != ACL_SUCCESS && code != kRepeatedInitialize) {
@@ -56,16 +59,16 @@ void initialize(Registry& shared) {
          "sourced",
          code, RecentMessage().text());
   }
-  // That it was initialised before is no failure to tell.
+  // Clears the message of a repeated initialisation, which is no failure.
   static_cast<void>(RecentMessage());
   shared.is_initialized = true;
 }
 
-// Chips whose kernels heed knows: Atlas A2 (Ascend910B1 to 910B4) and A3 (Ascend910_93...).
+// Supported chips: Atlas A2 (Ascend910B1 to 910B4) and A3 (Ascend910_93...).
 bool is_supported(std::string_view chip) {
   constexpr std::string_view kA2 = "Ascend910B";
   constexpr std::string_view kA3 = "Ascend910_93";
-  // "Ascend910B" alone is the first generation, in spite of its name.
+  // "Ascend910B" with nothing after it is a chip of the first generation.
   return (chip.starts_with(kA2) && chip.size() > kA2.size()) || chip.starts_with(kA3);
 }
 
@@ -86,7 +89,7 @@ int32_t count(Registry& shared) {
   uint32_t count = 0;
   aclError code = aclrtGetDeviceCount(&count);
   if (code == kNotInitialized) {
-    // The host has finalised it since.
+    // The host has finalised AscendCL in the meantime.
     initialize(shared);
     code = aclrtGetDeviceCount(&count);
   }
@@ -163,7 +166,7 @@ std::shared_ptr<Npu> Npu::open(int32_t index) {
 }
 
 void Npu::close(std::shared_ptr<Npu>& npu) noexcept {
-  // The lock may have been held by a thread that a child of fork has not.
+  // In a child of fork the registry's lock may be held by a thread that does not exist there.
   if (npu->is_inherited()) {
     npu.reset();
     return;
@@ -198,11 +201,12 @@ void Npu::start() {
     fail_atb(code, "atb::Context::SetExecuteStream");
 }
 
-// On a stream there are infinities and NaN, or the largest number and 0 in their place (rule 8 wants the former), as the
-// device was set when it was created. The setting is the host's, and stays as it was.
+// A stream keeps the overflow mode that the device had when the stream was created: results beyond the range are either
+// infinities and NaN, which rule 8 needs, or the largest number and 0. The device's mode is the host's setting and is
+// restored.
 void Npu::create_stream() {
   aclrtFloatOverflowMode before = ACL_RT_OVERFLOW_MODE_INFNAN;
-  // A driver without modes has infinities.
+  // A driver without overflow modes gives infinities.
   if (const aclError code = aclrtGetDeviceSatMode(&before); code != kNotSupported) check(code, "aclrtGetDeviceSatMode");
   const bool is_saturating = before == ACL_RT_OVERFLOW_MODE_SATURATION;
   if (is_saturating) check(aclrtSetDeviceSatMode(ACL_RT_OVERFLOW_MODE_INFNAN), "aclrtSetDeviceSatMode");
@@ -212,7 +216,7 @@ void Npu::create_stream() {
 }
 
 Npu::~Npu() {
-  // A child of fork has the driver's state without its threads.
+  // A child of fork has a copy of the driver's state, but not the driver's threads.
   if (is_inherited()) return;
   aclrtContext before = nullptr;
   if (aclrtGetCurrentContext(&before) != ACL_SUCCESS) before = nullptr;
@@ -221,7 +225,7 @@ Npu::~Npu() {
   if (before != nullptr && before != context_) static_cast<void>(aclrtSetCurrentContext(before));
 }
 
-// In the order that AscendCL and ATB ask for. On a lost device most of it fails, which changes nothing.
+// In the order that AscendCL and ATB require. On a lost device most of these calls fail, which changes nothing here.
 void Npu::stop() noexcept {
   wait_idle();
   destroy_operations();
@@ -249,10 +253,10 @@ Npu::Use::Use(Npu& npu, Of which) : lock_(npu.mutex_, std::defer_lock) {
          "device ascend:%d has been lost (%s): destroy all that belongs to contexts on it, and open a new one",
          npu.index_, npu.loss_);
   }
-  // No context at all is a state of its own, which cannot be set again: then heed's stays.
+  // A thread without a current context cannot be put back into that state, so it keeps heed's context.
   if (aclrtGetCurrentContext(&before_) != ACL_SUCCESS) {
     before_ = nullptr;
-    static_cast<void>(RecentMessage());  // no failure to tell later
+    static_cast<void>(RecentMessage());  // clears the message, which is no failure
   }
   if (before_ != npu.context_) npu.check(aclrtSetCurrentContext(npu.context_), "aclrtSetCurrentContext");
   if (before_ == npu.context_) before_ = nullptr;
@@ -288,7 +292,7 @@ void Npu::release(void* memory, size_t num_bytes) noexcept { memory_.give(memory
 void Npu::upload(void* device, const void* host, size_t num_bytes) {
   if (num_bytes == 0) return;
   if (num_bytes > Staging::kCapacity) {
-    // An immediate copy does not wait for the stream, on which the block may still be in use.
+    // aclrtMemcpy does not wait for the stream, where queued work may still use the block.
     synchronize();
     check(aclrtMemcpy(device, num_bytes, host, num_bytes, ACL_MEMCPY_HOST_TO_DEVICE), "aclrtMemcpy to the device");
     return;
@@ -315,7 +319,7 @@ void Npu::copy(void* destination, const void* source, size_t num_bytes) {
           "aclrtMemcpyAsync on the device");
     return;
   }
-  // From and to other addresses the driver copies at once or not at all.
+  // For unaligned addresses there is only the copy that does not go through the stream.
   synchronize();
   check(aclrtMemcpy(destination, num_bytes, source, num_bytes, ACL_MEMCPY_DEVICE_TO_DEVICE),
         "aclrtMemcpy on the device");
@@ -339,7 +343,8 @@ void Npu::wait_idle() noexcept {
   staging_.reset();
 }
 
-// An operation belongs to the thread that first sets it up: it keeps an address in that thread's own cache of kernels.
+// An operation of ATB can be used only in the thread that first called its Setup: it keeps a pointer into that thread's
+// cache of kernels. So the thread is part of the key.
 atb::Operation* Npu::operation(const std::string& name, const Create& create) {
   const std::string key = name + " " + std::to_string(thread_number());
   if (const auto found = operations_.find(key); found != operations_.end()) return found->second;
@@ -413,7 +418,7 @@ void Npu::run_kept(const std::string& name, const Create& create, std::initializ
   if (const atb::Status code = kept->Setup(*pack_, needed, atb_context_); code != atb::NO_ERROR)
     fail_atb(code, (name + " (Setup)").c_str());
   if (needed > workspace_bytes_) {
-    // First, so that a full device can have it back.
+    // The old workspace is released first, so that a full device can reuse its memory.
     memory_.give(workspace_, workspace_bytes_);
     workspace_ = nullptr;
     workspace_bytes_ = 0;
@@ -423,7 +428,7 @@ void Npu::run_kept(const std::string& name, const Create& create, std::initializ
   const atb::Status code =
       kept->Execute(*pack_, needed == 0 ? nullptr : static_cast<uint8_t*>(workspace_), needed, atb_context_);
   if (code != atb::NO_ERROR) {
-    // Work that was asked for earlier may be the cause: then that is the failure to tell.
+    // If earlier work has failed on the device, synchronize throws that failure, which is the cause of this one.
     synchronize();
     fail_atb(code, (name + " (Execute)").c_str());
   }

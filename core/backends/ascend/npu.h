@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// One NPU in this process: its stream, its memory and its ATB context, which all contexts of heed on it share.
+// One NPU in this process: its stream, its memory and its ATB context. All contexts of heed on the NPU share them.
 //
-// One stream does everything in the order in which it is asked. So a tensor can be used in any context of the device,
-// and memory can be given back while the device still works with it.
+// All work goes through one stream, in the order of the calls. So a tensor can be used in any context of the device,
+// and memory can be released while queued work still uses it.
 #pragma once
 
 #include <cstddef>
@@ -23,12 +23,12 @@
 
 namespace heed::ascend {
 
-// A dense array that an operation of ATB reads or writes; axes with the last one fastest.
+// A dense array that an operation of ATB reads or writes, in row-major order.
 struct DeviceArray {
   void* data = nullptr;
   aclDataType dtype = ACL_FLOAT16;
   atb::Dims shape;
-  // Set in the place of data where ATB wants an array in the host's memory.
+  // Set instead of `data` if ATB wants the array in the host's memory.
   void* host_data = nullptr;
 
   int64_t num_elements() const;
@@ -42,14 +42,14 @@ size_t size_of_element(aclDataType dtype);
 
 atb::Dims dims_of(std::initializer_list<int64_t> sizes);
 
-// How many NPUs there are. Throws DeviceUnavailable with the reason where none can be used.
+// The number of NPUs that this process can use, at least 1. Throws DeviceUnavailable with the reason if there is none.
 int32_t count_npus();
 
 class Npu {
  public:
-  // The NPU of that index, opened by the first who asks. Throws DeviceUnavailable, InvalidArgument, OutOfMemory.
+  // The NPU of that index, which the first call opens. Throws DeviceUnavailable, InvalidArgument, OutOfMemory.
   static std::shared_ptr<Npu> open(int32_t index);
-  // Gives up a share of it. The last one closes it, before anybody opens it again.
+  // Releases a share of the NPU. The last one closes it; an `open` in another thread waits until it is closed.
   static void close(std::shared_ptr<Npu>& npu) noexcept;
 
   explicit Npu(int32_t index);
@@ -57,15 +57,16 @@ class Npu {
   Npu& operator=(const Npu&) = delete;
   ~Npu();
 
-  // "Ascend910B4"; the version of ATB.
+  // Such as "Ascend910B4".
   const char* chip() const { return chip_.c_str(); }
   const char* atb_version() const { return atb_version_.c_str(); }
 
-  // Makes the NPU the thread's own for one call, and the caller's device its own again after it. All functions below
-  // want one. Throws DeviceLost, and DeviceUnavailable in a child of fork.
+  // Holds the NPU's lock and makes its AscendCL context the thread's current one, for one call of heed; restores the
+  // caller's context at the end. All functions below need a Use. Throws DeviceLost, and DeviceUnavailable in a child of
+  // fork.
   class Use {
    public:
-    // Also of a lost device, for what gives memory back.
+    // AnyDevice: also a lost device, for functions that release memory.
     enum class Of { WorkingDevice, AnyDevice };
     explicit Use(Npu& npu, Of which = Of::WorkingDevice);
     Use(const Use&) = delete;
@@ -79,25 +80,25 @@ class Npu {
 
   void* allocate(size_t num_bytes);
   void release(void* memory, size_t num_bytes) noexcept;
-  // Each after all that was asked before, and `download` when that is done, as does `copy` where an address is not aligned
-  // as memory is. The host's memory may be used again when they return.
+  // Copies. Each comes after all earlier work on the stream. The host's memory may be used again when they return.
+  // `download` waits until the copy is done, and so does `copy` if an address is not a multiple of kMemoryAlignment.
   void upload(void* device, const void* host, size_t num_bytes);
   void download(void* host, const void* device, size_t num_bytes);
   void copy(void* destination, const void* source, size_t num_bytes);
-  // Waits; throws what work has failed with that was asked for earlier.
+  // Waits for all queued work. Throws the failure of earlier work, if it failed.
   void synchronize();
-  // Waits, whatever comes of it.
+  // Waits for all queued work and ignores failures.
   void wait_idle() noexcept;
-  // Waits, and gives blocks that nobody has, and ATB's workspace, back to the driver.
+  // Waits, and returns unused blocks and ATB's workspace to the driver.
   void trim();
 
-  // An array that depends on nothing but its name, made and uploaded when it is first asked for and kept for later calls.
-  // It stays until the end of this one.
+  // An array whose contents depend on its name alone. The first call fills and uploads it; later calls get the same
+  // one. It stays valid until the end of the current call of heed.
   DeviceArray constant(const std::string& name, aclDataType dtype, const atb::Dims& shape,
                        const std::function<void(void* host)>& fill);
 
-  // Asks ATB for an operation. `name` is its parameters in words, by which it is kept for this thread: set up again for
-  // the same sizes, it need not work out its kernels anew.
+  // Runs an operation of ATB. `name` states its parameters; the operation is kept under this name for the thread,
+  // because a Setup with the sizes of the last call is cheaper than a new operation.
   template <typename Param>
   void run(const std::string& name, const Param& param, std::initializer_list<DeviceArray> inputs,
            const DeviceArray& output) {
@@ -111,7 +112,7 @@ class Npu {
   void start();
   void create_stream();
   void stop() noexcept;
-  // Does what may find that the device is lost, and remembers it.
+  // Runs `call`. If it throws DeviceLost for the first time, the NPU is marked as lost.
   template <typename Call>
   auto watched(Call call) {
     try {
@@ -121,9 +122,9 @@ class Npu {
       lose(error);
     }
   }
-  // `loss` says which call found it.
+  // Marks the device as lost and throws. The text of `loss` names the call that found it.
   [[noreturn]] void lose(const Error& loss);
-  // Whether this process has it from its parent.
+  // Whether this process is a child of fork of the one that opened the NPU.
   bool is_inherited() const;
   // Throws where `code` is a failure.
   void check(aclError code, const char* what);
@@ -141,7 +142,7 @@ class Npu {
   aclrtStream stream_ = nullptr;
   atb::Context* atb_context_ = nullptr;
   bool is_set_ = false;
-  // The failure that the device was lost with.
+  // Whether the device is lost, and the text of the failure.
   bool is_lost_ = false;
   char loss_[256] = "";
   int64_t process_ = 0;
@@ -151,14 +152,14 @@ class Npu {
   std::unordered_map<std::string, atb::Operation*> operations_;
   std::unordered_map<std::string, DeviceArray> constants_;
   size_t constant_bytes_ = 0;
-  // Of 13 KiB, which is too much for a small thread's stack.
+  // Not on the stack: it has 13 KiB, too much for a thread with a small stack.
   std::unique_ptr<atb::VariantPack> pack_;
-  // ATB's scratch, one for all operations, since they run one after the other.
+  // ATB's workspace. One serves all operations, since they run one after the other.
   void* workspace_ = nullptr;
   size_t workspace_bytes_ = 0;
 };
 
-// Memory of the device for one call.
+// An array in the device's memory, released at the end of its scope.
 class Temporary {
  public:
   Temporary() = default;
@@ -175,8 +176,8 @@ class Temporary {
   DeviceArray array_;
 };
 
-// What `write` puts into a new array, which then lies in `kept`. It may read what lay there before: that is given back only
-// when the device has been asked for the work, behind which it waits its turn.
+// Allocates a new array, calls write(array) and moves it into `kept`, whose old array is released. `write` may read the
+// old array: its memory is reused only by work that is queued behind this.
 template <typename Write>
 DeviceArray renewed(Npu& npu, aclDataType dtype, const atb::Dims& shape, Temporary& kept, const Write& write) {
   Temporary next(npu, dtype, shape);
@@ -185,7 +186,7 @@ DeviceArray renewed(Npu& npu, aclDataType dtype, const atb::Dims& shape, Tempora
   return kept.array();
 }
 
-// An array of the host's on the device, for one call. The host's may be used again at once.
+// A copy on the device of an array in the host's memory, which may be used again when this returns.
 Temporary uploaded(Npu& npu, aclDataType dtype, const atb::Dims& shape, const void* host);
 
 }  // namespace heed::ascend

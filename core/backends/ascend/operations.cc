@@ -7,7 +7,7 @@
 namespace heed::ascend {
 namespace {
 
-// A float as text that tells any two apart.
+// A float as text, different for any two floats that differ in a bit.
 std::string bits_of(float value) { return std::to_string(std::bit_cast<uint32_t>(value)); }
 
 std::string name_of(const char* operation, std::initializer_list<int64_t> parameters) {
@@ -25,7 +25,7 @@ void elewise(Npu& npu, atb::infer::ElewiseParam::ElewiseType type, std::initiali
   npu.run(name_of("Elewise", {type, param.outTensorType}) + " " + bits_of(factor), param, inputs, output);
 }
 
-// The same bytes as whole numbers of 32 bits, for operations that move bytes only: F32, or pairs of 16 bits.
+// The same bytes as 32-bit integers, for operations that only move bytes. Two elements of 16 bits become one integer.
 DeviceArray as_integers(const DeviceArray& array) {
   DeviceArray result = array;
   result.dtype = ACL_INT32;
@@ -101,7 +101,7 @@ void keep_first(Npu& npu, const DeviceArray& input, const DeviceArray& output) {
   npu.run(name_of("Slice", {static_cast<int64_t>(last), output.shape.dims[last]}), param, {input}, output);
 }
 
-// As whole numbers: a kernel may multiply what it clears by 0, which would leave a NaN as it is.
+// As integers: on floats, a kernel may clear by multiplying with 0, which leaves a NaN as it is.
 void clear_where(Npu& npu, const DeviceArray& input, const DeviceArray& mask, const DeviceArray& output) {
   atb::infer::FillParam param;
   param.withMask = true;
@@ -118,7 +118,7 @@ void fused_attention(Npu& npu, const FusedAttention& parameters, const DeviceArr
   param.kvHeadNum = static_cast<int32_t>(parameters.num_kv_heads);
   param.qkScale = parameters.scale;
   param.calcType = Param::PA_ENCODER;
-  // The default kernel rounds scores to 16 bits and wants as many keys as queries.
+  // The default kernel rounds scores to 16 bits and accepts only as many keys as queries.
   param.kernelType = Param::KERNELTYPE_HIGH_PRECISION;
   switch (parameters.mask) {
     case FusedMask::None: param.maskType = Param::MASK_TYPE_UNDEFINED; break;

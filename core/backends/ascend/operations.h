@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operations of ATB that heed asks for, each as one function on dense arrays. Results are made by the caller or
-// returned; nothing waits for the device.
+// The operations of ATB that heed uses, each as a function on dense arrays. The caller allocates the output. No
+// function waits for the device.
 //
 // To come, in the same form: ReshapeAndCacheOperation and PagedAttentionOperation for paged key-value caches, LayerNorm
 // and Activation for blocks.
@@ -13,18 +13,18 @@
 
 namespace heed::ascend {
 
-// x (m, k) or (b, m, k) times weight (n, k), with transpose_weight false (k, n), or (b, n, k) and (b, k, n). Products in
-// f32, rounded to the dtype; with a bias (n) the sum is rounded once more.
+// x (m, k) or (b, m, k) times weight (n, k) or (b, n, k); without transpose_weight the weight is (k, n) or (b, k, n).
+// Sums are accumulated in f32 and rounded to the dtype; with a bias (n), its sum is rounded once more.
 void linear(Npu& npu, const DeviceArray& x, const DeviceArray& weight, bool transpose_weight, const DeviceArray* bias,
             const DeviceArray& output);
 
-// Between F32 and the 16-bit types, rounded to nearest even.
+// Converts between F32 and a 16-bit dtype, rounded to nearest, ties to even.
 void cast(Npu& npu, const DeviceArray& input, const DeviceArray& output);
 
-// input * factor, rounded.
+// output = input * factor, rounded to the dtype.
 void multiply(Npu& npu, const DeviceArray& input, float factor, const DeviceArray& output);
 
-// a + b, where axes of 1 in b are repeated.
+// output = a + b. Axes of size 1 in b are repeated.
 void add(Npu& npu, const DeviceArray& a, const DeviceArray& b, const DeviceArray& output);
 
 // Over the last axis.
@@ -42,17 +42,18 @@ void concatenate(Npu& npu, const DeviceArray& a, const DeviceArray& b, const Dev
 // The first elements along the last axis, as many as the output has.
 void keep_first(Npu& npu, const DeviceArray& input, const DeviceArray& output);
 
-// 0 where the mask, of bytes, is not 0, otherwise the input, bit by bit; axes of 1 in the mask are repeated. F32, and the
-// 16-bit types where the last axis is even and the mask's is 1.
+// The input with zeros where the mask is not 0; other elements keep their bits. The mask has one byte for each element,
+// and its axes of size 1 are repeated. F32, or a 16-bit dtype if the last axis is even and the mask's last axis has
+// size 1.
 void clear_where(Npu& npu, const DeviceArray& input, const DeviceArray& mask, const DeviceArray& output);
 
-// Masks of a fused attention, whose dtype is the queries'.
+// The mask of a fused attention. Its dtype is that of the queries.
 enum class FusedMask {
-  None,      // each query sees all keys of its sequence
+  None,      // each query sees all keys of its sequence; no mask
   Hide,      // (q, k) or (b, q, k): 0 is visible, 1 hidden
   Triangle,  // (128, 128) with 1 above the diagonal: key j is visible to query i iff j <= i. Heads of up to 128 elements,
              // or from 208 on
-  Additive,  // (h, s, s) or (b, h, s, s), added to the scores
+  Additive,  // (h, s, s) or (b, h, s, s): added to the scores
 };
 
 struct FusedAttention {
@@ -62,9 +63,10 @@ struct FusedAttention {
   FusedMask mask = FusedMask::None;
 };
 
-// Sequences one after the other, without gaps: queries (tokens, heads, d), keys and values (tokens, kv heads, d), all
-// of one 16-bit dtype. lengths: 2 * n numbers in the host's memory, the queries of each of n sequences and then the
-// keys, none of them 0. With a mask some sequence has as many keys as any has queries.
+// Attention of packed sequences, which follow one another without gaps: queries (tokens, heads, d), keys and values
+// (tokens, kv heads, d), all of one 16-bit dtype. `lengths` are 2 * n numbers in the host's memory: the number of
+// queries of each of the n sequences and then the number of keys of each, all at least 1. With a mask, at least one
+// sequence has as many keys as the longest has queries.
 void fused_attention(Npu& npu, const FusedAttention& parameters, const DeviceArray& queries, const DeviceArray& keys,
                      const DeviceArray& values, const DeviceArray& mask, std::vector<int32_t>& lengths,
                      const DeviceArray& output);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scores are products in the 16-bit dtype, and f32 from there on: scaled, cleared where they are hidden, with the bias
-// added, and turned into weights by a softmax over all keys. Hidden pairs end as zeros, whatever their keys hold (rule 8).
-// log_sum_exp is summed by the host from the same scores: ATB has no such sum.
+// Weights and log_sum_exp from the scores themselves. The products of queries and keys are in the 16-bit dtype. From
+// there on all is in f32: the scores are scaled, set to 0 where they are hidden, the bias is added, and a softmax over
+// all keys gives the weights. Hidden weights end as 0, whatever their keys hold (rule 8). The host computes log_sum_exp
+// from the same scores, because ATB has no operation for it.
 #include "backends/ascend/score_chain.h"
 
 #include <algorithm>
@@ -18,28 +19,34 @@
 namespace heed::ascend {
 namespace {
 
-// Scores of so many bytes are on the device at a time, if one item has not more.
+// Batch elements are computed in groups whose scores take at most this many bytes on the device, or one by one if a
+// single one takes more.
 constexpr int64_t kMaxScoreBytes = int64_t{256} << 20;
 
-// Added to hidden scores, which are 0: the weight is exactly 0 beside any score that is visible. Finite, since a kernel
-// that works through a row in blocks would make NaN of a block of infinities.
+// Added to hidden scores, which are 0: their weight is then exactly 0 if the row has a visible score. Not infinite,
+// since a kernel that works through a row in blocks would get NaN from a block of -infinities.
 constexpr float kHidden = -std::numeric_limits<float>::max();
 
-// What a 16-bit query can be multiplied by without rounding: the largest power of two in a scale of up to 1, and 0 in 0.
+// The part of the scale by which a 16-bit query can be multiplied without rounding: the largest power of two that is
+// not larger than the scale's size, at most 1; 0 for a scale of 0.
 float power_of_two_in(float scale) {
   if (scale == 0.0f) return 0.0f;
   return std::fabs(scale) > 1.0f ? 1.0f : std::ldexp(1.0f, std::ilogb(scale));
 }
 
-// What has to be done to some items' scores, (items, h, q, k), on the device.
+// What masks and changes the scores (batch elements, h, q, k) of some batch elements, on the device. Axes are 1 where all
+// batch elements, heads or queries are alike.
 struct Limits {
-  std::optional<Temporary> hidden;  // bytes (items or 1, h or 1, q or 1, k)
-  std::optional<Temporary> added;   // f32, likewise
-  std::optional<Temporary> zeroed;  // bytes (items or 1, h or 1, q, 1): rows that weigh all keys alike
+  // Bytes (b, h, q, k): not 0 where a key is hidden.
+  std::optional<Temporary> hidden;
+  // F32 (b, h, q, k): the bias, and kHidden where a key is hidden.
+  std::optional<Temporary> added;
+  // Bytes (b, h, q, 1): not 0 for rows whose scores all become 0, so that all keys get the same weight.
+  std::optional<Temporary> zeroed;
 };
 
-// Weights in the place of scores; both f32 (items, h, q, k). `masked`, where it is given, is left with the scores that
-// the weights are of.
+// Computes weights from scores; both are f32 (batch elements, h, q, k). If `masked` is given, it receives the scores
+// after masking and bias, whose softmax the weights are.
 void softmax_within(Npu& npu, const DeviceArray& scores, const Limits& limits, const DeviceArray& weights,
                     Temporary* masked) {
   Temporary cleared;
@@ -104,7 +111,7 @@ class ScoreChain {
     if (wanted != nullptr) sum(masked, first, num_items);
   }
 
-  // f32 (items, h, q, k). The heads that share keys are rows of one product.
+  // The scaled scores, f32 (batch elements, h, q, k). Query heads that share a key head are rows of one product.
   Temporary make_scores(int64_t first, int64_t num_items, bool has_hidden) {
     const int64_t h = problem_.num_heads;
     const int64_t g = problem_.num_kv_heads;
@@ -119,7 +126,8 @@ class ScoreChain {
       queries = without_infinities(npu_, queries, kept_queries);
       keys = without_infinities(npu_, keys, kept_keys);
     }
-    // The power of two keeps products away from the end of the dtype, and rounds nothing; the rest is for f32.
+    // Multiplying the queries by a power of two keeps the products inside the dtype's range without rounding. The rest
+    // of the scale is applied in f32.
     const float power = power_of_two_in(problem_.scale);
     const float rest = power == 0.0f ? 1.0f : problem_.scale / power;
     Temporary scaled;
@@ -158,7 +166,8 @@ class ScoreChain {
           const bool is_even = is_mean() && seen_.count(b, h, i) == 0;
           zeroed[row] = is_even ? 1 : 0;
           has_zeroed |= is_even;
-          // Without it, a bias that is low for all keys that are seen would come near what is added to hidden ones.
+          // The row's largest bias is subtracted. Otherwise a bias that is very low for all visible keys would come
+          // near the number that hides keys.
           const float largest = seen_.largest_bias(b, h, i);
           for (int64_t j = 0; j < k; ++j) {
             const size_t pair = row * static_cast<size_t>(k) + static_cast<size_t>(j);
@@ -182,7 +191,7 @@ class ScoreChain {
     return limits;
   }
 
-  // log_sum_exp of rows of scores as the softmax had them.
+  // Writes log_sum_exp of the scores that the softmax was given.
   void sum(const Temporary& masked, int64_t first, int64_t num_items) {
     const int64_t h = problem_.num_heads;
     const int64_t q = problem_.limits.num_queries;
@@ -194,7 +203,7 @@ class ScoreChain {
     for (int64_t b = first; b < first + num_items; ++b) {
       for (int64_t head = 0; head < h; ++head) {
         for (int64_t i = 0; i < q; ++i, ++row) {
-          // What was taken away from the row's bias belongs to the sum.
+          // The largest bias, which was subtracted from the row, belongs to the sum.
           sums[row] = sum_of_row(scores.data() + row * k, b, head, i) + seen_.largest_bias(b, head, i);
         }
       }
@@ -213,7 +222,7 @@ class ScoreChain {
       largest = std::max(largest, static_cast<double>(scores[k]));
     }
     if (seen_.count(b, h, q) == 0) return -HUGE_VALF;
-    // Rule 8: a NaN makes the row NaN, and so do scores that are infinite where they are largest.
+    // Rule 8: a NaN makes the row NaN, and so does an infinity as the largest score.
     if (!is_number || std::isinf(largest)) return std::nanf("");
     double total = 0;
     for (int64_t k = 0; k < problem_.limits.num_keys; ++k) {

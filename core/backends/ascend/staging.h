@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pinned memory of the host, from which the device copies while the host goes on.
+// A buffer in pinned host memory. The device copies from it while the host goes on.
 #pragma once
 
 #include <cstddef>
 
 namespace heed::ascend {
 
-// What is put in one after the other is asked of the device in the same order. When it is full, the next waits for the
-// device.
+// A buffer that is filled from its beginning, for copies that the device makes in the same order. When it is full, the
+// next request waits until the device has made all of them.
 class Staging {
  public:
   Staging() = default;
   Staging(const Staging&) = delete;
   Staging& operator=(const Staging&) = delete;
 
-  // Larger pieces are not worth a second copy.
+  // Larger data is not staged: the time saved would not pay for the second copy.
   static constexpr size_t kCapacity = size_t{1} << 20;
 
-  // Place for num_bytes, at most kCapacity; `wait_idle` waits until the device is done with all that lies here. Throws
-  // OutOfMemory.
+  // Returns space for num_bytes, at most kCapacity. `wait_idle` waits until the device has copied everything from the
+  // buffer; it is called if the buffer is full. Throws OutOfMemory.
   template <typename WaitIdle>
   void* take(size_t num_bytes, const WaitIdle& wait_idle) {
     if (memory_ == nullptr) allocate();
@@ -30,9 +30,9 @@ class Staging {
     used_ += (num_bytes + kAlignment - 1) / kAlignment * kAlignment;
     return place;
   }
-  // The device is done with all that lies here.
+  // Tells that the device has copied everything from the buffer.
   void reset() { used_ = 0; }
-  // Gives the memory back. The device is done with it.
+  // Releases the memory. The device must have copied everything from it.
   void free();
 
  private:

@@ -24,7 +24,7 @@ bool needs_planes(const AttentionProblem& problem) {
   return is_per_query(problem.limits.valid_lens) || problem.mask.given != 0 || problem.bias.given != 0;
 }
 
-// Whether lengths, if there are any, take nothing away; without data they count as all keys.
+// Whether no length hides a key. Lengths without data count as all keys.
 bool has_full_lengths(const AttentionProblem& problem) {
   const Operand& lens = problem.limits.valid_lens;
   if (lens.given == 0 || lens.data == nullptr) return true;
@@ -114,7 +114,7 @@ void Visibility::find_visible() {
   }
 }
 
-// Rule 5; a bias of -infinity hides.
+// By rule 5 a bias of -infinity hides the key.
 bool Visibility::is_in_limits(int64_t b, int64_t h, int64_t q, int64_t k) const {
   const KeyRange seen = keys_of_query(limits_, b, q);
   if (k < seen.first || k >= seen.end) return false;
@@ -132,7 +132,7 @@ float Visibility::bias(int64_t b, int64_t h, int64_t q, int64_t k) const {
   });
 }
 
-// Infinity and NaN make a row NaN (rule 5); they are no measure for its other pairs.
+// An infinite or NaN bias is ignored: it makes the row NaN (rule 5), whatever is subtracted.
 float Visibility::largest_bias(int64_t b, int64_t h, int64_t q) const {
   if (!has_bias()) return 0.0f;
   float largest = -HUGE_VALF;
@@ -163,7 +163,7 @@ int64_t Visibility::count(int64_t b, int64_t h, int64_t q) const {
 std::vector<int32_t> Visibility::keys_of(int64_t b) const {
   std::vector<int32_t> keys;
   if (form_ != Form::Planes) {
-    // A band moves on by one key from row to row, so what some row sees has no gaps.
+    // A band moves by one key from row to row, so the keys that any row sees are contiguous.
     const KeyRange seen = keys_of_element(limits_, b);
     for (int64_t k = seen.first; k < seen.end; ++k) keys.push_back(static_cast<int32_t>(k));
     return keys;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which keys each query of an attention sees, worked out on the host: ATB takes lengths from there, and rows without keys
-// have to be known before it computes them.
+// Which keys each query of an attention sees, computed on the host: ATB takes lengths there, and rows without a visible
+// key must be known before they are computed.
 //
-// Rows are (b, h, q), pairs (b, h, q, k). Where nothing differs between items or between heads, one plane of pairs
-// stands for all of them.
+// Rows are (b, h, q), pairs (b, h, q, k). If all batch elements, or all heads, see the same keys, one plane of pairs is
+// stored for all of them.
 #pragma once
 
 #include <cstddef>
@@ -19,45 +19,47 @@ namespace heed::ascend {
 
 class Visibility {
  public:
-  // Reads mask and bias from the device, and waits for it where there are any.
+  // Copies mask and bias to the host, if they are given, which waits for the device.
   Visibility(Npu& npu, const AttentionProblem& problem);
 
-  // 1 where all items, or all heads, see the same.
+  // Sizes of the stored planes' axes; 1 if all batch elements, or all heads, see the same keys.
   int64_t num_items() const { return num_items_; }
   int64_t num_heads() const { return num_heads_; }
 
-  // Whether each query of an item sees the same keys, the first ones, whatever its head.
+  // Whether all queries and heads of a batch element see the same keys, the first ones. Lengths alone then describe
+  // what is visible.
   bool is_by_item() const { return form_ == Form::Items; }
-  // Whether key j is visible to query i exactly if j <= i, for as many keys as queries.
+  // Whether there are as many keys as queries, and query i sees keys 0 to i.
   bool is_triangle() const { return form_ == Form::Triangle; }
-  // Whether it follows from sizes, band and a length for each item, by which it can be named; what has a name need not be
-  // worked out pair by pair.
+  // Whether visibility follows from sizes, band and one length for each batch element. Then name() states all of them,
+  // and a mask can be kept under that name.
   bool has_name() const { return form_ != Form::Planes; }
   std::string name() const;
 
   bool is_visible(int64_t b, int64_t h, int64_t q, int64_t k) const;
-  // Keys that a row sees.
+  // The number of keys that a row sees.
   int64_t count(int64_t b, int64_t h, int64_t q) const;
-  // What is added to a visible pair's score; 0 without a bias.
+  // The bias of a visible pair; 0 if the problem has none.
   float bias(int64_t b, int64_t h, int64_t q, int64_t k) const;
   bool has_bias() const { return !bias_.bytes.empty(); }
-  // The largest finite bias of a row's visible pairs; 0 where there is none.
+  // The largest finite bias of a row's visible pairs; 0 if there is none.
   float largest_bias(int64_t b, int64_t h, int64_t q) const;
 
-  // The keys that any row of the item sees, in order.
+  // The keys that at least one row of the batch element sees, in order.
   std::vector<int32_t> keys_of(int64_t b) const;
 
  private:
-  // What visibility depends on: lengths of items; nothing but the order of queries and keys; a band besides lengths of
-  // items; anything.
+  // What decides which keys are visible. Items: one length for each batch element. Triangle: the order of queries and
+  // keys alone, with as many keys as queries. Band: a band, and one length for each batch element. Planes: lengths for
+  // each query, a mask or a bias, looked up pair by pair.
   enum class Form { Items, Triangle, Band, Planes };
 
-  // The bytes that an operand steps over, on the host, and where its first element is among them.
+  // A copy on the host of the memory that an operand spans. `first` is the offset of its first element in bytes.
   struct HostBytes {
     std::vector<char> bytes;
     int64_t first = 0;
 
-    // That of pair (b, h, q, k) of the operand.
+    // The address of element (b, h, q, k) of the operand in the copy.
     const char* element(const Operand& operand, int64_t b, int64_t h, int64_t q, int64_t k) const;
   };
   static HostBytes read(Npu& npu, const Operand& operand, const int64_t (&sizes)[kOperandRank]);
@@ -70,18 +72,18 @@ class Visibility {
   Form form_ = Form::Items;
   int64_t num_items_ = 1;
   int64_t num_heads_ = 1;
-  // Of planes alone.
-  std::vector<uint8_t> visible_;  // (items, heads, q, k)
-  std::vector<int64_t> counts_;   // (items, heads, q)
+  // Only for Form::Planes.
+  std::vector<uint8_t> visible_;  // (b, h, q, k)
+  std::vector<int64_t> counts_;   // (b, h, q)
   HostBytes mask_;
   HostBytes bias_;
 };
 
-// Pairs of a problem that have to be looked at one by one, on the host and in a mask, as far as sizes and strides tell;
-// 0 where all rows of an item see the same keys, or where one triangle stands for the mask.
+// The number of pairs that are examined one by one, on the host and in a mask. Depends on sizes and strides alone; 0 if
+// all rows of a batch element see the same keys, or if the triangle is the mask.
 double masked_pairs(const AttentionProblem& problem);
 
-// Whether lengths, mask or bias differ along an axis (b, h, q, k).
+// Whether lengths, mask or bias differ along an axis of (b, h, q, k).
 bool differs(const AttentionProblem& problem, int axis);
 
 }  // namespace heed::ascend

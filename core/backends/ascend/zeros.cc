@@ -7,7 +7,7 @@
 namespace heed::ascend {
 namespace {
 
-// A quarter of the pinned memory through which the block is uploaded: that much is mostly free, so the upload seldom
+// A quarter of the pinned buffer through which the block is uploaded: that much is usually free, so the upload seldom
 // waits.
 constexpr size_t kZeroBlockBytes = Staging::kCapacity / 4;
 
@@ -18,8 +18,9 @@ void* zero_block(Npu& npu) {
 
 }  // namespace
 
-// Copies on the device double what is there, so that their number grows with the logarithm of the size. They want aligned
-// addresses; what lies before the first of them comes from the host.
+// Copies the zeros that are already there behind themselves, so that the number of copies grows with the logarithm of
+// the size. Copies on the device want aligned addresses; the bytes before the first aligned address are uploaded from
+// the host.
 void write_zeros(Npu& npu, void* memory, size_t num_bytes) {
   const size_t past_aligned = reinterpret_cast<uintptr_t>(memory) % kMemoryAlignment;
   const size_t num_before = past_aligned == 0 ? 0 : std::min(num_bytes, kMemoryAlignment - past_aligned);

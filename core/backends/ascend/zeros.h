@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes of 0 on the device, by copies of a block that is uploaded once. aclrtMemsetAsync is no kernel on these chips: each
-// call takes as much of the host's memory from the driver, up to 64 MiB, sets it, and copies it to the device.
+// Zeros on the device, by copies of a block of zeros that is uploaded once. aclrtMemsetAsync is no kernel on these
+// chips: each call allocates as many bytes of host memory in the driver, up to 64 MiB, sets them and copies them to the
+// device.
 #pragma once
 
 #include "backends/ascend/npu.h"
 
 namespace heed::ascend {
 
-// Sets these bytes to 0, after all that was asked before. At any address it returns before the device is done.
+// Sets num_bytes bytes to 0, after all earlier work on the stream. Returns before the device is done, whatever the
+// address.
 void write_zeros(Npu& npu, void* memory, size_t num_bytes);
 
-// An array of zeros, to be read only. It is part of the block that all calls share, or, where that is too small, in `kept`.
+// An array of zeros, which must not be written. It is part of a block that all calls share, or, if that is too small,
+// of `kept`.
 DeviceArray zeros_of(Npu& npu, aclDataType dtype, const atb::Dims& shape, Temporary& kept);
 
 }  // namespace heed::ascend

@@ -100,15 +100,15 @@ template <typename Visit>
 void for_each_unit(const StridedArray& array, const Footprint& footprint, Visit visit) {
   const int32_t rank = footprint.unit > 1 ? array.rank - 1 : array.rank;
   int64_t index[kElementwiseRank] = {};
-  int64_t place = footprint.before / footprint.unit;
+  int64_t unit = footprint.before / footprint.unit;
   while (true) {
-    visit(place);
+    visit(unit);
     int32_t axis = rank - 1;
     for (; axis >= 0; --axis) {
       const int64_t step = array.strides[axis] / footprint.unit;
-      place += step;
+      unit += step;
       if (++index[axis] < array.sizes[axis]) break;
-      place -= step * array.sizes[axis];
+      unit -= step * array.sizes[axis];
       index[axis] = 0;
     }
     if (axis < 0) return;
@@ -123,7 +123,7 @@ std::string name_of_steps(const char* use, const StridedArray& array) {
   return name;
 }
 
-DeviceArray line(void* data, aclDataType dtype, int64_t num_elements) {
+DeviceArray flat(void* data, aclDataType dtype, int64_t num_elements) {
   DeviceArray array;
   array.data = data;
   array.dtype = dtype;
@@ -157,19 +157,19 @@ Temporary gathered(Npu& npu, const StridedArray& array) {
   Temporary result(npu, array.dtype, dims_of({num_elements}));
   Temporary kept;
   if (const std::vector<int32_t> order = order_in_memory(array); !order.empty()) {
-    const DeviceArray source = aligned(npu, line(array.data, array.dtype, num_elements), kept);
-    std::vector<int32_t> places(order.size());
-    for (size_t i = 0; i < order.size(); ++i) places[static_cast<size_t>(order[i])] = static_cast<int32_t>(i);
-    transpose(npu, with_axes_in_order(source, array, order), places, with_axes(result.array(), array));
+    const DeviceArray source = aligned(npu, flat(array.data, array.dtype, num_elements), kept);
+    std::vector<int32_t> axes_of_source(order.size());
+    for (size_t i = 0; i < order.size(); ++i) axes_of_source[static_cast<size_t>(order[i])] = static_cast<int32_t>(i);
+    transpose(npu, with_axes_in_order(source, array, order), axes_of_source, with_axes(result.array(), array));
     return result;
   }
   const Footprint footprint = footprint_of(array);
   const int64_t unit = footprint.unit;
-  const DeviceArray source = aligned(npu, line(element(array, -footprint.before), array.dtype, footprint.span), kept);
+  const DeviceArray source = aligned(npu, flat(element(array, -footprint.before), array.dtype, footprint.span), kept);
   const DeviceArray indices =
       npu.constant(name_of_steps("gather", array), ACL_INT32, dims_of({num_elements / unit}), [&](void* host) {
         auto* next = static_cast<int32_t*>(host);
-        for_each_unit(array, footprint, [&next](int64_t place) { *next++ = static_cast<int32_t>(place); });
+        for_each_unit(array, footprint, [&next](int64_t index) { *next++ = static_cast<int32_t>(index); });
       });
   gather(npu, reshaped(source, {footprint.span / unit, unit}), indices,
          reshaped(result.array(), {num_elements / unit, unit}));
@@ -180,14 +180,14 @@ Temporary gathered(Npu& npu, const StridedArray& array) {
 // written back unchanged. That is safe because all work on the device goes through one stream.
 void scatter(Npu& npu, const DeviceArray& dense, const StridedArray& array) {
   if (const std::vector<int32_t> order = order_in_memory(array); !order.empty()) {
-    const DeviceArray place = line(array.data, array.dtype, dense.num_elements());
+    const DeviceArray destination = flat(array.data, array.dtype, dense.num_elements());
     if (is_aligned(array.data)) {
-      transpose(npu, with_axes(dense, array), order, with_axes_in_order(place, array, order));
+      transpose(npu, with_axes(dense, array), order, with_axes_in_order(destination, array, order));
       return;
     }
-    const Temporary moved(npu, array.dtype, place.shape);
+    const Temporary moved(npu, array.dtype, destination.shape);
     transpose(npu, with_axes(dense, array), order, with_axes_in_order(moved.array(), array, order));
-    npu.copy(array.data, moved.data(), place.num_bytes());
+    npu.copy(array.data, moved.data(), destination.num_bytes());
     return;
   }
   // `both` holds the old content of the span and then the new elements. One gather picks for each unit of the span
@@ -199,18 +199,18 @@ void scatter(Npu& npu, const DeviceArray& dense, const StridedArray& array) {
   const size_t old_bytes = static_cast<size_t>(footprint.span) * size_of_element(array.dtype);
   const Temporary both(npu, array.dtype, dims_of({num_old + num_new, unit}));
   const Temporary result(npu, array.dtype, dims_of({num_old, unit}));
-  char* place = element(array, -footprint.before);
-  npu.copy(both.data(), place, old_bytes);
+  char* lowest = element(array, -footprint.before);
+  npu.copy(both.data(), lowest, old_bytes);
   npu.copy(static_cast<char*>(both.data()) + old_bytes, dense.data, dense.num_bytes());
   const DeviceArray indices =
       npu.constant(name_of_steps("scatter", array), ACL_INT32, dims_of({num_old}), [&](void* host) {
         auto* from = static_cast<int32_t*>(host);
         std::iota(from, from + num_old, 0);
         auto next = static_cast<int32_t>(num_old);
-        for_each_unit(array, footprint, [&](int64_t at) { from[at] = next++; });
+        for_each_unit(array, footprint, [&](int64_t index) { from[index] = next++; });
       });
   gather(npu, both.array(), indices, result.array());
-  npu.copy(place, result.data(), old_bytes);
+  npu.copy(lowest, result.data(), old_bytes);
 }
 
 }  // namespace
@@ -269,7 +269,7 @@ DeviceArray without_infinities(Npu& npu, const DeviceArray& array, Temporary& ke
 
 DeviceArray load(Npu& npu, const StridedArray& array, aclDataType dtype, Temporary& kept) {
   const StridedArray axes = merged(array);
-  DeviceArray dense = line(array.data, array.dtype, count(array));
+  DeviceArray dense = flat(array.data, array.dtype, count(array));
   if (is_dense(axes)) {
     dense = aligned(npu, dense, kept);
   } else {
@@ -280,7 +280,7 @@ DeviceArray load(Npu& npu, const StridedArray& array, aclDataType dtype, Tempora
 }
 
 Target::Target(Npu& npu, const StridedArray& output, aclDataType dtype) : npu_(npu), output_(output) {
-  array_ = line(output.data, dtype, count(output));
+  array_ = flat(output.data, dtype, count(output));
   if (dtype == output.dtype && is_dense(merged(output)) && is_aligned(output.data)) return;
   temporary_ = Temporary(npu, dtype, array_.shape);
   array_ = temporary_.array();
@@ -290,14 +290,14 @@ void Target::store() const {
   if (temporary_.data() == nullptr) return;
   const StridedArray axes = merged(output_);
   Temporary kept;
-  const DeviceArray place = line(output_.data, output_.dtype, array_.num_elements());
+  const DeviceArray destination = flat(output_.data, output_.dtype, array_.num_elements());
   if (is_dense(axes) && is_aligned(output_.data) && (array_.dtype == ACL_FLOAT || output_.dtype == ACL_FLOAT)) {
-    cast(npu_, array_, place);
+    cast(npu_, array_, destination);
     return;
   }
   const DeviceArray dense = converted(npu_, array_, output_.dtype, kept);
   if (is_dense(axes)) {
-    npu_.copy(place.data, dense.data, dense.num_bytes());
+    npu_.copy(destination.data, dense.data, dense.num_bytes());
   } else {
     scatter(npu_, dense, axes);
   }

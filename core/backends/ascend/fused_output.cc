@@ -62,7 +62,7 @@ Additive additive_of(aclDataType dtype) {
 }
 
 // Batch elements first .. first + count - 1 of the problem.
-struct Items {
+struct BatchRange {
   int64_t first;
   int64_t count;
 };
@@ -70,18 +70,18 @@ struct Items {
 // The packed sequences for the attention of these batch elements.
 class Sequences {
  public:
-  Sequences(const AttentionProblem& problem, const Visibility& visibility, const Items& of)
-      : problem_(problem), seen_(visibility), of_(of) {
-    for (int64_t b = of.first; b < of.first + of.count; ++b) add_item(b);
+  Sequences(const AttentionProblem& problem, const Visibility& visibility, const BatchRange& range)
+      : problem_(problem), seen_(visibility), range_(range) {
+    for (int64_t b = range.first; b < range.first + range.count; ++b) add_element(b);
     choose_mask();
   }
 
   // The batch elements that have a sequence, in order, counted from the first of the range.
-  const std::vector<int32_t>& items() const { return items_; }
+  const std::vector<int32_t>& elements() const { return elements_; }
   // The keys of each sequence, as indices into the keys of its batch element.
   const std::vector<std::vector<int32_t>>& keys() const { return keys_; }
-  bool has_all_items() const { return static_cast<int64_t>(items_.size()) == of_.count; }
-  bool has_all_keys() const { return has_all_items() && num_keys_ == of_.count * problem_.limits.num_keys; }
+  bool has_all_elements() const { return static_cast<int64_t>(elements_.size()) == range_.count; }
+  bool has_all_keys() const { return has_all_elements() && num_keys_ == range_.count * problem_.limits.num_keys; }
   int64_t num_keys() const { return num_keys_; }
   // Keys of zeros after the last sequence's own, hidden from all rows. With a mask, ATB wants at least one sequence to
   // have as many keys as there are queries.
@@ -94,7 +94,7 @@ class Sequences {
   const std::vector<uint8_t>& empty_rows() const { return empty_rows_; }
 
   std::vector<int32_t> lengths() const {
-    std::vector<int32_t> lengths(items_.size(), static_cast<int32_t>(problem_.limits.num_queries));
+    std::vector<int32_t> lengths(elements_.size(), static_cast<int32_t>(problem_.limits.num_queries));
     for (const auto& keys : keys_) lengths.push_back(static_cast<int32_t>(keys.size()));
     lengths.back() += static_cast<int32_t>(num_padding_keys_);
     return lengths;
@@ -107,8 +107,8 @@ class Sequences {
   }
 
   // Whether one plane of the mask serves all sequences.
-  bool is_shared() const { return seen_.num_items() == 1; }
-  int64_t num_planes() const { return is_shared() ? 1 : static_cast<int64_t>(items_.size()); }
+  bool is_shared() const { return seen_.batch_size() == 1; }
+  int64_t num_planes() const { return is_shared() ? 1 : static_cast<int64_t>(elements_.size()); }
 
   // Writes the mask's elements. Hide: (sequences or 1, q, longest); Additive: (sequences or 1, h, side, side).
   void fill_hide(aclDataType dtype, uint16_t* next) const;
@@ -118,21 +118,21 @@ class Sequences {
   bool is_mean() const { return problem_.empty_rows == EmptyRows::Mean; }
 
   // The index of sequence i's batch element in the problem.
-  int64_t item(size_t i) const { return of_.first + items_[i]; }
+  int64_t element(size_t i) const { return range_.first + elements_[i]; }
   // Rows of one batch element.
   size_t num_rows() const { return static_cast<size_t>(problem_.limits.num_queries * problem_.num_heads); }
 
-  void add_item(int64_t b) {
+  void add_element(int64_t b) {
     const int64_t num_heads = seen_.num_heads();
     bool has_empty = false;
     bool has_visible = false;
     for (int64_t h = 0; h < num_heads; ++h) {
-      for (int64_t q = 0; q < (seen_.is_by_item() ? 1 : problem_.limits.num_queries); ++q) {
+      for (int64_t q = 0; q < (seen_.is_lengths_only() ? 1 : problem_.limits.num_queries); ++q) {
         (seen_.count(b, h, q) == 0 ? has_empty : has_visible) = true;
       }
     }
     if (!has_visible && !is_mean()) return;
-    items_.push_back(static_cast<int32_t>(b - of_.first));
+    elements_.push_back(static_cast<int32_t>(b - range_.first));
     if (has_empty && is_mean()) {
       std::vector<int32_t> all(static_cast<size_t>(problem_.limits.num_keys));
       std::iota(all.begin(), all.end(), 0);
@@ -149,16 +149,16 @@ class Sequences {
   }
 
   void add_empty_rows(int64_t b) {
-    empty_rows_.resize((items_.size() - 1) * num_rows());
+    empty_rows_.resize((elements_.size() - 1) * num_rows());
     for (int64_t q = 0; q < problem_.limits.num_queries; ++q) {
       for (int64_t h = 0; h < problem_.num_heads; ++h) empty_rows_.push_back(seen_.count(b, h, q) == 0 ? 1 : 0);
     }
   }
 
   void choose_mask() {
-    if (items_.empty()) return;
+    if (elements_.empty()) return;
     if (!unseen_keys_.empty()) unseen_keys_.resize(static_cast<size_t>(num_keys_));
-    if (!empty_rows_.empty()) empty_rows_.resize(items_.size() * num_rows());
+    if (!empty_rows_.empty()) empty_rows_.resize(elements_.size() * num_rows());
     if (seen_.is_triangle()) {
       mask_ = FusedMask::Triangle;
     } else if (seen_.has_bias()) {
@@ -174,11 +174,11 @@ class Sequences {
 
   // Whether some row sees some keys of its sequence and not others.
   bool has_partial_rows() const {
-    if (seen_.is_by_item()) return false;
-    for (size_t i = 0; i < items_.size(); ++i) {
+    if (seen_.is_lengths_only()) return false;
+    for (size_t i = 0; i < elements_.size(); ++i) {
       for (int64_t h = 0; h < seen_.num_heads(); ++h) {
         for (int64_t q = 0; q < problem_.limits.num_queries; ++q) {
-          const int64_t count = seen_.count(item(i), h, q);
+          const int64_t count = seen_.count(element(i), h, q);
           if (count != 0 && count != static_cast<int64_t>(keys_[i].size())) return true;
         }
       }
@@ -188,8 +188,8 @@ class Sequences {
 
   const AttentionProblem& problem_;
   const Visibility& seen_;
-  Items of_;
-  std::vector<int32_t> items_;
+  BatchRange range_;
+  std::vector<int32_t> elements_;
   std::vector<std::vector<int32_t>> keys_;
   int64_t num_keys_ = 0;
   int64_t num_padding_keys_ = 0;
@@ -206,10 +206,10 @@ void Sequences::fill_hide(aclDataType dtype, uint16_t* next) const {
     for (int64_t q = 0; q < problem_.limits.num_queries; ++q) {
       // A row without a visible key attends to all keys: its result is set to 0 afterwards, or is the mean of all
       // values.
-      const bool is_empty = seen_.count(item(i), 0, q) == 0;
+      const bool is_empty = seen_.count(element(i), 0, q) == 0;
       for (int64_t k = 0; k < num_columns; ++k) {
         const bool is_visible =
-            k < num_keys && (is_empty || seen_.is_visible(item(i), 0, q, keys_[i][static_cast<size_t>(k)]));
+            k < num_keys && (is_empty || seen_.is_visible(element(i), 0, q, keys_[i][static_cast<size_t>(k)]));
         *next++ = is_visible ? 0 : hidden;
       }
     }
@@ -222,7 +222,7 @@ void Sequences::fill_additive(aclDataType dtype, int64_t side, uint16_t* plane) 
   std::fill_n(plane, num_planes() * problem_.num_heads * side * side, hidden);
   for (size_t i = 0; i < static_cast<size_t>(num_planes()); ++i) {
     const std::vector<int32_t>& keys = keys_[i];
-    const int64_t b = item(i);
+    const int64_t b = element(i);
     for (int64_t h = 0; h < problem_.num_heads; ++h, plane += side * side) {
       for (int64_t q = 0; q < problem_.limits.num_queries; ++q) {
         uint16_t* row = plane + q * side;
@@ -231,11 +231,11 @@ void Sequences::fill_additive(aclDataType dtype, int64_t side, uint16_t* plane) 
           continue;
         }
         const float largest = seen_.largest_bias(b, h, q);
-        for (size_t place = 0; place < keys.size(); ++place) {
-          if (!seen_.is_visible(b, h, q, keys[place])) continue;
-          const float bias = seen_.bias(b, h, q, keys[place]);
+        for (size_t column = 0; column < keys.size(); ++column) {
+          if (!seen_.is_visible(b, h, q, keys[column])) continue;
+          const float bias = seen_.bias(b, h, q, keys[column]);
           const double above = static_cast<double>(bias) - static_cast<double>(largest);
-          row[place] =
+          row[column] =
               std::isfinite(bias)
                   ? narrow(static_cast<float>(std::max(above, static_cast<double>(additive.lowest_visible))), dtype)
                   : narrow(std::nanf(""), dtype);
@@ -254,31 +254,31 @@ int64_t padded_head_size(const AttentionProblem& problem, FusedMask mask) {
 class FusedOutput {
  public:
   FusedOutput(Npu& npu, const AttentionProblem& problem, const Visibility& visibility, aclDataType dtype,
-              const Items& of)
+              const BatchRange& range)
       : npu_(npu),
         problem_(problem),
         seen_(visibility),
         dtype_(dtype),
-        of_(of),
-        sequences_(problem, visibility, of),
+        range_(range),
+        sequences_(problem, visibility, range),
         head_size_(padded_head_size(problem, sequences_.mask())) {}
 
   void run() {
     const int64_t h = problem_.num_heads;
     const int64_t d = problem_.value_head_size;
     const Target target(npu_, with_heads_inside(part_of(problem_.output, h, problem_.limits.num_queries, d)), dtype_);
-    const int64_t num_items = static_cast<int64_t>(sequences_.items().size());
-    if (num_items == 0) {
+    const int64_t num_sequences = static_cast<int64_t>(sequences_.elements().size());
+    if (num_sequences == 0) {
       write_zeros(npu_, target.array().data, target.array().num_bytes());
       target.store();
       return;
     }
-    const int64_t num_tokens = num_items * problem_.limits.num_queries;
+    const int64_t num_tokens = num_sequences * problem_.limits.num_queries;
     if (!sequences_.empty_rows().empty())
       empty_rows_ = uploaded(npu_, ACL_INT8, dims_of({num_tokens, h, 1}), sequences_.empty_rows().data());
     // ATB writes into the target directly if the target has exactly these sequences and this head size, and no row
     // needs to be set to 0.
-    const bool is_direct = sequences_.has_all_items() && head_size_ == d && empty_rows_.data() == nullptr;
+    const bool is_direct = sequences_.has_all_elements() && head_size_ == d && empty_rows_.data() == nullptr;
     Temporary attended;
     DeviceArray result = reshaped(target.array(), {num_tokens, h, head_size_});
     if (!is_direct) {
@@ -293,7 +293,7 @@ class FusedOutput {
  private:
   // The range's part of queries, keys, values or the output: (batch elements, heads, s, d).
   StridedArray part_of(const Operand& operand, int64_t heads, int64_t s, int64_t d) const {
-    return strided_from(operand, of_.first, {of_.count, heads, s, d});
+    return strided_from(operand, range_.first, {range_.count, heads, s, d});
   }
 
   void attend(const DeviceArray& result) {
@@ -312,12 +312,13 @@ class FusedOutput {
   }
 
   // The rows of `array` (rows, ...) at these indices.
-  DeviceArray rows_of(const DeviceArray& array, const std::vector<int32_t>& places, Temporary& kept) {
-    const Temporary indices = uploaded(npu_, ACL_INT32, dims_of({static_cast<int64_t>(places.size())}), places.data());
+  DeviceArray rows_of(const DeviceArray& array, const std::vector<int32_t>& indices, Temporary& kept) {
+    const Temporary on_device =
+        uploaded(npu_, ACL_INT32, dims_of({static_cast<int64_t>(indices.size())}), indices.data());
     atb::Dims shape = array.shape;
-    shape.dims[0] = static_cast<int64_t>(places.size());
+    shape.dims[0] = static_cast<int64_t>(indices.size());
     return renewed(npu_, array.dtype, shape, kept,
-                   [&](const DeviceArray& result) { gather(npu_, array, indices.array(), result); });
+                   [&](const DeviceArray& result) { gather(npu_, array, on_device.array(), result); });
   }
 
   // The array, set to 0 where `where` is not 0.
@@ -352,9 +353,9 @@ class FusedOutput {
     const int64_t q = problem_.limits.num_queries;
     const int64_t d = problem_.head_size;
     DeviceArray queries = load(npu_, with_heads_inside(part_of(problem_.queries, h, q, d)), dtype_, kept);
-    if (!sequences_.has_all_items())
-      queries = rows_of(reshaped(queries, {of_.count, q * h * d}), sequences_.items(), kept);
-    queries = reshaped(queries, {static_cast<int64_t>(sequences_.items().size()) * q, h, d});
+    if (!sequences_.has_all_elements())
+      queries = rows_of(reshaped(queries, {range_.count, q * h * d}), sequences_.elements(), kept);
+    queries = reshaped(queries, {static_cast<int64_t>(sequences_.elements().size()) * q, h, d});
     queries = widened(queries, kept);
     // The query of a row without a visible key is set to 0, whatever it holds: it then gives all keys the same weight.
     return empty_rows_.data() == nullptr ? queries : cleared_where(queries, empty_rows_, kept);
@@ -365,15 +366,15 @@ class FusedOutput {
     const int64_t g = problem_.num_kv_heads;
     const int64_t k = problem_.limits.num_keys;
     DeviceArray all =
-        reshaped(load(npu_, with_heads_inside(part_of(operand, g, k, d)), dtype_, kept), {of_.count * k, g, d});
+        reshaped(load(npu_, with_heads_inside(part_of(operand, g, k, d)), dtype_, kept), {range_.count * k, g, d});
     if (!sequences_.has_all_keys()) {
-      std::vector<int32_t> places;
-      places.reserve(static_cast<size_t>(sequences_.num_keys()));
-      for (size_t i = 0; i < sequences_.items().size(); ++i) {
+      std::vector<int32_t> indices;
+      indices.reserve(static_cast<size_t>(sequences_.num_keys()));
+      for (size_t i = 0; i < sequences_.elements().size(); ++i) {
         for (const int32_t key : sequences_.keys()[i])
-          places.push_back(static_cast<int32_t>(sequences_.items()[i] * k) + key);
+          indices.push_back(static_cast<int32_t>(sequences_.elements()[i] * k) + key);
       }
-      all = rows_of(all, places, kept);
+      all = rows_of(all, indices, kept);
     }
     all = widened(all, kept);
     if (!cleared.empty()) {
@@ -422,7 +423,7 @@ class FusedOutput {
     if (seen_.has_name()) {
       std::string name =
           "hide " + std::to_string(dtype_) + (problem_.empty_rows == EmptyRows::Mean ? " mean " : " ") + seen_.name();
-      if (!sequences_.is_shared()) name += " from " + std::to_string(of_.first);
+      if (!sequences_.is_shared()) name += " from " + std::to_string(range_.first);
       return npu_.constant(name, dtype_, shape, fill);
     }
     std::vector<uint16_t> plane(static_cast<size_t>(n * q * k));
@@ -444,27 +445,27 @@ class FusedOutput {
       result = renewed(npu_, dtype_, dims_of({num_tokens, h, d}), attended,
                        [&](const DeviceArray& narrowed) { keep_first(npu_, result, narrowed); });
     }
-    if (sequences_.has_all_items()) {
+    if (sequences_.has_all_elements()) {
       npu_.copy(target.array().data, result.data, result.num_bytes());
       return;
     }
     // One batch element of zeros after the computed ones stands for all that have no sequence.
-    const auto num_items = static_cast<int64_t>(sequences_.items().size());
-    const int64_t item_size = problem_.limits.num_queries * h * d;
-    const Temporary with_zeros(npu_, dtype_, dims_of({num_items + 1, item_size}));
+    const auto num_sequences = static_cast<int64_t>(sequences_.elements().size());
+    const int64_t element_size = problem_.limits.num_queries * h * d;
+    const Temporary with_zeros(npu_, dtype_, dims_of({num_sequences + 1, element_size}));
     copy_with_zeros(result, with_zeros.array());
-    std::vector<int32_t> places(static_cast<size_t>(of_.count), static_cast<int32_t>(num_items));
-    for (size_t i = 0; i < sequences_.items().size(); ++i)
-      places[static_cast<size_t>(sequences_.items()[i])] = static_cast<int32_t>(i);
-    const Temporary indices = uploaded(npu_, ACL_INT32, dims_of({of_.count}), places.data());
-    gather(npu_, with_zeros.array(), indices.array(), reshaped(target.array(), {of_.count, item_size}));
+    std::vector<int32_t> indices(static_cast<size_t>(range_.count), static_cast<int32_t>(num_sequences));
+    for (size_t i = 0; i < sequences_.elements().size(); ++i)
+      indices[static_cast<size_t>(sequences_.elements()[i])] = static_cast<int32_t>(i);
+    const Temporary on_device = uploaded(npu_, ACL_INT32, dims_of({range_.count}), indices.data());
+    gather(npu_, with_zeros.array(), on_device.array(), reshaped(target.array(), {range_.count, element_size}));
   }
 
   Npu& npu_;
   const AttentionProblem& problem_;
   const Visibility& seen_;
   aclDataType dtype_;
-  Items of_;
+  BatchRange range_;
   Sequences sequences_;
   int64_t head_size_;
   Temporary empty_rows_;
@@ -476,15 +477,15 @@ double fused_mask_bytes(const AttentionProblem& problem) {
   if (masked_pairs(problem) == 0) return 0;
   const auto q = static_cast<double>(problem.limits.num_queries);
   const double side = std::max(q, static_cast<double>(problem.limits.num_keys));
-  const double num_items = differs(problem, 0) ? static_cast<double>(std::min(problem.batch, kMaxSequences)) : 1.0;
+  const double num_planes = differs(problem, 0) ? static_cast<double>(std::min(problem.batch, kMaxSequences)) : 1.0;
   const bool is_additive = problem.bias.given != 0 || differs(problem, 1);
-  return 2.0 * num_items * side * (is_additive ? static_cast<double>(problem.num_heads) * side : q);
+  return 2.0 * num_planes * side * (is_additive ? static_cast<double>(problem.num_heads) * side : q);
 }
 
 void run_fused_output(Npu& npu, const AttentionProblem& problem, const Visibility& visibility, aclDataType dtype) {
   for (int64_t first = 0; first < problem.batch; first += kMaxSequences) {
-    const Items items = {first, std::min(kMaxSequences, problem.batch - first)};
-    FusedOutput(npu, problem, visibility, dtype, items).run();
+    const BatchRange range = {first, std::min(kMaxSequences, problem.batch - first)};
+    FusedOutput(npu, problem, visibility, dtype, range).run();
   }
 }
 

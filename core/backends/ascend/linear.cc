@@ -77,9 +77,9 @@ void run_linear(Npu& npu, const LinearProblem& problem, aclDataType dtype) {
     // (h, s, r, d) seen as (s, r, h, d), the order of ATB's result.
     const StridedArray output = strided(part.output, {n / d, problem.batch, problem.rows, d});
     StridedArray rows = output;
-    for (const auto& [place, axis] : {std::pair{0, 1}, std::pair{1, 2}, std::pair{2, 0}}) {
-      rows.sizes[place] = output.sizes[axis];
-      rows.strides[place] = output.strides[axis];
+    for (const auto& [to, from] : {std::pair{0, 1}, std::pair{1, 2}, std::pair{2, 0}}) {
+      rows.sizes[to] = output.sizes[from];
+      rows.strides[to] = output.strides[from];
     }
     const Target target(npu, rows, dtype);
     linear(npu, input, weight.array, weight.is_transposed, part.bias.given != 0 ? &bias : nullptr,

@@ -83,36 +83,36 @@ class ScoreChain {
       : npu_(npu), problem_(problem), seen_(visibility), dtype_(dtype) {}
 
   void run() {
-    const int64_t item_bytes = problem_.num_heads * problem_.limits.num_queries * problem_.limits.num_keys * 4;
-    const int64_t at_once = std::max<int64_t>(1, kMaxScoreBytes / item_bytes);
-    for (int64_t first = 0; first < problem_.batch; first += at_once)
-      run_items(first, std::min(at_once, problem_.batch - first));
+    const int64_t element_bytes = problem_.num_heads * problem_.limits.num_queries * problem_.limits.num_keys * 4;
+    const int64_t max_count = std::max<int64_t>(1, kMaxScoreBytes / element_bytes);
+    for (int64_t first = 0; first < problem_.batch; first += max_count)
+      run_range(first, std::min(max_count, problem_.batch - first));
   }
 
  private:
   bool is_mean() const { return problem_.empty_rows == EmptyRows::Mean; }
 
-  void run_items(int64_t first, int64_t num_items) {
+  void run_range(int64_t first, int64_t count) {
     const int64_t h = problem_.num_heads;
     const int64_t q = problem_.limits.num_queries;
     const int64_t k = problem_.limits.num_keys;
-    const Limits limits = make_limits(first, num_items);
-    const Temporary scores = make_scores(first, num_items, limits.hidden.has_value());
+    const Limits limits = make_limits(first, count);
+    const Temporary scores = make_scores(first, count, limits.hidden.has_value());
     Temporary masked;
     Temporary* wanted = problem_.log_sum_exp.given != 0 ? &masked : nullptr;
     if (problem_.weights.given != 0) {
-      const Target target(npu_, strided_from(problem_.weights, first, {num_items, h, q, k}), ACL_FLOAT);
-      softmax_within(npu_, scores.array(), limits, reshaped(target.array(), {num_items, h, q, k}), wanted);
+      const Target target(npu_, strided_from(problem_.weights, first, {count, h, q, k}), ACL_FLOAT);
+      softmax_within(npu_, scores.array(), limits, reshaped(target.array(), {count, h, q, k}), wanted);
       target.store();
     } else {
       const Temporary unused(npu_, ACL_FLOAT, scores.array().shape);
       softmax_within(npu_, scores.array(), limits, unused.array(), wanted);
     }
-    if (wanted != nullptr) sum(masked, first, num_items);
+    if (wanted != nullptr) sum(masked, first, count);
   }
 
   // The scaled scores, f32 (batch elements, h, q, k). Query heads that share a key head are rows of one product.
-  Temporary make_scores(int64_t first, int64_t num_items, bool has_hidden) {
+  Temporary make_scores(int64_t first, int64_t count, bool has_hidden) {
     const int64_t h = problem_.num_heads;
     const int64_t g = problem_.num_kv_heads;
     const int64_t q = problem_.limits.num_queries;
@@ -120,8 +120,8 @@ class ScoreChain {
     const int64_t d = problem_.head_size;
     Temporary kept_queries;
     Temporary kept_keys;
-    DeviceArray queries = load(npu_, strided_from(problem_.queries, first, {num_items, h, q, d}), dtype_, kept_queries);
-    DeviceArray keys = load(npu_, strided_from(problem_.keys.rows, first, {num_items, g, k, d}), dtype_, kept_keys);
+    DeviceArray queries = load(npu_, strided_from(problem_.queries, first, {count, h, q, d}), dtype_, kept_queries);
+    DeviceArray keys = load(npu_, strided_from(problem_.keys.rows, first, {count, g, k, d}), dtype_, kept_keys);
     if (has_hidden) {
       queries = without_infinities(npu_, queries, kept_queries);
       keys = without_infinities(npu_, keys, kept_keys);
@@ -135,24 +135,24 @@ class ScoreChain {
       queries = renewed(npu_, dtype_, queries.shape, scaled,
                         [&](const DeviceArray& result) { multiply(npu_, queries, power, result); });
     }
-    const Temporary products(npu_, dtype_, dims_of({num_items * g, h / g * q, k}));
-    linear(npu_, reshaped(queries, {num_items * g, h / g * q, d}), reshaped(keys, {num_items * g, k, d}), true, nullptr,
+    const Temporary products(npu_, dtype_, dims_of({count * g, h / g * q, k}));
+    linear(npu_, reshaped(queries, {count * g, h / g * q, d}), reshaped(keys, {count * g, k, d}), true, nullptr,
            products.array());
-    Temporary scores(npu_, ACL_FLOAT, dims_of({num_items, h, q, k}));
-    cast(npu_, reshaped(products.array(), {num_items, h, q, k}), scores.array());
+    Temporary scores(npu_, ACL_FLOAT, dims_of({count, h, q, k}));
+    cast(npu_, reshaped(products.array(), {count, h, q, k}), scores.array());
     if (rest == 1.0f) return scores;
     Temporary multiplied(npu_, ACL_FLOAT, scores.array().shape);
     multiply(npu_, scores.array(), rest, multiplied.array());
     return multiplied;
   }
 
-  Limits make_limits(int64_t first, int64_t num_items) {
+  Limits make_limits(int64_t first, int64_t count) {
     Limits limits;
-    const int64_t planes_of_items = seen_.num_items() == 1 ? 1 : num_items;
-    const int64_t planes_of_heads = seen_.num_heads();
-    const int64_t q = seen_.is_by_item() ? 1 : problem_.limits.num_queries;
+    const int64_t batch_planes = seen_.batch_size() == 1 ? 1 : count;
+    const int64_t head_planes = seen_.num_heads();
+    const int64_t q = seen_.is_lengths_only() ? 1 : problem_.limits.num_queries;
     const int64_t k = problem_.limits.num_keys;
-    const auto num_rows = static_cast<size_t>(planes_of_items * planes_of_heads * q);
+    const auto num_rows = static_cast<size_t>(batch_planes * head_planes * q);
     const size_t num_pairs = num_rows * static_cast<size_t>(k);
     std::vector<uint8_t> hidden(num_pairs);
     std::vector<uint8_t> zeroed(num_rows);
@@ -160,18 +160,18 @@ class ScoreChain {
     bool has_hidden = false;
     bool has_zeroed = false;
     size_t row = 0;
-    for (int64_t b = first; b < first + planes_of_items; ++b) {
-      for (int64_t h = 0; h < planes_of_heads; ++h) {
+    for (int64_t b = first; b < first + batch_planes; ++b) {
+      for (int64_t h = 0; h < head_planes; ++h) {
         for (int64_t i = 0; i < q; ++i, ++row) {
-          const bool is_even = is_mean() && seen_.count(b, h, i) == 0;
-          zeroed[row] = is_even ? 1 : 0;
-          has_zeroed |= is_even;
+          const bool is_mean_row = is_mean() && seen_.count(b, h, i) == 0;
+          zeroed[row] = is_mean_row ? 1 : 0;
+          has_zeroed |= is_mean_row;
           // The row's largest bias is subtracted. Otherwise a bias that is very low for all visible keys would come
           // near the number that hides keys.
           const float largest = seen_.largest_bias(b, h, i);
           for (int64_t j = 0; j < k; ++j) {
             const size_t pair = row * static_cast<size_t>(k) + static_cast<size_t>(j);
-            if (is_even) continue;
+            if (is_mean_row) continue;
             if (seen_.is_visible(b, h, i, j)) {
               added[pair] = seen_.bias(b, h, i, j) - largest;
             } else {
@@ -183,24 +183,23 @@ class ScoreChain {
         }
       }
     }
-    const atb::Dims pairs = dims_of({planes_of_items, planes_of_heads, q, k});
+    const atb::Dims pairs = dims_of({batch_planes, head_planes, q, k});
     if (has_hidden) limits.hidden = uploaded(npu_, ACL_INT8, pairs, hidden.data());
     if (has_hidden || seen_.has_bias()) limits.added = uploaded(npu_, ACL_FLOAT, pairs, added.data());
-    if (has_zeroed)
-      limits.zeroed = uploaded(npu_, ACL_INT8, dims_of({planes_of_items, planes_of_heads, q, 1}), zeroed.data());
+    if (has_zeroed) limits.zeroed = uploaded(npu_, ACL_INT8, dims_of({batch_planes, head_planes, q, 1}), zeroed.data());
     return limits;
   }
 
   // Writes log_sum_exp of the scores that the softmax was given.
-  void sum(const Temporary& masked, int64_t first, int64_t num_items) {
+  void sum(const Temporary& masked, int64_t first, int64_t count) {
     const int64_t h = problem_.num_heads;
     const int64_t q = problem_.limits.num_queries;
     const auto k = static_cast<size_t>(problem_.limits.num_keys);
-    std::vector<float> scores(static_cast<size_t>(num_items * h * q) * k);
+    std::vector<float> scores(static_cast<size_t>(count * h * q) * k);
     npu_.download(scores.data(), masked.data(), masked.array().num_bytes());
-    std::vector<float> sums(static_cast<size_t>(num_items * h * q));
+    std::vector<float> sums(static_cast<size_t>(count * h * q));
     size_t row = 0;
-    for (int64_t b = first; b < first + num_items; ++b) {
+    for (int64_t b = first; b < first + count; ++b) {
       for (int64_t head = 0; head < h; ++head) {
         for (int64_t i = 0; i < q; ++i, ++row) {
           // The largest bias, which was subtracted from the row, belongs to the sum.
@@ -208,7 +207,7 @@ class ScoreChain {
         }
       }
     }
-    const Target target(npu_, strided_from(problem_.log_sum_exp, first, {num_items, h, q, 1}), ACL_FLOAT);
+    const Target target(npu_, strided_from(problem_.log_sum_exp, first, {count, h, q, 1}), ACL_FLOAT);
     npu_.upload(target.array().data, sums.data(), target.array().num_bytes());
     target.store();
   }
@@ -257,9 +256,9 @@ void run_softmax(Npu& npu, const SoftmaxProblem& problem) {
     std::vector<uint8_t> hidden(static_cast<size_t>(b * rows * k));
     std::vector<float> added(hidden.size());
     size_t pair = 0;
-    for (int64_t item = 0; item < b; ++item) {
+    for (int64_t element = 0; element < b; ++element) {
       for (int64_t row = 0; row < rows; ++row) {
-        const int64_t length = length_of(problem.valid_lens, item, row);
+        const int64_t length = length_of(problem.valid_lens, element, row);
         for (int64_t key = 0; key < k; ++key, ++pair) {
           hidden[pair] = key >= length ? 1 : 0;
           added[pair] = key >= length ? kHidden : 0.0f;

@@ -26,9 +26,9 @@ class Staging {
       wait_idle();
       used_ = 0;
     }
-    void* place = static_cast<char*>(memory_) + used_;
+    void* space = static_cast<char*>(memory_) + used_;
     used_ += (num_bytes + kAlignment - 1) / kAlignment * kAlignment;
-    return place;
+    return space;
   }
   // Tells that the device has copied everything from the buffer.
   void reset() { used_ = 0; }

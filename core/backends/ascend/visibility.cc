@@ -43,8 +43,8 @@ bool is_triangular(const AttentionProblem& problem) {
 }  // namespace
 
 bool differs(const AttentionProblem& problem, int axis) {
-  const auto of = [axis](const Operand& operand) { return operand.given != 0 && operand.strides[axis] != 0; };
-  return of(problem.mask) || of(problem.bias) || (axis == 0 && of(problem.limits.valid_lens));
+  const auto differs_in = [axis](const Operand& operand) { return operand.given != 0 && operand.strides[axis] != 0; };
+  return differs_in(problem.mask) || differs_in(problem.bias) || (axis == 0 && differs_in(problem.limits.valid_lens));
 }
 
 double masked_pairs(const AttentionProblem& problem) {
@@ -72,20 +72,20 @@ Visibility::HostBytes Visibility::read(Npu& npu, const Operand& operand, const i
 
 const char* Visibility::HostBytes::element(const Operand& operand, int64_t b, int64_t h, int64_t q, int64_t k) const {
   const int64_t* strides = operand.strides;
-  const int64_t place = b * strides[0] + h * strides[1] + q * strides[2] + k * strides[3];
-  return bytes.data() + first + place * static_cast<int64_t>(size_of(operand.dtype));
+  const int64_t offset = b * strides[0] + h * strides[1] + q * strides[2] + k * strides[3];
+  return bytes.data() + first + offset * static_cast<int64_t>(size_of(operand.dtype));
 }
 
 Visibility::Visibility(Npu& npu, const AttentionProblem& problem) : problem_(problem), limits_(problem.limits) {
-  if (differs(problem, 0)) num_items_ = problem.batch;
+  if (differs(problem, 0)) batch_size_ = problem.batch;
   if (differs(problem, 1)) num_heads_ = problem.num_heads;
   if (is_triangular(problem)) {
     form_ = Form::Triangle;
-    num_items_ = 1;
+    batch_size_ = 1;
     return;
   }
   if (!needs_planes(problem)) {
-    form_ = has_band(problem) ? Form::Band : Form::Items;
+    form_ = has_band(problem) ? Form::Band : Form::Lengths;
     return;
   }
   form_ = Form::Planes;
@@ -97,12 +97,12 @@ Visibility::Visibility(Npu& npu, const AttentionProblem& problem) : problem_(pro
 }
 
 void Visibility::find_visible() {
-  const int64_t num_rows = num_items_ * num_heads_ * problem_.limits.num_queries;
+  const int64_t num_rows = batch_size_ * num_heads_ * problem_.limits.num_queries;
   visible_.resize(static_cast<size_t>(num_rows * problem_.limits.num_keys));
   counts_.resize(static_cast<size_t>(num_rows));
   uint8_t* next = visible_.data();
   int64_t* next_count = counts_.data();
-  for (int64_t b = 0; b < num_items_; ++b) {
+  for (int64_t b = 0; b < batch_size_; ++b) {
     for (int64_t h = 0; h < num_heads_; ++h) {
       for (int64_t q = 0; q < problem_.limits.num_queries; ++q, ++next_count) {
         for (int64_t k = 0; k < problem_.limits.num_keys; ++k, ++next) {
@@ -145,7 +145,7 @@ float Visibility::largest_bias(int64_t b, int64_t h, int64_t q) const {
 
 size_t Visibility::row(int64_t b, int64_t h, int64_t q) const {
   return static_cast<size_t>(
-      ((num_items_ == 1 ? 0 : b) * num_heads_ + (num_heads_ == 1 ? 0 : h)) * problem_.limits.num_queries + q);
+      ((batch_size_ == 1 ? 0 : b) * num_heads_ + (num_heads_ == 1 ? 0 : h)) * problem_.limits.num_queries + q);
 }
 
 bool Visibility::is_visible(int64_t b, int64_t h, int64_t q, int64_t k) const {
@@ -183,7 +183,7 @@ std::string Visibility::name() const {
       "visible " + std::to_string(problem_.limits.num_queries) + " " + std::to_string(problem_.limits.num_keys) + " " +
       std::to_string(problem_.limits.sequence.band_first) + " " + std::to_string(problem_.limits.sequence.band_last);
   if (problem_.limits.valid_lens.given == 0) return name;
-  for (int64_t b = 0; b < num_items_; ++b) name += " " + std::to_string(length_of(problem_.limits.valid_lens, b, 0));
+  for (int64_t b = 0; b < batch_size_; ++b) name += " " + std::to_string(length_of(problem_.limits.valid_lens, b, 0));
   return name;
 }
 

@@ -23,12 +23,12 @@ class Visibility {
   Visibility(Npu& npu, const AttentionProblem& problem);
 
   // Sizes of the stored planes' axes; 1 if all batch elements, or all heads, see the same keys.
-  int64_t num_items() const { return num_items_; }
+  int64_t batch_size() const { return batch_size_; }
   int64_t num_heads() const { return num_heads_; }
 
   // Whether all queries and heads of a batch element see the same keys, the first ones. Lengths alone then describe
   // what is visible.
-  bool is_by_item() const { return form_ == Form::Items; }
+  bool is_lengths_only() const { return form_ == Form::Lengths; }
   // Whether there are as many keys as queries, and query i sees keys 0 to i.
   bool is_triangle() const { return form_ == Form::Triangle; }
   // Whether visibility follows from sizes, band and one length for each batch element. Then name() states all of them,
@@ -49,10 +49,10 @@ class Visibility {
   std::vector<int32_t> keys_of(int64_t b) const;
 
  private:
-  // What decides which keys are visible. Items: one length for each batch element. Triangle: the order of queries and
+  // What decides which keys are visible. Lengths: one length for each batch element. Triangle: the order of queries and
   // keys alone, with as many keys as queries. Band: a band, and one length for each batch element. Planes: lengths for
   // each query, a mask or a bias, looked up pair by pair.
-  enum class Form { Items, Triangle, Band, Planes };
+  enum class Form { Lengths, Triangle, Band, Planes };
 
   // A copy on the host of the memory that an operand spans. `first` is the offset of its first element in bytes.
   struct HostBytes {
@@ -69,8 +69,8 @@ class Visibility {
 
   const AttentionProblem& problem_;
   KeyLimits limits_;
-  Form form_ = Form::Items;
-  int64_t num_items_ = 1;
+  Form form_ = Form::Lengths;
+  int64_t batch_size_ = 1;
   int64_t num_heads_ = 1;
   // Only for Form::Planes.
   std::vector<uint8_t> visible_;  // (b, h, q, k)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prints how many NPUs heed finds, and why where there is none. */
+/* Prints the number of NPUs that heed finds, and the reason if there is none. */
 #include <heed/heed.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An NPU as a device of heed's: contexts, tensors that live on it, copies between devices, and what is told of it.
+// An NPU as a device of heed: contexts, tensors in its memory, copies between devices, and its description.
 #include <cstring>
 #include <numeric>
 
@@ -37,7 +37,7 @@ TEST_F(Device, IsCountedAndDescribed) {
   EXPECT_NE(text.find("ATB"), std::string::npos) << text;
 }
 
-TEST_F(Device, IndexMustBeThere) {
+TEST_F(Device, IndexMustBeThatOfADevice) {
   heed_context_options options = npu_options();
   options.device_index = 1;
   heed_context* context = nullptr;
@@ -48,8 +48,8 @@ TEST_F(Device, IndexMustBeThere) {
                          {HEED_ERROR_INVALID_ARGUMENT, {"options->device_index is -1"}}));
 }
 
-// What the processor reads there is not the tensor: the simulator's device memory faults.
-TEST_F(Device, HoldsTheElementsOfItsTensors) {
+// The host cannot read the tensor at its address: the simulator's device memory faults.
+TEST_F(Device, TensorsAreInMemoryThatTheHostCannotRead) {
   const Context context = make_npu_context();
   const Tensor tensor = make_tensor_of<float>(context.get(), {3}, {1, 2, 3});
   property::check(heed_context_synchronize(context.get()));
@@ -60,7 +60,7 @@ TEST_F(Device, HoldsTheElementsOfItsTensors) {
   EXPECT_DEATH(static_cast<void>(*static_cast<const volatile float*>(on_device)), "");
 }
 
-TEST_F(Device, TensorsBeginAsZerosInMemoryThatWasUsedBefore) {
+TEST_F(Device, NewTensorsInReusedMemoryAreZeros) {
   const Context context = make_npu_context();
   for (int round = 0; round < 3; ++round) {
     const Tensor tensor = make_tensor(context.get(), {1000});
@@ -69,7 +69,7 @@ TEST_F(Device, TensorsBeginAsZerosInMemoryThatWasUsedBefore) {
   }
 }
 
-TEST_F(Device, GivesMemoryThatNobodyHasBackWhenTrimmed) {
+TEST_F(Device, TrimReturnsUnusedMemory) {
   constexpr int64_t kLarge = int64_t{1} << 20;
   const Context context = make_npu_context();
   const Attention attention(context.get());
@@ -86,8 +86,8 @@ TEST_F(Device, GivesMemoryThatNobodyHasBackWhenTrimmed) {
   }
 }
 
-// Work that is under way keeps its memory.
-TEST_F(Device, IsTrimmedWhenItIsDone) {
+// Memory that queued work uses is not returned to the driver before the work is done.
+TEST_F(Device, TrimWaitsForQueuedWork) {
   const Context context = make_npu_context();
   const Attention attention(context.get());
   property::check(attention.forward());
@@ -108,7 +108,7 @@ TEST_F(Device, TensorsAreFilledReadAndViewed) {
   EXPECT_EQ(read_elements<float>(tensor.get()), (Numbers{0, 9, 2, 3, 9, 5}));
 }
 
-TEST_F(Device, TensorsOfManyMegabytesPassThrough) {
+TEST_F(Device, LargeTensorsAreWrittenAndRead) {
   const Context context = make_npu_context();
   std::vector<int32_t> numbers(3'000'000);
   std::iota(numbers.begin(), numbers.end(), -7);
@@ -130,7 +130,7 @@ TEST_F(Device, TensorsAreCopiedBetweenDevices) {
   EXPECT_EQ(read_elements<float>(elsewhere.get()), (Numbers{1, 2, 3, 4.125f, 1, 2, 3, 4.125f, 1, 2, 3, 4.125f}));
 }
 
-TEST_F(Device, IsNotMixedWithAnotherInACall) {
+TEST_F(Device, ACallWithTensorsOfTwoDevicesIsRefused) {
   const Context npu = make_npu_context();
   const Context cpu = capi_test::make_context();
   Attention attention(npu.get());
@@ -158,7 +158,7 @@ TEST_F(Device, TensorsAreCopiedBetweenTwoNpus) {
   EXPECT_TRUE(is_refused(attention.forward(), {HEED_ERROR_INVALID_ARGUMENT, {"ascend:0", "ascend:1"}}));
 }
 
-TEST_F(Device, ContextsOfItShareTensors) {
+TEST_F(Device, ContextsOnOneDeviceShareTensors) {
   const Context one = make_npu_context();
   Attention attention(one.get());
   property::check(attention.forward());
@@ -207,8 +207,8 @@ TEST_F(Device, HasNoCodeInDlpack) {
                          {HEED_ERROR_UNSUPPORTED, {"ascend:0", "DLPack", "heed_tensor_copy"}}));
 }
 
-// After fork the driver's threads are missing.
-TEST_F(Device, IsRefusedInAChildThatInheritsIt) {
+// A child of fork does not have the driver's threads.
+TEST_F(Device, AChildOfForkMustNotUseIt) {
   const Context context = make_npu_context();
   const Attention attention(context.get());
   EXPECT_TRUE(succeeds_in_a_child([&] {

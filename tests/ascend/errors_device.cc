@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an NPU cannot do, and what can fail on it.
+// Calls that get the errors of devices, of precision, of operations that run on the CPU, and of failures.
 #include "ascend/errors_scene.h"
 
 namespace heed::ascend_test {
@@ -11,7 +11,7 @@ using Scene = NpuScene;
 
 errors_test::Topic devices() {
   return {"Devices",
-          "What an installation may be like is said to the simulator by `ascend_sim_set_faults`, here and below.",
+          "Here and below, `ascend_sim_set_faults` sets which devices the simulator has, and what fails.",
           {
               PROVOKE(heed_device_count(HEED_DEVICE_ASCEND), ascend_sim_set_faults("device_count=0")),
               PROVOKE(heed_device_count(HEED_DEVICE_ASCEND), ascend_sim_set_faults("soc=Ascend310P3")),
@@ -52,11 +52,10 @@ errors_test::Topic precision() {
 errors_test::Topic gaps() {
   return {
       "What runs on the CPU",
-      "These reasons are what `heed_layer_explain` tells as `not_fastest`. In a context that is not strict, the CPU "
-      "does the\n"
-      "operation, and the logger is warned; the contexts here are strict. `tensor`, and in `inputs` and `outputs`, is "
-      "(2, 5, 16) of F16,\n"
-      "`spread()` is (2, 3) with 100,000 elements between its rows.",
+      "`heed_layer_explain` gives these reasons as `not_fastest`. In a context that is not strict, the CPU does the\n"
+      "operation, and the logger gets a warning; the contexts here are strict. `tensor`, and the tensors in `inputs` "
+      "and `outputs`, are\n"
+      "(2, 5, 16) of F16; `spread()` is (2, 3) with 100,000 elements from one row to the next.",
       {
           PROVOKE(heed_layer_forward(attention_with(options), &inputs, NULL, &outputs), options.soft_cap = 20),
           PROVOKE(heed_layer_forward(attention_with(options), &inputs, NULL, &outputs), options.scale = 0.003f),

@@ -14,7 +14,7 @@ heed_context_options exact_options() {
   return options;
 }
 
-// The first one has the plugin loaded.
+// The first call loads the plugin.
 Context make_exact_context() {
   set_environment("HEED_PLUGIN_PATH", "plugin");
   const heed_context_options options = exact_options();
@@ -41,7 +41,7 @@ NpuScene::NpuScene()
 NpuScene::~NpuScene() {
   heed_layer_destroy(new_layer);
   heed_tensor_destroy(new_tensor);
-  // While its device is there.
+  // While its device is still open.
   heed_context_destroy(new_context);
   ascend_sim_clear_faults();
 }

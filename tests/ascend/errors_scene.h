@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a call that provokes an error of the Ascend backend finds. Each has a scene of its own, changes one thing of it, and
-// reads like the program of a caller, since the names here are a caller's.
+// The objects for a call that gets an error of the Ascend backend. Each call has a scene of its own and changes one
+// thing in it. The members have names that a caller's program would use, since docs/ascend.md shows the calls.
 #pragma once
 
 #include <ascend_sim/control.h>
@@ -17,7 +17,7 @@
 
 namespace heed::ascend_test {
 
-// An NPU in two contexts, with and without allow_reduced_precision, both strict.
+// Two strict contexts on an NPU, with and without allow_reduced_precision.
 class NpuScene {
  public:
   NpuScene();
@@ -26,16 +26,16 @@ class NpuScene {
   ~NpuScene();
 
  protected:
-  // Zeros, made for one call and destroyed with the scene.
+  // Tensors of zeros, which the scene destroys.
   heed_tensor* tensor_of(heed_dtype dtype, std::initializer_list<int64_t> sizes);
   heed_tensor* on_cpu(heed_dtype dtype, std::initializer_list<int64_t> sizes);
-  // (2, 3) of F16, with 100,000 elements from one row to the next.
+  // A view (2, 3) of F16 whose rows are 100,000 elements apart.
   heed_tensor* spread();
   // Dot-product attention with these options.
   heed_layer* attention_with(const heed_dot_product_attention_options& options);
-  // A linear layer of 4 inputs and 5 outputs, with its parameters of this dtype.
+  // A linear layer of 4 inputs and 5 outputs whose parameters have this dtype.
   heed_layer* linear_of(heed_dtype dtype);
-  // Additive attention of inputs (2, 5, 16), with its parameters.
+  // Additive attention for inputs (2, 5, 16), initialized.
   heed_layer* additive();
 
  private:
@@ -51,12 +51,12 @@ class NpuScene {
   heed_context_options context_options;
 
   heed_dot_product_attention_options options = HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT;
-  // (2, 5, 16) of F16, and a call of `attention` with it that works.
+  // (2, 5, 16) of F16. `inputs` and `outputs` make a call of `attention` that succeeds.
   heed_tensor* tensor;
   heed_layer* attention;
   heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
   heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;
-  // Of one tensor `queries` alone.
+  // Inputs with `queries` alone.
   heed_layer_inputs input = HEED_LAYER_INPUTS_INIT;
   heed_linear_options linear_options = capi_test::five_outputs();
   heed_dropout_options dropout_options = HEED_DROPOUT_OPTIONS_INIT;

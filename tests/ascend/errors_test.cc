@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every error sentence of the Ascend backend with a call that gets it on the simulator, held against the last part of
-// docs/ascend.md, which is written from here.
+// Makes a call for every error sentence of the Ascend backend, on the simulator, and compares the sentences with the
+// last part of docs/ascend.md, which scripts/errors writes from here.
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -28,7 +28,7 @@ others are in [errors.md](errors.md). A test makes these calls and writes this l
 | `INTERNAL` | set `ASCEND_SLOG_PRINT_TO_STDOUT=1` and `ASCEND_GLOBAL_LOG_LEVEL=1`, run once more, and report sentence and log as a defect of heed |
 )";
 
-// The page up to the list.
+// The page before the list.
 std::string beginning() {
   std::ostringstream text;
   text << std::ifstream(kPage).rdbuf();
@@ -39,7 +39,8 @@ std::string beginning() {
 class Errors : public Simulated {
  protected:
   static void SetUpTestSuite() {
-    // The plugins lie in folders below this one. What cannot be loaded comes first, since the one that can stays.
+    // The plugins are in folders below this one. Those that cannot be loaded come first, since the one that can be
+    // loaded stays loaded.
     const std::filesystem::path before = std::filesystem::current_path();
     std::filesystem::current_path(HEED_PLUGINS);
     list = new errors_test::List({plugins(), devices(), precision(), gaps(), failures()}, unprovoked());
@@ -52,7 +53,7 @@ class Errors : public Simulated {
 
 TEST_F(Errors, EachCallIsRefusedWithASentenceOfItsOwn) { list->expect_helpful(); }
 
-TEST_F(Errors, TheListInDocsIsThis) {
+TEST_F(Errors, TheListInDocsIsUpToDate) {
   errors_test::expect_page(kPage, beginning() + kHeading + kIntroduction + list->text("###"));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can fail on an NPU, at every place where it can: the call that is hit says so with a status and a cure, nothing is
-// lost or leaked, and the next call works, unless the device itself is lost.
+// Failures of the NPU at every call where one is possible. The failing call returns a status and says what to do;
+// nothing is lost or leaked; the next call works, unless the device itself is lost.
 #include <acl/acl.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ using capi_test::Refusal;
 
 class Faults : public Simulated {};
 
-// From no context at all to the numbers of a result.
+// Opens a context, computes output and weights, closes everything, and returns the numbers.
 std::vector<float> run_everything() {
   const Context context = make_npu_context();
   Attention attention(context.get(), HEED_F32, {5, 0});
@@ -34,7 +34,7 @@ struct Outcome {
   std::string sentence;
 };
 
-// The call's status, and its sentence where it fails.
+// The call's status, and its error sentence if it fails.
 Outcome outcome_of(const std::function<void()>& call) {
   try {
     call();
@@ -44,14 +44,14 @@ Outcome outcome_of(const std::function<void()>& call) {
   return {};
 }
 
-// Lets the n-th of some call fail, n = 1, 2, ..., until none is hit any more. Each time the failure must be one of these,
-// and everything must work when it is over.
+// Makes the n-th call of one kind fail, for n = 1, 2, ..., until there are fewer than n such calls. Each failure must
+// have an allowed status, and everything must work afterwards. At least `least` calls must have failed.
 void expect_each_to_fail_so(const std::string& fault, const std::string& code, const std::vector<heed_status>& allowed,
                             int least) {
   const std::vector<float> expected = run_everything();
   int num_hit = 0;
   for (int n = 1; n < 2000; ++n) {
-    // Two in a row where a first failure is met by trying once more.
+    // heed repeats a failed allocation once, so two in a row must fail.
     std::string list = fault + "=" + std::to_string(n) + code;
     if (fault == "malloc") list += ",malloc=" + std::to_string(n + 1);
     ascend_sim_set_faults(list.c_str());
@@ -78,7 +78,7 @@ TEST_F(Faults, OverflowModeCannotBeRead) {
   expect_each_to_fail_so("saturation", ":507000", {HEED_ERROR_DEVICE_LOST}, 1);
   expect_each_to_fail_so("saturation", ":500001", {HEED_ERROR_INTERNAL}, 1);
 }
-TEST_F(Faults, ADriverWithoutOverflowModesWillDo) {
+TEST_F(Faults, ADriverWithoutOverflowModesIsAccepted) {
   const std::vector<float> expected = run_everything();
   ascend_sim_set_faults("saturation=1:207000");
   EXPECT_EQ(run_everything(), expected);
@@ -113,10 +113,10 @@ TEST_F(Faults, AFullDeviceSaysWhatToDoAndGoesOn) {
   EXPECT_EQ(attention.read(), expected);
 }
 
-// A block that is kept for later calls is given up where another size is wanted.
-TEST_F(Faults, MemoryThatIsKeptIsGivenUpBeforeTheDeviceIsFull) {
+// Kept blocks are returned to the driver if an allocation of another size finds the device full.
+TEST_F(Faults, KeptMemoryIsFreedIfTheDeviceIsFull) {
   const Context context = make_npu_context();
-  // Beside the 32 blocks of 3 MiB that ATB's context takes.
+  // ATB's context takes 32 blocks of 3 MiB.
   constexpr size_t kTakenByAtb = 32 * (size_t{3} << 20);
   ascend_sim_set_faults(("memory=" + std::to_string(kTakenByAtb + 6'000'000)).c_str());
   for (const int64_t size : {1'000'000, 1'100'000, 1'300'000}) {
@@ -126,7 +126,7 @@ TEST_F(Faults, MemoryThatIsKeptIsGivenUpBeforeTheDeviceIsFull) {
   }
 }
 
-TEST_F(Faults, ADeferredFailureIsReportedByWhoWaits) {
+TEST_F(Faults, ADeferredFailureIsReportedByTheCallThatWaits) {
   Context context = make_npu_context();
   Attention attention(context.get());
   property::check(attention.forward());
@@ -135,7 +135,7 @@ TEST_F(Faults, ADeferredFailureIsReportedByWhoWaits) {
   property::check(attention.forward());
   EXPECT_TRUE(is_refused(heed_context_synchronize(context.get()),
                          {HEED_ERROR_DEVICE_LOST, {"ascend:0", "failed while it worked", "507015"}}));
-  // From here on it is the device that is named, and what to do.
+  // Later calls report that the device has been lost, and what to do.
   const Refusal lost = {HEED_ERROR_DEVICE_LOST, {"device ascend:0 has been lost", "507015", "open a new one"}};
   EXPECT_TRUE(is_refused(heed_context_synchronize(context.get()), lost));
   EXPECT_TRUE(is_refused(attention.forward(), lost));
@@ -148,8 +148,8 @@ TEST_F(Faults, ADeferredFailureIsReportedByWhoWaits) {
   heed_context_destroy(another);
 }
 
-// Of the codes around 507000 some are the device's end, and some are not.
-TEST_F(Faults, ARefusedCallIsNoLostDevice) {
+// Some codes near 507000 mean that the device is lost, others do not.
+TEST_F(Faults, ARefusedCallDoesNotLoseTheDevice) {
   for (const char* code : {"107020", "107023", "507001", "507010", "507036", "507057", "507899", "507900", "507901"}) {
     const Context context = make_npu_context();
     const Tensor tensor = capi_test::make_tensor(context.get(), {16});
@@ -169,13 +169,14 @@ TEST_F(Faults, ARefusedCallIsNoLostDevice) {
   }
 }
 
-// Whoever meets the failure first, the host's own calls too: heed finds the device lost at its next call, whichever it is.
-TEST_F(Faults, ADeviceThatTheHostFoundLostIsSo) {
+// If the host's own call of AscendCL meets the failure first, heed still finds the device lost at its next call,
+// whichever that is.
+TEST_F(Faults, ADeviceThatTheHostFoundLostIsLostForHeed) {
   for (const bool by_memory : {false, true}) {
     ascend_sim_clear_faults();
     {
       const Context context = make_npu_context();
-      // Nothing has been uploaded yet.
+      // A layer without parameters, so that nothing has been uploaded yet.
       const Layer layer = capi_test::make_dot_product(context.get(), HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT);
       const Tensor queries = capi_test::make_tensor(context.get(), {1, 4, 16}, HEED_F16);
       const Tensor output = capi_test::make_tensor(context.get(), {1, 4, 16}, HEED_F16);
@@ -200,7 +201,7 @@ TEST_F(Faults, ADeviceThatTheHostFoundLostIsSo) {
   }
 }
 
-TEST_F(Faults, ALostDeviceIsBackWhenAllThatWasOnItIsGone) {
+TEST_F(Faults, ALostDeviceCanBeOpenedAgainWhenItsObjectsAreGone) {
   const std::vector<float> expected = run_everything();
   {
     const Context context = make_npu_context();
@@ -216,7 +217,7 @@ TEST_F(Faults, ALostDeviceIsBackWhenAllThatWasOnItIsGone) {
   EXPECT_EQ(run_everything(), expected);
 }
 
-TEST_F(Faults, WithoutADeviceThereIsNone) {
+TEST_F(Faults, WithoutADeviceTheCountIs0) {
   ascend_sim_set_faults("device_count=0");
   EXPECT_EQ(heed_device_count(HEED_DEVICE_ASCEND), 0);
   EXPECT_TRUE(is_refused(heed_last_status(), {HEED_ERROR_DEVICE_UNAVAILABLE, {"no NPU", "npu-smi"}}));

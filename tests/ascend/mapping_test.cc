@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which operations of ATB a call becomes, and what is left to the CPU, with the reason. That the numbers are right is
-// what the property tests show.
+// Which operations of ATB each call becomes, and which calls run on the CPU, with the reason. The property tests check
+// the numbers.
 #include <nlohmann/json.hpp>
 
 #include "ascend/support/simulated.h"
@@ -24,7 +24,7 @@ class Mapping : public Simulated {
     return json::parse(text.c_str());
   }
 
-  // The same without strict.
+  // Like make_npu_context, but not strict.
   static Context make_lenient_context() {
     heed_context_options options = npu_options();
     options.strict = 0;
@@ -65,8 +65,8 @@ TEST_F(Mapping, ADenseAttentionIsOneOperation) {
   EXPECT_EQ(ascend_sim_count("execute:SelfAttentionOperation") - fused, 1u);
 }
 
-// A causal mask of any length is a triangle of 128 by 128, which is uploaded once.
-TEST_F(Mapping, ACausalMaskTakesNoMemoryThatGrows) {
+// A causal mask is a triangle of 128 x 128, which is uploaded once, whatever the number of keys.
+TEST_F(Mapping, ACausalMaskIsUploadedOnce) {
   const Context context = make_npu_context();
   heed_dot_product_attention_options options = HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT;
   options.causal = HEED_CAUSAL_TOP_LEFT;
@@ -93,20 +93,20 @@ TEST_F(Mapping, TheOutputIsTheSameWithWeightsAndLogSumExp) {
   EXPECT_EQ(capi_test::read_bytes(attention.output.get()), alone);
 }
 
-// The launch of one kernel has no room for as many sequences as a batch may have. Lengths differ, some are 0.
-TEST_F(Mapping, ManyItemsAreAskedForInParts) {
+// A batch may have more elements than one launch of the kernel has room for. Lengths differ, some are 0.
+TEST_F(Mapping, ALargeBatchIsSplit) {
   const Context context = make_npu_context();
   heed_dot_product_attention_options options = HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT;
-  const int64_t num_items = 800;
+  const int64_t batch = 800;
   std::vector<int64_t> lengths;
-  for (int64_t i = 0; i < num_items; ++i) lengths.push_back(i * 7 % 5);
+  for (int64_t i = 0; i < batch; ++i) lengths.push_back(i * 7 % 5);
   for (const int32_t causal : {HEED_CAUSAL_NONE, HEED_CAUSAL_BOTTOM_RIGHT}) {
     options.causal = causal;
     const Layer layer = capi_test::make_dot_product(context.get(), options);
-    const Tensor queries = make_random(context.get(), {num_items, 3, 16}, 1, HEED_F16);
-    const Tensor keys = make_random(context.get(), {num_items, 4, 16}, 2, HEED_F16);
-    const Tensor lens = capi_test::make_tensor_of<int64_t>(context.get(), {num_items}, lengths);
-    const Tensor output = make_tensor(context.get(), {num_items, 3, 16}, HEED_F16);
+    const Tensor queries = make_random(context.get(), {batch, 3, 16}, 1, HEED_F16);
+    const Tensor keys = make_random(context.get(), {batch, 4, 16}, 2, HEED_F16);
+    const Tensor lens = capi_test::make_tensor_of<int64_t>(context.get(), {batch}, lengths);
+    const Tensor output = make_tensor(context.get(), {batch, 3, 16}, HEED_F16);
     const auto attend = [&](const heed_tensor* q, const heed_tensor* k, const heed_tensor* n, heed_tensor* result) {
       heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
       heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;
@@ -120,10 +120,11 @@ TEST_F(Mapping, ManyItemsAreAskedForInParts) {
     attend(queries.get(), keys.get(), lens.get(), output.get());
     EXPECT_EQ(ascend_sim_count("execute:SelfAttentionOperation") - before, 3u);
     for (const int64_t i : {0, 383, 384, 385, 767, 768, 799}) {
-      const auto item = [i](const Tensor& all) { return capi_test::make_slice(all.get(), 0, i, 1); };
+      const auto element = [i](const Tensor& all) { return capi_test::make_slice(all.get(), 0, i, 1); };
       const Tensor alone = make_tensor(context.get(), {1, 3, 16}, HEED_F16);
-      attend(item(queries).get(), item(keys).get(), item(lens).get(), alone.get());
-      EXPECT_EQ(capi_test::read_bytes(alone.get()), capi_test::read_bytes(item(output).get())) << "item " << i;
+      attend(element(queries).get(), element(keys).get(), element(lens).get(), alone.get());
+      EXPECT_EQ(capi_test::read_bytes(alone.get()), capi_test::read_bytes(element(output).get()))
+          << "batch element " << i;
     }
   }
 }
@@ -145,7 +146,7 @@ std::vector<Gap> gaps() {
   return all;
 }
 
-TEST_F(Mapping, GapsAreDoneByTheCpuWhichExplainTells) {
+TEST_F(Mapping, WhatAtbLacksRunsOnTheCpuAndExplainSaysSo) {
   const Context context = make_lenient_context();
   const Context cpu = capi_test::make_context();
   for (const Gap& gap : gaps()) {
@@ -162,7 +163,7 @@ TEST_F(Mapping, GapsAreDoneByTheCpuWhichExplainTells) {
   }
 }
 
-TEST_F(Mapping, GapsAreRefusedWhereTheContextIsStrict) {
+TEST_F(Mapping, WhatAtbLacksIsRefusedByAStrictContext) {
   const Context context = make_npu_context();
   for (const Gap& gap : gaps()) {
     const DotProduct attention(context.get(), gap.options, 5, 5, gap.head_size);
@@ -170,8 +171,8 @@ TEST_F(Mapping, GapsAreRefusedWhereTheContextIsStrict) {
   }
 }
 
-// They are made by products, whose sums may be of any length.
-TEST_F(Mapping, WeightsAloneAreThoseOfHeadsOfAnySize) {
+// Weights are computed by Linear, which has no limit for the head size.
+TEST_F(Mapping, WeightsAloneAreComputedForHeadsOfAnySize) {
   const Context context = make_npu_context();
   DotProduct attention(context.get(), HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT, 5, 5, 300);
   EXPECT_TRUE(is_refused(attention.forward(), {HEED_ERROR_NOT_FASTEST, {"heads above 256 elements"}}));
@@ -183,8 +184,8 @@ TEST_F(Mapping, WeightsAloneAreThoseOfHeadsOfAnySize) {
   EXPECT_GT(ascend_sim_count("execute:LinearOperation"), products);
 }
 
-// By sizes alone: nothing of it is made.
-TEST_F(Mapping, AMaskThatIsTooLargeIsToldBeforehand) {
+// The reason follows from sizes alone: no mask is allocated.
+TEST_F(Mapping, ExplainReportsAMaskThatIsTooLarge) {
   const Context context = make_npu_context();
   heed_dot_product_attention_options options = HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT;
   options.window = HEED_WINDOW_TOP_LEFT;
@@ -199,8 +200,8 @@ TEST_F(Mapping, AMaskThatIsTooLargeIsToldBeforehand) {
   EXPECT_NE(text.find("would take more than 4 GB, expected fewer pairs"), std::string::npos) << text;
 }
 
-// Scores take memory that the output alone does not.
-TEST_F(Mapping, ScoresThatAreTooLargeAreToldBeforehand) {
+// Weights and log_sum_exp need all scores in memory; the output alone does not.
+TEST_F(Mapping, ExplainReportsScoresThatAreTooLarge) {
   const Context context = make_npu_context();
   const Layer layer = capi_test::make_dot_product(context.get(), HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT);
   const Tensor tokens = capi_test::make_shape_only(context.get(), {1, 100'000, 16}, HEED_F16);
@@ -215,7 +216,7 @@ TEST_F(Mapping, ScoresThatAreTooLargeAreToldBeforehand) {
   EXPECT_NE(text.find("would take more than 4 GB for one item"), std::string::npos) << text;
 }
 
-TEST_F(Mapping, LengthsThatHideNothingLeaveTheTriangle) {
+TEST_F(Mapping, LengthsThatHideNothingKeepTheTriangle) {
   const Context context = make_npu_context();
   heed_dot_product_attention_options options = HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT;
   options.causal = HEED_CAUSAL_TOP_LEFT;
@@ -262,12 +263,12 @@ TEST_F(Mapping, F32IsRefusedUnlessItMayBeNarrowed) {
       is_refused(heed_matmul(attention.queries.get(), capi_test::make_transposed(attention.keys.get(), {0, 2, 1}).get(),
                              make_tensor(context.get(), {2, 5, 5}).get()),
                  refusal));
-  // Of the bias too: what is added to scores is of the inputs' dtype.
+  // A bias in F32 is refused too: it is added to scores in the inputs' dtype.
   DotProduct biased(context.get(), HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT);
   const Tensor bias = make_tensor(context.get(), {5, 5});
   biased.inputs.bias = bias.get();
   EXPECT_TRUE(is_refused(biased.forward(), {HEED_ERROR_UNSUPPORTED, {"bias is F32", "allow_reduced_precision"}}));
-  // A softmax is computed in f32 there as elsewhere.
+  // A softmax is computed in f32 on the NPU too.
   property::check(heed_softmax(attention.queries.get(), -1, attention.output.get()));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers and shapes that ATB would take in another form as well, with another result, or one that is only untested: heed
-// asks for these.
+// Numbers and shapes that ATB accepts in more than one form: another form gives another result, or is not tested by
+// ATB. These tests check that heed uses the intended form.
 #include <cmath>
 #include <limits>
 
@@ -16,7 +16,7 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 class Numbers : public Simulated {};
 
-// A tensor on the device, of numbers that the dtype has.
+// A tensor on the device. The dtype represents all these numbers exactly.
 Tensor make_exact(heed_context* context, const Dims& dims, heed_dtype dtype, const std::vector<float>& numbers) {
   const Tensor wide = make_tensor_of<float>(context, dims, numbers);
   Tensor tensor = make_tensor(context, dims, dtype);
@@ -26,13 +26,14 @@ Tensor make_exact(heed_context* context, const Dims& dims, heed_dtype dtype, con
 
 struct Gap {
   heed_dtype dtype;
-  // From which on the dtype has even numbers only.
+  // From this number on, the dtype has only even integers.
   float first;
 };
 constexpr Gap kGaps[] = {{HEED_F16, 2048}, {HEED_BF16, 256}};
 
-// ATB takes a bias of 16 bits, which it adds to the rounded product, or one in float, which it adds before the only
-// rounding. heed's is of 16 bits, whatever the parameter's dtype: so results do not depend on that.
+// ATB accepts a 16-bit bias, which it adds to the rounded product, or a float bias, which it adds before the only
+// rounding. heed always passes a 16-bit bias, whatever the parameter's dtype, so that results do not depend on that
+// dtype.
 TEST_F(Numbers, ABiasIsAddedToTheRoundedProductInTheInputsDtype) {
   const Context context = make_npu_context();
   for (const Gap& gap : kGaps) {
@@ -53,14 +54,15 @@ TEST_F(Numbers, ABiasIsAddedToTheRoundedProductInTheInputsDtype) {
       heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;
       outputs.output = output.get();
       property::check(heed_layer_forward(layer.get(), &inputs, nullptr, &outputs));
-      // first + 1 is rounded to first, twice; first + 2 in one rounding.
+      // With the intended form, first + 1 is rounded to `first` twice. With the other, first + 2 is rounded once and is
+      // exact.
       EXPECT_EQ(capi_test::read_floats(context.get(), output.get()), std::vector<float>{gap.first})
           << "dtype " << gap.dtype << " with parameters in dtype " << parameters;
     }
   }
 }
 
-// Attention with one head, D = 16. Of each row all elements are the same number.
+// Attention with one head, D = 16. All elements of a row are the same number.
 class OneHead {
  public:
   OneHead(heed_context* context, heed_dtype dtype, const std::vector<float>& of_queries,
@@ -105,7 +107,7 @@ class OneHead {
   Tensor output_;
 };
 
-// The kernel works through a row in blocks of keys. Of one that is hidden by -infinity, and comes first, it would make NaN.
+// The kernel works through a row in blocks of keys. A first block that is hidden by -infinity would give NaN.
 TEST_F(Numbers, ABiasHidesTheFirstBlocksOfKeysByAFiniteNumber) {
   constexpr int64_t kNumKeys = 700;
   const Context context = make_npu_context();
@@ -130,9 +132,9 @@ struct Masked {
   std::vector<int64_t> lens;
 };
 
-// A row whose only visible key has a score of -infinity is NaN (rule 8). Beside what a mask adds to hidden keys, which is
-// finite, such a score would be hidden itself, and the row the attention to hidden keys.
-TEST_F(Numbers, AnInfiniteKeyUnderAMaskMakesTheRowsThatSeeItAloneNaN) {
+// A row is NaN if its only visible key has a score of -infinity (rule 8). A mask adds a finite number to hidden keys,
+// so without special care the visible key would count less than the hidden ones, and the row would attend to those.
+TEST_F(Numbers, ARowThatSeesOnlyAnInfiniteKeyIsNaNUnderAMask) {
   const Context context = make_npu_context();
   std::vector<Masked> all(3, {"the triangle", HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT, {}});
   all[0].options.causal = HEED_CAUSAL_TOP_LEFT;
@@ -157,7 +159,7 @@ TEST_F(Numbers, AnInfiniteKeyUnderAMaskMakesTheRowsThatSeeItAloneNaN) {
   }
 }
 
-// ATB takes other sizes as well, and is tested with these.
+// ATB accepts other sizes too, but its own tests use these.
 TEST_F(Numbers, HeadsArePaddedToMultiplesOf16) {
   const Context context = make_npu_context();
   for (const int64_t head_size : {2, 8, 16, 24, 32, 40, 200, 208, 248}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors made with their elements, and attention without a layer, on an NPU.
+// heed_tensor_create_from and heed_scaled_dot_product_attention on an NPU.
 #include <gtest/gtest.h>
 
 #include "ascend/support/simulated.h"
@@ -14,7 +14,7 @@ using capi_test::Kind;
 
 class OneCall : public Simulated {};
 
-TEST_F(OneCall, MakesATensorOfTheDeviceWithItsElements) {
+TEST_F(OneCall, CreatesATensorOnTheDeviceFromElements) {
   const Context context = make_npu_context();
   const std::vector<float> elements = {1, -2, 3.5f, 0, 5, 6};
   const int64_t dims[] = {2, 3};
@@ -25,7 +25,7 @@ TEST_F(OneCall, MakesATensorOfTheDeviceWithItsElements) {
   EXPECT_EQ(capi_test::read_elements<float>(tensor.get()), elements);
 }
 
-TEST_F(OneCall, HasTheBitsOfALayer) {
+TEST_F(OneCall, GivesTheSameBitsAsALayer) {
   for (const Kind kind : {Kind::DotProductRank3, Kind::DotProductRank4}) {
     const AttentionCall call(make_npu_context(), kind, {}, HEED_F16);
     ASSERT_EQ(call.forward(), HEED_OK) << heed_last_error();

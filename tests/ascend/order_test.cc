@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a call leaves to the device after it has returned, and what waits for it: order, memory, threads, and a host that
-// uses AscendCL itself.
+// What the device does after a call has returned, and which calls wait: order, memory, threads, and a host that uses
+// AscendCL itself.
 #include <acl/acl.h>
 
 #include <array>
@@ -17,23 +17,23 @@ namespace {
 
 class Order : public Simulated {};
 
-// Lets the device go on after a while, on a thread of its own.
-class LetGoLater {
+// Releases the held device after 20 ms, on a thread of its own.
+class ReleaseLater {
  public:
-  LetGoLater()
+  ReleaseLater()
       : thread_([this] {
           std::this_thread::sleep_for(std::chrono::milliseconds(20));
-          is_let_go_ = true;
+          is_released_ = true;
           ascend_sim_hold_workers(0);
         }) {}
-  LetGoLater(const LetGoLater&) = delete;
-  LetGoLater& operator=(const LetGoLater&) = delete;
-  ~LetGoLater() { thread_.join(); }
+  ReleaseLater(const ReleaseLater&) = delete;
+  ReleaseLater& operator=(const ReleaseLater&) = delete;
+  ~ReleaseLater() { thread_.join(); }
 
-  bool is_let_go() const { return is_let_go_; }
+  bool is_released() const { return is_released_; }
 
  private:
-  std::atomic<bool> is_let_go_ = false;
+  std::atomic<bool> is_released_ = false;
   std::thread thread_;
 };
 
@@ -48,10 +48,10 @@ TEST_F(Order, ForwardReturnsBeforeTheDeviceIsDone) {
   ascend_sim_hold_workers(1);
   property::check(attention.forward());
   property::check(attention.forward());
-  const LetGoLater later;
-  EXPECT_FALSE(later.is_let_go()) << "forward waited for a device that stands still";
+  const ReleaseLater later;
+  EXPECT_FALSE(later.is_released()) << "forward waited for a device that stands still";
   EXPECT_EQ(attention.read(), expected) << "reading waits";
-  EXPECT_TRUE(later.is_let_go());
+  EXPECT_TRUE(later.is_released());
 }
 
 TEST_F(Order, SynchronizeWaits) {
@@ -61,12 +61,12 @@ TEST_F(Order, SynchronizeWaits) {
   property::check(heed_context_synchronize(context.get()));
   ascend_sim_hold_workers(1);
   property::check(attention.forward());
-  const LetGoLater later;
+  const ReleaseLater later;
   property::check(heed_context_synchronize(context.get()));
-  EXPECT_TRUE(later.is_let_go());
+  EXPECT_TRUE(later.is_released());
 }
 
-// What is written after a call that still works does not reach it, and what was destroyed is still there for it.
+// A queued call does not see what is written after it, and still finds what is destroyed after it.
 TEST_F(Order, TensorsMayBeWrittenAndDestroyedAtOnce) {
   const Context context = make_npu_context();
   std::vector<float> expected;
@@ -110,15 +110,15 @@ TEST_F(Order, WrappedMemoryIsReleasedWhenTheDeviceIsDoneWithIt) {
   ascend_sim_hold_workers(1);
   property::check(attention.forward());
   const uint64_t before = ascend_sim_count("synchronize");
-  const LetGoLater later;
+  const ReleaseLater later;
   heed_tensor_destroy(wrapped);
   EXPECT_TRUE(seen.is_released);
   EXPECT_GT(seen.num_synchronized, before);
-  EXPECT_TRUE(later.is_let_go());
+  EXPECT_TRUE(later.is_released());
 }
 
-// The second call makes nothing that the first has made.
-TEST_F(Order, CallsLikeEarlierOnesTakeNoMemoryAndNoOperations) {
+// Later calls reuse the memory and the operations of earlier ones.
+TEST_F(Order, RepeatedCallsAllocateNothing) {
   const Context context = make_npu_context();
   const Attention attention(context.get(), HEED_F16, {5, 3});
   for (int i = 0; i < 3; ++i) property::check(attention.forward());
@@ -152,8 +152,8 @@ TEST_F(Order, ThreadsMayShareALayerAndADevice) {
   EXPECT_EQ(num_right, 20);
 }
 
-// A host may bring any number of scales, each of which is an operation's own.
-TEST_F(Order, NoMoreThanSomeOperationsAreKept) {
+// Each scale is an operation of its own, and a host may use any number of them.
+TEST_F(Order, TheNumberOfKeptOperationsIsLimited) {
   const Context context = make_npu_context();
   const Tensor tokens = capi_test::make_random(context.get(), {1, 2, 16}, 1, HEED_F16);
   const Tensor output = capi_test::make_tensor(context.get(), {1, 2, 16}, HEED_F16);
@@ -173,12 +173,12 @@ TEST_F(Order, NoMoreThanSomeOperationsAreKept) {
   constexpr int kNumScales = 2400;
   for (int i = 1; i < kNumScales; ++i) attend(i);
   EXPECT_EQ(ascend_sim_count("create_operation") - before, uint64_t{kNumScales - 1});
-  // All that is alive there, operations among it.
+  // Counts all live objects, operations included.
   EXPECT_LT(ascend_sim_leaks(nullptr, 0), size_t{kNumScales - 100});
   EXPECT_EQ(attend(0), first);
 }
 
-// With new sizes, for which an operation works out its kernels anew.
+// The dtype is new too, so Setup must compute kernels, which it does in its thread's cache.
 TEST_F(Order, AThreadsOperationsAreNotUsedByAnother) {
   const Context context = make_npu_context();
   std::thread([&] {
@@ -191,8 +191,8 @@ TEST_F(Order, AThreadsOperationsAreNotUsedByAnother) {
   EXPECT_GT(ascend_sim_count("create_operation"), before);
 }
 
-// A host that lets the device saturate finds it so, and heed computes with infinities all the same.
-TEST_F(Order, TheHostsOverflowModeIsNotHeeds) {
+// The host's saturation mode is unchanged afterwards, and heed computes with infinities anyway.
+TEST_F(Order, TheHostsOverflowModeDoesNotAffectHeed) {
   const aclError initialized = aclInit(nullptr);
   EXPECT_TRUE(initialized == ACL_SUCCESS || initialized == 100002);
   ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
@@ -214,8 +214,8 @@ TEST_F(Order, TheHostsOverflowModeIsNotHeeds) {
   EXPECT_EQ(aclrtResetDevice(0), ACL_SUCCESS);
 }
 
-// A host that uses AscendCL itself finds its device and its context as it left them, and goes on after heed.
-TEST_F(Order, TheHostsOwnUseOfTheDeviceIsLeftAlone) {
+// A host that uses AscendCL itself keeps its device and its context, and can go on after heed is closed.
+TEST_F(Order, TheHostsOwnContextIsRestored) {
   const aclError initialized = aclInit(nullptr);
   EXPECT_TRUE(initialized == ACL_SUCCESS || initialized == 100002);
   ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plugin of another version: the one member of the table that every version has.
+// A plugin of another version. It has only the version, the one member that every version of the table has.
 #include <cstdint>
 
 extern "C" __attribute__((visibility("default"))) const int32_t* heed_backend() {

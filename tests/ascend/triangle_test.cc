@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Causal attention by ATB's triangle of 128 by 128: rows see what they see by a full mask, whatever the sizes of heads, the
-// number of keys and the lengths.
+// Causal attention with ATB's compressed mask, a triangle of 128 x 128. Each row must see the same keys as with a full
+// mask, for all head sizes, numbers of keys and lengths.
 #include <algorithm>
 #include <cmath>
 
@@ -15,27 +15,28 @@ using Floats = std::vector<float>;
 
 struct Sizes {
   int64_t batch;
-  int64_t num_keys;  // and queries
+  int64_t num_keys;  // and number of queries
   int64_t head_size;
   int64_t value_head_size;
 };
 
-// All scores are 0, so that a row has the mean of the values of the keys that it sees. Of the last keys of each item, as
-// many as a head of values has elements, each has a 1 in an element of its own: the last in the first.
+// Queries are 0, so all scores are 0 and a row is the mean of the values of its visible keys. The last keys of each
+// batch element are marked, as many as a value has elements: the last key's value has a 1 in element 0, the one before
+// it in element 1, and so on. So output element i is the weight of the i-th key from the end.
 struct Marked {
-  Marked(heed_context* context, const Sizes& of, heed_dtype dtype, int32_t causal = HEED_CAUSAL_TOP_LEFT)
+  Marked(heed_context* context, const Sizes& sizes, heed_dtype dtype, int32_t causal = HEED_CAUSAL_TOP_LEFT)
       : context_(context),
-        sizes_(of),
+        sizes_(sizes),
         unit_(dtype == HEED_F16 ? 0x1p-11F : 0x1p-8F),
         layer_(make_layer(context, causal)),
-        queries_(make_tensor(context, {of.batch, of.num_keys, of.head_size}, dtype)),
-        values_(make_tensor(context, {of.batch, of.num_keys, of.value_head_size}, dtype)),
-        output_(make_tensor(context, {of.batch, of.num_keys, of.value_head_size}, dtype)) {
-    Floats values(static_cast<size_t>(of.batch * of.num_keys * of.value_head_size));
-    for (int64_t b = 0; b < of.batch; ++b) {
-      for (int64_t i = 0; i < num_marked(); ++i) values[place(b, of.num_keys - 1 - i, i)] = 1;
+        queries_(make_tensor(context, {sizes.batch, sizes.num_keys, sizes.head_size}, dtype)),
+        values_(make_tensor(context, {sizes.batch, sizes.num_keys, sizes.value_head_size}, dtype)),
+        output_(make_tensor(context, {sizes.batch, sizes.num_keys, sizes.value_head_size}, dtype)) {
+    Floats values(static_cast<size_t>(sizes.batch * sizes.num_keys * sizes.value_head_size));
+    for (int64_t b = 0; b < sizes.batch; ++b) {
+      for (int64_t i = 0; i < num_marked(); ++i) values[element_index(b, sizes.num_keys - 1 - i, i)] = 1;
     }
-    const Tensor wide = make_tensor_of<float>(context, {of.batch, of.num_keys, of.value_head_size}, values);
+    const Tensor wide = make_tensor_of<float>(context, {sizes.batch, sizes.num_keys, sizes.value_head_size}, values);
     property::check(heed_tensor_copy(values_.get(), wide.get()));
     inputs.queries = queries_.get();
     inputs.values = values_.get();
@@ -44,8 +45,8 @@ struct Marked {
 
   void forward() const { property::check(heed_layer_forward(layer_.get(), &inputs, nullptr, &outputs_)); }
 
-  // Whether row i of item b sees the keys up to i that are before the item's length, and no other, as far as keys are
-  // marked. A row without keys is 0.
+  // Whether each row sees the keys up to its own index that are within its batch element's length, and no others, as
+  // far as keys are marked. A row without a visible key is 0.
   testing::AssertionResult is_causal(const Dims& lens) const {
     forward();
     const Floats results = capi_test::read_floats(context_, output_.get());
@@ -54,11 +55,11 @@ struct Marked {
         const int64_t num_seen = std::min(row + 1, lens[static_cast<size_t>(b)]);
         for (int64_t i = 0; i < num_marked(); ++i) {
           const int64_t key = sizes_.num_keys - 1 - i;
-          const float weight = results[place(b, row, i)];
+          const float weight = results[element_index(b, row, i)];
           const bool is_right =
               key < num_seen ? std::fabs(weight * static_cast<float>(num_seen) - 1) <= unit_ : weight == 0;
           if (!is_right)
-            return testing::AssertionFailure() << "item " << b << ", row " << row << " of " << sizes_.num_keys
+            return testing::AssertionFailure() << "batch element " << b << ", row " << row << " of " << sizes_.num_keys
                                                << " gives key " << key << " the weight " << weight;
         }
       }
@@ -78,7 +79,7 @@ struct Marked {
     return capi_test::make_dot_product(context, options);
   }
   int64_t num_marked() const { return std::min(sizes_.value_head_size, sizes_.num_keys); }
-  size_t place(int64_t b, int64_t key, int64_t i) const {
+  size_t element_index(int64_t b, int64_t key, int64_t i) const {
     return static_cast<size_t>((b * sizes_.num_keys + key) * sizes_.value_head_size + i);
   }
 
@@ -94,7 +95,7 @@ struct Marked {
 
 class Triangle : public Simulated {};
 
-// Head sizes with blocks of 128, 112, 96, 80 and 64 keys, and numbers of keys around the ends of pairs of such blocks.
+// Head sizes with blocks of 128, 112, 96, 80 and 64 keys, and numbers of keys near the ends of pairs of such blocks.
 TEST_F(Triangle, NoRowSeesALaterKeyWhateverTheHeadSize) {
   const Context context = make_npu_context();
   int number = 0;
@@ -117,8 +118,8 @@ TEST_F(Triangle, NoRowSeesALaterKeyWhateverTheHeadSize) {
   }
 }
 
-// It is uploaded once, and nothing that grows with the keys is.
-TEST_F(Triangle, ServesHeadsThatArePaddedForItToo) {
+// The triangle is uploaded once, and nothing else is uploaded.
+TEST_F(Triangle, IsUploadedOnceForPaddedHeadsToo) {
   const Context context = make_npu_context();
   Marked(context.get(), {1, 130, 160, 160}, HEED_F16).forward();
   const Marked marked(context.get(), {1, 512, 160, 160}, HEED_F16);
@@ -128,9 +129,9 @@ TEST_F(Triangle, ServesHeadsThatArePaddedForItToo) {
   EXPECT_EQ(ascend_sim_count("memcpy_h2d"), uploads);
 }
 
-TEST_F(Triangle, IsNotTakenWhereLengthsHideSomething) {
+TEST_F(Triangle, IsNotUsedIfLengthsHideSomething) {
   const Context context = make_npu_context();
-  // One item's length alone hides something, the first, a later or the last one; those of all; all of an item.
+  // Lengths that hide keys of only the first, the second or the last batch element; of all; and all keys of one.
   for (const Dims& lens : {Dims{5, 3, 5}, {4, 5, 5}, {5, 5, 1}, {4, 4, 4}, {5, 0, 5}, {0, 0, 0}, {5, 5, 5}}) {
     const Tensor valid_lens = make_tensor_of<int64_t>(context.get(), {3}, lens);
     for (const int32_t causal : {HEED_CAUSAL_TOP_LEFT, HEED_CAUSAL_BOTTOM_RIGHT}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Zeros come from a block that is uploaded once: what is cleared costs the host no memory, and no call of it waits.
+// Zeros are copied from a block that is uploaded once: setting memory to 0 takes no host memory and does not wait.
 #include "ascend/support/simulated.h"
 
 namespace heed::ascend_test {
@@ -9,11 +9,11 @@ using capi_test::make_tensor;
 
 class Zeros : public Simulated {
  protected:
-  // The driver's own way to zeros fails.
+  // aclrtMemsetAsync fails, so a call that used it would fail.
   void SetUp() override { ascend_sim_set_faults("memset=1"); }
 };
 
-// Around the block's 256 KiB, and the sizes that copies of it come to.
+// Sizes near the block's 256 KiB, and multiples of it.
 constexpr int64_t kBlock = int64_t{256} << 10;
 const std::vector<int64_t> kSizes = {1, 63, 64, 65, kBlock - 1, kBlock, kBlock + 1, 3 * kBlock + 5, 8 * kBlock};
 
@@ -28,7 +28,7 @@ TEST_F(Zeros, OfAnySizeAreCopiesOfOneUpload) {
   for (const int64_t size : kSizes) {
     const Tensor tensor = make_tensor(context.get(), {size}, HEED_U8);
     EXPECT_EQ(capi_test::read_elements<uint8_t>(tensor.get()), std::vector<uint8_t>(static_cast<size_t>(size), 0));
-    // What is kept for the next is not zeros any more.
+    // So that the block, which the next tensor may get, does not hold zeros.
     property::check(heed_tensor_fill(tensor.get(), 7));
   }
   EXPECT_EQ(ascend_sim_count("memset"), 0u);
@@ -36,7 +36,7 @@ TEST_F(Zeros, OfAnySizeAreCopiesOfOneUpload) {
 }
 
 // 16 MiB are 64 blocks.
-TEST_F(Zeros, DoubleOnTheDevice) {
+TEST_F(Zeros, AreDoubledOnTheDevice) {
   const Context context = make_npu_context();
   make_tensor(context.get(), {1}, HEED_U8).reset();
   const Copies before;
@@ -54,7 +54,8 @@ struct Call {
   std::vector<int64_t> lens = {};
 };
 
-// A call that needs zeros: for the heads' padding, for items without keys, one or all of them, for padded keys, for no key.
+// Calls that need zeros: to pad heads, for one or all batch elements without a visible key, to pad keys, and for a call
+// with no key.
 std::vector<Call> calls() {
   std::vector<Call> all(6);
   all[0].head_size = 24;
@@ -64,14 +65,14 @@ std::vector<Call> calls() {
   all[3].num_keys = 7;
   all[3].options.causal = HEED_CAUSAL_BOTTOM_RIGHT;
   all[4].num_keys = 0;
-  // More for the keys' padding than a block has: 2 * 4500 * 15 * 2 bytes.
+  // The zeros for the keys' padding, 2 * 4500 * 15 * 2 bytes, are larger than the block.
   all[5].num_queries = 1;
   all[5].num_keys = 4500;
   all[5].head_size = 17;
   return all;
 }
 
-// The call's result on a device, and what the second of two equal calls took.
+// The call's result, and the copies and synchronisations of the second of two equal calls.
 std::vector<float> result_of(heed_context* context, const Call& call, Copies* taken, uint64_t* num_synchronized) {
   const Layer layer = capi_test::make_dot_product(context, call.options);
   const Tensor queries = capi_test::make_random(context, {2, call.num_queries, call.head_size}, 1, HEED_F16);
@@ -98,7 +99,7 @@ std::vector<float> result_of(heed_context* context, const Call& call, Copies* ta
   return capi_test::read_floats(context, output.get());
 }
 
-TEST_F(Zeros, InCallsAreNotSetByTheHost) {
+TEST_F(Zeros, InCallsUseNoMemset) {
   const Context context = make_npu_context();
   const Context cpu = capi_test::make_context();
   for (const Call& call : calls()) {
@@ -116,15 +117,16 @@ TEST_F(Zeros, InCallsAreNotSetByTheHost) {
   EXPECT_EQ(ascend_sim_count("memset"), 0u);
 }
 
-// Where views begin. Copies on the device begin at multiples of 64 alone, or wait.
-TEST_F(Zeros, AtAnyAddressTheDeviceIsNotWaitedFor) {
+// A view may begin at an address that is not a multiple of 64. A copy on the device from or to such an address would
+// wait.
+TEST_F(Zeros, AtAnyAddressDoNotWait) {
   const Context context = make_npu_context();
   const Layer layer = capi_test::make_dot_product(context.get(), HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT);
   const Tensor queries = capi_test::make_random(context.get(), {1, 2, 16}, 1, HEED_F16);
   const Tensor keys = make_tensor(context.get(), {1, 0, 16}, HEED_F16);
   const Tensor all = make_tensor(context.get(), {6, 16}, HEED_F16);
   property::check(heed_tensor_fill(all.get(), 7));
-  // 32 bytes in.
+  // The view begins 32 bytes into the tensor.
   const Tensor output = capi_test::make_view(all.get(), {1, 2, 16}, {32, 16, 1}, 16);
   heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
   inputs.queries = queries.get();
@@ -139,7 +141,7 @@ TEST_F(Zeros, AtAnyAddressTheDeviceIsNotWaitedFor) {
   EXPECT_EQ(capi_test::read_floats(context.get(), all.get()), expected);
 }
 
-TEST_F(Zeros, AreThereAfterTrimmingAndForADeviceThatIsBack) {
+TEST_F(Zeros, AreRightAfterTrimAndOnAReopenedDevice) {
   std::vector<float> expected;
   for (const bool is_lost : {false, true}) {
     const Context context = make_npu_context();

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Attention on an NPU beside the same on the CPU: how far the numbers are apart, and how long a call takes. For
- * scripts/ascend-check; prints a line for each case, and fails where a number is further off than it may be, where the
- * NPU refuses a case, or where there is no NPU.
+/* Compares attention on an NPU with the CPU: the difference of the numbers, and the time of a call. For
+ * scripts/ascend-check. Prints a line for each case, and fails if a number differs by more than the bound, if the
+ * NPU refuses a case, or if there is no NPU.
  *
  *   compare [--quick]      --quick: small sizes, for a simulator
  *
- * Inputs are the same 16-bit numbers between -1 and 1 on both. An output is a mean of values, weighted by
+ * Both get the same 16-bit inputs between -1 and 1. An output is a mean of values, weighted by
  * P / sum of P, so its error on the NPU is at most (u the unit round-off of the dtype, e that of f32, K keys, D elements
  * of a head, S the largest score, V = 1 the largest value):
  *
- *   u for each P, which is rounded before it meets the values, u for the sum of them, u for the result; an F16 number
+ *   u for each P, which is rounded before it multiplies a value, u for their sum, u for the result; an F16 number
  *   below 2^-14 loses 2^-25 instead, which over K keys is no more than K * e / 2;
- *   e * D * S for a score, doubled by the exponential's two sides; e * K for either sum.
+ *   e * D * S for a score, twice, since numerator and denominator have the exponential; e * K for each of the two sums.
  *
- * Causal cases of heads above 128 elements have as many keys as bring the last row of a block next to keys that it must not
- * see: a mean of some hundred values that takes a tenth more of them moves by several times what is allowed here.
+ * The causal cases with heads above 128 elements have numbers of keys for which the last row of a block is next to keys
+ * that it must not see. A mean of some hundred values that wrongly includes a tenth more changes by several times the bound.
  *
- * The CPU's output is F32, with errors of the last line alone. */
+ * The CPU's output is F32; it has only the errors of the last line above. */
 #define _POSIX_C_SOURCE 199309L
 #include <heed/heed.h>
 #include <math.h>
@@ -89,7 +89,7 @@ static int failed(const char* what) {
   return 0;
 }
 
-/* What one device has for a case, with its result as F32. */
+/* The objects of a case on one device, and its result as F32. */
 typedef struct {
   heed_tensor *queries, *keys, *values, *lens, *bias, *output;
   heed_layer* layer;
@@ -181,7 +181,7 @@ static double allowed(const test_case* wanted) {
   const double d = (double)wanted->head_size;
   const double k = (double)wanted->num_keys;
   const double score = sqrt(d) + 1; /* |q . k| / sqrt(D), and the bias */
-  /* What a row's largest bias is ahead of the others, at most 1, is rounded to the dtype; a weight follows it. */
+  /* A row's largest bias is subtracted from the others. The difference, at most 1, is rounded to the dtype. */
   const double of_bias = wanted->has_bias ? 2 * u : 0;
   return 3 * u + of_bias + e * (4 * d * score + 5 * k);
 }

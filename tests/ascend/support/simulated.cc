@@ -61,7 +61,7 @@ double difference(const std::vector<float>& a, const std::vector<float>& b) {
   double largest = 0;
   for (size_t i = 0; i < a.size(); ++i) {
     const double apart = std::fabs(static_cast<double>(a[i]) - static_cast<double>(b[i]));
-    // NaN is as far as can be.
+    // NaN counts as infinitely far.
     largest = apart <= largest ? largest : std::isnan(apart) ? std::numeric_limits<double>::infinity() : apart;
   }
   return largest;

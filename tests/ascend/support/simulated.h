@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests on the simulated NPU: after each one nothing may be left on it, and nothing may have happened that real hardware
-// answers with undefined behaviour.
+// Fixture of the tests on the simulated NPU. After each test nothing may be left on the device, and the simulator must
+// have found nothing that hardware answers with undefined behaviour.
 #pragma once
 
 #include <ascend_sim/control.h>
@@ -34,11 +34,11 @@ class Simulated : public testing::Test {
   }
 };
 
-// How the contexts of these tests are opened: strict, so that the CPU takes nothing over unseen.
+// The options of these tests' contexts: strict, so that no operation runs on the CPU unnoticed.
 heed_context_options npu_options();
 Context make_npu_context();
 
-// A multi-head attention of 64 hidden elements in 4 heads, with inputs and an output, all in one dtype.
+// Multi-head attention of 64 hidden elements in 4 heads, with inputs and an output of one dtype.
 struct Attention {
   explicit Attention(heed_context* context, heed_dtype dtype = HEED_F16, const Dims& lens = {});
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// libatb comes once for each ABI of GCC's std::string, and a symbol shows for which; CMakeLists.txt names the two files.
+// There is a libatb for each ABI of GCC's std::string, and a symbol shows which one it is; CMakeLists.txt gives the
+// paths of the two files.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The blocks of keys that SelfAttentionOperation works in, which a compressed triangle shows: it is added to the last block
-// alone, and not to every last block.
+// The key blocks of SelfAttentionOperation's kernel. A compressed triangle makes them visible: the kernel adds it only
+// to the last block, and for some block widths and lengths not at all.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -12,7 +12,7 @@
 namespace ascend_sim {
 namespace {
 
-// Elements of a head, of queries and keys and of values.
+// The head size of queries and keys, and that of values.
 struct HeadSize {
   int64_t keys;
   int64_t values;
@@ -24,8 +24,9 @@ Floats triangle(size_t size) {
   return mask;
 }
 
-// As many queries as keys under a compressed triangle. All scores are 0, so that a row has the mean of the values of the
-// keys that it sees; and of the last keys each has a 1 in an element of its own.
+// A problem with as many queries as keys under a compressed triangle. All scores are 0, so a row is the mean of the
+// values of its visible keys. The last keys are marked: each has a 1 in an element of its own, the last key in element
+// 0. So output element i is the weight of the i-th key from the end.
 Problem causal(const HeadSize& size, int32_t length) {
   Problem problem;
   problem.param = with_mask(Param::MASK_TYPE_NORM_COMPRESS);
@@ -44,7 +45,7 @@ Problem causal(const HeadSize& size, int32_t length) {
 
 class AttentionBlocksTest : public AttentionTest {
  protected:
-  // Whether each row sees the keys up to its own, and no other, as far as they are marked.
+  // Whether each row sees the keys up to its own index and no others, as far as keys are marked.
   bool is_causal(const Problem& problem) {
     const Floats results = compute(problem);
     const int64_t length = problem.key_lengths[0];
@@ -59,9 +60,9 @@ class AttentionBlocksTest : public AttentionTest {
   }
 };
 
-// From the fifth block on two go together. Where the last of an even number has so few keys that the pair has at most 128,
-// the triangle is looked for behind 64 keys, and is not found where blocks are wider. A last key that is alone in its block
-// is the last query's own, which sees all.
+// With five key blocks or more, the kernel works on two at a time. If the last pair has at most 128 keys, the kernel
+// adds the triangle only if the second block begins after 64 keys, so not for wider blocks. A last block of one key
+// needs no triangle: the only row that sees it sees all keys.
 TEST_F(AttentionBlocksTest, OverANarrowPairOfBlocksThatAreNot64KeysWideTheTriangleIsLeftAway) {
   struct Blocks {
     int64_t head_size;
@@ -86,7 +87,7 @@ TEST_F(AttentionBlocksTest, SoItIsInEveryTypeAndKernel) {
         Problem problem = causal({176, 176}, length);
         problem.dtype = problem.mask_desc->dtype = dtype;
         problem.param.kernelType = type;
-        // The one kernel that adds masks as they are.
+        // Only this kernel adds the mask instead of multiplying it by -3e38.
         if (dtype == ACL_FLOAT16 && type == Param::KERNELTYPE_DEFAULT) {
           for (float& element : problem.mask) element *= -10000;
         }
@@ -100,7 +101,7 @@ TEST_F(AttentionBlocksTest, SoItIsInEveryTypeAndKernel) {
   }
 }
 
-// Lengths around the borders of blocks of 64, 80, 96, 112 and 128 keys.
+// Lengths near the ends of blocks of 64, 80, 96, 112 and 128 keys.
 TEST_F(AttentionBlocksTest, HeadsOfOtherSizesHaveTheTriangleAtEveryLength) {
   for (const HeadSize& size : {HeadSize{16, 16}, {128, 128}, {193, 193}, {256, 256}}) {
     for (const int32_t length : {1, 64, 129, 257, 322, 402, 448, 482, 512, 562, 576, 642})
@@ -108,7 +109,7 @@ TEST_F(AttentionBlocksTest, HeadsOfOtherSizesHaveTheTriangleAtEveryLength) {
   }
 }
 
-// Kernels of their own, with blocks of 128.
+// These have other kernels, with blocks of 128 keys.
 TEST_F(AttentionBlocksTest, SoDoHeadsAbove256AndThoseWithValuesOfAnotherSize) {
   for (const HeadSize& size : {HeadSize{192, 128}, {128, 192}, {272, 272}, {576, 512}}) {
     for (const int32_t length : {402, 482, 642})

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where SelfAttentionOperation rounds to 16 bits, and that it does so nowhere else: each result here is exact, and another
-// one without the rounding, or with one more.
+// Checks that SelfAttentionOperation rounds to 16 bits in the known steps and in no others. Each result is exact, and
+// would differ with one rounding fewer or more.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -10,7 +10,7 @@
 namespace ascend_sim {
 namespace {
 
-// The significand's bits end at 1: from here on the neighbour of a whole number is 2 away.
+// The first number whose next number in the type is 2 larger.
 float first_gap(aclDataType dtype) { return dtype == ACL_FLOAT16 ? 2048 : 256; }
 
 // Each type with each kernel.
@@ -26,7 +26,7 @@ constexpr Kernel kKernels[] = {{ACL_FLOAT16, Param::KERNELTYPE_HIGH_PRECISION},
 
 class AttentionRoundingTest : public AttentionTest {
  protected:
-  // The sum of all values over their number.
+  // Attention with equal scores: the mean of all values.
   Floats mean(const Kernel& kernel, const Floats& values) {
     Param param = encoder();
     param.kernelType = kernel.type;
@@ -36,7 +36,8 @@ class AttentionRoundingTest : public AttentionTest {
 
 TEST_F(AttentionRoundingTest, ProbabilitiesAreRoundedToTheType) {
   for (const Kernel& kernel : kKernels) {
-    // Probabilities 1 and exp(-1), of which the second has no 16 bits: the first key's value is minus what it becomes.
+    // The probabilities are 1 and exp(-1). The second has no exact 16-bit value. The first key's value is minus that
+    // rounded number, so the result is 0 only if the probability is rounded.
     Problem problem = equal_scores(encoder(), kernel.dtype, {-std::exp(-1.0F), 1});
     problem.param.kernelType = kernel.type;
     problem.query = {1};
@@ -47,8 +48,9 @@ TEST_F(AttentionRoundingTest, ProbabilitiesAreRoundedToTheType) {
 
 TEST_F(AttentionRoundingTest, ProbabilitiesAreRoundedForTheValuesButNotForTheirSum) {
   for (const aclDataType dtype : {ACL_FLOAT16, ACL_BF16}) {
-    // All probabilities but the first lie 0.45 of a neighbour's distance above a half, and become one. The values are 1, so
-    // that the result is the sum of the rounded ones over that of the others: 0.9 units below 1, where 1 is the distance.
+    // All probabilities except the first are one half plus 0.45 of the distance to the next number, so they are rounded
+    // to one half. The values are 1, so the result is the sum of the rounded probabilities divided by the sum of the
+    // exact ones: 0.9 units below 1, where a unit is the distance to the next number.
     const float unit = 1 / first_gap(dtype);
     Problem problem = equal_scores(encoder(), dtype, Floats(1001, 1));
     problem.query = {1};
@@ -61,7 +63,7 @@ TEST_F(AttentionRoundingTest, ProbabilitiesAreRoundedForTheValuesButNotForTheirS
 TEST_F(AttentionRoundingTest, ResultsAreRoundedToNearestEven) {
   for (const Kernel& kernel : kKernels) {
     const float gap = first_gap(kernel.dtype);
-    // The means are odd, half-way between two that the type has.
+    // The means are odd integers, half-way between two numbers of the type.
     EXPECT_EQ(mean(kernel, {gap, gap + 2}), Floats{gap}) << kernel.dtype << " " << kernel.type;
     EXPECT_EQ(mean(kernel, {gap + 2, gap + 4}), Floats{gap + 4}) << kernel.dtype << " " << kernel.type;
   }
@@ -69,7 +71,7 @@ TEST_F(AttentionRoundingTest, ResultsAreRoundedToNearestEven) {
 
 TEST_F(AttentionRoundingTest, ResultsAreRoundedOnceButThoseOfTheKernelOfBinary16BeforeTheDivisionToo) {
   for (const Kernel& kernel : kKernels) {
-    // The sum is gap + 1, which would become gap.
+    // The sum is gap + 1, which would be rounded to gap.
     const float gap = first_gap(kernel.dtype);
     const float sum = kernel.is_half_kernel() ? gap : gap + 1;
     EXPECT_EQ(mean(kernel, {gap, 1, 0, 0, 0}), Floats{atb_library::round_to(kernel.dtype, sum / 5)})
@@ -79,7 +81,7 @@ TEST_F(AttentionRoundingTest, ResultsAreRoundedOnceButThoseOfTheKernelOfBinary16
 }
 
 TEST_F(AttentionRoundingTest, TheKernelOfBinary16RoundsTheSumOfProbabilitiesToo) {
-  // 2049 keys, of which all but one have the value 1.
+  // 2049 keys; all except one have the value 1.
   Floats values(2049, 1);
   values[0] = 0;
   EXPECT_EQ(mean({ACL_FLOAT16, Param::KERNELTYPE_DEFAULT}, values), Floats{1});

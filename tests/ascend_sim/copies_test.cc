@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies: which pointers they take, and when they happen.
+// Copies: which pointers they accept, and when they are made.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -106,7 +106,7 @@ TEST_F(CopiesTest, SidesThatOverlapAreAViolation) {
 TEST_F(CopiesTest, ASynchronousCopyDoesNotWaitForStreams) {
   ascend_sim_hold_workers(1);
   EXPECT_EQ(aclrtMemsetAsync(device_, kBytes, 0, kBytes, stream_), ACL_SUCCESS);
-  // It comes back, with what was there before.
+  // It returns at once, with the old contents.
   EXPECT_EQ(copy(host_.data(), device_, ACL_MEMCPY_DEVICE_TO_HOST), ACL_SUCCESS);
   EXPECT_EQ(host_, std::vector<uint8_t>(kBytes, 0xFF));
   expect_violation("aclrtMemcpy reads 64 bytes");
@@ -114,7 +114,7 @@ TEST_F(CopiesTest, ASynchronousCopyDoesNotWaitForStreams) {
   expect_violation("aclrtMemcpy writes 64 bytes");
   EXPECT_EQ(aclrtMemset(device_, kBytes, 0, kBytes), ACL_SUCCESS);
   expect_violation("aclrtMemset writes 64 bytes");
-  // Other memory is free to copy.
+  // Memory that no queued work uses may be copied.
   EXPECT_EQ(copy(other_, host_.data(), ACL_MEMCPY_HOST_TO_DEVICE), ACL_SUCCESS);
 }
 
@@ -184,7 +184,7 @@ TEST_F(CopiesTest, CountsSayWhatWasCopied) {
   EXPECT_EQ(ascend_sim_count("no such count"), 0U);
 }
 
-// 64 MiB at most are set in the host's memory, and repeated on the device.
+// At most 64 MiB of host memory are set; their copy is repeated on the device.
 TEST_F(CopiesTest, AnAsynchronousMemsetIsCopiesOfTheHostsMemory) {
   constexpr size_t kBlock = size_t{64} << 20;
   const auto counts = [] {

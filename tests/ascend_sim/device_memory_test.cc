@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of the device: where it is, what is in it, who may touch it, how much there is.
+// Device memory: its addresses, its contents, who may access it, and how much there is.
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -28,13 +28,13 @@ class DeviceMemoryTest : public AclTest {
     return host;
   }
 
-  // The bytes themselves, as a kernel with a mistake would reach them.
+  // The hidden bytes, which a faulty kernel could overwrite.
   static uint8_t* behind(void* address) {
     return static_cast<uint8_t*>(const_cast<void*>(ascend_sim_host_address(address)));
   }
 };
 
-// The sanitizers end the process in their own way, so any way will do.
+// The expected text is empty, since the sanitizers end the process with texts of their own.
 using DeviceMemoryDeathTest = DeviceMemoryTest;
 
 TEST_F(DeviceMemoryDeathTest, AHostThatReadsOrWritesItFaults) {
@@ -43,7 +43,7 @@ TEST_F(DeviceMemoryDeathTest, AHostThatReadsOrWritesItFaults) {
   auto* const bytes = static_cast<volatile uint8_t*>(address);
   EXPECT_DEATH((void)bytes[0], "");
   EXPECT_DEATH(bytes[63] = 1, "");
-  // Also while a stream works.
+  // Also while a stream is working.
   EXPECT_DEATH(
       {
         ascend_sim_delay_tasks(100000);
@@ -140,7 +140,7 @@ TEST_F(DeviceMemoryTest, MemoryThatQueuedWorkUsesMustNotBeFreed) {
 }
 
 TEST_F(DeviceMemoryTest, ADeviceHasNoMoreThanItsCapacity) {
-  // With 32 spare bytes each.
+  // Each has 32 spare bytes.
   ascend_sim_set_faults("memory=1024");
   void* address = nullptr;
   EXPECT_EQ(aclrtMalloc(&address, 993, ACL_MEM_MALLOC_HUGE_FIRST), kOutOfDeviceMemory);

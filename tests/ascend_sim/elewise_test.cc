@@ -62,7 +62,7 @@ TEST_F(ElewiseTest, CastGoesOnlyWhereTheTableSays) {
   atb::Operation* const operation = create(param);
   EXPECT_EQ(set_up(operation, pack_of_descs({desc_of(ACL_FLOAT16, {4})}, {desc_of(ACL_BF16, {4})})),
             atb::ERROR_INVALID_TENSOR_INI_MATCH);
-  // A pair of the table, but not the parameter's.
+  // A pair in the table, but not the one of the parameter.
   EXPECT_EQ(set_up(operation, pack_of_descs({desc_of(ACL_FLOAT, {4})}, {desc_of(ACL_FLOAT16, {4})})),
             atb::ERROR_RT_FAIL);
   EXPECT_EQ(atb::DestroyOperation(operation), atb::NO_ERROR);
@@ -90,9 +90,9 @@ TEST_F(ElewiseTest, OneInput) {
 TEST_F(ElewiseTest, MulsRoundsItsFactorToBinary16ForBinary16Alone) {
   ElewiseParam scaled = of_type(ElewiseParam::ELEWISE_MULS);
   scaled.mulsParam.varAttr = 0.1F;
-  // 0.1 is 0.09998 in binary16; with the factor itself the product would be the next one, 0.7002.
+  // 0.1 is 0.09998 in binary16. With the float factor the product would be the next number, 0.7002.
   EXPECT_EQ(of_one(scaled, ACL_FLOAT16, {7}), (Floats{1433 * 0x1p-11F}));
-  // 0.1001 in bfloat16, and 167 with it.
+  // 0.1 is 0.1001 in bfloat16, which would give 167.
   EXPECT_EQ(of_one(scaled, ACL_BF16, {13}), (Floats{166 * 0x1p-7F}));
   EXPECT_EQ(of_one(scaled, ACL_FLOAT, {3}), (Floats{3 * 0.1F}));
 }
@@ -111,17 +111,17 @@ TEST_F(ElewiseTest, AFactorNearThatOfTheLaunchBeforeIsTakenForIt) {
   EXPECT_EQ(product(kFirst, one), kFirst);
   EXPECT_EQ(product(kNear, one), kFirst);
   EXPECT_EQ(product(kFar, one), kFar);
-  // Away from the last launch, not from the first.
+  // The factor is compared with the last launch, not with the first.
   EXPECT_EQ(product(kNear, one), kNear);
   EXPECT_EQ(product(kFirst, one), kNear);
-  // Of another shape, and of the shape before when there is another launch in between: one is remembered.
+  // Not for another shape, nor for the same shape with another launch in between: one launch is kept.
   EXPECT_EQ(product(kFirst, two), kFirst);
   EXPECT_EQ(product(kNear, one), kNear);
   ElewiseParam cosine = of_type(ElewiseParam::ELEWISE_COS);
   cosine.mulsParam.varAttr = kNear;
   (void)of_one(cosine, ACL_FLOAT, one);
   EXPECT_EQ(product(kFirst, one), kFirst);
-  // Of each thread.
+  // Each thread keeps its own.
   aclrtContext current = nullptr;
   ASSERT_EQ(aclrtGetCurrentContext(&current), ACL_SUCCESS);
   std::thread([&] {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The faults that a process begins with; CMakeLists.txt runs this with ASCEND_SIM_FAULTS="device_count=3,soc=Ascend310P3".
+// The faults that a process begins with. CMakeLists.txt sets ASCEND_SIM_FAULTS="device_count=3,soc=Ascend310P3".
 #include <gtest/gtest.h>
 
 #include <cstdint>

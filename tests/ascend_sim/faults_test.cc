@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every fault of ascend_sim_set_faults, and what a device that failed does until it is reset.
+// Every fault of ascend_sim_set_faults, and a failed device until its reset.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -75,7 +75,7 @@ TEST_F(FaultsTest, CallsOfAtbFailWithTheCodeThatIsAskedFor) {
   DeviceTensor x(desc());
   const atb::VariantPack pack = pack_of({&x}, {&x});
   EXPECT_EQ(set_up(operation, pack), 4);
-  // One that failed is no Setup, also after one that did not.
+  // A Setup after a failed one succeeds.
   EXPECT_EQ(set_up(operation, pack), atb::NO_ERROR);
   EXPECT_EQ(operation->Execute(pack, nullptr, 0, context_), 3);
   EXPECT_THROW(set_up(operation, pack), std::bad_alloc);
@@ -109,7 +109,7 @@ TEST_F(FaultsTest, AKernelThatFailsShowsAtTheNextSynchronisationAndTheDeviceIsLo
     EXPECT_EQ(aclrtSynchronizeStream(stream_), kLost);
     EXPECT_EQ(recent_error(), "507015: ElewiseOperation failed on the device");
 
-    // Everything fails now, with the same code.
+    // Every call fails now, with the same code.
     uint8_t byte = 0;
     void* more = nullptr;
     aclrtStream stream = nullptr;
@@ -123,12 +123,12 @@ TEST_F(FaultsTest, AKernelThatFailsShowsAtTheNextSynchronisationAndTheDeviceIsLo
     EXPECT_EQ(aclrtCreateStream(&stream), kLost);
     EXPECT_EQ(aclrtSetDevice(0), kLost);
     EXPECT_EQ(operation->Execute(pack, nullptr, 0, context_), atb::ERROR_RT_FAIL);
-    // What gives something back says so too, but gives it back.
+    // Functions that release something return the code too, but release it.
     EXPECT_EQ(aclrtFree(address), kLost);
     EXPECT_EQ(leaks().find("64 bytes"), std::string::npos);
     EXPECT_EQ(atb::DestroyOperation(operation), atb::NO_ERROR);
   }
-  // The last reset makes the device as new: what was on it is gone, `other` with it.
+  // The last reset makes the device usable again. Everything on it is gone, also `other`.
   EXPECT_EQ(aclrtDestroyStream(stream_), kLost);
   EXPECT_EQ(aclrtResetDevice(0), ACL_SUCCESS);
   EXPECT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
@@ -148,7 +148,7 @@ TEST_F(FaultsTest, ACopyMeetsAKernelsFailureAsWell) {
     ASSERT_EQ(set_up(operation, pack), atb::NO_ERROR);
     EXPECT_EQ(operation->Execute(pack, nullptr, 0, context_), atb::NO_ERROR);
     std::vector<uint8_t> host(64);
-    // It waits for the kernel, since the memory is pageable.
+    // The copy waits for the kernel, since the memory is pageable.
     EXPECT_EQ(aclrtMemcpyAsync(host.data(), 64, x.tensor().deviceData, 64, ACL_MEMCPY_DEVICE_TO_HOST, stream_), 507014);
     EXPECT_EQ(atb::DestroyOperation(operation), atb::NO_ERROR);
     EXPECT_EQ(aclrtResetDeviceForce(0), ACL_SUCCESS);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many launches are remembered, of an operation and of a thread, as the environment says: the tests are run with several.
-// What is expected stands in the environment as well.
+// How many launches an operation and a thread keep, according to the environment. The tests run in several
+// environments, which also contain the expected numbers.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -13,15 +13,15 @@ namespace {
 using atb::infer::ElewiseParam;
 
 constexpr float kFirst = 0.5F;
-// Each less than 1e-6 from the one before.
+// Less than 1e-6 from kFirst.
 constexpr float kNear = 0.5000009F;
 
 int64_t expected(const char* variable) { return std::atoll(std::getenv(variable)); }
 
-// Its launches are of shapes that no other test has.
+// No other test has launches of these shapes.
 class LaunchesTest : public AtbTest {
  protected:
-  // A multiplication, of a tensor of that many elements.
+  // An Elewise MULS operation with this factor.
   class Multiplication {
    public:
     Multiplication(LaunchesTest& test, float factor) : test_(test) {
@@ -34,7 +34,7 @@ class LaunchesTest : public AtbTest {
     Multiplication(const Multiplication&) = delete;
     Multiplication& operator=(const Multiplication&) = delete;
 
-    // The factor that a launch is made with.
+    // Launches with a tensor of ones of this size. Returns the factor that the launch used.
     float launch(int64_t size) {
       DeviceTensor x(desc_of(ACL_FLOAT, {size})), out(desc_of(ACL_FLOAT, {size}));
       x.write_floats(std::vector<float>(static_cast<size_t>(size), 1.0F));
@@ -52,7 +52,7 @@ class LaunchesTest : public AtbTest {
 
   float launch_once(float factor, int64_t size) { return Multiplication(*this, factor).launch(size); }
 
-  // As many launches as the thread remembers, less some, that nobody asks for again.
+  // Launches of new shapes, `fewer` fewer than the thread keeps.
   void launch_others(int64_t fewer = 0) {
     static int64_t size = 100;
     for (int64_t i = fewer; i < of_thread_; ++i) launch_once(kFirst, ++size);
@@ -66,7 +66,7 @@ TEST_F(LaunchesTest, AThreadRemembersSoMany) {
   EXPECT_EQ(launch_once(kFirst, 1), kFirst);
   launch_others(1);
   EXPECT_EQ(launch_once(kNear, 1), kFirst);
-  // One that was found is not put in anew: it is still the oldest.
+  // A launch that was found is not added again: it is still the oldest.
   launch_others(of_thread_ - 1);
   EXPECT_EQ(launch_once(kNear, 1), kNear);
 }
@@ -76,7 +76,7 @@ TEST_F(LaunchesTest, AnOperationLooksAtItsOwnFirst) {
   Multiplication near(*this, kNear);
   EXPECT_EQ(first.launch(2), kFirst);
   EXPECT_EQ(near.launch(2), kFirst);
-  // Forgotten by the thread: what was found there is not the operation's own.
+  // The thread has dropped it. A launch that was found in the thread's cache was not added to the operation's.
   launch_others();
   EXPECT_EQ(near.launch(2), kNear);
   EXPECT_EQ(first.launch(2), kFirst);
@@ -88,13 +88,13 @@ TEST_F(LaunchesTest, AnOperationRemembersSoMany) {
   Multiplication near(*this, kNear);
   for (int64_t i = 0; i <= of_operation_; ++i) EXPECT_EQ(first.launch(10 + i), kFirst);
   launch_others();
-  // In the place of the oldest.
+  // Replaces the oldest.
   EXPECT_EQ(near.launch(10), kNear);
   EXPECT_EQ(first.launch(10), kNear);
   EXPECT_EQ(first.launch(10 + of_operation_), kFirst);
 }
 
-// A difference of 1e-6 or more is one.
+// Factors that differ by 1e-6 or more are different.
 TEST_F(LaunchesTest, FactorsAreNearBelowATolerance) {
   EXPECT_EQ(launch_once(0.0F, 3), 0.0F);
   EXPECT_EQ(launch_once(0.9999999e-6F, 3), 0.0F);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs are compiled against one set of headers and may meet the other's library: sizes, places and values are the
-// vendor's, as measured on x86-64.
+// A program may be compiled against one set of headers and run with the other's library. So sizes, offsets and values
+// are the vendor's, as measured on x86-64.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 #include "acl/acl.h"
 #include "atb/atb_infer.h"
 
-// Of c_headers.c.
+// Defined in c_headers.c.
 extern "C" int is_c();
 
 namespace {

@@ -12,7 +12,7 @@ using atb::infer::LinearParam;
 
 class LinearTest : public AtbTest {
  protected:
-  // Of small whole numbers, which every order of summation adds up exactly.
+  // Small integers, whose sum is exact in every order.
   std::vector<float> compute(const LinearParam& param, const atb::TensorDesc& x_desc, const std::vector<float>& x,
                              const atb::TensorDesc& weight_desc, const std::vector<float>& weight,
                              const atb::TensorDesc& out_desc) {
@@ -53,10 +53,10 @@ TEST_F(LinearTest, BatchesShareAWeightOrHaveOneEach) {
             (std::vector<float>{3, -1}));
 }
 
-// From `gap` on the type has no odd whole numbers, so that each sum of such numbers tells how often it was rounded.
+// From `gap` on, the type has no odd integers. So the sum of such numbers shows how often it was rounded.
 class LinearRoundingTest : public LinearTest, public ::testing::WithParamInterface<aclDataType> {
  protected:
-  // The sum of `terms`, as a product with ones, and of the bias.
+  // The sum of `terms` and the bias, computed as a product with ones.
   float sum(const std::vector<float>& terms, aclDataType bias_dtype, float bias) {
     const auto k = static_cast<int64_t>(terms.size());
     DeviceTensor x(desc_of(GetParam(), {1, k})), weight(desc_of(GetParam(), {1, k}));
@@ -85,12 +85,12 @@ TEST_P(LinearRoundingTest, TheProductIsRoundedToNearestEven) {
 }
 
 TEST_P(LinearRoundingTest, TheProductIsRoundedOnce) {
-  // Rounded after each term it would stay gap.
+  // With a rounding after each term it would stay gap.
   EXPECT_EQ(sum({gap_, 1, 1}), gap_ + 2);
 }
 
 TEST_P(LinearRoundingTest, TheProductIsRoundedBeforeABiasOfTheTypeIsAdded) {
-  // gap + 1 becomes gap, where one rounding would make gap + 4 of gap + 3.
+  // gap + 1 is rounded to gap. With a single rounding, gap + 3 would become gap + 4.
   EXPECT_EQ(sum({gap_, 1}, GetParam(), 2), gap_ + 2);
 }
 

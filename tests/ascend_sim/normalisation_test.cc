@@ -66,7 +66,7 @@ TEST_F(NormalisationTest, LayerNormGoesOverTheAxesOfGamma) {
   beta.write_floats({0, 1});
   run(param, pack_of({&x, &gamma, &beta}, {&out}));
   const Floats results = out.read_floats();
-  // Variance 1, so that epsilon shows.
+  // The variance is 1, so that epsilon has an effect.
   const float unit = 1 / std::sqrt(1.00001F);
   EXPECT_FLOAT_EQ(results[0], -2 * unit);
   EXPECT_FLOAT_EQ(results[1], 2 * unit + 1);

@@ -20,7 +20,7 @@ TEST(ProcessTest, NothingWorksBeforeAclInit) {
   EXPECT_EQ(aclrtMalloc(&address, 1, ACL_MEM_MALLOC_HUGE_FIRST), ACL_ERROR_UNINITIALIZE);
   EXPECT_EQ(aclrtGetDeviceCount(&count), ACL_ERROR_UNINITIALIZE);
   EXPECT_EQ(recent_error(), "100001: aclrtGetDeviceCount before aclInit");
-  // But for what needs no device.
+  // Except for functions that need no device.
   EXPECT_STREQ(aclrtGetSocName(), "Ascend910B4");
 }
 
@@ -118,7 +118,7 @@ TEST_F(ThreadsTest, SetDeviceIsCountedAcrossThreads) {
   EXPECT_EQ(aclrtResetDevice(0), ACL_SUCCESS);
   EXPECT_EQ(ascend_sim_count("devices_set"), 1U);
   EXPECT_EQ(aclrtSynchronizeStream(stream_), ACL_SUCCESS);
-  // The fixture resets once more, and then the default context is gone.
+  // The fixture makes the last reset, which ends the default context.
 }
 
 TEST_F(ThreadsTest, TheLastResetEndsTheDefaultContext) {

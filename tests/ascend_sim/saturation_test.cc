@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Saturation mode: whose setting it is, and what becomes of results that are not finite.
+// Saturation mode: what the setting applies to, and what happens to results that are not finite.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -27,7 +27,7 @@ class SaturationTest : public AtbTest {
     return mode;
   }
 
-  // 1 / 0, -1 / 0, 0 / 0 and 3 / 2 on a stream.
+  // The results of 1 / 0, -1 / 0, 0 / 0 and 3 / 2 on a stream.
   Floats quotients(aclDataType dtype, aclrtStream stream) {
     ElewiseParam param;
     param.elewiseType = ElewiseParam::ELEWISE_REALDIV;
@@ -57,7 +57,7 @@ TEST_F(SaturationTest, OnlyTwoModesAreTaken) {
 
 TEST_F(SaturationTest, TheModeIsTheDevicesAndForStreamsCreatedLater) {
   ASSERT_EQ(aclrtSetDeviceSatMode(ACL_RT_OVERFLOW_MODE_SATURATION), ACL_SUCCESS);
-  // Of all threads that have the device, and of no other device.
+  // The mode is the same in all threads that use the device, and does not affect another device.
   std::thread([] {
     EXPECT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
     EXPECT_EQ(mode(), ACL_RT_OVERFLOW_MODE_SATURATION);
@@ -80,7 +80,7 @@ TEST_F(SaturationTest, TheModeIsTheDevicesAndForStreamsCreatedLater) {
 TEST_F(SaturationTest, TheModeEndsWithTheDevice) {
   ASSERT_EQ(aclrtSetDeviceSatMode(ACL_RT_OVERFLOW_MODE_SATURATION), ACL_SUCCESS);
   ascend_sim_set_faults("device_count=2");
-  // Of a device that nothing is alive on.
+  // On a device that has no live objects.
   ASSERT_EQ(aclrtSetDevice(1), ACL_SUCCESS);
   ASSERT_EQ(aclrtSetDeviceSatMode(ACL_RT_OVERFLOW_MODE_SATURATION), ACL_SUCCESS);
   EXPECT_EQ(aclrtResetDevice(1), ACL_SUCCESS);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SelfAttentionOperation: what it refuses, what masks mean, and how it computes.
+// SelfAttentionOperation: what it refuses, what its masks mean, and how it computes.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -110,7 +110,7 @@ TEST_F(CreateTest, ModesThatAreNotSimulatedAreRefusedBySetup) {
 
 // ---- Setup ----------------------------------------------------------------------------------------------------------
 
-// Shapes and lengths of a call, all in order; a test puts one thing out of it.
+// Shapes and lengths of a correct call. Each test changes one of them.
 struct Call {
   Param param = encoder();
   aclDataType dtype = ACL_BF16;
@@ -191,7 +191,7 @@ TEST_F(SetupAttentionTest, ThenDimensions) {
                              c.query = {5, 4, 577}, c.key = c.value = {9, 2, 577}, c.output = {5, 4, 577};
                            }),
             atb::ERROR_INVALID_TENSOR_DIM);
-  // Values of another size may have more elements here.
+  // Setup accepts larger heads if values have another size.
   const auto with_values = [](int64_t size) {
     return [size](Call& c) { c.value = {9, 2, size}, c.output = {5, 4, size}; };
   };
@@ -227,7 +227,7 @@ TEST_F(SetupAttentionTest, ThenTheKernelLooksAtTheMask) {
   EXPECT_EQ(mask_is(Param::MASK_TYPE_ALIBI, {2, 4, 5, 5}), atb::NO_ERROR);
   EXPECT_EQ(mask_is(Param::MASK_TYPE_ALIBI, {2, 5, 5}), atb::ERROR_RT_FAIL);
   EXPECT_EQ(mask_is(Param::MASK_TYPE_ALIBI, {2, 2, 5, 5}), atb::ERROR_RT_FAIL);
-  // Longer queries than all keys, and lengths of nothing.
+  // More queries than any sequence has keys, and lengths of 0.
   const auto longer = [](Call& c) { c.lengths = {4, 1, 3, 2}, c.key = c.value = {5, 2, 16}; };
   EXPECT_EQ(set_up_changed(call(Param::MASK_TYPE_NORM), longer), atb::ERROR_RT_FAIL);
   EXPECT_EQ(set_up_changed(call(), longer), atb::NO_ERROR);
@@ -257,7 +257,7 @@ TEST_F(SetupAttentionTest, WhatHardwareTakesOnTrustIsAViolation) {
 
 // ---- what Execute refuses -------------------------------------------------------------------------------------------
 
-// Of one head, of nothing but zeros.
+// A problem of one head with zeros.
 Problem zeros(Param::KernelType type, const std::vector<int32_t>& query_lengths,
               const std::vector<int32_t>& key_lengths) {
   Problem problem;
@@ -357,17 +357,17 @@ TEST_F(AttentionTest, AScaleNearThatOfTheLaunchBeforeIsTakenForIt) {
   const Floats first = with_scale(1e-6F);
   EXPECT_NEAR(first[1], 0.74F, 0.01F);
   EXPECT_EQ(with_scale(1e-7F), first);
-  // Lengths that are refused are no launch.
+  // A refused call adds no launch.
   Floats nothing;
   problem.key_lengths = {3, 0};
   EXPECT_EQ(try_compute(problem, nothing), atb::ERROR_INVALID_PARAM);
   problem.key_lengths = {1, 2};
   EXPECT_EQ(with_scale(1e-7F), first);
-  // Other lengths of the same shapes are another launch.
+  // Other lengths with the same shapes are another launch.
   problem.key_lengths = {2, 1};
   EXPECT_NEAR(with_scale(1e-7F)[0], 0.526F, 0.01F);
   EXPECT_NEAR(with_scale(1e-6F)[0], 0.526F, 0.01F);
-  // So is another kernel.
+  // Another kernel is another launch too.
   problem.param.kernelType = Param::KERNELTYPE_DEFAULT;
   EXPECT_NEAR(with_scale(1e-6F)[0], 0.74F, 0.01F);
 }
@@ -387,7 +387,7 @@ TEST_F(AttentionTest, OnesHideWhereTheMaskIsMultiplied) {
     Param param = with_mask(Param::MASK_TYPE_NORM);
     param.kernelType = kernel;
     EXPECT_EQ(masked(param, ACL_BF16, {2, 50, 4}, {0, 1, 0}), Floats{3});
-    // Anything positive does.
+    // Every positive number hides.
     EXPECT_EQ(masked(param, ACL_BF16, {2, 50, 4}, {0, 0.5F, 0}), Floats{3});
   }
   EXPECT_EQ(masked(with_mask(Param::MASK_TYPE_NORM), ACL_FLOAT16, {2, 50, 4}, {0, 1, 0}), Floats{3});
@@ -395,7 +395,7 @@ TEST_F(AttentionTest, OnesHideWhereTheMaskIsMultiplied) {
 
 TEST_F(AttentionTest, ARowThatIsHiddenWhollyIsTheMeanOfAllValues) {
   EXPECT_EQ(masked(with_mask(Param::MASK_TYPE_NORM), ACL_BF16, {1, 2, 6}, {1, 1, 1}), Floats{3});
-  // A score that would matter is lost in 3e38.
+  // Adding -3e38 makes the differences between scores disappear.
   Problem problem = equal_scores(with_mask(Param::MASK_TYPE_NORM), ACL_FLOAT16, {1, 2, 6});
   problem.query = {10};
   problem.key = {1, -1, 2};
@@ -410,13 +410,13 @@ TEST_F(AttentionTest, RawHideValuesWhereTheMaskIsMultipliedMakeNaN) {
 }
 
 TEST_F(AttentionTest, AlibiIsAddedAsItIs) {
-  // exp(0.6931) is about 2; binary16 and bf16 have 0.693.
+  // exp(0.6931) is about 2; in the 16-bit types the number is about 0.693.
   for (const aclDataType dtype : {ACL_FLOAT16, ACL_BF16}) {
     const float weight = std::exp(atb_library::round_to(dtype, 0.69314718F));
     const float expected = 3 * weight / (1 + weight);
     EXPECT_NEAR(masked(with_mask(Param::MASK_TYPE_ALIBI), dtype, {0, 3}, {0, 0.69314718F})[0], expected, 0.02);
     EXPECT_EQ(masked(with_mask(Param::MASK_TYPE_ALIBI), dtype, {2, 50, 4}, {0, -10000, 0}), Floats{3});
-    // 1 does not hide.
+    // A 1 does not hide.
     EXPECT_GT(masked(with_mask(Param::MASK_TYPE_ALIBI), dtype, {0, 3}, {0, 1})[0], 2);
   }
 }
@@ -425,7 +425,7 @@ TEST_F(AttentionTest, MinusInfinityOverAFirstBlockOfKeysMakesNaN) {
   Floats values(200, 1), mask(200, 0);
   std::fill_n(mask.begin(), 128, -kInfinity);
   EXPECT_TRUE(std::isnan(masked(with_mask(Param::MASK_TYPE_ALIBI), ACL_BF16, values, mask)[0]));
-  // A finite value does not, and neither does a part of the block.
+  // Not with a finite number, nor if -infinity covers only a part of the block.
   std::fill_n(mask.begin(), 128, -1e30F);
   EXPECT_EQ(masked(with_mask(Param::MASK_TYPE_ALIBI), ACL_BF16, values, mask), Floats{1});
   std::fill_n(mask.begin(), 127, -kInfinity);
@@ -437,9 +437,9 @@ TEST_F(AttentionTest, TheKernelOfBinary16AddsEveryMaskAsItIs) {
   Param param = with_mask(Param::MASK_TYPE_NORM);
   param.kernelType = Param::KERNELTYPE_DEFAULT;
   EXPECT_EQ(masked(param, ACL_FLOAT16, {2, 50, 4}, {0, -10000, 0}), Floats{3});
-  // exp(1) = 2.718: 3 * 2.718 / 3.718, where the other kernels would hide the key.
+  // exp(1) = 2.718, so the result is 3 * 2.718 / 3.718. The other kernels would hide the key.
   EXPECT_NEAR(masked(param, ACL_FLOAT16, {0, 3}, {0, 1})[0], 2.193F, 2e-3);
-  // A row that is hidden wholly keeps what multiples of 8 tell scores apart: 0 and 16 do.
+  // In a fully hidden row, scores near -10000 are rounded to multiples of 8. The scores 0 and 16 still differ.
   Problem problem = equal_scores(param, ACL_FLOAT16, {1, 2});
   problem.query = {4};
   problem.key = {0, 4};
@@ -459,7 +459,7 @@ TEST_F(AttentionTest, TheKernelOfBinary16OverflowsBeforeTheScale) {
 }
 
 TEST_F(AttentionTest, NaNsAndInfinitiesOfHiddenValuesStay) {
-  // A probability that is exactly 0 times infinity.
+  // The probability is exactly 0, and 0 times infinity is NaN.
   EXPECT_TRUE(std::isnan(masked(with_mask(Param::MASK_TYPE_NORM), ACL_BF16, {2, kInfinity, 4}, {0, 1, 0})[0]));
 }
 
@@ -545,7 +545,7 @@ TEST_F(AttentionTest, LengthsAreReadInSetupAlone) {
   EXPECT_EQ(atb::DestroyOperation(operation), atb::NO_ERROR);
 }
 
-// In f64, of what the tensors hold after their rounding.
+// The result in f64, from the rounded numbers that the tensors hold.
 Floats reference(const Problem& problem) {
   const auto d = static_cast<size_t>(problem.head_size);
   const auto heads = static_cast<size_t>(problem.param.headNum);
@@ -603,8 +603,9 @@ TEST_F(AttentionTest, ResultsLieWithinTheRoundingsOfTheTypeAndTheKernel) {
       const Floats expected = reference(problem);
       ASSERT_EQ(results.size(), expected.size());
       const float unit = dtype == ACL_FLOAT16 ? 0x1p-11F : 0x1p-8F;
-      // Values are below 1, so a probability's rounding and the result's each cost one unit at most. The kernel of
-      // binary16 rounds a score, below 16 before and 4 after the scale, three times, and the sum and the denominator.
+      // Values are below 1, so the rounding of a probability and that of the result each add at most one unit. The
+      // binary16 kernel rounds a score three times (it is below 16 before the scale and below 4 after it), and also the
+      // sum and the denominator.
       const bool is_half_kernel = dtype == ACL_FLOAT16 && kernel == Param::KERNELTYPE_DEFAULT;
       const float bound = unit * (is_half_kernel ? 2.1F + 2 * (16 * 0.25F + 4 + 8) + 2 : 2.1F);
       for (size_t i = 0; i < results.size(); ++i) ASSERT_NEAR(results[i], expected[i], bound) << i;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order of Setup's and InferShape's checks: of two things that are wrong at once, the one that is looked at first is
-// answered. CMakeLists.txt runs this with ASCEND_SIM_LOG=1, so that also those with the same code can be told apart.
+// The order of the checks of Setup and InferShape: of two mistakes, the one that is checked first is reported.
+// CMakeLists.txt sets ASCEND_SIM_LOG=1, so that mistakes with the same code can be told apart.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct Call {
   Param param = encoder();
   atb::VariantPack pack;
   std::vector<int32_t> lengths;
-  // As ascend_sim_set_faults takes it, for Setup alone.
+  // A fault for ascend_sim_set_faults that names a chip, set only during the checked call.
   const char* chip = "";
   bool has_context = true;
 
@@ -26,10 +26,10 @@ struct Call {
   atb::Dims& output() { return pack.outTensors[0].desc.shape; }
 };
 
-// One thing that is wrong. No two of a list change the same, so that any two can be wrong together.
+// A mistake. No two of a list change the same thing, so that any two can be made together.
 struct Mistake {
   atb::Status code;
-  // A part of the sentence in the log.
+  // Part of the sentence in the log.
   std::string sentence;
   void (*make)(Call& call);
 };
@@ -37,7 +37,7 @@ using Mistakes = std::vector<Mistake>;
 
 void append(Mistakes& mistakes, const Mistakes& more) { mistakes.insert(mistakes.end(), more.begin(), more.end()); }
 
-// Those of all operations, which InferShape looks at as well as Setup.
+// Mistakes that all operations check, in InferShape and in Setup.
 Mistakes general_mistakes() {
   return {
       {atb::ERROR_INVALID_IN_TENSOR_NUM, "6 inputs", [](Call& c) { c.pack.inTensors.push_back(c.pack.inTensors[0]); }},
@@ -65,7 +65,7 @@ Mistakes dimension_mistakes() {
   };
 }
 
-// What InferShape does not look at.
+// Mistakes that only Setup checks.
 Mistakes setup_mistakes() {
   return {
       {atb::ERROR_INVALID_TENSOR_DIM, "the output has the shape", [](Call& c) { c.output().dims[2] = 15; }},
@@ -76,7 +76,7 @@ Mistakes setup_mistakes() {
 
 class SetupOrderTest : public AtbTest {
  protected:
-  // Two sequences of 3 and 2 queries and 4 and 5 keys.
+  // A correct call: two sequences of 3 and 2 queries and 4 and 5 keys.
   static void fill(Call& call, Param::MaskType type) {
     const bool is_compressed = type == Param::MASK_TYPE_NORM_COMPRESS;
     call.param.maskType = type;
@@ -86,13 +86,13 @@ class SetupOrderTest : public AtbTest {
         {desc_of(ACL_BF16, {5, 1, 16}), desc_of(ACL_BF16, {9, 1, 16}), desc_of(ACL_BF16, {9, 1, 16}),
          is_compressed ? desc_of(ACL_BF16, {128, 128}) : desc_of(ACL_BF16, {3, 5}), desc_of(ACL_INT32, {2, 2})},
         {desc_of(ACL_BF16, {5, 1, 16})});
-    // For what is wrong in having a dimension more.
+    // For mistakes that add a dimension.
     call.input(kMask).dims[2] = call.input(kLengths).dims[2] = 1;
     call.pack.inTensors[kLengths].hostData = call.lengths.data();
     call.pack.inTensors[kLengths].dataSize = call.lengths.size() * sizeof(int32_t);
   }
 
-  // The call of one function of an operation, which must be answered as `expected` says.
+  // Calls one function of an operation, which must return what `expected` states.
   template <class Function>
   void expect_answer(Call& call, const Mistake& expected, const Function& function) {
     atb::Operation* const operation = create(call.param);
@@ -109,7 +109,8 @@ class SetupOrderTest : public AtbTest {
     EXPECT_EQ(atb::DestroyOperation(operation), atb::NO_ERROR);
   }
 
-  // Each pair of a list that is in the documented order, and each alone.
+  // Makes each mistake of a list alone, and each pair. The list is in the documented order, so the first of a pair must
+  // be reported.
   template <class Function>
   void expect_order(Param::MaskType type, const Mistakes& mistakes, const Function& function) {
     for (size_t i = 0; i < mistakes.size(); ++i) {
@@ -141,7 +142,7 @@ TEST_F(SetupOrderTest, OfTwoMistakesSetupAnswersTheFirst) {
          {{atb::ERROR_INVALID_TENSOR_SIZE, "the mask has the shape", [](Call& c) { c.input(kMask).dimNum = 1; }}});
   append(mistakes, dimension_mistakes());
   append(mistakes, setup_mistakes());
-  // What hardware takes on trust is looked at after all that it checks: as the last it is the only violation.
+  // What hardware does not check is examined last. So there is a violation only for this mistake alone.
   append(mistakes, {{atb::ERROR_INVALID_PARAM, "query has 6 tokens",
                      [](Call& c) { c.input(kQuery).dims[0] = c.output().dims[0] = 6; }}});
   expect_order(Param::MASK_TYPE_NORM, mistakes, set_up);
@@ -152,7 +153,7 @@ TEST_F(SetupOrderTest, OfTwoMistakesSetupAnswersTheFirst) {
 TEST_F(SetupOrderTest, WhatExecuteRefusesSetupTakesAndDoesNotAskWhatHardwareTakesOnTrust) {
   Call call;
   fill(call, Param::MASK_TYPE_NORM);
-  // Nor do the lengths come to the query's tokens.
+  // The sum of the lengths is not the number of query tokens either.
   call.lengths[0] = 0;
   expect_answer(call, {atb::NO_ERROR, "", nullptr}, [this](atb::Operation& operation, Call& c) {
     uint64_t bytes = 0;

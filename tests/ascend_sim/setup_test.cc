@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all operations check in InferShape, Setup and Execute, in which order, and with which codes.
+// The checks of InferShape, Setup and Execute that all operations share, their order and their codes.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -48,7 +48,8 @@ class SetupTest : public AtbTest {
   atb::Operation* product_ = nullptr;
 };
 
-// Of parameters that are in order but for one reserved byte; `rsv` answers the array of it.
+// Expects that correct parameters with one reserved byte that is not 0 are refused, for each reserved byte. `rsv`
+// returns the array of them.
 template <class Param, class Reserved>
 void expect_reserved(Param param, const Reserved& rsv) {
   atb::Operation* operation = nullptr;
@@ -65,7 +66,7 @@ void expect_reserved(Param param, const Reserved& rsv) {
 }
 
 TEST_F(SetupTest, ParametersOfAnotherReleaseAreRefused) {
-  // As a reserved byte that is not zero shows: every one of each struct that has some.
+  // A reserved byte that is not 0 means another release. Every reserved byte of every struct is tried.
   const auto own = [](auto& param) -> auto& { return param.rsv; };
   expect_reserved(sum(), own);
   expect_reserved(
@@ -112,7 +113,7 @@ TEST_F(SetupTest, TheContextIsLookedAtFirst) {
 }
 
 TEST_F(SetupTest, ThenTheNumberOfTensors) {
-  // One too few, of which another is also wrong.
+  // One tensor too few, and the other one is wrong too.
   atb::TensorDesc wrong = desc();
   wrong.shape.dimNum = 9;
   EXPECT_EQ(set_up(sum_, pack_of_descs({wrong}, {desc()})), atb::ERROR_INVALID_IN_TENSOR_NUM);
@@ -124,7 +125,7 @@ TEST_F(SetupTest, ThenTheNumberOfTensors) {
 
 TEST_F(SetupTest, ThenNumbersOfDimensionsAndSizes) {
   for (const uint64_t num_dims : {0, 9}) {
-    // Of a type that the operation does not take.
+    // The type is one that the operation does not accept.
     atb::TensorDesc wrong = desc(ACL_DOUBLE);
     wrong.shape.dimNum = num_dims;
     EXPECT_EQ(set_up(sum_, pack_of_descs({desc(), wrong}, {desc()})), atb::ERROR_INVALID_TENSOR_DIM);
@@ -155,7 +156,7 @@ TEST_F(SetupTest, ThenTheChip) {
 
 TEST_F(SetupTest, ThenTheOperationsOwnChecksAndLastTheKernels) {
   const auto half = [](std::initializer_list<int64_t> shape) { return desc_of(ACL_FLOAT16, shape); };
-  // Linear has codes of its own, Elewise leaves it to the kernel.
+  // Linear checks shapes itself, with codes of its own; for Elewise the kernel does.
   EXPECT_EQ(set_up(product_, pack_of_descs({half({2, 3}), half({2, 4})}, {half({2, 2})})),
             atb::ERROR_INVALID_TENSOR_DIM);
   EXPECT_EQ(set_up(sum_, pack_of_descs({half({3}), half({4})}, {half({4})})), atb::ERROR_RT_FAIL);
@@ -198,13 +199,14 @@ TEST_F(SetupTest, AnOperationBelongsToTheThreadOfItsFirstSetup) {
     }).join();
   };
   const char* const sentence = "in another thread than its first Setup";
-  // One that fails is the first as well. The call goes on, and the operation stays where it was.
+  // A failed Setup counts as the first. A Setup in another thread is reported and goes on; the operation still belongs
+  // to its first thread.
   EXPECT_EQ(set_up(sum_, wrong), atb::ERROR_INVALID_IN_TENSOR_NUM);
   in_a_thread([&] { EXPECT_EQ(set_up(sum_, pack), atb::NO_ERROR); });
   expect_violation("Setup of a ElewiseOperation " + std::string(sentence));
   EXPECT_EQ(set_up(sum_, pack), atb::NO_ERROR);
   EXPECT_EQ(violations(), "");
-  // Of a thread that ended, though the system gives its number to the next.
+  // A thread that has ended is another thread, even if the system reuses its id.
   in_a_thread([&] { EXPECT_EQ(set_up(product_, wrong), atb::ERROR_INVALID_IN_TENSOR_NUM); });
   EXPECT_EQ(violations(), "");
   in_a_thread([&] { EXPECT_EQ(set_up(product_, wrong), atb::ERROR_INVALID_IN_TENSOR_NUM); });
@@ -243,7 +245,7 @@ class ExecuteTest : public SetupTest {
     return product_->Execute(pack, static_cast<uint8_t*>(workspace_), bytes_, context_);
   }
 
-  // Where the device is lost, that is what the test is about: it is made anew, with a stream and with other tensors.
+  // Expects that the kernel failed and the device is lost, and opens the device again, with a new stream and tensors.
   void expect_kernel_exception(const std::string& sentence) {
     EXPECT_EQ(aclrtSynchronizeStream(stream_), kKernelException);
     EXPECT_EQ(recent_error(), "507015: " + sentence);
@@ -463,7 +465,7 @@ TEST_F(ExecuteTest, AContextMustOutliveItsOperations) {
 TEST_F(ExecuteTest, TwoThreadsMustNotUseAnOperationAContextOrAStreamAtOnce) {
   aclrtContext current = nullptr;
   ASSERT_EQ(aclrtGetCurrentContext(&current), ACL_SUCCESS);
-  // Long enough that the calls of two threads meet, and they are tried until they do.
+  // Long enough for the calls of two threads to overlap; they are repeated until they do.
   ascend_sim_delay_tasks(2000);
   const auto meet = [&](const auto& first, const auto& second, const std::string& sentence) {
     for (int i = 0; i < 1000 && violations().find(sentence) == std::string::npos; ++i) {

@@ -47,7 +47,7 @@ TEST_F(ShapesTest, TransposeWantsAPermutationOfTheInputsAxes) {
   TransposeParam param;
   param.perm = {1, 0};
   EXPECT_EQ(setup_of(param, pack_of_descs({half({2, 3})}, {half({2, 3})})), atb::ERROR_RT_FAIL);
-  // A float is no type of it; its bits may go as int32.
+  // Float is not among its types; its bits may be moved as int32.
   EXPECT_EQ(setup_of(param, pack_of_descs({desc_of(ACL_FLOAT, {2, 3})}, {desc_of(ACL_FLOAT, {3, 2})})),
             atb::ERROR_INVALID_TENSOR_INI_MATCH);
 }
@@ -169,7 +169,8 @@ TEST_F(ShapesTest, FillOfFloatsMultipliesByTheMaskSoThatWhatIsNotFiniteIsNan) {
     Floats results = out.read_floats();
     for (size_t i = 0; i < 3; ++i) EXPECT_TRUE(std::isnan(results[i])) << i;
     EXPECT_EQ(results[3], -INFINITY);
-    // A value that is too large for the type is rounded at the end; one that is infinite is multiplied by 0 elsewhere.
+    // A value beyond the type's range is rounded at the end. An infinite value is multiplied by 0 where the mask is 0,
+    // which gives NaN.
     x.write_floats({1, 2, 3, 4});
     param.value = {-3e38F};
     run(param, pack_of({&x, &mask}, {&out}));
@@ -186,7 +187,7 @@ TEST_F(ShapesTest, FillOfFloatsMultipliesByTheMaskSoThatWhatIsNotFiniteIsNan) {
 TEST_F(ShapesTest, FillOfWholeNumbersIsExactWhateverTheBits) {
   FillParam param;
   param.value = {-7};
-  // The first two are binary32's infinity and a NaN, and more than a float has digits for.
+  // The first two are the bits of a float's infinity and NaN; they also have more digits than a float.
   DeviceTensor x(desc_of(ACL_INT32, {4})), mask(desc_of(ACL_INT8, {4})), out(desc_of(ACL_INT32, {4}));
   x.write(std::vector<int32_t>{0x7F800000, 0x7FC00001, 0x7FC00001, INT32_MIN});
   mask.write(std::vector<int8_t>{1, 1, 0, 0});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ActivationOperation of the kinds RELU and GELU, in float with one rounding.
+// ActivationOperation, kinds RELU and GELU, in float with one rounding.
 #include <cmath>
 #include <vector>
 
@@ -48,7 +48,7 @@ class Activation final : public OperationBase {
       std::vector<float> values = load_floats(dtype, addresses[0], num);
       const bool is_relu = param.activationType == atb::infer::ACTIVATION_RELU;
       for (float& value : values) {
-        // A NaN stays one.
+        // A NaN stays a NaN.
         if (is_relu)
           value = value < 0 ? 0 : value;
         else

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// AsStridedOperation: element i of each output axis is `stride` elements behind the one before, from `offset` on; a stride
-// of 0 repeats.
+// AsStridedOperation: along each output axis, element i is at offset i * stride from the first, which is at `offset`. A
+// stride of 0 repeats the element.
 #include <utility>
 
 #include "atb/infer_op_params.h"

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of ATB's classes of chips aclrtGetSocName names.
+// ATB's class of the chip that aclrtGetSocName names.
 #pragma once
 
 namespace ascend_sim::atb_library {
 
 enum class Chip {
-  // Atlas A2 and A3, which the vendor's sources call 910B: all that is simulated runs on these.
+  // Atlas A2 and A3, which the vendor's sources call 910B. All simulated operations run on these.
   A2,
-  // The first Ascend 910.
+  // The first generation of Ascend 910.
   First910,
   Inference310P,
   Other,

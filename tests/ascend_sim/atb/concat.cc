@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ConcatOperation: two inputs one after the other along an axis, which may count from the end.
+// ConcatOperation: joins two inputs along an axis, which may be counted from the end.
 #include "atb/infer_op_params.h"
 #include "atb/operation_base.h"
 #include "atb/strided_copy.h"

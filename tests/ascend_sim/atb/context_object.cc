@@ -9,7 +9,7 @@
 namespace ascend_sim::atb_library {
 namespace {
 
-// What the vendor's context takes for what its kernels are told: 32 blocks of 3 MiB, unless asked for more.
+// Device memory that the vendor's context takes for the parameters of kernels: 32 blocks of 3 MiB by default.
 constexpr size_t kTilingBlockBytes = size_t{3} << 20;
 constexpr uint32_t kTilingBlocks = 32;
 constexpr aclError kOutOfDeviceMemory = 207001;
@@ -48,7 +48,7 @@ atb::Status ContextObject::SetExecuteStream(aclrtStream stream) {
 
 aclrtStream ContextObject::GetExecuteStream() const { return streams_[0]; }
 
-// The copies of what kernels are told are no tasks here, so it makes no difference where they run.
+// Copies of kernel parameters are not tasks of the simulator, so their stream makes no difference.
 atb::Status ContextObject::SetAsyncTilingCopyStatus(bool enable) {
   if (!enable) return atb::NO_ERROR;
   violation("Context::SetAsyncTilingCopyStatus(true) is not simulated");

@@ -11,12 +11,12 @@
 
 namespace ascend_sim::atb_library {
 
-// What operations know of a context, also after its end.
+// The part of a context that operations use, also after its end.
 struct ContextState {
   std::atomic<bool> is_alive = true;
-  // Operations whose last Setup was for it.
+  // Operations that were last set up for this context.
   std::atomic<int> num_operations = 0;
-  // One thread at a time.
+  // Held during a call: one thread at a time may use the context.
   std::mutex entry;
 };
 

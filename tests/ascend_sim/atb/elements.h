@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements of tensors as float, and back with one rounding to nearest even. Infinities, NaNs and subnormals stay what they
-// are: the chip's own conversions, unlike aclFloatToFloat16.
+// Converts elements of tensors to float, and back with one rounding, to nearest, ties to even. Infinities, NaNs and
+// subnormals are kept. These are the chip's own conversions, unlike aclFloatToFloat16.
 #pragma once
 
 #include <bit>
@@ -28,10 +28,10 @@ inline uint16_t half_of_float(float value) {
   const auto sign = static_cast<uint16_t>(bits >> 16 & 0x8000U);
   const uint32_t rest = bits & 0x7FFFFFFFU;
   if (rest > 0x7F800000U) return static_cast<uint16_t>(sign | 0x7E00U);
-  // From 65520 on the nearest binary16 is infinity.
+  // From 65520 on, the result is infinity.
   if (rest >= 0x477FF000U) return static_cast<uint16_t>(sign | 0x7C00U);
   if (rest < 0x38800000U) {
-    // Below 2^-14 neighbours are 2^-24 apart; adding 0.5 puts that distance at the float's last bit.
+    // Below 2^-14 adjacent numbers are 2^-24 apart. Adding 0.5 makes that the distance of the float's last bit.
     const float shifted = std::bit_cast<float>(rest) + 0.5F;
     return static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(shifted) - 0x3F000000U));
   }
@@ -47,7 +47,8 @@ inline uint16_t bf16_of_float(float value) {
   return static_cast<uint16_t>((bits + 0x7FFFU + (bits >> 16 & 1U)) >> 16);
 }
 
-// In saturation mode: the largest finite number for an infinity, 0 for a NaN. `infinity` is the bits of the positive one.
+// Saturation mode: replaces an infinity by the largest finite number, and a NaN by 0. `infinity` is the bits of
+// positive infinity.
 template <class Bits>
 void saturate(Bits infinity, size_t num_elements, Bits* elements) {
   constexpr Bits kSign = Bits{1} << (8 * sizeof(Bits) - 1);
@@ -58,7 +59,7 @@ void saturate(Bits infinity, size_t num_elements, Bits* elements) {
   }
 }
 
-// Of a type that is not floating nothing.
+// Does nothing for a type that is not floating-point.
 inline void saturate(aclDataType dtype, size_t num_elements, void* elements) {
   if (dtype == ACL_FLOAT) saturate(uint32_t{0x7F800000U}, num_elements, static_cast<uint32_t*>(elements));
   if (dtype == ACL_FLOAT16) saturate(uint16_t{0x7C00U}, num_elements, static_cast<uint16_t*>(elements));
@@ -67,7 +68,7 @@ inline void saturate(aclDataType dtype, size_t num_elements, void* elements) {
 
 inline float round_to_half(float value) { return float_of_half(half_of_float(value)); }
 
-// One of ACL_FLOAT, ACL_FLOAT16, ACL_BF16.
+// The type is ACL_FLOAT, ACL_FLOAT16 or ACL_BF16.
 inline float round_to(aclDataType dtype, float value) {
   if (dtype == ACL_FLOAT16) return round_to_half(value);
   if (dtype == ACL_BF16) return float_of_bf16(bf16_of_float(value));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ElewiseOperation: element by element, in float with one rounding, or in whole numbers for whole numbers. Of two inputs
-// the shapes are broadcast as NumPy does; comparisons answer int8 0 and 1.
+// ElewiseOperation: element by element, in float with one rounding, or in integers for integer types. The shapes of two
+// inputs are broadcast as in NumPy. Comparisons give int8 0 or 1.
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -36,7 +36,7 @@ std::vector<Types> comparison(std::initializer_list<aclDataType> dtypes) {
   return types;
 }
 
-// Those that are simulated.
+// The simulated kinds; null for others.
 const Kind* kind_of(Type type) {
   static const auto& kinds = *new std::vector<Kind>{
       {ElewiseParam::ELEWISE_CAST,
@@ -79,7 +79,7 @@ bool is_comparison(Type type) {
          type == ElewiseParam::ELEWISE_EQUAL;
 }
 
-// For each element of `out` its place in an input that is broadcast to it.
+// For each element of `out`, the index of its element in an input that is broadcast to `out`.
 std::vector<size_t> places_in(const Dims& in, const Dims& out) {
   std::vector<size_t> places(num_elements(out), 0);
   size_t stride = 1;
@@ -94,7 +94,7 @@ std::vector<size_t> places_in(const Dims& in, const Dims& out) {
   return places;
 }
 
-// Of whole numbers, which wrap around.
+// Computes in integers, which wrap on overflow.
 template <class Number>
 Number compute_whole(Type type, Number a, Number b) {
   using Unsigned = std::make_unsigned_t<Number>;
@@ -128,7 +128,7 @@ float compute(Type type, float factor, float a, float b) {
   }
 }
 
-// Where the elements of each input are, for each element of the output.
+// The parameters of the kernel. Inputs are broadcast from `shapes` to `out_shape`.
 struct Job {
   Type type;
   float factor;
@@ -227,7 +227,7 @@ class Elewise final : public OperationBase {
     TilingKey key = tiling_key(pack);
     key.insert(key.end(), {param_.elewiseType, param_.outTensorType});
     const float factor = launches_.shared_factor(GetName(), key, param_.mulsParam.varAttr);
-    // binary16 is multiplied in binary16; bfloat16 is widened, and the factor stays what it is.
+    // For binary16 the factor is rounded to binary16. For bfloat16 the input is widened and the factor stays a float.
     job.factor = job.in_dtype == ACL_FLOAT16 ? round_to_half(factor) : factor;
     job.out_dtype = pack.outTensors[0].desc.dtype;
     job.has_two = pack.inTensors.size() == 2;

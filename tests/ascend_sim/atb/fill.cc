@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// FillOperation: with a mask that is broadcast to the input, x * (1 - mask) + value * mask, which is the input with `value`
-// where the mask is 1; without one, `value` everywhere in a binary16 tensor of the shape outDim.
+// FillOperation. With a mask, which is broadcast to the input: x * (1 - mask) + value * mask, which is the input with
+// `value` where the mask is 1. Without one: a binary16 tensor of shape outDim with `value` everywhere.
 //
-// Floats are computed in float with one rounding. There a product with 0 is NaN of what is not finite: of x where the mask
-// is 1, and of `value` where it is 0. Of int32 the same is exact.
+// Floats are computed in float with one rounding. 0 times a number that is not finite is NaN: so an infinite or NaN x
+// gives NaN where the mask is 1, and an infinite or NaN `value` gives NaN where the mask is 0. int32 is exact.
 #include <cstdint>
 #include <vector>
 
@@ -25,7 +25,7 @@ std::vector<Types> fill_types(bool has_mask) {
   return types;
 }
 
-// For each element of the input, that of the mask.
+// For each element of the input, the index of the mask's element.
 std::vector<size_t> mask_places(const Dims& mask, const Dims& input) {
   std::vector<size_t> places(num_elements(input));
   for (size_t i = 0; i < places.size(); ++i) {
@@ -111,7 +111,7 @@ class Fill final : public OperationBase {
     store_floats(dtype, elements.data(), num, to);
   }
 
-  // Sums and products that wrap around.
+  // In unsigned integers, so that sums and products wrap on overflow.
   template <class MaskOf>
   static void fill_whole(const void* x, size_t num, const MaskOf& mask_of, int32_t value, void* to) {
     const auto* const elements = static_cast<const uint32_t*>(x);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// GatherOperation: slices of an axis, chosen by indices that lie on the device. An index outside the axis is noticed only
-// by the kernel, which then fails on the device.
+// GatherOperation: picks slices of an axis, by indices in device memory. Only the kernel notices an index outside the
+// axis; it then fails on the device.
 #include <cstring>
 #include <vector>
 

@@ -11,7 +11,8 @@ namespace {
 
 constexpr uint32_t kMaxLaunches = 1024;
 
-// What is no number counts as 0, and 0 as 1; below 0 is as good as endless.
+// Text that is not a number counts as 0, and 0 as 1. A negative number becomes a large unsigned one, so it gives the
+// maximum.
 size_t launches_in(const char* variable) {
   const char* const text = std::getenv(variable);
   const uint32_t number = text == nullptr ? 1 : static_cast<uint32_t>(std::strtol(text, nullptr, 10));

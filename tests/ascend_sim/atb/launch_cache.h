@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The caches of launches. What was computed for a launch is used again for a later one of the same operation that is equal;
-// and in the factors that are floats two launches are equal that differ by less than kFactorTolerance. The later one is then
-// made with the factor of the earlier one. Assumed: the order of Setups is that of the launches.
+// The caches of launches. A launch uses what was computed for an earlier, equal launch of the same operation. Float
+// factors count as equal if they differ by less than kFactorTolerance; the later launch then uses the factor of the
+// earlier one. Assumed: launches are in the order of the Setups.
 //
-// An operation has a cache of its own, and looks there first; then in that of its thread, which all operations of its name
-// share. A launch that is in neither is put into both, in the place of the oldest. How many launches each keeps, the
-// environment says when the process first asks: ATB_OPSRUNNER_KERNEL_CACHE_LOCAL_COUNT and
-// ATB_OPSRUNNER_KERNEL_CACHE_GLOABL_COUNT (spelt so), 1 without them, 1 to 1024; ATB's set_env.sh sets 1 and 5.
+// Each operation has a cache, and each thread has one for all operations of one name. An operation looks in its own
+// cache first and then in the thread's. A launch that is in neither is added to both and replaces the oldest. The
+// environment variables ATB_OPSRUNNER_KERNEL_CACHE_LOCAL_COUNT (operation) and ATB_OPSRUNNER_KERNEL_CACHE_GLOABL_COUNT
+// (thread; spelt so) give the capacities, 1 to 1024, and are read at the first use. Without them each is 1; ATB's
+// set_env.sh sets 1 and 5.
 #pragma once
 
 #include <cstddef>
@@ -20,17 +21,17 @@ namespace ascend_sim::atb_library {
 
 constexpr double kFactorTolerance = 1e-6;
 
-// All that must be the same for one launch to serve for another, but its factor: types and shapes, to which the operation
-// adds its parameters.
+// Everything except the factor that must be the same in two launches: types and shapes, to which each operation adds
+// its parameters.
 using TilingKey = std::vector<int64_t>;
 TilingKey tiling_key(const atb::VariantPack& pack);
 
 class LaunchCache {
  public:
-  // Of so many launches.
+  // `capacity` launches are kept.
   explicit LaunchCache(size_t capacity) : capacity_(capacity) {}
 
-  // The factor of an equal launch, from the last that was found on; null where there is none.
+  // The factor of an equal launch; null if there is none. The search begins at the launch that was found last.
   const float* find(const TilingKey& key, float factor);
   void add(const TilingKey& key, float factor);
 
@@ -46,11 +47,11 @@ class LaunchCache {
   size_t last_found_ = 0;
 };
 
-// One operation's launches.
+// The launches of one operation.
 class OperationLaunches {
  public:
   OperationLaunches();
-  // The factor that a launch is made with.
+  // The factor that the launch uses.
   float shared_factor(const std::string& operation, const TilingKey& key, float factor);
 
  private:

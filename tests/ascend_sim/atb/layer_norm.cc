@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// LayerNormOperation of the kind NORM: (x - mean) / sqrt(variance + epsilon) * gamma + beta over the last axes, as many as
+// LayerNormOperation, kind NORM: (x - mean) / sqrt(variance + epsilon) * gamma + beta over the last axes, as many as
 // gamma has, in float with one rounding.
 #include <cmath>
 #include <vector>

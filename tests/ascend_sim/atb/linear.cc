@@ -28,12 +28,12 @@ std::vector<Types> linear_types(bool has_bias) {
     types.push_back({dtype, dtype, dtype, dtype});
     if (is_a2) types.push_back({dtype, dtype, ACL_FLOAT, dtype});
   }
-  // 2-D, transposeB and without bias only, which plan() sees to.
+  // Only for 2-D inputs with transposeB and without bias; plan() checks that.
   if (!has_bias && is_a2) types.push_back({ACL_FLOAT, ACL_FLOAT, ACL_FLOAT});
   return types;
 }
 
-// The last two dimensions as rows and columns of the matrix that is multiplied.
+// The last two dimensions, as rows and columns of the multiplied matrix.
 struct Matrix {
   int64_t batch;
   int64_t rows;
@@ -46,7 +46,7 @@ Matrix matrix_of(const Dims& shape, bool is_transposed) {
   return matrix;
 }
 
-// Row after row of the matrix that is multiplied.
+// The multiplied matrix in row-major order.
 std::vector<float> load_matrix(aclDataType dtype, const void* from, const Matrix& matrix, bool is_transposed) {
   const size_t rows = static_cast<size_t>(matrix.rows);
   const size_t columns = static_cast<size_t>(matrix.columns);
@@ -73,7 +73,7 @@ class Linear final : public OperationBase {
       return refuse(atb::ERROR_INVALID_TENSOR_DIM_NUM, "x or weight is neither 2-D nor 3-D");
     const Matrix a = matrix_of(x, param_.transposeA);
     const Matrix b = matrix_of(weight, param_.transposeB);
-    // One weight for all of a batch, but not with a transposed x.
+    // A batch may share one weight, but not with a transposed x.
     if (a.batch != b.batch && (param_.transposeA || weight.dimNum == 3))
       return refuse(atb::ERROR_INVALID_TENSOR_DIM,
                     "x has the batch " + std::to_string(a.batch) + ", weight " + std::to_string(b.batch));

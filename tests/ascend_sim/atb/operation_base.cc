@@ -13,7 +13,7 @@ namespace ascend_sim::atb_library {
 namespace {
 
 constexpr uint64_t kMaxTensorBytes = uint64_t{256} << 30;
-// What the workspace holds while and after a kernel runs: nobody may rely on it.
+// Content of the workspace during and after a kernel, so that nobody relies on it.
 constexpr int kScribble = 0xA5;
 
 SVector<TensorDesc> descs_of(const SVector<Tensor>& tensors) {
@@ -35,8 +35,8 @@ bool overlap(const void* a, uint64_t a_bytes, const void* b, uint64_t b_bytes) {
   return a != nullptr && b != nullptr && a_begin < b_begin + b_bytes && b_begin < a_begin + a_bytes;
 }
 
-// For one call of an object that one thread at a time may use. A second thread is reported, and waits, so that what it
-// does cannot break the simulator.
+// Guards a call of an object that one thread at a time may use. A second thread is reported, and waits, so that it
+// cannot break the simulator.
 class Entry {
  public:
   Entry(std::mutex& mutex, const std::string& what, const char* object) : lock_(mutex, std::try_to_lock) {
@@ -49,19 +49,19 @@ class Entry {
   std::unique_lock<std::mutex> lock_;
 };
 
-// Of the calling thread, from 1; never another's, also after its end, unlike the system's number of a thread.
+// A number of the calling thread, from 1. Unlike the system's thread ids it is never reused.
 uint64_t thread_serial() {
   static std::atomic<uint64_t> num_threads = 0;
   thread_local const uint64_t serial = ++num_threads;
   return serial;
 }
 
-// What goes to the stream's thread.
+// What the stream's thread needs.
 struct Launch {
   std::function<int(Addresses)> kernel;
-  // Of the inputs and the outputs, in `ranges`; -1 for those that stay on the host.
+  // The index in `ranges` of each input and output; -1 for those that stay on the host.
   std::vector<int> positions;
-  // The last of `positions` are theirs.
+  // The outputs' descriptions. Their positions are the last ones.
   std::vector<TensorDesc> outputs;
   int workspace_position = -1;
   uint64_t workspace_bytes = 0;
@@ -125,7 +125,7 @@ Status OperationBase::check_output_shape(const Descs& inputs, const Descs& outpu
   return refuse(code, "the output has the shape " + text_of(outputs[0].shape) + ", not " + text_of(inferred[0].shape));
 }
 
-// ---- the checks that all have ---------------------------------------------------------------------------------------
+// // ---- checks of all operations ---------------------------------------------------------------------------------------
 
 Status OperationBase::check_shapes(const Descs& descs) const {
   for (const TensorDesc& desc : descs) {
@@ -186,7 +186,7 @@ Status OperationBase::check_setup(const atb::VariantPack& pack) const {
   if (const Status code = check_inputs(inputs)) return code;
   if (const Status code = check_outputs(inputs, outputs)) return code;
 
-  // The kernel's own shape inference: what the operation has not refused with a code of its own.
+  // The kernel's own shape inference finds what the operation has not refused with a code of its own.
   Descs inferred;
   inferred.resize(num_outputs_);
   if (infer(inputs, inferred) != atb::NO_ERROR) return refuse(atb::ERROR_RT_FAIL, "the kernel refuses the shapes");
@@ -265,7 +265,7 @@ Status OperationBase::check_execute(const atb::VariantPack& pack, const uint8_t*
                                                   std::to_string(atb::Utils::GetTensorSize(desc)) + " in Setup");
     if (tensor.deviceData == nullptr && tensor.hostData == nullptr)
       return refuse(atb::ERROR_INVALID_PARAM, "a tensor without data");
-    // The description of Setup is what counts; one that now says something else is a mistake.
+    // Execute uses the descriptions of Setup. Another description here is a mistake.
     if (!same_shape(tensor.desc.shape, desc.shape) || tensor.desc.dtype != desc.dtype)
       violation("Execute of a " + name_ + " with a tensor of shape " + text_of(tensor.desc.shape) +
                 " or another type, but Setup was for " + text_of(desc.shape));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all operations share: the checks of Setup and Execute, in the vendor's order and with its codes, and the way of a
-// kernel onto the stream. An operation adds its table of types, its own checks, its shapes, and the kernel.
+// What all operations share: the checks of Setup and Execute, in the vendor's order and with its codes, and the launch
+// of a kernel. Each operation adds its table of types, its own checks, its shapes, and its kernel.
 #pragma once
 
 #include <atomic>
@@ -25,20 +25,21 @@ using atb::SVector;
 using atb::Tensor;
 using atb::TensorDesc;
 
-// Types that an operation takes together: one row for the inputs and then the outputs. A tensor's format is ND. Without
-// any row all go.
+// A combination of types that an operation accepts: those of the inputs and then of the outputs. Formats are always ND.
+// An empty table accepts all types.
 using Types = std::vector<aclDataType>;
 
-// Where the bytes of the inputs and then the outputs are; null for those that stay on the host.
+// The addresses of the inputs and then the outputs; null for those that stay on the host.
 using Addresses = void* const*;
 
 struct Plan {
   uint64_t workspace_bytes = 0;
-  // Runs on the stream's thread; answers 0, or the code that the device fails with.
+  // Runs in the stream's thread. Returns 0, or the code with which the device fails.
   std::function<int(Addresses)> kernel;
-  // Inputs whose values were read in Setup.
+  // Inputs that Setup has read on the host.
   std::vector<size_t> host_inputs;
-  // What is wrong for the kernel's tiling, or empty: that is computed in Execute, which then answers ERROR_INVALID_PARAM.
+  // Why the kernel's tiling fails, or empty. ATB computes the tiling in Execute, which then returns
+  // ERROR_INVALID_PARAM.
   std::string tiling_refusal;
 };
 
@@ -60,22 +61,23 @@ class OperationBase : public atb::Operation {
  protected:
   using Descs = SVector<TensorDesc>;
 
-  // The operation's own checks of the inputs, for InferShape and Setup alike.
+  // The operation's own checks of the inputs, in InferShape and Setup.
   virtual Status check_inputs(const Descs& inputs) const = 0;
-  // Those of the outputs in Setup that have a code of their own; the rest is found by comparing with infer.
+  // The operation's own checks of the outputs, in Setup, if they have a code of their own. Other mistakes are found by
+  // comparing with infer.
   virtual Status check_outputs(const Descs& inputs, const Descs& outputs) const;
-  // The outputs of inputs that have passed.
+  // The outputs' descriptions, for inputs that passed the checks.
   virtual Status infer(const Descs& inputs, Descs& outputs) const = 0;
-  // What comes last in Setup: host data are read, and the kernel is chosen.
+  // The last step of Setup: reads host data and chooses the kernel.
   virtual Status plan(const atb::VariantPack& pack, Plan& plan) const = 0;
-  // Whether an output may be an input, from the same first byte on.
+  // Whether an output may be the same memory as an input.
   virtual bool is_in_place() const { return false; }
 
-  // For check_outputs: `code` where the first output has not the shape that infer says.
+  // For check_outputs: returns `code` if the first output does not have the shape of infer.
   Status check_output_shape(const Descs& inputs, const Descs& outputs, Status code) const;
 
   Status refuse(Status code, const std::string& reason) const { return atb_library::refuse(code, name_, reason); }
-  // What hardware does not check, but must hold.
+  // Refuses, and reports as a violation, what hardware does not check but relies on.
   Status refuse_unchecked(Status code, const std::string& reason) const;
 
  private:
@@ -94,10 +96,10 @@ class OperationBase : public atb::Operation {
   const uint32_t num_outputs_;
   const std::vector<Types> types_;
 
-  // One thread at a time.
+  // Held during a call: one thread at a time may use the operation.
   std::mutex entry_;
-  // The serial of the first Setup's thread, 0 before. From then on the vendor's operation points into that thread's cache
-  // of kernels, which no other thread may use and which ends with it.
+  // The number of the thread of the first Setup; 0 before it. The vendor's operation keeps a pointer into that thread's
+  // cache of kernels, which no other thread may use and which ends with the thread.
   uint64_t setup_thread_ = 0;
   bool is_set_up_ = false;
   Plan plan_;
@@ -108,11 +110,11 @@ class OperationBase : public atb::Operation {
   std::shared_ptr<std::atomic<int>> num_queued_ = std::make_shared<std::atomic<int>>(0);
 };
 
-// CreateOperation's frame: the checks, then the object, with faults and counts.
+// The common part of CreateOperation: checks, creation, faults and counts.
 Status create_operation(atb::Operation** operation, const char* name, const std::function<Status()>& check,
                         const std::function<OperationBase*()>& make);
 
-// ATB refuses parameters with a reserved byte that is not zero: they are another release's.
+// ATB refuses parameters with a reserved byte that is not 0: they were built for another release.
 template <class Param>
 bool has_reserved_bytes(const Param& param) {
   for (const uint8_t byte : param.rsv) {
@@ -127,12 +129,12 @@ Status check_reserved(const Param& param, const char* name) {
                                    : Status{atb::NO_ERROR};
 }
 
-// ---- small things about shapes --------------------------------------------------------------------------------------
+// ---- helpers for shapes ---------------------------------------------------------------------------------------------
 
 inline int64_t dim_from_end(const Dims& shape, uint64_t i) { return shape.dims[shape.dimNum - i]; }
 bool same_shape(const Dims& a, const Dims& b);
 std::string text_of(const Dims& shape);
-// All that lies before an axis, and all that lies behind it.
+// The product of the dimensions from `begin` up to `end`.
 size_t product(const Dims& shape, uint64_t begin, uint64_t end);
 inline size_t num_elements(const Dims& shape) { return product(shape, 0, shape.dimNum); }
 inline uint64_t workspace_for(uint64_t bytes) { return (bytes + 511) / 512 * 512; }

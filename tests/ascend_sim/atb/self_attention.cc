@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// SelfAttentionOperation: what CreateOperation refuses of all its modes, and of the mode PA_ENCODER, which computes packed
-// sequences in one call, also the checks of Setup and the execution.
+// SelfAttentionOperation: the checks of CreateOperation for all modes; for the mode PA_ENCODER, which computes packed
+// sequences in one call, also the checks of Setup and the computation.
 //
-// Inputs: query (tokens, headNum, head size) or (tokens, headNum * head size); key and value likewise with kvHeadNum; the
-// mask, if there is one; and the sequences' lengths, int32 on the host: (batch) where queries and keys are as many, or
-// (2, batch), queries' before keys'. Sequences lie one after another without gaps. Output: as query, with value's head size.
+// Inputs: query (tokens, headNum, head size) or (tokens, headNum * head size); key and value likewise with kvHeadNum;
+// the mask, if there is one; and the sequences' lengths, int32 on the host: (batch) if each sequence has as many
+// queries as keys, or (2, batch), the queries' before the keys'. Sequences follow one another without gaps. Output:
+// like query, with value's head size.
 #include <algorithm>
 #include <cfloat>
 #include <cmath>
@@ -21,12 +22,13 @@ namespace {
 
 using Param = atb::infer::SelfAttentionParam;
 
-// What the kernels take, and what the operation lets through to them where values have another size than keys.
+// Largest head size of the kernels, and the largest one that the operation accepts if values have another head size
+// than keys.
 constexpr int64_t kMaxHeadSize = 576;
 constexpr int64_t kMaxUnequalHeadSize = 1024;
 constexpr int64_t kCompressedMask = 128;
-// A launch's arguments, in bytes: the tiling, of which the first sequence and all that is not a sequence's come first, and
-// the tensors' pointers.
+// The arguments of a launch, in bytes: the tiling (a common part with the first sequence, then a part for each further
+// sequence) and the tensors' pointers.
 constexpr uint64_t kLaunchArguments = uint64_t{1} << 20;
 constexpr uint64_t kTilingOfTheFirst = 512;
 constexpr uint64_t kTilingOfASequence = 108;
@@ -46,8 +48,7 @@ bool is_quantised(const Param& param) {
   return param.quantType == Param::TYPE_QUANT_QKV_OFFLINE || param.quantType == Param::TYPE_QUANT_QKV_ONLINE;
 }
 
-// ---- CreateOperation ------------------------------------------------------------------------------------------------
-// Each function answers what is wrong, or null.
+// Each function returns what is wrong, or null.
 
 const char* wrong_with_layout(const Param& param) {
   if (param.inputLayout != atb::infer::TYPE_BNSD) return nullptr;
@@ -202,7 +203,8 @@ bool is_simulated(const Param& param) {
           param.maskType == Param::MASK_TYPE_ALIBI || param.maskType == Param::MASK_TYPE_NORM_COMPRESS);
 }
 
-// Where query, key, value and perhaps a mask have one type. Empty, as for all that is not simulated: Setup refuses anyway.
+// Query, key, value and the mask have one type. Empty for parameters that are not simulated, since Setup refuses those
+// anyway.
 std::vector<Types> types_of(const Param& param) {
   if (!is_simulated(param)) return {};
   std::vector<Types> types;
@@ -291,7 +293,7 @@ class SelfAttention final : public OperationBase {
     return check_output_shape(inputs, outputs, atb::ERROR_INVALID_TENSOR_DIM);
   }
 
-  // ---- what the kernel checks, with the lengths ----
+  // ---- checks of the kernel, with the lengths ----
 
   Status read_lengths(const Tensor& tensor, AttentionProblem& problem) const {
     if (tensor.hostData == nullptr) return refuse(atb::ERROR_INVALID_PARAM, "the lengths have no hostData");
@@ -333,7 +335,7 @@ class SelfAttention final : public OperationBase {
     return atb::NO_ERROR;
   }
 
-  // ---- what its tiling refuses, which is Execute's to answer ----
+  // ---- what the kernel's tiling refuses, which Execute reports ----
 
   std::string wrong_with_tiling(const AttentionProblem& problem) const {
     if (std::max(problem.head_size, problem.value_head_size) > size_t{kMaxHeadSize})
@@ -359,7 +361,7 @@ class SelfAttention final : public OperationBase {
     return "";
   }
 
-  // What hardware takes on trust.
+  // What hardware relies on without a check.
   Status check_trusted(const atb::VariantPack& pack, const AttentionProblem& problem) const {
     const auto refuse = [this](const std::string& reason) {
       return refuse_unchecked(atb::ERROR_INVALID_PARAM, reason);
@@ -406,12 +408,12 @@ class SelfAttention final : public OperationBase {
     if (shape.dimNum == 4) mask.sequence_stride = plane * static_cast<size_t>(shape.dims[1]);
     if (shape.dimNum == 3 && !is_alibi) mask.sequence_stride = plane;
     mask.is_triangular = param_.isTriuMask == 1;
-    // With isTriuMask a plane of 128 by 128 is the compressed form, whatever the mask's type.
+    // With isTriuMask, a plane of 128 x 128 is the compressed form, whatever the mask's type.
     mask.is_compressed = mask.is_triangular && columns == kCompressedMask && dim_from_end(shape, 2) == kCompressedMask;
     return mask;
   }
 
-  // Of a launch, which has the lengths as parameters.
+  // The scale that the launch uses (launch_cache.h). The lengths are parameters of the launch.
   float scale_of(const atb::VariantPack& pack, const AttentionProblem& problem) const {
     TilingKey key = tiling_key(pack);
     key.insert(key.end(), {param_.headNum, num_kv_heads_, param_.isTriuMask, param_.kernelType, param_.clampType,
@@ -431,7 +433,7 @@ class SelfAttention final : public OperationBase {
     problem.head_size = static_cast<size_t>(head_size(query.shape, param_.headNum));
     problem.value_head_size = static_cast<size_t>(head_size(pack.inTensors[2].desc.shape, num_kv_heads_));
     plan.tiling_refusal = wrong_with_tiling(problem);
-    // What is not executed may be wrong in what hardware would take on trust.
+    // A call that Execute refuses never runs, so what hardware would rely on does not matter.
     if (plan.tiling_refusal.empty()) {
       if (const Status code = check_trusted(pack, problem)) return code;
     }
@@ -442,7 +444,7 @@ class SelfAttention final : public OperationBase {
     problem.scale = plan.tiling_refusal.empty() ? scale_of(pack, problem) : param_.qkScale;
     if (has_mask_) problem.mask = mask_of(pack.inTensors[kMaskInput].desc);
     plan.host_inputs = {lengths_input()};
-    // A block of scores, of probabilities and of sums for each head.
+    // For each head a block of scores, one of probabilities and one of sums.
     constexpr size_t kBlock = 128;
     plan.workspace_bytes =
         workspace_for(problem.num_heads * kBlock * (2 * kBlock + problem.value_head_size) * sizeof(float));

@@ -13,17 +13,17 @@ constexpr float kHide = -3e38F;
 
 // ---- blocks of queries and keys -------------------------------------------------------------------------------------
 
-// Head sizes and lengths are rounded up to multiples of this.
+// Head sizes and lengths are rounded up to a multiple of this.
 constexpr size_t kUnit = 16;
-// The most queries or keys of a block, and the side of a compressed mask.
+// The largest number of queries or keys of a block, and the rows and columns of a compressed mask.
 constexpr size_t kLargestBlock = 128;
-// Elements that the buffers of a block have room for.
+// Elements that fit in the buffer of a block.
 constexpr size_t kBlockElements = kLargestBlock * kLargestBlock;
-// Heads of more elements, or with values of another size, have kernels of their own.
+// Larger heads, and values of another head size, have other kernels.
 constexpr size_t kLargestPlainHead = 256;
-// With more blocks of keys than this, two go together.
+// With more key blocks than this, the kernel works on two at a time.
 constexpr size_t kSingleBlocks = 4;
-// Numbers that one instruction adds.
+// Elements that one vector instruction adds.
 constexpr size_t kVector = 64;
 
 size_t rounded_up(size_t number) { return (number + kUnit - 1) / kUnit * kUnit; }
@@ -43,15 +43,15 @@ Blocks blocks_of(const AttentionProblem& problem, size_t num_queries, size_t num
   return blocks;
 }
 
-// The keys of one block, or of two that go together.
+// The keys of one key block, or of two that the kernel works on together.
 struct Stack {
   size_t first;
   size_t num_keys;
-  // Those from here on stand under a compressed mask; num_keys where it is not added.
+  // The compressed mask is added to the keys from here on; num_keys if it is not added.
   size_t first_masked;
 };
 
-// Those that the queries of block `block` look at.
+// The key blocks for the queries of query block `block`.
 std::vector<Stack> stacks_of(const Blocks& blocks, size_t num_keys, bool is_triangular, size_t block) {
   const size_t num_blocks = is_triangular ? block + 1 : (num_keys + blocks.keys - 1) / blocks.keys;
   const size_t end = std::min(num_blocks * blocks.keys, num_keys);
@@ -62,8 +62,8 @@ std::vector<Stack> stacks_of(const Blocks& blocks, size_t num_keys, bool is_tria
     Stack stack = {first, std::min(step * blocks.keys, end - first), 0};
     const bool is_pair = step == 2 && i + 1 < num_blocks;
     const bool has_diagonal = i + (is_pair ? 2 : 1) == num_blocks;
-    // A pair that is no wider than the largest block counts as a single one: there the mask is added only if the second
-    // block begins with the second vector, and otherwise left away.
+    // The kernel treats a pair that is not wider than the largest block as a single block: it adds the mask only if the
+    // second block begins at the second vector, and otherwise not at all.
     const bool is_masked = !is_pair || stack.num_keys > kLargestBlock || blocks.keys == kVector;
     stack.first_masked = !has_diagonal || !is_masked ? stack.num_keys : is_pair ? blocks.keys : 0;
     stacks.push_back(stack);
@@ -73,10 +73,10 @@ std::vector<Stack> stacks_of(const Blocks& blocks, size_t num_keys, bool is_tria
 
 // ---- one row --------------------------------------------------------------------------------------------------------
 
-// One head's keys and values of one sequence, as the loops want them.
+// The keys and values of one head in one sequence, in the order in which the loops read them.
 struct HeadKeys {
   size_t num_keys;
-  // (head_size, num_keys): scores are computed a lane a key.
+  // (head_size, num_keys): one lane of a vector for each key.
   std::vector<float> transposed_keys;
   // (num_keys, value_head_size)
   std::vector<float> values;
@@ -98,13 +98,13 @@ HeadKeys head_keys(const AttentionProblem& problem, const std::vector<float>& ke
   return keys;
 }
 
-// The mask's elements of one query: of a full mask its row, of a compressed one that of its place in its block.
+// The mask's row for one query. Of a compressed mask it is the row of the query's index in its block.
 class MaskRow {
  public:
   MaskRow(const AttentionMask& mask, const uint16_t* elements, aclDataType dtype, size_t row)
       : is_compressed_(mask.is_compressed), elements_(elements + row * mask.row_stride), dtype_(dtype) {}
 
-  // Of the key at `place` in the stack.
+  // The mask's element for key `index` of the stack.
   float at(const Stack& stack, size_t place) const {
     if (!is_compressed_) return value(stack.first + place);
     return place < stack.first_masked ? 0.0F : value(place - stack.first_masked);
@@ -120,14 +120,14 @@ class MaskRow {
   const aclDataType dtype_;
 };
 
-// One query against all its keys: online softmax over stacks, each of several key blocks. Values that the hardware keeps
-// in binary16 between two steps are rounded to it.
+// One query against all its keys, by online softmax over the stacks. Values that the hardware stores in binary16
+// between two steps are rounded to binary16.
 class QueryRow {
  public:
   QueryRow(const AttentionProblem& problem, const HeadKeys& keys, const float* query)
       : problem_(problem), keys_(keys), query_(query), sums_(problem.value_head_size, 0.0F) {}
 
-  // `mask_row` is not looked at where the mask has no effect.
+  // `mask_row` is not read if the mask has no effect.
   void add(const Stack& stack, const MaskRow& mask_row) {
     compute_scores(stack, mask_row);
     float new_max = max_;
@@ -153,7 +153,7 @@ class QueryRow {
     }
   }
 
-  // The division that ends the row; the caller rounds.
+  // Divides by the sum of probabilities, which ends the row. The caller rounds.
   const std::vector<float>& finish() {
     const float denominator = round_as_kept(denominator_);
     for (float& sum : sums_) sum = round_as_kept(sum) / denominator;

@@ -19,19 +19,19 @@ struct AttentionMask {
     Raw,
   };
   Effect effect = Effect::None;
-  // In elements; 0 where one mask serves all sequences, or all heads.
+  // In elements; 0 if all sequences, or all heads, share one mask.
   size_t sequence_stride = 0;
   size_t head_stride = 0;
   size_t row_stride = 0;
-  // The mask is 128 by 128 and stands on the block of keys at the diagonal; below that all keys are seen.
+  // The mask is 128 x 128 and is added to the key block at the diagonal; earlier keys are all visible.
   bool is_compressed = false;
-  // Blocks of keys behind the block that has as many before it as the block of queries are not computed.
+  // Key blocks after the diagonal one (the one with the index of the query block) are not computed.
   bool is_triangular = false;
 };
 
 struct AttentionProblem {
   aclDataType dtype;
-  // Of the fp16 kernel that computes scores in binary16.
+  // Whether this is the fp16 kernel that computes scores in binary16.
   bool is_half_kernel;
   size_t num_heads;
   size_t num_kv_heads;
@@ -43,7 +43,8 @@ struct AttentionProblem {
   AttentionMask mask;
 };
 
-// query: (tokens, num_heads, head_size); key, value: (tokens, num_kv_heads, head size); output as query.
+// query: (tokens, num_heads, head_size); key, value: (tokens, num_kv_heads, head size); output: like query, with
+// value_head_size.
 void run_attention(const AttentionProblem& problem, const void* query, const void* key, const void* value,
                    const void* mask, void* output);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SliceOperation: a part of each axis, from an offset that may count from the end; the size -1 goes to the end.
+// SliceOperation: a part of each axis. The offset may be counted from the end; the size -1 means up to the end.
 #include <utility>
 
 #include "atb/infer_op_params.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SoftmaxOperation: over consecutive axes together, in float with one rounding.
+// SoftmaxOperation: one softmax over all given axes, which are consecutive, in float with one rounding.
 #include <algorithm>
 #include <cmath>
 #include <utility>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operations that only move elements: each is one walk through a shape, with a stride an axis on both sides.
+// A copy between two strided arrays of one shape. All operations that only move elements are such a copy.
 #pragma once
 
 #include <array>
@@ -40,7 +40,7 @@ struct StridedCopy {
     for (size_t i = 0; i < num; ++i) {
       std::memcpy(static_cast<std::byte*>(to) + static_cast<size_t>(to_place) * element_bytes,
                   static_cast<const std::byte*>(from) + static_cast<size_t>(from_place) * element_bytes, element_bytes);
-      // The next index, the last axis first.
+      // The next index in row-major order.
       for (uint64_t axis = shape.dimNum; axis-- > 0;) {
         from_place += from_strides[axis];
         to_place += to_strides[axis];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// AscendCL's functions on the process, devices and contexts.
+// AscendCL's functions for the process, devices and contexts.
 #include <cstdio>
 #include <string>
 
@@ -28,8 +28,8 @@ void say_leaks() {
   for (const std::string& line : lines) std::fprintf(stderr, "  %s\n", line.c_str());
 }
 
-// A device whose last user is gone. What was on a lost one is gone with the fault; on one that works, memory that was not
-// freed stays, for the report.
+// Ends a device after its last reset. Memory on a lost device is dropped. On a working device, memory that was not
+// freed stays, and is reported as a leak.
 void end_device(int32_t device_id) {
   std::vector<Handle> contexts;
   std::shared_ptr<Device> device;
@@ -42,7 +42,7 @@ void end_device(int32_t device_id) {
       if (context->device == device && (context->is_default || device->is_faulty())) contexts.push_back(handle);
     }
     state.default_context = nullptr;
-    // Assumed: what was set of a device ends with it.
+    // Assumed: a device's settings end with the device.
     device->overflow_mode = ACL_RT_OVERFLOW_MODE_INFNAN;
   }
   for (const Handle handle : contexts) {
@@ -64,7 +64,8 @@ aclError reset_device(const char* function, int32_t device_id, bool forced) {
   {
     const std::lock_guard lock(runtime().mutex);
     Runtime::DeviceState& state = runtime().device_state(device_id);
-    // Contexts of aclrtCreateContext are not counted, and a device that they lost must be brought back all the same.
+    // Contexts of aclrtCreateContext do not count as users, but a device on which only they failed must be usable again
+    // too.
     if (state.set_count == 0 && !forced && !state.device->is_faulty())
       return fail(kInvalidValue,
                   std::string(function) + ": nobody has called aclrtSetDevice for device " + std::to_string(device_id));

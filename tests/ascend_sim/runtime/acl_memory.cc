@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// AscendCL's functions on memory.
+// AscendCL's functions for memory.
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -16,20 +16,21 @@ using namespace ascend_sim;
 
 namespace {
 
-// A copy whose pointers are what its kind says.
+// A copy whose pointers have been checked against its kind.
 struct Copy {
   const char* counter = nullptr;
   std::byte* to = nullptr;
   const std::byte* from = nullptr;
   size_t bytes = 0;
-  // Of those sides that are on a device.
+  // Set for a side that is on a device.
   std::optional<DeviceRange> to_device;
   std::optional<DeviceRange> from_device;
 };
 
 constexpr const char* kCounters[] = {"memcpy_h2h", "memcpy_h2d", "memcpy_d2h", "memcpy_d2d"};
 
-// Whether `pointer` is on the side that the copy's kind says, and what is there.
+// Checks that `pointer` is on the side (host or device) that the kind of copy states, and finds its range on the
+// device.
 aclError check_side(const char* function, const char* side, bool on_device, const void* pointer, size_t bytes,
                     std::optional<DeviceRange>& range) {
   const std::string begin = std::string(function) + ": " + side + " ";
@@ -68,7 +69,8 @@ aclError check_copy(const char* function, void* dst, size_t dest_max, const void
   return ACL_SUCCESS;
 }
 
-// What acts at once does not wait for streams: whoever has not synchronised copies what is not there yet.
+// Reports a synchronous call that touches memory of queued work: it does not wait for streams, so the caller should
+// have synchronised.
 void report_race(const char* function, const std::optional<DeviceRange>& range, bool writes) {
   if (!range) return;
   const std::string task = device_memory().conflicting_task(*range, writes);
@@ -78,7 +80,7 @@ void report_race(const char* function, const std::optional<DeviceRange>& range, 
                    ", which uses them, is queued or running: synchronise first");
 }
 
-// The state of page-locked memory when the copy was asked for, to notice a host that changed it before it was copied.
+// A checksum of page-locked memory at the time of the call, to find a host that changes the memory before it is copied.
 uint64_t checksum(const std::byte* bytes, size_t num_bytes) {
   return std::hash<std::string_view>()({reinterpret_cast<const char*>(bytes), num_bytes});
 }
@@ -92,7 +94,7 @@ aclError memcpy_fault(const char* function) {
   return code ? fail(*code, std::string(function) + ": a fault that the test asked for") : ACL_SUCCESS;
 }
 
-// What aclrtMemsetAsync sets in the host's memory at most, copies to the device, and repeats there.
+// aclrtMemsetAsync sets at most this many bytes of host memory, copies them to the device, and repeats the copy there.
 constexpr size_t kMemsetBlock = size_t{64} << 20;
 
 bool is_misaligned(const void* address) { return reinterpret_cast<uintptr_t>(address) % 64 != 0; }
@@ -195,7 +197,7 @@ aclError aclrtMemcpyAsync(void* dst, size_t dest_max, const void* src, size_t by
   if (is_pinned) task.done = [host] { pinned_memory().release(host); };
   found.stream->submit(std::move(task));
   count(copy.counter);
-  // Pageable memory may be gone when the caller goes on.
+  // The caller may free pageable memory after the call, so the copy must be done.
   if (host == nullptr || is_pinned) return ACL_SUCCESS;
   found.stream->wait();
   return caller.context->device->meet();
@@ -252,7 +254,7 @@ aclError aclrtGetMemInfo(aclrtMemAttr attr, size_t* free, size_t* total) {
     return fail(ACL_ERROR_INVALID_PARAM, "aclrtGetMemInfo: free or total is null");
   const Caller caller = ascend_sim::caller("aclrtGetMemInfo");
   if (caller.code != ACL_SUCCESS) return caller.code;
-  // The chips that are simulated have one kind of memory each: DDR on 310P, HBM on the others.
+  // Each simulated chip has one kind of memory: DDR on 310P, HBM on the others.
   const bool is_ddr = attr == ACL_DDR_MEM || attr == ACL_DDR_MEM_HUGE || attr == ACL_DDR_MEM_NORMAL;
   const bool has_ddr = std::string_view(soc_name()).find("310P") != std::string_view::npos;
   *free = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// AscendCL's functions on streams and events.
+// AscendCL's functions for streams and events.
 #include <chrono>
 #include <string>
 
@@ -139,7 +139,7 @@ aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream) {
   if (const aclError code = find_event("aclrtRecordEvent", caller, event, found_event)) return code;
   StreamObject found;
   if (const aclError code = find_stream("aclrtRecordEvent", caller, stream, found)) return code;
-  // Reached in any case, so that nobody waits for ever on a device that is lost.
+  // The event is reached on a lost device too, so that nothing waits forever.
   const auto reached = [event = found_event.event, point = found_event.event->record()] { event->complete(point); };
   found.stream->submit({"aclrtRecordEvent", nullptr, {}, reached});
   return ACL_SUCCESS;

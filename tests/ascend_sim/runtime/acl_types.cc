@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// AscendCL's functions on data types.
+// AscendCL's functions for data types.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -35,12 +35,12 @@ aclFloat16 aclFloatToFloat16(float value) {
   constexpr uint16_t kLargest = 0x7BFF;
   const auto sign = static_cast<uint16_t>(std::signbit(value) ? 0x8000 : 0);
   const float magnitude = std::fabs(value);
-  // NaN compares false.
+  // A NaN takes this branch too, since its comparison is false.
   if (!(magnitude < 65520.0F)) return static_cast<uint16_t>(sign | kLargest);
-  // The distance of neighbours in binary16 at this magnitude, subnormal below 2^-14.
+  // The distance between adjacent binary16 numbers of this magnitude; below 2^-14 they are subnormal.
   const int exponent = std::max(magnitude > 0 ? std::ilogb(magnitude) : -14, -14);
   const auto steps = static_cast<int>(std::nearbyint(std::ldexp(magnitude, 10 - exponent)));
-  // A mantissa that rounds up to 2^11 carries into the exponent by itself.
+  // A significand that rounds up to 2^11 carries into the exponent without further work.
   const int bits = ((exponent + 14) << 10) + steps;
   return static_cast<uint16_t>(sign | bits);
 }

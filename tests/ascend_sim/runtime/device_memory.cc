@@ -22,18 +22,19 @@ constexpr size_t kSpareBytes = 32;
 constexpr size_t kGuardBytes = 64;
 constexpr int kPoison = 0xFF;
 constexpr int kGuard = 0xFD;
-// Addresses are cheap, and a freed one that is not handed out again soon shows who still uses it.
+// The region is much larger than the capacity: addresses cost nothing, and a freed address that is not reused soon
+// exposes code that still uses it.
 constexpr size_t kRegionBytes = size_t{64} << 30;
 constexpr size_t kMinRegionBytes = size_t{64} << 20;
-// Beyond this the search for free addresses begins anew, which bounds the pages that are ever touched.
+// After this many bytes the search for free addresses starts over, which limits the pages that are ever touched.
 constexpr size_t kMinRotationBytes = size_t{64} << 20;
 
 size_t aligned(size_t bytes, size_t alignment) { return (bytes + alignment - 1) / alignment * alignment; }
 
-// What an allocation takes of the device's capacity.
+// The part of the device's capacity that an allocation takes.
 size_t capacity_bytes(size_t bytes) { return aligned(bytes, 32) + kSpareBytes; }
 
-// By the system's own call, since the sanitizers' mmap would look at each page of what is only an address space.
+// Uses the system call directly: the mmap of the sanitizers would visit each page of this large address range.
 std::byte* map(size_t bytes, int protection) {
   const long address =
       syscall(SYS_mmap, nullptr, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
@@ -141,7 +142,7 @@ void DeviceMemory::check_guards() {
   for (const auto& [offset, allocation] : live_) check_guard(*allocation);
 }
 
-// The addresses may be handed out again from now on.
+// Releases the allocation's addresses for later allocations.
 void DeviceMemory::retire(Allocation& allocation) {
   std::memset(hidden(allocation.offset), kPoison, allocation.bytes);
   give_block(allocation.offset, allocation.block_bytes);
@@ -163,7 +164,7 @@ bool DeviceMemory::free(void* device_address) {
     retire(*allocation);
     return true;
   }
-  // The work would use what is no longer its own; here it may finish, and the memory goes with the last of it.
+  // Queued work still uses the memory. After the report it may finish; the memory is released with the last use.
   std::string task;
   for (const Use& use : uses_) {
     if (use.range.allocation == allocation) task = use.task;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The memory of the simulated devices.
 //
-// It is mapped twice: at the addresses that programs get, without any right to touch them, so that a host that reads or
-// writes there faults at once; and at a hidden place, a constant away, where the bytes are. Only the simulator knows the
-// constant.
+// It has two mappings. Programs get addresses that allow no access, so that a host that reads or writes there faults at
+// once. The bytes are in a hidden mapping, a constant offset away, which only the simulator knows.
+//
 //
 // An allocation of n bytes has, from its start at a multiple of 64:
 //   n bytes                       0xFF when fresh (a NaN in every floating type), and again when freed
 //   up to ALIGN_UP(n, 32) + 32    spare bytes, which kernels may read; 0xFF
 //   64 bytes                      a guard; 0xFD
-// Whoever changes the spare bytes or the guard is found at the next synchronisation, or when the memory is freed.
+// A change of the spare bytes or the guard is found at the next synchronisation, or when the memory is freed.
 #pragma once
 
 #include <cstddef>
@@ -27,10 +27,10 @@ namespace ascend_sim {
 struct Allocation {
   uint64_t offset;
   size_t bytes;
-  // With spare bytes and guard.
+  // Includes spare bytes and guard.
   size_t block_bytes;
   int32_t device;
-  // Bytes of queued or running work that refer to it.
+  // Uses by queued or running work.
   int num_uses = 0;
   bool is_freed = false;
   bool is_guard_reported = false;
@@ -48,22 +48,22 @@ class DeviceMemory {
  public:
   DeviceMemory();
 
-  // Null when the device has not that much left.
+  // Null if the device does not have that much left.
   void* allocate(size_t bytes, int32_t device);
-  // False where no allocation begins.
+  // False if no allocation begins there.
   bool free(void* device_address);
-  // Capacity that is taken without an address: what the driver and ATB need for themselves.
+  // Takes capacity without an address, for what the driver and ATB need themselves.
   bool reserve(size_t bytes, int32_t device);
   void unreserve(size_t bytes, int32_t device);
-  // All that was allocated on a device, which has been reset.
+  // Frees everything that was allocated on a device that has been reset.
   void drop(int32_t device);
 
-  // Whether this is an address of a device, allocated or not.
+  // Whether this is a device address, allocated or not.
   bool contains(const void* address) const;
-  // The range, or a sentence on what is wrong with it.
+  // The range; or nullopt, with a sentence that says what is wrong.
   std::optional<DeviceRange> find(const void* address, size_t bytes, std::string& problem);
 
-  // Work that is queued on a stream and uses memory, from now until release.
+  // Registers that work on a stream uses memory, from now until release.
   struct Use {
     DeviceRange range;
     bool writes;
@@ -72,7 +72,7 @@ class DeviceMemory {
   using UseHandle = std::list<Use>::iterator;
   UseHandle use(Use use);
   void release(UseHandle handle);
-  // The task that is queued or running and conflicts with reading, or with writing, the range now; or empty.
+  // A queued or running task that conflicts with reading, or writing, the range now; empty if there is none.
   std::string conflicting_task(const DeviceRange& range, bool writes);
 
   void check_guards();
@@ -97,7 +97,7 @@ class DeviceMemory {
 
   std::mutex mutex_;
   std::map<uint64_t, std::shared_ptr<Allocation>> live_;
-  // Offset to bytes; neighbours are merged.
+  // Free blocks: offset to bytes. Adjacent blocks are merged.
   std::map<uint64_t, size_t> free_blocks_;
   uint64_t next_search_ = 0;
   size_t live_block_bytes_ = 0;
@@ -106,7 +106,7 @@ class DeviceMemory {
   std::list<Use> uses_;
 };
 
-// The only one, never destroyed.
+// The only instance, never destroyed.
 DeviceMemory& device_memory();
 
 }  // namespace ascend_sim

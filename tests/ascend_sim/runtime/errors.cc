@@ -8,7 +8,7 @@ namespace {
 struct RecentError {
   bool is_set = false;
   std::string pending;
-  // What the last call of aclGetRecentErrMsg returned a pointer to.
+  // The text that the last call of aclGetRecentErrMsg returned a pointer to.
   std::string handed_out;
 };
 

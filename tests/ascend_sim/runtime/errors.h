@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The runtime's error codes that have no name in AscendCL's headers, and the sentence that a failed call leaves behind.
+// The runtime's error codes that have no name in AscendCL's headers, and the error sentence of a failed call.
 #pragma once
 
 #include <string>
@@ -23,7 +23,7 @@ enum RuntimeError : aclError {
   kSynchroniseTimeout = 507046,
 };
 
-// Keeps the sentence for aclGetRecentErrMsg on this thread and returns `code`.
+// Stores the sentence for aclGetRecentErrMsg in this thread and returns `code`.
 aclError fail(aclError code, const std::string& sentence);
 
 }  // namespace ascend_sim

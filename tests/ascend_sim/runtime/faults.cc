@@ -36,7 +36,7 @@ struct Faults {
 struct Word {
   std::string_view name;
   Call call;
-  // What follows the equals sign: n:code, or n alone with the code here.
+  // The code of a fault that is written as n alone; kCodeIsGiven if it is written as n:code.
   int code;
 };
 constexpr int kCodeIsGiven = -1;
@@ -114,7 +114,7 @@ struct State {
   Faults faults;
 };
 
-// Never destroyed: workers and static destructors of other libraries may still ask.
+// Never destroyed: worker threads and static destructors of other libraries may still use it.
 State& state() {
   static State& state = *[] {
     auto* const first = new State;
@@ -124,7 +124,8 @@ State& state() {
   return state;
 }
 
-// A list that cannot be read ends the process when it loads the library, not at some later call.
+// Reads the list when the library is loaded, so that a list that cannot be read ends the process there and not at a
+// later call.
 [[maybe_unused]] const bool kIsRead = (state(), true);
 
 }  // namespace
@@ -157,7 +158,7 @@ size_t memory_capacity() {
 }
 
 const char* soc_name() {
-  // Names once handed out stay; there are as few as tests ask for.
+  // Returned names are never freed. There are only a few, those that tests set.
   static auto& names = *new std::set<std::string>;
   const std::lock_guard lock(state().mutex);
   return names.insert(state().faults.soc).first->c_str();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The faults that a test has asked for (ascend_sim/control.h lists them).
+// The faults that a test has set (ascend_sim/control.h lists them).
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace ascend_sim {
 
-// Calls that can be told to fail at the n-th time. The words are those of the list.
+// Calls that can be set to fail at the n-th time, named by the words of the list.
 enum class Call {
   Malloc,
   MallocHost,
@@ -26,14 +26,14 @@ enum class Call {
 };
 inline constexpr size_t kNumCalls = static_cast<size_t>(Call::Throw) + 1;
 
-// Counts this call; the code that it is to fail with, if it is.
+// Counts this call. Returns the code that it must fail with, if it must fail.
 std::optional<int> fault_of(Call call);
 
 uint32_t device_count();
 bool driver_is_missing();
-// Bytes of a device.
+// A device's capacity in bytes.
 size_t memory_capacity();
-// Valid for ever.
+// Never freed.
 const char* soc_name();
 
 }  // namespace ascend_sim

@@ -15,7 +15,7 @@ using namespace ascend_sim;
 
 namespace {
 
-// The argument, released with the last copy of the task.
+// Owns the kernel's argument, which is released with the last copy of the task.
 using Argument = std::shared_ptr<void>;
 
 std::shared_ptr<Stream> stream_of(aclrtStream handle) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Page-locked memory of the host: the only memory of the host from and to which copies are asynchronous.
+// Page-locked host memory, the only host memory for which copies are asynchronous.
 #pragma once
 
 #include <cstddef>
@@ -14,9 +14,10 @@ namespace ascend_sim {
 class PinnedMemory {
  public:
   void* allocate(size_t bytes);
-  // False where no allocation begins.
+  // False if no allocation begins there.
   bool free(void* address);
-  // Marks the allocation that holds the range as used by `task` until release of the same address; false where none does.
+  // Marks the allocation that contains the range as used by `task`, until release of the same address. False if no
+  // allocation contains it.
   bool use(const void* address, size_t bytes, const std::string& task);
   void release(const void* address);
   std::vector<std::string> leaks();
@@ -34,7 +35,7 @@ class PinnedMemory {
   std::map<uintptr_t, Block> blocks_;
 };
 
-// The only one, never destroyed.
+// The only instance, never destroyed.
 PinnedMemory& pinned_memory();
 
 }  // namespace ascend_sim

@@ -25,7 +25,7 @@ Records& records() {
   return records;
 }
 
-// One mistake in a loop shall not fill the memory; the count goes on.
+// A mistake in a loop must not fill the memory: later violations are only counted.
 constexpr size_t kMaxSentences = 1000;
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happened: violations and counts, as ascend_sim/control.h hands them out.
+// Violations and counts, which ascend_sim/control.h gives to tests.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,13 @@ namespace ascend_sim {
 
 void report_violation(std::string sentence);
 
-// Adds to a count of ascend_sim_count.
+// Increments a count of ascend_sim_count.
 void count(std::string_view what, uint64_t number = 1);
 
-// "3 bytes at 0x...": how reports name memory.
+// How reports name memory: "3 bytes at 0x...".
 std::string text_of_memory(const void* address, size_t bytes);
 
-// One line each, zero-terminated, cut at `capacity`.
+// Writes one line each, cut at `capacity` and terminated with a zero.
 void write_lines(const std::vector<std::string>& lines, char* text, size_t capacity);
 
 }  // namespace ascend_sim

@@ -21,7 +21,7 @@ Tracked& tracked() {
   return tracked;
 }
 
-// Not an address that a process can have on the 64-bit systems of today.
+// Handles begin at a number that is no address of a process on today's 64-bit systems.
 constexpr uintptr_t kFirstHandle = uintptr_t{1} << 62;
 
 }  // namespace
@@ -91,7 +91,7 @@ aclError find_stream(const char* function, const Caller& caller, aclrtStream han
 }
 
 void end_context_objects(Handle context) {
-  // Ending a stream waits for its work, which must not need the mutex that is held here.
+  // Ending a stream waits for its work, which may need the mutex: it must not be held.
   std::vector<StreamObject> ending;
   {
     const std::lock_guard lock(runtime().mutex);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state of the process: whether AscendCL is initialised, the devices in use, and the objects behind the handles.
+// The state of the process: whether AscendCL is initialised, the devices in use, and the objects that handles stand
+// for.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +17,16 @@
 
 namespace ascend_sim {
 
-// A handle is a number that never was one before and that is no address, so that an object that is used after its end, and
-// a handle that is dereferenced, are both noticed.
+// A handle is a number that is never reused and is not an address. So the simulator notices a handle whose object has
+// ended, and a handle that is dereferenced.
 using Handle = void*;
 
 struct Context {
   Handle handle;
   std::shared_ptr<Device> device;
-  // That of the device itself, which aclrtSetDevice makes; not one by aclrtCreateContext.
+  // Whether this is the device's default context, of aclrtSetDevice, and not one of aclrtCreateContext.
   bool is_default;
-  // For the stream null; its thread begins when it is first used.
+  // The stream that a null handle stands for. Its thread starts at the first use.
   std::shared_ptr<Stream> default_stream;
 };
 
@@ -45,7 +46,7 @@ struct EventObject {
 class Runtime {
  public:
   std::mutex mutex;
-  // How often aclInit was called without an end.
+  // Calls of aclInit that have not been ended.
   uint64_t init_count = 0;
   bool was_finalized = false;
 
@@ -60,41 +61,42 @@ class Runtime {
   std::unordered_map<Handle, EventObject> events;
 
   Handle new_handle();
-  // With `mutex` held.
+  // Needs `mutex`.
   DeviceState& device_state(int32_t id);
 
  private:
   uint64_t num_handles_ = 0;
 };
 
-// The only one, never destroyed.
+// The only instance, never destroyed.
 Runtime& runtime();
 
-// This thread's, as it was set; it may have been destroyed since.
+// The context that this thread has set. It may have been destroyed since.
 Handle& current_handle();
 
-// What nearly every call of the runtime begins with: AscendCL is initialised, the thread has a context, and its device is
-// not lost. `code` is 0, or says what is missing.
+// The check at the beginning of nearly every call of the runtime: AscendCL is initialised, the thread has a context,
+// and its device is not lost. `code` is 0 or the error.
 struct Caller {
   aclError code = ACL_SUCCESS;
   std::shared_ptr<Context> context;
 };
-// Meets: the call is one that shows a fault of the device (Device::meet); Releases: it goes on where the device is lost.
+// Meets: the call reports a fault of the device (Device::meet). Releases: the call works on a lost device too.
 enum class Manner { Plain, Meets, Releases };
 Caller caller(const char* function, Manner manner = Manner::Plain);
 aclError require_init(const char* function);
 
-// The stream of a handle for this caller, null for its default stream; or a code.
+// Finds the stream of a handle; a null handle stands for the caller's default stream. Returns an error code if there is
+// none.
 aclError find_stream(const char* function, const Caller& caller, aclrtStream handle, StreamObject& found);
 
 // Ends the streams and events of a context.
 void end_context_objects(Handle context);
 
-// What libatb keeps alive, told by it.
+// Live objects of libatb, which it registers here.
 void track(const void* object, const std::string& line);
 void untrack(const void* object);
 
-// aclrtSetDevices without an aclrtResetDevice.
+// Calls of aclrtSetDevice that no aclrtResetDevice has ended.
 uint64_t num_devices_set();
 
 std::vector<std::string> leaks();

@@ -124,7 +124,7 @@ void Stream::work() {
       const aclError code = task.run ? task.run() : ACL_SUCCESS;
       if (code != ACL_SUCCESS) device_->fault(code, task.name + " failed on the device");
     }
-    // Before anybody who waits goes on: then nothing refers to the memory any more.
+    // Released before a waiting thread goes on, so that nothing refers to the memory any more then.
     for (const DeviceMemory::UseHandle use : task.uses) device_memory().release(use);
     task.run = nullptr;
     if (task.done) task.done();
@@ -138,7 +138,7 @@ void Stream::hold(bool hold) {
   const std::lock_guard lock(workers().mutex);
   workers().are_held = hold;
   for (Stream* const stream : workers().streams) {
-    // Whoever holds this has not begun another task yet, and will see the change before it does.
+    // A thread that holds this mutex has not begun another task yet, and sees the change before it does.
     const std::lock_guard stream_lock(stream->mutex_);
     stream->wake_.notify_all();
   }

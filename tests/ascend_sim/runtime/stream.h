@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams: each has a thread, which does the tasks in the order in which they came. What a failed task makes of the device
-// is the device's.
+// Streams. Each has a thread that runs its tasks in order. A failed task marks the whole device as faulty.
 #pragma once
 
 #include <atomic>
@@ -20,22 +19,23 @@
 
 namespace ascend_sim {
 
-// What the streams of one device share.
+// State that the streams of one device share.
 class Device {
  public:
   explicit Device(int32_t number) : id(number) {}
   const int32_t id;
 
-  // A task failed: nothing runs on the device any more. The first failure counts.
+  // A task failed: nothing runs on the device any more. Only the first failure is kept.
   void fault(aclError code, std::string sentence);
   bool is_faulty() const { return fault_code_.load() != 0; }
-  // For calls that meet the device: synchronisations and copies. From then on it is lost for all others.
+  // Called by synchronisations and copies, which return the fault's code. From then on the device is lost for all other
+  // calls.
   aclError meet();
-  // For all other calls.
+  // Called by all other calls. Returns the fault's code once the device is lost, else 0.
   aclError lost();
   void repair();
 
-  // For streams that are created from then on.
+  // The mode of streams that are created later.
   std::atomic<aclrtFloatOverflowMode> overflow_mode = ACL_RT_OVERFLOW_MODE_INFNAN;
 
  private:
@@ -47,33 +47,35 @@ class Device {
 
 struct Task {
   std::string name;
-  // The code of a failure, or 0. Not called on a device that is faulty.
+  // Returns the code of a failure, or 0. Not called on a faulty device.
   std::function<aclError()> run;
   std::vector<DeviceMemory::UseHandle> uses;
-  // Called in either case, when everything else is over.
+  // Called last, whether or not `run` was called.
   std::function<void()> done;
 };
 
 class Stream {
  public:
   explicit Stream(std::shared_ptr<Device> device);
-  // Finishes what is queued; with cancel() before it, leaves it.
+  // Finishes queued tasks, unless cancel() was called.
   ~Stream();
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
   void submit(Task task);
-  // Until everything submitted before is over; false when that takes longer than `milliseconds`, which are endless below 0.
+  // Waits until all earlier tasks are over. False if that takes longer than `milliseconds`; a negative number means no
+  // limit.
   bool wait(int32_t milliseconds = -1);
   void cancel();
-  // Kernels write the largest finite number here for an infinity, and 0 for a NaN.
+  // Whether kernels on this stream write the largest finite number for an infinity, and 0 for a NaN.
   bool saturates() const { return saturates_; }
 
-  // Around the calls of ATB that submit work: one thread at a time. A second one is reported, and waits.
+  // Called before and after a call of ATB that submits work, which one thread at a time may do. A second thread is
+  // reported, and waits.
   void enter(const char* what);
   void leave();
 
-  // Of all streams.
+  // For all streams.
   static void hold(bool hold);
   static void delay(unsigned microseconds);
   static void sleep_for_delay();
@@ -95,7 +97,8 @@ class Stream {
   std::thread thread_;
 };
 
-// Points in streams' work. Each record is one more point; waiting is for the latest when the wait was asked for.
+// A series of points in streams' work. Each record adds a point. A wait is for the latest point at the time of the
+// call.
 class Event {
  public:
   uint64_t record();
@@ -103,7 +106,7 @@ class Event {
   void complete(uint64_t point);
   void wait(uint64_t point);
   bool is_complete(uint64_t point);
-  // Null before the latest point is reached.
+  // False before the latest point is reached.
   bool time(std::chrono::steady_clock::time_point& time);
 
  private:

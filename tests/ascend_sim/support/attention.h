@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of SelfAttentionOperation's arithmetic share: a problem as rows of numbers, and its result.
+// Helpers for the tests of SelfAttentionOperation's arithmetic: a problem as arrays of numbers, and its result.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct Problem {
   std::vector<int32_t> query_lengths;
   std::vector<int32_t> key_lengths;
   int64_t head_size = 1;
-  // Of values; 0 for that of queries and keys.
+  // Head size of the values; 0 if it is that of queries and keys.
   int64_t value_head_size = 0;
   Floats query, key, value;
   std::optional<atb::TensorDesc> mask_desc;
@@ -54,7 +54,7 @@ class AttentionTest : public AtbTest {
     return results;
   }
 
-  // What Execute answers, after a Setup that succeeds.
+  // The code of Execute, after a Setup that succeeds.
   atb::Status try_compute(const Problem& problem, Floats& results) {
     const int64_t heads = problem.param.headNum;
     const int64_t kv_heads = problem.param.kvHeadNum > 0 ? problem.param.kvHeadNum : heads;
@@ -87,7 +87,7 @@ class AttentionTest : public AtbTest {
     return code;
   }
 
-  // One query that is 0, so that all scores are, and the keys' values are weighted by the mask alone.
+  // A problem with one query, which is 0. So all scores are 0, and only the mask decides the weights.
   static Problem equal_scores(Param param, aclDataType dtype, const Floats& values) {
     Problem problem;
     problem.param = param;
@@ -100,7 +100,7 @@ class AttentionTest : public AtbTest {
     return problem;
   }
 
-  // Of a mask that is one row.
+  // For a mask of one row.
   Floats masked(Param param, aclDataType dtype, const Floats& values, const Floats& mask) {
     Problem problem = equal_scores(param, dtype, values);
     const auto n = static_cast<int64_t>(values.size());

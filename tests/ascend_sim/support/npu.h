@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the simulator's tests share: a process with a device, a stream and a context of ATB, and tensors on the device.
+// Fixtures for the simulator's tests: a process with a device, a stream and a context of ATB, and tensors on the
+// device.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -33,13 +34,14 @@ inline std::string leaks() {
   return text;
 }
 
-// A violation was reported that says this. No other is left for the end of the test.
+// Expects that a violation with this text was reported, and clears all violations, so that the end of the test finds
+// none.
 inline void expect_violation(const std::string& part) {
   EXPECT_NE(violations().find(part), std::string::npos) << "wanted: " << part << "\ngot: " << violations();
   ascend_sim_clear_violations();
 }
 
-// The sentence of this thread's last failure.
+// The error sentence of this thread's last failure.
 inline std::string recent_error() {
   const char* const text = aclGetRecentErrMsg();
   return text == nullptr ? "" : text;
@@ -53,7 +55,8 @@ inline atb::TensorDesc desc_of(aclDataType dtype, const std::vector<int64_t>& sh
   return desc;
 }
 
-// With AscendCL initialised, a device and a stream; at the end nothing may be alive, and no violation unexpected.
+// Initialises AscendCL and opens a device and a stream. At the end of a test nothing may be alive, and there may be no
+// unexpected violation.
 class AclTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -92,7 +95,7 @@ class DeviceTensor {
 
   const atb::Tensor& tensor() const { return tensor_; }
 
-  // Once more, after the memory went with a device that was lost.
+  // Allocates the memory; also a second time, after it was lost with a device.
   void allocate() {
     EXPECT_EQ(aclrtMalloc(&tensor_.deviceData, tensor_.dataSize, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
   }
@@ -114,7 +117,7 @@ class DeviceTensor {
     return elements;
   }
 
-  // Rounded to the tensor's floating type.
+  // Uploads numbers, rounded to the tensor's floating-point type.
   void write_floats(const std::vector<float>& values) {
     std::vector<std::byte> bytes(tensor_.dataSize);
     ASSERT_EQ(values.size(), atb::Utils::GetTensorNumel(tensor_));
@@ -130,7 +133,7 @@ class DeviceTensor {
   atb::Tensor tensor_;
 };
 
-// Also with a context of ATB for the stream.
+// Also opens a context of ATB for the stream.
 class AtbTest : public AclTest {
  protected:
   void SetUp() override {
@@ -159,7 +162,7 @@ class AtbTest : public AclTest {
     return pack;
   }
 
-  // A pack whose tensors have descriptions alone.
+  // A pack of tensors that have only descriptions.
   static atb::VariantPack pack_of_descs(std::initializer_list<atb::TensorDesc> inputs,
                                         std::initializer_list<atb::TensorDesc> outputs) {
     atb::VariantPack pack;
@@ -179,7 +182,7 @@ class AtbTest : public AclTest {
     return operation->Setup(pack, bytes, context_);
   }
 
-  // A Setup that succeeds, Execute with a fresh workspace, and the end of it all; answers what Execute does.
+  // Runs a Setup, which must succeed, and Execute with a new workspace, and synchronises. Returns the code of Execute.
   template <class Param>
   atb::Status try_run(const Param& param, const atb::VariantPack& pack) {
     atb::Operation* const operation = create(param);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The simulator's declarations of AscendCL: types, data types, formats and error codes. Names, types and values are
-// those of the vendor's header of the same name; what the simulator has no use for is left out.
+// those of the vendor's header of the same name; what the simulator does not use is left out.
 #pragma once
 
 #include <stddef.h>
@@ -52,8 +52,8 @@ typedef enum {
 } aclFormat;
 // NOLINTEND(modernize-use-using)
 
-// Codes that have a name in the vendor's headers. Those of the runtime below them (107000, 207001, 507015, ...) have none
-// there; runtime/errors.h names those that the simulator answers with.
+// Codes that have a name in the vendor's headers. The codes of the lower runtime (107000, 207001, 507015, ...) have no
+// names there; runtime/errors.h names those that the simulator returns.
 static const int ACL_ERROR_NONE = 0;
 static const int ACL_SUCCESS = 0;
 static const int ACL_ERROR_INVALID_PARAM = 100000;
@@ -67,11 +67,11 @@ static const int ACL_ERROR_FAILURE = 500001;
 static const int ACL_ERROR_RT_FAILURE = 500003;
 static const int ACL_ERROR_DRV_FAILURE = 500004;
 
-// Bytes of one element; 0 for a type that has none, or that is not known.
+// Bytes of one element; 0 for a type without a size in bytes, or an unknown one.
 ACL_SIM_API size_t aclDataTypeSize(aclDataType dataType);
 
-// As the vendor documents them: infinity and NaN become 65504 with the value's sign on the way to binary16, and the way
-// back knows neither, so that binary16's infinity is 65536.
+// As the vendor documents them. To binary16, infinity and NaN become 65504 with the value's sign. From binary16,
+// infinity and NaN are read as ordinary numbers, so infinity becomes 65536.
 ACL_SIM_API aclFloat16 aclFloatToFloat16(float value);
 ACL_SIM_API float aclFloat16ToFloat(aclFloat16 value);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The simulator's declarations of AscendCL's runtime: devices, contexts, streams, events, memory. What each function
-// refuses, and with which code, is said in README.md.
+// The simulator's declarations of AscendCL's runtime: devices, contexts, streams, events, memory. README.md states what
+// each function refuses, and with which code.
 #pragma once
 
 #include "acl/acl_base.h"
@@ -46,7 +46,8 @@ typedef enum aclrtMemAttr {
   ACL_HBM_MEM_NORMAL
 } aclrtMemAttr;
 
-// What floating results that are too large become: the largest finite number, and no result is NaN; or what IEEE 754 says.
+// What happens to floating-point results that are not finite. SATURATION: infinities become the largest finite number,
+// NaN becomes 0. INFNAN: as in IEEE 754.
 typedef enum aclrtFloatOverflowMode {
   ACL_RT_OVERFLOW_MODE_SATURATION = 0,
   ACL_RT_OVERFLOW_MODE_INFNAN = 1,
@@ -58,7 +59,7 @@ typedef enum aclrtFloatOverflowMode {
 ACL_SIM_API aclError aclInit(const char* configPath);
 ACL_SIM_API aclError aclFinalize(void);
 ACL_SIM_API aclError aclFinalizeReference(uint64_t* refCount);
-// One sentence on this thread's last failed call, or null; asking clears it. Valid until the thread's next call.
+// A sentence about this thread's last failed call, or null. Reading it clears it. Valid until the thread's next call.
 ACL_SIM_API const char* aclGetRecentErrMsg(void);
 
 // ---- devices and contexts -------------------------------------------------------------------------------------------
@@ -68,7 +69,7 @@ ACL_SIM_API aclError aclrtResetDeviceForce(int32_t deviceId);
 ACL_SIM_API aclError aclrtGetDevice(int32_t* deviceId);
 ACL_SIM_API aclError aclrtGetDeviceCount(uint32_t* count);
 ACL_SIM_API aclError aclrtGetRunMode(aclrtRunMode* runMode);
-// Of the device of the thread's context, for the streams that are created from then on.
+// The overflow mode of the device of the thread's current context. Streams take the mode when they are created.
 ACL_SIM_API aclError aclrtSetDeviceSatMode(aclrtFloatOverflowMode mode);
 ACL_SIM_API aclError aclrtGetDeviceSatMode(aclrtFloatOverflowMode* mode);
 ACL_SIM_API aclError aclrtSynchronizeDevice(void);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The header that programs include: all of ATB that is simulated.
+// The header that programs include. It has all of ATB that is simulated.
 #pragma once
 
 #include "atb/context.h"

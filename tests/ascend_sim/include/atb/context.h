@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an operation runs in: a stream, and memory for what the kernels are told.
+// A context, in which operations run: a stream, and device memory for the parameters of kernels.
 #pragma once
 
 #include <functional>

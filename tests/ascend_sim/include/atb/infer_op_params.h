@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parameters of the operations that are simulated. Members, their order, enumerators and defaults are the vendor's in
-// release 8.5; all rsv bytes must stay zero. Set members by name: other releases have others.
+// The parameters of the simulated operations. Members, their order, enumerators and defaults are the vendor's in
+// release 8.5; all rsv bytes must stay zero. Set members by name: other releases have other members.
 #pragma once
 
 #include <cstdint>
@@ -169,7 +169,7 @@ struct FillParam {
 
 struct LinearParam {
   enum MatmulType : uint8_t { MATMUL_UNDEFINED = 0, MATMUL_EIN_SUM };
-// The vendor's own QUANT_UNDEFINED is in this namespace as well.
+// The vendor has a QUANT_UNDEFINED in this namespace as well.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
   enum QuantMode : uint8_t { QUANT_UNDEFINED, PER_CHANNEL, PER_TOKEN };
@@ -213,9 +213,9 @@ struct SelfAttentionParam {
   QuantType quantType = TYPE_QUANT_UNQUANT;
   aclDataType outDataType = ACL_DT_UNDEFINED;
   int32_t headNum = 0;
-  // 0: as headNum.
+  // 0: the same as headNum.
   int32_t kvHeadNum = 0;
-  // PA_ENCODER does not look at it.
+  // PA_ENCODER ignores it.
   float qScale = 1;
   float qkScale = 1;
   bool batchRunStatusEnable = false;

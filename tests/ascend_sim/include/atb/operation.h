@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An operation: made from a parameter, set up for shapes, executed on data.
+// An operation: created from a parameter struct, set up for shapes, executed on data.
 #pragma once
 
 #include <cstdint>

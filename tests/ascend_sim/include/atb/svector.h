@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// ATB's vector of small elements: 64 of them within the object, up to 256 in one block from malloc. It behaves as the
-// vendor's does, oddities included, because programs meet those oddities on hardware:
-//   - at() and operator[] throw std::out_of_range beyond size(); what would pass 256 elements throws MaxSizeExceeded;
-//   - resize() leaves new elements as they are; reserve() above 64 takes a fresh block and forgets the elements;
-//   - a list of more than 64 elements makes an empty vector.
-// Elements are copied by assignment into memory that held none: only types that survive this may be used.
+// ATB's vector of small elements: up to 64 within the object, up to 256 in one block from malloc. It behaves as the
+// vendor's does, with its oddities, because programs meet those oddities on hardware:
+//   - at() and operator[] throw std::out_of_range beyond size(); growing beyond 256 elements throws MaxSizeExceeded;
+//   - resize() does not initialise new elements; reserve() above 64 allocates a new block and drops the elements;
+//   - an initializer list of more than 64 elements gives an empty vector.
+// Elements are assigned to uninitialised memory: only types for which that works may be used.
 #pragma once
 
 #include <cstddef>
@@ -117,7 +117,7 @@ class SVector {
     for (std::size_t i = 0; i < size; ++i) heap_[i] = {};
   }
 
-  // One in the object is never equal to one in a block, whatever they hold.
+  // A vector within the object never equals one in a block, whatever their elements.
   bool operator==(const SVector& other) const {
     if (size_ != other.size_ || (heap_ != nullptr && other.heap_ == nullptr)) return false;
     for (std::size_t i = 0; i < size_; ++i) {
@@ -127,7 +127,7 @@ class SVector {
   }
   bool operator!=(const SVector& other) const { return !(*this == other); }
 
-  // By size, and only then by elements.
+  // Compares sizes first, then elements.
   bool operator<(const SVector& other) const {
     if (size_ != other.size_ || (heap_ != nullptr && other.heap_ == nullptr)) return size_ < other.size_;
     for (std::size_t i = 0; i < size_; ++i) {
@@ -146,7 +146,7 @@ class SVector {
   }
 
   void take_block(std::size_t capacity) {
-    // The cast keeps the compiler from warning of types with constructors, which is how ATB treats them.
+    // The cast suppresses the compiler's warning about types with constructors. ATB copies their bytes, too.
     heap_ = static_cast<T*>(std::malloc(capacity * sizeof(T)));
     if (heap_ == nullptr) throw std::bad_alloc();
     capacity_ = capacity;
@@ -167,7 +167,7 @@ class SVector {
     for (std::size_t i = 0; i < size; ++i) data()[i] = elements[i];
   }
 
-  // The copy has a block of its own exactly as large as it needs, so that it cannot grow.
+  // The copy's block is exactly as large as its elements, so the copy cannot grow.
   void copy(const SVector& other) {
     if (other.heap_ != nullptr) take_block(other.size_);
     fill(other.data(), other.size_);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sizes of tensors, and the version.
+// Sizes of tensors, and ATB's version.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@ namespace atb {
 
 class ATB_SIM_API Utils {
  public:
-  // Its symbol shows with which _GLIBCXX_USE_CXX11_ABI the library was built.
+  // The name of this symbol shows the _GLIBCXX_USE_CXX11_ABI of the library.
   static std::string GetAtbVersion();
-  // Bytes, and elements; 0 where a dimension is not positive, or the number does not fit.
+  // The number of bytes, and of elements; 0 if a dimension is not positive or the number overflows.
   static uint64_t GetTensorSize(const Tensor& tensor);
   static uint64_t GetTensorSize(const TensorDesc& tensorDesc);
   static uint64_t GetTensorNumel(const Tensor& tensor);

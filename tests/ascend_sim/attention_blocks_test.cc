@@ -63,7 +63,7 @@ class AttentionBlocksTest : public AttentionTest {
 // With five key blocks or more, the kernel works on two at a time. If the last pair has at most 128 keys, the kernel
 // adds the triangle only if the second block begins after 64 keys, so not for wider blocks. A last block of one key
 // needs no triangle: the only row that sees it sees all keys.
-TEST_F(AttentionBlocksTest, OverANarrowPairOfBlocksThatAreNot64KeysWideTheTriangleIsLeftAway) {
+TEST_F(AttentionBlocksTest, TheTriangleIsNotAppliedToANarrowPairOfBlocksUnlessBlocksHave64Keys) {
   struct Blocks {
     int64_t head_size;
     int32_t num_keys;
@@ -80,7 +80,7 @@ TEST_F(AttentionBlocksTest, OverANarrowPairOfBlocksThatAreNot64KeysWideTheTriang
   }
 }
 
-TEST_F(AttentionBlocksTest, SoItIsInEveryTypeAndKernel) {
+TEST_F(AttentionBlocksTest, TheTriangleIsNotAppliedThereInAnyTypeAndKernel) {
   for (const aclDataType dtype : {ACL_FLOAT16, ACL_BF16}) {
     for (const Param::KernelType type : {Param::KERNELTYPE_HIGH_PRECISION, Param::KERNELTYPE_DEFAULT}) {
       const auto has_triangle = [&](int32_t length) {
@@ -102,7 +102,7 @@ TEST_F(AttentionBlocksTest, SoItIsInEveryTypeAndKernel) {
 }
 
 // Lengths near the ends of blocks of 64, 80, 96, 112 and 128 keys.
-TEST_F(AttentionBlocksTest, HeadsOfOtherSizesHaveTheTriangleAtEveryLength) {
+TEST_F(AttentionBlocksTest, TheTriangleIsAppliedAtEveryLengthForOtherHeadSizes) {
   for (const HeadSize& size : {HeadSize{16, 16}, {128, 128}, {193, 193}, {256, 256}}) {
     for (const int32_t length : {1, 64, 129, 257, 322, 402, 448, 482, 512, 562, 576, 642})
       EXPECT_TRUE(is_causal(causal(size, length))) << size.keys << " " << length;
@@ -110,14 +110,14 @@ TEST_F(AttentionBlocksTest, HeadsOfOtherSizesHaveTheTriangleAtEveryLength) {
 }
 
 // These have other kernels, with blocks of 128 keys.
-TEST_F(AttentionBlocksTest, SoDoHeadsAbove256AndThoseWithValuesOfAnotherSize) {
+TEST_F(AttentionBlocksTest, TheTriangleIsAppliedForHeadsAbove256AndOtherValueSizes) {
   for (const HeadSize& size : {HeadSize{192, 128}, {128, 192}, {272, 272}, {576, 512}}) {
     for (const int32_t length : {402, 482, 642})
       EXPECT_TRUE(is_causal(causal(size, length))) << size.keys << " " << size.values << " " << length;
   }
 }
 
-TEST_F(AttentionBlocksTest, AFullMaskIsAddedWhereverBlocksEnd) {
+TEST_F(AttentionBlocksTest, AFullMaskIsAppliedWhereverBlocksEnd) {
   for (const int32_t length : {448, 482}) {
     for (const uint32_t is_triangular : {0U, 1U}) {
       Problem problem = causal({160, 160}, length);

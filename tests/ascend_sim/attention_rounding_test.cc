@@ -69,7 +69,7 @@ TEST_F(AttentionRoundingTest, ResultsAreRoundedToNearestEven) {
   }
 }
 
-TEST_F(AttentionRoundingTest, ResultsAreRoundedOnceButThoseOfTheKernelOfBinary16BeforeTheDivisionToo) {
+TEST_F(AttentionRoundingTest, ResultsAreRoundedOnceAndByTheBinary16KernelAlsoBeforeTheDivision) {
   for (const Kernel& kernel : kKernels) {
     // The sum is gap + 1, which would be rounded to gap.
     const float gap = first_gap(kernel.dtype);
@@ -80,7 +80,7 @@ TEST_F(AttentionRoundingTest, ResultsAreRoundedOnceButThoseOfTheKernelOfBinary16
   }
 }
 
-TEST_F(AttentionRoundingTest, TheKernelOfBinary16RoundsTheSumOfProbabilitiesToo) {
+TEST_F(AttentionRoundingTest, TheBinary16KernelAlsoRoundsTheSumOfProbabilities) {
   // 2049 keys; all except one have the value 1.
   Floats values(2049, 1);
   values[0] = 0;

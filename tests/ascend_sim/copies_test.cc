@@ -61,7 +61,7 @@ TEST_F(CopiesTest, TheDefaultKindLooksAtThePointers) {
   EXPECT_EQ(back, host_);
 }
 
-TEST_F(CopiesTest, APointerOnTheOtherSideThanTheKindSaysIsRefused) {
+TEST_F(CopiesTest, APointerThatContradictsTheKindIsRefused) {
   EXPECT_EQ(copy(device_, host_.data(), ACL_MEMCPY_DEVICE_TO_HOST), kInvalidValue);
   EXPECT_EQ(recent_error(), "107000: aclrtMemcpy: dst is an address of the device, but the kind of copy says the host");
   EXPECT_EQ(copy(host_.data(), device_, ACL_MEMCPY_HOST_TO_DEVICE), kInvalidValue);
@@ -96,7 +96,7 @@ TEST_F(CopiesTest, ArgumentsAreCheckedUnlessThereIsNothingToDo) {
   EXPECT_EQ(aclrtMemset(nullptr, 0, 0, 0), ACL_SUCCESS);
 }
 
-TEST_F(CopiesTest, SidesThatOverlapAreAViolation) {
+TEST_F(CopiesTest, OverlappingRangesAreAViolation) {
   EXPECT_EQ(aclrtMemcpy(static_cast<uint8_t*>(device_) + 32, 32, static_cast<uint8_t*>(device_) + 16, 32,
                         ACL_MEMCPY_DEVICE_TO_DEVICE),
             ACL_SUCCESS);
@@ -118,7 +118,7 @@ TEST_F(CopiesTest, ASynchronousCopyDoesNotWaitForStreams) {
   EXPECT_EQ(copy(other_, host_.data(), ACL_MEMCPY_HOST_TO_DEVICE), ACL_SUCCESS);
 }
 
-TEST_F(CopiesTest, AnAsynchronousCopyOfPageableMemoryComesAfterEarlierWorkAndIsDoneOnReturn) {
+TEST_F(CopiesTest, AnAsynchronousCopyOfPageableMemoryWaitsForEarlierWorkAndIsDoneOnReturn) {
   ascend_sim_delay_tasks(20000);
   EXPECT_EQ(aclrtMemsetAsync(device_, kBytes, 3, kBytes, stream_), ACL_SUCCESS);
   EXPECT_EQ(copy_async(host_.data(), device_, ACL_MEMCPY_DEVICE_TO_HOST), ACL_SUCCESS);
@@ -169,7 +169,7 @@ TEST_F(CopiesTest, PinnedMemoryThatQueuedWorkUsesMustNotBeFreed) {
   expect_violation("aclrtFreeHost of 64 bytes");
 }
 
-TEST_F(CopiesTest, CountsSayWhatWasCopied) {
+TEST_F(CopiesTest, CopiesAreCounted) {
   const uint64_t before[] = {ascend_sim_count("memcpy_h2d"), ascend_sim_count("memcpy_d2h"),
                              ascend_sim_count("memcpy_d2d"), ascend_sim_count("memset")};
   EXPECT_EQ(copy(device_, host_.data(), ACL_MEMCPY_HOST_TO_DEVICE), ACL_SUCCESS);
@@ -185,7 +185,7 @@ TEST_F(CopiesTest, CountsSayWhatWasCopied) {
 }
 
 // At most 64 MiB of host memory are set; their copy is repeated on the device.
-TEST_F(CopiesTest, AnAsynchronousMemsetIsCopiesOfTheHostsMemory) {
+TEST_F(CopiesTest, AnAsynchronousMemsetCopiesHostMemory) {
   constexpr size_t kBlock = size_t{64} << 20;
   const auto counts = [] {
     return std::vector<uint64_t>{ascend_sim_count("memset_host_bytes"), ascend_sim_count("memcpy_h2d"),

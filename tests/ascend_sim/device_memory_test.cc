@@ -54,7 +54,7 @@ TEST_F(DeviceMemoryDeathTest, AHostThatReadsOrWritesItFaults) {
   EXPECT_EQ(aclrtFree(address), ACL_SUCCESS);
 }
 
-TEST_F(DeviceMemoryDeathTest, AHandleIsNoAddress) {
+TEST_F(DeviceMemoryDeathTest, AHandleIsNotAnAddress) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_DEATH(*static_cast<volatile int*>(stream_) = 1, "");
 }
@@ -68,7 +68,7 @@ TEST_F(DeviceMemoryTest, EachAllocationBeginsAtAMultipleOf64) {
   for (void* const address : addresses) EXPECT_EQ(aclrtFree(address), ACL_SUCCESS);
 }
 
-TEST_F(DeviceMemoryTest, NothingCanBeAllocatedOrPutNowhere) {
+TEST_F(DeviceMemoryTest, SizeZeroNullAndUnknownPoliciesAreRefused) {
   void* address = &address;
   EXPECT_EQ(aclrtMalloc(&address, 0, ACL_MEM_MALLOC_HUGE_FIRST), ACL_ERROR_INVALID_PARAM);
   EXPECT_EQ(aclrtMallocHost(&address, 0), ACL_ERROR_INVALID_PARAM);
@@ -77,7 +77,7 @@ TEST_F(DeviceMemoryTest, NothingCanBeAllocatedOrPutNowhere) {
   EXPECT_EQ(aclrtMalloc(&address, 1, static_cast<aclrtMemMallocPolicy>(7)), ACL_ERROR_INVALID_PARAM);
 }
 
-TEST_F(DeviceMemoryTest, FreshMemoryIsPoisonedAlsoWhereItWasUsedBefore) {
+TEST_F(DeviceMemoryTest, FreshMemoryIsPoisonedAlsoIfItIsReused) {
   for (int i = 0; i < 3; ++i) {
     void* const address = allocate(100);
     EXPECT_EQ(read(address, 100), std::vector<uint8_t>(100, 0xFF));
@@ -102,7 +102,7 @@ TEST_F(DeviceMemoryTest, KernelsMayReadSpareBytesPastTheEnd) {
   EXPECT_EQ(aclrtFree(address), ACL_SUCCESS);
 }
 
-TEST_F(DeviceMemoryTest, AWritePastTheEndIsFoundAtTheNextSynchronisationAndOnce) {
+TEST_F(DeviceMemoryTest, AWritePastTheEndIsReportedOnceAtTheNextSynchronisation) {
   void* const address = allocate(33);
   behind(address)[33] = 0;
   EXPECT_EQ(aclrtSynchronizeStream(stream_), ACL_SUCCESS);
@@ -111,7 +111,7 @@ TEST_F(DeviceMemoryTest, AWritePastTheEndIsFoundAtTheNextSynchronisationAndOnce)
   EXPECT_EQ(aclrtFree(address), ACL_SUCCESS);
 }
 
-TEST_F(DeviceMemoryTest, AWriteToTheGuardIsFoundWhenTheMemoryIsFreed) {
+TEST_F(DeviceMemoryTest, AWriteToTheGuardIsReportedWhenTheMemoryIsFreed) {
   void* const address = allocate(32);
   behind(address)[64 + 63] = 0;
   EXPECT_EQ(aclrtFree(address), ACL_SUCCESS);
@@ -153,7 +153,7 @@ TEST_F(DeviceMemoryTest, ADeviceHasNoMoreThanItsCapacity) {
   EXPECT_EQ(aclrtFree(allocate(1)), ACL_SUCCESS);
 }
 
-TEST_F(DeviceMemoryTest, MemInfoSaysWhatIsLeftInTheKindOfMemoryThatTheChipHas) {
+TEST_F(DeviceMemoryTest, MemInfoReportsTheChipsKindOfMemory) {
   size_t before = 0, after = 0, total = 0;
   EXPECT_EQ(aclrtGetMemInfo(ACL_HBM_MEM, &before, &total), ACL_SUCCESS);
   EXPECT_EQ(total, size_t{8} << 30);
@@ -168,7 +168,7 @@ TEST_F(DeviceMemoryTest, MemInfoSaysWhatIsLeftInTheKindOfMemoryThatTheChipHas) {
   EXPECT_EQ(total, size_t{8} << 30);
 }
 
-TEST_F(DeviceMemoryTest, CountsSayWhatIsAllocated) {
+TEST_F(DeviceMemoryTest, AllocationsAreCounted) {
   const uint64_t before = ascend_sim_count("bytes_allocated");
   const uint64_t num_before = ascend_sim_count("malloc");
   void* const address = allocate(100);

@@ -56,7 +56,7 @@ TEST_F(ElewiseTest, CastRoundsToNearestEven) {
   EXPECT_EQ(x.read_floats(), (Floats{1, 2048, 2052, -INFINITY}));
 }
 
-TEST_F(ElewiseTest, CastGoesOnlyWhereTheTableSays) {
+TEST_F(ElewiseTest, CastIsRefusedForOtherPairsOfTypes) {
   ElewiseParam param = of_type(ElewiseParam::ELEWISE_CAST);
   param.outTensorType = ACL_BF16;
   atb::Operation* const operation = create(param);
@@ -68,7 +68,7 @@ TEST_F(ElewiseTest, CastGoesOnlyWhereTheTableSays) {
   EXPECT_EQ(atb::DestroyOperation(operation), atb::NO_ERROR);
 }
 
-TEST_F(ElewiseTest, CastOfWholeNumbers) {
+TEST_F(ElewiseTest, CastOfIntegers) {
   ElewiseParam param = of_type(ElewiseParam::ELEWISE_CAST);
   param.outTensorType = ACL_INT64;
   DeviceTensor x(desc_of(ACL_INT32, {2})), out(desc_of(ACL_INT64, {2}));
@@ -87,7 +87,7 @@ TEST_F(ElewiseTest, OneInput) {
   EXPECT_EQ(of_one(of_type(ElewiseParam::ELEWISE_TANH), ACL_FLOAT16, {0, 100}), (Floats{0, 1}));
 }
 
-TEST_F(ElewiseTest, MulsRoundsItsFactorToBinary16ForBinary16Alone) {
+TEST_F(ElewiseTest, MulsRoundsItsFactorOnlyForBinary16) {
   ElewiseParam scaled = of_type(ElewiseParam::ELEWISE_MULS);
   scaled.mulsParam.varAttr = 0.1F;
   // 0.1 is 0.09998 in binary16. With the float factor the product would be the next number, 0.7002.
@@ -97,7 +97,7 @@ TEST_F(ElewiseTest, MulsRoundsItsFactorToBinary16ForBinary16Alone) {
   EXPECT_EQ(of_one(scaled, ACL_FLOAT, {3}), (Floats{3 * 0.1F}));
 }
 
-TEST_F(ElewiseTest, AFactorNearThatOfTheLaunchBeforeIsTakenForIt) {
+TEST_F(ElewiseTest, AFactorNearThatOfTheLastLaunchIsReplacedByIt) {
   constexpr float kFirst = 0.5F;
   constexpr float kNear = 0.5000009F;
   constexpr float kFar = 0.500002F;
@@ -146,7 +146,7 @@ TEST_F(ElewiseTest, ShapesAreBroadcast) {
   EXPECT_EQ(out.read_floats(), (Floats{11, 12, 21, 22, 31, 32, 13, 14, 23, 24, 33, 34}));
 }
 
-TEST_F(ElewiseTest, WholeNumbersAndTruth) {
+TEST_F(ElewiseTest, IntegersAndBooleans) {
   DeviceTensor a(desc_of(ACL_INT64, {2})), b(desc_of(ACL_INT64, {2})), out(desc_of(ACL_INT64, {2}));
   DeviceTensor truth(desc_of(ACL_INT8, {2})), other(desc_of(ACL_INT8, {2})), result(desc_of(ACL_INT8, {2}));
   a.write(std::vector<int64_t>{int64_t{1} << 40, 5});
@@ -163,7 +163,7 @@ TEST_F(ElewiseTest, WholeNumbersAndTruth) {
   EXPECT_EQ(result.read<int8_t>(), (std::vector<int8_t>{0, 0}));
 }
 
-TEST_F(ElewiseTest, ComparisonsAnswerInt8) {
+TEST_F(ElewiseTest, ComparisonsGiveInt8) {
   DeviceTensor a(desc_of(ACL_FLOAT16, {3})), b(desc_of(ACL_FLOAT16, {3})), out(desc_of(ACL_INT8, {3}));
   a.write_floats({1, 2, 3});
   b.write_floats({2, 2, 2});
@@ -175,7 +175,7 @@ TEST_F(ElewiseTest, ComparisonsAnswerInt8) {
   EXPECT_EQ(out.read<int8_t>(), (std::vector<int8_t>{0, 1, 0}));
 }
 
-TEST_F(ElewiseTest, TypesThatAreNotSimulatedSaySo) {
+TEST_F(ElewiseTest, TypesThatAreNotSimulatedAreReported) {
   atb::Operation* operation = nullptr;
   EXPECT_EQ(atb::CreateOperation(of_type(ElewiseParam::ELEWISE_QUANT), &operation), atb::ERROR_INVALID_PARAM);
   expect_violation("ElewiseOperation of type 6 is not simulated");

@@ -9,7 +9,7 @@
 
 namespace {
 
-TEST(EnvironmentTest, FaultsAreReadFromItWhenTheLibraryIsLoaded) {
+TEST(EnvironmentTest, FaultsAreReadWhenTheLibraryIsLoaded) {
   EXPECT_STREQ(aclrtGetSocName(), "Ascend310P3");
   ASSERT_EQ(aclInit(nullptr), ACL_SUCCESS);
   uint32_t count = 0;

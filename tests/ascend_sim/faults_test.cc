@@ -27,7 +27,7 @@ class FaultsTest : public AtbTest {
   static atb::TensorDesc desc() { return desc_of(ACL_FLOAT, {16}); }
 };
 
-TEST_F(FaultsTest, TheNthCallFailsOnceCountedFromTheMomentOfAsking) {
+TEST_F(FaultsTest, TheNthCallAfterSettingTheFaultFailsOnce) {
   void* address = nullptr;
   ASSERT_EQ(aclrtMalloc(&address, 1, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
   ascend_sim_set_faults(
@@ -54,7 +54,7 @@ TEST_F(FaultsTest, TheNthCallFailsOnceCountedFromTheMomentOfAsking) {
   EXPECT_EQ(aclrtSetDeviceSatMode(mode), 500000);
 }
 
-TEST_F(FaultsTest, AnAsynchronousMemsetCanFindNoMemoryOfTheHosts) {
+TEST_F(FaultsTest, AnAsynchronousMemsetCanFindNoHostMemory) {
   DeviceTensor x(desc());
   ascend_sim_set_faults("memset=2");
   const auto set = [&] { return aclrtMemsetAsync(x.tensor().deviceData, 64, 1, 64, stream_); };
@@ -65,7 +65,7 @@ TEST_F(FaultsTest, AnAsynchronousMemsetCanFindNoMemoryOfTheHosts) {
   EXPECT_EQ(aclrtSynchronizeStream(stream_), ACL_SUCCESS);
 }
 
-TEST_F(FaultsTest, CallsOfAtbFailWithTheCodeThatIsAskedFor) {
+TEST_F(FaultsTest, CallsOfAtbFailWithTheCodeThatIsSet) {
   atb::Context* context = nullptr;
   atb::Operation* operation = nullptr;
   ascend_sim_set_faults("create_context=1:27,create_operation=1:10,setup=1:4,execute=1:3,throw=3");
@@ -91,7 +91,7 @@ TEST_F(FaultsTest, AnAtbContextTakesMemoryOfTheDevice) {
   EXPECT_EQ(atb::CreateContext(&context), atb::ERROR_OUT_OF_DEVICE_MEMORY);
 }
 
-TEST_F(FaultsTest, AKernelThatFailsShowsAtTheNextSynchronisationAndTheDeviceIsLost) {
+TEST_F(FaultsTest, AKernelThatFailsIsReportedAtTheNextSynchronisationAndTheDeviceIsLost) {
   ascend_sim_set_faults("kernel=2:507015");
   {
     atb::Operation* const operation = create(doubled());
@@ -139,7 +139,7 @@ TEST_F(FaultsTest, AKernelThatFailsShowsAtTheNextSynchronisationAndTheDeviceIsLo
   EXPECT_EQ(aclrtFree(address), ACL_SUCCESS);
 }
 
-TEST_F(FaultsTest, ACopyMeetsAKernelsFailureAsWell) {
+TEST_F(FaultsTest, ACopyReportsAKernelsFailureToo) {
   ascend_sim_set_faults("kernel=1:507014");
   atb::Operation* const operation = create(doubled());
   {
@@ -158,7 +158,7 @@ TEST_F(FaultsTest, ACopyMeetsAKernelsFailureAsWell) {
   }
 }
 
-TEST(DeviceFaultsTest, ADeviceThatOnlyCreatedContextsUseCanBeResetToo) {
+TEST(DeviceFaultsTest, ADeviceUsedOnlyByCreatedContextsCanBeReset) {
   ascend_sim_clear_faults();
   ASSERT_EQ(aclInit(nullptr), ACL_SUCCESS);
   aclrtContext context = nullptr;
@@ -197,7 +197,7 @@ TEST(DeviceFaultsTest, ADeviceThatOnlyCreatedContextsUseCanBeResetToo) {
   EXPECT_EQ(aclFinalize(), ACL_SUCCESS);
 }
 
-TEST(DeviceFaultsTest, DevicesAreAsManyAsIsAskedFor) {
+TEST(DeviceFaultsTest, TheNumberOfDevicesCanBeSet) {
   ASSERT_EQ(aclInit(nullptr), ACL_SUCCESS);
   uint32_t count = 9;
   ascend_sim_set_faults("device_count=0");
@@ -224,7 +224,7 @@ TEST(DeviceFaultsTest, ADriverMayBeMissing) {
   ascend_sim_clear_faults();
 }
 
-TEST(DeviceFaultsTest, TheChipHasTheNameThatIsAskedFor) {
+TEST(DeviceFaultsTest, TheNameOfTheChipCanBeSet) {
   const char* const before = aclrtGetSocName();
   ascend_sim_set_faults("soc=Ascend310P3");
   EXPECT_STREQ(aclrtGetSocName(), "Ascend310P3");

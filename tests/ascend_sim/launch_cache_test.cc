@@ -62,7 +62,7 @@ class LaunchesTest : public AtbTest {
   const int64_t of_thread_ = expected("EXPECTED_OF_THREAD");
 };
 
-TEST_F(LaunchesTest, AThreadRemembersSoMany) {
+TEST_F(LaunchesTest, AThreadKeepsTheExpectedNumberOfLaunches) {
   EXPECT_EQ(launch_once(kFirst, 1), kFirst);
   launch_others(1);
   EXPECT_EQ(launch_once(kNear, 1), kFirst);
@@ -83,7 +83,7 @@ TEST_F(LaunchesTest, AnOperationLooksAtItsOwnFirst) {
   EXPECT_EQ(near.launch(2), kNear);
 }
 
-TEST_F(LaunchesTest, AnOperationRemembersSoMany) {
+TEST_F(LaunchesTest, AnOperationKeepsTheExpectedNumberOfLaunches) {
   Multiplication first(*this, kFirst);
   Multiplication near(*this, kNear);
   for (int64_t i = 0; i <= of_operation_; ++i) EXPECT_EQ(first.launch(10 + i), kFirst);
@@ -95,7 +95,7 @@ TEST_F(LaunchesTest, AnOperationRemembersSoMany) {
 }
 
 // Factors that differ by 1e-6 or more are different.
-TEST_F(LaunchesTest, FactorsAreNearBelowATolerance) {
+TEST_F(LaunchesTest, FactorsAreEqualBelowATolerance) {
   EXPECT_EQ(launch_once(0.0F, 3), 0.0F);
   EXPECT_EQ(launch_once(0.9999999e-6F, 3), 0.0F);
   EXPECT_EQ(launch_once(1.0000001e-6F, 3), 1.0000001e-6F);

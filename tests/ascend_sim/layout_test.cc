@@ -39,7 +39,7 @@ TEST(LayoutTest, StructsHaveTheVendorsSizes) {
   EXPECT_EQ(sizeof(ActivationParam), 24U);
 }
 
-TEST(LayoutTest, MembersOfSelfAttentionParamAreInTheVendorsPlaces) {
+TEST(LayoutTest, MembersOfSelfAttentionParamHaveTheVendorsOffsets) {
   EXPECT_EQ(offsetof(Attention, quantType), 0U);
   EXPECT_EQ(offsetof(Attention, headNum), 8U);
   EXPECT_EQ(offsetof(Attention, kvHeadNum), 12U);

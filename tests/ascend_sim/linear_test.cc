@@ -24,7 +24,7 @@ class LinearTest : public AtbTest {
   }
 };
 
-TEST_F(LinearTest, TransposedOrNotTheSameProductIsMade) {
+TEST_F(LinearTest, TransposingAnInputDoesNotChangeTheProduct) {
   LinearParam param;
   param.hasBias = false;
   for (const aclDataType dtype : {ACL_FLOAT16, ACL_BF16}) {
@@ -99,7 +99,7 @@ TEST_P(LinearRoundingTest, TheSumWithTheBiasIsRoundedAgain) {
   EXPECT_EQ(sum({gap_, 0}, GetParam(), 3), gap_ + 4);
 }
 
-TEST_P(LinearRoundingTest, ABiasOfFloatIsAddedBeforeTheOnlyRounding) {
+TEST_P(LinearRoundingTest, AFloatBiasIsAddedBeforeTheOnlyRounding) {
   EXPECT_EQ(sum({gap_, 1}, ACL_FLOAT, 2), gap_ + 4);
 }
 

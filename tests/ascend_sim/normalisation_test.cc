@@ -42,7 +42,7 @@ TEST_F(NormalisationTest, SoftmaxGoesOverItsAxesTogether) {
   EXPECT_EQ(of_one(param, desc_of(ACL_BF16, {2, 2}), {3, 3, 3, 3}), Floats(4, 0.25F));
 }
 
-TEST_F(NormalisationTest, SoftmaxWantsConsecutiveAxesOfTheInput) {
+TEST_F(NormalisationTest, SoftmaxNeedsConsecutiveAxesOfTheInput) {
   const auto code = [this](const atb::SVector<int64_t>& axes) {
     SoftmaxParam param;
     param.axes = axes;
@@ -74,7 +74,7 @@ TEST_F(NormalisationTest, LayerNormGoesOverTheAxesOfGamma) {
   EXPECT_EQ(results[3], 1);
 }
 
-TEST_F(NormalisationTest, LayerNormWantsGammaToFit) {
+TEST_F(NormalisationTest, LayerNormNeedsAGammaThatFits) {
   LayerNormParam param;
   param.layerType = LayerNormParam::LAYER_NORM_NORM;
   const atb::TensorDesc x = desc_of(ACL_FLOAT, {2, 3});
@@ -107,7 +107,7 @@ TEST_F(NormalisationTest, ActivationsAreReluAndGelu) {
   EXPECT_NEAR(of_one(param, desc_of(ACL_FLOAT, {1}), {1})[0], 0.8411920F, 1e-6);
 }
 
-TEST_F(NormalisationTest, ActivationsHaveTheirTypes) {
+TEST_F(NormalisationTest, ActivationsAcceptOnlyTheirTypes) {
   ActivationParam param;
   param.activationType = ACTIVATION_RELU;
   const atb::TensorDesc half = desc_of(ACL_FLOAT16, {3});

@@ -24,7 +24,7 @@ TEST(ProcessTest, NothingWorksBeforeAclInit) {
   EXPECT_STREQ(aclrtGetSocName(), "Ascend910B4");
 }
 
-TEST(ProcessTest, RepeatedInitialisationIsSaidAndCounted) {
+TEST(ProcessTest, RepeatedInitialisationIsReportedAndCounted) {
   EXPECT_EQ(aclInit(nullptr), ACL_SUCCESS);
   EXPECT_EQ(aclInit(nullptr), ACL_ERROR_REPEAT_INITIALIZE);
   uint64_t left = 9;
@@ -46,7 +46,7 @@ TEST(ProcessTest, AclFinalizeEndsItForEverybody) {
   EXPECT_EQ(aclFinalize(), ACL_SUCCESS);
 }
 
-TEST(ProcessTest, WhatIsAliveAtTheEndIsWrittenToStderr) {
+TEST(ProcessTest, LeaksAreWrittenToStderrAtTheEnd) {
   ASSERT_EQ(aclInit(nullptr), ACL_SUCCESS);
   ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
   aclrtStream stream = nullptr;
@@ -158,7 +158,7 @@ TEST_F(ThreadsTest, TheProgramRunsOnTheHost) {
   EXPECT_EQ(mode, ACL_HOST);
 }
 
-TEST(TypesTest, ConversionsAreTheVendorsNotIeees) {
+TEST(TypesTest, ConversionsFollowTheVendorNotIeee754) {
   EXPECT_EQ(aclFloatToFloat16(1.0F), 0x3C00);
   EXPECT_EQ(aclFloatToFloat16(-2.5F), 0xC100);
   EXPECT_EQ(aclFloatToFloat16(0x1p-24F), 0x0001);
@@ -173,7 +173,7 @@ TEST(TypesTest, ConversionsAreTheVendorsNotIeees) {
     ASSERT_EQ(aclFloatToFloat16(aclFloat16ToFloat(static_cast<aclFloat16>(bits))), bits);
 }
 
-TEST(TypesTest, TheChipsOwnConversionsAreIeees) {
+TEST(TypesTest, TheChipsOwnConversionsFollowIeee754) {
   using namespace atb_library;
   for (uint32_t bits = 0; bits <= 0x7C00; ++bits)
     ASSERT_EQ(half_of_float(float_of_half(static_cast<uint16_t>(bits))), bits);

@@ -43,7 +43,7 @@ class SaturationTest : public AtbTest {
   bool saturates(aclrtStream stream) { return quotients(ACL_FLOAT, stream)[0] != kInfinity; }
 };
 
-TEST_F(SaturationTest, OnlyTwoModesAreTaken) {
+TEST_F(SaturationTest, OnlyTwoModesAreAccepted) {
   EXPECT_EQ(aclrtGetDeviceSatMode(nullptr), ACL_ERROR_INVALID_PARAM);
   EXPECT_EQ(aclrtSetDeviceSatMode(ACL_RT_OVERFLOW_MODE_UNDEF), ACL_ERROR_INVALID_PARAM);
   EXPECT_EQ(aclrtSetDeviceSatMode(static_cast<aclrtFloatOverflowMode>(3)), ACL_ERROR_INVALID_PARAM);
@@ -55,7 +55,7 @@ TEST_F(SaturationTest, OnlyTwoModesAreTaken) {
   }).join();
 }
 
-TEST_F(SaturationTest, TheModeIsTheDevicesAndForStreamsCreatedLater) {
+TEST_F(SaturationTest, TheModeBelongsToTheDeviceAndAppliesToLaterStreams) {
   ASSERT_EQ(aclrtSetDeviceSatMode(ACL_RT_OVERFLOW_MODE_SATURATION), ACL_SUCCESS);
   // The mode is the same in all threads that use the device, and does not affect another device.
   std::thread([] {
@@ -109,7 +109,7 @@ TEST_F(SaturationTest, ResultsOfEachFloatingTypeAreClamped) {
   EXPECT_EQ(aclrtDestroyStream(stream), ACL_SUCCESS);
 }
 
-TEST_F(SaturationTest, WholeNumbersAreLeftAlone) {
+TEST_F(SaturationTest, IntegersAreUnchanged) {
   ASSERT_EQ(aclrtSetDeviceSatMode(ACL_RT_OVERFLOW_MODE_SATURATION), ACL_SUCCESS);
   aclrtStream stream = nullptr;
   ASSERT_EQ(aclrtCreateStream(&stream), ACL_SUCCESS);

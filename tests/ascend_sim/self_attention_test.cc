@@ -58,7 +58,7 @@ TEST_F(CreateTest, ParametersThatDoNotGoTogetherAreRefused) {
   EXPECT_TRUE(refuses([](Param& p) { p.calcType = Param::PREFIX_ENCODER, p.maskType = Param::MASK_TYPE_NORM; }));
 }
 
-TEST_F(CreateTest, OnePropertyChangedIsEnoughToBeTaken) {
+TEST_F(CreateTest, CombinationsThatGoTogetherAreAccepted) {
   EXPECT_EQ(creation_of(encoder()), atb::NO_ERROR);
   EXPECT_EQ(creation_of(changed(encoder(), [](Param& p) { p.headNum = 4, p.kvHeadNum = 2; })), atb::NO_ERROR);
   EXPECT_EQ(creation_of(changed(with_mask(Param::MASK_TYPE_NORM_COMPRESS), [](Param& p) { p.isTriuMask = 1; })),
@@ -71,7 +71,7 @@ TEST_F(CreateTest, OnePropertyChangedIsEnoughToBeTaken) {
             atb::NO_ERROR);
 }
 
-TEST_F(CreateTest, OtherChipsTakeLess) {
+TEST_F(CreateTest, OtherChipsAcceptLess) {
   const Param clamped = changed(encoder(), [](Param& p) { p.clampType = Param::CLAMP_TYPE_MIN_MAX; });
   EXPECT_EQ(creation_of(clamped), atb::NO_ERROR);
   ascend_sim_set_faults("soc=Ascend310P3");
@@ -160,7 +160,7 @@ class SetupAttentionTest : public AtbTest {
   }
 };
 
-TEST_F(SetupAttentionTest, WhatIsInOrderIsTaken) {
+TEST_F(SetupAttentionTest, ACorrectCallIsAccepted) {
   Call plain = call();
   EXPECT_EQ(set_up(plain), atb::NO_ERROR);
   EXPECT_EQ(set_up_changed(call(),
@@ -171,14 +171,14 @@ TEST_F(SetupAttentionTest, WhatIsInOrderIsTaken) {
   EXPECT_EQ(set_up_changed(call(), [](Call& c) { c.value = {9, 2, 24}, c.output = {5, 4, 24}; }), atb::NO_ERROR);
 }
 
-TEST_F(SetupAttentionTest, RanksComeFirst) {
+TEST_F(SetupAttentionTest, RanksAreCheckedFirst) {
   EXPECT_EQ(set_up_changed(call(), [](Call& c) { c.query = {5}; }), atb::ERROR_INVALID_TENSOR_SIZE);
   EXPECT_EQ(set_up_changed(call(), [](Call& c) { c.key = {9, 32}; }), atb::ERROR_INVALID_TENSOR_SIZE);
   EXPECT_EQ(set_up_changed(call(), [](Call& c) { c.value = {9, 32}; }), atb::ERROR_INVALID_TENSOR_SIZE);
   EXPECT_EQ(set_up_changed(call(), [](Call& c) { c.lengths_shape = {1, 2, 2}; }), atb::ERROR_INVALID_TENSOR_DIM_NUM);
 }
 
-TEST_F(SetupAttentionTest, ThenDimensions) {
+TEST_F(SetupAttentionTest, DimensionsAreCheckedAfterRanks) {
   EXPECT_EQ(set_up_changed(call(), [](Call& c) { c.value = {8, 2, 16}; }), atb::ERROR_INVALID_TENSOR_DIM);
   EXPECT_EQ(set_up_changed(call(), [](Call& c) { c.lengths_shape = {4, 1}; }), atb::ERROR_INVALID_TENSOR_DIM);
   EXPECT_EQ(set_up_changed(call(),
@@ -200,7 +200,7 @@ TEST_F(SetupAttentionTest, ThenDimensions) {
   EXPECT_EQ(set_up_changed(call(), [](Call& c) { c.output = {5, 4, 15}; }), atb::ERROR_INVALID_TENSOR_DIM);
 }
 
-TEST_F(SetupAttentionTest, ThenTheMasksRank) {
+TEST_F(SetupAttentionTest, TheMasksRankIsChecked) {
   const auto norm = [](Call& c) { c.mask = {5}; };
   EXPECT_EQ(set_up_changed(call(Param::MASK_TYPE_NORM), norm), atb::ERROR_INVALID_TENSOR_SIZE);
   const auto three = [](Call& c) { c.param.isTriuMask = 1, c.mask = {1, 128, 128}; };
@@ -209,11 +209,11 @@ TEST_F(SetupAttentionTest, ThenTheMasksRank) {
   EXPECT_EQ(set_up_changed(call(Param::MASK_TYPE_NORM_COMPRESS), large), atb::ERROR_INVALID_TENSOR_DIM);
 }
 
-TEST_F(SetupAttentionTest, ThenTheLengthsMustBeOnTheHost) {
+TEST_F(SetupAttentionTest, TheLengthsMustBeOnTheHost) {
   EXPECT_EQ(set_up_changed(call(), [](Call& c) { c.has_lengths = false; }), atb::ERROR_INVALID_PARAM);
 }
 
-TEST_F(SetupAttentionTest, ThenTheKernelLooksAtTheMask) {
+TEST_F(SetupAttentionTest, TheKernelChecksTheMask) {
   const auto mask_is = [this](Param::MaskType type, const std::vector<int64_t>& shape) {
     return set_up_changed(call(type), [&shape](Call& c) { c.mask = shape; });
   };
@@ -235,7 +235,7 @@ TEST_F(SetupAttentionTest, ThenTheKernelLooksAtTheMask) {
   EXPECT_EQ(set_up_changed(call(Param::MASK_TYPE_NORM), nothing), atb::ERROR_RT_FAIL);
 }
 
-TEST_F(SetupAttentionTest, WhatHardwareTakesOnTrustIsAViolation) {
+TEST_F(SetupAttentionTest, WhatHardwareDoesNotCheckIsAViolation) {
   const auto is_found = [this](Param::MaskType type, const std::string& sentence, const auto& change) {
     EXPECT_NE(set_up_changed(call(type), change), atb::NO_ERROR) << sentence;
     expect_violation(sentence);
@@ -269,7 +269,7 @@ Problem zeros(Param::KernelType type, const std::vector<int32_t>& query_lengths,
   return problem;
 }
 
-TEST_F(AttentionTest, ExecuteRefusesLengthsThatTheKernelDoesNotTakeAndSetupDoesNot) {
+TEST_F(AttentionTest, ExecuteRefusesLengthsThatSetupAccepts) {
   const auto code_of = [this](Param::KernelType type, const std::vector<int32_t>& query_lengths,
                               const std::vector<int32_t>& key_lengths) {
     Floats results;
@@ -285,7 +285,7 @@ TEST_F(AttentionTest, ExecuteRefusesLengthsThatTheKernelDoesNotTakeAndSetupDoesN
   EXPECT_EQ(code_of(Param::KERNELTYPE_DEFAULT, {3, -1}, {3, -1}), atb::ERROR_INVALID_PARAM);
 }
 
-TEST_F(AttentionTest, ExecuteRefusesHeadsThatTheKernelDoesNotTakeAndSetupDoes) {
+TEST_F(AttentionTest, ExecuteRefusesHeadSizesThatSetupAccepts) {
   const auto code_of = [this](int64_t value_head_size) {
     Problem problem = zeros(Param::KERNELTYPE_HIGH_PRECISION, {1}, {2});
     problem.value_head_size = value_head_size;
@@ -309,7 +309,7 @@ TEST_F(AttentionTest, ExecuteRefusesMoreSequencesThanALaunchHasArgumentsFor) {
 
 // ---- the arithmetic -------------------------------------------------------------------------------------------------
 
-TEST_F(AttentionTest, ASequenceWithoutKeysHasItsRowsNotWritten) {
+TEST_F(AttentionTest, RowsOfASequenceWithoutKeysAreNotWritten) {
   Problem problem;
   problem.param.kernelType = Param::KERNELTYPE_DEFAULT;
   problem.query_lengths = {1, 0, 1};
@@ -343,7 +343,7 @@ TEST_F(AttentionTest, AQueryHeadUsesTheKeyHeadOfItsGroup) {
   EXPECT_EQ(compute(problem), (Floats{5, 5, 6, 6}));
 }
 
-TEST_F(AttentionTest, AScaleNearThatOfTheLaunchBeforeIsTakenForIt) {
+TEST_F(AttentionTest, AScaleNearThatOfTheLastLaunchIsReplacedByIt) {
   Problem problem;
   problem.query_lengths = {1, 1};
   problem.key_lengths = {1, 2};
@@ -372,7 +372,7 @@ TEST_F(AttentionTest, AScaleNearThatOfTheLaunchBeforeIsTakenForIt) {
   EXPECT_NEAR(with_scale(1e-6F)[0], 0.74F, 0.01F);
 }
 
-TEST_F(AttentionTest, TheScaleIsQkScaleAndQScaleIsNotLookedAt) {
+TEST_F(AttentionTest, TheScaleIsQkScaleAndQScaleIsIgnored) {
   Problem problem = equal_scores(encoder(), ACL_FLOAT16, {0, 1});
   problem.query = {1};
   problem.key = {0, 1};
@@ -382,7 +382,7 @@ TEST_F(AttentionTest, TheScaleIsQkScaleAndQScaleIsNotLookedAt) {
   EXPECT_NEAR(compute(problem)[0], 2.0F / 3, 1e-3);
 }
 
-TEST_F(AttentionTest, OnesHideWhereTheMaskIsMultiplied) {
+TEST_F(AttentionTest, OnesHideInAMultipliedMask) {
   for (const Param::KernelType kernel : {Param::KERNELTYPE_HIGH_PRECISION, Param::KERNELTYPE_DEFAULT}) {
     Param param = with_mask(Param::MASK_TYPE_NORM);
     param.kernelType = kernel;
@@ -393,7 +393,7 @@ TEST_F(AttentionTest, OnesHideWhereTheMaskIsMultiplied) {
   EXPECT_EQ(masked(with_mask(Param::MASK_TYPE_NORM), ACL_FLOAT16, {2, 50, 4}, {0, 1, 0}), Floats{3});
 }
 
-TEST_F(AttentionTest, ARowThatIsHiddenWhollyIsTheMeanOfAllValues) {
+TEST_F(AttentionTest, AFullyHiddenRowIsTheMeanOfAllValues) {
   EXPECT_EQ(masked(with_mask(Param::MASK_TYPE_NORM), ACL_BF16, {1, 2, 6}, {1, 1, 1}), Floats{3});
   // Adding -3e38 makes the differences between scores disappear.
   Problem problem = equal_scores(with_mask(Param::MASK_TYPE_NORM), ACL_FLOAT16, {1, 2, 6});
@@ -404,12 +404,12 @@ TEST_F(AttentionTest, ARowThatIsHiddenWhollyIsTheMeanOfAllValues) {
   EXPECT_EQ(compute(problem), Floats{3});
 }
 
-TEST_F(AttentionTest, RawHideValuesWhereTheMaskIsMultipliedMakeNaN) {
+TEST_F(AttentionTest, AdditiveHideValuesInAMultipliedMaskGiveNaN) {
   for (const float hide : {-10000.0F, -kInfinity})
     EXPECT_TRUE(std::isnan(masked(with_mask(Param::MASK_TYPE_NORM), ACL_BF16, {2, 50, 4}, {0, hide, 0})[0]));
 }
 
-TEST_F(AttentionTest, AlibiIsAddedAsItIs) {
+TEST_F(AttentionTest, AnAlibiMaskIsAddedUnscaled) {
   // exp(0.6931) is about 2; in the 16-bit types the number is about 0.693.
   for (const aclDataType dtype : {ACL_FLOAT16, ACL_BF16}) {
     const float weight = std::exp(atb_library::round_to(dtype, 0.69314718F));
@@ -421,7 +421,7 @@ TEST_F(AttentionTest, AlibiIsAddedAsItIs) {
   }
 }
 
-TEST_F(AttentionTest, MinusInfinityOverAFirstBlockOfKeysMakesNaN) {
+TEST_F(AttentionTest, MinusInfinityOverTheFirstBlockOfKeysGivesNaN) {
   Floats values(200, 1), mask(200, 0);
   std::fill_n(mask.begin(), 128, -kInfinity);
   EXPECT_TRUE(std::isnan(masked(with_mask(Param::MASK_TYPE_ALIBI), ACL_BF16, values, mask)[0]));
@@ -433,7 +433,7 @@ TEST_F(AttentionTest, MinusInfinityOverAFirstBlockOfKeysMakesNaN) {
   EXPECT_EQ(masked(with_mask(Param::MASK_TYPE_ALIBI), ACL_BF16, values, mask), Floats{1});
 }
 
-TEST_F(AttentionTest, TheKernelOfBinary16AddsEveryMaskAsItIs) {
+TEST_F(AttentionTest, TheBinary16KernelAddsEveryMaskUnscaled) {
   Param param = with_mask(Param::MASK_TYPE_NORM);
   param.kernelType = Param::KERNELTYPE_DEFAULT;
   EXPECT_EQ(masked(param, ACL_FLOAT16, {2, 50, 4}, {0, -10000, 0}), Floats{3});
@@ -448,7 +448,7 @@ TEST_F(AttentionTest, TheKernelOfBinary16AddsEveryMaskAsItIs) {
   EXPECT_EQ(compute(problem), Floats{2});
 }
 
-TEST_F(AttentionTest, TheKernelOfBinary16OverflowsBeforeTheScale) {
+TEST_F(AttentionTest, TheBinary16KernelOverflowsBeforeScaling) {
   Problem problem = equal_scores(encoder(), ACL_FLOAT16, {1, 1});
   problem.query = {300};
   problem.key = {300, 1};
@@ -458,12 +458,12 @@ TEST_F(AttentionTest, TheKernelOfBinary16OverflowsBeforeTheScale) {
   EXPECT_TRUE(std::isnan(compute(problem)[0]));
 }
 
-TEST_F(AttentionTest, NaNsAndInfinitiesOfHiddenValuesStay) {
+TEST_F(AttentionTest, NaNsAndInfinitiesInHiddenValuesReachTheResult) {
   // The probability is exactly 0, and 0 times infinity is NaN.
   EXPECT_TRUE(std::isnan(masked(with_mask(Param::MASK_TYPE_NORM), ACL_BF16, {2, kInfinity, 4}, {0, 1, 0})[0]));
 }
 
-TEST_F(AttentionTest, CompressedTrianglesAndFullOnesSayTheSame) {
+TEST_F(AttentionTest, CompressedAndFullTrianglesGiveTheSameResult) {
   constexpr size_t kLength = 300;
   Problem problem;
   problem.dtype = ACL_FLOAT16;
@@ -493,7 +493,7 @@ TEST_F(AttentionTest, CompressedTrianglesAndFullOnesSayTheSame) {
   EXPECT_EQ(compute(problem), means);
 }
 
-TEST_F(AttentionTest, MasksHaveAPlaneASequenceOrAHead) {
+TEST_F(AttentionTest, MasksMayHaveAPlaneForEachSequenceOrHead) {
   Problem problem = equal_scores(with_mask(Param::MASK_TYPE_NORM), ACL_BF16, {1, 2});
   problem.query_lengths = {1, 1};
   problem.key_lengths = {2, 2};
@@ -517,7 +517,7 @@ TEST_F(AttentionTest, MasksHaveAPlaneASequenceOrAHead) {
   EXPECT_EQ(compute(problem), (Floats{1, 20, 4, 30}));
 }
 
-TEST_F(AttentionTest, LengthsAreReadInSetupAlone) {
+TEST_F(AttentionTest, LengthsAreReadOnlyInSetup) {
   DeviceTensor query(desc_of(ACL_BF16, {1, 1, 1})), key(desc_of(ACL_BF16, {2, 1, 1})),
       value(desc_of(ACL_BF16, {2, 1, 1}));
   DeviceTensor out(desc_of(ACL_BF16, {1, 1, 1}));
@@ -578,7 +578,7 @@ Floats reference(const Problem& problem) {
   return out;
 }
 
-TEST_F(AttentionTest, ResultsLieWithinTheRoundingsOfTheTypeAndTheKernel) {
+TEST_F(AttentionTest, ResultsAreWithinTheRoundingErrorsOfTypeAndKernel) {
   std::mt19937 random(1);
   std::uniform_real_distribution<float> uniform(-1, 1);
   for (const aclDataType dtype : {ACL_FLOAT16, ACL_BF16}) {

@@ -126,7 +126,7 @@ class SetupOrderTest : public AtbTest {
   }
 };
 
-TEST_F(SetupOrderTest, OfTwoMistakesSetupAnswersTheFirst) {
+TEST_F(SetupOrderTest, SetupReportsTheFirstOfTwoMistakes) {
   const auto set_up = [this](atb::Operation& operation, Call& call) {
     uint64_t bytes = 0;
     return operation.Setup(call.pack, bytes, call.has_context ? context_ : nullptr);
@@ -150,7 +150,7 @@ TEST_F(SetupOrderTest, OfTwoMistakesSetupAnswersTheFirst) {
   expect_violation("query has 6 tokens");
 }
 
-TEST_F(SetupOrderTest, WhatExecuteRefusesSetupTakesAndDoesNotAskWhatHardwareTakesOnTrust) {
+TEST_F(SetupOrderTest, SetupAcceptsWhatExecuteRefusesWithoutFurtherChecks) {
   Call call;
   fill(call, Param::MASK_TYPE_NORM);
   // The sum of the lengths is not the number of query tokens either.
@@ -162,7 +162,7 @@ TEST_F(SetupOrderTest, WhatExecuteRefusesSetupTakesAndDoesNotAskWhatHardwareTake
   EXPECT_EQ(violations(), "");
 }
 
-TEST_F(SetupOrderTest, OfTwoMistakesInferShapeAnswersTheFirst) {
+TEST_F(SetupOrderTest, InferShapeReportsTheFirstOfTwoMistakes) {
   const auto infer = [](atb::Operation& operation, Call& call) {
     atb::SVector<atb::TensorDesc> inputs, outputs;
     for (const atb::Tensor& tensor : call.pack.inTensors) inputs.push_back(tensor.desc);

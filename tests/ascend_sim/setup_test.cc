@@ -107,12 +107,12 @@ TEST_F(SetupTest, ParametersOfAnotherReleaseAreRefused) {
   EXPECT_EQ(atb::CreateOperation(sum(), nowhere), atb::ERROR_INVALID_PARAM);
 }
 
-TEST_F(SetupTest, TheContextIsLookedAtFirst) {
+TEST_F(SetupTest, TheContextIsCheckedFirst) {
   uint64_t bytes = 0;
   EXPECT_EQ(sum_->Setup(pack_of_descs({}, {}), bytes, nullptr), atb::ERROR_INVALID_PARAM);
 }
 
-TEST_F(SetupTest, ThenTheNumberOfTensors) {
+TEST_F(SetupTest, TheNumberOfTensorsIsCheckedBeforeDimensions) {
   // One tensor too few, and the other one is wrong too.
   atb::TensorDesc wrong = desc();
   wrong.shape.dimNum = 9;
@@ -123,7 +123,7 @@ TEST_F(SetupTest, ThenTheNumberOfTensors) {
   EXPECT_EQ(sum_->GetOutputNum(), 1U);
 }
 
-TEST_F(SetupTest, ThenNumbersOfDimensionsAndSizes) {
+TEST_F(SetupTest, DimensionsAndSizesAreCheckedBeforeTypes) {
   for (const uint64_t num_dims : {0, 9}) {
     // The type is one that the operation does not accept.
     atb::TensorDesc wrong = desc(ACL_DOUBLE);
@@ -137,7 +137,7 @@ TEST_F(SetupTest, ThenNumbersOfDimensionsAndSizes) {
     EXPECT_EQ(set_up(sum_, pack_of_descs({desc(), wrong}, {desc()})), atb::ERROR_INVALID_TENSOR_SIZE);
 }
 
-TEST_F(SetupTest, ThenTypesAndFormatsWhichMustGoTogether) {
+TEST_F(SetupTest, TypesAndFormatsMustGoTogether) {
   EXPECT_EQ(set_up(sum_, pack_of_descs({desc(), desc(ACL_FLOAT16)}, {desc()})), atb::ERROR_INVALID_TENSOR_INI_MATCH);
   EXPECT_EQ(set_up(sum_, pack_of_descs({desc(), desc()}, {desc(ACL_FLOAT16)})), atb::ERROR_INVALID_TENSOR_INI_MATCH);
   EXPECT_EQ(set_up(sum_, pack_of_descs({desc(ACL_INT8), desc(ACL_INT8)}, {desc(ACL_INT8)})),
@@ -147,14 +147,14 @@ TEST_F(SetupTest, ThenTypesAndFormatsWhichMustGoTogether) {
   EXPECT_EQ(set_up(sum_, pack_of_descs({desc(), desc()}, {other_format})), atb::ERROR_INVALID_TENSOR_INI_MATCH);
 }
 
-TEST_F(SetupTest, ThenTheChip) {
+TEST_F(SetupTest, TheChipMustSupportTheType) {
   ascend_sim_set_faults("soc=Ascend310P3");
   EXPECT_EQ(set_up(sum_, pack_of_descs({desc(ACL_BF16), desc(ACL_BF16)}, {desc(ACL_BF16)})),
             atb::ERROR_INVALID_TENSOR_DTYPE);
   EXPECT_EQ(set_up(sum_, pack_of_descs({desc(ACL_FLOAT16), desc(ACL_FLOAT16)}, {desc(ACL_FLOAT16)})), atb::NO_ERROR);
 }
 
-TEST_F(SetupTest, ThenTheOperationsOwnChecksAndLastTheKernels) {
+TEST_F(SetupTest, TheOperationsOwnChecksComeBeforeTheKernels) {
   const auto half = [](std::initializer_list<int64_t> shape) { return desc_of(ACL_FLOAT16, shape); };
   // Linear checks shapes itself, with codes of its own; for Elewise the kernel does.
   EXPECT_EQ(set_up(product_, pack_of_descs({half({2, 3}), half({2, 4})}, {half({2, 2})})),
@@ -270,7 +270,7 @@ TEST_F(ExecuteTest, IsAsynchronous) {
   EXPECT_EQ(out_->read_floats(), (std::vector<float>{1, 2, 3, 4}));
 }
 
-TEST_F(ExecuteTest, TakesOtherPointersThanSetup) {
+TEST_F(ExecuteTest, AcceptsOtherPointersThanSetup) {
   DeviceTensor other(desc_of(ACL_BF16, {2, 2}));
   other.write_floats({5, 6, 7, 8});
   pack_.inTensors[0].deviceData = other.tensor().deviceData;
@@ -279,13 +279,13 @@ TEST_F(ExecuteTest, TakesOtherPointersThanSetup) {
   EXPECT_EQ(out_->read_floats(), (std::vector<float>{5, 6, 7, 8}));
 }
 
-TEST_F(ExecuteTest, WantsASetupThatSucceeded) {
+TEST_F(ExecuteTest, NeedsASuccessfulSetup) {
   EXPECT_EQ(sum_->Execute(pack_, nullptr, 0, context_), atb::ERROR_INVALID_PARAM);
   EXPECT_EQ(set_up(product_, pack_of_descs({}, {})), atb::ERROR_INVALID_IN_TENSOR_NUM);
   EXPECT_EQ(execute(pack_), atb::ERROR_INVALID_PARAM);
 }
 
-TEST_F(ExecuteTest, WantsTheContextOfSetupWithAStream) {
+TEST_F(ExecuteTest, NeedsTheContextOfSetupWithAStream) {
   atb::Context* other = nullptr;
   ASSERT_EQ(atb::CreateContext(&other), atb::NO_ERROR);
   ASSERT_EQ(other->SetExecuteStream(stream_), atb::NO_ERROR);
@@ -297,7 +297,7 @@ TEST_F(ExecuteTest, WantsTheContextOfSetupWithAStream) {
   EXPECT_EQ(atb::DestroyContext(other), atb::NO_ERROR);
 }
 
-TEST_F(ExecuteTest, WantsTheWorkspaceThatSetupAskedFor) {
+TEST_F(ExecuteTest, NeedsTheWorkspaceThatSetupRequested) {
   EXPECT_EQ(product_->Execute(pack_, static_cast<uint8_t*>(workspace_), bytes_ - 1, context_),
             atb::ERROR_INVALID_PARAM);
   EXPECT_EQ(product_->Execute(pack_, nullptr, bytes_, context_), atb::ERROR_INVALID_PARAM);
@@ -311,7 +311,7 @@ TEST_F(ExecuteTest, LeavesNothingUsefulInTheWorkspace) {
   EXPECT_EQ(bytes, std::vector<uint8_t>(bytes_, 0xA5));
 }
 
-TEST_F(ExecuteTest, WantsTensorsAsManyAndAsLargeAsInSetup) {
+TEST_F(ExecuteTest, NeedsTensorsOfTheNumberAndSizesInSetup) {
   atb::VariantPack pack = pack_;
   pack.inTensors.push_back(pack.inTensors[0]);
   EXPECT_EQ(execute(pack), atb::ERROR_INVALID_PARAM);
@@ -329,14 +329,14 @@ TEST_F(ExecuteTest, WithAnotherShapeThanInSetupIsAViolation) {
   expect_violation("Execute of a LinearOperation with a tensor of shape (4, 1)");
 }
 
-TEST_F(ExecuteTest, WithAPointerOfTheHostIsAnExceptionOfTheKernel) {
+TEST_F(ExecuteTest, WithAHostPointerIsAKernelException) {
   std::vector<uint16_t> host(4);
   pack_.inTensors[1].deviceData = host.data();
   EXPECT_EQ(execute(pack_), atb::NO_ERROR);
   expect_kernel_exception("LinearOperation (input 1 is an address of the host) failed on the device");
 }
 
-TEST_F(ExecuteTest, WithMemoryThatWasFreedIsAnExceptionOfTheKernel) {
+TEST_F(ExecuteTest, WithFreedMemoryIsAKernelException) {
   void* freed = nullptr;
   const auto expect_exception = [&](const std::string& part, const auto& execute_with) {
     ASSERT_EQ(aclrtMalloc(&freed, bytes_, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
@@ -389,14 +389,14 @@ TEST_F(ExecuteTest, MemoryThatAKernelUsesMustNotBeFreed) {
   EXPECT_EQ(ascend_sim_count("bytes_allocated"), before);
 }
 
-TEST_F(ExecuteTest, WithTooLittleMemoryIsAnExceptionOfTheKernel) {
+TEST_F(ExecuteTest, WithTooLittleMemoryIsAKernelException) {
   pack_.outTensors[0].deviceData = static_cast<uint8_t*>(pack_.outTensors[0].deviceData) + 2;
   EXPECT_EQ(execute(pack_), atb::NO_ERROR);
   expect_kernel_exception(
       "LinearOperation (output 0 has 6 bytes left in its allocation, but 8 are wanted) failed on the device");
 }
 
-TEST_F(ExecuteTest, WithAWorkspaceOfTheHostIsAnExceptionOfTheKernel) {
+TEST_F(ExecuteTest, WithAHostWorkspaceIsAKernelException) {
   std::vector<uint8_t> host(bytes_);
   EXPECT_EQ(product_->Execute(pack_, host.data(), bytes_, context_), atb::NO_ERROR);
   expect_kernel_exception("LinearOperation (the workspace is an address of the host) failed on the device");
@@ -413,13 +413,13 @@ TEST_F(ExecuteTest, OutputsMustNotOverlapInputsOrTheWorkspace) {
   expect_violation("an output overlaps the workspace");
 }
 
-TEST_F(ExecuteTest, ElementByElementAnOutputMayBeTheInput) {
+TEST_F(ExecuteTest, ElewiseMayWriteItsInput) {
   atb::VariantPack pack = pack_of({x_.get(), weight_.get()}, {x_.get()});
   run(sum(), pack);
   EXPECT_EQ(x_->read_floats(), (std::vector<float>{2, 2, 3, 5}));
 }
 
-TEST_F(ExecuteTest, AndTheOperationsEndMayBeInAnotherThreadThanSetup) {
+TEST_F(ExecuteTest, ExecuteAndDestroyMayBeInAnotherThreadThanSetup) {
   atb::Operation* const operation = create(sum());
   const atb::VariantPack pack = pack_of({x_.get(), weight_.get()}, {out_.get()});
   ASSERT_EQ(set_up(operation, pack), atb::NO_ERROR);
@@ -434,7 +434,7 @@ TEST_F(ExecuteTest, AndTheOperationsEndMayBeInAnotherThreadThanSetup) {
   EXPECT_EQ(out_->read_floats(), (std::vector<float>{2, 2, 3, 5}));
 }
 
-TEST_F(ExecuteTest, WantsACurrentContextOfTheThread) {
+TEST_F(ExecuteTest, NeedsACurrentContextInItsThread) {
   std::thread([this] { EXPECT_EQ(execute(pack_), atb::ERROR_RT_FAIL); }).join();
 }
 
@@ -498,7 +498,7 @@ TEST_F(ExecuteTest, TwoThreadsMustNotUseAnOperationAContextOrAStreamAtOnce) {
   EXPECT_EQ(atb::DestroyContext(other_context), atb::NO_ERROR);
 }
 
-TEST_F(ExecuteTest, CountsSayWhatWasDone) {
+TEST_F(ExecuteTest, CallsAreCounted) {
   const uint64_t before[] = {ascend_sim_count("setup"), ascend_sim_count("execute:LinearOperation"),
                              ascend_sim_count("create_operation")};
   run(product(), pack_);
@@ -507,14 +507,14 @@ TEST_F(ExecuteTest, CountsSayWhatWasDone) {
   EXPECT_EQ(ascend_sim_count("create_operation"), before[2] + 1);
 }
 
-TEST_F(ExecuteTest, NullIsNoOperationAndNoContext) {
+TEST_F(ExecuteTest, NullIsAcceptedByDestroyAndRefusedByCreate) {
   EXPECT_EQ(atb::DestroyOperation(nullptr), atb::NO_ERROR);
   EXPECT_EQ(atb::DestroyContext(nullptr), atb::NO_ERROR);
   EXPECT_EQ(atb::CreateContext(nullptr), atb::ERROR_INVALID_PARAM);
   EXPECT_EQ(atb::CreateContext(nullptr, 127, 32), atb::ERROR_INVALID_PARAM);
 }
 
-TEST_F(ExecuteTest, WhatIsNotSimulatedSaysSo) {
+TEST_F(ExecuteTest, WhatIsNotSimulatedIsReported) {
   EXPECT_NE(context_->SetLaunchMode(atb::GRAPH_LAUNCH_MODE), atb::NO_ERROR);
   expect_violation("GRAPH_LAUNCH_MODE");
   EXPECT_NE(context_->SetExecuteType(atb::EXECUTE_PRELAUNCH), atb::NO_ERROR);

@@ -37,7 +37,7 @@ TEST_F(ShapesTest, TransposePermutesAxes) {
   EXPECT_EQ(out.read_floats(), (Floats{0, 3, 1, 4, 2, 5, 6, 9, 7, 10, 8, 11}));
 }
 
-TEST_F(ShapesTest, TransposeWantsAPermutationOfTheInputsAxes) {
+TEST_F(ShapesTest, TransposeNeedsAPermutationOfTheInputsAxes) {
   for (const atb::SVector<int32_t>& perm : {atb::SVector<int32_t>{0}, atb::SVector<int32_t>{0, 0},
                                             atb::SVector<int32_t>{0, 2}, atb::SVector<int32_t>{-1, 0}}) {
     TransposeParam param;
@@ -62,7 +62,7 @@ TEST_F(ShapesTest, SliceTakesAPartOfEachAxis) {
   EXPECT_EQ(out.read_floats(), (Floats{4, 5}));
 }
 
-TEST_F(ShapesTest, SliceWantsAPartThatIsThere) {
+TEST_F(ShapesTest, SliceNeedsAPartWithinTheInput) {
   const auto code = [this](const atb::SVector<int64_t>& offsets, const atb::SVector<int64_t>& size,
                            std::initializer_list<int64_t> out) {
     SliceParam param;
@@ -78,7 +78,7 @@ TEST_F(ShapesTest, SliceWantsAPartThatIsThere) {
   EXPECT_EQ(code({0, 0}, {2, 2}, {2, 3}), atb::ERROR_INVALID_TENSOR_DIM);
 }
 
-TEST_F(ShapesTest, AsStridedWalksByItsStrides) {
+TEST_F(ShapesTest, AsStridedReadsByItsStrides) {
   AsStridedParam param;
   param.size = {2, 3};
   param.stride = {0, 2};
@@ -96,7 +96,7 @@ TEST_F(ShapesTest, AsStridedWalksByItsStrides) {
             atb::ERROR_INVALID_TENSOR_INI_MATCH);
 }
 
-TEST_F(ShapesTest, ConcatPutsOneAfterTheOther) {
+TEST_F(ShapesTest, ConcatJoinsTwoInputs) {
   ConcatParam param;
   param.concatDim = -1;
   DeviceTensor x(half({2, 1})), y(half({2, 2})), out(half({2, 3}));
@@ -129,7 +129,7 @@ TEST_F(ShapesTest, GatherChoosesSlicesOfAnAxis) {
   EXPECT_EQ(atb::CreateOperation(param, &operation), atb::ERROR_INVALID_PARAM);
 }
 
-TEST_F(ShapesTest, GatherWithAnIndexOutsideIsAnExceptionOfTheKernel) {
+TEST_F(ShapesTest, GatherWithAnIndexOutOfRangeIsAKernelException) {
   DeviceTensor x(half({3})), indices(desc_of(ACL_INT64, {1})), out(half({1}));
   indices.write(std::vector<int64_t>{3});
   atb::Operation* const operation = create(GatherParam());
@@ -158,7 +158,7 @@ TEST_F(ShapesTest, FillPutsItsValueWhereTheMaskIsNotZero) {
             atb::ERROR_INVALID_TENSOR_DIM);
 }
 
-TEST_F(ShapesTest, FillOfFloatsMultipliesByTheMaskSoThatWhatIsNotFiniteIsNan) {
+TEST_F(ShapesTest, FillOfFloatsGivesNaNForNumbersThatAreNotFinite) {
   FillParam param;
   for (const aclDataType dtype : {ACL_FLOAT16, ACL_BF16}) {
     DeviceTensor x(desc_of(dtype, {4})), mask(desc_of(ACL_BOOL, {4})), out(desc_of(dtype, {4}));
@@ -184,7 +184,7 @@ TEST_F(ShapesTest, FillOfFloatsMultipliesByTheMaskSoThatWhatIsNotFiniteIsNan) {
   }
 }
 
-TEST_F(ShapesTest, FillOfWholeNumbersIsExactWhateverTheBits) {
+TEST_F(ShapesTest, FillOfIntegersIsExact) {
   FillParam param;
   param.value = {-7};
   // The first two are the bits of a float's infinity and NaN; they also have more digits than a float.

@@ -54,7 +54,7 @@ TEST_F(StreamsTest, TasksAreDoneInOrder) {
   EXPECT_EQ(value(), 100);
 }
 
-TEST_F(StreamsTest, WorkIsOnlyQueuedUntilSomebodyWaits) {
+TEST_F(StreamsTest, SynchroniseWaitsForQueuedWork) {
   ascend_sim_hold_workers(1);
   set_async(1, stream_);
   EXPECT_EQ(aclrtSynchronizeStreamWithTimeout(stream_, 1), kSynchroniseTimeout);
@@ -100,7 +100,7 @@ TEST_F(StreamsTest, AStreamWaitsForAnEventOfAnother) {
   EXPECT_EQ(value(), 2);
 }
 
-TEST_F(StreamsTest, AnEventSaysWhetherItWasReachedAndWhen) {
+TEST_F(StreamsTest, AnEventReportsWhetherAndWhenItWasReached) {
   aclrtEvent second = nullptr;
   EXPECT_EQ(aclrtCreateEventWithFlag(&second, ACL_EVENT_TIME_LINE), ACL_SUCCESS);
   float milliseconds = -1;
@@ -129,7 +129,7 @@ TEST_F(StreamsTest, AnEventThatWorkHasYetToReachMustNotBeDestroyed) {
   expect_violation("aclrtDestroyEvent of an event that queued work has yet to reach");
 }
 
-TEST_F(StreamsTest, TheEndOfAStreamWaitsForItsWorkUnlessItIsForced) {
+TEST_F(StreamsTest, DestroyingAStreamWaitsForItsWorkUnlessItIsForced) {
   aclrtStream stream = nullptr;
   EXPECT_EQ(aclrtCreateStream(&stream), ACL_SUCCESS);
   ascend_sim_delay_tasks(2000);
@@ -144,7 +144,7 @@ TEST_F(StreamsTest, TheEndOfAStreamWaitsForItsWorkUnlessItIsForced) {
   EXPECT_EQ(value(), 1);
 }
 
-TEST_F(StreamsTest, HandlesThatEndedAreNotTaken) {
+TEST_F(StreamsTest, EndedHandlesAreRefused) {
   aclrtStream stream = nullptr;
   EXPECT_EQ(aclrtCreateStream(&stream), ACL_SUCCESS);
   EXPECT_EQ(aclrtDestroyStream(stream), ACL_SUCCESS);

@@ -40,7 +40,7 @@ TEST(SVectorTest, GrowsOntoTheHeapWithItsElements) {
   EXPECT_EQ(copy, vector);
 }
 
-TEST(SVectorTest, ReserveKeepsElementsUpTo64AndForgetsThemAbove) {
+TEST(SVectorTest, ReserveKeepsElementsUpTo64AndDropsThemAbove) {
   Vector vector = of_size(3);
   vector.reserve(64);
   EXPECT_EQ(vector[2], 2);
@@ -49,7 +49,7 @@ TEST(SVectorTest, ReserveKeepsElementsUpTo64AndForgetsThemAbove) {
   EXPECT_EQ(vector[2], 0);
 }
 
-TEST(SVectorTest, InsertMovesWhatLiesBehind) {
+TEST(SVectorTest, InsertMovesTheElementsBehind) {
   Vector vector = {1, 3};
   vector.insert(1, 2);
   EXPECT_EQ(vector, (Vector{1, 2, 3}));

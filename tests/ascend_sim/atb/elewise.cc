@@ -80,23 +80,23 @@ bool is_comparison(Type type) {
 }
 
 // For each element of `out`, the index of its element in an input that is broadcast to `out`.
-std::vector<size_t> places_in(const Dims& in, const Dims& out) {
-  std::vector<size_t> places(num_elements(out), 0);
+std::vector<size_t> broadcast_indices(const Dims& in, const Dims& out) {
+  std::vector<size_t> indices(num_elements(out), 0);
   size_t stride = 1;
   size_t out_stride = 1;
   for (uint64_t i = 1; i <= out.dimNum; ++i) {
     const auto out_dim = static_cast<size_t>(dim_from_end(out, i));
     const auto dim = i <= in.dimNum ? static_cast<size_t>(dim_from_end(in, i)) : 1;
-    for (size_t p = 0; dim != 1 && p < places.size(); ++p) places[p] += p / out_stride % out_dim * stride;
+    for (size_t p = 0; dim != 1 && p < indices.size(); ++p) indices[p] += p / out_stride % out_dim * stride;
     stride *= dim;
     out_stride *= out_dim;
   }
-  return places;
+  return indices;
 }
 
 // Computes in integers, which wrap on overflow.
 template <class Number>
-Number compute_whole(Type type, Number a, Number b) {
+Number compute_integer(Type type, Number a, Number b) {
   using Unsigned = std::make_unsigned_t<Number>;
   switch (type) {
     case ElewiseParam::ELEWISE_ADD: return static_cast<Number>(static_cast<Unsigned>(a) + static_cast<Unsigned>(b));
@@ -140,14 +140,14 @@ struct Job {
 };
 
 template <class In, class Out>
-void run_whole(const Job& job, Addresses addresses) {
-  const std::vector<size_t> first = places_in(job.shapes[0], job.out_shape);
-  const std::vector<size_t> second = places_in(job.shapes[job.has_two ? 1 : 0], job.out_shape);
+void run_integer(const Job& job, Addresses addresses) {
+  const std::vector<size_t> first = broadcast_indices(job.shapes[0], job.out_shape);
+  const std::vector<size_t> second = broadcast_indices(job.shapes[job.has_two ? 1 : 0], job.out_shape);
   const auto* const a = static_cast<const In*>(addresses[0]);
   const auto* const b = static_cast<const In*>(addresses[job.has_two ? 1 : 0]);
   auto* const out = static_cast<Out*>(addresses[job.has_two ? 2 : 1]);
   for (size_t i = 0; i < first.size(); ++i)
-    out[i] = static_cast<Out>(compute_whole<In>(job.type, a[first[i]], b[second[i]]));
+    out[i] = static_cast<Out>(compute_integer<In>(job.type, a[first[i]], b[second[i]]));
 }
 
 void run_float(const Job& job, Addresses addresses) {
@@ -158,8 +158,8 @@ void run_float(const Job& job, Addresses addresses) {
     for (size_t i = 0; i < num; ++i) results[i] = compute(job.type, job.factor, a[i], a[i]);
   } else {
     const std::vector<float> b = load_floats(job.in_dtype, addresses[1], num_elements(job.shapes[1]));
-    const std::vector<size_t> first = places_in(job.shapes[0], job.out_shape);
-    const std::vector<size_t> second = places_in(job.shapes[1], job.out_shape);
+    const std::vector<size_t> first = broadcast_indices(job.shapes[0], job.out_shape);
+    const std::vector<size_t> second = broadcast_indices(job.shapes[1], job.out_shape);
     for (size_t i = 0; i < num; ++i) results[i] = compute(job.type, job.factor, a[first[i]], b[second[i]]);
   }
   void* const out = addresses[job.has_two ? 2 : 1];
@@ -172,17 +172,17 @@ void run_float(const Job& job, Addresses addresses) {
 
 void run(const Job& job, Addresses addresses) {
   if (job.in_dtype == ACL_INT8) {
-    run_whole<int8_t, int8_t>(job, addresses);
+    run_integer<int8_t, int8_t>(job, addresses);
   } else if (job.in_dtype == ACL_INT32 && job.out_dtype == ACL_INT64) {
-    run_whole<int32_t, int64_t>(job, addresses);
+    run_integer<int32_t, int64_t>(job, addresses);
   } else if (job.in_dtype == ACL_INT32) {
-    run_whole<int32_t, int32_t>(job, addresses);
+    run_integer<int32_t, int32_t>(job, addresses);
   } else if (job.in_dtype == ACL_INT64 && job.out_dtype == ACL_INT32) {
-    run_whole<int64_t, int32_t>(job, addresses);
+    run_integer<int64_t, int32_t>(job, addresses);
   } else if (job.in_dtype == ACL_INT64 && job.out_dtype == ACL_INT8) {
-    run_whole<int64_t, int8_t>(job, addresses);
+    run_integer<int64_t, int8_t>(job, addresses);
   } else if (job.in_dtype == ACL_INT64) {
-    run_whole<int64_t, int64_t>(job, addresses);
+    run_integer<int64_t, int64_t>(job, addresses);
   } else {
     run_float(job, addresses);
   }

@@ -26,20 +26,20 @@ std::vector<Types> fill_types(bool has_mask) {
 }
 
 // For each element of the input, the index of the mask's element.
-std::vector<size_t> mask_places(const Dims& mask, const Dims& input) {
-  std::vector<size_t> places(num_elements(input));
-  for (size_t i = 0; i < places.size(); ++i) {
+std::vector<size_t> mask_indices(const Dims& mask, const Dims& input) {
+  std::vector<size_t> indices(num_elements(input));
+  for (size_t i = 0; i < indices.size(); ++i) {
     size_t rest = i;
     size_t stride = 1;
     for (uint64_t axis = 1; axis <= mask.dimNum; ++axis) {
       const auto input_dim = static_cast<size_t>(dim_from_end(input, axis));
       const auto mask_dim = static_cast<size_t>(dim_from_end(mask, axis));
-      if (mask_dim != 1) places[i] += rest % input_dim * stride;
+      if (mask_dim != 1) indices[i] += rest % input_dim * stride;
       rest /= input_dim;
       stride *= mask_dim;
     }
   }
-  return places;
+  return indices;
 }
 
 class Fill final : public OperationBase {
@@ -89,13 +89,13 @@ class Fill final : public OperationBase {
     }
     plan.kernel = [dtype = out.dtype, mask = pack.inTensors[1].desc.shape, shape = out.shape,
                    value](Addresses addresses) {
-      const std::vector<size_t> places = mask_places(mask, shape);
+      const std::vector<size_t> indices = mask_indices(mask, shape);
       const auto* const mask_elements = static_cast<const int8_t*>(addresses[1]);
-      const auto mask_of = [&](size_t i) { return int32_t{mask_elements[places[i]]}; };
+      const auto mask_of = [&](size_t i) { return int32_t{mask_elements[indices[i]]}; };
       if (dtype == ACL_INT32)
-        fill_whole(addresses[0], places.size(), mask_of, static_cast<int32_t>(value), addresses[2]);
+        fill_integers(addresses[0], indices.size(), mask_of, static_cast<int32_t>(value), addresses[2]);
       else
-        fill_floats(dtype, addresses[0], places.size(), mask_of, value, addresses[2]);
+        fill_floats(dtype, addresses[0], indices.size(), mask_of, value, addresses[2]);
       return 0;
     };
     return atb::NO_ERROR;
@@ -113,7 +113,7 @@ class Fill final : public OperationBase {
 
   // In unsigned integers, so that sums and products wrap on overflow.
   template <class MaskOf>
-  static void fill_whole(const void* x, size_t num, const MaskOf& mask_of, int32_t value, void* to) {
+  static void fill_integers(const void* x, size_t num, const MaskOf& mask_of, int32_t value, void* to) {
     const auto* const elements = static_cast<const uint32_t*>(x);
     for (size_t i = 0; i < num; ++i) {
       const auto mask = static_cast<uint32_t>(mask_of(i));

@@ -51,10 +51,10 @@ TilingKey tiling_key(const atb::VariantPack& pack) {
 
 const float* LaunchCache::find(const TilingKey& key, float factor) {
   for (size_t i = 0; i < launches_.size(); ++i) {
-    const size_t place = (last_found_ + i) % launches_.size();
-    if (launches_[place].key != key || !(std::fabs(launches_[place].factor - factor) < kFactorTolerance)) continue;
-    last_found_ = place;
-    return &launches_[place].factor;
+    const size_t index = (last_found_ + i) % launches_.size();
+    if (launches_[index].key != key || !(std::fabs(launches_[index].factor - factor) < kFactorTolerance)) continue;
+    last_found_ = index;
+    return &launches_[index].factor;
   }
   return nullptr;
 }

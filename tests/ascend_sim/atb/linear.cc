@@ -133,16 +133,16 @@ class Linear final : public OperationBase {
     std::vector<float> weight;
     std::vector<float> bias;
     std::vector<float> row(n);
-    for (size_t item = 0; item < static_cast<size_t>(a.batch); ++item) {
-      const size_t weight_item = b.batch == 1 ? 0 : item;
+    for (size_t element = 0; element < static_cast<size_t>(a.batch); ++element) {
+      const size_t weight_element = b.batch == 1 ? 0 : element;
       const auto at = [&](int tensor, size_t i) {
         return static_cast<std::byte*>(addresses[tensor]) + i * element_bytes;
       };
-      const std::vector<float> x = load_matrix(dtype, at(0, item * m * k), a, param.transposeA);
-      if (item == weight_item) weight = load_matrix(dtype, at(1, weight_item * k * n), b, param.transposeB);
-      if (param.hasBias && item == weight_item) {
+      const std::vector<float> x = load_matrix(dtype, at(0, element * m * k), a, param.transposeA);
+      if (element == weight_element) weight = load_matrix(dtype, at(1, weight_element * k * n), b, param.transposeB);
+      if (param.hasBias && element == weight_element) {
         const auto* const all = static_cast<const std::byte*>(addresses[2]);
-        bias = load_floats(bias_dtype, all + weight_item * n * aclDataTypeSize(bias_dtype), n);
+        bias = load_floats(bias_dtype, all + weight_element * n * aclDataTypeSize(bias_dtype), n);
       }
       for (size_t i = 0; i < m; ++i) {
         std::fill(row.begin(), row.end(), 0.0F);
@@ -156,7 +156,7 @@ class Linear final : public OperationBase {
           const float product = bias_dtype == ACL_FLOAT ? row[j] : round_to(dtype, row[j]);
           row[j] = product + bias[j];
         }
-        store_floats(dtype, row.data(), n, at(param.hasBias ? 3 : 2, (item * m + i) * n));
+        store_floats(dtype, row.data(), n, at(param.hasBias ? 3 : 2, (element * m + i) * n));
       }
     }
   }

@@ -105,9 +105,9 @@ class MaskRow {
       : is_compressed_(mask.is_compressed), elements_(elements + row * mask.row_stride), dtype_(dtype) {}
 
   // The mask's element for key `index` of the stack.
-  float at(const Stack& stack, size_t place) const {
-    if (!is_compressed_) return value(stack.first + place);
-    return place < stack.first_masked ? 0.0F : value(place - stack.first_masked);
+  float at(const Stack& stack, size_t index) const {
+    if (!is_compressed_) return value(stack.first + index);
+    return index < stack.first_masked ? 0.0F : value(index - stack.first_masked);
   }
 
  private:
@@ -222,12 +222,12 @@ void run_attention(const AttentionProblem& problem, const void* query, const voi
             static_cast<const uint16_t*>(mask) + sequence * problem.mask.sequence_stride + h * problem.mask.head_stride;
         const MaskRow mask_row(problem.mask, elements, problem.dtype,
                                problem.mask.is_compressed ? row % blocks.queries : row);
-        const size_t place = (first_query + row) * problem.num_heads + h;
-        QueryRow query_row(problem, head, &queries[place * d]);
+        const size_t token_head = (first_query + row) * problem.num_heads + h;
+        QueryRow query_row(problem, head, &queries[token_head * d]);
         for (const Stack& stack : stacks_of(blocks, columns, problem.mask.is_triangular, row / blocks.queries))
           query_row.add(stack, mask_row);
         store_floats(problem.dtype, query_row.finish().data(), problem.value_head_size,
-                     static_cast<uint16_t*>(output) + place * problem.value_head_size);
+                     static_cast<uint16_t*>(output) + token_head * problem.value_head_size);
       }
     }
     first_query += rows;

@@ -35,18 +35,18 @@ struct StridedCopy {
   void run(const void* from, void* to) const {
     std::array<int64_t, atb::MAX_DIM> index{};
     const size_t num = num_elements(shape);
-    int64_t from_place = from_offset;
-    int64_t to_place = to_offset;
+    int64_t from_index = from_offset;
+    int64_t to_index = to_offset;
     for (size_t i = 0; i < num; ++i) {
-      std::memcpy(static_cast<std::byte*>(to) + static_cast<size_t>(to_place) * element_bytes,
-                  static_cast<const std::byte*>(from) + static_cast<size_t>(from_place) * element_bytes, element_bytes);
+      std::memcpy(static_cast<std::byte*>(to) + static_cast<size_t>(to_index) * element_bytes,
+                  static_cast<const std::byte*>(from) + static_cast<size_t>(from_index) * element_bytes, element_bytes);
       // The next index in row-major order.
       for (uint64_t axis = shape.dimNum; axis-- > 0;) {
-        from_place += from_strides[axis];
-        to_place += to_strides[axis];
+        from_index += from_strides[axis];
+        to_index += to_strides[axis];
         if (++index[axis] < shape.dims[axis]) break;
-        from_place -= from_strides[axis] * shape.dims[axis];
-        to_place -= to_strides[axis] * shape.dims[axis];
+        from_index -= from_strides[axis] * shape.dims[axis];
+        to_index -= to_strides[axis] * shape.dims[axis];
         index[axis] = 0;
       }
     }

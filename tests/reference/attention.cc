@@ -188,12 +188,12 @@ class RowSolver {
     magnitudes.inherited = std::max(magnitudes.inherited, std::fabs(scale) * inherited);
     // Of queries times the scale, which the keys multiply.
     const double of_queries = options_.scoring == Scoring::DotProduct ? key.abs().sum() : 0.0;
-    magnitudes.underflow = (underflows.sum() * std::fabs(scale) + of_queries + std::fabs(cap) + 2.0) * kSmallestF32;
+    of_key.underflow = (underflows.sum() * std::fabs(scale) + of_queries + std::fabs(cap) + 2.0) * kSmallestF32;
+    magnitudes.underflow = std::max(magnitudes.underflow, of_key.underflow);
     of_key.score = score;
     of_key.terms = std::fabs(scale) * magnitude;
     of_key.inherited = std::fabs(scale) * inherited;
     of_key.key = of_queries + key_error.sum();
-    of_key.underflow = magnitudes.underflow;
     const double largest = (magnitude + inherited) * largest_factor + std::fabs(score);
     if (!(largest <= kLargestCovered)) is_known_ = false;
     return score;

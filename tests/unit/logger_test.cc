@@ -32,7 +32,13 @@ struct Recorder {
 
 void nothing() {}
 
-TEST(Log, IsSilentWithoutALogger) { log({}, LogLevel::Error, "%s", "unheard"); }
+TEST(Log, IsSilentWithoutALogger) {
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  log({}, LogLevel::Error, "%s", "unheard");
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
 
 TEST(Log, HasTheLevelsOfTheHeader) {
   Recorder recorder{nothing, {}};

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""check_test_names.py SEMANTICS FOLDER...: every test of a rule in the FOLDERs is named in the document SEMANTICS, and every test named there exists."""
+"""check_test_names.py SEMANTICS FOLDER...: fails unless the document SEMANTICS names every test Rule* in the FOLDERs,
+and every test that it names exists."""
 
 import re
 import sys

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dropout layers: docs/semantics.md, sections "Linear layers and dropout" and "Random numbers", with the reference's Philox.
+// Dropout layers: docs/semantics.md, sections "Linear layers and dropout" and "Random numbers", against the reference's
+// Philox.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -68,7 +69,7 @@ TEST(Dropout, KeepsWhatPhiloxKeepsWhateverTheShapeAndStrides) {
   }
 }
 
-TEST(Dropout, KeepsAsManyAsItShould) {
+TEST(Dropout, KeepsTheExpectedNumberOfElements) {
   Random random(6002);
   constexpr int64_t kCount = 100'000;
   for (const float dropout : {0.05F, 0.5F, 0.9F}) {
@@ -77,12 +78,12 @@ TEST(Dropout, KeepsAsManyAsItShould) {
     double kept = 0;
     for (const double element : drop(dropout, call).contents.values) kept += element != 0.0 ? 1 : 0;
     const double expected = kCount * (1.0 - static_cast<double>(dropout));
-    // Six standard deviations of a binomial count.
+    // Six standard deviations of a binomial distribution.
     EXPECT_NEAR(kept, expected, 6 * std::sqrt(expected * static_cast<double>(dropout)));
   }
 }
 
-TEST(Dropout, SameSeedSameResultAnotherSeedAnother) {
+TEST(Dropout, SameSeedSameBitsAnotherSeedOtherBits) {
   Random random(6003);
   OneInputCall call = training_call({50, 20}, HEED_F32, 1, random);
   const OneOutput first = drop(0.5F, call);
@@ -93,7 +94,7 @@ TEST(Dropout, SameSeedSameResultAnotherSeedAnother) {
   }
 }
 
-TEST(Dropout, DroppedNumbersThatAreNotFiniteAreZero) {
+TEST(Dropout, DroppedNonFiniteNumbersAreZero) {
   Random random(6004);
   OneInputCall call = training_call({40}, HEED_F32, 3, random);
   for (size_t i = 0; i < 40; ++i) {
@@ -112,8 +113,8 @@ TEST(Dropout, DroppedNumbersThatAreNotFiniteAreZero) {
   }
 }
 
-// Every pattern of 16 bits, and for F32 NaNs of either kind, as they are in memory.
-TEST(Dropout, IsTheIdentityToTheBitUnlessItDrops) {
+// For 16 bits every pattern, and for F32 also quiet and signalling NaNs; results are compared bit by bit.
+TEST(Dropout, CopiesBitsUnlessItDrops) {
   const auto same_bytes = [](heed_context* context, heed_dtype dtype, float dropout, int32_t training,
                              const std::vector<uint8_t>& bytes) {
     const int64_t count = static_cast<int64_t>(bytes.size()) / (dtype == HEED_F32 ? 4 : 2);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Few queries against many keys, which a kernel of its own answers: every rule where it cuts keys into blocks and
-// chunks.
+// Few queries against many keys, which are computed by a kernel of their own (decode_attention): every rule, with
+// numbers of keys next to the ends of key blocks and chunks.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -14,19 +14,19 @@
 namespace heed::property {
 namespace {
 
-// Around multiples of vectors, blocks (256 keys) and chunks (1024 keys).
+// Next to multiples of a vector, of a key block (256 keys) and of a chunk (1024 keys).
 const std::vector<int64_t> kNumKeys = {1,   2,   4,   5,   9,    16,   100,  255,  256,
                                        257, 259, 511, 513, 1023, 1024, 1025, 1300, 2049};
 
-TEST(FewQueries, AgreeWithTheReferenceAtEveryBorder) {
+TEST(FewQueries, AgreeWithTheReferenceAtTheEndsOfBlocks) {
   Random random(2101);
   const int64_t head_sizes[] = {1, 3, 16, 17, 64, 80, 128};
-  // With up to 16 queries that share a head of keys, more than the 4 or 8 that an item has on some ISAs.
+  // Up to 16 rows for each key head: on some ISAs a task has 4 or 8, so there are several tasks.
   const std::vector<int64_t> groups = {1, 2, 3, 4, 7, 8};
   int number = 0;
   for (heed_dtype dtype : {HEED_F32, HEED_F16, HEED_BF16}) {
     for (int64_t num_keys : kNumKeys) {
-      // Every third flag, another third for the next number of keys and the next dtype.
+      // A third of the flags, and a different third for the next number of keys and for the next dtype.
       for (int flag = (number + dtype) % 3; flag < kNumFlags; flag += 3, ++number) {
         const int64_t group = groups[static_cast<size_t>(number % 6)];
         const int64_t num_queries = 1 + number / 6 % (16 / group);
@@ -42,7 +42,7 @@ TEST(FewQueries, AgreeWithTheReferenceAtEveryBorder) {
   }
 }
 
-// Chunks grow where there would be more of them than 64.
+// At most 64 chunks: with more keys than 64 x 1024, chunks get longer.
 TEST(FewQueries, AgreeWithTheReferenceForVeryManyKeys) {
   Random random(2102);
   for (int64_t num_keys : {65536, 65537, 140000}) {
@@ -56,7 +56,7 @@ TEST(FewQueries, AgreeWithTheReferenceForVeryManyKeys) {
   }
 }
 
-TEST(FewQueries, InStrangeLayouts) {
+TEST(FewQueries, InUnusualLayouts) {
   Random random(2103);
   for (Layout layout : {Layout::Transposed, Layout::Padded, Layout::Reversed, Layout::Repeated}) {
     for (heed_dtype dtype : {HEED_F32, HEED_F16, HEED_BF16}) {
@@ -75,13 +75,13 @@ TEST(FewQueries, InStrangeLayouts) {
   }
 }
 
-// Few items are cut into chunks that threads share, many are not.
+// Batches of 5 and 9 elements: where there are few tasks, their keys are split into chunks for several threads.
 TEST(FewQueries, NeitherThreadsNorTheBatchChangeABit) {
   HEED_SKIP_ON_ASCEND("rule 10 is the CPU's");
   Random random(2104);
   for (heed_dtype dtype : {HEED_F32, HEED_BF16}) {
     for (int flag = 1; flag < kNumFlags; flag += 2) {
-      // 4 rows for each head of keys, or 14, which are several items on some ISAs.
+      // 4 or 14 rows for each key head; 14 are several tasks on some ISAs.
       const int64_t batch = flag % 4 == 1 ? 9 : 5;
       const int64_t num_queries = flag % 4 == 1 ? 2 : 7;
       Call call = dot_product_call({batch, 4, 2, num_queries, 2100, 32, 32}, random, dtype);
@@ -101,7 +101,7 @@ TEST(FewQueries, NeitherThreadsNorTheBatchChangeABit) {
   }
 }
 
-// Whether the row sees the key is known from its weight, so the contents of what no row of a head sees can be anything.
+// The weights tell which keys a row sees. Keys that no row of a head sees may have any contents.
 TEST(FewQueries, HiddenKeysMayHoldAnything) {
   Random random(2105);
   for (heed_dtype dtype : {HEED_F32, HEED_F16, HEED_BF16}) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sequences and random numbers in tensors: the formulas of docs/semantics.md, section "Random numbers", in every dtype
-// and wherever the elements lie.
+// and with any strides.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -31,7 +31,7 @@ std::vector<double> filled_with(const Fill& fill, heed_dtype dtype, int64_t coun
   return tensor.read().values;
 }
 
-// The elements' bytes after filling, in logical order.
+// The bytes of the elements after filling, in row-major order.
 std::vector<uint8_t> bytes_of(const Fill& fill, heed_dtype dtype, const Dims& dims, const Dims& strides) {
   const Context context = make_context();
   const HostTensor tensor(context.get(), dtype, dims, strides);
@@ -40,7 +40,7 @@ std::vector<uint8_t> bytes_of(const Fill& fill, heed_dtype dtype, const Dims& di
   return tensor.read_bytes();
 }
 
-// What heed_tensor_copy makes of the numbers in a dtype.
+// The bytes that heed_tensor_copy writes when it converts the numbers to a dtype.
 std::vector<uint8_t> copied_to(heed_dtype dtype, const std::vector<double>& numbers) {
   const Context context = make_context();
   const Dims dims = {static_cast<int64_t>(numbers.size())};
@@ -74,7 +74,7 @@ TEST(Fills, FollowTheLogicalOrderWhateverTheStrides) {
 }
 
 TEST(Fills, ConvertFromF64AsCopiesDo) {
-  // The uniform numbers lie well within every dtype's numbers, and away from the ends of their interval in most.
+  // The uniform numbers are inside the range of every dtype, and in most dtypes away from the ends of their interval.
   const std::vector<Fill> fills = {every_fill()[0], every_fill()[1], every_fill()[3]};
   for (const Fill& fill : fills) {
     const std::vector<double> numbers = filled_with(fill, HEED_F64, 301);
@@ -96,10 +96,10 @@ TEST(Arange, RoundsTheProductAndThenTheSum) {
     EXPECT_EQ(numbers[i], start + product) << i;
     num_fused_differ += numbers[i] != std::fma(static_cast<double>(i), step, start);
   }
-  EXPECT_GT(num_fused_differ, 0) << "the numbers show no difference";
+  EXPECT_GT(num_fused_differ, 0) << "with these numbers a fused multiply-add makes no difference";
 }
 
-TEST(Arange, CountsBackwardsStandsStillAndOverflows) {
+TEST(Arange, AcceptsNegativeAndZeroStepsAndOverflow) {
   const auto arange = [](double start, double step, heed_dtype dtype) {
     return filled_with([=](heed_tensor* tensor) { return heed_tensor_fill_arange(tensor, start, step); }, dtype, 4);
   };
@@ -133,7 +133,7 @@ TEST(RandomNumbers, OfTheNormalDistributionAreThoseOfTheFormula) {
     const std::vector<double> singles = filled_with(fill, HEED_F32, static_cast<int64_t>(expected.numbers.size()));
     for (size_t i = 0; i < numbers.size(); ++i) {
       const double z = (expected.numbers[i] - expected.mean) / expected.standard_deviation;
-      // Both inverses are good to about 1e-15, and the expected numbers have 15 digits.
+      // Both implementations of the inverse are accurate to about 1e-15, and the expected numbers have 15 digits.
       const double tolerance = 1e-14 * (std::fabs(z) * expected.standard_deviation + std::fabs(expected.mean));
       EXPECT_NEAR(numbers[i], expected.numbers[i], tolerance);
       EXPECT_EQ(singles[i], static_cast<double>(static_cast<float>(expected.numbers[i])));
@@ -141,7 +141,7 @@ TEST(RandomNumbers, OfTheNormalDistributionAreThoseOfTheFormula) {
   }
 }
 
-TEST(RandomNumbers, OfTheUniformDistributionStayInsideInEveryDtype) {
+TEST(RandomNumbers, OfTheUniformDistributionStayInsideTheIntervalInEveryDtype) {
   const std::vector<std::pair<double, double>> ranges = {
       {0, 1},          {-1, 0},        {0.1, 0.101},       {1, 1.02},      {-1e6, 1e6},     {65000, 66000},
       {-6.5, -0.5},    {0, 300},       {-1e-7, 1e-7},      {5e-324, 1e-3}, {0, 1e-45},      {16777216, 16777219},
@@ -215,8 +215,8 @@ TEST(RandomNumbers, HaveTheMomentsOfTheirDistribution) {
   EXPECT_NEAR(normal_square, 1, error * std::sqrt(2.0));
 }
 
-TEST(RandomNumbers, OfOneSeedAreOthersForEveryUse) {
-  // A layer whose weights have variance 1: input size 2.
+TEST(RandomNumbers, OfOneSeedDifferBetweenUniformNormalAndWeights) {
+  // Input size 2, so that the layer draws weights of variance 1, which are comparable with standard normal numbers.
   constexpr int64_t kCount = 400;
   const uint64_t seed = 21;
   const Context context = make_context();
@@ -243,7 +243,7 @@ TEST(RandomNumbers, OfOneSeedAreOthersForEveryUse) {
   const auto word_of = [](double z) { return std::floor(0x1p32 * 0.5 * std::erfc(-z / std::sqrt(2.0))); };
   for (size_t i = 0; i < kCount; ++i) {
     EXPECT_NE(static_cast<float>(normals[i]), weights[i]) << i;
-    // Words that are the same are at most a rounding apart here.
+    // Two equal words would differ by at most one rounding here.
     EXPECT_GT(std::fabs(word_of(normals[2 * i]) - std::floor(uniforms[i] * 0x1p32)), 2) << i;
     EXPECT_GT(std::fabs(word_of(weights[i]) - word_of(normals[i])), 1024) << i;
   }
@@ -263,7 +263,7 @@ TEST(RandomNumbers, DependOnEveryBitOfTheSeedAndNothingElse) {
       const std::vector<double> others = numbers(uint64_t{1} << bit, 6);
       for (size_t i = 0; i < others.size(); ++i) EXPECT_NE(others[i], expected[i]) << bit;
     }
-    // A longer tensor begins with the numbers of a shorter one.
+    // A long tensor begins with the numbers of a short one.
     std::vector<double> longer = numbers(0, 100);
     longer.resize(6);
     EXPECT_EQ(longer, expected);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Large heads, beyond what the kernel for few queries takes (4096 elements) too, and rows of keys and values that lie a
-// multiple of 4 KiB apart, where kernels copy them.
+// Large heads, also of more than the 4096 elements that the kernel for few queries takes, and rows of keys and values
+// that are a multiple of 4 KiB apart, which kernels copy first.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -16,11 +16,11 @@ struct HeadSizes {
   int64_t values;
 };
 
-TEST(HeadSizes, LargeOnesAgreeWithTheReference) {
+TEST(HeadSizes, LargeHeadsAgreeWithTheReference) {
   Random random(2301);
   for (heed_dtype dtype : {HEED_F32, HEED_F16, HEED_BF16}) {
     for (const HeadSizes size : {HeadSizes{512, 300}, {513, 640}, {4096, 5}, {4097, 8}, {8, 4097}}) {
-      // Few queries and few keys, few queries and as many keys as they have a kernel for, many queries.
+      // Few queries with few keys, few queries with enough keys for their kernel, and many queries.
       for (const auto& [num_queries, num_keys] : {std::pair{2, 7}, {3, 40}, {9, 300}}) {
         if (num_keys == 300 && size.keys != 512) continue;
         Call call = dot_product_call({2, 4, 2, num_queries, num_keys, size.keys, size.values}, random, dtype);
@@ -33,8 +33,8 @@ TEST(HeadSizes, LargeOnesAgreeWithTheReference) {
   }
 }
 
-// A device may have no kernel for the output of such heads, and one for their weights.
-TEST(HeadSizes, WithoutAnOutputTheWeightsOfLargeOnesAgreeWithTheReference) {
+// A device may compute the weights of such heads even if it cannot compute their output.
+TEST(HeadSizes, WithoutAnOutputTheWeightsOfLargeHeadsAgreeWithTheReference) {
   Random random(2304);
   for (heed_dtype dtype : {HEED_F32, HEED_F16, HEED_BF16}) {
     for (const HeadSizes size : {HeadSizes{300, 16}, {16, 300}, {1025, 640}}) {
@@ -48,9 +48,9 @@ TEST(HeadSizes, WithoutAnOutputTheWeightsOfLargeOnesAgreeWithTheReference) {
   }
 }
 
-// Sizes at which kernels work in blocks of 64 to 128 keys, and numbers of keys at which a last pair of such blocks is not
-// full: a row that saw a later key would be off by more than an F16 number's roundings.
-TEST(HeadSizes, CausalOnesSeeNoLaterKeyWhereverBlocksEnd) {
+// Ascend's kernel works in blocks of 64 to 128 keys for these head sizes, and with these numbers of keys its last pair
+// of blocks is not full. A row that saw a later key would differ by more than the roundings to F16.
+TEST(HeadSizes, CausalRowsSeeNoLaterKeyWhereverBlocksEnd) {
   Random random(2303);
   struct Sizes {
     HeadSizes head;
@@ -65,7 +65,7 @@ TEST(HeadSizes, CausalOnesSeeNoLaterKeyWhereverBlocksEnd) {
   }
 }
 
-// As heads of one sequence side by side lie, (B, S, H, D).
+// The strides of heads that are adjacent in a row: (B, S, H, D).
 Input with_rows_apart(const Input& input, int64_t row_stride) {
   const Dims& dims = input.contents.dims;
   return make_input(input.contents, input.dtype, {dims[2] * row_stride, dims[3], row_stride, 1});
@@ -86,7 +86,7 @@ TEST(HeadSizes, RowsAMultipleOf4KiBApartChangeNothing) {
             apart.keys = with_rows_apart(*call.keys, row_stride);
             apart.values = with_rows_apart(*call.values, row_stride);
             const Results results = run(apart);
-            // What is beyond Ascend's reach is done by the CPU.
+            // The CPU computes what Ascend cannot, so the bits may differ there.
             EXPECT_TRUE(on_ascend() ? agree(results, solve(apart)) : same_bits(results, expected))
                 << num_queries << " queries, " << num_keys << " keys, rows " << row_stride << " elements apart";
           }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How tensors lie in memory changes no bit of a result: whichever axis of queries, keys, values and outputs has its
-// elements side by side, in either direction, and for sizes on both sides of a vector's and of a block's.
+// Strides change no bit of a result: any axis of queries, keys, values and outputs may be the contiguous one, in either
+// direction, with sizes below and above a vector and a block.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace heed::property {
 namespace {
 
-// Row-major of the axes in that order. With `reverses`, the axis whose elements are side by side runs backwards.
+// Row-major strides for the axes in that order. With `reverses`, the contiguous axis has a negative stride.
 Dims strides_of(const Dims& dims, const std::vector<size_t>& order, bool reverses) {
   Dims strides(dims.size());
   int64_t stride = 1;
@@ -26,7 +26,7 @@ Dims strides_of(const Dims& dims, const std::vector<size_t>& order, bool reverse
   return strides;
 }
 
-// The call with queries, keys and values in another layout.
+// The same call with other strides of queries, keys and values.
 Call in_layout(Call call, const std::vector<size_t>& order, bool reverses) {
   const auto arrange = [&](Input& input) {
     input = make_input(input.contents, input.dtype, strides_of(input.contents.dims, order, reverses));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linear layers: docs/semantics.md, section "Linear layers and dropout", against the f64 reference, and what must be the same to the bit.
+// Linear layers: docs/semantics.md, section "Linear layers and dropout", against the f64 reference, and the cases that
+// must agree to the bit.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +18,7 @@ namespace {
 
 class LinearSample {
  public:
-  // Weight (N, E), and a bias where has_bias is true, in a dtype of their own.
+  // Weight (N, E), and a bias if has_bias, both in `dtype`.
   LinearSample(int64_t output_size, int64_t input_size, bool has_bias, heed_dtype dtype, Random& random)
       : weight_(make_input(random_array({output_size, input_size}, random), dtype)),
         bias_(make_input(random_array({output_size}, random), dtype)),
@@ -70,7 +71,7 @@ class LinearSample {
   Input weight_;
   Input bias_;
   bool has_bias_;
-  mutable Opened opened_[2];  // by Fallback; where that is first needed
+  mutable Opened opened_[2];  // Indexed by Fallback; each is opened at its first use
 };
 
 Dims with_last(Dims dims, int64_t size) {
@@ -109,12 +110,13 @@ TEST(Linear, AgreesWithTheReference) {
       largest = std::max(largest, reference::used_fraction(format, expected.values[i], expected.errors[i], actual));
     }
   }
-  // Rounding to 16 bits alone comes to nearly all of what is allowed there, so the bound is not idle.
+  // For 16-bit results the final rounding alone uses nearly the whole bound, so a small fraction would mean a bound
+  // that is too wide.
   EXPECT_GT(largest, 0.1);
   EXPECT_LE(largest, 1.0);
 }
 
-TEST(Linear, RowAloneIsWhatItIsAmongMany) {
+TEST(Linear, RowAloneHasTheSameBits) {
   HEED_SKIP_ON_ASCEND("rule 10 is the CPU's");
   Random random(5002);
   constexpr int64_t kRows = 37;
@@ -160,7 +162,7 @@ TEST(Linear, WithoutInputsIsItsBias) {
   for (size_t i = 0; i < 15; ++i) EXPECT_EQ(output.contents.values[i], sample.bias().values[i % 5]);
 }
 
-TEST(Linear, NumbersThatAreNotFiniteSpoilTheirRowAlone) {
+TEST(Linear, NonFiniteNumbersChangeOnlyTheirRow) {
   Random random(5005);
   const LinearSample sample(3, 4, true, HEED_F32, random);
   Array contents = random_array({5, 4}, random);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many queries against keys of several blocks, which panels of queries answer: every rule where queries are cut into
-// panels and items, and keys into blocks.
+// Many queries against several key blocks (flash_attention): every rule, with numbers of queries next to the ends of
+// query tiles and tasks, and numbers of keys next to the ends of key blocks.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -13,13 +13,13 @@
 namespace heed::property {
 namespace {
 
-// Queries that share a head of keys: more than few_queries_test.cc has, around multiples of panels (8 to 32 rows) and
-// of an item (256).
+// Query rows for each key head: more than in few_queries_test.cc, next to multiples of a query tile (8 to 32 rows) and
+// of a task (256 rows).
 const std::vector<int64_t> kNumRows = {17, 31, 32, 33, 65, 257, 300};
-// Around multiples of a block (256).
+// Next to multiples of a key block (256).
 const std::vector<int64_t> kNumKeys = {255, 256, 257, 511, 512, 513, 700};
 
-// Rows of one query head, or of several that share keys and values.
+// The rows belong to one query head, or to `group` heads that share keys and values.
 Call call_of(int64_t batch, int64_t num_rows, int64_t group, int64_t num_keys, int64_t head_size,
              int64_t value_head_size, heed_dtype dtype, Random& random) {
   if (num_rows % group != 0) group = 1;
@@ -29,14 +29,14 @@ Call call_of(int64_t batch, int64_t num_rows, int64_t group, int64_t num_keys, i
       dtype);
 }
 
-TEST(ManyQueries, AgreeWithTheReferenceAtEveryBorder) {
+TEST(ManyQueries, AgreeWithTheReferenceAtTheEndsOfBlocks) {
   Random random(2201);
   const int64_t head_sizes[] = {1, 3, 8, 16, 17, 20, 32};
   const int64_t groups[] = {1, 2, 3, 5, 17, 11, 8};
   int number = 0;
   for (heed_dtype dtype : {HEED_F32, HEED_F16, HEED_BF16}) {
     for (int64_t num_rows : kNumRows) {
-      // Flags go round beside the keys: every flag meets every number of rows and every dtype.
+      // 13 flags and 7 numbers of keys: every flag occurs with every number of rows and every dtype.
       for (int64_t num_keys : kNumKeys) {
         const int flag = number % kNumFlags;
         const auto step = static_cast<size_t>(number);
@@ -52,7 +52,7 @@ TEST(ManyQueries, AgreeWithTheReferenceAtEveryBorder) {
   }
 }
 
-// With the weights, which are found in a pass of their own, and without.
+// Also with the weights, which the kernel computes in a second pass.
 TEST(ManyQueries, NeitherThreadsNorTheBatchChangeABit) {
   HEED_SKIP_ON_ASCEND("rule 10 is the CPU's");
   Random random(2202);
@@ -68,7 +68,8 @@ TEST(ManyQueries, NeitherThreadsNorTheBatchChangeABit) {
         call.num_threads = num_threads;
         EXPECT_TRUE(same_bits(run(call), expected)) << "threads " << num_threads << ", flag " << flag;
       }
-      // Dropout counts the items of the batch, so that with it only parts from the first on are the same.
+      // Dropout's random numbers depend on the index in the batch, so with dropout a part must begin at batch element
+      // 0.
       const int64_t first = call.training != 0 ? 0 : 2;
       Call part = part_of_batch(call, first, 1);
       part.num_threads = 2;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// heed_scaled_dot_product_attention gives, to the bit, what a layer with its options gives: random calls with any strides,
-// dtypes, masks and options.
+// heed_scaled_dot_product_attention gives the same bits as a layer with the same options: random calls with any
+// strides, dtypes, masks and options.
 #include <gtest/gtest.h>
 
 #include "support/random_case.h"
@@ -8,7 +8,7 @@
 namespace heed::property {
 namespace {
 
-TEST(OneCall, HasTheBitsOfALayerInRandomCases) {
+TEST(OneCall, GivesTheSameBitsAsALayerInRandomCases) {
   constexpr uint64_t kSeed = 90210;
   constexpr int kCases = 300;
   ChoiceSampler sampler(kSeed);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of matrices, softmax and softmax with lengths: docs/semantics.md, section "Operations", against the f64
-// reference, and what must be the same to the bit.
+// Matrix products, softmax and masked softmax: docs/semantics.md, section "Operations", against the f64 reference, and
+// the cases that must agree to the bit.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,13 +17,13 @@
 namespace heed::property {
 namespace {
 
-size_t place(int64_t index) { return static_cast<size_t>(index); }
+size_t to_size(int64_t index) { return static_cast<size_t>(index); }
 
 Input random_input(const Dims& dims, heed_dtype dtype, Layout layout, Random& random, double amplitude = 2.0) {
   return make_input(random_array(dims, random, amplitude), dtype, make_strides(layout, dims, random));
 }
 
-// The inputs' dtype or F32, as results may be.
+// Results may have the dtype of the inputs, or F32.
 heed_dtype result_dtype(heed_dtype input, Random& random) { return random.chance(0.5) ? input : HEED_F32; }
 
 // ---- running ----------------------------------------------------------------------------------------------------------
@@ -33,7 +33,7 @@ struct Out {
   std::vector<uint8_t> bytes;
 };
 
-// Runs `call` on a result of these dims, and sees that nothing but its elements is written.
+// Runs `call` with a result of these dims, and checks that it writes nothing but the elements.
 template <typename Call>
 Out into_result(heed_context* context, heed_dtype dtype, const Dims& dims, const Dims& strides,
                 const std::vector<const HostTensor*>& inputs, Call call) {
@@ -87,10 +87,11 @@ Out masked_softmax(const Input& scores, const std::optional<Input>& lens, heed_d
   return masked_softmax(scores, lens, dtype, row_major_strides(scores.contents.dims));
 }
 
-// Whether the contents are within the errors of the values.
+// Whether each element of `actual` is within its error of the expected value.
 testing::AssertionResult agree(heed_dtype dtype, const Array& actual, const Array& values, const Array& errors) {
   const reference::Format format = format_of(dtype);
-  if (actual.values.size() != values.values.size()) return testing::AssertionFailure() << "another number of elements";
+  if (actual.values.size() != values.values.size())
+    return testing::AssertionFailure() << "the numbers of elements differ";
   for (size_t i = 0; i < values.values.size(); ++i) {
     if (reference::accepts(format, values.values[i], errors.values[i], actual.values[i])) continue;
     return testing::AssertionFailure() << "element " << i << " is " << actual.values[i] << ", expected "
@@ -115,7 +116,8 @@ struct Expected {
   Array errors;
 };
 
-// By NumPy's words: vectors become matrices, the axes before are broadcast, the added axes are taken away again.
+// As NumPy's matmul: a vector is treated as a matrix, the axes before the last two are broadcast, and the axes that
+// were added are removed.
 Expected expected_product(const Input& first, const Input& second) {
   const Array& a = first.contents;
   const Array& b = second.contents;
@@ -144,22 +146,22 @@ Expected expected_product(const Input& first, const Input& second) {
   if (b.dims.size() > 1) dims.push_back(columns);
   Expected expected{filled(dims, 0.0), filled(dims, 0.0)};
   for (int64_t i = 0; i < num_elements(dims); ++i) {
-    const int64_t item = i / (rows * columns);
+    const int64_t matrix = i / (rows * columns);
     const int64_t row = i / columns % rows;
-    std::vector<double> x(place(inner));
-    std::vector<double> y(place(inner));
+    std::vector<double> x(to_size(inner));
+    std::vector<double> y(to_size(inner));
     for (int64_t k = 0; k < inner; ++k) {
-      x[place(k)] = left.values[place((item * rows + row) * inner + k)];
-      y[place(k)] = right.values[place((item * inner + k) * columns + i % columns)];
+      x[to_size(k)] = left.values[to_size((matrix * rows + row) * inner + k)];
+      y[to_size(k)] = right.values[to_size((matrix * inner + k) * columns + i % columns)];
     }
     const reference::BoundedNumber sum = reference::sum_of_products(x, y, compute_format(first.dtype));
-    expected.values.values[place(i)] = sum.value;
-    expected.errors.values[place(i)] = sum.error;
+    expected.values.values[to_size(i)] = sum.value;
+    expected.errors.values[to_size(i)] = sum.error;
   }
   return expected;
 }
 
-// Dims of a and b that fit, with everything that may be repeated.
+// Random dims of a and b that can be multiplied, with axes that are broadcast.
 std::pair<Dims, Dims> random_fit(Random& random) {
   const std::vector<int64_t> sizes = {0, 1, 1, 2, 3, 5, 17, 33};
   const int64_t inner = random.chance(0.1) ? 67 : random.one_of(sizes);
@@ -196,13 +198,14 @@ TEST(Matmul, AgreesWithTheReference) {
     ASSERT_TRUE(agree(to, product.contents, expected.values, expected.errors)) << "round " << round;
     largest = std::max(largest, largest_fraction(to, product.contents, expected.values, expected.errors));
   }
-  // Rounding to 16 bits alone comes to nearly all of what is allowed there, so the bound is not idle.
+  // For 16-bit results the final rounding alone uses nearly the whole bound, so a small fraction would mean a bound
+  // that is too wide.
   EXPECT_GT(largest, 0.1);
   EXPECT_LE(largest, 1.0);
 }
 
-// One rounding for each term where the ISA multiplies and adds in one instruction, two where it cannot; not some of
-// each.
+// With a fused multiply-add each term is rounded once, without it twice; all elements must follow the same of these
+// two.
 TEST(Matmul, AddsInTheOrderOfTheInnerIndex) {
   HEED_SKIP_ON_ASCEND("the order is the device's");
   Random random(4002);
@@ -216,50 +219,50 @@ TEST(Matmul, AddsInTheOrderOfTheInnerIndex) {
       float fused = 0.0F;
       float apart = 0.0F;
       for (int64_t k = 0; k < inner; ++k) {
-        const auto of_a = static_cast<float>(a.contents.values[place(i / 5 * inner + k)]);
-        const auto of_b = static_cast<float>(b.contents.values[place(k * 5 + i % 5)]);
+        const auto of_a = static_cast<float>(a.contents.values[to_size(i / 5 * inner + k)]);
+        const auto of_b = static_cast<float>(b.contents.values[to_size(k * 5 + i % 5)]);
         const volatile float term = of_a * of_b;
         apart += term;
         fused = std::fma(of_a, of_b, fused);
       }
-      fits_fused = fits_fused && product.contents.values[place(i)] == static_cast<double>(fused);
-      fits_apart = fits_apart && product.contents.values[place(i)] == static_cast<double>(apart);
+      fits_fused = fits_fused && product.contents.values[to_size(i)] == static_cast<double>(fused);
+      fits_apart = fits_apart && product.contents.values[to_size(i)] == static_cast<double>(apart);
     }
   }
   EXPECT_TRUE(fits_fused || fits_apart);
 }
 
-// The bytes of item i of n.
+// The bytes of part i of n equal parts.
 std::vector<uint8_t> part(const std::vector<uint8_t>& bytes, int64_t i, int64_t n) {
   const auto size = static_cast<int64_t>(bytes.size()) / n;
   return {bytes.begin() + i * size, bytes.begin() + (i + 1) * size};
 }
 
-TEST(Matmul, ItemAloneIsWhatItIsInABatch) {
+TEST(Matmul, BatchElementAloneHasTheSameBits) {
   Random random(4003);
-  constexpr int64_t kItems = 3;
+  constexpr int64_t kBatch = 3;
   constexpr int64_t kRows = 37;
   constexpr int64_t kInner = 131;
   constexpr int64_t kColumns = 70;
   for (const heed_dtype dtype : kFloats) {
-    const Input a = random_input({kItems, kRows, kInner}, dtype, Layout::RowMajor, random);
-    const auto item_of = [](const Input& input, int64_t i) {
-      Array item = slice(input.contents, 0, i, 1);
-      item.dims.erase(item.dims.begin());
-      return make_input(item, input.dtype);
+    const Input a = random_input({kBatch, kRows, kInner}, dtype, Layout::RowMajor, random);
+    const auto matrix_of = [](const Input& input, int64_t i) {
+      Array matrix = slice(input.contents, 0, i, 1);
+      matrix.dims.erase(matrix.dims.begin());
+      return make_input(matrix, input.dtype);
     };
-    for (const Dims& b_dims : {Dims{kItems, kInner, kColumns}, Dims{1, kInner, kColumns}, Dims{kInner, kColumns}}) {
+    for (const Dims& b_dims : {Dims{kBatch, kInner, kColumns}, Dims{1, kInner, kColumns}, Dims{kInner, kColumns}}) {
       const Input b = random_input(b_dims, dtype, Layout::RowMajor, random);
-      const Out whole = matmul(a, b, dtype, {kItems, kRows, kColumns});
-      for (int64_t i = 0; i < kItems; ++i) {
-        const Input b_item = b_dims.size() == 2 ? b : item_of(b, b_dims[0] == 1 ? 0 : i);
-        const Out alone = matmul(item_of(a, i), b_item, dtype, {kRows, kColumns});
-        EXPECT_EQ(alone.bytes, part(whole.bytes, i, kItems));
-        // One row of it as a vector, and one column.
-        const Input row = item_of(item_of(a, i), kRows - 1);
-        EXPECT_EQ(matmul(row, b_item, dtype, {kColumns}).bytes, part(alone.bytes, kRows - 1, kRows));
-        const Array column{{kInner}, slice(b_item.contents, 1, 5, 1).values};
-        const Out of_column = matmul(item_of(a, i), make_input(column, dtype), dtype, {kRows});
+      const Out whole = matmul(a, b, dtype, {kBatch, kRows, kColumns});
+      for (int64_t i = 0; i < kBatch; ++i) {
+        const Input b_matrix = b_dims.size() == 2 ? b : matrix_of(b, b_dims[0] == 1 ? 0 : i);
+        const Out alone = matmul(matrix_of(a, i), b_matrix, dtype, {kRows, kColumns});
+        EXPECT_EQ(alone.bytes, part(whole.bytes, i, kBatch));
+        // The last row as a vector, then one column as a vector.
+        const Input row = matrix_of(matrix_of(a, i), kRows - 1);
+        EXPECT_EQ(matmul(row, b_matrix, dtype, {kColumns}).bytes, part(alone.bytes, kRows - 1, kRows));
+        const Array column{{kInner}, slice(b_matrix.contents, 1, 5, 1).values};
+        const Out of_column = matmul(matrix_of(a, i), make_input(column, dtype), dtype, {kRows});
         for (int64_t r = 0; r < kRows; ++r)
           EXPECT_EQ(part(of_column.bytes, r, kRows), part(part(alone.bytes, r, kRows), 5, kColumns));
       }
@@ -293,20 +296,20 @@ TEST(Matmul, WithoutInnerSizeIsZero) {
   }
 }
 
-TEST(Matmul, NumbersThatAreNotFiniteSpoilTheirRowsAndColumnsOnly) {
+TEST(Matmul, NonFiniteNumbersChangeOnlyTheirRowsAndColumns) {
   Random random(4005);
   Array a = random_array({4, 6}, random, 1.0);
   Array b = random_array({6, 5}, random, 1.0);
-  a.values[place(1 * 6 + 2)] = kNaN;
-  b.values[place(3 * 5 + 4)] = kInfinity;
+  a.values[to_size(1 * 6 + 2)] = kNaN;
+  b.values[to_size(3 * 5 + 4)] = kInfinity;
   const Out product = matmul(make_input(a), make_input(b), HEED_F32, {4, 5});
   for (int64_t m = 0; m < 4; ++m) {
     for (int64_t n = 0; n < 5; ++n) {
-      const double value = product.contents.values[place(m * 5 + n)];
+      const double value = product.contents.values[to_size(m * 5 + n)];
       if (m == 1) {
         EXPECT_TRUE(std::isnan(value));
       } else if (n == 4) {
-        EXPECT_EQ(value, std::copysign(kInfinity, a.values[place(m * 6 + 3)]));
+        EXPECT_EQ(value, std::copysign(kInfinity, a.values[to_size(m * 6 + 3)]));
       } else {
         EXPECT_TRUE(std::isfinite(value));
       }
@@ -315,25 +318,25 @@ TEST(Matmul, NumbersThatAreNotFiniteSpoilTheirRowsAndColumnsOnly) {
 }
 
 TEST(Matmul, OfHalfPrecisionIsRoundedOnce) {
-  // 2048 + 1 + 1: in F16 each addition of 1 would be lost, since its numbers are even there.
+  // 2048 + 1 + 1: a sum in F16 would lose each addition of 1, since F16 has only even numbers above 2048.
   const Input ones = make_input(filled({3, 1}, 1.0), HEED_F16);
   const Out product = matmul(make_input({{1, 3}, {2048, 1, 1}}, HEED_F16), ones, HEED_F16, {1, 1});
   EXPECT_EQ(product.contents.values, std::vector<double>{2050});
-  // Above the largest number, 65504, by more than half a unit.
+  // Exceeds the largest number, 65504, by more than half a unit in the last place.
   const Out large = matmul(make_input({{1, 3}, {65504, 16, 1}}, HEED_F16), ones, HEED_F16, {1, 1});
   EXPECT_EQ(large.contents.values, std::vector<double>{kInfinity});
 }
 
 // ---- softmax ----------------------------------------------------------------------------------------------------------
 
-// Along the last axis, with the length of each row in row-major order.
+// Softmax along the last axis; `lengths` has the length of each row, in row-major order.
 Expected expected_softmax(const Array& scores, const std::vector<int64_t>& lengths) {
   const auto format = compute_format(HEED_F32);
   const int64_t size = scores.dims.back();
   Expected expected{filled(scores.dims, 0.0), filled(scores.dims, 0.0)};
   for (size_t row = 0; row < lengths.size(); ++row) {
     const auto first = scores.values.begin() + static_cast<int64_t>(row) * size;
-    const reference::Bounded weights = reference::softmax({first, first + size}, place(lengths[row]), format);
+    const reference::Bounded weights = reference::softmax({first, first + size}, to_size(lengths[row]), format);
     std::copy(weights.values.begin(), weights.values.end(),
               expected.values.values.begin() + static_cast<int64_t>(row) * size);
     std::copy(weights.errors.begin(), weights.errors.end(),
@@ -342,7 +345,7 @@ Expected expected_softmax(const Array& scores, const std::vector<int64_t>& lengt
   return expected;
 }
 
-// The axis moved to the end.
+// The array with this axis moved to the end.
 Array with_axis_last(const Array& array, size_t axis) {
   Dims dims = array.dims;
   dims.erase(dims.begin() + static_cast<int64_t>(axis));
@@ -352,7 +355,7 @@ Array with_axis_last(const Array& array, size_t axis) {
   for_each_index(dims, [&](const Dims& index, size_t position) {
     int64_t from = index.back() * strides[axis];
     for (size_t i = 0; i + 1 < index.size(); ++i) from += index[i] * strides[i < axis ? i : i + 1];
-    moved.values[position] = array.values[place(from)];
+    moved.values[position] = array.values[to_size(from)];
   });
   return moved;
 }
@@ -365,18 +368,18 @@ TEST(Softmax, AgreesWithTheReference) {
     Dims dims;
     for (int64_t i = 0; i < rank; ++i) dims.push_back(random.chance(0.03) ? 0 : 1 + random.below(3));
     const int64_t axis = random.below(rank);
-    dims[place(axis)] = random.one_of<int64_t>({0, 1, 2, 7, 64, 100});
+    dims[to_size(axis)] = random.one_of<int64_t>({0, 1, 2, 7, 64, 100});
     const heed_dtype dtype = random.one_of(kFloats);
     const heed_dtype to = result_dtype(dtype, random);
     const Input input =
         random_input(dims, dtype, random.one_of(kReadable), random, random.one_of<double>({0.1, 3.0, 100.0, 60000.0}));
     const auto given_axis = static_cast<int32_t>(random.chance(0.5) ? axis : axis - rank);
     const Out result = softmax(input, given_axis, to, make_strides(random.one_of(kWritable), dims, random));
-    const Array scores = with_axis_last(input.contents, place(axis));
+    const Array scores = with_axis_last(input.contents, to_size(axis));
     const int64_t size = scores.dims.back();
     const Expected expected =
-        expected_softmax(scores, std::vector<int64_t>(size == 0 ? 0 : scores.values.size() / place(size), size));
-    const Array actual = with_axis_last(result.contents, place(axis));
+        expected_softmax(scores, std::vector<int64_t>(size == 0 ? 0 : scores.values.size() / to_size(size), size));
+    const Array actual = with_axis_last(result.contents, to_size(axis));
     ASSERT_TRUE(agree(to, actual, expected.values, expected.errors)) << "round " << round;
     largest = std::max(largest, largest_fraction(to, actual, expected.values, expected.errors));
   }
@@ -414,13 +417,13 @@ TEST(Softmax, NumbersThatAreNotFinite) {
                                             {kInfinity, kInfinity}}) {
     for (const double weight : of(scores)) EXPECT_TRUE(std::isnan(weight));
   }
-  // Other rows do not feel it.
+  // Other rows are not affected.
   const Out rows = softmax(make_input({{2, 2}, {kNaN, 0, 3, 3}}), 1);
   EXPECT_TRUE(std::isnan(rows.contents.values[0]) && std::isnan(rows.contents.values[1]));
   EXPECT_EQ(rows.contents.values[2], 0.5);
 }
 
-TEST(Softmax, RowAloneIsWhatItIsInABatchAndOnEveryAxis) {
+TEST(Softmax, RowAloneAndOnAnyAxisHasTheSameBits) {
   Random random(4103);
   for (const heed_dtype dtype : kFloats) {
     const Input rows = random_input({19, 131}, dtype, Layout::RowMajor, random, 5.0);
@@ -429,7 +432,7 @@ TEST(Softmax, RowAloneIsWhatItIsInABatchAndOnEveryAxis) {
       const Input row = make_input({{131}, slice(rows.contents, 0, i, 1).values}, dtype);
       EXPECT_EQ(softmax(row, 0, dtype).bytes, part(whole.bytes, i, 19));
     }
-    // The same rows as columns of a tensor that is transposed, and of one that is stored so.
+    // The same rows as columns: once of a transposed view, once of a tensor that is stored that way.
     Array columns = with_axis_last(rows.contents, 0);
     const Out along_columns = softmax(make_input(columns, dtype), 0, dtype);
     EXPECT_EQ(with_axis_last(along_columns.contents, 0).values, whole.contents.values);
@@ -459,17 +462,17 @@ TEST(MaskedSoftmax, AgreesWithTheReference) {
     for (int64_t b = 0; b < batch; ++b) {
       for (int64_t i = 0; i < heads * queries; ++i) {
         const int64_t from = per_query ? b * queries + i % queries : b;
-        lengths.push_back(static_cast<int64_t>(given.contents.values[place(from)]));
+        lengths.push_back(static_cast<int64_t>(given.contents.values[to_size(from)]));
       }
     }
     const Expected expected = expected_softmax(scores.contents, lengths);
     const heed_dtype to = result_dtype(dtype, random);
     const Out result = masked_softmax(scores, given, to, make_strides(random.one_of(kWritable), dims, random));
     ASSERT_TRUE(agree(to, result.contents, expected.values, expected.errors)) << "round " << round;
-    // Hidden weights are 0 with the sign of 0, whatever the bound allows.
+    // Hidden weights are exactly +0.
     for (size_t i = 0; i < result.contents.values.size(); ++i) {
       const auto key = static_cast<int64_t>(i) % keys;
-      if (key < lengths[i / place(keys)]) continue;
+      if (key < lengths[i / to_size(keys)]) continue;
       ASSERT_TRUE(result.contents.values[i] == 0.0 && !std::signbit(result.contents.values[i])) << "round " << round;
     }
   }
@@ -515,7 +518,7 @@ TEST(MaskedSoftmax, RowsWithoutVisibleKeysAreZero) {
   EXPECT_TRUE(std::all_of(middle, result.contents.values.end(), [](double weight) { return weight > 0.0; }));
 }
 
-// d2l's masked_softmax sets hidden scores to -1e6 and takes the softmax of the whole row, here in f64.
+// d2l's masked_softmax sets hidden scores to -1e6 and takes the softmax of the whole row; here in f64.
 TEST(MaskedSoftmax, GivesD2lsNumbersWhereAKeyIsVisible) {
   Random random(4205);
   const Input scores = random_input({2, 2, 4}, HEED_F32, Layout::RowMajor, random, 1.0);
@@ -525,20 +528,20 @@ TEST(MaskedSoftmax, GivesD2lsNumbersWhereAKeyIsVisible) {
     if (static_cast<double>(i % 4) >= lens.contents.values[i / 4]) filled_in.values[i] = -1e6;
   }
   const Expected d2l = expected_softmax(filled_in, {4, 4, 4, 4});
-  // exp(-1e6) is 0 in f64 too, so that the numbers are the same; the bound is that of the visible scores.
+  // exp(-1e6) is 0 in f64, too, so the expected numbers are equal; the bound is that of the visible scores.
   const Expected expected = expected_softmax(scores.contents, {1, 3, 2, 4});
   EXPECT_EQ(d2l.values.values, expected.values.values);
   EXPECT_TRUE(agree(HEED_F32, masked_softmax(scores, lens).contents, d2l.values, expected.errors));
 }
 
-TEST(MaskedSoftmax, ItemAloneIsWhatItIsInABatch) {
+TEST(MaskedSoftmax, BatchElementAloneHasTheSameBits) {
   Random random(4206);
   const Input scores = random_input({3, 2, 5, 131}, HEED_BF16, Layout::RowMajor, random, 5.0);
   const std::vector<double> lens = {131, 77, 3};
   const Out whole = masked_softmax(scores, make_input({{3}, lens}, HEED_I64), HEED_BF16);
   for (int64_t b = 0; b < 3; ++b) {
     const Out alone = masked_softmax(make_input(slice(scores.contents, 0, b, 1), HEED_BF16),
-                                     make_input({{1}, {lens[place(b)]}}, HEED_I64), HEED_BF16);
+                                     make_input({{1}, {lens[to_size(b)]}}, HEED_I64), HEED_BF16);
     EXPECT_EQ(alone.bytes, part(whole.bytes, b, 3));
   }
 }

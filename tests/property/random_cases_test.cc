@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random calls of every kind against the f64 reference, within the bound of rule 15, until every pair of option values has occurred.
 //
-// A failing case prints its seed and number; to run it alone:
+// A failing case prints its seed and number. To run it alone:
 //   HEED_PROPERTY_SEED=<seed> HEED_PROPERTY_CASE=<number> property_random_cases --gtest_filter='RandomCases.*'
-// HEED_PROPERTY_CASES sets how many are run.
+// HEED_PROPERTY_CASES sets the number of cases.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -17,7 +17,8 @@ namespace heed::property {
 namespace {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int64_t kDefaultCases = 2000;  // a sanitizer looks at memory; accuracy is the other builds' matter
+// Fewer, since sanitizers are slow and check memory; other builds check accuracy.
+constexpr int64_t kDefaultCases = 2000;
 #else
 constexpr int64_t kDefaultCases = 4000;
 #endif
@@ -28,7 +29,7 @@ int64_t from_environment(const char* name, int64_t fallback) {
   return text != nullptr && *text != '\0' ? std::strtoll(text, nullptr, 10) : fallback;
 }
 
-// Cases of the sampler, until five have failed, which are to cover all pairs.
+// Runs the sampler's cases, which must cover all pairs of option values. Stops after five failures.
 void run_cases(ChoiceSampler sampler, int64_t seed, int64_t num_cases) {
   const int64_t only = from_environment("HEED_PROPERTY_CASE", -1);
   AccuracyStatistics statistics;
@@ -55,14 +56,14 @@ void run_cases(ChoiceSampler sampler, int64_t seed, int64_t num_cases) {
   }
 
   const PairCoverage& coverage = sampler.coverage();
-  std::cout << num_run << " cases, " << statistics.elements << " elements, largest part of the bound used "
+  std::cout << num_run << " cases, " << statistics.elements << " elements, largest used fraction of the bound "
             << std::setprecision(3) << statistics.largest_fraction << " (" << statistics.where << "), without a bound "
             << statistics.without_bound << "\n"
             << "pairs of option values: " << coverage.num_covered() << " of " << coverage.num_possible() << " ("
             << std::setprecision(5)
             << 100.0 * static_cast<double>(coverage.num_covered()) / static_cast<double>(coverage.num_possible())
             << " %); " << coverage.num_impossible() << " exclude each other\n";
-  // On Ascend projections of large numbers overflow in F16.
+  // On Ascend projections of large numbers overflow in F16; such elements have no bound.
   EXPECT_LE(statistics.without_bound, on_ascend() ? statistics.elements / 20 : 0);
   if (only >= 0) return;
   EXPECT_EQ(coverage.num_covered(), coverage.num_possible());
@@ -74,7 +75,8 @@ TEST(RandomCases, AgreeWithTheReferenceForEveryPairOfOptions) {
   run_cases(ChoiceSampler(static_cast<uint64_t>(seed)), seed, from_environment("HEED_PROPERTY_CASES", kDefaultCases));
 }
 
-// Every pair of options that Ascend has operations for, and of each call not a part by the CPU.
+// Excludes the option values that Ascend has no operations for. The device must compute every call without the CPU's
+// help.
 TEST(RandomCases, AgreeWithTheReferenceWhollyOnTheDevice) {
   if (!on_ascend()) GTEST_SKIP() << "the CPU does all";
   const int64_t seed = from_environment("HEED_PROPERTY_SEED", kDefaultSeed);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rule 10 for random calls of every kind that are large enough to be spread over threads: the same bits on 1 to 8
-// threads, heed's or an executor's, with a workspace and without, and for any part of a batch.
+// threads, of heed or of an executor, with a workspace and without, and for any part of a batch.
 //
-// A failing case prints its number; HEED_SPLIT_CASE runs it alone, HEED_SPLIT_CASES sets how many are run.
+// A failing case prints its number. HEED_SPLIT_CASE runs it alone, HEED_SPLIT_CASES sets the number of cases.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -22,7 +22,7 @@ int64_t from_environment(const char* name, int64_t fallback) {
   return text != nullptr && *text != '\0' ? std::strtoll(text, nullptr, 10) : fallback;
 }
 
-// Runs the items in any order, some of them on threads of its own, and counts what it is asked for.
+// An executor that starts at a random item, runs some items on threads of its own, and counts its calls.
 class Host {
  public:
   explicit Host(uint64_t seed) : random_(seed) {}
@@ -57,16 +57,16 @@ class Host {
   int64_t num_calls_ = 0;
 };
 
-// The largest sizes that random cases have: up to 7 items of up to 65 queries and 130 keys, in up to 4 heads; mostly
-// with heads of 16 elements and more.
+// Enlarges the choice to the largest sizes of random cases: up to 7 batch elements of up to 65 queries and 130 keys, in
+// up to 4 heads, mostly of 16 elements and more.
 void enlarge(Choice& choice, Random& random) {
-  constexpr int32_t kSeveralItems = 3;
+  constexpr int32_t kLargeBatch = 3;
   constexpr int32_t kManyQueries = 5;
   constexpr int32_t kManyKeys = 6;
   constexpr int32_t kKeysAreQueries = 5;
   constexpr int32_t kHeadsOf16 = 3;
   constexpr int32_t kHeadsOf64 = 5;
-  choice[kBatch] = kSeveralItems;
+  choice[kBatch] = kLargeBatch;
   choice[kNumQueries] = kManyQueries;
   choice[kNumKeys] = choice[kKeys] == kKeysAreQueries ? kManyQueries : kManyKeys;
   if (choice[kHeadSize] < kHeadsOf16 && random.chance(0.7))
@@ -97,7 +97,7 @@ TEST(Rule10, RandomCallsGiveTheSameBitsHoweverTheyAreSplit) {
       EXPECT_TRUE(same_bits(run(call), expected)) << call.num_threads << " threads";
     }
 
-    // Dropout counts the items of the batch, so that with it only parts from the first on are the same.
+    // Dropout's random numbers depend on the index in the batch, so with dropout a part must begin at batch element 0.
     const int64_t batch = sizes_of(call).batch;
     const bool drops = call.training != 0 && call.options.dropout != 0;
     const int64_t first = drops ? 0 : random.below(batch);
@@ -105,7 +105,7 @@ TEST(Rule10, RandomCallsGiveTheSameBitsHoweverTheyAreSplit) {
     Call part = part_of_batch(call, first, count);
     part.num_threads = static_cast<int32_t>(1 + random.below(8));
     EXPECT_TRUE(same_bits(run(part), part_of_batch(expected, first, count)))
-        << "items " << first << " to " << first + count - 1 << " of " << batch << ", " << part.num_threads
+        << "batch elements " << first << " to " << first + count - 1 << " of " << batch << ", " << part.num_threads
         << " threads";
 
     Host host(seed);
@@ -116,7 +116,7 @@ TEST(Rule10, RandomCallsGiveTheSameBitsHoweverTheyAreSplit) {
     ++num_run;
     num_spread += host.num_calls() > 0;
   }
-  // The others have one head of few elements, or rows that see few keys.
+  // The other calls are too small to be spread: they have one small head, or rows that see few keys.
   if (only < 0 && !HasFailure()) {
     EXPECT_GT(num_spread, num_run / 4);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reference itself, against numbers worked out by hand or published.
+// The reference itself, against numbers that were computed by hand or published.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace heed::reference {
 namespace {
 
-// f64 arithmetic in another order than the reference's.
+// For f64 arithmetic in a different order from the reference's.
 constexpr double kF64Error = 1e-14;
 
 Bounded exact(std::vector<double> values) {
@@ -24,7 +24,7 @@ Bounded exact(std::vector<double> values) {
   return result;
 }
 
-// One batch item, one head, one query q = 1, D = Dv = 1: the keys are then the scores, at scale 1.
+// One batch element, one head, one query q = 1, and D = Dv = 1: at scale 1 the keys are the scores.
 AttentionProblem one_row(std::vector<double> scores, std::vector<double> values) {
   AttentionProblem problem;
   problem.sizes.batch = 1;
@@ -110,7 +110,7 @@ TEST(Visibility, CausalAndWindowFollowTheirAlignment) {
   EXPECT_EQ(row(0), "xxxx");
 }
 
-TEST(Reference, WeighsTwoKeysByTheLogisticFunction) {
+TEST(Reference, WeightsOfTwoKeysAreTheLogisticFunction) {
   const AttentionResult result = attention(one_row({0.0, std::log(3.0)}, {10.0, 20.0}));
   EXPECT_NEAR(result.weights.values[0], 0.25, kF64Error);
   EXPECT_NEAR(result.weights.values[1], 0.75, kF64Error);
@@ -159,7 +159,7 @@ TEST(Reference, AdditiveScoresAreTheWeightedTanhOfTheSum) {
   EXPECT_NEAR(result.log_sum_exp.values[1], 0.5 * (std::tanh(1.5) * 3.0 - std::tanh(3.25)), 5 * kF64Error);
 }
 
-// A wrong sum of query and key moves a score by at most the weight times the mistake, whatever the tanh.
+// An error of the sum of query and key changes a score by at most the weight times the error, since |tanh'| <= 1.
 TEST(Reference, ErrorsOfQueriesAndKeysReachAdditiveScores) {
   AttentionProblem problem;
   problem.sizes.batch = problem.sizes.num_queries = problem.sizes.num_keys = 1;
@@ -190,7 +190,7 @@ TEST(Reference, EmptyRowsAreZeroOrTheMean) {
   EXPECT_EQ(result.log_sum_exp.values[0], -kInfinity);
 }
 
-TEST(Reference, NumbersThatAreNotFiniteStayInTheRowsThatSeeThem) {
+TEST(Reference, NonFiniteNumbersStayInTheRowsThatSeeThem) {
   AttentionProblem problem = one_row({1.0, kNaN, 2.0}, {1.0, kInfinity, 3.0});
   problem.limits.mask = {1, 0, 1};
   AttentionResult result = attention(problem);
@@ -211,7 +211,7 @@ TEST(Reference, NumbersThatAreNotFiniteStayInTheRowsThatSeeThem) {
   EXPECT_TRUE(std::isnan(attention(one_row({kInfinity, 0.0}, {5.0, 6.0})).output.values[0]));
 }
 
-TEST(Reference, InfinityIsSureUnlessF32OverflowsBesideIt) {
+TEST(Reference, InfinityIsCertainUnlessAnotherTermOverflowsInF32) {
   // Scores of q . k = 1 * k_0 + 1 * k_1, capped at 2, for keys (k_0, infinity) and (0, 0).
   AttentionProblem problem = one_row({0.0, 0.0}, {5.0, 6.0});
   problem.sizes.head_size = 2;
@@ -232,7 +232,7 @@ TEST(Reference, InfinityIsSureUnlessF32OverflowsBesideIt) {
   EXPECT_EQ(result.weights.errors[0], 0.0);
   EXPECT_EQ(result.output.values[0], 6.0);
 
-  // An infinity times a number that may be on either side of zero.
+  // With an error in the query, the factor of the infinity could have either sign.
   problem.limits.mask.clear();
   problem.keys.values = {1.0, kInfinity, 0.0, 0.0};
   problem.queries.values = {1.0, 1e-9};
@@ -240,7 +240,7 @@ TEST(Reference, InfinityIsSureUnlessF32OverflowsBesideIt) {
   problem.queries.errors = {0.0, 1e-8};
   EXPECT_EQ(attention(problem).output.errors[0], kInfinity);
 
-  // An infinite value is sure as long as its weight is.
+  // An infinite value gives a certain output if its weight is certain.
   problem = one_row({0.0, 0.0}, {5.0, kInfinity});
   result = attention(problem);
   EXPECT_EQ(result.output.values[0], kInfinity);
@@ -250,7 +250,7 @@ TEST(Reference, InfinityIsSureUnlessF32OverflowsBesideIt) {
   EXPECT_EQ(attention(problem).output.errors[0], kInfinity);
 }
 
-TEST(Reference, ProjectionsOfInfinityAreSureUnlessF32OverflowsBesideIt) {
+TEST(Reference, ProjectionsOfInfinityAreCertainUnlessAnotherTermOverflowsInF32) {
   Projection projection;
   projection.input_size = 2;
   projection.output_size = 1;
@@ -265,7 +265,7 @@ TEST(Reference, ProjectionsOfInfinityAreSureUnlessF32OverflowsBesideIt) {
   y = project(projection, exact({kNaN, 1.0}), 1);
   EXPECT_TRUE(std::isnan(y.values[0]));
   EXPECT_EQ(y.errors[0], 0.0);
-  // What is not finite stays so.
+  // A non-finite result stays non-finite, even if its error is infinite.
   Bounded x = exact({kNaN, 1.0});
   x.errors = {kInfinity, 0.0};
   y = project(projection, x, 1);
@@ -273,7 +273,7 @@ TEST(Reference, ProjectionsOfInfinityAreSureUnlessF32OverflowsBesideIt) {
   EXPECT_EQ(y.errors[0], kInfinity);
 }
 
-TEST(Reference, DropoutLeavesTheWeightsAndScalesWhatIsKept) {
+TEST(Reference, DropoutLeavesTheWeightsAndScalesKeptTerms) {
   AttentionProblem problem = one_row({0.0, 0.0, 0.0, 0.0}, {1.0, 10.0, 100.0, 1000.0});
   problem.options.dropout = 0.75;
   problem.options.training = true;
@@ -283,14 +283,14 @@ TEST(Reference, DropoutLeavesTheWeightsAndScalesWhatIsKept) {
     if (word >= 0xC0000000) expected += std::pow(10.0, static_cast<double>(k)) * 0.25 * 4.0;
   }
   const AttentionResult result = attention(problem);
-  EXPECT_EQ(expected, 10.0);  // of the words 6627E8D5 E169C58D BC57AC4C 9B00DBD8 only the second is large enough
+  EXPECT_EQ(expected, 10.0);  // only the second of the words 6627E8D5 E169C58D BC57AC4C 9B00DBD8 is large enough
   EXPECT_EQ(result.output.values[0], expected);
   EXPECT_EQ(result.weights.values, std::vector<double>(4, 0.25));
 }
 
 TEST(Reference, MultiHeadProjectsSplitsAndJoins) {
-  // Two heads of size 1; W_q = W_k = 0, so every key weighs alike; head 0 reads the first input column, head 1 the
-  // second.
+  // Two heads of size 1. W_q = W_k = 0, so that all keys have the same weight; head 0 reads the first input column,
+  // head 1 the second.
   MultiHeadProblem problem;
   problem.sizes.batch = 1;
   problem.sizes.num_heads = problem.sizes.num_kv_heads = 2;
@@ -307,8 +307,8 @@ TEST(Reference, MultiHeadProjectsSplitsAndJoins) {
   EXPECT_EQ(result.weights.values, std::vector<double>(4, 0.5));
 }
 
-// The table of docs/semantics.md, line by line: D = 8; K = 130 makes N = 2 rescales.
-TEST(ErrorBound, ConstantsAreThoseOfTheTable) {
+// The rows of the table in docs/semantics.md, for D = 8; K = 130 makes N = 2 rescales.
+TEST(ErrorBound, ConstantsAreAsInTheTable) {
   const BoundConstants plain = bound_constants({8, 130, false, false, false});
   EXPECT_EQ(plain.c1, 6.0);
   EXPECT_EQ(plain.c2, 20.0);
@@ -327,7 +327,7 @@ TEST(ErrorBound, ConstantsAreThoseOfTheTable) {
 }
 
 TEST(ErrorBound, RoundingToAFormatMayOverflow) {
-  // 1 + 2^-8 lies half-way between two numbers of BF16.
+  // 1 + 2^-8 is half-way between two numbers of BF16.
   EXPECT_GE(error_after_rounding(Format::BF16, 1.0 + 0x1p-8, 0.0), 0x1p-8);
   EXPECT_LT(error_after_rounding(Format::BF16, 1.0 + 0x1p-8, 0.0), 1.01 * 0x1p-8);
   EXPECT_EQ(error_after_rounding(Format::F16, 0.0, 0.0), 0x1p-25);
@@ -335,7 +335,7 @@ TEST(ErrorBound, RoundingToAFormatMayOverflow) {
   EXPECT_TRUE(std::isinf(error_after_rounding(Format::F16, 65504.0, 1.0)));
 }
 
-TEST(ErrorBound, OperandsAreReadAsTheFormatHasThem) {
+TEST(ErrorBound, OperandsAreRoundedToTheFormat) {
   const Bounded read = as_read({1.0, 1.0 + 0x1p-9, -kInfinity, 1e39}, Format::BF16);
   EXPECT_EQ(read.values[1], 1.0 + 0x1p-9);
   EXPECT_EQ(read.errors, (std::vector<double>{0.0, 0x1p-9, 0.0, kInfinity}));
@@ -362,8 +362,9 @@ TEST(NarrowBound, ExactScoresHaveTheirWeights) {
   EXPECT_GE(weights.high[0], 0.25);
 }
 
-// A bias that hides as others do it is rounded by as much as there are numbers; the keys beside it do not notice.
-TEST(NarrowBound, AKeyOfNoWeightMayBeFarOff) {
+// A large negative bias, as callers use it to hide keys, has a rounding error larger than any score. The other keys of
+// the row keep their small errors.
+TEST(NarrowBound, AKeyOfWeightZeroMayHaveALargeError) {
   std::vector<KeyMagnitudes> keys(3);
   keys[1].score = keys[1].bias = -1e30;
   for (const Format format : {Format::F16, Format::BF16}) {
@@ -385,7 +386,7 @@ TEST(NarrowBound, WeightsStayBetweenZeroAndOne) {
   EXPECT_TRUE(std::isfinite(weights.log_sum_exp_error));
 }
 
-TEST(ErrorBound, AcceptsWhatRoundsFromInside) {
+TEST(ErrorBound, AcceptsRoundedNumbersOfTheInterval) {
   EXPECT_TRUE(accepts(Format::F16, 1.0, 0.0, 1.0));
   EXPECT_FALSE(accepts(Format::F16, 1.0, 0.0, 1.0 + 0x1p-10));
   EXPECT_TRUE(accepts(Format::F16, 1.0, 0x1.1p-11, 1.0 + 0x1p-10));

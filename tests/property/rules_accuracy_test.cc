@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rule 15: the error bound, where it is hard to keep. Each test prints how much of the bound was used.
+// Rule 15, the error bound, where it is hard to keep. Each test prints the used fraction of the bound.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -14,7 +14,7 @@ namespace {
 
 class Rule15 : public testing::Test {
  protected:
-  // Every result in F32, where nothing of the error is hidden by the rounding to a narrower dtype.
+  // All results in F32: rounding to a narrower dtype would hide the error of the computation.
   void expect_within_bound(Call call) {
     want_everything_in_f32(call);
     AccuracyStatistics of_call;
@@ -23,9 +23,9 @@ class Rule15 : public testing::Test {
   }
 
   void TearDown() override {
-    std::cout << "             largest part of the bound used: " << std::setprecision(3) << statistics.largest_fraction
-              << " (" << statistics.where << "), " << statistics.elements << " elements, without a bound "
-              << statistics.without_bound << "\n";
+    std::cout << "             largest used fraction of the bound: " << std::setprecision(3)
+              << statistics.largest_fraction << " (" << statistics.where << "), " << statistics.elements
+              << " elements, without a bound " << statistics.without_bound << "\n";
     EXPECT_LE(statistics.without_bound, on_ascend() ? without_bound_on_ascend : 0);
   }
 
@@ -36,7 +36,7 @@ class Rule15 : public testing::Test {
 
   Random random{1500};
   AccuracyStatistics statistics;
-  // As many elements at most may have no bound there, by the magnitudes of the test's numbers.
+  // On Ascend at most so many elements may have no bound, because of the magnitudes of the test's numbers.
   int64_t without_bound_on_ascend = 0;
 };
 
@@ -52,7 +52,7 @@ TEST_F(Rule15, HoldsForScoresUpToOneHundred) {
   for (int64_t head_size : {1, 8, 64, 128}) {
     for (int64_t num_keys : {2, 64, 200}) {
       Call call = dot_product_call({1, 2, 1, 20, num_keys, head_size, 8}, random);
-      // Numbers of up to a make a product of up to a^2 * sqrt(D) after scaling.
+      // Numbers of up to a have products of up to a^2 * sqrt(D) after scaling.
       const double factor = std::sqrt(100.0 / std::sqrt(static_cast<double>(head_size))) / 2.0;
       multiply(call.queries, factor);
       multiply(*call.keys, factor);
@@ -118,7 +118,7 @@ TEST_F(Rule15, HoldsForAdditiveScoresUpToOneHundred) {
   }
 }
 
-// Queries that are nearly the negative of the keys: what is left of their sum is what they were rounded by.
+// Queries are nearly the negative of the keys, so that their sum is little more than their rounding errors.
 TEST_F(Rule15, HoldsWhereQueriesAndKeysOfAdditiveScoresCancel) {
   MultiHeadSample sample;
   sample.query_size = sample.key_size = 6;
@@ -141,7 +141,7 @@ TEST_F(Rule15, HoldsForTinyAdditiveScores) {
   }
 }
 
-// Each block of keys raises the maximum, so that everything before is scaled again.
+// Each key block raises the running maximum, so that everything before is rescaled.
 TEST_F(Rule15, HoldsWhereEveryBlockRaisesTheMaximum) {
   Call call = dot_product_call({1, 1, 1, 3, 5000, 1, 2}, random);
   for (size_t k = 0; k < 5000; ++k) call.keys->contents.values[k] = static_cast<double>(k) / 50.0;
@@ -153,8 +153,8 @@ TEST_F(Rule15, HoldsWhereEveryBlockRaisesTheMaximum) {
 TEST_F(Rule15, HoldsForLongRows) { expect_within_bound(dot_product_call({1, 1, 1, 2, 20000, 4, 2}, random)); }
 
 TEST_F(Rule15, HoldsForLargeValues) {
-  // Outputs, 5 x 3 of three calls for each number of keys, with values of up to 3e38: a column's magnitudes add up to
-  // more than 2^127.
+  // The outputs without a bound: 5 x 3 of each of three calls, for each of three numbers of keys. With values of up to
+  // 3e38 the magnitudes in a column add up to more than 2^127.
   without_bound_on_ascend = int64_t{3} * 3 * 5 * 3;
   for (double factor : {1e10, 1e30, 1.5e38}) {
     for (int64_t num_keys : {2, 70, 300}) {
@@ -170,9 +170,9 @@ TEST_F(Rule15, HoldsForLargeValues) {
   }
 }
 
-// Sums of exp(score - maximum) * value pass the largest float although their quotient does not.
-TEST_F(Rule15, SumsThatOverflowBeforeTheDivisionDoNot) {
-  HEED_SKIP_ON_ASCEND("its sums do");
+// Sums of exp(score - maximum) * value exceed the largest float, but their quotients do not.
+TEST_F(Rule15, SumsThatWouldOverflowBeforeTheDivisionStayFinite) {
+  HEED_SKIP_ON_ASCEND("sums overflow on the device");
   Call call = dot_product_call({1, 1, 1, 3, 100, 1, 2}, random);
   call.keys = make_input(filled({1, 100, 1}, 0.5));
   call.values = make_input(filled({1, 100, 2}, 3e38));
@@ -213,10 +213,10 @@ TEST_F(Rule15, HoldsForTinyNumbers) {
 }
 
 TEST_F(Rule15, ResultsOfHalfPrecisionAreRoundedOnce) {
-  // Outputs, 10 x 8, of the one call with values of up to 3.4e38: a column's magnitudes add up to more than 2^127.
+  // The 10 x 8 outputs of the call with values of up to 3.4e38: the magnitudes in a column add up to more than 2^127.
   without_bound_on_ascend = int64_t{10} * 8;
   for (heed_dtype dtype : {HEED_F16, HEED_BF16}) {
-    // From subnormals of the dtype up to what overflows in it.
+    // From subnormal numbers of the dtype up to numbers that overflow in it.
     for (double factor : {dtype == HEED_F16 ? 1e-7 : 1e-39, 1.0, dtype == HEED_F16 ? 32752.0 : 1.69e38}) {
       Call call = dot_product_call({1, 1, 1, 10, 20, 4, 8}, random, dtype);
       multiply(*call.values, factor);
@@ -230,7 +230,8 @@ TEST_F(Rule15, ResultsOfHalfPrecisionAreRoundedOnce) {
   }
 }
 
-// At small sizes the worst of many calls comes near the bound: it is not so wide that it shows nothing.
+// With small sizes the worst of many calls uses a good part of the bound: a bound that is much too wide would show
+// nothing.
 TEST_F(Rule15, BoundIsNotVacuous) {
   for (int i = 0; i < 300; ++i) expect_within_bound(dot_product_call({1, 1, 1, 4, 2, 1, 2}, random));
   EXPECT_GT(statistics.largest_fraction, 0.01);

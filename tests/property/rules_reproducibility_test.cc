@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules 9, 10 and 11: what must not change a bit, and what dropout keeps.
+// Rules 9, 10 and 11: calls that must give the same bits, and the elements that dropout keeps.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -11,7 +11,8 @@
 namespace heed::property {
 namespace {
 
-// Calls of each kind with everything that hides, at sizes that leave partial blocks of queries and keys.
+// Calls of each kind that combine lengths, mask, bias and causal, with sizes that leave partial query tiles and key
+// blocks.
 std::vector<Call> demanding_calls(Random& random, heed_dtype dtype = HEED_F32, int64_t num_queries = 37,
                                   int64_t num_keys = 131) {
   std::vector<Call> calls = call_of_each_kind(random, dtype, num_queries, num_keys);
@@ -29,7 +30,7 @@ std::vector<Call> demanding_calls(Random& random, heed_dtype dtype = HEED_F32, i
 
 // ---- rule 9 ---------------------------------------------------------------------------------------------------------
 
-TEST(Rule09, AskingForMoreDoesNotChangeTheOutput) {
+TEST(Rule09, RequestingMoreResultsDoesNotChangeTheOutput) {
   Random random(901);
   for (heed_dtype dtype : {HEED_F32, HEED_F16, HEED_BF16}) {
     for (const Call& plain : demanding_calls(random, dtype)) {
@@ -90,22 +91,22 @@ TEST(Rule10, NumberOfThreadsChangesNothing) {
   }
 }
 
-void expect_items_alone_are_the_same(Call call) {
+void expect_batch_elements_alone_have_the_same_bits(Call call) {
   want_everything(call);
   const Results together = run(call);
   for (int64_t b = 0; b < sizes_of(call).batch; ++b)
     EXPECT_TRUE(same_bits(run(part_of_batch(call, b, 1)), part_of_batch(together, b, 1)));
 }
 
-TEST(Rule10, ItemAloneIsWhatItIsInABatch) {
+TEST(Rule10, BatchElementAloneHasTheSameBits) {
   HEED_SKIP_ON_ASCEND("rule 10 is the CPU's");
   Random random(1002);
   for (heed_dtype dtype : {HEED_F32, HEED_F16, HEED_BF16}) {
-    for (const Call& call : demanding_calls(random, dtype)) expect_items_alone_are_the_same(call);
+    for (const Call& call : demanding_calls(random, dtype)) expect_batch_elements_alone_have_the_same_bits(call);
   }
 }
 
-TEST(Rule10, ItemAloneWithTheSameStridesIsWhatItIsInABatch) {
+TEST(Rule10, BatchElementAloneWithTheSameStridesHasTheSameBits) {
   HEED_SKIP_ON_ASCEND("rule 10 is the CPU's");
   Random random(1003);
   for (Layout layout : {Layout::Transposed, Layout::Padded, Layout::Reversed, Layout::Repeated}) {
@@ -116,13 +117,13 @@ TEST(Rule10, ItemAloneWithTheSameStridesIsWhatItIsInABatch) {
       }
       call.queries =
           make_input(call.queries.contents, HEED_F32, make_strides(layout, call.queries.contents.dims, random));
-      expect_items_alone_are_the_same(call);
+      expect_batch_elements_alone_have_the_same_bits(call);
     }
   }
 }
 
-// Projections of one row, of few and of many sum in the same order.
-TEST(Rule10, OneRowAloneIsWhatItIsAmongMany) {
+// A projection sums in the same order for one row, few rows and many rows.
+TEST(Rule10, RowAloneHasTheSameBits) {
   HEED_SKIP_ON_ASCEND("rule 10 is the CPU's");
   Random random(1004);
   for (int64_t batch : {2, 17, 65}) {
@@ -132,9 +133,9 @@ TEST(Rule10, OneRowAloneIsWhatItIsAmongMany) {
     sample.query_size = sample.key_size = sample.value_size = 33;
     heed_multi_head_attention_options options = two_heads();
     options.num_hiddens = 34;
-    expect_items_alone_are_the_same(multi_head_call(options, sample, random));
-    expect_items_alone_are_the_same(additive_call(34, sample, random));
-    expect_items_alone_are_the_same(dot_product_call({batch, 2, 1, 1, 67, 17, 3}, random));
+    expect_batch_elements_alone_have_the_same_bits(multi_head_call(options, sample, random));
+    expect_batch_elements_alone_have_the_same_bits(additive_call(34, sample, random));
+    expect_batch_elements_alone_have_the_same_bits(dot_product_call({batch, 2, 1, 1, 67, 17, 3}, random));
   }
 }
 
@@ -158,7 +159,7 @@ TEST(Rule10, WorkspaceChangesNothing) {
 }
 
 TEST(Rule10, AlignmentOfTheWorkspaceChangesNothing) {
-  HEED_SKIP_ON_ASCEND("the memory is the host's");
+  HEED_SKIP_ON_ASCEND("the alignment is the host memory's");
   Random random(1006);
   for (Call call : demanding_calls(random)) {
     want_everything(call);
@@ -177,7 +178,7 @@ TEST(Rule10, AlignmentOfTheWorkspaceChangesNothing) {
 
 // ---- rule 11 --------------------------------------------------------------------------------------------------------
 
-// Values that are the unit vectors, so that output [b, h, q, k] is the weight of key k after dropout.
+// The values are unit vectors, so that output [b, h, q, k] is the weight of key k after dropout.
 Call call_that_shows_dropout(const reference::AttentionSizes& sizes, Random& random, float dropout, uint64_t seed) {
   Call call = dot_product_call(sizes, random);
   const size_t key_axis = call.values->contents.dims.size() - 2;
@@ -206,7 +207,7 @@ TEST(Rule11, KeepsWhatPhiloxKeeps) {
               for (int64_t k = 0; k < sizes.num_keys; ++k) {
                 const bool kept = results.output->contents.values[position++] != 0.0;
                 ASSERT_EQ(kept, reference::dropout_keeps(seed, static_cast<double>(dropout), b, h, q, k))
-                    << "item " << b << ", head " << h << ", query " << q << ", key " << k << ", seed " << seed;
+                    << "batch element " << b << ", head " << h << ", query " << q << ", key " << k << ", seed " << seed;
               }
             }
           }
@@ -217,7 +218,7 @@ TEST(Rule11, KeepsWhatPhiloxKeeps) {
   }
 }
 
-TEST(Rule11, KeepsAsManyAsItShould) {
+TEST(Rule11, KeepsTheExpectedNumberOfElements) {
   Random random(1102);
   for (float dropout : {0.1F, 0.5F, 0.9F}) {
     const Results results = run(call_that_shows_dropout({2, 4, 4, 100, 128, 4, 128}, random, dropout, 99));
@@ -225,12 +226,13 @@ TEST(Rule11, KeepsAsManyAsItShould) {
     for (double element : results.output->contents.values) kept += element != 0.0;
     const auto count = static_cast<double>(results.output->contents.values.size());
     const double probability = 1.0 - static_cast<double>(dropout);
-    // Six standard deviations of a binomial distribution: once in a thousand million seeds, and the seed is fixed.
+    // Six standard deviations of a binomial distribution: exceeded by one seed in a thousand million, and the seed is
+    // fixed.
     EXPECT_NEAR(kept, count * probability, 6.0 * std::sqrt(count * probability * (1.0 - probability)));
   }
 }
 
-TEST(Rule11, SameSeedSameResultAnotherSeedAnother) {
+TEST(Rule11, SameSeedSameBitsAnotherSeedOtherBits) {
   Random random(1103);
   for (Call call : demanding_calls(random)) {
     call.options.dropout = 0.4F;
@@ -277,7 +279,7 @@ TEST(Rule11, DimensionsAbove32BitsAreRefused) {
   check(heed_dot_product_attention_create(context.get(), &options, &raw_layer));
   const Layer layer(raw_layer);
 
-  // One key, repeated by a stride of 0.
+  // A single key, repeated by a stride of 0.
   float element = 1.0F;
   float result = 0.0F;
   const auto wrap = [&](int64_t length, float* data) {

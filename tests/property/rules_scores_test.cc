@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules 2 and 3: how a score comes about, with numbers worked out by hand.
+// Rules 2 and 3: how a score is computed, with numbers that were computed by hand.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -23,7 +23,7 @@ Call one_pair(double product, int64_t head_size) {
   return call;
 }
 
-// With one visible key, log_sum_exp is its score.
+// With a single visible key, log_sum_exp is the key's score.
 double score_of(const Call& call) { return run(call).log_sum_exp->contents.values[0]; }
 
 TEST(Rule02, ScaleDefaultsToTheRootOfTheHeadSize) {
@@ -42,7 +42,7 @@ TEST(Rule02, ScaleDefaultsToTheRootOfTheHeadSize) {
   }
 }
 
-// Queries and keys of two elements, projected to themselves, and one key.
+// Queries and keys of two elements with identity projections, and one key.
 Call one_additive_pair(Kind kind, const std::vector<double>& query, const std::vector<double>& key,
                        const std::vector<double>& score_weights) {
   Call call;
@@ -75,7 +75,7 @@ TEST(Rule02, AdditiveScoreIsTheWeightedTanhOfTheSum) {
   EXPECT_NEAR(score_of(multi_head), score, a_few_roundings(4.0));
 }
 
-// Each query head has its own row of w_v, and meets the keys of its group.
+// Each query head has its own row of w_v, and is scored against the keys of its group.
 TEST(Rule02, AdditiveScoresOfAHeadHaveItsWeights) {
   Call call;
   call.kind = Kind::MultiHead;
@@ -101,13 +101,13 @@ TEST(Rule02, AdditiveScoresOfAHeadHaveItsWeights) {
   }
 }
 
-TEST(Rule02, GivenScaleTakesItsPlace) {
+TEST(Rule02, GivenScaleReplacesTheDefault) {
   Call call = one_pair(8.0, 16);
   call.options.scale = 3.0F;
   EXPECT_EQ(score_of(call), 24.0);
   call.options.scale = -0.5F;
   EXPECT_EQ(score_of(call), -4.0);
-  // d2l-java's DotProductAttention divides by the root of the rank of its 2-D slices.
+  // d2l-java's DotProductAttention divides by sqrt(2), since the slices it sees have rank 2.
   call.options.scale = static_cast<float>(1.0 / std::sqrt(2.0));
   EXPECT_NEAR(score_of(call), 8.0 / std::sqrt(2.0), a_few_roundings(6.0));
 }
@@ -177,8 +177,8 @@ TEST(Rule03, DropoutFollowsTheSoftmax) {
     const Results results = run(call);
     const Results expected = run(without);
     EXPECT_TRUE(agree(expected, solve(without)));
-    // Had dropout come before the softmax, the others' weights would have grown instead. On Ascend the CPU does what
-    // drops, and it alone.
+    // If dropout came before the softmax, the weights of the other keys would grow. On Ascend the CPU computes calls
+    // with dropout, so there the bits differ from a call without it.
     if (!on_ascend()) {
       EXPECT_TRUE(same_bits(results.weights, expected.weights));
       EXPECT_TRUE(same_bits(results.log_sum_exp, expected.log_sum_exp));
@@ -202,8 +202,8 @@ TEST(Rule03, EverythingTogether) {
   }
 }
 
-// Rule 15's bound allows everything here; but equal scores are equal weights however large they are, and a much smaller
-// one has none. Others' masks are such biases: rows whose keys are all hidden by the lowest float.
+// The bound of rule 15 would allow any weights here. But equal scores must give equal weights, however large they are,
+// and a much smaller score must give none. Callers mask with such biases: the lowest float hides all keys of a row.
 TEST(Rule03, ScoresOfEverySizeAreNormalized) {
   constexpr int64_t kKeys = 600;
   const double lowest = std::numeric_limits<float>::lowest();
@@ -221,11 +221,11 @@ TEST(Rule03, ScoresOfEverySizeAreNormalized) {
       double sum = 0.0;
       double count = 0.0;
       for (int64_t k = 0; k < kKeys; ++k) {
-        const auto place = static_cast<size_t>(k);
-        values.values[place] = static_cast<double>(k % 7);
-        if ((k >= kKeys / 2) == rises) bias.values[place] = high;
-        if (bias.values[place] != high) continue;
-        sum += values.values[place];
+        const auto index = static_cast<size_t>(k);
+        values.values[index] = static_cast<double>(k % 7);
+        if ((k >= kKeys / 2) == rises) bias.values[index] = high;
+        if (bias.values[index] != high) continue;
+        sum += values.values[index];
         count += 1.0;
       }
       call.values = make_input(values);
@@ -233,7 +233,7 @@ TEST(Rule03, ScoresOfEverySizeAreNormalized) {
       want_everything(call);
       const Results results = run(call);
       const double expected = static_cast<double>(static_cast<float>(high)) + std::log(count);
-      // Sums of so many keys are of f32 on every device.
+      // On every device the sum over so many keys is computed in f32.
       const double of_values = on_ascend() ? a_few_roundings(6.0) : a_few_roundings(6.0 * count);
       for (size_t q = 0; q < static_cast<size_t>(num_queries); ++q) {
         const size_t k = q * kKeys + (rises ? kKeys - 1 : 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules 1, 12 and 14: what goes in, what comes out, and how large it may be.
+// Rules 1, 12 and 14: shapes of inputs, shapes of results, and limits of sizes.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -17,7 +17,7 @@ Dims dims_of(const heed_tensor* tensor) {
   return dims;
 }
 
-// The shapes that the library itself gives the results of a call.
+// The shapes of the results that heed_layer_create_outputs makes for a call.
 ResultDims made_by_create_outputs(const Call& call) {
   const Runner runner(call);
   const HostTensor queries(runner.context(), call.queries);
@@ -140,7 +140,7 @@ TEST(Rule01, ShapesThatDoNotFitAreRefused) {
   }
 }
 
-// A call with 6 heads of queries and 2 of keys, and the same with each head of keys three times.
+// A call with 6 query heads and 2 key heads, and the same call with each key head repeated three times.
 struct SharedHeads {
   Call grouped;
   Call repeated;
@@ -163,7 +163,7 @@ struct SharedHeads {
   }
 };
 
-// Few keys; few queries, those of a group together too; and many.
+// Few keys; few queries, also in the whole group; many queries.
 TEST(Rule12, QueryHeadsShareTheKeyHeadOfTheirGroup) {
   for (const auto& [num_queries, num_keys] : {std::pair<int64_t, int64_t>{3, 5}, {3, 40}, {20, 40}}) {
     const SharedHeads calls(num_queries, num_keys);
@@ -175,14 +175,14 @@ TEST(Rule12, QueryHeadsShareTheKeyHeadOfTheirGroup) {
   }
 }
 
-// Few queries of a head, many of a group: kernels that sum in another order.
+// Few queries in a head but many in a group: the two calls take different kernels, which sum in different orders.
 TEST(Rule12, SharedAndRepeatedHeadsAgreeWhicheverKernelsTheyTake) {
   const SharedHeads calls(10, 40);
   EXPECT_TRUE(agrees_with_reference(calls.grouped));
   EXPECT_TRUE(agrees_with_reference(calls.repeated));
 }
 
-// Key heads are repeated, and with them their rows of the projections; w_v has a row for each query head already.
+// Repeats the key heads, and with them their rows of the projections. w_v has a row for each query head already.
 void expect_multi_head_to_share_key_heads(int32_t scoring) {
   Random random(122);
   heed_multi_head_attention_options options = two_heads();
@@ -283,7 +283,7 @@ TEST(Rule14, SizesThatOverflowAreErrors) {
   options.output_size = 1;
   EXPECT_EQ(heed_multi_head_attention_create(context.get(), &options, &layer), HEED_ERROR_INVALID_ARGUMENT);
 
-  // Each tensor is possible by itself, all weights together are not.
+  // Each tensor alone would be possible, but the weights of all heads together are too large.
   check(heed_dot_product_attention_create(context.get(), nullptr, &layer));
   const Layer owned_layer(layer);
   const Dims dims = {1, kLarge, 1};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rule 13: which dtypes go together, and that everything else is refused by name.
+// Rule 13: which dtypes may be combined, and that all other combinations are refused by name.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -20,7 +20,7 @@ Input in_dtype(const Input& input, heed_dtype dtype) {
   return make_input(is_unsigned ? filled(input.contents.dims, 1.0) : input.contents, dtype);
 }
 
-// A call whose tensors are all of dtypes that fit, each replaced in turn.
+// A call with dtypes that may be combined; each test replaces one of them.
 class Rule13 : public testing::Test {
  protected:
   void expect_accepted(const Call& call) { EXPECT_TRUE(agrees_with_reference(call)); }
@@ -122,7 +122,7 @@ TEST_F(Rule13, ParametersMayHaveAnotherFloatDtype) {
         call.output->dtype = HEED_F32;
         call.weights->dtype = HEED_F32;
         expect_accepted(call);
-        // One parameter of another dtype than the rest.
+        // One parameter of a dtype that the others do not have.
         const char* name = call.kind == Kind::Additive ? "w_v.weight" : "W_k.weight";
         call.parameters[name] = in_dtype(call.parameters[name], HEED_BF16);
         expect_accepted(call);
@@ -136,7 +136,7 @@ TEST_F(Rule13, ParametersMayHaveAnotherFloatDtype) {
   }
 }
 
-// A sum of 4096 and many steps of 1/64 needs more than the 11 bits of F16, and the projections more than 65504.
+// The sum of 4096 and many steps of 1/64 needs more than the 11 bits of F16, and the projections exceed 65504.
 TEST_F(Rule13, NoIntermediateOfAdditiveScoresIsNarrowerThanF32) {
   constexpr int64_t kHiddens = 200;
   MultiHeadSample sample;
@@ -153,7 +153,7 @@ TEST_F(Rule13, NoIntermediateOfAdditiveScoresIsNarrowerThanF32) {
   expect_accepted(call);
 }
 
-// Projected values of about 10^6 are infinite in F16, and sums of 1/64 steps at 4096 need more than its 11 bits.
+// Projected values of about 10^6 are infinite in F16, and a sum of steps of 1/64 at 4096 needs more than its 11 bits.
 TEST_F(Rule13, NoIntermediateIsNarrowerThanF32) {
   MultiHeadSample sample;
   sample.dtype = sample.parameter_dtype = HEED_F16;
@@ -168,7 +168,7 @@ TEST_F(Rule13, NoIntermediateIsNarrowerThanF32) {
   expect_accepted(call);
   call.output->dtype = HEED_F32;
   call.weights->dtype = HEED_F32;
-  expect_accepted(call);  // the bound is that of f32 arithmetic
+  expect_accepted(call);  // within the bound of f32 arithmetic
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules 4 to 8: who sees whom, and what becomes of rows that see nobody or something that is not finite.
+// Rules 4 to 8: which keys a query sees, and the results of rows that see no key or a number that is not finite.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -22,7 +22,7 @@ bool is_finite(const Result& result) {
 
 // ---- rule 4 ---------------------------------------------------------------------------------------------------------
 
-TEST(Rule04, LengthsPerItemHideLaterKeys) {
+TEST(Rule04, LengthsPerBatchElementHideLaterKeys) {
   Random random(401);
   for (heed_dtype dtype : {HEED_F32, HEED_I32, HEED_I64}) {
     for (Call call : call_of_each_kind(random)) {
@@ -52,7 +52,7 @@ TEST(Rule04, LengthsPerQueryHideLaterKeys) {
   }
 }
 
-TEST(Rule04, OneColumnOfLengthsIsForOneQuery) {
+TEST(Rule04, LengthsOfOneColumnAreForOneQuery) {
   Random random(403);
   for (Call call : call_of_each_kind(random, HEED_F32, 1, 5)) {
     call.valid_lens = make_input({{2, 1}, {2.0, 3.0}}, HEED_I32);
@@ -60,7 +60,7 @@ TEST(Rule04, OneColumnOfLengthsIsForOneQuery) {
   }
 }
 
-TEST(Rule04, LengthsThatAreNoneAreRefused) {
+TEST(Rule04, InvalidLengthsAreRefused) {
   Random random(404);
   for (const Call& right : call_of_each_kind(random)) {
     Call call = right;
@@ -83,7 +83,7 @@ TEST(Rule04, LengthsThatAreNoneAreRefused) {
 
 // ---- rule 5 ---------------------------------------------------------------------------------------------------------
 
-TEST(Rule05, AnyNonZeroByteOfTheMaskLetsAttend) {
+TEST(Rule05, AnyNonZeroByteOfTheMaskMakesAKeyVisible) {
   Random random(501);
   const std::vector<double> bytes = {0.0, 1.0, 2.0, 128.0, 255.0};
   for (Call call : call_of_each_kind(random)) {
@@ -113,7 +113,7 @@ TEST(Rule05, BiasIsAddedAndMinusInfinityHides) {
   }
 }
 
-TEST(Rule05, BiasThatIsNotFiniteSpoilsTheRowsThatSeeIt) {
+TEST(Rule05, NonFiniteBiasMakesNaNOfTheRowsThatSeeIt) {
   Random random(503);
   for (double spoiler : {kNaN, kInfinity}) {
     for (Call call : call_of_each_kind(random)) {
@@ -190,7 +190,7 @@ TEST(Rule05, OtherRanksAndSizesAreRefused) {
   }
 }
 
-TEST(Rule05, OneRowForEachItemInRankTwoIsRefusedWithTheShapeItNeeds) {
+TEST(Rule05, RankTwoWithARowPerBatchElementIsRefusedWithTheShapeItNeeds) {
   Random random(507);
   for (const Call& right : call_of_each_kind(random)) {
     for (const int64_t keys : {int64_t{5}, int64_t{1}}) {
@@ -205,7 +205,7 @@ TEST(Rule05, OneRowForEachItemInRankTwoIsRefusedWithTheShapeItNeeds) {
   }
 }
 
-TEST(Rule05, RankTwoIsForQueriesWhereTheBatchIsAsLarge) {
+TEST(Rule05, RankTwoMeansQueriesAndKeysWhenTheBatchHasTheSameSize) {
   Random random(508);
   for (Call call : call_of_each_kind(random, HEED_F32, 2, 5)) {
     want_everything(call);
@@ -221,7 +221,7 @@ TEST(Rule05, RankTwoIsForQueriesWhereTheBatchIsAsLarge) {
   }
 }
 
-TEST(Rule05, EverythingThatHidesCombinesByAnd) {
+TEST(Rule05, KeysMustBeVisibleByEveryRule) {
   Random random(506);
   constexpr int64_t kQueries = 20;
   constexpr int64_t kKeys = 70;
@@ -390,7 +390,7 @@ TEST(Rule07, EmptyRowsCanBeTheMeanOfAllValues) {
   }
 }
 
-TEST(Rule07, MeanSeesHiddenValuesThatAreNotFinite) {
+TEST(Rule07, MeanIncludesHiddenNonFiniteValues) {
   Random random(704);
   Call call = dot_product_call({1, 1, 1, 2, 5, 4, 3}, random);
   call.options.empty_rows = HEED_EMPTY_ROWS_MEAN;
@@ -399,13 +399,13 @@ TEST(Rule07, MeanSeesHiddenValuesThatAreNotFinite) {
   const std::vector<double> output = run(call).output->contents.values;
   EXPECT_TRUE(std::isfinite(output[0]));
   EXPECT_TRUE(std::isnan(output[1]));
-  // On Ascend, which the mean has made look at all values, the other row may have met it too.
+  // On Ascend the mean reads all values, so the NaN may reach the other row, too.
   EXPECT_TRUE(std::isfinite(output[3 + 1]) || (on_ascend() && std::isnan(output[3 + 1])));
 }
 
 // ---- rule 8 ---------------------------------------------------------------------------------------------------------
 
-// The ways to hide keys 3 and 4 from all queries.
+// Each of these hides keys 3 and 4 from all queries.
 void hide_by_lengths(Call& call) { call.valid_lens = make_input(filled({2}, 3.0), HEED_I32); }
 void hide_by_mask(Call& call) { call.mask = make_input({{1, 5}, {1, 1, 1, 0, 0}}, HEED_BOOL); }
 void hide_by_bias(Call& call) { call.bias = make_input({{1, 5}, {0.5, 0, 0, -kInfinity, -kInfinity}}); }
@@ -441,9 +441,10 @@ TEST(Rule08, HiddenKeysAndValuesChangeNothing) {
   }
 }
 
-TEST(Rule08, HiddenFromSomeRowsChangesNothingInThose) {
+TEST(Rule08, KeysHiddenFromSomeRowsChangeNothingInThem) {
   Random random(802);
-  // 40 queries share panels, and 600 keys make three blocks; key 570, of the last one, is visible from query 10 on.
+  // The 40 queries are in common query tiles, and 600 keys are three key blocks. Key 570, in the last block, is visible
+  // from query 10 on.
   for (Call call : call_of_each_kind(random, HEED_F32, 40, 600)) {
     call.options.causal = HEED_CAUSAL_BOTTOM_RIGHT;
     want_everything(call);
@@ -467,7 +468,7 @@ TEST(Rule08, HiddenFromSomeRowsChangesNothingInThose) {
   }
 }
 
-// A value that the first row sees and the second does not is infinite.
+// The first row sees an infinite value, the second does not.
 TEST(Rule08, InfinityAmongManyKeysChangesNothingInRowsThatDoNotSeeIt) {
   Random random(2106);
   Call call = dot_product_call({1, 1, 1, 2, 1500, 16, 16}, random);
@@ -486,7 +487,7 @@ TEST(Rule08, InfinityAmongManyKeysChangesNothingInRowsThatDoNotSeeIt) {
   }
 }
 
-TEST(Rule08, InSelfAttentionATokenSpoilsItsOwnRow) {
+TEST(Rule08, InSelfAttentionAHiddenNaNTokenMakesOnlyItsOwnRowNaN) {
   Random random(803);
   Call call = dot_product_call({1, 1, 1, 4, 4, 3, 3}, random);
   call.keys.reset();
@@ -505,9 +506,9 @@ TEST(Rule08, InSelfAttentionATokenSpoilsItsOwnRow) {
   EXPECT_EQ(log_sum_exp_at(results, sizes_of(call), 0, 0, 3), -kInfinity);
 }
 
-TEST(Rule08, ScoreThatIsNaNSpoilsItsRowButNotHiddenWeights) {
+TEST(Rule08, NaNScoreMakesItsRowNaNButNotHiddenWeights) {
   Random random(804);
-  // The NaN is met first, last, or in a later block of keys.
+  // The NaN is in the first key, in another key of the first block, and in the last visible key.
   for (int64_t spoiled : {0, 2, 99}) {
     Call call = dot_product_call({1, 1, 1, 3, 130, 4, 3}, random);
     call.valid_lens = make_input({{1, 3}, {100.0, 100.0, 0.0}}, HEED_I32);
@@ -527,7 +528,7 @@ TEST(Rule08, ScoreThatIsNaNSpoilsItsRowButNotHiddenWeights) {
   }
 }
 
-// tanh of an infinity is 1 or -1, so that an additive score is finite where queries and keys are not.
+// The tanh of an infinity is 1 or -1, so additive scores are finite even if queries and keys are not.
 TEST(Rule08, AdditiveScoresOfInfiniteKeysAreFinite) {
   Random random(805);
   MultiHeadSample sample;
@@ -543,7 +544,7 @@ TEST(Rule08, AdditiveScoresOfInfiniteKeysAreFinite) {
   EXPECT_TRUE(is_finite(*results.output));
   for (int64_t q = 0; q < sample.num_queries; ++q) {
     const auto weight = [&](int64_t k) { return weight_at(results, sizes_of(call), 0, 0, q, k); };
-    // 100 is as far as it takes: the tanh of both is 1 in f32.
+    // The tanh of 100 is 1 in f32, as that of infinity.
     EXPECT_EQ(weight(0), weight(2));
     EXPECT_EQ(weight(1), weight(3));
     EXPECT_NEAR(weight(0) / weight(1), std::exp(2.0 * (0.5 - 0.25 - 1.0)), 1e-6);
@@ -563,17 +564,17 @@ TEST(Rule08, VisibleScoreOfMinusInfinityIsAWeightOfZero) {
   call.values = make_input({{1, 3, 1}, {10.0, 20.0, 30.0}});
   want_everything(call);
   Results results = run(call);
-  // To Ascend an infinite key is NaN.
+  // Ascend treats an infinite key as NaN.
   if (!on_ascend()) {
     EXPECT_EQ(weight_at(results, sizes_of(call), 0, 0, 0, 1), 0.0);
   }
   EXPECT_TRUE(agree(results, solve(call)));
 
-  // Not hiding: the value takes part, with weight 0.
+  // A score of -inf does not hide the value: it takes part with weight 0, and 0 * inf is NaN.
   call.values->contents.values[1] = kInfinity;
   EXPECT_TRUE(std::isnan(run(call).output->contents.values[0]));
 
-  // All of them: neither an empty row nor a mean.
+  // If all scores are -inf, the row is not an empty one, so neither 0 nor the mean.
   for (int32_t empty_rows : {HEED_EMPTY_ROWS_ZERO, HEED_EMPTY_ROWS_MEAN}) {
     call.options.empty_rows = empty_rows;
     call.keys = make_input(filled({1, 3, 1}, -kInfinity));
@@ -585,7 +586,7 @@ TEST(Rule08, VisibleScoreOfMinusInfinityIsAWeightOfZero) {
   }
 }
 
-// Blocks of keys that leave the running maximum at -inf, before and after those that do not.
+// Key blocks after which the running maximum is still -inf, before and after blocks with finite scores.
 TEST(Rule08, ManyVisibleScoresOfMinusInfinityAreWeightsOfZero) {
   Random random(806);
   constexpr int64_t kKeys = 200;
@@ -597,7 +598,7 @@ TEST(Rule08, ManyVisibleScoresOfMinusInfinityAreWeightsOfZero) {
     want_everything(call);
     const Results results = run(call);
     EXPECT_TRUE(agree(results, solve(call)));
-    if (on_ascend()) continue;  // to which an infinite key is NaN
+    if (on_ascend()) continue;  // Ascend treats an infinite key as NaN
     EXPECT_TRUE(is_finite(*results.output)) << first << " to " << end;
     EXPECT_TRUE(sees_exactly(results, sizes_of(call), [&, f = first, e = end](int64_t, int64_t, int64_t, int64_t k) {
       return k < f || k >= e;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A dense row-major array of f64: what a tensor holds, whatever its dtype and strides.
+// A dense row-major array of f64: the contents of a tensor, whatever its dtype and strides.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ int64_t num_elements(const Dims& dims);
 
 Array filled(Dims dims, double value);
 
-// Calls visit(index, position): the index along each axis, and the position in row-major order.
+// Calls visit(index, position) for each element: its index along each axis, and its position in row-major order.
 template <typename Visit>
 void for_each_index(const Dims& dims, Visit visit) {
   Dims index(dims.size(), 0);
@@ -33,10 +33,10 @@ void for_each_index(const Dims& dims, Visit visit) {
   }
 }
 
-// Repeats axes of size 1, and missing leading ones, up to `dims`.
+// Repeats axes of size 1 and missing leading axes, so that the result has shape `dims`.
 Array broadcast(const Array& array, const Dims& dims);
 
-// Items start to start + length - 1 along an axis.
+// The part from index `start` to start + length - 1 along an axis.
 Array slice(const Array& array, size_t axis, int64_t start, int64_t length);
 
 }  // namespace heed::property

@@ -12,7 +12,7 @@ enum class Operand { Rows, Pairs };
 std::optional<Input> part_of(const std::optional<Input>& input, Operand operand, int64_t batch, int64_t first,
                              int64_t count) {
   if (!input) return std::nullopt;
-  // What is the same for all items stays as it is.
+  // An input that is the same for all batch elements stays whole.
   const Dims& dims = input->contents.dims;
   if (dims[0] != batch || (operand == Operand::Pairs && dims.size() == 2)) return input;
   return Input{slice(input->contents, 0, first, count), input->dtype, input->strides, input->unused_before};
@@ -20,9 +20,9 @@ std::optional<Input> part_of(const std::optional<Input>& input, Operand operand,
 
 std::optional<Result> part_of(const std::optional<Result>& result, int64_t first, int64_t count) {
   if (!result) return std::nullopt;
-  const auto item_size = static_cast<std::ptrdiff_t>(result->bytes.size()) / result->contents.dims[0];
-  const auto from = result->bytes.begin() + item_size * first;
-  return Result{result->dtype, slice(result->contents, 0, first, count), {from, from + item_size * count}};
+  const auto element_size = static_cast<std::ptrdiff_t>(result->bytes.size()) / result->contents.dims[0];
+  const auto from = result->bytes.begin() + element_size * first;
+  return Result{result->dtype, slice(result->contents, 0, first, count), {from, from + element_size * count}};
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Some items of a batch, for what must be the same with and without the others.
+// Some elements of a batch, to compare their results with those in the whole batch.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 
 namespace heed::property {
 
-// The call with these items alone, which have the strides that they have in the whole.
+// The call with batch elements first to first + count - 1, in tensors with the same strides as the whole batch.
 Call part_of_batch(const Call& call, int64_t first, int64_t count);
 
-// What these items have got.
+// The results of these batch elements.
 Results part_of_batch(const Results& results, int64_t first, int64_t count);
 
 }  // namespace heed::property

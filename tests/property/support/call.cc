@@ -50,7 +50,7 @@ Layer make_layer(heed_context* context, const Call& call) {
   return Layer(layer);
 }
 
-// The tensors of one forward, and the structs that name them.
+// The tensors of one forward call, and the structs that refer to them.
 class Arguments {
  public:
   Arguments(heed_context* context, const Call& call) : context_(context) {
@@ -119,7 +119,7 @@ reference::AttentionOptions reference_options(const Call& call) {
   const bool is_additive_layer = call.kind == Kind::Additive;
   result.scoring = is_additive_layer || options.scoring == HEED_SCORING_ADDITIVE ? reference::Scoring::Additive
                                                                                  : reference::Scoring::DotProduct;
-  // The additive layer has a default of its own.
+  // The additive layer has a different default.
   result.scale = is_additive_layer && options.scale == 0.0F ? 1.0 : options.scale;
   result.soft_cap = options.soft_cap;
   result.causal = alignment_of(options.causal);
@@ -180,7 +180,7 @@ testing::AssertionResult agree_one(const char* name, const std::optional<Result>
     if (statistics != nullptr) {
       ++statistics->elements;
       if (!std::isnan(value) && !std::isfinite(error)) ++statistics->without_bound;
-      // In a narrower dtype the one rounding to it is nearly all of the error and of the bound.
+      // In a narrower dtype the final rounding is nearly the whole error and nearly the whole bound.
       if (result->dtype == HEED_F32 && fraction > statistics->largest_fraction) {
         statistics->largest_fraction = fraction;
         statistics->where = name;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One attention call, told once: run through the C API, and solved by the reference.
+// The description of one attention call: run() makes it through the C API, solve() computes it by the reference.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ namespace heed::property {
 
 enum class Kind { DotProductRank3, DotProductRank4, MultiHead, Additive };
 
-// The members that the options of every kind have.
+// Copies the members that the options of every kind have.
 template <typename From, typename To>
 void copy_shared_options(const From& from, To& to) {
   to.scale = from.scale;
@@ -33,13 +33,13 @@ void copy_shared_options(const From& from, To& to) {
 struct OutputRequest {
   heed_dtype dtype = HEED_F32;
   Layout layout = Layout::RowMajor;
-  std::optional<Dims> dims = {};  // instead of those of rule 1
-  int64_t unused_before = 0;      // as of an Input
+  std::optional<Dims> dims = {};  // instead of the shape by rule 1
+  int64_t unused_before = 0;      // as in Input
 };
 
 struct Call {
   Kind kind = Kind::MultiHead;
-  // The other kinds use the members that their own options have too.
+  // Other kinds use the members that their own options have, too.
   heed_multi_head_attention_options options = HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT;
 
   Input queries;
@@ -57,7 +57,8 @@ struct Call {
   std::optional<OutputRequest> log_sum_exp;
 
   bool with_workspace = false;
-  bool in_one_call = false;  // dot-product attention: without the layer, and without a workspace
+  // Dot-product attention by heed_scaled_dot_product_attention, without a layer or a workspace.
+  bool in_one_call = false;
   int32_t num_threads = 0;
   const heed_executor* executor = nullptr;
 };
@@ -68,14 +69,14 @@ struct Result {
   std::vector<uint8_t> bytes;
 };
 
-// Those that were asked for.
+// The results that the call requested.
 struct Results {
   std::optional<Result> output;
   std::optional<Result> weights;
   std::optional<Result> log_sum_exp;
 };
 
-// What a call means in the letters of the design: B, H, Hkv, Q, K, D, Dv.
+// The sizes B, H, Hkv, Q, K, D, Dv of a call.
 reference::AttentionSizes sizes_of(const Call& call);
 
 // The shapes that the results have by rule 1.
@@ -86,7 +87,7 @@ struct ResultDims {
 };
 ResultDims result_dims(const Call& call);
 
-// A context with a layer that has the call's options and parameters.
+// A context, and a layer with the call's options and parameters.
 class Runner {
  public:
   explicit Runner(const Call& call);
@@ -94,7 +95,7 @@ class Runner {
   heed_context* context() const { return main().context.get(); }
   heed_layer* layer() const { return main().layer.get(); }
 
-  // Throws CallFailed. The results' padding and the inputs are checked to be as they were.
+  // Throws CallFailed. Checks that the inputs, and the memory between elements of results, are unchanged.
   Results forward(const Call& call, heed_workspace* workspace = nullptr) const;
 
   size_t workspace_size(const Call& call) const;
@@ -109,17 +110,17 @@ class Runner {
   const Opened& main() const { return opened_[static_cast<size_t>(first_fallback())]; }
 
   Call made_for_;
-  // By Fallback; where that is first needed.
+  // Indexed by Fallback; each is opened at its first use.
   mutable Opened opened_[2];
 };
 
-// Runs a call on a context and a layer of its own, with a workspace of exactly the size it needs if the call wants one.
+// Runs a call with a new context and layer. If the call wants a workspace, it has exactly the needed size.
 Results run(const Call& call);
 
-// The answer with its error bounds. Arrays have the shapes of result_dims.
+// The expected results with their error bounds, in the shapes of result_dims.
 reference::AttentionResult solve(const Call& call);
 
-// How much of what rule 15 allows was used, over all elements that were compared.
+// The largest used fraction of rule 15's bound over all compared elements.
 struct AccuracyStatistics {
   double largest_fraction = 0.0;
   std::string where;
@@ -133,15 +134,15 @@ struct AccuracyStatistics {
 testing::AssertionResult agree(const Results& results, const reference::AttentionResult& expected,
                                AccuracyStatistics* statistics = nullptr);
 
-// Runs and solves the call, and compares.
+// Runs the call, solves it, and compares the results.
 testing::AssertionResult agrees_with_reference(const Call& call, AccuracyStatistics* statistics = nullptr);
 
-// Whether two results are the same bytes, but for the sign and payload of NaN; all three of two calls, which asked for
-// the same.
+// Whether the results have the same bytes, except for the sign and payload of NaN. The second compares all three
+// results of two calls that requested the same.
 testing::AssertionResult same_bits(const std::optional<Result>& a, const std::optional<Result>& b);
 testing::AssertionResult same_bits(const Results& a, const Results& b);
 
-// Whether the call fails with this status and a sentence that contains every word.
+// Whether the call fails with this status and a sentence that contains each of `words`.
 testing::AssertionResult is_refused(const Call& call, heed_status status, const std::vector<std::string>& words);
 
 }  // namespace heed::property

@@ -19,7 +19,7 @@
 namespace heed::property {
 namespace {
 
-// Of all calls of the program, made by one thread at a time.
+// Counts of all calls of the program. One thread at a time makes calls.
 struct Calls {
   int64_t done = 0;
   int64_t refused = 0;
@@ -31,7 +31,7 @@ Calls& calls() {
   return all;
 }
 
-// The reasons of a strict context follow these words, with semicolons between them.
+// In the error of a strict context the reasons follow this text, separated by semicolons.
 constexpr std::string_view kBeforeReasons = "would not take the fastest path: ";
 
 std::vector<std::string> reasons_of(const CallFailed& failure) {
@@ -47,15 +47,15 @@ std::vector<std::string> reasons_of(const CallFailed& failure) {
   return reasons;
 }
 
-// docs/ascend.md lists all reasons that there are; another one would be a gap that nobody is told of.
+// docs/ascend.md lists all reasons, so that users know them. A reason that it lacks fails the test.
 bool is_documented(const std::string& reason) {
   std::ifstream file(HEED_SOURCE_DIR "/docs/ascend.md");
   const std::string page(std::istreambuf_iterator<char>(file), {});
   return page.find(reason) != std::string::npos;
 }
 
-// A function of the simulator; null on hardware. Found by name, because the program itself has nothing to do with the
-// simulator. The plugin stays loaded, and with it the library.
+// A function of the simulator, or null on hardware. It is looked up by name, since the program is not linked with the
+// simulator. The plugin, and with it the simulator's library, stays loaded.
 template <typename Function>
 Function* in_simulator(const char* name) {
   void* const library = open_loaded_library("libascendcl.so");
@@ -65,7 +65,7 @@ Function* in_simulator(const char* name) {
   return function;
 }
 
-// What a function of the simulator counts and lists; empty where it counts nothing.
+// The text that a function of the simulator reports, or "" if its count is 0.
 std::string report_of(const char* function) {
   auto* const report = in_simulator<size_t(char*, size_t)>(function);
   if (report == nullptr) return "";
@@ -74,18 +74,18 @@ std::string report_of(const char* function) {
   return count == 0 ? "" : std::to_string(count) + " of " + function + ":\n" + buffer.data();
 }
 
-// Fails the test in which the simulator found a misuse, or which left something on the device.
+// Fails a test in which the simulator found a misuse, or which leaked memory or objects on the device.
 class DeviceListener : public testing::EmptyTestEventListener {
  public:
-  // One context for the whole test keeps the device open between its calls. Any longer, and what the device keeps for
-  // calls to come could not be told from what a test has lost.
+  // One context that lives as long as the test keeps the device open between its calls. If it lived longer, memory that
+  // the device keeps for later calls would look like a leak of the test.
   void OnTestStart(const testing::TestInfo& /*test*/) override { context_ = make_context(); }
 
-  // GoogleTest has destroyed the test's object, and still counts failures as the test's.
+  // By now GoogleTest has destroyed the test's object, but it still counts failures for the test.
   void OnTestEnd(const testing::TestInfo& /*test*/) override {
     context_.reset();
     for (const char* report : {"ascend_sim_leaks", "ascend_sim_violations"}) EXPECT_EQ(report_of(report), "");
-    // What this test did is not the next one's.
+    // Misuses of this test must not fail the next one.
     if (auto* const clear = in_simulator<void()>("ascend_sim_clear_violations"); clear != nullptr) clear();
   }
 
@@ -93,7 +93,7 @@ class DeviceListener : public testing::EmptyTestEventListener {
   Context context_;
 };
 
-// What the whole program left to the CPU.
+// Prints the share of calls that the CPU computed, with their reasons.
 class DeviceEnvironment : public testing::Environment {
  public:
   void TearDown() override {

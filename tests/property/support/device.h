@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device that a program of tests runs on: the CPU, or with HEED_TEST_DEVICE=ascend in the environment the Ascend NPU.
+// The device that a test program runs on: the CPU, or the Ascend NPU with HEED_TEST_DEVICE=ascend in the environment.
 //
-// On the NPU contexts are strict, so that what the CPU would do in its place is refused. A refused call is counted by
-// its reason and made again in a context that is not strict, where its results are held to the same rules. At its end
-// the program prints how many calls ran wholly on the device, and fails where a larger share was refused than
-// HEED_TEST_MAX_REFUSED says. A test fails where the simulator has found a misuse in it, or that it left something on the
-// device.
+// On the NPU calls are first made in a strict context, which refuses what the CPU would have to compute. A refused call
+// is counted by its reason and repeated in a context that is not strict, and its results must follow the same rules. At
+// its end the program prints how many calls ran wholly on the device. It fails if a larger share than
+// HEED_TEST_MAX_REFUSED was refused. A test fails if the simulator found a misuse in it, or if it leaked something on
+// the device.
 #pragma once
 
 #include <heed/heed.h>
@@ -21,43 +21,43 @@ namespace heed::property {
 
 bool on_ascend();
 
-// Whether the CPU may do what the device cannot. On the CPU contexts are never strict.
+// Whether the CPU may compute what the device cannot. On the CPU contexts are never strict.
 enum class Fallback { Refused, Allowed };
 
-// With which a call is tried first.
+// The value for the first attempt of a call.
 inline Fallback first_fallback() { return on_ascend() ? Fallback::Refused : Fallback::Allowed; }
 
-// What a context of the device is opened with, besides what the test itself asks for.
+// Options for a context on the device; the test may set further members.
 heed_context_options device_options(Fallback fallback = Fallback::Allowed);
 
 Context make_context(Fallback fallback = Fallback::Allowed);
 
-// The format that the device rounds to on its way when the inputs have this dtype; none where it computes in f32.
+// The format to which the device rounds intermediate results for inputs of this dtype; none if it computes in f32.
 std::optional<reference::Format> compute_format(heed_dtype inputs);
 
-// The number that the device reads an operand as where the inputs have this dtype.
+// The number after the device has rounded it as an operand, for inputs of this dtype.
 double as_read_by_device(heed_dtype inputs, double number);
 
-// The unit round-off of the device's arithmetic when the inputs have this dtype, in units of that of f32.
+// The unit round-off of the device's arithmetic for inputs of this dtype, divided by that of f32.
 double coarseness(heed_dtype inputs = HEED_F32);
 
-// How far a handful of operations on F32 may be off for numbers of this size: each loses at most half a unit.
+// A tolerance for a handful of operations in F32 on numbers of this magnitude: 20 roundings of half a unit each.
 double a_few_roundings(double magnitude);
 
-// Counts a call that the device did.
+// Counts a call that ran on the device.
 void count_done();
 
-// So far.
+// The number of refused calls so far.
 int64_t num_refused();
 
-// Counts a failed call that the CPU has done since, by the reasons in its sentence.
+// Counts a call that the device refused and the CPU then computed, for each reason in the refusal.
 void count_refused(const CallFailed& failure);
 
 // Whether the call failed because the device cannot do it.
 bool is_refusal(const CallFailed& failure);
 
-// Calls attempt(Fallback), which makes one call of the device and returns its result: once where the device does it, or
-// it is wrong, and once more with the CPU's help where the device cannot.
+// Calls attempt(Fallback), which makes one call on the device and returns its result. If the device refuses it, calls
+// it again with the CPU's help allowed. Other failures are thrown at once.
 template <typename Attempt>
 auto on_device(Attempt attempt) {
   if constexpr (std::is_void_v<decltype(attempt(Fallback::Allowed))>) {
@@ -84,6 +84,6 @@ auto on_device(Attempt attempt) {
 
 }  // namespace heed::property
 
-// For rules that are promised on the CPU alone.
+// For rules that are guaranteed on the CPU only.
 #define HEED_SKIP_ON_ASCEND(why) \
   if (heed::property::on_ascend()) GTEST_SKIP() << (why)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a call can have more than queries, keys and values, one by one: for tests that go through shapes.
+// The features that a call can have beyond queries, keys and values, one by one: for tests that go through many shapes.
 #pragma once
 
 #include "support/call.h"
@@ -7,10 +7,10 @@
 
 namespace heed::property {
 
-// The first is nothing more.
+// Flag 0 is no feature.
 inline constexpr int kNumFlags = 13;
 
-// The dot-product call with one thing more, or with all that go together.
+// Sets one feature of a dot-product call; flag 9 sets all that can be combined.
 void set_flag(Call& call, int flag, Random& random);
 
 }  // namespace heed::property

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// heed's handles as C++ objects, and its errors as an exception.
+// C++ objects that own heed's handles, and an exception for its errors.
 #pragma once
 
 #include <heed/heed.h>
@@ -22,7 +22,7 @@ using Tensor = std::unique_ptr<heed_tensor, Destroyer<heed_tensor_destroy>>;
 using Layer = std::unique_ptr<heed_layer, Destroyer<heed_layer_destroy>>;
 using Workspace = std::unique_ptr<heed_workspace, Destroyer<heed_workspace_destroy>>;
 
-// A call that did not return HEED_OK, with its sentence.
+// A call that did not return HEED_OK. what() is its error message.
 struct CallFailed : std::runtime_error {
   explicit CallFailed(heed_status failed) : std::runtime_error(heed_last_error()), status(failed) {}
 

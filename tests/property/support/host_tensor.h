@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors over memory of the test's own, with any strides: exactly as large as the strides reach, so that a sanitizer sees every step outside.
-// On a device with memory of its own they are views of a copy there, as large, which is read back as a whole.
+// Tensors over memory of the test, with any strides. The memory ends where the strides end, so that a sanitizer finds
+// every access outside. On a device with its own memory they are views of a copy of the same size, all of which is read
+// back.
 #pragma once
 
 #include <optional>
@@ -21,7 +22,8 @@ enum class Layout {
   Repeated,    // some strides zero
 };
 
-// What random calls draw from: dtypes to compute in, layouts to read, and those that can be written, where no two elements share memory.
+// Values for random calls: dtypes to compute in, layouts for inputs, and layouts for results, in which no two elements
+// share memory.
 inline const std::vector<heed_dtype> kFloats = {HEED_F32, HEED_F16, HEED_BF16};
 inline const std::vector<Layout> kReadable = {Layout::RowMajor, Layout::Transposed, Layout::Padded, Layout::Reversed,
                                               Layout::Repeated};
@@ -36,15 +38,15 @@ const char* name_of(heed_dtype dtype);
 // F32, F16 and BF16 only.
 reference::Format format_of(heed_dtype dtype);
 
-// An input before it is a tensor: what it holds, already rounded to the dtype, and how it lies in memory.
+// An input before it is a tensor: its contents, already rounded to the dtype, and its strides.
 struct Input {
   Array contents;
   heed_dtype dtype = HEED_F32;
   Dims strides;
-  int64_t unused_before = 0;  // elements of its memory; an odd number of them ends where no vector begins
+  int64_t unused_before = 0;  // elements before its first; an odd number misaligns it for vectors
 };
 
-// Rounds the contents to the dtype; where strides are 0, the elements at index 0 are repeated.
+// Rounds the contents to the dtype. Along axes of stride 0, all elements become the one at index 0.
 Input make_input(Array contents, heed_dtype dtype, Dims strides);
 Input make_input(Array contents, heed_dtype dtype = HEED_F32);
 
@@ -63,14 +65,15 @@ class HostTensor {
   // The elements' bytes in row-major order.
   std::vector<uint8_t> read_bytes() const;
 
-  // False when a byte changed since construction; for results, one that belongs to no element.
+  // False if a byte changed since construction. padding_is_untouched() looks only at the bytes that belong to no
+  // element.
   bool input_is_untouched() const { return memory() == original_; }
   bool padding_is_untouched() const;
 
  private:
   void allocate(int64_t unused_before);
   void make_tensor(heed_context* context);
-  // What the memory holds now, wherever it is.
+  // The current contents of the memory, also if it is on the device.
   const std::vector<uint8_t>& memory() const;
   size_t offset_of(const Dims& index) const;  // in bytes
 
@@ -78,9 +81,9 @@ class HostTensor {
   Dims dims_;
   Dims strides_;
   int64_t first_ = 0;                    // element at index (0, 0, ...)
-  mutable std::vector<uint8_t> memory_;  // the tensor's own, or what was last read of the device's
+  mutable std::vector<uint8_t> memory_;  // its own memory, or the last copy of the device's
   std::vector<uint8_t> original_;
-  Tensor on_device_;  // all of the memory as one row; null where that is the host's
+  Tensor on_device_;  // all of the memory as one axis; null if it is the host's
   Tensor tensor_;
 };
 

@@ -6,7 +6,7 @@
 namespace heed::property {
 namespace {
 
-// Of the output that the layer makes for these inputs.
+// The dims of the output that the layer makes for these inputs.
 Dims output_dims(const heed_layer* layer, const heed_layer_inputs& inputs) {
   heed_layer_outputs made = HEED_LAYER_OUTPUTS_INIT;
   check(heed_layer_create_outputs(layer, &inputs, HEED_WANT_OUTPUT, &made));

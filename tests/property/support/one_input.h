@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls of layers that read one tensor and write another.
+// Calls of layers that read one tensor and write one.
 #pragma once
 
 #include <vector>
@@ -22,7 +22,8 @@ struct OneOutput {
   std::vector<uint8_t> bytes;
 };
 
-// An output of the dims that heed_layer_create_outputs gives it, and expects nothing but its elements to be written.
+// Runs the layer with an output of the dims that heed_layer_create_outputs reports, and checks that it writes nothing
+// but the elements.
 OneOutput forward(heed_context* context, const heed_layer* layer, const OneInputCall& call);
 
 }  // namespace heed::property

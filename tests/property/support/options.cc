@@ -6,7 +6,7 @@
 namespace heed::property {
 namespace {
 
-// Which axes of a mask or bias are given in full; the others are 1. "-": a dim of 1.
+// The axes that a mask or bias has; a "-" is an axis of size 1.
 const std::vector<const char*> kRepetitions = {"none", "QK",   "-K",   "Q-",   "--",   "BHQK", "BHQ-",
                                                "BH-K", "BH--", "B-QK", "B-Q-", "B--K", "B---", "-HQK",
                                                "-HQ-", "-H-K", "-H--", "--QK", "--Q-", "---K", "----"};
@@ -83,8 +83,8 @@ const std::vector<Condition>& conditions() {
   static const std::vector<int32_t> kAnyRepetition = {1,  2,  3,  4,  5,  6,  7,  8,  9,  10,
                                                       11, 12, 13, 14, 15, 16, 17, 18, 19, 20};
   static const std::vector<Condition> all = {
-      // Parameters belong to multi-head and additive attention, the choice of scoring and what shapes projections to
-      // multi-head alone, heads to it and to rank 4.
+      // Parameters exist for multi-head and additive attention; scoring and the shapes of projections for multi-head
+      // attention; heads for multi-head attention and rank 4.
       {kParameterDtype, {}, kKind, {2, 3}},
       {kParameterLayout, {}, kKind, {2, 3}},
       {kScoring, {}, kKind, {2}},
@@ -98,9 +98,9 @@ const std::vector<Condition>& conditions() {
       {kGrouping, {}, kKind, {1, 2}},
       // Two query heads per key head need an even number of them.
       {kGrouping, {1}, kNumHeads, {1, 3}},
-      // A bias of a projection that is not there is an error.
+      // The bias of an output projection needs that projection; otherwise it is an error.
       {kBiasO, {1}, kOutputProjection, {0, 1}},
-      // Properties of something need that thing. A window's sizes without a window are an error.
+      // Properties of an input need that input. The sizes of a window without a window are an error.
       {kValidLensDtype, {}, kValidLens, kNotNone},
       {kBiasDtype, {}, kBias, kAnyRepetition},
       {kBiasContents, {}, kBias, kAnyRepetition},
@@ -137,20 +137,20 @@ PairCoverage::PairCoverage(const std::vector<OptionValue>& excluded) {
       return (out.option == a && out.value == value_a) || (out.option == b && out.value == value_b);
     };
     const bool possible = is_possible(a, value_a, b, value_b) && std::none_of(excluded.begin(), excluded.end(), is_one);
-    states_[place(a, value_a, b, value_b)] = possible ? State::Missing : State::Impossible;
+    states_[index_of(a, value_a, b, value_b)] = possible ? State::Missing : State::Impossible;
     ++(possible ? num_possible_ : num_impossible_);
   });
 }
 
 void PairCoverage::add(const Choice& choice) {
   num_covered_ += gain(choice);
-  for_each_pair_of(choice, [&](Option a, Option b) { states_[place(a, choice[a], b, choice[b])] = State::Covered; });
+  for_each_pair_of(choice, [&](Option a, Option b) { states_[index_of(a, choice[a], b, choice[b])] = State::Covered; });
 }
 
 int64_t PairCoverage::gain(const Choice& choice) const {
   int64_t count = 0;
-  for_each_pair_of(choice,
-                   [&](Option a, Option b) { count += states_[place(a, choice[a], b, choice[b])] == State::Missing; });
+  for_each_pair_of(
+      choice, [&](Option a, Option b) { count += states_[index_of(a, choice[a], b, choice[b])] == State::Missing; });
   return count;
 }
 
@@ -158,12 +158,12 @@ std::vector<PairCoverage::Pair> PairCoverage::missing() const {
   std::vector<Pair> pairs;
   if (num_covered_ == num_possible_) return pairs;
   for_each_possible_value([&](Option a, int32_t value_a, Option b, int32_t value_b) {
-    if (states_[place(a, value_a, b, value_b)] == State::Missing) pairs.push_back({a, value_a, b, value_b});
+    if (states_[index_of(a, value_a, b, value_b)] == State::Missing) pairs.push_back({a, value_a, b, value_b});
   });
   return pairs;
 }
 
-size_t PairCoverage::place(Option a, int32_t value_a, Option b, int32_t value_b) const {
+size_t PairCoverage::index_of(Option a, int32_t value_a, Option b, int32_t value_b) const {
   const int32_t row = first_value_[a] + value_a;
   const int32_t column = first_value_[b] + value_b;
   return static_cast<size_t>(row) * static_cast<size_t>(num_values_) + static_cast<size_t>(column);

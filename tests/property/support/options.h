@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every option of a call with the values that are tested, and which pairs of values have been.
+// Every option of a call with its tested values, and which pairs of values have been tested.
 #pragma once
 
 #include <array>
@@ -64,16 +64,18 @@ struct OptionDescription {
 
 const std::vector<OptionDescription>& option_table();
 
-// For each option the index of its value, or kAbsent where the option says nothing (the dtype of lengths that are not given).
+// For each option the index of its value, or kAbsent if the option has no meaning (the dtype of lengths that are not
+// given).
 constexpr int32_t kAbsent = -1;
 using Choice = std::array<int32_t, kNumOptions>;
 
 std::string describe(const Choice& choice);
 
-// Whether an option means anything with this value of another one. A condition names an option and the values that it needs of another.
+// Whether an option has a meaning depends on the value of another one: `option` needs one of the given values of
+// `needs`.
 struct Condition {
   Option option;
-  std::vector<int32_t> values;  // of option; empty: all
+  std::vector<int32_t> values;  // the values of `option` that need it; empty: all
   Option needs;
   std::vector<int32_t> needed_values;
 };
@@ -87,14 +89,15 @@ struct OptionValue {
   int32_t value;
 };
 
-// Pairs of values of different options. A call in which B, Q or K is 0 computes nothing: it counts only for the pairs with that size.
+// Counts pairs of values of different options. A call whose B, Q or K is 0 computes nothing: it counts only for the
+// pairs with that size.
 class PairCoverage {
  public:
-  // Of pairs without any of the excluded values.
+  // All pairs without the excluded values.
   explicit PairCoverage(const std::vector<OptionValue>& excluded = {});
 
   void add(const Choice& choice);
-  // Pairs of this choice that no choice before it had.
+  // The number of pairs of this choice that occurred in no earlier choice.
   int64_t gain(const Choice& choice) const;
 
   struct Pair {
@@ -110,13 +113,13 @@ class PairCoverage {
 
  private:
   enum class State : uint8_t { Impossible, Missing, Covered };
-  size_t place(Option a, int32_t value_a, Option b, int32_t value_b) const;
+  size_t index_of(Option a, int32_t value_a, Option b, int32_t value_b) const;
   template <typename Visit>
   static void for_each_possible_value(Visit visit);
   template <typename Visit>
   static void for_each_pair_of(const Choice& choice, Visit visit);
 
-  std::vector<int32_t> first_value_;  // of each option, counted over all
+  std::vector<int32_t> first_value_;  // for each option, the index of its first value among the values of all options
   int32_t num_values_ = 0;
   std::vector<State> states_;
   int64_t num_possible_ = 0;

@@ -26,7 +26,7 @@ class Random {
 
   double uniform(double low, double high) { return low + (high - low) * (static_cast<double>(next() >> 11) * 0x1p-53); }
 
-  // Between low and high, every order of magnitude alike.
+  // Log-uniform between low and high.
   double magnitude(double low, double high) { return std::exp(uniform(std::log(low), std::log(high))); }
 
   bool chance(double probability) { return uniform(0.0, 1.0) < probability; }

@@ -11,7 +11,7 @@
 namespace heed::property {
 namespace {
 
-// Indices into option_table() that the code below asks for by meaning.
+// Names for those values in option_table() that the code below needs.
 enum KindValue { kRank3, kRank4, kMultiHead, kAdditive };
 enum LayoutValue { kRepeated = 4, kNull = 5 };
 enum DropoutValue { kDropoutOff, kDropoutIdle, kDropoutOn, kTrainingOnly };
@@ -22,7 +22,7 @@ enum ContentsValue { kModerate, kLarge, kTiny, kSpecial };
 constexpr int64_t kHeadSizes[] = {1, 3, 8, 16, 17, 64};
 const std::vector<int64_t> kInputSizes = {1, 2, 5, 8, 16, 17};
 
-// Largest size of each class, by which the work of a call is estimated.
+// The largest size of each size class, to estimate the work of a call.
 constexpr int64_t kLargestOfClass[] = {0, 1, 2, 7, 17, 65, 130};
 
 int64_t draw_size(int32_t size_class, Random& random) {
@@ -38,9 +38,9 @@ bool has_projections(const Choice& choice) { return choice[kKind] == kMultiHead 
 
 bool has_additive_scores(const Choice& choice) { return choice[kKind] == kAdditive || choice[kScoring] == 1; }
 
-// Multiplications of the attention, about.
+// About the number of multiplications in the attention.
 double work_of(const Choice& choice) {
-  // A tanh takes as long as so many of them.
+  // A tanh takes as long as eight multiplications.
   const double score = has_additive_scores(choice) ? 8.0 : 1.0;
   const auto largest = [&](Option option) { return static_cast<double>(kLargestOfClass[choice[option]]); };
   const double num_heads = choice[kNumHeads] == kAbsent ? 1.0 : choice[kNumHeads] + 1.0;
@@ -52,18 +52,18 @@ double work_of(const Choice& choice) {
   return rows * num_keys * ((1.0 + score) * head_size + 8.0) + projected * head_size * 32.0;
 }
 
-// Whether the choice is one call, beyond what pairs of values can tell.
+// Whether a call with these values is possible, beyond the conditions on pairs of values.
 bool is_consistent(const Choice& choice) {
   if (choice[kOutput] == 0 && choice[kWeights] == 0 && choice[kLogSumExp] == 0) return false;
-  // Where values are not projected, those that are the keys have their size and heads.
+  // Without projections, missing values are the keys, so they have their head size and heads.
   if (choice[kKind] != kMultiHead && choice[kValues] == kNull && choice[kValueHeadSize] != 0) return false;
   if (choice[kKind] == kRank4 && choice[kKeys] == kNull && choice[kGrouping] != kOneToOne) return false;
-  // Keys that are the queries are as many.
+  // Missing keys are the queries, so K = Q.
   return choice[kKeys] != kNull || choice[kNumKeys] == choice[kNumQueries];
 }
 
-// Sets what has no meaning to kAbsent. False when a value cannot stand beside another.
-bool settle(Choice& choice) {
+// Sets options without a meaning to kAbsent. Returns false if two values exclude each other.
+bool normalize(Choice& choice) {
   for (const Condition& condition : conditions()) {
     const auto& needed = condition.needed_values;
     const bool met = std::find(needed.begin(), needed.end(), choice[condition.needs]) != needed.end();
@@ -165,14 +165,15 @@ class CallMaker {
     const auto dtype = static_cast<heed_dtype>(choice_[kInputDtype]);
     const bool projected = has_projections(choice_);
     const auto input_size = [&](bool is_free, int64_t size) { return is_free ? random_.one_of(kInputSizes) : size; };
-    // An additive layer's values are not projected, and neither are then keys and queries that are the values.
+    // An additive layer does not project its values. So keys and queries that are also the values have the value's
+    // size.
     const bool keys_are_values = is(kKind, kAdditive) && is(kValues, kNull);
     const bool queries_are_values = keys_are_values && is(kKeys, kNull);
     query_size_ = input_size(projected && !queries_are_values, sizes_.head_size);
     key_size_ = is(kKeys, kNull) ? query_size_ : input_size(projected && !keys_are_values, sizes_.head_size);
     value_size_ = is(kValues, kNull) ? key_size_ : input_size(is(kKind, kMultiHead), sizes_.value_head_size);
 
-    // Products of two numbers up to a, summed over the head and scaled, come to about a^2 / 3 at most.
+    // The scaled dot product of two vectors with elements up to a is about a^2 / 3 at most.
     double query_amplitude = projected ? 1.0 : 2.0;
     double value_amplitude = 1.0;
     if (is(kContents, kLarge)) {
@@ -210,8 +211,8 @@ class CallMaker {
     return array;
   }
 
-  // Puts a number that is not finite into one row of ten. Projections get NaN only: what becomes of an infinity among sums that
-  // cancel depends on the last bit of the others.
+  // Puts a non-finite number into one row of ten. With projections only NaN: a sum of infinities and numbers that
+  // nearly cancel could be +inf, -inf or NaN, depending on the last bit of the other terms.
   void spoil_rows(Array& array) {
     const int64_t size = array.dims.back();
     const int64_t rows = static_cast<int64_t>(array.values.size()) / size;
@@ -235,7 +236,7 @@ class CallMaker {
     add_parameters("W_o", output_size, sizes_.num_heads * sizes_.value_head_size, call_.options.biases & HEED_BIAS_O);
   }
 
-  // A score is a sum of numbers up to the weights, and up to about 100 where contents are large.
+  // The weights add up to the largest score: about 100 for large contents.
   void set_score_weights() {
     const auto head_size = static_cast<double>(sizes_.head_size);
     const double usual_scale = is(kKind, kAdditive) ? 1.0 : 1.0 / std::sqrt(head_size);
@@ -295,7 +296,7 @@ class CallMaker {
     return make_input(std::move(contents), dtype, std::move(strides));
   }
 
-  // From the option's text: a letter for an axis in full, "-" for an axis of 1.
+  // From the option's text: a letter is an axis of full size, "-" an axis of size 1.
   Dims repeated_dims(Option option) const {
     const std::string axes = option_table()[option].values[static_cast<size_t>(choice_[option])];
     const Dims full = {sizes_.batch, sizes_.num_heads, sizes_.num_queries, sizes_.num_keys};
@@ -320,7 +321,7 @@ class CallMaker {
     call_.num_threads = std::vector<int32_t>{0, 1, 4}[static_cast<size_t>(choice_[kNumThreads])];
   }
 
-  // Half of the operands begin where no vector does. Drawn last, so that all else of a case stays what it was.
+  // Misaligns half of the operands for vectors. Drawn last, so that the rest of a case does not depend on it.
   void set_unused() {
     const auto draw = [&](auto& operand) {
       if (random_.chance(0.5)) operand.unused_before = 1 + 2 * random_.below(8);
@@ -365,10 +366,10 @@ Choice ChoiceSampler::next() {
 
 Choice ChoiceSampler::draw(const std::vector<PairCoverage::Pair>& missing) {
   constexpr int kPatience = 1000;
-  constexpr int kWishes = 20;  // after so many in vain, the pairs that are left are not wished for
+  constexpr int kWishes = 20;  // after so many failed rounds, draws without a wanted pair
   for (int wish = 0;; ++wish) {
     const PairCoverage::Pair* wanted = missing.empty() || wish >= kWishes ? nullptr : &random_.one_of(missing);
-    // Most calls are small, so that many can be made; a wanted pair of large sizes must still fit.
+    // Most calls are small, so that many can be made; but large sizes must remain possible for their pairs.
     const double allowed_work = random_.magnitude(2e3, 2e6);
     for (int attempt = 0; attempt < kPatience; ++attempt) {
       Choice choice;
@@ -377,7 +378,8 @@ Choice ChoiceSampler::draw(const std::vector<PairCoverage::Pair>& missing) {
             static_cast<int32_t>(random_.below(static_cast<int64_t>(option_table()[option].values.size())));
       }
       for (Option size : {kBatch, kNumQueries, kNumKeys}) {
-        if (choice[size] == 0 && !random_.chance(0.2)) choice[size] = 1;  // calls that compute nothing need not be many
+        // Calls that compute nothing are rarely needed.
+        if (choice[size] == 0 && !random_.chance(0.2)) choice[size] = 1;
       }
       if (choice[kKeys] == kNull) choice[kNumKeys] = choice[kNumQueries];
       if (wanted != nullptr) {
@@ -385,7 +387,7 @@ Choice ChoiceSampler::draw(const std::vector<PairCoverage::Pair>& missing) {
         choice[wanted->b] = wanted->value_b;
       }
       const auto is_drawn = [&](const OptionValue& out) { return choice[out.option] == out.value; };
-      if (settle(choice) && std::none_of(excluded_.begin(), excluded_.end(), is_drawn) && is_consistent(choice) &&
+      if (normalize(choice) && std::none_of(excluded_.begin(), excluded_.end(), is_drawn) && is_consistent(choice) &&
           work_of(choice) <= allowed_work)
         return choice;
     }

@@ -11,7 +11,7 @@
 
 namespace heed::property {
 
-// Draws choices, each time preferring those with pairs of values that have not been drawn yet.
+// Draws choices, and prefers those with pairs of values that have not occurred yet.
 class ChoiceSampler {
  public:
   // Never draws an excluded value.
@@ -30,10 +30,11 @@ class ChoiceSampler {
   PairCoverage coverage_;
 };
 
-// What Ascend leaves to the CPU.
+// The option values that Ascend leaves to the CPU.
 const std::vector<OptionValue>& left_to_the_cpu();
 
-// The call that a choice and a seed stand for: the seed decides what the choice leaves open (sizes within their class, contents).
+// The call for a choice and a seed. The seed determines what the choice leaves open: sizes within their class, and
+// contents.
 Call make_call(const Choice& choice, uint64_t seed);
 
 }  // namespace heed::property

@@ -30,7 +30,7 @@ Call dot_product_call(const reference::AttentionSizes& sizes, Random& random, he
 
 namespace {
 
-// Queries, keys and values of rank 3, and the output in their dtype.
+// Queries, keys and values of rank 3, and an output of their dtype.
 Call sequences_call(Kind kind, const heed_multi_head_attention_options& options, const MultiHeadSample& sample,
                     Random& random) {
   const auto input = [&](int64_t length, int64_t size) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls to start a test from: random contents, F32, everything optional left out, the output alone wanted.
+// Calls that tests start from: random contents, F32, no optional input, only the output requested.
 #pragma once
 
 #include "support/call.h"
@@ -9,7 +9,7 @@ namespace heed::property {
 // Numbers between -amplitude and amplitude.
 Array random_array(const Dims& dims, Random& random, double amplitude = 1.0);
 
-// Rank 3 where there is one head, otherwise rank 4; numbers between -2 and 2, which make the weights differ.
+// Rank 3 if there is one head, otherwise rank 4. Numbers between -2 and 2, so that the weights differ clearly.
 Call dot_product_call(const reference::AttentionSizes& sizes, Random& random, heed_dtype dtype = HEED_F32);
 
 // Cross-attention: every size of queries, keys and values differs, with all biases.
@@ -28,24 +28,24 @@ Call multi_head_call(const heed_multi_head_attention_options& options, const Mul
 // num_hiddens 8 in 2 heads, all biases.
 heed_multi_head_attention_options two_heads();
 
-// The additive layer with so many hidden elements: every size of queries, keys and values differs.
+// The additive layer with num_hiddens hidden elements; all sizes of queries, keys and values differ.
 Call additive_call(int64_t num_hiddens, const MultiHeadSample& sample, Random& random);
 
-// A call of each kind: rank 3, rank 4 with grouped heads, multi-head with grouped heads and either scoring, additive.
+// One call of each kind: rank 3, rank 4 with grouped heads, multi-head with grouped heads and either scoring, additive.
 std::vector<Call> call_of_each_kind(Random& random, heed_dtype dtype = HEED_F32, int64_t num_queries = 3,
                                     int64_t num_keys = 5);
 
 void want_everything(Call& call);
 
-// The same, and all of it in F32 whatever the inputs are, so that results are not rounded once more.
+// Requests all three results, in F32 whatever the dtype of the inputs is, so that they are not rounded to it.
 void want_everything_in_f32(Call& call);
 
-// The results of a call that wanted everything, as B, H, Q, K.
+// One number from the results of a call that requested everything, by its indices b, h, q, k.
 double weight_at(const Results& results, const reference::AttentionSizes& sizes, int64_t b, int64_t h, int64_t q,
                  int64_t k);
 double log_sum_exp_at(const Results& results, const reference::AttentionSizes& sizes, int64_t b, int64_t h, int64_t q);
 
-// Where the weights are not 0.
+// Whether exactly the visible keys have weights that are not 0.
 template <typename IsVisible>
 testing::AssertionResult sees_exactly(const Results& results, const reference::AttentionSizes& sizes,
                                       IsVisible is_visible) {

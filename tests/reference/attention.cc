@@ -20,10 +20,10 @@ using Vector = Eigen::ArrayXd;
 using ConstRow = Eigen::Map<const Vector>;
 using Row = Eigen::Map<Vector>;
 
-// A weight below this may be 0 in f32, so that its product with an infinite value may be NaN there.
+// A smaller weight may be 0 in f32, so that its product with an infinite value may be NaN.
 constexpr double kSmallestSureWeight = 0x1p-120;
 
-// How far a score must lie below the largest for its exponential to be 0 in f32.
+// The exponential of a score that is this much below the largest is 0 in f32.
 constexpr double kNegligible = 110.0;
 
 // Row `index` of a dense (..., size) array.
@@ -33,35 +33,35 @@ ConstRow row_of(const std::vector<double>& array, int64_t index, int64_t size) {
 
 Row row_of(std::vector<double>& array, int64_t index, int64_t size) { return Row(array.data() + index * size, size); }
 
-// Who of an item has to do with a key. A device leaves out those that nobody has.
+// Which rows of a batch element read a key. A device does not read a key that no row needs.
 enum class Interest : uint8_t { None, MeanOfAll, Seen };
 
-// For each item and key.
+// For each batch element and key.
 std::vector<Interest> interests(const AttentionProblem& problem) {
   const AttentionSizes& sizes = problem.sizes;
   std::vector<Interest> interests(static_cast<size_t>(sizes.batch * sizes.num_keys));
   for (int64_t b = 0; b < sizes.batch; ++b) {
-    const auto of_item = interests.begin() + b * sizes.num_keys;
+    const auto of_batch_element = interests.begin() + b * sizes.num_keys;
     for (int64_t h = 0; h < sizes.num_heads; ++h) {
       for (int64_t q = 0; q < sizes.num_queries; ++q) {
         bool is_empty = true;
         for (int64_t k = 0; k < sizes.num_keys; ++k) {
           if (!is_visible(problem, b, h, q, k)) continue;
-          of_item[k] = Interest::Seen;
+          of_batch_element[k] = Interest::Seen;
           is_empty = false;
         }
         if (is_empty && problem.options.empty_rows == EmptyRows::Mean)
-          std::replace(of_item, of_item + sizes.num_keys, Interest::None, Interest::MeanOfAll);
+          std::replace(of_batch_element, of_batch_element + sizes.num_keys, Interest::None, Interest::MeanOfAll);
       }
     }
   }
   return interests;
 }
 
-// One row: query q of head h of batch item b, with everything about it.
+// Solves one row: query q of head h of batch element b.
 class RowSolver {
  public:
-  // Without a compute format `interests` is not read.
+  // `interests` is read only if there is a compute format.
   RowSolver(const AttentionProblem& problem, const std::vector<Interest>& interests, int64_t b, int64_t h, int64_t q)
       : problem_(problem),
         sizes_(problem.sizes),
@@ -107,7 +107,7 @@ class RowSolver {
   }
 
  private:
-  // Rule 7. The mean treats every key as seen, hidden ones too; without it nothing is added to the output's zeros.
+  // Rule 7. The mean treats every key as visible, also hidden ones. Otherwise the output stays 0.
   void solve_empty() {
     log_sum_exp_ = -kInfinity;
     if (options_.empty_rows == EmptyRows::Zero || sizes_.num_keys == 0) return;
@@ -124,9 +124,9 @@ class RowSolver {
     Vector scores(static_cast<int64_t>(visible_.size()));
     magnitudes_.resize(visible_.size());
     for (int64_t i = 0; i < scores.size(); ++i) {
-      const auto place = static_cast<size_t>(i);
-      scores[i] = score(visible_[place], magnitudes, magnitudes_[place]);
-      // To the device an infinite key is NaN.
+      const auto index = static_cast<size_t>(i);
+      scores[i] = score(visible_[index], magnitudes, magnitudes_[index]);
+      // A device treats an infinite key as NaN.
       if (problem_.compute_format && scores[i] == -kInfinity) row_may_be_nan_ = true;
     }
     exponent_ = row_exponent(constants(), magnitudes);
@@ -143,7 +143,7 @@ class RowSolver {
     log_sum_exp_ = maximum + std::log(sum);
   }
 
-  // Rule 3 up to "hide", and what the bound needs to know of this key.
+  // Rule 3 up to "hide". Also records the magnitudes that the bound needs for this key.
   double score(int64_t k, RowMagnitudes& magnitudes, KeyMagnitudes& of_key) {
     const ConstRow query = row_of(problem_.queries.values, row_, sizes_.head_size);
     const ConstRow query_error = row_of(problem_.queries.errors, row_, sizes_.head_size);
@@ -178,7 +178,7 @@ class RowSolver {
       score += of_key.bias;
     }
     if (outcome == Outcome::Unknown) is_known_ = false;
-    if (score == -kInfinity) return score;  // weight 0: nothing of it reaches the bound
+    if (score == -kInfinity) return score;  // weight 0, so this key adds nothing to the bound
     magnitudes.scores = std::max(magnitudes.scores, std::fabs(score));
     if (outcome == Outcome::SameAsF64 || !std::isfinite(score)) return score;
 
@@ -186,7 +186,7 @@ class RowSolver {
     const double inherited = term_errors.sum();
     magnitudes.terms = std::max(magnitudes.terms, std::fabs(scale) * magnitude);
     magnitudes.inherited = std::max(magnitudes.inherited, std::fabs(scale) * inherited);
-    // Of queries times the scale, which the keys multiply.
+    // The scaled query may underflow, and the error is multiplied by the key.
     const double of_queries = options_.scoring == Scoring::DotProduct ? key.abs().sum() : 0.0;
     of_key.underflow = (underflows.sum() * std::fabs(scale) + of_queries + std::fabs(cap) + 2.0) * kSmallestF32;
     magnitudes.underflow = std::max(magnitudes.underflow, of_key.underflow);
@@ -205,8 +205,9 @@ class RowSolver {
     return options_.scale != 0.0 ? options_.scale : 1.0 / std::sqrt(static_cast<double>(sizes_.head_size));
   }
 
-  // What keys that other rows of the item see may do to this row's output on a device that has them among its own: their
-  // scores and values are computed with, and must not be so large that a mask does not hide them.
+  // How keys that are hidden from this row, but visible to other rows of the batch element, can change its output on a
+  // device: the device computes their scores and values, and adds a mask. The scores must be small enough for the mask
+  // to hide them.
   void look_at_masked_keys() {
     if (visible_.empty() || std::isnan(log_sum_exp_)) return;
     const bool is_mean = log_sum_exp_ == -kInfinity;
@@ -218,12 +219,12 @@ class RowSolver {
       const ConstRow key_error = row_of(problem_.keys.errors, first_key_ + k, sizes_.head_size);
       const ConstRow value = row_of(problem_.values.values, first_key_ + k, sizes_.value_head_size);
       const ConstRow value_error = row_of(problem_.values.errors, first_key_ + k, sizes_.value_head_size);
-      // Keys that are there for a mean alone are computed with as zeros; of a mean, values are no others than its own.
+      // A device replaces keys that only a mean needs by zeros. A row of the mean needs no value but its own.
       const bool has_key = interest(k) == Interest::Seen && !(key.isFinite().all() && key_error.isFinite().all());
       const bool has_value = !is_mean && !(value.isFinite().all() && value_error.isFinite().all());
       may_be_nan_ = may_be_nan_ || has_key || has_value;
       if (has_key || interest(k) != Interest::Seen || is_mean) continue;
-      if (options_.scoring == Scoring::Additive) continue;  // the CPU's
+      if (options_.scoring == Scoring::Additive) continue;  // computed by the CPU
       const double sum = ((query.abs() + query_error) * (key.abs() + key_error)).sum();
       const double terms = std::fabs(scale()) * sum;
       if (!(std::max(terms, sum) <= kLargestCovered / 2.0)) is_known_ = false;
@@ -254,7 +255,7 @@ class RowSolver {
     result.log_sum_exp.may_be_nan[static_cast<size_t>(row_)] = 1;
   }
 
-  // Of a row with a score that f32 may come to anything of, only what is hidden is sure.
+  // f32 could give any score in this row, so only the weights of hidden keys are known.
   void write_unknown(AttentionResult& result) const {
     for (int64_t k : visible_) row_of(result.weights.errors, row_, sizes_.num_keys)[k] = kInfinity;
     result.log_sum_exp.errors[static_cast<size_t>(row_)] = kInfinity;
@@ -267,10 +268,10 @@ class RowSolver {
     return !options_.drops() || dropout_keeps(options_.dropout_seed, options_.dropout, b_, h_, q_, k);
   }
 
-  // As write_output, with the weights' intervals and the roundings of the format.
+  // Like write_output, with intervals of the weights and with the roundings of the format.
   void write_narrow_output(Row output, Row error) const {
     const Format format = *problem_.compute_format;
-    // A probability that the format keeps for sure.
+    // The smallest probability that the format certainly does not round to 0.
     const double smallest_sure = std::max(2.0 * smallest_number(format), kSmallestSureWeight);
     const auto num_keys = static_cast<double>(sizes_.num_keys);
     Vector sum = Vector::Zero(sizes_.value_head_size);
@@ -279,7 +280,7 @@ class RowSolver {
     Vector largest = sum;
     Vector unsure = sum;
     for (size_t i = 0; i < visible_.size(); ++i) {
-      const auto place = static_cast<int64_t>(i);
+      const auto index = static_cast<int64_t>(i);
       const int64_t k = visible_[i];
       const ConstRow value = row_of(problem_.values.values, first_key_ + k, sizes_.value_head_size);
       const ConstRow value_error = row_of(problem_.values.errors, first_key_ + k, sizes_.value_head_size);
@@ -287,9 +288,9 @@ class RowSolver {
       sum += weights_[k] * kept * value;
       magnitude += value.abs() + value_error;
       largest = largest.max(value_error);
-      const double change = std::max(fused_->high[place] - weights_[k], weights_[k] - fused_->low[place]);
+      const double change = std::max(fused_->high[index] - weights_[k], weights_[k] - fused_->low[index]);
       off += kept * (change * (value.abs() + value_error) + weights_[k] * value_error);
-      if (kept != 0.0 && fused_->low[place] < smallest_sure) unsure += value.isInf().cast<double>();
+      if (kept != 0.0 && fused_->low[index] < smallest_sure) unsure += value.isInf().cast<double>();
     }
     for (int64_t k : masked_) {
       const ConstRow value = row_of(problem_.values.values, first_key_ + k, sizes_.value_head_size);
@@ -313,7 +314,7 @@ class RowSolver {
     }
   }
 
-  // Rules 8 and 11: what is dropped is multiplied by 0, what is hidden takes no part.
+  // Rules 8 and 11: a dropped weight is multiplied by 0, hidden keys take no part.
   void write_output(Row output, Row error) const {
     if (fused_) {
       write_narrow_output(output, error);
@@ -323,7 +324,7 @@ class RowSolver {
     Vector largest = sum;
     Vector inherited = sum;
     Vector unsure = sum;
-    const double smallest_part = std::exp(-exponent_);  // of a weight that f32 keeps
+    const double smallest_part = std::exp(-exponent_);  // the fraction of a weight that f32 certainly keeps
     for (int64_t k : visible_) {
       const ConstRow value = row_of(problem_.values.values, first_key_ + k, sizes_.value_head_size);
       const ConstRow value_error = row_of(problem_.values.errors, first_key_ + k, sizes_.value_head_size);
@@ -356,10 +357,10 @@ class RowSolver {
     if (std::isnan(log_sum_exp_)) return errors;
     if (unfused_) {
       for (size_t i = 0; i < visible_.size(); ++i) {
-        const auto place = static_cast<int64_t>(i);
+        const auto index = static_cast<int64_t>(i);
         const double weight = weights_[visible_[i]];
         errors[visible_[i]] =
-            unfused_->is_known ? std::max(unfused_->high[place] - weight, weight - unfused_->low[place]) : kInfinity;
+            unfused_->is_known ? std::max(unfused_->high[index] - weight, weight - unfused_->low[index]) : kInfinity;
       }
       return errors;
     }
@@ -389,20 +390,21 @@ class RowSolver {
   const AttentionOptions& options_;
   const std::vector<Interest>& interests_;
   int64_t b_, h_, q_;
-  int64_t row_ = 0;        // of queries, output, weights and log_sum_exp
-  int64_t first_key_ = 0;  // row of keys and values that is key 0
+  int64_t row_ = 0;        // index in queries, output, weights and log_sum_exp
+  int64_t first_key_ = 0;  // the row of keys and values that is key 0
   std::vector<int64_t> visible_;
-  std::vector<KeyMagnitudes> magnitudes_;  // of each of them
-  std::vector<int64_t> masked_;            // that another row of the item sees, where there is a compute format
+  std::vector<KeyMagnitudes> magnitudes_;  // of each visible key
+  // Hidden from this row, but another row of the batch element reads them; only with a compute format.
+  std::vector<int64_t> masked_;
   Vector weights_;
   double log_sum_exp_ = 0.0;
   double exponent_ = 0.0;
   bool is_known_ = true;
 
-  // Where there is a compute format.
-  double largest_terms_ = 0.0;  // S, errors included
+  // Only with a compute format.
+  double largest_terms_ = 0.0;  // S plus the errors of its operands
   bool masks_hide_ = true;
-  bool may_be_nan_ = false;      // the output
+  bool may_be_nan_ = false;      // only the output
   bool row_may_be_nan_ = false;  // all results of the row
   std::optional<NarrowWeights> fused_;
   std::optional<NarrowWeights> unfused_;

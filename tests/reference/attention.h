@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The definition of attention: f64, one row after the other, nothing clever. Every backend is measured against it.
+// The definition of attention in f64, one row after the other, without optimizations. Every backend is compared with
+// it.
 //
-// Inputs are dense row-major f64 copies of what the caller's tensors hold; heads are always there (1 for rank 3), lengths, mask and bias
-// are already repeated to their full shapes. Rules are those of docs/semantics.md.
+// Inputs are dense row-major f64 copies of the caller's tensors. The head axis always exists (size 1 for rank 3).
+// Lengths, mask and bias have been repeated to their full shapes. The rules are those of docs/semantics.md.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +35,7 @@ struct AttentionOptions {
   bool drops() const { return training && dropout > 0; }
 };
 
-// Sizes, in the letters of the shapes below: B, H, Hkv, Q, K, D, Dv.
+// The sizes B, H, Hkv, Q, K, D, Dv in the shapes below.
 struct AttentionSizes {
   int64_t batch = 0;
   int64_t num_heads = 1;
@@ -45,29 +46,31 @@ struct AttentionSizes {
   int64_t value_head_size = 1;
 };
 
-// What decides who sees whom, and what is added to the scores. An empty vector: not given.
+// What determines which keys a query sees, and what is added to the scores. An empty vector: not given.
 struct AttentionLimits {
   std::vector<double> lengths;  // (B, Q)
-  std::vector<uint8_t> mask;    // (B, H, Q, K), non-zero: may attend
+  std::vector<uint8_t> mask;    // (B, H, Q, K), non-zero: visible
   std::vector<double> bias;     // (B, H, Q, K), -inf hides
 };
 
-// Numbers, and for each how far an engine's may be from it before the engine rounds to the output's format. An infinite error: no bound
-// is stated, because an f32 engine may overflow on the way, and its result may be anything; for a NaN: anything that is not finite.
+// Numbers, and for each the largest difference of an engine's result before it is rounded to the output's format. An
+// infinite error states no bound, since an f32 engine may overflow in an intermediate result: any result is accepted.
+// For a NaN with an infinite error any non-finite result is.
 struct Bounded {
   std::vector<double> values;
   std::vector<double> errors;
-  // Non-zero: or it may be NaN, since the engine multiplies hidden values by 0 (rule 8). Empty: none may.
+  // Non-zero: the result may also be NaN, since the engine multiplies hidden values by 0 (rule 8). Empty: no result
+  // may.
   std::vector<uint8_t> may_be_nan;
 
   explicit Bounded(size_t size = 0) : values(size), errors(size) {}
 };
 
-// Inputs as an engine reads them: exactly, or rounded to the format that it computes with.
+// Inputs as an engine reads them: exact, or rounded to the format in which it computes.
 Bounded as_read(const std::vector<double>& values, std::optional<Format> compute_format);
 
 struct AttentionProblem {
-  // What the engine rounds operands and intermediates to; without it, its arithmetic is f32 throughout.
+  // The format to which the engine rounds operands and intermediate results; none for an engine that computes in f32.
   std::optional<Format> compute_format;
   AttentionSizes sizes;
   AttentionOptions options;

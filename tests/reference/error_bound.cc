@@ -9,12 +9,13 @@ namespace heed::reference {
 
 BoundConstants bound_constants(const BoundParameters& parameters) {
   const auto keys = static_cast<double>(parameters.num_keys);
-  // Between blocks, and one more where the keys are cut into chunks.
+  // Rescales between blocks; where the keys are split into chunks, one more.
   const double rescales =
       parameters.num_keys <= kKeysPerBlock ? 0.0 : std::ceil(keys / static_cast<double>(kKeysPerBlock));
   BoundConstants constants;
   constants.c1 = 6.0 + (parameters.drops ? 1.0 : 0.0);
-  // Of one term: the sum of query and key, and the tanh, whose units in the last place are twice the unit round-off.
+  // For each term: the rounding of query + key, and the error of tanh. A unit in the last place is twice the unit
+  // round-off.
   const double tanh_error = parameters.scoring == Scoring::Additive ? 1.0 + 2.0 * kTanhUlps : 0.0;
   constants.c2 = 2.0 * (static_cast<double>(parameters.head_size) + 2.0 + tanh_error);
   constants.c3 = 2.0 * keys + 6.0 * rescales;
@@ -38,7 +39,7 @@ bool accepts(Format format, double expected, double error, double actual) {
   if (std::isnan(expected)) return std::isinf(error) ? !std::isfinite(actual) : std::isnan(actual);
   if (!std::isfinite(error)) return true;
   if (std::isinf(expected)) return actual == expected;
-  // Rounding is monotonic: what lay between two numbers before it lies between their roundings after it.
+  // Rounding is monotonic: a number in an interval is rounded to a number between the roundings of its ends.
   return actual >= round_to(format, expected - error) && actual <= round_to(format, expected + error);
 }
 

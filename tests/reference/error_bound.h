@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far an f32 engine may be from the f64 answer (rule 15). Each constant is derived in docs/semantics.md, section
-// "The error bound".
+// The largest difference between the results of an f32 engine and the f64 results (rule 15). Each constant is derived
+// in docs/semantics.md, section "The error bound".
 #pragma once
 
 #include <cstdint>
@@ -10,26 +10,26 @@
 
 namespace heed::reference {
 
-// u: the unit round-off of f32.
+// u, the unit round-off of f32.
 inline constexpr double kUnitRoundoff = 0x1p-24;
 
-// The smallest subnormal of f32: twice the largest error of a product or an exponential that underflows.
+// The smallest subnormal of f32: twice the largest error of a product or exponential that underflows.
 inline constexpr double kSmallestF32 = 0x1p-149;
 
-// Where sums of magnitudes pass this, an f32 engine may overflow on the way to a finite answer, and no bound is stated.
+// If sums of magnitudes are larger, an f32 engine may overflow although the result is finite, so no bound is stated.
 inline constexpr double kLargestCovered = 0x1p127;
 
-// Covers the terms of second order that sums of roundings leave behind, where (2K + 6N) * u <= 0.01.
+// Covers the second-order terms in sums of roundings, where (2K + 6N) * u <= 0.01.
 inline constexpr double kSecondOrder = 1.01;
 
-// Keys between two updates of the running maximum; with more keys, N = ceil(K / kKeysPerBlock) rescales at most come
-// upon what was summed before.
+// Keys between two updates of the running maximum. With more keys the sums so far are rescaled at most N = ceil(K /
+// kKeysPerBlock) times.
 inline constexpr int64_t kKeysPerBlock = 256;
 
-// Units in the last place by which an engine's tanh may be off.
+// The largest error of an engine's tanh, in units in the last place.
 inline constexpr double kTanhUlps = 2.0;
 
-// What the constants of one call depend on.
+// What the constants of a call depend on.
 struct BoundParameters {
   int64_t head_size = 0;
   int64_t num_keys = 0;
@@ -49,27 +49,28 @@ struct BoundConstants {
 
 BoundConstants bound_constants(const BoundParameters& parameters);
 
-// What the bound of one row depends on besides.
+// What the bound of one row also depends on.
 struct RowMagnitudes {
   double terms = 0;   // S: largest abs(scale) * sum of abs(q_d * k_d), or abs(w_d * tanh(q_d + k_d)), of a visible key
-  double scores = 0;  // T: largest abs(score + bias) of a visible key, and abs(cap)
-  double inherited = 0;  // how far inexact queries and keys move a score, at most
-  double underflow = 0;  // how far underflow in the terms of its sum moves a score, at most
+  double scores = 0;  // T: largest abs(score + bias) of a visible key, or abs(cap) if that is larger
+  double inherited = 0;  // the largest change of a score by inexact queries and keys
+  double underflow = 0;  // the largest change of a score by underflow in its terms
 };
 
-// x: the relative error of a weight is at most e^x - 1, the absolute one of log_sum_exp x + u * abs(log_sum_exp).
+// x: the relative error of a weight is at most e^x - 1, the absolute error of log_sum_exp at most x + u *
+// abs(log_sum_exp).
 double row_exponent(const BoundConstants& constants, const RowMagnitudes& row);
 
-// How far a number that was within `error` of `value` may be after one operation in f32 and rounding to the format;
-// infinite where it may overflow.
+// The largest error of a number that was within `error` of `value`, after one operation in f32 and rounding to the
+// format; infinite if it may overflow.
 double error_after_rounding(Format format, double value, double error);
 
-// Whether a backend may return `actual` for a result whose value is within `error` of `expected`, rounded to the
-// format. An expected NaN asks for NaN, with an infinite error for anything that is not finite; of anything else with
-// an infinite error nothing is asked.
+// Whether a backend may return `actual` for a result that is within `error` of `expected` before it is rounded to the
+// format. If `expected` is NaN, `actual` must be NaN, or with an infinite error any non-finite number. Any other
+// `expected` with an infinite error accepts everything.
 bool accepts(Format format, double expected, double error, double actual);
 
-// abs(actual - expected) as a fraction of what is allowed; 0 where that is not a question of accuracy.
+// abs(actual - expected) as a fraction of the allowed difference; 0 for non-finite numbers and infinite errors.
 double used_fraction(Format format, double expected, double error, double actual);
 
 }  // namespace heed::reference

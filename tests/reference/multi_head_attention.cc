@@ -18,7 +18,7 @@ Eigen::Map<const Matrix> as_matrix(const std::vector<double>& array, int64_t row
   return Eigen::Map<const Matrix>(array.data(), rows, columns);
 }
 
-// (outer, a, b, size) to (outer, b, a, size): (B, S, H, D) to (B, H, S, D) and back.
+// Transposes (outer, a, b, size) to (outer, b, a, size): (B, S, H, D) to (B, H, S, D) and back.
 template <typename T>
 std::vector<T> swap_middle(const std::vector<T>& array, int64_t outer, int64_t a, int64_t b, int64_t size) {
   std::vector<T> result(array.size());
@@ -57,7 +57,7 @@ Bounded project(const Projection& projection, const Bounded& input, int64_t rows
   const double roundings = static_cast<double>(input_size) + 1.0;
   const double gamma = roundings * kUnitRoundoff / (1.0 - roundings * kUnitRoundoff);
   const double underflow = static_cast<double>(input_size) * kSmallestF32;
-  // The bias is the weight of one more input, which is 1.
+  // The bias is treated as the weight of one more input, which is 1.
   Eigen::ArrayXd a = Eigen::ArrayXd::Ones(input_size + 1);
   Eigen::ArrayXd a_error = Eigen::ArrayXd::Zero(input_size + 1);
   Eigen::ArrayXd b = a_error;
@@ -78,7 +78,7 @@ Bounded project(const Projection& projection, const Bounded& input, int64_t rows
       result.values[i] = terms.sum();
       switch (outcome_of_sum(terms, a, a_error, b, b_error)) {
         case Outcome::Unknown:
-          // Infinity or NaN, whichever it is, stays one of them.
+          // A result that is NaN in f64 is infinite or NaN in f32, but never finite.
           result.values[i] = a.isNaN().any() ? std::numeric_limits<double>::quiet_NaN() : 0.0;
           result.errors[i] = std::numeric_limits<double>::infinity();
           break;

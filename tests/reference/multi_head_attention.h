@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Multi-head attention in f64: project, attend, join the heads, project. The additive layer is the same with one head
-// and additive scoring, without the projections of values and output.
+// Multi-head attention in f64: project, attend, join the heads, project. The additive layer is the same with one head,
+// additive scoring, and no projections of values and output.
 #pragma once
 
 #include <optional>
@@ -27,7 +27,7 @@ struct MultiHeadProblem {
   std::vector<double> values;                  // (B, K, Ev)
   Projection query_projection;                 // to H * D
   Projection key_projection;                   // to Hkv * D
-  std::optional<Projection> value_projection;  // to Hkv * Dv; without it the values are that already
+  std::optional<Projection> value_projection;  // to Hkv * Dv; without it the values are not projected
   std::optional<Projection> output_projection;
   std::vector<double> score_weights;  // (H, D), with additive scoring
 };
@@ -36,7 +36,8 @@ struct MultiHeadProblem {
 Bounded project(const Projection& projection, const Bounded& input, int64_t rows,
                 std::optional<Format> compute_format = std::nullopt);
 
-// The output is (B, Q, output size), without output projection (B, Q, H * Dv); the rest as attention gives it.
+// The output is (B, Q, output size), or (B, Q, H * Dv) without output projection; the other results are those of
+// attention().
 AttentionResult multi_head_attention(const MultiHeadProblem& problem);
 
 }  // namespace heed::reference

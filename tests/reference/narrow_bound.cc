@@ -14,23 +14,24 @@ double num_blocks(const NarrowRowParameters& parameters) {
   return std::ceil(static_cast<double>(parameters.num_keys) / static_cast<double>(kKeysPerNarrowBlock));
 }
 
-// Half of the smallest number: the largest error of rounding where the format has no normal numbers.
+// Half of the smallest number: the largest rounding error below the format's normal numbers.
 double underflow_of(Format format) { return smallest_number(format) / 2.0; }
 
-// The least that an added mask holds for a visible key, below the row's largest bias.
+// The lowest number in the added mask at a visible key, relative to the largest bias of the row. Lower ones are
+// clamped.
 double lowest_bias(Format format) { return format == Format::F16 ? -0x1p15 : -1e38; }
 
-// The score of each key, and what an engine's lies between.
+// The score of each key, and the interval of an engine's score.
 struct Scores {
   Vector value;
   Vector low;
   Vector high;
 };
 
-// Of the row.
+// The largest of the row.
 struct Largest {
   double score = -kInfinity;
-  double bias = -kInfinity;  // which the device takes away from the row's others before it adds them
+  double bias = -kInfinity;  // the device subtracts it from every bias of the row before it adds the bias
 };
 
 Largest largest_of(const std::vector<KeyMagnitudes>& keys) {
@@ -42,24 +43,24 @@ Largest largest_of(const std::vector<KeyMagnitudes>& keys) {
   return largest;
 }
 
-// What every engine's score may be off by before the bias: inexact operands, and a sum in f32.
+// The error of an engine's score before the bias: inexact operands, and a sum in f32.
 double error_of_scaled(const NarrowRowParameters& parameters, const KeyMagnitudes& key) {
   return key.inherited + kUnitRoundoff * parameters.constants.c2 / 2.0 * (key.terms + key.inherited) + key.underflow;
 }
 
-// And from there to the exponential, in f32, where the score is this far from 0 and that is added to it. The CPU's
-// arithmetic is half of rule 15's bracket.
+// The further error up to the exponential, in f32, for a score of this magnitude and a bias that is added. The
+// constants of rule 15 are for twice as many roundings, hence c4 / 2.
 double error_of_rest(const NarrowRowParameters& parameters, const KeyMagnitudes& key, double score, double bias) {
   const double exponentials = kNarrowExpRoundoffs * (1.0 + num_blocks(parameters));
   double roundings = parameters.constants.c4 / 2.0 * std::max(std::fabs(score), parameters.soft_cap) + exponentials;
-  // The difference to the largest bias, and its sum with the score.
+  // The bias minus the largest bias, then its sum with the score.
   if (parameters.has_bias) roundings += 2.0 * std::fabs(bias) + key.terms + key.inherited;
   return kUnitRoundoff * roundings;
 }
 
 double sum_of_exponentials(const Vector& exponents, double shift) { return (exponents - shift).exp().sum(); }
 
-// log of the sum of exp(x), where one x at least is finite.
+// The logarithm of the sum of exp(x). At least one x is finite.
 double log_sum(const Vector& x) {
   const double largest = x.maxCoeff();
   return largest + std::log(sum_of_exponentials(x, largest));
@@ -77,7 +78,7 @@ Vector shares(const Vector& own, const Vector& others) {
   return result;
 }
 
-// A key's weight is largest where its own score is as high and all others are as low as they may be.
+// A key's weight is largest if its own score is the highest and all other scores are the lowest of their intervals.
 NarrowWeights weights_of(const NarrowRowParameters& parameters, const Scores& scores) {
   NarrowWeights weights;
   weights.high = shares(scores.high, scores.low);
@@ -86,7 +87,7 @@ NarrowWeights weights_of(const NarrowRowParameters& parameters, const Scores& sc
     if (scores.value[i] == -kInfinity) weights.high[i] = weights.low[i] = 0.0;
   }
   const double log_sum_exp = log_sum(scores.value);
-  // Of the sum over keys, the logarithm, and its addition to the maximum.
+  // The roundings of the sum over keys, of the logarithm, and of its addition to the maximum.
   const double num_keys = static_cast<double>(parameters.num_keys);
   const double roundings = num_keys + kNarrowExpRoundoffs * std::log(num_keys) + 2.0 * std::fabs(log_sum_exp);
   weights.log_sum_exp_error = std::max(log_sum(scores.high) - log_sum_exp, log_sum_exp - log_sum(scores.low)) +
@@ -94,8 +95,8 @@ NarrowWeights weights_of(const NarrowRowParameters& parameters, const Scores& sc
   return weights;
 }
 
-// How much larger a score is than the product that is rounded. Queries are first multiplied by the largest power of two
-// in a scale of up to 1, which rounds only where there are no normal numbers.
+// The ratio of a score to the product that is rounded to the format. The query is first multiplied by the largest power
+// of two that is not above the scale, for scales of up to 1. That rounds only below the format's normal numbers.
 double factor_of_rounded(double scale) {
   const double size = std::fabs(scale);
   if (size == 0.0) return 1.0;
@@ -136,7 +137,7 @@ NarrowWeights fused_weights(const NarrowRowParameters& parameters, const std::ve
 }
 
 NarrowWeights with_rounded_probabilities(const NarrowRowParameters& parameters, const NarrowWeights& weights) {
-  // Of a probability, at most 1, and of their sum, at least 1.
+  // For a probability, at most 1, and for their sum, at least 1.
   const double roundoff = unit_roundoff(parameters.format);
   const double smallest = underflow_of(parameters.format) + kSmallestNormalF32;
   const auto num_keys = static_cast<double>(parameters.num_keys);

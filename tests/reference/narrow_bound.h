@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far an engine may be from the f64 answer of one row that rounds operands and intermediates to a 16-bit format.
-// Each rounding is listed in docs/semantics.md, section "The error bound on Ascend".
+// The largest difference from the f64 results of one row for an engine that rounds operands and intermediate results to
+// a 16-bit format. Each rounding is listed in docs/semantics.md, section "The error bound on Ascend".
 //
-// Scores are known within intervals, key by key, and from these the weights are: a key whose weight is next to nothing
-// may have a score that is far off.
+// The score of each key is in an interval, from which the intervals of the weights follow. So a large error in the
+// score of a key with a weight near 0 hardly widens the intervals of the others.
 #pragma once
 
 #include <Eigen/Core>
@@ -15,23 +15,24 @@
 
 namespace heed::reference {
 
-// The smallest normal number of f32: below it an exponential may be 0.
+// The smallest normal number of f32: a smaller exponential may be flushed to 0.
 inline constexpr double kSmallestNormalF32 = 0x1p-126;
 
-// By how many units of round-off of f32 a device's exponential or logarithm may be off: two in the last place.
+// The largest error of a device's exponential or logarithm, in units of the unit round-off of f32: 4 are two units in
+// the last place.
 inline constexpr double kNarrowExpRoundoffs = 4.0;
 
-// Keys of a block of the fused operation, at least: so many where heads have more than 192 elements.
+// The fewest keys in a block of the fused operation: that is the number for heads of more than 192 elements.
 inline constexpr int64_t kKeysPerNarrowBlock = 64;
 
-// What the bound needs to know of one key that the row sees.
+// What the bound depends on for one visible key.
 struct KeyMagnitudes {
-  double score = 0.0;   // -infinity, of weight 0, or finite
+  double score = 0.0;   // finite, or -infinity with a weight of 0
   double scaled = 0.0;  // before soft cap and bias
   double bias = 0.0;
-  double terms = 0.0;      // S of this key alone
-  double inherited = 0.0;  // how far inexact queries and keys move the score
-  double key = 0.0;        // sum of abs(k_d), errors included
+  double terms = 0.0;      // S of this key
+  double inherited = 0.0;  // the largest change of the score by inexact queries and keys
+  double key = 0.0;        // sum of abs(k_d), plus its errors
   double underflow = 0.0;  // as in RowMagnitudes
 };
 
@@ -44,21 +45,22 @@ struct NarrowRowParameters {
   bool has_bias = false;
 };
 
-// What the weights of the visible keys are between, and how far log_sum_exp may be off.
+// The intervals of the visible keys' weights, and the error of log_sum_exp.
 struct NarrowWeights {
   Eigen::ArrayXd low;
   Eigen::ArrayXd high;
   double log_sum_exp_error = 0.0;
-  bool is_known = true;  // false: the format may overflow on the way
+  bool is_known = true;  // false: the format may overflow in an intermediate result
 };
 
-// Of the fused operation, before the probabilities are rounded.
+// The weights of the fused operation, before its probabilities are rounded.
 NarrowWeights fused_weights(const NarrowRowParameters& parameters, const std::vector<KeyMagnitudes>& keys);
 
-// The same as the output has them: with the probabilities' rounding, sums and division.
+// The weights that the output is computed from: after rounding of the probabilities, and with the errors of sums and
+// division.
 NarrowWeights with_rounded_probabilities(const NarrowRowParameters& parameters, const NarrowWeights& weights);
 
-// Of the chain of operations that makes the weights and log_sum_exp that are returned.
+// The weights and log_sum_exp of the chain of operations that returns them.
 NarrowWeights unfused_weights(const NarrowRowParameters& parameters, const std::vector<KeyMagnitudes>& keys);
 
 }  // namespace heed::reference

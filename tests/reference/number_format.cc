@@ -8,7 +8,8 @@
 namespace heed::reference {
 namespace {
 
-// Bits of the significand (the implicit one included), exponent of the smallest normal number, bits of the exponent field.
+// Bits of the significand (including the implicit one), exponent of the smallest normal number, bits of the exponent
+// field.
 struct Layout {
   int precision;
   int min_exponent;
@@ -28,7 +29,7 @@ Layout layout_of(Format format) {
   return {};
 }
 
-// The distance between neighbours around a number is 2 to this power.
+// Numbers near `number` are 2^result apart.
 int unit_exponent_at(const Layout& layout, double number) {
   int exponent = 0;
   std::frexp(number, &exponent);  // abs(number) is in [2^(exponent-1), 2^exponent); exponent 0 for 0

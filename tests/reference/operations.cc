@@ -11,7 +11,6 @@
 #include "reference/sum_of_products.h"
 
 namespace heed::reference {
-namespace {}  // namespace
 
 BoundedNumber sum_of_products(const std::vector<double>& a, const std::vector<double>& b,
                               std::optional<Format> compute_format) {
@@ -38,7 +37,8 @@ BoundedNumber sum_of_products(const std::vector<double>& a, const std::vector<do
 Bounded softmax(const std::vector<double>& scores, size_t length, std::optional<Format> compute_format) {
   Bounded weights(scores.size());
   double maximum = -kInfinity;
-  double largest = 0.0;  // of the scores' magnitudes, but for those of -infinity, whose weight is 0 in every arithmetic
+  // Largest magnitude of the scores, without -infinity, for which every arithmetic gives weight 0.
+  double largest = 0.0;
   bool has_nan = false;
   for (size_t k = 0; k < length; ++k) {
     has_nan |= std::isnan(scores[k]);
@@ -51,7 +51,7 @@ Bounded softmax(const std::vector<double>& scores, size_t length, std::optional<
   }
   double total = 0.0;
   for (size_t k = 0; k < length; ++k) total += std::exp(scores[k] - maximum);
-  // Of the exponentials above and below the line.
+  // Errors of the exponentials in numerator and denominator.
   const double exponentials = compute_format ? 2.0 * kNarrowExpRoundoffs : 4.0;
   const double bracket = exponentials + static_cast<double>(length) + 9.0 * largest;
   for (size_t k = 0; k < length; ++k) {

@@ -9,11 +9,11 @@ Outcome outcome_of_sum(const ConstArray& terms, const ConstArray& a, const Const
                        const ConstArray& b_error, double largest_factor) {
   if (!a_error.isFinite().all() || !b_error.isFinite().all()) return Outcome::Unknown;
   if (a.isNaN().any() || b.isNaN().any()) return Outcome::SameAsF64;
-  // Finite terms that overflow one way turn an infinity the other way into NaN.
+  // If finite terms overflow, they are infinite, and an infinite term of the other sign makes the sum NaN.
   const double magnitude = terms.isFinite().select(terms.abs(), 0.0).sum();
   if (magnitude * largest_factor > kLargestCovered) return Outcome::Unknown;
   if (terms.isFinite().all()) return Outcome::Finite;
-  // Infinity times a number that may lie on either side of zero.
+  // The error bound leaves the sign of the number open, and so the sign of its product with an infinity.
   const auto may_change_sign = [](const ConstArray& number, const ConstArray& error) {
     return error > 0.0 && number.abs() <= error;
   };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What f32 must make of a sum of products that is not finite in f64, or has numbers that are not finite in it.
+// The result of an f32 engine for a sum of products with non-finite operands or a non-finite sum.
 #pragma once
 
 #include <Eigen/Core>
@@ -9,16 +9,16 @@ namespace heed::reference {
 using ConstArray = Eigen::Ref<const Eigen::ArrayXd>;
 
 enum class Outcome {
-  // A number, whose distance from f64's is for a bound to say.
+  // A finite number; a bound limits its error.
   Finite,
-  // f64's infinity or NaN.
+  // The same infinity as in f64, or NaN as in f64.
   SameAsF64,
-  // Anything: f32 may overflow on the way, or an operand is itself anything.
+  // Any result: f32 may overflow in an intermediate result, or an operand is unknown.
   Unknown,
 };
 
-// Of a sum of terms[i], which is a[i] * b[i] or is infinite where that is; errors as in Bounded. `largest_factor`: what f32 may multiply
-// the terms with before it adds them.
+// For the sum of terms[i], where terms[i] is a[i] * b[i], or infinite if that is; errors as in Bounded.
+// `largest_factor`: f32 may multiply the terms by up to this before it adds them.
 Outcome outcome_of_sum(const ConstArray& terms, const ConstArray& a, const ConstArray& a_error, const ConstArray& b,
                        const ConstArray& b_error, double largest_factor = 1.0);
 

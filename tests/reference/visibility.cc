@@ -6,7 +6,7 @@
 namespace heed::reference {
 namespace {
 
-// The key that stands under query q on the diagonal.
+// The key on the diagonal for query q: the last one that a causal mask allows, the centre of a window.
 int64_t diagonal(Alignment alignment, const AttentionSizes& sizes, int64_t q) {
   return alignment == Alignment::BottomRight ? q + sizes.num_keys - sizes.num_queries : q;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who sees whom: rules 4, 5 and 6, combined by AND.
+// Which keys a query sees: it sees a key that rules 4, 5 and 6 all allow.
 #pragma once
 
 #include "reference/attention.h"

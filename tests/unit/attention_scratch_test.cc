@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scratch of attention on every ISA: what a plan asks for never decreases when batch, queries or keys grow, so that
-// a workspace for the largest call serves all others, whichever kernel each goes to; and no run touches more than it.
+// The scratch of attention on every ISA: the planned size never decreases when batch, queries or keys grow, so that a
+// workspace for the largest call suffices for all others, whichever kernels they use; and no run accesses more than its
+// plan states.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,9 +33,9 @@ std::ostream& operator<<(std::ostream& out, const Sizes& sizes) {
   return out << "batch " << sizes.batch << ", " << sizes.num_queries << " queries, " << sizes.num_keys << " keys";
 }
 
-// What calls that share a workspace have in common.
+// The properties that calls with a common workspace share.
 struct Form {
-  int64_t group = 1;  // query heads of each head of keys and values
+  int64_t group = 1;  // query heads per key head
   Scoring scoring = Scoring::DotProduct;
   int32_t num_workers = 1;
 };
@@ -69,8 +70,8 @@ class AttentionScratch : public testing::TestWithParam<Isa> {
 
 INSTANTIATE_TEST_SUITE_P(Isas, AttentionScratch, testing::ValuesIn(available_isas()), name_of_isa);
 
-// Groups on both sides of a vector's lanes and of the most rows that decode_attention takes; keys on both sides of
-// where it begins, of a block, of one chunk and of as many chunks as there may be.
+// Groups below and above the number of lanes and the largest number of rows of decode_attention; keys below and above
+// its smallest number, a key block, one chunk and the largest number of chunks.
 TEST_P(AttentionScratch, NeverDecreases) {
   constexpr int64_t kBatches[] = {0, 1, 3, int64_t{1} << 40};
   constexpr int64_t kNumKeys[] = {0, 1, 31, 32, 33, 1023, 1025, 65536, 65537, 140000};
@@ -80,7 +81,7 @@ TEST_P(AttentionScratch, NeverDecreases) {
     for (const Scoring scoring : {Scoring::DotProduct, Scoring::Additive}) {
       for (const int32_t num_workers : {1, 3}) {
         const Form form = {group, scoring, num_workers};
-        // Of the same queries and keys with the batch before, and of the same queries with the keys before.
+        // The sizes with the previous batch, and with the previous number of keys.
         size_t of_batch_before[std::size(kNumKeys)][kNumQueries] = {};
         for (const int64_t batch : kBatches) {
           size_t of_keys_before[kNumQueries] = {};
@@ -103,7 +104,7 @@ TEST_P(AttentionScratch, NeverDecreases) {
   EXPECT_EQ(kernel_names, (std::set<std::string>{"decode_attention", "flash_attention", "flash_attention_additive"}));
 }
 
-// By any step, from any size.
+// From any sizes, by any growth.
 TEST_P(AttentionScratch, NeverDecreasesWithRandomGrowth) {
   std::mt19937_64 random(7301);
   const auto below = [&random](int64_t end) { return static_cast<int64_t>(random() % static_cast<uint64_t>(end)); };
@@ -112,7 +113,7 @@ TEST_P(AttentionScratch, NeverDecreasesWithRandomGrowth) {
     constexpr int32_t kNumWorkers[] = {1, 2, 16, 100};
     const Form form = {kGroups[below(6)], below(2) == 0 ? Scoring::DotProduct : Scoring::Additive,
                        kNumWorkers[below(4)]};
-    // Small and large ones alike.
+    // Sizes of all magnitudes.
     const auto size = [&] { return below(int64_t{1} << below(15)); };
     const Sizes sizes = {size(), size(), size()};
     const Sizes larger = {sizes.batch + below(2) * size(), sizes.num_queries + below(2) * size(),
@@ -122,7 +123,7 @@ TEST_P(AttentionScratch, NeverDecreasesWithRandomGrowth) {
   }
 }
 
-// Nor does it depend on anything but sizes.
+// The scratch depends on nothing but sizes.
 TEST_P(AttentionScratch, IsTheSameForAnyStridesLengthsAndOutputs) {
   for (const int64_t num_keys : {4, 40, 1100}) {
     for (const int64_t num_queries : {1, 40}) {
@@ -155,11 +156,11 @@ TEST_P(AttentionScratch, IsSmallWhereTheProblemIs) {
   }
 }
 
-// A call with all that it reads and writes.
+// A call with all its inputs and outputs.
 class Call {
  public:
-  // Elements of a head lie `step` apart: beyond 1 they are gathered into scratch. With kTransposed they lie as many
-  // apart as the head has rows, which lie side by side.
+  // Elements of a head are `step` apart; with a step above 1 the kernels gather them into scratch. With kTransposed a
+  // head is stored column by column, so that its rows are adjacent.
   static constexpr int64_t kTransposed = 0;
   Call(const Form& form, const Sizes& sizes, int64_t step) : problem(problem_of(form, sizes)) {
     const int64_t num_heads = problem.num_heads;
@@ -199,7 +200,8 @@ class Call {
   std::vector<float> score_weights_;
 };
 
-// Behind the scratch of a call, the rest of a larger call's and as much as whole vectors could reach beyond that.
+// The bytes after the call's own scratch must not change: those of a larger call's scratch, and as many more as whole
+// vectors could reach.
 TEST_P(AttentionScratch, IsAllThatACallTouchesOfALargerOnes) {
   constexpr std::byte kUntouched{0x7a};
   constexpr size_t kBeyond = 4096;
@@ -230,7 +232,7 @@ TEST_P(AttentionScratch, IsAllThatACallTouchesOfALargerOnes) {
             EXPECT_TRUE(
                 std::all_of(scratch + own.scratch_bytes, end, [](std::byte byte) { return byte == kUntouched; }))
                 << own.kernel << ", " << sizes << ", " << num_workers << " workers, group " << group;
-            // Whatever lies in scratch: 0xff bytes are NaN.
+            // The previous contents of the scratch must not matter: bytes of 0xff are NaN.
             const std::vector<float> output = call.output;
             const std::vector<float> weights = call.weights;
             std::fill(scratch, end, std::byte{0xff});

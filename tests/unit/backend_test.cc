@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layers on a backend that is not the CPU's: its reasons, its failures and its name come through.
+// Layers on a backend other than the CPU's: its reasons, its failures and its name are reported.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,7 +30,8 @@
 namespace heed {
 namespace {
 
-// The CPU under another name, which calls everything but softmax slow, and fails attention with a single query.
+// The CPU under another name: it gives a reason against every operation except softmax, and attention with a single
+// query fails.
 Backend slow_backend() {
   Backend backend = cpu_backend();
   backend.name = "slow";
@@ -144,7 +145,7 @@ TEST(Backend, OfAnotherVersionIsRefused) {
 
 AttentionProblem seen;
 
-// What a backend is asked to attend to by a layer that is initialized for these inputs and asked for its log_sum_exp.
+// The attention problem that a layer with these inputs passes to its backend if log_sum_exp is requested.
 template <typename LayerType, typename Options>
 AttentionProblem problem_of(const Options& options) {
   Backend backend = cpu_backend();
@@ -195,7 +196,7 @@ TEST(Backend, IsToldTheScoringAndItsWeights) {
 
 std::vector<LinearProblem> seen_projections;
 
-// A backend that writes down the projections that it is asked for.
+// A backend that records the projections that it runs.
 Backend noting_backend() {
   seen_projections.clear();
   Backend backend = cpu_backend();
@@ -206,7 +207,7 @@ Backend noting_backend() {
   return backend;
 }
 
-// Self-attention over (2, 3, 6), or so many rows, in 4 heads of 5, 2 of keys, whose values have 7.
+// Self-attention over (2, rows, 6), in 4 heads of 5 elements, with 2 key heads and value heads of 7 elements.
 struct SelfAttention {
   explicit SelfAttention(const Backend& given, int64_t rows = 3)
       : backend(given),
@@ -342,7 +343,7 @@ TEST(Backend, ThatCannotPackAWeightLeavesTheLayerAsItWas) {
   EXPECT_FALSE(refused.layer.is_initialized());
 }
 
-// So that a workspace serves a layer whichever of its inputs are the same tensor, and however they are laid out.
+// So a workspace suffices for a layer whichever of its inputs are the same tensor, and whatever their strides are.
 TEST(CpuBackend, ScratchOfALinearProblemIsThatOfItsLargestPartWhateverTheStrides) {
   const auto context = Context::open({});
   LinearProblem problem;
@@ -410,7 +411,7 @@ TEST(CpuBackend, SaysWhichElementsOfALinearProblemItHasToGather) {
   LinearProblem problem = dense;
   problem.input.strides[3] = 2;
   EXPECT_EQ(names(problem), "input");
-  problem.input_size = 1;  // no matter then
+  problem.input_size = 1;  // then the stride does not matter
   EXPECT_EQ(names(problem), "");
 
   problem = dense;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nothing that a body can throw passes the barrier, and each kind becomes the right status.
+// No exception passes the barrier, and each kind becomes the right status.
 #include <gtest/gtest.h>
 
 #include <exception>
@@ -14,7 +14,7 @@
 namespace heed::capi {
 namespace {
 
-TEST(Barrier, StopsWhateverIsThrown) {
+TEST(Barrier, StopsEveryException) {
   EXPECT_EQ(guarded([] { fail(Status::NotFound, "name is \"%s\"", "x"); }), HEED_ERROR_NOT_FOUND);
   EXPECT_STREQ(heed_last_error(), "name is \"x\"");
   EXPECT_EQ(guarded([] { throw std::bad_alloc(); }), HEED_ERROR_OUT_OF_MEMORY);
@@ -25,7 +25,7 @@ TEST(Barrier, StopsWhateverIsThrown) {
   EXPECT_EQ(guarded_value(-1, []() -> int { throw 42; }), -1);
 }
 
-// A handle as memory_of takes it.
+// A handle with the members that memory_of needs.
 struct LoggedHandle {
   Memory* memory;
 };
@@ -39,7 +39,8 @@ class LoggedMemory final : public Memory {
   const char* device_name() const noexcept override { return "none"; }
 };
 
-// In the handler of an exception a logger's own exceptions could end the process: its C++ library may be another one.
+// A logger's C++ library may be different from heed's. If it threw while heed handles an exception, it could end the
+// process.
 TEST(Barrier, CallsTheLoggerWhenTheExceptionHasBeenHandled) {
   struct Call {
     std::string text;
@@ -79,7 +80,7 @@ TEST(Barrier, LastErrorBelongsToItsThread) {
   EXPECT_STREQ(heed_last_error(), "mine");
 }
 
-TEST(Barrier, SentencesArePrintableAsciiAndFit) {
+TEST(Barrier, SentencesArePrintableAsciiAndCutToTheBuffer) {
   set_last_error(Status::Io, "caf\xc3\xa9\n");
   EXPECT_STREQ(heed_last_error(), "caf\\xc3\\xa9\\x0a");
   set_last_error(Status::Io, "\x1f\x20\x7e\x7f");

@@ -13,7 +13,7 @@
 namespace heed {
 namespace {
 
-// Counts what a context takes from its allocator, and fails when told.
+// Counts what a context allocates, and fails on request.
 struct Allocator {
   int64_t num_allocations = 0;
   int64_t num_live = 0;
@@ -81,7 +81,7 @@ TEST(CallArena, ALargeCallAllocatesOnlyTheFirstTime) {
   call(100000);
   call(50000);
   EXPECT_EQ(allocator.num_allocations, after_first);
-  // Its blocks are replaced by larger ones, and not kept beside them.
+  // Its blocks are replaced by larger ones.
   const int64_t live = allocator.num_live;
   call(200000);
   EXPECT_EQ(allocator.num_live, live);

@@ -11,7 +11,7 @@
 namespace heed {
 namespace {
 
-// Over no memory: only its strides are looked at.
+// A tensor without memory, since only its strides are read.
 Tensor shaped(const Shape& shape, const std::vector<int64_t>& strides) {
   Dims dims{};
   for (size_t axis = 0; axis < strides.size(); ++axis) dims[axis] = strides[axis];
@@ -34,13 +34,13 @@ TEST(CommonAxes, OfRowMajorTensorsAreOne) {
   EXPECT_EQ(axes_of(shaped({4, 5}, {}), shaped({4, 7}, {})), (Axes{{4, 5, 7}}));
 }
 
-TEST(CommonAxes, AreNoneWhereThereIsOneRow) {
+TEST(CommonAxes, AreNoneForASingleRow) {
   EXPECT_EQ(axes_of(shaped({5}, {}), shaped({7}, {})), Axes{});
   EXPECT_EQ(axes_of(shaped({1, 1, 5}, {3, 9, 1}), shaped({1, 1, 7}, {})), Axes{});
 }
 
-TEST(CommonAxes, StayApartWhereOneOfTheTensorsJumps) {
-  // The input's first two axes are swapped, the output has a gap before the last.
+TEST(CommonAxes, StayApartWhereOneOfTheTensorsHasAGap) {
+  // The input's first two axes are swapped, the output has a gap after each row.
   EXPECT_EQ(axes_of(shaped({2, 3, 4, 5}, {20, 40, 5, 1}), shaped({2, 3, 4, 7}, {84, 28, 7, 1})),
             (Axes{{2, 20, 84}, {3, 40, 28}, {4, 5, 7}}));
   EXPECT_EQ(axes_of(shaped({2, 3, 5}, {}), shaped({2, 3, 7}, {30, 10, 1})), (Axes{{6, 5, 10}}));
@@ -66,7 +66,7 @@ TEST(CommonAxes, OfAnInputWithoutElementsDoNotStep) {
   EXPECT_EQ(axes_of(shaped({2, 3, 0}, {}), shaped({2, 3, 7}, {})), (Axes{{6, 0, 7}}));
 }
 
-TEST(CommonAxes, MayBeAllOfThem) {
+TEST(CommonAxes, MayBeEveryAxis) {
   const CommonAxes axes = common_axes(shaped({2, 3, 1}, {}), shaped({2, 3, 1}, {}), 3);
   EXPECT_EQ(axes.sizes, (Shape{6}));
   EXPECT_EQ(axes.input_strides[0], 1);

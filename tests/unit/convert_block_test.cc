@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks of elements convert to the bits that each alone converts to, NaN included.
+// convert_block gives the same bits as converting each element by itself, also for NaNs.
 #include "tensor/convert_block.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ template <typename To, typename From>
 void expect_same_bits(const std::vector<From>& elements) {
   ASSERT_EQ(elements.size() % kConvertedBlock, 0u);
   for (size_t first = 0; first < elements.size(); first += kConvertedBlock) {
-    // At an odd address.
+    // At an odd address, to test misaligned memory.
     std::array<std::byte, sizeof(From) * kConvertedBlock + 1> source{};
     std::array<std::byte, sizeof(To) * kConvertedBlock + 1> converted{};
     std::memcpy(source.data() + 1, &elements[first], source.size() - 1);
@@ -41,7 +41,8 @@ std::vector<Narrow> all_of() {
   return all;
 }
 
-// Every exponent with the significands around each place where a 16-bit dtype rounds, and numbers at random.
+// Every exponent with significands near the points at which rounding to a 16-bit dtype changes, and random bit
+// patterns.
 std::vector<float> singles() {
   std::vector<float> all;
   for (uint32_t sign = 0; sign < 2; ++sign) {
@@ -59,12 +60,12 @@ std::vector<float> singles() {
   return all;
 }
 
-TEST(ConvertBlock, GivesTheBitsOfEachAlone) {
+TEST(ConvertBlock, GivesTheSameBitsAsElementByElement) {
   expect_same_bits<float>(all_of<Half>());
   expect_same_bits<float>(all_of<BFloat16>());
   expect_same_bits<Half>(singles());
   expect_same_bits<BFloat16>(singles());
-  // Without one that is small among them.
+  // Blocks without small numbers take a different path.
   std::vector<float> large;
   for (const float single : singles()) {
     if (!(single > -0x1p-14f && single < 0x1p-14f)) large.push_back(single);
@@ -73,7 +74,7 @@ TEST(ConvertBlock, GivesTheBitsOfEachAlone) {
   expect_same_bits<Half>(large);
 }
 
-// Of which the last do not fill a block.
+// The last elements of such rows do not fill a block.
 TEST(ConvertBlock, IsUsedForRowsOfAnyLength) {
   const std::vector<float> from = singles();
   for (int64_t count = 0; count < 150; ++count) {

@@ -22,7 +22,7 @@ void check_float_to_integer() {
   EXPECT_EQ((convert<Integer>(2.99)), 2);
   EXPECT_EQ((convert<Integer>(1e30)), Limits::max());
   EXPECT_EQ((convert<Integer>(-1e30)), Limits::lowest());
-  // The values next to both limits, on either side.
+  // The numbers next to both limits of the integer type, inside and outside.
   const double past = std::ldexp(1.0, Limits::digits);
   EXPECT_EQ((convert<Integer>(past)), Limits::max());
   EXPECT_EQ((convert<Integer>(std::nextafter(past, 0.0))),
@@ -62,7 +62,7 @@ TEST(Convert, AnythingButZeroIsTrue) {
   EXPECT_EQ((convert<float>(Boolean{0})), 0.0F);
 }
 
-// Rounding through a double first would make a tie of values that lie just beside one.
+// The numbers are just beside a tie. A conversion to double first would round them to the tie itself.
 TEST(Convert, IntegerToFloatRoundsOnce) {
   const int64_t tie = (int64_t{1} << 62) + (int64_t{1} << 54);  // halfway between two bfloat16 numbers, the lower even
   EXPECT_EQ(widen(convert<BFloat16>(tie)), 0x1p62F);

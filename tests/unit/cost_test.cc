@@ -23,7 +23,7 @@ Operand given(void* data = nullptr) {
   return operand;
 }
 
-// Of sizes that differ; those of the heads are left to the test.
+// All sizes differ. The test sets those of the heads.
 AttentionProblem small_problem() {
   AttentionProblem problem;
   problem.batch = 2;
@@ -53,7 +53,7 @@ TEST(Cost, CountsTheVisiblePairs) {
     if (pick(0, 1) == 1) problem.scoring = Scoring::Additive;
     std::vector<int64_t> lens(static_cast<size_t>(problem.batch * (problem.limits.num_queries + 1)));
     for (int64_t& length : lens) length = pick(0, problem.limits.num_keys);
-    const int64_t kind = pick(0, 2);  // without lengths, one for each item, one for each query
+    const int64_t kind = pick(0, 2);  // 0: no lengths, 1: one for each batch element, 2: one for each query
     if (kind > 0) {
       problem.limits.valid_lens = given(lens.data());
       problem.limits.valid_lens.dtype = DType::I64;
@@ -84,9 +84,9 @@ TEST(Cost, CountsTheFewPairsOfANarrowBandInALongSequenceExactly) {
   problem.batch = problem.num_heads = problem.head_size = 1;
   problem.limits.sequence.band_first = -1;
   problem.limits.sequence.band_last = 0;
-  // Two keys for each query, but for the first.
+  // Two keys for each query, except for the first.
   EXPECT_EQ(cost_of(problem).flops, 2.0 * (2.0 * ((int64_t{1} << 40) + 1) - 1));
-  // Sizes whose product is beyond any integer of 64 bits, and a band without limits.
+  // Sizes whose product exceeds every 64-bit integer, and a band without limits.
   problem.limits = unlimited(INT64_MAX, INT64_MAX);
   EXPECT_EQ(cost_of(problem).flops, 0x1p127);
 }
@@ -130,7 +130,7 @@ TEST(Cost, OfALinearOperation) {
   EXPECT_EQ(cost_of(problem).flops, first_flops);
   EXPECT_EQ(cost_of(problem).bytes, first_bytes);
 
-  // More parts read the input no second time. A packed weight takes the place of the other.
+  // Further parts read the input no second time. A packed weight is read instead of the plain one.
   problem.num_parts = 2;
   LinearPart& second = problem.parts[1];
   second.output_size = 8;
@@ -146,7 +146,7 @@ TEST(Cost, OfALinearOperation) {
   EXPECT_EQ(cost_of(problem).bytes, 4.0 * 2 * 3 * 5);
 }
 
-// Of keys of lengths 3 and 5 among 7.
+// The keys of two batch elements, with lengths 3 and 5 of 7.
 TEST(Cost, OfALinearOperationCountsTheRowsThatAreWanted) {
   int32_t lens[] = {3, 5};
   LinearProblem problem;
@@ -169,7 +169,7 @@ TEST(Cost, OfALinearOperationCountsTheRowsThatAreWanted) {
   EXPECT_EQ(cost_of(problem).flops, 2.0 * (3 + 5) * 5 * 8);
   EXPECT_EQ(cost_of(problem).bytes, weight + output + 4.0 * (3 + 5) * 5);
 
-  // One input for the whole batch: the rows that any element wants. One row for all.
+  // One input for the whole batch: the rows that any batch element wants are read. Then a single row for all.
   problem.input.strides[1] = 0;
   EXPECT_EQ(cost_of(problem).bytes, weight + output + 4.0 * 5 * 5);
   problem.input.strides[1] = 1;
@@ -182,7 +182,7 @@ TEST(Cost, OfALinearOperationCountsTheRowsThatAreWanted) {
   problem.input.strides[1] = 1;
   problem.batch = 2;
 
-  // Parts that want different rows read those that any wants.
+  // If parts want different rows, the rows that any of them wants are read.
   problem.num_parts = 3;
   problem.parts[1] = problem.parts[2] = part;
   part.wanted_rows = WantedRows::All;

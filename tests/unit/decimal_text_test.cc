@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers in sentences: as printf writes them in the "C" locale, in which this program runs.
+// Numbers in error messages: as printf writes them in the "C" locale, in which this program runs.
 #include "base/decimal_text.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What no tensor of a test is large enough for, and where a probability lies between two random words.
+// Dropout of elements whose index needs more than 34 bits, which no test's tensor has, and the exact threshold for a
+// probability.
 #include "backends/cpu/dropout.h"
 
 #include <gtest/gtest.h>
@@ -14,9 +15,9 @@ namespace heed::cpu {
 namespace {
 
 TEST(Dropout, ThresholdIsExact) {
-  // The first known answer of Philox: counter 0, key 0.
+  // The first published answer of Philox: counter 0, key 0.
   for (const uint32_t word : {0x6627e8d5u, 0xe169c58du, 0xbc57ac4cu, 0x9b00dbd8u}) {
-    // The float next to the word on either side decides differently.
+    // Probabilities next to the word, on either side, must decide differently.
     const auto near = static_cast<float>(word * 0x1p-32);
     EXPECT_GE(word, dropout_threshold(std::nextafter(near, 0.0F)));
     EXPECT_LT(word, dropout_threshold(std::nextafter(near, 1.0F)));
@@ -30,7 +31,7 @@ TEST(Dropout, CountsElementsInTwoWords) {
   constexpr int64_t kCount = 1000;
   for (const Isa& isa : isas()) {
     if (!isa.is_available()) continue;
-    // Around the element whose counter is the first to need its second word, and beyond.
+    // Elements before and after the first one whose counter needs a second word, and much later ones.
     for (const int64_t first : {(int64_t{1} << 34) - 501, (int64_t{5} << 34) + 3}) {
       const std::vector<float> ones(kCount, 1.0F);
       std::vector<float> result(kCount);

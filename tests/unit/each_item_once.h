@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every team owes: each item once, by a worker there is, one at a time for each worker.
+// What every Team must do: run each item once, with a valid worker index, and never two items of one worker at the same
+// time.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,10 +14,10 @@
 
 namespace heed::cpu {
 
-// Of a loop that is worth all workers.
+// Enough operations for a loop to be given all workers.
 inline constexpr double kMuch = 1e12;
 
-// Runs a loop that counts what is done; gives the status.
+// Runs a loop that counts how often each item runs, and returns its status.
 inline Status expect_each_item_once(Team& team, int64_t num_items, Failure* failure, double flops = kMuch) {
   std::vector<int> times(static_cast<size_t>(num_items), 0);
   std::vector<std::atomic<bool>> is_working(static_cast<size_t>(team.num_workers()));
@@ -24,7 +25,8 @@ inline Status expect_each_item_once(Team& team, int64_t num_items, Failure* fail
   workers.for_each(num_items, flops, [&](int64_t item, int32_t worker) {
     ASSERT_GE(worker, 0);
     ASSERT_LT(worker, team.num_workers());
-    EXPECT_FALSE(is_working[static_cast<size_t>(worker)].exchange(true)) << "worker " << worker << " twice at a time";
+    EXPECT_FALSE(is_working[static_cast<size_t>(worker)].exchange(true))
+        << "worker " << worker << " runs two items at the same time";
     ++times[static_cast<size_t>(item)];
     is_working[static_cast<size_t>(worker)] = false;
   });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What core throws, as a value to compare.
+// An exception of core as a value that can be compared.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@ struct ThrownError {
   std::string text;
 };
 
-// Ok when nothing is thrown.
+// Status::Ok if nothing is thrown.
 inline ThrownError failure_of(const std::function<void()>& action) {
   try {
     action();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that the processor cannot reach, as a device's: addresses are moved to where none can be, and `copy` is the only
-// way. A copy must stay within one block.
+// Memory that the processor cannot access, as on a device: allocate() returns an address outside any process's address
+// space, so that only copy() reaches the bytes. A copy must be inside one block.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ class FarMemory final : public Memory {
   mutable int num_waits = 0;
 
  private:
-  // No process has addresses with these bits.
+  // No process has addresses with this bit.
   static constexpr int64_t kDistance = int64_t{1} << 60;
 
   bool has(const void* memory, size_t num_bytes) const {
@@ -54,7 +54,7 @@ class FarMemory final : public Memory {
     return address + static_cast<int64_t>(num_bytes) <= begin + size;
   }
 
-  // The bytes of each block by its address.
+  // The size of each block, by its address.
   mutable std::map<intptr_t, int64_t> blocks_;
 
   static void* moved(void* memory, int64_t distance) {

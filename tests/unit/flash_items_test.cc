@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How attention by panels is cut into items, and the order in which they are handed out: seen by a kernel that writes
-// down what it is asked for.
+// How flash attention is split into tasks, and the order in which they are handed out. A kernel that only records its
+// arguments shows both.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ class FlashItems : public testing::TestWithParam<Isa> {
 
   int64_t panel_rows() const { return kernels_.flash_tile_rows; }
 
-  // The items in the order in which they are handed out.
+  // The tasks in the order in which they are handed out.
   std::vector<AttentionTask> run(const AttentionProblem& problem, int32_t num_workers) const {
     Turns turns(num_workers);
     Failure failure;
@@ -63,7 +63,7 @@ AttentionProblem problem_of(int64_t batch, int64_t num_heads, int64_t num_kv_hea
   return problem;
 }
 
-// One length for each element of the batch.
+// One length for each batch element.
 void set_lengths(AttentionProblem& problem, const int64_t* lengths) {
   problem.limits.valid_lens.given = 1;
   problem.limits.valid_lens.data = const_cast<int64_t*>(lengths);
@@ -71,7 +71,7 @@ void set_lengths(AttentionProblem& problem, const int64_t* lengths) {
   problem.limits.valid_lens.strides[0] = 1;
 }
 
-// In the order of memory.
+// In memory order.
 std::vector<AttentionTask> sorted(std::vector<AttentionTask> items) {
   std::ranges::sort(
       items, {}, [](const AttentionTask& item) { return std::tuple(item.batch_index, item.kv_head, item.first_row); });
@@ -84,8 +84,8 @@ bool is_same(const AttentionTask& a, const AttentionTask& b) {
   return a.batch_index == b.batch_index && a.kv_head == b.kv_head && a.first_row == b.first_row;
 }
 
-// The items in the order of memory, cut into a run of neighbours for each worker, who take turns; what is left over
-// comes last.
+// Splits the tasks, in memory order, into one range of neighbours for each worker, and takes one task of each range in
+// turn. The remainder comes last.
 std::vector<AttentionTask> spread_over(int32_t num_workers, const std::vector<AttentionTask>& items) {
   const size_t workers = static_cast<size_t>(num_workers);
   const size_t share = items.size() / workers;
@@ -125,14 +125,14 @@ TEST_P(FlashItems, HoldEveryRowOnceAndAreEnoughForTheWorkers) {
         const int64_t num_heads = 3 * num_kv_heads;
         const auto count = static_cast<int64_t>(items.size());
         const int64_t fewest = num_heads * divide_up(num_rows, kMaxRows);
-        // One worker waits for nobody, so that nothing is cut for it.
+        // With one worker there is no load to balance, so tasks have their largest size.
         if (num_workers == 1) {
           EXPECT_EQ(count, fewest);
           continue;
         }
         const int64_t enough = int64_t{4} * num_workers;
         EXPECT_GE(count, std::min(enough, num_heads * divide_up(num_rows, panel_rows())));
-        // Nor more than has to be: with items of twice the rows there would be too few.
+        // Tasks are no smaller than necessary: with twice the rows there would be too few.
         if (count > fewest) {
           EXPECT_LT(num_heads * divide_up(num_rows, 2 * rows_of(items[0])), enough);
         }
@@ -142,7 +142,7 @@ TEST_P(FlashItems, HoldEveryRowOnceAndAreEnoughForTheWorkers) {
 }
 
 TEST_P(FlashItems, OfOneCostGoToAWorkerAsNeighbours) {
-  // Rows that make whole items, and numbers of them that the workers do not divide.
+  // Each head is a whole task, and the workers do not divide the number of tasks.
   for (const auto& [batch, num_workers] : std::vector<std::pair<int64_t, int32_t>>{{5, 2}, {5, 3}, {7, 4}, {23, 3}}) {
     const std::vector<AttentionTask> items = run(problem_of(batch, 2, 2, 256), num_workers);
     EXPECT_TRUE(std::ranges::equal(items, spread_over(num_workers, sorted(items)), is_same))
@@ -153,7 +153,7 @@ TEST_P(FlashItems, OfOneCostGoToAWorkerAsNeighbours) {
 TEST_P(FlashItems, OfMostKeysComeFirst) {
   constexpr int64_t kNumQueries = 512;
   const int64_t lengths[] = {10, 1000, 0, 333, 700};
-  // No limits, a causal mask, and with it a window.
+  // No limits, a causal mask, and a causal mask with a window.
   for (const auto& [band_first, band_last] : {std::pair{-kNumQueries, int64_t{1000}}, {-kNumQueries, 0}, {-200, 0}}) {
     for (const bool has_lengths : {false, true}) {
       AttentionProblem problem = problem_of(5, 2, 2, kNumQueries);
@@ -170,7 +170,7 @@ TEST_P(FlashItems, OfMostKeysComeFirst) {
         return (keys(item.first_row) + keys(item.end_row - 1)) * rows_of(item);
       };
       const std::vector<AttentionTask> items = run(problem, 3);
-      // Of those alike, the first of those that are spread.
+      // Tasks of equal cost stay in the order of spread_over.
       std::vector<AttentionTask> expected = spread_over(3, sorted(items));
       std::ranges::stable_sort(expected, std::greater<>(), cost);
       EXPECT_TRUE(std::ranges::equal(items, expected, is_same))
@@ -179,7 +179,7 @@ TEST_P(FlashItems, OfMostKeysComeFirst) {
   }
 }
 
-// So many are spread, and no more.
+// Up to this number of tasks they are sorted by cost.
 TEST_P(FlashItems, AreOrderedUpTo2048) {
   for (const int64_t batch : {2048, 2049}) {
     std::vector<int64_t> lengths(static_cast<size_t>(batch));

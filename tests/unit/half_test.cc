@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The 16-bit formats against their definition: value = (-1)^sign * 2^exponent * significand, computed with ldexp.
+// The 16-bit formats against their definition, value = (-1)^sign * 2^exponent * significand, computed with ldexp.
 #include "base/half.h"
 
 #include <gtest/gtest.h>
@@ -48,8 +48,9 @@ void check_format(Format format, Narrow narrow) {
     ASSERT_EQ(narrow(expected).bits, bits) << expected;
     if (bits < 0x8000 && std::isfinite(expected)) finite.push_back(expected);
   }
-  // Between two neighbours: below the middle down, above it up, at it to the even one. The last one's upper neighbour is
-  // where the format would go on, from whose middle everything rounds to infinity.
+  // Numbers between two neighbours: below their middle they are rounded down, above it up, and at it to the even one.
+  // The upper neighbour of the last number is the next number of a format without a limit; from the middle on, numbers
+  // are rounded to infinity.
   const double last = finite.back();
   finite.push_back(2 * last - finite[finite.size() - 2]);
   for (size_t i = 0; i + 1 < finite.size(); ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host's threads, and hosts that do not keep their promise: each item is done once all the same.
+// Loops on the host's threads, and executors that violate their contract: even then each item runs once.
 #include "backends/cpu/host_executor.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@
 namespace heed::cpu {
 namespace {
 
-// What one parallel_for is asked for.
+// The arguments of one call of parallel_for.
 struct Order {
   int64_t num_items;
   void (*run_item)(void* task, int64_t item);
@@ -29,7 +29,7 @@ struct Order {
 };
 using ParallelFor = std::function<void(const Order&)>;
 
-// A host whose parallel_for is a function of the test.
+// An executor whose parallel_for is a function of the test.
 struct Host {
   explicit Host(ParallelFor function, int32_t num_threads = 4)
       : parallel_for(std::move(function)),
@@ -70,12 +70,12 @@ TEST(HostExecutor, DoesEachItemOnce) {
       Host host(parallel_for, num_threads);
       EXPECT_EQ(host.executor.num_workers(), num_threads);
       for (const int64_t num_items : {0, 1, 2, 3, 7, 8, 9, 1000}) expect_each_item_once(host.executor, num_items);
-      EXPECT_EQ(host.num_calls, 6) << "what is one item needs no executor";
+      EXPECT_EQ(host.num_calls, 6) << "a loop of one item does not call the executor";
     }
   }
 }
 
-TEST(HostExecutor, AsksForNoMoreThanThereAreItems) {
+TEST(HostExecutor, RequestsNoMoreItemsThanTheLoopHas) {
   int64_t num_asked = 0;
   Host host([&](const Order& order) {
     num_asked = order.num_items;
@@ -87,7 +87,7 @@ TEST(HostExecutor, AsksForNoMoreThanThereAreItems) {
   }
 }
 
-TEST(HostExecutor, RunsALoopThatComesMeanwhileOnItsCaller) {
+TEST(HostExecutor, RunsASecondLoopOnItsCallerWhileTheFirstRuns) {
   Host host([&](const Order& order) {
     const int calls = host.num_calls;
     expect_each_item_once(host.executor, 10);
@@ -110,7 +110,7 @@ TEST(HostExecutor, ServesManyThreadsAtOnce) {
   for (std::thread& thread : threads) thread.join();
 }
 
-// The call fails with this text, its items are done once, and the next call works.
+// The call fails with this text, but each item has run once, and the next call works.
 void expect_fault(const ParallelFor& parallel_for, const std::string& text) {
   SCOPED_TRACE(text);
   Host host(parallel_for);
@@ -170,7 +170,7 @@ TEST(BrokenExecutor, ThatRunsOneOnTwoThreadsAtOnce) {
       "twice");
 }
 
-TEST(BrokenExecutor, ThatRunsItemsThereAreNot) {
+TEST(BrokenExecutor, ThatRunsItemsThatDoNotExist) {
   for (const int64_t wrong : {int64_t{-1}, int64_t{4}, int64_t{1} << 40, INT64_MIN, INT64_MAX}) {
     expect_fault(
         [wrong](const Order& order) {
@@ -225,7 +225,7 @@ TEST(BrokenExecutor, ThatDoesNotWait) {
       is_inside = true;
       while (!may_go_on) std::this_thread::yield();
     } else if (num_done == 6) {
-      // The last of the others: soon after it parallel_for has returned.
+      // Lets the late item end soon after parallel_for has returned.
       releaser = std::thread([&] {
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
         may_go_on = true;
@@ -233,30 +233,30 @@ TEST(BrokenExecutor, ThatDoesNotWait) {
     }
     ++num_done;
   });
-  EXPECT_EQ(num_done, 8) << "the caller did not wait for what was running";
+  EXPECT_EQ(num_done, 8) << "the caller did not wait for the running item";
   EXPECT_EQ(workers.status(), Status::InvalidArgument);
   EXPECT_NE(std::string(failure.text).find("returned before its 4 items were done"), std::string::npos) << failure.text;
   late.join();
   releaser.join();
 }
 
-// Runs come when the loop is over and another one, or many, have been since.
+// The executor runs items of loops that are over, directly after their end and many loops later.
 TEST(BrokenExecutor, ThatRunsItemsTooLate) {
   std::vector<Order> orders;
   Host host([&](const Order& order) {
     run_in_order(order);
-    // Of earlier loops.
+    // Items of earlier loops.
     for (size_t i = 0; i < orders.size() && i + 1 < orders.size(); ++i) orders[i].run(0);
     orders.push_back(order);
   });
-  // Fewer than rounds are told apart.
+  // Heed distinguishes more loops than this.
   for (int round = 0; round < 60; ++round) {
     expect_each_item_once(host.executor, 20);
     for (const Order& order : orders) order.run(round % 4);
   }
 }
 
-TEST(BrokenExecutor, IsToldOfTheFirstFaultOfACall) {
+TEST(BrokenExecutor, IsReportedByItsFirstFaultInACall) {
   Host host([](const Order& order) { run_in_order(order); });
   Failure failure;
   const Workers workers(host.executor, &failure);

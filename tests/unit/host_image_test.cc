@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors in memory that the processor cannot reach: all that reads and writes them goes through copies, whatever their
-// strides, and leaves what lies between their elements alone.
+// Tensors in memory that the processor cannot access: every function that reads or writes them goes through copies,
+// whatever the strides, and does not change the bytes between their elements.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -65,7 +65,7 @@ TEST_F(FarTensor, OfSmallElementsIsReadBackwards) {
   EXPECT_EQ(read[1], 7);
 }
 
-TEST_F(FarTensor, IsOneCopyWhereAllItsElementsAreNeighbours) {
+TEST_F(FarTensor, IsOneCopyIfItsElementsAreContiguous) {
   const Dims strides = {3, 77, 1};
   const Tensor of_three_axes = tensor.view({2, 1, 3}, &strides, 0);
   for (const Tensor& dense : {tensor, of_three_axes}) {
@@ -81,9 +81,9 @@ TEST_F(FarTensor, IsOneCopyWhereAllItsElementsAreNeighbours) {
   EXPECT_EQ(memory->num_copies, 0);
 }
 
-// A view of a few elements far from one another is not read with all that lies between: more than eight times their
-// bytes, in units of eight.
-TEST_F(FarTensor, IsReadElementByElementWhereItIsThin) {
+// The elements of a sparse view are copied one by one: if they span more than eight times their bytes, in units of
+// eight.
+TEST_F(FarTensor, IsReadElementByElementIfItIsSparse) {
   for (const int64_t distance : {15, 17, 1000}) {
     SCOPED_TRACE(distance);
     const Tensor wide = Tensor::zeros(memory, DType::F32, {2, distance});
@@ -94,7 +94,7 @@ TEST_F(FarTensor, IsReadElementByElementWhereItIsThin) {
   }
 }
 
-TEST_F(FarTensor, IsWrittenThroughViewsWithoutWhatLiesBetween) {
+TEST_F(FarTensor, IsWrittenThroughViewsWithoutTheBytesBetween) {
   const Tensor column = tensor.slice(1, 1, 1);
   memory->num_copies = 0;
   fill_tensor(column, 9);
@@ -117,7 +117,7 @@ TEST_F(FarTensor, IsCopiedToAndFromTheHost) {
   EXPECT_EQ(read(there), (Numbers{0, 3, 1, 4, 2, 5, 0, 3, 1, 4, 2, 5}));
 }
 
-TEST_F(FarTensor, IsCopiedWhereItLiesByOneCopy) {
+TEST_F(FarTensor, IsCopiedOnTheDeviceByOneCopy) {
   const Tensor other = Tensor::zeros(memory, DType::F32, {2, 3});
   memory->num_copies = 0;
   copy_tensor(other, tensor);
@@ -134,7 +134,7 @@ TEST_F(FarTensor, IsSavedAndLoaded) {
   std::remove("far.npy");
 }
 
-TEST_F(FarTensor, IsUnknownToDlpack) {
+TEST_F(FarTensor, IsRefusedByDlpack) {
   const auto status_of = [](const auto& call) {
     try {
       call();
@@ -160,7 +160,7 @@ TEST_F(FarTensor, IsNotReleasedBeforeTheDeviceIsDoneWithIt) {
   EXPECT_EQ(seen.waits_before, 1);
 }
 
-// On the host there is nothing to copy.
+// Host memory is used directly, without a copy.
 TEST(HostImage, IsTheTensorItselfOnTheHost) {
   const Tensor tensor = Tensor::zeros(plain_memory(), DType::F32, {2});
   EXPECT_EQ(host_copy(tensor).data(), tensor.data());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which kernels there are, and which of them this machine runs.
+// The list of ISAs, and which of them this machine can run.
 #include "backends/cpu/isa.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ std::vector<std::string> names() {
   return all;
 }
 
-TEST(Isa, IsOneOfThoseOfTheArchitecture) {
+TEST(Isa, ListIsTheArchitectures) {
 #if defined(__x86_64__)
   EXPECT_EQ(names(), (std::vector<std::string>{"portable", "avx2", "avx512", "avx512_bf16"}));
 #elif defined(__aarch64__)
@@ -31,12 +31,12 @@ TEST(Isa, IsOneOfThoseOfTheArchitecture) {
   EXPECT_TRUE(isas().front().is_available());
 }
 
-TEST(Isa, HasVectorsAsWideAsThoseBeforeItOrWider) {
+TEST(Isa, ListIsOrderedByVectorWidth) {
   EXPECT_TRUE(std::is_sorted(isas().begin(), isas().end(),
                              [](const Isa& a, const Isa& b) { return a.kernels->lanes < b.kernels->lanes; }));
 }
 
-// Available are the first so many: each has all that the one before has.
+// The available ISAs come first in the list, since each needs the features of the one before.
 TEST(Isa, WidestIsTheLastThatIsAvailable) {
   const auto end =
       std::partition_point(isas().begin(), isas().end(), [](const Isa& isa) { return isa.is_available(); });
@@ -45,10 +45,10 @@ TEST(Isa, WidestIsTheLastThatIsAvailable) {
 }
 
 #if defined(__x86_64__)
-// The system's own list of what the processor has and the system admits.
+// Compares with the operating system's list of features.
 TEST(Isa, IsAvailableWhereTheSystemSaysSo) {
   const std::set<std::string> flags = processor_flags();
-  if (flags.empty()) GTEST_SKIP() << "the system does not tell";
+  if (flags.empty()) GTEST_SKIP() << "the system does not list the processor's features";
   std::set<std::string> needs;
   const std::vector<std::vector<std::string>> added = {
       {}, {"avx2", "fma", "f16c"}, {"avx512f", "avx512bw", "avx512dq", "avx512vl"}, {"avx512_bf16", "avx512_vnni"}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Large blocks are mapped and unmapped one by one, and a few that were freed serve the next of their size.
+// Large blocks are mapped and unmapped individually, and a few freed blocks are kept for allocations of the same size.
 #include "base/kept_blocks.h"
 
 #include <gtest/gtest.h>
@@ -21,11 +21,11 @@ namespace {
 
 constexpr size_t kMiB = size_t{1} << 20;
 
-// The least that is mapped is more than there is where AddressSanitizer is to see every block.
+// With AddressSanitizer no size is mapped, since it must see every block.
 class MappedMemory : public testing::Test {
  protected:
   void SetUp() override {
-    if (!is_mapped(kMiB)) GTEST_SKIP() << "AddressSanitizer has all blocks";
+    if (!is_mapped(kMiB)) GTEST_SKIP() << "AddressSanitizer allocates all blocks";
   }
 };
 using KeptBlocksTest = MappedMemory;
@@ -56,7 +56,7 @@ TEST_F(MappedMemory, IsZerosOnAPageAndGoesBack) {
   EXPECT_FALSE(is_page_mapped(block + num_bytes - 1));
 }
 
-TEST_F(MappedMemory, ThatNoMachineHasIsRefused) {
+TEST_F(MappedMemory, OfImpossibleSizesIsRefused) {
   for (const size_t num_bytes :
        {SIZE_MAX, SIZE_MAX - 1, SIZE_MAX - 4096, SIZE_MAX / 2 + 1, SIZE_MAX / 2, SIZE_MAX / 4}) {
     EXPECT_EQ(map_block(num_bytes), nullptr);
@@ -64,7 +64,7 @@ TEST_F(MappedMemory, ThatNoMachineHasIsRefused) {
   }
 }
 
-TEST_F(MappedMemory, BeginsWhereItIsSaid) {
+TEST_F(MappedMemory, BeginsAtTheGivenSize) {
   for (const size_t num_bytes : {kMappedFrom - 1, kMappedFrom}) {
     auto* memory = static_cast<unsigned char*>(allocate_from_c_library(nullptr, num_bytes, 64));
     ASSERT_NE(memory, nullptr);
@@ -76,8 +76,8 @@ TEST_F(MappedMemory, BeginsWhereItIsSaid) {
   }
 }
 
-// As many lines of a page are the first of a block as there are blocks, nearly.
-TEST_F(MappedMemory, DoesNotAllBeginOnAPage) {
+// Blocks begin at different cache lines of a page: at least half as many lines as blocks.
+TEST_F(MappedMemory, BeginsAtDifferentCacheLines) {
   std::set<uintptr_t> beginnings;
   std::vector<void*> blocks;
   constexpr size_t kBlocks = 20;
@@ -94,7 +94,7 @@ TEST_F(MappedMemory, DoesNotAllBeginOnAPage) {
   EXPECT_GE(beginnings.size(), kBlocks / 2);
 }
 
-TEST_F(KeptBlocksTest, ServeTheNextOfTheirSize) {
+TEST_F(KeptBlocksTest, AreTakenForTheSameSize) {
   KeptBlocks kept;
   EXPECT_EQ(kept.take(kMiB), nullptr);
   void* block = map_block(kMiB - 5);
@@ -117,7 +117,7 @@ TEST_F(KeptBlocksTest, AreUnmappedWhenTheyAreGivenBack) {
   EXPECT_EQ(kept.take(kMiB), nullptr);
 }
 
-// So many that numbers, and then bytes, are too many.
+// First more blocks than the limit allows, then more bytes.
 TEST_F(KeptBlocksTest, AreNotMoreThanTheLimits) {
   for (const size_t size : {kMappedFrom, kMiB, 3 * kMiB, KeptBlocks::kMaxBytes}) {
     KeptBlocks kept;
@@ -129,7 +129,7 @@ TEST_F(KeptBlocksTest, AreNotMoreThanTheLimits) {
     EXPECT_LE(num_kept, KeptBlocks::kMaxBlocks);
     EXPECT_LE(num_kept * size, KeptBlocks::kMaxBytes);
     EXPECT_GE(num_kept, std::min(KeptBlocks::kMaxBlocks, KeptBlocks::kMaxBytes / size));
-    EXPECT_TRUE(is_page_mapped(blocks.back())) << "the last is not the first to go";
+    EXPECT_TRUE(is_page_mapped(blocks.back())) << "the block that was kept last was unmapped";
   }
 }
 
@@ -141,7 +141,7 @@ TEST_F(KeptBlocksTest, AreNotTooLarge) {
   EXPECT_FALSE(is_page_mapped(block));
 }
 
-// What nobody asks for any more does not keep others out.
+// Kept blocks that nobody takes do not keep new ones out.
 TEST_F(KeptBlocksTest, OfOldSizesGiveWayToNewOnes) {
   KeptBlocks kept;
   for (size_t i = 0; i < KeptBlocks::kMaxBlocks; ++i) kept.keep(map_block(kMappedFrom), kMappedFrom);
@@ -151,7 +151,7 @@ TEST_F(KeptBlocksTest, OfOldSizesGiveWayToNewOnes) {
   unmap_block(block, kMiB);
 }
 
-// Each block is one thread's until that gives it away, whichever takes it then.
+// A block belongs to the thread that takes it, until that thread gives it back.
 TEST_F(KeptBlocksTest, BelongToOneThreadAtATime) {
   KeptBlocks kept;
   std::vector<std::thread> threads;
@@ -177,7 +177,7 @@ TEST_F(KeptBlocksTest, BelongToOneThreadAtATime) {
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST_F(KeptBlocksTest, AreAForkedChildsToo) {
+TEST_F(KeptBlocksTest, AreAvailableInAForkedChild) {
   KeptBlocks kept;
   auto* block = static_cast<unsigned char*>(map_block(kMiB));
   kept.keep(block, kMiB);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads and stores of the kernels against base/half.h, on every ISA.
+// The kernels' loads and stores of elements against base/half.h, on every ISA.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -48,8 +48,8 @@ TEST_P(KernelElements, WidenEveryNumberExactly) {
   }
 }
 
-// Every number of the format, what lies in the middle between it and the next, and the floats beside both; and floats
-// of all magnitudes.
+// Every number of the format, the middle between it and the next, and the floats next to both; and floats of all
+// magnitudes.
 std::vector<float> floats_to_narrow(DType type) {
   std::vector<float> floats;
   const auto add = [&](float value) {
@@ -60,7 +60,8 @@ std::vector<float> floats_to_narrow(DType type) {
     const float value = widened(type, half);
     add(value);
     if (!std::isfinite(value)) continue;
-    // The middle is a float: there are at least 13 bits more. Half a unit of F16 is the same for subnormals and 2^-14.
+    // The middle is exact in f32, which has at least 13 more bits. Half a unit of F16 is the same for subnormals and
+    // for 2^-14.
     const int exponent = value == 0 ? -1000 : std::ilogb(value);
     const int least = type == DType::F16 ? -14 : -126;
     const int unit = std::max(exponent, least) - (type == DType::F16 ? 10 : 7);
@@ -85,7 +86,7 @@ TEST_P(KernelElements, NarrowToTheBitsOfTheBase) {
   }
 }
 
-TEST_P(KernelElements, CountsAroundTheVectorWidthAndMisalignedStayInTheirPlace) {
+TEST_P(KernelElements, StoresOfAnyCountAndAlignmentWriteOnlyTheirElements) {
   constexpr unsigned char kGuard = 0xA5;
   const int64_t most = int64_t{3} * GetParam().lanes;
   for (const DType type : {DType::F32, DType::F16, DType::BF16}) {
@@ -100,7 +101,7 @@ TEST_P(KernelElements, CountsAroundTheVectorWidthAndMisalignedStayInTheirPlace) 
         for (size_t i = static_cast<size_t>((offset + count) * size); i < bytes.size(); ++i)
           ASSERT_EQ(bytes[i], kGuard);
 
-        // An array of exactly so many elements: what reads beyond is seen by the address sanitizer.
+        // An array of exactly `count` elements, so that the address sanitizer finds reads after its end.
         const std::vector<unsigned char> stored(bytes.begin() + offset * size, bytes.begin() + (offset + count) * size);
         std::vector<float> back(static_cast<size_t>(count));
         GetParam().load_elements(stored.data(), type, count, back.data());
@@ -119,8 +120,8 @@ TEST_P(KernelElements, F32KeepsItsBits) {
   EXPECT_EQ(std::memcmp(stored.data(), floats.data(), floats.size() * sizeof(float)), 0);
 }
 
-// Memory of exactly the elements that the strides reach, whose element at `index` is the number `index` of type's;
-// `first` is the place of element (0, 0).
+// Memory that ends where the strides end. The element at index i of the memory is the number i % 251 - 125; `first` is
+// the index of element (0, 0).
 struct Elements {
   std::vector<unsigned char> bytes;
   int64_t first;
@@ -134,7 +135,7 @@ Elements elements_of(DType type, int64_t stride, int64_t element_stride, int64_t
   const int64_t size = type == DType::F32 ? 4 : 2;
   Elements elements = {std::vector<unsigned char>(static_cast<size_t>((highest - lowest + 1) * size)), -lowest};
   for (int64_t i = 0; i <= highest - lowest; ++i) {
-    // Finite in every type.
+    // Exact in every type.
     const auto number = static_cast<float>(i % 251 - 125);
     const uint16_t half = type == DType::F32 ? uint16_t{0} : narrowed(type, number);
     std::memcpy(elements.bytes.data() + i * size, type == DType::F32 ? static_cast<const void*>(&number) : &half,
@@ -143,7 +144,8 @@ Elements elements_of(DType type, int64_t stride, int64_t element_stride, int64_t
   return elements;
 }
 
-// Side by side along a row, along a column in either direction, and neither; counts and widths around a vector's.
+// Elements contiguous along a row, along a column in either direction, and neither; counts and widths near multiples of
+// a vector.
 TEST_P(KernelElements, RowsOfAnyStridesAreWidenedIntoABlock) {
   constexpr float kGuard = 12345.0F;
   const int64_t lanes = GetParam().lanes;
@@ -177,7 +179,7 @@ TEST_P(KernelElements, RowsOfAnyStridesAreWidenedIntoABlock) {
   }
 }
 
-TEST_P(KernelElements, ScatteredElementsAreThoseSideBySide) {
+TEST_P(KernelElements, ScatteredElementsEqualContiguousOnes) {
   constexpr unsigned char kGuard = 0xA5;
   const int64_t most = int64_t{2} * GetParam().lanes + 1;
   for (const DType type : {DType::F32, DType::F16, DType::BF16}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of the kernels against those of the C library in f64, on every ISA.
+// The kernels' functions against the C library's in f64, on every ISA.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -30,7 +30,7 @@ std::vector<float> values_of(ArrayFunction function, const std::vector<float>& a
 
 float value_of(ArrayFunction function, float argument) { return values_of(function, {argument})[0]; }
 
-// Every `step`-th float between two non-negative ones.
+// Every `step`-th float from `first` to `last`, both non-negative.
 std::vector<float> floats_between(float first, float last, uint32_t step) {
   std::vector<float> floats;
   const auto end = std::bit_cast<uint32_t>(last);
@@ -40,15 +40,15 @@ std::vector<float> floats_between(float first, float last, uint32_t step) {
   return floats;
 }
 
-// The distance to the next float in the direction of zero's other side: 2^-149 below the least normal one.
+// The distance to the next float away from 0; below the smallest normal float 2^-149.
 double unit_in_the_last_place(double value) { return std::ldexp(1.0, std::max(std::ilogb(value), -126) - 23); }
 
 TEST_P(KernelFunctions, TanhIsWithinTwoUnitsInTheLastPlace) {
-  // Every 1009th, and all around where the polynomial's argument is largest and where it becomes 1.
+  // Every 1009th float, and all floats near the largest argument of the polynomial, and where the result becomes 1.
   std::vector<float> arguments = floats_between(0.0F, std::numeric_limits<float>::max(), 1009);
-  for (const float place : {0.2816F, 0.62816F, 9.0F}) {
-    const std::vector<float> around = floats_between(place * 0.999F, place * 1.003F, 1);
-    arguments.insert(arguments.end(), around.begin(), around.end());
+  for (const float point : {0.2816F, 0.62816F, 9.0F}) {
+    const std::vector<float> neighbours = floats_between(point * 0.999F, point * 1.003F, 1);
+    arguments.insert(arguments.end(), neighbours.begin(), neighbours.end());
   }
   const std::vector<float> values = values_of(GetParam().tanh, arguments);
   double worst = 0;
@@ -63,7 +63,7 @@ TEST_P(KernelFunctions, TanhIsWithinTwoUnitsInTheLastPlace) {
   RecordProperty("ulps", std::to_string(worst));
 }
 
-TEST_P(KernelFunctions, TanhIsOddAndKnowsItsLimits) {
+TEST_P(KernelFunctions, TanhIsOddAndExactAtItsLimits) {
   const ArrayFunction tanh = GetParam().tanh;
   std::vector<float> arguments = floats_between(0.0F, kInfinity, 10007);
   const std::vector<float> values = values_of(tanh, arguments);
@@ -83,13 +83,13 @@ TEST_P(KernelFunctions, TanhIsOddAndKnowsItsLimits) {
 }
 
 TEST_P(KernelFunctions, Exp2IsWithinItsUnitsOfRoundOff) {
-  // Every 1009th down to where the result is 0, and nearly all of one period of the polynomial.
+  // Every 1009th float down to where the result is 0, and a third of the floats of one period of the polynomial.
   std::vector<float> arguments = floats_between(0.0F, 151.0F, 1009);
   const std::vector<float> period = floats_between(0.5F, 1.5F, 3);
   arguments.insert(arguments.end(), period.begin(), period.end());
   for (float& argument : arguments) argument = -argument;
   const std::vector<float> values = values_of(GetParam().exp2_of_nonpositive, arguments);
-  // What exp2-inl.h derives.
+  // The bounds that exp2-inl.h derives.
   const double units = std::string(GetParam().isa) == "portable" ? 1.9 : 1.5;
   for (size_t i = 0; i < arguments.size(); ++i) {
     const double expected = std::exp2(static_cast<double>(arguments[i]));
@@ -98,7 +98,7 @@ TEST_P(KernelFunctions, Exp2IsWithinItsUnitsOfRoundOff) {
   }
 }
 
-TEST_P(KernelFunctions, Exp2KnowsItsLimits) {
+TEST_P(KernelFunctions, Exp2IsExactAtItsLimits) {
   const ArrayFunction exp2 = GetParam().exp2_of_nonpositive;
   EXPECT_EQ(value_of(exp2, 0.0F), 1.0F);
   EXPECT_EQ(value_of(exp2, -0.0F), 1.0F);
@@ -110,7 +110,7 @@ TEST_P(KernelFunctions, Exp2KnowsItsLimits) {
   for (int n = 0; n <= 149; ++n) EXPECT_EQ(value_of(exp2, static_cast<float>(-n)), std::ldexp(1.0F, -n)) << n;
 }
 
-TEST_P(KernelFunctions, PhiloxIsThatOfBase) {
+TEST_P(KernelFunctions, PhiloxEqualsThatOfBase) {
   const int64_t count = int64_t{64} * GetParam().lanes;
   for (const uint64_t seed :
        {uint64_t{0}, uint64_t{1}, uint64_t{0x80000000}, uint64_t{0xA5A5'0000'0000'0000}, ~uint64_t{0}}) {
@@ -118,7 +118,7 @@ TEST_P(KernelFunctions, PhiloxIsThatOfBase) {
     for (auto& word : words) word.resize(static_cast<size_t>(count));
     std::vector<PhiloxCounter> expected;
     for (size_t i = 0; i < words[0].size(); ++i) {
-      // All bits come up, and the words of a counter differ.
+      // Every bit occurs, and the words of a counter differ.
       const PhiloxCounter counter = philox4x32({static_cast<uint32_t>(i), 1, 2, 3}, seed + 1);
       for (size_t word = 0; word < 4; ++word) words[word][i] = static_cast<int32_t>(counter[word]);
       expected.push_back(philox4x32(counter, seed));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The probes that the processor can run: tests of kernels are parameterised by them.
+// The probes that this processor can run, as parameters for tests of kernels.
 #pragma once
 
 #include <gtest/gtest.h>

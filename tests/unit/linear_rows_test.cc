@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linear operations of which not all rows are wanted, on every ISA: wanted rows have the bits that they have among all
-// rows, others are not written, and the work is cut by what is wanted.
+// Linear operations in which not all rows are wanted, on every ISA: wanted rows have the same bits as if all rows were
+// computed, other rows are not written, and the work is split by the wanted rows.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@
 namespace heed::cpu {
 namespace {
 
-// Memory aligned as scratch is.
+// Memory with the alignment of scratch.
 class Scratch {
  public:
   explicit Scratch(size_t num_bytes) : bytes_(num_bytes + kMemoryAlignment + kGuard, kPattern) {
@@ -51,7 +51,7 @@ struct Sizes {
   int64_t num_queries = 1;
 };
 
-// Three parts of one input, as of self-attention, in f32, each head's rows by themselves.
+// Three parts of one f32 input, as in self-attention; the rows of each head are contiguous.
 struct Projections {
   Projections(const KernelTable& table, const Sizes& sizes, uint32_t seed, bool packs) : kernels(table) {
     problem.batch = sizes.batch;
@@ -161,7 +161,7 @@ TEST_P(WantedRowsOfALinearOperation, HaveTheBitsThatTheyHaveAmongAllRows) {
     const std::array<std::vector<float>, 3> all = wanted.outputs;
     for (LinearPart& part : problem.parts) part.wanted_rows = kAnswers[pick(0, 2)];
     for (auto& output : wanted.outputs) std::ranges::fill(output, Projections::kUntouched);
-    // Rows that no part wants are not needed either.
+    // Rows that no part wants are not read.
     for (int64_t s = 0; s < sizes.batch; ++s) {
       for (int64_t r = 0; r < sizes.rows; ++r) {
         bool is_wanted = false;
@@ -191,7 +191,8 @@ TEST_P(WantedRowsOfALinearOperation, HaveTheBitsThatTheyHaveAmongAllRows) {
   }
 }
 
-// The threads of a long sequence among short ones all have work, and short ones in a large capacity make few items.
+// A long sequence among short ones is split into tasks for all threads, and short sequences in arrays of a large
+// capacity make few tasks.
 TEST_P(WantedRowsOfALinearOperation, AreWhatIsCutIntoItems) {
   constexpr int32_t kWorkers = 4;
   const Sizes sizes = {.batch = 32, .rows = 8192, .input_size = 8, .num_queries = 1};
@@ -217,8 +218,8 @@ TEST_P(WantedRowsOfALinearOperation, AreWhatIsCutIntoItems) {
   EXPECT_EQ(items_of_batch(), 0);
 }
 
-// As of all plans: lengths decide the number of items and threads alone, and parts together take no more scratch than
-// one of them.
+// As for all plans, lengths affect only the number of tasks and threads; and several parts together take no more
+// scratch than one of them.
 TEST_P(WantedRowsOfALinearOperation, TakeScratchThatDependsOnSizesAlone) {
   Projections projections(kernels(), {.batch = 5, .rows = 30, .input_size = 1100, .num_queries = 2}, 1, true);
   LinearProblem& problem = projections.problem;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Projections on every ISA: against sums in f64, over sizes around those of vectors, tiles and panels, any strides and
-// alignments; and bit for bit against themselves, however the work is cut.
+// Projections on every ISA: against sums in f64, with sizes next to those of vectors, tiles and packed panels, any
+// strides and alignment; and with the same bits however the work is split.
 #include "backends/cpu/linear.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@
 namespace heed::cpu {
 namespace {
 
-// Memory that begins `offset` elements behind an aligned address, with one element more on either side.
+// Memory that begins `offset` elements after an aligned address, with one unused element on either side.
 struct Array {
   Array() = default;
   Array(DType type, int64_t size, int64_t offset) : dtype(type), first(offset + 1) {
@@ -55,7 +55,7 @@ struct Array {
   size_t begin = 0;
 };
 
-// Half the unit in the last place of 1.
+// The unit round-off.
 double unit_of(DType dtype) { return dtype == DType::F16 ? 0x1p-11 : dtype == DType::BF16 ? 0x1p-8 : 0x1p-24; }
 double least_of(DType dtype) { return dtype == DType::F16 ? 0x1p-24 : 0x1p-133; }
 
@@ -77,7 +77,7 @@ struct Form {
   bool packs = true;
 };
 
-// One product with all that it reads and writes.
+// One linear operation with the arrays that it reads and writes.
 class Product {
  public:
   Product(const KernelTable& kernels, const Form& form, uint32_t seed) : kernels_(kernels), form_(form) {
@@ -128,7 +128,7 @@ class Product {
   Product(const Product&) = delete;
   Product& operator=(const Product&) = delete;
 
-  // In scratch of just the size that was asked for.
+  // Runs with scratch of exactly the planned size.
   void run(int32_t num_workers = 1) {
     Turns turns(num_workers);
     Failure failure;
@@ -142,7 +142,7 @@ class Product {
                             [](unsigned char byte) { return byte == kUntouched; }));
   }
 
-  // Rows first .. first + count - 1 alone, of one element of the batch; inputs and outputs are f32.
+  // Rows first .. first + count - 1 of one batch element; inputs and outputs are f32.
   void run_rows(int64_t first, int64_t count, int32_t num_workers) {
     LinearPart& part = problem.parts[0];
     problem.rows = count;
@@ -154,19 +154,19 @@ class Product {
     part.output.data = output.data();
   }
 
-  int64_t input_place(int64_t row, int64_t e) const {
+  int64_t input_index(int64_t row, int64_t e) const {
     const int64_t* strides = problem.input.strides;
     return row / form_.rows * strides[1] + row % form_.rows * strides[2] + e * strides[3];
   }
-  int64_t weight_place(int64_t n, int64_t e) const {
+  int64_t weight_index(int64_t n, int64_t e) const {
     return n * problem.parts[0].weight.strides[2] + e * problem.parts[0].weight.strides[3];
   }
-  int64_t output_place(int64_t row, int64_t n) const {
+  int64_t output_index(int64_t row, int64_t n) const {
     const int64_t* strides = problem.parts[0].output.strides;
     return n / form_.head_size * strides[0] + row / form_.rows * strides[1] + row % form_.rows * strides[2] +
            n % form_.head_size * strides[3];
   }
-  float result(int64_t row, int64_t n) const { return output.at(output_place(row, n)); }
+  float result(int64_t row, int64_t n) const { return output.at(output_index(row, n)); }
   std::vector<uint32_t> row_bits(int64_t row) const {
     std::vector<uint32_t> bits;
     for (int64_t n = 0; n < form_.num_heads * form_.head_size; ++n)
@@ -174,8 +174,9 @@ class Product {
     return bits;
   }
 
-  // Each of input_size terms is rounded when it is multiplied and with each sum that it is in, input_size times at
-  // most, and once more when the bias is added; a product that underflows is off by 2^-150. Then the result is rounded.
+  // The bound: each of input_size terms is rounded when it is multiplied and in each sum that contains it, at most
+  // input_size times, and once more when the bias is added. A product that underflows has an error of up to 2^-150.
+  // Then the result is rounded to its dtype.
   void expect_near_f64() const {
     const auto depth = static_cast<double>(form_.input_size);
     const double roundings = (depth + 1) * 0x1p-24 / (1 - (depth + 1) * 0x1p-24);
@@ -185,7 +186,7 @@ class Product {
         double sum = 0;
         double sum_of_magnitudes = 0;
         for (int64_t e = 0; e < form_.input_size; ++e) {
-          const double term = static_cast<double>(input.at(input_place(row, e))) * weight.at(weight_place(n, e));
+          const double term = static_cast<double>(input.at(input_index(row, e))) * weight.at(weight_index(n, e));
           sum += term;
           sum_of_magnitudes += std::abs(term);
         }
@@ -199,7 +200,7 @@ class Product {
                 ? 0
                 : unit_of(form_.output_dtype) * (std::abs(sum) + error) + least_of(form_.output_dtype);
         ASSERT_NEAR(result(row, n), sum, error + rounding) << "row " << row << ", output " << n;
-        is_output[static_cast<size_t>(output_place(row, n))] = true;
+        is_output[static_cast<size_t>(output_index(row, n))] = true;
       }
     }
     const size_t first = output.begin + static_cast<size_t>(output.first) * size_of(form_.output_dtype);
@@ -271,7 +272,7 @@ TEST_P(LinearKernel, AgreesWithF64ForEverySize) {
   }
 }
 
-// More rows than an item has, panels than a group, elements than a block; heads of whole vectors.
+// More rows than a task, more panels than a group, and more elements than a block; heads of whole vectors.
 TEST_P(LinearKernel, AgreesWithF64ForLargeSizes) {
   struct Size {
     int64_t rows, input_size, num_heads, head_size;
@@ -302,8 +303,8 @@ TEST_P(LinearKernel, AgreesWithF64ForLargeSizes) {
   }
 }
 
-// Rows alone, in any number, from any place, copied or in place; with any workers, with a weight packed or not.
-TEST_P(LinearKernel, GivesTheSameBitsHoweverItIsCut) {
+// Some of the rows, in any number and from any index; with a packed weight or with strides; with any number of workers.
+TEST_P(LinearKernel, GivesTheSameBitsHoweverItIsSplit) {
   for (const int64_t input_size : {70, 1024, 1030, 2100}) {
     Form form;
     form.rows = 40;
@@ -336,21 +337,21 @@ TEST_P(LinearKernel, GivesTheSameBitsHoweverItIsCut) {
     Product strided(kernels(), form, 0);
     for (int64_t row = 0; row < form.rows; ++row) {
       for (int64_t e = 0; e < input_size; ++e)
-        strided.input.set(strided.input_place(row, e), whole.input.at(whole.input_place(row, e)));
+        strided.input.set(strided.input_index(row, e), whole.input.at(whole.input_index(row, e)));
     }
     for (int64_t i = 0; i < form.num_heads * form.head_size; ++i) {
       strided.bias.set(i, whole.bias.at(i));
       for (int64_t e = 0; e < input_size; ++e)
-        strided.weight.set(strided.weight_place(i, e), whole.weight.at(whole.weight_place(i, e)));
+        strided.weight.set(strided.weight_index(i, e), whole.weight.at(whole.weight_index(i, e)));
     }
     strided.run(3);
     expect_same(strided, 0, form.rows, "strided");
   }
 }
 
-// Few rows read several panels of a packed weight at once, to the end of their inputs; many read one at a time, in
-// blocks.
-TEST_P(LinearKernel, GivesFewRowsTheBitsThatTheyHaveAmongMany) {
+// With few rows the kernel reads several panels of a packed weight at once, to the end of the inputs. With many rows it
+// reads one panel at a time, in blocks.
+TEST_P(LinearKernel, GivesFewRowsTheSameBitsAsManyRows) {
   for (const DType dtype : {DType::F32, DType::F16, DType::BF16}) {
     Form form;
     form.rows = kernels().linear_tile_rows + 1;
@@ -412,7 +413,7 @@ TEST_P(LinearKernel, PartsOfOneInputAreTheSameAsEachAlone) {
   }
 }
 
-TEST_P(LinearKernel, KeepsWhatIsNotFiniteInItsRowAndItsOutput) {
+TEST_P(LinearKernel, KeepsNonFiniteNumbersInTheirRowAndOutput) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
   for (const int64_t rows : {2, 5, 19}) {
@@ -424,15 +425,15 @@ TEST_P(LinearKernel, KeepsWhatIsNotFiniteInItsRowAndItsOutput) {
     product.run();
     std::vector<std::vector<uint32_t>> before;
     for (int64_t row = 0; row < rows; ++row) before.push_back(product.row_bits(row));
-    product.input.set(product.input_place(1, 3), kInfinity);
-    product.input.set(product.input_place(1, 4), kNaN);
+    product.input.set(product.input_index(1, 3), kInfinity);
+    product.input.set(product.input_index(1, 4), kNaN);
     product.run();
     for (int64_t row = 0; row < rows; ++row) {
       if (row == 1) continue;
       EXPECT_EQ(product.row_bits(row), before[static_cast<size_t>(row)]);
     }
     for (int64_t n = 0; n < form.head_size; ++n) EXPECT_TRUE(std::isnan(product.result(1, n)));
-    product.weight.set(product.weight_place(66, 0), kInfinity);
+    product.weight.set(product.weight_index(66, 0), kInfinity);
     product.pack();
     product.run();
     for (int64_t n = 0; n < form.head_size; ++n) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages on their way to a host's logger.
+// Messages to a host's logger.
 #include "base/logger.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 namespace heed {
 namespace {
 
-// Notes what it is told, and lets the test do more.
+// Records the messages, and calls a function of the test for each.
 struct Recorder {
   std::function<void()> then;
   std::vector<std::string> texts;
@@ -49,7 +49,7 @@ TEST(Log, HasTheLevelsOfTheHeader) {
   EXPECT_EQ(recorder.texts, (std::vector<std::string>{"1 a1", "2 b", "3 c", "4 d"}));
 }
 
-TEST(Log, IsOneLineOfAsciiThatHoldsAnErrorsWholeSentence) {
+TEST(Log, IsOneLineOfAsciiThatFitsALongestError) {
   Recorder recorder{nothing, {}};
   log(recorder.logger(), LogLevel::Info, "caf\xc3\xa9\n");
   const std::string longest =
@@ -62,7 +62,7 @@ TEST(Log, IsOneLineOfAsciiThatHoldsAnErrorsWholeSentence) {
   EXPECT_LT(recorder.texts[2].size(), kLogCapacity + 2);
 }
 
-TEST(Log, DropsWhatALoggerCauses) {
+TEST(Log, DropsMessagesThatTheLoggerCauses) {
   Logger again;
   Recorder recorder{[&again] { log(again, LogLevel::Error, "inner"); }, {}};
   again = recorder.logger();
@@ -79,14 +79,14 @@ TEST(Log, KeepsTheLastError) {
   EXPECT_STREQ(last_error().text, "before");
 }
 
-TEST(Log, StopsWhatALoggerThrows) {
+TEST(Log, StopsExceptionsOfTheLogger) {
   Recorder recorder{[] { throw std::runtime_error("a logger must not"); }, {}};
   log(recorder.logger(), LogLevel::Info, "first");
   log(recorder.logger(), LogLevel::Info, "second");
   EXPECT_EQ(recorder.texts.size(), 2u);
 }
 
-TEST(Log, IsNoPlaceToCancelAThread) {
+TEST(Log, IsNoCancellationPoint) {
   Recorder recorder{cancellation_point, {}};
   const Logger logger = recorder.logger();
   bool came_back = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A team of none but the caller, for tests of what runs on a team.
+// A Team with the caller as its only worker.
 #pragma once
 
 #include <cstdint>

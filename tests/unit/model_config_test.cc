@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The settings of a model that are kept: which, how deep, and of what kind.
+// Which settings of a model's config.json are kept: by depth, by name and by type.
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -32,7 +32,7 @@ TEST(ModelConfig, KeepsSettingsByTheirPaths) {
   EXPECT_EQ(config.models(), (std::vector<std::string>{"", "inner"}));
 }
 
-// The whole is the first level.
+// Level 1 is the outermost object.
 TEST(ModelConfig, KeepsSettingsOfSixLevels) {
   std::string text = "{\"a\":1}";
   std::string path = "a";
@@ -41,7 +41,7 @@ TEST(ModelConfig, KeepsSettingsOfSixLevels) {
     const ModelConfig config = config_of(text);
     EXPECT_EQ(config.has(path), level <= kMaxModelSettingDepth);
     text = "{\"b\":" + text + ",\"c\":[7]}";
-    EXPECT_EQ(config_of(text).number("c.0"), 7.0) << "what comes behind a level that is not kept";
+    EXPECT_EQ(config_of(text).number("c.0"), 7.0) << "a setting after an object that is too deep";
     path = "b." + path;
   }
 }
@@ -60,8 +60,8 @@ TEST(ModelConfig, KeepsNoNamesOfLabels) {
   }
 }
 
-// As Python writes them, and not where they stand in a text.
-TEST(ModelConfig, TakesNumbersThatJsonLacksForNone) {
+// Python writes NaN and Infinity, which JSON lacks. Inside a string they are text.
+TEST(ModelConfig, ReadsNumbersThatJsonLacksAsMissing) {
   const ModelConfig config = config_of(R"({"a":NaN,"b":[-Infinity,Infinity],"c":"\\\"NaN","d":1})");
   EXPECT_EQ(config.number("a"), std::nullopt);
   EXPECT_EQ(config.text("a"), "");
@@ -71,7 +71,7 @@ TEST(ModelConfig, TakesNumbersThatJsonLacksForNone) {
   EXPECT_EQ(config.number("d"), 1.0);
 }
 
-TEST(ModelConfig, RefusesWhatIsNoObject) {
+TEST(ModelConfig, RefusesTextThatIsNotOneObject) {
   for (const char* const text : {"", " ", "[]", "[{}]", "3", "NaN", "{\"a\":1", "{}{}"}) {
     SCOPED_TRACE(text);
     try {

@@ -8,16 +8,17 @@
 namespace heed {
 namespace {
 
-// The quantile is the inverse of the distribution function, which libm gives by erfc.
+// The quantile is the inverse of the distribution function, which the C library computes by erfc.
 TEST(Normal, QuantileInvertsTheDistribution) {
   double probability = 0x1p-33;
   while (probability < 1) {
     const double quantile = normal_quantile(probability);
     const double back = 0.5 * std::erfc(-quantile / std::sqrt(2.0));
-    // An error e of the quantile changes the probability by e * density; relative to it that grows with |quantile|.
+    // An error e of the quantile changes the probability by e * density. The relative change grows with the magnitude
+    // of the quantile.
     EXPECT_NEAR(back, probability, 1e-14 * probability * (1 + quantile * quantile)) << quantile;
     EXPECT_NEAR(normal_quantile(1 - probability), -quantile, 1e-6 * (1 + std::abs(quantile))) << probability;
-    // Ever larger steps through the tail, then even ones.
+    // In the tail steps by a factor, then equal steps.
     probability += probability < 0.01 ? probability * 0.37 : 0.0013;
   }
   EXPECT_EQ(normal_quantile(0.5), 0);

@@ -40,7 +40,8 @@ class TextSource final : public ByteSource {
   mutable size_t largest_read_ = 0;
 };
 
-// Memory that refuses to give any: what is refused with it was refused before anything was allocated.
+// Memory whose allocation fails with OutOfMemory. A file that is refused with another status was refused before
+// anything was allocated.
 class NoMemory final : public Memory {
  public:
   void* allocate(size_t, Contents) const override { fail(Status::OutOfMemory, "asked for memory"); }
@@ -64,14 +65,14 @@ std::string zeros(size_t num_bytes) { return std::string(num_bytes, '\0'); }
 
 Tensor load(const std::string& bytes) { return load_npy(plain_memory(), TextSource(bytes)); }
 
-// The file must be refused so before memory for the tensor is asked for.
+// The file must be refused with this sentence before memory for the tensor is allocated.
 void expect_refused(Status status, const std::string& bytes, const std::string& sentence) {
   const ThrownError failure = failure_of([&] { load_npy(std::make_shared<NoMemory>(), TextSource(bytes)); });
   EXPECT_EQ(failure.status, status) << failure.text;
   EXPECT_EQ(failure.text, sentence);
 }
 
-// A header in front of the 24 bytes of a (2, 3) F32.
+// A header before the 24 bytes of an F32 tensor of shape (2, 3).
 void expect_corrupt_header(const std::string& header, const std::string& sentence) {
   expect_refused(Status::CorruptFile, with_header(header, zeros(24)), "\"a.npy\": the header " + sentence);
 }
@@ -171,7 +172,7 @@ TEST(NpyHeader, IsADictOfTheThreeKeys) {
   expect_corrupt_header("\xEF\xBB\xBF{}", "has \"\\xEF\" at its byte 0, expected a dict, '{'");
 }
 
-TEST(NpyHeader, EndsNoStringTooLate) {
+TEST(NpyHeader, RefusesStringsWithoutAnEnd) {
   expect_corrupt_header("{'descr", "ends inside the string that begins at its byte 1");
   expect_corrupt_header("{'descr\\'", "ends inside the string that begins at its byte 1");
   expect_corrupt_header("{'descr\\", "ends inside the string that begins at its byte 1");
@@ -241,7 +242,7 @@ TEST(NpyHeader, HasAShapeThatDoesNotOverflow) {
   expect_corrupt_shape("(0, 1073741824, 2147483648)", overflows("2305843009213693952"));
 }
 
-TEST(NpyHeader, MayDescribeWhatHeedCannotHold) {
+TEST(NpyHeader, MayHaveADtypeThatHeedLacks) {
   const auto dtype = [](const std::string& descr) { return dict(descr, "False", "(2, 3)"); };
   const std::string expected = ", expected one of <f4, <f2, <f8, <i4, <i8, |i1, |u1, |b1";
   for (const char* descr : {"'<u2'", "'<i2'", "'<u4'", "'<u8'", "'<c8'", "'<f16'", "'<U3'", "'|S5'", "'<M8[D]'",
@@ -271,7 +272,7 @@ TEST(NpyHeader, MayDescribeWhatHeedCannotHold) {
   expect_unsupported(dtype("[(\"it's\", '<f4')]"), "descr [(\\x22it's\\x22, '<f4')]" + structured);
 }
 
-TEST(NpyHeader, IsCheckedAroundWhatHeedCannotHold) {
+TEST(NpyHeader, IsCheckedEvenIfItsDtypeIsUnsupported) {
   expect_corrupt_header("{'descr': '|O'}", "has no fortran_order");
   expect_corrupt_header("{'descr': 4}", "has \"4\" at its byte 10, expected a dtype in quotes");
   expect_corrupt_header("{'descr': {}}", "has \"{\" at its byte 10, expected a dtype in quotes");
@@ -345,7 +346,7 @@ TEST(NpyFile, HoldsTheElementsAndNothingElse) {
   }
   expect_refused(Status::CorruptFile, with_header(dict("'<f8'", "True", "(0, 3)"), zeros(8)),
                  "\"a.npy\": the file has 8 bytes of data, but its 0 elements of F64 are 0 bytes");
-  // A small file that says it is huge.
+  // A small file whose header says that it is huge.
   expect_refused(Status::CorruptFile, with_header(dict("'|u1'", "True", "(1000000, 1000000)"), zeros(100)),
                  "\"a.npy\": the file has 100 bytes of data, but its 1000000000000 elements of U8 are 1000000000000 "
                  "bytes");
@@ -380,13 +381,13 @@ TEST(NpyFile, ShowsHostileTextOnOneShortLine) {
   EXPECT_LT(failure.text.size(), 300u);
 }
 
-// The bytes of a file in column-major order whose element at each index is its row-major number.
+// The bytes of a column-major file. Each element is the number of its index in row-major order.
 template <typename T>
 std::string fortran_data(const Shape& shape, const Tensor& numbers) {
   Shape reversed = shape;
   for (int32_t axis = 0; axis < shape.rank; ++axis) reversed[axis] = shape[shape.rank - 1 - axis];
   std::vector<T> data(static_cast<size_t>(numbers.num_elements()));
-  // A second way to the order: the first index moves fastest.
+  // Computes the order in a second way: the first index changes fastest.
   Dims index{};
   for (T& element : data) {
     int64_t row_major = 0;
@@ -441,7 +442,7 @@ class NpyWriter : public testing::Test {
     return {std::istreambuf_iterator<char>(file), {}};
   }
 
-  // Saved, the tensor must read back as its elements in row-major order.
+  // After saving, the tensor must be read back with the same elements in row-major order.
   void expect_round_trip(const Tensor& tensor) const {
     const std::string bytes = save(tensor);
     EXPECT_EQ(bytes.size(), 128 + tensor.num_bytes());
@@ -471,7 +472,7 @@ TEST_F(NpyWriter, WritesTheHeaderAsNumPyDoes) {
   EXPECT_EQ(header_of(counted(DType::F32, {})), "{'descr': '<f4', 'fortran_order': False, 'shape': (), }");
   EXPECT_EQ(header_of(counted(DType::I8, {3})), "{'descr': '|i1', 'fortran_order': False, 'shape': (3,), }");
   EXPECT_EQ(header_of(counted(DType::Bool, {0, 3})), "{'descr': '|b1', 'fortran_order': False, 'shape': (0, 3), }");
-  // The longest there is.
+  // The longest header.
   EXPECT_EQ(header_of(counted(DType::U8, {0, 10, 100, 1000, 10000, 100000, 10, 922})),
             "{'descr': '|u1', 'fortran_order': False, 'shape': (0, 10, 100, 1000, 10000, 100000, 10, 922), }");
 }
@@ -510,7 +511,7 @@ TEST_F(NpyWriter, WritesBooleansAsZeroAndOne) {
   }
 }
 
-TEST_F(NpyWriter, RefusesWhatAFileCannotHold) {
+TEST_F(NpyWriter, RefusesTensorsThatAFileCannotHold) {
   const ThrownError narrow = failure_of([&] { save(counted(DType::BF16, {2})); });
   EXPECT_EQ(narrow.status, Status::Unsupported);
   EXPECT_EQ(narrow.text, "tensor has dtype BF16, which .npy files do not have: copy it into a tensor of F32 first");
@@ -533,7 +534,7 @@ TEST(Npy, OneElementAndOneMoreThanABufferInBothOrders) {
     read_tensor(tensor.transpose(nullptr), elements.data());
     EXPECT_EQ(std::string(elements.begin(), elements.end()), data);
 
-    // Saved from the other order, they come back in row-major order.
+    // Saved from column-major strides, they are read back in row-major order.
     const char* const path = "bounds.npy.tmp";
     save_npy(path, tensor.transpose(nullptr));
     std::ifstream file(path, std::ios::binary);
@@ -543,7 +544,7 @@ TEST(Npy, OneElementAndOneMoreThanABufferInBothOrders) {
   }
 }
 
-TEST(Npy, StringsHoldWhatCanBePrinted) {
+TEST(Npy, StringsMustBePrintable) {
   const auto refusal = [](char c) {
     return failure_of([&] { load(with_header(dict(std::string("'<") + c + "4'", "True", "(1,)"), zeros(4))); }).text;
   };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values so large that the unnormalized sums of the online softmax overflow, although their mean does not.
+// Values so large that the unnormalized sums of the online softmax would overflow, although the means do not.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -16,7 +16,8 @@ namespace {
 
 constexpr float kLargest = std::numeric_limits<float>::max();
 
-// Two queries and `values.size()` keys with head sizes 1 and zero scores: every output is the mean of the values seen.
+// Two queries and `values.size()` keys with head sizes of 1 and scores of 0: each output is the mean of the visible
+// values.
 std::vector<float> mean_of(std::vector<float> values, int64_t length_of_second) {
   const auto num_keys = static_cast<int64_t>(values.size());
   std::vector<float> zeros(values.size() + 2, 0.0F);
@@ -48,7 +49,8 @@ std::vector<float> mean_of(std::vector<float> values, int64_t length_of_second) 
 }
 
 TEST(Overflow, MeansOfTheLargestValuesAreFinite) {
-  // 200 additions round by at most 200 * 2^-24 of the largest, below 2^-16; a lost term would cost 2^-8.
+  // 200 additions have a relative error of at most 200 * 2^-24 < 2^-16; a missing term would change the mean by 1/200 >
+  // 2^-8.
   const float tolerance = kLargest * 0x1p-16F;
   const std::vector<float> output = mean_of(std::vector<float>(200, kLargest / 2), 130);
   EXPECT_NEAR(output[0], kLargest / 2, tolerance);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The exact overlap test against listing every byte.
+// The exact overlap test, compared with lists of all bytes.
 #include "tensor/overlap.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@
 namespace heed {
 namespace {
 
-// The first byte of every element, relative to `base`, in logical order.
+// The first byte of every element, relative to `base`, in row-major order of the indices.
 std::vector<int64_t> addresses(const Tensor& tensor, const std::byte* base) {
   std::vector<int64_t> result;
   if (tensor.num_elements() == 0) return result;
@@ -60,7 +60,7 @@ Tensor random_view(const Tensor& storage, std::mt19937& random, bool positive) {
     try {
       return storage.view(shape, &strides, pick(0, storage.num_elements() - 1));
     } catch (const Error&) {
-      // Left the storage: try another.
+      // Outside the storage: try again.
     }
   }
 }
@@ -83,7 +83,7 @@ TEST(Overlap, AgreesWithListingTheBytes) {
     ASSERT_EQ(overlaps(a, b), expected) << "case " << i;
     shared += expected ? 1 : 0;
   }
-  // The cases must be of both kinds to say anything.
+  // Both answers must be frequent, otherwise the test would show little.
   EXPECT_GT(shared, kCases / 10);
   EXPECT_LT(shared, kCases * 9 / 10);
 }
@@ -120,16 +120,16 @@ TEST(Overlap, IsExactToTheByte) {
     const Dims strides{stride};
     return Tensor::wrap(plain_memory(), DType::U8, {dim}, &strides, data);
   };
-  // Bytes 4 and 3.
+  // Its elements are bytes 4 and 3.
   const Tensor reversed = wrap(2, -1, memory + 4);
-  for (int64_t place = 0; place < 8; ++place) {
-    const bool inside = place == 3 || place == 4;
-    EXPECT_EQ(overlaps(reversed, wrap(1, 1, memory + place)), inside) << place;
-    EXPECT_EQ(overlaps(wrap(1, 1, memory + place), reversed), inside) << place;
-    EXPECT_EQ(overlaps(reversed, memory + place, 1), inside) << place;
-    EXPECT_FALSE(overlaps(reversed, memory + place, 0)) << place;
+  for (int64_t offset = 0; offset < 8; ++offset) {
+    const bool inside = offset == 3 || offset == 4;
+    EXPECT_EQ(overlaps(reversed, wrap(1, 1, memory + offset)), inside) << offset;
+    EXPECT_EQ(overlaps(wrap(1, 1, memory + offset), reversed), inside) << offset;
+    EXPECT_EQ(overlaps(reversed, memory + offset, 1), inside) << offset;
+    EXPECT_FALSE(overlaps(reversed, memory + offset, 0)) << offset;
   }
-  // A block that ends where the tensor begins, and one that begins where it ends.
+  // Blocks that end where the tensor begins, or begin where it ends, do not overlap it.
   EXPECT_FALSE(overlaps(reversed, memory, 3));
   EXPECT_TRUE(overlaps(reversed, memory, 4));
   EXPECT_FALSE(overlaps(reversed, memory + 5, 3));

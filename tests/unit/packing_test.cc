@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packed weights and transposed blocks on every ISA, bit for bit against loops over single elements: any bits, sizes
-// around those of vectors and panels, strides, blocks and alignments; what lies beside is not touched.
+// Packed weights and transposed blocks on every ISA, compared bit by bit with loops over single elements: any bits,
+// sizes next to those of vectors and packed panels, any strides, blocks and alignment. Bytes beside the result must not
+// change.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,9 +27,9 @@ class Packing : public testing::TestWithParam<Isa> {
  protected:
   const KernelTable& kernels() const { return *GetParam().kernels; }
 
-  // Where element e of row n lies in a packed weight, in elements: panels of as many vectors as fit, but where one of
-  // three would be left, the last panel has two and the one before too.
-  int64_t place(int64_t output_size, int64_t input_size, int64_t n, int64_t e) const {
+  // The index of element e of row n in a packed weight. A panel has as many vectors as the kernel's tile. If panels
+  // have three vectors and a single one would remain, the last two panels have two each.
+  int64_t packed_index(int64_t output_size, int64_t input_size, int64_t n, int64_t e) const {
     const int64_t lanes = kernels().lanes;
     const int64_t most = kernels().linear_panel_columns / lanes;
     const int64_t vectors = divide_up(output_size, lanes);
@@ -61,13 +62,13 @@ TEST_P(Packing, IsMadeOfWholeVectorsAndPanels) {
   EXPECT_EQ(48 % kernels().linear_panel_columns, 0);
 }
 
-TEST_P(Packing, MovesEveryBitToItsPlaceWhateverTheBlocks) {
+TEST_P(Packing, PacksEveryElementWhateverTheBlocks) {
   for (int round = 0; round < 400; ++round) {
     const DType dtype = std::array{DType::F32, DType::F16, DType::BF16}[static_cast<size_t>(below(3))];
     const auto size = static_cast<int64_t>(size_of(dtype));
     const int64_t rows = 1 + below(round % 4 == 0 ? 200 : 70);
     const int64_t inputs = below(round % 5 == 0 ? 400 : 60);
-    // Side by side in a row, in a column, or neither.
+    // Elements contiguous in a row, contiguous in a column, or neither.
     const int64_t form = below(3);
     const int64_t gap = below(3);
     const int64_t row_stride = form == 1 ? 1 : form == 0 ? inputs + gap : 2 * inputs + 1;
@@ -86,7 +87,7 @@ TEST_P(Packing, MovesEveryBitToItsPlaceWhateverTheBlocks) {
     const unsigned char* first = weight.data() + below(2);
     for (int64_t n = 0; n < rows; ++n) {
       for (int64_t e = 0; e < inputs; ++e)
-        std::memcpy(expected.data() + place(rows, inputs, n, e) * size,
+        std::memcpy(expected.data() + packed_index(rows, inputs, n, e) * size,
                     first + (n * row_stride + e * input_stride) * size, static_cast<size_t>(size));
     }
     std::vector<unsigned char> packed(static_cast<size_t>(num_bytes) + 64, kUntouched);
@@ -104,7 +105,7 @@ TEST_P(Packing, MovesEveryBitToItsPlaceWhateverTheBlocks) {
   }
 }
 
-// Lanes that stand for no row are 0, whatever the block.
+// Lanes after the last row are 0, whichever block is packed last.
 TEST_P(Packing, FillsTheLastVectorWithZeros) {
   LinearPart part;
   part.output_size = part.head_size = 1;
@@ -123,7 +124,7 @@ TEST_P(Packing, FillsTheLastVectorWithZeros) {
   }
 }
 
-TEST_P(Packing, TransposesBlocksAndNothingBeside) {
+TEST_P(Packing, TransposesBlocksAndWritesNothingElse) {
   for (int round = 0; round < 400; ++round) {
     const int64_t size = round % 2 == 0 ? 4 : 2;
     const int64_t rows = below(50);

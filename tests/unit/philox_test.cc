@@ -6,7 +6,7 @@
 namespace heed {
 namespace {
 
-// Known answers of the paper's own distribution (Random123, kat_vectors, philox4x32 10).
+// Published answers of the authors' distribution (Random123, kat_vectors, philox4x32 10).
 TEST(Philox, GivesTheKnownAnswers) {
   EXPECT_EQ(philox4x32({0, 0, 0, 0}, 0), (PhiloxCounter{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
   EXPECT_EQ(philox4x32({0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}, 0xffffffffffffffff),

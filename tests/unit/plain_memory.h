@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory for tensors in tests that need no device.
+// Host memory for tensors in tests that need no context.
 #pragma once
 
 #include <cstdlib>

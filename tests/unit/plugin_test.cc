@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a plugin is looked for when heed is a part of the program, as it is of this one.
+// The folder in which a plugin is expected when heed is linked into the program, as in this test.
 #include "backends/plugin.h"
 
 #include <gtest/gtest.h>

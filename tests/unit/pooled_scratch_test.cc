@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scratch memory for calls without a workspace: each call in flight has its own, those that follow have it again, and
-// all of it goes back to the allocator it is from.
+// Scratch memory for calls without a workspace: concurrent calls have separate blocks, later calls reuse them, and all
+// blocks go back to their allocator.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kBytes = 1000;
 
-// The C library's allocator, counting the bytes that are out.
+// The C library's allocator with a count of the allocated bytes.
 class CountingAllocator {
  public:
   HostAllocator allocator() {
@@ -72,21 +72,21 @@ TEST_F(PooledScratch, GrowsWhereACallNeedsMore) {
   EXPECT_EQ(counter_.bytes() - before, 2 * kBytes);
 }
 
-// More calls at once than the pool has places for.
-TEST_F(PooledScratch, IsApartForCallsAtOnceHoweverMany) {
+// More concurrent calls than the pool keeps blocks for.
+TEST_F(PooledScratch, IsSeparateForAnyNumberOfConcurrentCalls) {
   constexpr int kCalls = 100;
   {
     const std::shared_ptr<Context> context = open();
     for (int round = 0; round < 2; ++round) {
       std::deque<std::optional<Context::PooledScratch>> calls;
-      std::set<uintptr_t> places;
+      std::set<uintptr_t> addresses;
       for (int i = 0; i < kCalls; ++i)
-        places.insert(reinterpret_cast<uintptr_t>(calls.emplace_back(std::in_place, *context, kBytes)->data()));
-      ASSERT_EQ(places.size(), size_t{kCalls});
+        addresses.insert(reinterpret_cast<uintptr_t>(calls.emplace_back(std::in_place, *context, kBytes)->data()));
+      ASSERT_EQ(addresses.size(), size_t{kCalls});
       uintptr_t end = 0;
-      for (const uintptr_t place : places) {
-        EXPECT_LE(end, place);
-        end = place + kBytes;
+      for (const uintptr_t address : addresses) {
+        EXPECT_LE(end, address);
+        end = address + kBytes;
       }
     }
     EXPECT_GT(counter_.bytes(), 0u);

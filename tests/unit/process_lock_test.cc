@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A lock that a forked child finds free.
+// A lock that is free in a forked child, even if another thread held it during the fork.
 #include "base/process_lock.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 namespace heed {
 namespace {
 
-TEST(ProcessNumber, IsAnotherInEachGeneration) {
+TEST(ProcessNumber, IsNewInEachForkedChild) {
   const uint32_t own = platform::process_number();
   EXPECT_NE(own, 0u);
   EXPECT_EQ(platform::process_number(), own);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reshape without a copy against its definition: a view exists exactly when some strides reach the same elements in the
-// same order, and then it is those.
+// Reshape without a copy against its definition: a view exists if and only if some strides address the same elements in
+// the same order, and then it has those strides.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -23,9 +23,10 @@ std::vector<float> elements(const Tensor& tensor) {
   return result;
 }
 
-// The only strides that can work: of each axis above 1, the distance between its first two elements in logical order.
+// The only possible strides: for each axis above size 1, the distance between its first two elements in row-major
+// order.
 std::optional<Dims> strides_by_definition(const Tensor& tensor, const Shape& shape) {
-  const std::vector<float> order = elements(tensor);  // storage positions, since storage holds 0, 1, 2, ...
+  const std::vector<float> order = elements(tensor);  // indices in the storage, since it contains 0, 1, 2, ...
   Dims strides{};
   int64_t step = 1;
   for (int32_t axis = shape.rank - 1; axis >= 0; --axis) {

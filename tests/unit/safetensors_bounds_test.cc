@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files at the edges of what the format allows, and what the writer refuses before it makes a file.
+// Files at the limits of the format, and tensors that the writer refuses before it creates a file.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* kPath = "safetensors-bounds.tmp";
 
-// A file of zeros behind the length of its header.
+// A file that states the length of its header, followed by zeros.
 class ZeroSource final : public ByteSource {
  public:
   ZeroSource(std::string header, uint64_t header_length, uint64_t num_bytes)
@@ -84,7 +84,7 @@ TEST(SafetensorsBounds, AHeaderMayHaveTheLargestLengthAndNoMore) {
                "\"zeros\": the header's length is 100000001, expected at most 100000000");
 }
 
-TEST(SafetensorsBounds, NamesThatOnlyHeedUsesAreNoDTypes) {
+TEST(SafetensorsBounds, NamesOfDtypesThatOnlyHeedUsesAreRefused) {
   const std::string header = R"({"a":{"dtype":"unknown","shape":[],"data_offsets":[0,1]}})";
   const SafetensorsFile file(std::make_unique<const ZeroSource>(header, header.size(), 9 + header.size()));
   try {
@@ -130,7 +130,7 @@ TEST(SafetensorsBounds, AFileThatCouldNotBeAddressed) {
       "cannot write \"safetensors-bounds.tmp\": tensor \"c\" makes the file's size overflow");
 }
 
-TEST(SafetensorsBounds, NamesThatFillMoreThanAHeaderHolds) {
+TEST(SafetensorsBounds, NamesThatMakeTheHeaderTooLarge) {
   const std::string name(kMaxSafetensorsHeader, 'x');
   const Error error = error_of_saving({{name, DType::U8, {0}, nullptr}});
   EXPECT_EQ(error.status, Status::InvalidArgument);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which files belong together: names of parts, folders, and when a file is opened.
+// The files of a model in several parts: names of parts, folders, and when each file is opened.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -62,7 +62,7 @@ TEST_F(SafetensorsParts, KnowTheirFolder) {
   std::string bytes(save_safetensors_to_memory(nullptr, 0, {}), '\0');
   save_safetensors_to_memory(bytes.data(), bytes.size(), {});
   EXPECT_EQ(SafetensorsFile(std::make_shared<MemorySource>(bytes.data(), bytes.size())).folder(), "");
-  // A bare name, which its index is beside.
+  // A path without a folder; the index is in the current folder.
   const fs::path before = fs::current_path();
   fs::current_path(folder_);
   const SafetensorsFile file("m-2-of-2.safetensors");
@@ -90,12 +90,12 @@ TEST_F(SafetensorsParts, AreOpenedWhenTheyAreNeeded) {
   EXPECT_EQ(file.lone_part_text(), "");
 }
 
-TEST_F(SafetensorsParts, AreAllOpenedAtOnceWhereThatIsAsked) {
+TEST_F(SafetensorsParts, AreAllOpenedAtOnceIfRequested) {
   const SafetensorsFile file(path("m-1-of-2.safetensors").c_str(), {}, Opening::AllAtOnce);
   fs::remove(path("m-1-of-2.safetensors"));
   fs::remove(path("m-2-of-2.safetensors"));
   float elements[2] = {};
-  // On another thread, which is not cancelled for good or left so.
+  // Another thread than the one that opened the files can read them.
   std::thread([&] { file.read(*file.find("b"), elements); }).join();
   EXPECT_EQ(elements[0], 2);
   EXPECT_EQ(elements[1], 3);
@@ -104,7 +104,7 @@ TEST_F(SafetensorsParts, AreAllOpenedAtOnceWhereThatIsAsked) {
   EXPECT_EQ(elements[0], 3);
 }
 
-TEST_F(SafetensorsParts, WithoutAnIndexAreFilesByThemselves) {
+TEST_F(SafetensorsParts, WithoutAnIndexAreSeparateFiles) {
   fs::remove(path("m.safetensors.index.json"));
   const SafetensorsFile file(path("m-2-of-2.safetensors").c_str());
   EXPECT_EQ(file.num_tensors(), 1u);

@@ -51,8 +51,8 @@ class SafetensorsTest : public testing::Test {
     return {std::istreambuf_iterator<char>(file), {}};
   }
 
-  // Opening this header in front of `num_data_bytes` zeros must fail as a corrupt file, with a sentence that has all
-  // these parts.
+  // Opening a file with this header and `num_data_bytes` zeros must fail as a corrupt file, with a message that
+  // contains all `parts`.
   void expect_corrupt(const std::string& header, size_t num_data_bytes, const std::vector<std::string>& parts) const {
     const std::string file = write_file(header, std::string(num_data_bytes, '\0'));
     const ThrownError failure = failure_of([&] { SafetensorsFile opened(file.c_str()); });
@@ -164,13 +164,13 @@ TEST_F(SafetensorsTest, KeepsNamesThatNeedEscapesAndComparesThemBytewise) {
     file.read(*entry, &number);
     EXPECT_EQ(number, numbers[i]);
   }
-  // The same letter, composed from two code points.
+  // The same letter, composed of two code points.
   EXPECT_EQ(file.find("gru\xCC\x88\xC3\x9F"), nullptr);
 }
 
 TEST_F(SafetensorsTest, AcceptsWhatOtherWritersWrite) {
-  // Padding behind the header, metadata anywhere, fields in any order, entries not in the order of their data, an empty
-  // tensor between two.
+  // Padding after the header, metadata anywhere, fields in any order, entries in another order than their data, an
+  // empty tensor between two others.
   const std::string header =
       "{\"b\" : {\"data_offsets\":[8,12],\"shape\":[1],\"dtype\":\"I32\"}, \"none\":{\"dtype\":\"F32\",\"shape\":[3,0],"
       "\"data_offsets\":[8,8]},\n\"__metadata__\":{\"format\":\"pt\",\"shape\":\"\"},"
@@ -198,7 +198,7 @@ TEST_F(SafetensorsTest, AcceptsWhatOtherWritersWrite) {
   EXPECT_EQ(SafetensorsFile(path().c_str()).num_tensors(), 0u);
 }
 
-TEST_F(SafetensorsTest, RefusesATensorItCannotHoldOnlyWhenItIsAskedFor) {
+TEST_F(SafetensorsTest, RefusesATensorOfAnUnknownDtypeOnlyWhenItIsRequested) {
   const std::string header = R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},)"
                              R"("f8":{"dtype":"F8_E4M3","shape":[3],"data_offsets":[4,7]},)"
                              R"("f4":{"dtype":"F4","shape":[2,3],"data_offsets":[7,10]},)"
@@ -271,7 +271,7 @@ TEST_F(SafetensorsTest, EveryFlippedByteIsRefusedOrHarmless) {
   }
 }
 
-TEST_F(SafetensorsTest, RefusesALyingHeaderLength) {
+TEST_F(SafetensorsTest, RefusesAWrongHeaderLength) {
   const std::string header = kOne;
   const std::string rest = header + std::string(8, '\0');
   const auto open_with = [&](uint64_t length) {
@@ -290,7 +290,7 @@ TEST_F(SafetensorsTest, RefusesALyingHeaderLength) {
     const std::string text = open_with(length);
     EXPECT_TRUE(mentions(text, std::to_string(length)) && mentions(text, std::to_string(rest.size()))) << text;
   }
-  // A sparse file that is large enough for the length it states: refused before the header is read.
+  // A sparse file that is as long as its header states: it is refused before the header is read.
   write_bytes(with_length(kMaxSafetensorsHeader + 1, "{"));
   fs::resize_file(path(), kMaxSafetensorsHeader + 100);
   const ThrownError failure = failure_of([&] { SafetensorsFile opened(path().c_str()); });
@@ -352,7 +352,7 @@ TEST_F(SafetensorsTest, RefusesShapesThatAreNotSizes) {
   expect_corrupt(with_shape("[true]"), 8, {"\"layer.weight\"", "true as size 0"});
   expect_corrupt(with_shape("[[2]]"), 8, {"\"layer.weight\"", "an array as size 0"});
   expect_corrupt(with_shape("[{}]"), 8, {"\"layer.weight\"", "an object as size 0"});
-  // Products that wrap around to a believable size.
+  // Products that would wrap around to a plausible size.
   expect_corrupt(with_shape("[4294967296,4294967296]"), 8, {"\"layer.weight\"", "product", "size 1", "4294967296"});
   expect_corrupt(with_shape("[4294967296,4294967296,0]"), 0, {"\"layer.weight\"", "product"});
   expect_corrupt(with_shape("[0,4294967296,4294967296]"), 0, {"\"layer.weight\"", "product"});
@@ -397,7 +397,7 @@ TEST_F(SafetensorsTest, RefusesOverlapsHolesAndNamesThatComeTwice) {
   expect_corrupt(two("b", R"({"dtype":"U8","shape":[0],"data_offsets":[6,6]})"), 6, {"bytes 4 to 6", "\"b\""});
   expect_corrupt(two("a", R"({"dtype":"U8","shape":[4],"data_offsets":[4,8]})"), 8, {"\"a\" twice"});
   expect_corrupt(two("\\u0061", R"({"dtype":"U8","shape":[4],"data_offsets":[4,8]})"), 8, {"\"a\" twice"});
-  // An unknown dtype gives no size to check, but its bytes are its own all the same.
+  // A tensor of an unknown dtype has no size to check, but its bytes must not overlap others.
   expect_corrupt(two("b", R"({"dtype":"Q3","shape":[4],"data_offsets":[3,7]})"), 7, {"\"b\"", "\"a\""});
 }
 
@@ -412,7 +412,7 @@ TEST_F(SafetensorsTest, RefusesMetadataThatIsNotStrings) {
   expect_corrupt(R"({"__metadata__":{},"__metadata__":{}})", 0, {"__metadata__ twice"});
 }
 
-TEST_F(SafetensorsTest, EndsDeepNestingWhereItLeavesTheFormat) {
+TEST_F(SafetensorsTest, RefusesDeepNestingAtItsFirstBracket) {
   const std::string deep(5'000'000, '[');
   expect_corrupt(R"({"a":)" + deep, 0, {"\"a\"", "an array"});
   expect_corrupt(R"({"a":{"dtype":"F32","shape":)" + deep, 0, {"\"a\"", "an array as size 0"});
@@ -425,7 +425,7 @@ TEST_F(SafetensorsTest, ShowsHostileNamesOnOneShortLine) {
   const std::string long_name(100'000, 'n');
   expect_corrupt("{\"" + long_name + "\":1}", 0, {"nnn...nnn", "is 1 in the header"});
   expect_corrupt(R"({"line\nbreak\u0000":1})", 0, {R"("line\x0Abreak\x00")", "is 1 in the header"});
-  // Cut between escapes, whatever the bytes before them.
+  // The name is cut between escapes, whatever the bytes before are.
   for (const char* beginning : {"", "x", "xy", "xyz"}) {
     std::string umlauts = beginning;
     for (int i = 0; i < 1000; ++i) umlauts += "\xC3\xBC";
@@ -454,7 +454,7 @@ TEST_F(SafetensorsTest, NamesAPathThatCannotBeRead) {
   EXPECT_EQ(pipe.status, Status::Io);
   EXPECT_TRUE(mentions(pipe.text, "expected a regular file")) << pipe.text;
 
-  // The superuser may read anything.
+  // The superuser can read any file.
   if (!is_superuser()) {
     write_file(kOne, std::string(8, '\0'));
     fs::permissions(path(), fs::perms::none);
@@ -500,7 +500,7 @@ TEST_F(SafetensorsTest, MemoryIsReadAndWrittenLikeAFile) {
 }
 
 TEST_F(SafetensorsTest, SizesThatOverflowTogetherAreRefused) {
-  // Each is the largest a tensor may be: two of them leave no room for a header below 2^64.
+  // Each has the largest size of a tensor; two of them and a header exceed 2^64.
   const uint8_t byte = 0;
   const Shape largest = {std::numeric_limits<int64_t>::max()};
   const NamedTensor tensors[] = {{"a", DType::U8, largest, &byte}, {"b", DType::U8, largest, &byte}};
@@ -509,7 +509,7 @@ TEST_F(SafetensorsTest, SizesThatOverflowTogetherAreRefused) {
   EXPECT_EQ(failure.text, "cannot write \"memory\": tensor \"b\" makes the file's size overflow");
 }
 
-TEST_F(SafetensorsTest, RefusesToSaveWhatItCouldNotRead) {
+TEST_F(SafetensorsTest, RefusesToSaveNamesThatItCouldNotRead) {
   const float number = 1;
   const auto save = [&](const std::vector<NamedTensor>& tensors) {
     const ThrownError failure = failure_of([&] { save_safetensors(path().c_str(), tensors); });
@@ -535,7 +535,7 @@ TEST_F(SafetensorsTest, AFailedSaveLeavesTheOldFileAndNothingElse) {
   const NamedTensor bad[] = {tensor, tensor};
   EXPECT_EQ(failure_of([&] { save_safetensors(path().c_str(), bad); }).status, Status::InvalidArgument);
 
-  // A page that may not be read makes the system call fail in the middle of the data.
+  // Address 16 cannot be read, so the system call fails in the middle of the data.
   const NamedTensor unreadable = {"b", DType::U8, {4096}, reinterpret_cast<const void*>(16)};
   const ThrownError failure = failure_of([&] { save_safetensors(path().c_str(), std::span(&unreadable, 1)); });
   EXPECT_EQ(failure.status, Status::Io);
@@ -591,7 +591,7 @@ TEST_F(SafetensorsTest, NamesAPathThatCannotBeWritten) {
     EXPECT_TRUE(mentions(save(path()), "Permission denied"));
     EXPECT_EQ(read_bytes(path()), "old");
   }
-  // The longest name that a folder takes.
+  // The longest file name.
   save_safetensors(path(std::string(255, 'f')).c_str(), std::span(&tensor, 1));
   EXPECT_TRUE(fs::exists(path(std::string(255, 'f'))));
 }

@@ -13,7 +13,7 @@
 namespace heed {
 namespace {
 
-// y = x * 2, z = y * 3, by way of an array in the workspace.
+// y = x * 2 and z = y * 3, where y is an array in the workspace.
 TEST(Schedule, RunsInAWorkspaceOfAnyAlignmentAndStaysInside) {
   const auto context = Context::open({});
   const float x[] = {1, 2};
@@ -106,12 +106,12 @@ TEST(Schedule, CountsAnInputThatOuterAxesRepeatOnce) {
     operand->given = 1;
     operand->strides[2] = 1;
   }
-  // Two rows for each of 15 runs, which read 5 inputs.
+  // Two rows for each of 15 runs, which read 5 different inputs.
   EXPECT_EQ((*schedule.begin()).cost().flops, 2 * 30);
   EXPECT_EQ((*schedule.begin()).cost().bytes, (2 * 5 + 2 * 15) * sizeof(float));
 }
 
-// A chain of 200 steps, x * 1 + 1 each: more than the arena holds by itself.
+// A chain of 200 steps, each x * 1 + 1: more than the arena's inline memory holds.
 TEST(Schedule, HasAnyNumberOfSteps) {
   constexpr int kSteps = 200;
   const auto context = Context::open({});

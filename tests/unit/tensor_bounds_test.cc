@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors at the edges of what is allowed: the last byte, the first axis, all eight axes, sizes of 0 and 1.
+// Tensors at the limits: the last byte, the first axis, all eight axes, sizes of 0 and 1.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -38,7 +38,7 @@ TEST(Tensor, IsTheSameAsAnotherByAddressDtypeShapeAndStrides) {
   const Tensor tensor = Tensor::zeros(plain_memory(), DType::F32, {2, 1, 3});
   EXPECT_TRUE(tensor.is_same_as(tensor));
   EXPECT_TRUE(tensor.is_same_as(tensor.read_only()));
-  const Dims strides = {3, 77, 1};  // the axis of size 1 is not stepped along
+  const Dims strides = {3, 77, 1};  // the stride of an axis of size 1 does not matter
   EXPECT_TRUE(tensor.is_same_as(tensor.view({2, 1, 3}, &strides, 0)));
   const Tensor row = tensor.slice(0, 0, 1).reshape({1, 3});
   EXPECT_NE(row.transpose(nullptr).stride(1), row.reshape({3, 1}).stride(1));
@@ -51,7 +51,7 @@ TEST(Tensor, IsTheSameAsAnotherByAddressDtypeShapeAndStrides) {
   EXPECT_FALSE(tensor.is_same_as(Tensor::zeros(plain_memory(), DType::F32, {2, 1, 3})));
   EXPECT_TRUE(tensor.is_same_as(wrapped({2, 1, 3}, tensor.strides(), tensor.data(), DType::F32)));
   EXPECT_FALSE(tensor.is_same_as(wrapped({2, 1, 3}, tensor.strides(), tensor.data(), DType::I32)));
-  // Shapes without data are known by whose they are.
+  // Shape-only tensors are the same if they were made as one.
   const Tensor shape_only = Tensor::wrap(plain_memory(), DType::F32, {2, 3}, nullptr, nullptr);
   EXPECT_TRUE(shape_only.is_same_as(shape_only.read_only()));
   EXPECT_FALSE(shape_only.is_same_as(Tensor::wrap(plain_memory(), DType::F32, {2, 3}, nullptr, nullptr)));
@@ -69,7 +69,7 @@ TEST(TensorBounds, ViewsReachTheLastByteAndNoFurther) {
             "of the storage");
 }
 
-TEST(TensorBounds, AReversedTensorsStorageIsAllThatItReaches) {
+TEST(TensorBounds, TheStorageOfAReversedTensorIsAllItsElements) {
   float memory[4] = {0, 1, 2, 3};
   const Tensor reversed = wrapped({4}, {-1}, memory + 3, DType::F32);
   EXPECT_EQ(reversed.view({4}, nullptr, -3).data(), static_cast<void*>(memory));
@@ -130,7 +130,7 @@ TEST(TensorBounds, AxesAreCheckedFromTheFirstOn) {
 }
 
 TEST(TensorBounds, ReshapeOfStridesAtTheLimitIsDecidedWithoutOverflow) {
-  // Shape-only: no memory is so large.
+  // Shape-only, since such a tensor would not fit in memory.
   const Tensor wide = wrapped({2, 2}, {1, kHuge / 2}, nullptr);
   EXPECT_EQ(
       refusal_of([&] { wide.reshape({4}); }),
@@ -141,11 +141,11 @@ TEST(TensorBounds, ReshapeOfStridesAtTheLimitIsDecidedWithoutOverflow) {
   EXPECT_EQ(raised.stride(1), kHuge / 2 + 1);
 }
 
-TEST(TensorBounds, EightAxesAreAll) {
+TEST(TensorBounds, EightAxesAreSupported) {
   const Shape shape{2, 1, 2, 1, 2, 1, 2, 3};
   std::vector<float> memory(48);
   std::iota(memory.begin(), memory.end(), 0.0f);
-  // The same strides as row-major ones, but given.
+  // The strides of a row-major tensor, but passed explicitly.
   const Dims strides = row_major_strides(shape, DType::F32);
   const Tensor tensor = wrapped(shape, strides, memory.data(), DType::F32);
   const Tensor copy = Tensor::zeros(plain_memory(), DType::F32, shape);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A team of many workers and one thread, for tests of where the work of each of them goes.
+// A Team of many workers on one thread, for tests of how work is distributed.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace heed::cpu {
 
-// Workers whose turns come in another order than the items', all in the caller's thread.
+// Item i is run by worker i % num_workers, on the caller's thread, from the last item to the first.
 class Turns final : public Team {
  public:
   explicit Turns(int32_t num_workers) : num_workers_(num_workers) {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention on every ISA reads no keys and values but those that layers project for it: with anything at all in the
-// place of the others, its results have the same bits.
+// Attention on every ISA reads only those keys and values that layers project for it: with any contents of the others,
+// its results have the same bits.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -39,7 +39,8 @@ class Random {
   std::mt19937 engine_;
 };
 
-// One problem with its data as bits; all arrays are row-major but for keys and values, whose heads may lie side by side.
+// One problem with its data as bits. All arrays are row-major, except that the heads of keys and values may be adjacent
+// in each row.
 struct Call {
   explicit Call(uint32_t seed) : random(seed) {
     problem.batch = random.pick(1, 3);
@@ -100,7 +101,7 @@ struct Call {
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
-  // Puts `poison` wherever no projection would have been made.
+  // Writes `poison` into all keys and values that layers would not project.
   void poison_unseen(uint32_t poison) {
     const KeyLimits& limits = problem.limits;
     poison_rows(problem.keys.rows, keys, problem.head_size, WantedRows::Visible, limits, poison);

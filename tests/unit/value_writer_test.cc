@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of parameters made in pieces: the same bits as made at once, from any source, in any form, by any number of
-// threads; nothing is read twice, nor what belongs to another; and a failure anywhere leaves a layer as it was.
+// Parameters that are written in pieces: the same bits as if written at once, from any source, in any form, with any
+// number of threads. No byte is read twice, nor a byte of another parameter, and a failure leaves the layer unchanged.
 #include "layers/value_writer.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,8 @@
 namespace heed {
 namespace {
 
-// A file in memory that counts what is read of it, and calls before_read each time, from many threads at once.
+// A file in memory that counts the bytes read from it, and calls before_read before each read, from several threads at
+// once.
 class CountedSource final : public ByteSource {
  public:
   CountedSource(std::string bytes, std::atomic<uint64_t>& num_read, std::function<void()> before_read = nullptr)
@@ -55,7 +56,7 @@ struct FileTensor {
   std::vector<int64_t> dims;
 };
 
-// A file of tensors of random numbers.
+// A file with tensors of random numbers.
 std::string file_of(const std::vector<FileTensor>& tensors) {
   std::string header = "{";
   std::string data;
@@ -92,7 +93,7 @@ std::shared_ptr<Context> open(int32_t num_threads) {
   return Context::open(options);
 }
 
-// The bytes of a value and of its packed form, made from the dense value at once.
+// Compares a value and its packed form with those that are made from the whole dense value.
 void expect_made_of(const std::shared_ptr<Context>& context, const ParameterValue& made, const Parameter& parameter,
                     const Tensor& expected) {
   ASSERT_EQ(made.tensor.shape(), expected.shape());
@@ -108,7 +109,7 @@ void expect_made_of(const std::shared_ptr<Context>& context, const ParameterValu
 
 constexpr DType kFloats[] = {DType::F32, DType::F16, DType::BF16, DType::F64};
 
-// Sizes of one piece and of many, whose rows and columns do not fill the last; the second half is the parameter.
+// Sizes of one piece and of many pieces, the last one partly filled. The parameter is the second half of the tensor.
 TEST(ValueWriter, ReadsRowsAndColumnsOfAFileInEveryDType) {
   struct Size {
     int64_t rows;
@@ -200,7 +201,7 @@ MultiHeadAttentionOptions all_biases() {
   options.num_hiddens = kSize;
   options.num_heads = 3;
   options.biases = 15;
-  // What GPT-2's names say.
+  // The setting that GPT-2's names imply.
   options.attention.causal = Alignment::TopLeft;
   return options;
 }
@@ -232,7 +233,7 @@ TEST(LayerLoad, ReadsEachByteOfAPackedFileOnce) {
   }
 }
 
-// At each read, by an error of the system's and by lack of memory.
+// Each read fails once, first by an error of the system and then by lack of memory.
 TEST(LayerLoad, LeavesTheLayerAsItWasWhenAReadFails) {
   for (const bool is_memory : {false, true}) {
     for (const std::string& bytes : {pytorch_file(DType::F16), gpt2_file(DType::F32)}) {
@@ -268,7 +269,7 @@ TEST(LayerLoad, LeavesTheLayerAsItWasWhenAReadFails) {
         ASSERT_EQ(layer.parameter("W_k.weight").data(), before.data());
         ASSERT_EQ(layer.parameters()[0].packed(), packed);
       }
-      EXPECT_GE(failures, 8) << "one for each parameter at least";
+      EXPECT_GE(failures, 8) << "each parameter needs at least one read";
       EXPECT_NE(layer.parameter("W_k.weight").data(), before.data());
     }
   }
@@ -276,7 +277,7 @@ TEST(LayerLoad, LeavesTheLayerAsItWasWhenAReadFails) {
 
 // ---- first touches --------------------------------------------------------------------------------------------------
 
-TEST(FreshMemory, IsTouchedWithoutAChange) {
+TEST(FreshMemory, IsTouchedWithoutChangingIt) {
   for (const size_t num_bytes : {size_t{1}, size_t{3} << 20, (size_t{9} << 20) + 12345}) {
     for (const size_t offset : {size_t{0}, size_t{1}, size_t{5000}, FreshMemory::kChunkBytes - 3}) {
       std::vector<unsigned char> memory(num_bytes + offset + 5000);
@@ -293,7 +294,7 @@ TEST(FreshMemory, IsTouchedWithoutAChange) {
   }
 }
 
-TEST(FreshMemory, IsNotTheHosts) {
+TEST(FreshMemory, IsNotUsedWithAnAllocatorOfTheHost) {
   HostAllocator hosts;
   EXPECT_TRUE(FreshMemory::is_for(hosts, FreshMemory::kChunkBytes));
   EXPECT_FALSE(FreshMemory::is_for(hosts, FreshMemory::kChunkBytes - 1));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ranges of visible keys against pairs that are looked at one by one.
+// The ranges of visible keys, compared with looking at each pair of query and key.
 #include "ops/visible_keys.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ namespace {
 
 enum class Lengths { None, OfElements, OfQueries, OfOneElementForAll, WithoutData };
 
-// Limits of a batch with lengths of their own.
+// Random limits of a batch, with lengths.
 struct Case {
   Case(std::mt19937& random, Lengths kind) {
     const auto pick = [&random](int64_t low, int64_t high) {
@@ -60,7 +60,7 @@ struct Case {
   std::vector<int32_t> lens;
 };
 
-// What is added to it one by one.
+// The smallest range that contains all added keys.
 struct Hull {
   int64_t first = std::numeric_limits<int64_t>::max();
   int64_t end = 0;
@@ -145,7 +145,7 @@ TEST(VisibleKeys, ValuesAreReadWhollyWhereARowMayAverageThem) {
   EXPECT_EQ(values_read(problem), WantedRows::All);
 }
 
-// Two parts of one input, of which one wants the rows 2 .. 5 of the first element and none of the second.
+// Two parts of one input. Their wanted rows are 2 to 5 of the first batch element, and none of the second.
 TEST(VisibleKeys, CountForTheCostOfALinearOperation) {
   std::vector<int32_t> lens = {6, 0};
   LinearProblem problem;
@@ -174,7 +174,7 @@ TEST(VisibleKeys, CountForTheCostOfALinearOperation) {
   }
   EXPECT_EQ(cost_of(problem).flops, 2.0 * 4 * 3 * (8 + 8));
   EXPECT_EQ(cost_of(problem).bytes, 4.0 * (4 * 3 + 2 * (8 * 3 + 4 * 8)));
-  // A part that wants all rows reads the whole input.
+  // A part that wants all rows makes the operation read the whole input.
   problem.parts[1].wanted_rows = WantedRows::All;
   EXPECT_EQ(cost_of(problem).flops, 2.0 * (4 + 20) * 3 * 8);
   EXPECT_EQ(cost_of(problem).bytes, 4.0 * (20 * 3 + 2 * 8 * 3 + 4 * 8 + 20 * 8));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layers project the keys and values that some query sees, and nothing else has a trace of the rest: the bits are those
-// of a device that has all rows computed, whatever the workspace held before.
+// Layers project only the keys and values that some query sees, and nothing else affects the results: they have the
+// same bits as on a device that computes all rows, whatever the workspace contained before.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@
 namespace heed {
 namespace {
 
-// The CPU, saying of itself that it reads all rows.
+// The CPU's backend, which reports that it reads all rows.
 Backend reader_of_all_rows() {
   Backend backend = cpu_backend();
   backend.intermediate_form = [](const BackendDevice* device, DType inputs) {
@@ -42,7 +42,7 @@ class Random {
  public:
   explicit Random(uint32_t seed) : engine_(seed) {}
   int64_t pick(int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(engine_); }
-  // True once in so many times.
+  // True with probability 1 / count.
   bool once_in(int64_t count) { return pick(1, count) == 1; }
   float uniform() { return std::uniform_real_distribution<float>(-1, 1)(engine_); }
 
@@ -62,7 +62,7 @@ void fill(const Tensor& tensor, Random& random) {
   }
 }
 
-// One call, drawn at random from all that decides which keys are visible and what is asked for.
+// A random call. Everything that affects the visible keys varies, and so do the requested outputs.
 struct Case {
   explicit Case(uint32_t seed) {
     Random random(seed);
@@ -94,7 +94,7 @@ struct Case {
     options.biases = random.once_in(2) ? kBiasAll : 0;
     if (random.once_in(4)) options.scoring = Scoring::Additive;
 
-    lengths = random.pick(0, 3);  // 0: none, 1 and 2: of batch elements, 3: of queries
+    lengths = random.pick(0, 3);  // 0: none, 1 and 2: per batch element, 3: per query
     for (int64_t i = 0; i < batch * num_queries; ++i) {
       const bool is_short = random.once_in(2);
       lens.push_back(is_short ? random.pick(0, std::min<int64_t>(5, num_keys)) : random.pick(0, num_keys));
@@ -118,7 +118,7 @@ struct Case {
   bool is_training = false;
   int64_t lengths = 0;
   std::vector<int64_t> lens;
-  int64_t mask = 0;  // 1: of heads, 2: of elements
+  int64_t mask = 0;  // 1: per head, 2: per batch element
   int64_t bias = 0;
   bool wants_output = true;
   bool wants_weights = false;
@@ -127,8 +127,8 @@ struct Case {
   uint32_t data_seed = 0;
 };
 
-// The bytes of all outputs that a case asks for. The workspace is full of `poison` before the call; without it the call
-// has none.
+// The bytes of all outputs that a case requests. With `poison` the call gets a workspace that is filled with it,
+// without it the call has no workspace.
 std::vector<std::byte> outputs_of(const Case& given, const Backend& backend, std::optional<uint32_t> poison) {
   ContextOptions context_options;
   context_options.num_threads = given.num_threads;
@@ -207,7 +207,7 @@ TEST(WantedRowsOfALayer, LeaveTheBitsOfAllRowsWhateverTheWorkspaceHeld) {
   }
 }
 
-// The C library's allocator, counting what is out and how often it was asked.
+// The C library's allocator, which counts the allocated bytes and its calls.
 struct Counter {
   HostAllocator allocator() {
     HostAllocator result;
@@ -228,7 +228,8 @@ struct Counter {
   size_t num_calls = 0;
 };
 
-// Multi-head attention with keys and values in arrays of a capacity, of which `length` are valid.
+// Multi-head or additive attention over arrays of keys and values with a capacity; set_lengths sets how many keys are
+// valid.
 struct Decoder {
   Decoder(int64_t num_queries, int64_t capacity, bool is_additive = false)
       : context(Context::open(context_options())),
@@ -306,12 +307,12 @@ TEST(WantedRowsOfALayer, AreWhatACallWithoutAWorkspaceHolds) {
   EXPECT_EQ(large.layer->workspace_size(large.inputs, large.outputs), bound) << "whatever the lengths";
   const size_t of_large = pooled_bytes(large);
   EXPECT_LT(of_large, bound / 2);
-  // What scratch depends on the capacity is far less than keys and values.
+  // The part of the scratch that depends on the capacity is far smaller than the keys and values.
   const size_t of_projections = size_t{2} * 2 * 128 * 24 * sizeof(float);
   EXPECT_LT(of_large, pooled_bytes(small) + of_projections / 4 + (size_t{1} << 20));
 }
 
-// Text that is generated makes the sequence longer by a key with each call.
+// As in text generation, each call has a longer sequence.
 TEST(WantedRowsOfALayer, MakeThePoolGrowSeldom) {
   constexpr int32_t kCapacity = 4096;
   Decoder decoder(1, kCapacity);
@@ -325,7 +326,7 @@ TEST(WantedRowsOfALayer, MakeThePoolGrowSeldom) {
   EXPECT_LE(decoder.counter.num_calls - before, 4u * 12) << "a quarter more at a time, over 12 doublings";
 }
 
-// A workspace that serves the largest call serves all others, as without lengths.
+// As without lengths, a workspace for the largest call suffices for all others.
 TEST(WantedRowsOfALayer, NeedAWorkspaceThatDependsOnSizesAlone) {
   Decoder decoder(3, 500);
   decoder.set_lengths(1, 0);

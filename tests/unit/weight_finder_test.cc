@@ -35,13 +35,13 @@ Names without(Names names, const std::string& name) {
   return names;
 }
 
-// Each name below a prefix.
+// The names with a prefix.
 Names below(const std::string& prefix, Names names, char separator = '.') {
   for (std::string& name : names) name = prefix + separator + name;
   return names;
 }
 
-// Bytes in memory, by the name of a file.
+// A file in memory with a name.
 class NamedSource final : public ByteSource {
  public:
   NamedSource(const std::string& bytes, std::string name)
@@ -58,7 +58,7 @@ class NamedSource final : public ByteSource {
   MemorySource bytes_;
 };
 
-// A file with tensors of these names, given twice or not.
+// A file with tensors of these names; names that occur twice are written once.
 class File {
  public:
   explicit File(Names names, std::string path = "memory") : names_(std::move(names)) {
@@ -88,21 +88,21 @@ FoundWeights find(const File& file, const std::string& prefix, const Names& para
   for (const std::string& name : parameters)
     list.emplace_back(name.c_str(), name.ends_with(".bias") ? Shape{4} : Shape{4, kOpenDim});
   FoundWeights found = find_weights(file.get(), prefix, list, possible);
-  // What changes the result is refused, as Layer::load does.
+  // Refuses tensors that change the result, as Layer::load does.
   const std::vector<ModelAttention> no_models;
   const LoadAccept no_accept("");
   ModelCheck(file.get(), prefix, LayerAttention(), no_models, no_accept).require_supported(found.changing);
   return found;
 }
 
-// The names that are found, in the parameters' order.
+// The names in the file, in the order of the parameters.
 Names found_names(const File& file, const std::string& prefix, const Names& parameters) {
   Names names;
   for (const FoundWeight& weight : find(file, prefix, parameters).weights) names.push_back(weight.name);
   return names;
 }
 
-// How a refusal ends that `accept` overrides.
+// The end of a refusal that `accept` can override.
 std::string with_accept(const std::string& name) { return "; with accept \"" + name + "\" it is loaded all the same"; }
 
 void expect_refused(const Names& names, const std::string& prefix, const Names& parameters, Status status,
@@ -117,7 +117,7 @@ void expect_refused(const Names& names, const std::string& prefix, const Names& 
   }
 }
 
-// A layout with all biases: where it keeps kAll, in that order.
+// A layout with all biases. `names` are its names for the parameters in kAll, in that order.
 struct Layout {
   const char* title;
   Names names;
@@ -176,14 +176,14 @@ TEST(WeightFinder, RecognisesEveryLayoutUnderAnyPrefix) {
   }
 }
 
-TEST(WeightFinder, SaysWhichPartOfATensorAParameterIs) {
+TEST(WeightFinder, FindsThePartOfATensorThatAParameterIs) {
   for (const Layout& layout : layouts()) {
     SCOPED_TRACE(layout.title);
     const std::vector<FoundWeight> found = find(File(layout.names), "", kAll).weights;
     ASSERT_EQ(found.size(), kAll.size());
     for (size_t i = 0; i < found.size(); ++i) {
       EXPECT_EQ(found[i].source.parameter, kAll[i]);
-      // Three parameters share a tensor or none does; queries, keys and values are its parts in this order.
+      // Either three parameters share a tensor or none does. Queries, keys and values are its parts in this order.
       const auto num_sharing = std::count(layout.names.begin(), layout.names.end(), found[i].name);
       EXPECT_EQ(found[i].source.num_parts, num_sharing);
       EXPECT_EQ(found[i].source.part, num_sharing == 3 ? static_cast<int>(i / 2) : 0);
@@ -192,7 +192,7 @@ TEST(WeightFinder, SaysWhichPartOfATensorAParameterIs) {
 }
 
 TEST(WeightFinder, BiasesAreThoseThatTheLayerHas) {
-  // Whisper's keys and Qwen2's output have none.
+  // Whisper's keys and Qwen2's output have no bias.
   const Names whisper = {"q_proj.weight", "q_proj.bias",     "k_proj.weight", "v_proj.weight",
                          "v_proj.bias",   "out_proj.weight", "out_proj.bias"};
   EXPECT_EQ(found_names(File(whisper), "", without(kAll, "W_k.bias")), whisper);
@@ -205,7 +205,7 @@ TEST(WeightFinder, BiasesAreThoseThatTheLayerHas) {
 
 TEST(WeightFinder, ALayerWithoutOutputNeedsNone) {
   const Names parameters = without(kWeights, "W_o.weight");
-  // BART and Llama differ in the output alone: here they are the same.
+  // BART and Llama name only the output differently, so without it both layouts are found.
   const Names apart = {"q_proj.weight", "k_proj.weight", "v_proj.weight"};
   EXPECT_EQ(found_names(File(apart), "", parameters), apart);
   const Names bert = {"a.self.query.weight", "a.self.key.weight", "a.self.value.weight"};
@@ -234,13 +234,13 @@ TEST(WeightFinder, KnowsAdditiveLayers) {
   const Names d2l_java = {"02W_q_weight", "01W_k_weight", "03W_v_weight"};
   EXPECT_EQ(found_names(File(below("01attention", d2l_java, '_')), "01attention", parameters),
             below("01attention", d2l_java, '_'));
-  // No other layout has such a score.
+  // Only the additive layouts have such a score.
   expect_refused({"q.weight", "k.weight", "v.weight", "o.weight"}, "", parameters, Status::NotFound,
                  "\"memory\" has no tensor \"W_q.weight\", nor the names by which other frameworks call it; its 4 "
                  "tensors have other names, as \"k.weight\"");
 }
 
-TEST(WeightFinder, WhatAdditiveLayersLackIsRefused) {
+TEST(WeightFinder, TensorsThatAdditiveLayersLackAreRefused) {
   const char* const possible[] = {"W_q.weight", "W_k.weight", "w_v.weight", nullptr};
   const Names parameters = {"W_q.weight", "W_k.weight", "w_v.weight"};
   for (const char* extra : {"W_q.bias", "W_k.bias", "w_v.bias", "W_v.weight"}) {
@@ -320,7 +320,7 @@ TEST(WeightFinder, TwoCompleteLayoutsAreRefused) {
                  "\"q_proj.weight\", and by those of Hugging Face Llama, as \"q_proj.weight\"; expected one");
 }
 
-TEST(WeightFinder, WhatHeedHasNoOptionForIsRefused) {
+TEST(WeightFinder, TensorsForWhichHeedHasNoOptionAreRefused) {
   const Names pytorch = {"a.in_proj_weight", "a.out_proj.weight"};
   for (const char* added : {"a.bias_k", "a.bias_v"}) {
     expect_refused(pytorch + Names{added}, "a", kWeights, Status::Unsupported,
@@ -333,12 +333,12 @@ TEST(WeightFinder, WhatHeedHasNoOptionForIsRefused) {
                  "\"memory\" has \"q_norm.weight\", which changes what Hugging Face Llama computes, and heed has no "
                  "option for it, nor for \"k_norm.weight\"" +
                      with_accept("qk_norm"));
-  // Another module's are nobody's business here.
+  // Tensors of another module do not matter here.
   EXPECT_EQ(find(File(below("a", llama) + Names{"b.q_norm.weight", "q_norm.weight"}), "a", kWeights).weights.size(),
             4u);
 }
 
-// What accepts a tensor of this name below the prefix.
+// The value of `accept` for a tensor of this name below the prefix.
 std::string accepting(const std::string& name) {
   for (const char* relative : {"distance_embedding", "relative_position", "rel_pos"}) {
     if (name.find(relative) != std::string::npos) return "relative_bias";
@@ -346,7 +346,7 @@ std::string accepting(const std::string& name) {
   return name.starts_with("q_layernorm") ? "qk_norm" : name;
 }
 
-TEST(WeightFinder, WhatChangesTheResultIsRefusedWhereItLies) {
+TEST(WeightFinder, TensorsThatChangeTheResultAreRefusedByTheirFullName) {
   const auto refused = [](const Names& names, const std::string& prefix, const Names& parameters,
                           const std::string& name, const std::string& title) {
     expect_refused(names + Names{name}, prefix, parameters, Status::Unsupported,
@@ -360,7 +360,7 @@ TEST(WeightFinder, WhatChangesTheResultIsRefusedWhereItLies) {
   const Names without_output = without(kWeights, "W_o.weight");
   for (const char* name : {"distance_embedding.weight", "relative_position_bias_table", "logit_scale",
                            "relative_position_bias.relative_position_bias_table", "query_global.weight"}) {
-    // From the attention, and from the module inside it that has the projections.
+    // Once by the prefix of the attention, once by that of the module inside it with the projections.
     refused(self + output, "a", kWeights, "a.self." + std::string(name), "Hugging Face BERT");
     refused(self + output, "a.self", without_output, "a.self." + std::string(name), "Hugging Face ALBERT");
     refused(inner + output, "a", kWeights, "a.attention." + std::string(name), "Hugging Face ViT");
@@ -389,13 +389,13 @@ TEST(WeightFinder, AdaptersAndScalesOfAProjectionAreRefused) {
     expect_refused(names + Names{added}, "a", kAll, Status::Unsupported,
                    "\"memory\" has \"" + added + "\", which changes what " + computing +
                        " computes, and heed has no option for it" + with_accept(added.substr(2)));
-    // Only inside the module: its name may be the beginning of another's.
+    // Only tensors inside the module are refused, not those of a module whose name begins with its name.
     const std::string other = "a" + std::string(1, separator) + module + "2" + separator + "weight";
     EXPECT_EQ(found_names(File(names + Names{other}), "a", kAll), names);
   }
 }
 
-TEST(WeightFinder, AWrongPrefixIsToldTheRightOnes) {
+TEST(WeightFinder, AWrongPrefixIsRefusedWithTheRightOnes) {
   Names bert;
   for (const char* prefix : {"bert.encoder.layer.0.attention", "bert.encoder.layer.1.attention"}) {
     bert = bert + below(prefix, {"self.query.weight", "self.key.weight", "self.value.weight", "output.dense.weight"});
@@ -405,17 +405,17 @@ TEST(WeightFinder, AWrongPrefixIsToldTheRightOnes) {
                  "\"memory\" has no tensor \"encoder.W_q.weight\"" + no_name +
                      "found the names of Hugging Face BERT under the prefix \"bert.encoder.layer.0.attention\" and 1 "
                      "more");
-  // The one that begins most like what was asked for.
+  // The message names the prefix that begins most like the requested one.
   expect_refused(bert, "bert.encoder.layer.1", kWeights, Status::NotFound,
                  "\"memory\" has no tensor \"bert.encoder.layer.1.W_q.weight\"" + no_name +
                      "found the names of Hugging Face BERT under the prefix \"bert.encoder.layer.1.attention\" and 1 "
                      "more");
-  // The model lies in another's.
+  // The requested model is part of a larger one.
   expect_refused(bert, "encoder.layer.1.attention", kWeights, Status::NotFound,
                  "\"memory\" has no tensor \"encoder.layer.1.attention.W_q.weight\"" + no_name +
                      "found the names of Hugging Face BERT under the prefix \"bert.encoder.layer.1.attention\" and 1 "
                      "more");
-  // Too far down, where the output is not.
+  // The prefix is one level too deep, where the output is not.
   expect_refused(bert, "bert.encoder.layer.1.attention.self", kWeights, Status::NotFound,
                  "\"memory\" has no tensor \"bert.encoder.layer.1.attention.self.dense.weight\" for W_o.weight; it has "
                  "3 of the 4 parameters by the names of Hugging Face "
@@ -434,9 +434,9 @@ TEST(WeightFinder, AWrongPrefixIsToldTheRightOnes) {
                      "found the names of Keras MultiHeadAttention under the prefix \"net/mha\"");
 }
 
-TEST(WeightFinder, APlaceWhereTwoLayoutsFitIsOne) {
+TEST(WeightFinder, APrefixWithTwoLayoutsIsCountedOnce) {
   const std::string no_name = ", nor the names by which other frameworks call it; ";
-  // Without its output BART's layer is Llama's.
+  // Without its output BART's layer has the same names as Llama's.
   const Names projections = {"q_proj.weight", "k_proj.weight", "v_proj.weight"};
   const Names parameters = without(kWeights, "W_o.weight");
   expect_refused(below("a", projections), "", parameters, Status::NotFound,
@@ -465,7 +465,7 @@ TEST(WeightFinder, AFileWithoutTheLayerIsDescribed) {
                  below_a + "2 of its 3 tensors begin with the prefix, as \"a.x\"");
 }
 
-// Looking for one in another's place costs time in the number of tensors, not its square.
+// Searching for a layer under a wrong prefix takes time proportional to the number of tensors, not to its square.
 TEST(WeightFinder, AModelMayHaveManyThousandLayers) {
   Names names;
   for (int layer = 0; layer < 5000; ++layer) {
@@ -477,7 +477,7 @@ TEST(WeightFinder, AModelMayHaveManyThousandLayers) {
                  "it; found the names of Hugging Face Llama under the prefix \"layers.4321.self_attn\" and 4999 more");
 }
 
-// Whatever the lengths of path, prefix and names, no sentence is cut.
+// No message is cut, however long path, prefix and names are.
 TEST(WeightFinder, SentencesOfLongNamesAreWhole) {
   const std::string path(300, 'f');
   const std::string wrong(300, 'w');
@@ -509,7 +509,7 @@ TEST(WeightFinder, SentencesOfLongNamesAreWhole) {
                   .ends_with("rrr\" and 1 more"));
 }
 
-TEST(WeightFinder, LongNamesLeaveRoomForWhereToLook) {
+TEST(WeightFinder, LongNamesLeaveRoomForTheRightPrefix) {
   const std::string wrong(300, 'w');
   const std::string right(115, 'r');
   const File file(below(wrong, {"q_proj.weight"}) +
@@ -564,7 +564,7 @@ TEST(LinearWeights, AreRefusedWhereTheOptionsLackTheBias) {
                  kLinearParameters);
 }
 
-TEST(LinearWeights, AreRefusedWithWhateverElseLiesInTheModule) {
+TEST(LinearWeights, AreRefusedWithAnyOtherTensorInTheModule) {
   for (const char* other : {"lora_A", "weight_scale", "parametrizations.weight.original0"}) {
     expect_refused({"fc.weight", "fc.bias", std::string("fc.") + other}, "fc", {"weight", "bias"}, Status::Unsupported,
                    std::string("\"memory\" has \"fc.") + other +

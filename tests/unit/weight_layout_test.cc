@@ -16,7 +16,7 @@
 namespace heed {
 namespace {
 
-// A tensor whose elements are f(indices).
+// A tensor whose element at `indices` is f(indices).
 Tensor tensor_of(const Shape& shape, const std::function<float(const Dims&)>& f) {
   const Tensor tensor = Tensor::zeros(plain_memory(), DType::F32, shape);
   auto* elements = reinterpret_cast<float*>(tensor.data());
@@ -38,7 +38,7 @@ std::vector<float> elements_of(const Tensor& tensor) {
   return elements;
 }
 
-// Element (out, in) of a parameter is 100 * out + in; 7 heads of 3 features, 5 inputs.
+// Element (out, in) of a parameter is 100 * out + in. There are 7 heads of 3 features, and 5 inputs.
 constexpr int64_t kHeads = 7;
 constexpr int64_t kSize = 3;
 constexpr int64_t kFeatures = kHeads * kSize;
@@ -46,7 +46,7 @@ constexpr int64_t kInputs = 5;
 
 const Shape kWeight = {kFeatures, kInputs};
 const Shape kBias = {kFeatures};
-// An output's weight: its inputs are the heads' features.
+// The output's weight reads the features of the heads.
 const Shape kOutputWeight = {kInputs, kFeatures};
 
 float number(int64_t out, int64_t in) { return static_cast<float>(100 * out + in); }
@@ -100,7 +100,7 @@ TEST(WeightForm, EachHoldsTheSameParameter) {
   }
 }
 
-TEST(WeightForm, PartsLieSideBySideAlongOut) {
+TEST(WeightForm, PartsAreAdjacentAlongOut) {
   for (const int32_t part : {0, 1, 2}) {
     const auto shifted = [part](int64_t out, int64_t in) {
       return out / kFeatures == part ? number(out % kFeatures, in) : -1;
@@ -134,7 +134,7 @@ TEST(WeightForm, SizesThatOverflowFitNoTensor) {
   EXPECT_EQ(stored_shape({"", "", WeightForm::Linear, 0, 3}, huge, 1)[0], INT64_MAX);
 }
 
-// What a table may not say, since the finder and the loader take it for granted.
+// Conditions on the table that the finder and the loader rely on.
 TEST(WeightLayouts, AreWellFormed) {
   for (const WeightLayout& layout : foreign_layouts()) {
     SCOPED_TRACE(layout.title);

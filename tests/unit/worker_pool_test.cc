@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// heed's own threads: every item once, whoever calls and however many there are.
+// heed's own threads: each item runs once, whoever calls and however many threads there are.
 #include "backends/cpu/worker_pool.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@
 namespace heed::cpu {
 namespace {
 
-// SharedLoop's: with more workers than these, several begin with the same share.
+// As in SharedLoop: with more workers than these, several start with the same share.
 constexpr int32_t kMaxShares = 16;
 
 struct Destroy {
@@ -48,8 +48,8 @@ Pool make_started_pool(int32_t num_workers, int32_t num_processors = 2) {
   return pool;
 }
 
-// How many workers take part when each waits for the others, up to so many.
-int32_t count_who_come(Team& team, int32_t most) {
+// How many workers take part in a loop of `most` items in which each waits for the others.
+int32_t count_workers_that_take_part(Team& team, int32_t most) {
   std::atomic<int32_t> num_here = 0;
   Failure failure;
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
@@ -60,7 +60,7 @@ int32_t count_who_come(Team& team, int32_t most) {
   return num_here;
 }
 
-// A loop that wants so many workers, whatever its items and its work are worth to Workers.
+// Runs a loop with this number of workers. Workers would choose it by the number of items and operations.
 template <typename Function>
 void run_with(WorkerPool& pool, int32_t num_workers, int64_t num_items, const Function& function) {
   const auto call = [](const void* erased, int64_t item, int32_t worker) {
@@ -86,15 +86,16 @@ TEST(WorkerPool, DoesEachItemOnce) {
 TEST(WorkerPool, MayHaveMoreWorkersThanShares) {
   for (const int32_t num_workers : {kMaxShares + 1, 40}) {
     const Pool pool = make_started_pool(num_workers);
-    // None of them goes without an item, although several begin with the same share.
-    EXPECT_EQ(count_who_come(*pool, num_workers), num_workers);
+    // Every worker gets an item, although several start with the same share.
+    EXPECT_EQ(count_workers_that_take_part(*pool, num_workers), num_workers);
     for (const int64_t num_items : {1, 16, 17, 1000}) {
       for (int round = 0; round < 20; ++round) expect_each_item_once(*pool, num_items);
     }
   }
 }
 
-// Workers want no more than there are items. Here some shares are empty from the start.
+// Workers never requests more workers than items. Here the pool is called directly, and some shares are empty from the
+// start.
 TEST(WorkerPool, MayBeAskedForMoreWorkersThanItems) {
   for (const int32_t num_workers : {2, kMaxShares, kMaxShares + 1, 40}) {
     const Pool pool = make_started_pool(num_workers);
@@ -109,12 +110,12 @@ TEST(WorkerPool, MayBeAskedForMoreWorkersThanItems) {
   }
 }
 
-// Whichever of its threads hear of it first.
-TEST(WorkerPool, LetsNoMoreInThanALoopWants) {
+// Whichever threads of the pool wake up first.
+TEST(WorkerPool, GivesALoopNoMoreWorkersThanItRequests) {
   constexpr int32_t kWanted = 2;
   const Pool pool = make_started_pool(4, 4);
   for (int round = 0; round < 20; ++round) {
-    // In every other round those who were in the last one may still be awake.
+    // In every other round, threads of the previous round may still be awake.
     if (round % 2 == 0) expect_each_item_once(*pool, 100);
     std::vector<int> times(100, 0);
     std::atomic<bool> has_come[4] = {};
@@ -130,13 +131,13 @@ TEST(WorkerPool, LetsNoMoreInThanALoopWants) {
   }
 }
 
-// The largest come first.
-TEST(WorkerPool, HandsEachShareOutInOrder) {
+// Loops begin with their most expensive items, so the order matters.
+TEST(WorkerPool, RunsEachShareInOrder) {
   for (const int32_t num_workers : {4, 40}) {
     const Pool pool = make_started_pool(num_workers);
     const auto num_shares = static_cast<size_t>(std::min(num_workers, kMaxShares));
     Failure failure;
-    // By the worker that did them, and the share that they belong to.
+    // The items by the worker that ran them and the share that they belong to.
     std::vector<std::vector<int64_t>> items(static_cast<size_t>(num_workers) * num_shares);
     Workers(*pool, &failure).for_each(1000, kMuch, [&](int64_t item, int32_t worker) {
       items[static_cast<size_t>(worker) * num_shares + static_cast<size_t>(item) % num_shares].push_back(item);
@@ -145,8 +146,8 @@ TEST(WorkerPool, HandsEachShareOutInOrder) {
   }
 }
 
-// So that it finds in its caches what it left there.
-TEST(WorkerPool, LeavesEachWorkerItsShareWhileNobodyIsBehind) {
+// So that a worker finds in its caches the data of its earlier loops.
+TEST(WorkerPool, LeavesEachWorkerItsShareIfAllAreEquallyFast) {
   const Pool pool = make_started_pool(2);
   Failure failure;
   std::atomic<int64_t> num_begun[2] = {0, 0};
@@ -160,24 +161,24 @@ TEST(WorkerPool, LeavesEachWorkerItsShareWhileNobodyIsBehind) {
   EXPECT_EQ(num_foreign, 0);
 }
 
-TEST(WorkerPool, ReallyHasSoManyWorkers) {
+TEST(WorkerPool, HasTheGivenNumberOfWorkers) {
   for (const int32_t num_workers : {2, 3, 8}) {
     const Pool pool = make_started_pool(num_workers);
-    // Again, when they have gone to sleep.
+    // Again after the threads have gone to sleep.
     for (int round = 0; round < 3; ++round) {
-      EXPECT_EQ(count_who_come(*pool, num_workers), num_workers);
+      EXPECT_EQ(count_workers_that_take_part(*pool, num_workers), num_workers);
       EXPECT_TRUE(worker_threads_come_to(num_workers - 1, WorkerThreads::Asleep));
     }
   }
 }
 
-// Whose threads then sleep at once.
+// Threads then sleep at once instead of spinning.
 TEST(WorkerPool, MayHaveMoreThreadsThanProcessors) {
   const Pool pool = make_started_pool(3, 1);
   for (int round = 0; round < 100; ++round) expect_each_item_once(*pool, 50);
 }
 
-TEST(WorkerPool, LeavesTooLittleWorkToTheCaller) {
+TEST(WorkerPool, LeavesSmallLoopsToTheCaller) {
   const Pool pool = make_started_pool(4);
   Failure failure;
   for (const double flops : {0.0, 1.0, 9.9e5}) {
@@ -188,18 +189,18 @@ TEST(WorkerPool, LeavesTooLittleWorkToTheCaller) {
   }
 }
 
-TEST(WorkerPool, WakesNobodyForWhatIsSoonOver) {
+TEST(WorkerPool, WakesNoThreadForAShortLoop) {
   const Pool pool = make_started_pool(4);
   for (int round = 0; round < 20; ++round) {
     ASSERT_TRUE(worker_threads_come_to(3, WorkerThreads::Asleep));
-    // Longer ago than loops of one forward are apart.
+    // Longer than the pauses between the loops of one forward call.
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
     Failure failure;
     Workers(*pool, &failure).for_each(100, 2e6, [caller = std::this_thread::get_id()](int64_t, int32_t worker) {
       EXPECT_EQ(worker, 0);
       EXPECT_EQ(std::this_thread::get_id(), caller);
     });
-    // Those awake may come.
+    // Threads that are still awake may take part.
     if (round % 2 == 0) expect_each_item_once(*pool, 100);
     expect_each_item_once(*pool, 100, 2e6);
   }
@@ -215,7 +216,7 @@ TEST(WorkerPool, ComputesBeforeItIsStarted) {
   EXPECT_TRUE(worker_threads_come_to(3));
 }
 
-TEST(WorkerPool, TakesItsThreadsWithIt) {
+TEST(WorkerPool, EndsItsThreadsWhenDestroyed) {
   for (int round = 0; round < 50; ++round) {
     const Pool pool = make_started_pool(5);
     if (round % 2 == 0) expect_each_item_once(*pool, 10);
@@ -262,7 +263,8 @@ TEST(WorkerPool, IsStartedOnceByManyThreads) {
   EXPECT_TRUE(worker_threads_come_to(2));
 }
 
-// A caller that sees what its workers wrote, and workers that see what the caller wrote before, without more.
+// The caller sees what the workers wrote, and the workers see what the caller wrote before, without further
+// synchronization.
 TEST(WorkerPool, OrdersMemory) {
   const Pool pool = make_started_pool(4);
   std::vector<int64_t> numbers(64, 0);
@@ -275,9 +277,9 @@ TEST(WorkerPool, OrdersMemory) {
   }
 }
 
-TEST(WorkerPool, LeavesTheHostsSignalsToTheHost) {
+TEST(WorkerPool, BlocksTheHostsSignalsInItsThreads) {
   const Pool pool = make_started_pool(2);
-  EXPECT_FALSE(blocked_signals().contains("SIGTERM")) << "the caller's signals were not given back";
+  EXPECT_FALSE(blocked_signals().contains("SIGTERM")) << "the caller's signals are still blocked";
   std::atomic<int32_t> num_here = 0;
   std::atomic<int> num_looked = 0;
   Failure failure;
@@ -292,8 +294,8 @@ TEST(WorkerPool, LeavesTheHostsSignalsToTheHost) {
   EXPECT_EQ(num_looked, 1);
 }
 
-// Where the system refuses threads, as a limit of a container does.
-TEST(WorkerPool, DoesWithoutThreadsThatItCannotHave) {
+// The system may refuse threads, as by a container's limit.
+TEST(WorkerPool, WorksWithoutThreadsIfTheSystemRefusesThem) {
   EXPECT_TRUE(succeeds_in_a_child([] {
     if (!forbid_threads()) return;
     const Pool pool = make_started_pool(4);
@@ -303,20 +305,20 @@ TEST(WorkerPool, DoesWithoutThreadsThatItCannotHave) {
   }));
 }
 
-TEST(ForkedWorkerPool, HasThreadsOfItsOwnAtItsNextLoop) {
+TEST(ForkedWorkerPool, StartsThreadsOfItsOwnAtItsNextLoop) {
   if (!kForkedChildMayHaveThreads) GTEST_SKIP();
   Pool pool = make_started_pool(3);
-  ASSERT_EQ(count_who_come(*pool, 3), 3);
+  ASSERT_EQ(count_workers_that_take_part(*pool, 3), 3);
   EXPECT_TRUE(succeeds_in_a_child([&] {
     EXPECT_EQ(count_worker_threads(), 0);
-    EXPECT_EQ(count_who_come(*pool, 3), 3);
-    EXPECT_TRUE(succeeds_in_a_child([&] { EXPECT_EQ(count_who_come(*pool, 3), 3); }));
+    EXPECT_EQ(count_workers_that_take_part(*pool, 3), 3);
+    EXPECT_TRUE(succeeds_in_a_child([&] { EXPECT_EQ(count_workers_that_take_part(*pool, 3), 3); }));
     pool.reset();
   }));
-  EXPECT_EQ(count_who_come(*pool, 3), 3);
+  EXPECT_EQ(count_workers_that_take_part(*pool, 3), 3);
 }
 
-TEST(ForkedWorkerPool, MayGoWithoutHavingWorked) {
+TEST(ForkedWorkerPool, MayBeDestroyedWithoutHavingWorked) {
   Pool pool = make_started_pool(3);
   expect_each_item_once(*pool, 10);
   EXPECT_TRUE(succeeds_in_a_child([&] { pool.reset(); }));
@@ -324,8 +326,8 @@ TEST(ForkedWorkerPool, MayGoWithoutHavingWorked) {
   EXPECT_TRUE(succeeds_in_a_child([&] { unused.reset(); }));
 }
 
-// Whatever the other threads are at when the memory is copied.
-TEST(ForkedWorkerPool, WorksWhenTheParentWasComputing) {
+// Whatever the other threads are doing at the time of the fork.
+TEST(ForkedWorkerPool, WorksIfTheParentWasComputing) {
   if (!kForkedChildMayHaveThreads) GTEST_SKIP();
   Pool pool = make_started_pool(3);
   std::atomic<bool> is_over = false;
@@ -334,7 +336,7 @@ TEST(ForkedWorkerPool, WorksWhenTheParentWasComputing) {
   });
   for (int round = 0; round < 50; ++round) {
     EXPECT_TRUE(succeeds_in_a_child([&] {
-      EXPECT_EQ(count_who_come(*pool, 3), 3);
+      EXPECT_EQ(count_workers_that_take_part(*pool, 3), 3);
       pool.reset();
     }));
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled once per ISA, with the flags of its kernels.
+// Compiled once per ISA, with the compiler flags of that ISA's kernels.
 #include "math_probe.h"
 
 #include "backends/cpu/kernels/elements-inl.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of kernels/*-inl.h, which an ISA's object keeps to itself, on arrays of any length: whole vectors, and
-// the rest by what reads and writes the first lanes alone.
+// The functions of kernels/*-inl.h, which no ISA's object exports, applied to arrays of any length: whole vectors
+// first, then the rest by the functions for the first lanes only.
 #pragma once
 
 #include <stdint.h>
@@ -10,7 +10,7 @@
 namespace heed::cpu {
 
 struct MathProbe {
-  const char* isa;  // as HEED_ISA names it
+  const char* isa;  // as in HEED_ISA
   int32_t lanes;
 
   // `type` is F32, F16 or BF16.
@@ -19,15 +19,16 @@ struct MathProbe {
   void (*store_element)(float value, DType type, void* to);
   // Elements of `to` are `stride` elements apart.
   void (*scatter_elements)(const float* from, DType type, int64_t stride, int64_t count, void* to);
-  // Rows `stride` elements apart, whose elements are `element_stride` apart; those of `to` are whole vectors.
+  // Rows of `from` are `stride` elements apart, and their elements `element_stride`. Rows of `to` are padded to whole
+  // vectors.
   void (*widen_rows)(const void* from, DType type, int64_t stride, int64_t element_stride, int64_t num_rows,
                      int64_t width, float* to);
 
   void (*tanh)(const float* from, int64_t count, float* to);
   void (*exp2_of_nonpositive)(const float* from, int64_t count, float* to);
 
-  // words[i] has word i of `count` counters, which becomes word i of their random numbers; count is a multiple of
-  // lanes.
+  // words[i] contains word i of `count` counters, and is replaced by word i of their random numbers. count is a
+  // multiple of lanes.
   void (*philox)(int32_t* const (&words)[4], int64_t count, uint64_t seed);
   bool (*is_kept)(uint32_t word, uint32_t threshold);
 };

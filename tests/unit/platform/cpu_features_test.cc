@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the processor can do, as far as the system supports it.
+// The features that the processor has and the system supports.
 #include "platform/cpu_features.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 namespace heed::platform {
 namespace {
 
-// By an independent source. A build that sees no features would compute with portable kernels, and silently be slow.
+// Compares with an independent source. A build that detected no features would silently use the slow portable kernels.
 TEST(CpuFeatures, AreThoseThatTheSystemLists) {
   const std::set<std::string> flags = processor_flags();
   if (flags.empty()) GTEST_SKIP() << "the system does not list them";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What CPUID and XGETBV return, as features: also of processors and systems that this machine is not.
+// How values of CPUID and XGETBV are read as features, also for processors and systems other than this machine.
 #include "platform/cpu_features_x86.h"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ TEST(CpuFeaturesX86, NeedTheirBits) {
   EXPECT_EQ(without(&CpuidResult::leaf7_1_eax, 5), kAll & ~kAvx512Bf16);
 }
 
-// Registers that the system does not save are of no use.
+// A feature is unusable if the system does not save its registers.
 TEST(CpuFeaturesX86, NeedTheSystem) {
   CpuidResult result = kEverything;
   for (const uint64_t xcr0 : {0x0, 0x1, 0x3, 0x5, 0xe1, 0xe3, 0xe5}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files as core/platform has them: what each function does, and which error it returns.
+// The functions on files in core/platform, with each error that they return.
 #include "platform/file_io.h"
 
 #include <gtest/gtest.h>
@@ -59,7 +59,7 @@ TEST_F(FileIo, ReadsAnyPartOfAFile) {
   EXPECT_EQ(read_at(file, 0, &byte, 1, &num_read), EBADF);
 }
 
-TEST_F(FileIo, TellsWhatCannotBeOpened) {
+TEST_F(FileIo, ReportsFilesThatCannotBeOpened) {
   FileHandle file = kNoFile;
   EXPECT_EQ(open_to_read(path("none").c_str(), &file), ENOENT);
   EXPECT_EQ(open_to_read((write("a", "") + "/b").c_str(), &file), ENOTDIR);
@@ -70,7 +70,7 @@ TEST_F(FileIo, TellsWhatCannotBeOpened) {
   EXPECT_EQ(status_of(file, &kind, &num_bytes), 0);
   EXPECT_EQ(kind, FileKind::Directory);
   close_file(file);
-  // Without a writer, which a reader would wait for.
+  // A pipe without a writer, at which opening for reading would wait.
   ASSERT_TRUE(make_pipe(path("pipe").c_str()));
   ASSERT_EQ(open_to_read(path("pipe").c_str(), &file), 0);
   EXPECT_EQ(status_of(file, &kind, &num_bytes), 0);
@@ -83,7 +83,7 @@ TEST_F(FileIo, KnowsWhichFilesExist) {
   EXPECT_TRUE(file_exists(write("a", "").c_str()));
   EXPECT_FALSE(file_exists(path("none").c_str()));
   EXPECT_FALSE(file_exists(path("a/b").c_str()));
-  EXPECT_TRUE(file_exists(path(std::string(300, 'x').c_str()).c_str())) << "the system does not say that it is missing";
+  EXPECT_TRUE(file_exists(path(std::string(300, 'x').c_str()).c_str())) << "the error is not that the file is missing";
 }
 
 TEST(FolderOf, EndsAtTheLastSeparator) {
@@ -98,7 +98,7 @@ TEST(FolderOf, EndsAtTheLastSeparator) {
     EXPECT_EQ(folder_of(path), folder) << path;
 }
 
-TEST_F(FileIo, ResolvesWhatAPathToWriteStandsFor) {
+TEST_F(FileIo, ResolvesLinksOfAPathToWrite) {
   WriteTarget target;
   EXPECT_EQ(resolve_target(path("new").c_str(), &target), 0);
   EXPECT_EQ(target.kind, FileKind::Missing);
@@ -159,7 +159,7 @@ TEST_F(FileIo, TakesASizeLimitAsAnError) {
     const NoSizeSignal no_size_signal;
     EXPECT_TRUE(blocked_signals().contains("SIGXFSZ"));
     {
-      // The outer scope has the signal blocked, and keeps it so.
+      // The outer scope has blocked the signal; the inner one must leave it blocked.
       const NoSizeSignal inner;
       const FileSizeLimit limit(100);
       ASSERT_TRUE(limit.is_set());
@@ -174,7 +174,7 @@ TEST_F(FileIo, TakesASizeLimitAsAnError) {
   close_file(file);
 }
 
-// This program runs in the "C" locale, in which the C library has the same words.
+// This program runs in the "C" locale, in which the C library's texts are the same.
 TEST(ErrorWords, AreThoseOfTheCLibrary) {
   int num_known = 0;
   for (int error = 1; error < 200; ++error) {

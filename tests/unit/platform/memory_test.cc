@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of the C library and of the system.
+// Memory from the C library and from the system.
 #include "platform/aligned_memory.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ TEST(AlignedMemory, IsAligned) {
   release_aligned(nullptr);
 }
 
-TEST(AlignedMemory, ThatNoMachineHasIsRefused) {
+TEST(AlignedMemory, OfImpossibleSizesIsRefused) {
   for (const size_t num_bytes : {SIZE_MAX, SIZE_MAX - 62, SIZE_MAX - 64, SIZE_MAX / 2 + 1}) {
     for (const size_t alignment : {size_t{1}, size_t{64}, size_t{4096}})
       EXPECT_EQ(allocate_aligned(num_bytes, alignment), nullptr);
@@ -48,7 +48,7 @@ TEST(Pages, AreZerosAndGoBack) {
   EXPECT_EQ(map_pages(SIZE_MAX / 2), nullptr);
 }
 
-// What the system makes of it is not promised; the content is.
+// Only the content is guaranteed; how the system treats the pages is not.
 TEST(Pages, KeepTheirContentWhenTheyAreTouched) {
   constexpr size_t kLarge = 2 * kMiB;
   auto* const pages = static_cast<unsigned char*>(map_pages(3 * kLarge));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The process, and the libraries that it loads.
+// The process, and loading of libraries.
 #include "platform/process.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 namespace heed::platform {
 namespace {
 
-TEST(Process, HasAnotherNumberInEachGeneration) {
+TEST(Process, HasANewNumberInEachForkedChild) {
   const uint32_t own = process_number();
   EXPECT_NE(own, 0u);
   EXPECT_EQ(process_number(), own);
@@ -49,7 +49,7 @@ TEST(Library, IsLoadedOrRefusedWithTheLoadersReason) {
   std::string reason;
   EXPECT_EQ(load_library("libthat_is_not_there.so", &reason), nullptr);
   EXPECT_NE(reason.find("libthat_is_not_there.so"), std::string::npos) << reason;
-  // Every program has it.
+  // A library that every program has loaded.
   void* const library = load_library("libc.so.6", &reason);
   ASSERT_NE(library, nullptr) << reason;
   EXPECT_NE(find_function(library, "malloc"), nullptr);

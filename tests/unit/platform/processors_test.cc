@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many processors a process may use, by its affinity and by the limits of its control groups.
+// How many processors a process may use, by its affinity and the limits of its control groups.
 #include "platform/processors.h"
 
 #include <gtest/gtest.h>
@@ -77,8 +77,8 @@ TEST_F(Quota, IsTheTightestOfAllGroupsAbove) {
   EXPECT_EQ(count(), 1);
 }
 
-// In a container that is told the path outside.
-TEST_F(Quota, IsThatOfTheMountWhereTheGroupIsNotSeen) {
+// In a container that is told its path outside the container.
+TEST_F(Quota, IsThatOfTheMountIfTheGroupsFolderIsMissing) {
   write("self", "0::/docker/0123456789abcdef\n");
   write("mount/cpu.max", "250000 100000\n");
   EXPECT_EQ(count(), 3);
@@ -99,7 +99,7 @@ TEST_F(Quota, OfVersion1) {
   EXPECT_EQ(count(), 4);
 }
 
-TEST_F(Quota, OfBothVersionsBesideEachOther) {
+TEST_F(Quota, OfBothVersionsTogether) {
   write("self", "1:cpu:/\n0::/a\n");
   write("mount/unified/a/cpu.max", "600000 100000\n");
   EXPECT_EQ(count(), 6);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads, and sleeping until a number changes.
+// Threads, and waiting until a number changes.
 #include "platform/threads.h"
 
 #include <gtest/gtest.h>
@@ -100,7 +100,7 @@ TEST(Wait, EndsWhenTheNumberHasChanged) {
       ++num_awake;
     });
   }
-  // Threads that are woken without a change go to sleep again.
+  // Threads that are woken although the number has not changed go back to sleep.
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   wake(word, 1);
   std::this_thread::sleep_for(std::chrono::milliseconds(20));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A host's allocator: all that heed keeps comes from it and goes back to it, and nothing it does wrong is heed's end.
+// A host's allocator: all memory that heed keeps comes from it and goes back to it, and no fault of it ends the
+// process.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,20 +25,20 @@ namespace {
 
 using Trouble = CountingAllocator::Trouble;
 
-// Far more than the program below makes.
+// Far more allocations than Program makes.
 constexpr int64_t kMaxAllocations = 2000;
 
-// Every function that makes or changes something, one after the other. What is made stays until the end of the object.
-class Program {  // NOLINT(clang-analyzer-optin.performance.Padding): in the order of its steps
+// Calls every function that creates or changes something, one after the other. Its objects live until the destructor.
+class Program {  // NOLINT(clang-analyzer-optin.performance.Padding): members in the order of the steps
  public:
-  // NULL: the C library's.
+  // A NULL allocator means the C library's.
   Program(CountingAllocator* allocator, const TemporaryFolder& folder)
       : allocator_(allocator), path_(folder.path("layer.safetensors")) {}
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
   ~Program() { destroy(); }
 
-  // From the step that failed, where one did.
+  // Starts with the step that failed, if one has failed.
   heed_status run() {
     for (; next_step_ < steps_.size(); ++next_step_) {
       const heed_status status = steps_[next_step_]();
@@ -57,7 +58,7 @@ class Program {  // NOLINT(clang-analyzer-optin.performance.Padding): in the ord
     return all;
   }
 
-  // In the order in which they were made, or another.
+  // Destroys the objects in a random order instead of the order in which they were created.
   void shuffle(uint32_t seed) {
     std::mt19937 random(seed);
     std::shuffle(destroyers_.begin(), destroyers_.end(), random);
@@ -70,7 +71,7 @@ class Program {  // NOLINT(clang-analyzer-optin.performance.Padding): in the ord
   }
 
  private:
-  // What a step has made is destroyed at the end.
+  // The object is destroyed with the Program.
   template <typename Handle>
   heed_status keep(heed_status status, Handle*& handle, void (*destroy_handle)(Handle*)) {
     if (status == HEED_OK) destroyers_.emplace_back([handle, destroy_handle] { destroy_handle(handle); });
@@ -243,7 +244,7 @@ TEST(Allocator, ChangesNoResult) {
   EXPECT_GT(allocator.num_live_blocks(), 0);
 }
 
-TEST(Allocator, GetsEverythingBackInAnyOrder) {
+TEST(Allocator, GetsAllMemoryBackInAnyOrder) {
   const TemporaryFolder folder;
   for (uint32_t order = 0; order < 12; ++order) {
     SCOPED_TRACE(order);
@@ -258,7 +259,7 @@ TEST(Allocator, GetsEverythingBackInAnyOrder) {
   }
 }
 
-TEST(Allocator, GetsEverythingBackFromAnotherThread) {
+TEST(Allocator, GetsAllMemoryBackFromAnotherThread) {
   const TemporaryFolder folder;
   CountingAllocator allocator;
   Program program(&allocator, folder);
@@ -267,10 +268,10 @@ TEST(Allocator, GetsEverythingBackFromAnotherThread) {
   EXPECT_EQ(allocator.num_live_blocks(), 0);
 }
 
-TEST(Allocator, GivesTheBytesOfEveryObject) {
+TEST(Allocator, ProvidesTheMemoryOfEveryObject) {
   CountingAllocator allocator;
   const Context context = allocator.make_context();
-  // Calls `make`, which must take so many bytes from the allocator and not much more: handles and objects are small.
+  // Calls `make`, which must allocate at least num_bytes and little more, since handles and objects are small.
   const auto expect_bytes = [&allocator](size_t num_bytes, const std::function<void()>& make) {
     const size_t before = allocator.num_live_bytes();
     make();
@@ -290,7 +291,7 @@ TEST(Allocator, GivesTheBytesOfEveryObject) {
   expect_bytes(1, [&] { layer = make_multi_head(context.get(), options); });
   heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
   inputs.queries = tensor.get();
-  // W_q, W_k and W_v are 64 x 1000, W_o 64 x 64, each kept packed too.
+  // W_q, W_k and W_v are 64 x 1000, W_o is 64 x 64; each is also kept in packed form.
   expect_bytes(2 * sizeof(float) * (3 * 64000 + 64 * 64),
                [&] { check(heed_layer_initialize(layer.get(), &inputs, 1)); });
   heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;
@@ -303,7 +304,7 @@ TEST(Allocator, GivesTheBytesOfEveryObject) {
   expect_bytes(num_bytes, [&] { check(heed_layer_forward(layer.get(), &inputs, nullptr, &outputs)); });
 }
 
-TEST(Allocator, MayGiveMemoryThatHoldsAnything) {
+TEST(Allocator, MayReturnUninitializedMemory) {
   CountingAllocator allocator;
   const Context context = allocator.make_context();
   for (const heed_dtype dtype : {HEED_F32, HEED_I8, HEED_BOOL}) {
@@ -316,7 +317,7 @@ TEST(Allocator, MayGiveMemoryThatHoldsAnything) {
   EXPECT_EQ(bytes, std::vector<uint8_t>(bytes.size(), 0)) << "a new output is not zero";
 }
 
-TEST(Allocator, GivesEmptyTensorsAnAddressToo) {
+TEST(Allocator, IsCalledForEmptyTensorsToo) {
   CountingAllocator allocator;
   const Context context = allocator.make_context();
   const Tensor tensor = make_tensor(context.get(), {3, 0});
@@ -346,18 +347,19 @@ TEST(Allocator, IsThatOfTheObjectsOwnContext) {
   const Layer layer = make_multi_head(layers_context.get(), two_heads());
   const int64_t num_of_tensors = of_tensors.num_allocations();
   const int64_t num_of_layer = of_layer.num_allocations();
-  // Parameters, snapshots, outputs and pooled workspaces are the layer's, whatever its inputs are.
+  // Parameters, snapshots, outputs and the pool's workspaces come from the layer's context, whatever the contexts of
+  // its inputs are.
   check(heed_layer_initialize(layer.get(), &call.inputs, 1));
   const Tensor weight = snapshot(layer.get(), "W_q.weight");
   check(heed_layer_set_parameter(layer.get(), "W_q.weight", snapshot(call.layer.get(), "W_q.weight").get()));
   check(heed_layer_forward(layer.get(), &call.inputs, nullptr, &call.outputs));
   const Tensor view = make_transposed(weight.get(), {1, 0});
-  EXPECT_EQ(of_tensors.num_allocations(), num_of_tensors + 1);  // the handle of call.layer's snapshot
+  EXPECT_EQ(of_tensors.num_allocations(), num_of_tensors + 1);  // the handle of the snapshot of call.layer
   EXPECT_GT(of_layer.num_allocations(), num_of_layer);
 }
 
-// Walks through the program once for each of its allocations, which then goes wrong.
-void expect_survival(Trouble trouble, heed_status expected, bool later_too) {
+// Runs the program once for each of its allocations, and lets that allocation fail.
+void expect_recovery(Trouble trouble, heed_status expected, bool later_too) {
   const TemporaryFolder folder;
   const std::vector<uint8_t> results = results_with_the_c_library(folder);
   for (int64_t first = 1; first < kMaxAllocations; ++first) {
@@ -369,39 +371,39 @@ void expect_survival(Trouble trouble, heed_status expected, bool later_too) {
     const heed_status status = program.run();
     if (!allocator.trouble_happened()) {
       EXPECT_EQ(status, HEED_OK) << heed_last_error();
-      EXPECT_GT(first, 40) << "the program allocates next to nothing: it shows nothing";
+      EXPECT_GT(first, 40) << "the program makes too few allocations for this test";
       return;
     }
     ASSERT_TRUE(is_refused(status, {expected, {}}));
     EXPECT_FALSE(program.is_done());
     allocator.end_trouble();
-    // The same context goes on from there.
+    // Goes on in the same context.
     ASSERT_EQ(program.run(), HEED_OK) << heed_last_error();
     ASSERT_EQ(program.results(), results);
   }
-  FAIL() << "there is no end";
+  FAIL() << "every run failed";
 }
 
 TEST(BadAllocator, ThatGivesNullOnceMakesTheCallFail) {
-  expect_survival(Trouble::Null, HEED_ERROR_OUT_OF_MEMORY, false);
+  expect_recovery(Trouble::Null, HEED_ERROR_OUT_OF_MEMORY, false);
 }
 
 TEST(BadAllocator, ThatGivesNullFromThenOnMakesTheCallFail) {
-  expect_survival(Trouble::Null, HEED_ERROR_OUT_OF_MEMORY, true);
+  expect_recovery(Trouble::Null, HEED_ERROR_OUT_OF_MEMORY, true);
 }
 
 TEST(BadAllocator, ThatMisalignsIsRefusedAndGetsTheMemoryBack) {
-  expect_survival(Trouble::Misaligned, HEED_ERROR_INVALID_ARGUMENT, false);
-  expect_survival(Trouble::Misaligned, HEED_ERROR_INVALID_ARGUMENT, true);
+  expect_recovery(Trouble::Misaligned, HEED_ERROR_INVALID_ARGUMENT, false);
+  expect_recovery(Trouble::Misaligned, HEED_ERROR_INVALID_ARGUMENT, true);
 }
 
 TEST(BadAllocator, ThatThrowsIsStopped) {
-  expect_survival(Trouble::ThrowsBadAlloc, HEED_ERROR_OUT_OF_MEMORY, false);
-  expect_survival(Trouble::ThrowsAnInteger, HEED_ERROR_INTERNAL, false);
+  expect_recovery(Trouble::ThrowsBadAlloc, HEED_ERROR_OUT_OF_MEMORY, false);
+  expect_recovery(Trouble::ThrowsAnInteger, HEED_ERROR_INTERNAL, false);
 }
 
 TEST(BadAllocator, IsNamedWithWhatItGaveAndWhatWasAsked) {
-  // The first allocation that is larger than objects are goes to this address.
+  // The tensor's elements, 4000 bytes, are the only allocation of this size; it gets this misaligned address.
   struct Fixed {
     alignas(64) char memory[8192];
     CountingAllocator rest;
@@ -464,8 +466,8 @@ TEST(BadAllocator, WithoutItsFunctionsIsRefused) {
   });
 }
 
-// From within an allocator, the functions that would wait for a lock if one were held: those of the context, and a
-// forward that takes a block of the same pool.
+// An allocator may call heed: these functions would deadlock if heed held a lock while it calls the allocator. They are
+// those of the context, and a forward call that takes a block from the same pool.
 TEST(Allocator, MayCallHeed) {
   CountingAllocator allocator;
   const AttentionCall call(allocator.make_context(), Kind::MultiHead);
@@ -482,7 +484,7 @@ TEST(Allocator, MayCallHeed) {
     is_nested = false;
     ++num_nested;
   };
-  // The pool gets its first block, and then a larger one.
+  // The pool gets its first block, then a larger one.
   EXPECT_EQ(call.forward(), HEED_OK) << heed_last_error();
   EXPECT_EQ(heed_layer_forward(layer.get(), &large.inputs, nullptr, &large.outputs), HEED_OK);
   make_tensor(call.context.get(), {10});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arguments that are wrong, or right, by one.
+// Arguments that exceed a limit by one, or just meet it.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 namespace heed::capi_test {
 namespace {
 
-TEST(Bounds, APointerToOneIsNeededForOne) {
+TEST(Bounds, OneElementNeedsAPointer) {
   const Context context = make_context();
   const Tensor byte = make_tensor(context.get(), {1}, HEED_U8);
   const Tensor none = make_tensor(context.get(), {0}, HEED_U8);
@@ -50,7 +50,7 @@ TEST(Bounds, AWindowOfOneIsAWindow) {
   });
 }
 
-TEST(Bounds, EveryLengthIsLookedAt) {
+TEST(Bounds, EveryLengthIsChecked) {
   for (size_t wrong = 0; wrong < 2; ++wrong) {
     for (const int32_t length : {-1, 6}) {
       AttentionCall call(Kind::MultiHead);
@@ -91,7 +91,7 @@ TEST(Bounds, BooleansBecomeZeroAndOne) {
   EXPECT_EQ(read_floats(context.get(), booleans.get()), (std::vector<float>{0, 1, 1}));
 }
 
-TEST(Bounds, ALinkToNothingIsNotReplaced) {
+TEST(Bounds, ABrokenLinkIsNotReplaced) {
   const AttentionCall call(Kind::MultiHead);
   const TemporaryFolder folder;
   const std::string link = folder.path("link");
@@ -100,7 +100,7 @@ TEST(Bounds, ALinkToNothingIsNotReplaced) {
   EXPECT_EQ(folder.file_names(), std::vector<std::string>{"link"});
 }
 
-TEST(Bounds, DevicesOfDlpackAreNamedWhereTheyHaveNames) {
+TEST(Bounds, DevicesOfDlpackAreNamedIfTheyHaveNames) {
   const Context context = make_context();
   for (const auto& [type, name] : std::vector<std::pair<int32_t, std::string>>{
            {-1, "-1"}, {0, "0"}, {2, "kDLCUDA (2)"}, {5, "5"}, {17, "kDLMAIA (17)"}, {18, "18"}}) {
@@ -121,7 +121,7 @@ TEST(Bounds, OneSizeOfDlpackNeedsAShape) {
                          invalid({"shape is NULL, expected 1 sizes"})));
 }
 
-TEST(Bounds, ARangeOfOneNumberGivesIt) {
+TEST(Bounds, AnIntervalOfOneNumberIsAccepted) {
   const Context context = make_context();
   const Tensor tensor = make_tensor(context.get(), {4}, HEED_I8);
   ASSERT_EQ(heed_tensor_fill_uniform(tensor.get(), 3, 4, 42), HEED_OK) << heed_last_error();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contexts that cannot be opened, and the functions around errors themselves.
+// Options with which no context can be created, and the functions that report errors.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -11,7 +11,7 @@
 namespace heed::capi_test {
 namespace {
 
-// A call of heed_context_create whose options differ from the macro's.
+// heed_context_create with the macro's options after `change`.
 template <typename Change>
 std::function<heed_status(OutParameters&)> create_with(Change change) {
   return [change](OutParameters& out) {
@@ -57,7 +57,7 @@ TEST(ContextErrors, OptionsOutOfRangeAreRefused) {
   });
 }
 
-// A call with an executor of so many threads.
+// heed_context_create with an executor of this number of threads.
 auto create_with_executor(int64_t num_threads) {
   return create_with([num_threads](heed_context_options& options) {
     static heed_executor executor = HEED_EXECUTOR_INIT;
@@ -89,7 +89,7 @@ TEST(ContextErrors, OfExecutors) {
 }
 
 TEST(ContextErrors, AMissingDeviceIsUnavailable) {
-  heed_tensor_rank(nullptr);  // another last error
+  heed_tensor_rank(nullptr);  // replaces the last error
   heed_context* context = nullptr;
   heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
   options.device = HEED_DEVICE_ASCEND;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Managed tensors that heed cannot take, each refused by name, and without taking ownership.
+// Managed tensors that heed cannot import: each is refused by name, and stays the caller's.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -17,7 +17,7 @@ struct WrongTensor {
   std::string sentence;
 };
 
-// Changes a (2, 3) of F32 that would be taken.
+// Changes an F32 tensor of dims (2, 3) that could be imported.
 void expect_not_taken(const std::vector<WrongTensor>& rows) {
   const Context context = make_context();
   for (const WrongTensor& row : rows) {
@@ -33,7 +33,7 @@ void expect_not_taken(const std::vector<WrongTensor>& rows) {
   }
 }
 
-// Numbers of later versions too, which the header's enumeration does not have.
+// Takes a number, since later versions have device types that the header's enumeration lacks.
 void set_device(DlpackLender& lender, int32_t type, int index) {
   std::memcpy(&lender.managed.dl_tensor.device.device_type, &type, sizeof type);
   lender.managed.dl_tensor.device.device_id = index;

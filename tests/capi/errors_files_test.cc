@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that are missing, truncated or lie, and files without what a layer needs.
+// Files that are missing, truncated or wrong, and files without a layer's parameters.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -13,7 +13,7 @@
 namespace heed::capi_test {
 namespace {
 
-// Tensor "a" of (2, 3) F32 at bytes 0 to 24, with one thing of it changed by the caller.
+// The header of a file with tensor "a", F32, (2, 3), bytes 0 to 24. The caller changes one of these.
 std::string header_of(const std::string& dtype, const std::string& shape, const std::string& offsets) {
   return R"({"a":{"dtype":)" + dtype + R"(,"shape":)" + shape + R"(,"data_offsets":)" + offsets + "}}";
 }
@@ -55,7 +55,7 @@ TEST_F(FileErrors, FilesThatEndTooEarly) {
   expect_refused({{"one byte too many", load(path), {HEED_ERROR_CORRUPT_FILE, {"long", "24", "25"}}}});
 }
 
-TEST_F(FileErrors, HeadersThatLie) {
+TEST_F(FileErrors, HeadersThatAreWrong) {
   struct Lie {
     const char* what;
     std::string header;
@@ -93,7 +93,7 @@ TEST_F(FileErrors, HeadersThatLie) {
   for (const Lie& lie : lies) {
     const std::string path = folder_.write("lie", safetensors(lie.header, 24));
     expect_refused({{lie.what, load(path), {HEED_ERROR_CORRUPT_FILE, lie.words}}});
-    // A layer that reads the file says the same.
+    // Loading a layer from the file reports the same.
     const Layer layer = make_multi_head(context_.get(), two_heads());
     EXPECT_TRUE(is_refused(heed_layer_load(layer.get(), path.c_str(), nullptr), {HEED_ERROR_CORRUPT_FILE, lie.words}));
   }
@@ -105,7 +105,7 @@ TEST_F(FileErrors, HeadersThatLie) {
                    {HEED_ERROR_CORRUPT_FILE, {"header", "18446744073709551615"}}}});
 }
 
-TEST_F(FileErrors, TensorsThatAreNotThereOrCannotBeHeld) {
+TEST_F(FileErrors, TensorsThatAreMissingOrUnsupported) {
   const std::string good = folder_.write("good", safetensors(kGoodHeader, 24));
   const std::string other = folder_.write("other", safetensors(header_of(R"("U16")", "[12]", "[0,24]"), 24));
   const std::string unknown = folder_.write("unknown", safetensors(header_of(R"("F33")", "[2,3]", "[0,24]"), 24));
@@ -121,7 +121,7 @@ TEST_F(FileErrors, TensorsThatAreNotThereOrCannotBeHeld) {
   });
 }
 
-// The parameters of two_heads() as AttentionCall has them, as a header; `changed` stands in for its tensor.
+// The header of a file with the parameters of two_heads(); `changed` is the name of one whose dims are replaced.
 std::string layer_file(const std::string& prefix, const std::string& changed = "", const std::string& dims = "",
                        const std::string& dtype = "F32", const std::string& without = "",
                        const std::string& extra = "") {
@@ -150,7 +150,7 @@ std::string layer_file(const std::string& prefix, const std::string& changed = "
   return safetensors(header + "}", offset);
 }
 
-TEST_F(FileErrors, LayersThatDoNotFindTheirParametersStayAsTheyWere) {
+TEST_F(FileErrors, AFailedLoadLeavesTheLayerUnchanged) {
   AttentionCall call(Kind::MultiHead);
   ASSERT_EQ(call.forward(), HEED_OK) << heed_last_error();
   const std::vector<uint8_t> before = call.read_outputs();
@@ -199,7 +199,7 @@ TEST_F(FileErrors, LayersThatDoNotFindTheirParametersStayAsTheyWere) {
   ASSERT_EQ(call.forward(), HEED_OK) << heed_last_error();
   EXPECT_EQ(call.read_outputs(), before) << "a refused file changed the layer";
 
-  // A layer without parameters stays without.
+  // A layer without parameters is still without parameters.
   const Layer fresh = make_multi_head(context_.get(), two_heads());
   const std::string path = folder_.write("fresh", layer_file("", "W_o.weight", "8,9"));
   EXPECT_TRUE(
@@ -228,7 +228,7 @@ TEST_F(FileErrors, AFailedSaveLeavesTheOldFile) {
   EXPECT_EQ(folder_.file_names(), std::vector<std::string>{"old"});
 }
 
-// The system sends a signal that ends the process, unless it is held back.
+// At this limit the system sends a signal that would end the process; heed blocks it.
 TEST_F(FileErrors, ALimitOnTheSizeOfFilesIsAnErrorAsAnyOther) {
   const AttentionCall call(Kind::MultiHead);
   const Tensor tensor = make_tensor(context_.get(), {1000});
@@ -253,7 +253,7 @@ TEST_F(FileErrors, ALimitOnTheSizeOfFilesIsAnErrorAsAnyOther) {
   EXPECT_FALSE(blocked_signals().contains("SIGXFSZ")) << "the thread's signals are not as they were";
 }
 
-TEST_F(FileErrors, MemoryThatIsTooSmallStaysAsItWas) {
+TEST_F(FileErrors, MemoryThatIsTooSmallIsNotWritten) {
   const AttentionCall call(Kind::MultiHead);
   const heed_layer* layer = call.layer.get();
   size_t num_bytes = 0;
@@ -283,7 +283,7 @@ TEST_F(FileErrors, MemoryThatIsTooSmallStaysAsItWas) {
   EXPECT_EQ(memory, too_small);
 }
 
-TEST_F(FileErrors, MemoryThatIsNoFileIsRefused) {
+TEST_F(FileErrors, MemoryThatIsNotAFileIsRefused) {
   const Layer layer = make_multi_head(context_.get(), two_heads());
   const std::string whole = layer_file("");
   const auto load = [&](size_t num_bytes) {

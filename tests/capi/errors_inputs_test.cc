@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inputs of wrong ranks, sizes, dtypes and contents.
+// Inputs of wrong rank, size, dtype or contents.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace heed::capi_test {
 namespace {
 
-// Those that project their inputs ask the same of them.
+// The layers with projections have the same requirements.
 TEST(InputErrors, ShapesOfMultiHeadAndAdditiveAttention) {
   for (const Kind kind : {Kind::MultiHead, Kind::MultiHeadAdditive, Kind::Additive})
     expect_refused(kind, Reach::Inputs,
@@ -349,13 +349,13 @@ TEST(InputErrors, TensorsWithoutDataInForward) {
                  });
 }
 
-// Inputs with data of one element, repeated.
+// An input with a single element in memory, repeated by strides of 0.
 const heed_tensor* repeated(AttentionCall& call, const Dims& dims, heed_dtype dtype) {
   static double element = 0;
   return call.keep(wrap(call.context.get(), dims, Dims(dims.size(), 0), &element, dtype));
 }
 
-// About as many keys as tensors can have: their projections are more than can be addressed.
+// So many keys that their projections could not be addressed.
 constexpr int64_t kTooManyToProject = int64_t{1} << 57;
 constexpr int64_t kTooManyToDrop = (int64_t{1} << 32) + 1;
 

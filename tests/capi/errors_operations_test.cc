@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products, softmax and fills that cannot be: the whole sentence of each, and a result that is as it was.
+// Invalid matrix products, softmax calls and fills: the whole message of each, and an unchanged result tensor.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -14,7 +14,7 @@ namespace {
 
 class OperationErrors : public testing::Test {
  protected:
-  // A tensor that lives as long as the test, of ones.
+  // A tensor of ones that lives as long as the test.
   heed_tensor* ones(const Dims& dims, heed_dtype dtype = HEED_F32) {
     heed_tensor* tensor = keep(make_tensor(context_.get(), dims, dtype));
     check(heed_tensor_fill(tensor, 1.0));
@@ -207,7 +207,7 @@ TEST_F(OperationErrors, Fills) {
   expect_sentence(
       heed_tensor_fill_uniform(ones({2}, HEED_U8), 300, 400, 1),
       "low is 300 and high is 400, between which U8, the dtype of tensor, has no number: expected a wider range");
-  // 2^63, as a double what its largest number, 2^63 - 1, rounds to.
+  // 2^63 is above the largest int64, 2^63 - 1, which a double rounds to 2^63.
   expect_sentence(heed_tensor_fill_uniform(ones({2}, HEED_I64), 0x1p63, 0x1p64, 1),
                   "low is 9.22337e+18 and high is 1.84467e+19, between which I64, the dtype of tensor, has no number: "
                   "expected a wider range");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layers whose options are wrong in themselves or against one another.
+// Layers with invalid options, or options that contradict each other.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -66,7 +66,7 @@ void expect_refused_additive(const std::vector<WrongOptions<heed_additive_attent
   expect_refused(calls);
 }
 
-// The options that all kinds have.
+// Tests the options that all attention layers have.
 template <typename Options>
 std::vector<WrongOptions<Options>> wrong_shared_options() {
   return {

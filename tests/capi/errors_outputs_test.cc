@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Outputs of wrong shapes and dtypes, in memory that they may not have, and layers that are not ready for the call.
+// Outputs of wrong shape or dtype, outputs in memory that must not be written, and layers that are not ready for the
+// call.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -159,7 +160,7 @@ TEST(OutputErrors, MemoryOfOthers) {
 }
 
 TEST(OutputErrors, ParametersSnapshots) {
-  // W_q.weight is (8, 6), as many elements as the output.
+  // W_q.weight is (8, 6), so it has as many elements as the output.
   expect_refused(Kind::MultiHead, Reach::Memory,
                  {{"a view of a snapshot",
                    [](AttentionCall& c) {
@@ -169,7 +170,7 @@ TEST(OutputErrors, ParametersSnapshots) {
                    invalid({"outputs->output", "read-only"})}});
 }
 
-// The output's elements between those of the inputs, without sharing any.
+// The output's elements are between those of the inputs, but share no byte.
 TEST(Outputs, MayInterleaveWithInputsAndOneAnother) {
   AttentionCall apart(Kind::DotProductRank3);
   ASSERT_EQ(apart.forward(), HEED_OK) << heed_last_error();
@@ -183,7 +184,7 @@ TEST(Outputs, MayInterleaveWithInputsAndOneAnother) {
   together.inputs.keys = keys;
   together.inputs.values = values;
   together.outputs.output = together.keep(make_view(packed, {2, 3, 6}, {100, 20, 1}, 10));
-  // Two outputs, every other element of which is the other's.
+  // Two outputs whose elements alternate in memory.
   heed_tensor* pairs = together.zeros({2, 3, 5, 2});
   together.outputs.weights = together.keep(make_view(pairs, {2, 3, 5}, {30, 10, 2}));
   together.outputs.log_sum_exp = together.keep(make_view(pairs, {2, 3}, {30, 10}, 1));
@@ -255,7 +256,7 @@ TEST(LayerErrors, OfAdditiveAttention) {
                       },
                       invalid({"inputs->keys", "(2, 5, 8)", "W_k.weight", "(5, 7)"})},
                  });
-  // Values are not projected: their size is the output's.
+  // Values are not projected, so their size is the output's.
   expect_refused(Kind::Additive, Reach::Call,
                  {{"values",
                    [](AttentionCall& c) {
@@ -293,7 +294,7 @@ TEST(CreateOutputsErrors, WantedAndMembers) {
 }
 
 TEST(CreateOutputsErrors, SizesThatOverflow) {
-  // Each input is possible by itself, all weights together are not.
+  // Each input alone would be possible, but the weights of all heads together are too large.
   AttentionCall call(Kind::DotProductRank3);
   call.inputs.queries = call.inputs.keys = call.inputs.values = call.shape_only({1, int64_t{1} << 40, 1});
   heed_layer_outputs made = HEED_LAYER_OUTPUTS_INIT;

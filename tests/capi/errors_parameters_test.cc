@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parameters that are not there, or do not fit.
+// Parameters that do not exist, or whose values do not fit.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace heed::capi_test {
 namespace {
 
-TEST(ParameterErrors, NamesThatAreNotThere) {
+TEST(ParameterErrors, UnknownNames) {
   AttentionCall call(Kind::MultiHead);
   heed_layer* const layer = call.layer.get();
   const heed_tensor* value = call.zeros({8});
@@ -38,7 +38,7 @@ TEST(ParameterErrors, NamesThatAreNotThere) {
   });
 }
 
-TEST(ParameterErrors, IndexesThatAreNotThere) {
+TEST(ParameterErrors, IndexesOutOfRange) {
   const AttentionCall call(Kind::MultiHead);
   for (const int64_t index : {int64_t{-1}, int64_t{4}, INT64_MAX, INT64_MIN}) {
     forget_last_error();
@@ -91,7 +91,7 @@ TEST(ParameterErrors, ValuesThatDoNotFit) {
   ASSERT_EQ(call.forward(), HEED_OK) << heed_last_error();
   EXPECT_EQ(call.read_outputs(), before) << "a refused value changed the layer";
 
-  // Without parameters the input's size alone is open.
+  // Before a layer has parameters only the size of its input is open.
   call.replace_layer(two_heads());
   expect_refused({
       {"another output size", set("W_q.weight", call.zeros({7, 6})), invalid({"value", "(7, 6)", "(8, any)"})},

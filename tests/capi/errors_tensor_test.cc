@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors that cannot be made, viewed, written or copied.
+// Tensors that cannot be created, viewed, written or copied.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -76,7 +76,7 @@ TEST_F(TensorErrors, ShapesThatCannotBeAreRefused) {
   });
 }
 
-TEST_F(TensorErrors, MemoryThatCannotBeHadIsOutOfMemory) {
+TEST_F(TensorErrors, TooMuchMemoryIsOutOfMemory) {
   expect_refused({
       {"128 TiB", create({int64_t{1} << 45}), {HEED_ERROR_OUT_OF_MEMORY, {"140737488355328"}}},
       {"all of the address space", create({kHuge / 4}), {HEED_ERROR_OUT_OF_MEMORY, {"9223372036854775804"}}},
@@ -120,7 +120,7 @@ TEST_F(TensorErrors, AShapeOnlyTensorHasNothingToRelease) {
                    invalid({"release", "data", "NULL"})}});
 }
 
-TEST_F(TensorErrors, AxesThatAreNotThereGiveMinusOne) {
+TEST_F(TensorErrors, AxesOutOfRangeGiveMinusOne) {
   const auto after = [](int64_t got) {
     EXPECT_EQ(got, -1);
     return heed_last_status();
@@ -162,22 +162,22 @@ TEST_F(TensorErrors, TransfersAreOfExactlyTheTensorsBytes) {
   });
 }
 
-TEST_F(TensorErrors, TensorsThatRepeatOrReverseAreOnlyRead) {
+TEST_F(TensorErrors, RepeatedAndReversedTensorsCannotBeWritten) {
   const Tensor repeated = wrap(context_.get(), {2, 3}, {3, 0}, memory_);
   const Tensor reversed = wrap(context_.get(), {2, 3}, {3, -1}, memory_ + 2);
   const Tensor overlapping = wrap(context_.get(), {2, 3}, {2, 1}, memory_);
   const Tensor one = make_tensor(context_.get(), {});
   std::vector<RefusedCall> calls;
   const float elements[6] = {1, 2, 3, 4, 5, 6};
-  struct Place {
+  struct Destination {
     const char* what;
     heed_tensor* tensor;
     std::vector<std::string> words;
   };
-  const std::vector<Place> places = {{"repeated", repeated.get(), {"stride 0", "axis 1", "(2, 3)"}},
-                                     {"reversed", reversed.get(), {"stride -1", "axis 1", "(2, 3)"}},
-                                     {"overlapping", overlapping.get(), {"(2, 3)", "same place"}}};
-  for (const auto& [what, tensor, words] : places) {
+  const std::vector<Destination> destinations = {{"repeated", repeated.get(), {"stride 0", "axis 1", "(2, 3)"}},
+                                                 {"reversed", reversed.get(), {"stride -1", "axis 1", "(2, 3)"}},
+                                                 {"overlapping", overlapping.get(), {"(2, 3)", "same place"}}};
+  for (const auto& [what, tensor, words] : destinations) {
     heed_tensor* const to = tensor;
     calls.push_back(
         {what, [&, to](OutParameters&) { return heed_tensor_write(to, elements, sizeof elements); }, invalid(words)});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files in frameworks' own layouts that do not fit the layer; which layouts there are is looked at in tests/unit.
+// Files in the layouts of other frameworks that do not fit the layer. The layouts themselves are tested in tests/unit.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct FileTensor {
   std::string dtype = "F32";
 };
 
-// A file that holds zeros.
+// A file of zeros.
 std::string file_of(const std::vector<FileTensor>& tensors) {
   std::string header;
   size_t offset = 0;
@@ -37,7 +37,7 @@ std::string file_of(const std::vector<FileTensor>& tensors) {
   return safetensors(header + "}", offset);
 }
 
-// Two heads of 4, E = 8.
+// Two heads of 4, and E = 8.
 heed_multi_head_attention_options square() {
   heed_multi_head_attention_options options = HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT;
   options.num_hiddens = 8;
@@ -47,7 +47,7 @@ heed_multi_head_attention_options square() {
 
 class WeightErrors : public testing::Test {
  protected:
-  // Loading this file under the prefix "a" must fail so, and leave the layer without parameters.
+  // Loading this file under the prefix "a" must fail with this message, and leave the layer without parameters.
   void expect_refused_file(const heed_multi_head_attention_options& options, const std::vector<FileTensor>& tensors,
                            heed_status status, const std::string& words) {
     const Layer layer = make_multi_head(context_.get(), options);
@@ -61,7 +61,7 @@ class WeightErrors : public testing::Test {
   const Context context_ = make_context();
 };
 
-TEST_F(WeightErrors, ShapesAreThoseOfTheFile) {
+TEST_F(WeightErrors, WrongShapesAreReportedAsInTheFile) {
   const auto expect_wrong_shape = [&](const heed_multi_head_attention_options& options,
                                       const std::vector<FileTensor>& tensors, const std::string& sentence) {
     expect_refused_file(options, tensors, HEED_ERROR_INVALID_ARGUMENT, sentence);
@@ -77,7 +77,7 @@ TEST_F(WeightErrors, ShapesAreThoseOfTheFile) {
                      "\"a.in_proj_bias\" in \"memory\" has dims (8), expected (24) for W_q.bias");
   expect_wrong_shape(square(), {packed, {"a.out_proj.weight", {8, 6}}},
                      "\"a.out_proj.weight\" in \"memory\" has dims (8, 6), expected (8, 8) for W_o.weight");
-  // GPT-2's is (in, out).
+  // GPT-2's weights are (in, out).
   expect_wrong_shape(square(), {{"a.c_attn.weight", {24, 8}}, {"a.c_proj.weight", {8, 8}}},
                      "\"a.c_attn.weight\" in \"memory\" has dims (24, 8), expected (any, 24) for W_q.weight");
   expect_wrong_shape(square(), {{"a.in_proj_weight", {24, 8}, "I32"}, output},
@@ -86,8 +86,8 @@ TEST_F(WeightErrors, ShapesAreThoseOfTheFile) {
                       "\"memory\": tensor \"a.in_proj_weight\" has dtype U16");
 }
 
-// With the right number of features in all, only the file's own axes tell.
-TEST_F(WeightErrors, KerasKnowsHowManyHeadsItHas) {
+// The total number of features is right; only the axes in the file show that the heads are different.
+TEST_F(WeightErrors, KerasFilesMustHaveTheLayersNumberOfHeads) {
   const auto keras = [](int64_t heads, int64_t kv_heads, int64_t size) {
     std::vector<FileTensor> tensors;
     tensors.push_back({"a/query/kernel", {8, heads, size}});
@@ -108,7 +108,7 @@ TEST_F(WeightErrors, KerasKnowsHowManyHeadsItHas) {
   EXPECT_EQ(heed_layer_load_memory(layer.get(), file.data(), file.size(), "a"), HEED_OK) << heed_last_error();
 }
 
-TEST_F(WeightErrors, PartsOfATensorAreEqual) {
+TEST_F(WeightErrors, PartsOfATensorMustHaveEqualSizes) {
   heed_multi_head_attention_options grouped = square();
   grouped.num_kv_heads = 1;
   heed_multi_head_attention_options narrow_values = square();
@@ -126,7 +126,7 @@ TEST_F(WeightErrors, PartsOfATensorAreEqual) {
 }
 
 TEST_F(WeightErrors, AnInitializedLayerKeepsItsShapes) {
-  // E is 6, 7 and 9 in AttentionCall's layer: one packed tensor cannot have all three.
+  // E is 6, 7 and 9 in AttentionCall's layer, so a packed tensor cannot have the shapes of all three.
   AttentionCall call(Kind::MultiHead);
   ASSERT_EQ(call.forward(), HEED_OK) << heed_last_error();
   const std::vector<uint8_t> before = call.read_outputs();

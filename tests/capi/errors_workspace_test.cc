@@ -24,7 +24,7 @@ TEST(WorkspaceErrors, OneByteTooFewNamesBothSizes) {
   }
 }
 
-TEST(WorkspaceErrors, EmptyOnesAreMadeAndTooSmall) {
+TEST(WorkspaceErrors, OfSizeZeroCanBeMadeAndAreTooSmall) {
   const AttentionCall call(Kind::MultiHead);
   const Workspace created = make_workspace(call.context.get(), 0);
   heed_workspace* handle = nullptr;
@@ -36,14 +36,14 @@ TEST(WorkspaceErrors, EmptyOnesAreMadeAndTooSmall) {
   }
 }
 
-TEST(Workspace, AnyAlignmentOfTheExactSizeDoes) {
+TEST(Workspace, OfTheExactSizeSufficesAtAnyAlignment) {
   for (const Kind kind : kEveryKind) {
     const AttentionCall call(kind);
     ASSERT_EQ(call.forward(), HEED_OK) << heed_last_error();
     const std::vector<uint8_t> expected = call.read_outputs();
     const size_t needed = call.workspace_size();
     for (size_t start = 0; start < 66; ++start) {
-      // Exactly as large as promised, so that a sanitizer sees a step outside.
+      // Exactly as large as needed, so that a sanitizer finds an access outside.
       std::vector<char> memory(start + needed);
       heed_workspace* handle = nullptr;
       check(heed_workspace_wrap(call.context.get(), memory.data() + start, needed, &handle));
@@ -54,7 +54,7 @@ TEST(Workspace, AnyAlignmentOfTheExactSizeDoes) {
   }
 }
 
-TEST(Workspace, AFailedCallGivesItBack) {
+TEST(Workspace, IsFreeAgainAfterAFailedCall) {
   AttentionCall call(Kind::MultiHead);
   const Workspace workspace = make_workspace(call.context.get(), call.workspace_size());
   const heed_tensor* const right = call.inputs.queries;

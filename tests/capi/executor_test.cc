@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A host that lends heed its threads: good ones, odd ones, and those that break their promise.
+// Hosts that provide the threads: executors that are correct, unusual ones, and those that violate their contract.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -22,7 +22,7 @@ namespace {
 
 using RunItem = void(void* task, int64_t item);
 
-// A heed_executor whose parallel_for is a function of the test; must outlive its contexts.
+// A heed_executor whose parallel_for is a function of the test. Must outlive its contexts.
 struct Host {
   using ParallelFor = std::function<void(int64_t num_items, RunItem* run, void* task)>;
   explicit Host(ParallelFor function) : parallel_for(std::move(function)) {}
@@ -30,7 +30,7 @@ struct Host {
   Host& operator=(const Host&) = delete;
 
   Context make_context(int64_t num_threads, int32_t most = 0) {
-    // Gone when the function returns: heed has copied it.
+    // A local variable, since heed copies the struct.
     heed_executor executor = HEED_EXECUTOR_INIT;
     executor.parallel_for = [](void* user, int64_t num_items, RunItem* run, void* task) {
       auto* self = static_cast<Host*>(user);
@@ -97,7 +97,7 @@ TEST(Executor, RunsEveryKindOfLayer) {
   }
 }
 
-TEST(Executor, IsAskedForAsManyItemsAsThreads) {
+TEST(Executor, IsCalledWithAsManyItemsAsThreads) {
   int64_t num_asked = 0;
   Host host([&](int64_t num_items, RunItem* run, void* task) {
     num_asked = num_items;
@@ -110,7 +110,7 @@ TEST(Executor, IsAskedForAsManyItemsAsThreads) {
   }
 }
 
-TEST(Executor, IsNotAskedForLittle) {
+TEST(Executor, IsNotCalledForLittleWork) {
   Host host(run_in_order);
   const AttentionCall call(host.make_context(4), Kind::MultiHead);
   EXPECT_EQ(call.forward(), HEED_OK) << heed_last_error();
@@ -129,7 +129,7 @@ TEST(Executor, IsCalledOnTheThreadOfTheCall) {
   EXPECT_EQ(called, std::this_thread::get_id());
 }
 
-TEST(Executor, MayCallHeedItself) {
+TEST(Executor, MayCallHeedInAnItem) {
   const std::vector<float> expected = LargeSoftmax::result_of_one_thread();
   const LargeSoftmax* inner = nullptr;
   Host host([&](int64_t num_items, RunItem* run, void* task) {
@@ -150,7 +150,7 @@ TEST(Executor, MayCallHeedItself) {
   const LargeSoftmax other(context.get());
   inner = &other;
   EXPECT_EQ(outer.run(), HEED_OK) << heed_last_error();
-  EXPECT_EQ(host.num_calls, 1) << "the calls within run on their own threads";
+  EXPECT_EQ(host.num_calls, 1) << "calls inside an item run on its thread";
   EXPECT_EQ(outer.result(), expected);
   EXPECT_EQ(other.result(), expected);
 }
@@ -168,7 +168,7 @@ TEST(Executor, ServesManyThreadsAtOnce) {
   });
 }
 
-// The last handle goes while the host's threads are at work.
+// The last handle is destroyed while the host's threads are running items.
 TEST(Executor, MayDropTheLastReference) {
   Context context;
   Host host([&](int64_t num_items, RunItem* run, void* task) {
@@ -184,7 +184,7 @@ TEST(Executor, MayDropTheLastReference) {
   }
 }
 
-// The call is refused with this text and leaves everything fit for the next one.
+// The call fails with this text, and the next call with a correct executor works.
 void expect_refused_by(const Host::ParallelFor& broken, const std::string& text) {
   SCOPED_TRACE(text);
   const std::vector<float> expected = LargeSoftmax::result_of_one_thread();
@@ -221,7 +221,7 @@ TEST(BrokenExecutor, IsReported) {
   expect_refused_by([](int64_t, RunItem*, void*) { throw 42; }, "threw a C++ exception");
 }
 
-// Runs that come when the call is long over find nothing to do, and no memory that is gone.
+// Items that run after the end of their call do nothing, and access no freed memory.
 TEST(BrokenExecutor, MayBeLate) {
   const std::vector<float> expected = LargeSoftmax::result_of_one_thread();
   RunItem* late_run = nullptr;
@@ -240,7 +240,7 @@ TEST(BrokenExecutor, MayBeLate) {
   }
 }
 
-// Work goes on in the background when parallel_for returns: the call waits for it, and says so.
+// The executor returns while items are still running. The call waits for them and reports it.
 TEST(BrokenExecutor, MayNotWait) {
   std::vector<std::thread> threads;
   Host host([&](int64_t num_items, RunItem* run, void* task) {
@@ -250,7 +250,7 @@ TEST(BrokenExecutor, MayNotWait) {
   const LargeSoftmax softmax(context.get());
   for (int round = 0; round < 20; ++round) {
     const heed_status status = softmax.run();
-    // On a busy machine the threads may have been done in time.
+    // On a busy machine the threads may have ended in time.
     if (status != HEED_OK) {
       EXPECT_TRUE(is_refused(status, {HEED_ERROR_INVALID_ARGUMENT, {"returned before its 3 items were done"}}));
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that are made to be costly: what opening one allocates is bounded by its size, whatever its header says.
+// Files that would be expensive to open: the memory that opening one takes is bounded by its size, whatever its header
+// says.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -15,7 +16,7 @@ namespace {
 
 constexpr size_t kHeaderBytes = 1'000'000;
 
-// `begin`, as many of unit(0), unit(1), ... as make a large header, and `end`.
+// `begin`, then unit(0), unit(1), ... until the header is large, then `end`.
 template <typename Unit>
 std::string repeated(const std::string& begin, Unit unit, const std::string& end) {
   std::string header = begin;
@@ -28,7 +29,7 @@ std::string always(const std::string& begin, const std::string& unit, const std:
       begin, [&unit](int) { return unit; }, end);
 }
 
-// The smallest tensor, under the shortest name that is not taken.
+// The shortest entry of a tensor, under the shortest unused name.
 std::string empty_tensor(int i) {
   return (i > 0 ? ",\"" : "\"") + std::to_string(i) + R"(":{"dtype":"U8","shape":[0],"data_offsets":[0,0]})";
 }
@@ -38,7 +39,7 @@ struct Costly {
   std::string header;
 };
 
-// A file that is refused takes at most so many bytes of memory, and leaves none behind.
+// Opening the file must fail with at most this much memory, and leave nothing allocated.
 void expect_bounded(const std::string& file, int64_t most_per_byte, int64_t fixed) {
   const TemporaryFolder folder;
   const Context context = make_context();
@@ -57,10 +58,10 @@ void expect_bounded(const std::string& file, int64_t most_per_byte, int64_t fixe
 }
 
 TEST(FileMemory, IsBoundedByTheFilesSize) {
-  // The header as text, and for the tensor that costs most for its length, the smallest: 53 bytes of text become an
-  // entry of some 200, in a vector that grows twofold and then has the old entries beside the new ones.
+  // The text of the header, and its entries. The most expensive entry is the shortest: 53 bytes of text become an entry
+  // of some 200 bytes, in a vector that doubles and then holds the old entries beside the new ones.
   constexpr int64_t kMostPerByte = 16;
-  constexpr int64_t kFixed = 20'000;  // the path, a sentence, an exception
+  constexpr int64_t kFixed = 20'000;  // the path, an error message, an exception
   const Costly files[] = {
       {"many tensors", repeated("{", empty_tensor, "}")},
       {"many tensors of one name", always(R"({"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]})",
@@ -86,8 +87,8 @@ TEST(FileMemory, IsBoundedByTheFilesSize) {
 }
 
 TEST(FileMemory, OfAnIndexIsBoundedByItsSize) {
-  // The index as text and, for the tensor that costs most for its length, 16 bytes in a list that grows twofold, then 24
-  // for its name and 32 for its file.
+  // The text of the index, and its entries. The most expensive is the shortest: 16 bytes in a list that doubles, then
+  // 24 bytes for the name and 32 for the file.
   constexpr int64_t kMostPerByte = 16;
   constexpr int64_t kFixed = 20'000;
   const auto entries = [](const std::string& begin) {
@@ -114,8 +115,8 @@ TEST(FileMemory, OfAnIndexIsBoundedByItsSize) {
   }
 }
 
-// A few bytes that promise very many.
-TEST(FileMemory, IsNotWhatAHeaderPromises) {
+// Small files whose headers claim huge contents.
+TEST(FileMemory, DoesNotDependOnTheSizesThatAHeaderClaims) {
   const std::string header =
       R"({"a":{"dtype":"U8","shape":[4611686018427387904],"data_offsets":[0,4611686018427387904]}})";
   std::string long_header = safetensors(header, 0);

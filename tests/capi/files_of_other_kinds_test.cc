@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files of another kind are told by their first bytes, never by their names: what they are, and what to do.
+// Files of other formats are recognized by their first bytes, never by their names, and the message says what to do
+// with them.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -13,7 +14,7 @@
 namespace heed::capi_test {
 namespace {
 
-// A zip archive whose first file has this name, as far as it is looked at.
+// The beginning of a zip archive whose first file has this name.
 std::string zip(const std::string& name) {
   std::string bytes("PK\x03\x04\x14\x00\x00\x08\x08\x00", 10);
   bytes.resize(26, '\0');
@@ -22,7 +23,7 @@ std::string zip(const std::string& name) {
   return bytes + std::string("\0\0", 2) + name + std::string(100, 'x');
 }
 
-// The beginning of an ONNX model: the format's number, the name of what wrote it, and the tag of the next field.
+// The beginning of an ONNX model: the version of the format, the name of the writer, and the tag of the next field.
 std::string onnx(char format, const std::string& name, char next) {
   const char tags[] = {8, format, 0x12, static_cast<char>(name.size())};
   return std::string(tags, sizeof tags) + name + next + std::string(500, '\n');
@@ -34,7 +35,7 @@ struct OtherKind {
   const char* what;
   std::string bytes;
   std::vector<std::string> words;
-  // Where a .npy file is expected.
+  // The words of the message if a .npy file is expected.
   std::vector<std::string> npy_words;
 };
 
@@ -92,7 +93,7 @@ void expect_named(heed_status status, std::vector<std::string> words, const char
   EXPECT_LT(std::string(heed_last_error()).size(), 400u) << heed_last_error();
 }
 
-TEST_F(OtherKinds, AreNamedWhereSafetensorsAreExpected) {
+TEST_F(OtherKinds, AreNamedIfSafetensorsIsExpected) {
   heed_tensor* tensor = nullptr;
   heed_weights* weights = nullptr;
   for (const OtherKind& kind : other_kinds()) {
@@ -109,7 +110,7 @@ TEST_F(OtherKinds, AreNamedWhereSafetensorsAreExpected) {
   EXPECT_EQ(weights, nullptr);
 }
 
-TEST_F(OtherKinds, AreNamedWhereNpyIsExpected) {
+TEST_F(OtherKinds, AreNamedIfNpyIsExpected) {
   heed_tensor* tensor = nullptr;
   for (const OtherKind& kind : other_kinds()) {
     SCOPED_TRACE(kind.what);
@@ -119,7 +120,7 @@ TEST_F(OtherKinds, AreNamedWhereNpyIsExpected) {
   EXPECT_EQ(tensor, nullptr);
 }
 
-TEST_F(OtherKinds, TakeEachOthersFilesForWhatTheyAre) {
+TEST_F(OtherKinds, IncludeSafetensorsForNpyAndNpyForSafetensors) {
   heed_tensor* tensor = nullptr;
   const std::string npy = std::string("\x93NUMPY\1\0\x76\0", 10) + "{'descr': '<f4'";
   expect_named(heed_layer_load(call_.layer.get(), folder_.write("a.safetensors", npy).c_str(), nullptr),
@@ -131,9 +132,9 @@ TEST_F(OtherKinds, TakeEachOthersFilesForWhatTheyAre) {
   expect_named(heed_tensor_load_npy(call_.context.get(), folder_.path(kIndexName).c_str(), &tensor), {"JSON"}, ".npy");
 }
 
-// The first bytes of a .safetensors file are a length, which may be the mark of another kind: the header behind it
-// tells. What is wrong with such a file is said of a .safetensors file.
-TEST_F(OtherKinds, AreNotSeenInSafetensorsWhoseLengthHasTheirMark) {
+// A .safetensors file begins with the length of its header, which may equal the mark of another format. The header
+// after it shows that it is .safetensors, and errors in such a file are reported as those of a .safetensors file.
+TEST_F(OtherKinds, AreNotMistakenForSafetensorsWithTheirMarkAsLength) {
   for (const size_t length : {size_t{0x227B}, size_t{0x8B1F} + 0x080000, size_t{0x213C}, size_t{0x683C},
                               size_t{0x0280} + 0x010000, size_t{0x4B50}, size_t{0x0808} + 0x120000}) {
     SCOPED_TRACE(length);
@@ -144,7 +145,7 @@ TEST_F(OtherKinds, AreNotSeenInSafetensorsWhoseLengthHasTheirMark) {
     for (unsigned byte = 0; byte < 8; ++byte) file[byte] = static_cast<char>(uint64_t{length} >> 8 * byte & 0xFFu);
     const std::string path = folder_.write("model.safetensors", file);
     EXPECT_EQ(heed_layer_load(call_.layer.get(), path.c_str(), nullptr), HEED_OK) << heed_last_error();
-    // Cut short, in the header and in the data.
+    // The file cut in the header, and in the data.
     for (const size_t size : {size_t{9}, size_t{100}, file.size() - 1}) {
       folder_.write("model.safetensors", file.substr(0, size));
       EXPECT_TRUE(is_refused(heed_layer_load(call_.layer.get(), path.c_str(), nullptr),
@@ -153,8 +154,8 @@ TEST_F(OtherKinds, AreNotSeenInSafetensorsWhoseLengthHasTheirMark) {
   }
 }
 
-// Whichever field follows the writer's name: its version, a domain, the model's version, a text, a graph, opsets.
-TEST_F(OtherKinds, AreOnnxWithAnyOfItsFields) {
+// After the writer's name there may be its version, a domain, the model's version, a text, a graph, or opsets.
+TEST_F(OtherKinds, AreOnnxWithAnyFieldAfterTheWriter) {
   for (const char next : {'\x1A', '\x22', '\x28', '\x32', '\x3A', '\x42'}) {
     const std::string bytes = onnx(8, "pytorch", next);
     expect_named(heed_layer_load_memory(call_.layer.get(), bytes.data(), bytes.size(), nullptr), {"ONNX"},
@@ -162,7 +163,7 @@ TEST_F(OtherKinds, AreOnnxWithAnyOfItsFields) {
   }
 }
 
-TEST_F(OtherKinds, AreNotSeenInWhatIsOnlyAlikeThem) {
+TEST_F(OtherKinds, AreNotFoundInFilesThatOnlyResembleThem) {
   std::vector<std::string> unknown = {text("<`"),
                                       text("<{"),
                                       text("<@"),
@@ -191,13 +192,13 @@ TEST_F(OtherKinds, AreNotSeenInWhatIsOnlyAlikeThem) {
   }
 }
 
-// What nothing is known of keeps the sentence of a .safetensors file that is wrong; every length of every kind is read
-// within its bytes.
-TEST_F(OtherKinds, AreToldWithinTheirBytes) {
+// A file of an unknown format gets the message for a wrong .safetensors file. Each kind of file is cut at every length,
+// and read only within its bytes.
+TEST_F(OtherKinds, AreReadOnlyWithinTheirBytes) {
   for (const OtherKind& kind : other_kinds()) {
     SCOPED_TRACE(kind.what);
     for (size_t size = 0; size <= kind.bytes.size(); size += size < 64 ? 1 : 37) {
-      // Memory of exactly that size, for a sanitizer to see what is read beyond.
+      // Memory of exactly this size, so that a sanitizer finds reads after its end.
       const std::vector<char> bytes(kind.bytes.begin(), kind.bytes.begin() + static_cast<std::ptrdiff_t>(size));
       const char none = 0;
       const heed_status status =

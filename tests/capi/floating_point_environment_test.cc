@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls from threads whose floating-point environment is not the default: the results are bitwise the same, no
-// exception is trapped, and the thread's environment and exception flags are as they were before the call.
+// Calls from threads with a floating-point environment other than the default: the results have the same bits, no
+// exception traps, and after the call the thread's environment and exception flags are what they were before.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -27,7 +27,7 @@ namespace {
 using Bytes = std::vector<uint8_t>;
 using Work = std::function<Bytes()>;
 
-// Runs the work in each state; the work calls heed and computes nothing itself.
+// Runs the work in each state. The work calls heed and computes nothing itself.
 void expect_the_same_in_every_state(const std::string& name, const Work& work) {
   const Bytes expected = work();
   for (const NamedState& host : states_of_hosts()) {
@@ -61,7 +61,7 @@ Bytes explained(const AttentionCall& call) {
   return text;
 }
 
-// What is no ordinary number, and what is not far from it.
+// NaNs, infinities and subnormal numbers, and numbers close to them.
 std::vector<float> extremes(size_t count) {
   constexpr float kLargest = std::numeric_limits<float>::max();
   constexpr float kSubnormal = std::numeric_limits<float>::denorm_min();
@@ -246,8 +246,8 @@ TEST(FloatingPointEnvironment, OfTheHostChangesNoParameterAndNoFile) {
   }
 }
 
-// Sentences with numbers in them, and every way out of a call.
-TEST(FloatingPointEnvironment, IsPutBackAfterAFailure) {
+// Messages with numbers, and all ways in which a call can fail.
+TEST(FloatingPointEnvironment, IsRestoredAfterAFailure) {
   const Context context = make_context();
   const Tensor lens = make_tensor_of<float>(context.get(), {2}, {2.7f, 1.0f});
   AttentionCall call(Kind::DotProductRank3);
@@ -279,8 +279,8 @@ heed_context_options with_threads(int32_t num_threads) {
   return options;
 }
 
-// The first call makes the threads, which begin with the state of whoever makes them.
-TEST(FloatingPointEnvironment, OfTheHostDoesNotReachHeedsThreads) {
+// The first call makes the threads, and new threads inherit the state of their creator.
+TEST(FloatingPointEnvironment, OfTheHostIsNotInheritedByHeedsThreads) {
   const Sizes sizes{.batch = 4, .num_queries = 90, .num_keys = 300};
   for (const Kind kind : {Kind::MultiHead, Kind::DotProductRank4, Kind::Additive}) {
     const heed_context_options one = with_threads(1);
@@ -307,7 +307,7 @@ TEST(FloatingPointEnvironment, OfTheHostDoesNotReachHeedsThreads) {
 
 using RunItem = void(void* task, int64_t item);
 
-// Its threads have each another state, which they must keep.
+// Each of its threads has a different state, and must have it after each item.
 struct HostOfThreads {
   std::vector<NamedState> states = states_of_hosts();
   std::atomic<size_t> num_runs = 0;
@@ -329,7 +329,7 @@ struct HostOfThreads {
         });
       }
       for (std::thread& thread : threads) thread.join();
-      // Left to the thread that calls heed, too.
+      // Also set on the thread that calls heed, and left to it.
       self->states[self->num_runs % self->states.size()].state.set_for_this_thread();
     };
     heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
@@ -338,7 +338,7 @@ struct HostOfThreads {
   }
 };
 
-TEST(FloatingPointEnvironment, OfTheHostsThreadsIsTheirsAgain) {
+TEST(FloatingPointEnvironment, OfTheHostsThreadsIsRestored) {
   const Sizes sizes{.batch = 4, .num_queries = 90, .num_keys = 300};
   for (const Kind kind : {Kind::MultiHead, Kind::DotProductRank4, Kind::Additive}) {
     const heed_context_options one = with_threads(1);
@@ -376,7 +376,7 @@ TEST(FloatingPointEnvironment, OfTheHostChangesNothingInAForkedChild) {
   }
 }
 
-// Functions of the host see the default, whatever call brings them about.
+// Callbacks of the host run in the default state, whichever call runs them.
 struct HostOfFunctions {
   int num_calls = 0;
   int num_wrong = 0;

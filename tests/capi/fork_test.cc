@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process that has used heed and forks: both go on with the same objects, each in memory of its own.
+// A process that has used heed and forks: parent and child both go on using the same objects, each in its own memory.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -14,14 +14,14 @@ namespace {
 
 constexpr Kind kKinds[] = {Kind::MultiHead, Kind::DotProductRank3, Kind::DotProductRank4};
 
-// Whose threads a forked child may have too.
+// Its threads must be such that a forked child may have them, too.
 Context make_forkable_context() {
   heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
   options.num_threads = kForkedChildMayHaveThreads ? 0 : 1;
   return make_context(&options);
 }
 
-TEST(Fork, LeavesBothWithObjectsThatWork) {
+TEST(Fork, LeavesWorkingObjectsInBothProcesses) {
   for (const Kind kind : kKinds) {
     AttentionCall call(make_forkable_context(), kind, {.batch = 2, .num_queries = 20, .num_keys = 33});
     ASSERT_EQ(call.forward(), HEED_OK) << heed_last_error();
@@ -34,7 +34,7 @@ TEST(Fork, LeavesBothWithObjectsThatWork) {
       const Workspace workspace = make_workspace(call.context.get(), call.workspace_size());
       EXPECT_EQ(call.forward(workspace.get()), HEED_OK) << heed_last_error();
       EXPECT_EQ(call.read_outputs(), expected);
-      // The parent's objects are destroyed here alone.
+      // Only the child destroys these objects here.
       call.layer.reset();
       call.context.reset();
       AttentionCall anew(make_forkable_context(), kind, {.batch = 2, .num_queries = 20, .num_keys = 33});
@@ -61,7 +61,7 @@ TEST(Fork, CopiesTheLastError) {
   EXPECT_EQ(heed_last_error(), before);
 }
 
-// A child of a child, as servers make them.
+// A child that forks again, as servers do.
 TEST(Fork, MayHappenTwice) {
   const AttentionCall call(make_forkable_context(), Kind::MultiHead);
   ASSERT_EQ(call.forward(), HEED_OK) << heed_last_error();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// HEED_ISA: what a context computes with, as the environment says when it is created.
+// HEED_ISA: the environment variable that chooses the ISA of a context when it is created.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,12 +22,12 @@ nlohmann::json description_of(const Context& context) {
 
 std::string isa_of(const Context& context) { return description_of(context).at("isa"); }
 
-// The variable is free for a test to set, and what the tests were started with comes back.
+// A test may set the variable; afterwards it has the value with which the tests were started.
 class Isa : public testing::Test {
  protected:
   Isa() { variable_.unset(); }
 
-  // heed_context_create with this in the environment.
+  // heed_context_create with this value of HEED_ISA.
   std::function<heed_status(OutParameters&)> create_with(const std::string& name) {
     return [this, name](OutParameters& out) {
       variable_.set(name.c_str());
@@ -35,7 +35,7 @@ class Isa : public testing::Test {
     };
   }
 
-  // Those that the refusal of another lists.
+  // The available ISAs, as the message about an unknown one lists them.
   std::vector<std::string> available() {
     OutParameters out;
     create_with("none of them")(out);
@@ -69,8 +69,8 @@ TEST_F(Isa, UnknownNamesAreRefused) {
   });
 }
 
-// What other architectures have, and newer processors of this one.
-TEST_F(Isa, NamesOfWhatThisProcessorLacksAreRefusedWithTheListOfWhatItHas) {
+// ISAs of other architectures, and of newer processors of this architecture.
+TEST_F(Isa, UnavailableIsasAreRefusedWithTheListOfAvailableOnes) {
   const std::vector<std::string> names = available();
   std::string list;
   for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
@@ -84,13 +84,13 @@ TEST_F(Isa, NamesOfWhatThisProcessorLacksAreRefusedWithTheListOfWhatItHas) {
     EXPECT_EQ(out, OutParameters());
     ++num_refused;
   }
-  EXPECT_GT(num_refused, 0U) << "no processor is of two architectures";
+  EXPECT_GT(num_refused, 0U) << "every processor lacks the ISAs of other architectures";
 }
 
-TEST_F(Isa, EachThatIsAvailableIsTaken) {
+TEST_F(Isa, EachAvailableIsaIsUsed) {
   const std::vector<std::string> names = available();
   ASSERT_FALSE(names.empty());
-  EXPECT_EQ(names.front(), "portable") << "which every processor has";
+  EXPECT_EQ(names.front(), "portable") << "every processor has this one";
   for (const std::string& name : names) {
     SCOPED_TRACE(name);
     variable_.set(name.c_str());
@@ -101,14 +101,14 @@ TEST_F(Isa, EachThatIsAvailableIsTaken) {
   }
 }
 
-TEST_F(Isa, IsTheWidestWhereTheVariableSaysNothing) {
+TEST_F(Isa, IsTheWidestWithoutTheVariable) {
   const std::string widest = available().back();
   EXPECT_EQ(isa_of(make_context()), widest);
   variable_.set("");
   EXPECT_EQ(isa_of(make_context()), widest);
 }
 
-TEST_F(Isa, OfAContextStaysWhatItWas) {
+TEST_F(Isa, OfAContextDoesNotChange) {
   variable_.set("portable");
   const Context context = make_context();
   variable_.set("no such");

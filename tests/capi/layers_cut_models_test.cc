@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models in several files: where a tensor lies is the index's to say, and what does not fit is refused by name.
+// Models in several files: the index names the file of each tensor, and files that do not fit together are refused by
+// name.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -18,7 +19,7 @@ namespace {
 
 constexpr const char* kPrefix = "model.layers.3.";
 
-// The parameters of AttentionCall's layer in three files: one has W_q and W_o, the others W_k and W_v.
+// The parameters of AttentionCall's layer in three files: one has W_q and W_o, one has W_k, one has W_v.
 class CutModels : public testing::Test {
  protected:
   CutModels() {
@@ -52,7 +53,7 @@ class CutModels : public testing::Test {
 
   void remove(const std::string& name) { std::filesystem::remove(folder_.path(name)); }
 
-  // Both ways of reading a file say this.
+  // Loading a layer and loading a single tensor must report this.
   void expect_refused(const std::string& name, const Refusal& refusal) {
     EXPECT_TRUE(is_refused(load(name), refusal));
     EXPECT_TRUE(is_refused(load_tensor(name, tensors_[0].name), refusal));
@@ -91,7 +92,7 @@ TEST_F(CutModels, LoadFromTheWorkingFolderAndByAnAbsolutePath) {
   expect_loaded(heed_layer_load(call_.layer.get(), absolute.c_str(), kPrefix));
 }
 
-// As in the cache of Hugging Face's hub, where a folder has links to files of other names elsewhere.
+// As in the cache of Hugging Face's hub: the folder has links to files with other names in other folders.
 TEST_F(CutModels, LoadThroughLinks) {
   std::filesystem::create_directory(folder_.path("blobs"));
   for (size_t i = 1; i <= 3; ++i) {
@@ -110,17 +111,17 @@ TEST_F(CutModels, ReadOnlyTheFilesThatAreNeeded) {
   expect_loaded(load(kIndexName));
   expect_loaded(load(part_name(1, 3)));
   EXPECT_TRUE(is_refused(load_tensor(kIndexName, "other"), {HEED_ERROR_IO, {"not-there.safetensors", kIndexName}}));
-  // The tensor is in the first file, whatever the others are.
+  // The tensor is in the first file, so the others are not opened.
   folder_.write(part_name(2, 3), "version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 1\n");
   remove(part_name(3, 3));
   EXPECT_EQ(load_tensor(part_name(1, 3), tensors_[0].name), HEED_OK) << heed_last_error();
   EXPECT_TRUE(is_refused(load(kIndexName), {HEED_ERROR_CORRUPT_FILE, {part_name(2, 3), "Git LFS", "git lfs pull"}}));
 }
 
-TEST_F(CutModels, NameTheFileThatIsNotThere) {
+TEST_F(CutModels, NameTheMissingFile) {
   remove(part_name(2, 3));
   EXPECT_TRUE(is_refused(load(kIndexName), {HEED_ERROR_IO, {part_name(2, 3), "not there", kIndexName}}));
-  // The file that is given must be there, although its index knows the others.
+  // The given file must exist, although its index names the other files.
   EXPECT_TRUE(is_refused(load(part_name(2, 3)), {HEED_ERROR_IO, {"cannot open", part_name(2, 3)}}));
   heed_weights* weights = nullptr;
   EXPECT_TRUE(is_refused(heed_weights_open(call_.context.get(), folder_.path(kIndexName).c_str(), &weights),
@@ -128,7 +129,7 @@ TEST_F(CutModels, NameTheFileThatIsNotThere) {
   EXPECT_EQ(weights, nullptr);
 }
 
-TEST_F(CutModels, ReadAFileByItselfWithoutAnIndex) {
+TEST_F(CutModels, ReadASingleFileWithoutAnIndex) {
   remove(kIndexName);
   EXPECT_TRUE(is_refused(load(part_name(2, 3)),
                          {HEED_ERROR_NOT_FOUND, {part_name(2, 3), "part 2 of 3", kIndexName, "not there"}}));
@@ -136,7 +137,7 @@ TEST_F(CutModels, ReadAFileByItselfWithoutAnIndex) {
                          {HEED_ERROR_NOT_FOUND, {part_name(2, 3), "part 2 of 3", kIndexName, "not there"}}));
   ASSERT_EQ(load_tensor(part_name(1, 3), tensors_[0].name), HEED_OK) << heed_last_error();
   EXPECT_EQ(loaded_, tensors_[0].elements);
-  // What is the only part lacks nothing.
+  // A model of a single part needs no index.
   write_cut_model(folder_, tensors_, 1);
   remove(kIndexName);
   expect_loaded(load(part_name(1, 1)));
@@ -144,8 +145,8 @@ TEST_F(CutModels, ReadAFileByItselfWithoutAnIndex) {
   EXPECT_EQ(std::string(heed_last_error()).find("part"), std::string::npos) << heed_last_error();
 }
 
-// A name is a part's only in this form.
-TEST_F(CutModels, TakeOtherNamesForFilesByThemselves) {
+// File names of parts have exactly this form.
+TEST_F(CutModels, TreatOtherNamesAsSingleFiles) {
   const std::string whole = safetensors_of(tensors_);
   for (const char* name : {"model-00001-of-.safetensors", "model-1a-of-00003.safetensors",
                            "model_00001-of-00003.safetensors", "00001-of-00003.safetensors", "model-00001-of-00003.bin",
@@ -156,7 +157,7 @@ TEST_F(CutModels, TakeOtherNamesForFilesByThemselves) {
     EXPECT_EQ(load_tensor(name, "none"), HEED_ERROR_NOT_FOUND);
     EXPECT_EQ(std::string(heed_last_error()).find("part"), std::string::npos) << heed_last_error();
   }
-  // DeepSeek's numbers have five digits and six.
+  // DeepSeek's part numbers have five digits, but the number of parts has six.
   write_cut_model(folder_, tensors_, 3);
   std::string index = read_file(folder_.path(kIndexName));
   for (size_t i = 1; i <= 3; ++i) {
@@ -169,7 +170,7 @@ TEST_F(CutModels, TakeOtherNamesForFilesByThemselves) {
   expect_loaded(load("model-00002-of-000003.safetensors"));
 }
 
-TEST_F(CutModels, AreRefusedWhereFilesAndIndexDisagree) {
+TEST_F(CutModels, AreRefusedIfFilesAndIndexDisagree) {
   const auto index_with = [&](const std::string& name, const std::string& file) {
     std::map<std::string, std::string> weight_map;
     for (size_t i = 0; i < tensors_.size(); ++i) weight_map[tensors_[i].name] = part_name(i % 3 + 1, 3);
@@ -186,10 +187,10 @@ TEST_F(CutModels, AreRefusedWhereFilesAndIndexDisagree) {
   index_with(tensors_[3].name, "");
   EXPECT_TRUE(is_refused(load_tensor(kIndexName, tensors_[0].name),
                          {HEED_ERROR_CORRUPT_FILE, {part_name(1, 3), tensors_[3].name, "does not name"}}));
-  // In two files: the index has it in the second, the first has it too.
+  // The tensor is in two files, the one that the index names and the first.
   index_with(tensors_[3].name, part_name(2, 3));
   expect_refused(kIndexName, {HEED_ERROR_CORRUPT_FILE, {part_name(1, 3), tensors_[3].name, part_name(2, 3)}});
-  // A file of another cut of the model.
+  // A file of the same model that was split into a different number of parts.
   folder_.write(part_name(1, 4), safetensors_of({tensors_[0]}));
   expect_refused(part_name(1, 4), {HEED_ERROR_CORRUPT_FILE, {part_name(1, 4), kIndexName, "does not name"}});
 }
@@ -232,8 +233,8 @@ TEST_F(CutModels, AreRefusedWithAnIndexThatIsWrong) {
   expect_refused(kIndexName, {HEED_ERROR_CORRUPT_FILE, {kIndexName, "100000001", "100000000"}});
 }
 
-// The marks and spaces that editors leave in front.
-TEST_F(CutModels, TakeAnIndexBehindSpaceAndAByteOrderMark) {
+// A byte order mark and spaces, as editors write them.
+TEST_F(CutModels, AcceptAnIndexAfterSpacesAndAByteOrderMark) {
   const std::string index = read_file(folder_.path(kIndexName));
   for (const char* begin : {" ", "\n\t\r ", "\xEF\xBB\xBF"}) {
     folder_.write(kIndexName, begin + index);
@@ -247,8 +248,8 @@ TEST_F(CutModels, RefuseAnIndexInMemory) {
                          {HEED_ERROR_CORRUPT_FILE, {"\"memory\"", "JSON", "path"}}));
 }
 
-TEST_F(CutModels, FindWhatTheLayerLacksInAnotherFile) {
-  // A norm of the keys lies in the third file, the projections in the first.
+TEST_F(CutModels, FindUnsupportedTensorsInAnotherFile) {
+  // The third file has a norm of the keys, the first has the projections.
   std::vector<NamedFloats> layer = parameters_of(AttentionCall(Kind::MultiHead).layer.get());
   const char* names[] = {"self_attn.q_proj.weight", "self_attn.k_proj.weight", "self_attn.v_proj.weight",
                          "self_attn.o_proj.weight"};

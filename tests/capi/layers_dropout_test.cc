@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dropout layers: what is kept, and that nothing is dropped outside of training.
+// Dropout layers: which elements are kept, and that nothing is dropped outside of training.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -33,7 +33,7 @@ TEST(DropoutLayer, KeepsEverythingUnlessTraining) {
     EXPECT_TRUE(element == 0.0F || element == 6.0F) << element;
     num_kept += element != 0.0F ? 1 : 0;
   }
-  // Six standard deviations of a binomial count.
+  // Six standard deviations of a binomial distribution.
   EXPECT_NEAR(static_cast<double>(num_kept), 500, 95);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text results, and what describe and explain say in them.
+// Functions that return a text, and the texts of describe and explain.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-// A function that gives a text result.
+// A function that returns a text.
 using GiveText = std::function<heed_status(char* text, size_t capacity, size_t* num_bytes)>;
 
 std::string whole_text(const GiveText& give) {
@@ -47,7 +47,7 @@ void expect_text_results(const GiveText& give) {
     std::string buffer(whole.size() + 20, '#');
     size_t num_bytes = 0;
     ASSERT_EQ(give(buffer.data(), capacity, &num_bytes), HEED_OK) << heed_last_error();
-    EXPECT_EQ(num_bytes, whole.size() + 1) << "the whole text's, whatever the capacity";
+    EXPECT_EQ(num_bytes, whole.size() + 1) << "the size of the whole text, whatever the capacity";
     const size_t written = std::min(capacity, whole.size() + 1);
     EXPECT_EQ(buffer.substr(0, written - 1), whole.substr(0, written - 1));
     EXPECT_EQ(buffer[written - 1], '\0');
@@ -58,14 +58,14 @@ void expect_text_results(const GiveText& give) {
                    {HEED_ERROR_INVALID_ARGUMENT, {"capacity", "0"}}}});
 }
 
-TEST(TextResults, FollowTheirRule) {
+TEST(TextResults, AreCutAndCountedAsDocumented) {
   const Context context = make_context();
   expect_text_results(describe(context));
   const AttentionCall call(Kind::MultiHead);
   expect_text_results(explain(call));
 }
 
-TEST(Describe, TellsTheOptionsInForce) {
+TEST(Describe, ReportsTheResolvedOptions) {
   heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
   options.strict = 1;
   options.allow_reduced_precision = 1;
@@ -87,7 +87,7 @@ TEST(Describe, TellsTheOptionsInForce) {
   EXPECT_NE(description.at("description").get<std::string>().find("1024 threads"), std::string::npos);
 }
 
-TEST(Describe, TellsWhatTheHostGave) {
+TEST(Describe, ReportsWhatTheHostProvides) {
   CountingAllocator counting;
   const heed_allocator allocator = counting.as_struct();
   heed_logger logger = HEED_LOGGER_INIT;
@@ -119,15 +119,15 @@ int64_t num_threads_with(int32_t num_threads, int64_t of_executor) {
   return json::parse(whole_text(describe(context))).at("num_threads");
 }
 
-TEST(Describe, TellsHowManyThreadsThereAre) {
+TEST(Describe, ReportsTheNumberOfThreads) {
   EXPECT_EQ(num_threads_with(5, 0), 5);
   EXPECT_GE(num_threads_with(0, 0), 1);
   EXPECT_EQ(num_threads_with(0, 5), 5);
   EXPECT_EQ(num_threads_with(3, 5), 3);
-  EXPECT_EQ(num_threads_with(7, 5), 5) << "the host has no more";
+  EXPECT_EQ(num_threads_with(7, 5), 5) << "the executor has no more";
 }
 
-// What tells how something is done, of a call or of one of its operations.
+// The members that say how something is computed, of a call or of one of its operations.
 void expect_plan(const json& plan) {
   EXPECT_FALSE(plan.at("kernel").get<std::string>().empty());
   EXPECT_FALSE(plan.at("isa").get<std::string>().empty());
@@ -167,7 +167,8 @@ TEST(Explain, HasItsMembers) {
   }
   EXPECT_EQ(plan.at("flops").get<double>(), flops);
   EXPECT_EQ(plan.at("bytes").get<double>(), bytes);
-  // Projections of (2 * 3, 6), (2 * 5, 7) and (2 * 5, 9) to 8; 2 * 2 * 3 * 5 pairs of heads of 4; the output's.
+  // The projections of (2 * 3, 6), (2 * 5, 7) and (2 * 5, 9) to 8; 2 * 2 * 3 * 5 pairs in heads of 4; the output's
+  // projection.
   EXPECT_EQ(flops, 2.0 * (6 * 6 * 8 + 10 * 7 * 8 + 10 * 9 * 8 + 60 * 8 + 6 * 8 * 8));
 }
 
@@ -183,8 +184,8 @@ TEST(Explain, HasItsMembersOfEveryKindAndDType) {
   }
 }
 
-// A call that is too small to share among threads says so.
-TEST(Explain, TellsHowManyThreadsTakePart) {
+// A call that is too small for several threads runs on one.
+TEST(Explain, ReportsTheNumberOfThreadsOfACall) {
   heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
   options.num_threads = 3;
   AttentionCall call(make_context(&options), Kind::DotProductRank4, {.batch = 2, .num_queries = 256, .num_keys = 256});
@@ -196,8 +197,8 @@ TEST(Explain, TellsHowManyThreadsTakePart) {
       json::parse(whole_text(explain(AttentionCall(make_context(&options), Kind::DotProductRank4)))).at("threads"), 1);
 }
 
-// A piece of elementwise work is thousands of elements.
-TEST(Explain, TellsHowManyThreadsTakePartInDropout) {
+// Elementwise work is split into tasks of thousands of elements.
+TEST(Explain, ReportsTheNumberOfThreadsOfDropout) {
   heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
   options.num_threads = 3;
   const auto plan_of = [&](int64_t num_rows) {
@@ -217,8 +218,8 @@ TEST(Explain, TellsHowManyThreadsTakePartInDropout) {
   EXPECT_EQ(large.at("threads"), 3);
 }
 
-// Panels are two vectors of queries, of 4, 8 or 16 each.
-TEST(Explain, TellsTheBlocksOfAttention) {
+// A query tile is two vectors of queries, of 4, 8 or 16 lanes each.
+TEST(Explain, ReportsTheBlocksOfAttention) {
   for (const Kind kind : kKinds) {
     const AttentionCall call(kind, {.batch = 1, .num_queries = 40, .num_keys = 300});
     const json plan = json::parse(whole_text(explain(call)));
@@ -230,12 +231,12 @@ TEST(Explain, TellsTheBlocksOfAttention) {
   }
 }
 
-// Few queries are taken all at once, or as many as a vector has lanes.
-TEST(Explain, TellsTheBlocksOfAttentionForFewQueries) {
+// Few queries are computed in one tile, or in tiles of one vector.
+TEST(Explain, ReportsTheBlocksOfAttentionForFewQueries) {
   const AttentionCall call(Kind::DotProductRank4, {.batch = 1, .num_queries = 1, .num_keys = 300});
   const json plan = json::parse(whole_text(explain(call)));
   EXPECT_EQ(plan.at("kernel"), "decode_attention");
-  EXPECT_EQ(plan.at("block_queries"), 2) << "those of two heads read one head of keys";
+  EXPECT_EQ(plan.at("block_queries"), 2) << "two query heads share a key head";
   EXPECT_EQ(plan.at("block_keys"), 1024);
 }
 
@@ -249,8 +250,8 @@ TEST(Explain, OfAdditiveAttention) {
   EXPECT_EQ(operations.at(0).at("operation"), "project queries");
   EXPECT_EQ(operations.at(1).at("operation"), "project keys");
   EXPECT_EQ(operations.at(2).at("operation"), "attention");
-  // Projections of (2 * 3, 6) and (2 * 5, 7) to 5; for each of 2 * 3 * 5 pairs and each of 5 hidden elements the sum of
-  // query and key, tanh, product and sum; 9 elements of the value.
+  // The projections of (2 * 3, 6) and (2 * 5, 7) to 5. For each of 2 * 3 * 5 pairs, and each of 5 hidden elements: the
+  // sum of query and key, tanh, product and sum; and 9 elements of the value.
   EXPECT_EQ(plan.at("flops"), 2 * (6 * 6 * 5 + 10 * 7 * 5) + 30 * (4 * 5 + 2 * 9));
   // Projected queries and keys, values, w_v, output, weights, log_sum_exp.
   EXPECT_EQ(operations.at(2).at("bytes"), 4 * (2 * 3 * 5 + 2 * 5 * 5 + 2 * 5 * 9 + 5 + 2 * 3 * 9 + 2 * 3 * 5 + 2 * 3));
@@ -264,7 +265,7 @@ TEST(Explain, OfAdditiveScoringInMultiHeadAttention) {
   EXPECT_EQ(plan.at("layer"), "multi_head_attention");
   EXPECT_NE(plan.at("kernel"), before.at("kernel"));
   EXPECT_EQ(plan.at("operations").size(), 5u);
-  // Two operations more for each of 2 * 2 * 3 * 5 pairs and 4 elements of a head; w_v is (2, 4).
+  // Two more operations for each of 2 * 2 * 3 * 5 pairs and 4 elements of a head; w_v is (2, 4).
   EXPECT_EQ(plan.at("flops").get<double>(), before.at("flops").get<double>() + 2 * 60 * 4);
   EXPECT_EQ(plan.at("bytes").get<double>(), before.at("bytes").get<double>() + 4 * 2 * 4);
 }
@@ -293,9 +294,9 @@ TEST(Explain, OfALinearLayerCountsTheSameWhateverTheStrides) {
   EXPECT_EQ(plan.at("bytes"), 4 * (120 * 6 + 5 * 6 + 5 + 120 * 5));
 }
 
-TEST(Explain, OfALinearLayerCountsWhatIsRepeatedOnce) {
+TEST(Explain, OfALinearLayerCountsRepeatedInputsOnce) {
   AttentionCall call(Kind::Linear);
-  // Axes of 3 and 5 are repeated; none merges with its neighbour.
+  // The axes of size 3 and 5 are repeated, and no axis can be merged with its neighbour.
   call.inputs.queries = call.keep(make_view(call.zeros({2, 4, 6}), {2, 3, 4, 5, 6}, {24, 0, 6, 0, 1}));
   call.outputs.output = call.zeros({2, 3, 4, 5, 5});
   const json plan = json::parse(whole_text(explain(call)));
@@ -304,7 +305,7 @@ TEST(Explain, OfALinearLayerCountsWhatIsRepeatedOnce) {
   EXPECT_EQ(call.forward(), HEED_OK) << heed_last_error();
 }
 
-TEST(Explain, TellsOfEachOperationWhyItIsNotTheFastestAndOfTheCallEachReasonOnce) {
+TEST(Explain, HasTheReasonsOfEachOperationAndEachReasonOnceForTheCall) {
   AttentionCall call(Kind::MultiHead);
   const json fast = json::parse(whole_text(explain(call)));
   for (const json& operation : fast.at("operations")) EXPECT_EQ(operation.at("not_fastest"), json::array());
@@ -319,7 +320,7 @@ TEST(Explain, TellsOfEachOperationWhyItIsNotTheFastestAndOfTheCallEachReasonOnce
   EXPECT_EQ(plan.at("not_fastest"), reasons);
 }
 
-// What explain calls not the fastest a strict context refuses, in the same words, and nothing else.
+// A strict context refuses exactly the calls for which explain gives reasons, in the same words.
 TEST(Explain, HasTheReasonsForWhichAStrictContextRefuses) {
   heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
   options.strict = 1;
@@ -346,7 +347,8 @@ TEST(Explain, HasTheReasonsForWhichAStrictContextRefuses) {
   EXPECT_GT(num_refused, 0);
 }
 
-// How many reasons there are against queries, keys, values and an output of (1, 2, rows, size) with these strides.
+// The number of reasons that explain gives for queries, keys, values and an output of (1, 2, rows, size) with these
+// strides.
 struct Layouts {
   Dims queries;
   Dims keys;
@@ -368,7 +370,7 @@ size_t num_reasons(int64_t num_queries, int64_t num_keys, int64_t size, const La
   return json::parse(whole_text(explain(call))).at("not_fastest").size();
 }
 
-// What is slower than its best layout by more than 0.3, and nothing else.
+// Layouts that are slower than the best one by more than 30 % are reported, and no others.
 TEST(Explain, NamesTheLayoutsThatAreSlower) {
   constexpr int64_t kSize = 64;
   const auto in_heads = [](int64_t rows) { return Dims{0, rows * kSize, kSize, 1}; };
@@ -389,14 +391,14 @@ TEST(Explain, NamesTheLayoutsThatAreSlower) {
       }
       EXPECT_EQ(reasons(in_heads, neither, in_heads), 1u);
       EXPECT_EQ(reasons(in_heads, along_rows, in_heads), num_queries <= 16 ? 1u : 0u) << num_queries;
-      // 2 * 2048 rows of 256 bytes of each of keys and values are 2 MiB.
+      // Keys and values have 2 * 2048 rows of 256 bytes each: 2 MiB.
       EXPECT_EQ(reasons(in_heads, in_tokens, in_heads), num_queries <= 16 && num_keys == 2048 ? 1u : 0u) << num_queries;
     }
   }
 }
 
-// Every option and every form of the optional inputs is on the fastest path.
-TEST(Explain, HasNoReasonAgainstAnyFlag) {
+// Every option and every form of the optional inputs runs on the fastest path.
+TEST(Explain, HasNoReasonForAnyOption) {
   heed_context_options strict = HEED_CONTEXT_OPTIONS_INIT;
   strict.strict = 1;
   for (const heed_dtype dtype : {HEED_F32, HEED_F16, HEED_BF16}) {
@@ -433,8 +435,8 @@ TEST(Explain, HasNoReasonAgainstAnyFlag) {
   }
 }
 
-// Batch, heads and rows may lie in any order.
-TEST(Explain, HasNoReasonAgainstRowsInAnyOrder) {
+// The axes of batch, heads and rows may be in any order in memory.
+TEST(Explain, HasNoReasonForRowsInAnyOrder) {
   AttentionCall call(Kind::DotProductRank4);
   call.inputs.queries = call.keep(make_transposed(call.zeros({2, 3, 4, 4}), {0, 2, 1, 3}));
   call.inputs.keys = call.keep(make_transposed(call.zeros({5, 2, 2, 4}), {1, 2, 0, 3}));
@@ -443,8 +445,8 @@ TEST(Explain, HasNoReasonAgainstRowsInAnyOrder) {
   EXPECT_EQ(json::parse(whole_text(explain(call))).at("not_fastest"), json::array());
 }
 
-// One for each group of operands.
-TEST(Explain, HasAReasonForWhateverAttentionGathersOrScatters) {
+// One reason for each group of operands.
+TEST(Explain, HasAReasonForEachOperandThatAttentionGathersOrScatters) {
   AttentionCall call(Kind::DotProductRank4);
   const heed_layer_inputs inputs = call.inputs;
   const auto expect_reason = [&](const std::string& of) {
@@ -488,7 +490,7 @@ TEST(Explain, CountsEveryOperandsBytesOnce) {
   EXPECT_EQ(plan.at("bytes"), 4 * 2 * (3 * 4 + 5 * 4 + 5 * 6 + 3 * 6));
 }
 
-// Multiplications and additions for the pairs that a call leaves visible, counted one by one.
+// Multiplications and additions for the visible pairs of a call, counted pair by pair.
 struct Visibility {
   int64_t num_queries;
   int64_t num_keys;
@@ -508,7 +510,7 @@ struct Visibility {
   }
 };
 
-// lens[b] or lens[b * num_queries + q], or none.
+// `lens` has one length for each batch element or for each query, or is empty.
 double count_flops(const Visibility& visibility, const std::vector<int32_t>& lens) {
   const int64_t batch = 2;
   const bool per_query = lens.size() > static_cast<size_t>(batch);
@@ -537,7 +539,7 @@ TEST(Explain, CountsTheFlopsOfVisiblePairs) {
             options.window_left = left;
             options.window_right = right;
             call.layer = make_dot_product(call.context.get(), options);
-            // Far enough for these sizes, and p + right stays in range.
+            // Smaller limits with the same meaning for these sizes, so that position + right does not overflow.
             const Visibility visibility{
                 num_queries, num_keys, causal, window, std::min<int64_t>(left, 100), std::min<int64_t>(right, 100)};
             const auto flops = [&] { return json::parse(whole_text(explain(call))).at("flops").get<double>(); };
@@ -574,7 +576,7 @@ TEST(Explain, RunsNothing) {
   EXPECT_EQ(call.read_outputs(), before);
 }
 
-TEST(Explain, TellsOfShapesThatNobodyCouldRun) {
+TEST(Explain, AcceptsShapesThatCouldNotBeComputed) {
   AttentionCall call(Kind::DotProductRank3);
   const int64_t large = int64_t{1} << 28;
   call.inputs.queries = call.shape_only({1, large, 4});
@@ -586,8 +588,8 @@ TEST(Explain, TellsOfShapesThatNobodyCouldRun) {
   EXPECT_EQ(plan.at("flops").get<double>(), 0x1p56 * 2 * 10);
 }
 
-// The largest sizes that a tensor over no memory can have, on every axis in turn.
-TEST(Explain, HasNoNumberThatAReaderOf64BitIntegersWouldRefuse) {
+// The largest sizes of a shape-only tensor, on each axis in turn.
+TEST(Explain, HasNoIntegerAbove64Bits) {
   for (const int64_t queries : {int64_t{1}, int64_t{1} << 50}) {
     for (const int64_t batch : {int64_t{1}, int64_t{1} << 7}) {
       AttentionCall call(Kind::DotProductRank3);
@@ -613,7 +615,7 @@ TEST(Explain, HasNoNumberThatAReaderOf64BitIntegersWouldRefuse) {
   }
 }
 
-TEST(Explain, WithoutOutputsIsOfTheOutputAlone) {
+TEST(Explain, WithoutOutputsIsForTheOutputAlone) {
   for (const Kind kind : kEveryKind) {
     for (const heed_dtype dtype : {HEED_F32, HEED_BF16}) {
       AttentionCall call(kind, {}, dtype);
@@ -627,7 +629,7 @@ TEST(Explain, WithoutOutputsIsOfTheOutputAlone) {
   }
 }
 
-TEST(Explain, WithoutOutputsRefusesWhatItRefusesWithThem) {
+TEST(Explain, WithoutOutputsRefusesTheSameCalls) {
   AttentionCall call(Kind::MultiHead);
   call.inputs.values = call.zeros({2, 6, 9});
   expect_refused({{"values of another length",

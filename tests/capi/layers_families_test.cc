@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which family of models a file is of, by config.json beside it or by names, and what follows for loading it. The
-// models of make_models.py are in tests/golden.
+// The family of a model, by config.json beside its file or by the names of its tensors, and how it limits loading. The
+// models of make_models.py are tested in tests/golden.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -58,7 +58,7 @@ std::vector<FileTensor> below(const std::string& prefix, const Names& names) {
   return tensors;
 }
 
-// Two heads of 4.
+// Two heads of 4 elements.
 heed_multi_head_attention_options two_of_four() {
   heed_multi_head_attention_options options = HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT;
   options.num_hiddens = 8;
@@ -80,7 +80,7 @@ class Families : public testing::Test {
     std::vector<std::string> warnings;
   };
 
-  // Loads these tensors with this configuration beside them; none where it is empty.
+  // Loads these tensors with this text as config.json beside the file; without one if the text is empty.
   Answer load(const std::vector<FileTensor>& tensors, const std::string& config, const std::string& prefix,
               const heed_multi_head_attention_options& options, const char* accept = nullptr) {
     return load_layer(make_multi_head(context_.get(), options), tensors, config, prefix, accept);
@@ -133,7 +133,7 @@ std::vector<FileTensor> operator+(std::vector<FileTensor> tensors, const FileTen
   return tensors;
 }
 
-// Tensors beside the projections, each part of a computation that heed does not know.
+// Tensors beside the projections that belong to a computation that heed does not support.
 TEST_F(Families, UnknownTensorsInTheModuleAreRefused) {
   const struct {
     Names projections;
@@ -188,7 +188,7 @@ TEST_F(Families, SeveralUnknownTensorsAreNamedTogether) {
       "lambda_q1, lambda_q2, subln.weight\" it is loaded all the same");
 }
 
-TEST_F(Families, WhatIsKnownToBeHarmlessIsLeftOut) {
+TEST_F(Families, TensorsKnownToBeHarmlessAreIgnored) {
   expect_loaded(load(below("a.attention", kBert) + FileTensor{"a.attention.output.LayerNorm.weight", {8}} +
                          FileTensor{"a.attention.LayerNorm.bias", {8}} + FileTensor{"a.mlp.weight", {8}},
                      "", "a.attention", two_of_four()));
@@ -197,7 +197,7 @@ TEST_F(Families, WhatIsKnownToBeHarmlessIsLeftOut) {
       "h.0.attn", causal()));
   expect_refused(load(below("h.0.attn", kGpt2) + FileTensor{"h.0.attn.bias", {8}}, "", "h.0.attn", causal()),
                  HEED_ERROR_UNSUPPORTED, "\"h.0.attn.bias\"");
-  // A prefix of a whole layer, and tensors of a call beside parameters without a prefix.
+  // The prefix of a whole layer; and the inputs of a call beside parameters without a prefix.
   expect_loaded(
       load(below("layers.0", kOwn) + FileTensor{"layers.0.mlp.fc1.weight"} + FileTensor{"layers.0.linear1.weight"}, "",
            "layers.0", two_of_four()));
@@ -206,18 +206,18 @@ TEST_F(Families, WhatIsKnownToBeHarmlessIsLeftOut) {
       "", "", two_of_four()));
   expect_loaded(
       load(below("", kTimm) + FileTensor{"queries", {1}} + FileTensor{"valid_lens", {1}}, "", "", two_of_four()));
-  // Beside heed's own names a tensor that is no module's is data, unless its name says what it is.
+  // Beside heed's own names, a tensor outside any module is data, unless its name has a known meaning.
   expect_loaded(load(below("a", kOwn) + FileTensor{"a.vocabulary", {3}}, "", "a", two_of_four()));
   expect_refused(load(below("a", kOwn) + FileTensor{"a.sinks", {2}}, "", "a", two_of_four()), HEED_ERROR_UNSUPPORTED,
                  "\"a.sinks\"");
-  // The first files of T5 have a table in cross attention, which is not read.
+  // The first checkpoints of T5 have a table in cross attention that is never read.
   heed_multi_head_attention_options t5 = two_of_four();
   t5.scale = 1;
   const std::string cross = "decoder.block.0.layer.1.EncDecAttention";
   expect_loaded(load(below(cross, kT5) + FileTensor{cross + ".relative_attention_bias.weight"}, "", cross, t5));
 }
 
-TEST_F(Families, AreToldByNamesAlone) {
+TEST_F(Families, AreRecognizedByNamesAlone) {
   const auto refused = [&](const std::string& prefix, const Names& names, const std::string& words,
                            const heed_multi_head_attention_options& options, heed_status status) {
     SCOPED_TRACE(prefix);
@@ -244,15 +244,15 @@ TEST_F(Families, AreToldByNamesAlone) {
           causal(), HEED_ERROR_INVALID_ARGUMENT);
   refused("layers.0.cross_attn", kLlama, "options->causal is HEED_CAUSAL_TOP_LEFT, expected HEED_CAUSAL_NONE", causal(),
           HEED_ERROR_INVALID_ARGUMENT);
-  // Rotary frequencies prove it, whatever the names.
+  // A tensor of rotary frequencies proves rotary positions, whatever the other names are.
   expect_refused(load(below("a", kBart) + FileTensor{"a.rotary_emb.inv_freq", {2}}, "", "a", two_of_four()),
                  HEED_ERROR_UNSUPPORTED, "with accept \"rotary\"");
-  // A BERT with cross attention beside is a decoder.
+  // A BERT with cross attention beside the self-attention is a decoder.
   const std::vector<FileTensor> decoder = below("layer.0.attention", kBert) + FileTensor{"layer.0.crossattention.x"};
   expect_refused(load(decoder, "", "layer.0.attention", two_of_four()), HEED_ERROR_INVALID_ARGUMENT,
                  "options->causal is HEED_CAUSAL_NONE");
   expect_loaded(load(decoder, "", "layer.0.attention", causal()));
-  // In an encoder, or where images are seen, the names of Llama do not say whether it is causal.
+  // In an encoder or a vision tower, Llama's names do not show whether the attention is causal.
   for (const char* prefix : {"encoder.layers.0.self_attn", "visual.blocks.0.attn", "vision_model.layers.0.attn"}) {
     SCOPED_TRACE(prefix);
     refused(prefix, kLlama, rotary + "Hugging Face Llama and its kin)", two_of_four(), HEED_ERROR_UNSUPPORTED);
@@ -263,11 +263,11 @@ TEST_F(Families, AreToldByNamesAlone) {
       EXPECT_NE(answer.warnings[0].find("causal, scale, soft_cap, window"), std::string::npos) << answer.warnings[0];
     }
   }
-  // ViT in memory, of transformers 5.
+  // ViT as transformers 5 names it in memory.
   expect_loaded(load(below("layers.0.attention", kLlama), "", "layers.0.attention", two_of_four()));
 }
 
-TEST_F(Families, WarnOfWhatNoNameSays) {
+TEST_F(Families, WarnOfOptionsThatNoNameDetermines) {
   const Answer bart = load(below("decoder.layers.0.self_attn", kBart), "", "decoder.layers.0.self_attn", two_of_four());
   expect_loaded(bart);
   ASSERT_EQ(bart.warnings.size(), 1U);
@@ -283,21 +283,21 @@ TEST_F(Families, WarnOfWhatNoNameSays) {
   EXPECT_NE(llama.warnings[0].find("scale, soft_cap, window, by the names of Hugging Face Llama"), std::string::npos);
   EXPECT_EQ(load(below("self_attn", kLlama), "", "self_attn", causal(), "rotary, scale, soft_cap, window").warnings,
             Names{});
-  // Modules of a library compute what their class says.
+  // The class of a library's module determines its options.
   EXPECT_EQ(load(below("a", kOwn), "", "a", two_of_four()).warnings, Names{});
   EXPECT_EQ(load(below("a", kTimm), "", "a", two_of_four()).warnings, Names{});
-  // A configuration says it.
+  // The configuration determines the options.
   EXPECT_EQ(load(below("encoder.layers.0.self_attn", kBart), R"({"model_type":"bart"})", "encoder.layers.0.self_attn",
                  two_of_four())
                 .warnings,
             Names{});
-  // Of one that heed does not know, the same as names.
+  // A model_type that heed does not know is treated as if there were only names.
   EXPECT_EQ(
       load(below("self_attn", kBart), R"({"model_type":"unheard_of"})", "self_attn", two_of_four()).warnings.size(),
       1U);
 }
 
-// Each setting that a configuration may have, and the option that has to fit.
+// Each setting that a configuration may have, and the option that must agree with it.
 TEST_F(Families, SettingsAreComparedWithTheOptions) {
   const struct {
     const char* config;
@@ -355,7 +355,7 @@ TEST_F(Families, SettingsAreComparedWithTheOptions) {
                  HEED_ERROR_INVALID_ARGUMENT, "options->causal is HEED_CAUSAL_BOTTOM_RIGHT, expected HEED_CAUSAL_NONE");
 }
 
-TEST_F(Families, WindowsAreThoseOfTheLayer) {
+TEST_F(Families, WindowsDependOnTheLayersIndex) {
   const struct {
     const char* config;
     const char* prefix;
@@ -392,23 +392,23 @@ TEST_F(Families, WindowsAreThoseOfTheLayer) {
     }
     expect_loaded(answer());
   }
-  // On both sides of a query, half of it.
+  // A window on both sides of the query: half of the setting on each.
   const char* const both_ways =
       R"({"model_type":"gemma3_text","use_bidirectional_attention":true,"sliding_window":512})";
   expect_refused(load(below("a", kOwn), both_ways, "a", two_of_four(), "rotary"), HEED_ERROR_INVALID_ARGUMENT,
                  "expected options->window_left 256 and options->window_right 256");
-  // What a query sees behind itself counts where it is not causal.
-  heed_multi_head_attention_options around = two_of_four();
-  around.window = HEED_WINDOW_TOP_LEFT;
-  around.window_left = -1;
-  around.window_right = 2;
-  expect_refused(load(below("attention", kBert), R"({"model_type":"bert"})", "attention", around),
+  // Without causal, the number of keys after the query matters, too.
+  heed_multi_head_attention_options windowed = two_of_four();
+  windowed.window = HEED_WINDOW_TOP_LEFT;
+  windowed.window_left = -1;
+  windowed.window_right = 2;
+  expect_refused(load(below("attention", kBert), R"({"model_type":"bert"})", "attention", windowed),
                  HEED_ERROR_INVALID_ARGUMENT,
                  "options->window_left is unlimited and options->window_right 2, expected HEED_WINDOW_NONE");
 }
 
-// Where the prefix does not have the number of its layer, or the side of its decoder.
-TEST_F(Families, WarnOfSettingsThatThePrefixDoesNotDecide) {
+// If the prefix does not show the index of the layer, or whether it belongs to the decoder.
+TEST_F(Families, WarnOfSettingsThatThePrefixLeavesOpen) {
   const struct {
     const char* config;
     Names names;
@@ -464,7 +464,7 @@ TEST_F(Families, SettingsThatHeedHasNoOptionForAreRefused) {
   }
 }
 
-// A configuration of several models: the part that the prefix is of, else each.
+// For a configuration of several models, the prefix chooses one; otherwise all of them count.
 TEST_F(Families, OfSeveralModelsInAConfigurationThePrefixChooses) {
   const char* const llava = R"({"model_type":"unheard_of","text_config":{"model_type":"opt","num_attention_heads":2},)"
                             R"("vision_config":{"model_type":"clip_vision_model","num_attention_heads":4}})";
@@ -476,7 +476,7 @@ TEST_F(Families, OfSeveralModelsInAConfigurationThePrefixChooses) {
                  "options->causal is HEED_CAUSAL_NONE");
   expect_refused(answer("vision_tower.layers.0.self_attn", false), HEED_ERROR_INVALID_ARGUMENT,
                  "options->num_heads is 2, expected 4");
-  // Where the prefix does not choose a model, the layer has to fit one of them.
+  // If the prefix chooses none, the layer must fit at least one of them.
   expect_loaded(answer("layers.0.self_attn", true));
   expect_refused(answer("layers.0.self_attn", false), HEED_ERROR_INVALID_ARGUMENT, "by model_type");
   const char* const pair = R"({"model_type":"encoder-decoder","encoder":{"model_type":"bert"},)"
@@ -488,7 +488,7 @@ TEST_F(Families, OfSeveralModelsInAConfigurationThePrefixChooses) {
   expect_refused(load(below(encoder, kBert), pair, encoder, causal()), HEED_ERROR_INVALID_ARGUMENT, "HEED_CAUSAL_NONE");
 }
 
-// The part of a model that sees images may say the model_type of the whole, or none.
+// The configuration of a vision tower may have the model_type of the whole model, or none.
 TEST_F(Families, TowersOfDecodersAreNotCausal) {
   const char* const tower = "visual.blocks.0.attn";
   for (const char* const vision : {R"({"model_type":"qwen2_5_vl","num_heads":2,"fullatt_block_indexes":[7,0]})",
@@ -508,7 +508,7 @@ TEST_F(Families, TowersOfDecodersAreNotCausal) {
                  "scores or visible keys of another kind");
 }
 
-// Each sentence names what says so: the names or a part of the configuration.
+// Each message names its source: the tensors' names or a part of the configuration.
 TEST_F(Families, RefusalsNameTheirSource) {
   const char* const several = R"({"model_type":"foo_vl","text_config":{"model_type":"foo_text"},)"
                               R"("vision_config":{"model_type":"foo_vision"}})";
@@ -521,8 +521,8 @@ TEST_F(Families, RefusalsNameTheirSource) {
                  "nor has heed an option for rotary positions (by model_type \"llama\" in config.json)");
 }
 
-// What the names say is known, whatever the configuration leaves open.
-TEST_F(Families, WarnOnlyOfWhatNothingSays) {
+// Options that the names determine need no warning, even if the configuration does not state them.
+TEST_F(Families, WarnOnlyOfOptionsThatNothingDetermines) {
   const Answer gpt2 = load(below("h.0.attn", kGpt2), R"({"model_type":"my_gpt"})", "h.0.attn", causal());
   expect_loaded(gpt2);
   ASSERT_EQ(gpt2.warnings.size(), 1U);
@@ -569,12 +569,12 @@ TEST_F(Families, AConfigurationThatCannotBeReadIsNamed) {
   const std::string spaces(16'000'001, ' ');  // NOLINT(bugprone-string-constructor): more than is read
   expect_refused(load(tensors, spaces, "a", two_of_four()), HEED_ERROR_CORRUPT_FILE,
                  "has 16000001 bytes, expected at most 16000000 of a model's settings");
-  // Not a model's, or not deep enough to matter.
+  // A configuration without a model_type, and one that nests too deep to be read.
   const std::string deep = "{\"a\":" + std::string(100'000, '[') + std::string(100'000, ']') + "}";
   for (const std::string& config : {std::string("{}"), std::string(R"({"num_heads":9})"), deep,
                                     std::string(R"({"model_type":null,"num_heads":9})")})
     expect_loaded(load(tensors, config, "a", two_of_four()));
-  // As Python writes it.
+  // NaN and infinities as Python writes them.
   expect_loaded(load(tensors, R"({"model_type":"bert","x":[NaN,-Infinity,Infinity],"y":"\"NaN"})", "a", two_of_four()));
 }
 
@@ -587,11 +587,11 @@ TEST_F(Families, AConfigurationThatIsAFolderIsAnError) {
   EXPECT_NE(std::string(heed_last_error()).find("config.json"), std::string::npos);
 }
 
-TEST_F(Families, AcceptTakesOnlyWhatThereIs) {
+TEST_F(Families, AcceptTakesOnlyKnownNames) {
   const std::vector<FileTensor> tensors = below("a", kOwn);
   expect_refused(load(tensors, "", "a", two_of_four(), "rotary, rotation"), HEED_ERROR_INVALID_ARGUMENT,
                  "accept has \"rotation\", expected a name in \"");
-  // A feature that the file does not need, tensors by both of their names, and nothing.
+  // A feature that the file does not need, tensors by both of their names, and empty lists.
   for (const char* accept : {"rotary", "a.W_q.weight , W_k.weight", "", " , "})
     expect_loaded(load(tensors, "", "a", two_of_four(), accept));
 }
@@ -612,7 +612,7 @@ TEST_F(Families, Conv1dWeightsAreNotTakenForLinearOnes) {
       "is Conv1D's by its name, whose weights are (in, out): expected (out, in), so transpose it first; with "
       "accept \"conv1d\" it is read as (out, in)");
   expect_loaded(load_linear({5, 5}, "", "conv1d"));
-  // The bias is as long as the output; the family has linear modules of that name; another name.
+  // The weight's shape shows its orientation; the family has linear modules of this name; the name is another one.
   expect_loaded(load_linear({5, 7}, ""));
   expect_loaded(load_linear({5, 5}, R"({"model_type":"gpt_bigcode"})"));
   expect_loaded(load_linear({5, 5}, "", nullptr, "fc"));
@@ -636,7 +636,7 @@ TEST_F(Families, BiasesAreNamedTogetherWithTheValueThatFits) {
                  ": expected options->biases HEED_BIAS_Q | HEED_BIAS_K | HEED_BIAS_V");
 }
 
-TEST_F(Families, NamesThatTieAreBothNamed) {
+TEST_F(Families, TwoLayoutsThatFitEquallyAreBothNamed) {
   expect_refused(load(below("a", {"q_proj.weight", "k_proj.weight", "v_proj.weight"}), "", "a", two_of_four()),
                  HEED_ERROR_NOT_FOUND,
                  "has no tensor \"a.out_proj.weight\" for W_o.weight; it has 3 of the 4 parameters by the names of "

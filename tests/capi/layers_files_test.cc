@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parameters to files and back.
+// Saving parameters to files and loading them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ class LayerFiles : public testing::Test {
   const TemporaryFolder folder_;
 };
 
-// AttentionCall's layer with all biases, not all zero.
+// Replaces the layer by one with all biases, and gives them values other than 0.
 void give_biases(AttentionCall& call) {
   heed_multi_head_attention_options options = two_heads();
   options.biases = HEED_BIAS_ALL;
@@ -78,7 +78,7 @@ TEST_F(LayerFiles, SavingTwiceGivesTheSameBytesAndNothingElse) {
   EXPECT_EQ(folder_.file_names(), std::vector<std::string>{"a"});
 }
 
-// What heed_layer_save_memory writes.
+// The bytes that heed_layer_save_memory writes.
 std::vector<uint8_t> saved_to_memory(const heed_layer* layer) {
   size_t num_bytes = 0;
   check(heed_layer_save_memory(layer, nullptr, 0, &num_bytes));
@@ -98,7 +98,7 @@ TEST_F(LayerFiles, MemoryGetsTheBytesOfTheFile) {
     size_t num_bytes = 0;
     ASSERT_EQ(heed_layer_save_memory(call.layer.get(), nullptr, 77, &num_bytes), HEED_OK) << heed_last_error();
     EXPECT_EQ(num_bytes, file.size());
-    // More room than is needed is left as it was.
+    // Bytes beyond the needed size are not written.
     std::string memory(file.size() + 3, '~');
     num_bytes = 0;
     ASSERT_EQ(heed_layer_save_memory(call.layer.get(), memory.data(), memory.size(), &num_bytes), HEED_OK);
@@ -113,7 +113,7 @@ TEST_F(LayerFiles, LoadingFromMemoryIsLoadingFromTheFile) {
   give_biases(call);
   ASSERT_EQ(call.forward(), HEED_OK) << heed_last_error();
   const std::vector<uint8_t> expected = call.read_outputs();
-  // At an odd address, and overwritten as soon as it is loaded: it is only borrowed.
+  // At an odd address. The bytes are overwritten after loading, since the layer must not keep a pointer to them.
   std::vector<uint8_t> bytes = saved_to_memory(call.layer.get());
   bytes.insert(bytes.begin(), 0);
   heed_multi_head_attention_options options = two_heads();
@@ -144,7 +144,7 @@ TEST_F(LayerFiles, EachTensorOfTheFileCanBeReadByName) {
 }
 
 TEST_F(LayerFiles, ALayerIsFoundInAWholeModelByItsPrefix) {
-  // W_q.weight (2, 1) and so on, of two layers beside other tensors.
+  // A file with two layers, whose W_q.weight is (2, 1) and so on, and with other tensors.
   std::string header = R"({"__metadata__":{"format":"pt"},"embedding":{"dtype":"I8","shape":[5],"data_offsets":[0,5]})";
   size_t offset = 5;
   for (const char* prefix : {"decoder.0.attention", "decoder.1.attention"}) {
@@ -155,7 +155,7 @@ TEST_F(LayerFiles, ALayerIsFoundInAWholeModelByItsPrefix) {
     }
   }
   std::string file = safetensors(header + "}", offset);
-  // The last layer's W_v.weight is (1, 2).
+  // W_v.weight of the last layer is (1, 2).
   const float values[2] = {1.0f, 2.0f};
   file.replace(file.size() - sizeof values, sizeof values, reinterpret_cast<const char*>(values), sizeof values);
   const std::string path = folder_.write("model", file);

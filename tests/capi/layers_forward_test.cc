@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Outputs that are made, and outputs that are written.
+// Outputs that heed creates, and outputs that forward writes.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace {
 
 constexpr int32_t kEverySubset[] = {1, 2, 3, 4, 5, 6, 7};
 
-TEST(CreateOutputs, MakesWhatIsWantedAndNothingElse) {
+TEST(CreateOutputs, CreatesTheRequestedOutputsOnly) {
   for (const Kind kind : kKinds) {
     for (const heed_dtype dtype : {HEED_F32, HEED_F16, HEED_BF16}) {
       const AttentionCall call(kind, {}, dtype);
@@ -39,7 +39,7 @@ TEST(CreateOutputs, MakesWhatIsWantedAndNothingElse) {
   }
 }
 
-TEST(CreateOutputs, GivesTheShapesOfTheHeader) {
+TEST(CreateOutputs, GivesTheDocumentedShapes) {
   const auto shapes = [](Kind kind) {
     const AttentionCall call(kind);
     return std::vector<Dims>{dims_of(call.outputs.output), dims_of(call.outputs.weights),
@@ -63,7 +63,7 @@ TEST(CreateOutputs, WorksBeforeTheLayerIsInitializedAndOnShapes) {
   EXPECT_EQ(dims_of(call.keep(Tensor(made.output))), (Dims{4, 3, 8}));
 }
 
-TEST(CreateOutputs, ThatRunsOutOfMemoryMakesNone) {
+TEST(CreateOutputs, ThatRunsOutOfMemoryCreatesNone) {
   AttentionCall call(Kind::MultiHead);
   heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
   inputs.queries = call.shape_only({1, 100, 6});
@@ -76,7 +76,7 @@ TEST(CreateOutputs, ThatRunsOutOfMemoryMakesNone) {
   EXPECT_EQ(made.weights, nullptr);
 }
 
-TEST(Forward, WritesEverySubsetOfTheOutputsAlike) {
+TEST(Forward, WritesTheSameBitsForEverySubsetOfTheOutputs) {
   for (const Kind kind : kKinds) {
     for (const heed_dtype dtype : {HEED_F32, HEED_F16, HEED_BF16}) {
       const AttentionCall all(kind, {}, dtype);
@@ -114,7 +114,7 @@ TEST(Forward, TakesTensorsAndWorkspacesOfOtherContexts) {
   EXPECT_EQ(call.read_outputs(), expected);
 }
 
-TEST(Forward, AStrictContextRunsOrSaysWhyNot) {
+TEST(Forward, InAStrictContextRunsOrGivesTheReason) {
   heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
   options.strict = 1;
   heed_context* handle = nullptr;
@@ -126,7 +126,7 @@ TEST(Forward, AStrictContextRunsOrSaysWhyNot) {
   EXPECT_TRUE(status == HEED_OK || status == HEED_ERROR_NOT_FASTEST) << heed_last_error();
 }
 
-TEST(Forward, NoBatchNoQueriesNoKeysAreFine) {
+TEST(Forward, AcceptsSizesOfZero) {
   for (const Kind kind : kEveryKind) {
     for (const Sizes sizes : {Sizes{.batch = 0}, Sizes{.num_queries = 0}, Sizes{.num_keys = 0}, Sizes{0, 0, 0}}) {
       const AttentionCall call(kind, sizes);
@@ -137,7 +137,7 @@ TEST(Forward, NoBatchNoQueriesNoKeysAreFine) {
   }
 }
 
-TEST(Forward, ItemsWithoutQueriesAreNoWorkHoweverMany) {
+TEST(Forward, BatchElementsWithoutQueriesTakeNoTime) {
   for (const Kind kind : kEveryKind) {
     const AttentionCall call(kind, {.batch = int64_t{1} << 40, .num_queries = 0, .num_keys = 0});
     EXPECT_EQ(call.forward(), HEED_OK) << heed_last_error();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linear layers: parameters, inputs of any rank, and what explain says of them.
+// Linear layers: parameters, inputs of any rank, and the result of explain.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -70,7 +70,7 @@ TEST(Linear, TakesItsInputSizeAndDTypeFromTheQueries) {
 TEST(Linear, DrawsTheWeightsOfItsSeedLikeOtherLayers) {
   AttentionCall call(Kind::Linear);
   const AttentionCall additive(Kind::Additive);
-  // The first parameter of each, for inputs of one size and of 5 outputs.
+  // Compares the first parameter of each layer, for inputs of the same size and 5 outputs.
   EXPECT_EQ(read_bytes(snapshot(call.layer.get(), "weight").get()),
             read_bytes(snapshot(additive.layer.get(), "W_q.weight").get()));
 }
@@ -97,7 +97,7 @@ TEST(Linear, SavesAndLoadsUnderItsNames) {
   ASSERT_EQ(heed_layer_load_memory(call.layer.get(), bytes.data(), bytes.size(), ""), HEED_OK) << heed_last_error();
 }
 
-// A projection of heed's multi-head attention is a linear layer in its file.
+// In the file of a multi-head attention layer, each projection has the form of a linear layer.
 TEST(Linear, LoadsAProjectionOfAnotherLayersFile) {
   const TemporaryFolder folder;
   const AttentionCall attention(Kind::MultiHead);
@@ -113,7 +113,7 @@ TEST(Linear, LoadsAProjectionOfAnotherLayersFile) {
             read_bytes(snapshot(attention.layer.get(), "W_q.weight").get()));
 }
 
-// A file of a linear module: 6 floats of a weight of these dims, then a bias (2), by these names.
+// The file of a linear module: a weight of 6 elements in these dims, then a bias (2), under these names.
 std::string linear_file(const std::string& weight, const std::string& dims, const std::string& bias) {
   const std::string header = "{\"" + weight + R"(":{"dtype":"F32","shape":)" + dims + R"(,"data_offsets":[0,24]},")" +
                              bias + R"(":{"dtype":"F32","shape":[2],"data_offsets":[24,32]}})";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// heed_scaled_dot_product_attention: what a dot-product attention layer does, without the layer.
+// heed_scaled_dot_product_attention: the same as a dot-product attention layer, without the layer.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -22,7 +22,7 @@ heed_status in_one_call(const AttentionCall& call, const Options* options = null
   return heed_scaled_dot_product_attention(call.context.get(), options, &call.inputs, &call.outputs);
 }
 
-// Options that differ in everything that options can say.
+// Options that differ in every member.
 std::vector<Options> many_options() {
   std::vector<Options> all = {HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT};
   const auto add = [&](const std::function<void(Options&)>& change) {
@@ -55,7 +55,7 @@ void give_every_input(AttentionCall& call, const Sizes& sizes, int64_t heads) {
   call.inputs.dropout_seed = 5;
 }
 
-TEST(OneCall, HasTheBitsOfALayer) {
+TEST(OneCall, GivesTheSameBitsAsALayer) {
   for (const Sizes sizes : {Sizes{}, Sizes{1, 1, 1}, Sizes{2, 17, 33}, Sizes{3, 1, 70}, Sizes{1, 70, 300},
                             Sizes{0, 3, 5}, Sizes{2, 3, 0}}) {
     for (const heed_dtype dtype : {HEED_F32, HEED_F16, HEED_BF16}) {
@@ -79,7 +79,7 @@ TEST(OneCall, HasTheBitsOfALayer) {
   }
 }
 
-TEST(OneCall, TakesTheMacrosOptionsForNull) {
+TEST(OneCall, TreatsNullAsTheMacrosOptions) {
   const AttentionCall call(Kind::DotProductRank4);
   const Options options = HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT;
   check(in_one_call(call, &options));
@@ -89,7 +89,7 @@ TEST(OneCall, TakesTheMacrosOptionsForNull) {
   EXPECT_EQ(call.read_outputs(), expected);
 }
 
-TEST(OneCall, AsksForMoreWithoutChangingTheOutput) {
+TEST(OneCall, GivesTheSameOutputIfMoreIsRequested) {
   AttentionCall call(Kind::DotProductRank3, {2, 20, 30});
   check(in_one_call(call));
   const std::vector<uint8_t> with_all = read_bytes(call.outputs.output);
@@ -99,8 +99,8 @@ TEST(OneCall, AsksForMoreWithoutChangingTheOutput) {
   EXPECT_EQ(read_bytes(call.outputs.output), with_all);
 }
 
-// Of inputs, outputs and options: what a layer refuses is refused in the same words.
-TEST(OneCall, RefusesWhatALayerRefusesInTheSameWords) {
+// Invalid inputs, outputs and options are refused in the same words as by a layer.
+TEST(OneCall, RefusesTheSameCallsAsALayerInTheSameWords) {
   AttentionCall call(Kind::DotProductRank4);
   const heed_layer_inputs good_inputs = call.inputs;
   const heed_layer_outputs good_outputs = call.outputs;
@@ -181,8 +181,8 @@ TEST(OneCall, RefusesWhatALayerRefusesInTheSameWords) {
   }
 }
 
-// Messages name the function that was called.
-TEST(OneCall, IsCalledByItsOwnName) {
+// Messages name the called function.
+TEST(OneCall, IsNamedInItsMessages) {
   struct Messages {
     std::vector<std::string> texts;
     static void write(void* user, int32_t, const char* text) { static_cast<Messages*>(user)->texts.emplace_back(text); }
@@ -205,7 +205,7 @@ TEST(OneCall, IsCalledByItsOwnName) {
   expect_name_in_all();
 }
 
-TEST(OneCall, IsRefusedInAStrictContextWhereItIsNotTheFastest) {
+TEST(OneCall, IsRefusedInAStrictContextIfItIsNotTheFastest) {
   heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
   options.strict = 1;
   AttentionCall call(make_context(&options), Kind::DotProductRank3, {.batch = 2, .num_queries = 40, .num_keys = 40});
@@ -217,7 +217,7 @@ TEST(OneCall, IsRefusedInAStrictContextWhereItIsNotTheFastest) {
   EXPECT_EQ(heed_last_error(), sentence);
 }
 
-TEST(OneCall, LeavesNothingBehindButThePool) {
+TEST(OneCall, KeepsNoMemoryButThePool) {
   CountingAllocator allocator;
   const AttentionCall call(allocator.make_context(), Kind::DotProductRank4, {2, 20, 30});
   check(in_one_call(call));

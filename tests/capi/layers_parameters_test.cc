@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a layer gets its parameters and gives snapshots of them.
+// How a layer gets its parameters, and snapshots of them.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -24,7 +24,7 @@ std::vector<std::vector<float>> all_values(heed_context* context, const heed_lay
   return values;
 }
 
-TEST(Parameters, AreNamedByTheOptions) {
+TEST(Parameters, HaveNamesByTheOptions) {
   const Context context = make_context();
   heed_multi_head_attention_options options = two_heads();
   using Names = std::vector<std::string>;
@@ -96,7 +96,7 @@ TEST(Initialize, DependsOnTheSeedAlone) {
   for (size_t i = 0; i < seed_5.size(); ++i) EXPECT_NE(seed_5[i], seed_6[i]);
   EXPECT_NE(initialized(first, uint64_t{5} << 32), seed_5);
   EXPECT_EQ(initialized(first, 5), seed_5);
-  // No two parameters begin alike.
+  // The parameters have different first elements.
   for (size_t i = 1; i < seed_5.size(); ++i) EXPECT_NE(seed_5[i][0], seed_5[0][0]);
 }
 
@@ -145,14 +145,14 @@ TEST(Initialize, DrawsWeightsWithVarianceTwoOverTheInputSize) {
     // Five standard deviations of each estimate.
     EXPECT_NEAR(sum / n, 0.0, 5 * deviation / std::sqrt(n)) << name;
     EXPECT_NEAR(sum_of_squares / n * input_size / 2, 1.0, 5 * std::sqrt(2 / n)) << name;
-    const double far = 0.0455002639;  // of a normal distribution lies beyond two deviations
+    const double far = 0.0455002639;  // the share of a normal distribution beyond two deviations
     EXPECT_NEAR(num_far / n, far, 5 * std::sqrt(far * (1 - far) / n)) << name;
   }
   for (const char* name : {"W_q.bias", "W_k.bias", "W_v.bias", "W_o.bias"})
     EXPECT_EQ(read_elements<float>(snapshot(layer.get(), name).get()), std::vector<float>(256, 0.0f));
 }
 
-TEST(Initialize, DrawsTheWeightsOfScoresLikeOthers) {
+TEST(Initialize, DrawsTheWeightsOfScoresLikeOtherWeights) {
   const Context context = make_context();
   heed_additive_attention_options options = HEED_ADDITIVE_ATTENTION_OPTIONS_INIT;
   options.num_hiddens = 20000;
@@ -164,7 +164,7 @@ TEST(Initialize, DrawsTheWeightsOfScoresLikeOthers) {
   double sum_of_squares = 0;
   for (const float element : read_elements<float>(snapshot(layer.get(), "w_v.weight").get()))
     sum_of_squares += static_cast<double>(element) * element;
-  // n elements of variance 2 / n; five standard deviations of the estimate.
+  // The sum of squares of n elements of variance 2 / n; five standard deviations of the estimate.
   EXPECT_NEAR(sum_of_squares / 2, 1.0, 5 * std::sqrt(2.0 / 20000));
 }
 
@@ -173,7 +173,7 @@ TEST(Initialize, TakesTheQueriesDType) {
     const AttentionCall call(Kind::MultiHead, {}, dtype);
     for (const std::string& name : names_of(call.layer.get()))
       EXPECT_EQ(heed_tensor_dtype(snapshot(call.layer.get(), name.c_str()).get()), dtype);
-    // Of a layer that was initialized too.
+    // Also for a layer that was initialized before with another dtype.
     const AttentionCall singles(Kind::MultiHead);
     ASSERT_EQ(heed_layer_initialize(singles.layer.get(), &call.inputs, 1), HEED_OK) << heed_last_error();
     EXPECT_EQ(heed_tensor_dtype(snapshot(singles.layer.get(), "W_o.weight").get()), dtype);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A prefix with the separator of the names behind it is the prefix without.
+// A prefix may end with the separator of the names after it.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -15,13 +15,13 @@ namespace {
 
 class Prefixes : public testing::Test {
  protected:
-  // A layer's weights under these names, in the order of its parameters.
+  // A file with the weights of a layer under these names, in the order of its parameters.
   std::string file_of(const std::vector<std::string>& names, bool transposed = false) {
     std::vector<NamedFloats> tensors = parameters_of(AttentionCall(Kind::MultiHead, {}).layer.get());
     for (size_t i = 0; i < tensors.size(); ++i) {
       tensors[i].name = names[i];
       if (!transposed) continue;
-      // Keras has (in, heads, size), of the output (heads, size, out).
+      // Keras stores (in, heads, size), and for the output (heads, size, out).
       const int64_t out = tensors[i].dims[0];
       const int64_t in = tensors[i].dims[1];
       tensors[i].dims = i == 3 ? Dims{2, in / 2, out} : Dims{in, 2, out / 2};
@@ -35,7 +35,7 @@ class Prefixes : public testing::Test {
   }
 };
 
-TEST_F(Prefixes, MayEndInTheSeparatorOfTheStyle) {
+TEST_F(Prefixes, MayEndWithTheSeparatorOfTheirStyle) {
   const std::string own = file_of({"a.b.W_q.weight", "a.b.W_k.weight", "a.b.W_v.weight", "a.b.W_o.weight"});
   EXPECT_EQ(load(own, "a.b"), HEED_OK) << heed_last_error();
   EXPECT_EQ(load(own, "a.b."), HEED_OK) << heed_last_error();
@@ -49,8 +49,8 @@ TEST_F(Prefixes, MayEndInTheSeparatorOfTheStyle) {
   EXPECT_EQ(load(djl, "01a_"), HEED_OK) << heed_last_error();
 }
 
-// Names may end in what is a separator elsewhere.
-TEST_F(Prefixes, MayEndInAnotherStylesSeparator) {
+// A name may end with a character that is a separator in another style.
+TEST_F(Prefixes, MayEndWithAnotherStylesSeparator) {
   const std::string file = file_of({"a_.W_q.weight", "a_.W_k.weight", "a_.W_v.weight", "a_.W_o.weight"});
   EXPECT_EQ(load(file, "a_"), HEED_OK) << heed_last_error();
   EXPECT_EQ(load(file, "a_."), HEED_OK) << heed_last_error();
@@ -60,7 +60,7 @@ TEST_F(Prefixes, MayEndInAnotherStylesSeparator) {
   EXPECT_EQ(load(dots, "a.."), HEED_OK) << heed_last_error();
 }
 
-TEST_F(Prefixes, AreNamedAsTheyWereGivenWhereNothingBeginsSo) {
+TEST_F(Prefixes, AreReportedAsGivenIfNoNameBeginsWithThem) {
   const std::string file = file_of({"a.W_q.weight", "a.W_k.weight", "a.W_v.weight", "a.W_o.weight"});
   for (const char* prefix : {"b.", "a/", "a_", ".", "/", "a..", "a.W_q.weight."})
     EXPECT_TRUE(is_refused(load(file, prefix), {HEED_ERROR_NOT_FOUND, {std::string("\"") + prefix}})) << prefix;

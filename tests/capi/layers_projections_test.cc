@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Projections: inputs that are one tensor are projected together, and weights are kept packed; neither can be seen in a
-// result.
+// Projections: inputs that are the same tensor are projected together, and weights are kept in packed form. Neither
+// changes a result.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -20,10 +20,10 @@ using Operations = std::vector<std::string>;
 
 constexpr Kind kProjectingKinds[] = {Kind::MultiHead, Kind::MultiHeadAdditive, Kind::Additive};
 
-// Which of queries, keys and values are one tensor, by equal letters.
+// Which of queries, keys and values are the same tensor: those with equal letters.
 constexpr const char* kSharings[] = {"qqq", "qqv", "qkk", "qkq", "qkv"};
 
-// Heads of odd sizes, fewer of keys than of queries, and biases.
+// Heads of odd sizes, fewer key heads than query heads, and biases.
 heed_multi_head_attention_options odd_heads(int32_t scoring = HEED_SCORING_DOT_PRODUCT) {
   heed_multi_head_attention_options options = HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT;
   options.num_heads = 6;
@@ -36,7 +36,7 @@ heed_multi_head_attention_options odd_heads(int32_t scoring = HEED_SCORING_DOT_P
   return options;
 }
 
-// Self-attention over 19 tokens, whose biases are not zero.
+// Self-attention over 19 tokens, with biases other than 0.
 class SelfAttention {
  public:
   explicit SelfAttention(Kind kind, heed_dtype dtype = HEED_F32, heed_dtype parameter_dtype = HEED_F32)
@@ -59,7 +59,7 @@ class SelfAttention {
       call_.keep(Tensor(output));
   }
 
-  // Copies take the place of what is not the same tensor.
+  // Inputs with different letters are separate copies.
   void share(const std::string& letters) {
     const std::map<char, const heed_tensor*> tensors = {
         {'q', call_.inputs.queries}, {'k', copies_[0]}, {'v', copies_[1]}};
@@ -117,18 +117,18 @@ TEST(Projections, OfOneTensorAreOneOperation) {
   }
   attention.call().inputs.keys = attention.call().inputs.values = nullptr;
   EXPECT_EQ(attention.operations().front(), "project queries, keys and values");
-  // Another handle, of the same elements.
+  // A second handle of the same elements.
   heed_tensor* queries = const_cast<heed_tensor*>(attention.call().inputs.queries);
   const Tensor view = make_view(queries, {2, 19, 13}, {int64_t{19} * 13, 13, 1});
   attention.call().inputs.keys = view.get();
   EXPECT_EQ(attention.operations().front(), "project queries, keys and values");
-  // The same address with other strides.
+  // The same address with different strides.
   const Tensor first_row = make_view(queries, {2, 19, 13}, {int64_t{19} * 13, 0, 1});
   attention.call().inputs.keys = first_row.get();
   EXPECT_EQ(attention.operations().front(), "project queries");
 }
 
-TEST(Projections, OfValuesAreLeftAwayWithTheOutput) {
+TEST(Projections, OfValuesAreOmittedWithoutTheOutput) {
   SelfAttention attention(Kind::MultiHead);
   attention.call().outputs.output = nullptr;
   attention.share("qqq");
@@ -137,7 +137,7 @@ TEST(Projections, OfValuesAreLeftAwayWithTheOutput) {
   EXPECT_EQ(attention.operations(), (Operations{"project queries", "project keys", "attention"}));
 }
 
-TEST(Projections, OfShapesWithoutDataAreOneOperationWhereTheTensorIsOne) {
+TEST(Projections, OfAShapeOnlyTensorAreOneOperation) {
   SelfAttention attention(Kind::MultiHead);
   heed_layer_inputs& inputs = attention.call().inputs;
   inputs.queries = inputs.keys = attention.call().shape_only({2, 19, 13});
@@ -155,7 +155,7 @@ TEST(Projections, TogetherReadTheirInputOnce) {
   EXPECT_EQ(together.at("bytes").get<int64_t>(), apart.at("bytes").get<int64_t>() - int64_t{2} * 4 * 2 * 19 * 13);
 }
 
-TEST(Projections, GiveTheSameBitsTogetherAndApart) {
+TEST(Projections, GiveTheSameBitsTogetherAndSeparately) {
   for (const Kind kind : kProjectingKinds) {
     for (const heed_dtype dtype : {HEED_F32, HEED_F16, HEED_BF16}) {
       for (const heed_dtype parameter_dtype : {HEED_F32, HEED_F16, HEED_BF16}) {
@@ -180,8 +180,8 @@ TEST(Projections, GiveTheSameBitsTogetherAndApart) {
   }
 }
 
-// So that a workspace for one way of sharing serves all others.
-TEST(Projections, NeedTheSameWorkspaceTogetherAndApart) {
+// So a workspace for one way of sharing is large enough for all others.
+TEST(Projections, NeedTheSameWorkspaceTogetherAndSeparately) {
   for (const Kind kind : kProjectingKinds) {
     SelfAttention attention(kind);
     attention.share("qkv");
@@ -213,7 +213,7 @@ TEST(Projections, WorkInTheWorkspaceOfALargerCallWhateverIsShared) {
   }
 }
 
-// The bits of a fresh layer that was given the same parameters one by one, in the other order.
+// The bytes of a new layer's outputs, after the same parameters were set one by one, in reverse order.
 std::vector<uint8_t> results_of_a_fresh_layer(const AttentionCall& call, Layer fresh) {
   const int64_t count = heed_layer_parameter_count(call.layer.get());
   for (int64_t i = count - 1; i >= 0; --i) {
@@ -227,8 +227,8 @@ std::vector<uint8_t> results_of_a_fresh_layer(const AttentionCall& call, Layer f
   return read_bytes(output.get());
 }
 
-// Whatever replaces a parameter, calls see the new one.
-TEST(PackedWeights, AreThoseOfTheParametersThatAreSet) {
+// After a parameter has been replaced in any way, calls use the new value.
+TEST(PackedWeights, AreOfTheCurrentParameters) {
   for (const heed_dtype dtype : {HEED_F32, HEED_F16, HEED_BF16}) {
     AttentionCall call(Kind::MultiHead, {.batch = 2, .num_queries = 9, .num_keys = 9});
     call.replace_layer(odd_heads());
@@ -251,10 +251,10 @@ TEST(PackedWeights, AreThoseOfTheParametersThatAreSet) {
       const char* name = heed_layer_parameter_name(call.layer.get(), i);
       const Dims dims = dims_of(snapshot(call.layer.get(), name).get());
       check(heed_layer_set_parameter(call.layer.get(), name, call.random(dims, 40 + static_cast<uint64_t>(i))));
-      // The softmax does not see what is added to all scores of a row.
+      // A bias of the keys adds the same number to all scores of a row, so the softmax does not change.
       if (name != std::string("W_k.bias")) expect_new_results(name);
     }
-    // A refused one changes nothing.
+    // A refused value changes nothing.
     EXPECT_EQ(heed_layer_set_parameter(call.layer.get(), "W_q.weight", call.zeros({3, 3})),
               HEED_ERROR_INVALID_ARGUMENT);
     ASSERT_EQ(call.forward(), HEED_OK);
@@ -275,7 +275,7 @@ TEST(PackedWeights, AreThoseOfTheParametersThatAreSet) {
   }
 }
 
-TEST(PackedWeights, OfALinearLayerAreThoseOfTheParametersThatAreSet) {
+TEST(PackedWeights, OfALinearLayerAreOfTheCurrentParameters) {
   AttentionCall call(Kind::Linear);
   std::vector<uint8_t> before;
   for (uint64_t seed = 0; seed < 2; ++seed) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much workspace a call asks for, and what that depends on.
+// How much workspace a call needs, and what that depends on.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -79,7 +79,7 @@ TEST(WorkspaceSize, DoesNotDependOnStridesSharingOrData) {
   const heed_tensor* const queries = call.inputs.queries;
   call.inputs.keys = queries;
   call.inputs.values = queries;
-  EXPECT_EQ(call.workspace_size(), expected) << "one tensor in three places";
+  EXPECT_EQ(call.workspace_size(), expected) << "one tensor as all three inputs";
   call.inputs.keys = call.keep(make_transposed(call.zeros({4, 9, 2}), {2, 1, 0}));
   EXPECT_EQ(call.workspace_size(), expected) << "keys with other strides";
   call.inputs.keys = call.keep(make_view(call.zeros({4}), {2, 9, 4}, {0, 0, -1}, 3));
@@ -93,7 +93,7 @@ TEST(WorkspaceSize, DoesNotDependOnStridesSharingOrData) {
   EXPECT_EQ(call.workspace_size(), expected) << "shapes without data";
 }
 
-TEST(WorkspaceSize, IsWhatExplainSays) {
+TEST(WorkspaceSize, IsTheSizeThatExplainReports) {
   for (const Kind kind : kEveryKind) {
     const AttentionCall call(kind);
     size_t num_bytes = 0;
@@ -116,16 +116,16 @@ TEST(WorkspaceSize, WithoutOutputsIsForTheOutputAlone) {
   }
 }
 
-// The hidden elements of every pair of query and key together would be 600 * 600 * 5 floats. What the kernel needs for
-// itself has its full size long before: it works on at most 256 queries at a time.
+// Storing the hidden elements of every pair of query and key would take 600 * 600 * 5 floats. The kernel's own scratch
+// has reached its largest size: it computes at most 256 queries at a time.
 TEST(WorkspaceSize, OfAdditiveScoresGrowsWithQueriesAndKeysNotWithTheirProduct) {
   const AttentionCall some(Kind::Additive, {.batch = 1, .num_queries = 600, .num_keys = 600});
   const AttentionCall twice(Kind::Additive, {.batch = 1, .num_queries = 1200, .num_keys = 1200});
   EXPECT_LE(twice.workspace_size() - some.workspace_size(), 2 * (size_t{600} * 5 * sizeof(float) + 64));
 }
 
-// So small a call runs on the caller's thread alone, so its workspace does not grow with the number of threads.
-TEST(WorkspaceSize, IsSmallWhereTheProblemIs) {
+// Such a small call runs on the caller's thread alone, so its workspace does not grow with the number of threads.
+TEST(WorkspaceSize, IsSmallForSmallCalls) {
   for (const int32_t num_threads : {1, 2, 16, 1024}) {
     heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
     options.num_threads = num_threads;
@@ -146,8 +146,8 @@ TEST(WorkspaceSize, IsSmallWhereTheProblemIs) {
   }
 }
 
-// A workspace is written while inputs are still read.
-TEST(Workspace, ThatHoldsATensorOfTheCallIsRefused) {
+// The workspace is written before all inputs have been read.
+TEST(Workspace, ThatContainsATensorOfTheCallIsRefused) {
   AttentionCall call(Kind::MultiHead);
   const size_t num_bytes = call.workspace_size();
   std::vector<float> memory(num_bytes / sizeof(float) + 1024);
@@ -159,17 +159,17 @@ TEST(Workspace, ThatHoldsATensorOfTheCallIsRefused) {
   const heed_tensor* queries = call.inputs.queries;
   const int64_t dims[] = {heed_tensor_dim(queries, 0), heed_tensor_dim(queries, 1), heed_tensor_dim(queries, 2)};
   heed_tensor* inside = nullptr;
-  float* const place = memory.data() + 512;
-  check(heed_tensor_wrap(call.context.get(), HEED_F32, 3, dims, nullptr, place, nullptr, nullptr, &inside));
+  float* const elements = memory.data() + 512;
+  check(heed_tensor_wrap(call.context.get(), HEED_F32, 3, dims, nullptr, elements, nullptr, nullptr, &inside));
   const Tensor owner(inside);
   call.inputs.queries = inside;
-  const Workspace around = wrapped(memory.data());
-  EXPECT_EQ(heed_layer_forward(call.layer.get(), &call.inputs, around.get(), &call.outputs),
+  const Workspace overlapping = wrapped(memory.data());
+  EXPECT_EQ(heed_layer_forward(call.layer.get(), &call.inputs, overlapping.get(), &call.outputs),
             HEED_ERROR_INVALID_ARGUMENT);
   EXPECT_STREQ(heed_last_error(), "workspace shares memory with inputs->queries, expected separate memory");
-  // Behind the queries, not a byte shared.
-  const Workspace behind = wrapped(place + heed_tensor_num_elements(inside));
-  EXPECT_EQ(heed_layer_forward(call.layer.get(), &call.inputs, behind.get(), &call.outputs), HEED_OK);
+  // Directly after the queries, sharing no byte.
+  const Workspace after = wrapped(elements + heed_tensor_num_elements(inside));
+  EXPECT_EQ(heed_layer_forward(call.layer.get(), &call.inputs, after.get(), &call.outputs), HEED_OK);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// heed as the bindings have it: loaded by dlopen while the program runs. What it keeps for each thread must be there
-// without an allocation, or the system's loader would end the process at the first error of a new thread without memory.
+// heed as the bindings load it: by dlopen while the program runs. Its thread-local data must exist without an
+// allocation, because otherwise the system's loader ends the process when a new thread reports its first error without
+// memory.
 #include <gtest/gtest.h>
 #include <heed/heed.h>
 
@@ -38,7 +39,7 @@ TEST(LoadedLate, ReportsInANewThreadThatMemoryHasRunOut) {
   close_library(library);
 }
 
-// libheed for as long as this object lives.
+// libheed, loaded as long as this object lives.
 class Library {
  public:
   Library() : handle_(open_library(HEED_LIBRARY)) { EXPECT_NE(handle_, nullptr) << load_failure(); }
@@ -46,7 +47,7 @@ class Library {
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
 
-  // `declared` only says which type the function has.
+  // `declared` is only used for its type.
   template <typename Function>
   Function* find(const char* name, Function* /*declared*/) const {
     auto* found = reinterpret_cast<Function*>(find_in_library(handle_, name));
@@ -61,7 +62,7 @@ class Library {
 // NOLINTNEXTLINE(bugprone-macro-parentheses): a type is no expression
 #define FIND(library, function) (library).find(#function, decltype (&function)(nullptr))
 
-// Attention from the context to the output, with a failure on the way, on one thread.
+// Attention from creating the context to the output, with one failing call, on one thread.
 void use(const Library& library, const char* prefix) {
   const auto last_status = FIND(library, heed_last_status);
   const auto last_error = FIND(library, heed_last_error);
@@ -103,7 +104,7 @@ struct Resources {
   bool operator==(const Resources&) const = default;
 };
 
-// A thread that was joined can be seen for a moment longer, until the system has put it away.
+// After joining, the system may list a thread for a moment longer.
 int64_t num_threads_left() {
   int64_t count = 0;
   for (int attempt = 0; attempt < 1000; ++attempt) {
@@ -115,7 +116,7 @@ int64_t num_threads_left() {
 }
 
 Resources resources() {
-  // Counted first: listing a folder takes blocks for a while.
+  // Counted first, since listing a folder allocates blocks for a while.
   const int64_t descriptors = num_open_files();
   const int64_t threads = num_threads_left();
   return {num_live_blocks(), descriptors, threads};
@@ -127,11 +128,11 @@ TEST(LoadedLate, CanBeLoadedAndUnloadedAHundredTimes) {
     {
       const Library library;
       use(library, "in the first thread");
-      // Each thread has an error of its own, in memory that goes with the library.
+      // Each thread has its own last error, in memory that is freed with the library.
       std::thread([&library] { use(library, "in a new thread"); }).join();
     }
-    ASSERT_EQ(open_loaded_library(HEED_LIBRARY), nullptr) << "the library stayed in memory";
-    // The loader's and the C++ library's own memory is there after a few rounds.
+    ASSERT_EQ(open_loaded_library(HEED_LIBRARY), nullptr) << "the library is still loaded";
+    // After a few rounds the loader and the C++ library have allocated what they keep.
     if (round == 10) warm = resources();
     if (round > 10) {
       ASSERT_TRUE(resources() == warm) << "round " << round << ": " << resources().blocks - warm.blocks << " blocks, "

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// While a layer is loaded it takes the memory that it ends with, and a small piece for each thread.
+// Loading a layer takes the memory that the loaded layer has, and a small buffer for each thread.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kSize = 1024;
 constexpr int64_t kThreads = 2;
-// What a thread has under way at most, and what a file's names and sentences take.
+// The largest buffer of a thread, and the memory for a file's names and messages.
 constexpr int64_t kPieceBytes = int64_t{512} << 10;
 constexpr int64_t kFixed = 100'000;
 
@@ -23,7 +23,7 @@ std::string entry(const std::string& name, const char* dtype, const std::string&
          std::to_string(begin) + "," + std::to_string(end) + "]}";
 }
 
-// Three weights in one tensor and one in another.
+// Three weights in one tensor, and the fourth in another.
 std::string file_of(const char* dtype, int64_t element_size, bool is_transposed) {
   const int64_t weight = kSize * kSize * element_size;
   const std::string size = std::to_string(kSize);
@@ -45,13 +45,13 @@ struct Case {
   bool is_transposed;
 };
 
-TEST(LoadingMemory, IsWhatTheLayerEndsWith) {
+TEST(LoadingMemory, IsThatOfTheLoadedLayer) {
   heed_context_options context_options = HEED_CONTEXT_OPTIONS_INIT;
   context_options.num_threads = kThreads;
   heed_multi_head_attention_options options = HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT;
   options.num_hiddens = kSize;
   options.num_heads = 8;
-  options.causal = HEED_CAUSAL_TOP_LEFT;  // as the names of GPT-2 say
+  options.causal = HEED_CAUSAL_TOP_LEFT;  // by GPT-2's names
   const TemporaryFolder folder;
   for (const Case& one : {Case{"F32", 4, 4, false}, Case{"F32", 4, 4, true}, Case{"BF16", 2, 2, false},
                           Case{"BF16", 2, 2, true}, Case{"F64", 8, 4, false}, Case{"F64", 8, 4, true}}) {
@@ -59,14 +59,14 @@ TEST(LoadingMemory, IsWhatTheLayerEndsWith) {
     const std::string path = folder.write("weights", file_of(one.dtype, one.element_size, one.is_transposed));
     const Context context = make_context(&context_options);
     const Layer layer = make_multi_head(context.get(), options);
-    // Threads are made before, since their stacks are not the layer's.
+    // Creates the threads, since their stacks do not belong to the layer.
     check(heed_layer_load(make_multi_head(context.get(), options).get(), path.c_str(), nullptr));
-    // Nor is what is kept of the first layer's.
+    // Frees the memory that is kept from the first layer.
     check(heed_context_trim(context.get()));
     const int64_t live = num_live_blocks();
     const PeakOfBytes peak = PeakOfBytes::since_now();
     check(heed_layer_load(layer.get(), path.c_str(), nullptr));
-    // Each weight as it is, and packed.
+    // Each weight in its plain and in its packed form.
     const int64_t kept = int64_t{8} * kSize * kSize * one.kept_size;
     EXPECT_GE(peak.bytes(), kept);
     EXPECT_LE(peak.bytes(), kept + kThreads * kPieceBytes + kFixed);
@@ -74,7 +74,7 @@ TEST(LoadingMemory, IsWhatTheLayerEndsWith) {
   }
 }
 
-TEST(LoadingMemory, OfAParameterThatIsSetIsThatOfItsValue) {
+TEST(LoadingMemory, OfSettingAParameterIsThatOfItsValue) {
   heed_context_options context_options = HEED_CONTEXT_OPTIONS_INIT;
   context_options.num_threads = kThreads;
   const Context context = make_context(&context_options);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parameters are loaded, set and initialized on the context's threads: with the bits of one thread, and all or nothing
-// where a host's threads break their promise.
+// Parameters are loaded, set and initialized on the context's threads: with the same bits as on one thread, and
+// completely or not at all if a host's executor violates its contract.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -25,7 +25,7 @@ using RunItem = void(void* task, int64_t item);
 std::atomic<int> num_calls = 0;
 std::atomic<bool> leaves_items = false;
 
-// Runs its items on threads, but for the first where it is told to leave it.
+// Runs each item on a thread of its own; leaves out the first item if leaves_items is set.
 void run_on_threads(void*, int64_t num_items, RunItem* run, void* task) {
   ++num_calls;
   std::vector<std::thread> threads;
@@ -43,7 +43,7 @@ Context make_context_of(int32_t num_threads, bool has_executor = false) {
   return make_context(&options);
 }
 
-// A linear layer with what it computes.
+// A linear layer and the result that it computes.
 struct Dense {
   explicit Dense(heed_context* context) {
     heed_linear_options options = HEED_LINEAR_OPTIONS_INIT;
@@ -62,7 +62,7 @@ struct Dense {
     check(heed_layer_forward(layer.get(), &inputs, nullptr, &outputs));
     return read_bytes(output.get());
   }
-  // As a snapshot has them, and as calls read them.
+  // The weight as a snapshot, and the result of a call, which reads the packed weight.
   std::vector<uint8_t> bits() const {
     std::vector<uint8_t> all = read_bytes(snapshot(layer.get(), "weight").get());
     const std::vector<uint8_t> computed = result();
@@ -77,7 +77,7 @@ struct Dense {
   heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;
 };
 
-// What a layer of the context computes, and its weight, after it has got it in one of the ways.
+// The result and the weight of a layer whose parameters were loaded, set or initialized.
 std::vector<uint8_t> bits_of(heed_context* context, int way, const std::string& path) {
   const Dense dense(context);
   const Tensor value = make_random(context, {kInputs, kOutputs}, 7);
@@ -102,7 +102,7 @@ class LoadingThreads : public testing::TestWithParam<int> {
 
 INSTANTIATE_TEST_SUITE_P(Ways, LoadingThreads, testing::Values(0, 1, 2));
 
-TEST_P(LoadingThreads, GiveTheBitsOfOne) {
+TEST_P(LoadingThreads, GiveTheSameBitsAsOne) {
   const std::vector<uint8_t> expected = bits_of(make_context_of(1).get(), GetParam(), path_);
   for (const int32_t num_threads : {2, 3, 7}) {
     EXPECT_TRUE(bits_of(make_context_of(num_threads).get(), GetParam(), path_) == expected) << num_threads;
@@ -112,7 +112,7 @@ TEST_P(LoadingThreads, GiveTheBitsOfOne) {
   }
 }
 
-TEST_P(LoadingThreads, OfAHostThatBreaksItsPromiseLeaveTheLayerAsItWas) {
+TEST_P(LoadingThreads, OfABrokenExecutorLeaveTheLayerUnchanged) {
   const Context context = make_context_of(3, true);
   const Dense dense(context.get());
   check(heed_layer_initialize(dense.layer.get(), &dense.inputs, 4));
@@ -127,8 +127,8 @@ TEST_P(LoadingThreads, OfAHostThatBreaksItsPromiseLeaveTheLayerAsItWas) {
   EXPECT_TRUE(dense.bits() == before);
 }
 
-// Layers of one context, each by its own thread: one of them has the context's threads at a time.
-TEST_P(LoadingThreads, ServeManyAtOnce) {
+// Several threads load layers of one context. One of them at a time gets the context's threads.
+TEST_P(LoadingThreads, LoadSeveralLayersAtOnce) {
   const std::vector<uint8_t> expected = bits_of(make_context_of(1).get(), GetParam(), path_);
   const Context context = make_context_of(2);
   std::atomic<int> num_wrong = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A host that has set its user's language: texts have a decimal point all the same.
+// A host that has set its user's locale: numbers in texts still have a decimal point.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -22,7 +22,7 @@ extern "C" const char* __lsan_default_suppressions() { return "leak:__argz_add_s
 namespace heed::capi_test {
 namespace {
 
-// This thread writes 1.5 as 1,5, in a locale that is made for it: the machine may have none.
+// On this thread numbers are written as 1,5, by a locale that is compiled here, since the machine may have none.
 class DecimalComma {
  public:
   DecimalComma() {
@@ -30,7 +30,7 @@ class DecimalComma {
                                              "LC_CTYPE\ncopy \"POSIX\"\nEND LC_CTYPE\n"
                                              "LC_NUMERIC\ndecimal_point \",\"\nthousands_sep \"\"\ngrouping -1\n"
                                              "END LC_NUMERIC\n");
-    // It fails for what the source leaves out, and writes the rest.
+    // localedef reports failure for categories that the source omits, but writes the others.
     const std::string command =
         "localedef --no-archive -c -i " + source + " " + folder_.path("comma") + " 2> /dev/null";
     if (std::system(command.c_str()) == -1) return;
@@ -56,10 +56,10 @@ class DecimalComma {
 class Locale : public testing::Test {
  protected:
   void SetUp() override {
-    if (!comma_.is_set()) GTEST_SKIP() << "localedef, of the C library's programs, makes no locale here";
+    if (!comma_.is_set()) GTEST_SKIP() << "localedef, a program of the C library, could not compile a locale";
     ASSERT_EQ(DecimalComma::shown(1.5), "1,5");
   }
-  // heed leaves it as it was.
+  // heed must not change the locale.
   void TearDown() override {
     if (comma_.is_set()) {
       EXPECT_EQ(DecimalComma::shown(1.5), "1,5");
@@ -93,7 +93,7 @@ TEST_F(Locale, ExplainedNumbersAreJson) {
   ASSERT_EQ(heed_layer_explain(call.layer.get(), &call.inputs, &call.outputs, text.data(), text.size(), nullptr),
             HEED_OK)
       << heed_last_error();
-  // 2 for the score and 2 for the value of each of 2^62 pairs.
+  // 2 for the score and 2 for the value, for each of 2^62 pairs.
   EXPECT_EQ(nlohmann::json::parse(text.c_str()).at("flops").get<double>(), 0x1p63);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A host's logger: what it is told, and that it changes nothing.
+// A host's logger: which messages it gets, and that it changes no result.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -31,17 +31,17 @@ class Recorder {
 
   heed_logger as_struct() { return {sizeof(heed_logger), write, this}; }
   Context make_context() {
-    // Gone when the function returns: heed has copied them.
+    // A local variable, since heed copies the struct.
     const heed_logger logger = as_struct();
     heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
     options.logger = &logger;
     return capi_test::make_context(&options);
   }
 
-  // Called with each message, after it is noted.
+  // Called with each message, after it has been recorded.
   std::function<void()> then;
 
-  // The messages since the last time.
+  // The messages since the last call.
   std::vector<Message> take() {
     const std::lock_guard lock(mutex_);
     return std::exchange(messages_, {});
@@ -65,7 +65,7 @@ bool starts_with(const std::string& text, const std::string& start) {
   return text.compare(0, start.size(), start) == 0;
 }
 
-// Whether the last call was told once: as an error, by its name, in the words of heed_last_error.
+// Whether the last call logged exactly one message: an error, with the function's name and the text of heed_last_error.
 testing::AssertionResult is_told(Recorder& recorder, const std::string& function) {
   const std::vector<Message> messages = recorder.take();
   if (messages.size() != 1) return testing::AssertionFailure() << messages.size() << " messages, expected one";
@@ -76,7 +76,7 @@ testing::AssertionResult is_told(Recorder& recorder, const std::string& function
   return testing::AssertionSuccess();
 }
 
-TEST(Logger, HearsThatAContextWasOpened) {
+TEST(Logger, IsToldThatAContextWasCreated) {
   Recorder recorder;
   const Context context = recorder.make_context();
   const std::vector<Message> messages = recorder.take();
@@ -87,7 +87,7 @@ TEST(Logger, HearsThatAContextWasOpened) {
   EXPECT_NE(messages[0].text.find("), threads: "), std::string::npos) << messages[0].text;
 }
 
-TEST(Logger, HearsOfEveryCallThatFails) {
+TEST(Logger, IsToldOfEveryFailedCall) {
   Recorder recorder;
   AttentionCall call(recorder.make_context(), Kind::MultiHead);
   const Workspace workspace = make_workspace(call.context.get(), 1);
@@ -148,7 +148,7 @@ TEST(Logger, HearsOfEveryCallThatFails) {
     forget_last_error();
     row.call();
     std::vector<Message> messages = recorder.take();
-    // Forward tells of its kernels before it fails.
+    // A forward call logs its kernels before it fails.
     messages.erase(std::remove_if(messages.begin(), messages.end(),
                                   [](const Message& message) { return message.level == HEED_LOG_DEBUG; }),
                    messages.end());
@@ -161,7 +161,7 @@ TEST(Logger, HearsOfEveryCallThatFails) {
   }
 }
 
-TEST(Logger, HearsNothingOfCallsWithoutAnObject) {
+TEST(Logger, IsNotToldOfCallsWithoutAnObject) {
   Recorder recorder;
   const heed_logger logger = recorder.as_struct();
   const Context context = recorder.make_context();
@@ -176,21 +176,21 @@ TEST(Logger, HearsNothingOfCallsWithoutAnObject) {
   EXPECT_TRUE(recorder.take().empty());
 }
 
-TEST(Logger, HearsNothingOfOtherContexts) {
+TEST(Logger, IsNotToldOfOtherContexts) {
   Recorder recorder;
   const Context context = recorder.make_context();
   const Context silent = make_context();
   recorder.take();
   const Tensor mine = make_tensor(context.get(), {2});
   const Tensor others = make_tensor(silent.get(), {3});
-  // The first argument's context hears of it.
+  // The context of the first argument gets the message.
   EXPECT_EQ(heed_tensor_copy(others.get(), mine.get()), HEED_ERROR_INVALID_ARGUMENT);
   EXPECT_TRUE(recorder.take().empty());
   EXPECT_EQ(heed_tensor_copy(mine.get(), others.get()), HEED_ERROR_INVALID_ARGUMENT);
   EXPECT_TRUE(is_told(recorder, "heed_tensor_copy"));
 }
 
-TEST(Logger, IsHeardAsLongAsThereAreObjects) {
+TEST(Logger, IsUsedAsLongAsThereAreObjects) {
   Recorder recorder;
   Context context = recorder.make_context();
   const Tensor tensor = make_tensor(context.get(), {2});
@@ -200,7 +200,7 @@ TEST(Logger, IsHeardAsLongAsThereAreObjects) {
   EXPECT_TRUE(is_told(recorder, "heed_tensor_dim"));
 }
 
-TEST(Logger, HearsWhereALayersParametersComeFrom) {
+TEST(Logger, IsToldWhereALayersParametersComeFrom) {
   Recorder recorder;
   const TemporaryFolder folder;
   const std::string path = folder.path("layer.safetensors");
@@ -230,7 +230,7 @@ TEST(Logger, HearsWhereALayersParametersComeFrom) {
             "nn.MultiheadAttention");
 }
 
-TEST(Logger, HearsWhichKernelsAForwardUses) {
+TEST(Logger, IsToldWhichKernelsAForwardUses) {
   Recorder recorder;
   const AttentionCall call(recorder.make_context(), Kind::MultiHead);
   recorder.take();
@@ -246,7 +246,7 @@ TEST(Logger, HearsWhichKernelsAForwardUses) {
   }
 }
 
-TEST(Logger, HearsNothingOfOtherCallsThatWork) {
+TEST(Logger, IsNotToldOfOtherSuccessfulCalls) {
   Recorder recorder;
   AttentionCall call(recorder.make_context(), Kind::MultiHead);
   const Workspace workspace = make_workspace(call.context.get(), call.workspace_size());
@@ -286,19 +286,19 @@ TEST(Logger, MayCallHeedAndFailThere) {
     EXPECT_EQ(heed_last_status(), HEED_ERROR_INVALID_ARGUMENT);
   };
   recorder.take();
-  // What the caller reads is of its own call; what the logger did is not told again.
+  // The caller's last error is that of its own call; calls inside the logger are not logged.
   EXPECT_EQ(heed_tensor_dim(call.outputs.output, 9), -1);
   EXPECT_TRUE(is_refused(heed_last_status(), {HEED_ERROR_INVALID_ARGUMENT, {"axis is 9"}}));
   EXPECT_EQ(num_calls, 1);
   EXPECT_TRUE(is_told(recorder, "heed_tensor_dim"));
-  // A call that works leaves the last error alone.
+  // A successful call does not change the last error.
   EXPECT_EQ(call.forward(), HEED_OK);
   EXPECT_TRUE(is_refused(heed_last_status(), {HEED_ERROR_INVALID_ARGUMENT, {"axis is 9"}}));
   EXPECT_EQ(num_calls, 6);
   EXPECT_EQ(recorder.take().size(), 5u);
 }
 
-TEST(Logger, MayUseTheWorkspaceOfTheCallItHearsOf) {
+TEST(Logger, MayUseTheWorkspaceOfTheLoggedCall) {
   Recorder recorder;
   const AttentionCall call(recorder.make_context(), Kind::MultiHead);
   const Workspace workspace = make_workspace(call.context.get(), call.workspace_size());
@@ -317,7 +317,7 @@ TEST(Logger, ThatThrowsLosesItsMessageOnly) {
   recorder.then = nullptr;
   recorder.take();
   EXPECT_EQ(heed_tensor_dim(call.outputs.output, 9), -1);
-  EXPECT_TRUE(is_told(recorder, "heed_tensor_dim")) << "the thread is no longer inside its logger";
+  EXPECT_TRUE(is_told(recorder, "heed_tensor_dim")) << "the thread is marked as being inside its logger";
 }
 
 TEST(Logger, IsCalledOnTheThreadOfTheCall) {
@@ -359,7 +359,7 @@ TEST(Logger, WithoutItsFunctionIsRefused) {
   });
 }
 
-// What the other files hold of the layer is not known.
+// The layer may have tensors in the other files, which are not searched.
 TEST(Logger, IsWarnedOfOneOfSeveralFilesWithoutAnIndex) {
   Recorder recorder;
   const AttentionCall call(recorder.make_context(), Kind::MultiHead);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// With a workspace, forward allocates nothing; and what objects allocate, they give back.
+// With a workspace forward allocates nothing, and objects free all memory that they allocate.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 namespace heed::capi_test {
 namespace {
 
-// Calls forward twice and counts what this thread asks of malloc meanwhile.
+// Calls forward twice, and counts this thread's allocations during these calls.
 void expect_no_allocation(const AttentionCall& call) {
   const Workspace workspace = make_workspace(call.context.get(), call.workspace_size());
   const int64_t before = num_allocations();
@@ -25,7 +25,7 @@ void expect_no_allocation(const AttentionCall& call) {
   EXPECT_EQ(after - before, 0);
 }
 
-// Everything a call can be asked for.
+// Requests everything of a call.
 template <typename Options>
 Options with_everything(Options options) {
   options.scale = 0.3f;
@@ -52,7 +52,7 @@ void give_every_input(AttentionCall& call, const Sizes& sizes, heed_dtype dtype,
   call.inputs.dropout_seed = 77;
 }
 
-TEST(AllocationHook, SeesAllocations) {
+TEST(AllocationHook, CountsAllocations) {
   const int64_t before = num_allocations();
   const int64_t live = num_live_blocks();
   {
@@ -103,7 +103,7 @@ TEST(NoAllocation, InMultiHeadAttentionWithEverything) {
     call.outputs.weights = call.zeros({2, 4, 50, 200}, dtype);
     call.outputs.log_sum_exp = call.zeros({2, 4, 50});
     expect_no_allocation(call);
-    // In memory that no row-major kernel expects.
+    // Strides that the kernels must gather.
     call.inputs.queries = call.keep(make_transposed(call.random({6, 50, 2}, 5, dtype), {2, 1, 0}));
     call.outputs.output = call.keep(make_transposed(call.zeros({8, 50, 2}), {2, 1, 0}));
     expect_no_allocation(call);
@@ -166,7 +166,7 @@ TEST(NoAllocation, InLayersOfOneInputOfRank8InStrides) {
   }
 }
 
-// Neither by the caller nor by the threads that compute with it; nor are threads made.
+// Neither the caller nor its worker threads allocate, and no threads are created.
 TEST(NoAllocation, InForwardsOnManyThreads) {
   heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
   options.num_threads = 4;
@@ -186,7 +186,7 @@ TEST(NoAllocation, InRefusedForwardsOfUsualMistakes) {
   const Workspace small = make_workspace(call.context.get(), 1);
   const int64_t before = num_allocations();
   EXPECT_EQ(call.forward(small.get()), HEED_ERROR_WORKSPACE_TOO_SMALL);
-  // An exception's own memory, and none besides.
+  // The memory of the exception, and no other allocation.
   EXPECT_LE(num_allocations() - before, 1);
 }
 
@@ -226,7 +226,7 @@ TEST(PooledWorkspace, ServesOperations) {
   EXPECT_EQ(num_allocations() - before, 0);
 }
 
-TEST(NoAllocation, InForwardsThatALoggerHearsOf) {
+TEST(NoAllocation, InForwardsWithALogger) {
   int64_t num_messages = 0;
   const heed_logger logger = {sizeof(heed_logger),
                               [](void* user, int32_t, const char*) { ++*static_cast<int64_t*>(user); }, &num_messages};
@@ -238,12 +238,12 @@ TEST(NoAllocation, InForwardsThatALoggerHearsOf) {
   EXPECT_GT(num_messages, before);
 }
 
-// Between calls the C library holds no byte for heed when the host brings its own allocator: what is live are the
-// blocks of the host's allocator, each of which is one of the C library's.
-TEST(HostsAllocator, LeavesNothingToTheCLibrary) {
+// With an allocator of the host, nothing of heed is directly in the C library's memory between calls: the live blocks
+// are those of the host's allocator, each of which is one block of the C library.
+TEST(HostsAllocator, ProvidesAllMemoryBetweenCalls) {
   const TemporaryFolder folder;
   const std::string path = folder.path("layer.safetensors");
-  // What the C library keeps for itself is allocated in the first round.
+  // The C library allocates its own blocks in the first round.
   for (int round = 0; round < 2; ++round) {
     CountingAllocator allocator;
     const int64_t before = num_live_blocks();
@@ -292,10 +292,10 @@ TEST(HostsAllocator, LeavesNothingToTheCLibrary) {
   }
 }
 
-TEST(PooledWorkspace, SettlesOnTheLargestCall) {
+TEST(PooledWorkspace, KeepsTheSizeOfTheLargestCall) {
   const AttentionCall small(Kind::MultiHead);
   AttentionCall large(Kind::MultiHead, {.batch = 2, .num_queries = 30, .num_keys = 50});
-  // Both in one context.
+  // Both layers in one context.
   const Layer layer = make_multi_head(small.context.get(), two_heads());
   check(heed_layer_initialize(layer.get(), &large.inputs, 1));
   const auto run_both = [&] {
@@ -308,8 +308,8 @@ TEST(PooledWorkspace, SettlesOnTheLargestCall) {
   EXPECT_EQ(num_allocations() - before, 0);
 }
 
-TEST(Balance, EverythingIsGivenBack) {
-  // What the C library and the test keep for themselves is allocated in the first round.
+TEST(Balance, AllMemoryIsFreed) {
+  // The C library and the test allocate their own blocks in the first round.
   int64_t live = 0;
   for (int round = 0; round < 3; ++round) {
     const int64_t before = num_live_blocks();

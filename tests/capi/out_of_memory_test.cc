@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every allocation of every function fails once, alone and with all after it: the call says so, nothing is leaked, and
-// the objects are as they were.
+// Every allocation of every function fails once, alone and with all later ones: the call reports it, leaks nothing, and
+// leaves the objects unchanged.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -15,15 +15,15 @@
 namespace heed::capi_test {
 namespace {
 
-// Far more than any function makes.
+// Far more allocations than any function makes.
 constexpr int64_t kMaxAllocations = 2000;
 
-// One function in its surroundings, made anew for each allocation that fails.
+// One function with its arguments, created again for each failing allocation.
 class Scenario {
  public:
   virtual ~Scenario() = default;
   virtual heed_status run() = 0;
-  // After a run that failed: everything must be as it was.
+  // Called after a failed run: nothing may have changed.
   virtual void expect_unchanged() {}
   // Whether a run may succeed although an allocation failed.
   virtual bool can_do_without() const { return false; }
@@ -31,7 +31,7 @@ class Scenario {
 
 using MakeScenario = std::function<std::unique_ptr<Scenario>()>;
 
-// One run; false when it made fewer allocations than `first`.
+// Runs once. False if the run made fewer than `first` allocations.
 bool run_with_failure(const MakeScenario& make, int64_t first, bool later_too) {
   const std::unique_ptr<Scenario> scenario = make();
   forget_last_error();
@@ -50,28 +50,28 @@ bool run_with_failure(const MakeScenario& make, int64_t first, bool later_too) {
     EXPECT_TRUE(is_refused(status, {HEED_ERROR_OUT_OF_MEMORY, {}})) << "allocation " << first;
     scenario->expect_unchanged();
   }
-  // The same objects do their work once there is memory again.
+  // The same objects work once there is memory again.
   EXPECT_EQ(scenario->run(), HEED_OK) << heed_last_error();
   return true;
 }
 
 int num_noted() { return testing::UnitTest::GetInstance()->current_test_info()->result()->total_part_count(); }
 
-void expect_survival(const char* what, const MakeScenario& make) {
+void expect_recovery(const char* what, const MakeScenario& make) {
   SCOPED_TRACE(what);
-  run_with_failure(make, kMaxAllocations, false);  // what is allocated once and for all
+  run_with_failure(make, kMaxAllocations, false);  // allocates what is allocated only once in a process
   for (const bool later_too : {false, true}) {
     int64_t first = 1;
     for (; first < kMaxAllocations; ++first) {
       const int noted = num_noted();
       const int64_t live = num_live_blocks();
       const bool happened = run_with_failure(make, first, later_too);
-      // What GoogleTest notes of a failure is allocated too.
+      // GoogleTest allocates memory for each failure that it records.
       if (num_noted() != noted) return;
       EXPECT_EQ(num_live_blocks(), live) << "leaked after failing allocation " << first;
       if (!happened) break;
     }
-    EXPECT_GT(first, 1) << "the function allocates nothing: the scenario shows nothing";
+    EXPECT_GT(first, 1) << "the function allocates nothing, so the scenario tests nothing";
     EXPECT_LT(first, kMaxAllocations);
   }
 }
@@ -237,7 +237,7 @@ struct CreateWorkspaces final : Scenario {
   }
 };
 
-// Scenarios around a layer look at what it computes.
+// Scenarios with a layer check that its results are unchanged.
 struct OfALayer : Scenario {
   OfALayer() {
     check(call.forward());
@@ -266,7 +266,7 @@ struct InitializeInF16 final : OfALayer {
   heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
 };
 
-// By the seed that it was initialized by before.
+// With the seed of its previous initialization.
 template <Kind kind>
 struct InitializeAgain final : Scenario {
   heed_status run() override { return heed_layer_initialize(call.layer.get(), &call.inputs, 4); }
@@ -319,13 +319,13 @@ struct OneCallAttention final : Scenario {
   std::vector<uint8_t> before = call.read_outputs();
 };
 
-// The pool has a block, which is too small.
+// The pool has a block that is too small.
 struct ForwardThatGrowsThePool final : OfALayer {
   heed_status run() override { return heed_layer_forward(call.layer.get(), &large.inputs, nullptr, &large.outputs); }
   AttentionCall large{Kind::MultiHead, {.batch = 3, .num_queries = 20, .num_keys = 30}};
 };
 
-// Each operation on the empty pool of a context of its own.
+// Each operation in a new context with an empty pool.
 template <typename Operation>
 struct Operate final : Scenario {
   heed_status run() override { return Operation::run(a.get(), result.get()); }
@@ -362,7 +362,7 @@ struct Merge final : Scenario {
   std::vector<uint8_t> before = read_bytes(result.get());
 };
 
-// Sentences with shapes are made of strings.
+// Messages with shapes allocate strings.
 struct RefuseAProduct final : Scenario {
   heed_status run() override {
     const heed_status status = heed_matmul(a.get(), b.get(), result.get());
@@ -405,7 +405,7 @@ struct DescribeAndExplain final : OfALayer {
 
 struct OfAFile : OfALayer {
   OfAFile() { check(heed_layer_save(other.layer.get(), path.c_str())); }
-  AttentionCall other{Kind::MultiHead, {}, HEED_F16};  // loading converts
+  AttentionCall other{Kind::MultiHead, {}, HEED_F16};  // so that loading must convert
   TemporaryFolder folder;
   std::string path = folder.path("layer.safetensors");
 };
@@ -414,7 +414,7 @@ struct Load final : OfAFile {
   heed_status run() override { return heed_layer_load(call.layer.get(), path.c_str(), ""); }
 };
 
-// Of a model in two files.
+// Loads a model in two files.
 struct LoadByTheIndex final : OfALayer {
   LoadByTheIndex() { write_cut_model(folder, parameters_of(other.layer.get()), 2); }
   heed_status run() override { return heed_layer_load(call.layer.get(), path.c_str(), ""); }
@@ -455,7 +455,7 @@ struct LoadTensor final : OfAFile {
   }
 };
 
-// In Fortran order, of an array that does not fit a buffer.
+// An array in Fortran order that is larger than the buffer.
 struct LoadNpy final : Scenario {
   LoadNpy() {
     std::string bytes("\x93NUMPY\1\0\x76\0", 10);
@@ -497,7 +497,7 @@ struct Save final : OfAFile {
     EXPECT_EQ(folder.file_names(), std::vector<std::string>{"layer.safetensors"});
     OfAFile::expect_unchanged();
   }
-  // A path of which the real one cannot be found is used as it is.
+  // If the path's links cannot be resolved, it is used as it is.
   bool can_do_without() const override { return true; }
   std::string old_file = read_file(path);
 };
@@ -514,14 +514,14 @@ struct SaveToMemory final : OfAFile {
     EXPECT_EQ(out == OutParameters(), status != HEED_OK);
     return status;
   }
-  void expect_unchanged() override { EXPECT_TRUE(memory == unwritten) << "a part was written"; }
-  // The C++ library sorts without a buffer where it gets none.
+  void expect_unchanged() override { EXPECT_TRUE(memory == unwritten) << "the memory was partly written"; }
+  // Without memory the C++ library sorts without a buffer.
   bool can_do_without() const override { return true; }
   const std::string unwritten = std::string(read_file(path).size(), '~');
   std::string memory = unwritten;
 };
 
-// Weights in frameworks' own layouts: tensors are cut, turned and converted.
+// Weights in the layouts of other frameworks: tensors are split, transposed and converted.
 struct LoadAFrameworksFile : Scenario {
   LoadAFrameworksFile(const char* file, const char* given_prefix, heed_multi_head_attention_options options)
       : path(std::string(HEED_SOURCE_DIR "/tests/golden/data/weights/") + file + ".safetensors"), prefix(given_prefix) {
@@ -553,31 +553,31 @@ struct LoadKeras final : LoadAFrameworksFile {
   LoadKeras() : LoadAFrameworksFile("keras_grouped", "attention", with_heads(4, 2, 3)) {}
 };
 
-// Sentences are made of text from outside; that too must not end in another failure.
+// Messages contain text from the file; building them must not fail in another way.
 struct RefuseAFile final : OfAFile {
   heed_status run() override {
     const heed_status status = heed_layer_load(call.layer.get(), path.c_str(), "none");
     return status == HEED_ERROR_NOT_FOUND ? HEED_OK : status;
   }
-  // The C++ library keeps some memory for exceptions aside.
+  // The C++ library keeps an emergency pool for exceptions.
   bool can_do_without() const override { return true; }
 };
 
-TEST(OutOfMemory, InContexts) { expect_survival("create", scenario<CreateContext>()); }
+TEST(OutOfMemory, InContexts) { expect_recovery("create", scenario<CreateContext>()); }
 
 TEST(OutOfMemory, InTensors) {
-  expect_survival("create", scenario<CreateTensor<2, 3>>());
-  // Mapped, and not on the C library's heap.
-  expect_survival("create a large one", scenario<CreateTensor<1000, 1000>>());
-  expect_survival("create from", scenario<CreateTensorFrom>());
-  expect_survival("wrap", scenario<WrapTensor>());
-  expect_survival("views", scenario<MakeViews>());
-  expect_survival("from DLPack", scenario<FromDlpack>());
-  expect_survival("to DLPack", scenario<ToDlpack>());
+  expect_recovery("create", scenario<CreateTensor<2, 3>>());
+  // So large that it is mapped, and not on the C library's heap.
+  expect_recovery("create a large one", scenario<CreateTensor<1000, 1000>>());
+  expect_recovery("create from", scenario<CreateTensorFrom>());
+  expect_recovery("wrap", scenario<WrapTensor>());
+  expect_recovery("views", scenario<MakeViews>());
+  expect_recovery("from DLPack", scenario<FromDlpack>());
+  expect_recovery("to DLPack", scenario<ToDlpack>());
 }
 
-// What was freed and is kept for the next block of its size goes, before a call fails.
-TEST(OutOfMemory, OnlyOnceNothingIsKept) {
+// Before a call fails, freed blocks that are kept for reuse are released.
+TEST(OutOfMemory, IsReportedOnlyAfterKeptBlocksAreReleased) {
   const Context context = make_context();
   const Tensor large = make_tensor(context.get(), {1000, 1000});
   make_tensor(context.get(), {500, 500}).reset();
@@ -586,62 +586,62 @@ TEST(OutOfMemory, OnlyOnceNothingIsKept) {
   const int64_t live = num_live_blocks();
   heed_status status = HEED_OK;
   {
-    // The first is the object that owns the elements.
+    // The first allocation is the object that owns the elements, the second the elements.
     const FailAllocations fail(2, false);
     status = heed_tensor_create(context.get(), HEED_F32, 2, dims, &made);
     EXPECT_TRUE(fail.happened());
   }
   EXPECT_EQ(status, HEED_OK) << heed_last_error();
-  EXPECT_LE(num_live_blocks(), live + 2) << "what was kept is still there";
+  EXPECT_LE(num_live_blocks(), live + 2) << "the kept block was not released";
   heed_tensor_destroy(made);
 }
 
 TEST(OutOfMemory, InLayers) {
-  expect_survival("create", scenario<CreateLayers>());
-  expect_survival("initialize", scenario<Initialize>());
-  expect_survival("initialize in F16", scenario<InitializeInF16>());
-  expect_survival("initialize additive attention", scenario<InitializeAgain<Kind::Additive>>());
-  expect_survival("initialize a linear layer", scenario<InitializeAgain<Kind::Linear>>());
-  expect_survival("set_parameter", scenario<SetParameter>());
-  expect_survival("parameter", scenario<GetParameter>());
-  expect_survival("parameter to DLPack", scenario<SnapshotToDlpack>());
+  expect_recovery("create", scenario<CreateLayers>());
+  expect_recovery("initialize", scenario<Initialize>());
+  expect_recovery("initialize in F16", scenario<InitializeInF16>());
+  expect_recovery("initialize additive attention", scenario<InitializeAgain<Kind::Additive>>());
+  expect_recovery("initialize a linear layer", scenario<InitializeAgain<Kind::Linear>>());
+  expect_recovery("set_parameter", scenario<SetParameter>());
+  expect_recovery("parameter", scenario<GetParameter>());
+  expect_recovery("parameter to DLPack", scenario<SnapshotToDlpack>());
 }
 
 TEST(OutOfMemory, InCalls) {
-  expect_survival("forward", scenario<ForwardWithoutWorkspace<Kind::MultiHead>>());
-  expect_survival("forward of a linear layer", scenario<ForwardWithoutWorkspace<Kind::Linear>>());
-  expect_survival("forward of dropout", scenario<ForwardWithoutWorkspace<Kind::Dropout>>());
-  expect_survival("attention in one call", scenario<OneCallAttention>());
-  expect_survival("forward that grows the pool", scenario<ForwardThatGrowsThePool>());
-  expect_survival("create_outputs", scenario<CreateOutputs>());
-  expect_survival("workspaces", scenario<CreateWorkspaces>());
+  expect_recovery("forward", scenario<ForwardWithoutWorkspace<Kind::MultiHead>>());
+  expect_recovery("forward of a linear layer", scenario<ForwardWithoutWorkspace<Kind::Linear>>());
+  expect_recovery("forward of dropout", scenario<ForwardWithoutWorkspace<Kind::Dropout>>());
+  expect_recovery("attention in one call", scenario<OneCallAttention>());
+  expect_recovery("forward that grows the pool", scenario<ForwardThatGrowsThePool>());
+  expect_recovery("create_outputs", scenario<CreateOutputs>());
+  expect_recovery("workspaces", scenario<CreateWorkspaces>());
 }
 
 TEST(OutOfMemory, InOperations) {
-  expect_survival("matmul", scenario<Operate<Matmul>>());
-  expect_survival("softmax", scenario<Operate<Softmax>>());
-  expect_survival("masked softmax", scenario<Operate<MaskedSoftmax>>());
-  expect_survival("merge", scenario<Merge>());
-  expect_survival("shapes that do not fit", scenario<RefuseAProduct>());
+  expect_recovery("matmul", scenario<Operate<Matmul>>());
+  expect_recovery("softmax", scenario<Operate<Softmax>>());
+  expect_recovery("masked softmax", scenario<Operate<MaskedSoftmax>>());
+  expect_recovery("merge", scenario<Merge>());
+  expect_recovery("shapes that do not fit", scenario<RefuseAProduct>());
 }
 
 TEST(OutOfMemory, InFiles) {
-  expect_survival("load", scenario<Load>());
-  expect_survival("load a model in two files", scenario<LoadByTheIndex>());
-  expect_survival("open weights", scenario<OpenWeights>());
-  expect_survival("load into an empty layer", scenario<LoadIntoAnEmptyLayer>());
-  expect_survival("load a tensor", scenario<LoadTensor>());
-  expect_survival("save", scenario<Save>());
-  expect_survival("load PyTorch's layout", scenario<LoadPyTorch>());
-  expect_survival("load Keras' layout", scenario<LoadKeras>());
-  expect_survival("load from memory", scenario<LoadFromMemory>());
-  expect_survival("save to memory", scenario<SaveToMemory>());
-  expect_survival("load .npy", scenario<LoadNpy>());
-  expect_survival("save .npy", scenario<SaveNpy>());
-  expect_survival("a file without the parameters", scenario<RefuseAFile>());
+  expect_recovery("load", scenario<Load>());
+  expect_recovery("load a model in two files", scenario<LoadByTheIndex>());
+  expect_recovery("open weights", scenario<OpenWeights>());
+  expect_recovery("load into an empty layer", scenario<LoadIntoAnEmptyLayer>());
+  expect_recovery("load a tensor", scenario<LoadTensor>());
+  expect_recovery("save", scenario<Save>());
+  expect_recovery("load PyTorch's layout", scenario<LoadPyTorch>());
+  expect_recovery("load Keras' layout", scenario<LoadKeras>());
+  expect_recovery("load from memory", scenario<LoadFromMemory>());
+  expect_recovery("save to memory", scenario<SaveToMemory>());
+  expect_recovery("load .npy", scenario<LoadNpy>());
+  expect_recovery("save .npy", scenario<SaveNpy>());
+  expect_recovery("a file without the parameters", scenario<RefuseAFile>());
 }
 
-TEST(OutOfMemory, InTextResults) { expect_survival("describe and explain", scenario<DescribeAndExplain>()); }
+TEST(OutOfMemory, InTextResults) { expect_recovery("describe and explain", scenario<DescribeAndExplain>()); }
 
 }  // namespace
 }  // namespace heed::capi_test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is destroyed goes back to the system, whatever small objects live on between it.
+// The memory of destroyed objects goes back to the system, even if small objects between them stay.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace heed::capi_test {
 namespace {
 
 constexpr size_t kMiB = size_t{1} << 20;
-// What the library keeps of freed blocks, and what small objects and threads take.
+// What the library keeps of freed blocks, and the memory of small objects and threads.
 constexpr size_t kKept = 16 * kMiB;
 constexpr size_t kSmall = 6 * kMiB;
 
@@ -21,12 +21,12 @@ class ResidentMemory : public testing::Test {
  protected:
   void SetUp() override {
     if (const char* reason = why_residency_is_unknown()) GTEST_SKIP() << reason;
-    // glibc learns from blocks that are freed, and puts others as large on its heap from then on.
+    // After a large block has been freed, glibc allocates blocks of up to its size on its heap.
     make_tensor(context_.get(), {31 * int64_t{kMiB}}, HEED_U8).reset();
     check(heed_context_trim(context_.get()));
   }
 
-  // All its pages in use.
+  // A tensor with all its pages in use.
   Tensor full(size_t num_bytes) {
     Tensor tensor = make_tensor(context_.get(), {static_cast<int64_t>(num_bytes)}, HEED_U8);
     check(heed_tensor_fill(tensor.get(), 1));
@@ -36,8 +36,8 @@ class ResidentMemory : public testing::Test {
   Context context_ = make_context();
 };
 
-// Of a layer over longer and longer sequences: the weights that it makes beside its output come and go, the outputs stay.
-// The first test, before others leave room on glibc's heap.
+// A layer over longer and longer sequences. The weights that it creates beside its output are freed, the outputs stay.
+// This test comes first, before others leave free memory on glibc's heap.
 TEST_F(ResidentMemory, GrowsByTheResultsThatStay) {
   heed_multi_head_attention_options options = HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT;
   options.num_hiddens = 64;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stack that calls of heed take, which heed.h promises to hosts with small ones. The C library's part is in it, and
-// what the linker takes when a function is first called.
+// The stack that calls of heed take, which heed.h limits for hosts with small stacks. It includes the C library's part,
+// and the dynamic linker's when a function is called for the first time.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,13 +17,13 @@
 namespace heed::capi_test {
 namespace {
 
-// heed.h says 64 KB. A quarter is left for processors with larger registers than this one's, whose kernels and whose
-// linker put more of them on the stack.
+// heed.h allows 64 KB. A quarter is reserved for processors with larger registers than this one's, of which kernels and
+// dynamic linker put more on the stack.
 constexpr size_t kMostStackBytes = 48 << 10;
 
 size_t most = 0;
 
-// `calls` returns whether they have gone as they should; it has little on the stack itself.
+// `calls` returns whether all of them succeeded; it must use little stack itself.
 void expect_little_stack(const std::string& name, const std::function<bool()>& calls) {
   bool is_right = false;
   auto work = [&] { is_right = calls(); };
@@ -35,7 +35,7 @@ void expect_little_stack(const std::string& name, const std::function<bool()>& c
 
 bool can_forward(const AttentionCall& call) { return call.forward() == HEED_OK; }
 
-// With the other calls that get the same arguments.
+// Also calls the other functions with the same arguments.
 void expect_little_stack_of(const std::string& name, const AttentionCall& call) {
   expect_little_stack(name, [&] { return can_forward(call); });
   static char text[1 << 16];
@@ -52,7 +52,7 @@ class Stack : public testing::Test {
   void TearDown() override { RecordProperty("most_bytes", static_cast<int>(most)); }
 };
 
-// The first that makes a context in this process, so that everything is called for the first time.
+// The first test that creates a context in this process, so that every function is called for the first time.
 TEST_F(Stack, OfContexts) {
   for (const int32_t num_threads : {0, 1, 4}) {
     expect_little_stack("context", [=] {
@@ -148,7 +148,7 @@ TEST_F(Stack, OfLayersAndTheirFiles) {
   }
 }
 
-// Deep in parsers, with names as long as they come.
+// Deep recursion in parsers, and the longest names.
 TEST_F(Stack, OfFilesOfEveryLayoutAndOfBrokenOnes) {
   const TemporaryFolder folder;
   const AttentionCall call(Kind::MultiHead);
@@ -214,7 +214,7 @@ TEST_F(Stack, OfTensorsAndOperations) {
   }
 }
 
-// An exception takes more than what throws it.
+// Throwing takes more stack than the function that throws.
 TEST_F(Stack, OfFailures) {
   AttentionCall call(Kind::DotProductRank3);
   call.inputs.valid_lens = call.tensor_of<float>({2}, {2.7f, 1e30f});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A struct_size that no struct of heed's has is refused before anything else of the struct is read: a struct that was
-// not made by its macro may hold any number there, and end where memory ends.
+// An invalid struct_size is refused before any other member is read: a struct that was not initialized by its macro may
+// contain any number there, and may be at the end of readable memory.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -23,7 +23,7 @@ constexpr size_t kLargest = 65536;
 template <typename Struct>
 using Pass = std::function<heed_status(const Struct*)>;
 
-// `macro` is the initialiser's name, `argument` the argument's.
+// `macro` is the name of the initializer, `argument` that of the function's argument.
 template <typename Struct>
 void expect_limit(const Struct& valid, const char* argument, const char* macro, const Pass<Struct>& pass) {
   SCOPED_TRACE(macro);
@@ -32,7 +32,7 @@ void expect_limit(const Struct& valid, const char* argument, const char* macro, 
     return is_refused(pass(given), invalid({argument, "->struct_size is " + std::to_string(given->struct_size),
                                             std::to_string(sizeof(Struct)) + " to 65536", macro}));
   };
-  // All of the struct can be read, and nothing behind it.
+  // Exactly the struct can be read, and no byte after it.
   const BytesBeforeAWall whole(sizeof(Struct));
   auto* const given = static_cast<Struct*>(whole.get());
   std::memcpy(given, &valid, sizeof valid);
@@ -41,14 +41,14 @@ void expect_limit(const Struct& valid, const char* argument, const char* macro, 
     given->struct_size = size;
     EXPECT_TRUE(is_refused_for(given));
   }
-  // Nothing but its size can be read.
+  // Only struct_size can be read.
   const BytesBeforeAWall only_size(sizeof(size_t));
   auto* const cut = static_cast<Struct*>(only_size.get());
   for (const size_t size : {size_t{0}, sizeof(Struct) - 1, kLargest + 1, SIZE_MAX}) {
     std::memcpy(only_size.get(), &size, sizeof size);
     EXPECT_TRUE(is_refused_for(cut));
   }
-  // The largest is one that a later heed might have.
+  // The largest size, which a later version of heed might have.
   const BytesBeforeAWall largest(kLargest);
   auto* const later = static_cast<Struct*>(largest.get());
   std::memcpy(later, &valid, sizeof valid);
@@ -71,7 +71,7 @@ void expect_limit_of_options(const Options& valid, const char* macro, Create cre
   });
 }
 
-TEST(StructSize, BeyondAnyStructIsRefusedInOptionsOfLayers) {
+TEST(StructSize, OutOfRangeIsRefusedInOptionsOfLayers) {
   expect_limit_of_options<heed_dot_product_attention_options>(HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT,
                                                               "HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT",
                                                               heed_dot_product_attention_create);
@@ -81,7 +81,7 @@ TEST(StructSize, BeyondAnyStructIsRefusedInOptionsOfLayers) {
   expect_limit_of_options(one_half(), "HEED_DROPOUT_OPTIONS_INIT", heed_dropout_create);
 }
 
-TEST(StructSize, BeyondAnyStructIsRefusedInOptionsOfContexts) {
+TEST(StructSize, OutOfRangeIsRefusedInOptionsOfContexts) {
   const Pass<heed_context_options> create = [](const heed_context_options* options) {
     heed_context* made = nullptr;
     const heed_status status = heed_context_create(options, &made);
@@ -114,7 +114,7 @@ TEST(StructSize, BeyondAnyStructIsRefusedInOptionsOfContexts) {
   });
 }
 
-TEST(StructSize, BeyondAnyStructIsRefusedInCalls) {
+TEST(StructSize, OutOfRangeIsRefusedInCalls) {
   const AttentionCall call(Kind::DotProductRank4);
   expect_limit<heed_layer_inputs>(call.inputs, "inputs", "HEED_LAYER_INPUTS_INIT", [&](const heed_layer_inputs* given) {
     return heed_layer_forward(call.layer.get(), given, nullptr, &call.outputs);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Structs of callers that were built for another version of heed.
+// Structs of callers that were compiled for another version of heed.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -11,18 +11,18 @@
 namespace heed::capi_test {
 namespace {
 
-// A struct as a later version may have it: with more members at the end.
+// A struct of a later version, with more members at its end.
 template <typename Struct>
 struct Later {
   Struct known;
   unsigned char more[24] = {};
 };
 
-// Passes a struct, in whatever size, to one function.
+// Passes a struct of any size to one function.
 template <typename Struct>
 using Pass = std::function<heed_status(const Struct*)>;
 
-// `macro` is the initialiser's name, `argument` the argument's.
+// `macro` is the name of the initializer, `argument` that of the function's argument.
 template <typename Struct>
 void expect_growth(Struct valid, const char* argument, const char* macro, const Pass<Struct>& pass) {
   SCOPED_TRACE(macro);
@@ -49,7 +49,7 @@ void expect_growth(Struct valid, const char* argument, const char* macro, const 
                                                  std::to_string(sizeof(Struct)), heed_version_string()}}));
     later.more[extra - 1] = 0;
   }
-  // What lies behind struct_size is not looked at.
+  // Bytes after struct_size are ignored.
   later.known.struct_size = sizeof(Struct);
   later.more[0] = 1;
   EXPECT_EQ(pass(&later.known), HEED_OK) << heed_last_error();
@@ -110,7 +110,7 @@ TEST(StructGrowth, OfOptions) {
                                       });
 }
 
-TEST(StructGrowth, OfWhatTheHostGives) {
+TEST(StructGrowth, OfStructsOfTheHost) {
   const auto create_with = [](const heed_context_options& options) {
     heed_context* made = nullptr;
     const heed_status status = heed_context_create(&options, &made);
@@ -185,7 +185,7 @@ TEST(StructGrowth, OfOutputs) {
     expect_growth<heed_layer_outputs>(call.outputs, "outputs", "HEED_LAYER_OUTPUTS_INIT", function);
   expect_growth<heed_layer_outputs>(
       HEED_LAYER_OUTPUTS_INIT, "outputs", "HEED_LAYER_OUTPUTS_INIT", [&](const heed_layer_outputs* given) {
-        // Written as well as read.
+        // The struct is written as well as read.
         auto* outputs = const_cast<heed_layer_outputs*>(given);
         const heed_status status = heed_layer_create_outputs(layer, &call.inputs, HEED_WANT_WEIGHTS, outputs);
         EXPECT_EQ(outputs->weights != nullptr, status == HEED_OK);
@@ -195,8 +195,8 @@ TEST(StructGrowth, OfOutputs) {
       });
 }
 
-// A zero member is the default: a struct of zeros behind its size is what the macro gives.
-TEST(StructMacros, AreZeroBehindTheirSize) {
+// Every default is 0, so a struct of zeros with its size equals the macro's.
+TEST(StructMacros, AreZeroAfterTheirSize) {
   const auto is_zero_behind_size = [](const auto& given) {
     const auto* bytes = reinterpret_cast<const unsigned char*>(&given);
     for (size_t i = sizeof(size_t); i < sizeof given; ++i) {

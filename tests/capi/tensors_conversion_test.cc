@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What copy, fill, read and write do to elements.
+// How copy, fill, read and write convert elements.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -15,7 +15,7 @@ namespace {
 
 class Conversion : public testing::Test {
  protected:
-  // One element, converted.
+  // Converts one element by heed_tensor_copy.
   template <typename To, typename From>
   To convert(From value, heed_dtype to, heed_dtype from = kDTypeOf<From>) const {
     const Tensor source = make_tensor_of(context_.get(), {}, std::vector<From>{value}, from);
@@ -26,7 +26,7 @@ class Conversion : public testing::Test {
     return converted;
   }
 
-  // By fill, which must agree with a copy from F64.
+  // Converts one element by heed_tensor_fill, which must agree with a copy from F64.
   template <typename To>
   To from_double(double value, heed_dtype to) const {
     const auto copied = convert<To>(value, to);
@@ -65,7 +65,7 @@ TEST_F(Conversion, ToF16RoundsOnce) {
   EXPECT_EQ(half(-2.0), 0xC000);
   EXPECT_EQ(half(1 + 0x1p-11), 0x3C00);            // a tie: to even
   EXPECT_EQ(half(1 + 3 * 0x1p-11), 0x3C02);        // a tie: up to even
-  EXPECT_EQ(half(1 + 0x1p-11 + 0x1p-40), 0x3C01);  // above a tie by less than F32 sees
+  EXPECT_EQ(half(1 + 0x1p-11 + 0x1p-40), 0x3C01);  // above a tie, by less than F32 can represent
   EXPECT_EQ(half(65504.0), 0x7BFF);                // the largest
   EXPECT_EQ(half(65519.99), 0x7BFF);
   EXPECT_EQ(half(65520.0), 0x7C00);  // overflow
@@ -154,7 +154,7 @@ TEST_F(Conversion, IntegersToFloatsRoundOnce) {
   EXPECT_EQ(convert<float>(int32_t{16777217}, HEED_F32), 16777216.0f);  // a tie: to even
   EXPECT_EQ(convert<float>(int32_t{16777219}, HEED_F32), 16777220.0f);
   EXPECT_EQ(convert<double>(INT64_MAX, HEED_F64), 0x1p63);
-  // Just above a tie of F32, where going through F64 would round to the tie first.
+  // Just above a tie of F32; a conversion by way of F64 would round to the tie first.
   EXPECT_EQ(convert<float>((int64_t{1} << 60) + (int64_t{1} << 36) + 1, HEED_F32), 0x1p60f + 0x1p37f);
   EXPECT_EQ((convert<uint16_t>(int32_t{2049}, HEED_F16)), 0x6800);
   EXPECT_EQ((convert<uint16_t>(int32_t{65520}, HEED_F16)), 0x7C00);
@@ -179,7 +179,7 @@ TEST_F(Conversion, ToAndFromBool) {
 }
 
 TEST_F(Conversion, ReadAndWriteKeepEveryBit) {
-  const std::vector<uint32_t> bits = {0x7FA00001, 0xFFFFFFFF, 0x80000000, 0x00000001};  // NaN with a payload among them
+  const std::vector<uint32_t> bits = {0x7FA00001, 0xFFFFFFFF, 0x80000000, 0x00000001};  // including NaNs with a payload
   const Tensor tensor = make_tensor(context_.get(), {4});
   check(heed_tensor_write(tensor.get(), bits.data(), 16));
   std::vector<uint32_t> read(4);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// heed_tensor_create_from: a tensor and its elements in one call.
+// heed_tensor_create_from: creates a tensor and its elements in one call.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -23,9 +23,9 @@ Tensor create_from(heed_context* context, heed_dtype dtype, const Dims& dims, co
 constexpr heed_dtype kCreatedDTypes[] = {HEED_F32, HEED_F16, HEED_BF16, HEED_F64, HEED_I32,
                                          HEED_I64, HEED_I8,  HEED_U8,   HEED_BOOL};
 
-TEST(CreateFrom, IsCreateAndWriteToTheBit) {
+TEST(CreateFrom, GivesTheSameBitsAsCreateAndWrite) {
   const Context context = make_context();
-  // Every byte that there is, NaNs, and bytes of BOOL that are neither 0 nor 1.
+  // Every byte value, NaNs, and BOOL bytes other than 0 and 1.
   std::vector<uint8_t> bytes(4096);
   std::iota(bytes.begin(), bytes.end(), uint8_t{0});
   for (const heed_dtype dtype : kCreatedDTypes) {
@@ -52,11 +52,11 @@ TEST(CreateFrom, CopiesItsDataFromAnyAddress) {
   const Tensor made = create_from(context.get(), HEED_F32, {2, 2}, bytes.data() + 1);
   bytes.assign(bytes.size(), 0);
   EXPECT_EQ(read_elements<float>(made.get()), (std::vector<float>{1.5f, -2, 0, 8}));
-  check(heed_tensor_fill(made.get(), 3));  // it is the caller's to write
+  check(heed_tensor_fill(made.get(), 3));  // the tensor can be written
   EXPECT_EQ(read_elements<float>(made.get()), (std::vector<float>{3, 3, 3, 3}));
 }
 
-TEST(CreateFrom, NeedsDataOnlyWhereThereAreElements) {
+TEST(CreateFrom, NeedsDataOnlyIfThereAreElements) {
   const Context context = make_context();
   const Tensor empty = create_from(context.get(), HEED_F32, {2, 0}, nullptr);
   EXPECT_EQ(heed_tensor_num_elements(empty.get()), 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors to and from DLPack: the same memory on both sides, and a deleter that is called once.
+// Tensors from and to DLPack: both sides share the memory, and the deleter is called once.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -54,7 +54,7 @@ TEST(FromDlpack, SharesTheMemory) {
   EXPECT_EQ(lender.memory[6], 6.0f);
 }
 
-TEST(FromDlpack, KeepsNothingOfTheDescription) {
+TEST(FromDlpack, KeepsNoPointerToTheDescription) {
   const Context context = make_context();
   DlpackLender lender({2, 3}, {1, 2});
   const Tensor tensor = lender.lend(context.get());
@@ -78,7 +78,7 @@ TEST(FromDlpack, TakesStridesOfEveryKindAndOffsets) {
   EXPECT_EQ(elements({3}, {-2}, 5, 0), (std::vector<float>{5, 3, 1}));
   EXPECT_EQ(elements({2, 3}, {0, 1}, 4, 0), (std::vector<float>{4, 5, 6, 4, 5, 6}));
   EXPECT_EQ(elements({}, {}, 9, 4), (std::vector<float>{10}));
-  // Strides over which there is no step mean nothing.
+  // The stride of an axis of size 1 does not matter.
   EXPECT_EQ(elements({1, 2}, {INT64_MIN, 1}, 0, 0), (std::vector<float>{0, 1}));
   EXPECT_EQ(elements({1, 1, 2, 1, 1, 2, 1, 1}, {}, 0, 0), (std::vector<float>{0, 1, 2, 3}));
 }
@@ -108,7 +108,7 @@ TEST(FromDlpack, KnowsEveryDType) {
   }
 }
 
-TEST(FromDlpack, DoesWithoutADeleter) {
+TEST(FromDlpack, AcceptsTensorsWithoutADeleter) {
   const Context context = make_context();
   DlpackLender lender({2, 3});
   lender.managed.deleter = nullptr;
@@ -157,7 +157,7 @@ TEST(FromDlpack, GivesInputsAndOutputsOfLayers) {
   AttentionCall call(Kind::DotProductRank3, {.batch = 1, .num_queries = 2, .num_keys = 3});
   ASSERT_EQ(call.forward(), HEED_OK) << heed_last_error();
   const std::vector<uint8_t> expected = read_bytes(call.outputs.output);
-  // Queries (1, 2, 4), and an output (1, 2, 6) that DLPack's side can read.
+  // Queries (1, 2, 4), and an output (1, 2, 6) that the DLPack side can read.
   DlpackLender queries({1, 2, 4});
   DlpackLender output({1, 2, 6});
   check(heed_tensor_read(call.inputs.queries, queries.memory, 8 * sizeof(float)));
@@ -235,14 +235,14 @@ TEST(ToDlpack, SharesTheMemoryBeyondTensorAndContext) {
   data[5] = 1;
 }
 
-TEST(ToDlpack, MayBeDoneOftenAndDeletedOnAnotherThread) {
+TEST(ToDlpack, CanBeRepeatedAndDeletedOnAnotherThread) {
   const Context context = make_context();
   for (int round = 0; round < 50; ++round) {
     Tensor tensor = make_tensor(context.get(), {4, 6});
     Managed first = to_dlpack(tensor.get());
     Managed second = to_dlpack(tensor.get());
     EXPECT_EQ(first->dl_tensor.data, second->dl_tensor.data);
-    // Whoever takes one may use its arrays as it likes.
+    // A consumer may overwrite the shape and strides arrays of its managed tensor.
     std::fill_n(first->dl_tensor.shape, 2, -1);
     std::fill_n(first->dl_tensor.strides, 2, -1);
     EXPECT_EQ(given_shape(second->dl_tensor), (Dims{4, 6}));
@@ -277,7 +277,7 @@ TEST(ToDlpack, CopiesSnapshotsOfParameters) {
   EXPECT_EQ(read_bytes(snapshot(call.layer.get(), "W_q.weight").get()), before);
 }
 
-TEST(Dlpack, ThereAndBackIsTheSameTensor) {
+TEST(Dlpack, ExportedAndImportedIsTheSameTensor) {
   const Context context = make_context();
   const Context other = make_context();
   for (const auto& [dtype, type] : kDTypes) {
@@ -288,7 +288,7 @@ TEST(Dlpack, ThereAndBackIsTheSameTensor) {
     EXPECT_EQ(dims_of(back.get()), dims_of(view.get()));
     EXPECT_EQ(strides_of(back.get()), strides_of(view.get()));
     EXPECT_EQ(heed_tensor_data(back.get()), heed_tensor_data(view.get()));
-    // Shared memory is seen as such.
+    // heed recognizes that the memory is shared.
     EXPECT_EQ(heed_tensor_copy(tensor.get(), make_slice(back.get(), 0, 0, 1).get()), HEED_ERROR_INVALID_ARGUMENT);
     tensor.reset();
     view.reset();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who keeps memory alive, and when it is given back.
+// Which objects keep memory alive, and when it is released.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace heed::capi_test {
 namespace {
 
-// Memory that knows how often it was given back.
+// Memory that counts how often it was released.
 struct Lender {
   alignas(64) float memory[24] = {};
   std::atomic<int> num_releases{0};
@@ -32,7 +32,7 @@ struct Lender {
   }
 };
 
-TEST(Release, ComesOnceWithTheCallersPointers) {
+TEST(Release, IsCalledOnceWithTheCallersPointers) {
   const Context context = make_context();
   Lender lender;
   Tensor tensor = lender.lend(context.get(), {2, 3}, {3, -1}, 2);
@@ -42,7 +42,7 @@ TEST(Release, ComesOnceWithTheCallersPointers) {
   EXPECT_EQ(lender.data, lender.memory + 2);
 }
 
-TEST(Release, ComesForTensorsWithoutElementsToo) {
+TEST(Release, IsCalledForTensorsWithoutElementsToo) {
   const Context context = make_context();
   Lender lender;
   lender.lend(context.get(), {0, 3});
@@ -96,7 +96,7 @@ TEST(Release, IsNotCalledByAWrapThatFails) {
   EXPECT_EQ(lender.num_releases, 0);
 }
 
-TEST(Release, IsNotAskedForWhereThereIsNone) {
+TEST(Release, IsOptional) {
   const Context context = make_context();
   float memory[2] = {1, 2};
   wrap(context.get(), {2}, {}, memory);
@@ -120,7 +120,7 @@ TEST(Release, WorksAfterTheContextIsDestroyed) {
   EXPECT_EQ(lender.num_releases, 1);
 }
 
-TEST(Release, MayComeFromAnyThread) {
+TEST(Release, MayBeCausedByAnyThread) {
   const Context context = make_context();
   for (int round = 0; round < 50; ++round) {
     Lender lender;

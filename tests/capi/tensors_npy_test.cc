@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// .npy files: those that NumPy wrote (golden/data/npy, made by golden/make_npy.py), those that heed writes, and those
-// that neither can read.
+// .npy files: those that NumPy wrote (golden/data/npy, made by golden/make_npy.py), those that heed writes, and invalid
+// ones.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -32,7 +32,7 @@ class NpyFiles : public testing::Test {
     return [tensor, path](OutParameters&) { return heed_tensor_save_npy(tensor, path.c_str()); };
   }
 
-  // The bytes of the file that the tensor is saved to.
+  // Saves the tensor and returns the bytes of the file.
   std::string saved(const heed_tensor* tensor) const {
     const std::string path = folder_.path("saved.npy");
     check(heed_tensor_save_npy(tensor, path.c_str()));
@@ -43,7 +43,7 @@ class NpyFiles : public testing::Test {
   const Context context_ = make_context();
 };
 
-// The rule of make_npy.py for element k of a float array.
+// The elements that make_npy.py writes into float arrays.
 std::vector<float> made_floats(int64_t count) {
   std::vector<float> elements;
   for (int64_t k = 0; k < count; ++k) elements.push_back(static_cast<float>(37 * k % 101 - 50) / 4);
@@ -72,7 +72,7 @@ TEST_F(NpyFiles, OfNumPyAreRead) {
     const Tensor tensor = load(from_numpy(file.name));
     EXPECT_EQ(heed_tensor_dtype(tensor.get()), file.dtype);
     EXPECT_EQ(dims_of(tensor.get()), file.dims);
-    // Quarters, which every float type has exactly.
+    // Multiples of 1/4, which are exact in every float type.
     EXPECT_EQ(read_floats(context_.get(), tensor.get()), made_floats(heed_tensor_num_elements(tensor.get())));
   }
   EXPECT_EQ(read_elements<int32_t>(load(from_numpy("i4")).get()), (std::vector<int32_t>{-50, -13, 24, -40, -3, 34}));
@@ -89,11 +89,11 @@ TEST_F(NpyFiles, AreWrittenAsNumPyWritesThem) {
                            "empty", "long_header"}) {
     EXPECT_TRUE(saved(load(from_numpy(name)).get()) == read_file(from_numpy(name))) << name;
   }
-  // The same array in another order or version.
+  // The same array in another order or file version.
   EXPECT_TRUE(saved(load(from_numpy("fortran")).get()) == read_file(from_numpy("three_axes")));
   EXPECT_TRUE(saved(load(from_numpy("version_2")).get()) == read_file(from_numpy("f4")));
   EXPECT_TRUE(saved(load(from_numpy("version_3")).get()) == read_file(from_numpy("f4")));
-  // From numbers of our own.
+  // A tensor with the same numbers.
   const Tensor made = make_tensor_of<float>(context_.get(), {2, 3}, made_floats(6));
   EXPECT_TRUE(saved(made.get()) == read_file(from_numpy("f4")));
 }
@@ -113,7 +113,7 @@ TEST_F(NpyFiles, AreWrittenFromViewsAndSnapshots) {
   EXPECT_EQ(heed_tensor_fill(loaded.get(), 0.0), HEED_OK) << heed_last_error();
 }
 
-TEST_F(NpyFiles, WithWhatHeedCannotHoldAreRefusedByName) {
+TEST_F(NpyFiles, OfUnsupportedTypesAreRefusedByName) {
   expect_refused({
       {"big endian", loading(from_numpy("big_endian")), {HEED_ERROR_UNSUPPORTED, {"'>f4'", "big endian", "'<f4'"}}},
       {"object", loading(from_numpy("object")), {HEED_ERROR_UNSUPPORTED, {"'|O'", "Python objects"}}},
@@ -143,14 +143,14 @@ TEST_F(NpyFiles, ThatCannotBeReadAreRefused) {
        {HEED_ERROR_CORRUPT_FILE, {"a .safetensors file", "expected a .npy file"}}},
       {"no format that is known", loading(folder_.write("unknown", "unknown")), {HEED_ERROR_CORRUPT_FILE, {"magic"}}},
   });
-  // The superuser may read anything.
+  // The superuser can read any file.
   if (is_superuser()) return;
   const std::string path = folder_.write("secret", read_file(from_numpy("f4")));
   std::filesystem::permissions(path, std::filesystem::perms::none);
   expect_refused({{"unreadable", loading(path), {HEED_ERROR_IO, {"secret", "Permission denied"}}}});
 }
 
-TEST_F(NpyFiles, ThatAreCutOrTooLongAreRefused) {
+TEST_F(NpyFiles, ThatAreTooShortOrTooLongAreRefused) {
   for (const char* name : {"f4", "fortran", "version_3"}) {
     const std::string whole = read_file(from_numpy(name));
     for (size_t num_bytes = 0; num_bytes < whole.size(); ++num_bytes) {
@@ -164,7 +164,7 @@ TEST_F(NpyFiles, ThatAreCutOrTooLongAreRefused) {
   }
 }
 
-TEST_F(NpyFiles, ThatSayTheyAreHugeAreRefusedBeforeMemoryIsTaken) {
+TEST_F(NpyFiles, ThatClaimToBeHugeAreRefusedBeforeAllocation) {
   std::string huge = read_file(from_numpy("f4"));
   const std::string shape = "(2, 3), }";
   huge.replace(huge.find(shape), shape.size() + 20, "(1099511627776, 1000), }     ");
@@ -172,7 +172,7 @@ TEST_F(NpyFiles, ThatSayTheyAreHugeAreRefusedBeforeMemoryIsTaken) {
       {{"huge", loading(folder_.write("huge", huge)), {HEED_ERROR_CORRUPT_FILE, {"4398046511104000", "24"}}}});
 }
 
-TEST_F(NpyFiles, ThatCannotBeWrittenLeaveTheOldOne) {
+TEST_F(NpyFiles, ThatCannotBeWrittenLeaveTheOldFile) {
   const Tensor tensor = make_tensor(context_.get(), {2, 3});
   const Tensor narrow = make_tensor(context_.get(), {2, 3}, HEED_BF16);
   const Tensor shape_only = make_shape_only(context_.get(), {2, 3});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tensors say of themselves, and the views of one another.
+// The getters of tensors, and views.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -16,7 +16,7 @@ constexpr size_t kElementBytes[] = {4, 2, 2, 8, 4, 8, 1, 1, 1};
 
 class Tensors : public testing::Test {
  protected:
-  // 0, 1, 2, ... in row-major order.
+  // A tensor with elements 0, 1, 2, ... in row-major order.
   Tensor count_up(const Dims& dims) const {
     Tensor tensor = make_tensor(context_.get(), dims, HEED_I32);
     std::vector<int32_t> elements(static_cast<size_t>(heed_tensor_num_elements(tensor.get())));
@@ -40,7 +40,7 @@ TEST_F(Tensors, AreMadeOfAlignedZeros) {
   }
 }
 
-TEST_F(Tensors, TellTheirShape) {
+TEST_F(Tensors, ReportTheirShape) {
   const Tensor tensor = make_tensor(context_.get(), {2, 3, 4});
   EXPECT_EQ(heed_tensor_rank(tensor.get()), 3);
   EXPECT_EQ(dims_of(tensor.get()), (Dims{2, 3, 4}));
@@ -132,7 +132,7 @@ TEST_F(Tensors, WriteThroughPositiveStrides) {
   const Elements elements = {1, 2, 3, 4};
   EXPECT_EQ(heed_tensor_write(columns.get(), elements.data(), 16), HEED_OK) << heed_last_error();
   EXPECT_EQ((Elements(memory, memory + 6)), (Elements{1, 3, 9, 2, 4, 9}));
-  // The stride of an axis of size 1 says nothing.
+  // The stride of an axis of size 1 does not matter.
   const Tensor one = wrap(context_.get(), {1, 2}, {-5, 1}, memory, HEED_I32);
   EXPECT_EQ(heed_tensor_fill(one.get(), 0.0), HEED_OK) << heed_last_error();
   EXPECT_EQ((Elements(memory, memory + 6)), (Elements{0, 0, 9, 2, 4, 9}));
@@ -173,7 +173,7 @@ TEST_F(Tensors, SlicesCountFromBothEnds) {
   EXPECT_EQ(read_elements<int32_t>(none.get()), Elements{});
 }
 
-TEST_F(Tensors, ReshapesWorkOutOneDim) {
+TEST_F(Tensors, ReshapesInferOneDim) {
   const Tensor tensor = count_up({2, 3, 4});
   EXPECT_EQ(dims_of(make_reshaped(tensor.get(), {-1}).get()), (Dims{24}));
   EXPECT_EQ(dims_of(make_reshaped(tensor.get(), {4, -1}).get()), (Dims{4, 6}));
@@ -181,7 +181,7 @@ TEST_F(Tensors, ReshapesWorkOutOneDim) {
   EXPECT_EQ(dims_of(make_reshaped(make_tensor(context_.get(), {0, 3}).get(), {-1, 3}).get()), (Dims{0, 3}));
 }
 
-// Whatever view a reshape gives, it holds the same elements in the same order, in the same memory.
+// Whatever strides a reshape gives, the view has the same elements in the same order, in the same memory.
 TEST_F(Tensors, ReshapesOfStridedTensorsKeepTheOrder) {
   const Tensor storage = count_up({4, 6, 4});
   const std::vector<Tensor> sources = [&] {
@@ -221,9 +221,9 @@ TEST_F(Tensors, ReshapesOfStridedTensorsKeepTheOrder) {
   EXPECT_GT(num_views, 60);
 }
 
-TEST_F(Tensors, ReshapesThatAViewCanBeAreMade) {
+TEST_F(Tensors, ReshapesArePossibleWheneverAViewIs) {
   const Tensor storage = count_up({4, 6, 4});
-  // Splitting an axis never needs a copy, nor does joining axes that lie one behind the other.
+  // Splitting an axis never needs a copy, nor does joining axes that are contiguous with each other.
   const Tensor split = make_reshaped(make_transposed(storage.get(), {2, 1, 0}).get(), {2, 2, 3, 2, 4});
   EXPECT_EQ(strides_of(split.get()), (Dims{2, 1, 8, 4, 24}));
   const Tensor joined = make_reshaped(make_slice(storage.get(), 2, 1, 2).get(), {24, 2});

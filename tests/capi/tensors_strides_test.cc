@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strides over which there is no step may hold anything: of axes of size 1, and of tensors without elements. Under the
-// undefined behaviour sanitizer these calls also prove that no arithmetic on them overflows.
+// Strides that are never used may have any value: those of axes of size 1, and those of tensors without elements. With
+// the undefined behaviour sanitizer these calls also show that no arithmetic on them overflows.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -48,7 +48,7 @@ TEST(StridesWithoutSteps, OfTensorsWithoutElementsAreIgnored) {
   EXPECT_EQ(heed_tensor_read(empty.get(), nullptr, 0), HEED_OK);
 }
 
-// The extent of such a tensor has a size, though more than a signed number of bytes can say.
+// The extent of such a tensor in bytes fits into an unsigned number, but not into a signed one.
 TEST(StridesThatReachFar, InBothDirectionsDoNotOverflow) {
   const Context context = make_context();
   void* const middle = reinterpret_cast<void*>(uintptr_t{1} << 63u);  // NOLINT(performance-no-int-to-ptr): never read

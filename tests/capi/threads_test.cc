@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One context, one layer, many threads.
+// One context and one layer, used by many threads.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ namespace {
 constexpr int kNumThreads = 8;
 constexpr int kNumRounds = 20;
 
-// The outputs of one thread, beside the inputs that all share.
+// The outputs of one thread; all threads share the inputs.
 struct Share {
   explicit Share(const AttentionCall& call) {
     check(heed_layer_create_outputs(call.layer.get(), &call.inputs, call.every_output(), &outputs));
@@ -62,11 +62,11 @@ void expect_the_single_threads_result(Kind kind, bool with_workspace) {
   });
 }
 
-TEST(Threads, OnOneLayerWithWorkspacesOfTheirOwn) {
+TEST(Threads, ShareALayerWithSeparateWorkspaces) {
   for (const Kind kind : kEveryKind) expect_the_single_threads_result(kind, true);
 }
 
-TEST(Threads, OnOneLayerWithTheContextsPool) {
+TEST(Threads, ShareALayerWithTheContextsPool) {
   for (const Kind kind : kEveryKind) expect_the_single_threads_result(kind, false);
 }
 
@@ -131,7 +131,7 @@ TEST(Threads, HaveErrorsOfTheirOwn) {
   });
 }
 
-TEST(Threads, BeginWithoutAnError) {
+TEST(Threads, StartWithoutAnError) {
   heed_context* context = nullptr;
   heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
   options.num_threads = -1;
@@ -147,7 +147,7 @@ TEST(Threads, BeginWithoutAnError) {
   EXPECT_EQ(heed_last_error(), here);
 }
 
-// Each thread does something else with the same context, layer and tensors.
+// Each thread does different things with the same context, layer and tensors.
 TEST(Threads, MayDoDifferentThingsWithOneLayer) {
   const AttentionCall call(Kind::MultiHead, {.batch = 2, .num_queries = 20, .num_keys = 33});
   const Share alone(call);
@@ -184,7 +184,7 @@ TEST(Threads, MayDoDifferentThingsWithOneLayer) {
         const Tensor tensor = make_random(call.context.get(), {4, 5}, 1);
         const Tensor view = make_transposed(make_slice(tensor.get(), 0, 1, 2).get(), {1, 0});
         ASSERT_EQ(dims_of(view.get()), (Dims{5, 2}));
-        // Of the shared inputs, too.
+        // A view of an input that all threads share.
         const Tensor keys = make_slice(const_cast<heed_tensor*>(call.inputs.keys), 1, 0, 3);
         ASSERT_EQ(read_elements<float>(keys.get()).size(), size_t{2} * 3 * 7);
       },
@@ -199,10 +199,10 @@ TEST(Threads, MayDoDifferentThingsWithOneLayer) {
   });
 }
 
-// A call that takes long enough for another to come in between, on one processor too.
+// A call that runs long enough for another thread to make a call meanwhile, even on one processor.
 AttentionCall make_long_call() { return AttentionCall(Kind::DotProductRank3, {1, 2000, 4000}); }
 
-// Calls with the workspace until another call has it; false when that never happens.
+// Makes calls with the workspace until one is refused because another call uses it. False if that never happens.
 bool wait_until_busy(const AttentionCall& probe, heed_workspace* workspace, const std::atomic<bool>& is_over) {
   while (!is_over) {
     const heed_status status = probe.forward(workspace);
@@ -213,8 +213,9 @@ bool wait_until_busy(const AttentionCall& probe, heed_workspace* workspace, cons
   return false;
 }
 
-// The call that is waited for. The probes have the workspace most of the time, so it asks until it is its turn; after
-// that it asks no more, and the handles may go as soon as a probe has been refused.
+// The call that is waited for. The probing calls use the workspace most of the time, so it is retried until it gets the
+// workspace. It is made once more after a refusal only, so the handles may be destroyed as soon as a probing call has
+// been refused.
 heed_status forward_when_free(const heed_layer* layer, const heed_layer_inputs* inputs, heed_workspace* workspace,
                               const heed_layer_outputs* outputs) {
   heed_status status = HEED_OK;
@@ -224,7 +225,7 @@ heed_status forward_when_free(const heed_layer* layer, const heed_layer_inputs* 
   return status;
 }
 
-TEST(Busy, IsASecondCallOnOneWorkspace) {
+TEST(Busy, IsTheStatusOfASecondCallWithOneWorkspace) {
   const AttentionCall longer = make_long_call();
   ASSERT_EQ(longer.forward(), HEED_OK) << heed_last_error();
   const std::vector<uint8_t> expected = longer.read_outputs();
@@ -244,13 +245,13 @@ TEST(Busy, IsASecondCallOnOneWorkspace) {
     }
     thread.join();
     EXPECT_EQ(status, HEED_OK);
-    EXPECT_TRUE(longer.read_outputs() == expected) << "the call that was refused spoiled the other";
+    EXPECT_TRUE(longer.read_outputs() == expected) << "the refused call changed the other one's result";
   }
   EXPECT_TRUE(was_busy);
-  EXPECT_EQ(probe.forward(workspace.get()), HEED_OK) << "the workspace was not given back";
+  EXPECT_EQ(probe.forward(workspace.get()), HEED_OK) << "the workspace is still in use";
 }
 
-TEST(Busy, OneOfManyCallsHasTheWorkspace) {
+TEST(Busy, IsTheStatusOfAllButOneConcurrentCall) {
   const AttentionCall call(Kind::MultiHead, {.batch = 2, .num_queries = 20, .num_keys = 33});
   const Share alone(call);
   check(heed_layer_forward(call.layer.get(), &call.inputs, nullptr, &alone.outputs));
@@ -287,7 +288,7 @@ TEST(Destruction, OfSharedObjectsMayComeInAnyOrderFromAnyThread) {
   }
 }
 
-// Every handle of a running call is destroyed: it goes on, in memory that stays, and gives it back at its end.
+// Every handle of a running call is destroyed. The call goes on, since its memory is kept until its end.
 TEST(Destruction, DuringACallLeavesItToFinish) {
   const AttentionCall expected = make_long_call();
   ASSERT_EQ(expected.forward(), HEED_OK) << heed_last_error();
@@ -314,7 +315,7 @@ TEST(Destruction, DuringACallLeavesItToFinish) {
       status = forward_when_free(layer, &inputs, scratch, &outputs);
       is_over = true;
     });
-    // The call has taken hold of what it needs before it takes the workspace.
+    // A call takes references to all that it needs before it takes the workspace.
     was_running = wait_until_busy(probe, workspace.get(), is_over);
     heed_tensor_destroy(output);
     workspace.reset();
@@ -327,7 +328,7 @@ TEST(Destruction, DuringACallLeavesItToFinish) {
   EXPECT_TRUE(was_running);
 }
 
-// A call with all it needs and more that belongs to it, where each object has a function that destroys it.
+// A call with all its objects and some more, each with a function that destroys it.
 struct Ensemble {
   explicit Ensemble(uint64_t seed) {
     heed_context* context = own(make_context());
@@ -371,7 +372,7 @@ TEST(Destruction, InRandomOrdersFromManyThreadsLeavesARunningCallToFinish) {
   constexpr int kNumDestroyers = 3;
   const AttentionCall probe(Kind::DotProductRank3);
   int num_running = 0;
-  // Where other programs keep the processors busy, a call may be over before this thread's next turn.
+  // If other programs keep the processors busy, a call may end before this thread runs again.
   for (uint64_t seed = 0; seed < 20 || (num_running == 0 && seed < 500); ++seed) {
     Ensemble expected(seed);
     check(heed_layer_forward(expected.layer, &expected.inputs, nullptr, &expected.outputs));
@@ -383,7 +384,7 @@ TEST(Destruction, InRandomOrdersFromManyThreadsLeavesARunningCallToFinish) {
       status = forward_when_free(ensemble.layer, &inputs, ensemble.workspace, &outputs);
       is_over = true;
     });
-    // From here on the call holds all that it needs, or is over.
+    // From now on the call has references to all that it needs, or has ended.
     if (wait_until_busy(probe, ensemble.workspace, is_over)) ++num_running;
     property::Random random(seed);
     for (size_t i = ensemble.destroy.size(); i > 1; --i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// heed_context_trim: scratch memory that no call uses goes back, at any time, and later calls work as before.
+// heed_context_trim releases scratch memory that no call uses, at any time, and later calls work as before.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -14,7 +14,7 @@
 namespace heed::capi_test {
 namespace {
 
-TEST(Trim, GivesBackWhatCallsHaveLeft) {
+TEST(Trim, ReleasesTheScratchOfEarlierCalls) {
   for (const Kind kind : kKinds) {
     CountingAllocator allocator;
     const AttentionCall call(allocator.make_context(), kind, {.batch = 2, .num_queries = 70, .num_keys = 300});
@@ -94,7 +94,7 @@ TEST(Trim, WorksInAForkedChild) {
   EXPECT_EQ(call.read_outputs(), expected);
 }
 
-// A block of the C library's that is large enough to be mapped by itself, whatever was freed before.
+// A block that the C library maps separately, whatever was freed before.
 TEST(Trim, GivesALargeBlockBackToTheSystem) {
   if (const char* reason = why_residency_is_unknown()) GTEST_SKIP() << reason;
   heed_multi_head_attention_options options = HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT;

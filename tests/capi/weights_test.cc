@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// heed_weights: what is in files of tensors, and layers loaded from them.
+// heed_weights: the tensors in files, and layers that are loaded from them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ Weights open_memory(heed_context* context, const std::string& bytes) {
   return Weights(weights);
 }
 
-// "name dtype name-of-dtype (dims)" of each tensor.
+// "name dtype name-of-dtype (dims)" for each tensor.
 std::vector<std::string> listed(const heed_weights* weights) {
   std::vector<std::string> lines;
   for (int64_t i = 0; i < heed_weights_count(weights); ++i) {
@@ -97,7 +97,7 @@ TEST_F(WeightsTest, AreAllTensorsOfAModelInSeveralFiles) {
   }
 }
 
-// HEED_DTYPE_INVALID of a type that heed lacks is an answer.
+// For a type that heed lacks, HEED_DTYPE_INVALID is a valid answer and not an error.
 TEST_F(WeightsTest, GiveAnUnknownTypeWithoutAnError) {
   const Weights weights = open_memory(context_.get(), safetensors(kHeader, 20));
   forget_last_error();
@@ -107,7 +107,7 @@ TEST_F(WeightsTest, GiveAnUnknownTypeWithoutAnError) {
   EXPECT_EQ(heed_last_error(), before);
 }
 
-TEST_F(WeightsTest, RefuseWhatIsNotThere) {
+TEST_F(WeightsTest, RefuseUnknownNamesAndIndexes) {
   const Weights weights = open_memory(context_.get(), safetensors(kHeader, 20));
   for (const int64_t index : {int64_t{-1}, int64_t{7}, INT64_MAX, INT64_MIN}) {
     const Refusal refusal = invalid({"index is " + std::to_string(index), "7 tensors"});
@@ -158,7 +158,8 @@ TEST_F(WeightsTest, AreRefusedAsFilesAre) {
   EXPECT_EQ(weights, nullptr);
 }
 
-// Layers of any context, from open files, whatever has happened to context and files meanwhile.
+// Layers of any context can be loaded from the open files, even after the context has been destroyed and the files
+// removed.
 TEST_F(WeightsTest, LoadLayers) {
   AttentionCall call(Kind::MultiHead);
   check(call.forward());
@@ -203,8 +204,8 @@ TEST_F(WeightsTest, CheckTheStructOfLoadOptions) {
                          {HEED_ERROR_UNSUPPORTED, {"options->struct_size is 24"}}));
 }
 
-// All that outlives the call, and what a destroyed handle leaves.
-TEST_F(WeightsTest, AreTheAllocatorsDownToTheLastByte) {
+// Memory of the handle, and what remains after its destruction.
+TEST_F(WeightsTest, TakeAllMemoryFromTheAllocator) {
   CountingAllocator allocator;
   {
     const Context context = allocator.make_context();

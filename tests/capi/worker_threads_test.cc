@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The threads of a context: when they come, when they go, and that nobody need care.
+// The threads of a context: when they are created, when they end, and that the host need not care about them.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -23,10 +23,10 @@ Context make_context_of(int32_t num_threads) {
   return make_context(&options);
 }
 
-// Large enough for all kinds that attend to be spread over four threads.
+// Large enough for all kinds of attention to run on four threads.
 constexpr Sizes kLarge = {.batch = 4, .num_queries = 200, .num_keys = 300};
 
-TEST(WorkerThreads, ComeWithTheFirstWorkspace) {
+TEST(WorkerThreads, AreCreatedWithTheFirstWorkspace) {
   for (const bool is_wrapped : {false, true}) {
     ASSERT_TRUE(worker_threads_come_to(0));
     const AttentionCall call(make_context_of(4), Kind::MultiHead, kLarge);
@@ -49,8 +49,8 @@ TEST(WorkerThreads, ComeWithTheFirstWorkspace) {
   EXPECT_TRUE(worker_threads_come_to(0));
 }
 
-// Which may then be of another context.
-TEST(WorkerThreads, ComeWithTheQuestionForAWorkspacesSize) {
+// The workspace itself may then belong to another context.
+TEST(WorkerThreads, AreCreatedByWorkspaceSize) {
   const AttentionCall call(make_context_of(3), Kind::MultiHead, kLarge);
   const Context other = make_context_of(1);
   const Workspace workspace = make_workspace(other.get(), call.workspace_size());
@@ -58,7 +58,7 @@ TEST(WorkerThreads, ComeWithTheQuestionForAWorkspacesSize) {
   EXPECT_EQ(call.forward(workspace.get()), HEED_OK) << heed_last_error();
 }
 
-TEST(WorkerThreads, ComeWithTheFirstCallThatHasNone) {
+TEST(WorkerThreads, AreCreatedByTheFirstCallWithoutAWorkspace) {
   const Context context = make_context_of(3);
   const LargeSoftmax softmax(context.get());
   ASSERT_TRUE(worker_threads_come_to(0));
@@ -69,7 +69,7 @@ TEST(WorkerThreads, ComeWithTheFirstCallThatHasNone) {
   EXPECT_TRUE(worker_threads_come_to(3)) << "each context has its own";
 }
 
-TEST(WorkerThreads, AreNotThereForOneThreadAndForAnExecutors) {
+TEST(WorkerThreads, AreNotCreatedForOneThreadOrAnExecutor) {
   heed_executor executor = HEED_EXECUTOR_INIT;
   executor.parallel_for = [](void*, int64_t num_items, void (*run)(void* task, int64_t item), void* task) {
     for (int64_t item = 0; item < num_items; ++item) run(task, item);
@@ -87,7 +87,7 @@ TEST(WorkerThreads, AreNotThereForOneThreadAndForAnExecutors) {
   }
 }
 
-TEST(WorkerThreads, GoWithTheLastObjectOfTheContext) {
+TEST(WorkerThreads, EndWithTheLastObjectOfTheContext) {
   Context context = make_context_of(4);
   {
     const LargeSoftmax softmax(context.get());
@@ -99,8 +99,8 @@ TEST(WorkerThreads, GoWithTheLastObjectOfTheContext) {
   EXPECT_TRUE(worker_threads_come_to(0));
 }
 
-// Asleep, and just after they have worked.
-TEST(WorkerThreads, GoWhateverTheyAreAt) {
+// The threads sleep, or have just been working.
+TEST(WorkerThreads, EndWhetherTheySleepOrWork) {
   for (int round = 0; round < 30; ++round) {
     const Context context = make_context_of(4);
     const LargeSoftmax softmax(context.get());
@@ -121,7 +121,7 @@ TEST(WorkerThreads, SleepBetweenCalls) {
   }
 }
 
-TEST(WorkerThreads, GiveTheBitsOfOneThread) {
+TEST(WorkerThreads, GiveTheSameBitsAsOneThread) {
   for (const Kind kind : kEveryKind) {
     const AttentionCall alone(make_context_of(1), kind, kLarge);
     ASSERT_EQ(alone.forward(), HEED_OK) << heed_last_error();
@@ -150,8 +150,8 @@ TEST(WorkerThreads, ServeOneOfManyCallsAtATime) {
   EXPECT_TRUE(worker_threads_come_to(2));
 }
 
-// A host may call heed from what heed calls: here from the logger, in the midst of a call.
-TEST(WorkerThreads, AreThereForCallsWithinCalls) {
+// A host may call heed in a callback: here in the logger, during another call.
+TEST(WorkerThreads, WorkForCallsInsideCalls) {
   struct Host {
     const LargeSoftmax* inner = nullptr;
     int num_calls = 0;
@@ -178,7 +178,7 @@ TEST(WorkerThreads, AreThereForCallsWithinCalls) {
   EXPECT_EQ(inner.result(), outer.result());
 }
 
-TEST(WorkerThreads, ComeAnewInAForkedChild) {
+TEST(WorkerThreads, AreCreatedAgainInAForkedChild) {
   if (!kForkedChildMayHaveThreads) GTEST_SKIP();
   for (const Kind kind : kKinds) {
     const AttentionCall call(make_context_of(4), kind, kLarge);
@@ -202,8 +202,8 @@ TEST(WorkerThreads, ComeAnewInAForkedChild) {
   }
 }
 
-// While another thread of the parent computes, so that the child's memory is a loop in its midst.
-TEST(WorkerThreads, ComeAnewInAChildOfAParentThatComputes) {
+// The fork happens while another thread of the parent runs a loop.
+TEST(WorkerThreads, AreCreatedAgainInAChildOfAComputingParent) {
   if (!kForkedChildMayHaveThreads) GTEST_SKIP();
   const std::vector<float> expected = LargeSoftmax::result_of_one_thread();
   const Context context = make_context_of(3);
@@ -224,12 +224,12 @@ TEST(WorkerThreads, ComeAnewInAChildOfAParentThatComputes) {
   other.join();
 }
 
-// exit() with a context that is never destroyed, whose threads sleep or have just worked.
-TEST(WorkerThreads, DoNotKeepAProcessFromItsEnd) {
+// exit() with a context that is never destroyed, and whose threads sleep or have just been working.
+TEST(WorkerThreads, DoNotDelayTheEndOfTheProcess) {
   for (const bool sleeps : {true, false}) {
     EXPECT_EXIT(
         {
-          // Static, so that a leak checker finds it.
+          // Static, so that a leak checker does not report it.
           static heed_context* const context = make_context_of(4).release();
           const LargeSoftmax softmax(context);
           check(softmax.run());

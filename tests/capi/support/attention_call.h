@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A whole call of a layer that works, for tests to change one thing of.
+// A valid call of a layer, of which a test changes one thing.
 #pragma once
 
 #include <heed/heed.h>
@@ -13,18 +13,18 @@ namespace heed::capi_test {
 
 enum class Kind { MultiHead, DotProductRank3, DotProductRank4, MultiHeadAdditive, Additive, Linear, Dropout };
 
-// Those that attend.
+// The kinds of attention.
 inline constexpr Kind kKinds[] = {Kind::MultiHead, Kind::DotProductRank3, Kind::DotProductRank4,
                                   Kind::MultiHeadAdditive, Kind::Additive};
 
-// Those that read queries alone and have one output.
+// The layers that read only queries and have one output.
 inline constexpr Kind kKindsOfOneInput[] = {Kind::Linear, Kind::Dropout};
 
 inline constexpr Kind kEveryKind[] = {Kind::MultiHead, Kind::DotProductRank3,   Kind::DotProductRank4,
                                       Kind::Additive,  Kind::MultiHeadAdditive, Kind::Linear,
                                       Kind::Dropout};
 
-// In the letters of heed.h.
+// B, Q and K in heed.h.
 struct Sizes {
   int64_t batch = 2;
   int64_t num_queries = 3;
@@ -35,11 +35,11 @@ class AttentionCall {
  public:
   // Multi-head, with either scoring: queries (B, Q, 6), keys (B, K, 7), values (B, K, 9), num_hiddens 8 in 2 heads,
   // initialized. Additive: the same inputs, num_hiddens 5, initialized.
-  // Rank 3: (B, Q, 4), (B, K, 4), (B, K, 6). Rank 4: 4 heads of queries, 2 of keys, the same head sizes.
-  // Linear: queries (B, Q, 6), output_size 5, initialized. Dropout: the same queries, a half, in training.
-  // All outputs that there are are wanted, in the dtype.
+  // Rank 3: (B, Q, 4), (B, K, 4), (B, K, 6). Rank 4: 4 query heads, 2 key heads, the same head sizes.
+  // Linear: queries (B, Q, 6), output_size 5, initialized. Dropout: the same queries, probability 0.5, in training.
+  // All outputs of the kind are requested, in `dtype`.
   explicit AttentionCall(Kind kind, Sizes sizes = {}, heed_dtype dtype = HEED_F32);
-  // All of it in this context.
+  // The same, with all objects in this context.
   AttentionCall(Context given_context, Kind kind, Sizes sizes = {}, heed_dtype dtype = HEED_F32);
 
   heed_status forward(heed_workspace* workspace = nullptr) const {
@@ -47,13 +47,13 @@ class AttentionCall {
   }
   size_t workspace_size() const;
 
-  // HEED_WANT_... of all outputs that the kind has.
+  // The HEED_WANT_ flags of all outputs of the kind.
   int32_t every_output() const { return every_output_; }
 
-  // The bytes of the outputs that are wanted, one after the other.
+  // The bytes of the requested outputs, one after the other.
   std::vector<uint8_t> read_outputs() const;
 
-  // Keeps the tensor alive as long as the call.
+  // The tensor lives as long as the call.
   heed_tensor* keep(Tensor tensor);
 
   template <typename T>
@@ -69,7 +69,7 @@ class AttentionCall {
   heed_tensor* shape_only(const Dims& dims, heed_dtype dtype = HEED_F32) {
     return keep(make_shape_only(context.get(), dims, dtype));
   }
-  // Uninitialized, with the options of the call's layer changed by the caller.
+  // Replaces the layer by one with these options, which is not initialized.
   void replace_layer(const heed_multi_head_attention_options& options);
 
   Context context;
@@ -82,7 +82,7 @@ class AttentionCall {
   std::vector<Tensor> tensors_;
 };
 
-// The options of AttentionCall's multi-head layer, its additive one, and so on.
+// The options of AttentionCall's layers.
 heed_multi_head_attention_options two_heads();
 heed_additive_attention_options five_hiddens();
 heed_linear_options five_outputs();

@@ -18,7 +18,8 @@ constexpr size_t kGuardBytes = 16;
 
 }  // namespace
 
-// Lies right before the memory that was given out; a list of the live ones, since a set would call malloc itself.
+// Stored directly before the memory that is given out. The live blocks form a list, since a set would call malloc
+// itself.
 struct CountingAllocator::Block {
   Block* next;
   void* base;
@@ -26,19 +27,19 @@ struct CountingAllocator::Block {
   size_t alignment;
   bool misaligned;
 
-  // Where heed's bytes begin. One off where the test wants it.
+  // The address that heed gets, misaligned by one if the test wants that.
   unsigned char* memory() { return reinterpret_cast<unsigned char*>(this + 1) + (misaligned ? 1 : 0); }
 };
 
 CountingAllocator::~CountingAllocator() {
-  EXPECT_EQ(num_live_blocks_, 0) << "not given back";
+  EXPECT_EQ(num_live_blocks_, 0) << "not released";
   EXPECT_EQ(num_live_bytes_, 0u);
 }
 
 heed_allocator CountingAllocator::as_struct() { return {sizeof(heed_allocator), allocate, release, this}; }
 
 Context CountingAllocator::make_context() {
-  // Gone when the function returns: heed has copied them.
+  // A local variable, since heed copies the struct.
   const heed_allocator allocator = as_struct();
   heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
   options.allocator = &allocator;
@@ -97,7 +98,7 @@ void* CountingAllocator::allocate(void* user, size_t num_bytes, size_t alignment
   if (trouble == Trouble::ThrowsBadAlloc) throw std::bad_alloc();
   if (trouble == Trouble::ThrowsAnInteger) throw 42;
 
-  // An odd number of alignments from an address that is aligned twice as far.
+  // An odd multiple of the alignment, after an address that is aligned to twice as much.
   static_assert(alignof(Block) <= alignof(max_align_t));
   const size_t before = ((sizeof(Block) + alignment - 1) / alignment | 1) * alignment;
   const size_t whole = before + num_bytes + 1 + kGuardBytes;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A host's allocator that believes nothing: it knows every block it gave, aligns exactly as far as it was asked to, fills
-// memory with patterns, and fails where a test wants it to.
+// A host's allocator that checks everything: it records each block, aligns no more than requested, fills memory with
+// patterns, and fails when a test wants it to.
 #pragma once
 
 #include <heed/heed.h>
@@ -21,18 +21,18 @@ class CountingAllocator {
   CountingAllocator() = default;
   CountingAllocator(const CountingAllocator&) = delete;
   CountingAllocator& operator=(const CountingAllocator&) = delete;
-  // Everything must have been given back.
+  // Checks that all memory has been released.
   ~CountingAllocator();
 
   heed_allocator as_struct();
   Context make_context();
 
-  // The `first`th allocation from now on (from 1) goes wrong and, where `later_too`, all after it.
+  // The `first`th allocation from now on, counted from 1, fails in this way, and with later_too all after it.
   void make_trouble(Trouble trouble, int64_t first, bool later_too = false);
   void end_trouble() { make_trouble(Trouble::None, 0); }
   bool trouble_happened() const;
 
-  // Called before each allocation and each release, outside of the allocator's own lock.
+  // Called before each allocation and release, without the allocator's own lock.
   std::function<void()> before_each;
 
   int64_t num_allocations() const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model in several files, as Hugging Face's libraries write one.
+// A model in several files, as Hugging Face's libraries write it.
 #pragma once
 
 #include <map>
@@ -17,10 +17,10 @@ struct NamedFloats {
   std::vector<float> elements;
 };
 
-// The bytes of a .safetensors file of F32.
+// The bytes of a .safetensors file with F32 tensors.
 std::string safetensors_of(const std::vector<NamedFloats>& tensors);
 
-// The parameters of a layer, under a prefix that has its separator.
+// The parameters of a layer. The prefix includes its separator.
 std::vector<NamedFloats> parameters_of(const heed_layer* layer, const std::string& prefix = "");
 
 // "model-00001-of-00003.safetensors", counted from 1.
@@ -28,7 +28,7 @@ std::string part_name(size_t number, size_t num_parts);
 
 constexpr const char* kIndexName = "model.safetensors.index.json";
 
-// The text of an index: a tensor's name and its file's, for each.
+// The text of an index that maps each tensor to its file.
 std::string index_of(const std::map<std::string, std::string>& weight_map);
 
 // Writes tensor i into part i % num_parts, and the index beside them.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of a test's own, offered as DLPack's producers do.
+// Memory of a test, exported as a DLPack producer does.
 #pragma once
 
 #include <dlpack/dlpack.h>
@@ -12,14 +12,15 @@
 
 namespace heed::capi_test {
 
-// Element i of the memory, from 0 to 23, is i. The managed tensor is a (dims) of F32 at `first`, row-major where strides
-// are empty (then DLPack's are NULL); its deleter counts its calls and leaves the lender as it is.
+// 24 elements, of which element i is i. The managed tensor has these dims in F32, and starts at element `first`.
+// Without strides it is row-major, and DLPack's strides are NULL. Its deleter counts its calls, and does not destroy
+// the lender.
 struct DlpackLender {
   explicit DlpackLender(Dims dims, Dims strides = {}, int64_t first = 0);
   DlpackLender(const DlpackLender&) = delete;
   DlpackLender& operator=(const DlpackLender&) = delete;
 
-  // Hands it over.
+  // Passes the managed tensor to heed_tensor_from_dlpack.
   Tensor lend(heed_context* context);
 
   alignas(64) float memory[24];
@@ -27,7 +28,7 @@ struct DlpackLender {
   Dims steps;
   DLManagedTensor managed{};
   std::atomic<int> num_deletions{0};
-  // Of the last deletion.
+  // The thread of the last deletion.
   std::thread::id thread;
 };
 

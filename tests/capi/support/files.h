@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that a test writes below its working folder, and takes away again.
+// Files that a test writes in a temporary folder, which is removed afterwards.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class TemporaryFolder {
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
   ~TemporaryFolder();
 
-  // A file in it, which need not exist.
+  // The path of a file in the folder; the file need not exist.
   std::string path(const std::string& name) const { return (folder_ / name).string(); }
   std::string write(const std::string& name, const std::string& bytes) const;
 
@@ -28,7 +28,7 @@ class TemporaryFolder {
 
 std::string read_file(const std::string& path);
 
-// A .safetensors file: the header's length, the header, and so many zero bytes.
+// A .safetensors file: the length of the header, the header, and num_data_bytes zeros.
 std::string safetensors(const std::string& header, size_t num_data_bytes);
 
 }  // namespace heed::capi_test

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The floating-point state of a thread as a host may have set it: what is trapped, how numbers are rounded, whether
-// subnormal numbers are kept, and which exception flags are up.
+// The floating-point state of a thread that a host may have set: which exceptions trap, how numbers are rounded,
+// whether subnormal numbers are flushed, and which exception flags are set.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace heed::capi_test {
 
-// Control and flags in the processor's own registers.
+// The control and flag bits in the processor's registers.
 struct FloatingPointState {
 #if defined(__x86_64__)
   uint32_t mxcsr = 0x1f80;
@@ -48,7 +48,7 @@ struct FloatingPointState {
 #endif
   }
 
-  // The same without the flags.
+  // The state without the flags.
   FloatingPointState control() const {
     FloatingPointState result = *this;
 #if defined(__x86_64__)
@@ -68,8 +68,8 @@ struct NamedState {
   FloatingPointState state;
 };
 
-// Every trap by itself and all together, the four roundings, what flushes subnormal numbers, x87's precisions, and all of
-// it at once; each with no flag up, with some, and with all.
+// Each trap, all traps together, the four roundings, flushing of subnormal numbers, the x87 precisions, and all of
+// these at once; each with no flag set, with some, and with all.
 inline std::vector<NamedState> states_of_hosts() {
   std::vector<NamedState> controls = {{"the default", {}}};
 #if defined(__x86_64__)
@@ -118,7 +118,8 @@ inline std::vector<NamedState> states_of_hosts() {
   return states;
 }
 
-// In its scope the thread has that state; then the default. Tests must not compute with floats in it.
+// The thread has this state in the object's scope, and the default afterwards. Tests must not compute with floats
+// inside.
 class InState {
  public:
   explicit InState(const FloatingPointState& state) { state.set_for_this_thread(); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An operation that is worth several threads.
+// An operation that is large enough for several threads.
 #pragma once
 
 #include <gtest/gtest.h>

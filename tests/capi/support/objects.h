@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// heed's objects made in one line, for tests that need them to look at something else.
+// Functions that create heed's objects in one line.
 #pragma once
 
 #include <heed/heed.h>
@@ -21,7 +21,7 @@ using property::Workspace;
 
 using Dims = std::vector<int64_t>;
 
-// The dtype whose elements are C++'s T.
+// The dtype for elements of C++ type T.
 template <typename T>
 constexpr heed_dtype kDTypeOf = std::is_same_v<T, float>     ? HEED_F32
                                 : std::is_same_v<T, double>  ? HEED_F64
@@ -32,16 +32,16 @@ constexpr heed_dtype kDTypeOf = std::is_same_v<T, float>     ? HEED_F32
 
 Context make_context(const heed_context_options* options = nullptr);
 
-// Zeros.
+// A tensor of zeros.
 Tensor make_tensor(heed_context* context, const Dims& dims, heed_dtype dtype = HEED_F32);
 
 // Numbers between -1 and 1 that depend on the seed.
 Tensor make_random(heed_context* context, const Dims& dims, uint64_t seed, heed_dtype dtype = HEED_F32);
 
-// Over no memory.
+// A shape-only tensor.
 Tensor make_shape_only(heed_context* context, const Dims& dims, heed_dtype dtype = HEED_F32);
 
-// Over memory of the test's own, row-major where strides are empty.
+// A tensor over memory of the test, row-major if strides is empty.
 Tensor wrap(heed_context* context, const Dims& dims, const Dims& strides, void* data, heed_dtype dtype = HEED_F32);
 
 Tensor make_view(heed_tensor* tensor, const Dims& dims, const Dims& strides, int64_t offset = 0);
@@ -54,7 +54,7 @@ Tensor snapshot(const heed_layer* layer, const char* name);
 Dims dims_of(const heed_tensor* tensor);
 Dims strides_of(const heed_tensor* tensor);
 
-// The elements in row-major order, of a tensor whose dtype has C++'s T as its elements.
+// The elements in row-major order; T must correspond to the tensor's dtype.
 template <typename T>
 std::vector<T> read_elements(const heed_tensor* tensor) {
   std::vector<T> elements(static_cast<size_t>(heed_tensor_num_elements(tensor)));
@@ -62,10 +62,10 @@ std::vector<T> read_elements(const heed_tensor* tensor) {
   return elements;
 }
 
-// The elements as F32, whatever their dtype.
+// The elements converted to F32.
 std::vector<float> read_floats(heed_context* context, const heed_tensor* tensor);
 
-// The elements' bytes in row-major order.
+// The bytes of the elements in row-major order.
 std::vector<uint8_t> read_bytes(const heed_tensor* tensor);
 
 template <typename T>

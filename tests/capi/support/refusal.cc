@@ -8,7 +8,7 @@ namespace {
 
 constexpr size_t kLongestSentence = 511;
 
-// Never followed: only compared.
+// An address that is never dereferenced, only compared.
 template <typename Object>
 Object* sentinel() {
   static char place;

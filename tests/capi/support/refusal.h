@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a refused call must look like: its status, its sentence, and everything as it was.
+// What a refused call must do: return its status, set its message, and change nothing.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 
 namespace heed::capi_test {
 
-// A status, and what the sentence must contain.
+// A status, and words that the message must contain.
 struct Refusal {
   heed_status status = HEED_ERROR_INVALID_ARGUMENT;
   std::vector<std::string> words;
@@ -21,14 +21,14 @@ struct Refusal {
 
 inline Refusal invalid(std::vector<std::string> words) { return {HEED_ERROR_INVALID_ARGUMENT, std::move(words)}; }
 
-// Makes the thread's last error one that no test expects, so that an old error is not taken for a new one.
+// Replaces the thread's last error by one that no test expects, so that an earlier error is not mistaken for a new one.
 void forget_last_error();
 
-// Whether a call that returned this was refused so, with one sentence in ASCII. For getters, which return no status,
-// pass heed_last_status().
+// Whether a call that returned this status was refused as expected, with a message of one ASCII line. For getters,
+// which return no status, pass heed_last_status().
 testing::AssertionResult is_refused(heed_status returned, const Refusal& expected);
 
-// One of each out-parameter, holding what no call gives.
+// One of each out-parameter, with values that no call returns.
 struct OutParameters {
   heed_context* context;
   heed_tensor* tensor;
@@ -41,14 +41,14 @@ struct OutParameters {
   bool operator==(const OutParameters& other) const = default;
 };
 
-// A row of a table of calls that must be refused.
+// A call that must be refused.
 struct RefusedCall {
   const char* what;
   std::function<heed_status(OutParameters& out)> call;
   Refusal expected;
 };
 
-// Makes every call and looks at its status, its sentence and the out-parameters.
+// Makes each call, and checks its status, its message and the out-parameters.
 void expect_refused(const std::vector<RefusedCall>& calls);
 
 }  // namespace heed::capi_test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads that begin at once, as nearly as threads can.
+// Threads that start at the same time, as far as possible.
 #pragma once
 
 #include <atomic>
@@ -8,7 +8,7 @@
 
 namespace heed::capi_test {
 
-// Runs work(0), work(1), ... each on a thread of its own, and waits for all.
+// Runs work(0), work(1), ... each on its own thread, and waits for all of them.
 template <typename Work>
 void run_together(int num_threads, Work work) {
   std::atomic<int> num_waiting{num_threads};

@@ -23,12 +23,12 @@ void ask_every_function(const AttentionCall& call, Reach reach, const Refusal& e
   expect_status(reach <= Reach::Lengths, "explain",
                 heed_layer_explain(layer, &call.inputs, &call.outputs, nullptr, 0, &out.num_bytes), expected);
   if (reach <= Reach::Lengths) {
-    EXPECT_TRUE(out == OutParameters()) << "explain touched num_bytes";
+    EXPECT_TRUE(out == OutParameters()) << "explain changed num_bytes";
   }
   expect_status(reach <= Reach::Call, "workspace_size",
                 heed_layer_workspace_size(layer, &call.inputs, &call.outputs, &out.num_bytes), expected);
   if (reach <= Reach::Call) {
-    EXPECT_TRUE(out == OutParameters()) << "workspace_size touched num_bytes";
+    EXPECT_TRUE(out == OutParameters()) << "workspace_size changed num_bytes";
   }
   heed_layer_outputs made = HEED_LAYER_OUTPUTS_INIT;
   expect_status(reach <= Reach::Parameters, "create_outputs",
@@ -37,7 +37,7 @@ void ask_every_function(const AttentionCall& call, Reach reach, const Refusal& e
     EXPECT_EQ(made.output, nullptr);
   }
   heed_tensor_destroy(made.output);
-  // Last, since it changes the layer where it does not refuse.
+  // Last, since it changes the layer if it succeeds.
   const int32_t was_initialized = heed_layer_is_initialized(layer);
   expect_status(reach <= Reach::Inputs, "initialize", heed_layer_initialize(layer, &call.inputs, 5), expected);
   if (reach <= Reach::Inputs) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls of a layer with one thing wrong, and which functions have to say so.
+// Calls of a layer with one fault, and the functions that must report it.
 #pragma once
 
 #include <functional>
@@ -10,13 +10,13 @@
 
 namespace heed::capi_test {
 
-// The functions that look at what is wrong. The others must accept the call.
+// The functions that check the faulty part. The others must accept the call.
 enum class Reach {
   Inputs,      // all: initialize, create_outputs, workspace_size, explain, forward
-  Parameters,  // all but initialize: wrong for the parameters that the layer has
-  Call,        // workspace_size, explain, forward: wrong in the outputs, or not initialized
-  Lengths,     // explain, forward: wrong in what the lengths hold
-  Memory,      // forward: wrong in where the tensors lie
+  Parameters,  // all but initialize: does not fit the layer's parameters
+  Call,        // workspace_size, explain, forward: wrong outputs, or the layer is not initialized
+  Lengths,     // explain, forward: wrong contents of the lengths
+  Memory,      // forward: wrong addresses of the tensors
 };
 
 struct WrongCall {
@@ -25,7 +25,7 @@ struct WrongCall {
   Refusal expected;
 };
 
-// Changes a call that works and asks every function. Tensors that forward refuses to write must be as they were.
+// Makes a valid call faulty, and calls every function. Tensors that forward refuses to write must not change.
 void expect_refused(Kind kind, Reach reach, const std::vector<WrongCall>& calls);
 
 }  // namespace heed::capi_test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Additive attention against its formula in float64. The files come from make_additive.py.
+// Additive attention against its formula in float64. make_additive.py generates the files.
 #include <gtest/gtest.h>
 #include <heed/heed.h>
 
@@ -37,7 +37,7 @@ heed_multi_head_attention_options multi_head(int64_t num_heads, int64_t num_kv_h
   return options;
 }
 
-TEST(Additive, WithLengthsPerItem) { expect_as_in("additive_lens", additive(7), capi_test::make_additive); }
+TEST(Additive, WithLengthsPerBatchElement) { expect_as_in("additive_lens", additive(7), capi_test::make_additive); }
 
 TEST(Additive, WithLengthsPerQueryAndEmptyRows) {
   expect_as_in("additive_lens_per_query", additive(7), capi_test::make_additive);

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attention in float64 NumPy, and how far a correct float32 engine may be away from it: at worst, and on average.
+"""Attention in float64 NumPy, with the error of a correct float32 engine: the largest one, and the expected one.
 
-Every number carries two figures: `bound`, which the error of no engine may pass, and `variance`, its mean square in the usual run of things.
+Every number has a `bound`, the largest error of a correct engine, and a `variance`, the expected mean square of the error.
 u = 2^-24 is the unit round-off of float32; no operand is narrower than float32. d(x) is the bound on the error of x, v(x) its variance.
 
-The bounds. A sum of n rounded products, in any order, fused or not, is off by at most n u sum |a||b| (first order).
+The bounds. A sum of n rounded products, in any order, fused or not, has an error of at most n u sum |a||b| (first order).
 
   projections   d(y) = (E + 2) u ((|x| + d(x)) |W|^T + |b|) + d(x) |W|^T: E products and additions, the bias, one to spare.
   dot product   s = scale q.k, perhaps in base 2: d(s) = scale (d(q)|k| + |q|d(k) + d(q)d(k)) + (D + 6) u scale |q||k|: D products; the scale's
@@ -17,25 +17,25 @@ The bounds. A sum of n rounded products, in any order, fused or not, is off by a
                 and its change to base 2 are three roundings of a number up to 2 T; rescaling to a new maximum telescopes into the same
                 2 T: 6 u T, in the numerator and in the sum: 12 u T. An exponential within 4 u, the division and the sum's last rounding:
                 together 12 u with some to spare. The sum: K u. Each rescaling adds an exponential and a product, 5 u, to the numerator
-                and to the sum: for an engine that takes at least 10 keys at a time, 10 (K / 10 + 1) u. So w_j is off by a factor of
+                and to the sum: for an engine that takes at least 10 keys at a time, 10 (K / 10 + 1) u. So w_j has an error factor of
                 at most exp(r_j), r_j = d(s_j) + sum_i w_i d(s_i) + (2 K + 22) u + 12 u T. Where numbers become subnormal, the exponential
                 (within one unit, 2^-149), each rescaling and the division round to a multiple of 2^-149 besides: K / 10 + 3 of these.
   log_sum_exp   max d(s) + (2 K + 22) u + 12 u T + 4 u (T + ln K): the logarithm within 2 u, its product with ln 2, the addition of m.
   heads         o = sum w_j v_j: d(o) = sum w_j (d(v_j) + (exp(r_j) - 1 + (K + 1) u)(|v_j| + d(v_j))).
 
-Maxima and sums are over visible keys. What is of second order and left out is below r / 2 of the whole: a factor of 1.01 covers it, as r is checked
-to be below 0.02. A narrower output type adds its own rounding; the test does that.
+Maxima and sums are over visible keys. The omitted second-order terms are below r / 2 of the whole. Since r is checked to be below 0.02,
+a factor of 1.01 covers them. A narrower output type adds its own rounding; the test adds it.
 
-The variances. Those bounds hold when all roundings conspire, so a sum of n terms has n times the room of one. In fact roundings are as good as
-independent and without a preferred sign, and add up like the steps of a random walk: squares add, and the error grows with the root of n. A
-rounding of at most e, with all errors up to e alike, has variance e^2 / 3. The terms of a sum of products t_i = a_i b_i have signs: after i of
+The variances. The bounds assume that all roundings have the same sign, so a sum of n terms has n times the error of one. In practice roundings are
+nearly independent, with either sign, and add up like the steps of a random walk: their squares add, and the error grows with the square root of n. A
+rounding error that is uniform in [-e, e] has variance e^2 / 3. The terms of a sum of products t_i = a_i b_i have signs: after i of
 them, in random order, the mean square of the partial sum that the rounding is relative to is at most s^2 + sum t_i^2, s the whole sum; with n such
 roundings
 
   sum of products   v(s) = n u^2 / 3 (s^2 + sum t_i^2) + sum (v(a_i) b_i^2 + a_i^2 v(b_i) + v(a_i) v(b_i))
 
 with the n of the bound: the errors of different elements of a vector come from different sums, so their squares add, too. Where the same error
-enters twice (a query's error is in all scores of its row), independence is not claimed: (a - b)^2 <= 2 a^2 + 2 b^2, and a mean with
+enters twice (a query's error is in all scores of its row), independence is not assumed: (a - b)^2 <= 2 a^2 + 2 b^2, and a mean with
 weights w satisfies (sum w_i a_i)^2 <= sum w_i a_i^2. Hence
 
   weights       v(r_j) = 2 (v(s_j) + sum w_i v(s_i)) + u^2 / 3 (6 K + 84 + 24 T^2), and v(w_j) = w_j^2 v(r_j). The last term has the roundings of r_j
@@ -44,10 +44,10 @@ weights w satisfies (sum w_i a_i)^2 <= sum w_i a_i^2. Hence
   log_sum_exp   sum w_i v(s_i) + u^2 / 3 (6 K + 84 + 24 T^2 + (4 (T + ln K))^2)
   heads         v(o) = sum w_j^2 v(v_j) + sum w_j v(r_j) v_j^2 + (K + 1) u^2 / 3 (o^2 + sum (w_j v_j)^2)
 
-A result's elements together have the mean square error mean(v). Its root is written beside the bounds: some thousand times smaller than those, and
-what a test of all elements together can hold an engine to. It is an expectation that the inequalities above have made larger, not a limit for a
-single element: engines come to a fraction of it, and one that is systematically off, by a constant a little wrong or an operand a little narrow,
-passes it long before it meets a bound.
+The elements of a result have the mean square error mean(v). Its root is stored beside the bounds. It is about a thousand times smaller than they are,
+and limits the root mean square error over all elements, not the error of one. The inequalities above make it larger than the true expectation: correct
+engines reach a fraction of it. An engine with a small systematic error, such as a slightly wrong constant or a slightly too narrow operand, exceeds it
+long before it exceeds a bound.
 """
 
 from dataclasses import dataclass
@@ -55,20 +55,20 @@ from dataclasses import dataclass
 import numpy as np
 
 U = 2.0**-24
-TANH = 8  # units of U
-STEP = U * U / 3  # variance of a rounding of a number of size 1
+TANH = 8  # in units of U
+STEP = U * U / 3  # variance of the rounding of a number of magnitude 1
 
 
 @dataclass
 class Number:
-    """An array, how far a float32 engine may be away from it, and the variance of that error."""
+    """An array, the largest error of a float32 engine, and the variance of that error."""
 
     value: np.ndarray
     bound: np.ndarray
     variance: np.ndarray
 
     def map(self, function):
-        """The same function of axes for all three."""
+        """Applies the same function of the axes to all three arrays."""
         return Number(function(self.value), function(self.bound), function(self.variance))
 
     @property
@@ -82,10 +82,10 @@ def exact(value):
 
 
 def sum_of_products(a, b, num_extra, added=0.0):
-    """a @ b + added, with num_extra roundings besides those of the products and their sum."""
+    """a @ b + added, with num_extra roundings in addition to those of the products and their sum."""
     num_roundings = a.value.shape[-1] + num_extra
     value = a.value @ b.value + added
-    # d|b| + |a|d + dd, for errors as for variances.
+    # d|b| + |a|d + dd, both for errors and for variances.
     carried = lambda da, size_a, db, size_b: da @ size_b + size_a @ db + da @ db
     return Number(
         value,
@@ -111,7 +111,7 @@ def merge_heads(x):
 
 
 def repeat_heads(x, times):
-    """Each key head for as many query heads."""
+    """Repeats each key head for its query heads."""
     return np.repeat(x, times, axis=1)
 
 
@@ -120,12 +120,12 @@ def scaled(x, scale):
 
 
 def dot_scores(q, k, scale):
-    """(..., Q, K) of q (..., Q, D) and k (..., K, D)."""
+    """Scores (..., Q, K) of q (..., Q, D) and k (..., K, D)."""
     return scaled(sum_of_products(q, k.map(lambda x: np.swapaxes(x, -1, -2)), 6), scale)
 
 
 def additive_scores(q, k, w_v, scale):
-    """scale * w_v . tanh(q + k), w_v (..., D)."""
+    """Scores scale * w_v . tanh(q + k), with w_v (..., D)."""
     both = lambda a, b: a[..., :, None, :] + b[..., None, :, :]
     argument = both(q.value, k.value)
     t = np.tanh(argument)
@@ -154,7 +154,8 @@ def plus_bias(scores, added):
 
 
 def attend(scores, v, visible=None, bias=None, empty_rows_mean=False):
-    """The heads' outputs, weights and log_sum_exp. visible: bool; bias: added, -inf hides; both of a shape that broadcasts to the scores'."""
+    """The heads' outputs, weights and log_sum_exp. visible: bool; bias: added, -inf hides. Their shapes can be
+    broadcast to the scores'."""
     shape = scores.value.shape
     K = shape[-1]
     visible = np.ones(shape, bool) if visible is None else np.broadcast_to(visible, shape).copy()
@@ -200,7 +201,8 @@ def attend(scores, v, visible=None, bias=None, empty_rows_mean=False):
 
 
 def result_tensors(name, result):
-    """The tensors of a file that hold one result: its values, element by element their bounds, and the root mean square error expected."""
+    """The tensors that store one result in a file: its values, the bound of each element, and the expected root mean
+    square error."""
     prefix = "" if name == "output" else name + "_"
     return {name: result.value, prefix + "bound": 1.01 * result.bound, prefix + "deviation": np.sqrt(np.mean(result.variance))}
 

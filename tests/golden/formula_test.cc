@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// heed's answers against attention by its formula in float64: what torch.nn.MultiheadAttention has no option for. The
-// files come from make_formula.py.
+// heed's results against the formula of attention in float64, for options that torch.nn.MultiheadAttention does not
+// have. make_formula.py generates the files.
 #include <gtest/gtest.h>
 #include <heed/heed.h>
 
@@ -35,7 +35,7 @@ struct Golden {
   }
 };
 
-// What each file's metadata says of heed's options. The inputs are what tensors the file has.
+// heed's options for each file, as its metadata states them. The inputs are those tensors that the file has.
 const Golden kGoldens[] = {
     {.file = "rank3"},
     {.file = "scale", .scale = -0.75F},
@@ -62,7 +62,7 @@ const Golden kGoldens[] = {
      .empty_rows = HEED_EMPTY_ROWS_MEAN},
 };
 
-// What GoogleTest shows of a parameter.
+// Shows a parameter in GoogleTest's messages.
 std::ostream& operator<<(std::ostream& stream, const Golden& golden) { return stream << golden.file; }
 
 class Formula : public testing::TestWithParam<Golden> {};

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files that the generators beside this module write: .safetensors, with what made them in their metadata.
+"""Writes and reads the .safetensors files of the generators in this folder. The metadata of a file names its generator.
 
-    /usr/bin/python3 golden_file.py FILE...      print what files hold, read by this module's own reader
-"""
+    /usr/bin/python3 golden_file.py FILE...      print the contents of files, read by this module's own reader"""
 
 import json
 import struct
@@ -16,7 +15,7 @@ DTYPE_NAMES = {"float64": "F64", "float32": "F32", "float16": "F16", "int64": "I
 
 
 class BFloat16:
-    """Values of an array rounded to bfloat16 (nearest, ties to even); NumPy has no such type."""
+    """The array rounded to bfloat16 (nearest, ties to even); NumPy has no such type."""
 
     def __init__(self, values):
         bits = np.ascontiguousarray(values, np.float32).view(np.uint32).astype(np.uint64)
@@ -36,11 +35,11 @@ def wide(array):
 
 
 def write(name, tensors, description, options, made_by):
-    """options: of heed, in words: for readers of the file."""
+    """options: heed's options in words, for readers of the file."""
     def raw(array):
         return array.bits if isinstance(array, BFloat16) else np.asarray(array, order="C")
 
-    # Larger elements first keeps every tensor aligned.
+    # In order of decreasing element size, so that every tensor is aligned.
     order = sorted(tensors, key=lambda key: (-raw(tensors[key]).itemsize, key))
     header = {"__metadata__": {"format": "pt", "description": description, "heed_options": options, "made_by": made_by}}
     offset = 0

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// heed's answers against those of torch.nn.MultiheadAttention in float64, through the C functions alone. The files come
-// from make_goldens.py. docs/semantics.md lists nn.MultiheadAttention's options and what each is in heed.
+// heed's results against those of torch.nn.MultiheadAttention in float64, through the C functions alone.
+// make_goldens.py generates the files. docs/semantics.md lists nn.MultiheadAttention's options with heed's options for
+// them.
 #include <gtest/gtest.h>
 #include <heed/heed.h>
 
@@ -33,11 +34,11 @@ struct Golden {
   int64_t window_left = 0;
   int64_t window_right = 0;
   float dropout = 0;
-  // Of queries, keys, values and output in the file: (B,S,E), (S,B,E) or (S,E).
+  // The axes of queries, keys, values and output in the file: (B,S,E), (S,B,E) or (S,E).
   Layout layout = Layout::BatchFirst;
 };
 
-// What each file's metadata says of heed's options. The inputs are what tensors the file has.
+// heed's options for each file, as its metadata states them. The inputs are those tensors that the file has.
 const Golden kGoldens[] = {
     {.file = "d2l", .num_hiddens = 100, .num_heads = 5},
     {.file = "pytorch_bias", .num_hiddens = 100, .num_heads = 5, .biases = HEED_BIAS_ALL},
@@ -87,7 +88,7 @@ std::string name_of(const Golden& golden) {
   return std::string(golden.file) + (is_square && golden.causal == HEED_CAUSAL_BOTTOM_RIGHT ? "_as_bottom_right" : "");
 }
 
-// What GoogleTest shows of a parameter.
+// Shows a parameter in GoogleTest's messages.
 std::ostream& operator<<(std::ostream& stream, const Golden& golden) { return stream << name_of(golden); }
 
 heed_multi_head_attention_options options_of(const Golden& golden) {
@@ -111,7 +112,7 @@ Layer make_layer(heed_context* context, const heed_multi_head_attention_options&
   return layer;
 }
 
-// The same to read and to write: exchanging two axes undoes itself.
+// For reading and for writing, since exchanging two axes twice gives the original order.
 Tensor exchange_batch_and_sequence(heed_tensor* tensor) { return capi_test::make_transposed(tensor, {1, 0, 2}); }
 
 Tensor add_batch(heed_tensor* tensor) {
@@ -122,13 +123,13 @@ Tensor remove_batch(heed_tensor* tensor) {
   return capi_test::make_reshaped(tensor, {heed_tensor_dim(tensor, 1), heed_tensor_dim(tensor, 2)});
 }
 
-// An output with the batch first, if there is one, as the file has it.
+// A batch-first output with the axes in the order of the file.
 Tensor as_stored(Layout layout, Tensor output) {
   if (output == nullptr || layout == Layout::BatchFirst) return output;
   return layout == Layout::Unbatched ? remove_batch(output.get()) : exchange_batch_and_sequence(output.get());
 }
 
-// The file's inputs with the batch first, as views where they are stored otherwise.
+// The file's inputs with the batch first, as views if they are stored in another order.
 struct BatchFirstInputs : Inputs {
   BatchFirstInputs(const GoldenFile& file, Layout layout) : Inputs(file) {
     if (layout == Layout::BatchFirst) return;
@@ -142,7 +143,7 @@ struct BatchFirstInputs : Inputs {
   }
 };
 
-// The same into tensors of F32, whatever the inputs are.
+// forward() with outputs of F32, whatever the dtype of the inputs is.
 Outputs forward_wide(heed_context* context, const Layer& layer, const heed_layer_inputs& inputs,
                      const Outputs& shaped_as) {
   const auto make_wide = [&](const Tensor& narrow) {
@@ -157,7 +158,7 @@ Outputs forward_wide(heed_context* context, const Layer& layer, const heed_layer
   return outputs;
 }
 
-// The mean of weights (B,H,Q,K) over the heads: what average_attn_weights gives.
+// The mean of weights (B,H,Q,K) over the heads, as with average_attn_weights.
 Tensor mean_over_heads(heed_context* context, const heed_tensor* weights) {
   const Dims dims = capi_test::dims_of(weights);
   const std::vector<float> each = capi_test::read_floats(context, weights);
@@ -202,7 +203,7 @@ TEST_P(PyTorch, GivesTheSameOutputWeightsAndLogSumExp) {
   });
 }
 
-TEST_P(PyTorch, ASavedLayerIsTheSameLayer) {
+TEST_P(PyTorch, ASavedAndLoadedLayerGivesTheSameBits) {
   const Golden& golden = GetParam();
   const Context context = make_context();
   const GoldenFile file(context.get(), golden.file);
@@ -233,7 +234,7 @@ TEST_P(PyTorch, ASavedLayerIsTheSameLayer) {
 INSTANTIATE_TEST_SUITE_P(Golden, PyTorch, testing::ValuesIn(kGoldens),
                          [](const testing::TestParamInfo<Golden>& test) { return name_of(test.param); });
 
-// Attention with other options, or other inputs, compared with the file all the same.
+// Computes the file's attention with other options or inputs, and compares the output with the file's.
 Comparison compare_output(const GoldenFile& file, const Golden& golden,
                           const heed_multi_head_attention_options& options, const heed_layer_inputs& inputs) {
   const Layer layer = make_layer(file.context(), options, file.path(), "attention");
@@ -242,7 +243,7 @@ Comparison compare_output(const GoldenFile& file, const Golden& golden,
   return file.compare(output.get(), "output");
 }
 
-// The options and inputs of a golden without what hides keys or favours some.
+// The options and inputs of a golden file without mask, lengths, bias, causal and window.
 struct Unmasked {
   Unmasked(const heed_multi_head_attention_options& with_masks, const heed_layer_inputs& masked_inputs)
       : options(with_masks), inputs(masked_inputs) {
@@ -256,13 +257,15 @@ struct Unmasked {
 
   heed_multi_head_attention_options options;
   heed_layer_inputs inputs;
-  // Whether there was any of it.
+  // Whether anything was removed.
   bool is_another;
 };
 
-// The bounds cover every order of summation, so they are wide: they must still tell one meaning from another.
-TEST(GoldenBounds, TellMeaningsApart) {
-  HEED_SKIP_ON_ASCEND("16 bits, at worst, hide another scale in a third of the outputs; OnAscendSeeOneUnmaskedRow");
+// The bounds cover every order of summation, so they are wide. Yet results with a wrong option must exceed them.
+TEST(GoldenBounds, DetectWrongOptions) {
+  HEED_SKIP_ON_ASCEND(
+      "in a third of the files the bounds of 16 bits cannot detect a wrong scale; OnAscendSeeOneUnmaskedRow tests "
+      "them");
   const Context context = make_context();
   for (const Golden& golden : kGoldens) {
     SCOPED_TRACE(name_of(golden));
@@ -282,12 +285,12 @@ TEST(GoldenBounds, TellMeaningsApart) {
         heed_tensor_dim(inputs.given.keys, 1) != heed_tensor_dim(inputs.given.queries, 1)) {
       wrong = right;
       wrong.causal = right.causal == HEED_CAUSAL_TOP_LEFT ? HEED_CAUSAL_BOTTOM_RIGHT : HEED_CAUSAL_TOP_LEFT;
-      EXPECT_GT(compare_output(file, golden, wrong, inputs.given).num_beyond, 0u) << "the other corner";
+      EXPECT_GT(compare_output(file, golden, wrong, inputs.given).num_beyond, 0u) << "the other alignment";
     }
   }
 }
 
-// Of each item and query, its elements of an array (B,Q,...).
+// Splits an array (B,Q,...) into the elements of each batch element and query.
 std::vector<std::vector<double>> rows_of(const Tensor& tensor) {
   const std::vector<double> all = numbers_of(tensor.get());
   const int64_t num_rows = heed_tensor_dim(tensor.get(), 0) * heed_tensor_dim(tensor.get(), 1);
@@ -297,10 +300,10 @@ std::vector<std::vector<double>> rows_of(const Tensor& tensor) {
   return rows;
 }
 
-// An answer that is right but for one row, which nothing is hidden from or added to: the bounds derived for the device
-// refuse its weights whichever row it is, and its output for some rows at least.
+// A result that is right except for one row, computed without masks and biases. The bounds derived for the device must
+// reject the row's weights, whichever row it is, and the outputs of some rows at least.
 TEST(GoldenBounds, OnAscendSeeOneUnmaskedRow) {
-  if (!on_ascend()) GTEST_SKIP() << "the files' own figures are the bounds";
+  if (!on_ascend()) GTEST_SKIP() << "on the CPU the files' own bounds apply";
   const Context context = make_context();
   for (const Golden& golden : kGoldens) {
     SCOPED_TRACE(name_of(golden));
@@ -323,7 +326,7 @@ TEST(GoldenBounds, OnAscendSeeOneUnmaskedRow) {
     const auto output_errors = rows_of(right.errors.output);
     size_t num_outputs_refused = 0;
     for (size_t row = 0; row < right_weights.size(); ++row) {
-      if (wrong_weights[row] == right_weights[row]) continue;  // it sees every key in any case
+      if (wrong_weights[row] == right_weights[row]) continue;  // it sees every key anyway
       EXPECT_GT(num_beyond(HEED_F32, wrong_weights[row], right_weights[row], weight_errors[row]), 0u) << row;
       if (num_beyond(HEED_F32, wrong_outputs[row], right_outputs[row], output_errors[row]) > 0) ++num_outputs_refused;
     }
@@ -333,7 +336,7 @@ TEST(GoldenBounds, OnAscendSeeOneUnmaskedRow) {
   }
 }
 
-// What the bounds are too wide for: scores that are off by one part in two thousand.
+// An error that is within the bounds: all scores are wrong by one part in two thousand.
 TEST(GoldenDeviations, SeeASmallSystematicError) {
   HEED_SKIP_ON_ASCEND("the error is smaller than the roundings of 16 bits");
   const Context context = make_context();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// keras.layers.MultiHeadAttention: its kernels have an axis for the heads and are (in, out), and are made heed's
-// parameters by views alone. The file comes from make_keras.py.
+// keras.layers.MultiHeadAttention: its kernels are (in, out) with an axis for the heads, and become heed's parameters
+// by views alone. make_keras.py generates the file.
 #include <gtest/gtest.h>
 #include <heed/heed.h>
 
@@ -33,7 +33,7 @@ TEST(Keras, KernelsAreTransposedViewsOfHeedsParameters) {
       const Tensor bias = capi_test::make_reshaped(keras_bias.get(), {-1});
       check(heed_layer_set_parameter(layer.get(), (std::string(name) + ".bias").c_str(), bias.get()));
     };
-    // (in, heads * head size), and for the output (heads * head size, out).
+    // (in, heads * head size), and (heads * head size, out) for the output.
     set("W_q", "query", {5, 6});
     set("W_k", "key", {6, 6});
     set("W_v", "value", {7, 8});

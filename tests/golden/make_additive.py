@@ -25,10 +25,10 @@ class Case:
     name: str
     options: str
     seed: int
-    num_hiddens: int = 7  # of the layer of its own
+    num_hiddens: int = 7  # of the additive layer
     lens: tuple = ()
     mean: bool = False
-    # A multi-head layer, with all biases.
+    # A multi-head layer with all biases.
     num_heads: int = 0
     kv_heads: int = 0
     head_size: int = 3

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""make_array_list.py [--check] FOLDER: writes array_list.bin and array_list_old.bin, lists of arrays as DJL encodes them, or
-fails if they are others.
+"""make_array_list.py [--check] FOLDER: writes array_list.bin and array_list_old.bin, lists of arrays in DJL's encoding. With
+--check it compares them with the files in FOLDER instead, and fails if they differ.
 
-Written from DJL's format, without heed. The first is what encode must give byte for byte; the second has DJL's earlier
-versions 1 and 2, which lack a name and a byte order, and an array in big-endian order: decode alone reads them.
-"""
+Written from the description of DJL's format, independent of heed. encode must write the first file byte for byte. The second has
+DJL's earlier versions 1 and 2, which lack a name and a byte order, and a big-endian array; it is only decoded."""
 
 import struct
 import sys
@@ -17,7 +16,7 @@ ORDERS = {"<": b"<", ">": b">"}
 
 
 def shape(dims: list[int]) -> bytes:
-    """Sizes, and for each axis the letter of an unknown layout."""
+    """A shape: its sizes, and for each axis the letter of an unknown layout."""
     return struct.pack(f">i{len(dims)}qi", len(dims), *dims, len(dims)) + "?".encode("utf-16-be") * len(dims)
 
 

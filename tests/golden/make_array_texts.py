@@ -4,10 +4,9 @@
 
     /usr/bin/python3 make_array_texts.py [random cases [file]]    (Debian: python3-numpy)
 
-The file is committed: only a change of this script needs NumPy. A case is a line with type, sizes and elements (all of them,
-or "A step B": element k is A + k B), and lines that begin with "|", which are the text. Rules are those of NumPy 2.3; of an
-earlier NumPy, what it decides otherwise is replaced here.
-"""
+The file is committed: NumPy is only needed after a change of this script. A case is a line with type, sizes and elements (all of
+them, or "A step B": element k is A + k B), followed by lines that begin with "|": the text. The rules are those of NumPy 2.3.
+Where an earlier NumPy prints differently, this script overrides it."""
 
 import sys
 from pathlib import Path
@@ -28,7 +27,7 @@ if int(np.__version__.split(".")[0]) < 2:
     from numpy.core import arrayprint
 
     class Format(arrayprint.FloatingFormat):
-        """Compares in the array's type, and writes an exponent for what has more digits than the type keeps."""
+        """Compares in the array's own type, and writes exponents for numbers with more digits than the type keeps."""
 
         def fillFormat(self, data):
             sizes = np.abs(data[np.isfinite(data) & (data != 0)])
@@ -58,7 +57,7 @@ def number(value):
 
 
 def case(name, sizes, elements, text=None):
-    """`elements`: all of them, or (first, step)."""
+    """`elements`: a list of all, or (first, step)."""
     is_sequence = isinstance(elements, tuple)
     if is_sequence:
         listed = f"{number(elements[0])} step {number(elements[1])}"
@@ -137,7 +136,7 @@ def written():
     yield case("boolean", (), [1])
     yield case("boolean", (), [0])
     yield case("boolean", (30,), [k % 3 == 0 for k in range(30)])
-    # NumPy has no bfloat16: by the same rules, with the two decimal digits that it keeps.
+    # NumPy has no bfloat16. The same rules apply, with two decimal digits, which is what it can keep.
     yield case("bfloat16", (3,), [0.10009765625, 1, -2.5], "[ 0.1  1.  -2.5]")
     yield case("bfloat16", (2,), [99.5, nan], "[99.5  nan]")
     yield case("bfloat16", (2,), [100, 1], "[1.e+02 1.e+00]")
@@ -156,7 +155,7 @@ def random(count, numbers):
             exponents = numbers.uniform(-1, 1, size) * numbers.choice([0.1, 1, 3, 7])
             values = numbers.normal(size=size) * 10 ** exponents * numbers.choice([1, 1e-3, 100, 3e4])
             values = values.round(numbers.integers(0, 12)) if numbers.random() < 0.5 else values
-            # Of numbers in the midst between two that the type has, too.
+            # Also numbers half-way between two of the type.
             values = np.where(numbers.random(size) < 0.1, numbers.choice([0, 0.5, 2.0 ** -13, np.nan, np.inf, -np.inf], size), values)
         else:
             values = numbers.integers(0, 2 if name == "boolean" else 10 ** numbers.integers(1, 3), size)

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes data/block_parameters.bin: what Java's saveParameters and C#'s SaveParameters must write, byte for byte, for a
-block of the tests, after the description in docs/weights.md, in nothing but Python's standard library.
+"""Makes data/block_parameters.bin: the bytes that Java's saveParameters and C#'s SaveParameters must write for a block of the
+tests, by the description in docs/weights.md, with Python's standard library only.
 
     make_block_parameters.py FILE            writes FILE
-    make_block_parameters.py --check FILE    fails when FILE holds something else
+    make_block_parameters.py --check FILE    fails if the contents of FILE differ
 
-The block is version 4 of its class, initialized for inputs of shape (2, 3). It has a parameter "scale" 2, 3 and two blocks
-inside: a linear layer with the weights 1 to 6 and the biases -1, 0.5, and a dropout, which has no parameters and was not
-initialized. The dropout's name has letters of one to four bytes in UTF-8."""
+The block is version 4 of its class, initialized for inputs of shape (2, 3). It has a parameter "scale" 2, 3 and two child blocks:
+a linear layer with weights 1 to 6 and biases -1, 0.5, and a dropout, which has no parameters and was not initialized. The
+dropout's name has characters of one to four bytes in UTF-8."""
 
 import json
 import struct

@@ -1,13 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the files of formula_test.cc: attention by its formula, in float64 NumPy, for what torch.nn.MultiheadAttention does not have.
+"""Makes the files of formula_test.cc: attention by its formula, in float64 NumPy, for options that torch.nn.MultiheadAttention does not have.
 
     /usr/bin/python3 make_formula.py             (Debian: python3-numpy)
 
-The formula is that of Vaswani et al., 2017, which PyTorch's documentation gives for scaled_dot_product_attention, with what other libraries
-and models add to it: softmax(cap(scale q k^T) + bias over visible keys) v, in the order of docs/semantics.md, rule 3. Inputs and results as in
-make_goldens.py; files with parameters are of a multi-head layer, the others of a dot-product layer.
-"""
+The formula is that of Vaswani et al., 2017, as PyTorch's documentation states it for scaled_dot_product_attention, with the extensions of
+other libraries and models: softmax(cap(scale q k^T) + bias over visible keys) v, in the order of docs/semantics.md, rule 3. Inputs and
+results as in make_goldens.py; files with parameters are for a multi-head layer, the others for a dot-product layer."""
 
 from dataclasses import dataclass
 
@@ -28,7 +27,7 @@ class Case:
     Q: int = 5
     K: int = 7
     B: int = 2
-    H: int = 2  # 0: no axis of heads
+    H: int = 2  # 0: without the axis of heads
     kv_heads: int = 0
     D: int = 4
     Dv: int = 4
@@ -40,15 +39,15 @@ class Case:
     mask: bool = False
     bias: bool = False  # with -inf
     mean: bool = False
-    gain: float = 1.0  # of the queries: makes scores large
-    num_hiddens: int = 0  # of a multi-head layer's inputs
+    gain: float = 1.0  # factor of the queries, for large scores
+    num_hiddens: int = 0  # size of a multi-head layer's inputs
     output_size: int = 0  # 0: no output projection
 
     def __post_init__(self):
         self.kv_heads = self.kv_heads or self.H
 
     def options(self):
-        """In words."""
+        """The options in words."""
         words = []
         if self.num_hiddens:
             words += [f"num_heads {self.H}, num_kv_heads {self.kv_heads}, head_size {self.D}, value_head_size {self.Dv}"]
@@ -86,7 +85,7 @@ def make(case):
     B, H, Q, K = case.B, case.H, case.Q, case.K
     heads = H or 1
 
-    # ---- what heed reads; scale and soft cap are floats there
+    # ---- the values that heed reads; scale and soft cap are floats there
     scale = float(np.float32(case.scale)) or 1 / np.sqrt(case.D)
     soft_cap = float(np.float32(case.soft_cap))
     normal = lambda *shape, gain=1.0: narrow(gain * random.standard_normal(shape))

@@ -1,18 +1,18 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the files of golden_test.cc: inputs, parameters and what torch.nn.MultiheadAttention answers to them in float64.
+"""Makes the files of golden_test.cc: inputs, parameters, and the results of torch.nn.MultiheadAttention in float64.
 
     /usr/bin/python3 make_goldens.py             make all files (Debian: python3-torch, python3-numpy)
 
-The files are committed: only a change of this script needs PyTorch. Everything that heed reads from them is stored in the type it is computed
-from, so heed and PyTorch start from the same numbers; what heed is compared with is stored as F64:
+The files are committed: PyTorch is only needed after a change of this script. Everything that heed reads from them is stored in the type from
+which both compute, so heed and PyTorch use the same numbers. Expected results are stored as F64:
 
-    output (B,Q,E), weights (B,H,Q,K), log_sum_exp (B,H,Q), and for each, element by element, how far a correct float32 engine may be
-    away from it: bound (of output), weights_bound, log_sum_exp_bound; and the root mean square of the error that is to be expected of all its
-    elements: deviation (of output), weights_deviation, log_sum_exp_deviation. float32_error.py derives both.
+    output (B,Q,E), weights (B,H,Q,K), log_sum_exp (B,H,Q); for each element of these the largest error of a correct float32 engine:
+    bound (of output), weights_bound, log_sum_exp_bound; and for each result the expected root mean square error of its elements: deviation
+    (of output), weights_deviation, log_sum_exp_deviation. float32_error.py derives both.
 
-PyTorch gives output and weights; a second calculation, in NumPy, gives log_sum_exp and must agree with both before a file is written. It must
-also be what PyTorch answers to each of its other ways of being asked: sequence first, without weights, and with their mean over the heads.
+PyTorch computes output and weights. A second calculation, in NumPy, computes log_sum_exp, and must agree with PyTorch before a file is
+written. It must also agree with PyTorch's results for sequence-first inputs, without weights, and with their mean over the heads.
 """
 
 from dataclasses import dataclass, replace
@@ -28,11 +28,12 @@ from golden_file import narrow, wide
 
 @dataclass
 class Case:
-    """One file. The fields below `seed` restrict or change what is seen; each has its counterpart among heed's options or inputs."""
+    """One file. The fields below `seed` determine which keys are visible, or change the scores; each corresponds to an
+    option or input of heed."""
 
     name: str
     description: str
-    options: str  # of heed, in words: for readers of the file
+    options: str  # heed's options in words, for readers of the file
     seed: int
     B: int = 2
     Q: int = 4
@@ -44,16 +45,17 @@ class Case:
     vdim: int = 0
     biases: str = ""
     self_attention: bool = False
-    gain: float = 1.0  # of queries' and keys' parameters: makes scores large
+    gain: float = 1.0  # factor of the parameters of queries and keys, for large scores
     input_dtype: str = "f32"
     parameter_dtype: str = "f32"
-    dropout: float = 0.0  # of a layer that is not training
+    dropout: float = 0.0  # the layer is not training
     layout: str = "batch_first"  # of queries, keys, values and output: (B,S,E); "sequence_first": (S,B,E); "unbatched": (S,E)
     averages: bool = False  # the file also holds the mean of the weights over the heads
     key_lens: list = None  # PyTorch's key_padding_mask
-    key_bias: object = None  # function of the case and its random numbers: PyTorch's key_padding_mask of floats, (B,K)
-    attn_mask: object = None  # function of the case and its random numbers: PyTorch's attn_mask
-    extra: object = None  # function of the case and that mask: the tensors that tell heed the same
+    # PyTorch's key_padding_mask of floats, (B,K), as a function of the case and its random numbers.
+    key_bias: object = None
+    attn_mask: object = None  # PyTorch's attn_mask, as a function of the case and its random numbers
+    extra: object = None  # the same for heed as tensors, as a function of the case and that mask
 
     def __post_init__(self):
         self.kv_heads = self.kv_heads or self.H
@@ -62,7 +64,7 @@ class Case:
         self.D = self.E // self.H
 
     def laid_out(self, x):
-        """(B,S,E) as it is stored."""
+        """(B,S,E) in the layout of the file."""
         if self.layout == "batch_first":
             return x
         return x[0] if self.layout == "unbatched" else x.swapaxes(0, 1)
@@ -72,11 +74,11 @@ def cases():
     lens = lambda dtype: lambda case, mask: {"valid_lens": np.asarray(case.key_lens, dtype)}
 
     def hide(visible):
-        """PyTorch's boolean mask from a rule that says which keys a query sees."""
+        """PyTorch's boolean mask for a rule that says which keys a query sees."""
         return lambda case, random: ~visible(np.arange(case.Q)[:, None], np.arange(case.K)[None, :], case)
 
     def random_hide(shape):
-        """Half of the keys, but each query sees key 1 at least."""
+        """A random half of the keys; each query sees at least key 1."""
         def make(case, random):
             hidden = random.random_sample(shape(case)) < 0.5
             hidden[..., 1] = False
@@ -104,7 +106,7 @@ def cases():
     }
     as_heads = lambda case, mask: np.broadcast_to(mask, (1, 1, case.Q, case.K)) if mask.ndim == 2 else mask.reshape(
         case.B, case.H, case.Q, case.K)
-    # True means "may attend" in heed and "may not" in PyTorch.
+    # True means "visible" in heed and "hidden" in PyTorch.
     mask_tensor = lambda case, mask: {"mask": ~as_heads(case, mask)}
     bias_tensor = lambda case, mask: {"bias": as_heads(case, mask)}
     key_bias_tensor = lambda case, mask: {"bias": mask[:, None, None, :]}
@@ -174,7 +176,7 @@ def make(case):
     B, Q, K, E, H, D = case.B, case.Q, case.K, case.E, case.H, case.D
     repeat = H // case.kv_heads
 
-    # ---- what both read
+    # ---- inputs and parameters of both
     tensors = {"queries": narrow(random.standard_normal((B, Q, E)), case.input_dtype)}
     if not case.self_attention:
         tensors["keys"] = narrow(random.standard_normal((B, K, case.kdim)), case.input_dtype)
@@ -200,7 +202,8 @@ def make(case):
         for letter in "qkvo"
     }
 
-    # ---- PyTorch. In training mode it takes its documented path; evaluation may take a fused one, and is there for the dropout.
+    # ---- PyTorch. In training mode it takes the documented path; in evaluation it may use a fused kernel. Evaluation
+    # is needed for dropout.
     def ungroup(rows):
         return np.repeat(rows.reshape(case.kv_heads, D, -1), repeat, axis=0).reshape(H * D, *rows.shape[1:])
 
@@ -224,7 +227,7 @@ def make(case):
     torch_padding = key_padding_mask if key_bias is None else key_bias.astype(np.float64)
 
     def ask(layout="batch_first", **arguments):
-        """Output and weights, batch first, of inputs that are laid out in that way."""
+        """Output and weights, batch first, for inputs in that layout."""
         tensor_or_none = lambda x: None if x is None else torch.from_numpy(np.ascontiguousarray(x))
         module.batch_first = layout != "sequence_first"
         given = replace(case, layout=layout)
@@ -245,7 +248,7 @@ def make(case):
     assert not far(without_weights, output) and no_weights is None
     assert not far(with_average, output) and not far(average_weights, weights.mean(axis=1))
 
-    # ---- the second calculation, with its errors
+    # ---- the second calculation, with error bounds
     q, k, v = (project(exact(x), weight[letter], bias[letter]) for letter, x in (("q", queries), ("k", keys), ("v", values)))
     q = q.map(lambda x: split_heads(x, H))
     k, v = (y.map(lambda x: repeat_heads(split_heads(x, case.kv_heads), repeat)) for y in (k, v))
@@ -265,7 +268,7 @@ def make(case):
 
     tensors.update(results(own_output, own_weights, log_sum_exp))
     if case.averages:
-        # The mean of bounds and, by (sum of H errors / H)^2 <= sum of their squares / H, of variances.
+        # The mean of the bounds, and of the variances, since (sum of H errors / H)^2 <= sum of their squares / H.
         average = own_weights.map(lambda x: x.mean(axis=1))
         average.value = average_weights
         tensors.update(result_tensors("average_weights", average))

@@ -36,7 +36,7 @@ def main():
     tensors["attention_mask"] = attention_mask
     numbers = {name: wide(tensor) for name, tensor in tensors.items() if name in shapes}
 
-    # ---- as Keras
+    # ---- as in Keras
     q, k, v = (np.einsum("bse,enh->bsnh", numbers[name], numbers[name + "/kernel"]) + numbers[name + "/bias"] 
         for name in ("query", "key", "value"))
     visible = attention_mask & np.tril(np.ones((Q, K), bool))
@@ -46,7 +46,7 @@ def main():
     heads = np.einsum("bnqk,bknv->bqnv", weights, v)
     output = np.einsum("bqnv,nvo->bqo", heads, numbers["attention_output/kernel"]) + numbers["attention_output/bias"]
 
-    # ---- with matrices, and its errors
+    # ---- as matrix products, with error bounds
     def project_to_heads(name):
         kernel = numbers[name + "/kernel"]
         weight = kernel.reshape(kernel.shape[0], -1).T

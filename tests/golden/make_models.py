@@ -48,33 +48,33 @@ TOLERANCE = 1e-5                         # F32 eager and SDPA against F64, relat
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Families: a class, a configuration and where its parts are.
+# Families: a class, a configuration, and the paths of its modules.
 
 
 @dataclass
 class Family:
-    """One folder. Paths are module paths from the model; {} stands for the number of a layer."""
+    """One folder. Paths are module paths from the model; {} stands for the index of a layer."""
 
     name: str
     model: type
     config: object
     kind: str = "decoder"                # encoder, decoder, seq2seq, whisper, image, or config (no numbers)
     layer: str = ""
-    attention: str = ""                  # the module whose input is stored, below the layer
-    projection: str = ""                 # the linear layer whose output is stored, below the layer
-    rotary: str = ""                     # the module that makes cos and sin
-    decoder_layer: str = ""              # with an encoder: the decoder's layers, as `layer` has the encoder's
-    cross: tuple = ()                    # (module, projection) of cross attention, below the decoder's layer
+    attention: str = ""                  # the module whose input is stored, relative to the layer
+    projection: str = ""                 # the linear layer whose output is stored, relative to the layer
+    rotary: str = ""                     # the module that computes cos and sin
+    decoder_layer: str = ""              # with an encoder: the path of the decoder's layers
+    cross: tuple = ()                    # (module, projection) of cross attention, relative to the decoder's layer
     token_types: bool = False
-    implementation: str = "eager"        # which attention gives the expected numbers
-    known_wrong: tuple = ()              # the one that does not agree, as the notes say
-    score_gain: float = 1.3              # factor of the weights that make queries and keys
+    implementation: str = "eager"        # the attention implementation of the expected numbers
+    known_wrong: tuple = ()              # the implementation that does not agree, see the notes
+    score_gain: float = 1.3              # factor of the weights of queries and keys
     notes: str = ""
-    extra: object = None                 # function(family, model) -> more tensors
+    extra: object = None                 # function(family, model) -> further tensors
 
 
 def families(held):
-    """All families; `held` picks the second, held-out value of every pair."""
+    """All families; `held` chooses the second, held-out value of each pair."""
 
     def pick(normal, other):
         return other if held else normal
@@ -87,7 +87,7 @@ def families(held):
     own_head = dict(grouped, head_dim=pick(12, 10))          # heads * head_dim is not hidden_size
     wide = dict({**grouped, **short}, num_attention_heads=pick(2, 3), num_key_value_heads=1, head_dim=16)
 
-    # The encoders with BERT's layout. The held-out ones are other classes, with other prefixes.
+    # The encoders with BERT's layout. The held-out ones are other classes with other prefixes.
     bert = dict(base, hidden_act=pick("gelu", "gelu_new"), type_vocab_size=2, pad_token_id=0)
     bert_like = dict(kind="encoder", attention="attention.self", projection="attention.output.dense")
     yield Family("bert", pick(hf.BertModel, hf.BertForMaskedLM), hf.BertConfig(**bert),
@@ -128,7 +128,8 @@ def families(held):
                  kind="encoder", layer="layers.{}", attention="attn", projection="attn.Wo", rotary="rotary_emb",
                  notes="Layer 0 sees all tokens, layer 1 those with |p_q - p_k| <= local_attention / 2.")
 
-    # Decoders without rotary positions. With up to 8 heads, ALiBi's slopes are powers of two; with 10 or 12 they are not.
+    # Decoders without rotary positions. With up to 8 heads ALiBi's slopes are powers of two; with 10 or 12 heads they
+    # are not.
     yield Family("gpt2", pick(hf.GPT2LMHeadModel, hf.GPT2LMHeadModel),
                  hf.GPT2Config(vocab_size=base["vocab_size"], n_positions=base["max_position_embeddings"],
                                n_embd=pick(32, 35), n_layer=2, n_head=pick(4, 5), n_inner=pick(None, 40),
@@ -188,7 +189,7 @@ def families(held):
                  hf.LlamaConfig(**grouped, **rope("dynamic", factor=2.0)), kind="config",
                  notes="Frequencies depend on the length, while keys are cached: to be refused. Configuration only.")
     for name, length in (("phi3", None), ("phi3-longrope-short", 32), ("phi3-longrope-long", 8)):
-        # The short list serves up to original_max_position_embeddings tokens, the long one beyond.
+        # The short list is for up to original_max_position_embeddings tokens, the long one for more.
         factors = [round(1.0 + 0.37 * i, 2) for i in range(pick(3, 2))]
         scaling = rope("default") if length is None else rope(
             "longrope", short_factor=factors, long_factor=[round(1.5 + 2.1 * f, 2) for f in factors], factor=pick(4.0, 6.0))
@@ -368,7 +369,7 @@ def whisper_positions(family, model):
     return {"encoder.positions": model.model.encoder.embed_positions.weight.detach().float()}
 
 
-# What the keys of cases.safetensors mean. A pattern is matched against the whole key.
+# The meanings of the keys in cases.safetensors. A pattern must match the whole key.
 MEANINGS = [
     (r"(decode\.)?(decoder_)?input_ids", "token ids"),
     (r"attention_mask", "1: a token, 0: padding on the right. Expected rows of padded tokens are stored as 0"),
@@ -403,7 +404,7 @@ MEANINGS = [
 
 
 def fill(model, family, seed):
-    """Random weights that make attention far from uniform, and norms, biases and sinks that matter."""
+    """Random weights with which attention is far from uniform, and norms, biases and sinks change the result."""
     embeddings = {id(m.weight) for m in model.modules() if isinstance(m, torch.nn.Embedding)}
     scores = re.compile(r"(query|key|q_proj|k_proj|q_lin|k_lin|c_attn|query_key_value|qkv_proj|Wqkv|q_b_proj|\.q|\.k)\.weight$")
     with torch.no_grad():
@@ -444,11 +445,11 @@ class KeepDouble(TorchFunctionMode):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Running a model and storing what its parts get and give.
+# Runs a model and stores the inputs and outputs of its modules.
 
 
 class Recorder:
-    """Forward hooks that store tensors under the names of the files."""
+    """Forward hooks that store tensors under their names in the files."""
 
     def __init__(self, model, family):
         self.model, self.family, self.found, self.handles = model, family, {}, []
@@ -462,7 +463,7 @@ class Recorder:
             count = len(model.get_submodule(layer.removesuffix(".{}"))) if "{}" in layer else 1
             for number in range(count):
                 path, name = layer.format(number), f"{side}layer{number}"
-                if number == 0 or many:                       # the second layer's attention where it may differ
+                if number == 0 or many:                       # also the second layer's attention where it may differ
                     self.watch(f"{path}.{attention}", self.attention, f"{name}.{label}")
                     self.watch(f"{path}.{projection}", self.output, f"{name}.{label}.output")
                 if label != "cross_attention":
@@ -477,7 +478,8 @@ class Recorder:
         self.handles.append(self.model.get_submodule(path).register_forward_hook(hook, with_kwargs=True))
 
     def keep(self, name, tensor):
-        self.found.setdefault(name, tensor.detach().clone())           # ALBERT's layer runs twice: the first counts
+        # ALBERT's layer runs twice: the first run is stored.
+        self.found.setdefault(name, tensor.detach().clone())
 
     @staticmethod
     def first(args, kwargs):
@@ -559,7 +561,7 @@ def evaluate(model, family, inputs, decode):
         if result.get(name) is not None:
             outputs[name] = result[name]
     mask = inputs.get("attention_mask")
-    if mask is not None:                                       # rows of padding mean nothing
+    if mask is not None:                                       # rows of padding have no meaning
         for name, tensor in outputs.items():
             ours = not name.startswith("decoder.") and not (family.cross and name == "logits")
             expected = not re.fullmatch(r"(encoder\.)?(layer0\.attention\.input|hidden_states)", name)
@@ -569,7 +571,7 @@ def evaluate(model, family, inputs, decode):
     if not cached:
         return outputs
 
-    # The whole sequence at once, then in pieces with a cache.
+    # The whole sequence at once, then in parts with a cache.
     more = {}
     if family.cross:
         source = {k: v for k, v in inputs.items() if k in ("input_ids", "attention_mask", "input_features")}
@@ -599,7 +601,7 @@ def evaluate(model, family, inputs, decode):
 
 
 def difference(got, wanted):
-    """Largest difference over all outputs, relative to the largest magnitude of each tensor."""
+    """The largest difference over all outputs, relative to the largest magnitude in each tensor."""
     worst, where = 0.0, ""
     for name, tensor in wanted.items():
         if name.startswith("_") or name not in got:            # SDPA has no weights
@@ -611,9 +613,11 @@ def difference(got, wanted):
 
 
 def save(path, arrays, metadata):
-    """A safetensors file with a sorted header: safetensors' own writer puts the metadata in another order every time."""
+    """A safetensors file with a sorted header. The safetensors library writes the metadata in a different order every
+    time."""
     kinds, header, begin = {"float32": "F32", "float64": "F64", "int64": "I64"}, {}, 0
-    names = sorted(arrays, key=lambda name: (-arrays[name].itemsize, name))     # wide types first: all stay aligned
+    # Wide types first, so that all are aligned.
+    names = sorted(arrays, key=lambda name: (-arrays[name].itemsize, name))
     for name in names:
         array = arrays[name]
         header[name] = dict(dtype=kinds[str(array.dtype)], shape=array.shape, data_offsets=[begin, begin + array.nbytes])
@@ -649,7 +653,7 @@ def make(family, folder, seed, held):
             fresh.set_experts_implementation("eager")
         return fresh
 
-    # All numbers come from fresh models made of the two files, so the files suffice.
+    # All numbers are computed by new models that are loaded from the two files, to show that the files suffice.
     plain = {"eager": evaluate(reload("eager"), family, inputs, decode)}
     if family.model._supports_sdpa:
         plain["sdpa"] = evaluate(reload("sdpa"), family, inputs, decode)
@@ -690,7 +694,7 @@ def make(family, folder, seed, held):
     peak = [v.max(-1).values for k, v in plain["eager"].items() if re.search(r"layer\d\..*weights", k)]
     sharp = f"{np.mean([p[p > 0].mean().item() for p in peak]):.2f}" if peak else "-"
     bad = [k for k, v in differences.items() if v[0] > TOLERANCE and k not in family.known_wrong]
-    bad += ["cache"] if cache_difference > 1e-6 else []      # MPT makes its bias in F32: 9e-7, all others 1e-13
+    bad += ["cache"] if cache_difference > 1e-6 else []      # MPT computes its bias in F32: 9e-7, all others 1e-13
     return (f"{family.name:24} {size / 1024:6.0f} KB  {len(arrays):3} tensors  peak {sharp}  "
             + "  ".join(f"{k} {v[0]:.1e}" for k, v in differences.items()) + f"  cache {cache_difference:.1e}"
             + (f"   DIFFERS: {bad} {[differences[b][1] for b in bad if b in differences]}" if bad else ""))

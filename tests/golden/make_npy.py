@@ -4,8 +4,8 @@
 
     /usr/bin/python3 make_npy.py    make all files (Debian: python3-numpy)
 
-The files are committed: only a change of this script needs NumPy. Element k of an array, in row-major order, is made of
-n = 37 k mod 101: booleans are n mod 3 == 0, unsigned numbers n, integers n - 50, floats (n - 50) / 4. The tests know that too.
+The files are committed: NumPy is only needed after a change of this script. Element k of an array, in row-major order, is computed from
+n = 37 k mod 101: booleans are n mod 3 == 0, unsigned numbers n, integers n - 50, floats (n - 50) / 4. The tests use the same rule.
 """
 
 from pathlib import Path
@@ -38,9 +38,9 @@ ARRAYS |= {
     "fortran": np.asfortranarray(values("<f8", (3, 5, 2))),
     "fortran_bytes": np.asfortranarray(values("|u1", (7, 3))),
     "empty": values("<f4", (2, 0, 3)),
-    # As many digits as sizes can have whose product is below 2^63.
+    # The longest header: sizes with as many digits as a product below 2^63 allows.
     "long_header": np.zeros((0, 10, 100, 1000, 10000, 100000, 10, 100), "|u1"),
-    # What heed refuses.
+    # Files that heed refuses.
     "big_endian": values("<f4", (2, 3)).astype(">f4"),
     "object": np.array([1, "two", None], dtype=object),
     "structured": np.array([(1, 2.0)], dtype=[("a", "<i4"), ("b", "<f8", (2,))]),
@@ -54,7 +54,7 @@ ARRAYS |= {
     "rank_9": values("<f4", (1, 2, 1, 3, 1, 2, 1, 2, 1)),
 }
 for name, array in ARRAYS.items():
-    # structured_unicode comes in version 3.0, which NumPy chooses by itself, saying so.
+    # structured_unicode is written in version 3.0, which NumPy chooses with a warning.
     np.save(FOLDER / f"{name}.npy", array, allow_pickle=True)
 for major in (2, 3):
     with open(FOLDER / f"version_{major}.npy", "wb") as file:

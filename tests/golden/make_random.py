@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes random_numbers.h: what heed_tensor_fill_uniform and heed_tensor_fill_normal must give, by the formulas of docs/semantics.md,
-"Random numbers", in nothing but Python's integers, floats and standard library.
+"""Makes random_numbers.h: the expected results of heed_tensor_fill_uniform and heed_tensor_fill_normal, by the formulas of
+docs/semantics.md, "Random numbers", with Python's integers, floats and standard library only.
 
     make_random.py FILE            writes FILE
-    make_random.py --check FILE    fails when FILE holds something else"""
+    make_random.py --check FILE    fails if the contents of FILE differ"""
 
 import bisect
 import math
@@ -27,7 +27,7 @@ def philox(counter: list[int], key: list[int]) -> list[int]:
     return x
 
 
-assert philox([0] * 4, [0] * 2) == [0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8]  # the authors' known answer
+assert philox([0] * 4, [0] * 2) == [0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8]  # published by the authors
 
 
 def word(seed: int, domain: int, index: int) -> int:
@@ -35,11 +35,12 @@ def word(seed: int, domain: int, index: int) -> int:
     return philox([block & MASK, block >> 32, 0, domain], [seed & MASK, seed >> 32])[index % 4]
 
 
-# ---- dtypes: the numbers of each as a sorted walk ------------------------------------------------------------------------
+# ---- dtypes: the numbers of each in ascending order
+# ---------------------------------------------------------------------
 
 
 def floats(code: str, pattern: str) -> list[Fraction]:
-    """Every finite number of a 16-bit format, in order."""
+    """Every finite number of a 16-bit format, in ascending order."""
     size = 1 << 16
     if code == "BF16":
         values = [struct.unpack("<f", struct.pack("<I", bits << 16))[0] for bits in range(size)]
@@ -57,7 +58,7 @@ NUMBERS = {
 
 
 def nearest(numbers: list[Fraction], x: float) -> float:
-    """To nearest, ties to the one that the format writes with an even last bit."""
+    """To nearest, ties to the number whose last bit is 0 in the format."""
     exact = Fraction(x)
     above = bisect.bisect_left(numbers, exact)
     neighbours = numbers[max(above - 1, 0) : above + 1]
@@ -84,25 +85,25 @@ def uniform(dtype: str, low: float, high: float, seed: int, count: int) -> list[
 
 
 def normal(mean: float, deviation: float, seed: int, count: int) -> list[float]:
-    """In f64, by an inverse of the normal distribution that is the standard library's own."""
+    """In f64, by the standard library's inverse of the normal distribution."""
     return [mean + deviation * NormalDist().inv_cdf((word(seed, NORMAL, i) + 0.5) * 2.0**-32) for i in range(count)]
 
 
 UNIFORM_CASES = [
     ("F64", 0.0, 1.0, 0),
     ("F64", -3.5, 1e6, 0x123456789ABCDEF0),
-    ("F64", 1.0, 1.0000000000000004, 7),  # two numbers
+    ("F64", 1.0, 1.0000000000000004, 7),  # an interval with two numbers
     ("F16", 0.0, 1.0, 1),
     ("F16", 2047.1, 2053.0, 2),  # the format's numbers are whole, then even
-    ("F16", -1e6, 1e6, 3),  # beyond its range
-    ("BF16", 1.0, 1.02, 4),  # three numbers
+    ("F16", -1e6, 1e6, 3),  # beyond the format's range
+    ("BF16", 1.0, 1.02, 4),  # an interval with three numbers
     ("BF16", -0.3, 0.7, 0xFFFFFFFFFFFFFFFF),
     ("I8", -5.0, 5.0, 5),
     ("I8", -6.5, -0.5, 6),
     ("U8", 250.5, 300.0, 7),
 ]
 NORMAL_CASES = [(0.0, 1.0, 0), (10.0, 0.25, 0xFEDCBA9876543210), (-1e3, 1e3, 42)]
-COUNT = 13  # blocks of four words, and one more
+COUNT = 13  # three blocks of four words, and one word more
 
 
 def document() -> str:

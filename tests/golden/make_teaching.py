@@ -1,12 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the files of teaching_test.cc: attention as well-known tutorials, papers and classes have it, in float64.
+"""Makes the files of teaching_test.cc: attention as defined by well-known tutorials, papers and classes, in float64.
 
     /usr/bin/python3 make_teaching.py            (Debian: python3-torch, python3-numpy)
 
-Each is computed as its author does; attention by its formula, which must agree, adds log_sum_exp and the errors to be expected
-(float32_error.py). docs/semantics.md, "Other people's attention", says by which options heed computes the same.
-"""
+Each result is computed as its author does. A second calculation, by the formula, must agree; it adds log_sum_exp and the expected errors
+(float32_error.py). docs/semantics.md, "Other people's attention", says with which options heed computes the same."""
 
 import numpy as np
 import torch
@@ -18,7 +17,7 @@ from golden_file import narrow, wide
 
 
 def write(name, description, options, tensors, own):
-    """own: output, weights, log_sum_exp of the formula; output and perhaps weights in `tensors` are the author's."""
+    """own: output, weights and log_sum_exp by the formula. `tensors` has the author's output and perhaps weights."""
     for result, theirs in zip(own, ("output", "weights")):
         if theirs in tensors:
             assert np.abs(result.value - tensors[theirs]).max() < 1e-12, theirs
@@ -35,7 +34,7 @@ def softmax(scores):
 
 
 def four_words():
-    """The rows that the tutorial prints, from its own random numbers."""
+    """The rows that the tutorial prints, with its random numbers."""
     words = np.array([[1, 0, 0], [0, 1, 0], [1, 1, 0], [0, 0, 1]])
     np.random.seed(42)
     W_Q, W_K, W_V = (np.random.randint(3, size=(3, 3)) for _ in range(3))
@@ -55,7 +54,7 @@ def four_words():
 
 
 class ScalesAfterSoftmax(torch.nn.Module):
-    """Self-attention of one head, whose factor 1/sqrt(dim_k) comes upon the weights, not upon the scores."""
+    """Self-attention of one head with the factor 1/sqrt(dim_k) on the weights instead of the scores."""
 
     def __init__(self, input_dim, dim_k, dim_v):
         super().__init__()
@@ -71,8 +70,9 @@ class ScalesAfterSoftmax(torch.nn.Module):
 
 
 class ReshapesIntoHeads(torch.nn.Module):
-    """Self-attention of many heads without any factor. A reshape alone makes the heads: it cuts the numbers of a sentence, in the order in which
-    they lie in memory, into as many blocks as there are heads, so that a head gets neighbouring positions whole, not a part of every position."""
+    """Self-attention of several heads without any factor. The heads are made by a reshape alone: it splits the numbers of a sentence, in their
+    order in memory, into as many blocks as there are heads, so that a head gets whole neighbouring positions instead of a part of every position.
+    """
 
     def __init__(self, input_dim, dim_k, dim_v, num_heads):
         super().__init__()
@@ -89,7 +89,7 @@ class ReshapesIntoHeads(torch.nn.Module):
 
 
 def set_up(module, random):
-    """Random parameters that F32 holds, their names in heed, and the module's answer to random words."""
+    """Random parameters that F32 can represent, their names in heed, and the module's result for random words."""
     tensors = {"queries": narrow(random.standard_normal((2, 4, 5)))}
     module.double()
     for letter, layer in (("q", module.to_query), ("k", module.to_key), ("v", module.to_value)):
@@ -107,7 +107,7 @@ def scales_after_softmax():
     module = ScalesAfterSoftmax(input_dim=5, dim_k=3, dim_v=4)
     tensors, (q, k, _), output, weights = set_up(module, np.random.RandomState(201))
     factor = module.factor
-    # heed's W_v: the class's times the factor, each number rounded once.
+    # heed's W_v is the class's times the factor, with each number rounded once.
     W_v, b_v = (factor * wide(tensors[f"W_v.{name}"]) for name in ("weight", "bias"))
     column = Number(W_v.T, U * np.abs(W_v.T), STEP * np.square(W_v.T))
     v = sum_of_products(exact(wide(tensors["queries"])), column, 3, b_v)
@@ -115,7 +115,7 @@ def scales_after_softmax():
     class_weights = scaled(own[1], factor)
     assert np.abs(class_weights.value - weights).max() < 1e-12
     class_weights = Number(weights, class_weights.bound + U * weights, class_weights.variance + STEP * weights**2)
-    # heed's weights have an axis of one head.
+    # heed's weights also have the axis of the single head.
     own = (own[0], own[1].map(lambda x: x[:, None]), own[2].map(lambda x: x[:, None]))
     tensors.update(result_tensors("class_weights", class_weights), output=output)
     write("teaching_scales_after_softmax", "PyTorch class with 1/sqrt(dim_k) after the softmax; class_weights are what it returns",
@@ -187,13 +187,14 @@ def luong_concat():
 
 
 def d2l_java():
-    """Scores divided by sqrt(2), whatever the size; hidden ones replaced by -10^6 before the softmax, so that a row of nothing else is uniform."""
+    """Scores divided by sqrt(2), whatever the size. Hidden scores are replaced by -10^6 before the softmax, so a row
+    without visible keys is uniform."""
     tensors = random_inputs(np.random.RandomState(206))
     tensors["valid_lens"] = np.array([[0, 3, 5, 1], [2, 0, 4, 5]], np.int32)
     q, k, v = (wide(tensors[name]) for name in ("queries", "keys", "values"))
     visible = np.arange(5) < tensors["valid_lens"][:, :, None]
     weights = softmax(np.where(visible, q @ k.transpose(0, 2, 1) / np.sqrt(2), -1e6))
-    # The scale is a float, and so 1/sqrt(2) rounded: within the bound, which has room for a rounded scale.
+    # The scale is a float, so 1/sqrt(2) is rounded. The bound includes the rounding of the scale.
     tensors.update(output=weights @ v, weights=weights)
     write("teaching_d2l_java", "scores divided by sqrt(2), uniform weights where no key is valid", "scale 0.70710678, empty_rows mean", tensors,
           attend(dot_scores(exact(q), exact(k), 1 / np.sqrt(2)), exact(v), visible, empty_rows_mean=True))

@@ -1,15 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes data/weights/*.safetensors: parameters as frameworks name, shape and store them, inputs, and the output.
+"""Makes data/weights/*.safetensors: parameters with the names, shapes and dtypes of other frameworks, inputs, and the output.
 
     /usr/bin/python3 make_weights.py             make all files (Debian: python3-torch, python3-numpy)
 
-The files are committed. Those of PyTorch are the state_dict of a real module, and the output is what that module answers in float64. For
-the other frameworks the names and shapes are theirs, and the output comes from PyTorch or NumPy, used as the framework uses its parameters:
-linear modules as torch.nn.functional.linear, Keras' kernels in its own einsum equations. The calculation of float32_error.py, which is given
-heed's form of the parameters, must agree, and gives the bound of what a float32 engine may answer.
+The files are committed. Those of PyTorch are the state_dict of a real module, and the output is the module's result in float64. For
+the other frameworks names and shapes are the framework's, and the output is computed with PyTorch or NumPy as the framework uses its
+parameters: linear modules as torch.nn.functional.linear, Keras' kernels by its own einsum equations. The calculation of float32_error.py, with
+the parameters in heed's form, must agree; it computes the bound for a float32 engine.
 
-Each file has, beside the parameters, queries, keys and values where they differ, valid_lens where some keys are padding, output, bound and deviation.
+Beside the parameters a file has queries, keys and values where they differ, valid_lens if keys are padded, output, bound and deviation.
 """
 
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ BATCH, QUERIES, KEYS = 2, 3, 5
 
 @dataclass
 class Case:
-    """What heed has to be told; weights_test.cc repeats it."""
+    """The options that heed needs; weights_test.cc repeats them."""
 
     name: str
     description: str
@@ -45,11 +45,11 @@ class Case:
     dtype: str = "f32"
     prefix: str = ""
     self_attention: bool = False
-    # Additive attention, a layer of its own with so many hidden units.
+    # The additive layer, with this number of hidden units.
     num_hiddens: int = 0
-    # Name of each of heed's parameters, for frameworks that have one linear module for each.
+    # The framework's name for each of heed's parameters, if it has one linear module for each.
     modules: dict = field(default_factory=dict)
-    # Names of tensors that the file has besides, with their dims.
+    # The names of further tensors in the file, with their dims.
     others: dict = field(default_factory=dict)
 
     def __post_init__(self):
@@ -87,7 +87,7 @@ def three(inputs):
 
 
 def softmax_attention(case, q, k, v):
-    """(B,Q,H,D), (B,K,kv_heads,D), (B,K,kv_heads,Dv) as torch tensors to (B,Q,H*Dv)."""
+    """Attention of torch tensors (B,Q,H,D), (B,K,kv_heads,D), (B,K,kv_heads,Dv); the result is (B,Q,H*Dv)."""
     k, v = (x.repeat_interleave(case.H // case.kv_heads, dim=2) for x in (k, v))
     scores = case.scale * q.transpose(1, 2) @ k.permute(0, 2, 3, 1)
     if case.causal:
@@ -99,11 +99,11 @@ def draw(case, random, rows, columns):
     return random.uniform(-1, 1, (rows, columns)) * np.sqrt(6.0 / (rows + columns))
 
 
-# ---- One function for each framework: parameters as the file has them, their output, and heed's form of them
+# ---- One function for each framework: the parameters in the file, the output, and the parameters in heed's form
 
 
 def pytorch(case, random, inputs):
-    """torch.nn.MultiheadAttention by itself, or the second layer's of a TransformerEncoder."""
+    """torch.nn.MultiheadAttention alone, or in the second layer of a TransformerEncoder."""
     torch.manual_seed(random.randint(1 << 30))
     if case.prefix:
         layer = torch.nn.TransformerEncoderLayer(case.E, case.H, dim_feedforward=4, dropout=0, batch_first=True)
@@ -114,13 +114,13 @@ def pytorch(case, random, inputs):
             case.E, case.H, bias=bool(case.biases), kdim=case.kdim, vdim=case.vdim, batch_first=True)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
-            # The biases begin as zeros, and the layers of an encoder as copies of one.
+            # By default biases are 0, and all layers of an encoder are copies of one.
             parameter.copy_(torch.from_numpy(random.uniform(-1, 1, parameter.shape) / parameter.shape[-1] ** 0.5))
     file = {name: stored(tensor, case.dtype) for name, tensor in model.state_dict().items()}
     with torch.no_grad():
         model.double().load_state_dict({name: as_torch(array) for name, array in file.items()})
     padding = torch.arange(KEYS) >= torch.tensor(case.key_lens)[:, None] if case.key_lens else None
-    # In training mode it takes its documented path; evaluation may take a fused one.
+    # In training mode it takes the documented path; in evaluation it may use a fused kernel.
     output, _ = attention(*(torch.from_numpy(x) for x in three(inputs)), key_padding_mask=padding, need_weights=True)
 
     of = {name: wide(file[case.prefix + "." * bool(case.prefix) + name]) for name in attention.state_dict()}
@@ -131,7 +131,7 @@ def pytorch(case, random, inputs):
 
 
 def linear_modules(case, random, inputs):
-    """A linear module for each projection, (out, in), as Hugging Face, DJL and d2l have; perhaps none for the output."""
+    """A linear module (out, in) for each projection, as in Hugging Face, DJL and d2l; the output may have none."""
     H, kv, D, Dv = case.H, case.kv_heads, case.head_size, case.value_head_size
     sizes = {"q": (H * D, case.E), "k": (kv * D, case.kdim), "v": (kv * Dv, case.vdim), "o": (case.output_size, H * Dv)}
     sizes = {letter: sizes[letter] for letter in case.modules}
@@ -149,7 +149,7 @@ def linear_modules(case, random, inputs):
                 if letter in case.biases:
                     bias[letter] = wide(file[module + "bias"])
 
-    # Another layer of the model comes first, with other numbers.
+    # First another layer of the model, with other numbers.
     if "1" in case.prefix:
         add(case.prefix.replace("1", "0") + separator, False)
     prefix = case.prefix + separator if case.prefix else ""
@@ -168,7 +168,7 @@ def linear_modules(case, random, inputs):
 
 
 def additive(case, random, inputs):
-    """d2l-java's AdditiveAttention: three linear modules without biases, and the values as they are."""
+    """d2l-java's AdditiveAttention: three linear modules without biases; values are not projected."""
     shapes = {"q": (case.num_hiddens, case.E), "k": (case.num_hiddens, case.kdim), "score": (1, case.num_hiddens)}
     names = {letter: f"{case.prefix}_{module}_weight" for letter, module in case.modules.items()}
     file = {name: stored(draw(case, random, *shapes[letter]), case.dtype) for letter, name in names.items()}
@@ -181,7 +181,7 @@ def additive(case, random, inputs):
 
 
 def packed_modules(case, random, inputs):
-    """Queries, keys and values in one module: timm's is linear, GPT-2's is (in, out)."""
+    """Queries, keys and values in one module: linear in timm, (in, out) in GPT-2."""
     packed, output, transposed = case.modules["qkv"], case.modules["o"], case.modules["transposed"]
     E, H, D = case.E, case.H, case.head_size
     shape = lambda rows, columns: draw(case, random, columns, rows) if transposed else draw(case, random, rows, columns)
@@ -208,7 +208,8 @@ def packed_modules(case, random, inputs):
 
 
 def keras(case, random, inputs):
-    """keras.layers.MultiHeadAttention and GroupQueryAttention: kernels (in, heads, size) and, of the output, (heads, size, out)."""
+    """keras.layers.MultiHeadAttention and GroupQueryAttention: kernels (in, heads, size), and (heads, size, out) for
+    the output."""
     H, kv, D, Dv = case.H, case.kv_heads, case.head_size, case.value_head_size
     shapes = {"query": (case.E, H, D), "key": (case.kdim, kv, D), "value": (case.vdim, kv, Dv), "attention_output": (H, Dv, case.output_size)}
     separator, ending = case.modules["separator"], case.modules["ending"]
@@ -295,7 +296,7 @@ def cases():
 
 
 def own_output(case, inputs, weight, bias):
-    """What float32_error.py makes of heed's form of the parameters."""
+    """The result of float32_error.py for the parameters in heed's form."""
     queries, keys, values = three(inputs)
     visible = np.ones((BATCH, 1, queries.shape[1], keys.shape[1]), bool)
     if case.causal:

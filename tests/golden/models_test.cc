@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models of Hugging Face transformers, in the files that save_pretrained wrote: what heed's layers can state gives the
-// model's numbers, and every other family is refused with what is missing. make_models.py made data/models.
+// Models of Hugging Face transformers, in files written by save_pretrained. If heed has all options of a model, it must
+// give the model's numbers; every other family must be refused with the options that heed lacks. make_models.py
+// generates data/models.
 #include <gtest/gtest.h>
 #include <heed/heed.h>
 
@@ -41,7 +42,7 @@ std::string path_of(const std::string& family) { return folder_of(family) + "/mo
 
 json config_of(const std::string& family) { return json::parse(std::ifstream(folder_of(family) + "/config.json")); }
 
-// The first of these settings that the configuration has, else `otherwise`.
+// The first of these settings in the configuration, or `otherwise`.
 int64_t setting(const json& config, const std::vector<std::string>& names, int64_t otherwise) {
   for (const std::string& name : names) {
     if (config.contains(name) && config[name].is_number()) return config[name].get<int64_t>();
@@ -49,7 +50,7 @@ int64_t setting(const json& config, const std::vector<std::string>& names, int64
   return otherwise;
 }
 
-// The options as a program sets them that reads config.json.
+// The options that a program would set after reading config.json.
 heed_multi_head_attention_options options_of(const std::string& family, bool is_decoder, int32_t biases, bool causal) {
   const json config = config_of(family);
   heed_multi_head_attention_options options = HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT;
@@ -67,11 +68,11 @@ heed_multi_head_attention_options options_of(const std::string& family, bool is_
 
 std::vector<double> as_doubles(const heed_tensor* tensor) { return numbers_of(tensor); }
 
-// One attention that heed computes as its model does.
+// An attention for which heed has all options.
 struct Stated {
   const char* family;
   const char* prefix;
-  // What the tensors of cases.safetensors begin with.
+  // The beginning of its tensors' names in cases.safetensors.
   const char* cases = "layer0.attention";
   int32_t biases = kAll;
   bool causal = false;
@@ -158,7 +159,7 @@ class StatedModel : public testing::TestWithParam<Stated> {
     return Tensor(tensor);
   }
 
-  // How many tokens of each item there are; empty where nothing is padded.
+  // The number of tokens of each batch element; empty if nothing is padded.
   static std::vector<int32_t> lengths(const Context& context) {
     const Tensor mask = load_case(context, "attention_mask");
     if (!mask) return {};
@@ -170,7 +171,7 @@ class StatedModel : public testing::TestWithParam<Stated> {
     return lengths;
   }
 
-  // What padded queries give means nothing, and the file has zeros there: both are made zero.
+  // Results of padded queries have no meaning, and are 0 in the file. Sets both to 0.
   static void clear_padding(std::vector<double>& numbers, const Dims& dims, const std::vector<int32_t>& lengths) {
     const size_t query_axis = dims.size() == 3 ? 1 : 2;
     size_t row_size = 1;
@@ -199,7 +200,7 @@ TEST_P(StatedModel, GivesTheModelsNumbers) {
     inputs.queries = queries.get();
     inputs.keys = keys.get();
     ASSERT_EQ(keys != nullptr, stated.is_cross());
-    // A decoder's own sequence is not padded; cross attention sees the encoder's.
+    // The sequence of a decoder is not padded; cross attention sees the encoder's, which is.
     std::vector<int32_t> lens = lengths(context);
     if (stated.is_decoder && !stated.is_cross()) lens.clear();
     Tensor valid_lens;
@@ -227,13 +228,14 @@ TEST_P(StatedModel, GivesTheModelsNumbers) {
         clear_padding(numbers, dims, lens);
         clear_padding(expected, dims, lens);
       }
-      // The model's own inputs are stored as F32, half a unit off: one rounding more of each operand of a projection,
-      // where the bounds count as many as the input is wide. What is expected is stored as F32 too.
+      // The file's inputs are the model's rounded to F32. That is one more rounding of each operand of a projection,
+      // and the bound already counts as many roundings as the input is wide, so twice the bound suffices. Expected
+      // results are rounded to F32, too.
       for (size_t i = 0; i < bounds.size(); ++i) bounds[i] = 2 * bounds[i] + std::ldexp(std::abs(expected[i]), -24);
       EXPECT_EQ(num_beyond(HEED_F32, numbers, expected, bounds), 0U);
       expect_that_zeros_are_refused(HEED_F32, expected, bounds);
       if (property::on_ascend()) return;
-      // What make_models.py found of transformers' own F32.
+      // The same limit as make_models.py sets for transformers in F32.
       const double largest = std::abs(*std::max_element(expected.begin(), expected.end(),
                                                         [](double a, double b) { return std::abs(a) < std::abs(b); }));
       for (size_t i = 0; i < numbers.size(); ++i)
@@ -244,7 +246,7 @@ TEST_P(StatedModel, GivesTheModelsNumbers) {
   });
 }
 
-// With names alone, without config.json.
+// Without config.json, by the names alone.
 TEST_P(StatedModel, LoadsFromMemoryToo) {
   const Stated& stated = GetParam();
   const Context context = capi_test::make_context();
@@ -254,7 +256,7 @@ TEST_P(StatedModel, LoadsFromMemoryToo) {
       << heed_last_error();
 }
 
-// The other value of causal is refused by name where the configuration says which it is.
+// If the configuration determines causal, the other value is refused by name.
 TEST_P(StatedModel, IsRefusedWithoutItsCausalMaskOrWithAnother) {
   const Stated& stated = GetParam();
   const Context context = capi_test::make_context();
@@ -299,11 +301,11 @@ INSTANTIATE_TEST_SUITE_P(Golden, StatedModel, testing::ValuesIn(kStated),
                            return name;
                          });
 
-// A family that heed cannot state.
+// A family with options that heed lacks.
 struct Refused {
   const char* family;
   const char* prefix;
-  // What the sentence has with config.json beside the file, and without.
+  // Parts of the message, with config.json beside the file and without.
   std::vector<std::string> words;
   std::vector<std::string> words_by_names;
   int32_t biases = kNoBiases;
@@ -407,7 +409,7 @@ std::vector<Refused> refused() {
                    {bias, kNoOption, "with accept \"relative_bias"},
                    {bias, kNoOption, "with accept \"relative_bias"}});
   }
-  // Only the first layer has the table.
+  // Only the first layer has the table of biases.
   all.push_back({"t5",
                  "encoder.block.1.layer.0.SelfAttention",
                  {"has attention with a bias of relative positions (by model_type \"t5\" in config.json)", kNoOption},
@@ -430,7 +432,7 @@ void expect_refused(const Refused& refused, const std::string& path, const std::
   EXPECT_EQ(heed_layer_is_initialized(layer.get()), 0);
 }
 
-TEST(OtherModels, AreRefusedWithWhatIsMissing) {
+TEST(OtherModels, AreRefusedWithTheMissingOptions) {
   for (const Refused& refused : refused()) {
     SCOPED_TRACE(refused.family + std::string(" ") + refused.prefix);
     expect_refused(refused, path_of(refused.family), refused.words);
@@ -447,7 +449,7 @@ TEST(OtherModels, AreRefusedByTheirNamesAlone) {
 }
 
 // Each folder is in one of the tables above, or has no weights.
-TEST(OtherModels, AreAllThereAre) {
+TEST(OtherModels, AreInTheTables) {
   std::set<std::string> known = {"llama-rope-dynamic"};
   for (const Stated& stated : kStated) known.insert(stated.family);
   for (const Refused& one : refused()) known.insert(one.family);
@@ -468,7 +470,7 @@ heed_status load_accepting(const heed_layer* layer, const std::string& path, con
   return status;
 }
 
-TEST(OtherModels, AreLoadedWhereTheCallerAcceptsWhatIsMissing) {
+TEST(OtherModels, AreLoadedIfTheCallerAcceptsTheMissingOptions) {
   const struct {
     const char* family;
     const char* accept;
@@ -490,8 +492,8 @@ TEST(OtherModels, AreLoadedWhereTheCallerAcceptsWhatIsMissing) {
   }
 }
 
-// What is accepted does not hide the rest.
-TEST(OtherModels, AreRefusedByTheirOptionsWhereRotaryIsAccepted) {
+// Accepting one difference does not hide the others.
+TEST(OtherModels, AreRefusedForOtherOptionsEvenIfRotaryIsAccepted) {
   const Context context = capi_test::make_context();
   const Layer layer = capi_test::make_multi_head(context.get(), options_of("gemma2", false, kNoBiases, true));
   EXPECT_EQ(load_accepting(layer.get(), path_of("gemma2"), kLlamaPrefix, "rotary"), HEED_ERROR_INVALID_ARGUMENT);
@@ -504,7 +506,7 @@ TEST(OtherModels, AreRefusedByTheirOptionsWhereRotaryIsAccepted) {
             std::string::npos)
       << heed_last_error();
 
-  // As the model has them: its second layer has no window.
+  // As in the model, whose second layer has no window.
   heed_multi_head_attention_options options = options_of("gemma2", false, kNoBiases, true);
   options.scale = 1 / std::sqrt(20.0F);
   options.soft_cap = 2;
@@ -517,7 +519,7 @@ TEST(OtherModels, AreRefusedByTheirOptionsWhereRotaryIsAccepted) {
   EXPECT_EQ(load_accepting(first.get(), path_of("gemma2"), kLlamaPrefix, "rotary"), HEED_OK) << heed_last_error();
 }
 
-// The frequencies of llama-rope-dynamic, which is a configuration alone, beside Llama's weights.
+// The frequencies of llama-rope-dynamic, which has only a configuration, with Llama's weights.
 TEST(OtherModels, WithFrequenciesThatChangeAreRefused) {
   const capi_test::TemporaryFolder folder;
   const std::string path = folder.write("model.safetensors", capi_test::read_file(path_of("llama")));
@@ -525,7 +527,7 @@ TEST(OtherModels, WithFrequenciesThatChangeAreRefused) {
   expect_refused({"llama", kLlamaPrefix, {}, {}}, path, {kRotary, kNoOption, kAcceptRotary});
 }
 
-// transformers 5 has other names in memory than save_pretrained writes.
+// transformers 5 uses other names in memory than save_pretrained writes.
 TEST(StateDictNames, OfViTAreLoadedAsTheSavedOnes) {
   const Context context = capi_test::make_context();
   std::string bytes = capi_test::read_file(path_of("vit"));

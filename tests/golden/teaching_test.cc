@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention as well-known tutorials, papers and classes have it, by heed's options: what docs/semantics.md says under
-// "Other people's attention". The files, with the authors' numbers, come from make_teaching.py.
+// Attention as defined by well-known tutorials, papers and classes, computed with heed's options for it
+// (docs/semantics.md, "Other people's attention"). make_teaching.py generates the files, which contain the authors'
+// numbers.
 #include <gtest/gtest.h>
 #include <heed/heed.h>
 
@@ -26,14 +27,14 @@ heed_multi_head_attention_options one_head(int64_t head_size, int64_t value_head
 
 Tensor transposed(const Tensor& matrix) { return capi_test::make_transposed(matrix.get(), {1, 0}); }
 
-// Each number times the factor, rounded once.
+// The tensor times a factor, with each number rounded once.
 Tensor times(const GoldenFile& file, const heed_tensor* tensor, double factor) {
   std::vector<float> numbers = capi_test::read_floats(file.context(), tensor);
   for (float& number : numbers) number = static_cast<float>(number * factor);
   return capi_test::make_tensor_of(file.context(), capi_test::dims_of(tensor), numbers);
 }
 
-// The layer's three results from the file's inputs, held against the file's.
+// Computes the layer's three results from the file's inputs, and compares them with the file's.
 template <typename Options>
 void expect_as_in(const GoldenFile& file, const Layer& layer, const Options& options) {
   const Inputs inputs(file);
@@ -81,7 +82,7 @@ TEST_F(Teaching, LuongsDotProductIsAScaleOfOne) {
   });
 }
 
-// q . W_a k = (q W_a) . k: one head that projects the queries alone. Identities change no bit.
+// q . W_a k = (q W_a) . k: one head that projects only the queries. Projections by the identity change no bit.
 TEST_F(Teaching, LuongsGeneralScoreIsAProjectionOfTheQueries) {
   on_device([&](Fallback fallback) {
     context_ = make_context(fallback);
@@ -125,7 +126,7 @@ TEST_F(Teaching, D2lJavaDividesByTheRootOfTwoAndAveragesEmptyRows) {
   });
 }
 
-// softmax(q . k) / sqrt(dim_k) times V is softmax(q . k) times V / sqrt(dim_k).
+// softmax(q . k) / sqrt(dim_k) times V equals softmax(q . k) times V / sqrt(dim_k).
 TEST_F(Teaching, AFactorAfterTheSoftmaxBelongsToTheValues) {
   on_device([&](Fallback fallback) {
     context_ = make_context(fallback);
@@ -144,7 +145,7 @@ TEST_F(Teaching, AFactorAfterTheSoftmaxBelongsToTheValues) {
     const Derived derived = derive(layer.get(), options, inputs.given);
     file.expect(outputs, derived);
 
-    // The weights that the class returns add up to the factor.
+    // The rows of weights that the class returns sum to the factor.
     const auto class_weights = [&](const Tensor& weights) {
       if (weights == nullptr) return Tensor();
       return capi_test::make_reshaped(times(file, weights.get(), factor).get(), {2, 4, 4});
@@ -154,7 +155,7 @@ TEST_F(Teaching, AFactorAfterTheSoftmaxBelongsToTheValues) {
   });
 }
 
-// x W^T + b as one product of matrices: x with a last column of ones times W with b as its last column.
+// x W^T + b as one matrix product: x with a column of ones appended, times W with b appended.
 Tensor project(const GoldenFile& file, const char* weight_name, const char* bias_name) {
   const Tensor x = file.load("queries");
   const Tensor weight = file.load(weight_name);
@@ -174,7 +175,7 @@ Tensor project(const GoldenFile& file, const char* weight_name, const char* bias
   return projected;
 }
 
-// What the reference says of that, and of the attention of heads that are cut out of it.
+// The reference's results for these projections, and for attention with heads that are made by a reshape.
 Derived derive_cut(const GoldenFile& file, const Outputs& results) {
   if (!on_ascend()) return {};
   const Tensor x = file.load("queries");
@@ -217,7 +218,7 @@ Derived derive_cut(const GoldenFile& file, const Outputs& results) {
   return as_tensors(reference::attention(problem), results);
 }
 
-// Heads that are cut out of memory are no heads of heed's multi-head attention, but any tensor of rank 4 has heads.
+// Such heads are not those of heed's multi-head attention, but dot-product attention of rank 4 takes any heads.
 TEST_F(Teaching, HeadsCutByAReshapeAreDotProductAttentionOfRankFour) {
   on_device([&](Fallback fallback) {
     context_ = make_context(fallback);

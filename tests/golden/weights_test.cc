@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files as PyTorch, Hugging Face, timm, Keras and DJL name and shape their parameters, loaded as they are. The files,
-// and how far a correct engine may be away from the output element by element, come from make_weights.py.
+// Files with the names and shapes of PyTorch, Hugging Face, timm, Keras and DJL, loaded directly. make_weights.py
+// generates the files with the bound of each element of the output.
 #include <gtest/gtest.h>
 #include <heed/heed.h>
 
@@ -34,9 +34,9 @@ struct Weights {
   float scale = 0;
   int32_t causal = HEED_CAUSAL_NONE;
   bool has_output_projection = true;
-  bool is_additive = false;      // a layer of its own
+  bool is_additive = false;      // the additive layer
   heed_dtype dtype = HEED_F32;   // of the parameters
-  const char* accept = nullptr;  // what these numbers do not have of the model
+  const char* accept = nullptr;  // the features of the model that these numbers do not use
 
   std::string path() const {
     return std::string(HEED_SOURCE_DIR "/tests/golden/data/weights/") + file + ".safetensors";
@@ -121,7 +121,7 @@ heed_multi_head_attention_options options_of(const Weights& weights) {
   return options;
 }
 
-// NULL when the file has no such tensor.
+// NULL if the file has no such tensor.
 Tensor load_if_present(const Context& context, const Weights& weights, const char* name) {
   heed_tensor* tensor = nullptr;
   const heed_status status = heed_tensor_load_safetensors(context.get(), weights.path().c_str(), name, &tensor);
@@ -145,7 +145,7 @@ class FrameworkWeights : public testing::TestWithParam<Weights> {
     load_into(layer.get());
     return layer;
   }
-  // By heed_layer_load, or with what the caller accepts.
+  // By heed_layer_load, or with heed_load_options if `accept` is given.
   void load_into(heed_layer* layer) const {
     if (GetParam().accept == nullptr) {
       check(heed_layer_load(layer, GetParam().path().c_str(), GetParam().prefix));
@@ -194,7 +194,8 @@ class FrameworkWeights : public testing::TestWithParam<Weights> {
     return read_elements<float>(output.get());
   }
 
-  // On Ascend: the reference has the framework's numbers, and the output is within the reference's bounds.
+  // On Ascend: the reference must agree with the framework's numbers, and the output must be within the reference's
+  // bounds.
   void expect_within_derived_bound(const Layer& layer, const std::vector<float>& output,
                                    const std::vector<double>& expected, const std::vector<double>& bound) const {
     const Inputs inputs = load_inputs();
@@ -224,7 +225,7 @@ TEST_P(FrameworkWeights, GiveTheFrameworksOutput) {
     const auto bound = read_elements<double>(load_if_present(context_, weights, "bound").get());
     ASSERT_EQ(output.size(), expected.size());
     for (size_t i = 0; i < output.size(); ++i) {
-      // The bounds are small enough to tell one layout from another.
+      // Small enough to detect a wrong layout.
       ASSERT_LT(bound[i], 1e-3);
       if (property::on_ascend()) continue;
       EXPECT_LE(std::abs(double{output[i]} - expected[i]), bound[i]) << "element " << i;
@@ -253,7 +254,7 @@ TEST_P(FrameworkWeights, AreTheSameFromMemoryAndAsHeedSavesThem) {
   });
 }
 
-// An initialized layer keeps its dtype, whatever the file's.
+// An initialized layer keeps its dtype, whatever the file's dtype is.
 TEST_P(FrameworkWeights, AreConvertedToTheLayersDType) {
   on_device([&](Fallback fallback) {
     context_ = property::make_context(fallback);

@@ -112,7 +112,8 @@ size_t num_beyond(heed_dtype dtype, const std::vector<double>& is, const std::ve
 void expect_that_zeros_are_refused(heed_dtype dtype, const std::vector<double>& should,
                                    const std::vector<double>& errors) {
   for (const double error : errors) EXPECT_TRUE(std::isfinite(error)) << "an element without a bound";
-  EXPECT_GT(num_beyond(dtype, std::vector<double>(should.size()), should, errors), 0U) << "zeros are let through";
+  EXPECT_GT(num_beyond(dtype, std::vector<double>(should.size()), should, errors), 0U)
+      << "a result of zeros would be accepted";
 }
 
 }  // namespace heed::golden

@@ -12,7 +12,7 @@
 namespace heed::golden {
 namespace {
 
-// Half a unit in the last place of a 16-bit type at a number of this magnitude; F32's own rounding is in the bounds.
+// Half a unit in the last place of a 16-bit dtype at this magnitude. The bounds already include the rounding to F32.
 double half_unit(heed_dtype dtype, double magnitude) {
   if (dtype == HEED_F32 || dtype == HEED_F64) return 0;
   const int precision = dtype == HEED_F16 ? 11 : 8;
@@ -53,15 +53,16 @@ Comparison GoldenFile::compare(const heed_tensor* result, const std::string& nam
   const std::vector<double> is = numbers_of(result);
   const std::vector<double> should = numbers_of(expected.get());
   const std::vector<double> off = numbers_of(errors != nullptr ? errors : bound.get());
-  // A device that computes in 16 bits rounds no sum more often than twice, and its operands once: of the roundings that
-  // the deviation counts, of each term one for each, and of a projection two more, that is as many at most.
+  // A device that computes in 16 bits rounds each operand once, and each sum at most twice. The deviation counts at
+  // least as many roundings: one for each term of a sum, and two more for a projection. So multiplying it by the
+  // coarseness suffices.
   const Tensor queries = load_if_present("queries");
   const double coarseness = property::coarseness(queries != nullptr ? heed_tensor_dtype(queries.get()) : HEED_F32);
   Comparison comparison;
   comparison.deviation = coarseness * numbers_of(load((prefix + "deviation").c_str()).get()).at(0);
   double sum_of_squares = 0;
   for (size_t i = 0; i < is.size(); ++i) {
-    // The log_sum_exp of an empty row is -inf.
+    // For an empty row both are -inf.
     const double difference = is[i] == should[i] ? 0 : std::abs(is[i] - should[i]);
     const double allowed = off[i] + half_unit(dtype, std::abs(should[i]) + off[i]);
     if (!(difference <= allowed)) ++comparison.num_beyond;
@@ -69,7 +70,7 @@ Comparison GoldenFile::compare(const heed_tensor* result, const std::string& nam
     if (allowed > 0) comparison.largest_ratio = std::max(comparison.largest_ratio, difference / allowed);
     sum_of_squares += difference * difference;
   }
-  // The reference leaves the rounding to F32 out.
+  // The reference's errors do not include the rounding to F32.
   if (errors != nullptr) comparison.num_beyond = golden::num_beyond(dtype, is, should, off);
   comparison.root_mean_square = std::sqrt(sum_of_squares / static_cast<double>(is.size()));
   return comparison;
@@ -85,7 +86,7 @@ void GoldenFile::expect(const heed_tensor* result, const std::string& name, cons
               comparison.largest_difference, comparison.largest_ratio);
   if (on_ascend()) {
     SCOPED_TRACE(name);
-    EXPECT_EQ(compare(derived_values, name).num_beyond, 0u) << "the reference has been asked another question";
+    EXPECT_EQ(compare(derived_values, name).num_beyond, 0u) << "the reference computed something other than the file";
     if (name != "output" || !output_is_vague_on_ascend()) {
       expect_that_zeros_are_refused(heed_tensor_dtype(result), numbers_of(load(name.c_str()).get()),
                                     numbers_of(derived_errors));

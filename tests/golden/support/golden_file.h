@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file of tests/golden/data, and results held against it: each element within its bound, all together as near as is
-// to be expected. float32_error.py derives both figures. On Ascend the bounds are those of derived_bound.h.
+// A file of tests/golden/data, and the comparison of results with it: each element within its bound, and all elements
+// of a result together within the expected deviation. float32_error.py derives both. On Ascend the bounds are those of
+// derived_bound.h.
 #pragma once
 
 #include <heed/heed.h>
@@ -26,12 +27,12 @@ using property::on_device;
 
 struct Comparison {
   double largest_difference = 0;
-  // Of a difference to its bound.
+  // The largest difference divided by its bound.
   double largest_ratio = 0;
-  // Elements beyond their bound, NaN among them.
+  // The number of elements that exceed their bound or are NaN.
   size_t num_beyond = 0;
   double root_mean_square = 0;
-  // What an engine's root mean square is expected to stay below.
+  // The limit of the root mean square difference.
   double deviation = 0;
 };
 
@@ -41,26 +42,26 @@ class GoldenFile {
 
   heed_context* context() const { return context_; }
   const std::string& path() const { return path_; }
-  // Where the scores of so many keys all err as far as they may, the mean of their values may be off by more than it is:
-  // the bounds let an output of zeros through. Weights and log_sum_exp tell such a device from a right one.
+  // With so many keys the bounds on Ascend allow an output of zeros, since the errors of all scores together may exceed
+  // the mean of the values. The bounds of weights and log_sum_exp still detect a wrong device.
   bool output_is_vague_on_ascend() const { return name_ == "many_keys"; }
 
   Tensor load(const char* tensor) const;
-  // NULL when the file has no such tensor.
+  // NULL if the file has no such tensor.
   Tensor load_if_present(const char* tensor) const;
 
-  // A result, of F32, F16, BF16 or F64, against the file's tensor of that name; against these bounds where errors are
-  // given.
+  // Compares a result of F32, F16, BF16 or F64 with the file's tensor of that name. The bounds are the file's, or
+  // `errors` if given.
   Comparison compare(const heed_tensor* result, const std::string& name, const heed_tensor* errors = nullptr) const;
 
-  // The same as expectations, and a printed line. The deviation is asked of F32 only: in narrower results their own
-  // rounding is all that is to be seen. On Ascend it is asked of all results, multiplied by what its roundings are
-  // coarser; the reference, with its tensors of derived_bound.h, has to give the file's numbers; and its bounds have to
-  // refuse a result of zeros, unless that is a vague output.
+  // The same as test expectations, with a printed line. The deviation is checked for F32 only, since in narrower
+  // results the final rounding is much larger. On Ascend it is checked for all results, multiplied by the coarseness of
+  // the device's roundings. There the reference must also agree with the file (derived_values, from derived_bound.h),
+  // and its bounds must reject a result of zeros, unless the output is a vague one.
   void expect(const heed_tensor* result, const std::string& name, const heed_tensor* derived_values,
               const heed_tensor* derived_errors) const;
 
-  // Output, weights and log_sum_exp.
+  // The same for output, weights and log_sum_exp.
   void expect(const Outputs& outputs, const Derived& derived) const;
 
  private:
@@ -69,7 +70,7 @@ class GoldenFile {
   std::string path_;
 };
 
-// What tensors the file has of queries, keys, values, valid_lens, mask and bias.
+// The tensors of the file: queries, keys, values, valid_lens, mask and bias; null if it lacks them.
 struct Inputs {
   explicit Inputs(const GoldenFile& file);
 
@@ -77,7 +78,7 @@ struct Inputs {
   heed_layer_inputs given = HEED_LAYER_INPUTS_INIT;
 };
 
-// All three outputs, in the dtypes of heed_layer_create_outputs.
+// All three outputs, in the dtypes that heed_layer_create_outputs chooses.
 Outputs forward(const heed_layer* layer, const heed_layer_inputs& inputs);
 
 }  // namespace heed::golden

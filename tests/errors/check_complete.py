@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""check_complete.py ROOT: no error text of the sources is missing in docs/errors.md and in docs/ascend.md.
+"""check_complete.py ROOT: docs/errors.md and docs/ascend.md must contain every error text of the sources.
 
-Every string literal of core/ and capi/src with a space in it is a sentence or a part of one, unless not_errors.txt says what else it is.
-As a pattern, in which conversions such as %d stand for anything of their kind, it must fit a sentence that one of these pages shows,
-as a whole and with its status where it is the format of fail(), else as a part. What they list without a call must stand in the
-sources, and no call may get it.
-"""
+Every string literal with a space in core/ and capi/src counts as a sentence or a part of one, unless not_errors.txt lists it as something
+else. As a pattern, in which a conversion such as %d matches anything of its kind, it must match a sentence on one of these pages: the whole
+sentence, with its status, if it is the format of fail(), otherwise a part. Sentences that the pages list without a call must be in the
+sources, and no call may cause them."""
 
 import re
 import sys
@@ -21,11 +20,11 @@ PAGES = ("docs/errors.md", "docs/ascend.md")
 LIST = Path(__file__).with_name("not_errors.txt")
 CONVERSION = re.compile(r"%[-+ #0-9.*]*(?:hh|h|ll|l|z|j|t)?([diuxXsgcp%])")
 KINDS = {"s": ".*", "c": ".", "p": "0x[0-9a-f]+", "g": r"[-+.e0-9]+|-?inf|-?nan", "%": "%"}
-WHOLE_NUMBER = r"-?[0-9]+|\.\.\."  # ... where it differs between machines
+WHOLE_NUMBER = r"-?[0-9]+|\.\.\."  # ... if it differs between machines
 
-# What a format is given to.
+# The function that gets the format.
 THROWN = re.compile(r"\bfail\(Status::(\w+),$")
-# Texts of the compiler, and instructions.
+# Texts for the compiler, and instructions.
 NO_SENTENCE = re.compile(r"\bstatic_assert\([^;]*,$|\basmvolatile\($")
 
 
@@ -43,7 +42,7 @@ def upper_snake(name: str) -> str:
 
 
 class Listed:
-    """What the pages show."""
+    """The sentences on the pages."""
 
     def __init__(self, pages: list[str]):
         self.sentences = []
@@ -79,7 +78,7 @@ for text in texts:
 for key in sorted(set(exceptions) - used):
     problems.append(f"{exceptions[key].at}: {key[0]} has no text '{key[1]}': take it out")
 for listed_format in listed.formats:
-    # Its parts may be formats of their own, as in fail_tensor(path, tensor, "has no data").
+    # The parts of a sentence may be formats themselves, as in fail_tensor(path, tensor, "has no data").
     parts = [text for text in texts if re.search(re.escape(text.text), listed_format) or re.fullmatch(pattern(text.text), listed_format)]
     if not parts:
         problems.append(f"a page lists '{listed_format}' without a call, but it is not in the sources")

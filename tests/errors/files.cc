@@ -6,7 +6,7 @@ namespace heed::errors_test {
 
 Topic files() {
   return {"Files",
-          "`file(header, n)` is a .safetensors file of that header, in which ' stands for \", and `n` bytes of data.",
+          "`file(header, n)` is a .safetensors file with this header, in which ' stands for \", and `n` bytes of data.",
           {
               PROVOKE(heed_tensor_load_safetensors(context, "none.safetensors", "a", &new_tensor)),
               PROVOKE(heed_tensor_load_safetensors(context, ".", "a", &new_tensor)),

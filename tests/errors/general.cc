@@ -5,7 +5,7 @@ namespace heed::errors_test {
 
 Topic general() {
   return {"Any function",
-          "Pointers, structs, enumerations and text results are refused in the same words everywhere.",
+          "All functions refuse invalid pointers, structs, enumerations and text results in the same words.",
           {
               PROVOKE(heed_tensor_fill(NULL, 1.0)),
               PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), inputs.struct_size = 8),
@@ -26,22 +26,22 @@ Topic general() {
 
 const std::vector<Unprovoked>& unprovoked() {
   static constexpr const char* kWriter =
-      "heed_layer_save, which alone writes such files, has names and tensors of its own.";
+      "Only heed_layer_save writes such files, and it chooses their names and tensors.";
   static const std::vector<Unprovoked> all = {
       {"memory for heed's own objects could not be allocated",
-       "Comes where the process has no memory left for a few hundred bytes."},
+       "The process has no memory left, not even a few hundred bytes."},
       {"an internal check failed (%s): please report this as a defect of heed",
-       "Stops exceptions that nothing throws on purpose."},
+       "A last check for exceptions that no code throws intentionally."},
       {"an exception of unknown type was stopped: please report this as a defect of heed",
-       "Stops exceptions that nothing throws on purpose."},
+       "A last check for exceptions that no code throws intentionally."},
       {"backend %s has interface version %d, expected %d: it was built for another heed",
-       "A backend in a plugin is asked for its version when it is loaded, the CPU's is a part of the library."},
-      {"the CPU's own plan says that the device cannot do it", "Stops a plan that the CPU never makes."},
+       "The version of a plugin's backend is checked when it is loaded, and the CPU's backend is part of the library."},
+      {"the CPU's own plan says that the device cannot do it", "A check for a plan that the CPU never makes."},
       {"workspace is in use by another call, expected one workspace for each call at a time",
-       "Takes two threads that call heed_layer_forward at the same time with one workspace."},
-      {"cannot %s \"%s\": unknown reason", "Comes where the system has no words for its refusal."},
+       "Two threads call heed_layer_forward at the same time with one workspace."},
+      {"cannot %s \"%s\": unknown reason", "The system gives no reason."},
       {"cannot read \"%s\": it ended at byte %llu although it had %llu bytes when it was opened",
-       "Takes another program that cuts the file while it is read."},
+       "Another program truncates the file while it is read."},
       {"cannot write \"%s\": tensor \"%s\" has a negative size", kWriter},
       {"cannot write \"%s\": tensor \"%s\" has sizes that overflow", kWriter},
       {"cannot write \"%s\": tensor \"%s\" has no data", kWriter},
@@ -52,11 +52,11 @@ const std::vector<Unprovoked>& unprovoked() {
       {"cannot write \"%s\": the header would have %zu bytes, expected at most %llu", kWriter},
       {"the input size of a projection or the inner size of a product is %d, expected at most %d: its scratch memory "
        "could not be addressed",
-       "Takes a tensor of more than 4 TiB."},
+       "Needs a tensor of more than 4 TiB."},
       {"the length of a softmax is %d, expected at most %d: its scratch memory could not be addressed",
-       "Takes a tensor of more than 4 TiB."},
-      {"\"%s\": the header's length is %llu, expected at most %llu", "Takes a file of more than 100 MB."},
-      {"\"%s\": the header is %s, expected a JSON object", "A header that does not begin with '{' is refused before."},
+       "Needs a tensor of more than 4 TiB."},
+      {"\"%s\": the header's length is %llu, expected at most %llu", "Needs a file of more than 100 MB."},
+      {"\"%s\": the header is %s, expected a JSON object", "A header that does not begin with '{' is refused earlier."},
   };
   return all;
 }

@@ -18,15 +18,15 @@
 namespace heed::errors_test {
 namespace {
 
-// What depends on the machine, between these two texts, is shown as "...".
+// Text between these two depends on the machine, and is shown as "...".
 struct Varying {
   std::string_view before;
-  std::string_view behind;  // empty: the sentence's end
+  std::string_view behind;  // empty: the end of the sentence
 };
 constexpr Varying kVarying[] = {
-    {"this call needs ", ":"},                       // what a workspace needs
+    {"this call needs ", ":"},                       // the needed bytes of a workspace
     {"those that this processor has: ", ""},         // instructions
-    {"libheed_ascend.so is not in ", ": expected"},  // where libheed is
+    {"libheed_ascend.so is not in ", ": expected"},  // the folder of libheed
 };
 
 std::string shown(std::string sentence) {
@@ -49,7 +49,7 @@ bool has_any(const std::string& sentence, std::initializer_list<const char*> par
                      [&](const char* part) { return sentence.find(part) != std::string::npos; });
 }
 
-// As far as a program can tell: what it was, and what was expected instead.
+// Checks what a program can check: the sentence states what was found, and what was expected.
 void expect_words(heed_status status, const std::string& sentence) {
   if (status == HEED_ERROR_INVALID_ARGUMENT) {
     const bool has_number = sentence.find_first_of("0123456789") != std::string::npos;
@@ -101,7 +101,8 @@ std::string List::text(const std::string& heading) const {
       text << "- **" << each.sentence << "**<br>\n  `" << short_name(each.status) << "` from `" << each.call << "`\n";
     }
   }
-  text << "\n" << heading << " Without a call\n\nThese stand in the sources, but no single call gets them.\n\n";
+  text << "\n"
+       << heading << " Without a call\n\nThese sentences are in the sources, but no single call causes them.\n\n";
   for (const Unprovoked& each : unprovoked_) text << "- **" << each.format << "**<br>\n  " << each.reason << "\n";
   return text.str();
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A list of error sentences in a page, each with a call that gets it. To add one is to add a line to the file of its
-// topic:
+// A list of error sentences for a documentation page, each with a call that causes it. To add one, add a line to the
+// file
+// of its topic:
 //
 //   PROVOKE(heed_tensor_create(context, HEED_F32, 9, dims, &new_tensor));
 //   PROVOKE(heed_tensor_create(context, HEED_F32, 3, dims, &new_tensor), dims[1] = -1);
 //
-// the call, and behind it what has to be done before, all in the names of the class Scene that is in scope there; then
+// that is the call, and after it the statements that must run before. Both use the names of class Scene, which are in
+// scope there. Then run
 // scripts/errors.
 #pragma once
 
@@ -18,38 +20,38 @@
 namespace heed::errors_test {
 
 struct Provocation {
-  std::string before;  // as written here
+  std::string before;  // as written in the PROVOKE line
   std::string call;
   std::function<heed_status()> run;
 };
 
 struct Topic {
   const char* title;
-  const char* introduction;  // what its calls share; may be empty
+  const char* introduction;  // what the calls of the topic have in common; may be empty
   std::vector<Provocation> provocations;
 };
 
-// A sentence that no call gets, as its format stands in the sources.
+// A sentence that no call causes, given by its format in the sources.
 struct Unprovoked {
   const char* format;
   const char* reason;
 };
 
-// Every call is made once, in order, since what it does to the process may be for good.
+// Makes every call once, in order, since a call may change the process permanently.
 class List {
  public:
   List(const std::vector<Topic>& topics, std::vector<Unprovoked> unprovoked);
 
-  // Each call is refused, with a sentence of its own that helps as far as a program can tell.
+  // Checks that each call is refused, each with a different sentence that states what was found and expected.
   void expect_helpful() const;
-  // In Markdown, with headings that begin so: "##".
+  // The list in Markdown, with headings that begin with `heading`, such as "##".
   std::string text(const std::string& heading) const;
 
  private:
   struct Refused {
     heed_status status;
     std::string sentence;
-    std::string call;  // with what comes before
+    std::string call;  // including the statements before it
   };
   struct RefusedTopic {
     std::string title;
@@ -63,10 +65,10 @@ class List {
   std::vector<Unprovoked> unprovoked_;
 };
 
-// The file is this text. With HEED_UPDATE_ERRORS in the environment it is made so.
+// Checks that the file contains this text. With HEED_UPDATE_ERRORS in the environment, writes it instead.
 void expect_page(const std::string& path, const std::string& text);
 
-// What a call came to: getters tell it by the last error alone.
+// The status of a call. Getters have no status, so theirs is that of the last error.
 inline heed_status outcome(heed_status status) { return status; }
 template <typename Value>
 heed_status outcome(Value) {
@@ -75,7 +77,7 @@ heed_status outcome(Value) {
 
 }  // namespace heed::errors_test
 
-// A struct, whose members are the scene's, so that the call can be written as a caller writes it.
+// A struct whose base class is the scene, so that the call can use the scene's names as a caller would.
 #define PROVOKE(attempted_call, ...)                             \
   {                                                              \
 #__VA_ARGS__, #attempted_call, [] {                            \

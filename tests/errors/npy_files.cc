@@ -5,7 +5,7 @@ namespace heed::errors_test {
 
 Topic npy_files() {
   return {"Files of NumPy",
-          "`npy(header, n)` is a .npy file of format 1.0, of that header and `n` bytes of data.",
+          "`npy(header, n)` is a .npy file of format 1.0 with this header and `n` bytes of data.",
           {
               PROVOKE(heed_tensor_load_npy(context, bytes("array.npy", "an array"), &new_tensor)),
               PROVOKE(heed_tensor_load_npy(context, bytes("array.npy", "\x93NUMPY"), &new_tensor)),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a provoking call finds: every object it may need, in order. Each call gets a scene of its own, changes one thing
-// of it, and reads like the program of a caller, since the names here are a caller's.
+// The objects that a provoking call may need, all of them valid. Each call has its own scene, and changes one thing in
+// it. The names are those of a typical caller, so that the calls in the documentation look like a caller's code.
 #pragma once
 
 #include <dlpack/dlpack.h>
@@ -24,7 +24,7 @@ class Scene {
   ~Scene();
 
  protected:
-  // Made for one call, and destroyed with the scene.
+  // A tensor of this call, destroyed with the scene.
   heed_tensor* tensor_of(heed_dtype dtype, std::initializer_list<int64_t> sizes);
   heed_tensor* shape_of(heed_dtype dtype, std::initializer_list<int64_t> sizes);
   heed_tensor* lengths(std::initializer_list<float> values);
@@ -32,19 +32,19 @@ class Scene {
   heed_tensor* snapshot(const char* name);
   heed_workspace* workspace_of(size_t size);
 
-  // A .safetensors file with so many zero bytes of data, by its header, in which ' stands for ". Gives its name.
+  // Writes a .safetensors file with this header, in which ' stands for ", and data_size zeros. Returns its name.
   static const char* file(const std::string& header, size_t data_size);
-  // One whose tensors have these names and no elements.
+  // A .safetensors file with empty tensors of these names.
   static const char* names(std::initializer_list<const char*> all);
-  // The same in a folder of its own, with a config.json beside it, in which ' stands for " too.
+  // The same in a folder of its own, beside a config.json with this text, in which ' stands for ", too.
   static const char* model(const std::string& config, const std::string& header, size_t data_size);
-  // Four projections of heed's, (8, 8), in such a folder.
+  // The same with the four projections of heed's layers, (8, 8).
   static const char* model(const std::string& config);
-  // "0,0,0" with so many zeros.
+  // "0,0,0" with this number of zeros.
   static std::string many_zeros(size_t count);
-  // A .npy file with so many zero bytes of data, by its header.
+  // Writes a .npy file with this header and data_size zeros.
   static const char* npy(const std::string& header, size_t data_size);
-  // A file of this name and these bytes.
+  // Writes a file with this name and these bytes.
   static const char* bytes(const char* name, const std::string& contents);
 
  private:
@@ -60,7 +60,7 @@ class Scene {
   heed_allocator allocator = HEED_ALLOCATOR_INIT;
   heed_executor executor = HEED_EXECUTOR_INIT;
 
-  // (2, 3, 4) of F32.
+  // F32 of dims (2, 3, 4).
   heed_tensor* tensor;
   heed_tensor* shape_only;
   int64_t dims[9] = {2, 3, 4, 1, 1, 1, 1, 1, 1};
@@ -68,29 +68,29 @@ class Scene {
   int32_t axes[3] = {0, 1, 2};
   alignas(64) float memory[24] = {};
   static void release(void*, void*) {}
-  // Lends that memory as (2, 3, 4) of F32.
+  // Exports that memory as F32 of dims (2, 3, 4).
   DLManagedTensor managed{};
-  // For a heed_allocator: the elements of tensors get no memory, or the address 0x1001.
+  // For a heed_allocator. For the elements of tensors give_none returns NULL, and give_odd the misaligned address
+  // 0x1001.
   static void* give_none(void*, size_t size, size_t alignment);
   static void* give_odd(void*, size_t size, size_t alignment);
   static void take(void*, void* given, size_t size);
 
-  // For a heed_executor of 2 threads.
+  // For a heed_executor with 2 threads.
   using Run = void(void* task, int64_t item);
   static void run_none(void*, int64_t num_items, Run* run, void* task);
   static void run_one_twice(void*, int64_t num_items, Run* run, void* task);
   static void run_one_more(void*, int64_t num_items, Run* run, void* task);
   static void throw_exception(void*, int64_t num_items, Run* run, void* task);
-  // Of F32 and dims (64, 1000), in a context whose executor has this parallel_for.
+  // An F32 tensor of dims (64, 1000), in a context whose executor has this parallel_for.
   heed_tensor* result_by(void (*parallel_for)(void*, int64_t, Run*, void*));
 
-  // Two parts of an attention, outputs (2, 3, 4) and log_sum_exps (2, 3) of F32, and a tensor for what they are merged
-  // into.
+  // Outputs (2, 3, 4) and log_sum_exps (2, 3) of two parts of an attention, in F32, and a tensor for the merged output.
   const heed_tensor* part_outputs[2];
   const heed_tensor* part_log_sum_exps[2];
   heed_tensor* merged;
 
-  // Multi-head attention with these options, initialized, and a call of it that works.
+  // An initialized multi-head attention layer with these options, and a valid call of it.
   heed_layer* layer;
   heed_multi_head_attention_options options;
   heed_layer_inputs inputs;
@@ -103,10 +103,10 @@ class Scene {
 
   heed_linear_options linear_options = capi_test::five_outputs();
 
-  // Loading with what is accepted, of four projections of heed's.
+  // Loads four projections of heed's layers, with options->accept set to `accept`.
   heed_status load_accepting(const char* accept);
 
-  // Out-parameters; the handles that calls put there are destroyed with the scene.
+  // Out-parameters. Handles that calls store here are destroyed with the scene.
   heed_context* new_context = nullptr;
   heed_tensor* new_tensor = nullptr;
   heed_tensor* new_product = nullptr;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The texts in C++ sources: string literals, put together where several stand side by side, as in "%s is %" PRId64 ", expected"."""
+"""The texts of C++ sources: string literals, concatenated if several are adjacent, as in "%s is %" PRId64 ", expected".
+"""
 
 import re
 from collections.abc import Iterator
@@ -25,7 +26,7 @@ class Text:
     file: str
     line: int
     text: str
-    before: str  # the code in front of it, without spaces
+    before: str  # the code before it, without spaces
 
 
 def unescaped(text: str) -> str:
@@ -43,7 +44,7 @@ def texts_of(root: Path, file: str) -> Iterator[Text]:
         if kind in ("raw", "string", "conversion"):
             if current is None:
                 current = Text(file, source.count("\n", 0, match.start()) + 1, "", code)
-            # What PRId64 stands for, without its length.
+            # PRId64 becomes d: the length of the conversion does not matter.
             current.text += {"raw": match["raw"], "string": unescaped(match["string"] or ""), "conversion": "d"}[kind]
             continue
         if current is not None:

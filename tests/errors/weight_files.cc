@@ -9,7 +9,7 @@
 namespace heed::errors_test {
 namespace {
 
-// An index of a model in several files, in which ' stands for ".
+// The index of a model in several files, in which ' stands for ".
 std::string index(std::string text) {
   std::replace(text.begin(), text.end(), '\'', '"');
   return text;
@@ -26,7 +26,7 @@ std::string zip(const std::string& name) {
 Topic weight_files() {
   return {
       "Models in several files, and files of another kind",
-      "`index(text)` is an index in which ' stands for \", `zip(name)` begins as an archive whose first file has that "
+      "`index(text)` is an index, in which ' stands for \", `zip(name)` begins as an archive whose first file has that "
       "name.",
       {
           PROVOKE(heed_tensor_load_safetensors(context, bytes("model.safetensors.index.json", index("{'metadata':{}}")),

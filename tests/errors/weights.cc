@@ -6,9 +6,8 @@ namespace heed::errors_test {
 Topic weights() {
   return {
       "Weights in files",
-      "`names({...})` is a .safetensors file whose tensors have these names and no elements, `model(...)` one with "
-      "this "
-      "config.json beside it and, where it has no other tensors, heed's four projections.",
+      "`names({...})` is a .safetensors file with empty tensors of these names; `model(...)` is one with this "
+      "config.json beside it, and with heed's four projections unless it has other tensors.",
       {
           PROVOKE(heed_layer_load(layer, names({}), NULL)),
           PROVOKE(heed_layer_load(layer, names({"x"}), NULL)),

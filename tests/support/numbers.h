@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers that C++ has no short names for.
+// Short names for infinity and NaN.
 #pragma once
 
 #include <limits>

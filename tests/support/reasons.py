@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the lists of exceptions that checks allow, each with its reason.
+"""Reads lists of exceptions to a check, each with its reason.
 
 Entries are separated by empty lines; a line that begins with # is a comment. An entry is
 
     core/tensor/dtype.h
     - return 0;
-      Why this may be: any number of lines, indented.
+      The reason: any number of lines, indented.
 
-a file, the lines of it that are meant, each after a mark (which marks there are, and what they mean, is the list's), and the reason.
-"""
+a file, the lines of it that are meant, each after a mark (each list defines its marks), and the reason."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +16,7 @@ from pathlib import Path
 @dataclass
 class Entry:
     file: str
-    at: str  # where it stands in the list
+    at: str  # the line of the list
     marked: list[tuple[str, str]] = field(default_factory=list)  # (mark, text)
     reason: str = ""
 
@@ -26,7 +25,7 @@ class Entry:
 
 
 def read_entries(path: Path, marks: str = "-") -> list[Entry]:
-    """The entries of a list. An entry without a file, a text or a reason ends the program."""
+    """The entries of a list. An entry without a file, a text or a reason ends the program with an error."""
     entries = []
     current: Entry | None = None
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines() + [""], 1):

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds a size that a page states against the size of what was built."""
+"""Compares a size that a page states with the size of the built file."""
 
 import re
 from pathlib import Path
 
-# A tenth of a megabyte is what pages round to, and what a change of the code may add before a page is written anew.
+# Relative. Pages round to tenths of a megabyte, and small changes of the code should not require a change of the page.
 TOLERANCE = 0.05
 
 
 def problems(page, pattern, num_bytes):
-    """What is wrong with the page, whose text has the pattern once; its group is a number of megabytes (10^6 bytes)."""
+    """The problems of a page, which must match the pattern once; its group is a number of megabytes (10^6 bytes)."""
     stated = re.findall(pattern, Path(page).read_text(encoding="utf-8"))
     if len(stated) != 1:
         return [f"{page} has {len(stated)} places that match {pattern!r}, expected 1"]

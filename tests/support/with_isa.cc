@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// with_isa ISA PROGRAM [ARGUMENT...]: runs a program with HEED_ISA set. Where that would show nothing it says why and
-// ends with 77, which CTest is told to take for "skipped".
+// with_isa ISA PROGRAM [ARGUMENT...]: runs a program with HEED_ISA set. If this would not test another ISA, prints the
+// reason and exits with 77, which CTest counts as "skipped".
 #include <cstdio>
 #include <cstring>
 

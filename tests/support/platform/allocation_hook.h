@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looks at, and spoils, what is asked of malloc and its relatives, and of mmap as memory, by the whole program,
-// libraries included. The file that implements it replaces these functions in the program that links it.
+// Counts calls of malloc and its relatives, and of mmap for memory, in the whole program including libraries, and makes
+// them fail on request. The file that implements it replaces these functions in the program that links it.
 #pragma once
 
 #include <cstdint>
 
 namespace heed {
 
-// Blocks that are allocated and not freed, of all threads.
+// Blocks that are allocated and not freed, over all threads.
 int64_t num_live_blocks();
 
-// The most bytes, of all threads, that were allocated at once since `since_now()`, beyond those that were then.
+// The largest number of bytes that were allocated at the same time since `since_now()`, minus those that were allocated
+// then; over all threads.
 class PeakOfBytes {
  public:
   static PeakOfBytes since_now();
@@ -21,11 +22,12 @@ class PeakOfBytes {
   int64_t before_;
 };
 
-// Allocations by this thread, and by all threads, since the program began, failed ones included.
+// The number of allocations by this thread, or by all threads, since the program began, including failed ones.
 int64_t num_allocations();
 int64_t num_allocations_of_all();
 
-// Makes allocations of this thread fail: the `first`th from now on (from 1) and, where `later_too`, all after it.
+// Makes allocations of this thread fail in its scope: the `first`th from now on, counted from 1, and with later_too all
+// after it.
 class FailAllocations {
  public:
   FailAllocations(int64_t first, bool later_too);
@@ -33,7 +35,7 @@ class FailAllocations {
   FailAllocations& operator=(const FailAllocations&) = delete;
   ~FailAllocations();
 
-  // Whether one has failed.
+  // Whether an allocation has failed.
   bool happened() const;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For glibc, whose own allocator stays reachable under other names. operator new ends here too. What glibc maps for
-// itself, such as threads' stacks, does not come by here.
+// For glibc, whose own allocator is available under other names. operator new also calls these functions. Memory that
+// glibc maps for itself, such as the stacks of threads, is not counted.
 #include "support/platform/allocation_hook.h"
 
 #include <malloc.h>
@@ -28,7 +28,7 @@ std::atomic<int64_t> live_blocks{0};
 std::atomic<int64_t> live_bytes{0};
 std::atomic<int64_t> most_bytes{0};
 
-// Of one thread. Constant initialization: no allocation when the thread begins.
+// The state of one thread. Initialized by constants, so that a new thread allocates nothing for it.
 struct Hook {
   int64_t num_allocations = 0;
   int64_t until_failure = 0;  // 0: none
@@ -118,7 +118,7 @@ void* realloc(void* memory, size_t num_bytes) noexcept {
   if (memory == nullptr) return counted(moved);
   if (moved != nullptr) {
     add_bytes(usable_bytes(moved) - before);
-  } else if (num_bytes == 0) {  // which frees
+  } else if (num_bytes == 0) {  // this frees the block
     live_blocks.fetch_sub(1, std::memory_order_relaxed);
     add_bytes(-before);
   }
@@ -143,11 +143,11 @@ void free(void* memory) noexcept {
   __libc_free(memory);
 }
 
-// Anonymous mappings are memory. They are taken for unmapped as a whole.
+// Anonymous mappings are memory. Only unmapping of whole mappings is expected.
 void* mmap(void* address, size_t num_bytes, int protection, int flags, int file, off_t offset) noexcept {
   const bool is_memory = (flags & MAP_ANONYMOUS) != 0;
   if (is_memory && must_fail()) return MAP_FAILED;
-  // The kernel's call gives MAP_FAILED, too: -1.
+  // The system call returns MAP_FAILED, too: -1.
   void* mapped = reinterpret_cast<void*>(::syscall(SYS_mmap, address, num_bytes, protection, flags, file, offset));
   if (is_memory && mapped != MAP_FAILED) {
     live_blocks.fetch_add(1, std::memory_order_relaxed);

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts of a test in a forked child, and other programs.
+// Running parts of a test in a forked child, and running other programs.
 #pragma once
 
 #include <functional>
 
 namespace heed {
 
-// The thread sanitizer ends a child that makes threads where its parent had some.
+// The thread sanitizer ends a forked child that creates threads if its parent had some.
 #if defined(__SANITIZE_THREAD__)
 inline constexpr bool kForkedChildMayHaveThreads = false;
 #else
 inline constexpr bool kForkedChildMayHaveThreads = true;
 #endif
 
-// Runs `work` in a child process, which ends without the destructors of the parent's objects. Returns what work returned,
-// 0 to 255, or -1 where there was no child or it did not come to its end.
+// Runs `work` in a child process, which ends without calling the destructors of the parent's objects. Returns the
+// result of work, 0 to 255, or -1 if no child could be created or it did not exit normally.
 int exit_code_in_a_child(const std::function<int()>& work);
 
-// Whether `work` ended in a child process without an exception and without a failure of the test.
+// Whether `work` ended in a child process without an exception and without a failed expectation.
 bool succeeds_in_a_child(const std::function<void()>& work);
 
-// Runs another program in the place of this one, searched in PATH; arguments[0] is its name, a null pointer the end.
-// Returns only where that fails.
+// Replaces this program by another one, which is searched in PATH. arguments[0] is its name; a null pointer ends the
+// arguments. Returns only on failure.
 void become_program(char** arguments);
 
 }  // namespace heed

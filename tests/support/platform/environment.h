@@ -11,7 +11,7 @@ namespace heed {
 void set_environment(const char* name, const char* value);
 void unset_environment(const char* name);
 
-// A variable that a test may change; at the end of the scope it has its former value again.
+// A variable that a test may change; the destructor restores its former value.
 class Variable {
  public:
   explicit Variable(const char* name) : name_(name) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What <filesystem> has not, or not on every system.
+// Functions on files that <filesystem> lacks, or lacks on some systems.
 #pragma once
 
 #include <cstdint>
@@ -7,19 +7,19 @@
 
 namespace heed {
 
-// A symbolic link to `target`, which need not exist. False where that fails.
+// Creates a symbolic link to `target`, which need not exist. False on failure.
 bool make_link(const char* target, const char* path);
 
-// A pipe with a name in the file system. False where that fails.
+// Creates a named pipe. False on failure.
 bool make_pipe(const char* path);
 
-// A new folder in the working folder; its name is unique and begins with `prefix`.
+// Creates a folder in the working folder, with a unique name that begins with `prefix`.
 std::string make_unique_folder(const std::string& prefix);
 
-// The files, pipes and sockets that this process has open.
+// The number of files, pipes and sockets that this process has open.
 int64_t num_open_files();
 
-// Whether this process may read and write every file, whatever its permissions.
+// Whether this process may read and write every file, whatever its permissions are.
 bool is_superuser();
 
 }  // namespace heed

@@ -6,13 +6,13 @@
 
 namespace heed {
 
-// Null where the library cannot be loaded; then load_failure() says why.
+// Null if the library cannot be loaded; then load_failure() returns the reason.
 void* open_library(const char* path);
 std::string load_failure();
-// A library that is loaded already; null where it is not. It counts as one more use of the library.
+// A library that is already loaded, or null. It must be closed like one from open_library.
 void* open_loaded_library(const char* path);
 void close_library(void* library);
-// Null where the library exports no such function.
+// Null if the library exports no such function.
 void* find_in_library(void* library, const char* name);
 
 }  // namespace heed

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Limits that the system sets to a process.
+// Limits that the system enforces for a process.
 #pragma once
 
 #include <cstdint>
 
 namespace heed {
 
-// In its scope no file of this process may become larger.
+// In its scope no file of this process can grow beyond a size.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(uint64_t num_bytes);
@@ -21,7 +21,7 @@ class FileSizeLimit {
   bool is_set_ = false;
 };
 
-// For the rest of this process's life, it can make no further threads. False where the system does not allow that.
+// From now on this process can create no threads. False if the system does not allow this.
 bool forbid_threads();
 
 }  // namespace heed

@@ -21,7 +21,7 @@ FileSizeLimit::~FileSizeLimit() {
   ::setrlimit(RLIMIT_FSIZE, &limit);
 }
 
-// The limit counts all processes of a user, and does not hold for root; so root becomes another user.
+// The limit counts all processes of a user, and does not apply to root, so root becomes another user.
 bool forbid_threads() {
   const rlimit none = {0, 0};
   constexpr uid_t kNobody = 65534;

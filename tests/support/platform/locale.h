@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A language for the numbers of one thread.
+// The locale for numbers on one thread.
 #pragma once
 
 #include <memory>
 
 namespace heed {
 
-// In its scope the calling thread writes numbers as in the locale of that name, if there is one.
+// In its scope the calling thread formats numbers as in the locale of this name, if it exists.
 class NumericLocale {
  public:
   explicit NumericLocale(const char* name);

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// The process's pages.
+// The memory of the process.
 #pragma once
 
 #include <cstddef>
 
 namespace heed {
 
-// The resident memory of the process (resident set size); 0 where the system does not report it.
+// The resident memory of the process (resident set size); 0 if the system does not report it.
 size_t resident_bytes();
 
-// Why resident_bytes says nothing here of freed memory; null where it does.
+// The reason why resident_bytes() does not show freed memory here; null if it does.
 const char* why_residency_is_unknown();
 
-// Whether there is a page at this address.
+// Whether this address is mapped.
 bool is_page_mapped(const void* address);
 
-// So many bytes in front of memory that cannot be read.
+// A block of this size, directly before memory that cannot be read.
 class BytesBeforeAWall {
  public:
   explicit BytesBeforeAWall(size_t num_bytes);

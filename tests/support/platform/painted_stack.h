@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many bytes of its thread's stack some work takes.
+// Measures the stack that a function uses.
 #pragma once
 
 #include <cstddef>
 
 namespace heed {
 
-// Runs work(argument) on a thread whose stack was filled with a pattern. Returns how many bytes below work's frame were
-// written. Throws std::runtime_error where there is no such thread.
+// Runs work(argument) on a thread with a stack that was filled with a pattern. Returns how many bytes below the frame
+// of `work` were written. Throws std::runtime_error if the thread cannot be created.
 size_t stack_bytes_of(void (*work)(void* argument), void* argument);
 
 // `work` must not throw.

@@ -8,13 +8,12 @@
 
 namespace heed {
 
-// Those of the calling thread, by their numbers.
+// The processors that the calling thread may run on, by their numbers.
 std::vector<int> allowed_processors();
-// Keeps the calling thread on one of them; false where that fails.
+// Binds the calling thread to one of them. False on failure.
 bool stay_on_processor(int processor);
 
-// The features of the processor by the system's own names, as far as the system supports them; empty where it does not
-// report them.
+// The processor's features that the system supports, by the system's names; empty if it does not report them.
 std::set<std::string> processor_flags();
 
 }  // namespace heed

@@ -29,7 +29,7 @@ std::set<std::string> processor_flags() {
   std::set<std::string> flags;
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; flags.empty() && std::getline(file, line);) {
-    // x86's name of the line, and Arm's.
+    // The name of the line on x86, and on Arm.
     if (line.rfind("flags", 0) != 0 && line.rfind("Features", 0) != 0) continue;
     std::istringstream words(line.substr(line.find(':') + 1));
     for (std::string word; words >> word;) flags.insert(word);

@@ -36,7 +36,7 @@ int64_t num_threads() { return static_cast<int64_t>(std::distance(std::filesyste
 int count_worker_threads(WorkerThreads which) {
   int count = 0;
   for (const auto& task : std::filesystem::directory_iterator(kTasks)) {
-    // number (name) state ...; empty where the thread has ended meanwhile.
+    // number (name) state ...; empty if the thread has ended meanwhile.
     std::string number, name, state;
     std::ifstream(task.path() / "stat") >> number >> name >> state;
     if (name == "(heed-worker)" && (which == WorkerThreads::All || state == "S")) ++count;

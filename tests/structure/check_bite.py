@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shows that the checks bite: plants every violation below, each in a separate tree, and requires that the check reports it, and
-reports nothing of what is allowed."""
+"""Tests the checks: writes each violation below into a separate tree, and requires that the check reports it, and that
+it reports nothing that is allowed."""
 
 import sys
 import tempfile
@@ -99,7 +99,8 @@ ALLOWED = [
     ("tests/property/rules_test.cc", '"reference/attention.h"'),
 ]
 
-# (check that must report it or None, file, text); the texts are put together here so that this file passes the check itself.
+# (check that must report it or None, file, text). The texts are concatenated here so that this file passes the check
+# itself.
 LICENCE_LINE = "// " + check_files.LICENCE + "\n"
 FILES = [
     ("licence", "core/base/half.h", "#pragma once\n"),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""check_files.py ROOT: every source file below ROOT names its licence, and no file holds a path of the machine it was
-written on, or a mark that an unfinished merge left."""
+"""check_files.py ROOT: every source file below ROOT must name its licence. No file may contain a path of the machine on
+which it was written, or the conflict marks of an unfinished merge."""
 
 import re
 import sys
@@ -9,11 +9,11 @@ from pathlib import Path
 SKIPPED_FOLDERS = {".git", "build", "__pycache__"}
 SOURCES = {".h", ".c", ".cc", ".cpp", ".i", ".java", ".cs", ".py", ".sh", ".cmake", ".in", ".map", ".csproj", ".props"}
 LICENCE = "SPDX-License-Identifier: Apache-2.0"
-# Alone on its line, but for the marks of a comment.
+# A line of its own, apart from comment characters.
 LICENCE_LINE = re.compile(rb"^(?://|#|/\*|<!--) " + LICENCE.encode() + rb"(?: \*/| -->)?$", re.MULTILINE)
 FIRST_LINES = 3
 MACHINE_PATH = re.compile(rb"(?<![\w.~$})-])/(?:work|root|home|Users|tmp)/[\w.-]")
-# Without the seven = between both sides, which may also underline a title.
+# Not the seven = between both sides, since they may also underline a title.
 MERGE_MARK = re.compile(rb"^(?:<{7}|\|{7}|>{7})(?= |$)", re.MULTILINE)
 
 
@@ -26,14 +26,14 @@ def line_of(found: re.Match[bytes]) -> int:
 
 
 def check(root: Path) -> tuple[list[str], int]:
-    """The violations, one sentence each, and the number of files that were looked at."""
+    """The violations, one sentence each, and the number of files that were read."""
     problems = []
     num_files = 0
     for path in sorted(root.rglob("*")):
         parts = path.relative_to(root).parts
         if path.is_symlink() or not path.is_file() or SKIPPED_FOLDERS.intersection(parts[:-1]):
             continue
-        # In a worktree or a submodule it is a file.
+        # In a worktree or a submodule .git is a file.
         if path.name == ".git":
             continue
         num_files += 1

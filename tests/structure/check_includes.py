@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may include whom: check_includes.py ROOT reads every #include (and SWIG's %include) below ROOT and reports those that RULES forbid."""
+"""Which folder may include which: check_includes.py ROOT reads every #include (and SWIG's %include) below ROOT, and
+reports those that RULES forbids."""
 
 import re
 import sys
 from pathlib import Path, PurePosixPath
 
-# The first row whose pattern matches a file is its rule: (name, files, what they may include).
-# {} stands for one folder's name, the same one in files and in what they may include; * for anything within a folder, ** for any depth.
-# Below the last "/" a pattern names files, so "core/backends/*" is what lies directly in that folder.
-# What is not listed is forbidden; headers in <> that are not in OWNED (below) are the system's, and allowed where "system" is.
-# The headers of ops/ that hold plain structs, which kernels read as they are. A kernel calls none of their functions: in objects of several
-# ISAs an inline function would be one symbol for all.
+# Headers of ops/ with plain structs that kernels read directly. A kernel must not call functions of these headers: an
+# inline function in the objects of several ISAs would be one symbol for all of them.
 PLAIN_OPS = [
     "core/ops/attention.h",
     "core/ops/kv_source.h",
@@ -18,8 +15,15 @@ PLAIN_OPS = [
     "core/ops/sequence.h",
     "core/tensor/dtype.h",
 ]
+
+# The rule of a file is the first row whose pattern matches it: (name, files, what they may include).
+# {} stands for one folder's name, the same in files and in what they may include; * for anything within a folder, **
+# for any depth.
+# After the last "/" a pattern names files, so "core/backends/*" is the files directly in that folder.
+# What is not listed is forbidden. Headers in <> that are not in OWNED (below) belong to the system, and are allowed if
+# "system" is listed.
 RULES = [
-    # The lowest room: it knows nothing of heed.
+    # The lowest layer: it includes nothing else of heed.
     ("platform", "core/platform/**", ["core/platform/**", "system"]),
     ("base", "core/base/**", ["core/platform/*", "core/base/**", "json", "system"]),
     ("tensor", "core/tensor/**", ["core/platform/*", "core/base/**", "core/tensor/**", "dlpack", "json", "system"]),
@@ -92,17 +96,17 @@ RULES = [
         "tests/install/**",
         ["capi/include/heed/heed.h", "system"],
     ),
-    # It measures what everybody can call.
+    # It measures only what every user can call.
     ("bench", "tests/bench/**", ["capi/include/heed/heed.h", "tests/bench/**", "Eigen", "measured", "system"]),
-    # It stands alone, so that it shares no code with what is tested on it.
+    # It shares no code with what is tested on it.
     ("simulator", "tests/ascend_sim/**", ["tests/ascend_sim/**", "gtest", "cann", "system"]),
     ("tests of bindings", "tests/bindings/**", ["bindings/swig/**", "capi/include/heed/heed.h", "system"]),
-    # It shares no code with what it is compared with.
+    # It shares no code with what is compared with it.
     ("reference", "tests/reference/**", ["tests/reference/**", "Eigen", "system"]),
     ("tests", "tests/**", ["core/**", "capi/src/**", "capi/include/heed/heed.h", "tests/**", "Eigen", "dlpack", "json", "gtest", "cann", "system"]),
 ]
 
-# Headers of others: first folder -> the word for it in RULES.
+# Headers of other projects: first folder -> the word for it in RULES.
 OWNED = {
     "Eigen": "Eigen",
     "dlpack": "dlpack",
@@ -116,10 +120,11 @@ OWNED = {
     "atb": "cann",
 }
 
-# The only files that may use these, whatever their rule says: what is done with them there is nobody else's business.
+# Only these files may include these headers, whatever their rule says, so that no other part depends on them.
 ONLY_IN = {"dlpack": ["core/tensor/dlpack.cc", "tests/**"], "json": ["core/base/json_reader.h", "core/tensor/safetensors_writer.cc", "tests/**"], "cann": ["core/backends/ascend/**", "tests/ascend*/**"]}
 
-# C's own headers and the processors': without templates, so that a kernel compiled for one processor leaves no code for another.
+# The headers of C and of processors. They have no templates, so a kernel that is compiled for one processor adds no
+# weak symbols to the library.
 C_HEADERS = re.compile(r"^(std(int|def|bool|arg|io|lib)|string|math|float|limits|\w+intrin|arm_\w+)\.h$|^c(stddef|stdint|float|limits)$")
 
 SOURCES = {".h", ".hpp", ".inc", ".c", ".cc", ".cpp", ".i", ".swg"}
@@ -143,7 +148,7 @@ def normal(path: PurePosixPath) -> str:
 
 
 def target(root: Path, file: str, quoted: bool, include: str) -> str:
-    """The included file as a path from the root, or the word that RULES has for it."""
+    """The included file as a path relative to the root, or the word that RULES has for it."""
     first = include.split("/")[0]
     if include == "heed/heed.h":
         return "capi/include/heed/heed.h"
@@ -178,7 +183,7 @@ def allowed(name: str, allowance: list[str], folder: str | None, include: str, f
 
 
 def check(root: Path) -> tuple[list[str], int]:
-    """The violations, one sentence each, and the number of includes that were looked at."""
+    """The violations, one sentence each, and the number of includes that were read."""
     problems = []
     num_includes = 0
     for top in ("core", "capi", "bindings", "examples", "tests"):

@@ -1,28 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The operating system stays behind seams: check_platform.py ROOT reports, outside the folders of SEAMS,
-- a condition of the preprocessor on a system, and in core/ and capi/ also on a processor,
-- an include of a header that belongs to a system,
-- in tests/, calls of functions that only POSIX has and that standard headers may bring along,
-- in core/ and capi/, texts whose numbers depend on the host's locale: printf's conversions of floating-point numbers, and setlocale's family."""
+"""Only some folders may depend on the operating system. check_platform.py ROOT reports, outside the folders of SEAMS:
+- conditions of the preprocessor on a system, and in core/ and capi/ also on a processor,
+- includes of a system's headers,
+- in tests/, calls of functions that only POSIX has, even if standard headers declare them,
+- in core/ and capi/, texts that depend on the host's locale: printf's conversions of floating-point numbers, and setlocale and its relatives.
+"""
 
 import re
 import sys
 from pathlib import Path
 
-# Files that belong to a system by their nature.
+# Files that belong to a system.
 SEAMS = (
     "core/platform/",
     "tests/support/platform/",
-    # It stands alone, and simulates a driver for Linux.
+    # It simulates a driver for Linux, and shares nothing with the other tests.
     "tests/ascend_sim/",
-    # It is compiled in front of every file, and stands alone.
+    # It is included before every file, and depends on nothing else.
     "tests/mutation/",
-    # They measure Linux: its counters, its processors, libraries that exist there.
+    # They use Linux for measuring: its counters, its list of processors, libraries that exist on it.
     "tests/bench/",
 )
-# The public header must compile without a build that chooses files.
+# The public header must compile in programs whose build does not choose files by system.
 PUBLIC_HEADER = "capi/include/heed/heed.h"
-# Kernels are compiled for one processor each.
+# Each kernel is compiled for one processor.
 KERNELS = "/kernels/"
 
 SYSTEM = re.compile(

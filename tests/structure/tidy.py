@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs clang-tidy on the sources of a compile database, put together into few translation units.
+"""Runs clang-tidy on the sources of a compile database, combined into few translation units.
 
-Most of its time goes into the headers of GoogleTest and of the standard library, which it reads and searches once for each translation
-unit; and a source that several targets compile it looks at once for each of them. So every source goes into one unit, with others that
-are compiled by the same options and checked by the same .clang-tidy. What clang-tidy says about a source there counts only if it says it
-about the source alone too.
+Most of its time is spent on the headers of GoogleTest and of the standard library, which it reads and checks once per translation unit; and it
+checks a source once for each target that compiles it. So each source is put into one unit, together with others that are compiled with the
+same options and checked by the same .clang-tidy. A finding in a unit counts only if clang-tidy also reports it for the source alone.
 
 usage: tidy.py <folder with compile_commands.json> <folder to write> <regular expression of sources> <option of clang-tidy...>
 """
@@ -19,15 +18,16 @@ import shutil
 import subprocess
 import sys
 
-# More would leave processors without work at the end.
+# With larger units some processors would be idle at the end.
 MAX_SOURCES = 16
 
-# How far the analyzer goes into one function: a quarter of what it does if not told, as it spends most of its time in a few of them.
+# The limit of the analyzer's work for one function: a quarter of the default, since it spends most of its time in a few
+# functions.
 ANALYZER = "-Xclang -analyzer-config -Xclang max-nodes=50000".split()
 
 
 def options(command):
-    """The options of a compilation, without those that differ from target to target and change nothing that clang-tidy sees."""
+    """The options of a compilation, without those that differ between targets and do not affect clang-tidy."""
     words = shlex.split(re.sub(r"^\S*ccache\s+", "", command))
     kept = []
     for before, word in zip(words, words[1:]):
@@ -37,30 +37,32 @@ def options(command):
 
 
 def configuration(source):
-    """The folder of the .clang-tidy that holds for a source."""
+    """The folder of the .clang-tidy for a source."""
     return next(folder for folder in source.parents if (folder / ".clang-tidy").exists())
 
 
 def names(source):
-    """What could be defined in another source too: tests, and what is not indented in unnamed namespaces."""
+    """Names that another source may define, too: tests, and names in unnamed namespaces that are not indented."""
     text = source.read_text()
     found = {"_".join(test) for test in re.findall(r"^\w*TEST\w*\((\w+), (\w+)\)", text, re.MULTILINE)}
     found.update(re.findall(r'^(?:#define |int |extern "C" [^(]*?)(\w+)\b(?!\s*\w)', text, re.MULTILINE))
     for region in re.findall(r"^namespace \{$(.*?)^\}  // namespace$", text, re.MULTILINE | re.DOTALL):
         for line in re.findall(r"^(?!.*TEST|template|#|//|\})\w.*", region, re.MULTILINE):
-            # Of "type name(...", "type name = ...", "type name[...", "struct name {": the last word before the first such sign.
+            # In "type name(...", "type name = ...", "type name[...", "struct name {" the last word before the first
+            # such sign.
             declarator = re.match(r"[^({=;\[]*", re.sub(r"<[^(]*>|\[\[\w+\]\]| :.*| final", "", line))[0]
             found.update(re.findall(r"\w+", declarator)[-1:])
     return found
 
 
 def may_differ(option):
-    """Whether sources with and without an option may be in one unit: folders of headers, and macros that are a path or another text."""
+    """Whether sources with and without an option may be in one unit: so for folders of headers, and for macros that are
+    a path or another text."""
     return re.match(r'-I|-D\w+="', option)
 
 
 def pack(sources):
-    """Units of sources that have no name in common: pairs of the sources and those of their options that may differ."""
+    """Units of sources without a common name: pairs of the sources, and their options that may differ."""
     packed = []
     for source, words in sources.items():
         own = names(source)
@@ -78,15 +80,15 @@ def pack(sources):
 
 
 def check(path, unit, words, tidy_options):
-    """What clang-tidy says about the sources of a unit."""
+    """clang-tidy's findings for the sources of a unit."""
     path.write_text("".join(f'#include "{source}"  // NOLINT(bugprone-suspicious-include)\n' for source in unit))
     command = ["clang-tidy", "-quiet", *tidy_options, str(path), "--", *words, *ANALYZER]
     done = subprocess.run(command, capture_output=True, text=True)
     said = done.stdout
     if done.returncode != 0 and not said:
         return done.stderr or "clang-tidy failed\n"
-    # What is said about a source may come from its being behind others: then it is looked at alone. Without it the others are looked at
-    # once more if there was more to say, or the analyzer was kept from looking by what the compiler said.
+    # A finding may be caused by another source of the unit, so the source is checked alone. The others of the unit are
+    # checked again without it if there were more findings, or if a compile error kept the analyzer from running.
     named = set(re.findall(r"^(\S+?):\d+:\d+: error: ", said, re.MULTILINE))
     compiles = "[clang-diagnostic-" not in said
     alone = [source for source in unit if str(source) in named]
@@ -110,7 +112,7 @@ def main():
         same = tuple(word for word in words if not may_differ(word))
         groups.setdefault((configuration(source), source.suffix, same), {})[source] = words
 
-    # A unit lies where the .clang-tidy of its sources is the nearest one too.
+    # The unit is written where the nearest .clang-tidy is the same as for its sources.
     shutil.rmtree(folder, ignore_errors=True)
     for at in {at for at, _, _ in groups}:
         copy = folder / at.relative_to(root)
@@ -120,13 +122,13 @@ def main():
     units = []
     for (at, suffix, words), sources in groups.items():
         for unit, other_words in pack(sources):
-            # The analyzer takes what a file includes for headers, which it does not look at, unless the file has this name.
+            # The analyzer treats included files as headers and skips them, unless the including file has this name.
             units.append((folder / at.relative_to(root) / f"UnifiedSource_{len(units)}{suffix}", unit, [*words, *other_words]))
     print(f"clang-tidy: {len(first)} sources in {len(units)} translation units", flush=True)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         findings = "".join(pool.map(lambda unit: check(*unit, sys.argv[4:]), sorted(units, key=lambda unit: -len(unit[1]))))
     (folder / "findings.txt").write_text(findings)
-    # Several units include a header.
+    # Several units report the same finding in a header.
     for line in sorted(set(re.findall(r".*error: .*", findings))) or findings.splitlines():
         print(line)
     sys.exit(bool(findings))

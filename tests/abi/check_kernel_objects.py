@@ -1,37 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
-"""check_kernel_objects.py NM OBJECT...: every object of core/backends/cpu/kernels shares nothing with the rest of the library
-but its table.
+"""check_kernel_objects.py NM OBJECT...: no object of core/backends/cpu/kernels may share anything with the rest of the library except for
+its table.
 
-Each is compiled for another ISA. An inline function or a template that two of them have is a weak symbol, of which the linker
-keeps one copy for all: if it is that with AVX-512, the library ends by an illegal instruction wherever that is missing, in a
-function that has nothing to do with kernels. So there may be no weak symbol, and nothing is called but what is listed here.
+Each object is compiled for a different ISA. If two of them contain the same inline function or template, it is a weak symbol, and the
+linker keeps one copy for all. If that is the copy compiled with AVX-512, the library ends with an illegal instruction on processors without it, in
+a function that has nothing to do with kernels. So the objects may have no weak symbol, and may call only the functions listed here.
 """
 
 import subprocess
 import sys
 from pathlib import Path
 
-# Plain functions of C with one definition in the process.
+# C functions with a single definition in the process.
 ALLOWED_CALLS = {
     "memcpy",
     "memmove",
     "memset",
-    "log",  # of a row's sum, for its log_sum_exp
-    "__stack_chk_fail",  # put in by compilers that are built to
+    "log",  # the logarithm of a row's sum, for log_sum_exp
+    "__stack_chk_fail",  # added by some compilers, depending on how they were
     "_GLOBAL_OFFSET_TABLE_",
 }
 
 
 def table_of(file: str) -> str:
-    """avx512_bf16.cc.o has heed::cpu::kAvx512Bf16Kernels."""
+    """The table that an object must export: avx512_bf16.cc.o has heed::cpu::kAvx512Bf16Kernels."""
     isa = file.split(".")[0]
     return "heed::cpu::k" + "".join(map(str.capitalize, isa.split("_"))) + "Kernels"
 
 
 def symbols_of(nm: str, path: Path) -> list[tuple[str, str]]:
-    """(kind, name): a capital is a symbol that other objects see, U one that they must have."""
+    """Pairs (kind, name). A capital letter is a symbol that other objects see; U is one that another object must
+    define."""
     listing = subprocess.run([nm, "--demangle", path], check=True, capture_output=True, text=True).stdout
-    # Each line: address or spaces, kind, name, which has spaces of its own.
+    # Each line has an address or spaces, the kind, and the name, which may contain spaces.
     return [tuple(line[16:].split(maxsplit=1)) for line in listing.splitlines()]
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""check_kernel_objects_bite.py NM COMPILER: shows that check_kernel_objects.py bites. Compiles an object with each fault, and
-requires that it is reported, and that an object without one is not."""
+"""check_kernel_objects_bite.py NM COMPILER: tests check_kernel_objects.py. Compiles an object with each fault, and
+requires that it is reported, and that nothing is reported for an object without a fault."""
 
 import subprocess
 import sys

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shared library's SONAME, what it needs at run time, and its size without debug information, which a page states."""
+"""Checks the shared library's SONAME, its dependencies at run time, and its size without debug information, which a
+page states."""
 
 import argparse
 import re

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds three lists of functions together: what the library exports, what the header declares, and the baseline in the tree.
+"""Checks that three lists of functions agree: those that the library exports, those that the header declares, and the baseline in the tree.
 
-With --update the baseline is written anew; the change is then reviewed as any other."""
+With --update the baseline is written; the change is then reviewed like any other."""
 
 import argparse
 import subprocess
@@ -20,7 +20,7 @@ arguments = parser.parse_args()
 listing = subprocess.run(
     [arguments.nm, "--dynamic", "--defined-only", arguments.library], check=True, capture_output=True, text=True
 ).stdout
-# Each line: address, kind, name@@node. Kind A is a version node itself.
+# Each line has an address, a kind, and name@@node. Kind A is a version node itself.
 exported = sorted(name for _, kind, name in map(str.split, listing.splitlines()) if kind != "A")
 
 if arguments.update:

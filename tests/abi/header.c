@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The header alone, first and twice, and every initialiser macro: compiled as each C and C++ that heed promises, with warnings as errors. */
+/* The header as the first include, included twice, with every initializer macro. Compiled in each C and C++ version
+   that heed supports, with warnings as errors. */
 #include <heed/heed.h>
 #include <heed/heed.h> /* NOLINT(readability-duplicate-include): the guard is tested */
 

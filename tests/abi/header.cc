@@ -1,3 +1,3 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same text as C++.
+// The same source as C++.
 #include "header.c"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The layout of every public struct on systems with 64-bit pointers. A number here changes only together with the SONAME; a new member
- * goes to the end of its struct, and only adds a line and raises the size. */
+/* The layout of every public struct on systems with 64-bit pointers. A number here changes only together with the
+   SONAME. A new member is added at the end of its struct, which adds a line here and increases the size. */
 #include <heed/heed.h>
 
 #define SIZE(structure, num_bytes) \

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One program, two languages, one header: C++ makes the objects and looks at the result, C runs the attention between.
+// One program in two languages with one header: C++ creates the objects and checks the result, C computes the
+// attention.
 #include "two_languages.h"
 
 #include <cmath>
@@ -45,13 +46,13 @@ int main() {
   check(attend_in_c(layer, words, &output));
   const Owned<heed_tensor> owned_output(output, heed_tensor_destroy);
 
-  // The words are (1, 0, 0) and (0, 3, 0); causal, so the first row is the first word.
+  // The words are (1, 0, 0) and (0, 3, 0). The attention is causal, so the first row is the first word.
   std::vector<float> rows(6);
   check(heed_tensor_read(output, rows.data(), rows.size() * sizeof(float)));
   const double weight = 1 / (1 + std::exp(-9 / std::sqrt(3.0)));
   const double expected[] = {1, 0, 0, 1 - weight, 3 * weight, 0};
   for (size_t i = 0; i < rows.size(); ++i) {
-    // A few roundings of f32 to numbers of at most 3.
+    // A few f32 roundings of numbers of at most 3.
     if (std::abs(static_cast<double>(rows[i]) - expected[i]) > 1e-5) {
       std::fprintf(stderr, "number %zu is %g, expected %g\n", i, static_cast<double>(rows[i]), expected[i]);
       return 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the C++ half of the program hands to the C half. */
+/* The function of the C part that the C++ part calls. */
 #ifndef HEED_TESTS_TWO_LANGUAGES_H
 #define HEED_TESTS_TWO_LANGUAGES_H
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes a program, C and C++ alike, that takes the address of every function that heed.h declares: write_every_function.py HEADER PROGRAM"""
+"""write_every_function.py HEADER PROGRAM: writes a program, for C and C++, that takes the address of every function
+that heed.h declares."""
 
 import sys
 from pathlib import Path

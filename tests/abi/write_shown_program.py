@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes a C program that documentation shows into a file: write_shown_program.py heed.h|README.md PROGRAM"""
+"""write_shown_program.py heed.h|README.md PROGRAM: writes the C program that the documentation shows into a file."""
 
 import sys
 from pathlib import Path

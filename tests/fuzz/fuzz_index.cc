@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as the index of a model in several files: refused with a sentence, or a list of names, each in a file whose
-// name cannot leave the folder.
+// Any bytes as the index of a model in several files: it is refused with a message, or gives a list of names, each in a
+// file whose name is a plain file name without a folder.
 #include <span>
 #include <string>
 #include <string_view>
@@ -56,7 +56,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t num_bytes) {
   const std::span<const uint8_t> bytes(data, num_bytes);
   heed::fuzz::read_index(bytes);
 
-  // Once more as a map's members.
+  // The bytes once more as the members of the map.
   constexpr std::string_view kBegin = R"({"weight_map":{)";
   std::vector<uint8_t> index(kBegin.begin(), kBegin.end());
   index.insert(index.end(), bytes.begin(), bytes.end());

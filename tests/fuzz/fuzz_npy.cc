@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a .npy file: refused with a sentence, or the array whose elements are the file's last bytes.
+// Any bytes as a .npy file: it is refused with a message, or gives an array whose elements are the last bytes of the
+// file.
 #include <algorithm>
 #include <cstring>
 #include <span>
@@ -19,7 +20,7 @@ void read_file(std::span<const uint8_t> bytes) {
     const Tensor tensor = load_npy(plain_memory(), MemorySource(bytes.data(), bytes.size()));
     const auto num_bytes = static_cast<size_t>(tensor.num_elements()) * size_of(tensor.dtype());
     require(num_bytes <= bytes.size(), "the elements come from the file");
-    // Whatever the file's order is, it is an order of the same elements.
+    // In either order of the file the elements are the same, so they are compared sorted.
     std::vector<uint8_t> loaded(num_bytes);
     if (num_bytes > 0) std::memcpy(loaded.data(), tensor.data(), num_bytes);
     std::vector<uint8_t> stored(bytes.end() - static_cast<std::ptrdiff_t>(num_bytes), bytes.end());
@@ -40,7 +41,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t num_bytes) {
   const std::span<const uint8_t> bytes(data, num_bytes);
   read_file(bytes);
 
-  // Once more behind a right beginning.
+  // The bytes once more after a valid beginning.
   const size_t length = heed::fuzz::header_length(bytes);
   if (length > 0xFFFF) return 0;
   std::vector<uint8_t> file = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a .safetensors file: refused with a sentence, or read to the last tensor, each inside the file.
+// Any bytes as a .safetensors file: it is refused with a message, or every tensor can be read, from bytes inside the
+// file.
 #include <cstring>
 #include <memory>
 #include <span>
@@ -17,7 +18,7 @@ namespace {
 
 constexpr size_t kLengthBytes = 8;
 
-// The bytes of the tensors that can be read; those that heed cannot hold say so.
+// The number of bytes of a tensor; unsupported tensors must be refused.
 size_t read_tensor(const SafetensorsFile& file, const std::string& name) {
   require(file.contains(name), "a tensor of the list is contained");
   try {
@@ -26,8 +27,8 @@ size_t read_tensor(const SafetensorsFile& file, const std::string& name) {
     size_t num_bytes = size_of(entry->dtype);
     for (int32_t axis = 0; axis < entry->shape.rank; ++axis) num_bytes *= static_cast<size_t>(entry->shape[axis]);
     require(num_bytes == entry->num_bytes, "shape and dtype give the bytes of " + name);
-    row_major_strides(entry->shape, entry->dtype);  // Throws where no tensor can have the shape.
-    // As large as it must be: a sanitizer sees what is written beyond.
+    row_major_strides(entry->shape, entry->dtype);  // Throws if no tensor can have this shape.
+    // Memory of exactly this size, so that a sanitizer finds writes after its end.
     std::vector<uint8_t> contents(entry->num_bytes);
     file.read(*entry, contents.data());
     return entry->num_bytes;
@@ -62,7 +63,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t num_bytes) {
   const std::span<const uint8_t> bytes(data, num_bytes);
   read_file(bytes);
 
-  // Once more with the right length in front.
+  // The bytes once more with the right length before them.
   const uint64_t length = heed::fuzz::header_length(bytes);
   std::vector<uint8_t> file(heed::fuzz::kLengthBytes);
   std::memcpy(file.data(), &length, sizeof length);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls of layers: inputs that fit each other, with a mistake now and then. What forward accepts must be what the f64
-// reference says, and the same bits with a workspace of exactly the size asked for; what it refuses must write nothing.
+// Calls of layers with inputs that fit each other, and sometimes with a mistake. If forward accepts a call, its results
+// must agree with the f64 reference, and have the same bits with a workspace of exactly the needed size. If it refuses
+// a call, it must write nothing.
 #include <algorithm>
 #include <cmath>
 #include <deque>
@@ -52,7 +53,7 @@ bool are_the_same(const Results& a, const Results& b) {
   return same(a.output, b.output) && same(a.weights, b.weights) && same(a.log_sum_exp, b.log_sum_exp);
 }
 
-// Sizes of a call in the letters of heed.h, those of the inputs' last axes as the layer's parameters have them.
+// The sizes of a call as named in heed.h. The sizes of the inputs' last axes are those of the layer's parameters.
 struct CallSizes {
   int64_t batch;
   int64_t num_heads;
@@ -68,7 +69,7 @@ CallSizes choose_sizes(const Call& call, Bytes& bytes) {
   CallSizes sizes{};
   sizes.batch = bytes.below(4);
   sizes.num_queries = bytes.below(6);
-  // More than 64 keys are more than one block of them.
+  // More than 64 keys, so that there are several key blocks.
   const int64_t byte = bytes.next();
   sizes.num_keys = byte < 0xE0 ? byte % 6 : 60 + byte % 16;
   sizes.num_kv_heads = 1 + bytes.below(2);
@@ -93,7 +94,7 @@ CallSizes choose_sizes(const Call& call, Bytes& bytes) {
   return sizes;
 }
 
-// Where nothing overflows, and the reference is done in no time.
+// So small that nothing overflows, and the reference is fast.
 bool is_small(const CallSizes& sizes) {
   const int64_t all[] = {sizes.num_heads, sizes.query_size, sizes.key_size, sizes.value_size};
   return std::all_of(std::begin(all), std::end(all), [](int64_t size) { return size <= 64; });
@@ -101,7 +102,7 @@ bool is_small(const CallSizes& sizes) {
 
 }  // namespace
 
-// The tensors of one call, in memory of their own.
+// The tensors of one call, each in its own memory.
 class CallTensors {
  public:
   explicit CallTensors(heed_context* context) : context_(context) {}
@@ -184,8 +185,8 @@ void Machine::choose_inputs(property::Call& call, heed_layer_inputs& inputs, Cal
   inputs.training = call.training;
 }
 
-// Puts a tensor of the program where one that fits was. It fits all the same now and then, a layer's earlier output in
-// particular.
+// Replaces an input by a fitting tensor of the program, such as an earlier output of a layer; rarely by one that does
+// not fit.
 void Machine::replace_an_input(property::Call& call, heed_layer_inputs& inputs) {
   const TensorEntry* entry = tensors_.pick(bytes_);
   if (entry == nullptr || !entry->model.can_be_read()) return;
@@ -218,7 +219,7 @@ void Machine::replace_an_input(property::Call& call, heed_layer_inputs& inputs) 
   }
 }
 
-// False where there are none to call with.
+// False if there are no outputs for a call.
 bool Machine::choose_outputs(const LayerEntry& layer, const property::Call& call, const heed_layer_inputs& inputs,
                              bool fits, heed_layer_outputs& outputs, CallTensors& tensors) {
   const auto wanted = static_cast<int32_t>(bytes_.rarely() ? bytes_.size() : 1 + bytes_.below(kAllWanted));
@@ -240,7 +241,7 @@ bool Machine::choose_outputs(const LayerEntry& layer, const property::Call& call
   }
   const property::ResultDims dims = property::result_dims(call);
   if (!are_small(dims.output) || !are_small(dims.weights)) return false;
-  // A zero or negative stride is a mistake.
+  // A zero or negative stride of an output is a mistake.
   const auto layout = static_cast<property::Layout>(bytes_.rarely() ? bytes_.below(5) : bytes_.below(3));
   const heed_dtype dtype = bytes_.flag() ? HEED_F32 : call.queries.dtype;
   const auto make = [&](const Dims& right_dims) {
@@ -302,14 +303,14 @@ void Machine::call_layer() {
     return;
   }
   require(explained.has_value(), "what can be run can be explained");
-  // A replaced input may be of another rank, which the layer goes by.
+  // The replaced input may have another rank, which determines the rank of the call.
   if (layer->kind == Kind::DotProductRank3) {
     call.kind = call.queries.contents.dims.size() == 4 ? Kind::DotProductRank4 : Kind::DotProductRank3;
   }
   const testing::AssertionResult verdict = property::agree(after, property::solve(call));
   require(static_cast<bool>(verdict), verdict.message());
 
-  // Memory of exactly the size: a sanitizer sees a step outside.
+  // Memory of exactly this size, so that a sanitizer finds accesses outside.
   const auto scratch = std::make_unique<uint8_t[]>(num_bytes);
   const Workspace exact(made_by(&capi_test::OutParameters::workspace, [&](heed_workspace** out) {
     return heed_workspace_wrap(context, num_bytes == 0 ? nullptr : scratch.get(), num_bytes, out);
@@ -320,7 +321,7 @@ void Machine::call_layer() {
   require(are_the_same(after, read_results(outputs)), "a workspace changes no bit");
 }
 
-// Shapes alone, of any size: nothing may be touched, nothing may overflow.
+// Shape-only tensors of any size: nothing may be accessed, and nothing may overflow.
 void Machine::ask_about_shapes() {
   const LayerEntry* layer = layers_.pick(bytes_);
   heed_context* context = handle_of(contexts_.pick(bytes_));

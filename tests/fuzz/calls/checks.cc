@@ -21,7 +21,7 @@ bool succeeded(heed_status status) {
 
 void require_result_or_error(bool is_result, const char* getter) {
   if (is_result) return;
-  // What forget_last_error leaves is no getter's error.
+  // The last error must be the getter's, not the one set by forget_last_error.
   require(heed_last_status() != HEED_ERROR_DEVICE_UNAVAILABLE, getter);
   require_error(heed_last_status());
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What must hold for every call, whatever its arguments are.
+// Conditions that hold for every call, whatever its arguments are.
 #pragma once
 
 #include <heed/heed.h>
@@ -15,14 +15,14 @@
 
 namespace heed::fuzz {
 
-// Whether the call succeeded. If not, it must have left one sentence, which is then forgotten, so that no later call
-// can pass it off as its own.
+// Whether the call succeeded. If it failed, checks its error message and then clears it, so that it cannot be mistaken
+// for that of a later call.
 bool succeeded(heed_status status);
 
-// The same for getters, which have no status: `is_result` says whether what they returned is one.
+// The same for getters, which have no status: `is_result` says whether the returned value is a result.
 void require_result_or_error(bool is_result, const char* getter);
 
-// Makes an object by create(&object). Nothing where that failed; the out-parameter is then untouched.
+// Creates an object by create(&object). Nothing on failure; the out-parameter must then be unchanged.
 template <typename Object, typename Create>
 Object* made_by(Object* capi_test::OutParameters::*member, Create create) {
   capi_test::OutParameters out;
@@ -34,7 +34,7 @@ Object* made_by(Object* capi_test::OutParameters::*member, Create create) {
   return nullptr;
 }
 
-// A text result by ask(text, capacity, &num_bytes): its size, the whole, and a part of it. Nothing where it failed.
+// Gets a text by ask(text, capacity, &num_bytes): its size, the whole text, and a part of it. Nothing on failure.
 template <typename Ask>
 std::optional<std::vector<char>> text_of(Ask ask, Bytes& bytes) {
   size_t num_bytes = 0x5EED;
@@ -53,7 +53,7 @@ std::optional<std::vector<char>> text_of(Ask ask, Bytes& bytes) {
   return whole;
 }
 
-// A struct as a caller may pass it: rarely one that claims another size, with or without something behind its members.
+// A struct as a caller may pass it: sometimes with a wrong struct_size, with or without bytes after its members.
 template <typename Struct>
 class Passed {
  public:

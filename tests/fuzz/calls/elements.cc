@@ -37,7 +37,7 @@ template <typename T>
 double saturated(double number) {
   if (std::isnan(number)) return 0;
   const double whole = std::trunc(number);
-  // The largest int64_t is no double; 2^63 is, and means it.
+  // The largest int64_t is not a double; 2^63 is its upper limit as a double.
   return std::clamp(whole, static_cast<double>(std::numeric_limits<T>::min()),
                     static_cast<double>(std::numeric_limits<T>::max()));
 }

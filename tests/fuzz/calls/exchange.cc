@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors that leave for DLPack and come back: over the same elements, deleted once, or refused and still ours.
+// Tensors that are exported to DLPack and imported again: they have the same elements and are deleted once, or the
+// import is refused and they stay the caller's.
 #include <dlpack/dlpack.h>
 
 #include <algorithm>
@@ -10,7 +11,7 @@
 namespace heed::fuzz {
 namespace {
 
-// What no tensor of heed's can be over; where it claims elements that are not there, nobody could find out.
+// Makes a DLPack tensor invalid in a way that can be detected. Pointers to missing memory cannot be.
 void spoil(DLTensor& tensor, Bytes& bytes) {
   switch (bytes.below(7)) {
     case 0: tensor.device.device_type = kDLCUDA; break;
@@ -41,7 +42,7 @@ void require_exported(const DLTensor& exported, const TensorModel& model) {
   }
 }
 
-// Zeros in the copy must not reach the snapshot.
+// The exported tensor is a copy: writing zeros to it must not change the snapshot.
 void require_copied(const heed_tensor* snapshot, const TensorModel& copy) {
   if (!copy.can_be_read()) return;
   const std::vector<uint8_t> contents = copy.gather();
@@ -54,7 +55,7 @@ void require_copied(const heed_tensor* snapshot, const TensorModel& copy) {
   std::copy(contents.begin(), contents.end(), copy.first);
 }
 
-// The managed tensor of heed's behind one of ours, which counts.
+// A managed tensor that wraps heed's and counts its deletions.
 struct Counted {
   DLManagedTensor managed{};
   DLManagedTensor* exported = nullptr;
@@ -76,7 +77,7 @@ void Machine::exchange_tensor() {
   DLManagedTensor* exported = nullptr;
   if (!succeeded(heed_tensor_to_dlpack(handle_of(entry), &exported))) {
     require(exported == nullptr, "a call that failed left its out-parameter");
-    // A snapshot is copied, for which views of it can be too large.
+    // Snapshots are exported as copies; the copy of a view can be too large.
     require(entry == nullptr || entry->model.is_shape_only() || !entry->model.can_be_read(),
             "elements can be exported");
     return;

@@ -23,13 +23,13 @@ constexpr const char* kNames[] = {"W_q.weight",
                                   "none",
                                   ""};
 
-// What both kinds of layers have.
+// The options that both kinds of attention have.
 template <typename Options>
 void choose_common(Options& options, Bytes& bytes) {
   constexpr float kScales[] = {0.0F, 1.0F, 0.5F, -0.7F, 0.70710678F, 100.0F, 1e-30F, 1e30F, HUGE_VALF, NAN};
   constexpr float kCaps[] = {0.0F, 1.0F, 30.0F, 0.1F, 1e30F, 1e-30F, -1.0F, HUGE_VALF, NAN};
   constexpr float kDropouts[] = {0.0F, 0.5F, 0.1F, 0.999F, 1e-10F, 1.0F, -0.1F, NAN};
-  // Each of the rest is a mistake now and then, so that most layers are none.
+  // The remaining numbers are mistakes and rarely chosen, so that most layers are valid.
   const auto choose = [&bytes](const auto& numbers, size_t num_right) {
     return numbers[bytes.rarely() ? static_cast<size_t>(bytes.below(static_cast<int64_t>(std::size(numbers))))
                                   : static_cast<size_t>(bytes.below(static_cast<int64_t>(num_right)))];
@@ -46,7 +46,7 @@ void choose_common(Options& options, Bytes& bytes) {
   }
 }
 
-// The dims that a parameter must have, as far as the layer's options say. Only of small options.
+// The dims that a parameter must have by the layer's options. Only for small options.
 Dims dims_of_parameter(const LayerEntry& layer, const std::string& name, int64_t input_size) {
   const heed_multi_head_attention_options& options = layer.options;
   if (layer.kind == property::Kind::Additive) {
@@ -66,7 +66,7 @@ Dims dims_of_parameter(const LayerEntry& layer, const std::string& name, int64_t
   return {rows, of == "W_o" ? heads * value_size : input_size};
 }
 
-// The parameter as heed gives it; nothing where it is not set.
+// The parameter that heed returns; nothing if it is not set.
 std::optional<property::Input> parameter_of(const heed_layer* layer, const char* name) {
   heed_tensor* made = made_by(&capi_test::OutParameters::tensor,
                               [&](heed_tensor** out) { return heed_layer_parameter(layer, name, out); });
@@ -124,7 +124,7 @@ void Machine::create_dot_product() {
 
 void Machine::create_multi_head() {
   heed_multi_head_attention_options options = HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT;
-  // Sizes that fit, with a mistake now and then.
+  // Sizes that fit each other, with a mistake now and then.
   options.num_heads = 1 + bytes_.below(4);
   options.num_hiddens = options.num_heads * (1 + bytes_.below(3));
   if (bytes_.flag()) options.num_kv_heads = bytes_.size(4);
@@ -224,7 +224,7 @@ void Machine::set_parameter() {
   const int64_t count = entry == nullptr ? 0 : heed_layer_parameter_count(layer);
   if (count > 0 && !bytes_.rarely()) name = heed_layer_parameter_name(layer, bytes_.below(count));
 
-  // The shape that the options ask for, as far as a wrong one is not wanted.
+  // The shape by the options, unless a wrong one is chosen.
   Dims shape = dims();
   std::optional<property::Input> old;
   const auto has_small_heads = [](const heed_multi_head_attention_options& options) {
@@ -240,7 +240,7 @@ void Machine::set_parameter() {
   const property::Input value = random_input(shape, bytes_.rarely() ? HEED_F64 : float_dtype());
   const HostTensor tensor(context, value);
   const bool was_initialized = heed_layer_is_initialized(layer) == 1;
-  capi_test::forget_last_error();  // the getter's, of NULL
+  capi_test::forget_last_error();  // that of the getter called with NULL
   if (!succeeded(heed_layer_set_parameter(layer, name, tensor.handle()))) return;
   const std::optional<property::Input> now = parameter_of(layer, name);
   require(now.has_value() && now->contents.dims == shape, "a parameter that was set is there");
@@ -288,7 +288,7 @@ void Machine::save_and_load() {
   std::vector<uint8_t> file(num_bytes);
   require(succeeded(heed_layer_save_memory(entry->handle.get(), file.data(), file.size(), &num_bytes)),
           "there is room");
-  // Rarely something else than what was saved.
+  // Rarely bytes other than those that were saved.
   const bool is_whole = !bytes_.rarely();
   if (!is_whole) {
     if (bytes_.flag()) file.resize(bytes_.next() * file.size() / 256);
@@ -312,7 +312,7 @@ void Machine::save_and_load() {
     const auto from = saved.find(name);
     require(from != saved.end() && from->second.contents.dims == value.contents.dims,
             "a parameter comes from the file");
-    // A layer that has all its parameters keeps their dtypes; one that lacks some takes the file's for all.
+    // A layer that has all its parameters keeps their dtypes. Otherwise it takes the file's dtypes for all.
     require(keeps_dtypes ? value.dtype == before.at(name).dtype : are_the_same(value, from->second),
             "a file keeps every number");
   }

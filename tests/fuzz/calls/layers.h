@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a layer has learned.
+// The parameters of a layer.
 #pragma once
 
 #include <heed/heed.h>

@@ -10,7 +10,7 @@
 namespace heed::fuzz {
 namespace {
 
-// Enough for every object to meet every other; a longer program only takes longer.
+// Enough for every kind of object to be used with every other. Longer programs only take more time.
 constexpr int kMaxOperations = 200;
 
 // A logger that calls back into heed.
@@ -45,7 +45,7 @@ heed_allocator HostMemory::allocator() {
   return allocator;
 }
 
-// Those that programs need more of come more than once.
+// Operations that programs need more often are listed several times.
 const std::vector<Machine::Operation>& Machine::operations() {
   using M = Machine;
   static const std::vector<Operation> all = {
@@ -71,14 +71,14 @@ const std::vector<Machine::Operation>& Machine::operations() {
 
 Machine::Machine(Bytes bytes) : bytes_(bytes) {
   capi_test::forget_last_error();
-  // Whatever the program does, there is a context to do it in.
+  // Every program has at least one context.
   heed_context* context = nullptr;
   require(succeeded(heed_context_create(nullptr, &context)), "a context can be made");
   contexts_.add({Context(context)}, bytes_);
 }
 
 Machine::~Machine() {
-  // Contexts first: what belongs to them must not mind.
+  // Contexts first: objects of a destroyed context must still work.
   contexts_.clear();
   layers_.clear();
   workspaces_.clear();
@@ -143,7 +143,7 @@ void Machine::create_workspace() {
 
 void Machine::wrap_workspace() {
   heed_context* context = handle_of(contexts_.pick(bytes_));
-  const size_t skipped = static_cast<size_t>(bytes_.below(8));  // any alignment is right
+  const size_t skipped = static_cast<size_t>(bytes_.below(8));  // any alignment must work
   const size_t num_bytes = size_t{16} * bytes_.next();
   WorkspaceEntry entry = {std::make_unique<uint8_t[]>(skipped + num_bytes), nullptr};
   uint8_t* memory = bytes_.rarely() ? nullptr : entry.memory.get() + skipped;

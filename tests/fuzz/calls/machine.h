@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a byte string as a program of C API calls: each byte chooses an operation, an object or an argument. What a call
-// must do is worked out beside heed, and compared; a wrong call must be refused with a sentence and change nothing.
+// Runs a byte string as a program of C API calls: each byte chooses an operation, an object or an argument. The
+// expected result of each call is computed without heed and compared. A wrong call must be refused with a message, and
+// change nothing.
 #pragma once
 
 #include <heed/heed.h>
@@ -24,7 +25,7 @@ using property::Layer;
 using property::Tensor;
 using property::Workspace;
 
-// Memory of the program that tensors lie in. It is gone when heed gives it back, so that a sanitizer sees a late access.
+// Memory of the program for tensors. It is freed when heed releases it, so that a sanitizer finds later accesses.
 struct Lent {
   std::vector<uint8_t> bytes;
   int num_releases = 0;
@@ -36,7 +37,7 @@ struct Lent {
   }
 };
 
-// The host's allocator of one context, which notices what is given back with another size, and what never is.
+// The allocator of one context. It reports memory that is released with a wrong size, or never.
 class HostMemory {
  public:
   ~HostMemory();
@@ -57,17 +58,17 @@ struct TensorEntry {
 
 struct LayerEntry {
   Layer handle;
-  property::Kind kind = property::Kind::DotProductRank3;  // which stands for rank 4 too
-  // As the reference wants them; the other kinds use the members that their own options have too.
+  property::Kind kind = property::Kind::DotProductRank3;  // also stands for rank 4
+  // As for the reference. Other kinds use the members that their own options have, too.
   heed_multi_head_attention_options options = HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT;
 };
 
 struct WorkspaceEntry {
-  std::unique_ptr<uint8_t[]> memory;  // of the caller, or NULL; freed after the handle is destroyed
+  std::unique_ptr<uint8_t[]> memory;  // the caller's memory, or NULL; freed after the handle is destroyed
   Workspace handle;
 };
 
-// The objects of one kind. A full pool gives up an old one for a new one.
+// The objects of one kind. A full pool replaces an old object by a new one.
 template <typename Entry>
 class Pool {
  public:
@@ -76,7 +77,7 @@ class Pool {
     entries_.push_back(std::move(entry));
   }
 
-  // The newest, unless the program chooses; rarely none, which stands for a NULL handle.
+  // The newest object unless the program chooses another; rarely none, which stands for a NULL handle.
   Entry* pick(Bytes& bytes) {
     const uint8_t byte = bytes.next();
     if (entries_.empty() || byte >= 0xFA) return nullptr;
@@ -116,7 +117,7 @@ class Machine {
   using Operation = void (Machine::*)();
   static const std::vector<Operation>& operations();
 
-  // machine.cc
+  // In machine.cc:
   void create_context();
   void describe_context();
   void create_workspace();
@@ -124,7 +125,7 @@ class Machine {
   void destroy_one();
   void ask_about_nothing();
 
-  // tensors.cc
+  // In tensors.cc:
   void create_tensor();
   void wrap_tensor();
   void view_tensor();
@@ -139,10 +140,10 @@ class Machine {
   void multiply_matrices();
   void take_softmax();
 
-  // exchange.cc
+  // In exchange.cc:
   void exchange_tensor();
 
-  // layers.cc
+  // In layers.cc:
   void create_dot_product();
   void create_additive();
   void create_multi_head();
@@ -151,10 +152,10 @@ class Machine {
   void take_parameter();
   void save_and_load();
 
-  // one_input.cc
+  // In one_input.cc:
   void call_layer_of_one_input();
 
-  // calls.cc
+  // In calls.cc:
   void call_layer();
   void ask_about_shapes();
   void choose_inputs(property::Call& call, heed_layer_inputs& inputs, CallTensors& tensors);
@@ -162,7 +163,7 @@ class Machine {
   bool choose_outputs(const LayerEntry& layer, const property::Call& call, const heed_layer_inputs& inputs, bool fits,
                       heed_layer_outputs& outputs, CallTensors& tensors);
 
-  // Takes a tensor that a call made, if it made one, and compares all that heed says of it with the model.
+  // Takes a tensor that a call returned, if any, and compares everything that heed reports about it with the model.
   void add_tensor(heed_tensor* made, TensorModel model);
 
   heed_dtype dtype();
@@ -172,7 +173,7 @@ class Machine {
   property::Input random_input(const Dims& dims, heed_dtype dtype);
 
   Bytes bytes_;
-  // Before the objects, so that it goes after them.
+  // Declared before the objects, so that it is destroyed after them.
   std::vector<std::unique_ptr<Lent>> lent_;
   std::vector<std::unique_ptr<HostMemory>> host_memory_;
   Pool<ContextEntry> contexts_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linear layers and dropout, each from its options to its output.
+// Linear layers and dropout: each call creates a layer, runs it and checks the output.
 #include <cmath>
 #include <functional>
 #include <numeric>
@@ -17,7 +17,7 @@ namespace {
 using property::Input;
 using property::Layout;
 
-// Rows of the input times the weight, plus the bias, within the reference's bounds.
+// The rows of the input times the weight, plus the bias, within the reference's bounds.
 void require_linear(const heed_layer* layer, const Input& input, heed_dtype dtype, const Array& output) {
   const auto parameters = parameters_of(layer);
   const Input& weight = parameters.at("weight");
@@ -39,7 +39,7 @@ void require_linear(const heed_layer* layer, const Input& input, heed_dtype dtyp
   }
 }
 
-// Everything as it was where nothing is dropped, else zero or scaled.
+// Unchanged elements if nothing is dropped; otherwise each is zero or scaled.
 void require_dropout(float dropout, const Input& input, heed_dtype dtype, const Array& output) {
   const auto scale = static_cast<float>(1.0 / (1.0 - static_cast<double>(dropout)));
   require(output.values.size() == input.contents.values.size(), "dropout keeps the shape");
@@ -70,7 +70,7 @@ void Machine::call_layer_of_one_input() {
     return is_linear ? heed_linear_create(context, passed_linear.get(), out)
                      : heed_dropout_create(context, passed_dropout.get(), out);
   }));
-  // Sizes that no memory holds are for ask_about_shapes.
+  // Sizes that no memory could hold are tested in ask_about_shapes.
   if (layer == nullptr || (is_linear && linear.output_size > kMaxElements)) return;
   require(is_linear ? linear.output_size >= 1 : dropout.dropout < 1, "wrong options are refused");
 
@@ -119,7 +119,7 @@ void Machine::call_layer_of_one_input() {
     require_dropout(inputs.training == 1 ? dropout.dropout : 0.0F, input, output_dtype, result);
   }
 
-  // Memory of exactly the size: a sanitizer sees a step outside.
+  // Memory of exactly this size, so that a sanitizer finds accesses outside.
   const std::vector<uint8_t> before = output.read_bytes();
   const auto scratch = std::make_unique<uint8_t[]>(num_bytes);
   const Workspace exact(made_by(&capi_test::OutParameters::workspace, [&](heed_workspace** out) {

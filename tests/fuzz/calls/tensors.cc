@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors and views: what heed says of them, and their elements, against addresses worked out here.
+// Tensors and views: what heed reports about them, and their elements, compared with addresses that are computed here.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -13,7 +13,8 @@
 namespace heed::fuzz {
 namespace {
 
-// How many elements before and behind the first one strides reach; nothing where that is too far to lend.
+// The numbers of elements before and after the first one that the strides reach; nothing if they are too far for a
+// block of memory.
 struct Extent {
   int64_t before = 0;
   int64_t behind = 0;
@@ -34,7 +35,7 @@ std::optional<Extent> extent_of(const Dims& dims, const Dims& strides) {
   return extent;
 }
 
-// Rarely not the rank of the dims. There are always more numbers behind `numbers` than any rank takes.
+// The rank of the dims, rarely another number. `numbers` always has enough elements for any rank that is passed.
 int32_t passed_rank(size_t rank, Bytes& bytes) {
   if (!bytes.rarely()) return static_cast<int32_t>(rank);
   constexpr int32_t kRanks[] = {-1, 9, 16, std::numeric_limits<int32_t>::max(), std::numeric_limits<int32_t>::min()};
@@ -49,7 +50,7 @@ std::array<int64_t, 20> as_array(const Dims& numbers) {
 
 bool are_the_same_numbers(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
-// Elements of I64 that f64 does not hold are rounded once more here than in heed.
+// I64 numbers that f64 cannot represent are rounded once more here than in heed.
 bool is_exact(double number) { return std::isnan(number) || std::abs(number) <= 0x1p53; }
 
 }  // namespace
@@ -65,7 +66,8 @@ void Machine::add_tensor(heed_tensor* made, TensorModel model) {
     const auto at = static_cast<size_t>(axis);
     require(heed_tensor_dim(made, axis) == model.dims[at], "a dim is the one that was asked for");
     require(heed_tensor_dim(made, axis - rank) == model.dims[at], "negative axes count from the end");
-    // The stride of an axis without a second element leads nowhere, and those of shapes too large for us are not known.
+    // The stride of an axis with fewer than two elements has no meaning, and the strides of large shapes are not
+    // computed here.
     if (!has_elements || model.has_no_memory || !are_small(model.dims) || model.dims[at] == 1) continue;
     require(heed_tensor_stride(made, axis) == model.strides[at], "a stride leads to the next element");
   }
@@ -84,7 +86,7 @@ void Machine::add_tensor(heed_tensor* made, TensorModel model) {
   if (has_elements && model.first != nullptr && !model.is_read_only) {
     require(data == model.first, "data is the address of the first element");
   }
-  // A view of a tensor without elements may have some all the same: it begins where heed says that the tensor does.
+  // A view of a tensor without elements may have elements. It begins at the address that heed reports for the tensor.
   if (!has_elements && data != nullptr) model.first = static_cast<uint8_t*>(data);
   if (model.can_be_read()) {
     std::vector<uint8_t> contents(heed_tensor_num_bytes(made));
@@ -107,7 +109,7 @@ Dims Machine::strides(size_t rank) {
   return strides;
 }
 
-// Finite and of about 1, or now and then what is hard.
+// Finite numbers of about 1, and rarely extreme ones.
 property::Input Machine::random_input(const Dims& dims, heed_dtype dtype) {
   constexpr double kHard[] = {0.0,    -0.0,   HUGE_VAL, -HUGE_VAL, NAN,     1e-40, 3e38,  -3e38,
                               65504., 65520., 1e30,     -1e30,     0x1p-24, 100.0, 255.5, -1.0};
@@ -118,7 +120,7 @@ property::Input Machine::random_input(const Dims& dims, heed_dtype dtype) {
     number = is_hard && random.chance(0.2) ? kHard[random.below(std::size(kHard))] : random.uniform(-2.0, 2.0);
   }
   const auto layout = static_cast<property::Layout>(bytes_.below(5));
-  // Nothing can be reversed or repeated where there is no axis.
+  // Without axes no axis can be reversed or repeated.
   if (dims.empty()) return property::make_input(std::move(array), dtype);
   return property::make_input(std::move(array), dtype, property::make_strides(layout, dims, random));
 }
@@ -130,7 +132,7 @@ void Machine::create_tensor() {
   model.dims = dims();
   model.strides = row_major(model.dims);
   const bool is_held = small_product(model.dims).has_value();
-  // Eight dims of 5 could be had, but would only cost time.
+  // Eight dims of 5 would be possible, but take too much time.
   if (!is_held && std::all_of(model.dims.begin(), model.dims.end(), [](int64_t dim) { return dim >= 0 && dim <= 5; })) {
     return;
   }
@@ -157,7 +159,7 @@ void Machine::wrap_tensor() {
   const bool has_strides = bytes_.flag();
   model.strides = has_strides ? strides(model.dims.size()) : row_major(model.dims);
   const std::optional<Extent> extent = extent_of(model.dims, model.strides);
-  // A caller that says there is memory where there is none cannot be found out.
+  // heed cannot detect a caller that passes a pointer to less memory than the strides need.
   const bool is_shape_only = !extent || bytes_.below(8) == 7;
   const bool has_release = bytes_.flag();
   const size_t element_size = size_of(model.dtype);
@@ -184,7 +186,7 @@ void Machine::wrap_tensor() {
   model.first = first;
   model.has_no_memory = is_shape_only;
   require(!is_shape_only || !has_release || !model.is_shape_only(), "a shape has nothing to release");
-  // Without a function to call, memory stays until the end.
+  // Without a release function the memory is kept until the end.
   if (!has_release) lent->num_releases = 1;
   lent_.push_back(std::move(lent));
   add_tensor(made, model);
@@ -204,9 +206,9 @@ void Machine::view_tensor() {
     return heed_tensor_view(handle_of(entry), rank, numbers.data(), has_strides ? steps.data() : nullptr, offset, out);
   });
   if (made == nullptr) return;
-  // Row-major strides of dims that are not small are not worked out; such a view has no memory anyway.
+  // Row-major strides of large dims are not computed; such a view has no memory anyway.
   if (!has_strides && !small_product(model.dims)) return heed_tensor_destroy(made);
-  // A view without elements may be anywhere.
+  // A view without elements may have any address.
   if (small_product(model.dims) == 0) model.first = nullptr;
   if (model.first != nullptr) model.first += offset * static_cast<int64_t>(size_of(model.dtype));
   add_tensor(made, model);
@@ -215,7 +217,7 @@ void Machine::view_tensor() {
 void Machine::reshape_tensor() {
   const TensorEntry* entry = tensors_.pick(bytes_);
   Dims wanted = dims();
-  // Dims that fit, from one of the tensor's own to a single axis.
+  // Dims with the same number of elements: from the tensor's own to a single axis.
   if (entry != nullptr && bytes_.flag()) {
     wanted = entry->model.dims;
     if (bytes_.flag()) std::reverse(wanted.begin(), wanted.end());
@@ -264,7 +266,7 @@ void Machine::transpose_tensor() {
   if (made == nullptr) return;
   TensorModel model = entry->model;
   for (size_t i = 0; i < rank; ++i) {
-    // A negative axis counts from the end.
+    // A negative axis is counted from the end.
     const auto axis = static_cast<size_t>(passed[i] < 0 ? passed[i] + static_cast<int32_t>(rank) : passed[i]);
     require(axis < rank, "an axis that is not there is refused");
     model.dims[i] = entry->model.dims[axis];
@@ -313,7 +315,7 @@ void Machine::write_tensor() {
   require(is_small && !is_wrong && !entry->model.is_read_only && !entry->model.is_shape_only(),
           "a wrong write is refused");
   if (!is_readable) return;
-  // Where elements share their place, the last one stays.
+  // If elements have the same address, the last one written is kept.
   if (entry->model.addresses().size() * size_of(entry->model.dtype) != num_bytes) return;
   require(entry->model.gather() == source, "what was written is there");
   std::vector<uint8_t> again(num_bytes);
@@ -340,7 +342,7 @@ void Machine::fill_tensor() {
   const TensorEntry* entry = tensors_.pick(bytes_);
   constexpr double kValues[] = {0.0, 1.0, -1.0, 0.1, 1e10, -1e300, 65519.0, 300.0, HUGE_VAL, -HUGE_VAL, NAN, 0x1p-149};
   const double value = kValues[bytes_.below(std::size(kValues))];
-  // A view of zero strides may have any number of elements, but then it cannot be filled.
+  // A view with strides of zero may have any number of elements, but cannot be filled.
   if (!succeeded(heed_tensor_fill(handle_of(entry), value))) return;
   require(!entry->model.is_read_only && !entry->model.is_shape_only(), "a wrong fill is refused");
   if (!entry->model.can_be_read()) return;
@@ -360,7 +362,7 @@ void Machine::copy_tensor() {
     return;
   }
   const TensorModel& to = destination->model;
-  // From another tensor, or from new numbers in any dtype, of which some axes are repeated.
+  // A copy from another tensor, or from new numbers of any dtype with some repeated axes.
   if (bytes_.flag()) {
     const TensorEntry* source = tensors_.pick(bytes_);
     const bool is_known = source != nullptr && source->model.can_be_read() && to.can_be_read();
@@ -425,32 +427,32 @@ void Machine::fill_with_numbers() {
   }
 }
 
-// The operands of an operation are what the program has, or new ones that fit.
+// Operands are tensors of the program, or new ones that fit.
 void Machine::multiply_matrices() {
   heed_context* context = handle_of(contexts_.pick(bytes_));
   const auto m = bytes_.below(6);
   const auto k = bytes_.below(6);
   const auto n = bytes_.below(6);
-  const auto items = bytes_.below(3);
+  const auto batch = bytes_.below(3);
   if (context == nullptr || bytes_.rarely()) {
     heed_tensor* product = handle_of(tensors_.pick(bytes_));
     succeeded(heed_matmul(handle_of(tensors_.pick(bytes_)), handle_of(tensors_.pick(bytes_)), product));
     return;
   }
   const heed_dtype dtype = float_dtype();
-  const bool has_items = bytes_.flag();
-  const bool is_repeated = has_items && bytes_.flag();
-  const property::Input a = random_input(has_items ? Dims{items, m, k} : Dims{m, k}, dtype);
-  const property::Input b = random_input({is_repeated ? 1 : items, k, n}, dtype);
+  const bool has_batch = bytes_.flag();
+  const bool is_repeated = has_batch && bytes_.flag();
+  const property::Input a = random_input(has_batch ? Dims{batch, m, k} : Dims{m, k}, dtype);
+  const property::Input b = random_input({is_repeated ? 1 : batch, k, n}, dtype);
   const HostTensor left(context, a);
   const HostTensor right(context, b);
-  const HostTensor product(context, HEED_F32, {items, m, n}, property::row_major_strides({items, m, n}));
+  const HostTensor product(context, HEED_F32, {batch, m, n}, property::row_major_strides({batch, m, n}));
   const heed_status status = heed_matmul(left.handle(), right.handle(), product.handle());
   if (!succeeded(status)) return require(status == HEED_ERROR_NOT_FASTEST, "matrices that fit are multiplied");
   require(left.input_is_untouched() && right.input_is_untouched(), "no operation changes its inputs");
-  const Array x = property::broadcast(a.contents, {items, m, k});
-  const Array y = property::broadcast(b.contents, {items, k, n});
-  property::for_each_index({items, m, n}, [&](const Dims& at, size_t position) {
+  const Array x = property::broadcast(a.contents, {batch, m, k});
+  const Array y = property::broadcast(b.contents, {batch, k, n});
+  property::for_each_index({batch, m, n}, [&](const Dims& at, size_t position) {
     double sum = 0;
     double magnitude = 0;
     for (int64_t i = 0; i < k; ++i) {
@@ -459,7 +461,7 @@ void Machine::multiply_matrices() {
       sum += term;
       magnitude += std::abs(term);
     }
-    // k products and k - 1 sums, each rounded to f32; what overflows there may be anything.
+    // k products and k - 1 sums are each rounded to f32. If they overflow, any result is right.
     if (!(magnitude < 0x1p127)) return;
     const double bound = static_cast<double>(2 * k + 1) * 0x1p-24 * magnitude + 0x1p-149 * static_cast<double>(k + 1);
     require(std::abs(product.read().values[position] - sum) <= bound, "a product is the sum of its terms");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fuzzer's input as a sequence of choices. Past its end every choice is the first one, so that any input is a whole
-// program and a cut one a simpler one.
+// A fuzzer's input as a sequence of choices. After its end every choice is the first one, so that every input is a
+// complete program, and a shorter input a simpler program.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace heed::fuzz {
 
-// Sizes that no memory holds, so that a call with one of them fails and never asks for gigabytes; and what is no size.
+// Sizes so large that a call with one of them must fail without requesting gigabytes, and negative numbers.
 inline constexpr int64_t kStrange[] = {
     -1, -2, INT64_MIN, INT64_MIN + 1, INT64_MAX, INT64_MAX - 1, int64_t{1} << 62, int64_t{1} << 61, int64_t{1} << 48,
 };
@@ -28,15 +28,15 @@ class Bytes {
     return byte;
   }
 
-  // From 0 to count - 1, count at most 256.
+  // A number from 0 to count - 1, with count at most 256.
   int64_t below(int64_t count) { return next() % count; }
 
   bool flag() { return next() % 2 == 1; }
 
-  // For what makes nearly every call fail.
+  // For choices that make nearly every call fail.
   bool rarely() { return next() >= 0xF8; }
 
-  // From 0 to largest, rarely a strange one.
+  // A number from 0 to largest, rarely a strange one.
   int64_t size(int64_t largest = 5) {
     const uint8_t byte = next();
     if (byte < 0xF0) return byte % (largest + 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the fuzzers of file formats have in common: inputs are files, and files are refused in a sentence.
+// Functions for the fuzzers of file formats: inputs are files, and wrong files must be refused with a message.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,8 @@ inline void require_refusal(const Error& error) {
   require(text.size() > 10 && text.find("\"memory\"") != std::string::npos, "a sentence names the file: " + text);
 }
 
-// The length of a header that is everything before the first zero byte. A fuzzer puts it in front of its input, which a
-// mutation would have to change together with the header.
+// The length of the header, which ends at the first zero byte. A fuzzer writes it before its input, since a mutation
+// would hardly change header and length together.
 inline size_t header_length(std::span<const uint8_t> bytes) {
   const void* zero = bytes.empty() ? nullptr : std::memchr(bytes.data(), 0, bytes.size());
   return zero == nullptr ? bytes.size() : static_cast<size_t>(static_cast<const uint8_t*>(zero) - bytes.data());

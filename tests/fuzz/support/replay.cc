@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fuzzer's target as a plain program: runs every file of the folders that are its arguments once. It needs no
-// compiler of its own, so that what fuzzers found stays a test everywhere.
+// Runs every file in the given folders through a fuzzer's target once. It needs no special compiler, so the inputs that
+// fuzzers found are tests in every build.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -22,7 +22,7 @@ int main(int num_arguments, char** arguments) try {
   }
   std::sort(files.begin(), files.end());
   for (const auto& path : files) {
-    // Said before the run: it is the last line when the run ends the process.
+    // Printed before the run, so that it is the last line if the run ends the process.
     std::printf("%s\n", path.filename().c_str());
     std::fflush(stdout);
     std::ifstream file(path, std::ios::binary);

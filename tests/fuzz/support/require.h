@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a fuzzer asserts: where it does not hold, the process ends, and the input is kept.
+// The assertion of fuzzers: if it fails, the process ends, and the fuzzer keeps the input.
 #pragma once
 
 #include <cstdio>

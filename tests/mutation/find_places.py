@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the places of C++ sources where a small mistake could be, and writes the sources with all of those mistakes in them, each
-asleep until mutants.h wakes it. Clang's syntax tree says where operators, their operands and constants begin and end."""
+"""Finds the places in C++ sources where a small mistake is possible, and writes the sources with all these mutants
+compiled in. Each is inactive until mutants.h activates it. Clang's syntax tree gives the positions of operators,
+operands and constants."""
 
 import json
 import re
@@ -11,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 COMPARISONS = {
-    # operator: (function of mutants.h, what it becomes, how its limit moves)
+    # operator: (function of mutants.h, the operator it becomes, the change of its limit)
     "<": ("less", "<=", "- 1"),
     "<=": ("less_equal", "<", "+ 1"),
     ">": ("greater", ">=", "+ 1"),
@@ -25,10 +26,10 @@ EXTREMES = {"min": "max", "max": "min"}
 WHOLE = re.compile(r"^(const )?((un)?signed )?(char|short|int|long|long long)$")
 NUMBER = re.compile(r"^(const )?(((un)?signed )?(char|short|int|long|long long)|float|double)$")
 VECTOR = re.compile(r"\bvector_size__\(")
-# What is written before a loop that has to become as many copies of its body, as arrays of vectors need that are to be registers.
+# The line before a loop that must be unrolled, so that arrays of vectors become registers.
 UNROLLED = re.compile(r"#pragma GCC unroll \d+\s*$")
 
-# Where the language wants constants, or the compiler has written the code itself.
+# Where the language requires constants, or the compiler has generated the code.
 CONSTANT = {
     "AlignedAttr",
     "ClassTemplatePartialSpecializationDecl",
@@ -39,8 +40,8 @@ CONSTANT = {
     "CXXDefaultInitExpr",
     "CXXNoexceptExpr",
     "EnumConstantDecl",
-    "LoopHintAttr",  # how often a loop is unrolled
-    "FieldDecl",  # a default that constructors and readers overwrite
+    "LoopHintAttr",  # the number of copies of a loop's body
+    "FieldDecl",  # a default value that constructors and readers overwrite
     "StaticAssertDecl",
     "TemplateArgument",
     "TypeAliasDecl",
@@ -59,7 +60,7 @@ class Span:
 
 @dataclass
 class Mutant:
-    """One mistake: the text at `span` becomes `text`."""
+    """One mutant: the text at `span` is replaced by `text`."""
 
     file: str
     function: str
@@ -70,12 +71,12 @@ class Mutant:
 
 @dataclass
 class Rewriting:
-    """How a place is written so that its mutants can be woken: {0}, {1} stand for their numbers."""
+    """How a place is rewritten so that its mutants can be activated. {0} and {1} stand for their numbers."""
 
     whole: Span
     before: str
     after: str
-    token: Span | None = None  # what is replaced inside, by:
+    token: Span | None = None  # the text inside that is replaced by:
     between: str = ""
 
 
@@ -87,7 +88,7 @@ class Place:
 
 
 def node_span(node: dict) -> Span | None:
-    """Nothing where a macro is involved or the compiler made the node up."""
+    """The span of a node; nothing if a macro is involved, or if the compiler generated the node."""
     begin, end = node.get("range", {}).get("begin", {}), node.get("range", {}).get("end", {})
     if "offset" not in begin or "offset" not in end:
         return None
@@ -104,7 +105,7 @@ def children(node: dict) -> list[dict]:
 
 
 def callee(node: dict) -> dict:
-    """What a call names, below the casts that are not in the source."""
+    """The function that a call names, without casts that are not in the source."""
     found = children(node)[0]
     while found["kind"] == "ImplicitCastExpr":
         found = children(found)[0]
@@ -117,13 +118,13 @@ def called_name(node: dict) -> str:
 
 
 class Finder:
-    """Walks through the trees of translation units and collects the places in `sources`."""
+    """Walks through the trees of translation units, and collects the places in `sources`."""
 
     def __init__(self, sources: dict[str, str], root: Path):
         self.sources = sources
         self.root = root
         self.places: dict[tuple, Place] = {}
-        self.file = ""  # of the location that was met last, then of the node that is looked at
+        self.file = ""  # of the last location that was read, then of the current node
         self.function = ""
 
     def read_tree(self, documents: Iterator[dict]) -> None:
@@ -133,7 +134,7 @@ class Finder:
             self.visit(document)
 
     def locate(self, value: dict | list) -> None:
-        """Gives every node its file. Clang prints it only where it differs from that of the location printed before."""
+        """Sets the file of every node. Clang prints it only if it differs from that of the previous location."""
         if isinstance(value, list):
             for element in value:
                 self.locate(element)
@@ -153,13 +154,13 @@ class Finder:
         if kind in CONSTANT or node.get("constexpr") or node.get("isImplicit"):
             return
         if kind == "CallExpr" and called_name(node) == "__builtin_prefetch":
-            return  # its arguments are constants, and what it does changes no result
+            return  # its arguments are constants, and its effect changes no result
         inner = children(node)
         if kind == "FunctionTemplateDecl":
-            # The template as it is written; its instances follow.
+            # The template itself; its instances follow.
             inner = [child for child in inner if child["kind"] in FUNCTIONS][:1]
         if kind == "CXXRewrittenBinaryOperator":
-            # a != b, which the language takes for !(a == b).
+            # a != b, which the language treats as !(a == b).
             while len(inner) == 1:
                 inner = children(inner[0])
         if kind == "IfStmt" and node.get("isConstexpr"):
@@ -181,7 +182,7 @@ class Finder:
         return self.sources[self.file][span.begin : span.end]
 
     def add(self, rewriting: Rewriting, *changes: tuple[Span, str]) -> None:
-        """A tree has lambdas twice, and headers are in many trees: only the first counts."""
+        """Adds mutants. Lambdas are in a tree twice, and headers in many trees: only the first occurrence counts."""
         mutants = [Mutant(self.file, self.function, *change) for change in changes]
         self.places.setdefault((self.file, rewriting.whole, rewriting.before), Place(self.file, mutants, rewriting))
 
@@ -223,7 +224,7 @@ class Finder:
             before = f"::heed_mutation::{name}{'_objects' if objects else ''}({{0}}, "
             self.add(Rewriting(span, before, ")", token, ","), (token, other))
         elif operator in LOGIC:
-            # De Morgan's law: a || b is !(!a && !b), and the other way round.
+            # De Morgan's law: a || b is !(!a && !b), and vice versa.
             woken = "::heed_mutation::on({0})"
             between = f") != {woken} {operator} bool("
             self.add(Rewriting(span, "((bool(", f") != {woken}) != {woken})", token, between), (token, LOGIC[operator]))
@@ -255,7 +256,7 @@ def other_constant(kind: str, text: str) -> str:
 
 
 def parse(compiler: str, flags: list[str], root: Path, file: str) -> Iterator[dict]:
-    """The trees of what a file declares in namespace heed, or under a name that has heed in it."""
+    """The trees of a file's declarations in namespace heed, or with heed in their names."""
     command = [compiler, *flags, "-fsyntax-only", "-Xclang", "-ast-dump=json", "-Xclang", "-ast-dump-filter=heed", file]
     text = subprocess.run(command, cwd=root, check=True, capture_output=True, text=True).stdout
     decoder = json.JSONDecoder()
@@ -267,13 +268,13 @@ def parse(compiler: str, flags: list[str], root: Path, file: str) -> Iterator[di
 
 @cache
 def read_source(path: Path) -> str:
-    """Clang counts bytes: each becomes one character. What is read once stays as it was."""
+    """Clang counts bytes, so each byte is read as one character. Files are read once and cached."""
     return path.read_text(encoding="latin-1")
 
 
 def find_places(compiler: str, flags: list[str], root: Path, files: list[str], units: dict[str, list[str]]) -> list[Place]:
-    """All places in `files`, in order; their mutants are numbered from 1. `units` are further translation units, with flags of their
-    own, of which only the headers among `files` are looked at."""
+    """All places in `files`, in order; their mutants are numbered from 1. `units` are further translation units, with
+    flags of their own, of which only headers among `files` are used."""
     finder = Finder({file: read_source(root / file) for file in files}, root)
     for file in files:
         if file.endswith(".cc"):
@@ -287,13 +288,13 @@ def find_places(compiler: str, flags: list[str], root: Path, files: list[str], u
 
 
 def rewrite(source: str, places: list[Place]) -> str:
-    """The source with all of its places rewritten. No line moves."""
-    edits = []  # (where, order among those at the same place, how much is replaced, by what)
+    """The source with all its places rewritten. Line numbers do not change."""
+    edits = []  # (position, order among edits at the same position, length of the replaced text, new text)
     for place in places:
         numbers = [mutant.id for mutant in place.mutants]
         rewriting = place.rewriting
         whole = rewriting.whole
-        # At one place inner expressions end before outer ones do, and outer ones begin before inner ones.
+        # At the same position inner expressions end before outer ones, and outer expressions begin before inner ones.
         edits.append((whole.begin, (1, -whole.end), 0, rewriting.before.format(*numbers)))
         edits.append((whole.end, (0, -whole.begin), 0, rewriting.after.format(*numbers)))
         if rewriting.token:

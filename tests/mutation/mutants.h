@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What find_places.py writes around operators and constants: all mutants are compiled into one build, and the
-// environment of a run chooses the one that is in force. Included by the compiler's command line in front of every
-// file.
-//   HEED_MUTANT          the number of the mutant in force; without it the program is as it was written
-//   HEED_MUTANTS_REACHED a file; the numbers of all mutants that were asked for are appended to it when the program ends
+// The functions that find_places.py writes around operators and constants: all mutants are compiled into one build, and
+// the
+// environment chooses the active one for a run. The compiler's command line includes this file before every source.
+//   HEED_MUTANT          the number of the active mutant; without it the program is the original one
+//   HEED_MUTANTS_REACHED a file; at its end the program appends the numbers of all mutants whose code was executed
 #pragma once
 
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include <cstdlib>
 #include <type_traits>
 
-// Always: kernels ask for every vector.
+// Always inlined, since kernels call it for every vector.
 #define HEED_MUTATION_INLINE [[gnu::always_inline]] inline
 
 namespace heed_mutation {
@@ -25,13 +25,13 @@ inline const int active = [] {
   return number == nullptr ? 0 : std::atoi(number);
 }();
 
-// Plain bytes: threads only ever write the same value.
+// Plain bytes without synchronization: all threads write the same value.
 inline bool reached[kMaxMutants];
 
 struct Record {
   const char* path = std::getenv("HEED_MUTANTS_REACHED");
   ~Record() {
-    // Without the C library's buffers: some tests let allocations fail.
+    // Without the C library's buffers, since some tests make allocations fail.
     const int file = path == nullptr ? -1 : ::open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (file < 0) return;
     for (int id = 0; id < kMaxMutants; ++id) {
@@ -47,8 +47,9 @@ HEED_MUTATION_INLINE bool on(int id) {
   return active == id;
 }
 
-// Comparisons of numbers, pointers and vectors, each written where its operator stood: `id` moves an equal pair to the
-// other side, `bound` (where both sides are whole numbers, otherwise 0) moves the limit by one in the other direction.
+// Comparisons of numbers, pointers and vectors, in place of the operator. `id` is the mutant that changes the result
+// for an equal pair. `bound` is the mutant that moves the limit by one in the other direction; 0 unless both sides are
+// whole numbers.
 template <typename A, typename B>
 HEED_MUTATION_INLINE auto less(int id, int bound, A a, B b) {
   if constexpr (std::is_integral_v<A> && std::is_integral_v<B>) {
@@ -91,7 +92,7 @@ HEED_MUTATION_INLINE auto not_equal(int id, A a, B b) {
   return on(id) ? a == b : a != b;
 }
 
-// The same for objects, which a copy could make allocate.
+// The same for objects by reference, since copying one could allocate.
 template <typename A, typename B>
 HEED_MUTATION_INLINE bool equal_objects(int id, const A& a, const B& b) {
   return on(id) != static_cast<bool>(a == b);

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do the tests notice mistakes? Compiles every small mistake of find_places.py into one copy of heed, wakes a sample of them, one at a
-time, and runs the tests until one fails: the mutant is killed. Prints how many are, and those that survive. Fails below 90 %.
+"""Checks whether the tests detect mistakes. Compiles every mutant of find_places.py into one copy of heed, activates a sample of them, one at a time,
+and runs the tests until one fails: the mutant is killed. Prints how many are killed, and lists those that survive. Fails below 90 %.
 
-Only tests are run that reach the mutant, the fastest first, each with a limit on its time (a hang is a kill) and on its memory.
-equivalent.txt lists mutants that change nothing, each with the reason; they are left out of the sample.
-"""
+Only tests that reach the mutant are run, the fastest first, each with a limit on its time (a hang counts as a kill) and on its memory.
+equivalent.txt lists mutants that do not change the behaviour, each with the reason; they are not in the sample."""
 
 import argparse
 import json
@@ -29,17 +28,18 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "support"))
 from reasons import read_entries  # noqa: E402
 
 FOLDERS = ("core/attention", "core/tensor", "capi/src")
-# With --kernels. Much there only saves time, so that what survives is to be read, not counted.
+# With --kernels. Much of their code only saves time, so survivors must be read rather than counted.
 KERNEL_FOLDERS = ("core/backends/cpu", "core/backends/cpu/kernels")
-# Objects of the kernels, whose headers have branches for ISAs, and what clang must be told to see them. The objects' own files and the
-# shim are lists of constants and of instructions, which nothing can be moved in by one.
+# The objects of the kernels, whose headers have branches for ISAs, and the options with which clang parses them.
+# Neither the objects' own files nor the shim have comparisons or sums: they are lists of constants and of instructions.
 KERNELS = "core/backends/cpu/kernels/"
 UNITS = {KERNELS + "portable.cc": [], KERNELS + "avx512.cc": ["-march=x86-64-v4"]}
 if platform.machine() != "x86_64":
     UNITS = {KERNELS + "portable.cc": []}
-# Labels of the tests that are run, and the folders of their programs, which alone are built. The others add only time: the same programs
-# with other ISAs and on a simulated NPU (FOLDERS hold nothing of either), fuzzers' inputs, benchmarks and packages. These reach every mutant
-# but two, sizes of a softmax's lengths, which only the Ascend backend's way over the host asks for. With --kernels all programs run.
+# The labels of the tests that are run, and the folders of their programs; only these are built. Other tests only add
+# time: the same programs with other ISAs and on a simulated NPU (not in FOLDERS), fuzzers' inputs, benchmarks and
+# packages. These tests reach every mutant except for two, of the sizes of a softmax's lengths, which only the Ascend
+# backend uses. With --kernels all programs run.
 TESTS = {
     "capi": "tests/capi",
     "errors": "tests/errors",
@@ -48,18 +48,18 @@ TESTS = {
     "property": "tests/property",
     "unit": "tests/unit",
 }
-# A quarter of the time of them all, for mutants that shorter tests reach, too: what they are for are the kernels.
+# A quarter of the time of all tests. They are meant for the kernels; shorter tests reach their other mutants.
 LONG = {"property.few_queries", "property.many_queries", "property.random_splits"}
 LEAST_PERCENT = 90.0
 LIST = Path(__file__).with_name("equivalent.txt")
 NOT_COPIED = {".git", "build", "__pycache__"}
 
-# A test may take this many times as long as without a mutant, and some seconds of a busy machine.
+# A test may take so many times as long as without a mutant, plus some seconds for a busy machine.
 SLOWER = 20
 PATIENCE = 10.0
 MAX_MEMORY = 8 << 30
 MAX_FILE = 1 << 30
-# Rules and random calls against the reference take the largest part of the time.
+# Rules and random calls against the reference take most of the time.
 ENVIRONMENT = {"HEED_PROPERTY_CASES": "1000", "GTEST_FAIL_FAST": "1", "GTEST_BRIEF": "1"}
 
 root = Path(__file__).resolve().parent.parent.parent
@@ -92,7 +92,7 @@ def all_places(kernels: bool) -> list[Place]:
 
 
 def write(path: Path, data: bytes) -> None:
-    """Only what changed, so that only that is built again."""
+    """Writes a file only if it changed, so that only its dependents are built again."""
     if not path.exists() or path.read_bytes() != data:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
@@ -126,7 +126,7 @@ def line_of(mutant: Mutant) -> int:
 
 
 def build(work: Path, places: list[Place], kernels: bool) -> list[Place]:
-    """Builds all places that compile, and gives them back."""
+    """Builds all places that compile, and returns them."""
     copy, tree, log = work / "source", work / "build", work / "build.log"
     header = copy / "tests/mutation/mutants.h"
     log.unlink(missing_ok=True)
@@ -143,7 +143,8 @@ def build(work: Path, places: list[Place], kernels: bool) -> list[Place]:
         if run_logged(configure, log) and run_logged(["cmake", "--build", tree, "--", "-k", "0", *targets], log):
             return places
         complaints = log.read_text(errors="replace")[start:]
-        # Where the language wants a constant, or a name: all mutants of that line are given up.
+        # Where the language requires a constant or a name, the line does not compile. All mutants of the line are
+        # removed.
         wrong = set(re.findall(r"(?:^|/|\s)source/(\S+?):(\d+):\d+: (?:error|note|  required)", complaints, re.MULTILINE))
         kept = [place for place in places if (place.file, str(line_of(place.mutants[0]))) not in wrong]
         if len(kept) == len(places):
@@ -186,14 +187,15 @@ class Test:
                 return True
             output.seek(0)
             text = output.read().decode(errors="replace")
-        # As ctest has it: where a text is expected, the exit status is of no matter, unless a signal ended the program.
+        # As in ctest: if a text is expected, the exit status does not matter, unless a signal ended the program.
         if self.expected is not None:
             return result.returncode < 0 or not self.expected.search(text)
         return result.returncode != 0
 
 
 def find_tests(tree: Path, kernels: bool) -> list[Test]:
-    """The tests that are programs of the build; the others look at sources, headers and symbols, which no mutant changes."""
+    """The tests that run a program of the build. The others check sources, headers and symbols, which no mutant
+    changes."""
     listing = subprocess.run(["ctest", "--test-dir", tree, "--show-only=json-v1"], check=True, capture_output=True, text=True)
     tests = []
     for entry in json.loads(listing.stdout)["tests"]:
@@ -212,7 +214,7 @@ def find_tests(tree: Path, kernels: bool) -> list[Test]:
 
 
 def measure(test: Test) -> bool:
-    """Runs the test without a mutant: it must pass, and tells which mutants it reaches."""
+    """Runs the test without a mutant: it must pass, and reports the mutants that it reaches."""
     with tempfile.TemporaryDirectory() as folder:
         record = Path(folder) / "reached"
         start = time.monotonic()
@@ -224,7 +226,7 @@ def measure(test: Test) -> bool:
 
 
 def killer(mutant: Mutant, tests: list[Test]) -> str | None:
-    """The first test that fails."""
+    """The first test that fails with the mutant."""
     for test in tests:
         if mutant.id in test.reached and test.fails({"HEED_MUTANT": str(mutant.id)}, SLOWER * test.seconds + PATIENCE):
             return test.name
@@ -235,7 +237,7 @@ def killer(mutant: Mutant, tests: list[Test]) -> str | None:
 
 
 def shown(mutant: Mutant) -> tuple[str, str]:
-    """The lines it is in, as they are and as they become, each on one line."""
+    """The mutant's lines in the original and after the change, each joined into one line."""
     source = read_source(root / mutant.file)
     begin = source.rfind("\n", 0, mutant.span.begin) + 1
     end = source.find("\n", mutant.span.end)
@@ -244,12 +246,12 @@ def shown(mutant: Mutant) -> tuple[str, str]:
 
 
 def identity(mutant: Mutant) -> tuple[str, str, str]:
-    """What it is whatever else changes: its function and its lines."""
+    """An identity that does not depend on other changes of the file: the function and the lines."""
     return (f"{mutant.file} in {mutant.function or 'no function'}", *shown(mutant))
 
 
 def read_equivalents(mutants: list[Mutant]) -> set[int]:
-    """The numbers of the mutants that equivalent.txt names."""
+    """The numbers of the mutants that equivalent.txt lists."""
     numbers: dict[tuple, set[int]] = {}
     for mutant in mutants:
         numbers.setdefault(identity(mutant), set()).add(mutant.id)

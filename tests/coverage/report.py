@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""report.py SOURCES BUILD: which lines of core/ and capi/ the tests that ran in BUILD, a build by GCC with --coverage, have reached.
+"""report.py SOURCES BUILD: which lines of core/ and capi/ were reached by the tests that ran in BUILD, a build by GCC with --coverage.
 
 Prints the share for each file and in total. Fails below 95 %, for a line that was not reached and has no reason in uncovered.txt,
-and for a reason that nothing needs any more. Lines of inline functions
-that nothing uses are in no object file, and so in no count.
-"""
+and for a reason that no line needs. Lines of unused inline functions are in no object file, so they are not counted."""
 
 import json
 import subprocess
@@ -24,8 +22,8 @@ build = Path(sys.argv[2]).resolve()
 
 
 def notes_of_objects() -> list[Path]:
-    """The compiler's notes on objects of the library, which count whether they ran or not, and on those of tests that ran: they hold
-    what the tests use of headers."""
+    """The compiler's notes for the objects of the library, whether they ran or not, and for those of tests that ran,
+    which contain the headers' functions that the tests use."""
     return [
         note
         for note in sorted(build.rglob("*.gcno"))
@@ -41,7 +39,7 @@ def own_file(name: str, folder: str) -> str | None:
     return file if file.startswith(FOLDERS) else None
 
 
-# file -> line -> how often it ran. A header's line counts as reached where any of its copies was.
+# file -> line -> how often it ran. The line of a header counts as reached if any of its copies was.
 runs: dict[str, Counter[int]] = defaultdict(Counter)
 for note in notes_of_objects():
     gcov = subprocess.run(["gcov", "--json-format", "--stdout", note], cwd=build, check=True, capture_output=True, text=True)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names that libheed.a brings into a program: check_archive.py NM ARCHIVE
+"""check_archive.py NM ARCHIVE: checks the names that libheed.a adds to a program.
 
-All are heed's: the C functions, and C++ names in namespace heed. Others are weak, as templates of the C++ library and of
-nlohmann-json are, which each program may have again."""
+All of them must be heed's: the C functions, and C++ names in namespace heed. Other names must be weak, like the templates of the C++ library and of
+nlohmann-json, of which each program may have further copies."""
 
 import re
 import subprocess
@@ -16,14 +16,14 @@ listing = subprocess.run(
 ).stdout
 strong, weak = set(), set()
 for line in listing.splitlines():
-    # The archive's members by their names, which may have spaces.
+    # The names of the archive's members, which may contain spaces.
     if line.endswith("]:"):
         continue
     fields = line.split()
     (weak if fields[1] in "VvWwu" else strong).add(fields[0])
 
 problems = [f"{name} is in no namespace of heed's" for name in sorted(strong) if not OWN.fullmatch(name)]
-# DW.ref: the address of a name, for tables of exceptions; in each program once, like the name.
+# DW.ref: the address of a name, for exception tables; one in each program, like the name itself.
 problems += [f"{name} is weak, and no C++ name" for name in sorted(weak) if not name.startswith(("_Z", "DW.ref."))]
 if not any(name.startswith("heed_") for name in strong):
     problems.append(f"{archive} has none of the C functions")

@@ -5,7 +5,7 @@ using Heed;
 /// <summary>The d2l program with weights, inputs and PyTorch's output from a file, for .NET Standard 2.0.</summary>
 public static class GoldenProgram
 {
-    /// <summary>The shape, and how many numbers are within their bounds.</summary>
+    /// <summary>The shape of the result, and how many of its numbers are within their bounds.</summary>
     public static string Run(string file)
     {
         using NDManager manager = NDManager.NewBaseManager();

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""check_contents.py PACKAGE RID READELF FIELD=VALUE...: PACKAGE.nupkg and PACKAGE.snupkg hold what they should, and say of
-themselves what CMakeLists.txt says, an empty VALUE by leaving the field out; the natives need nothing but libc and each other."""
+"""check_contents.py PACKAGE RID READELF FIELD=VALUE...: checks the contents of PACKAGE.nupkg and PACKAGE.snupkg. Their
+fields must be those in CMakeLists.txt; a field with an empty VALUE must be missing. The native libraries may need
+only libc and each other."""
 
 import re
 import subprocess
@@ -10,7 +11,7 @@ import xml.etree.ElementTree as ElementTree
 import zipfile
 
 FRAMEWORKS = ("netstandard2.0", "net8.0")
-# Of the package format itself.
+# Files of the package format itself.
 FRAME = re.compile(r"^(_rels/|package/|\[Content_Types\]\.xml$)")
 LIBC = re.compile(r"^(libc|libm|libpthread|libdl|ld-linux-[a-z0-9-]+)\.so\.[0-9]+$")
 
@@ -20,7 +21,7 @@ def files(package: zipfile.ZipFile) -> set[str]:
 
 
 def dynamic(readelf: str, library: bytes) -> tuple[set[str], set[str]]:
-    """What a library needs, and where it looks for that."""
+    """The libraries that a library needs, and the run path on which it searches for them."""
     with tempfile.NamedTemporaryFile() as file:
         file.write(library)
         file.flush()
@@ -34,7 +35,7 @@ def main(path: str, rid: str, readelf: str, *fields: str) -> None:
         expected = {"Heed.nuspec", "README.md", "LICENSE", "build/net462/Heed.targets", "buildTransitive/net462/Heed.targets"}
         expected |= {f"lib/{framework}/Heed.{kind}" for framework in FRAMEWORKS for kind in ("dll", "xml")}
         expected |= {f"{natives}/libheed.so.0", f"{natives}/libheed_csharp.so"}
-        # Where the notice of nlohmann-json is not to be found, it is not there.
+        # The package lacks the notice of nlohmann-json if the build machine does not have it.
         assert files(package) - {"nlohmann-json.copyright"} == expected, files(package) ^ expected
 
         needed, paths = dynamic(readelf, package.read(f"{natives}/libheed.so.0"))
@@ -50,7 +51,7 @@ def main(path: str, rid: str, readelf: str, *fields: str) -> None:
             assert (said[name].text if name in said else "") == value, f"{name} is not {value!r} in {sorted(said)}"
         assert said["license"].get("type") == "expression"
         assert said["readme"].text == "README.md"
-        # Where the project has no address, the package names none.
+        # Without a project address the package states none.
         homepage = dict(field.split("=", 1) for field in fields)["projectUrl"]
         repository = said["repository"].attrib if "repository" in said else {}
         assert repository.get("url", "") == homepage, repository

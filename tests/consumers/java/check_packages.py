@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is in the Java packages: classes, libraries, documentation, and what the pom says of them."""
+"""Checks the contents of the Java packages: classes, libraries and documentation, and the fields of the pom."""
 
 import argparse
 import hashlib
@@ -112,8 +112,8 @@ with zipfile.ZipFile(folder / f"{stem}-javadoc.jar") as jar:
     expected = {f"io.heed/{name}".replace(".java", ".html") for name in public}
     require(pages == expected, f"the documentation has pages for {sorted(pages)}, expected {sorted(expected)}")
 
-    # A link to what is not public becomes mere text, without a word from javadoc; one to a member that a class has from
-    # one that is not public, too.
+    # javadoc turns links to classes that are not public into plain text without a warning, also links to members that a
+    # class inherits from one that is not public.
     hidden = {name.rpartition("/")[2] for name in tops} - {name.rpartition("/")[2][:-5] for name in pages}
     all_pages = {name: jar.read(name).decode() for name in names_in(jar) if name.endswith(".html")}
     anchors = {name: {html.unescape(one) for one in re.findall(r'\bid="([^"]*)"', text)} for name, text in all_pages.items()}
@@ -149,7 +149,7 @@ expected = {
 }
 for path, text in expected.items():
     require(said(path) == text, f"{path} of the pom is {said(path)!r}, expected {text!r}")
-# What Maven Central refuses a pom without; so it does without an address, which the project has where there is one.
+# Maven Central requires these fields. It also requires an address, which is only there if the project has one.
 require(said("name"), "the pom has no name")
 require(bool(arguments.url) == (root.find("m:scm", MAVEN) is not None), "scm is there without an address, or not with one")
 

@@ -5,7 +5,7 @@ using System.Linq;
 using System.Threading;
 using Heed;
 
-/// <summary>What Mono, and with it Unity, could do otherwise than .NET. Without an argument it only looks for the
+/// <summary>Features in which Mono, and so Unity, may differ from .NET. Without an argument it only loads the
 /// library.</summary>
 internal static class Smoke
 {
@@ -62,7 +62,7 @@ internal static class Smoke
         Expect<ObjectDisposedException>("closed", () => manager.Ones(new Shape(2)));
     }
 
-    /// <summary>Spans, memory that is not copied, and memory that outlives its array.</summary>
+    /// <summary>Spans, wrapped memory, and memory that outlives its array.</summary>
     private static void Memory()
     {
         using NDManager manager = NDManager.NewBaseManager();
@@ -104,7 +104,8 @@ internal static class Smoke
         Require(results.All(same => same), "threads get different results");
     }
 
-    /// <summary>Objects that nobody disposes go with the collector, arrays and their managers in any order.</summary>
+    /// <summary>Objects that are not disposed are freed by the collector, arrays and their managers in any
+    /// order.</summary>
     private static void Forgotten()
     {
         long before = ResidentBytes();

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""table.py [--json OUT] TARGETS FILE...: tables in Markdown of what attention_bench --json, load_cost and weight_cost wrote to FILEs, and of the targets
-beside it; with --json also all of it in one file."""
+"""table.py [--json OUT] TARGETS FILE...: Markdown tables of what attention_bench --json, load_cost and weight_cost
+wrote to FILEs, compared with the targets; with --json it also writes all of it into one file."""
 import json
 import sys
 from pathlib import Path
@@ -11,14 +11,14 @@ RATIO = "ratio to "
 
 
 class Row:
-    """A benchmark of attention_bench: a case, on an instruction set if one was forced, with so many threads."""
+    """One benchmark of attention_bench: a case with a number of threads, and an instruction set if one was forced."""
 
     def __init__(self, benchmark: dict):
         self.figures = benchmark
         parts = benchmark["name"].split("/iterations:")[0].split("/")
         self.case = "/".join(parts[:-1])
         self.threads = int(parts[-1])
-        # A name that both a time and a ratio have, whatever its own words.
+        # A name of a peer has both a time and a ratio, and may contain any words.
         self.peers = {key[len(RATIO) :]: benchmark[key] for key in benchmark if key.startswith(RATIO)}
 
     def __getitem__(self, key: str) -> float:
@@ -82,15 +82,15 @@ def print_idle(rows: list[Row]) -> None:
 
 
 def time_by_meter(row: Row) -> float:
-    """The row's time as what the machine could have done meanwhile, in operations or bytes, by what was measured beside it: two cases are
-    minutes apart, and its speed is not the same."""
+    """The row's time multiplied by the machine's limit that was measured beside it, so in operations or bytes. Two
+    cases are minutes apart, and the speed of the machine changes."""
     if row.has("streamed_bytes"):
         return row["streamed_bytes"] / row["share_of_bandwidth"]
     return row["flops"] / row["share_of_peak"]
 
 
 def measured(row: Row, measure: str, rows_of: dict) -> float | None:
-    """What a target's measure is for that row; None where the run lacks it."""
+    """The value of a target's measure for that row; None if the run lacks it."""
     kind, _, of = measure.partition(":")
     if kind == "ratio":
         peer = of.replace("_", " ") or row.fastest()

@@ -13,8 +13,8 @@ using Perfolizer.Horology;
 using Heed;
 
 /// <summary>The calls of call_cost.c, from C#. Prints a line for each layer and form, "layer form nanoseconds bytes",
-/// the bytes being what one call allocates on the managed heap. With --quick each call is made once, and the numbers
-/// say nothing.</summary>
+/// where bytes is what one call allocates on the managed heap. With --quick each call is made once, and the numbers
+/// have no meaning.</summary>
 public class CallCost
 {
     private NDManager manager = null!;

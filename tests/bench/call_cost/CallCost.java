@@ -14,9 +14,9 @@ import java.util.Arrays;
 import java.util.Locale;
 
 /**
- * The calls of call_cost.c, from Java: a warmed loop, and the median of many short samples. Prints a line for each
- * layer and form, "layer form nanoseconds bytes", the bytes being what one call allocates on Java's heap. With --quick
- * samples are so short that the numbers say nothing.
+ * The calls of call_cost.c, from Java: after a warm-up, the median of many short samples. Prints a line for each layer
+ * and form, "layer form nanoseconds bytes", where bytes is what one call allocates on Java's heap. With --quick samples
+ * are so short that the numbers have no meaning.
  */
 final class CallCost {
     private static final int SAMPLES = 201;
@@ -67,7 +67,7 @@ final class CallCost {
         System.out.printf(Locale.ROOT, "%s %s %.1f %.1f%n", layer, form, times[SAMPLES / 2], bytes);
     }
 
-    /** Nanoseconds of one call, over so many of them. */
+    /** Nanoseconds of one call: the mean over `calls` calls. */
     private static double sample(Runnable call, long calls) {
         long start = System.nanoTime();
         for (long i = 0; i < calls; i++) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""table.py <file>: lines "language layer form nanoseconds [bytes]" of several rounds become a table in Markdown."""
+"""table.py <file>: makes a Markdown table from lines "language layer form nanoseconds [bytes]" of several rounds."""
 import statistics
 import sys
 
@@ -18,7 +18,8 @@ def main():
     for (layer, form), languages in times.items():
         for language, rounds in languages.items():
             median = statistics.median(rounds)
-            # In each round the languages ran one after the other: their differences feel foreign load least.
+            # The languages of a round run directly after each other, so the load of other programs affects their
+            # differences least.
             beyond = statistics.median(mine - c for mine, c in zip(rounds, languages["C"]))
             share = "" if language == "C" else f"{beyond / 1000:.2f}"
             print(f"| {layer} | {form} | {language} | {median / 1000:.2f} | {share} | {float(allocated[layer, form, language]):.0f} |")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads shapes.txt and counts the work of a case.
+// Reads shapes.txt and computes the work of a case.
 #include "bench_case.h"
 
 #include <algorithm>
@@ -13,14 +13,12 @@
 namespace bench {
 namespace {
 
-// Copies together are this large, which is several times the largest last-level cache of today's desktops and small
-// servers.
+// All copies together have this size, several times the largest last-level cache of current desktops and small servers.
 constexpr double kColdBytes = 384e6;
 
 int64_t bytes_of(heed_dtype dtype) { return dtype == HEED_F32 ? 4 : 2; }
 
-// Pairs of one head of one item that a causal mask with as many keys before the last query as possible (bottom right)
-// and a length leave.
+// The visible pairs of one head of one batch element, with a causal mask aligned bottom right and a length.
 double visible_pairs(int64_t queries, int64_t keys, bool causal, int64_t length) {
   double pairs = 0;
   for (int64_t i = 0; i < queries; ++i) {
@@ -77,7 +75,7 @@ void set_defaults(BenchCase& self, const std::string& line) {
                                                    : self.queries > 0 && self.head_size > 0;
   if (!complete) fail("sizes are missing in the case: " + line);
   if (!self.lengths.empty() && static_cast<int64_t>(self.lengths.size()) != self.batch) {
-    fail("as many lengths as items are wanted in the case: " + line);
+    fail("the case needs one length for each batch element: " + line);
   }
 }
 
@@ -94,7 +92,7 @@ double BenchCase::flops() const {
   }
   const double attention = 2.0 * pairs * static_cast<double>(heads * (head_size + value_size));
   if (kind != Kind::kLayer) return attention;
-  // Of queries and outputs, and of keys and values.
+  // Rows of queries and outputs, and of keys and values.
   const auto rows_of_projections = static_cast<double>(2 * batch * queries + 2 * valid_keys);
   return attention + 2.0 * rows_of_projections * static_cast<double>(embedding * embedding);
 }

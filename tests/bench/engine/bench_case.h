@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One line of shapes.txt: what is computed, and how much work and data that is.
+// One line of shapes.txt: a case, with the amount of work and data.
 #ifndef HEED_BENCH_BENCH_CASE_H
 #define HEED_BENCH_BENCH_CASE_H
 
@@ -13,13 +13,13 @@ namespace bench {
 
 enum class Kind { kAttention, kIdle, kLayer, kLinear };
 
-// How keys and values of attention lie in memory: (B, Hkv, K, D), (B, K, Hkv, D) or (B, Hkv, D, K).
+// The layout of keys and values of attention: (B, Hkv, K, D), (B, K, Hkv, D) or (B, Hkv, D, K).
 enum class KeyLayout { kHeads, kTokens, kTransposed };
 
 struct BenchCase {
   std::string name;
   Kind kind = Kind::kAttention;
-  // Attention (B, H, Q, D) on (B, Hkv, K, D) and (B, Hkv, K, Dv); a layer has embedding = H * D.
+  // Attention of (B, H, Q, D) over (B, Hkv, K, D) and (B, Hkv, K, Dv). For a layer embedding = H * D.
   int64_t batch = 1;
   int64_t heads = 1;
   int64_t kv_heads = 0;
@@ -28,7 +28,7 @@ struct BenchCase {
   int64_t head_size = 0;
   int64_t value_size = 0;
   int64_t embedding = 0;
-  // Linear: (rows, inputs) times (outputs, inputs) transposed.
+  // Linear: (rows, inputs) times the transpose of (outputs, inputs).
   int64_t rows = 0;
   int64_t outputs = 0;
   int64_t inputs = 0;
@@ -37,21 +37,22 @@ struct BenchCase {
   bool causal = false;
   bool as_mask = false;
   bool cold = false;
-  bool has_own_keys = true;  // no self-attention
+  bool has_own_keys = true;  // false for self-attention
   KeyLayout key_layout = KeyLayout::kHeads;
-  std::vector<int32_t> lengths;  // none, or one for each item of the batch
+  std::vector<int32_t> lengths;  // empty, or one for each batch element
 
-  // Multiplications and additions that a result needs: hidden pairs are not counted, nor is the softmax.
+  // Multiplications and additions that are needed for the result: without hidden pairs and the softmax.
   [[nodiscard]] double flops() const;
-  // Bytes that must be read even if everything else stays in caches: K and V once, or the weights of a projection.
+  // Bytes that must be read from memory even if everything else stays in caches: K and V once, or the weights of a
+  // projection.
   [[nodiscard]] double streamed_bytes() const;
-  // One query, or one row: so little work on each byte that reading decides.
+  // A case with one query or one row has so little work for each byte that reading determines its time.
   [[nodiscard]] bool bound_by_memory() const;
-  // How many copies of what is streamed exist, of which each call reads the next; 1 unless cold.
+  // The number of copies of the streamed data. Each call reads the next copy; 1 unless the case is cold.
   [[nodiscard]] int64_t copies() const;
 };
 
-// The cases of a file in the form that shapes.txt describes. Ends the program with a sentence on a line it cannot read.
+// The cases of a file in the format of shapes.txt. Ends the program with a message if a line is invalid.
 std::vector<BenchCase> read_cases(const std::string& path);
 
 }  // namespace bench

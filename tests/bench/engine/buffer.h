@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory as the fastest of all libraries wants it: at a multiple of 64 bytes, and with its pages there.
+// Memory that suits all libraries: aligned to 64 bytes, and with its pages mapped.
 #ifndef HEED_BENCH_BUFFER_H
 #define HEED_BENCH_BUFFER_H
 
@@ -21,7 +21,8 @@ inline Buffer make_buffer(size_t num_bytes) {
   const size_t rounded = (num_bytes + kAlignment) / kAlignment * kAlignment;
   Buffer buffer(std::aligned_alloc(kAlignment, rounded));
   if (buffer == nullptr) fail("no memory for " + std::to_string(rounded) + " bytes");
-  // Pages that were never written are all the same one, which stays in the caches. 1.06 as float, so no subnormals.
+  // All pages that were never written are the same physical page, which would stay in the caches. These bytes are 0.75
+  // as a float, so not subnormal.
   std::memset(buffer.get(), 0x3f, rounded);
   return buffer;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Seconds, of the wall and of this process on all processors.
+// Wall-clock seconds, and the seconds of this process on all processors.
 #ifndef HEED_BENCH_CLOCK_H
 #define HEED_BENCH_CLOCK_H
 

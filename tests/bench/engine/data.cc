@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes the numbers of a case.
+// Generates the data of a case.
 #include "data.h"
 
 #include <cmath>
@@ -11,7 +11,7 @@
 namespace bench {
 namespace {
 
-// Uniform with the given standard deviation. heed_tensor_fill_normal would do, but takes seconds for the largest cases.
+// Uniform numbers with the given standard deviation. heed_tensor_fill_normal takes seconds for the largest cases.
 class Random {
  public:
   explicit Random(uint64_t seed) : state_(seed) {}
@@ -54,10 +54,10 @@ Tensor copy_of(heed_context* context, heed_tensor* original) {
   return copy;
 }
 
-// The same numbers and dims in another layout.
+// The same tensor with its dims in another layout.
 Tensor arranged(heed_context* context, Tensor tensor, KeyLayout layout) {
   if (layout == KeyLayout::kHeads) return tensor;
-  // Each is its own inverse.
+  // Each permutation is its own inverse.
   const int32_t tokens[] = {0, 2, 1, 3};
   const int32_t transposed[] = {0, 1, 3, 2};
   const int32_t* axes = layout == KeyLayout::kTokens ? tokens : transposed;
@@ -75,7 +75,7 @@ Tensor arranged(heed_context* context, Tensor tensor, KeyLayout layout) {
 Context make_context(int threads) {
   heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
   options.num_threads = threads;
-  // Fewer processors than threads would keep heed from waiting awake.
+  // If heed had fewer processors than threads, its threads would not spin.
   const OnAllProcessors here;
   heed_context* context = nullptr;
   check(heed_context_create(&options, &context));
@@ -110,10 +110,10 @@ std::vector<float> swap_axes(const std::vector<float>& from, int64_t first, int6
 }
 
 std::vector<float> heads_first(const BenchCase& self, const std::vector<float>& result) {
-  const int64_t item = self.queries * self.heads * self.value_size;
+  const int64_t element_size = self.queries * self.heads * self.value_size;
   std::vector<float> turned;
   for (int64_t b = 0; b < self.batch; ++b) {
-    const std::vector<float> one(result.begin() + b * item, result.begin() + (b + 1) * item);
+    const std::vector<float> one(result.begin() + b * element_size, result.begin() + (b + 1) * element_size);
     const std::vector<float> swapped = swap_axes(one, self.queries, self.heads, self.value_size);
     turned.insert(turned.end(), swapped.begin(), swapped.end());
   }
@@ -135,7 +135,7 @@ Data::Data(const BenchCase& self) : context(make_context(1)) {
       for (Tensor& tensor : *tensors) tensor = arranged(context.get(), std::move(tensor), self.key_layout);
     }
   } else if (self.kind == Kind::kLayer) {
-    // With weights of this size the projections' numbers are about as large as their inputs'.
+    // With weights of this standard deviation, projections are about as large as their inputs.
     const double deviation = 1 / std::sqrt(static_cast<double>(self.embedding));
     queries = random_tensor(context.get(), self.dtype, {self.batch, self.queries, self.embedding}, 1, 1);
     if (self.has_own_keys) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers of a case, which all subjects read: the same for each of them, and where a layout suits several, the same
-// memory.
+// The data of a case. All subjects read the same numbers, and the same memory if they take the same layout.
 #ifndef HEED_BENCH_DATA_H
 #define HEED_BENCH_DATA_H
 
@@ -29,24 +28,24 @@ using Dims = std::vector<int64_t>;
 Context make_context(int threads);
 Tensor make_tensor(heed_context* context, heed_dtype dtype, const Dims& dims);
 std::vector<float> read_floats(const heed_tensor* tensor);
-// Rows of `from`, (first, second, row), in the order (second, first, row).
+// Swaps the first two axes of (first, second, row).
 std::vector<float> swap_axes(const std::vector<float>& from, int64_t first, int64_t second, int64_t row);
 
-// A result (B, Q, H * Dv) as (B, H, Q, Dv).
+// A result (B, Q, H * Dv) in the order (B, H, Q, Dv).
 std::vector<float> heads_first(const BenchCase& bench_case, const std::vector<float>& result);
 
 struct Data {
   explicit Data(const BenchCase& bench_case);
 
   Context context;
-  // Attention: (B, H, Q, D), (B, Hkv, K, D), (B, Hkv, K, Dv), the last two in the case's layout. Layer: queries is
-  // (B, Q, E), and keys and values, if there are any, (B, K, E). Linear: queries is (M, K).
+  // Attention: (B, H, Q, D), (B, Hkv, K, D), (B, Hkv, K, Dv), the last two in the case's layout. Layer: queries is (B,
+  // Q, E); keys and values, if present, are (B, K, E). Linear: queries is (M, K).
   Tensor queries;
   std::vector<Tensor> keys;
   std::vector<Tensor> values;
   Tensor lengths;  // I32 (B), or none
   Tensor mask;     // BOOL (B, 1, 1, K), or none
-  // Layer: W_q, W_k, W_v, W_o of (E, E), one after the other. Linear: copies of one weight (N, K).
+  // Layer: W_q, W_k, W_v, W_o of (E, E), in this order. Linear: copies of one weight (N, K).
   std::vector<Tensor> weights;
   std::vector<Tensor> biases;
 };

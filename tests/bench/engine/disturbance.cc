@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the processors' times from /proc/stat, which counts in ticks of (mostly) 10 ms.
+// Reads the times of the processors from /proc/stat, which counts in ticks of usually 10 ms.
 #include "disturbance.h"
 
 #include <unistd.h>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kForeignShare = 0.05;
 constexpr double kStolenShare = 0.02;
-// What a single thread lacks of the wall's time when it was put aside: nobody else may have been seen by the ticks.
+// A single thread that used less of the wall-clock time was interrupted, even if the ticks show no other process.
 constexpr double kOwnShare = 0.96;
 
 }  // namespace
@@ -57,7 +57,7 @@ bool DisturbanceWatch::disturbed() const {
   const double own = end.own - start_.own;
   const double foreign = end.busy - start_.busy - own;
   const double stolen = end.stolen - start_.stolen;
-  // Each processor's times may be late by a tick.
+  // The times of each processor may be late by one tick.
   const double unsure = threads_ * 1.5 / static_cast<double>(sysconf(_SC_CLK_TCK));
   return foreign > kForeignShare * threads_ * wall + unsure || stolen > kStolenShare * threads_ * wall + unsure ||
          (threads_ == 1 && own < kOwnShare * wall);

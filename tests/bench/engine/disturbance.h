@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether other processes, or the host of this machine, took processor time from a measurement. What they take of the
-// memory's bandwidth cannot be seen.
+// Detects whether other processes, or the host of this virtual machine, used processor time during a measurement. Their
+// use of memory bandwidth cannot be detected.
 #ifndef HEED_BENCH_DISTURBANCE_H
 #define HEED_BENCH_DISTURBANCE_H
 
@@ -16,7 +16,7 @@ class DisturbanceWatch {
   struct Seconds {
     double wall = 0;
     double own = 0;     // of this process
-    double busy = 0;    // of anybody, on the watched processors
+    double busy = 0;    // of all processes, on the watched processors
     double stolen = 0;  // by the host
   };
   [[nodiscard]] Seconds read() const;

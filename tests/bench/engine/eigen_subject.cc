@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled for the machine at hand, as Eigen wants it. It packs the weight in each call.
+// Compiled for this machine's processor, since Eigen chooses its instructions at compile time. Eigen packs the weight
+// in each call.
 #include "eigen_subject.h"
 
 #include <Eigen/Dense>

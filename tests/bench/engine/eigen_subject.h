@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Eigen's product of matrices, for projections.
+// Eigen's matrix product, for projections.
 #ifndef HEED_BENCH_EIGEN_SUBJECT_H
 #define HEED_BENCH_EIGEN_SUBJECT_H
 

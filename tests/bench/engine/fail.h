@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The benchmark's way out when it cannot go on: one sentence, and the end of the program.
+// Ends the benchmark with a message if it cannot go on.
 #ifndef HEED_BENCH_FAIL_H
 #define HEED_BENCH_FAIL_H
 

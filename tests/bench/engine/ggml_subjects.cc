@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ggml's graphs over the data's memory. Its dims come in the other order: (D, S, H, B) is our (B, H, S, D).
+// ggml's graphs over the memory of the data. ggml states dims in reverse order: (D, S, H, B) is (B, H, S, D) here.
 #include "ggml_subjects.h"
 
 #include <ggml-cpu.h>
@@ -49,12 +49,12 @@ class GgmlSubject final : public Subject {
         share(scores, scores_memory_);
         share(weights, weights_memory_);
       }
-      // Copies of keys and values take turns, all else stays where it is.
+      // Calls use the copies of keys and values in turn; all other tensors stay the same.
       share(result_, result_memory_);
       ggml_build_forward_expand(graph, result_);
       graphs_.push_back(graph);
       plans_.push_back(ggml_graph_plan(graph, threads, nullptr));
-      // Left to itself it takes memory at a multiple of 16 bytes, which makes it slower by a third.
+      // Memory that ggml allocates itself is aligned to 16 bytes, which makes it a third slower.
       owned_.push_back(make_buffer(plans_.back().work_size));
       plans_.back().work_data = static_cast<uint8_t*>(owned_.back().get());
     }
@@ -96,7 +96,7 @@ class GgmlSubject final : public Subject {
     return tensor;
   }
 
-  // Values as such a cache keeps them, (B, Hkv, Dv, K).
+  // Values as in ggml's cache, (B, Hkv, Dv, K).
   ggml_tensor* transposed(ggml_type storage, heed_tensor* values) {
     const BenchCase& c = case_;
     ggml_tensor* turned = make(storage, {c.keys, c.value_size, c.kv_heads, c.batch});
@@ -114,7 +114,7 @@ class GgmlSubject final : public Subject {
     return turned;
   }
 
-  // (B, 1, Q, K), which every kind of hidden key takes here; none where nothing is hidden.
+  // A mask (B, 1, Q, K) of -inf for all kinds of hidden keys; null if no key is hidden.
   ggml_tensor* make_mask() {
     const BenchCase& c = case_;
     if (c.lengths.empty() && (!c.causal || c.queries == 1)) return nullptr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ggml's two ways to attend: its fused operator, and two products around a softmax.
+// ggml's two forms of attention: its fused operator, and two matrix products with a softmax between them.
 #ifndef HEED_BENCH_GGML_SUBJECTS_H
 #define HEED_BENCH_GGML_SUBJECTS_H
 
@@ -10,7 +10,7 @@
 
 namespace bench {
 
-// For attention alone. Storage other than F32 is that of keys and values: its queries and results are F32.
+// For attention only. A storage type other than F32 applies to keys and values; ggml's queries and results are F32.
 Subjects make_ggml_subjects(const BenchCase& bench_case, const Data& data, int threads);
 std::string ggml_version_text();
 

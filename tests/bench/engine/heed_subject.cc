@@ -65,7 +65,7 @@ HeedSubject::HeedSubject(const BenchCase& bench_case, const Data& data, int thre
 }
 
 void HeedSubject::prepare() {
-  // The first workspace starts the context's threads.
+  // Creating the first workspace starts the context's threads.
   const StartingThreads elsewhere;
   size_t num_bytes = 0;
   check(heed_layer_workspace_size(layers_[0].get(), inputs_.data(), &outputs_, &num_bytes));

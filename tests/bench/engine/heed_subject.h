@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// heed as a subject: a layer, outputs and a workspace made beforehand, so that a call allocates nothing.
+// heed as a subject: layer, outputs and workspace exist before a call, so that calls allocate nothing.
 #ifndef HEED_BENCH_HEED_SUBJECT_H
 #define HEED_BENCH_HEED_SUBJECT_H
 
@@ -15,7 +15,7 @@ class HeedSubject : public Subject {
  public:
   HeedSubject(const BenchCase& bench_case, const Data& data, int threads);
 
-  // Must come before a call: makes the workspace, and with it the context's threads.
+  // Must be called before call(): creates the workspace, which starts the context's threads.
   void prepare();
 
   [[nodiscard]] std::string library() const override { return "heed"; }
@@ -24,14 +24,14 @@ class HeedSubject : public Subject {
   [[nodiscard]] std::vector<float> output() const override { return read_floats(output_.get()); }
 
   [[nodiscard]] size_t workspace_bytes() const { return heed_workspace_num_bytes(workspace_.get()); }
-  // heed_layer_explain's JSON.
+  // The JSON of heed_layer_explain.
   [[nodiscard]] std::string explanation() const;
 
  private:
   void make_layers(const BenchCase& bench_case, const Data& data);
 
   Context context_;
-  // One for all calls, or where weights are to be read cold, one for each copy.
+  // One for all calls; for cold weights, one for each copy of them.
   std::vector<Layer> layers_;
   std::vector<heed_layer_inputs> inputs_;
   Tensor output_;

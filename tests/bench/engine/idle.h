@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What it costs that heed's threads sleep between calls: calls that come 10 ms after each other, beside calls that come
-// at once.
+// The cost of heed's threads sleeping between calls: compares calls 10 ms apart with calls that follow each other
+// directly.
 #ifndef HEED_BENCH_IDLE_H
 #define HEED_BENCH_IDLE_H
 
@@ -10,14 +10,15 @@ namespace bench {
 
 // Seconds of one call, medians.
 struct IdleResult {
-  double at_once = 0;       // the next call follows at once: nobody has gone to sleep
-  double apart = 0;         // 10 ms apart, in which the caller keeps its processor busy: heed's threads sleep
-  double apart_asleep = 0;  // 10 ms apart, in which the caller sleeps, too: clocks and caches cool down as well
-  double processor = 0;     // processor time of all threads from one of the last kind of calls to the next
-  double work = 0;          // processor time of a call by one thread: what has to be done anyway
+  double at_once = 0;  // the next call follows directly, so that no thread goes to sleep
+  double apart = 0;    // 10 ms apart; meanwhile the caller keeps its processor busy and heed's threads sleep
+  // 10 ms apart; meanwhile the caller sleeps, too, so clock rates and caches are also affected.
+  double apart_asleep = 0;
+  double processor = 0;  // processor time of all threads from one call of the last kind to the next
+  double work = 0;       // processor time of a call on one thread, the necessary work
 };
 
-// seconds: for each of the three kinds of calls, about.
+// seconds: about how long to measure each of the three kinds of calls.
 IdleResult measure_idle(const BenchCase& bench_case, int threads, double seconds);
 
 }  // namespace bench

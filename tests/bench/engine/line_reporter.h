@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints a line for each case as it ends.
+// Prints a line for each case when it ends.
 #ifndef HEED_BENCH_LINE_REPORTER_H
 #define HEED_BENCH_LINE_REPORTER_H
 

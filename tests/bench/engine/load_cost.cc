@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// load_cost LIBRARY: what it takes to load heed in a new process and to open a context: time and resident memory,
-// medians of several processes, as a JSON object. The program does not link heed, since that would load it before its
-// start.
+// load_cost LIBRARY: the time and resident memory to load heed in a new process and to create a context, as medians
+// over several processes, in a JSON object. The program is not linked with heed, since that would load it before
+// main().
 #include <dlfcn.h>
 #include <heed/heed.h>
 #include <sys/wait.h>
@@ -24,7 +24,7 @@ namespace {
   std::exit(1);
 }
 
-// Milliseconds to load, milliseconds to open a context, kilobytes of both.
+// Milliseconds to load, milliseconds to create a context, kilobytes for both.
 using Cost = std::array<double, 3>;
 
 double resident_kilobytes() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// attention_bench: the cases of shapes.txt, each a benchmark of Google Benchmark that runs once, with heed's median as
-// its time and everything else as its counters. A line for each is printed as it ends; --json keeps all of it.
+// attention_bench: the cases of shapes.txt. Each is a benchmark of Google Benchmark that runs once, with heed's median
+// as its time and all other results as counters. A line is printed when a case ends; --json writes all results.
 #include <benchmark/benchmark.h>
 
 #include <cstdio>
@@ -39,7 +39,7 @@ void run_idle(benchmark::State& state, const BenchCase& bench_case, int threads,
 }
 
 void run(benchmark::State& state, const BenchCase& bench_case, int threads, const Options& options) {
-  // The library wants every benchmark to take its turns of the loop; a result is measured in rounds of its own.
+  // Google Benchmark requires that its loop runs. The measurement has rounds of its own.
   for ([[maybe_unused]] auto turn : state) {
     const Result result = measure(bench_case, threads, options);
     for (const std::string& refusal : result.refusals) std::fprintf(stderr, "  %s\n", refusal.c_str());
@@ -108,7 +108,7 @@ int print_memory(const Options& options) {
   fail("no case is named '" + options.memory_of + "'");
 }
 
-// What the figures depend on, for whoever reads them later.
+// The machine and the libraries that the results depend on.
 void describe() {
   const Context context = make_context(0);
   size_t num_bytes = 0;

@@ -18,11 +18,11 @@
 namespace bench {
 namespace {
 
-// Where nothing but that everything runs is of interest, peers take part only in cases of at most so many seconds.
+// With --quick peers only take part in cases in which a call takes at most so many seconds.
 constexpr double kLongestWithPeers = 3e-3;
 
-// About how many operations a second heed does in such a case, from a small one. What takes longer than is allowed can
-// be left out without running it.
+// About how many operations per second heed computes in such a case, estimated from a small one. So cases that take too
+// long can be left out without running them.
 double rough_rate(const BenchCase& bench_case) {
   BenchCase small = bench_case;
   small.lengths.clear();
@@ -52,7 +52,7 @@ double rough_rate(const BenchCase& bench_case) {
   return small.flops() / seconds;
 }
 
-// Whether two results agree but for rounding: a peer that computes something else is no peer.
+// Whether two results agree except for roundings: a peer must compute the same.
 bool agree(const std::vector<float>& ours, const std::vector<float>& theirs, heed_dtype dtype,
            std::string* difference) {
   if (ours.size() != theirs.size()) {
@@ -66,7 +66,7 @@ bool agree(const std::vector<float>& ours, const std::vector<float>& theirs, hee
     const double here = std::abs(static_cast<double>(ours[i]) - theirs[i]);
     if (!(here <= apart)) apart = here;
   }
-  // Far above rounding, and far below what a wrong mask, scale or head makes.
+  // Far larger than rounding errors, and far smaller than the effect of a wrong mask, scale or head.
   const double allowed = (dtype == HEED_F32 ? 1e-3 : 2e-2) * largest;
   if (apart <= allowed) return true;
   *difference = "its output is " + std::to_string(apart) + " away from ours";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures one case with so many threads: heed and all peers, side by side.
+// Measures one case with a number of threads: heed and all peers, in turns.
 #ifndef HEED_BENCH_MEASURE_H
 #define HEED_BENCH_MEASURE_H
 
@@ -13,26 +13,26 @@ namespace bench {
 
 struct PeerResult {
   std::string name;
-  double seconds = 0;  // the median of the rounds
-  double ratio = 0;    // of its time to heed's, the median of the rounds' ratios: above 1 heed is faster
+  double seconds = 0;  // median of the rounds
+  double ratio = 0;    // its time divided by heed's, as the median of the rounds' ratios: above 1 heed is faster
 };
 
 struct Result {
-  std::string skipped;  // why nothing was measured, or ""
-  // heed's time of one call: over the rounds.
+  std::string skipped;  // the reason if nothing was measured, otherwise ""
+  // The time of one call of heed in each round.
   double seconds = 0;
   double least = 0;
   double most = 0;
   double peak_flops = 0;      // of the meter, median of the rounds
   double share_of_peak = 0;   // median of the rounds' shares
-  double read_bandwidth = 0;  // likewise, where the case is bound by memory
+  double read_bandwidth = 0;  // likewise, if reading memory determines the time
   double share_of_bandwidth = 0;
   double handover = 0;  // of the meter, median of the rounds
   double workspace_bytes = 0;
-  std::string explanation;            // heed_layer_explain's
-  double extra_bytes = 0;             // of memory beyond the tensors, at its peak
-  std::vector<PeerResult> peers;      // the fastest first
-  std::vector<std::string> refusals;  // peers that cannot do the case, or do another one, with the reason
+  std::string explanation;            // the JSON of heed_layer_explain
+  double extra_bytes = 0;             // peak memory beyond the tensors
+  std::vector<PeerResult> peers;      // in order of their times
+  std::vector<std::string> refusals;  // peers that cannot compute the case, or compute something else, with the reason
   int num_rounds = 0;
   int num_repeated = 0;
   int num_disturbed = 0;

@@ -25,7 +25,7 @@ int64_t status_bytes(const std::string& key) {
   fail("no " + key + " in /proc/self/status");
 }
 
-// A call like those to come, but for its size: brings the library's code into memory.
+// A small call of the same kind, which loads the library's code into memory.
 void call_small(BenchCase small) {
   small.lengths.clear();
   small.cold = false;
@@ -40,7 +40,7 @@ void call_small(BenchCase small) {
 }  // namespace
 
 int64_t extra_memory(const BenchCase& bench_case, int threads) {
-  // What is freed goes back to the system, so that it cannot be had again unseen.
+  // Freed memory goes back to the system, so that reusing it cannot hide an allocation.
   mallopt(M_MMAP_THRESHOLD, 64 << 10);
   mallopt(M_TRIM_THRESHOLD, 64 << 10);
   use_processors(threads);
@@ -48,7 +48,7 @@ int64_t extra_memory(const BenchCase& bench_case, int threads) {
   const Data data(bench_case);
   HeedSubject heed(bench_case, data, threads);
   malloc_trim(0);
-  // 5 sets the peak back to what is resident now.
+  // 5 resets the peak to the current resident memory.
   std::ofstream("/proc/self/clear_refs") << "5";
   const int64_t before = status_bytes("VmRSS");
   heed.prepare();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The meters' loops for vectors of METER_VECTOR_BYTES. Included by one file per instruction set, which is compiled for
-// it and with contraction of a product and a sum into one instruction, where the set has that.
+// The meters' loops for vectors of METER_VECTOR_BYTES. One file for each instruction set includes it, and is compiled
+// for the set, with fused multiply-add if the set has it.
 #include <cstddef>
 #include <cstdint>
 
@@ -12,8 +12,8 @@ namespace {
 using Vec = float __attribute__((vector_size(METER_VECTOR_BYTES)));
 constexpr int64_t kLanes = METER_VECTOR_BYTES / sizeof(float);
 
-// 12 sums that do not wait for each other: more than latency (4) times units (2) of today's cores, and with a
-// temporary, factor and summand still within 16 registers.
+// 12 independent sums: more than latency (4) times units (2) of current cores, and with a temporary, factor and summand
+// they still fit into 16 registers.
 constexpr int kChains = 12;
 
 double multiply_add(int64_t repetitions, float* sink) {
@@ -32,7 +32,7 @@ double multiply_add(int64_t repetitions, float* sink) {
 
 template <int streams>
 Vec read_streams(const char* data, int64_t num_bytes) {
-  // Two lines of each stream a turn.
+  // Two cache lines of each stream per iteration.
   constexpr int kVectors = 128 / METER_VECTOR_BYTES;
   const int64_t stream_bytes = num_bytes / streams;
   Vec sums[streams * kVectors] = {};

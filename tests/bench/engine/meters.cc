@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the meters' loops in threads that start together.
+// Runs the meters' loops on threads that start at the same time.
 #include "meters.h"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ const MeterKernels* kernels_of(const std::string& isa) {
   return &kBaselineMeters;
 }
 
-// Calls work(thread) in so many threads, which wait for each other before they start; returns the seconds of each.
+// Calls work(thread) on `threads` threads, which wait for each other before they start. Returns the seconds of each.
 template <typename Work>
 std::vector<double> together(int threads, const Work& work) {
   std::vector<double> seconds(threads);
@@ -63,7 +63,7 @@ double Meters::peak_flops() {
       together(threads_, [&](int thread) { flops[thread] = kernels_->multiply_add(repetitions_, &sinks[thread]); });
   double rate = 0;
   for (int thread = 0; thread < threads_; ++thread) rate += flops[thread] / seconds[thread];
-  // The next time takes about as long as it should.
+  // Adjusts the repetitions so that the next measurement takes about the right time.
   const double longest = *std::max_element(seconds.begin(), seconds.end());
   const bool too_short = longest < kPeakSeconds / 2;
   repetitions_ =

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the machine can do at this moment: products and sums per second in registers alone, and bytes per second read
-// from memory. Clocks and neighbours drift, so that both are measured again beside every figure that is put in relation
-// to them.
+// The current limits of the machine: products and sums per second in registers alone, and bytes per second read from
+// memory. Clock rates and other virtual machines' load change, so both are measured again beside every result that is
+// related to them.
 #ifndef HEED_BENCH_METERS_H
 #define HEED_BENCH_METERS_H
 
@@ -14,16 +14,16 @@ namespace bench {
 
 class Meters {
  public:
-  // isa: as HEED_ISA; "" is the widest that the machine has.
+  // isa: as in HEED_ISA; "" is the machine's widest.
   Meters(const std::string& isa, int threads);
 
   [[nodiscard]] const char* isa() const { return kernels_->name; }
-  // Operations per second of all threads together, within about a millisecond.
+  // Operations per second of all threads together. Takes about a millisecond.
   double peak_flops();
-  // Bytes per second of all threads together: the best of one, two and four streams a thread.
+  // Bytes per second of all threads together: the best of one, two and four streams per thread.
   double read_bandwidth();
-  // Seconds until what one thread writes is seen by another; 0 for a single thread. Where a host moves its guests from
-  // core to core, it may be several times as long at one time as at another.
+  // Seconds until another thread sees what one thread has written; 0 for a single thread. On a virtual machine whose
+  // host moves it between cores, it can vary by a factor of several.
   double handover();
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// oneDNN's attention: the graph of two products around a softmax, which it recognises and computes as one.
+// oneDNN's attention: a graph of two matrix products and a softmax, which it recognizes and fuses.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -23,7 +23,7 @@ class OnednnAttention final : public Subject {
     const BenchCase& c = bench_case;
     use_openmp_threads(threads);
     const Type storage = c.dtype == HEED_F16 ? Type::f16 : c.dtype == HEED_BF16 ? Type::bf16 : Type::f32;
-    // A group of heads that shares keys is an axis of its own.
+    // The heads that share a key head are an axis of their own.
     const int64_t group = c.heads / c.kv_heads;
     const auto sizes = [&](int64_t heads_of_group, int64_t rows, int64_t columns) {
       return group == 1 ? Sizes{c.batch, c.heads, rows, columns}
@@ -87,7 +87,7 @@ class OnednnAttention final : public Subject {
     return {next_id_++, type, sizes, Described::layout_type::strided};
   }
 
-  // (B, Q, K), or nothing where nothing is hidden: its graph knows causality by this alone.
+  // A mask (B, Q, K), or nothing if no key is hidden. A mask is the only way to make the graph causal.
   static std::vector<float> additive_mask(const BenchCase& c) {
     std::vector<float> mask;
     if (c.lengths.empty() && (!c.causal || c.queries == 1)) return mask;

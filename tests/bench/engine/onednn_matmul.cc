@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// oneDNN's matmul. Its threads are taken to be OpenMP's.
+// oneDNN's matmul. Assumes that its threads are OpenMP's.
 #include "onednn_subjects.h"
 
 #include <oneapi/dnnl/dnnl.hpp>

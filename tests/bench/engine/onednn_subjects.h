@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// oneDNN's matmul on a weight in the form that it chooses itself, for projections; and where it has the graph API, its
+// oneDNN's matmul with a weight in the layout that it chooses, for projections; and if it has the graph API, its
 // attention.
 #ifndef HEED_BENCH_ONEDNN_SUBJECTS_H
 #define HEED_BENCH_ONEDNN_SUBJECTS_H
@@ -11,7 +11,7 @@
 
 namespace bench {
 
-// Throws dnnl::error where it cannot do the case.
+// Throws dnnl::error if oneDNN cannot compute the case.
 std::unique_ptr<Subject> make_onednn_matmul(const BenchCase& bench_case, const Data& data, int threads);
 std::unique_ptr<Subject> make_onednn_attention(const BenchCase& bench_case, const Data& data, int threads);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Protocol buffers' wire format: a message is a sequence of fields, each a number and a wire type in one varint, then a
-// varint (type 0) or a length and so many bytes (type 2). The field numbers are those of onnx.proto.
+// Protocol buffers' wire format: a message is a sequence of fields. Each has its number and wire type in one varint,
+// followed by a varint (type 0), or by a length and that many bytes (type 2). The field numbers are those of
+// onnx.proto.
 #include "onnx_model.h"
 
 namespace bench {

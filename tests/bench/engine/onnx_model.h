@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes ONNX models: a graph of nodes over named tensors, as the bytes of a ModelProto. Only what the benchmark's
-// graphs need of the format (onnx.ai, onnx.proto) is here.
+// Writes ONNX models: a graph of nodes with named tensors, as the bytes of a ModelProto. Implements only the part of
+// the format (onnx.ai, onnx.proto) that the benchmark's graphs need.
 #ifndef HEED_BENCH_ONNX_MODEL_H
 #define HEED_BENCH_ONNX_MODEL_H
 
@@ -20,14 +20,14 @@ class OnnxModel {
   using Names = std::vector<std::string>;
   using Integers = std::vector<std::pair<std::string, int64_t>>;
 
-  // opset: of the standard's operators.
+  // opset: the version of the standard operators.
   explicit OnnxModel(int64_t opset) : opset_(opset) {}
 
   void add_input(const std::string& name, OnnxType type, const Dims& dims);
   void add_output(const std::string& name, OnnxType type, const Dims& dims);
-  // A tensor whose numbers are part of the model, and so can be brought into another form when it is loaded.
+  // A constant tensor of the model, which can be converted to another layout when the model is loaded.
   void add_constant(const std::string& name, OnnxType type, const Dims& dims, const void* data, size_t num_bytes);
-  // domain "" is the standard's. An input named "" is left out.
+  // domain "" is the standard one. An input named "" is omitted.
   void add_node(const std::string& domain, const std::string& operation, const Names& inputs, const Names& outputs,
                 const Integers& attributes = {});
 

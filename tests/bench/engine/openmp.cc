@@ -3,7 +3,7 @@
 
 #include "processors.h"
 
-// GCC's omp.h is out of other tools' sight.
+// Declared here, since other compilers and tools do not find GCC's omp.h.
 extern "C" {
 void omp_set_num_threads(int num_threads);
 int omp_get_thread_num();

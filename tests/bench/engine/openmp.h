@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The threads of OpenMP, which some peers compute with.
+// OpenMP's threads, on which some peers compute.
 #ifndef HEED_BENCH_OPENMP_H
 #define HEED_BENCH_OPENMP_H
 
 namespace bench {
 
-// Starts so many, the caller included, each where it is to stay. Without OpenMP it does nothing.
+// Starts `threads` threads including the caller, each bound to its processor. Does nothing without OpenMP.
 void use_openmp_threads(int threads);
 
 }  // namespace bench

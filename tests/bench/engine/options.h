@@ -10,19 +10,19 @@ namespace bench {
 
 struct Options {
   std::string shapes = HEED_BENCH_SHAPES;
-  std::string filter = ".";  // a regular expression, found anywhere in a case's name
+  std::string filter = ".";  // a regular expression, searched in a case's name
   std::vector<int> threads = {1, 2};
-  std::string isa;          // as HEED_ISA, which it sets; what that is where the command line has none
-  std::string json;         // a file, or none
+  std::string isa;          // as in HEED_ISA, which it sets; without the option the value of HEED_ISA
+  std::string json;         // a file, or empty
   double seconds = 0.5;     // for each subject of a case
   double longest_call = 2;  // cases in which one call of heed would take longer are left out
-  bool quick = false;       // each case once or so
+  bool quick = false;       // each case about once
   bool peers = true;
   bool list = false;
-  std::string memory_of;  // a case: only prints how many bytes of memory heed needs for it
+  std::string memory_of;  // a case: only print how many bytes of memory heed needs for it
 };
 
-// Prints how it is used and ends the program on --help and on what it does not know.
+// Prints the usage and ends the program on --help and on unknown options.
 Options read_options(int argc, char** argv);
 
 }  // namespace bench

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of ONNX Runtime's C API that the benchmark calls, so that its library is all that is needed of it. The table
-// of functions only grows, and what it has keeps its place; ort_api_check.cc compares the places with a header.
+// The part of ONNX Runtime's C API that the benchmark calls, so that only its library is needed. Functions are only
+// ever added at the end of the table, so their positions are fixed; ort_api_check.cc compares them with the header.
 #ifndef HEED_BENCH_ORT_API_H
 #define HEED_BENCH_ORT_API_H
 
@@ -18,7 +18,7 @@ struct OrtStatus;
 struct OrtThreadingOptions;
 struct OrtValue;
 
-// The newest function below is of version 4. A library refuses versions that are newer than itself.
+// The newest function below was added in version 4. A library refuses versions that are newer than its own.
 constexpr uint32_t kOrtApiVersion = 4;
 constexpr int kOrtArenaAllocator = 1;
 constexpr int kOrtMemTypeDefault = 0;
@@ -26,8 +26,8 @@ constexpr int kOrtEnableAllOptimizations = 99;
 constexpr int kOrtLogFatal = 4;
 constexpr int kOrtSequential = 0;
 
-// NOLINTBEGIN(readability-identifier-naming): names as they are there
-// In this order; what lies between is not called.
+// NOLINTBEGIN(readability-identifier-naming): names as in ONNX Runtime
+// In this order; functions between them are not called.
 struct OrtApi {
   using Pointer = void*;
   Pointer from_0[2];

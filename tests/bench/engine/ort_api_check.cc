@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares ort_api.h with ONNX Runtime's own header, where HEED_BENCH_ORT_INCLUDE names its folder. There is nothing to
-// run.
+// Compares ort_api.h with ONNX Runtime's own header, if HEED_BENCH_ORT_INCLUDE is set to its folder. All checks happen
+// when it is compiled.
 #include <onnxruntime_c_api.h>
 
 #include "ort_api.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ONNX Runtime as it is fastest: all optimisations, threads that spin between its operators, as many as ours.
+// ONNX Runtime in its fastest configuration: all optimizations, the same number of threads as heed, and threads that
+// spin between operators.
 #include "ort_model.h"
 
 #include <dlfcn.h>
@@ -78,7 +79,7 @@ bool ort_is_absent() {
   return kAbsent;
 }
 
-// It has the threads, and lives as long as a model does.
+// The environment owns the threads, and lives as long as any model.
 std::shared_ptr<OrtEnv> OrtModel::shared_environment(int threads) {
   static std::weak_ptr<OrtEnv> last;
   std::shared_ptr<OrtEnv> environment = last.lock();

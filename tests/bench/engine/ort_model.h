@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A model in ONNX Runtime, by its C API, with all inputs and outputs allocated beforehand. The library is loaded at run
-// time from where HEED_BENCH_ORT_LIBRARY says: the environment's, or that of the build.
+// time; its path is HEED_BENCH_ORT_LIBRARY of the environment, or that of the build.
 #ifndef HEED_BENCH_ORT_MODEL_H
 #define HEED_BENCH_ORT_MODEL_H
 
@@ -14,15 +14,15 @@
 
 namespace bench {
 
-// What ONNX Runtime says when it cannot do something.
+// An error message of ONNX Runtime.
 class OrtRefusal : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// Throws OrtRefusal where the library cannot be loaded.
+// Throws OrtRefusal if the library cannot be loaded.
 const OrtApi& ort();
-// "1.30.0", or as "absent (why)".
+// Such as "1.30.0", or "absent (reason)".
 std::string describe_ort();
 bool ort_is_absent();
 
@@ -36,11 +36,11 @@ struct OrtTensor {
 
 class OrtModel {
  public:
-  // All models at a time have the same number of threads, and share them: those of another model would still spin for a
-  // while, on a processor that this one needs.
+  // All models that exist at the same time have the same number of threads, and share them. Otherwise the threads of
+  // another model could still spin on a processor that this one needs.
   OrtModel(const OnnxModel& model, int threads);
 
-  // All inputs and outputs of a call. With several sets, each call uses the next one.
+  // All inputs and outputs of a call. With several sets, calls use them in turn.
   void add_set(const std::vector<OrtTensor>& inputs, const std::vector<OrtTensor>& outputs);
   void run();
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The graphs: attention by MultiHeadAttention, by the standard's Attention and by GroupQueryAttention; projections by
-// MatMul with a constant weight; the layer by both of ONNX Runtime's ways.
+// The graphs: attention by MultiHeadAttention, by the standard operator Attention, and by GroupQueryAttention;
+// projections by MatMul with a constant weight; the layer in two ways.
 #include "ort_subjects.h"
 
 #include <cstring>
@@ -21,7 +21,7 @@ OnnxType onnx_type(heed_dtype dtype) {
 
 size_t bytes_of(heed_dtype dtype) { return dtype == HEED_F32 ? 4 : 2; }
 
-// What several of the operators need of a case.
+// What several operators need.
 class OrtSubject : public Subject {
  public:
   OrtSubject(std::string name, const BenchCase& bench_case, const Data& data, int threads)
@@ -38,12 +38,12 @@ class OrtSubject : public Subject {
     return {name, type, dims, owned_.back().get()};
   }
 
-  // One of the data's, used where it lies.
+  // A tensor of the data, used without a copy.
   [[nodiscard]] OrtTensor lent(const std::string& name, heed_tensor* tensor, const Dims& dims) const {
     return {name, onnx_type(heed_tensor_dtype(tensor)), dims, heed_tensor_data(tensor)};
   }
 
-  // (B, H, S, D) of the data as (B, S, H * D).
+  // A tensor (B, H, S, D) of the data as (B, S, H * D).
   OrtTensor heads_last(const std::string& name, heed_tensor* tensor) {
     const int64_t batch = heed_tensor_dim(tensor, 0);
     const int64_t heads = heed_tensor_dim(tensor, 1);
@@ -70,7 +70,7 @@ class OrtSubject : public Subject {
     return result_;
   }
 
-  // A call runs one of the models that were loaded, each in its turn.
+  // Calls run the loaded models in turn.
   void load(OnnxModel& model, const std::vector<std::vector<OrtTensor>>& input_sets,
             const std::vector<std::vector<OrtTensor>>& output_sets) {
     for (const OrtTensor& input : input_sets[0]) model.add_input(input.name, input.type, input.dims);
@@ -78,7 +78,7 @@ class OrtSubject : public Subject {
     models_.push_back(std::make_unique<OrtModel>(model, threads_));
     OrtModel& last = *models_.back();
     for (size_t i = 0; i < input_sets.size(); ++i) last.add_set(input_sets[i], output_sets[i % output_sets.size()]);
-    // What it cannot compute it says now.
+    // Runs it once, so that it refuses here what it cannot compute.
     last.run();
   }
 
@@ -108,7 +108,8 @@ class OrtSubject : public Subject {
   size_t next_ = 0;
 };
 
-// com.microsoft MultiHeadAttention: (B, S, H * D); keys and values also as (B, H, K, D), then it transposes them not.
+// com.microsoft MultiHeadAttention: (B, S, H * D). Keys and values may also be (B, H, K, D); then it need not transpose
+// them.
 class MultiHeadAttention : public OrtSubject {
  public:
   MultiHeadAttention(const BenchCase& c, const Data& data, int threads, bool keys_heads_first)
@@ -129,7 +130,7 @@ class MultiHeadAttention : public OrtSubject {
     }
     if (!c.lengths.empty()) {
       names.insert(names.end(), {"", "mask"});
-      // Of all forms of its key mask the 0 or 1 of each key.
+      // The form of its key mask that has a 0 or 1 for each key.
       OrtTensor mask = own("mask", OnnxType::kInt32, {c.batch, c.keys}, c.batch * c.keys * sizeof(int32_t));
       auto* flags = static_cast<int32_t*>(mask.data);
       for (int64_t b = 0; b < c.batch; ++b) {
@@ -145,7 +146,7 @@ class MultiHeadAttention : public OrtSubject {
   [[nodiscard]] std::vector<float> output() const override { return heads_first(the_case(), result_floats()); }
 };
 
-// The standard's Attention of opset 23: (B, H, S, D), grouped heads too.
+// The standard operator Attention of opset 23: (B, H, S, D), also with grouped heads.
 class Attention : public OrtSubject {
  public:
   Attention(const BenchCase& c, const Data& data, int threads) : OrtSubject("Attention", c, data, threads) {
@@ -176,9 +177,9 @@ class Attention : public OrtSubject {
   [[nodiscard]] std::vector<float> output() const override { return result_floats(); }
 };
 
-// com.microsoft GroupQueryAttention, always causal: queries and the new keys and values are (B, S, heads * D), the
-// cache is (B, Hkv, K, D), and present is written where past lies. A prefill has an empty past and writes all keys; a
-// decode writes its last one.
+// com.microsoft GroupQueryAttention, which is always causal: queries and the new keys and values are (B, S, heads * D),
+// the cache is (B, Hkv, K, D), and `present` is written into the memory of `past`. A prefill has an empty past and
+// writes all keys; a decode call writes the last one.
 class GroupQueryAttention : public OrtSubject {
  public:
   GroupQueryAttention(const BenchCase& c, const Data& data, int threads) : OrtSubject("GQA", c, data, threads) {
@@ -230,7 +231,7 @@ class GroupQueryAttention : public OrtSubject {
   }
 };
 
-// A weight (out, in) of the data as (in, out), constant in the model.
+// A weight (out, in) of the data as a constant (in, out).
 void add_weight(OnnxModel& model, const std::string& name, const heed_tensor* weight) {
   const int64_t outputs = heed_tensor_dim(weight, 0);
   const int64_t inputs = heed_tensor_dim(weight, 1);
@@ -253,7 +254,7 @@ std::vector<float> joined_biases(const Data& data) {
   return all;
 }
 
-// y = x W, W (K, N) constant: one model for each copy of the weight.
+// y = x W, with W (K, N) constant; one model for each copy of the weight.
 class MatMul : public OrtSubject {
  public:
   MatMul(const BenchCase& c, const Data& data, int threads) : OrtSubject("MatMul", c, data, threads) {
@@ -268,7 +269,7 @@ class MatMul : public OrtSubject {
   [[nodiscard]] std::vector<float> output() const override { return result_floats(); }
 };
 
-// The layer as four MatMul around MultiHeadAttention, which adds the biases of the first three.
+// The layer as four MatMul and a MultiHeadAttention, which adds the biases of the first three.
 class LayerOfMatMul : public OrtSubject {
  public:
   LayerOfMatMul(const BenchCase& c, const Data& data, int threads) : OrtSubject("4 MatMul + MHA", c, data, threads) {
@@ -291,7 +292,7 @@ class LayerOfMatMul : public OrtSubject {
   [[nodiscard]] std::vector<float> output() const override { return result_floats(); }
 };
 
-// The layer as com.microsoft Attention, which has the first three projections in it, and a MatMul.
+// The layer as com.microsoft Attention, which includes the first three projections, and a MatMul.
 class LayerOfAttention : public OrtSubject {
  public:
   LayerOfAttention(const BenchCase& c, const Data& data, int threads)

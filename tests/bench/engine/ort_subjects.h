@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every operator of ONNX Runtime that can do a case, each in the layout that it likes best.
+// Every operator of ONNX Runtime that can compute a case, each with its fastest layout.
 #ifndef HEED_BENCH_ORT_SUBJECTS_H
 #define HEED_BENCH_ORT_SUBJECTS_H
 
@@ -11,7 +11,7 @@
 
 namespace bench {
 
-// Operators that refuse the case are left out; why goes to *refusals, as "name: reason".
+// Operators that refuse the case are left out. The reasons are appended to *refusals, as "name: reason".
 Subjects make_ort_subjects(const BenchCase& bench_case, const Data& data, int threads,
                            std::vector<std::string>* refusals);
 

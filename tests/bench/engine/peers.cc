@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which libraries these are is decided when the benchmark is configured (CMakeLists.txt beside this folder).
+// The CMake configuration determines which libraries are included (CMakeLists.txt in the parent folder).
 #include "peers.h"
 
 #include <Eigen/src/Core/util/Macros.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All other libraries that were built in and can compute a case.
+// All other libraries that are built in and can compute a case.
 #ifndef HEED_BENCH_PEERS_H
 #define HEED_BENCH_PEERS_H
 
@@ -11,10 +11,10 @@
 
 namespace bench {
 
-// Those that cannot do the case are left out, with their reasons in *refusals.
+// Libraries that cannot compute the case are left out, with their reasons in *refusals.
 Subjects make_peers(const BenchCase& bench_case, const Data& data, int threads, std::vector<std::string>* refusals);
 
-// One line: which libraries there are, in which version, and which are absent.
+// One line: the libraries with their versions, and those that are absent.
 std::string describe_peers();
 
 }  // namespace bench

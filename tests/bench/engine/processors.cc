@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The affinity of the calling thread, which those that it starts inherit.
+// Sets the affinity of the calling thread, which new threads inherit from it.
 #include "processors.h"
 
 #include <sched.h>
@@ -12,7 +12,7 @@
 namespace bench {
 namespace {
 
-// 0 for all, before anybody has said how many.
+// 0 means all, until use_processors() has been called.
 size_t num_used = 0;
 
 std::vector<int> allowed_now() {
@@ -61,8 +61,8 @@ int num_threads_running() {
     std::ifstream file(thread.path() / "stat");
     std::string text;
     std::getline(file, text);
-    // The state follows the name, which is in parentheses and may have any others in it. A thread that has ended has
-    // none.
+    // The state comes after the name, which is in parentheses and may itself contain any. Empty for a thread that has
+    // ended.
     const size_t end = text.rfind(") ");
     if (end != std::string::npos && text[end + 2] == 'R') ++running;
   }

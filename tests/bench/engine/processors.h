@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which processors the threads of a measurement run on: the calling thread on the first, all others, whose libraries
-// they may be, on the next ones. Left to the system two of them often share one while another idles.
+// The processors on which the threads of a measurement run: the calling thread on the first, all others, of whichever
+// library, on the next ones. Otherwise the system often runs two of them on one processor while another is idle.
 #ifndef HEED_BENCH_PROCESSORS_H
 #define HEED_BENCH_PROCESSORS_H
 
@@ -8,21 +8,21 @@
 
 namespace bench {
 
-// Those that this process may use at its start, in order.
+// The processors that this process could use when it started, in order.
 const std::vector<int>& processors();
 
-// From now on the calling thread has the first processor, and `threads` are used altogether.
+// From now on the calling thread runs on the first processor, and `threads` processors are used in total.
 void use_processors(int threads);
 std::vector<int> used_processors();
 
-// Of this process, the calling one among them; those that wait awake run as well. Their processor times would tell it
-// too late: they are counted in ticks.
+// The number of running threads of this process, including the caller and threads that spin. Counted by their states,
+// since their processor times change only by ticks.
 int num_threads_running();
 
-// The calling thread stays on the used processor of that number, modulo their count.
+// Binds the calling thread to the used processor of this number, modulo their count.
 void stay_on_processor(int number);
 
-// Where the calling thread may run while it exists; then it is where it was.
+// Sets the affinity of the calling thread in its scope, and restores it afterwards.
 class Stay {
  public:
   explicit Stay(const std::vector<int>& allowed);
@@ -34,13 +34,13 @@ class Stay {
   std::vector<int> before_;
 };
 
-// On all used processors, for those who count them.
+// All used processors, for libraries that count the processors.
 class OnAllProcessors : Stay {
  public:
   OnAllProcessors();
 };
 
-// On all used processors but the first: there the threads that are started meanwhile stay.
+// All used processors but the first: threads that are started in its scope stay there.
 class StartingThreads : Stay {
  public:
   StartingThreads();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rounds of turns, one turn for each subject.
+// Rounds in which each subject has one turn.
 #include "rounds.h"
 
 #include <algorithm>
@@ -14,9 +14,9 @@ namespace bench {
 namespace {
 
 constexpr int kMostRepetitions = 3;
-// Below that a call is timed together with others, since reading the clock would be part of it.
+// Shorter calls are timed in batches, since otherwise the time for reading the clock would matter.
 constexpr double kClockedAlone = 20e-6;
-// A longer call warms itself up.
+// Longer calls need no warm-up.
 constexpr double kWarmUpBelow = 50e-3;
 
 double time_calls(Subject& subject, int64_t calls) {
@@ -25,7 +25,7 @@ double time_calls(Subject& subject, int64_t calls) {
   return (now() - start) / static_cast<double>(calls);
 }
 
-// Calls for about so many seconds, and the median of their times.
+// Calls the subject for about so many seconds, and returns the median of the times.
 double turn(Subject& subject, double seconds, double estimate) {
   if (estimate < kWarmUpBelow) time_calls(subject, estimate < 1e-3 ? 3 : 1);
   const int64_t batch = estimate < kClockedAlone ? static_cast<int64_t>(kClockedAlone / estimate) + 1 : 1;
@@ -35,7 +35,7 @@ double turn(Subject& subject, double seconds, double estimate) {
   return median(times);
 }
 
-// One call of each.
+// One call of each subject.
 Rounds call_once(const Subjects& subjects, const RoundSettings& settings, Meters& meters) {
   Rounds result;
   result.peak_flops = {meters.peak_flops()};
@@ -67,7 +67,7 @@ Rounds measure_rounds(const Subjects& subjects, const RoundSettings& settings, M
   for (const auto& subject : subjects) {
     wait_for_quiet();
     double estimate = time_calls(*subject, 1);
-    // The first call may have built what later ones use.
+    // The first call may include work that later calls reuse.
     if (estimate < settings.seconds / 2) estimate = time_calls(*subject, 1);
     if (estimate < 1e-3) estimate = time_calls(*subject, 10);
     estimates.push_back(std::max(estimate, 50e-9));
@@ -91,7 +91,7 @@ Rounds measure_rounds(const Subjects& subjects, const RoundSettings& settings, M
         const DisturbanceWatch watch;
         const double measured = turn(*subjects[i], turn_seconds, estimates[i]);
         disturbed = watch.disturbed();
-        // Of disturbed turns the shortest says most.
+        // If all turns were disturbed, the shortest is the best estimate.
         seconds = repetition == 0 || !disturbed ? measured : std::min(seconds, measured);
         result.num_repeated += repetition > 0 ? 1 : 0;
       }

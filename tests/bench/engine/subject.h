@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One way to compute a case: heed, or an operator of another library, ready to be called again and again.
+// One way to compute a case: heed, or an operator of another library, prepared so that it can be called repeatedly.
 #ifndef HEED_BENCH_SUBJECT_H
 #define HEED_BENCH_SUBJECT_H
 
@@ -16,12 +16,12 @@ class Subject {
   Subject& operator=(const Subject&) = delete;
   virtual ~Subject() = default;
 
-  // Subjects of one library share its threads.
+  // Subjects of the same library share its threads.
   [[nodiscard]] virtual std::string library() const = 0;
   [[nodiscard]] virtual std::string name() const = 0;
   virtual void call() = 0;
-  // What the last call computed, as numbers in the order (B, H, Q, Dv) of attention, (B, Q, E) of a layer, (M, N) of a
-  // projection: the same in every subject, whatever its own layout.
+  // The result of the last call as numbers, in the order (B, H, Q, Dv) for attention, (B, Q, E) for a layer, (M, N) for
+  // a projection, whatever the subject's own layout is.
   [[nodiscard]] virtual std::vector<float> output() const = 0;
 };
 

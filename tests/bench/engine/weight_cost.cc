@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// weight_cost [--quick] FOLDER: what it takes to load a layer's weights from a file that the system has in memory, beside
-// a copy of the same bytes: read(2) into fresh memory by one thread. In turns, as a JSON object; the files lie in FOLDER
-// meanwhile.
+// weight_cost [--quick] FOLDER: compares the time to load a layer's weights, from a file that is in the system's cache,
+// with that of copying the same bytes: read(2) into new memory by one thread. Both are measured in turns. Prints a JSON
+// object; the files are in FOLDER meanwhile.
 #include <fcntl.h>
 #include <heed/heed.h>
 #include <unistd.h>
@@ -40,7 +40,7 @@ const Form kForms[] = {
 struct DType {
   const char* name;
   int64_t element_size;
-  int64_t size;  // so that all weights are some 200 MB
+  int64_t size;  // so that all weights take about 200 MB
 };
 
 constexpr DType kDTypes[] = {{"F32", 4, 3584}, {"F16", 2, 5120}, {"BF16", 2, 5120}};
@@ -54,7 +54,7 @@ void write_all(int descriptor, const void* data, size_t num_bytes) {
   }
 }
 
-// Returns how many bytes it has.
+// Returns the number of bytes in the file.
 size_t write_file(const std::string& path, const Form& form, const DType& dtype, int64_t size) {
   std::string header = "{";
   size_t end = 0;
@@ -74,7 +74,7 @@ size_t write_file(const std::string& path, const Form& form, const DType& dtype,
   write_all(descriptor, &length, sizeof length);
   write_all(descriptor, header.data(), header.size());
   std::vector<uint16_t> block(size_t{4} << 20);
-  // Bits of numbers around 1, in each of the dtypes.
+  // Bits of numbers of about 1 in each of the dtypes.
   for (size_t i = 0; i < block.size(); ++i) block[i] = static_cast<uint16_t>(0x3c00 + i * 40503 % 0x300);
   for (size_t left = end; left > 0;) {
     const size_t part = std::min(left, block.size() * sizeof block[0]);

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attention weights in float64, straight from the formula and from nothing but a safetensors file: what a page must show."""
+"""Attention weights in float64, computed from a safetensors file by the formula alone: the numbers that a page must
+show."""
 
 import json
 import math
@@ -15,7 +16,7 @@ class Tensor:
         self.dims, self.elements = dims, elements
 
     def rows(self):
-        """The last axis as lists, in order."""
+        """The elements of the last axis as lists, in order."""
         size = self.dims[-1]
         return [self.elements[i:i + size] for i in range(0, len(self.elements), size)]
 
@@ -44,14 +45,14 @@ def write_safetensors(path, tensors):
 
 
 def project(rows, matrix):
-    """rows @ matrix.T, and how far float32 may be from it."""
+    """rows @ matrix.T, with the largest error of float32."""
     values = [[sum(x * w for x, w in zip(row, out)) for out in matrix] for row in rows]
     errors = [[(len(row) + 1) * UNIT * sum(abs(x * w) for x, w in zip(row, out)) for out in matrix] for row in rows]
     return values, errors
 
 
 def softmax(scores, errors):
-    """Over the visible scores, None where there is none; and the bound of each weight."""
+    """The softmax over the visible scores (hidden ones are None), with the bound of each weight."""
     seen = [s for s in scores if s is not None]
     if not seen:
         return [0.0] * len(scores), [0.0] * len(scores)
@@ -60,13 +61,14 @@ def softmax(scores, errors):
     largest = max(seen)
     powers = [0.0 if s is None else math.exp(s - largest) for s in scores]
     weights = [power / sum(powers) for power in powers]
-    # Both the score and the largest may be off, each rounding of exp's argument and of exp itself, and the sum.
+    # The errors of the score and of the largest score, the roundings of exp's argument and of exp itself, and that of
+    # the sum.
     relative = 2 * max(errors) + UNIT * (2 * max(largest - s for s in seen) + len(scores) + 16)
     return weights, [weight * math.expm1(relative) + (2.0 ** -126 if weight else 0.0) for weight in weights]
 
 
 def attention_weights(path, num_heads):
-    """(H, Q, K) weights and bounds of the first item of a file's batch."""
+    """The weights (H, Q, K) with their bounds, for the first batch element of a file."""
     tensors = read_safetensors(path)
     queries = tensors["queries"]
     keys = tensors.get("keys", queries)

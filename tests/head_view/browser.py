@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A headless Chromium that opens pages, is moved and typed at like by a person, and answers what is on the page.
+"""A headless Chromium that opens pages, gets pointer and keyboard input like that of a person, and reports what is on the page.
 
-It is spoken to in its own protocol (DevTools) through a pipe, so that nothing but Chromium and Python is needed.
-"""
+It is controlled by its own protocol (DevTools) through a pipe, so that only Chromium and Python are needed."""
 
 import base64
 import json
@@ -12,7 +11,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-# No first-run pages, no reports, no look-ups: the browser asks nothing of the network by itself.
+# No first-run pages, reports or updates: the browser uses the network only for the page.
 FLAGS = ("--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
          "--disable-component-update --disable-sync --disable-dev-shm-usage --hide-scrollbars --remote-debugging-pipe").split()
 SKIPPED = 77
@@ -87,14 +86,14 @@ class Browser:
         self.settle()
 
     def settle(self):
-        """Waits until the page has heard of what was done, and has been drawn anew."""
+        """Waits until the page has handled the input and has been drawn again."""
         self.ask("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(0))))")
 
     def media(self, name="", scheme="light"):
         self.call("Emulation.setEmulatedMedia", media=name, features=[{"name": "prefers-color-scheme", "value": scheme}])
 
     def ask(self, expression):
-        """The value of a JavaScript expression, by way of JSON."""
+        """The value of a JavaScript expression, transferred as JSON."""
         answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in answer:
             raise RuntimeError(answer["exceptionDetails"]["exception"].get("description", answer["exceptionDetails"]["text"]))
@@ -123,7 +122,7 @@ class Browser:
         Path(path).write_bytes(base64.b64decode(self.picture(whole)))
 
     def colours(self, points, whole=False):
-        """Red, green and blue of points in a picture of the page, which the page itself decodes."""
+        """Red, green and blue of pixels in a picture of the page; the page itself decodes the picture."""
         return self.ask(f"""(async () => {{
           const image = new Image();
           image.src = "data:image/png;base64,{self.picture(whole)}";
@@ -143,12 +142,12 @@ class Browser:
         Path(path).write_bytes(base64.b64decode(content["data"]))
 
     def complaints(self):
-        """What the console would show: exceptions, messages, and what the page's policy forbade."""
+        """What the console shows: exceptions, messages, and requests that the page's policy blocked."""
         self.ask("0")
         return [event for event in self.events
                 if event.get("method") in ("Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded")]
 
     def requests(self):
-        """The addresses that were asked for, the page's own left out."""
+        """The addresses that were requested, except for the page's own."""
         urls = [event["params"]["request"]["url"] for event in self.events if event.get("method") == "Network.requestWillBeSent"]
         return [url for url in urls[1:] if not url.startswith("data:")]

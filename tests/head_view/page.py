@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be read from a page of attention weights in a browser, and what must hold of it."""
+"""Reads a page of attention weights in a browser, and checks its properties."""
 
 import base64
 import json
@@ -9,13 +9,13 @@ import sys
 from array import array
 
 PLACE = "@HEED_HEADS@"
-# A label's text may be no smaller on the screen.
+# The smallest size of a label's text, in pixels.
 SMALLEST_TEXT = 10
-# From a label to the next are at least so many pixels where some are left out.
+# The smallest distance between labels, in pixels, if some are left out.
 LABEL_PITCH = 16
-# Cells have their ticks from this size on; labels have ticks of this length, others shorter ones.
+# Cells of at least this size have ticks. Ticks with a label have this length, others are shorter.
 CELL_WITH_TICK, LABEL_TICK = 3, 5
-# The colour that 0 has, which is that of the page.
+# The colour for a weight of 0, which is the background's.
 PAPER = {"light": (255, 255, 255), "dark": (20, 22, 26)}
 
 READ = """(() => {
@@ -68,21 +68,22 @@ READ = """(() => {
   };
 })()"""
 
-# Texts of every kind on the page, in their colours.
+# All texts on the page with their colours.
 TEXTS = """(() => [...document.querySelectorAll("h1, .description, .facts, .note, label, .name, .here, button, svg text")]
   .filter(text => text.textContent.trim() && !text.closest(".values") && text.getClientRects().length && getComputedStyle(text).display !== "none")
   .map(text => [text.textContent, getComputedStyle(text)[text instanceof SVGElement ? "fill" : "color"]]))()"""
 
 
 class Head:
-    """A head as the page shows it: the weights that the pointer tells, the pixels of the canvas, and where rows and columns lie."""
+    """A head as the page shows it: the weights that the page displays at the pointer, the pixels of the canvas, and the
+    boxes of rows and columns."""
 
     def __init__(self, seen):
         self.num_queries, self.num_keys = seen["weights"]["num_queries"], seen["weights"]["num_keys"]
         self.weights = array("d", base64.b64decode(seen["weights"]["bytes"]))
         canvas = seen["canvas"]
         self.width, self.height, self.box = canvas["width"], canvas["height"], canvas["box"]
-        # Numbers of 32 bits, since they are compared faster than tuples.
+        # As 32-bit numbers, which are compared faster than tuples.
         self.pixels = array("I", base64.b64decode(canvas["bytes"]))
         self.pooled = self.width < self.num_keys or self.height < self.num_queries
         self.rows = [self.cell(query, 0) for query in range(self.num_queries)]
@@ -102,7 +103,7 @@ class Head:
 
 
 def read(browser):
-    """All that the page shows."""
+    """Everything that the page shows."""
     seen = browser.ask(READ)
     for head in seen["heads"]:
         view = Head(head)
@@ -120,7 +121,7 @@ def require(truth, *sentence):
 
 
 def fill(template, data):
-    """The page of some data, made as the template says."""
+    """The template filled with data, by the rules in the template."""
     text = json.dumps(data, ensure_ascii=False)
     return template.replace(PLACE, text.replace("<", "\\u003c"))
 
@@ -136,12 +137,12 @@ def centre(box, axis):
 
 
 def overlap(a, b):
-    """How deep two boxes lie in each other, in pixels."""
+    """By how many pixels two boxes overlap."""
     return min(a[2] - b[0], b[2] - a[0], a[3] - b[1], b[3] - a[1])
 
 
 def check_cells(seen, heads):
-    """Every cell there once, with exactly the number that the page was given."""
+    """Every cell is there once, with exactly the number that the page was given."""
     require(len(seen["heads"]) == len(heads), len(seen["heads"]), "heads")
     for h, (head, right) in enumerate(zip(seen["heads"], heads)):
         view, rows = head["view"], right["weights"]
@@ -155,7 +156,7 @@ def check_cells(seen, heads):
 
 
 def pooled(view):
-    """The largest weight under each pixel of a canvas that has fewer pixels than cells; NaN where there is one."""
+    """The largest weight under each pixel of a canvas with fewer pixels than cells; NaN if one of them is NaN."""
     largest = [0.0] * (view.width * view.height)
     for q in range(view.num_queries):
         row = q * view.height // view.num_queries * view.width
@@ -167,7 +168,8 @@ def pooled(view):
 
 
 def check_pixels(seen, top=None, root=False, scheme="light"):
-    """Each cell has the colour of its weight: a lightness that follows it, the page's for 0, none for NaN."""
+    """Each cell has the colour of its weight: the lightness follows the weight, 0 has the background's colour, NaN
+    none."""
     top = top or max((weight for head in seen["heads"] for weight in head["view"].weights if weight > 0), default=1)
     for head in seen["heads"]:
         view, name = head["view"], head["name"]
@@ -177,7 +179,7 @@ def check_pixels(seen, top=None, root=False, scheme="light"):
             weights = pooled(view)
         elif len(pixels) != len(weights):
             pixels = [view.pixel(q, k) for q in range(view.num_queries) for k in range(view.num_keys)]
-        # The least and the largest weight of each colour say as much as all, and there are few colours.
+        # Only the smallest and the largest weight of each colour are checked, since there are few colours.
         least, largest = {}, {}
         for weight, pixel in zip(weights, pixels, strict=True):
             if weight < least.get(pixel, math.inf):
@@ -195,13 +197,14 @@ def check_pixels(seen, top=None, root=False, scheme="light"):
             part = light if scheme == "light" else 1 - light
             for weight in (low, high):
                 right = min(weight / top, 1)
-                # Half a level of 255, and three colours rounded to 8 bits.
+                # Half of one of 255 levels, and three colours rounded to 8 bits.
                 close = abs(part - (math.sqrt(right) if root else right)) <= 0.5 / 255 + 0.006
                 require(close, name, "has the colour", colour, "of", part * top, "for", weight)
 
 
 def check_painted(browser, seen, whole=True):
-    """In a picture of the page each cell has the colour that it has on its canvas: none is missing, covered or elsewhere."""
+    """In a picture of the page each cell has the colour that it has on its canvas, so no cell is missing, covered or
+    displaced."""
     offset = browser.ask("[scrollX, scrollY]")
     cells = []
     for head in seen["heads"]:
@@ -211,7 +214,7 @@ def check_painted(browser, seen, whole=True):
                 left, top, right, bottom = view.cell(q, k)
                 colour = rgba(view.pixel(q, k))
                 if colour[3]:
-                    # In large cells beside the weight that may be written in the middle.
+                    # In large cells the weight may be written in the middle, so a point beside it is compared.
                     part = 0.2 if bottom - top >= 20 else 0.5
                     cells.append((left + part * (right - left) + offset[0], top + part * (bottom - top) + offset[1], colour))
     require(cells, "no cells")
@@ -221,7 +224,8 @@ def check_painted(browser, seen, whole=True):
 
 
 def least_step(cell, size, numbered):
-    """Of how many cells one must have a label: one, if a line of text fits in; numbers are counted in round steps."""
+    """Each cell must have a label if a line of text fits into it; otherwise one of so many cells, which is a round
+    number if labels are numbers."""
     if cell >= size + 1.5:
         return 1
     steps = (digit * 10 ** power for power in range(9) for digit in (1, 2, 5)) if numbered else range(1, 10 ** 9)
@@ -229,7 +233,7 @@ def least_step(cell, size, numbered):
 
 
 def check_skipped(tokens, labels, ticks, lines, axis):
-    """Where labels are left out there is an ellipsis for them; every cell has a tick, a longer one if it has a label."""
+    """Where labels are left out there is an ellipsis. Every cell has a tick, a longer one if it has a label."""
     shown = sorted((label for label in labels if label["shown"] and label["index"] >= 0), key=lambda label: label["index"])
     dots = [label for label in labels if label["shown"] and label["skipped"]]
     cell = lines[0][axis + 2] - lines[0][axis]
@@ -242,7 +246,8 @@ def check_skipped(tokens, labels, ticks, lines, axis):
         if num_skipped == 0 or label["now"] or after and after["now"]:
             continue
         end = centre(after["box"], axis) if after else math.inf
-        # Boxes of texts reach above capitals and below the line: the ellipsis may be a pixel or two off their middle.
+        # The boxes of texts extend above capitals and below the baseline, so the ellipsis may be a pixel or two off
+        # their middle.
         between = [dot for dot in dots if centre(label["box"], axis) + 3 < centre(dot["box"], axis) < end - 3]
         between = between if after else between[:1]
         require(len(between) == 1 and between[0]["skipped"] == num_skipped, len(between), "ellipses for", num_skipped, "labels after", label)
@@ -258,7 +263,8 @@ def check_skipped(tokens, labels, ticks, lines, axis):
 
 
 def check_labels(seen, queries, keys, shapes=None):
-    """Labels belong to their rows and columns, name their tokens, can be read, do not lie on each other, and none goes without a sign."""
+    """Labels are beside their rows and columns, show their tokens, are readable, do not overlap, and omitted ones are
+    marked."""
     shapes = shapes or {}
     for head in seen["heads"]:
         for tokens, labels, ticks, lines, axis, area in (
@@ -278,15 +284,15 @@ def check_labels(seen, queries, keys, shapes=None):
                 require(whole or label["text"].endswith("\u2026") and expected.startswith(label["text"][:-1]), label, "for", expected)
                 inside = all(area[i] - 1 <= label["box"][i] and label["box"][i + 2] <= area[i + 2] + 1 for i in (axis ^ 1,))
                 require(inside, label, "sticks out of", area)
-                # From there on are cells.
+                # The map of cells begins here.
                 require(label["box"][(axis ^ 1) + 2] <= head["view"].box[axis ^ 1], label, "lies on the map")
             for a, b in zip(shown, shown[1:]):
-                # Boxes have room above and below what is drawn.
+                # Boxes of texts are higher than the texts.
                 require(overlap(a["box"], b["box"]) <= 1.5, "labels lie on each other:", a, b)
 
 
 def check_percent(text, weight, relative):
-    """A text says a weight in percent, never with an exponent; what is next to nothing it does not call nothing."""
+    """A text shows a weight in percent, never with an exponent. A tiny weight is not shown as 0."""
     if text == "<0.0001%":
         require(0 < weight < 1e-6, text, "for", weight)
         return
@@ -310,7 +316,7 @@ def linear_rgb(colour):
 
 
 def oklab_lightness(colour):
-    """How light people see a colour, from 0 to 1 (Ottosson's OKLab)."""
+    """The perceived lightness of a colour, from 0 to 1 (Ottosson's OKLab)."""
     red, green, blue = linear_rgb(colour)
     l = 0.4122214708 * red + 0.5363325363 * green + 0.0514459929 * blue
     m = 0.2119034982 * red + 0.6806995451 * green + 0.1073969566 * blue
@@ -328,13 +334,13 @@ def luminance(colour):
 
 
 def contrast(a, b):
-    """The ratio of the WCAG's rules, from 1 to 21."""
+    """The contrast ratio of the WCAG, from 1 to 21."""
     low, high = sorted((luminance(a), luminance(b)))
     return (high + 0.05) / (low + 0.05)
 
 
 def check_colours(seen, dark=False):
-    """More weight is darker, or in the dark lighter, without exception; what is no number has a mark of its own."""
+    """A larger weight is always darker, or lighter in the dark scheme. NaN has a pattern of its own."""
     cells = sorted((weight, luminance(rgba(head["view"].pixel(i // head["view"].num_keys, i % head["view"].num_keys))))
                    for head in seen["heads"] for i, weight in enumerate(head["view"].weights) if weight > 0)
     require(cells, "no coloured cells")
@@ -344,7 +350,7 @@ def check_colours(seen, dark=False):
 
 
 def check_contrast(browser, seen, scheme="light"):
-    """Every text can be read on what it stands on, by the WCAG's rule for small texts: 4.5."""
+    """Every text has a sufficient contrast to its background: 4.5, as the WCAG requires for small texts."""
     texts = browser.ask(TEXTS)
     require(len(texts) > 5, texts)
     for text, colour in texts:

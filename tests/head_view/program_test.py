@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """program_test.py --source ROOT --pages FOLDER [--reference PROGRAM] -- PROGRAM...
 
-Lets one language's example write pages from three files (12 heads of 64 x 64; PyTorch's golden weights, with Q != K; odd tokens with an
-empty row and a row of NaN), opens them in headless Chromium, and compares every cell with the program's numbers, these with a calculation
-in float64 and with PyTorch's weights, and with those of the reference, bit by bit. Ends with 77 where there is no Chromium.
+Runs one language's example on three files (12 heads of 64 x 64; PyTorch's golden weights, with Q != K; unusual tokens with an empty row and a
+row of NaN), and opens the pages that it writes in headless Chromium. Compares every cell with the program's numbers, these with a calculation in
+float64 and with PyTorch's weights, and with the reference program's, bit by bit. Exits with 77 if there is no Chromium.
 """
 
 import argparse
@@ -19,7 +19,8 @@ from attention import UNIT, attention_weights, read_safetensors, write_safetenso
 from browser import SKIPPED, Browser, find_chromium
 from page import require
 
-# Markup, quotes, blanks, other scripts, what JSON or HTML may not hold as it is, one twice, and one too long for its place.
+# Markup, quotes, spaces, other scripts, characters that JSON or HTML must escape, a repeated token, and one that is too
+# long for its label.
 ODD_TOKENS = ["</script><script>window.broken = true</script>", "<!--<script>", "<img src=x onerror='window.broken = true'>", "&amp; &lt;",
               "\"quoted\"", "back\\slash\\u0041", "", " the", "the", "the", "\ttab", "\u05e9\u05dc\u05d5\u05dd \u05e2\u05d5\u05dc\u05dd",
               "\u6ce8\u610f\u529b", "\U0001f469\u200d\U0001f467", "a\u2028b\u2029c", "\x01\x7f", "very_long_" * 12]
@@ -33,7 +34,7 @@ def make_odd(folder):
     numbers = lambda n: [draw.uniform(-2, 2) for _ in range(n)]
     queries = numbers(count * size)
     queries[NAN_ROW * size] = math.nan
-    # Nobody sees the token that is not a number, but for itself as a query.
+    # The token of NaN is visible to no other query, only to its own.
     mask = [q != EMPTY_ROW and k != NAN_ROW for q in range(count) for k in range(count)]
     tensors = {f"attention.W_{letter}.weight": ("F32", [size, size], numbers(size * size)) for letter in "qkvo"}
     tensors |= {"queries": ("F32", [1, count, size], queries), "mask": ("BOOL", [count, count], mask)}
@@ -47,7 +48,7 @@ def float_bits(weight):
 
 
 def check_numbers(heads, path):
-    """The program's numbers against the formula, and against the golden weights that the file may have."""
+    """Compares the program's numbers with the formula, and with the golden weights if the file has them."""
     weights, bounds = attention_weights(path, len(heads))
     golden = read_safetensors(path).get("weights")
     golden = iter(golden.elements) if golden else None
@@ -83,7 +84,7 @@ def check_page(browser, path, data, queries, keys, shapes):
     page.check_painted(browser, seen)
     require([head["name"] for head in seen["heads"]] == [head["name"] for head in data["heads"]], "names of the heads")
     require(f"{len(queries)} queries \u00d7 {len(keys)} keys" in seen["facts"], seen["facts"])
-    # Two scripts and nothing else: no text of the data became markup, or code.
+    # Two scripts and no other element: no text of the data became markup or code.
     seen["elements"].pop("*")
     require(seen["elements"] == {"script": 2, "img": 0, "b": 0, "iframe": 0, "link": 1}, seen["elements"])
     require(browser.ask("window.broken") is None, "text of the data was run")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""template_test.py --source ROOT --pages FOLDER: the template by itself, with data of every shape, in headless Chromium: how it fits windows
-and paper, what is painted there, what pointer, keys and touch show, colours in the light and in the dark, many cells, and what it says
-about data that do not fit. Ends with 77 where there is no Chromium."""
+"""template_test.py --source ROOT --pages FOLDER: tests the template with data of every shape in headless Chromium: how
+it fits windows and paper, its colours in the light and the dark scheme, what pointer, keys and touch show, many
+cells, and its messages about invalid data. Exits with 77 if there is no Chromium."""
 
 import argparse
 import random
@@ -16,7 +16,7 @@ from page import require
 # Heads, queries, keys.
 SHAPES = [(1, 1, 1), (1, 4, 4), (3, 4, 13), (2, 1, 64), (2, 64, 1), (5, 7, 9), (12, 64, 64), (1, 200, 200), (40, 6, 6)]
 WINDOWS = [(400, 800), (800, 600), (1280, 900), (1400, 1000), (2560, 1300)]
-# Elements of a page of 12 heads, however many cells they have.
+# The most elements of a page with 12 heads, however many cells they have.
 MANY_ELEMENTS = 10000
 
 
@@ -47,7 +47,7 @@ class Pages:
         return page.read(self.browser)
 
     def cell(self, head, query, key):
-        """The middle of a cell, scrolled into the window."""
+        """The middle of a cell, after scrolling it into the window."""
         return self.browser.ask(f"""(() => {{
           const figure = document.querySelector('figure[data-head="{head}"]'), canvas = figure.querySelector("canvas");
           const y = () => canvas.getBoundingClientRect().top + ({query} + 0.5) * canvas.clientHeight / figure.dataset.queries;
@@ -84,7 +84,7 @@ def check_shapes(pages):
 
 
 def check_mark(seen, data, at, number):
-    """The cell's row, column and numbers, in every head."""
+    """Checks that every head marks the cell, with its row, column and numbers."""
     head, query, key = at
     for h, view in enumerate(seen["heads"]):
         weight = data["heads"][h]["weights"][query][key]
@@ -120,7 +120,7 @@ def check_pointer(pages):
 
 
 def check_still(pages):
-    """Nothing on the page moves for what the pointer marks."""
+    """Nothing on the page moves when the pointer marks a cell."""
     for shape in ((3, 3, 3), (2, 1, 1), (4, 64, 64)):
         heads = attention(*shape)
         heads[1] |= {"name": "a head with a long name", "weights": [[1e-7] * shape[2]] * shape[1]}
@@ -196,7 +196,8 @@ def shown_labels(head):
 
 
 def check_enlarge_button(pages):
-    """In every window the button makes a map larger, with all its labels, or is not there since nothing would change."""
+    """In every window the button enlarges a map so that it has all its labels, or is missing if nothing would change.
+    """
     num_buttons = 0
     for shape in ((1, 1, 1), (2, 4, 13), (2, 17, 17), (2, 64, 64), (1, 30, 200)):
         data = {"queries": words(shape[1], 2), "keys": words(shape[2], 3), "heads": attention(*shape)}
@@ -227,7 +228,8 @@ def check_enlarge_button(pages):
 
 
 def check_enlarged_keyboard(pages):
-    """In a narrow window an enlarged map is scrolled to the cell that the keys go to, beside the names of the queries."""
+    """In a narrow window an enlarged map scrolls to the cell that the keys move to; the names of the queries stay
+    visible."""
     data = {"queries": words(64, 9), "heads": attention(3, 64, 64)}
     pages.open("narrow", data, 400, 800)
     pages.browser.ask("document.querySelectorAll('figure button')[1].click()")
@@ -249,7 +251,7 @@ def check_enlarged_keyboard(pages):
 
 
 def check_tall_picture(pages):
-    """A picture of the whole page, far below the window, has every cell of every head."""
+    """A picture of the whole page, which is much higher than the window, shows every cell of every head."""
     data = {"queries": words(64, 9), "heads": attention(12, 64, 64)}
     for width, height in ((1280, 900), (400, 800)):
         for scheme in ("light", "dark"):
@@ -271,7 +273,7 @@ def check_tall_picture(pages):
 
 
 def check_many_cells(pages):
-    """12 heads of 512 x 512: every cell there, and a number of elements that does not grow with them."""
+    """12 heads of 512 x 512: every cell is shown, and the number of elements does not grow with the cells."""
     rows = [[round(weight, 9) for weight in row] for row in attention(1, 512, 512)[0]["weights"]]
     data = {"heads": [{"weights": [row[h:] + row[:h] for row in rows]} for h in range(12)]}
     names = [str(i) for i in range(512)]
@@ -310,7 +312,7 @@ def check_enlarged(pages):
 
 
 def check_small_weights(pages):
-    """Small weights are told in percent without an exponent, and none is called 0."""
+    """Small weights are shown in percent without an exponent, and none is shown as 0."""
     weights = [0.5, 0.004, 0.000123456789, 1.5e-6, 3e-12, 0]
     for key, (long, short) in enumerate((("50%", "50%"), ("0.4%", "0.4%"), ("0.0123457%", "0.0123%"), ("0.00015%", "0.00015%"),
                                          ("<0.0001%", "<0.0001%"), ("0%", "0%"))):
@@ -367,7 +369,7 @@ def check_special(pages):
 
 
 def check_bite(pages):
-    """The checks see one wrong cell, one wrong label and one wrong colour."""
+    """Checks the checks: each detects one wrong cell, one wrong label and one wrong colour."""
     data = {"queries": words(9, 10), "heads": attention(2, 9, 9)}
     many = {"queries": words(64, 10), "heads": attention(2, 64, 64)}
     figure = "document.querySelector('figure')"

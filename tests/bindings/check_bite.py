@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Shows that the checks of this folder bite: plants each violation and requires that it is named."""
+"""Tests the checks of this folder: makes each violation, and requires that it is reported."""
 import sys
 
 import check_words
@@ -12,7 +12,7 @@ HEADER = "HEED_API heed_status heed_run(heed_layer* layer) HEED_NOEXCEPT;\nHEED_
 WRAPPER = "result = heed_run(arg1);"
 LISTED = "heed_data: of no use there\n"
 
-# (what is planted, header, list, wrapper, what must be in the report)
+# (the violation, header, list, wrapper, text that the report must contain)
 UNWRAPPED = [
     ("nothing", HEADER, LISTED, WRAPPER, None),
     ("a function that is neither wrapped nor listed", HEADER, LISTED, "", "does not call heed_run"),
@@ -32,7 +32,7 @@ def types(**found):
 
 JAVA = types(Array=["new", "getShape", "isOpen", "toFloatArray", "get", "close", "FLOAT_16"])
 CSHARP = types(Array=["new", "Shape", "IsOpen", "ToFloatArray", "Item", "Dispose", "Float16"])
-# (what is planted, Java's types, C#'s types, reasons, what must be in the report)
+# (the violation, Java's types, C#'s types, reasons, text that the report must contain)
 UNPAIRED = [
     ("nothing", JAVA, CSHARP, {}, None),
     ("a member of Java's alone", types(Array=JAVA["Array"].members | {"repeat"}), CSHARP, {}, "Java Array.repeat is in one language only"),
@@ -42,7 +42,7 @@ UNPAIRED = [
     ("one with a reason", types(Array=JAVA["Array"].members | {"repeat"}), CSHARP, {"Java *.repeat": "why"}, None),
     ("a reason for nothing", JAVA, CSHARP, {"Java Array.repeat": "why"}, "only_in_one.txt has Java Array.repeat"),
 ]
-# (what is planted, what Java says, its own words, what must be in the report)
+# (the violation, Java's message, its own words, text that the report must contain)
 UNTRANSLATED = [
     ("nothing", "numHeads is 0, but W_q.weight has (8, 6)", set(), None),
     ("a function", "expected heed_layer_load first", set(), "heed_layer_load"),
@@ -56,7 +56,7 @@ UNTRANSLATED = [
     ("a name in quotes", 'name is "num_bytes dims"', set(), None),
     ("a variable of the environment", "HEED_ISA is wrong", set(), None),
 ]
-# (what is planted, a source, what must be found)
+# (the case, a source, the expected result)
 EXCEPTIONS = [
     ("a sentence in pieces", 'throw new IOException("a is " + a.b(1) + ", expected " + "b");', [("IOException", "a is ..., expected b")]),
     ("a message behind a name", 'new ArgumentOutOfRangeException(nameof(a), a, "expected b or c")', [("ArgumentOutOfRangeException", "expected b or c")]),

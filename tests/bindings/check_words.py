@@ -19,23 +19,23 @@ OWN_PAGE = "docs/exceptions.md"
 LANGUAGES = {"java": ("bindings/java/src", "*.java"), "csharp": ("bindings/csharp/src", "*.cs")}
 CAPACITY = 1024
 
-# Somebody's own: names in quotes. An apostrophe behind a letter begins none.
+# Quoted names, which belong to the user. An apostrophe after a letter begins none.
 QUOTATION = re.compile(r"""\"[^"]*\"|(?<!\w)'[^']*'""")
-# Of C: functions, types, constants, arguments and members of structs, and how C calls things.
+# Words of C: functions, types, constants, arguments and members of structs, and C's terms.
 OF_C = re.compile(r"->|\b(?:\w+\.)*\w*_\w*(?:\.\w+)*|\b(?:NULL|dims)\b")
-# What only a sentence about a file, whose format has them, says.
+# Words that are right only in a sentence about a file, whose format uses them.
 OF_FILES = re.compile(r"\b(?:tensors?|dtype|pointer|F32|F16|BF16|F64|I32|I64|I8|U8|BOOL)\b")
-# Words with an underscore in sentences that are the same in every language.
+# Words with an underscore that are the same in every language.
 OF_ALL = re.compile(
-    r"HEED_ISA|HEED_PLUGIN_PATH"  # variables of the environment
+    r"HEED_ISA|HEED_PLUGIN_PATH"  # environment variables
     r"|W_[qkvo]\.(?:weight|bias)"  # names of parameters
     r"|data_offsets|__metadata__|weight_map|model_type|fortran_order"  # fields of files
     r"|onnx\.numpy_helper\.to_array|safetensors\.(?:numpy|torch)\.save_file|libheed_ascend\.so|set_env\.sh"  # of Python; files
     r"|cxx_abi|ASCEND_\w+|Ascend910_93"  # options, variables and chips of Ascend
-    r"|_ZN3atb\w+|other_abi|later_release|function_of_a_later_release"  # what the system's loader says in parentheses
+    r"|_ZN3atb\w+|other_abi|later_release|function_of_a_later_release"  # what the system's loader writes in parentheses
 )
 
-# Parts of sentences that no call of Java or C# gets, and why.
+# Parts of sentences that no call of Java or C# can cause, and why.
 NOT_SAID = {
     "->struct_size": "the wrapper starts from the structs' own initializers",
     "->reserved": "the wrapper starts from the structs' own initializers",
@@ -55,10 +55,10 @@ NOT_PIECES = re.compile(
     r"heed_\w+|heed_\w+: .*|HEED_\w+_INIT|HEED_OK|HEED_ERROR_\w+|HEED_BIAS_(?:ALL|NONE)|options->no_(?:bias|output_projection)"
 )
 
-# What heed writes as both languages do, and no source has to name.
+# Words that heed writes in the same way as both languages; no source needs to contain them.
 VALUES = {"NaN", "Infinity"}
 
-# How the table is applied: C's sentence, and what Java and C# say.
+# How the table is applied: C's sentence, and those of Java and C#.
 RULES = [
     ("options->num_heads is 0", "numHeads is 0", "NumHeads is 0"),
     ("scale is -nan, soft_cap -inf", "scale is NaN, soft_cap -Infinity", "scale is NaN, soft_cap -Infinity"),
@@ -75,12 +75,12 @@ RULES = [
 
 
 def sentences_of(page):
-    """The sentences that a page lists, with a call and without."""
+    """The sentences on a page, with and without a call."""
     return re.findall(r"^- \*\*(.*)\*\*<br>$", page, re.MULTILINE)
 
 
 def pieces_of(root):
-    """The texts of the sources that have a word of C's in them, which may not stand in any sentence of the pages."""
+    """The texts of the sources that contain a word of C."""
     texts = {text.text for text in all_texts(root, ("core", "capi/src"))}
     found = [text for text in texts if re.search(r"->\w|\b(?:heed|HEED)_[A-Za-z]", text) or OF_FILES.fullmatch(text)]
     return sorted(text for text in found if "\n" not in text and not NOT_PIECES.fullmatch(text))
@@ -91,19 +91,19 @@ def is_said(sentence):
 
 
 def words_of_c(said, own):
-    """What is left of C in a sentence of Java or C#, which has `own` words."""
+    """The words of C that are left in a sentence of Java or C#, which has `own` words."""
     bare = QUOTATION.sub('""', said)
     found = [word for word in OF_C.findall(bare) if not OF_ALL.fullmatch(word) and word not in own]
     return found + ([] if said.startswith('"') else OF_FILES.findall(bare))
 
 
 def own_words(entries):
-    """The names among words of the table: what has a capital letter, alone or behind a dot."""
+    """The names in the words of the table: those with a capital letter, alone or after a dot."""
     return {name for entry in entries for name in re.findall(r"\b(?:\w+\.)?\w*[A-Z]\w*", entry)}
 
 
 class Table:
-    """bindings/swig/words.c, by the program that has it."""
+    """The table of bindings/swig/words.c, read through the program that contains it."""
 
     def __init__(self, program):
         self.program = program
@@ -139,7 +139,7 @@ def faults_of_entries(table, entries, sentences):
 
 
 def faults_of_names(table, entries, sentences, root):
-    # Options that say no have entries of their own, since Java's and C#'s say yes.
+    # Options that disable something have no entries of their own, since those of Java and C# enable it.
     members = sorted({member for sentence in sentences for member in re.findall(r"\b(?:options|inputs|outputs)->(?!no_)\w+", sentence)})
     for number, (language, (folder, pattern)) in enumerate(LANGUAGES.items(), 1):
         source = "\n".join(path.read_text(encoding="utf-8") for path in sorted((root / folder).rglob(pattern)))
@@ -159,7 +159,7 @@ def faults_of_own(page):
 
 
 def faults_of_reasons(sentences):
-    """explain() gives the reasons of NOT_FASTEST as they are, in every language."""
+    """explain() returns the reasons of NOT_FASTEST unchanged in every language."""
     for sentence in sentences:
         reason = sentence.partition("would not take the fastest path: ")[2]
         for word in OF_C.findall(reason):

@@ -14,7 +14,7 @@ def declared(header):
 
 
 def listed(text):
-    """The names in not_wrapped.txt with their reasons."""
+    """The names in not_wrapped.txt, with their reasons."""
     lines = [line for line in text.splitlines() if line and not line.startswith("#")]
     return {name.strip(): reason.strip() for name, _, reason in (line.partition(":") for line in lines)}
 

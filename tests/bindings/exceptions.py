@@ -30,7 +30,7 @@ TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 EXCEPTION = re.compile(r"\w*(?:Exception|Error)")
-# What formats its first argument, or joins its arguments, and is transparent.
+# Functions that return their formatted first argument, or their joined arguments.
 TRANSPARENT = {"Invariant"}
 
 
@@ -53,10 +53,10 @@ def text_of(kind, token):
 
 
 def arguments_of(tokens, at):
-    """The arguments of the call whose parenthesis opens before `at`, each as the text that they make."""
+    """The arguments of the call whose parenthesis opens before `at`, each as its text."""
     arguments = [""]
     depth = 0
-    transparent = []  # the depths at which a parenthesis is looked through
+    transparent = []  # the depths of parentheses that belong to a transparent function
     is_choice = False
     while depth >= 0:
         kind, token = tokens[at]
@@ -77,7 +77,7 @@ def arguments_of(tokens, at):
             arguments.append("")
             is_choice = False
         elif token == "?" and tokens[at + 1][1] not in "?." and before != "?":
-            # Which of two texts it is, only the call knows.
+            # Which of the two texts is used is known only at run time.
             arguments[-1], is_choice = "...", True
         elif is_choice:
             pass
@@ -90,7 +90,7 @@ def arguments_of(tokens, at):
 
 
 def sentences_of(source):
-    """(exception, sentence) of each exception that is made with words."""
+    """(exception, sentence) for each exception with a message."""
     tokens = tokens_of(source)
     found = []
     for at, (_, token) in enumerate(tokens[:-2]):
@@ -99,7 +99,7 @@ def sentences_of(source):
         name, paren = tokens[at + 1][1], tokens[at + 2][1]
         begin = at + 3
         if name == "(":
-            # `static SomeException Name(...) => new(...)` of C#: the type is the last one before.
+            # C#'s `static SomeException Name(...) => new(...)`: the type is the nearest one before.
             names = [word for _, word in tokens[max(0, at - 25) : at] if EXCEPTION.fullmatch(word)]
             if tokens[at - 1][1] != ">" or not names:
                 continue

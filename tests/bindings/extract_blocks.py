@@ -15,7 +15,7 @@ IMPORT = re.compile(r"(import|using) (static )?[\w.*]+;")
 
 
 def blocks_of(page):
-    """(language, line of the page, text) of each block."""
+    """(language, line of the page, text) for each code block."""
     language, first, lines = None, 0, []
     for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
         if language is None and line.startswith("```"):

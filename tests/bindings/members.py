@@ -12,9 +12,9 @@ import subprocess
 import sys
 import zipfile
 
-# What .NET calls otherwise; names are compared in lower case, without underscores.
+# Different names in .NET. Names are compared in lower case, without underscores.
 OTHER_NAMES = {"close": ["dispose"], "get": ["item"], "size": ["size", "count"], "iterator": ["getenumerator"], "hashcode": ["gethashcode"]}
-# The numbers in the names of .NET's types.
+# Numbers in the names of .NET's types.
 NUMBERS = {"int": "int32", "long": "int64", "byte": "int8"}
 
 HEAD = """# Java and C#: the same members
@@ -35,7 +35,7 @@ class Type:
 
 
 def javap_classes(javap, jar):
-    """{name: (is public, names of supertypes in io.heed, members)} of all classes of heed.jar."""
+    """{name: (is public, names of supertypes in io.heed, members)} for all classes of heed.jar."""
     with zipfile.ZipFile(jar) as archive:
         paths = [name[:-6].replace("/", ".") for name in archive.namelist() if re.fullmatch(r"io/heed/[A-Z][^/]*\.class", name)]
     printed = subprocess.run([javap, "-protected", "-cp", jar, *paths], check=True, capture_output=True, text=True).stdout
@@ -58,7 +58,7 @@ def without_generics(text):
 
 
 def java_member(line, class_name):
-    """The member that a line of javap declares, "new" for a constructor; None if it declares none."""
+    """The member that a line of javap declares, "new" for a constructor; None if the line declares none."""
     text = without_generics(line.split(" throws ")[0].strip().rstrip(";"))
     name = re.search(r"([\w.$]+)(?:\(.*\))?$", text)
     if name is None or text == "static {}":
@@ -106,7 +106,7 @@ def csharp_types(command):
 
 
 def own(types, name, in_table):
-    """The members of a type without those of the types above it that have a table themselves."""
+    """The members of a type, without those of supertypes that have a table of their own."""
     return types[name].members - set().union(*(types[up].members - {"new"} for up in types[name].above if up in in_table))
 
 
@@ -115,7 +115,7 @@ def plain(name):
 
 
 def candidates(java_name):
-    """What a member of Java's may be called in C#, in lower case, best first."""
+    """The possible names in C# of a Java member, in lower case, best first."""
     name = plain(java_name)
     yield name
     yield from OTHER_NAMES.get(name, [])
@@ -131,7 +131,7 @@ def candidates(java_name):
 
 
 def paired(java, csharp):
-    """{C# member: Java members}, and what is left on either side."""
+    """{C# member: Java members}, and the members of either side that have no partner."""
     by_plain = {plain(member): member for member in csharp}
     pairs = {}
     alone = []
@@ -153,7 +153,7 @@ def type_in_csharp(name, csharp):
 
 
 def reasons(path):
-    """{"Java Type.member": reason} of only_in_one.txt: lines "Java Type.member, *.member: reason"."""
+    """{"Java Type.member": reason} from the lines "Java Type.member, *.member: reason" of only_in_one.txt."""
     found = {}
     with open(path, encoding="utf-8") as file:
         for line in file:
@@ -165,7 +165,7 @@ def reasons(path):
 
 
 def page(java, csharp, known):
-    """The page's text, and what is wrong with only_in_one.txt."""
+    """The text of the page, and the errors in only_in_one.txt."""
     lines = []
     partners = {name: type_in_csharp(name, csharp) for name in sorted(java)}
     in_csharp = set(partners.values())

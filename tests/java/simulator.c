@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The natives of io.heed.Simulator: what the simulated NPU tells and is told. */
+/* The native methods of io.heed.Simulator, which query and control the simulated NPU. */
 #include <ascend_sim/control.h>
 #include <jni.h>
 #include <stdlib.h>

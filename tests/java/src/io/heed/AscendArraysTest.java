@@ -17,10 +17,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/**
- * Arrays on an NPU and on their way there. That they do what arrays on the CPU do is shown by the tests of those, which
- * run on the NPU as well.
- */
+/** Arrays on an NPU, and copies to and from it. The tests of arrays on the CPU also run on the NPU. */
 class AscendArraysTest {
     private static final Device NPU = Device.ascend();
 
@@ -79,7 +76,7 @@ class AscendArraysTest {
                 npu.create(bigEndian.asFloatBuffer(), new Shape(6)).toFloatArray());
     }
 
-    /** Where Java would have to reach into the device's memory. */
+    /** Methods that would have to access the device's memory from Java are refused. */
     @Test
     void itsMemoryIsNotJavas() {
         NDArray array = npu.ones(new Shape(2));
@@ -107,7 +104,7 @@ class AscendArraysTest {
         assertSame(there, there.toDevice(NPU, false));
         NDArray back = there.reshape(6).toDevice(Device.cpu(), false);
         assertArrayEquals(new float[] {0, 3, 1, 4, 2, 5}, back.toFloatArray());
-        // The manager that it began with, since it closes all of them.
+        // The manager of the original array, since that one closes all its arrays.
         assertSame(host, back.getManager());
         assertSame(there.getManager(), back.toDevice(NPU, false).getManager());
         assertEquals(3f, back.toFloatBuffer().get(1));

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Blocks on an NPU. What they give is compared with the CPU's, within what 16 bits allow. */
+/** Blocks on an NPU. Their results are compared with the CPU's, within the bounds of 16 bits. */
 class AscendBlocksTest {
     private static final ContextOptions STRICT =
             ContextOptions.builder().optStrict(true).optAllowReducedPrecision(true).build();
@@ -60,15 +60,15 @@ class AscendBlocksTest {
             assertTrue(attention.explain(inputs).contains("\"backend\": \"ascend\""), attention.explain(inputs));
             SixteenBits expected = new SixteenBits(attention, HEADS, queries, keys, values, LENS);
             SixteenBits.assertWithin(expected.output, expected.outputBound, result.toFloatArray());
-            SixteenBits.assertSaysSomething(expected.output, expected.outputBound);
-            SixteenBits.assertSaysSomething(expected.weights, expected.weightsBound);
+            SixteenBits.assertBoundsAreSmall(expected.output, expected.outputBound);
+            SixteenBits.assertBoundsAreSmall(expected.weights, expected.weightsBound);
             NDArray weights = attention.attention.attentionWeights;
             assertEquals(new Shape(2 * HEADS, 5, 7), weights.getShape());
             assertEquals(Device.ascend(), weights.getDevice());
             SixteenBits.assertWithin(expected.weights, expected.weightsBound, weights.toFloatArray());
             assertTrue(Simulator.count("execute:SelfAttentionOperation") > before || before == 0, "not on the NPU");
 
-            // The same on the CPU, with the same parameters.
+            // The same on the CPU with the same parameters.
             try (MultiHeadAttention same = new MultiHeadAttention(SIZE, HEADS, 0.5f, false)) {
                 for (Pair<String, Parameter> parameter : attention.getParameters()) {
                     same.getParameters()
@@ -163,7 +163,7 @@ class AscendBlocksTest {
                 assertArrayEquals(
                         new float[100 * 100], again.getParameters().get("W_q.weight").getArray().toFloatArray());
             }
-            // Its parameters are its own, and stay where they are.
+            // The parameters belong to the block, and stay on their device.
             npu.close();
             assertTrue(attention.isInitialized());
         }
@@ -214,7 +214,7 @@ class AscendBlocksTest {
             // Seven weights, each rounded to 11 bits.
             assertEquals(1, sum, Math.scalb(1.0, -11));
             assertEquals(DataType.FLOAT32, outputs.getLogSumExp().getDataType());
-            // A block without parameters follows its inputs.
+            // A block without parameters runs where its inputs are.
             NDArray x = host.ones(new Shape(1, 2, 4));
             assertEquals(
                     Device.cpu(),
@@ -228,7 +228,7 @@ class AscendBlocksTest {
         }
     }
 
-    /** What the NPU cannot do the CPU does, and explain says why; where that is not wanted, it is refused. */
+    /** The CPU computes what the NPU cannot, and explain gives the reason. A strict manager refuses it. */
     @Test
     void whatTheCpuDoesInTheDevicesPlace() {
         ContextOptions lenient = ContextOptions.builder().optAllowReducedPrecision(true).build();

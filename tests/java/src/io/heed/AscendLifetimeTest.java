@@ -12,7 +12,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Arrays and blocks on an NPU that are closed at any time, forgotten, or lost with it. */
+/** Arrays and blocks on an NPU that are closed at any time or forgotten, and a device that is lost. */
 class AscendLifetimeTest {
     private static final ContextOptions REDUCED =
             ContextOptions.builder().optAllowReducedPrecision(true).build();
@@ -26,7 +26,7 @@ class AscendLifetimeTest {
         Simulator.assertNothingIsLeft();
     }
 
-    /** The device still works when everything that it works with is closed. */
+    /** Everything that a forward uses is closed while the device is still computing. */
     @Test
     void closeDuringAForward() throws Exception {
         Simulator.delayTasks(300);
@@ -60,9 +60,9 @@ class AscendLifetimeTest {
         }
     }
 
-    /** The device has room for a few of them only: the call that finds none has the others freed. */
+    /** The device has memory for only a few of the arrays: before an allocation fails, forgotten arrays are freed. */
     @Test
-    void whatIsForgottenIsFreedBeforeACallFails() {
+    void forgottenArraysAreFreedBeforeACallFails() {
         try (NDManager manager = NDManager.newBaseManager(Device.ascend(), REDUCED)) {
             manager.ones(new Shape(1)).close();
             Simulator.leaveRoomFor(32 << 20);
@@ -105,13 +105,13 @@ class AscendLifetimeTest {
             assertThrows(HeedException.class, manager::synchronize);
         }
         manager.close();
-        // With all that belonged to it closed, the device can be opened anew.
+        // After all its objects have been closed, the device can be opened again.
         try (NDManager again = NDManager.newBaseManager(Device.ascend())) {
             assertArrayEquals(new float[] {1, 1}, again.ones(new Shape(2)).toFloatArray());
         }
     }
 
-    /** Each thread with arrays of its own, on one device. */
+    /** Each thread uses its own arrays, on one device. */
     @Test
     void manyThreads() throws Exception {
         Thread[] threads = new Thread[4];

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Everything that can be wrong gives the fitting exception, whose sentence names what it was. */
+/** Every invalid argument gives the right exception, whose message names it. */
 class BadInputTest {
     private final ParameterStore ps = new ParameterStore();
     private NDManager manager;
@@ -80,7 +80,7 @@ class BadInputTest {
     }
 
     @Test
-    void lengthsThatAreNone() {
+    void invalidLengths() {
         for (float length : new float[] {7, -1, 1.5f, Float.NaN, Float.POSITIVE_INFINITY}) {
             illegal(() -> forward(queries, keys, keys, manager.create(new float[] {2, length})), "validLens", "6");
         }

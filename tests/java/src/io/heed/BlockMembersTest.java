@@ -26,13 +26,13 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Every public method of every kind of block: with what it takes, closed, and with nulls. */
+/** Every public method of every kind of block: with valid arguments, after closing, and with nulls. */
 class BlockMembersTest {
-    /** These answer for a closed block, too. */
+    /** Methods that also work on a closed block. */
     private static final Set<String> ANSWER_WHEN_CLOSED = Set.of(
             "close", "toString", "setSeed", "getChildren", "getDirectParameters", "getParameters", "setInitializer",
             "freezeParameters", "setKeepAttentionWeights", "isKeepAttentionWeights");
-    /** Null is a value for these. */
+    /** Types for which null is a valid argument. */
     private static final Set<Class<?>> MAY_BE_NULL = Set.of(String.class, PairList.class, Workspace.class);
 
     @TempDir
@@ -48,7 +48,7 @@ class BlockMembersTest {
     }
 
     @Test
-    void everyMethodAnswers() throws Exception {
+    void everyMethodWorks() throws Exception {
         int count = 0;
         for (Block block : blocks()) {
             for (Method method : publicMethods(block)) {
@@ -64,7 +64,7 @@ class BlockMembersTest {
     }
 
     @Test
-    void closedBlocksSaySo() throws Exception {
+    void closedBlocksThrow() throws Exception {
         int count = 0;
         for (Block block : blocks()) {
             block.initialize(manager, DataType.FLOAT32, shapes(block));

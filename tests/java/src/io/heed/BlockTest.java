@@ -19,9 +19,9 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 
-/** Blocks that are put together, and what all blocks can do with their parameters. */
+/** Composed blocks, and what all blocks can do with their parameters. */
 class BlockTest {
-    /** Two linear layers and a factor of its own. */
+    /** A block with two linear layers and a factor as its own parameter. */
     private static final class TwoLayers extends AbstractBlock {
         private final Linear first = addChildBlock("first", Linear.builder().setUnits(4).build());
         private final Dropout dropout = addChildBlock("dropout", Dropout.builder().build());
@@ -102,7 +102,7 @@ class BlockTest {
         assertArrayEquals(new float[] {1, 1, 1, 1}, block.factor.getArray().toFloatArray());
     }
 
-    /** A block that is initialized takes other shapes as long as its parameters and those inside fit them. */
+    /** An initialized block accepts other input shapes that fit its parameters and those of its children. */
     @Test
     void shapesForOtherParametersAreRefused() {
         Table table = new Table();
@@ -136,7 +136,7 @@ class BlockTest {
         table.initialize(manager, DataType.FLOAT32, new Shape(4, 6));
         assertEquals(new Shape(6), table.rows.getShape());
 
-        // Set one by one, the parameters are there as well.
+        // Parameters that were set one by one are checked, too.
         Table set = new Table();
         set.rows.setArray(manager.ones(new Shape(5)));
         assertEquals(
@@ -144,9 +144,9 @@ class BlockTest {
                 refusal(set, new Shape(4, 6)));
     }
 
-    /** heed's own blocks name the shapes that they have and those that they were given, and stay as they are. */
+    /** heed's own blocks name both the shapes of their parameters and the given shapes, and do not change. */
     @Test
-    void shapesForOtherParametersAreRefusedByEveryKind() {
+    void everyKindRefusesShapesForOtherParameters() {
         Shape x = new Shape(2, 3, 8);
         Shape y = new Shape(2, 3, 6);
         for (Block block : new Block[] {new MultiHeadAttention(8, 2, 0, true), new AdditiveAttention(8, 0)}) {
@@ -164,7 +164,7 @@ class BlockTest {
         assertArrayEquals(new Shape[] {x}, linear.getInputShapes());
     }
 
-    /** Where a block inside cannot be initialized, those before it are as if nothing had been tried. */
+    /** If a child cannot be initialized, the children before it are not initialized either. */
     @Test
     void aFailedInitializeLeavesNothing() {
         Table table = new Table();
@@ -175,7 +175,7 @@ class BlockTest {
         assertFalse(table.linear.isInitialized());
         assertThrows(IllegalStateException.class, table.linear::getInputShapes);
         assertThrows(IllegalStateException.class, table::getInputShapes);
-        // What was set before stays.
+        // Parameters that were set before are kept.
         table.linear.getParameters().get("bias").setArray(manager.ones(new Shape(2)));
         NDArray rows = manager.ones(new Shape(5));
         table.rows.setArray(rows);
@@ -197,7 +197,10 @@ class BlockTest {
                 .getMessage();
     }
 
-    /** A parameter for each column of the input beside a linear layer; it may fail once that is initialized. */
+    /**
+     * A block with a linear layer, and a parameter for each column of the input. It may fail after initializing the
+     * layer.
+     */
     private static final class Table extends AbstractBlock {
         private final Linear linear = addChildBlock("linear", Linear.builder().setUnits(2).build());
         private final Parameter rows = addParameter(
@@ -267,7 +270,7 @@ class BlockTest {
         NDArray output = block.forward(ps, new NDList(manager.ones(shape)), false).head();
         assertArrayEquals(new float[] {84, 84, 84, 84, 84, 84}, output.toFloatArray());
 
-        // What is there stays; after clear it is drawn anew.
+        // Existing parameters are kept; after clear they are drawn again.
         block.setInitializer(Initializer.ONES, Parameter.Type.WEIGHT);
         block.initialize(manager, DataType.FLOAT32, shape);
         assertAll(2, block.first.getParameters().get("weight"));
@@ -287,7 +290,7 @@ class BlockTest {
         assertThrows(NullPointerException.class, () -> block.setInitializer(Initializer.ONES, (String) null));
     }
 
-    /** If an initializer fails, the block stays as it was: without parameters. It may use the block itself. */
+    /** If an initializer fails, the block has no parameters, as before. An initializer may use the block. */
     @Test
     void anInitializerMayFail() {
         Linear linear = Linear.builder().setUnits(2).build();
@@ -318,7 +321,7 @@ class BlockTest {
         }
         float[] after = block.first.getParameters().get("weight").getArray().toFloatArray();
         for (int i = 0; i < before.length; i++) {
-            // Half a unit of a type of 11 bits.
+            // Half a unit in the last place of a dtype with 11 bits.
             assertEquals(before[i], after[i], Math.abs(before[i]) / 2048);
         }
         NDArray output = block.forward(ps, new NDList(manager.ones(shape)), false).head();
@@ -345,7 +348,7 @@ class BlockTest {
     }
 
     @Test
-    void freezeIsAMark() {
+    void freezeOnlySetsAFlag() {
         TwoLayers block = new TwoLayers();
         assertTrue(block.getParameters().values().stream().allMatch(Parameter::requiresGradient));
         block.freezeParameters(true, parameter -> parameter.getType() == Parameter.Type.BIAS);
@@ -399,7 +402,7 @@ class BlockTest {
     }
 
     @Test
-    void aBlockThatDoesNotInitializeItsChildrenSaysSo() {
+    void aBlockThatDoesNotInitializeItsChildrenIsReported() {
         AbstractBlock block = new AbstractBlock() {
             {
                 addChildBlock("linear", Linear.builder().setUnits(1).build());
@@ -424,7 +427,7 @@ class BlockTest {
         assertThrows(NullPointerException.class, () -> block.addChildBlock("x", null));
     }
 
-    /** A block computes where the arrays are that it was first given: with that manager's options. */
+    /** A block computes with the manager of the arrays that it was first given, and with its options. */
     @Test
     void badPartsOfABlockAreRefused() {
         TwoLayers inner = new TwoLayers();

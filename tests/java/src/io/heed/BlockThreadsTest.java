@@ -13,7 +13,7 @@ import java.util.concurrent.atomic.AtomicReference;
 
 import org.junit.jupiter.api.Test;
 
-/** One block in many threads: each forward sees parameters of one moment, whatever happens beside it. */
+/** One block used by many threads: each forward uses the parameters of one moment, whatever other threads do. */
 class BlockThreadsTest {
     private static final int ROUNDS = 300;
 
@@ -25,7 +25,7 @@ class BlockThreadsTest {
         void run() throws Exception;
     }
 
-    /** Weights that are all 1, or all 2: no result is of both. */
+    /** The weights are all 1 or all 2; no result may be computed from both. */
     @Test
     void parametersAreReplacedWhileForwardsRun() throws Exception {
         try (NDManager manager = TestDevice.newManager();
@@ -55,9 +55,9 @@ class BlockThreadsTest {
         }
     }
 
-    /** While the block has no parameters a forward says so; nothing else happens. */
+    /** While the block has no parameters a forward throws the documented exception, and nothing else happens. */
     @Test
-    void parametersGoAndComeWhileForwardsRun() throws Exception {
+    void parametersAreClearedAndSetWhileForwardsRun() throws Exception {
         try (NDManager manager = TestDevice.newManager();
                 MultiHeadAttention attention = new MultiHeadAttention(8, 2, 0, false)) {
             NDArray x = manager.ones(new Shape(2, 3, 8));
@@ -84,7 +84,7 @@ class BlockThreadsTest {
         }
     }
 
-    /** Of many threads that initialize one block, one draws the parameters. */
+    /** If many threads initialize one block, one of them draws the parameters. */
     @Test
     void oneOfManyInitializes() throws Exception {
         try (NDManager manager = TestDevice.newManager()) {
@@ -189,7 +189,7 @@ class BlockThreadsTest {
         return thread;
     }
 
-    /** All elements are the same: this number or twice it. */
+    /** All elements are equal: this number or twice it. */
     private static void assertAlike(float unit, NDList list) {
         try (NDArray result = list.singletonOrThrow()) {
             float[] numbers = result.toFloatArray();

@@ -11,10 +11,10 @@ import java.nio.file.Paths;
 import java.util.ArrayList;
 import java.util.List;
 
-/** A main method that runs in a virtual machine of its own, with options of its own. */
+/** Runs a main method in a new virtual machine with the given options. */
 final class ChildJvm {
     final int exitCode;
-    /** Of both its streams. */
+    /** What the process wrote to both its streams. */
     final String output;
 
     private ChildJvm(int exitCode, String output) {
@@ -26,7 +26,7 @@ final class ChildJvm {
         return run(List.of(), main, options);
     }
 
-    /** In an address space of so many KiB. */
+    /** Runs it in an address space of this many KiB. */
     static ChildJvm runWithin(long kibibytes, Class<?> main, String... options)
             throws IOException, InterruptedException {
         return run(List.of("sh", "-c", "ulimit -v " + kibibytes + " && exec \"$@\"", "sh"), main, options);
@@ -42,7 +42,7 @@ final class ChildJvm {
         command.add(codeSource(NDManager.class) + File.pathSeparator + codeSource(ChildJvm.class));
         command.add(main.getName());
         ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
-        // They would be printed, and would change how much memory there is.
+        // The JVM would print these options, and they would change how much memory there is.
         builder.environment().keySet().removeAll(List.of("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"));
         Process process = builder.start();
         process.getOutputStream().close();
@@ -50,7 +50,7 @@ final class ChildJvm {
         return new ChildJvm(process.waitFor(), output);
     }
 
-    /** Of this process, by the name of a line of /proc/self/status. */
+    /** A number of this process by the name of a line in /proc/self/status. */
     static long statusBytes(String key) throws IOException {
         for (String line : Files.readAllLines(Paths.get("/proc/self/status"))) {
             if (line.startsWith(key + ":")) {
@@ -60,7 +60,7 @@ final class ChildJvm {
         throw new IOException("/proc/self/status has no " + key);
     }
 
-    /** The jar or folder that has the class. */
+    /** The jar or folder that contains the class. */
     static Path codeSource(Class<?> type) {
         try {
             return Paths.get(type.getProtectionDomain().getCodeSource().getLocation().toURI());

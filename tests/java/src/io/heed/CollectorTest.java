@@ -21,13 +21,13 @@ import java.util.regex.Pattern;
 
 import org.junit.jupiter.api.Test;
 
-/** What nobody closes: it is freed, and reported where that is asked for. Each test in a virtual machine of its own. */
+/** Objects that are never closed are freed, and reported if requested. Each test runs in a new virtual machine. */
 class CollectorTest {
     private static final long MEBIBYTE = 1 << 20;
 
     /**
-     * A hundred thousand objects of all kinds, with 1.6 GB of elements, in 64 MB of heap: neither heap nor process
-     * grows.
+     * A hundred thousand objects of all kinds, with 1.6 GB of elements, in 64 MB of heap: neither the heap nor the
+     * process may grow.
      */
     @Test
     void aHundredThousandForgottenObjects() throws Exception {
@@ -97,7 +97,10 @@ class CollectorTest {
         }
     }
 
-    /** Classes and library go with their class loader, although arrays were forgotten, and come again with the next. */
+    /**
+     * Classes and library are unloaded with their class loader, even if arrays were forgotten, and can be loaded again
+     * by the next.
+     */
     @Test
     void classesAndLibraryAreUnloaded() throws Exception {
         ChildJvm child = ChildJvm.run(Unloading.class, "-Xmx64m");
@@ -127,9 +130,9 @@ class CollectorTest {
         }
     }
 
-    /** Leaves an array, a view of one, a sub-manager and a block behind. */
+    /** Creates an array, a view of it, a sub-manager and a block, and forgets them. */
     public static final class UsingHeed implements Runnable {
-        /** For the loader of the classes, which knows no more than this. */
+        /** Called by reflection. */
         public UsingHeed() {}
 
         @Override
@@ -159,7 +162,7 @@ class CollectorTest {
     }
 
     @Test
-    void leaksAreNotReportedUnasked() throws Exception {
+    void leaksAreNotReportedUnlessRequested() throws Exception {
         ChildJvm child = ChildJvm.run(Leaking.class, "-Xmx64m");
         assertEquals(0, child.exitCode, child.output);
         assertEquals("", child.output);
@@ -176,7 +179,10 @@ class CollectorTest {
             collect(Boolean.getBoolean(Leaks.PROPERTY) ? 2 : 0);
         }
 
-        /** Until so many leaks were reported, but not for ever; and then often enough that others would be. */
+        /**
+         * Collects until this many leaks have been reported, up to a limit; then often enough that further leaks would
+         * be reported.
+         */
         private static void collect(int numLeaks) throws Exception {
             CountDownLatch reported = new CountDownLatch(numLeaks);
             Logger logger = Logger.getLogger("io.heed");
@@ -213,7 +219,7 @@ class CollectorTest {
             }
         }
 
-        /** As d2l's programs do, which close no block. */
+        /** As in d2l's programs, which close no block. */
         private static void attendInAManager() {
             try (NDManager manager = NDManager.newBaseManager()) {
                 NDArray x = manager.ones(new Shape(1, 2, 8));
@@ -230,7 +236,7 @@ class CollectorTest {
             }
         }
 
-        /** Parameters that no manager owns are the block's, which was to be closed. */
+        /** Parameters without a manager belong to the block, which should be closed. */
         private static void setAndForget() {
             try (NDManager manager = NDManager.newBaseManager()) {
                 Linear linear = Linear.builder().setUnits(2).build();

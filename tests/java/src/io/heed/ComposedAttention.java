@@ -2,8 +2,8 @@
 package io.heed;
 
 /**
- * Multi-head attention as a program of d2l's kind puts it together: four linear layers, dot-product attention on heads
- * in the batch, and a dropout that is never used.
+ * Multi-head attention as a program in the style of d2l composes it: four linear layers, dot-product attention with the
+ * heads in the batch axis, and a dropout that is never used.
  */
 class ComposedAttention extends AbstractBlock {
     public final DotProductAttention attention;

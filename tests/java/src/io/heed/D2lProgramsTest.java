@@ -13,7 +13,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Programs in the manner of d2l-java's chapter on attention, and their numbers. */
+/** Programs in the style of d2l-java's chapter on attention, and their numbers. */
 class D2lProgramsTest {
     private NDManager manager;
     private ParameterStore ps;
@@ -29,7 +29,7 @@ class D2lProgramsTest {
         manager.close();
     }
 
-    /** The block that a program composes computes what heed's block computes, with the same parameters. */
+    /** The block that a program composes gives the same bits as heed's block with the same parameters. */
     @Test
     void composedAttentionIsMultiHeadAttention() {
         for (boolean useBias : new boolean[] {false, true}) {
@@ -53,7 +53,8 @@ class D2lProgramsTest {
                 NDArray expected = whole.forward(ps, input, false).singletonOrThrow();
                 NDArray actual = composed.forward(ps, input, false).singletonOrThrow();
                 assertEquals(new Shape(2, 4, 100), actual.getShape());
-                // One engine computes both, and each sum depends on the sizes of one item and head alone.
+                // The same engine computes both, and the order of each sum depends only on the sizes of one batch
+                // element and head.
                 assertArrayEquals(expected.toFloatArray(), actual.toFloatArray());
                 assertArrayEquals(
                         whole.attention.attentionWeights.toFloatArray(),
@@ -76,7 +77,7 @@ class D2lProgramsTest {
         assertFalse(composed.isInitialized());
     }
 
-    /** Training drops the same attention weights in both, as their seeds are the same. */
+    /** With the same seed, training drops the same attention weights in both. */
     @Test
     void additiveAttentionProgram() {
         NDArray queries = manager.randomNormal(0, 1, new Shape(2, 1, 20), DataType.FLOAT32);
@@ -89,7 +90,7 @@ class D2lProgramsTest {
         attention.initialize(manager, DataType.FLOAT32, input.getShapes());
         NDArray output = attention.forward(ps, input, false).head();
 
-        // All keys are alike: the mean of the first two, and of the first six, rows of four.
+        // All keys are equal, so the results are the means of the first two and of the first six rows of four.
         assertEquals(new Shape(2, 1, 4), output.getShape());
         assertArrayEquals(new float[] {2, 3, 4, 5, 10, 11, 12, 13}, output.toFloatArray(), 1e-5f);
         assertSharesOfTwoAndSix(attention.attentionWeights.reshape(1, 1, 2, 10));
@@ -114,7 +115,7 @@ class D2lProgramsTest {
         assertRows(result, 1, 3, 2, 4);
         result = Chap10Utils.maskedSoftmax(manager.randomUniform(0, 1, new Shape(2, 2, 4)), null);
         assertRows(result, 4, 4, 4, 4);
-        // d2l's gives 1/4 each.
+        // d2l's function gives 1/4 each.
         result = Chap10Utils.maskedSoftmax(manager.ones(new Shape(1, 1, 4)), manager.create(new int[] {0}));
         assertArrayEquals(new float[4], result.toFloatArray());
     }
@@ -124,7 +125,7 @@ class D2lProgramsTest {
         NDArray x = manager.arange(2 * 3 * 8f).reshape(2, 3, 8);
         NDArray heads = Chap10Utils.transposeQkv(x, 4);
         assertEquals(new Shape(8, 3, 2), heads.getShape());
-        // Item 1, head 2 (so 6 in the batch), position 1: elements 4 and 5 of that row of 8.
+        // Batch element 1, head 2 (6 in the merged axis), position 1: elements 4 and 5 of that row of 8.
         assertEquals(24 + 8 + 4, heads.getFloat(6, 1, 0));
         assertEquals(24 + 8 + 5, heads.getFloat(6, 1, 1));
         assertArrayEquals(x.toFloatArray(), Chap10Utils.transposeOutput(heads, 4).toFloatArray());
@@ -141,7 +142,7 @@ class D2lProgramsTest {
         assertArrayEquals(expected, weights.toFloatArray(), Math.ulp(0.5f));
     }
 
-    /** Rows of 4, of which the first so many are above 0 and sum to 1. */
+    /** Rows of 4 elements, of which the first `length` are above 0 and sum to 1. */
     private static void assertRows(NDArray softmax, int... lengths) {
         assertEquals(new Shape(2, 2, 4), softmax.getShape());
         float[] numbers = softmax.toFloatArray();

@@ -31,7 +31,7 @@ class ElfFileTest {
     }
 
     @Test
-    void leavesOtherFilesToTheSystem() throws IOException {
+    void acceptsOtherFiles() throws IOException {
         byte[] whole = Files.readAllBytes(WRAPPER);
         assertEquals(0, missing(new byte[0]));
         assertEquals(0, missing(Arrays.copyOf(whole, HEADER_BYTES - 1)));
@@ -41,7 +41,7 @@ class ElfFileTest {
         assertEquals(0, missing("#!/bin/sh\n".repeat(100).getBytes()));
     }
 
-    /** Whatever a header says, the answer is a number. */
+    /** Whatever the header contains, the result is a number. */
     @Test
     void survivesAnyHeader() throws IOException {
         byte[] whole = Files.readAllBytes(WRAPPER);

@@ -20,7 +20,7 @@ import java.util.Arrays;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** The bytes of a list: DJL's format, of which make_array_list.py has written files without heed. */
+/** The bytes of a list: DJL's format. make_array_list.py has written the files without heed. */
 class EncodedListTest {
     private final NDManager manager = TestDevice.newManager();
     private final byte[] encoded = read("array_list.bin");
@@ -85,7 +85,7 @@ class EncodedListTest {
     }
 
     @Test
-    void whatIsCutShortIsRefusedAndSaysWhatIsMissing() {
+    void truncatedListsAreRefusedWithWhatIsMissing() {
         for (int length = 0; length < encoded.length; length++) {
             String sentence = refused(IllegalArgumentException.class, Arrays.copyOf(encoded, length));
             String start = "the stream ends after " + length + (length == 1 ? " byte" : " bytes") + ", and lacks ";
@@ -102,7 +102,7 @@ class EncodedListTest {
     }
 
     @Test
-    void whatIsNoListIsRefused() {
+    void bytesThatAreNotAListAreRefused() {
         assertEquals(
                 "the stream is not what encode writes: array 0 does not begin with \"NDAR\"; NDManager.load reads .npy "
                         + "and .safetensors files",
@@ -144,7 +144,7 @@ class EncodedListTest {
         assertTrue(sentence.startsWith("array 4 has the shape (0, 1152921504606846978): "), sentence);
     }
 
-    /** Any byte may be any other: it is refused or gives arrays, and nothing else. */
+    /** Any changed byte is refused or gives arrays; the process does not end. */
     @Test
     void damageDoesNotEndTheProcess() {
         for (int place = 0; place < encoded.length; place++) {
@@ -161,7 +161,7 @@ class EncodedListTest {
     }
 
     @Test
-    void aStreamThatFailsIsNoBadList() {
+    void failuresOfTheStreamArePassedOn() {
         InputStream failing = new InputStream() {
             @Override
             public int read() throws IOException {

@@ -12,7 +12,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The sentences of C come with Java's words. tests/bindings/check_words.py looks at all of them, these are said whole. */
+/**
+ * Messages of C have Java's words. tests/bindings/check_words.py checks all of them; here some are compared as a whole.
+ */
 class ExceptionWordsTest {
     private NDManager manager;
     private NDArray queries;

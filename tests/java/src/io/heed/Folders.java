@@ -8,11 +8,11 @@ import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** What is in folders. */
+/** The contents of folders. */
 final class Folders {
     private Folders() {}
 
-    /** In alphabetical order. */
+    /** The names of its files, in alphabetical order. */
     static List<String> names(Path folder) throws IOException {
         try (Stream<Path> files = Files.list(folder)) {
             return files.map(file -> file.getFileName().toString()).sorted().collect(Collectors.toList());

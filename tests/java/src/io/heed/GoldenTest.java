@@ -12,7 +12,7 @@ import java.util.function.Function;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Results of PyTorch, Keras and the formulas in float64, each within the bound that its file carries. */
+/** Results compared with PyTorch's, Keras' and the formulas in float64, each within the bound in its file. */
 @Tag("cpu")
 class GoldenTest {
     @Test
@@ -39,7 +39,7 @@ class GoldenTest {
         }
     }
 
-    /** Each of heed's options, as the builders pass it on. */
+    /** Each of heed's options, set by the builders. */
     @Test
     void multiHeadOptions() {
         multiHead("pytorch_bias", b -> b.setNumHiddens(100).setNumHeads(5).optBias(true));
@@ -114,7 +114,7 @@ class GoldenTest {
         additive("additive_mean", b -> b.setNumHiddens(1).optEmptyRows(EmptyRows.MEAN));
     }
 
-    /** Parameters as other frameworks name, shape and store them. */
+    /** Parameters with the names, shapes and dtypes of other frameworks. */
     @Test
     void weightsOfFrameworks() {
         weights("pytorch", null, b -> b.optBias(true));

@@ -40,7 +40,7 @@ class InitializerTest {
     void distributions() {
         assertSpread(0.01, Double.POSITIVE_INFINITY, draw(new NormalInitializer(), COUNT));
         assertSpread(3, Double.POSITIVE_INFINITY, draw(new NormalInitializer(3), COUNT));
-        // Even between -a and a: a standard deviation of a / sqrt(3).
+        // Uniform between -a and a: the standard deviation is a / sqrt(3).
         assertSpread(0.07 / Math.sqrt(3), 0.07, draw(new UniformInitializer(), COUNT));
         assertSpread(2 / Math.sqrt(3), 2, draw(new UniformInitializer(2), COUNT));
         // A normal distribution cut off at two standard deviations: 0.8796 of one (Johnson, Kotz, 1970).
@@ -75,7 +75,7 @@ class InitializerTest {
                     none,
                     draw(new XavierInitializer(XavierInitializer.RandomType.GAUSSIAN, factor, 3), 100, 400));
         }
-        // Further axes belong to both sizes.
+        // Further axes count for both sizes.
         assertSpread(Math.sqrt(2 / 400.0), none, draw(new XavierInitializer(), 100, 40, 5, 2));
         assertThrows(IllegalArgumentException.class, () -> draw(new XavierInitializer(), 3));
         assertThrows(IllegalArgumentException.class, () -> draw(new XavierInitializer(), 3, 0));
@@ -110,7 +110,10 @@ class InitializerTest {
         return initializer.initialize(manager, new Shape(dims), DataType.FLOAT32).toFloatArray();
     }
 
-    /** Mean 0 and this standard deviation, each within six of its standard errors, and nothing beyond the bound. */
+    /**
+     * The mean is 0 and the standard deviation as expected, each within six standard errors, and no number exceeds the
+     * bound.
+     */
     private static void assertSpread(double expected, double bound, float[] numbers) {
         assertEquals(COUNT, numbers.length);
         double sum = 0;

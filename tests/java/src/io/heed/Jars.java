@@ -10,13 +10,13 @@ import java.util.zip.ZipEntry;
 import java.util.zip.ZipFile;
 import java.util.zip.ZipOutputStream;
 
-/** Jars as they should not be. */
+/** Damaged copies of heed's jar. */
 final class Jars {
     static final String LIST = "SHA256SUMS";
 
     private Jars() {}
 
-    /** A copy of heed's jar in which one of the native files is another; null leaves it out. */
+    /** A copy of heed's jar with one of the native files changed; null leaves it out. */
     static Path with(Path copy, String name, UnaryOperator<byte[]> change) throws IOException {
         String changed = "io/heed/native/" + Platform.name() + "/" + name;
         boolean found = false;
@@ -41,7 +41,7 @@ final class Jars {
         return copy;
     }
 
-    /** A copy without libraries. */
+    /** A copy without the native libraries. */
     static Path withoutNatives(Path copy) throws IOException {
         return with(copy, LIST, bytes -> null);
     }

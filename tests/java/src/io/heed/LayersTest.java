@@ -16,7 +16,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 
-/** Linear layers, dropout, and the two kinds of attention alone. */
+/** Linear layers, dropout, and the two kinds of attention. */
 class LayersTest {
     private NDManager manager;
     private final ParameterStore ps = new ParameterStore();
@@ -73,7 +73,7 @@ class LayersTest {
             assertTrue(number == 0 || number == 1 / 0.75f, "1 became " + number);
             kept += number == 0 ? 0 : 1;
         }
-        // 2000 elements, each kept with 0.75: 1500, within six standard deviations.
+        // 2000 elements, each kept with probability 0.75: 1500, within six standard deviations.
         assertEquals(1500, kept, 6 * Math.sqrt(2000 * 0.75 * 0.25));
         assertFalse(Arrays.equals(first, dropout.forward(ps, new NDList(x), true).head().toFloatArray()));
         dropout.setSeed(3);
@@ -84,7 +84,9 @@ class LayersTest {
         refused("dropout", () -> Dropout.builder().optRate(1).build());
     }
 
-    /** A block without parameters needs no initialize, and outlives the manager that it was initialized with. */
+    /**
+     * A block without parameters needs no initialize, and works after the manager of its initialize has been closed.
+     */
     @Test
     void blocksWithoutParametersOutliveTheirManager() {
         NDArray x = manager.ones(new Shape(1, 2, 4));
@@ -133,7 +135,7 @@ class LayersTest {
         assertFalse(built.isKeepAttentionWeights());
         assertFalse(multiHead().build().isKeepAttentionWeights());
         assertTrue(new MultiHeadAttention(4, 2, 0, false).isKeepAttentionWeights());
-        // The one inside, by itself, is dot-product attention with the block's options.
+        // The block inside is a dot-product attention with the same options.
         NDArray causal = multiHead().optCausal(Causal.TOP_LEFT).build().attention
                 .forward(ps, new NDList(x, x, x), false)
                 .head();
@@ -150,7 +152,7 @@ class LayersTest {
     }
 
     @Test
-    void dropoutOfAttentionIsFreshAndRepeats() {
+    void dropoutOfAttentionDiffersInEachForwardAndRepeatsWithItsSeed() {
         NDArray x = manager.randomNormal(new Shape(2, 8, 8));
         NDList inputs = new NDList(x, x, x);
         AdditiveAttention additive = new AdditiveAttention(6, 0.5f);
@@ -185,7 +187,7 @@ class LayersTest {
         assertThrows(NullPointerException.class, () -> multiHead().optBiases((Bias) null));
     }
 
-    /** What a builder is told later does not reach the blocks that it has made. */
+    /** Changing a builder does not change the blocks that it has built. */
     @Test
     void aBuilderMakesManyBlocks() {
         MultiHeadAttention.Builder builder = multiHead().optBiases(Bias.Q);

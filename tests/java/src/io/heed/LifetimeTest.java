@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
 
-/** When objects are freed: never under a call, never twice, and in the end even when they are forgotten. */
+/** When objects are freed: never during a call, never twice, and finally even when they are forgotten. */
 class LifetimeTest {
     private static final String BLOCK_CLOSED = "the block, or the manager that it was initialized with, is closed";
 
@@ -67,7 +67,10 @@ class LifetimeTest {
         }
     }
 
-    /** What a call on another thread uses is closed at any moment of it: each call gives its result or "is closed". */
+    /**
+     * Objects that a call uses are closed on another thread at any moment: each call gives its result or throws "is
+     * closed".
+     */
     @Test
     void closeDuringACall() throws Exception {
         for (int round = 0; round < 120; round++) {
@@ -108,7 +111,9 @@ class LifetimeTest {
         }
     }
 
-    /** Operations on arrays while array, manager or what they read is closed: a result, or "is closed". */
+    /**
+     * The array, its manager, or an operand is closed during operations: each gives its result or throws "is closed".
+     */
     @Test
     void closeDuringOperationsOnArrays() throws Exception {
         for (int round = 0; round < 60; round++) {
@@ -150,7 +155,7 @@ class LifetimeTest {
         }
     }
 
-    /** Managers, arrays, views and wrapped memory, closed in any order: what is left works until its turn. */
+    /** Managers, arrays, views and wrapped memory, closed in any order: the others work until they are closed, too. */
     @Test
     @Tag("cpu")
     void closingInAnyOrder() {
@@ -188,7 +193,7 @@ class LifetimeTest {
         }
     }
 
-    /** What a forgotten manager owned and somebody still holds is closed with the parent. */
+    /** Arrays of a forgotten manager that are still used are closed with its parent. */
     @Test
     void aForgottenManagersBlockIsClosedWithItsParent() throws Exception {
         NDManager manager = TestDevice.newManager();
@@ -204,7 +209,7 @@ class LifetimeTest {
         assertFalse(attention.isInitialized());
     }
 
-    /** Asking is answered at any moment of initialize, and of the end of the manager. */
+    /** isInitialized may be called at any moment of initialize, and of closing the manager. */
     @Test
     @Tag("cpu")
     void isInitializedDuringInitialize() throws Exception {
@@ -251,7 +256,7 @@ class LifetimeTest {
         }
     }
 
-    /** Two gigabytes of arrays that nobody closes, in a manager that stays open. */
+    /** Two gigabytes of arrays that are never closed, in a manager that stays open. */
     @Test
     void forgottenArraysAreFreed() throws Exception {
         long before = ChildJvm.statusBytes("VmRSS");
@@ -268,9 +273,9 @@ class LifetimeTest {
         }
     }
 
-    /** The collector runs while calls use objects that only the call still refers to. */
+    /** The collector runs while calls use objects to which only the call still refers. */
     @Test
-    void nothingIsFreedUnderACall() throws Exception {
+    void nothingIsFreedDuringACall() throws Exception {
         Thread collector = new Thread(() -> {
             while (!Thread.currentThread().isInterrupted()) {
                 System.gc();

@@ -10,7 +10,7 @@ import java.nio.file.Paths;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Runs NativeLoaderProgram in a process of its own: a process loads the library once. */
+/** Runs NativeLoaderProgram in a new process, since a process loads the library only once. */
 final class LoaderJvm {
     static final String WORKS = "(1, 3, 4)";
     static final String WORKS_TWICE = WORKS + "\n" + WORKS + "\n";
@@ -19,7 +19,7 @@ final class LoaderJvm {
     private final List<String> launcher = new ArrayList<>();
     private final List<String> options = new ArrayList<>();
 
-    /** With heed's classes from this jar. */
+    /** Takes heed's classes from this jar. */
     LoaderJvm(Path jar) {
         this.jar = jar;
     }
@@ -29,7 +29,7 @@ final class LoaderJvm {
         return ChildJvm.codeSource(NDManager.class);
     }
 
-    /** Puts a command in front, which runs its own arguments in the end. */
+    /** Runs the JVM through this command, which gets the command line of the JVM as its arguments. */
     LoaderJvm through(String... command) {
         launcher.addAll(List.of(command));
         return this;
@@ -40,7 +40,7 @@ final class LoaderJvm {
         return this;
     }
 
-    /** With the folder for temporary files. */
+    /** Sets the folder for temporary files. */
     LoaderJvm in(Path folder) {
         return with("-Djava.io.tmpdir=" + folder);
     }
@@ -53,11 +53,11 @@ final class LoaderJvm {
         command.addAll(List.of("-cp", jar + ":" + ChildJvm.codeSource(LoaderJvm.class)));
         command.add(NativeLoaderProgram.class.getName());
         command.addAll(List.of(arguments));
-        // A JVM that is given a broken library says so on stderr, beside the exception.
+        // A JVM that loads a broken library prints a message to stderr besides throwing the exception.
         return new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD).start();
     }
 
-    /** Returns what the program wrote; -Xcheck:jni would have written there too. */
+    /** What the program wrote to stdout, where -Xcheck:jni would write, too. */
     static String outputOf(Process process) throws IOException, InterruptedException {
         String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
         assertEquals(0, process.waitFor(), output);
@@ -68,7 +68,7 @@ final class LoaderJvm {
         return outputOf(start(arguments));
     }
 
-    /** Loads the library and uses it, twice. */
+    /** Loads and uses the library, twice. */
     String runTwice() throws IOException, InterruptedException {
         return run("twice");
     }

@@ -57,7 +57,8 @@ class MultiHeadAttentionTest {
         assertEquals(1, result.size());
         assertSame(manager, result.head().getManager());
 
-        // d2l keeps the weights: rows of one, alike for the visible keys since all keys are.
+        // d2l keeps the attention weights: each row sums to 1, and all visible keys have equal weights, since all keys
+        // are equal.
         NDArray weights = attention.attention.attentionWeights;
         assertEquals(new Shape(10, 4, 6), weights.getShape());
         float[] numbers = weights.toFloatArray();
@@ -80,7 +81,7 @@ class MultiHeadAttentionTest {
             for (int key = 0; key < 6; key++) {
                 sum += numbers[6 * row + key];
             }
-            // Six numbers, each rounded once in its quotient, and the sum that divides them once for each term.
+            // Six numbers, each rounded in its division, by a sum that is rounded once for each term.
             assertEquals(1, sum, 12 * Math.ulp(1f));
         }
     }
@@ -163,7 +164,7 @@ class MultiHeadAttentionTest {
         assertArrayEquals(outputs.get(0), outputs.get(1));
         assertFalse(Arrays.equals(outputs.get(0), outputs.get(2)));
 
-        // Without one, each block has its own.
+        // Without a seed each block has different parameters.
         assertFalse(Arrays.equals(
                 forward(initialized(0, false), ramps(false), false),
                 forward(initialized(0, false), ramps(false), false)));
@@ -244,7 +245,7 @@ class MultiHeadAttentionTest {
         NDList inputs = ramps(true);
         for (int i = 0; i < 3; i++) {
             NDArray before = attention.attention.attentionWeights;
-            // What is in the public field instead is not the block's to close.
+            // An array that the caller stores in the public field is not closed by the block.
             NDArray callers = manager.ones(new Shape(1));
             attention.attention.attentionWeights = callers;
             forward(attention, inputs, false);
@@ -270,7 +271,7 @@ class MultiHeadAttentionTest {
     }
 
     @Test
-    void startsAnewAfterTheManagerOfItsParameters() {
+    void canBeInitializedAgainAfterItsManagerIsClosed() {
         MultiHeadAttention attention = new MultiHeadAttention(100, 5, 0, false);
         for (DataType type : new DataType[] {DataType.FLOAT16, DataType.FLOAT32}) {
             try (NDManager owner = manager.newSubManager()) {
@@ -291,7 +292,7 @@ class MultiHeadAttentionTest {
     }
 
     @Test
-    void managesEmptyInputs() {
+    void acceptsEmptyInputs() {
         MultiHeadAttention attention = initialized(0, false);
         for (long[] sizes : new long[][] {{0, 4, 6}, {2, 0, 6}, {2, 4, 0}}) {
             NDArray x = manager.ones(new Shape(sizes[0], sizes[1], 100));
@@ -323,7 +324,7 @@ class MultiHeadAttentionTest {
     }
 
     @Test
-    void saysWhatItIs() {
+    void hasAText() {
         assertEquals(
                 "MultiHeadAttention(numHiddens=100, numHeads=5, useBias=true, dropout=0.5)",
                 new MultiHeadAttention(100, 5, 0.5f, true).toString());

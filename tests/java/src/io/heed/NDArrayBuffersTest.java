@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 
-/** Elements between Java's buffers and arrays: copied, or shared. */
+/** Elements copied or shared between Java's buffers and arrays. */
 class NDArrayBuffersTest {
     private static final ByteOrder NATIVE = ByteOrder.nativeOrder();
     private static final ByteOrder OTHER =
@@ -88,7 +88,7 @@ class NDArrayBuffersTest {
         check(manager.create(bytes.asShortBuffer(), new Shape(1), DataType.FLOAT16), DataType.FLOAT16, 1);
     }
 
-    /** A direct buffer at an odd address; more than is copied at a time; a part of a part. */
+    /** A direct buffer at an odd address, with more elements than are copied at a time, and slices of slices. */
     @Test
     void copiesFromAnywhere() {
         ByteBuffer odd = ByteBuffer.allocateDirect(9).order(NATIVE);
@@ -120,7 +120,7 @@ class NDArrayBuffersTest {
         illegal(() -> x.set(IntBuffer.allocate(4)), "IntBuffer", "FLOAT32");
     }
 
-    /** Another thread moves the limit all the time: the elements are there, or the count is wrong. */
+    /** Another thread changes the limit all the time: the elements are right, or the count is refused. */
     @Test
     @Tag("cpu")
     void aBufferThatChangesMeanwhile() throws InterruptedException {
@@ -148,7 +148,7 @@ class NDArrayBuffersTest {
     }
 
     @Test
-    void refusesWhatIsNoElements() {
+    void refusesInvalidBuffers() {
         Shape two = new Shape(2);
         illegal(() -> manager.create(FloatBuffer.allocate(1), two), "1 elements", "(2)", "2");
         illegal(() -> manager.create(FloatBuffer.allocate(3), two), "3 elements", "(2)", "2");
@@ -218,7 +218,7 @@ class NDArrayBuffersTest {
         }
     }
 
-    /** The buffer and the array that was made over it are forgotten; the view of it is all that is left. */
+    /** The buffer and the array over it are forgotten; only the view is still referenced. */
     private NDArray viewOfWrapped(float value) {
         FloatBuffer floats = manager.allocateDirect(4 << 20).asFloatBuffer();
         for (int i = 0; i < floats.capacity(); i++) {
@@ -231,7 +231,7 @@ class NDArrayBuffersTest {
 
     @Test
     @Tag("cpu")
-    void wrappedMemoryIsLetGo() throws InterruptedException {
+    void wrappedMemoryIsReleased() throws InterruptedException {
         WeakReference<Object> memory = new WeakReference<>(closedOverABuffer());
         for (int i = 0; i < 500 && memory.get() != null; i++) {
             System.gc();
@@ -314,7 +314,9 @@ class NDArrayBuffersTest {
         }
     }
 
-    /** The array and its manager are closed and forgotten, the collector runs, other arrays come and go. */
+    /**
+     * The array and its manager are closed and forgotten, the collector runs, and other arrays are created and closed.
+     */
     @Test
     @Tag("cpu")
     void viewsKeepTheMemoryAlive() throws InterruptedException {
@@ -347,7 +349,7 @@ class NDArrayBuffersTest {
         assertTrue(again.contentEquals(manager.full(new Shape(1 << 18), 3)));
     }
 
-    /** Collects garbage, and uses the memory anew that is free after it. */
+    /** Collects garbage, and allocates memory that has become free. */
     private void disturb() throws InterruptedException {
         System.gc();
         Thread.sleep(10);

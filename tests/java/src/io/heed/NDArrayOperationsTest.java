@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What arrays compute, convert, compare, save and print. */
+/** Operations of arrays: computing, converting, comparing, saving and printing. */
 class NDArrayOperationsTest {
     private static final float INF = Float.POSITIVE_INFINITY;
 
@@ -42,7 +42,7 @@ class NDArrayOperationsTest {
         check(a.matMul(vector), new Shape(2), 2, 5);
         check(vector.matMul(b), new Shape(2), 2, -1);
         check(vector.matMul(vector), new Shape(), 3);
-        // A batch of two on one side, one for all on the other.
+        // A batch of two on one side, and a single matrix for all of it on the other.
         NDArray batch = a.reshape(2, 1, 3);
         check(batch.matMul(b), new Shape(2, 1, 2), 4, 7, 10, 16);
         check(vector.matMul(b.reshape(1, 3, 2)), new Shape(1, 2), 2, -1);
@@ -71,7 +71,7 @@ class NDArrayOperationsTest {
         check(manager.ones(new Shape(2, 3)).softmax(0), new Shape(2, 3), 0.5f, 0.5f, 0.5f, 0.5f, 0.5f, 0.5f);
         check(manager.create(new float[] {-INF, 3, 3, -INF}).softmax(0), new Shape(4), 0, 0.5f, 0.5f, 0);
         check(manager.create(new float[] {-INF, -INF}).softmax(0), new Shape(2), Float.NaN, Float.NaN);
-        // ln 3 above the other: three times its weight.
+        // A score that is larger by ln 3 has three times the weight.
         float[] weights = manager.create(new float[] {0, (float) Math.log(3)}).softmax(0).toFloatArray();
         assertEquals(0.25, weights[0], 1e-7);
         assertEquals(0.75, weights[1], 1e-7);
@@ -101,7 +101,7 @@ class NDArrayOperationsTest {
         assertEquals(2.75f, x.getFloat(1));
     }
 
-    /** A byte that is not 0 is true, and Java's true. */
+    /** A byte other than 0 is true, and is read as Java's true. */
     @Test
     @Tag("cpu")
     void booleans() {

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.io.TempDir;
 class NDArrayTest {
     @Test
     void widensFloatsOf16Bits(@TempDir Path folder) {
-        // 1.5, -2 and the largest finite number, which only its own type can hold.
+        // 1.5, -2 and the largest finite number of each type.
         Path file = TestFiles.write(
                 folder.resolve("halves"),
                 "{\"f16\":{\"dtype\":\"F16\",\"shape\":[3],\"data_offsets\":[0,6]},"
@@ -36,7 +36,7 @@ class NDArrayTest {
     }
 
     @Test
-    void refusesToGiveAnotherType() {
+    void refusesToBeReadAsAnotherType() {
         try (NDManager manager = TestDevice.newManager()) {
             NDArray floats = manager.ones(new Shape(2));
             NDArray longs = manager.ones(new Shape(2), DataType.INT64);
@@ -55,7 +55,7 @@ class NDArrayTest {
 
     /** Of a shape-only array, which takes no memory. */
     @Test
-    void refusesToGiveMoreThanAJavaArrayHolds() {
+    void refusesToBeReadIfItIsTooLargeForAJavaArray() {
         long[] dims = {1L << 31};
         for (DataType type : new DataType[] {DataType.FLOAT32, DataType.BFLOAT16, DataType.INT64}) {
             try (NativeTensor tensor = NativeTensor.shapeOnly(Library.context(), type.code, dims)) {
@@ -94,7 +94,7 @@ class NDArrayTest {
     }
 
     @Test
-    void belongsToNobodyOnceDetached() {
+    void hasNoManagerAfterDetach() {
         NDManager manager = TestDevice.newManager();
         NDArray array = manager.create(new float[] {1, 2});
         array.detach();
@@ -154,7 +154,7 @@ class NDArrayTest {
     }
 
     @Test
-    void saysWhatItIs() {
+    void hasAText() {
         try (NDManager manager = TestDevice.newManager()) {
             NDArray array = manager.ones(new Shape(2, 3), DataType.BFLOAT16);
             assertEquals("NDArray (2, 3) bfloat16", array.toString().substring(0, 23));
@@ -165,9 +165,9 @@ class NDArrayTest {
         }
     }
 
-    /** What a loop asks for each time. */
+    /** Methods that a loop may call each time. */
     @Test
-    void askingAllocatesNothing() {
+    void gettersAllocateNothing() {
         ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
         long thread = Thread.currentThread().getId();
         try (NDManager manager = TestDevice.newManager()) {
@@ -181,7 +181,7 @@ class NDArrayTest {
             }
             long allocated = threads.getThreadAllocatedBytes(thread) - before;
             assertEquals(10_000 * (3 + 2 + 4 + 2 + 6 + 0 + 1 + 1), sum);
-            // One object each time would be 160,000.
+            // One object per call would be 160,000 bytes.
             assertTrue(allocated < 16_000, allocated + " bytes");
         }
     }

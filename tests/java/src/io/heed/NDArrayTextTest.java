@@ -12,7 +12,7 @@ import java.util.List;
 
 import org.junit.jupiter.api.Test;
 
-/** What toString says of an array: the numbers of array_texts.txt, which the tests of C# read too. */
+/** The text of arrays, compared with array_texts.txt, which the tests of C# use, too. */
 class NDArrayTextTest {
     private static final String DEVICE = TestDevice.DEVICE.isCpu() ? "" : " on " + TestDevice.DEVICE;
 
@@ -71,7 +71,7 @@ class NDArrayTextTest {
     }
 
     @Test
-    void mayBeAskedForWhileAnotherThreadCloses() throws InterruptedException {
+    void canBeReadWhileAnotherThreadClosesTheArray() throws InterruptedException {
         String open = "NDArray (2) int32" + DEVICE + "\n[1 2]";
         for (int i = 0; i < 200; i++) {
             try (NDManager manager = TestDevice.newManager()) {

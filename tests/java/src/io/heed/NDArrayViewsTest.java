@@ -10,7 +10,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 
-/** Views and shapes of an array whose elements are their own places. */
+/** Views and shapes of an array in which each element is its own index. */
 class NDArrayViewsTest {
     private final NDManager manager = TestDevice.newManager();
     /** ((0, 1, 2), (3, 4, 5)). */
@@ -22,7 +22,7 @@ class NDArrayViewsTest {
     }
 
     @Test
-    void anIndexThatIsNotThereIsNamed() {
+    void anIndexOutOfRangeIsNamed() {
         try (NDManager manager = TestDevice.newManager()) {
             NDArray array = manager.ones(new Shape(2, 3));
             String shape = ": the array has the shape (2, 3)";
@@ -58,13 +58,13 @@ class NDArrayViewsTest {
     }
 
     @Test
-    void reshapeIsAViewWhereThereIsOne() {
+    void reshapeIsAViewIfPossible() {
         x.reshape(3, 2).set(new float[] {5, 4, 3, 2, 1, 0});
         check(x, new Shape(2, 3), 5, 4, 3, 2, 1, 0);
     }
 
     @Test
-    void reshapeCopiesWhereThereIsNoView() {
+    void reshapeCopiesIfNoViewIsPossible() {
         NDArray transposed = x.transpose();
         NDArray copy = transposed.reshape(6);
         check(copy, new Shape(6), 0, 3, 1, 4, 2, 5);
@@ -106,7 +106,7 @@ class NDArrayViewsTest {
         check(ones.squeeze(new int[0]), new Shape(1, 2, 1, 3, 1), 0, 1, 2, 3, 4, 5);
         illegal(() -> ones.squeeze(1), "axis 1", "2");
         illegal(() -> ones.squeeze(5), "axis", "5");
-        // Of transposed elements these are views as well.
+        // With transposed elements these are views, too.
         x.transpose().expandDims(1).squeeze(1).set(new float[] {0, 30, 10, 40, 20, 50});
         check(x, new Shape(2, 3), 0, 10, 20, 30, 40, 50);
     }

@@ -34,7 +34,7 @@ class NDListTest {
     }
 
     @Test
-    void isMadeOfOthers() {
+    void isMadeOfOtherLists() {
         try (NDManager manager = TestDevice.newManager()) {
             NDArray a = manager.ones(new Shape(2));
             NDArray b = manager.ones(new Shape(3));
@@ -102,7 +102,7 @@ class NDListTest {
     }
 
     @Test
-    void saysWhatItHolds() {
+    void hasAText() {
         try (NDManager manager = TestDevice.newManager()) {
             NDArray named = manager.ones(new Shape(2, 3));
             named.setName("weight");
@@ -116,7 +116,7 @@ class NDListTest {
     }
 
     @Test
-    void aClosedArrayIsNamedByItsPlace() {
+    void aClosedArrayIsNamedByItsIndex() {
         try (NDManager manager = TestDevice.newManager()) {
             NDArray closed = manager.ones(new Shape(2));
             NDList list = new NDList(manager.ones(new Shape(2)), null, closed);

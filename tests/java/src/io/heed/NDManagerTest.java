@@ -171,7 +171,7 @@ class NDManagerTest {
                 assertTrue(element >= -2 && element < 3);
                 sum += element;
             }
-            // Ten standard deviations of a mean of 10,000: 5 / sqrt(12 * 10,000) and 1 / sqrt(10,000) each.
+            // Ten standard deviations of a mean over 10,000 numbers: 5 / sqrt(12 * 10,000) and 1 / sqrt(10,000).
             assertEquals(0.5, sum / 10_000, 0.15);
             double squares = 0;
             for (float element : normal.toFloatArray()) {
@@ -179,7 +179,7 @@ class NDManagerTest {
             }
             assertEquals(1, squares / 10_000, 0.15);
 
-            // A sub-manager draws from the same numbers.
+            // A sub-manager draws from the same sequence.
             manager.setSeed(7);
             NDManager child = manager.newSubManager();
             assertTrue(uniform.contentEquals(child.randomUniform(-2, 3, shape, DataType.FLOAT32)));
@@ -187,7 +187,7 @@ class NDManagerTest {
             NDArray scaled = child.randomNormal(10, 2, shape, DataType.FLOAT64);
             assertTrue(scaled.allClose(
                     manager.create(scaledBy(other.toFloatArray(), 10, 2), shape), 0, 1e-5, false));
-            // Another manager has numbers of its own.
+            // Another manager draws other numbers.
             try (NDManager stranger = TestDevice.newManager()) {
                 assertFalse(stranger.randomNormal(shape).contentEquals(manager.randomNormal(shape)));
             }
@@ -243,7 +243,7 @@ class NDManagerTest {
                 error.getMessage().startsWith("device is Device.ascend(0), but libheed_ascend.so is not in \""),
                 error.getMessage());
         assertTrue(error.getMessage().endsWith("or its folder in HEED_PLUGIN_PATH"), error.getMessage());
-        // Nothing has changed for the CPU.
+        // The CPU still works.
         try (NDManager manager = NDManager.newBaseManager()) {
             NDArray array = manager.ones(new Shape(2));
             assertThrows(HeedException.class, () -> array.toDevice(Device.ascend(), false));

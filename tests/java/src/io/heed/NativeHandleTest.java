@@ -15,7 +15,7 @@ import java.util.List;
 
 import org.junit.jupiter.api.Test;
 
-/** The count of calls that use an object, on objects that only note their end. */
+/** Counting of the calls that use an object, tested with objects that only record their end. */
 class NativeHandleTest {
     private final List<Long> destroyed = Collections.synchronizedList(new ArrayList<>());
 
@@ -121,7 +121,7 @@ class NativeHandleTest {
     }
 
     @Test
-    void goesFromRegistryToRegistry() {
+    void movesFromRegistryToRegistry() {
         Registry first = new Registry(null);
         Registry second = new Registry(null);
         Handle handle = new Handle(7);
@@ -139,7 +139,7 @@ class NativeHandleTest {
         assertEquals(List.of(7L), destroyed);
     }
 
-    /** Whoever wins, the object is destroyed once, and by the end of the last registry at the latest. */
+    /** However the threads race, the object is destroyed once, and at the latest when the last registry is closed. */
     @Test
     void isDestroyedOnceHoweverItIsPassedAround() throws Exception {
         for (int round = 0; round < 500; round++) {
@@ -163,7 +163,7 @@ class NativeHandleTest {
     }
 
     @Test
-    void aForgottenRegistryGoesWithTheLastThingThatItHolds() throws Exception {
+    void aForgottenRegistryIsFreedWithItsLastObject() throws Exception {
         Registry parent = new Registry(null);
         Handle handle = new Handle(7);
         WeakReference<Registry> empty = forgotten(parent, null);
@@ -181,7 +181,7 @@ class NativeHandleTest {
         assertEquals(List.of(7L, 8L), destroyed);
     }
 
-    /** A registry below another below the parent, both without their managers. */
+    /** A registry below another one below the parent, both without their managers. */
     private static WeakReference<Registry> forgotten(Registry parent, Handle handle) {
         Registry upper = new Registry(parent);
         Registry lower = new Registry(upper);

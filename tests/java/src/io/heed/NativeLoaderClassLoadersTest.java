@@ -14,13 +14,13 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A JVM lets one class loader load a file, so each further one has a copy of its own. */
+/** A JVM lets only one class loader load a file, so each further class loader gets a copy of its own. */
 class NativeLoaderClassLoadersTest {
     @TempDir
     private Path temporary;
 
     @Test
-    void allWorkSideBySide() throws Exception {
+    void allWorkAtTheSameTime() throws Exception {
         for (int count : new int[] {1, 2, 16}) {
             assertEquals(allWork(count), jvm().run("threads", Integer.toString(count)));
             assertOneFolder();
@@ -45,11 +45,15 @@ class NativeLoaderClassLoadersTest {
         }
     }
 
-    /** Closed and collected: the library goes with its classes, and comes back with the next ones. */
+    /**
+     * Class loaders that are closed and collected: the library is unloaded with its classes, and loaded again by the
+     * next ones.
+     */
     @Test
     void areCollected() throws Exception {
         String output = jvm()
-                // Soft references go at the next collection; sixty copies of the classes would not fit.
+                // Soft references are cleared at the next collection; sixty copies of the classes would not fit in
+                // memory.
                 .with("-XX:SoftRefLRUPolicyMSPerMB=0", "-Xmx64m", "-XX:MaxMetaspaceSize=24m")
                 .run("unload", "60");
         assertEquals("alive: 0\nmapped: 0\nmore descriptors: 0\nmore threads: 0\n", output);
@@ -65,7 +69,7 @@ class NativeLoaderClassLoadersTest {
         return works + "mapped: " + count + "\n" + works;
     }
 
-    /** The shared one, whole; all copies and unfinished files are gone. */
+    /** Only the shared folder is left, complete; all copies and unfinished files are removed. */
     private Path assertOneFolder() throws IOException {
         List<String> folders = names(temporary);
         assertEquals(1, folders.size(), folders.toString());

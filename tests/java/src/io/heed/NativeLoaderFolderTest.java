@@ -18,12 +18,15 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Folders for temporary files that are full, read-only, noexec, no folders, or not ours. */
+/** Temporary folders that are full, read-only, noexec, not folders, or owned by another user. */
 class NativeLoaderFolderTest {
-    /** Mounts a small file system on $1 with the options $2, runs what follows, and says what is left there. */
+    /**
+     * Mounts a small file system on $1 with the options $2, runs the rest of the command, and lists the files that are
+     * left there.
+     */
     private static final String MOUNT = "folder=$1 && mount -t tmpfs -o \"$2\" tmpfs \"$folder\" && shift 2 && \"$@\" "
             + "&& ls -A \"$folder\"";
-    /** The same, but read-only once the library was loaded from there. */
+    /** The same, but the file system becomes read-only after the library was loaded from it. */
     private static final String MOUNT_WARM = "folder=$1 && mount -t tmpfs tmpfs \"$folder\" && shift && \"$@\" "
             + "&& mount -o remount,bind,ro \"$folder\" && \"$@\"";
 
@@ -82,7 +85,7 @@ class NativeLoaderFolderTest {
     }
 
     @Test
-    void saysThatThePlaceIsNoFolder() throws Exception {
+    void saysThatThePathIsNoFolder() throws Exception {
         Path file = Files.write(temporary.resolve("file"), new byte[1]);
         for (Path place : List.of(file, file.resolve("below"))) {
             String failure = jvm().in(place).with("-Djava.library.path=/no/such/folder").runTwice();
@@ -91,7 +94,7 @@ class NativeLoaderFolderTest {
     }
 
     @Test
-    void goesOnToTheSystem() throws Exception {
+    void triesTheSystemsFoldersNext() throws Exception {
         Path file = Files.write(temporary.resolve("file"), new byte[1]);
         String natives = System.getProperty(NativeLoader.PATH_PROPERTY);
         assertEquals(WORKS_TWICE, jvm().in(file).with("-Djava.library.path=" + natives).runTwice());
@@ -131,14 +134,14 @@ class NativeLoaderFolderTest {
     }
 
     @Test
-    void writesAFreshFolderWhereAFileCannotBeReplaced() throws Exception {
+    void writesANewFolderIfAFileCannotBeReplaced() throws Exception {
         Path inTheWay = Files.createDirectories(sharedFolder().resolve("libheed.so.0").resolve("full"));
         assertEquals(WORKS_TWICE, jvm().runTwice());
         assertTrue(Files.isDirectory(inTheWay));
         assertEquals(1, names(folder).size());
     }
 
-    /** The library works, from a fresh folder that is gone afterwards. */
+    /** The library works from a new folder, which is removed afterwards. */
     private void assertNotTouched(Path shared) throws Exception {
         assertEquals(WORKS_TWICE, jvm().runTwice());
         assertEquals(List.of(), names(shared));
@@ -172,7 +175,7 @@ class NativeLoaderFolderTest {
         assumeTrue(status == 0, "this system lets nobody mount");
     }
 
-    /** The first line has these, one after the other. */
+    /** The first line contains these, in this order. */
     private static void assertFailure(String output, String... parts) {
         String line = output.split("\n")[0];
         assertTrue(line.startsWith("heed's native library for "), output);

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The libraries in the jar: written once, checked each time. */
+/** The libraries in the jar are written once, and checked each time. */
 class NativeLoaderJarTest {
     private static final String LIBHEED = "libheed.so.0";
     private static final String WRAPPER = "libheed_java.so";
@@ -42,7 +42,7 @@ class NativeLoaderJarTest {
         assertEquals(folder, onlyFolder());
         assertEquals(before, identities(folder));
 
-        // Another content has another folder.
+        // A jar with other contents has another folder.
         Path other = Jars.with(temporary.resolve("other.jar"), Jars.LIST, bytes -> reversedLines(bytes));
         assertEquals(WORKS_TWICE, new LoaderJvm(other).in(temporary).runTwice());
         Files.delete(other);
@@ -60,7 +60,7 @@ class NativeLoaderJarTest {
     }
 
     @Test
-    void writesBehindALink() throws Exception {
+    void writesIntoAFolderThatIsALink() throws Exception {
         Path folder = Files.createDirectory(temporary.resolve("folder"));
         Path link = Files.createSymbolicLink(temporary.resolve("link"), folder);
         assertEquals(WORKS_TWICE, jvm().in(link).runTwice());
@@ -86,7 +86,7 @@ class NativeLoaderJarTest {
         Files.delete(file);
         assertReplaced(file, whole);
 
-        // Not what is behind a link, even if it is the same.
+        // A link is replaced, even if its target has the right contents.
         Path elsewhere = Files.write(Files.createDirectory(temporary.resolve("elsewhere")).resolve(name), whole);
         Files.delete(file);
         Files.createSymbolicLink(file, elsewhere);
@@ -116,14 +116,14 @@ class NativeLoaderJarTest {
         String at = "the jar is damaged at /io/heed/native/" + Platform.name() + "/" + Jars.LIST + ": the line '";
         assertRefused(Jars.LIST, bytes -> new byte[0], at + "'");
         assertRefused(Jars.LIST, bytes -> Arrays.copyOf(bytes, 10), at);
-        // A list cannot name files outside the folder.
+        // The list may not name files outside the folder.
         for (String name : List.of("../" + WRAPPER, "/tmp/" + WRAPPER, "..", "a\\b", "")) {
             String line = "0".repeat(64) + "  " + name;
             assertRefused(Jars.LIST, bytes -> line.getBytes(StandardCharsets.UTF_8), at + line + "'");
         }
     }
 
-    /** Nothing of it is loaded or left behind, and nothing else is tried, whatever the system has. */
+    /** Nothing from the jar is loaded or left behind, and no other library is tried, even if the system has one. */
     private void assertRefused(String name, UnaryOperator<byte[]> change, String sentence) throws Exception {
         Path cache = Files.createDirectory(temporary.resolve("cache"));
         Path jar = Jars.with(temporary.resolve("damaged.jar"), name, change);
@@ -165,7 +165,7 @@ class NativeLoaderJarTest {
         return temporary.resolve(names.get(0));
     }
 
-    /** Whether they are the same files, and not only of the same content. */
+    /** Identifies the files themselves, not only their contents. */
     private static List<Object> identities(Path folder) throws IOException {
         return List.of(
                 Files.getAttribute(folder.resolve(LIBHEED), "unix:ino"),

@@ -19,12 +19,12 @@ import java.util.concurrent.Future;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
 
-/** What the tests of NativeLoader run in processes of their own; a test adds the libraries and folders. */
+/** The program that NativeLoader's tests run in new processes; a test provides the libraries and folders. */
 final class NativeLoaderProgram {
     private NativeLoaderProgram() {}
 
     /**
-     * Arguments: twice | threads COUNT | unload COUNT. The second and third make their own class loaders from the class
+     * Arguments: twice | threads COUNT | unload COUNT. The last two create class loaders of their own for the class
      * path.
      */
     public static void main(String[] args) throws Exception {
@@ -41,7 +41,7 @@ final class NativeLoaderProgram {
         }
     }
 
-    /** Uses heed with the classes of its own loader, and says how that went. */
+    /** Uses heed with the classes of its own class loader, and returns the outcome. */
     public static final class Use implements Callable<String> {
         /** Called through reflection. */
         public Use() {}
@@ -60,7 +60,7 @@ final class NativeLoaderProgram {
         }
     }
 
-    /** Prints what each class loader says, and how often their wrapper is mapped. */
+    /** Prints the outcome of each class loader, and how often the wrapper library is mapped. */
     private static void useInThreads(int count) throws Exception {
         ExecutorService threads = Executors.newFixedThreadPool(count);
         CountDownLatch start = new CountDownLatch(count);
@@ -86,7 +86,10 @@ final class NativeLoaderProgram {
         threads.shutdown();
     }
 
-    /** Prints which loader does not work, how many are alive at the end, and what has grown since the first rounds. */
+    /**
+     * Prints which class loader does not work, how many are alive at the end, and what has grown since the first
+     * rounds.
+     */
     private static void useAndUnload(int count) throws Exception {
         List<WeakReference<ClassLoader>> loaders = new ArrayList<>();
         long descriptors = 0;
@@ -110,7 +113,7 @@ final class NativeLoaderProgram {
         System.out.println("more threads: " + Math.max(0, numThreads() - threads));
     }
 
-    /** In a method of its own, so that no variable keeps the loader. */
+    /** A separate method, so that no local variable references the class loader. */
     private static WeakReference<ClassLoader> useOnce() throws Exception {
         try (URLClassLoader loader = newLoader()) {
             String result = use(loader);
@@ -125,14 +128,14 @@ final class NativeLoaderProgram {
         return loaders.stream().filter(loader -> loader.get() != null).count();
     }
 
-    /** But no longer than a second and a half. */
+    /** Waits at most a second and a half. */
     private static void waitUntil(BooleanSupplier condition) throws InterruptedException {
         for (int attempt = 0; attempt < 500 && !condition.getAsBoolean(); attempt++) {
             Thread.sleep(3);
         }
     }
 
-    /** The same classes once more, with nothing above them but the platform's. */
+    /** Loads the same classes again; its only parent is the platform's class loader. */
     private static URLClassLoader newLoader() throws IOException {
         List<URL> urls = new ArrayList<>();
         for (String path : System.getProperty("java.class.path").split(":")) {
@@ -161,7 +164,7 @@ final class NativeLoaderProgram {
         }
     }
 
-    /** Java's: those of the JVM itself come and go. */
+    /** Java's threads; the JVM's own ones are created and end at any time. */
     private static long numThreads() {
         return Thread.getAllStackTraces().size();
     }

@@ -17,7 +17,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The property, the system, and what is said when nothing is found. */
+/** The system property, the system's folders, and the message if nothing is found. */
 class NativeLoaderTest {
     private static final String FOLDER = System.getProperty(NativeLoader.PATH_PROPERTY);
 
@@ -74,9 +74,9 @@ class NativeLoaderTest {
         }
     }
 
-    /** Where LD_LIBRARY_PATH has another, as of an older installation. */
+    /** Even if LD_LIBRARY_PATH contains another libheed, as of an older installation. */
     @Test
-    void takesTheLibheedBesideTheWrapper() throws Exception {
+    void usesTheLibheedInTheWrappersFolder() throws Exception {
         Files.write(temporary.resolve("libheed.so.0"), new byte[] {1, 2, 3});
         String[] environment = {"env", "LD_LIBRARY_PATH=" + temporary};
         assertEquals(WORKS_TWICE, jvm("-Dheed.native.path=" + FOLDER).through(environment).runTwice());
@@ -84,7 +84,7 @@ class NativeLoaderTest {
     }
 
     @Test
-    void asksTheSystemWhereTheJarHasNone() throws Exception {
+    void triesTheSystemIfTheJarHasNone() throws Exception {
         Path jar = Jars.withoutNatives(temporary.resolve("without.jar"));
         String works = new LoaderJvm(jar).with("-Djava.library.path=" + FOLDER).runTwice();
         assertEquals(WORKS_TWICE, works);
@@ -117,7 +117,7 @@ class NativeLoaderTest {
         return new LoaderJvm(LoaderJvm.heedJar()).in(temporary).with(options);
     }
 
-    /** A sentence with all of these, and the second attempt says the same. */
+    /** The message contains all of these, and the second attempt gives the same message. */
     private static void assertFailure(String output, String... parts) {
         String start = "heed's native library for " + System.getProperty("os.name") + " "
                 + System.getProperty("os.arch") + " could not be loaded; tried: the system property heed.native.path";

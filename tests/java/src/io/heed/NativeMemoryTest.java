@@ -14,8 +14,8 @@ import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
 /**
- * How much native memory a program has that closes nothing, with so little heap in use that the collector does not run
- * by itself. Each test in a virtual machine of its own.
+ * The native memory of a program that closes nothing, and uses so little heap that the collector does not run by
+ * itself. Each test runs in a new virtual machine.
  */
 class NativeMemoryTest {
     private static final long MEBIBYTE = 1 << 20;
@@ -28,7 +28,7 @@ class NativeMemoryTest {
         assertTrue(numberOf("closed", output) < 200, output);
     }
 
-    /** From 16 KiB to 4 MiB, all their pages in use. */
+    /** Arrays of 16 KiB to 4 MiB, all their pages in use. */
     static final class ForgottenArrays {
         public static void main(String[] args) throws Exception {
             NDManager manager = NDManager.newBaseManager();
@@ -45,7 +45,7 @@ class NativeMemoryTest {
         }
     }
 
-    /** Each forward makes 128 KiB of output and, since it keeps the weights of the last, 8 MiB of these. */
+    /** Each forward creates 128 KiB of output and 8 MiB of weights, which are kept until the next forward. */
     @Test
     void forgottenResultsOfALayer() throws Exception {
         String output = run(ForgottenResults.class);
@@ -71,10 +71,10 @@ class NativeMemoryTest {
     }
 
     @Test
-    void closedArraysAskForNoCollection() throws Exception {
+    void closedArraysRequestNoCollection() throws Exception {
         String output = run(ClosedArrays.class);
         assertEquals(0, numberOf("collections", output), output);
-        // As the memory in use has grown to what it then is again and again.
+        // Once, since the memory in use has then grown to its largest size.
         assertEquals(1, numberOf("then", output), output);
     }
 
@@ -88,7 +88,7 @@ class NativeMemoryTest {
             }
         }
 
-        /** Each uses so many arrays of 4 MiB at a time. */
+        /** Requests that each use this many arrays of 4 MiB. */
         private static void requests(NDManager manager, int count, int arrays) {
             for (int i = 0; i < count; i++) {
                 try (NDManager request = manager.newSubManager()) {
@@ -102,9 +102,9 @@ class NativeMemoryTest {
         }
     }
 
-    /** Where the virtual machine does not listen nothing fails, nor where the program wants none. */
+    /** Nothing fails if the virtual machine ignores explicit collections, or the program has switched them off. */
     @Test
-    void whereNoCollectionIsToBeHad() throws Exception {
+    void withoutExplicitCollections() throws Exception {
         for (String option : new String[] {"-XX:+DisableExplicitGC", "-Dheed.forgotten.bytes=0"}) {
             String output = run(ForgottenArrays.class, "-Dtest.mebibytes=400", option);
             assertEquals(0, numberOf("collections", output), output);
@@ -124,9 +124,9 @@ class NativeMemoryTest {
         }
     }
 
-    /** Arrays of 64 MiB in 2 GiB of addresses: the one that fits no more comes when others have been freed. */
+    /** Arrays of 64 MiB in an address space of 2 GiB: an allocation succeeds after forgotten arrays have been freed. */
     @Test
-    void memoryThatIsUsedUpIsFreedBeforeACallFails() throws Exception {
+    void forgottenArraysAreFreedBeforeACallFails() throws Exception {
         String[] options = {
             "-Xmx64m", "-XX:+UseSerialGC", "-XX:CompressedClassSpaceSize=32m", "-XX:ReservedCodeCacheSize=32m"
         };
@@ -153,7 +153,7 @@ class NativeMemoryTest {
         }
     }
 
-    /** What is in use is counted once, whoever uses it, until nobody does. */
+    /** Memory is counted once as long as it is in use, however many objects share it. */
     @Test
     void countsWhatIsInUse() throws Exception {
         String output = run(Counts.class);
@@ -189,7 +189,7 @@ class NativeMemoryTest {
             print("manager closed");
         }
 
-        /** In KiB; a layer's has a little more than its parameters. */
+        /** In KiB; a layer takes a little more than its parameters. */
         private static void print(String what) {
             System.out.println(what + " " + (NativeMemory.usedBytes() >> 10));
         }
@@ -209,7 +209,7 @@ class NativeMemoryTest {
         return Long.parseLong(found.group(1));
     }
 
-    /** Of the whole heap, which nothing but System.gc() causes here. */
+    /** Of the whole heap, which only System.gc() causes here. */
     private static long collections() {
         for (GarbageCollectorMXBean collector : ManagementFactory.getGarbageCollectorMXBeans()) {
             if (collector.getName().equals("MarkSweepCompact")) {

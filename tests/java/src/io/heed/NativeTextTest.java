@@ -10,9 +10,9 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class NativeTextTest {
-    /** A text that is longer each time it is asked for, until it has its full length. */
+    /** A text that gets longer between the calls that ask for its size and for its contents, up to a limit. */
     @Test
-    void isAskedForUntilItFits() {
+    void isRequestedAgainUntilItFits() {
         List<Long> capacities = new ArrayList<>();
         String text = NativeText.from((buffer, capacity) -> {
             capacities.add(capacity);

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Attention without a block: what a block gives. */
+/** Attention without a block gives the same as a block. */
 class OneCallAttentionTest {
     private NDManager manager;
     private NDArray queries;
@@ -32,7 +32,7 @@ class OneCallAttentionTest {
     }
 
     @Test
-    void givesWhatABlockGives() {
+    void givesTheSameAsABlock() {
         NDArray expected = new DotProductAttention(0)
                 .forward(new ParameterStore(), new NDList(queries, keys, values), false)
                 .singletonOrThrow();
@@ -90,7 +90,7 @@ class OneCallAttentionTest {
     }
 
     @Test
-    void refusesWhatABlockRefuses() {
+    void refusesTheSameAsABlock() {
         String sentence = assertThrows(
                         IllegalArgumentException.class,
                         () -> DotProductAttention.scaledDotProductAttention(queries, values, values))

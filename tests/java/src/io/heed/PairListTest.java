@@ -97,7 +97,7 @@ class PairListTest {
         assertEquals(new Pair<>(null, null), new Pair<>(null, null));
     }
 
-    /** What is taken out is a copy: a block's own lists stay as they are. */
+    /** Returned lists are copies: changing them does not change a block's lists. */
     @Test
     void givesCopies() {
         PairList<String, Integer> list = new PairList<>(List.of("a"), List.of(1));

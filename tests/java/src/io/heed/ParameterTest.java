@@ -62,7 +62,7 @@ class ParameterTest {
         assertEquals("Parameter weight of a closed block", weight.toString());
     }
 
-    /** Once it is closed it stays so, though another thread is just writing it. */
+    /** An array that is closed stays closed, even if another thread is writing to it. */
     @Test
     void anArrayClosedWhileItIsWritten() {
         NativeTensor before = NativeTensor.create(manager.openContext(), DataType.FLOAT32.code, new long[] {2});
@@ -106,7 +106,7 @@ class ParameterTest {
         assertArrayEquals(new float[] {21, 21}, forward(x));
         assertThrows(IllegalArgumentException.class, () -> before.set(new float[5]));
         assertArrayEquals(new float[] {21, 21}, forward(x));
-        // A view of a snapshot is a snapshot.
+        // A view of a snapshot is a snapshot, too.
         assertThrows(IllegalArgumentException.class, () -> before.reshape(6).set(new float[6]));
         assertArrayEquals(new float[] {21, 21}, forward(x));
     }
@@ -135,14 +135,14 @@ class ParameterTest {
                 IllegalArgumentException.class,
                 () -> weight.setArray(manager.ones(new Shape(2, 3), DataType.INT32)));
         assertThrows(NullPointerException.class, () -> weight.setArray(null));
-        // The parameters are the block's own: they end with it.
+        // The parameters belong to the block, and are closed with it.
         linear.close();
         assertTrue(snapshot.isReleased());
         assertThrows(IllegalStateException.class, () -> weight.setArray(manager.ones(new Shape(2, 3))));
         assertThrows(IllegalStateException.class, () -> weight.getArray());
     }
 
-    /** What was set before initialize stays, whatever the initializers draw. */
+    /** Parameters that were set before initialize are kept, whatever the initializers would draw. */
     @Test
     void initializeKeepsWhatWasSet() {
         linear.setInitializer(Initializer.ONES, "weight");
@@ -169,7 +169,7 @@ class ParameterTest {
         assertThrows(IllegalStateException.class, () -> snapshot.set(new float[6]));
         assertThrows(IllegalStateException.class, () -> weight.getArray());
         assertNull(weight.getShape());
-        // Set one by one, the parameters belong to the block.
+        // Parameters that are set one by one belong to the block.
         weight.setArray(manager.ones(new Shape(2, 3)));
         linear.getParameters().get("bias").setArray(manager.ones(new Shape(2)));
         assertArrayEquals(new float[] {4, 4}, forward(manager.ones(new Shape(1, 3))));

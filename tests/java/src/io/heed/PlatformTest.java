@@ -7,7 +7,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 class PlatformTest {
-    /** What JVMs give as os.name and os.arch. */
+    /** Values of os.name and os.arch in various JVMs. */
     @ParameterizedTest
     @CsvSource({
         "Linux, amd64, linux-x86_64",

@@ -30,15 +30,15 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Every public member of the arrays' classes: closed, with nulls, and with what makes no sense. */
+/** Every public member of the arrays' classes: after closing, with nulls, and with nonsensical arguments. */
 class PublicMembersTest {
-    /** These answer for a closed array or manager, too. */
+    /** Members that also work on a closed array or manager. */
     private static final Set<String> ANSWER_WHEN_CLOSED = Set.of(
             "close", "isReleased", "isOpen", "getManager", "getParentManager", "getDevice", "getName", "setName",
             "toString", "newBaseManager", "open");
-    /** Null is a value for these. */
+    /** Members for which null is a valid argument. */
     private static final Set<String> TAKE_NULL = Set.of("setName", "MalformedModelException");
-    /** Of an enumeration, from the compiler. */
+    /** Methods of enumerations, which the compiler adds. */
     private static final Set<String> NOT_OURS = Set.of("values", "valueOf");
 
     private static final Class<?>[] CLASSES = {
@@ -57,7 +57,7 @@ class PublicMembersTest {
     }
 
     @Test
-    void closedObjectsSaySo() throws Exception {
+    void closedObjectsThrow() throws Exception {
         NDManager closed = TestDevice.newManager();
         NDArray array = closed.ones(new Shape(1, 1, 1));
         Workspace workspace = closed.newWorkspace(1);
@@ -80,7 +80,7 @@ class PublicMembersTest {
     }
 
     @Test
-    void closedArgumentsSaySo() throws Exception {
+    void closedArgumentsAreNamed() throws Exception {
         NDManager closed = TestDevice.newManager();
         NDArray closedArray = closed.ones(new Shape(1, 1, 1));
         closed.close();
@@ -126,7 +126,7 @@ class PublicMembersTest {
                     arguments[i] = null;
                     Throwable error = thrownBy(member, sampleOf(type), arguments);
                     assertTrue(error instanceof NullPointerException, member + " argument " + i + ": " + error);
-                    // The name of the argument; of the element in a list of lists.
+                    // The name of the argument, or of the element in a list of lists.
                     assertTrue(error.getMessage().matches("[a-zA-Z0-9]+"), member + ": " + error.getMessage());
                     count++;
                 }
@@ -135,7 +135,7 @@ class PublicMembersTest {
         assertTrue(count > 70, count + " arguments");
     }
 
-    /** Whatever it is asked, it answers or throws what its documentation says; it does not end the process. */
+    /** Any arguments give a result or a documented exception; the process does not end. */
     @Test
     void nonsenseIsRefused() throws Exception {
         Random random = new Random(5);
@@ -182,7 +182,7 @@ class PublicMembersTest {
                 methods.add(method);
             }
         }
-        // The order of reflection is the virtual machine's.
+        // The order of reflection depends on the virtual machine.
         methods.sort((left, right) -> left.toString().compareTo(right.toString()));
         return methods;
     }
@@ -221,7 +221,7 @@ class PublicMembersTest {
         return samples;
     }
 
-    /** A value that any member takes, on an array of shape (1, 1, 1). */
+    /** A value that every member accepts, for an array of shape (1, 1, 1). */
     private Object sampleOf(Class<?> type) {
         if (type == long.class) {
             return 1L;
@@ -294,7 +294,7 @@ class PublicMembersTest {
         throw new AssertionError("no sample of " + type);
     }
 
-    /** Mostly what makes no sense; never what takes much memory. */
+    /** Mostly nonsensical values, but never those that take much memory. */
     private Object nonsense(Class<?> type, Random random) {
         long[] numbers = {0, 1, 2, 3, 7, -1, -2, -7, Long.MIN_VALUE, Long.MAX_VALUE, 1L << 62};
         float[] floats = {0, 1, -1, 2.5f, -0f, 1e30f, Float.NaN, Float.POSITIVE_INFINITY, Float.NEGATIVE_INFINITY};

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 
-/** Forwards into arrays that are there. */
+/** Forwards into existing arrays. */
 class ReusedForwardTest {
     private NDManager manager;
     private MultiHeadAttention attention;
@@ -42,7 +42,7 @@ class ReusedForwardTest {
         manager.close();
     }
 
-    /** The dropout of each training call, which draws a seed, included. */
+    /** Including training calls with dropout, each of which draws a seed. */
     @Test
     void allocatesNothing() {
         ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
@@ -56,7 +56,7 @@ class ReusedForwardTest {
             for (boolean training : new boolean[] {false, true}) {
                 given.setTraining(training);
                 long fewest = Long.MAX_VALUE;
-                // The first round warms up: whatever the virtual machine does once is done then.
+                // The first round warms up: the virtual machine does its one-time work.
                 for (int round = 0; round < 3; round++) {
                     long before = threads.getThreadAllocatedBytes(self);
                     for (int i = 0; i < 10_000; i++) {
@@ -70,7 +70,7 @@ class ReusedForwardTest {
     }
 
     @Test
-    void givesWhatForwardOfAListGives() {
+    void givesTheSameAsForwardOfAList() {
         NDList list = new NDList(
                 inputs.getQueries(), inputs.getKeys(), inputs.getValues(), inputs.getValidLens());
         NDArray expected = attention.forward(new ParameterStore(), list, false).head();
@@ -96,7 +96,7 @@ class ReusedForwardTest {
     }
 
     @Test
-    void dropoutIsFreshUnlessItsSeedIsSet() {
+    void dropoutDiffersInEachForwardUnlessItsSeedIsSet() {
         AttentionOutputs outputs = attention.createOutputs(inputs);
         inputs.setTraining(true);
         attention.setSeed(5);
@@ -112,7 +112,7 @@ class ReusedForwardTest {
     }
 
     @Test
-    void saysWhatIsWrong() {
+    void namesWhatIsWrong() {
         AttentionOutputs outputs = attention.createOutputs(inputs);
         long numBytes = attention.workspaceSize(inputs, outputs);
         assertTrue(numBytes > 0);
@@ -171,7 +171,7 @@ class ReusedForwardTest {
         closed(sentence, () -> attention.explain(inputs, open));
     }
 
-    /** Of two calls at the same time with one workspace one is told so, or, hardly ever, they do not meet. */
+    /** Of two concurrent calls with one workspace one is refused, unless, very rarely, they do not overlap. */
     @Test
     void aWorkspaceIsForOneCallAtATime() throws Exception {
         AttentionOutputs outputs = attention.createOutputs(inputs);
@@ -216,7 +216,7 @@ class ReusedForwardTest {
     }
 
     @Test
-    void aMaskIsOfBooleansFromTheBeginning() {
+    void aMaskMustBeOfBooleans() {
         NDArray mask = manager.ones(new Shape(4, 6), DataType.BOOLEAN);
         AttentionInputs set = new AttentionInputs().setMask(mask);
         for (DataType type : DataType.values()) {
@@ -286,7 +286,7 @@ class ReusedForwardTest {
     }
 
     @Test
-    void inputsAndOutputsHoldWhatIsSet() {
+    void inputsAndOutputsReturnWhatWasSet() {
         NDArray x = inputs.getQueries();
         NDArray y = inputs.getKeys();
         NDArray mask = manager.ones(new Shape(4, 6), DataType.BOOLEAN);

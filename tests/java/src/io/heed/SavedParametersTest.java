@@ -33,9 +33,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Parameters in streams: those of saveParameters, and .safetensors files. */
+/** Parameters in streams: the format of saveParameters, and .safetensors files. */
 class SavedParametersTest {
-    /** A block with an array of its own besides the blocks inside. */
+    /** A block with an array of its own, and child blocks. */
     private static final class WithTable extends AbstractBlock {
         private final ComposedAttention inside = addChildBlock("inside", new ComposedAttention(8, 2, 0, true));
         private final Parameter table = addParameter(Parameter.builder()
@@ -62,7 +62,7 @@ class SavedParametersTest {
         }
     }
 
-    /** scale * dropout(linear(x)), as C#'s tests have it. */
+    /** scale * dropout(linear(x)), as in C#'s tests. */
     private static final class ScaledBlock extends AbstractBlock {
         private final Parameter scale = addParameter(Parameter.builder()
                 .setName("scale")
@@ -114,9 +114,9 @@ class SavedParametersTest {
         manager.close();
     }
 
-    /** A file that Python made after docs/weights.md, which C#'s tests read and write too. */
+    /** A file that a Python script wrote by docs/weights.md; C#'s tests read and write it, too. */
     @Test
-    void theFormatIsTheOneThatIsWrittenDown() throws Exception {
+    void theFormatIsTheDocumentedOne() throws Exception {
         byte[] written = Files.readAllBytes(TestFiles.data("block_parameters.bin"));
         ScaledBlock block = new ScaledBlock();
         block.loadParameters(manager, stream(written));
@@ -132,7 +132,7 @@ class SavedParametersTest {
     }
 
     @Test
-    void everyBlockComesBack() throws Exception {
+    void everyBlockIsRestored() throws Exception {
         List<Supplier<Block>> kinds = List.of(
                 () -> Linear.builder().setUnits(3).build(),
                 () -> Dropout.builder().build(),
@@ -149,7 +149,7 @@ class SavedParametersTest {
             block.initialize(manager, DataType.FLOAT32, shapes);
             byte[] bytes = saved(block);
             Block copy = kind.get();
-            // What lies behind it is left alone.
+            // Bytes after it in the stream are not read.
             byte[] more = Arrays.copyOf(bytes, bytes.length + 1);
             more[bytes.length] = 42;
             DataInputStream stream = new DataInputStream(new ByteArrayInputStream(more));
@@ -179,7 +179,7 @@ class SavedParametersTest {
         assertSame(half, copy);
     }
 
-    /** A block with lengths left out keeps that, and one without shapes has none. */
+    /** Input shapes without lengths are restored as such, also those of a block without input shapes. */
     @Test
     void shapesMayBeMissing() throws Exception {
         MultiHeadAttention attention = new MultiHeadAttention(8, 2, 0, false);
@@ -195,7 +195,7 @@ class SavedParametersTest {
         assertThrows(IllegalStateException.class, other::getInputShapes);
     }
 
-    /** Cut off anywhere, or with any byte changed, it is refused, and nothing changes. */
+    /** Truncated anywhere, or with any byte changed, a stream is refused, and the block does not change. */
     @Test
     void damagedStreamsAreRefused() throws Exception {
         WithTable block = new WithTable();
@@ -229,9 +229,9 @@ class SavedParametersTest {
         assertFalse(without.isInitialized());
     }
 
-    /** Wherever it ends, the sentence has how many bytes came, and what should have come next. */
+    /** Wherever the stream ends, the message has the number of bytes that were read, and what should have followed. */
     @Test
-    void aCutStreamSaysWhatIsMissing() throws Exception {
+    void truncatedStreamsAreRefusedWithWhatIsMissing() throws Exception {
         byte[] written = Files.readAllBytes(TestFiles.data("block_parameters.bin"));
         ScaledBlock block = new ScaledBlock();
         block.initialize(manager, DataType.FLOAT32, new Shape(5, 3));
@@ -326,9 +326,9 @@ class SavedParametersTest {
         malformed("a name that is no text", new ScaledBlock(), letter);
     }
 
-    /** A block of another class fails last, when all has been read: nothing has changed. */
+    /** A block's own loadParameters is called last, after everything has been read; if it fails, nothing changes. */
     @Test
-    void whatAnotherBlockRefusesChangesNothing() throws Exception {
+    void aFailureInABlocksOwnLoadingChangesNothing() throws Exception {
         IOException refused = new IOException("refused");
         Block refusing = (Block) Proxy.newProxyInstance(
                 getClass().getClassLoader(), new Class<?>[] {Block.class}, (proxy, method, arguments) -> {
@@ -419,7 +419,7 @@ class SavedParametersTest {
         assertSame(attention, fromStream);
     }
 
-    /** The layers of every kind save and load themselves. */
+    /** Layers of every kind save and load themselves. */
     @Test
     void safetensorsOfOtherLayers() throws Exception {
         Linear linear = Linear.builder().setUnits(3).build();

@@ -30,7 +30,7 @@ class ShapeTest {
     }
 
     @Test
-    void anAxisThatIsNotThereIsNamed() {
+    void anAxisOutOfRangeIsNamed() {
         Shape shape = new Shape(2, 4);
         assertEquals("index is 2, expected 0 to 1: the shape is (2, 4)", refused(() -> shape.get(2)));
         assertEquals("index is -1, expected 0 to 1: the shape is (2, 4)", refused(() -> shape.get(-1)));
@@ -72,7 +72,7 @@ class ShapeTest {
         assertEquals(6, new Shape(2, -1, 3).size(0, 2));
     }
 
-    /** The bytes are DJL's, written down by its format. */
+    /** The bytes of DJL's format, written by hand. */
     @Test
     void isWrittenAndReadAsDjlDoes() throws IOException {
         byte[] encoded = {0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 2, 0, '?', 0, '?'};

@@ -3,9 +3,9 @@ package io.heed;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-/** The simulated NPU, seen from behind: see tests/ascend_sim/include/ascend_sim/control.h. */
+/** Control of the simulated NPU: see tests/ascend_sim/include/ascend_sim/control.h. */
 final class Simulator {
-    /** How long the collector may take to find what was forgotten. */
+    /** How long the collector may take to find forgotten objects. */
     private static final long PATIENCE_MS = 20_000;
 
     /** 32 blocks of 3 MiB. */
@@ -17,25 +17,27 @@ final class Simulator {
 
     private Simulator() {}
 
-    /** What is alive on the device, a line each. */
+    /** Objects and memory that are alive on the device, one per line. */
     static native String leaks();
 
-    /** What undefined behaviour on a real NPU would have been, a line each. */
+    /** Calls with undefined behaviour on a real NPU, one per line. */
     static native String violations();
 
     static native long count(String what);
 
     static native void setFaults(String list);
 
-    /** How long each task of a stream takes at least. */
+    /** The least duration of each task on a stream. */
     static native void delayTasks(int microseconds);
 
-    /** The device has room for so many bytes more, while one context of ATB is open. */
+    /** Limits the device's free memory to this many bytes, with one context of ATB open. */
     static void leaveRoomFor(long numBytes) {
         setFaults("memory=" + (TAKEN_BY_ATB + count("bytes_allocated") + numBytes));
     }
 
-    /** After all managers are closed: nothing is left on the device once the collector has seen what was forgotten. */
+    /**
+     * After all managers have been closed and the collector has freed forgotten objects, nothing is left on the device.
+     */
     static void assertNothingIsLeft() throws InterruptedException {
         setFaults("");
         delayTasks(0);

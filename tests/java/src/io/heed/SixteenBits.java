@@ -8,14 +8,13 @@ import java.util.Arrays;
 import java.util.stream.IntStream;
 
 /**
- * Multi-head attention in double, and how far one that computes in 16 bits may be away from it at worst: every number
- * carries the bound of its error. Rounded to 16 bits are FLOAT32 inputs and parameters, each projection, the weights
- * that the values are multiplied with, and their sum; for the weights that are returned, also the scaled queries and
- * the scores. All else is FLOAT32.
+ * Multi-head attention in double, with the largest error of an engine that computes in 16 bits for each number. Rounded
+ * to 16 bits are: FLOAT32 inputs and parameters, each projection, the weights that multiply the values, and their sum;
+ * for the returned weights also the scaled queries and the scores. Everything else is FLOAT32.
  */
 final class SixteenBits {
     private static final double FLOAT_UNIT = Math.scalb(1.0, -24);
-    /** Below FLOAT16's normal numbers a rounding is off by up to this. */
+    /** The largest rounding error below FLOAT16's normal numbers. */
     private static final double TINY = Math.scalb(1.0, -25);
 
     final double[] output;
@@ -27,7 +26,7 @@ final class SixteenBits {
     private final double unit;
     private final boolean narrowed;
 
-    /** Of queries (B, Q, E), keys and values (B, K, E), and a block without biases whose sizes are all E. */
+    /** Queries are (B, Q, E), keys and values (B, K, E); the block has no biases, and all its sizes are E. */
     SixteenBits(MultiHeadAttention block, int numHeads, NDArray queries, NDArray keys, NDArray values, int[] lens) {
         narrowed = queries.getDataType() == DataType.FLOAT32;
         unit = Math.scalb(1.0, queries.getDataType() == DataType.FLOAT16 ? -11 : -8);
@@ -78,7 +77,7 @@ final class SixteenBits {
         outputBound = result.errors;
     }
 
-    /** Every number is within its bound. */
+    /** Checks that every number is within its bound. */
     static void assertWithin(double[] expected, double[] bound, float[] actual) {
         assertEquals(expected.length, actual.length);
         for (int i = 0; i < actual.length; i++) {
@@ -86,8 +85,8 @@ final class SixteenBits {
         }
     }
 
-    /** No other numbers could be meant: the bounds are smaller than what they bound. */
-    static void assertSaysSomething(double[] expected, double[] bound) {
+    /** Checks that the bounds are smaller than the numbers, so that wrong numbers would exceed them. */
+    static void assertBoundsAreSmall(double[] expected, double[] bound) {
         double largest = Arrays.stream(expected).map(Math::abs).max().orElseThrow();
         double widest = Arrays.stream(bound).max().orElseThrow();
         assertTrue(widest < largest / 2, "bounds up to " + widest + " on numbers up to " + largest);
@@ -165,7 +164,7 @@ final class SixteenBits {
             return product;
         }
 
-        /** With the other one transposed, summed in FLOAT32. */
+        /** Multiplies with the transpose of `other`, summed in FLOAT32. */
         Matrix times(Matrix other) {
             Matrix product = new Matrix(rows, other.rows);
             for (int i = 0; i < rows; i++) {

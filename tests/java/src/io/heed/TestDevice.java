@@ -3,7 +3,9 @@ package io.heed;
 
 import java.nio.FloatBuffer;
 
-/** The device that tests run on whose subject is none: the CPU, or what HEED_TEST_DEVICE in the environment names. */
+/**
+ * The device for tests that are not about a device: the CPU, or the one that HEED_TEST_DEVICE in the environment names.
+ */
 final class TestDevice {
     static final Device DEVICE = Device.fromName(System.getenv().getOrDefault("HEED_TEST_DEVICE", "cpu"));
 
@@ -14,7 +16,7 @@ final class TestDevice {
                 DEVICE, ContextOptions.builder().optAllowReducedPrecision(!DEVICE.isCpu()).build());
     }
 
-    /** The elements of a FLOAT32 array; where that can be, without a copy. */
+    /** The elements of a FLOAT32 array, without a copy if possible. */
     static FloatBuffer floats(NDArray array) {
         return DEVICE.isCpu() ? array.toFloatBuffer() : FloatBuffer.wrap(array.toFloatArray());
     }

@@ -10,7 +10,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
 
-/** The files that tests read. */
+/** Files for tests. */
 final class TestFiles {
     private TestFiles() {}
 
@@ -24,7 +24,7 @@ final class TestFiles {
         return Paths.get(System.getProperty("heed.golden"), name);
     }
 
-    /** Writes a .safetensors file of a header and what follows it. */
+    /** Writes a .safetensors file with this header and data. */
     static Path write(Path file, String header, byte... data) {
         byte[] text = header.getBytes(StandardCharsets.UTF_8);
         ByteBuffer bytes = ByteBuffer.allocate(8 + text.length + data.length).order(ByteOrder.LITTLE_ENDIAN);

@@ -26,11 +26,11 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 
-/** The messages in docs/java.md, "Troubleshooting", are those that heed gives. */
+/** The messages in docs/java.md, "Troubleshooting", are heed's messages. */
 class TroubleshootingTest {
     /**
-     * Those of Java itself; of the loader, whose tests provoke them in processes of their own; and of an NPU, which
-     * AscendArraysTest and AscendBlocksTest provoke.
+     * Messages of Java itself; of the loader, whose tests cause them in new processes; and of an NPU, which
+     * AscendArraysTest and AscendBlocksTest cause.
      */
     private static final List<String> OTHERS = List.of(
             "NoClassDefFoundError: io/heed/...",
@@ -65,13 +65,13 @@ class TroubleshootingTest {
         assertEquals(Set.of(), unknown, "no call gives these; the calls gave " + provoked);
     }
 
-    /** Where a message has three dots, anything may stand. */
+    /** Three dots in a message match anything. */
     private static Pattern patternOf(String message) {
         return Pattern.compile(
                 Arrays.stream(message.split("\\.\\.\\.", -1)).map(Pattern::quote).collect(Collectors.joining(".*")));
     }
 
-    /** What stands as code in the first column. */
+    /** The code in the first column of the table. */
     private static List<String> messagesOfThePage() throws IOException {
         String page = Files.readString(Path.of(System.getProperty("heed.golden"), "../../../docs/java.md"));
         String section = page.substring(page.indexOf("## Troubleshooting"));
@@ -148,7 +148,7 @@ class TroubleshootingTest {
         provoke(() -> forward(orphan, queries, keys, keys));
     }
 
-    /** One thread after the other uses the workspace, until one comes while another is there. */
+    /** Two threads use the workspace until one is refused because the other is using it. */
     private void provokeWithThreads(NDManager manager) {
         MultiHeadAttention attention = MultiHeadAttention.builder().setNumHiddens(64).setNumHeads(4).build();
         AttentionInputs inputs = new AttentionInputs().setQueries(manager.ones(new Shape(1, 256, 64)));

@@ -19,7 +19,9 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What is in files of weights, and blocks that are loaded from them: one file, several with an index, other files. */
+/**
+ * The arrays in files of weights, and blocks that are loaded from them: one file, several with an index, other files.
+ */
 @Tag("cpu")
 class WeightsTest {
     private static final String[] PARTS = {"model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"};
@@ -28,7 +30,7 @@ class WeightsTest {
     @TempDir
     Path folder;
 
-    /** A linear layer of 2 outputs and 1 input, "fc", in two files. */
+    /** Writes a linear layer of 2 outputs and 1 input, "fc", in two files. */
     private void writeCutModel() throws IOException {
         TestFiles.write(
                 folder.resolve(PARTS[0]),
@@ -54,7 +56,7 @@ class WeightsTest {
         void load(Linear linear) throws IOException;
     }
 
-    /** The layer's output for 3 is (31, 62). */
+    /** Checks that the layer's output for 3 is (31, 62). */
     private static void expectLoaded(Loading loading) throws IOException {
         try (NDManager manager = NDManager.newBaseManager();
                 Linear linear = Linear.builder().setUnits(2).build()) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Preloaded, these go before libheed's own: for the wrapper, libheed is of another version. */
+/* When preloaded, these functions replace libheed's, so that libheed seems to be of another version. */
 #include <heed/heed.h>
 
 int32_t heed_version(void) { return 990102; }

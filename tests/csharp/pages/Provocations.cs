@@ -3,7 +3,7 @@ using System;
 using System.IO;
 using Heed;
 
-/// <summary>Makes the mistakes that docs/csharp.md names, and prints what each throws, a line each.</summary>
+/// <summary>Makes the mistakes that docs/csharp.md names, and prints the exception of each, one per line.</summary>
 internal static class Provocations
 {
     private static int Main(string[] args)

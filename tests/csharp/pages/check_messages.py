@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """check_messages.py <docs/csharp.md> <sentences of docs/errors.md, in C#'s words> < what Provocations.cs prints
 
-Every message in the first column of the page's table "Troubleshooting" is a sentence that heed gives: one that was printed, or one of
-docs/errors.md, which another test holds against the library. "..." stands for anything.
-"""
+Every message in the first column of the page's table "Troubleshooting" must be one of heed's: one that was printed, or one of docs/errors.md,
+which another test compares with the library. "..." matches anything."""
 import re
 import sys
 
@@ -14,7 +13,7 @@ def main(page, errors):
     with open(errors, encoding="utf-8") as file:
         known = file.read().splitlines()
     printed = sys.stdin.read()
-    # What .NET and the system add to a sentence stands on lines of its own.
+    # .NET and the system add their own text on separate lines.
     known += [re.sub(r"^\w+Exception: ", "", line) for line in printed.splitlines()]
     unknown = []
     for message in messages:

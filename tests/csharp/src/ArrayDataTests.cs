@@ -8,7 +8,7 @@ using Xunit;
 
 namespace Heed.Tests;
 
-/// <summary>Elements in and out of arrays, as arrays, spans and memory of .NET's.</summary>
+/// <summary>Elements written to and read from arrays, as .NET arrays, spans and memory.</summary>
 public sealed class ArrayDataTests : IDisposable
 {
     private readonly NDManager manager = TestDevice.NewManager();
@@ -61,7 +61,7 @@ public sealed class ArrayDataTests : IDisposable
         array.Set<float>(new float[] { 6, 5, 4, 3, 2, 1 }.AsSpan());
         Assert.Equal(new float[] { 6, 5, 4, 3, 2, 1 }, array.ToFloatArray());
 
-        // A view in another order is written and read in its own.
+        // A transposed view is written and read in its own order.
         NDArray turned = array.Transpose();
         turned.Set(new float[] { 1, 4, 2, 5, 3, 6 });
         Assert.Equal(new float[] { 1, 2, 3, 4, 5, 6 }, array.ToFloatArray());
@@ -91,7 +91,7 @@ public sealed class ArrayDataTests : IDisposable
         Refused("data has 3 elements, the array has 2", () => longs.Set(new[] { 1L, 2, 3 }));
     }
 
-    /// <summary>Bits of binary16 and bfloat16, from their formats: 1 sign, 5 or 8 exponent, 10 or 7 mantissa.</summary>
+    /// <summary>Bits of binary16 and bfloat16 by their formats: 1 sign, 5 or 8 exponent, 10 or 7 mantissa.</summary>
     [Fact]
     public void TypesOf16BitsAreFloatsOrBits()
     {
@@ -116,7 +116,7 @@ public sealed class ArrayDataTests : IDisposable
             Assert.Throws<InvalidOperationException>(() => manager.Ones(new Shape(1)).ToArray<ushort>()).Message);
     }
 
-    /// <summary>Half is known to the .NET 8 build alone.</summary>
+    /// <summary>Only the .NET 8 build has Half.</summary>
     [Fact]
     public void HalfIsFloat16InTheBuildForNet8()
     {
@@ -150,7 +150,7 @@ public sealed class ArrayDataTests : IDisposable
         Refused("data has 4 elements, the array has 8", () => array.Set<byte>(new byte[4]));
     }
 
-    /// <summary>A bool of .NET's whose byte is neither 0 nor 1 is neither true nor false to some code.</summary>
+    /// <summary>Some code treats a .NET bool whose byte is neither 0 nor 1 as neither true nor false.</summary>
     [Fact]
     [Trait(TestDevice.Trait, "cpu")]
     public void BooleansAreZeroOrOne()
@@ -195,7 +195,7 @@ public sealed class ArrayDataTests : IDisposable
         Assert.Equal(new float[] { 10, 20, 30, 4, 50, 6 }, array.ToFloatArray());
         Assert.Equal(new float[] { 4, 50, 6 }, array[1].AsMemory<float>().ToArray());
 
-        // A column has gaps, but one of a single row has not.
+        // A column has gaps, except for one of a single row.
         Assert.Contains(
             "Duplicate()",
             Assert.Throws<InvalidOperationException>(() => array.Slice(1, 0, 1).AsMemory<float>()).Message);
@@ -207,7 +207,7 @@ public sealed class ArrayDataTests : IDisposable
         Assert.True(manager.Zeros(new Shape(3, 0)).AsMemory<float>().IsEmpty);
     }
 
-    /// <summary>What does not depend on the program to keep the array.</summary>
+    /// <summary>Memory that stays valid although the program does not keep the array.</summary>
     [Fact]
     [Trait(TestDevice.Trait, "cpu")]
     public void MemoryOutlivesItsArray()

@@ -5,14 +5,14 @@ using Xunit;
 
 namespace Heed.Tests;
 
-/// <summary>What arrays compute, against the formulas.</summary>
+/// <summary>Operations of arrays, compared with the formulas.</summary>
 public sealed class ArrayMathTests : IDisposable
 {
     private readonly NDManager manager = TestDevice.NewManager();
 
     public void Dispose() => manager.Dispose();
 
-    /// <summary>Small integers, whose products and sums are exact.</summary>
+    /// <summary>Small integers, so that products and sums are exact.</summary>
     [Fact]
     public void Multiplies()
     {
@@ -89,7 +89,7 @@ public sealed class ArrayMathTests : IDisposable
         Assert.False(infinite.AllClose(manager.Create(new[] { float.NegativeInfinity }), rtol: 1, atol: 1e300));
         Assert.False(infinite.AllClose(manager.Create(new[] { 1f }), rtol: 1, atol: double.PositiveInfinity));
 
-        // The last of many differs.
+        // Only the last of many elements differs.
         NDArray many = manager.Zeros(new Shape(100, 1000));
         NDArray other = many.Duplicate();
         Assert.True(many.AllClose(other));

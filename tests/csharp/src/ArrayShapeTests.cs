@@ -5,12 +5,12 @@ using Xunit;
 
 namespace Heed.Tests;
 
-/// <summary>Views and copies in other shapes: element by element against index arithmetic.</summary>
+/// <summary>Views and copies in other shapes, compared with index arithmetic element by element.</summary>
 public sealed class ArrayShapeTests : IDisposable
 {
     private readonly NDManager manager = TestDevice.NewManager();
 
-    /// <summary>(2, 3, 4), element (i, j, k) is 12 i + 4 j + k.</summary>
+    /// <summary>Shape (2, 3, 4); element (i, j, k) is 12 i + 4 j + k.</summary>
     private readonly NDArray cube;
 
     /// <summary>Its elements with the axes in reverse order.</summary>
@@ -51,7 +51,7 @@ public sealed class ArrayShapeTests : IDisposable
         Assert.Throws<ArgumentException>(() => cube.Reshape());
         Assert.Throws<ArgumentException>(() => cube.Reshape(1L << 40, 1L << 40));
 
-        // A view where there is one: written through. A copy otherwise.
+        // A view if possible, so that writes reach the array; otherwise a copy.
         NDArray view = cube.Reshape(6, 4);
         NDArray copy = cube.Transpose().Reshape(24);
         view.Set(new int[24]);
@@ -97,7 +97,7 @@ public sealed class ArrayShapeTests : IDisposable
         Assert.Equal(2, cube.GetSize(0));
         Assert.Throws<ArgumentOutOfRangeException>(() => cube.GetSize(3));
 
-        // Of what is not in row-major order, too.
+        // Also for an array that is not row-major.
         Same(new Shape(4, 3, 1, 2), cube.Transpose().ToIntArray(), cube.Transpose().ExpandDims(2));
     }
 

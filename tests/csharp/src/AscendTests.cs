@@ -7,8 +7,8 @@ using Xunit;
 
 namespace Heed.Tests;
 
-/// <summary>Arrays and blocks on an NPU, the simulated one. That arrays do what they do on the CPU is shown by the
-/// tests of those, which run on the NPU as well.</summary>
+/// <summary>Arrays and blocks on an NPU, here the simulated one. The tests of arrays on the CPU also run on the
+/// NPU.</summary>
 [Trait(TestDevice.Trait, "ascend")]
 public sealed class AscendTests : IDisposable
 {
@@ -77,7 +77,7 @@ public sealed class AscendTests : IDisposable
         Assert.True(npu.Load(TestFiles.Golden("d2l"), "queries").ContentEquals(queries));
     }
 
-    /// <summary>Where .NET would have to reach into the device's memory.</summary>
+    /// <summary>Methods that would have to access the device's memory from .NET are refused.</summary>
     [Fact]
     public void ItsMemoryIsNotDotNets()
     {
@@ -191,7 +191,7 @@ public sealed class AscendTests : IDisposable
         Assert.Equal(Npu, weights.Device);
         expected.Weights.AssertHolds(weights.ToFloatArray());
 
-        // The same on the CPU, with the same parameters.
+        // The same on the CPU with the same parameters.
         using var same = new MultiHeadAttention(Size, Heads, 0.5f, false);
         foreach (Pair<string, Parameter> parameter in attention.Parameters)
         {
@@ -335,7 +335,7 @@ public sealed class AscendTests : IDisposable
         }
     }
 
-    /// <summary>The device still works when everything that it works with is disposed.</summary>
+    /// <summary>Everything that a forward uses is disposed while the device is still computing.</summary>
     [Fact]
     public void DisposeDuringAForward()
     {
@@ -376,9 +376,10 @@ public sealed class AscendTests : IDisposable
         }
     }
 
-    /// <summary>The device has room for a few of them only: the call that finds none has the others freed.</summary>
+    /// <summary>The device has memory for only a few of the arrays: before an allocation fails, forgotten arrays are
+    /// freed.</summary>
     [Fact]
-    public void WhatIsForgottenIsFreedBeforeACallFails()
+    public void ForgottenArraysAreFreedBeforeACallFails()
     {
         using NDManager manager = NDManager.NewBaseManager(Npu);
         manager.Ones(new Shape(1)).Dispose();

@@ -4,7 +4,7 @@ using Xunit;
 
 namespace Heed.Tests;
 
-/// <summary>Everything that can be wrong gives the fitting exception, whose sentence names what it was.</summary>
+/// <summary>Every invalid argument gives the right exception, whose message names it.</summary>
 public sealed class BadInputTests : IDisposable
 {
     private readonly ParameterStore ps = new ParameterStore();
@@ -73,7 +73,7 @@ public sealed class BadInputTests : IDisposable
     }
 
     [Fact]
-    public void LengthsThatAreNone()
+    public void InvalidLengths()
     {
         foreach (float length in new[] { 7, -1, 1.5f, float.NaN, float.PositiveInfinity })
         {

@@ -8,7 +8,7 @@ using Xunit;
 
 namespace Heed.Tests;
 
-/// <summary>What all blocks have: parameters, children, types, shapes, seeds, ends.</summary>
+/// <summary>What all blocks have: parameters, children, types, shapes, seeds, and an end.</summary>
 public sealed class BlockTests : IDisposable
 {
     private readonly NDManager manager = NDManager.NewBaseManager();
@@ -61,10 +61,10 @@ public sealed class BlockTests : IDisposable
         Assert.Equal("Dropout(rate=0.5)", usual.ToString());
     }
 
-    /// <summary>Blocks without parameters outlive the manager that they were initialized with, and compute where their
-    /// inputs are.</summary>
+    /// <summary>Blocks without parameters work after the manager of their Initialize has been disposed, and compute
+    /// where their inputs are.</summary>
     [Fact]
-    public void BlocksWithoutParametersBelongToNobody()
+    public void BlocksWithoutParametersNeedNoManager()
     {
         using var attention = new DotProductAttention();
         using var dropout = new Dropout();
@@ -110,7 +110,7 @@ public sealed class BlockTests : IDisposable
         NDArray x = manager.Create(new float[] { 1, 10 }, new Shape(1, 2));
         Assert.Equal(new float[] { 21, 43 }, linear.Forward(ps, new NDList(x)).Head.ToFloatArray());
 
-        // Converted to the type that is there; another shape is refused, and nothing is changed.
+        // The value is converted to the parameter's type; another shape is refused, and nothing changes.
         weight.SetArray(manager.Create(new double[] { 5, 6, 7, 8 }, new Shape(2, 2)));
         Assert.Equal(DataType.Float32, weight.Array.DataType);
         Assert.Contains("(2, 3)", Assert.Throws<ArgumentException>(
@@ -123,7 +123,7 @@ public sealed class BlockTests : IDisposable
         new ParameterStore(manager).Sync();
         ps.Sync();
 
-        // heed's block knows its shapes, and initializes them all at once.
+        // heed's block knows the shapes of its parameters, and initializes all of them at once.
         weight.SetShape(new Shape(2, 2));
         Assert.Throws<InvalidOperationException>(() => weight.SetShape(new Shape(3, 2)));
         Assert.Throws<ArgumentNullException>("shape", () => weight.SetShape(null!));
@@ -171,7 +171,7 @@ public sealed class BlockTests : IDisposable
         Assert.All(Of("W_v.bias"), number => Assert.Equal(0.5f, number));
         Assert.InRange(Of("W_v.weight").Distinct().Count(), 8, 16);
 
-        // What is there stays.
+        // Existing parameters are kept.
         attention.SetInitializer(Initializer.Ones, ParameterType.Weight);
         Assert.Same(Initializer.Ones, parameters["W_k.weight"].Initializer);
         attention.Initialize(manager, DataType.BFloat16, shape, shape, shape);
@@ -188,8 +188,8 @@ public sealed class BlockTests : IDisposable
             "predicate", () => attention.SetInitializer(Initializer.Ones, (Predicate<Parameter>)null!));
     }
 
-    /// <summary>One that throws, gives null or another shape leaves the block as it was; one may use the
-    /// block.</summary>
+    /// <summary>An initializer that throws, or returns null or another shape, leaves the block unchanged. An
+    /// initializer may use the block.</summary>
     [Fact]
     public void WrongInitializersChangeNothing()
     {
@@ -232,7 +232,7 @@ public sealed class BlockTests : IDisposable
             (new UniformInitializer(), 0.07 * 0.07 / 3, 0.07),
             (new UniformInitializer(3), 3, 3),
 
-            // A normal distribution cut at two standard deviations has 0.7737 of its variance.
+            // A normal distribution cut off at two standard deviations has 0.7737 of its variance.
             (new TruncatedNormalInitializer(), 0.7737e-4, 0.02),
         };
         foreach ((Initializer initializer, double variance, double bound) in all)
@@ -245,13 +245,13 @@ public sealed class BlockTests : IDisposable
                 float[] numbers = array.ToFloatArray();
                 Assert.All(numbers, number => Assert.InRange(Math.Abs(number), 0, bound * 1.001));
 
-                // 10,000 numbers: the error of their variance is at most sqrt(2 / 10000) of it, six times.
+                // 10,000 numbers: the standard error of their variance is at most sqrt(2 / 10000) of it; six of these.
                 double found = numbers.Sum(number => (double)number * number) / numbers.Length;
                 Assert.Equal(variance, found, variance * 6 * Math.Sqrt(2e-4));
             }
         }
 
-        // (out, in, rest): the rest counts for both.
+        // (out, in, rest): the rest counts for both sizes.
         NDArray deep = new XavierInitializer(XavierInitializer.RandomType.Uniform).Initialize(
             manager, new Shape(2, 5, 100), DataType.Float32);
         Assert.InRange(deep.ToFloatArray().Max(), 0.95 * Math.Sqrt(2.0 / 500), Math.Sqrt(2.0 / 500));
@@ -403,7 +403,7 @@ public sealed class BlockTests : IDisposable
         Assert.Same(given, block.Given);
         Assert.Equal(new[] { new Shape(9, 2) }, block.GetOutputShapes(new[] { new Shape(9, 3) }));
 
-        // Once more: what is there stays, and is checked, by Prepare too where the shapes are others.
+        // Again: existing parameters are kept and checked, also by Prepare if the shapes are others.
         block.Initialize(owner, DataType.Float32, new Shape(1, 3));
         Assert.Equal((2, 1), (block.Before, block.Prepared));
         block.Initialize(owner, DataType.Float32, new Shape(4, 3));
@@ -438,7 +438,7 @@ public sealed class BlockTests : IDisposable
     }
 
     [Fact]
-    public void AComposedBlockSaysWhatItLacks()
+    public void AComposedBlockNamesWhatItLacks()
     {
         using var silent = new SilentBlock(true);
         Assert.Contains("InitializeChildBlocks", Assert.Throws<InvalidOperationException>(
@@ -466,7 +466,7 @@ public sealed class BlockTests : IDisposable
     }
 
     [Fact]
-    public void AForwardThatGivesNothingIsNamed()
+    public void AForwardThatReturnsNullIsNamed()
     {
         using var block = new FunctionBlock((_, _) => null);
         Assert.Equal(
@@ -475,7 +475,7 @@ public sealed class BlockTests : IDisposable
     }
 
     [Fact]
-    public void ABlockIsNotInsideItself()
+    public void ABlockCannotContainItself()
     {
         using var outer = new FunctionBlock((_, inputs) => inputs);
         using var inner = new FunctionBlock((_, inputs) => inputs);
@@ -491,7 +491,7 @@ public sealed class BlockTests : IDisposable
         Assert.Empty(innermost.Children);
     }
 
-    /// <summary>Too deep for the stack is an exception, not the end of the process.</summary>
+    /// <summary>Nesting that is too deep for the stack gives an exception, and does not end the process.</summary>
     [Fact]
     public void BlocksMayBeNestedTooDeep()
     {
@@ -520,7 +520,7 @@ public sealed class BlockTests : IDisposable
             () => deep.Clear(),
             () => deep.Dispose(),
         };
-        // A level may take as little as 80 bytes of stack, so the default of 8 MB can be enough for all levels.
+        // A level may take as little as 80 bytes of stack, so the default of 8 MB could be enough for all levels.
         const int stackBytes = 1 << 20;
         var thread = new Thread(() => thrown.AddRange(uses.Select(Record.Exception)), stackBytes);
         thread.Start();
@@ -529,7 +529,7 @@ public sealed class BlockTests : IDisposable
         Assert.All(thrown, exception => Assert.IsType<InsufficientExecutionStackException>(exception));
     }
 
-    /// <summary>The first layer below gets the seed, the next that plus 2^32, and so on.</summary>
+    /// <summary>The first layer below the block gets the seed, the next one the seed plus 2^32, and so on.</summary>
     [Fact]
     public void SeedsOfABlockAreThoseOfTheLayersBelow()
     {
@@ -599,7 +599,7 @@ public sealed class BlockTests : IDisposable
         Assert.Throws<ArgumentNullException>("manager", () => drawn.Initialize(null!, DataType.Float32));
     }
 
-    /// <summary>What an initializer gives is a parameter's only if it fits.</summary>
+    /// <summary>The array that an initializer returns is used only if it fits.</summary>
     [Fact]
     public void InitializersOfAProgramsOwnHaveToFit()
     {
@@ -674,7 +674,8 @@ public sealed class BlockTests : IDisposable
         Assert.Throws<ArgumentNullException>("options", () => new AdditiveAttention((AdditiveAttentionOptions)null!));
     }
 
-    /// <summary>The attention inside attends by itself, with the same options, and goes with its block.</summary>
+    /// <summary>The attention inside works as a block of its own with the same options, and is disposed with its
+    /// parent.</summary>
     [Fact]
     public void TheAttentionInsideIsABlock()
     {

@@ -16,9 +16,9 @@ public sealed class BlockThreadsTests : IDisposable
 
     public void Dispose() => manager.Dispose();
 
-    /// <summary>Thread.Interrupt ends waits for a block, and leaves no lock behind that nobody could take again.</summary>
+    /// <summary>Thread.Interrupt ends waits for a block, and leaves no lock taken.</summary>
     [Fact]
-    public void InterruptedThreadsLetABlockGo()
+    public void InterruptedThreadsReleaseABlock()
     {
         using var block = new Linear(2);
         block.Initialize(manager, DataType.Float32, new Shape(1, 3));
@@ -61,7 +61,7 @@ public sealed class BlockThreadsTests : IDisposable
         Assert.True(block.IsInitialized);
     }
 
-    /// <summary>Whatever changes the parameters, a Forward sees those before or those after, all of them.</summary>
+    /// <summary>Whatever changes the parameters, a Forward uses either all the old ones or all the new ones.</summary>
     [Fact]
     public void ParametersAreReplacedBetweenCalls()
     {
@@ -73,7 +73,7 @@ public sealed class BlockThreadsTests : IDisposable
         NDArray weights = manager.Full(new Shape(16, 8), 1);
         NDArray x = manager.Ones(new Shape(64, 8));
 
-        // Eight products of 1 and a bias of 1, or of 2.
+        // Eight products of 1 and a bias of 1, or twice that.
         float[] allowed = { 9, 18 };
         Running(
             () =>
@@ -107,7 +107,7 @@ public sealed class BlockThreadsTests : IDisposable
             });
     }
 
-    /// <summary>Two that initialize at once: the parameters of the first stay.</summary>
+    /// <summary>If two threads initialize at once, the parameters of the first are kept.</summary>
     [Fact]
     public void OneInitializes()
     {
@@ -128,7 +128,7 @@ public sealed class BlockThreadsTests : IDisposable
         }
     }
 
-    /// <summary>What the reusing form uses is disposed at any moment of a call.</summary>
+    /// <summary>Objects that the reusing form uses are disposed at any moment of a call.</summary>
     [Fact]
     public void DisposeDuringTheReusingForm()
     {
@@ -190,7 +190,7 @@ public sealed class BlockThreadsTests : IDisposable
         Assert.Contains("in use", Assert.IsType<InvalidOperationException>(busy).Message);
     }
 
-    /// <summary>Many threads on one block, each with arrays of its own, all with the same result.</summary>
+    /// <summary>Many threads use one block, each with arrays of its own, and all get the same result.</summary>
     [Fact]
     public void ManyThreadsUseOneBlock()
     {
@@ -219,7 +219,7 @@ public sealed class BlockThreadsTests : IDisposable
         Assert.Empty(wrong);
     }
 
-    /// <summary>Blocks, snapshots and results that nobody disposes.</summary>
+    /// <summary>Blocks, snapshots and results that are never disposed.</summary>
     [Fact]
     public void ForgottenBlocksAreFreed()
     {
@@ -230,7 +230,7 @@ public sealed class BlockThreadsTests : IDisposable
         long before = process.WorkingSet64;
         for (int i = 0; i < 800; i++)
         {
-            // 2 MiB of weights: 1.6 GiB in all. Nobody asks the collector to run, but it knows of them.
+            // 2 MiB of weights each, 1.6 GiB in all. Nothing calls the collector, but it knows of this memory.
             var linear = new Linear(512);
             linear.Parameters["weight"].SetArray(weight);
             linear.Parameters["bias"].SetArray(bias);
@@ -252,7 +252,7 @@ public sealed class BlockThreadsTests : IDisposable
         return stream.ToArray();
     }
 
-    /// <summary>Uses something on two threads for 200 changes on this one.</summary>
+    /// <summary>Calls `use` on two threads during 200 changes on this one.</summary>
     private static void Running(Action use, Action<int> change)
     {
         using var stop = new CancellationTokenSource();

@@ -8,7 +8,7 @@ using Xunit;
 
 namespace Heed.Tests;
 
-/// <summary>Tasks that need a process of their own, with environment variables of their own.</summary>
+/// <summary>Tasks that need a process of their own, with their own environment variables.</summary>
 internal static class ChildProcess
 {
     internal const string Leak = "leak";
@@ -74,8 +74,8 @@ internal static class ChildProcess
         scope.Ones(new Shape(4));
     }
 
-    /// <summary>Some 1.6 GB of arrays, with views, wrapped memory, workspaces and managers, all forgotten. Prints the
-    /// most memory that the process ever had, in MB.</summary>
+    /// <summary>About 1.6 GB of arrays, with views, wrapped memory, workspaces and managers, all forgotten. Prints the
+    /// process's peak memory in MB.</summary>
     private static void ForgetObjects()
     {
         using NDManager manager = NDManager.NewBaseManager();
@@ -93,8 +93,8 @@ internal static class ChildProcess
         Console.WriteLine(MegabytesOf("VmHWM"));
     }
 
-    /// <summary>12 GB in arrays of 16 KiB to 4 MiB, all their pages in use, all forgotten. Prints the most memory that
-    /// the process ever had, and what it has when the manager is disposed, in MB.</summary>
+    /// <summary>12 GB of arrays of 16 KiB to 4 MiB, all their pages in use, all forgotten. Prints the process's peak
+    /// memory, and its memory after the manager has been disposed, in MB.</summary>
     private static void ForgetLargeArrays()
     {
         using (NDManager manager = NDManager.NewBaseManager())
@@ -111,8 +111,8 @@ internal static class ChildProcess
         Console.WriteLine(MegabytesOf("VmRSS"));
     }
 
-    /// <summary>The same of forwards that each make 128 KiB of output and 8 MiB of weights, which are kept until the
-    /// next.</summary>
+    /// <summary>The same for forwards that each create 128 KiB of output and 8 MiB of weights, which are kept until the
+    /// next one.</summary>
     private static void ForgetResultsOfALayer()
     {
         using (NDManager manager = NDManager.NewBaseManager())

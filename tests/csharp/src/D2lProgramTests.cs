@@ -32,7 +32,7 @@ public sealed class D2lProgramTests : IDisposable
         Assert.True(defined.IsInitialized);
         Assert.Equal(input.GetShapes(), defined.InputShapes);
 
-        // d2l-java's names, and ours.
+        // d2l-java's names, and heed's.
         Assert.Equal(
             new[]
             {
@@ -64,7 +64,7 @@ public sealed class D2lProgramTests : IDisposable
         AssertSame(expected, result);
         AssertSame(ours.Attention.AttentionWeights!, defined.Attention.AttentionWeights!);
 
-        // Training drops what inference does not, and the same again with the same seed.
+        // Training drops weights and inference does not; the same seed drops the same ones.
         defined.Attention.SetSeed(7);
         float[] trained = defined.Forward(ps, input, true).Head.ToFloatArray();
         Assert.NotEqual(result.ToFloatArray(), trained);
@@ -82,11 +82,11 @@ public sealed class D2lProgramTests : IDisposable
         AssertRows(uniform, Chap10Utils.MaskedSoftmax(uniform, each), new[] { 1, 3, 2, 4 });
         AssertRows(uniform, Chap10Utils.MaskedSoftmax(uniform, null), new[] { 4, 4, 4, 4 });
 
-        // heed's own rule: no visible key, no weight; d2l gives 1/K.
+        // In heed a row without visible keys has weights of 0; d2l gives 1/K.
         NDArray none = manager.Create(new[] { 0, 4 });
         Assert.Equal(new float[8], Chap10Utils.MaskedSoftmax(uniform, none).ToFloatArray().Take(8));
 
-        // Heads are alike: (2, 1, 2, 4) gives the same numbers.
+        // All heads have the same lengths: (2, 1, 2, 4) gives the same numbers.
         NDArray heads = Chap10Utils.MaskedSoftmax(uniform.Reshape(2, 1, 2, 4), each);
         Assert.Equal(new Shape(2, 1, 2, 4), heads.Shape);
         AssertRows(uniform, heads.Reshape(2, 2, 4), new[] { 1, 3, 2, 4 });
@@ -132,7 +132,7 @@ public sealed class D2lProgramTests : IDisposable
         NDArray heads = Chap10Utils.TransposeQkv(x, 4);
         Assert.Equal(new Shape(8, 3, 2), heads.Shape);
 
-        // Head 1 of item 0 has the elements 2 and 3 of each of its rows.
+        // Head 1 of batch element 0 has elements 2 and 3 of each of its rows.
         Assert.Equal(new[] { 2, 3, 10, 11, 18, 19 }, heads[1].ToIntArray());
         NDArray joined = Chap10Utils.TransposeOutput(heads, 4);
         Assert.Equal(x.Shape, joined.Shape);
@@ -149,7 +149,7 @@ public sealed class D2lProgramTests : IDisposable
         Assert.Throws<ArgumentException>("x", () => Chap10Utils.TransposeQkv(x.Flatten(), 4));
     }
 
-    /// <summary>All keys are alike, so the result is the mean of the first 2 and the first 6 values.</summary>
+    /// <summary>All keys are equal, so the results are the means of the first 2 and the first 6 values.</summary>
     private static void CheckMeansOfAlikeKeys(NDArray output, NDArray weights)
     {
         Assert.Equal(new Shape(2, 1, 4), output.Shape);
@@ -181,7 +181,7 @@ public sealed class D2lProgramTests : IDisposable
             {
                 double expected = exponentials[key] / exponentials.Sum();
 
-                // Its exponential, four terms' sum and the quotient, each off by a few roundings.
+                // The errors of the exponential, of a sum of four terms and of the quotient: a few roundings each.
                 Assert.Equal(expected, found[(4 * row) + key], 1e-6 * expected);
             }
         }

@@ -9,7 +9,7 @@ using Xunit;
 
 namespace Heed.Tests;
 
-/// <summary>Heed.xml, which editors show.</summary>
+/// <summary>Heed.xml, the documentation that editors show.</summary>
 public sealed class DocumentationTests
 {
     private const BindingFlags Declared = BindingFlags.Public | BindingFlags.NonPublic | BindingFlags.Instance
@@ -17,9 +17,9 @@ public sealed class DocumentationTests
 
     private static readonly Assembly Library = typeof(Block).Assembly;
 
-    /// <summary>What the documentation of a public member refers to, its reader can reach too.</summary>
+    /// <summary>The documentation of a public member refers only to what its reader can use, too.</summary>
     [Fact]
-    public void ReferencesLeadToWhatIsPublic()
+    public void ReferencesAreToPublicMembers()
     {
         XDocument documentation = XDocument.Load(Path.ChangeExtension(Library.Location, ".xml"));
         int references = 0;
@@ -60,8 +60,8 @@ public sealed class DocumentationTests
     [InlineData("!:NoSuchType", false)]
     public void KnowsWhatIsPublic(string name, bool isVisible) => Assert.Equal(isVisible, IsVisible(name));
 
-    /// <summary>Whether a name of the documentation is one of another library, or of a type or member here that a
-    /// program can use; overloads are not told apart.</summary>
+    /// <summary>Whether a name in the documentation is one of another library, or of a public type or member of heed.
+    /// Overloads are not distinguished.</summary>
     private static bool IsVisible(string name)
     {
         string path = name.Substring(2).Split('(')[0];
@@ -79,7 +79,7 @@ public sealed class DocumentationTests
             && type.GetMember(member, Declared).Any(IsVisible);
     }
 
-    /// <summary>A type by its name in the documentation, where a type inside another has a dot before it.</summary>
+    /// <summary>A type by its name in the documentation, which has a dot before a nested type.</summary>
     private static Type? Find(string name) =>
         Array.Find(Library.GetTypes(), type => type.FullName!.Replace('+', '.') == name);
 

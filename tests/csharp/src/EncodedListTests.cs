@@ -7,7 +7,7 @@ using Xunit;
 
 namespace Heed.Tests;
 
-/// <summary>The bytes of a list: DJL's format, of which make_array_list.py has written files without heed.</summary>
+/// <summary>The bytes of a list: DJL's format. make_array_list.py has written the files without heed.</summary>
 public sealed class EncodedListTests : IDisposable
 {
     private readonly NDManager manager = TestDevice.NewManager();
@@ -73,7 +73,7 @@ public sealed class EncodedListTests : IDisposable
     }
 
     [Fact]
-    public void WhatIsCutShortIsRefusedAndSaysWhatIsMissing()
+    public void TruncatedListsAreRefusedWithWhatIsMissing()
     {
         for (int length = 0; length < encoded.Length; length++)
         {
@@ -92,7 +92,7 @@ public sealed class EncodedListTests : IDisposable
     }
 
     [Fact]
-    public void WhatIsNoListIsRefused()
+    public void BytesThatAreNotAListAreRefused()
     {
         Assert.Equal(
             "the stream is not what Encode writes: array 0 does not begin with \"NDAR\"; NDManager.Load reads .npy and "
@@ -130,7 +130,7 @@ public sealed class EncodedListTests : IDisposable
             Refused<InvalidDataException>(Changed(IndexOf("FLOAT64") + 7 + 4 + 8, 16)));
     }
 
-    /// <summary>Any byte may be any other: it is refused or gives arrays, and nothing else.</summary>
+    /// <summary>Any changed byte is refused or gives arrays; nothing else happens.</summary>
     [Fact]
     public void DamageIsRefusedOrGivesArrays()
     {

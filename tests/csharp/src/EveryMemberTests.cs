@@ -8,8 +8,8 @@ using Xunit;
 
 namespace Heed.Tests;
 
-/// <summary>Every public member, called with nothing and on what is disposed: it throws what
-/// it says, and never NullReferenceException or worse. Those that take spans have tests of their own.</summary>
+/// <summary>Every public member, called with nulls and on disposed objects: it throws its documented exception, and
+/// never NullReferenceException or worse. Members that take spans have tests of their own.</summary>
 public sealed class EveryMemberTests : IDisposable
 {
     private const BindingFlags Own =
@@ -28,7 +28,7 @@ public sealed class EveryMemberTests : IDisposable
         typeof(Chap10Utils), typeof(PairList<string, object>), typeof(BlockList), typeof(ParameterList),
     };
 
-    /// <summary>What a disposed object still answers.</summary>
+    /// <summary>Members that also work on a disposed object.</summary>
     private static readonly string[] ForEver =
     {
         "Dispose", "ToString", "Equals", "GetHashCode", "get_Manager", "get_Name", "set_Name", "get_IsReleased",
@@ -55,7 +55,7 @@ public sealed class EveryMemberTests : IDisposable
     }
 
     [Fact]
-    public void NothingCrashesOnNothing()
+    public void NothingCrashesOnNulls()
     {
         int calls = 0;
         foreach (MethodBase member in Types.SelectMany(Members))
@@ -65,7 +65,7 @@ public sealed class EveryMemberTests : IDisposable
             calls++;
             Assert.True(IsFitting(error), $"{member.DeclaringType}.{member}: {error}");
 
-            // Where a reference must not be null, it is said which.
+            // The exception names the reference that must not be null.
             ParameterInfo? needed = member.GetParameters().FirstOrDefault(MustNotBeNull);
             if (needed != null && member.Name != "Equals" && !member.DeclaringType!.IsGenericType)
             {
@@ -76,7 +76,7 @@ public sealed class EveryMemberTests : IDisposable
     }
 
     [Fact]
-    public void WhatIsDisposedSaysSo()
+    public void DisposedObjectsThrow()
     {
         foreach (Type type in new[] { typeof(NDManager), typeof(NDArray), typeof(Workspace), typeof(Weights) })
         {
@@ -97,8 +97,7 @@ public sealed class EveryMemberTests : IDisposable
         }
     }
 
-    /// <summary>Twenty thousand calls with arguments drawn from all that a program may pass, disposed objects among
-    /// them.</summary>
+    /// <summary>Twenty thousand calls with random arguments of all kinds, including disposed objects.</summary>
     [Fact]
     public void NothingCrashesOnNonsense()
     {
@@ -272,7 +271,7 @@ public sealed class EveryMemberTests : IDisposable
         return mask;
     }
 
-    /// <summary>What SaveParameters has written, perhaps cut or damaged.</summary>
+    /// <summary>The bytes of SaveParameters, sometimes truncated or damaged.</summary>
     private MemoryStream SomeStream(Random random)
     {
         var bytes = (byte[])saved.Clone();

@@ -4,8 +4,8 @@ using Xunit;
 
 namespace Heed.Tests;
 
-/// <summary>The sentences of C come with C#'s words. tests/bindings/check_words.py looks at all of them, these are said
-/// whole.</summary>
+/// <summary>Messages of C have C#'s words. tests/bindings/check_words.py checks all of them; here some are compared as
+/// a whole.</summary>
 public sealed class ExceptionWordsTests : IDisposable
 {
     /// <summary>A tensor without elements in the header of a file.</summary>
@@ -145,7 +145,7 @@ public sealed class ExceptionWordsTests : IDisposable
     }
 
     [Fact]
-    public void NamesOfOthersStay()
+    public void QuotedNamesAreNotChanged()
     {
         using var folder = new TestFolder();
         string file = TestFiles.Write(folder["HEED_F32"], "{}");

@@ -7,15 +7,15 @@ using Xunit;
 
 namespace Heed.Tests;
 
-/// <summary>Every option and every input of the native blocks against files of PyTorch's results and of the formulas in
-/// 64 bits (tests/golden). Each says in its "heed_options" what is repeated here, and carries its bounds.</summary>
+/// <summary>Every option and every input of the native blocks, compared with files of results of PyTorch and of the
+/// formulas in 64 bits (tests/golden). The "heed_options" of each file are repeated here; it contains its
+/// bounds.</summary>
 public class GoldenTests
 {
     private const Bias WithoutK = Bias.Q | Bias.V | Bias.O;
     private const Bias WithoutO = Bias.Q | Bias.K | Bias.V;
 
-    /// <summary>A file, and the block that its options make; dot-product attention has no parameters to
-    /// load.</summary>
+    /// <summary>A file, and the block with its options. Dot-product attention has no parameters to load.</summary>
     private static readonly Dictionary<string, Func<NativeBlock>> Files = new()
     {
         ["formula_rank3"] = () => new DotProductAttention(),
@@ -100,7 +100,7 @@ public class GoldenTests
         ["kdim_vdim"] = () => new MultiHeadAttention(32, 4, 0, true),
     };
 
-    /// <summary>Files as frameworks write them, their prefix, and the block.</summary>
+    /// <summary>Files as frameworks write them, with their prefix and the block.</summary>
     private static readonly Dictionary<string, (string? Prefix, Func<NativeBlock> Make)> Weights = new()
     {
         ["pytorch"] = (null, () => new MultiHeadAttention(12, 3, 0, true)),
@@ -167,7 +167,7 @@ public class GoldenTests
         AssertWithin(manager, file, "weights", "weights_bound", outputs.Weights!);
         AssertWithin(manager, file, "log_sum_exp", "log_sum_exp_bound", outputs.LogSumExp!);
 
-        // The list gives the same where it can say as much.
+        // The list gives the same result if it can express the inputs.
         if (inputs.Mask is null && inputs.Bias is null)
         {
             var list = new NDList(inputs.Queries, inputs.Keys, inputs.Values, inputs.ValidLens);
@@ -190,7 +190,7 @@ public class GoldenTests
         block.Load(file, prefix);
         float[] output = Forward(manager, block, file);
 
-        // The same from a stream, and as heed saves it, to a stream and to a file.
+        // The same after loading from a stream, and after saving by heed to a stream and to a file.
         using NativeBlock fromStream = make();
         using (FileStream stream = File.OpenRead(file))
         {

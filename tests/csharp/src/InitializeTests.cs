@@ -4,15 +4,15 @@ using Xunit;
 
 namespace Heed.Tests;
 
-/// <summary>What Initialize refuses and keeps of parameters that a block has already.</summary>
+/// <summary>What Initialize refuses and keeps if the block already has parameters.</summary>
 public sealed class InitializeTests : IDisposable
 {
     private readonly NDManager manager = NDManager.NewBaseManager();
 
     public void Dispose() => manager.Dispose();
 
-    /// <summary>A block that is initialized takes other shapes as long as its parameters and those inside fit
-    /// them.</summary>
+    /// <summary>An initialized block accepts other input shapes that fit its parameters and those of its
+    /// children.</summary>
     [Fact]
     public void ShapesForOtherParametersAreRefused()
     {
@@ -45,7 +45,7 @@ public sealed class InitializeTests : IDisposable
         table.Initialize(manager, DataType.Float32, new Shape(4, 6));
         Assert.Equal("Parameter Rows (6) Float32", table.Rows.ToString());
 
-        // Set one by one, the parameters are there as well.
+        // Parameters that were set one by one are checked, too.
         using var set = new TableBlock();
         Assert.Equal("Parameter Rows (shape not known)", set.Rows.ToString());
         set.Rows.SetArray(manager.Ones(new Shape(5)));
@@ -53,10 +53,10 @@ public sealed class InitializeTests : IDisposable
             "inputShapes are [(4, 6)]: Rows has values of shape (5), not (6)", Refusal(set, new Shape(4, 6)));
     }
 
-    /// <summary>heed's own blocks name the shapes that they have and those that they were given, and stay as they
-    /// are.</summary>
+    /// <summary>heed's own blocks name both the shapes of their parameters and the given shapes, and do not
+    /// change.</summary>
     [Fact]
-    public void ShapesForOtherParametersAreRefusedByEveryKind()
+    public void EveryKindRefusesShapesForOtherParameters()
     {
         var x = new Shape(2, 3, 8);
         var y = new Shape(2, 3, 6);
@@ -82,7 +82,7 @@ public sealed class InitializeTests : IDisposable
         Assert.Equal(new[] { x }, linear.InputShapes);
     }
 
-    /// <summary>Where a block inside cannot be initialized, those before it are as if nothing had been tried.</summary>
+    /// <summary>If a child cannot be initialized, the children before it are not initialized either.</summary>
     [Fact]
     public void AFailedInitializeLeavesNothing()
     {
@@ -95,7 +95,7 @@ public sealed class InitializeTests : IDisposable
         Assert.Throws<InvalidOperationException>(() => table.Linear.InputShapes);
         Assert.Throws<InvalidOperationException>(() => table.InputShapes);
 
-        // What was set before stays.
+        // Parameters that were set before are kept.
         table.Linear.Parameters["bias"].SetArray(manager.Ones(new Shape(2)));
         NDArray rows = manager.Ones(new Shape(5));
         table.Rows.SetArray(rows);
@@ -110,7 +110,7 @@ public sealed class InitializeTests : IDisposable
         Assert.Same(rows, table.Rows.Array);
     }
 
-    /// <summary>What was set before Initialize stays, whatever the initializers make.</summary>
+    /// <summary>Parameters that were set before Initialize are kept, whatever the initializers would make.</summary>
     [Fact]
     public void InitializeKeepsWhatWasSet()
     {

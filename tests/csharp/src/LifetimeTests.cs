@@ -6,7 +6,8 @@ using Xunit;
 
 namespace Heed.Tests;
 
-/// <summary>When objects are freed: never under a call, never twice, in the end even when they are forgotten.</summary>
+/// <summary>When objects are freed: never during a call, never twice, and finally even when they are
+/// forgotten.</summary>
 public class LifetimeTests
 {
     private const string BlockClosed = "the block, or the manager that it was initialized with, is closed";
@@ -53,8 +54,8 @@ public class LifetimeTests
         }
     }
 
-    /// <summary>What a call on another thread uses is disposed at any moment of it: each call gives its result or
-    /// ObjectDisposedException.</summary>
+    /// <summary>Objects that a call uses are disposed on another thread at any moment: each call gives its result or
+    /// throws ObjectDisposedException.</summary>
     [Fact]
     public void DisposeDuringACall()
     {
@@ -98,7 +99,7 @@ public class LifetimeTests
         }
     }
 
-    /// <summary>Asking is answered at any moment of Initialize, and of the end of the manager.</summary>
+    /// <summary>IsInitialized may be called at any moment of Initialize, and of disposing the manager.</summary>
     [Fact]
     public void IsInitializedDuringInitialize()
     {
@@ -149,7 +150,8 @@ public class LifetimeTests
         }
     }
 
-    /// <summary>Not beside the test that makes the collector run all the time, which walks all of them.</summary>
+    /// <summary>In this class so that it does not run together with the test that collects all the time, since each
+    /// collection visits all managers.</summary>
     [Fact]
     public void DisposesSubManagersHoweverDeep()
     {
@@ -167,7 +169,7 @@ public class LifetimeTests
         Assert.Throws<ObjectDisposedException>(() => array.ToFloatArray());
     }
 
-    /// <summary>Two gigabytes of arrays that nobody disposes, in a manager that stays open.</summary>
+    /// <summary>Two gigabytes of arrays that are never disposed, in a manager that stays open.</summary>
     [Fact]
     public void ForgottenArraysAreFreed()
     {
@@ -186,9 +188,9 @@ public class LifetimeTests
         Assert.True(grown < 1L << 30, $"the process grew by {grown} bytes");
     }
 
-    /// <summary>The collector runs while calls use objects that only the call still refers to.</summary>
+    /// <summary>The collector runs while calls use objects to which only the call still refers.</summary>
     [Fact]
-    public void NothingIsFreedUnderACall()
+    public void NothingIsFreedDuringACall()
     {
         using var stop = new CancellationTokenSource();
         var collector = new Thread(() =>
@@ -196,7 +198,7 @@ public class LifetimeTests
             while (!stop.IsCancellationRequested)
             {
                 GC.Collect();
-                // One collection right after the other would leave the calls hardly any time to run.
+                // Without a pause between collections the calls would hardly run.
                 Thread.Sleep(1);
             }
         });

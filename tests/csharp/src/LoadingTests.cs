@@ -6,8 +6,8 @@ using Xunit;
 
 namespace Heed.Tests;
 
-/// <summary>A process loads the library once, so each case is a process of its own: it tries twice, and prints what it
-/// gets.</summary>
+/// <summary>A process loads the library only once, so each case is a new process, which tries twice and prints the
+/// outcome.</summary>
 public class LoadingTests
 {
     private const string Variable = "HEED_NATIVE_PATH";
@@ -37,7 +37,7 @@ public class LoadingTests
         Assert.Contains($"; {nowhere}: ", Failure(Run(Program, nowhere, Natives)));
     }
 
-    /// <summary>Loaded as it is, such a file would end the process.</summary>
+    /// <summary>Loading such a file would end the process.</summary>
     [Fact]
     public void ATruncatedFileIsNamed()
     {
@@ -78,7 +78,7 @@ public class LoadingTests
     [Fact]
     public void AnotherVersionIsRefused()
     {
-        // LD_PRELOAD takes no path with a space, as a build's folder may have.
+        // LD_PRELOAD cannot have a path with a space, which a build folder may have.
         using var folder = new TestFolder();
         string other = folder["libother.so"];
         File.Copy(Environment.GetEnvironmentVariable("HEED_OTHER_VERSION")!, other);
@@ -101,7 +101,8 @@ public class LoadingTests
         Assert.Equal(Loaded, Run(Program, null, Natives));
     }
 
-    /// <summary>What lies beside the program goes before the system's, and is not made up for by it.</summary>
+    /// <summary>A file in the program's folder is used instead of the system's, which is not tried if it
+    /// fails.</summary>
     [Fact]
     public void TheProgramsFolderDecides()
     {
@@ -116,7 +117,8 @@ public class LoadingTests
         Assert.Contains("file too short", error);
     }
 
-    /// <summary>Heed.dll for .NET Standard cannot keep .NET from the program's folder, but it says so.</summary>
+    /// <summary>Heed.dll for .NET Standard cannot prevent .NET from using the program's folder, but it reports
+    /// it.</summary>
     [Fact]
     public void ThePathGoesBeforeTheProgramsFolder()
     {
@@ -150,7 +152,7 @@ public class LoadingTests
         }
     }
 
-    /// <summary>The error that both attempts have printed.</summary>
+    /// <summary>The error message, which both attempts must have printed.</summary>
     private static string Failure(string output)
     {
         string[] lines = output.Split('\n', StringSplitOptions.RemoveEmptyEntries);

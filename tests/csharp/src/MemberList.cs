@@ -6,8 +6,8 @@ using System.Reflection;
 
 namespace Heed.Tests;
 
-/// <summary>Prints what Heed.dll offers, for tests/bindings/members.py: a line "Type Supertype..." for each public
-/// type, and "Type.Member" for each of its own and inherited members that are public or protected.</summary>
+/// <summary>Prints the public members of Heed.dll for tests/bindings/members.py: a line "Type Supertype..." for each
+/// public type, and "Type.Member" for each of its own and inherited members that are public or protected.</summary>
 internal static class MemberList
 {
     private const BindingFlags All = BindingFlags.Public | BindingFlags.NonPublic | BindingFlags.Instance

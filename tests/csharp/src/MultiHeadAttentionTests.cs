@@ -39,7 +39,8 @@ public sealed class MultiHeadAttentionTests : IDisposable
         Assert.Same(manager, result.Head.Manager);
         Assert.Same(manager, ps.Manager);
 
-        // d2l keeps the weights: rows of one, alike for the visible keys since all keys are.
+        // d2l keeps the attention weights: each row sums to 1, and all visible keys have equal weights, since all keys
+        // are equal.
         NDArray weights = attention.Attention.AttentionWeights!;
         Assert.Equal(new Shape(10, 4, 6), weights.Shape);
         float[] numbers = weights.ToFloatArray();
@@ -64,7 +65,7 @@ public sealed class MultiHeadAttentionTests : IDisposable
         {
             double sum = numbers.Skip(6 * row).Take(6).Sum(number => (double)number);
 
-            // Six numbers, each rounded once in its quotient, and the sum that divides them once for each term.
+            // Six numbers, each rounded in its division, by a sum that is rounded once for each term.
             Assert.Equal(1, sum, 12 * (MathF.BitIncrement(1) - 1));
         }
     }
@@ -153,7 +154,7 @@ public sealed class MultiHeadAttentionTests : IDisposable
         Assert.Equal(outputs[0], outputs[1]);
         Assert.NotEqual(outputs[0], outputs[2]);
 
-        // Without one, each block has its own.
+        // Without a seed each block has different parameters.
         Assert.NotEqual(Forward(Initialized(0, false), Ramps(false)), Forward(Initialized(0, false), Ramps(false)));
     }
 
@@ -241,7 +242,7 @@ public sealed class MultiHeadAttentionTests : IDisposable
     }
 
     [Fact]
-    public void StartsAnewAfterTheManagerOfItsParameters()
+    public void CanBeInitializedAgainAfterItsManagerIsDisposed()
     {
         var attention = new MultiHeadAttention(100, 5, 0, false);
         foreach (DataType type in new[] { DataType.Float16, DataType.Float32 })
@@ -265,7 +266,7 @@ public sealed class MultiHeadAttentionTests : IDisposable
     }
 
     [Fact]
-    public void ManagesEmptyInputs()
+    public void AcceptsEmptyInputs()
     {
         MultiHeadAttention attention = Initialized(0, false);
         foreach ((long b, long q, long k) in new[] { (0L, 4L, 6L), (2L, 0L, 6L), (2L, 4L, 0L) })
@@ -289,7 +290,7 @@ public sealed class MultiHeadAttentionTests : IDisposable
     }
 
     [Fact]
-    public void SaysWhatItIs()
+    public void HasAText()
     {
         Assert.Equal(
             "MultiHeadAttention(numHiddens=100, numHeads=5, useBias=True, dropout=0.5)",

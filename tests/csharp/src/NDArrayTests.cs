@@ -11,7 +11,7 @@ public class NDArrayTests
     [Fact]
     public void WidensFloatsOf16Bits()
     {
-        // 1.5, -2 and the largest finite number, which only its own type can hold.
+        // 1.5, -2 and the largest finite number of each type.
         using var folder = new TestFolder();
         string file = TestFiles.Write(
             folder["halves"],
@@ -25,7 +25,7 @@ public class NDArrayTests
     }
 
     [Fact]
-    public void RefusesToGiveAnotherType()
+    public void RefusesToBeReadAsAnotherType()
     {
         using NDManager manager = TestDevice.NewManager();
         NDArray floats = manager.Ones(new Shape(2));
@@ -41,7 +41,7 @@ public class NDArrayTests
             Assert.Throws<InvalidOperationException>(() => longs.ToFloatArray()).Message);
     }
 
-    /// <summary>Of a shape-only array, which takes no memory and which the public classes do not make.</summary>
+    /// <summary>Of a shape-only array, which takes no memory, and which the public classes cannot create.</summary>
     [Theory]
     [InlineData(DataType.Float32)]
     [InlineData(DataType.BFloat16)]
@@ -66,7 +66,7 @@ public class NDArrayTests
     }
 
     [Fact]
-    public void SaysWhatItIs()
+    public void HasAText()
     {
         using NDManager manager = TestDevice.NewManager();
         NDArray array = manager.Ones(new Shape(2, 3), DataType.BFloat16);

@@ -9,7 +9,7 @@ using Xunit;
 
 namespace Heed.Tests;
 
-/// <summary>What ToString says of an array: the numbers of array_texts.txt, which the tests of Java read too.</summary>
+/// <summary>The text of arrays, compared with array_texts.txt, which the tests of Java use, too.</summary>
 public class NDArrayTextTests
 {
     private static readonly string Where = TestDevice.Device.Equals(Device.Cpu()) ? string.Empty : $" on {TestDevice.Device}";
@@ -86,7 +86,7 @@ public class NDArrayTextTests
     }
 
     [Fact]
-    public void MayBeAskedForWhileAnotherThreadDisposes()
+    public void CanBeReadWhileAnotherThreadDisposesTheArray()
     {
         for (int i = 0; i < 200; i++)
         {

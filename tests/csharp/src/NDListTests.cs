@@ -79,7 +79,7 @@ public class NDListTests
     }
 
     [Fact]
-    public void SaysWhatItHolds()
+    public void HasAText()
     {
         using NDManager manager = TestDevice.NewManager();
         NDArray named = manager.Ones(new Shape(2, 3));
@@ -93,7 +93,7 @@ public class NDListTests
     }
 
     [Fact]
-    public void ADisposedArrayIsNamedByItsPlace()
+    public void ADisposedArrayIsNamedByItsIndex()
     {
         using NDManager manager = TestDevice.NewManager();
         NDArray disposed = manager.Ones(new Shape(2));

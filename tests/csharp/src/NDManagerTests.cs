@@ -113,7 +113,7 @@ public class NDManagerTests
         Assert.Equal(new long[] { 0, 0, 1 }, manager.Arange(0, 1.5f, 0.5f, DataType.Int64).ToLongArray());
         Assert.Empty(manager.Arange(4f, 2f).ToFloatArray());
 
-        // The last below 2^24 + 3, which a float cannot tell from its neighbours.
+        // The last number below 2^24 + 3; a float cannot represent its neighbours.
         Assert.Equal(16777218, manager.Arange(16777219)[-1].ToIntArray()[0]);
         foreach (Action use in new Action[]
         {
@@ -156,7 +156,7 @@ public class NDManagerTests
         Assert.InRange(uniform.Min(), -2, -1.9f);
         Assert.InRange(uniform.Max(), 2.9f, 3);
 
-        // Means are normal with a standard deviation of sigma / 100: six of them are enough for any seed.
+        // Means have a standard deviation of sigma / 100; six of them are enough for any seed.
         Assert.InRange(uniform.Average(), 0.5f - (0.06f * 1.44f), 0.5f + (0.06f * 1.44f));
         Assert.InRange(manager.RandomNormal(new Shape(10000)).ToFloatArray().Average(), -0.06f, 0.06f);
         double[] normal = manager.RandomNormal(5, 2, new Shape(10000), DataType.Float64).ToDoubleArray();
@@ -211,7 +211,7 @@ public class NDManagerTests
         manager.Synchronize();
         manager.Trim();
 
-        // Arrays of two contexts of a device go together.
+        // Arrays of two contexts on one device can be combined.
         Assert.Equal(new float[] { 2 }, manager.Ones(new Shape(1, 2)).MatMul(plain.Ones(new Shape(2))).ToFloatArray());
         Assert.Contains("NumThreads", Assert.Throws<ArgumentException>(
             () => NDManager.NewBaseManager(options: new ContextOptions { NumThreads = -1 })).Message);
@@ -228,7 +228,7 @@ public class NDManagerTests
         Assert.StartsWith("device is Device.Ascend(0), but libheed_ascend.so is not in \"", error.Message);
         Assert.EndsWith("or its folder in HEED_PLUGIN_PATH", error.Message);
 
-        // Nothing has changed for the CPU.
+        // The CPU still works.
         using NDManager manager = NDManager.NewBaseManager();
         NDArray array = manager.Ones(new Shape(2));
         Assert.Throws<HeedException>(() => array.ToDevice(Device.Ascend()));

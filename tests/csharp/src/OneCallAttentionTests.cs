@@ -4,7 +4,7 @@ using Xunit;
 
 namespace Heed.Tests;
 
-/// <summary>Attention without a block: what a block gives.</summary>
+/// <summary>Attention without a block gives the same as a block.</summary>
 public sealed class OneCallAttentionTests : IDisposable
 {
     private const Wanted All = Wanted.Output | Wanted.Weights | Wanted.LogSumExp;
@@ -23,7 +23,7 @@ public sealed class OneCallAttentionTests : IDisposable
     public void Dispose() => manager.Dispose();
 
     [Fact]
-    public void GivesWhatABlockGives()
+    public void GivesTheSameAsABlock()
     {
         NDArray expected = new DotProductAttention().Forward(new ParameterStore(), new NDList(queries, keys, values)).Head;
         NDArray result = DotProductAttention.ScaledDotProductAttention(queries, keys, values);
@@ -77,7 +77,7 @@ public sealed class OneCallAttentionTests : IDisposable
     }
 
     [Fact]
-    public void RefusesWhatABlockRefuses()
+    public void RefusesTheSameAsABlock()
     {
         ArgumentException error = Assert.ThrowsAny<ArgumentException>(
             () => DotProductAttention.ScaledDotProductAttention(queries, values, values));

@@ -8,7 +8,7 @@ using Xunit;
 
 namespace Heed.Tests;
 
-/// <summary>Who disposes what, and what becomes of what nobody disposes.</summary>
+/// <summary>Who disposes which objects, and what happens to objects that are never disposed.</summary>
 public sealed class OwnershipTests : IDisposable
 {
     private readonly NDManager manager = TestDevice.NewManager();
@@ -31,7 +31,7 @@ public sealed class OwnershipTests : IDisposable
         Assert.Equal(2, kept.Size);
         Assert.Equal(2, detached.Size);
 
-        // An array that nobody owns makes others that nobody owns.
+        // Arrays that are made from an array without an owner have no owner either.
         NDManager nobody = detached.Manager;
         Assert.True(nobody.IsOpen);
         Assert.Null(nobody.ParentManager);
@@ -52,7 +52,7 @@ public sealed class OwnershipTests : IDisposable
     }
 
     [Fact]
-    public void WhatCannotMoveStays()
+    public void AFailedMoveChangesNothing()
     {
         using NDManager other = TestDevice.NewManager();
         NDArray array = other.Ones(new Shape(2));
@@ -130,13 +130,13 @@ public sealed class OwnershipTests : IDisposable
         GC.Collect();
         Assert.Equal(arrays.Count, managers.FindAll(each => each.IsAlive).Count);
 
-        // Those of arrays that are still in use are closed with their parent.
+        // Arrays of a forgotten sub-manager that are still used are closed with its parent.
         Assert.Equal(2, arrays[5].Size);
         manager.Dispose();
         Assert.All(arrays, array => Assert.True(array.IsReleased));
     }
 
-    /// <summary>Each thread ends with its own array, in one manager or the other.</summary>
+    /// <summary>Each thread finally has its own array, in one of the two managers.</summary>
     [Fact]
     public void ArraysMoveWhileManagersAreDisposed()
     {
@@ -173,7 +173,7 @@ public sealed class OwnershipTests : IDisposable
         Assert.True(manager.IsOpen);
     }
 
-    /// <summary>Thread.Interrupt ends any wait, that for a lock too.</summary>
+    /// <summary>Thread.Interrupt ends every wait, also that for a lock.</summary>
     [Fact]
     public void AnInterruptedThreadDoesNoHarm()
     {
@@ -221,8 +221,8 @@ public sealed class OwnershipTests : IDisposable
         Assert.EndsWith("done\n", output);
     }
 
-    /// <summary>A hundred thousand arrays and more, 1.6 GB, under a managed heap of 64 MB: without the collector's help
-    /// the process would have them all.</summary>
+    /// <summary>More than a hundred thousand arrays, 1.6 GB, with a managed heap of 64 MB: without the collector the
+    /// process would keep all of them.</summary>
     [Fact]
     public void ForgottenObjectsDoNotPileUp()
     {
@@ -230,8 +230,8 @@ public sealed class OwnershipTests : IDisposable
         Assert.InRange(int.Parse(output.Split('\n')[0]), 1, 700);
     }
 
-    /// <summary>12 GB of arrays, or 1.6 GB of a layer's results: whatever their sizes, what is freed goes back to the
-    /// system.</summary>
+    /// <summary>12 GB of arrays, or 1.6 GB of a layer's results: whatever their sizes are, freed memory goes back to
+    /// the system.</summary>
     [Theory]
     [InlineData(ChildProcess.ForgetLargeOnes)]
     [InlineData(ChildProcess.ForgetResults)]

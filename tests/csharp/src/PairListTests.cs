@@ -63,7 +63,7 @@ public class PairListTests
     }
 
     [Fact]
-    public void SaysWhatIsMissing()
+    public void NamesAMissingKey()
     {
         var list = new PairList<string, int> { { "a", 1 }, { "b", 2 } };
         Assert.Equal("there is no c; there are a, b", Assert.Throws<KeyNotFoundException>(() => list["c"]).Message);

@@ -10,7 +10,8 @@ namespace Heed.Tests;
 /// <summary>SaveParameters and LoadParameters.</summary>
 public sealed class ParameterFileTests : IDisposable
 {
-    /// <summary>Of a ScaledBlock: scale 2, 3; weight 1 to 6; bias -1, 0.5. Java's tests read and write it too.</summary>
+    /// <summary>The bytes of a ScaledBlock: scale 2, 3; weight 1 to 6; bias -1, 0.5. Java's tests read and write the
+    /// same file.</summary>
     private static readonly byte[] Written = File.ReadAllBytes(TestFiles.Data("block_parameters.bin"));
 
     private readonly NDManager manager = NDManager.NewBaseManager();
@@ -65,9 +66,9 @@ public sealed class ParameterFileTests : IDisposable
         }
     }
 
-    /// <summary>On a block that has parameters all are replaced, type and sizes too.</summary>
+    /// <summary>Loading replaces all parameters of a block, including their types and sizes.</summary>
     [Fact]
-    public void ReplacesWhatIsThere()
+    public void ReplacesAllParameters()
     {
         using var block = new ScaledBlock();
         block.Initialize(manager, DataType.Float16, new Shape(1, 7));
@@ -77,7 +78,8 @@ public sealed class ParameterFileTests : IDisposable
         Assert.Equal(new Shape(2, 7), old.Shape);
     }
 
-    /// <summary>Wherever it ends, the sentence has how many bytes came, and what should have come next.</summary>
+    /// <summary>Wherever the stream ends, the message has the number of bytes that were read, and what should have
+    /// followed.</summary>
     [Fact]
     public void EverythingShorterIsRefused()
     {
@@ -123,7 +125,7 @@ public sealed class ParameterFileTests : IDisposable
         }
     }
 
-    /// <summary>Whatever byte is another: a fitting exception, and nothing changed.</summary>
+    /// <summary>Whichever byte is changed: the right exception, and the block does not change.</summary>
     [Fact]
     public void EverythingDamagedIsRefused()
     {
@@ -172,7 +174,7 @@ public sealed class ParameterFileTests : IDisposable
         Refused(new Linear(3), damaged, "checksum");
     }
 
-    /// <summary>A block whose own parameter has another shape than that of the stream.</summary>
+    /// <summary>The block's own parameter has another shape than the stream's.</summary>
     [Fact]
     public void ShapesOfAProgramsOwnParametersAreChecked()
     {
@@ -195,9 +197,9 @@ public sealed class ParameterFileTests : IDisposable
         Assert.Equal(0, stream.Length);
     }
 
-    /// <summary>Streams that throw, give a byte at a time, or cannot seek.</summary>
+    /// <summary>Streams that throw, return a byte at a time, or cannot seek.</summary>
     [Fact]
-    public void StreamsAsTheyCome()
+    public void StreamsOfAllKinds()
     {
         using var block = new ScaledBlock();
         block.LoadParameters(manager, new SlowStream(Written));
@@ -247,9 +249,9 @@ public sealed class ParameterFileTests : IDisposable
         return stream.ToArray();
     }
 
-    /// <summary>A stream that claims to have read less than nothing, or more than there was room for.</summary>
+    /// <summary>A stream that claims to have read a negative number of bytes, or more than were requested.</summary>
     [Fact]
-    public void StreamsThatLieAreFound()
+    public void StreamsWithWrongCountsAreRefused()
     {
         using ScaledBlock block = Initialized(out float[] before);
         using var linear = new Linear(2);
@@ -257,8 +259,8 @@ public sealed class ParameterFileTests : IDisposable
         {
             foreach (Action load in new Action[]
             {
-                () => block.LoadParameters(manager, new LyingStream(Written, excess)),
-                () => linear.Load(new LyingStream(Written, excess)),
+                () => block.LoadParameters(manager, new WrongCountStream(Written, excess)),
+                () => linear.Load(new WrongCountStream(Written, excess)),
             })
             {
                 Assert.Contains("the stream says that it has read", Assert.Throws<IOException>(load).Message);
@@ -297,7 +299,7 @@ public sealed class ParameterFileTests : IDisposable
         Assert.Equal(new[] { -6, -4.5f }, block.Forward(ps, new NDList(x)).Head.ToFloatArray());
     }
 
-    /// <summary>A composed block of nothing.</summary>
+    /// <summary>A composed block without anything inside.</summary>
     private sealed class SilentBlockOfMine : AbstractBlock
     {
         protected override NDList ForwardInternal(
@@ -305,12 +307,12 @@ public sealed class ParameterFileTests : IDisposable
             inputs;
     }
 
-    /// <summary>Adds something to the number of bytes that there was room for.</summary>
-    private sealed class LyingStream : SlowStream
+    /// <summary>Returns a larger number than that of the requested bytes.</summary>
+    private sealed class WrongCountStream : SlowStream
     {
         private readonly int excess;
 
-        internal LyingStream(byte[] bytes, int excess)
+        internal WrongCountStream(byte[] bytes, int excess)
             : base(bytes)
         {
             this.excess = excess;
@@ -319,7 +321,7 @@ public sealed class ParameterFileTests : IDisposable
         public override int Read(byte[] buffer, int offset, int count) => unchecked(count + excess);
     }
 
-    /// <summary>Gives one byte at a time, and throws after so many.</summary>
+    /// <summary>Returns one byte at a time, and throws after a number of bytes.</summary>
     private class SlowStream : Stream
     {
         private readonly byte[] bytes;

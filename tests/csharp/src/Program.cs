@@ -6,8 +6,8 @@ using Xunit;
 
 namespace Heed.Tests;
 
-/// <summary>What tests run in processes of their own: without arguments that of LoadingTests, with "members" the list for
-/// tests/bindings, with another one a task of ChildProcess.</summary>
+/// <summary>The program that tests run in new processes: without arguments for LoadingTests, with "members" the list
+/// for tests/bindings, with another argument a task of ChildProcess.</summary>
 internal static class Program
 {
     private static void Main(string[] arguments)

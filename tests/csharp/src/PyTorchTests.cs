@@ -4,7 +4,7 @@ using Xunit;
 
 namespace Heed.Tests;
 
-/// <summary>Results against PyTorch's, each within the bound that its file carries.</summary>
+/// <summary>Results compared with PyTorch's, each within the bound in its file.</summary>
 public class PyTorchTests
 {
     [Fact]

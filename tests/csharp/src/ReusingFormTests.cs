@@ -6,7 +6,7 @@ using Xunit;
 
 namespace Heed.Tests;
 
-/// <summary>Forward into arrays that are there, and what prepares it.</summary>
+/// <summary>Forward into existing arrays, and the methods that prepare it.</summary>
 public sealed class ReusingFormTests : IDisposable
 {
     private const Wanted All = Wanted.Output | Wanted.Weights | Wanted.LogSumExp;
@@ -31,9 +31,10 @@ public sealed class ReusingFormTests : IDisposable
         manager.Dispose();
     }
 
-    /// <summary>Every output, with and without workspace and training; asking for more changes nothing.</summary>
+    /// <summary>Every output, with and without workspace and training; requesting more does not change a
+    /// result.</summary>
     [Fact]
-    public void GivesWhatTheListGives()
+    public void GivesTheSameAsTheList()
     {
         var list = new NDList(inputs.Queries, inputs.Keys, inputs.Values, inputs.ValidLens);
         float[] expected = attention.Forward(new ParameterStore(), list).Head.ToFloatArray();
@@ -61,7 +62,7 @@ public sealed class ReusingFormTests : IDisposable
     }
 
     [Fact]
-    public void SeedsAreGivenOrDrawn()
+    public void SeedsAreSetOrDrawn()
     {
         using AttentionOutputs outputs = attention.CreateOutputs(inputs);
         float[] Run()
@@ -109,7 +110,7 @@ public sealed class ReusingFormTests : IDisposable
     }
 
     [Fact]
-    public void AMaskIsOfBooleansFromTheBeginning()
+    public void AMaskMustBeOfBooleans()
     {
         NDArray mask = manager.Ones(new Shape(4, 6), DataType.Boolean);
         var set = new AttentionInputs { Mask = mask };
@@ -181,7 +182,7 @@ public sealed class ReusingFormTests : IDisposable
     private static void Closed(string argument, Action use) => Assert.StartsWith(
         $"the array {argument} is closed", Assert.Throws<ObjectDisposedException>(use).Message);
 
-    /// <summary>Nothing at all, in 10,000 calls of each kind of block: not with training, not without a
+    /// <summary>Nothing at all, in 10,000 calls of each kind of block, also with training and without a
     /// workspace.</summary>
     [Fact]
     public void AllocatesNothing()
@@ -208,7 +209,8 @@ public sealed class ReusingFormTests : IDisposable
             using Workspace workspace = manager.NewWorkspace(block.WorkspaceSize(given, outputs));
             foreach (Workspace? scratch in new[] { workspace, null })
             {
-                // The least of some runs: .NET may allocate in any one of them, where it compiles anew what runs often.
+                // The smallest of several runs, since .NET may allocate in any of them when it recompiles code that
+                // runs often.
                 Assert.Contains(0, Enumerable.Range(0, 5).Select(_ => Allocated(block, given, outputs, scratch)));
             }
         }

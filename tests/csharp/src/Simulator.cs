@@ -8,12 +8,12 @@ using Xunit;
 
 namespace Heed.Tests;
 
-/// <summary>The simulated NPU, seen from behind: see tests/ascend_sim/include/ascend_sim/control.h.</summary>
+/// <summary>Control of the simulated NPU: see tests/ascend_sim/include/ascend_sim/control.h.</summary>
 internal static unsafe class Simulator
 {
     private const string Name = "ascend_sim";
 
-    /// <summary>Of an ATB context: 32 blocks of 3 MiB.</summary>
+    /// <summary>The memory of an ATB context: 32 blocks of 3 MiB.</summary>
     private const long TakenByAtb = 32 * (3L << 20);
 
     private static readonly TimeSpan Patience = TimeSpan.FromSeconds(20);
@@ -30,17 +30,17 @@ internal static unsafe class Simulator
 
     internal static void SetFaults(string list) => ascend_sim_set_faults(list);
 
-    /// <summary>How long each task of a stream takes at least.</summary>
+    /// <summary>Sets the least duration of each task on a stream.</summary>
     internal static void DelayTasks(uint microseconds) => ascend_sim_delay_tasks(microseconds);
 
     internal static long Count(string what) => (long)ascend_sim_count(what);
 
-    /// <summary>The device has room for so many bytes more, while one context of ATB is open.</summary>
+    /// <summary>Limits the device's free memory to this many bytes, with one context of ATB open.</summary>
     internal static void LeaveRoomFor(long numBytes) =>
         SetFaults($"memory={TakenByAtb + Count("bytes_allocated") + numBytes}");
 
-    /// <summary>After all managers are disposed: nothing is left on the device once the collector has seen what was
-    /// forgotten.</summary>
+    /// <summary>After all managers have been disposed and the collector has freed forgotten objects, nothing is left on
+    /// the device.</summary>
     internal static void AssertNothingIsLeft()
     {
         SetFaults(string.Empty);

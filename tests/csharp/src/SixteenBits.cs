@@ -5,21 +5,21 @@ using Xunit;
 
 namespace Heed.Tests;
 
-/// <summary>Multi-head attention in double, and how far one that computes in 16 bits may be away from it at worst:
-/// every number carries the bound of its error. Rounded to 16 bits are Float32 inputs and parameters, each projection,
-/// the weights that the values are multiplied with, and their sum; for the weights that are returned, also the scaled
-/// queries and the scores. All else is Float32.</summary>
+/// <summary>Multi-head attention in double, with the largest error of an engine that computes in 16 bits for each
+/// number. Rounded to 16 bits are: Float32 inputs and parameters, each projection, the weights that multiply the
+/// values, and their sum; for the returned weights also the scaled queries and the scores. Everything else is
+/// Float32.</summary>
 internal sealed class SixteenBits
 {
     private const double FloatUnit = 1.0 / (1 << 24);
 
-    /// <summary>Below Float16's normal numbers a rounding is off by up to this.</summary>
+    /// <summary>The largest rounding error below Float16's normal numbers.</summary>
     private const double Tiny = 1.0 / (1 << 25);
 
     private readonly double unit;
     private readonly bool narrowed;
 
-    /// <summary>Of queries (B, Q, E), keys and values (B, K, E), and a block without biases whose sizes are all
+    /// <summary>Queries are (B, Q, E), keys and values (B, K, E); the block has no biases, and all its sizes are
     /// E.</summary>
     internal SixteenBits(
         MultiHeadAttention block, int numHeads, NDArray queries, NDArray keys, NDArray values, int[] lens)
@@ -130,7 +130,8 @@ internal sealed class SixteenBits
         /// <summary>The bounds of their errors.</summary>
         internal double[] Errors { get; }
 
-        /// <summary>Every number is within its bound, and the bounds are smaller than what they bound.</summary>
+        /// <summary>Checks that every number is within its bound, and that the bounds are smaller than the
+        /// numbers.</summary>
         internal void AssertHolds(float[] actual)
         {
             Assert.Equal(Values.Length, actual.Length);
@@ -166,7 +167,7 @@ internal sealed class SixteenBits
             return product;
         }
 
-        /// <summary>With the other one transposed, summed in Float32.</summary>
+        /// <summary>Multiplies with the transpose of `other`, summed in Float32.</summary>
         internal Matrix Times(Matrix other)
         {
             var product = new Matrix(Rows, other.Rows);

@@ -3,7 +3,7 @@ using System;
 
 namespace Heed.Tests;
 
-/// <summary>scale * dropout(linear(x)): a block with a parameter of its own and two inside.</summary>
+/// <summary>scale * dropout(linear(x)): a block with a parameter of its own and two children.</summary>
 internal sealed class ScaledBlock : AbstractBlock
 {
     private readonly Linear inner;
@@ -62,8 +62,8 @@ internal sealed class ScaledBlock : AbstractBlock
     }
 }
 
-/// <summary>A parameter for each column of the input beside a linear layer; it may fail once that is
-/// initialized.</summary>
+/// <summary>A block with a linear layer, and a parameter for each column of the input. It may fail after initializing
+/// the layer.</summary>
 internal sealed class TableBlock : AbstractBlock
 {
     internal TableBlock()
@@ -102,7 +102,7 @@ internal sealed class TableBlock : AbstractBlock
         Linear.Forward(parameterStore, inputs, training);
 }
 
-/// <summary>A block that leaves out what a block with others inside has to say.</summary>
+/// <summary>A block that does not report its children as it must.</summary>
 internal sealed class SilentBlock : AbstractBlock
 {
     internal SilentBlock(bool hasChild)
@@ -117,7 +117,7 @@ internal sealed class SilentBlock : AbstractBlock
         ParameterStore parameterStore, NDList inputs, bool training, PairList<string, object>? parameters) => inputs;
 }
 
-/// <summary>A block that is a function, and takes any others inside.</summary>
+/// <summary>A block that calls a function, with any children.</summary>
 internal sealed class FunctionBlock : AbstractBlock
 {
     private readonly Func<FunctionBlock, NDList, NDList?> function;
@@ -142,7 +142,7 @@ internal sealed class FunctionBlock : AbstractBlock
         function(this, inputs)!;
 }
 
-/// <summary>An initializer that is a function.</summary>
+/// <summary>An initializer that calls a function.</summary>
 internal sealed class FunctionInitializer : Initializer
 {
     private readonly Func<NDManager, Shape, DataType, NDArray> function;

@@ -3,8 +3,9 @@ using System;
 
 namespace Heed.Tests;
 
-/// <summary>The device that tests run on whose subject is none: the CPU, or what HEED_TEST_DEVICE in the environment
-/// names. Those with the trait Device=cpu run on the CPU alone, those with Device=ascend on an NPU alone.</summary>
+/// <summary>The device for tests that are not about a device: the CPU, or the one that HEED_TEST_DEVICE in the
+/// environment names. Tests with the trait Device=cpu run on the CPU only, those with Device=ascend on an NPU
+/// only.</summary>
 internal static class TestDevice
 {
     internal const string Trait = "Device";

@@ -5,7 +5,7 @@ using System.Text;
 
 namespace Heed.Tests;
 
-/// <summary>The files that tests read.</summary>
+/// <summary>Files for tests.</summary>
 internal static class TestFiles
 {
     /// <summary>A file with weights, inputs and PyTorch's output.</summary>
@@ -15,7 +15,7 @@ internal static class TestFiles
     internal static string Data(string name) =>
         Path.Combine(Environment.GetEnvironmentVariable("HEED_GOLDEN")!, name);
 
-    /// <summary>Writes a .safetensors file of a header and what follows it.</summary>
+    /// <summary>Writes a .safetensors file with this header and data.</summary>
     internal static string Write(string file, string header, params byte[] data)
     {
         byte[] text = Encoding.UTF8.GetBytes(header);
@@ -27,7 +27,7 @@ internal static class TestFiles
     }
 }
 
-/// <summary>A folder that goes with its test.</summary>
+/// <summary>A folder that is deleted after its test.</summary>
 internal sealed class TestFolder : IDisposable
 {
     private readonly DirectoryInfo folder = Directory.CreateTempSubdirectory("heed-tests");

@@ -7,8 +7,8 @@ using Xunit;
 
 namespace Heed.Tests;
 
-/// <summary>What is in files of weights, and blocks that are loaded from them: one file, several with an index, other
-/// files.</summary>
+/// <summary>The arrays in files of weights, and blocks that are loaded from them: one file, several with an index,
+/// other files.</summary>
 public sealed class WeightsTests : IDisposable
 {
     private const string Index = "model.safetensors.index.json";
@@ -133,7 +133,7 @@ public sealed class WeightsTests : IDisposable
 
     private static byte[] Floats(params float[] values) => values.SelectMany(BitConverter.GetBytes).ToArray();
 
-    /// <summary>The layer's output for 3 is (31, 62).</summary>
+    /// <summary>Checks that the layer's output for 3 is (31, 62).</summary>
     private static void ExpectLoaded(Action<Linear> load)
     {
         using NDManager manager = NDManager.NewBaseManager();
@@ -144,7 +144,7 @@ public sealed class WeightsTests : IDisposable
         Assert.Equal(new float[] { 31, 62 }, output.ToArray<float>());
     }
 
-    /// <summary>A linear layer of 2 outputs and 1 input, "fc", in two files.</summary>
+    /// <summary>Writes a linear layer of 2 outputs and 1 input, "fc", in two files.</summary>
     private void WriteCutModel()
     {
         TestFiles.Write(

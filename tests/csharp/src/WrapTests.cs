@@ -9,7 +9,7 @@ using Xunit;
 
 namespace Heed.Tests;
 
-/// <summary>Arrays over memory of .NET's: not copied, and pinned as long as something native may use it.</summary>
+/// <summary>Arrays over .NET's memory: not copied, and pinned as long as native code may use it.</summary>
 public sealed class WrapTests : IDisposable
 {
     private readonly NDManager manager = NDManager.NewBaseManager();
@@ -100,7 +100,7 @@ public sealed class WrapTests : IDisposable
         Assert.Equal(1, memory.Unpins);
     }
 
-    /// <summary>Views are made while the array is disposed: each has the memory, or is not made.</summary>
+    /// <summary>Views are made while the array is disposed: each view has the memory, or is not made.</summary>
     [Fact]
     public void IsPinnedForViewsMadeMeanwhile()
     {
@@ -158,7 +158,7 @@ public sealed class WrapTests : IDisposable
     }
 
     [Fact]
-    public void ForgottenArraysLetItGo()
+    public void ForgottenArraysReleaseIt()
     {
         var memory = new CountedMemory(16);
         ForgetAnArrayOver(memory);
@@ -170,7 +170,7 @@ public sealed class WrapTests : IDisposable
         Assert.Equal(0, memory.Pins);
     }
 
-    /// <summary>On the collector's thread an exception would be the end of the process.</summary>
+    /// <summary>An exception on the collector's thread would end the process.</summary>
     [Fact]
     public void AProgramsMemoryMayThrow()
     {
@@ -192,7 +192,7 @@ public sealed class WrapTests : IDisposable
     [MethodImpl(MethodImplOptions.NoInlining)]
     private void ForgetAnArrayOver(CountedMemory memory) => Assert.Equal(3, manager.Wrap(memory.Memory)[3].GetFloat());
 
-    /// <summary>The numbers 0, 1, ... in memory that counts who needs it to stay where it is.</summary>
+    /// <summary>The numbers 0, 1, ... in memory that counts its pins.</summary>
     private sealed class CountedMemory : MemoryManager<float>
     {
         private readonly float[] numbers;

@@ -9,7 +9,7 @@ num_cores=$(nproc 2> /dev/null || echo 2)
 export CMAKE_BUILD_PARALLEL_LEVEL=$num_cores
 export CTEST_PARALLEL_LEVEL=$num_cores
 
-# .NET without telemetry and greetings, and without servers that outlive the build.
+# .NET: no telemetry, no greeting, no server that outlives the build.
 export DOTNET_CLI_TELEMETRY_OPTOUT=1
 export DOTNET_NOLOGO=1
 export DOTNET_GENERATE_ASPNET_CERTIFICATE=false

@@ -57,7 +57,7 @@ static void check_same_size(const heed_tensor* result, const heed_tensor* loaded
 }
 
 int compare_in_16_bits(heed_context* context, const heed_tensor* result, const char* path) {
-  /* What narrower numbers make of an error: bfloat16 rounds to 8 bits, float to 24. */
+  /* How much larger rounding errors are in bfloat16, which has 8 bits of precision, than in float, which has 24. */
   const double times_larger = 65536;
   const int64_t num_elements = heed_tensor_num_elements(result);
   heed_tensor *output = NULL, *deviation = NULL;
@@ -85,7 +85,7 @@ int compare_in_16_bits(heed_context* context, const heed_tensor* result, const c
   free(actual);
   heed_tensor_destroy(deviation);
   heed_tensor_destroy(output);
-  /* False of a NaN. */
+  /* False for a NaN. */
   return mean <= allowed;
 }
 

@@ -6,7 +6,7 @@
 
 #include <heed/heed.h>
 
-/* Ends the program with the library's sentence unless the call came to HEED_OK. */
+/* Ends the program with the library's sentence unless the call returned HEED_OK. */
 #define CHECK(call) check((call), #call)
 void check(heed_status status, const char* call);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes a page with each head's attention weights, for the first item of a batch.
+/* Writes a page with each head's attention weights, for the first element of a batch.
  *
  *   head_view TEMPLATE PAGE FILE NUM_HEADS [QUERY_TOKENS [KEY_TOKENS]]
  *
@@ -104,7 +104,7 @@ static void write_tokens(FILE* page, const char* name, const char* path) {
   free(text);
 }
 
-/* Nine digits tell any two floats apart. JSON has no NaN. A program that calls setlocale must see to a decimal point. */
+/* Nine digits tell any two floats apart. JSON has no NaN. A program with setlocale must keep the decimal point. */
 static void write_number(FILE* page, float number) {
   if (isfinite(number)) {
     fprintf(page, "%.9g", number);

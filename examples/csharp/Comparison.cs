@@ -6,7 +6,7 @@ using Heed;
 /// <summary>Compares a result with the "output" of a safetensors file.</summary>
 internal static class Comparison
 {
-    /// <summary>What narrower numbers make of an error: bfloat16 rounds to 8 bits, float to 24.</summary>
+    /// <summary>How much larger rounding errors are in bfloat16 (8 bits of precision) than in float (24).</summary>
     private const double TimesLarger = 65536;
 
     /// <summary>Prints the shape and the largest difference. Returns whether all numbers are within the file's
@@ -32,7 +32,7 @@ internal static class Comparison
             {
                 largest = i;
             }
-            if (difference <= bound[i]) // Never true of a NaN.
+            if (difference <= bound[i]) // False for a NaN.
             {
                 within++;
             }
@@ -61,7 +61,7 @@ internal static class Comparison
         Console.WriteLine(
             $"largest difference to the file's output: {Scientific(largest)}, mean of the squares "
             + $"{Scientific(mean)}, expected in 16 bits up to {Scientific(deviation * deviation)}");
-        return mean <= deviation * deviation; // Never true of a NaN.
+        return mean <= deviation * deviation; // False for a NaN.
     }
 
     private static string Scientific(double number) => number.ToString("0.00e+00", CultureInfo.InvariantCulture);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Multi-head attention put together of other blocks, as section 10.5 of "Dive into Deep Learning" (d2l-java) defines it,
+// Multi-head attention composed of other blocks, as section 10.5 of "Dive into Deep Learning" (d2l-java) defines it,
 // beside heed's own MultiHeadAttention: with the same parameters both give the same numbers.
 //
 //   run define_attention
@@ -42,7 +42,7 @@ internal static class DefineAttentionExample
     private static string Describe(bool isSame) =>
         (isSame ? "the same" : "NOT the same") + " as heed's own block's, bit by bit";
 
-    /// <summary>Four linear layers around a dot-product attention whose batch holds the heads of every item.</summary>
+    /// <summary>Four linear layers around a dot-product attention. Its batch axis holds all heads.</summary>
     private sealed class ComposedAttention : AbstractBlock
     {
         private readonly int numHeads;
@@ -79,7 +79,7 @@ internal static class DefineAttentionExample
             NDArray keys = Project(keyProjection, ps, inputs[1], training);
             NDArray values = Project(valueProjection, ps, inputs[2], training);
 
-            // Every head of an item has the item's length.
+            // Every head has the length of its batch element.
             NDArray validLens = inputs[3].Repeat(0, numHeads);
 
             NDList heads = Attention.Forward(ps, new NDList(queries, keys, values, validLens), training, parameters);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes a page with each head's attention weights, for the first item of a batch.
+// Writes a page with each head's attention weights, for the first element of a batch.
 //
 //   run head_view TEMPLATE PAGE FILE NUM_HEADS [QUERY_TOKENS [KEY_TOKENS]]
 //

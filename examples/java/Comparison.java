@@ -8,7 +8,7 @@ import java.util.Locale;
 
 /** Compares a result with the "output" of a safetensors file. */
 final class Comparison {
-    /** What narrower numbers make of an error: bfloat16 rounds to 8 bits, float to 24. */
+    /** How much larger rounding errors are in bfloat16 (8 bits of precision) than in float (24). */
     private static final double TIMES_LARGER = 65536;
 
     private Comparison() {}
@@ -34,7 +34,7 @@ final class Comparison {
             if (difference > Math.abs(actual[largest] - expected[largest])) {
                 largest = i;
             }
-            if (difference <= bound[i]) { // Never true of a NaN.
+            if (difference <= bound[i]) { // False for a NaN.
                 within++;
             }
         }
@@ -62,6 +62,6 @@ final class Comparison {
                 Locale.ROOT, "largest difference to the file's output: %.2e, mean of the squares %.2e, ",
                 largest, mean);
         System.out.printf(Locale.ROOT, "expected in 16 bits up to %.2e%n", deviation * deviation);
-        return mean <= deviation * deviation; // Never true of a NaN.
+        return mean <= deviation * deviation; // False for a NaN.
     }
 }

@@ -15,7 +15,7 @@ import io.heed.ParameterStore;
 import io.heed.Shape;
 
 /**
- * Multi-head attention put together of other blocks, as section 10.5 of "Dive into Deep Learning" (d2l-java) defines
+ * Multi-head attention composed of other blocks, as section 10.5 of "Dive into Deep Learning" (d2l-java) defines
  * it, beside heed's own MultiHeadAttention: with the same parameters both give the same numbers.
  *
  * <pre>
@@ -23,7 +23,7 @@ import io.heed.Shape;
  * </pre>
  */
 public class DefineAttentionExample {
-    /** Four linear layers around a dot-product attention whose batch holds the heads of every item. */
+    /** Four linear layers around a dot-product attention. Its batch axis holds all heads. */
     static class ComposedAttention extends AbstractBlock {
         final DotProductAttention attention;
         private final int numHeads;
@@ -52,7 +52,7 @@ public class DefineAttentionExample {
             NDArray queries = project(queryProjection, ps, inputs.get(0), training);
             NDArray keys = project(keyProjection, ps, inputs.get(1), training);
             NDArray values = project(valueProjection, ps, inputs.get(2), training);
-            // Every head of an item has the item's length.
+            // Every head has the length of its batch element.
             NDArray validLens = inputs.get(3).repeat(0, numHeads);
 
             NDList heads = attention.forward(ps, new NDList(queries, keys, values, validLens), training, params);

@@ -17,8 +17,8 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * Writes a page with each head's attention weights, for the first item of a batch. examples/head_view/README.md has the
- * arguments, and the JSON.
+ * Writes a page with each head's attention weights, for the first element of a batch. The arguments and the JSON are in
+ * examples/head_view/README.md.
  */
 public class HeadViewExample {
     private static final String PLACE = "@HEED_HEADS@";

@@ -16,34 +16,34 @@ namespace {
 
 constexpr const char* kBeginning = R"(# Errors
 
-Every sentence that `heed_last_error()` can return, each with its status (without `HEED_ERROR_`) and a call that causes it. A test makes
-these calls and generates this page: `scripts/errors` updates it. The sentences of the Ascend backend are in [ascend.md](ascend.md#errors).
-Exceptions of Java and C# have these sentences with the words of their language, by the table `bindings/swig/words.c`: `options->num_heads`
-becomes `numHeads` and `NumHeads`, F32 becomes `FLOAT32` and `Float32`, a tensor an array, a layer a block. Quoted names do not change. The sentences that the bindings make themselves are in [exceptions.md](exceptions.md).
+Every sentence that `heed_last_error()` can return, each with its status (without `HEED_ERROR_`) and a call that provokes it. A test makes
+these calls and generates this page; `scripts/errors` updates it. The sentences that only an Ascend NPU gives are in [ascend.md](ascend.md#errors).
+Exceptions of Java and C# have the same sentences with the names of their language, translated by one table, `bindings/swig/words.c`: `options->num_heads`
+becomes `numHeads` and `NumHeads`, F32 becomes `FLOAT32` and `Float32`, a tensor an array, a layer a block. Names in quotes are not translated. The errors that Java and C# add are in [exceptions.md](exceptions.md).
 
 | status | what to do |
 |---|---|
-| `INVALID_ARGUMENT` | correct the call: the sentence names the argument, its value, and what was expected |
-| `OUT_OF_MEMORY` | free memory, or request less; the failed call has changed no object |
-| `UNSUPPORTED` | the call is valid, but this version of heed cannot do it: the sentence names the alternative |
-| `NOT_INITIALIZED` | set the layer's parameters first: `heed_layer_load`, `heed_layer_initialize` or `heed_layer_set_parameter` |
-| `WORKSPACE_TOO_SMALL` | get the size from `heed_layer_workspace_size`, or pass NULL |
-| `BUSY` | use a separate workspace for each thread, or pass NULL |
-| `IO` | the sentence has the system's reason: the path, permissions, or disk space |
-| `CORRUPT_FILE` | the file is damaged or was written wrongly: download or write it again |
+| `INVALID_ARGUMENT` | correct the call: the sentence names the argument, its value and the expected value |
+| `OUT_OF_MEMORY` | free memory, or use smaller sizes; every object is as it was before the call |
+| `UNSUPPORTED` | the call is valid, but this version of heed cannot do it: the sentence says what it can do instead |
+| `NOT_INITIALIZED` | give the layer its parameters first: `heed_layer_load`, `heed_layer_initialize` or `heed_layer_set_parameter` |
+| `WORKSPACE_TOO_SMALL` | ask `heed_layer_workspace_size`, or pass NULL |
+| `BUSY` | give each thread a workspace of its own, or pass NULL |
+| `IO` | the sentence has the system's reason: check path, permissions and free space |
+| `CORRUPT_FILE` | the file is damaged or invalid: download or write it again |
 | `NOT_FOUND` | the sentence lists the existing names, or names the missing one |
 | `DEVICE_UNAVAILABLE` | install what the sentence names, or use `HEED_DEVICE_CPU` |
-| `DEVICE_LOST` | destroy the context's objects, and create a new context |
-| `NOT_FASTEST` | change the call as the reason says, or create a context that is not strict |
-| `INTERNAL` | report the sentence as a bug of heed |
+| `DEVICE_LOST` | destroy the context's objects, and open a new one |
+| `NOT_FASTEST` | change the call as the reason says, or open a context that is not strict |
+| `INTERNAL` | report the sentence as a bug in heed |
 
-The calls use these objects: `context` on the CPU; `tensor`, F32 of dims (2, 3, 4), and `shape_only`, the same without data; `layer`, multi-head
-attention with `num_hiddens` 8 in 2 heads, as in `options`, with `inputs` (2, 3, 6), (2, 5, 7), (2, 5, 9) and `outputs` of a valid
+The calls use these objects: `context` on the CPU; `tensor` of F32 and dims (2, 3, 4), `shape_only`, the same without data; `layer`, multi-head
+attention of `num_hiddens` 8 in 2 heads, as in `options`, with `inputs` (2, 3, 6), (2, 5, 7), (2, 5, 9) and `outputs` of a valid
 call; `dot_product` with `heads` (2, 4, 3, 4), (2, 2, 5, 4), (2, 2, 5, 6) and `head_outputs`; `dims` {2, 3, 4, 1, ...}, `strides`
-{12, 4, 1, 1, ...} and `axes` {0, 1, 2}. `tensor_of(dtype, sizes)` creates another tensor, `shape_of` one without data, `lengths` one with
-these numbers, `layer_with(options)` a layer without parameters; `managed` exports `memory`, F32 of (2, 3, 4), by DLPack.
-`result_by(parallel_for)` creates a tensor, F32 of dims (64, 1000), in a context with an executor of 2 threads. `part_outputs`
-(2, 3, 4) and `part_log_sum_exps` (2, 3) are those of two parts of an attention; `merged` (2, 3, 4) is for their merged output.
+{12, 4, 1, 1, ...} and `axes` {0, 1, 2}. `tensor_of(dtype, sizes)` makes another tensor, `shape_of` one without data, `lengths` one of
+these numbers, `layer_with(options)` a layer without parameters; `managed` lends `memory`, (2, 3, 4) of F32, by DLPack.
+`result_by(parallel_for)` makes a tensor of F32 and dims (64, 1000) in a context with an executor of 2 threads. `part_outputs` and
+`part_log_sum_exps` are two parts of an attention, (2, 3, 4) and (2, 3), `merged` is (2, 3, 4).
 )";
 
 // Runs in a new folder, so that file names are short and the same on every machine.

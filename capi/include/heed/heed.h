@@ -600,12 +600,12 @@ HEED_API heed_status heed_masked_softmax(const heed_tensor* scores, const heed_t
  * with the largest l_n subtracted first, so that nothing overflows (Milakov and Gimelshein, "Online normalizer
  * calculation for softmax", 2018; Dao, "FlashAttention-2", 2023). Logarithms are natural.
  * outputs and log_sum_exps are arrays of num_parts tensors, at least 1: outputs (..., Q, Dv) of one shape and one dtype
- * of F32, F16, BF16, rank 2 to 8; log_sum_exps (..., Q), F32. sinks is NULL or (H) of F32, with outputs (..., H, Q, Dv):
- * a logit for each head, of a key without a value. It counts once, here, so the parts are computed without it. output
- * has the shape of outputs[0], and its dtype or F32; log_sum_exp (..., Q), F32; either may be NULL, not both.
- * A part whose l_n is -inf saw no key: it adds nothing, whatever its output holds. A row that no part sees is 0 and -inf
- * [rule 7], with a sink 0 and the sink. A l_n that is NaN or +inf makes its row NaN [rule 8]. The error of an element is
- * at most (n + 2) u max|o_n| beside the rounding to its dtype, with u = 2^-24 and n = num_parts.
+ * of F32, F16, BF16, rank 2 to 8; log_sum_exps (..., Q), F32. sinks is NULL or (H) of F32, with outputs (..., H, Q,
+ * Dv): for each head the score of a key without a value. It is added once, here, so the parts are computed without it.
+ * output has the shape of outputs[0], and its dtype or F32; log_sum_exp is (..., Q), F32; one of the two may be NULL.
+ * A part with an l_n of -inf saw no key: it adds nothing, whatever its output is. A row that no part sees gets 0 and
+ * -inf [rule 7], with a sink 0 and the sink. An l_n that is NaN or +inf makes its row NaN [rule 8]. The error of an
+ * element is at most (n + 2) u max|o_n|, apart from the rounding to its dtype, with u = 2^-24 and n = num_parts.
  * Errors: INVALID_ARGUMENT (shapes, dtypes, memory that results share with parts or with each other). */
 HEED_API heed_status heed_attention_merge(const heed_tensor* const* outputs, const heed_tensor* const* log_sum_exps,
                                           int64_t num_parts, const heed_tensor* sinks, heed_tensor* output,

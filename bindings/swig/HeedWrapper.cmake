@@ -1,22 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
-# heed_add_wrapper(<language> PROXIES <files...> OPTIONS <options of swig...>)
+# The classes that SWIG makes of heed.i in every language.
+set(heed_proxy_classes
+  HeedNative
+  NativeContext NativeTensor NativeLayer NativeWeights NativeWorkspace
+  NativeContextOptions NativeLinearOptions NativeDropoutOptions NativeDotProductAttentionOptions
+  NativeAdditiveAttentionOptions NativeMultiHeadAttentionOptions NativeLoadOptions
+  NativeLayerInputs NativeLayerOutputs)
+
+# heed_add_wrapper(<language> EXTENSION <of its source files> CALLS <class> OPTIONS <options of swig...>)
 # Generates the wrapper of heed.i in a language and builds it: target heed_<language>_wrapper, file libheed_<language>.so.
-# Sets HEED_PROXIES in the caller to the paths of the generated classes, which must be PROXIES and no others.
+# CALLS is the class with which SWIG declares the native functions. Sets HEED_PROXIES in the caller to the paths of the
+# generated classes; it is an error if SWIG writes any others.
 function(heed_add_wrapper language)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "PROXIES;OPTIONS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "EXTENSION;CALLS" "OPTIONS")
   set(swig_folder ${PROJECT_SOURCE_DIR}/bindings/swig)
   set(proxy_folder ${CMAKE_CURRENT_BINARY_DIR}/proxies)
   set(wrapper ${CMAKE_CURRENT_BINARY_DIR}/heed_${language}_wrap.c)
-  list(JOIN arg_PROXIES "," expected)
-  list(TRANSFORM arg_PROXIES PREPEND ${proxy_folder}/)
+  set(header ${PROJECT_SOURCE_DIR}/capi/include/heed/heed.h)
+  set(generated_folder ${CMAKE_CURRENT_BINARY_DIR}/swig)
+  set(proxies ${heed_proxy_classes} ${arg_CALLS})
+  list(TRANSFORM proxies APPEND .${arg_EXTENSION})
+  list(JOIN proxies "," expected)
+  list(TRANSFORM proxies PREPEND ${proxy_folder}/)
   add_custom_command(
-    OUTPUT ${wrapper} ${arg_PROXIES}
+    OUTPUT ${wrapper} ${proxies}
     COMMAND ${CMAKE_COMMAND} -E rm -rf ${proxy_folder}
-    COMMAND ${CMAKE_COMMAND} -E make_directory ${proxy_folder}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${proxy_folder} ${generated_folder}
+    COMMAND ${CMAKE_COMMAND} -DHEADER=${header} -DOUTPUT=${generated_folder}/heed_structs.i -P ${swig_folder}/take_structs.cmake
     COMMAND ${SWIG_EXECUTABLE} -${language} ${arg_OPTIONS} -DSWIGWORDSIZE64 -Wall -Werror
-      -I${swig_folder} -outdir ${proxy_folder} -o ${wrapper} ${swig_folder}/heed.i
+      -I${swig_folder} -I${generated_folder} -outdir ${proxy_folder} -o ${wrapper} ${swig_folder}/heed.i
     COMMAND ${CMAKE_COMMAND} -DFOLDER=${proxy_folder} -DEXPECTED=${expected} -P ${swig_folder}/check_generated.cmake
-    DEPENDS ${swig_folder}/heed.i ${swig_folder}/heed_${language}.i ${swig_folder}/check_generated.cmake
+    DEPENDS ${header} ${swig_folder}/heed.i ${swig_folder}/heed_${language}.i ${swig_folder}/take_structs.cmake
+      ${swig_folder}/check_generated.cmake
     COMMENT "Generating the ${language} wrapper"
     VERBATIM)
 
@@ -38,5 +53,5 @@ function(heed_add_wrapper language)
     include(GNUInstallDirs)
     install(TARGETS ${target} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${language})
   endif()
-  set(HEED_PROXIES ${arg_PROXIES} PARENT_SCOPE)
+  set(HEED_PROXIES ${proxies} PARENT_SCOPE)
 endfunction()

@@ -13,6 +13,7 @@
 
 %rename("%(camelcase)s", %$ismember, %$isfunction) "";
 %rename("%(camelcase)s", %$isfunction) "";
+%rename("%(camelcase)s", %$ismember, %$isvariable) "";
 %pragma(csharp) moduleclassmodifiers="internal static unsafe class"
 %pragma(csharp) imclassclassmodifiers="internal static unsafe class"
 
@@ -43,6 +44,7 @@
 %typemap(cstype) heed_status "void"
 %typemap(out) heed_status "$result = (int32_t)$1;"
 %typemap(csout, excode="") heed_status %retrying(Errors.Check($imcall); return)
+%apply heed_status { static_status }
 
 %{
 typedef struct { int32_t status; void* value; } pointer_result;
@@ -60,7 +62,6 @@ typedef struct { int32_t status; void* value; } pointer_result;
 %enddef
 %allocating(made_workspace, NativeWorkspace)
 %allocating(allocated_tensor, NativeTensor)
-%allocating(allocated_output, NativeTensor)
 %status(made_context, NativeContext)
 %status(made_tensor, NativeTensor)
 %status(derived_tensor, NativeTensor)
@@ -80,24 +81,90 @@ typedef struct { int32_t status; void* value; } pointer_result;
 %{
 typedef struct { int32_t status; int64_t value; } int64_result;
 %}
-%typemap(ctype) status_int64 "int64_result"
-%typemap(imtype) status_int64 "Int64Result"
-%typemap(cstype) status_int64 "long"
-%typemap(out) status_int64 "$result.status = (int32_t)$1;"
-%typemap(csout, excode="") status_int64 %closed(return $imcall.Check())
-%typemap(argout) int64_t* result "$result.value = *$1;"
+%typemap(ctype) status_size "int64_result"
+%typemap(imtype) status_size "Int64Result"
+%typemap(cstype) status_size "long"
+%typemap(out) status_size "$result.status = (int32_t)$1;"
+%typemap(csout, excode="") status_size %closed(return $imcall.Check())
+%typemap(argout) size_t* num_bytes "$result.value = (int64_t)*$1;"
 
 %define %getter(TYPE, CTYPE, CSTYPE)
 %typemap(ctype) TYPE "CTYPE"
 %typemap(imtype) TYPE "CSTYPE"
 %typemap(cstype) TYPE "CSTYPE"
-%typemap(out) TYPE "$result = $1;"
+%typemap(out) TYPE "$result = (CTYPE)$1;"
 %typemap(csout, excode="") TYPE %closed(return $imcall)
 %enddef
 %getter(getter_int32, int32_t, int)
 %getter(getter_int64, int64_t, long)
-%getter(getter_text, const char*, byte*)
+%getter(getter_size, int64_t, long)
 %getter(tensor_memory, void*, void*)
+
+/* Text is read while the object that owns it is held. NULL: a bad index, of which heed_last_error tells. */
+%typemap(ctype) getter_text, static_text "const char*"
+%typemap(imtype) getter_text, static_text "byte*"
+%typemap(cstype) getter_text, static_text "string"
+%typemap(out) getter_text, static_text "$result = $1;"
+%typemap(csout, excode="") getter_text
+"{
+    bool isHeld = false;
+    try {
+      SafeHandle.DangerousAddRef(ref isHeld);
+      byte* text = $imcall;
+      if (text == null) Errors.Check((int)Status.InvalidArgument);
+      return NativeText.ToManaged(text);
+    }
+    catch (global::System.ObjectDisposedException error) { throw Errors.Closed(error); }
+    finally { if (isHeld) SafeHandle.DangerousRelease(); }
+  }"
+%typemap(csout, excode="") static_text "{ return NativeText.ToManaged($imcall); }"
+
+/* ---- Arrays and text --------------------------------------------------------------------------------------------- */
+
+/* Memory that the façade has pinned: elements, dims, or UTF-8 with its terminating zero; null is NULL. */
+%define %memory(CTYPE, CSTYPE)
+%typemap(ctype) CTYPE "CTYPE"
+%typemap(imtype) CTYPE "CSTYPE"
+%typemap(cstype) CTYPE "CSTYPE"
+%typemap(csin) CTYPE "$csinput"
+%typemap(in) CTYPE "$1 = ($1_ltype)$input;"
+%typemap(freearg) CTYPE ""
+%enddef
+%memory(const void*, void*)
+%memory(void*, void*)
+%memory(const int64_t*, long*)
+%memory(const int32_t*, int*)
+%memory(char*, byte*)
+%memory(const char*, byte*)
+
+/* ---- Structs ----------------------------------------------------------------------------------------------------- */
+
+%define %struct_proxy(CTYPE, PROXY)
+%typemap(csclassmodifiers) struct CTYPE "internal sealed unsafe class"
+%typemap(csbase) struct CTYPE "NativeStruct"
+%typemap(csbody) struct CTYPE %{
+  private global::System.IntPtr swigCPtr { get { return Pointer; } }
+  private protected override void Destroy(global::System.IntPtr pointer) { $imclassname.delete_ ## PROXY(pointer); }
+%}
+%typemap(csdispose) struct CTYPE ""
+%typemap(csdisposing, methodname="Unused", methodmodifiers="private", parameters="") struct CTYPE ""
+%typemap(csconstruct, excode="") struct CTYPE ": base($imcall) { }"
+%typemap(imtype) struct CTYPE*, CTYPE* "global::System.IntPtr"
+%typemap(csin) struct CTYPE*, CTYPE* "NativeStruct.PointerOf($csinput)"
+%enddef
+%typemap(csinterfaces) struct heed_dot_product_attention_options, struct heed_additive_attention_options,
+  struct heed_multi_head_attention_options "AttentionOptions.IMembers"
+
+/* A member that is a tensor takes the pointer of one that the caller holds (TensorMembers); zero is NULL. */
+%typemap(imtype) heed_tensor* "global::System.IntPtr"
+%typemap(cstype) heed_tensor* "global::System.IntPtr"
+%typemap(csin) heed_tensor* "$csinput"
+%typemap(csvarout, excode="") heed_tensor*, const char* "
+    get { return $imcall; }"
+
+/* A member that is text points to memory that the façade has pinned. */
+%typemap(memberin) const char* "$1 = $input;"
+%typemap(out) const char* "$result = $1;"
 
 /* ---- Objects ----------------------------------------------------------------------------------------------------- */
 
@@ -106,6 +173,8 @@ typedef struct { int32_t status; int64_t value; } int64_result;
 %typemap(csclassmodifiers) struct CTYPE "internal sealed unsafe class"
 %typemap(csinterfaces) struct CTYPE "global::System.IDisposable"
 %typemap(imtype) struct CTYPE*, CTYPE* "NativeHandle"
+%typemap(cstype) struct CTYPE*, CTYPE* "PROXY"
+%typemap(csin) struct CTYPE*, CTYPE* "PROXY.getCPtr($csinput)"
 %typemap(csbody) struct CTYPE %{
   private sealed class Handle : NativeHandle {
     internal Handle(global::System.IntPtr pointer, SharedMemory kept) : base(pointer, kept) { }
@@ -138,34 +207,12 @@ typedef struct { int32_t status; int64_t value; } int64_result;
   internal static extern void FreeNativeWorkspace(global::System.IntPtr pointer);
 %}
 
-/* ---- Arrays and text --------------------------------------------------------------------------------------------- */
-
-/* Memory that the façade has pinned: elements, dims, or UTF-8 with its terminating zero; null is NULL. */
-%define %memory(CTYPE, CSTYPE)
-%typemap(ctype) CTYPE "CTYPE"
-%typemap(imtype) CTYPE "CSTYPE"
-%typemap(cstype) CTYPE "CSTYPE"
-%typemap(csin) CTYPE "$csinput"
-%typemap(in) CTYPE "$1 = ($1_ltype)$input;"
-%typemap(freearg) CTYPE ""
-%enddef
-%memory(const void*, void*)
-%memory(void*, void*)
-%memory(const int64_t*, long*)
-%memory(const int32_t*, int*)
-%memory(char*, byte*)
-%memory(const char*, byte*)
-
-/* Text that heed owns. */
-%typemap(out) const char* "$result = $1;"
-%typemap(csout, excode="") const char* "{ return $imcall; }"
-
 /* ---- The last error ---------------------------------------------------------------------------------------------- */
 
 %{
 /* This thread's last error, in C#'s words. */
-static void heed_translated_error(char* text, size_t capacity) {
-  heed_translate(kHeedWords, kHeedCsharp, heed_last_error(), text, capacity);
+static void translated_error(char* text, size_t capacity) {
+  translate(kWords, kCsharp, heed_last_error(), text, capacity);
 }
 %}
-void heed_translated_error(char* text, size_t capacity);
+void translated_error(char* text, size_t capacity);

@@ -8,6 +8,7 @@
  * No typemap returns early once an array is pinned: exceptions are thrown in `ret`, after the arrays are released.
  */
 %rename("%(lowercamelcase)s", %$ismember, %$isfunction) "";
+%rename("%(lowercamelcase)s", %$ismember, %$isvariable) "";
 %pragma(java) moduleclassmodifiers="final class"
 %pragma(java) jniclassclassmodifiers="final class"
 
@@ -17,11 +18,23 @@ static void throw_status(JNIEnv* jenv, heed_status status) {
   jclass errors = (*jenv)->FindClass(jenv, "io/heed/Errors");
   const char* signature = "(ILjava/lang/String;)Ljava/lang/Throwable;";
   jmethodID of = errors ? (*jenv)->GetStaticMethodID(jenv, errors, "of", signature) : NULL;
-  char translated[HEED_TRANSLATED_CAPACITY];
-  heed_translate(kHeedWords, kHeedJava, heed_last_error(), translated, sizeof translated);
+  char translated[TRANSLATED_CAPACITY];
+  translate(kWords, kJava, heed_last_error(), translated, sizeof translated);
   jstring sentence = of ? (*jenv)->NewStringUTF(jenv, translated) : NULL;
   jobject error = sentence ? (*jenv)->CallStaticObjectMethod(jenv, errors, of, (jint)status, sentence) : NULL;
   if (!(*jenv)->ExceptionCheck(jenv) && error) (*jenv)->Throw(jenv, (jthrowable)error);
+}
+
+/* A Java array of the text's bytes; null, with an exception, for NULL: a bad index, of which heed_last_error tells. */
+static jbyteArray utf8_of(JNIEnv* jenv, const char* text) {
+  jbyteArray bytes = NULL;
+  if (!text) {
+    throw_status(jenv, HEED_ERROR_INVALID_ARGUMENT);
+    return NULL;
+  }
+  bytes = (*jenv)->NewByteArray(jenv, (jsize)strlen(text));
+  if (bytes) (*jenv)->SetByteArrayRegion(jenv, bytes, 0, (jsize)strlen(text), (const jbyte*)text);
+  return bytes;
 }
 
 /* One C function serves several Java arrays; each spelling picks the typemap of one of them. */
@@ -61,7 +74,11 @@ typedef jboolean java_boolean;
   }")
 %enddef
 %retrying(heed_status, void, void, void, $jnicall; return)
-%retrying(allocated_output, jlong, long, NativeTensor, return NativeTensor.counted($jnicall))
+%status(static_status, void, void, void, "{
+    for (int attempt = 0;; attempt++) {
+      try { $jnicall; return; } catch (OutOfMemoryError error) { NativeMemory.freeForgotten(error, attempt); }
+    }
+  }")
 %status(derived_tensor, jlong, long, NativeTensor,
         "{ long swigCPtr = enter(); try { return new NativeTensor($jnicall); } finally { leave(); } }")
 %define %counted(TYPE, PROXY)
@@ -78,25 +95,74 @@ typedef jboolean java_boolean;
     long swigCPtr = enter();
     try { NativeTensor view = new NativeTensor($jnicall); view.share(this); return view; } finally { leave(); }
   }")
-%status(status_int64, jlong, long, long, "{ long swigCPtr = enter(); try { return $jnicall; } finally { leave(); } }")
-%typemap(argout) int64_t* result "$result = (jlong)*$1;"
+%status(status_size, jlong, long, long, "{ long swigCPtr = enter(); try { return $jnicall; } finally { leave(); } }")
+%typemap(argout) size_t* num_bytes "$result = (jlong)*$1;"
 %status(made_context, jlong, long, NativeContext, "{ return new NativeContext($jnicall); }")
 %status(made_tensor, jlong, long, NativeTensor, "{ return new NativeTensor($jnicall); }")
 %status(made_weights, jlong, long, NativeWeights, "{ return new NativeWeights($jnicall); }")
 %status(made_layer, jlong, long, NativeLayer, "{ return new NativeLayer($jnicall); }")
 
-%returned(getter_int32, jint, int, int, "{ long swigCPtr = enter(); try { return $jnicall; } finally { leave(); } }")
-%returned(getter_int64, jlong, long, long, "{ long swigCPtr = enter(); try { return $jnicall; } finally { leave(); } }")
-%returned(getter_text, jstring, String, String,
-          "{ long swigCPtr = enter(); try { return $jnicall; } finally { leave(); } }")
-%typemap(out) getter_text "if ($1) $result = (*jenv)->NewStringUTF(jenv, $1);"
+%define %getter(TYPE, JNI, JTYPE, JSTYPE, CALL)
+%returned(TYPE, JNI, JTYPE, JSTYPE, "{ long swigCPtr = enter(); try { return CALL; } finally { leave(); } }")
+%enddef
+%getter(getter_int32, jint, int, int, $jnicall)
+%typemap(out) getter_int32 "$result = (jint)$1;"
+%getter(getter_int64, jlong, long, long, $jnicall)
+%typemap(out) getter_int64 "$result = (jlong)$1;"
+%getter(getter_size, jlong, long, long, $jnicall)
+%typemap(out) getter_size "$result = (jlong)$1;"
+/* UTF-8, which JNI's own strings are not. Copied while the object that owns it is in use. */
+%getter(getter_text, jbyteArray, byte[], String, NativeText.of($jnicall))
+%typemap(out) getter_text "$result = utf8_of(jenv, $1);"
+%returned(static_text, jstring, String, String, "{ return $jnicall; }")
+%typemap(out) static_text "$result = (*jenv)->NewStringUTF(jenv, $1);"
 /* The tensor's own memory, null where there is none; valid as long as a tensor over it is. */
-%returned(tensor_memory, jobject, java.nio.ByteBuffer, java.nio.ByteBuffer,
-          "{ long swigCPtr = enter(); try { return $jnicall; } finally { leave(); } }")
+%getter(tensor_memory, jobject, java.nio.ByteBuffer, java.nio.ByteBuffer, $jnicall)
 %typemap(out) tensor_memory
   "if ($1) $result = (*jenv)->NewDirectByteBuffer(jenv, $1, (jlong)heed_tensor_num_bytes(arg1));"
-%typemap(out) getter_int32 "$result = (jint)$1;"
-%typemap(out) getter_int64 "$result = (jlong)$1;"
+
+/* ---- Structs ----------------------------------------------------------------------------------------------------- */
+
+%define %struct_proxy(CTYPE, PROXY)
+%typemap(javaclassmodifiers) struct CTYPE "final class"
+%typemap(javabase) struct CTYPE "NativeStruct"
+%typemap(javafinalize) struct CTYPE ""
+%typemap(javabody) struct CTYPE "
+"
+%typemap(javadestruct, methodname="unused", methodmodifiers="private") struct CTYPE ""
+%typemap(javaconstruct) struct CTYPE %{{ super($imcall, $imclassname::delete_ ## PROXY); }%}
+%typemap(javain) struct CTYPE*, CTYPE* "NativeStruct.pointerOf($javainput)"
+%enddef
+%typemap(javainterfaces) struct heed_dot_product_attention_options, struct heed_additive_attention_options,
+  struct heed_multi_head_attention_options "AttentionOptions.Members"
+
+/* The bytes of a struct, which begins with its size, as a direct buffer that is valid as long as the struct. */
+%{
+typedef void* struct_bytes;
+static struct_bytes bytes_of_struct(int64_t address) { return (void*)address; }
+%}
+%rename(bytesOfStruct) bytes_of_struct;
+%returned(struct_bytes, jobject, java.nio.ByteBuffer, java.nio.ByteBuffer, "{ return $jnicall; }")
+%typemap(out) struct_bytes "$result = (*jenv)->NewDirectByteBuffer(jenv, $1, (jlong)*(size_t*)$1);"
+struct_bytes bytes_of_struct(int64_t address);
+
+/* A member that is a tensor takes the pointer of one that the caller has entered (TensorMembers); 0 is NULL. */
+%typemap(jni) heed_tensor* "jlong"
+%typemap(jtype) heed_tensor* "long"
+%typemap(jstype) heed_tensor* "long"
+%typemap(javain) heed_tensor* "$javainput"
+%typemap(javaout) heed_tensor* "{ return $jnicall; }"
+
+/* A member that is text takes a direct buffer (NativeText), which the struct keeps alive; null is NULL. */
+%typemap(jni) const char* "jobject"
+%typemap(jtype) const char* "java.nio.ByteBuffer"
+%typemap(jstype) const char* "java.nio.ByteBuffer"
+%typemap(javain) const char* "keep($javainput)"
+%typemap(javaout) const char* "{ return $jnicall; }"
+%typemap(in) const char* "$1 = $input ? (char*)(*jenv)->GetDirectBufferAddress(jenv, $input) : NULL;"
+%typemap(freearg) const char* ""
+%typemap(memberin) const char* "$1 = $input;"
+%typemap(out) const char* "if ($1) $result = (*jenv)->NewDirectByteBuffer(jenv, (void*)$1, (jlong)strlen($1));"
 
 /* ---- Objects ----------------------------------------------------------------------------------------------------- */
 
@@ -116,6 +182,9 @@ typedef jboolean java_boolean;
   }
 %}
 %typemap(javadestruct, methodname="close", methodmodifiers="public") struct CTYPE "{ closeOnce(); }"
+%typemap(jni) struct CTYPE*, CTYPE* "jlong"
+%typemap(jtype) struct CTYPE*, CTYPE* "long"
+%typemap(jstype) struct CTYPE*, CTYPE* "PROXY"
 %typemap(javain,
          pre="    long pointer_$javainput = NativeHandle.enter($javainput);",
          post="      NativeHandle.leave($javainput, pointer_$javainput);")
@@ -131,18 +200,23 @@ typedef jboolean java_boolean;
 %enddef
 
 /* A new object whose memory of its own is counted. */
-%define %counting(CTYPE, PROXY, NUM_BYTES)
+%define %counting(CTYPE, PROXY)
 %typemap(javacode) struct CTYPE %{
   static PROXY counted(long pointer) {
     PROXY made = new PROXY(pointer);
-    made.count(made.NUM_BYTES());
+    made.count(made.numBytes());
     NativeMemory.limit();
     return made;
   }
 %}
 %enddef
-%counting(heed_tensor, NativeTensor, numBytes)
-%counting(heed_workspace, NativeWorkspace, size)
+%counting(heed_tensor, NativeTensor)
+%counting(heed_workspace, NativeWorkspace)
+
+%typemap(javacode) struct heed_context %{
+  /* For calls of layers in this context. */
+  final LayerCall.Pool calls = new LayerCall.Pool();
+%}
 
 /* ---- Arrays and text --------------------------------------------------------------------------------------------- */
 
@@ -222,11 +296,11 @@ typedef jboolean java_boolean;
 
 /* Text goes in as a direct buffer of UTF-8 with its terminating zero (NativeText), since JNI's own strings are not
  * UTF-8; null is NULL. */
-%typemap(jni) const char* path, const char* name, const char* prefix, const char* accept "jobject"
-%typemap(jtype) const char* path, const char* name, const char* prefix, const char* accept "java.nio.ByteBuffer"
-%typemap(jstype) const char* path, const char* name, const char* prefix, const char* accept "java.nio.ByteBuffer"
-%typemap(javain) const char* path, const char* name, const char* prefix, const char* accept "$javainput"
-%typemap(in) const char* path, const char* name, const char* prefix, const char* accept {
+%typemap(jni) const char* path, const char* name, const char* prefix "jobject"
+%typemap(jtype) const char* path, const char* name, const char* prefix "java.nio.ByteBuffer"
+%typemap(jstype) const char* path, const char* name, const char* prefix "java.nio.ByteBuffer"
+%typemap(javain) const char* path, const char* name, const char* prefix "$javainput"
+%typemap(in) const char* path, const char* name, const char* prefix {
   $1 = $input ? (char*)(*jenv)->GetDirectBufferAddress(jenv, $input) : NULL;
 }
-%typemap(freearg) const char* path, const char* name, const char* prefix, const char* accept ""
+%typemap(freearg) const char* path, const char* name, const char* prefix ""

@@ -4,13 +4,13 @@
 #include <string.h>
 
 /* What is written, and where. */
-typedef struct heed_output {
+typedef struct Output {
   char* text;
   size_t capacity;
   size_t length;
-} heed_output;
+} Output;
 
-static void put(heed_output* output, char c) {
+static void put(Output* output, char c) {
   if (output->length + 1 < output->capacity) output->text[output->length++] = c;
 }
 
@@ -34,11 +34,11 @@ static size_t length_of_match(const char* phrase, const char* at) {
   return is_word(phrase[length - 1]) && is_word(at[length]) ? 0 : length;
 }
 
-static const heed_word* longest_match(const heed_word* words, int is_of_file, const char* at, size_t* length) {
-  const heed_word* longest = NULL;
+static const WordEntry* longest_match(const WordEntry* words, int is_of_file, const char* at, size_t* length) {
+  const WordEntry* longest = NULL;
   *length = 0;
   for (; words->c; ++words) {
-    const size_t found = is_of_file && words->place == kHeedNotOfFiles ? 0 : length_of_match(words->c, at);
+    const size_t found = is_of_file && words->scope == kNotOfFiles ? 0 : length_of_match(words->c, at);
     if (found > *length) {
       *length = found;
       longest = words;
@@ -60,8 +60,8 @@ static const char* member_at(const char* at) {
 }
 
 /* The word of C that begins at `at`, in camel case; returns its end. */
-static const char* put_member(heed_output* output, HeedLanguage language, const char* at) {
-  int is_start = language == kHeedCsharp;
+static const char* put_member(Output* output, Language language, const char* at) {
+  int is_start = language == kCsharp;
   for (; is_word(*at); ++at) {
     if (*at != '_') put(output, is_start ? to_upper(*at) : *at);
     is_start = *at == '_';
@@ -69,15 +69,14 @@ static const char* put_member(heed_output* output, HeedLanguage language, const 
   return at;
 }
 
-void heed_translate(const heed_word* words, HeedLanguage language, const char* sentence, char* translated,
-                    size_t capacity) {
-  heed_output output = {translated, capacity, 0};
+void translate(const WordEntry* words, Language language, const char* sentence, char* translated, size_t capacity) {
+  Output output = {translated, capacity, 0};
   const int is_of_file = sentence[0] == '"';
   const char* at = sentence;
   while (*at) {
     const char* quotation_end = end_of_quotation(sentence, at);
     size_t length = 0;
-    const heed_word* word = NULL;
+    const WordEntry* word = NULL;
     const char* member = NULL;
     const int is_inside_word = is_word(*at) && at != sentence && is_word(at[-1]);
     if (quotation_end == at && !is_inside_word) {

@@ -7,30 +7,29 @@
 #include <stddef.h>
 
 /* The longest sentence of heed has 511 bytes; this is room for any of them in other words. */
-#define HEED_TRANSLATED_CAPACITY 1024
+#define TRANSLATED_CAPACITY 1024
 
-typedef enum HeedLanguage { kHeedJava, kHeedCsharp } HeedLanguage;
+typedef enum Language { kJava, kCsharp } Language;
 
 /* Where the words of an entry stand for what they say in the table. */
-typedef enum HeedWordPlace {
-  kHeedAnywhere,
-  kHeedNotOfFiles /* not in a sentence about a file, which begins with its name in quotes and speaks of its format */
-} HeedWordPlace;
+typedef enum WordScope {
+  kAnywhere,
+  kNotOfFiles /* not in a sentence about a file, which begins with its name in quotes and speaks of its format */
+} WordScope;
 
 /* One or more words. */
-typedef struct heed_word {
-  HeedWordPlace place;
+typedef struct WordEntry {
+  WordScope scope;
   const char* c;
-  const char* in_language[2]; /* by HeedLanguage */
-} heed_word;
+  const char* in_language[2]; /* by Language */
+} WordEntry;
 
 /* The table, in words.c. Entries end with one whose `c` is NULL. */
-extern const heed_word kHeedWords[];
+extern const WordEntry kWords[];
 
 /* Writes the sentence, cut to fit, with its zero; capacity is at least 1. What stands in quotes is somebody's own name,
  * and stays. Elsewhere the longest entry that fits whole words is taken; a member of a struct that no entry names, as
  * options->num_heads, becomes numHeads in Java and NumHeads in C#. Allocates nothing. */
-void heed_translate(const heed_word* words, HeedLanguage language, const char* sentence, char* translated,
-                    size_t capacity);
+void translate(const WordEntry* words, Language language, const char* sentence, char* translated, size_t capacity);
 
 #endif

@@ -5,16 +5,16 @@
  * argument is listed together with the word behind it, since "a" or "value" alone may be any word. */
 #include "translate.h"
 
-#define WORDS(c, java, csharp)         \
-  {                                    \
-    kHeedAnywhere, c, { java, csharp } \
+#define WORDS(c, java, csharp)     \
+  {                                \
+    kAnywhere, c, { java, csharp } \
   }
 #define WORDS_NOT_OF_FILES(c, java, csharp) \
   {                                         \
-    kHeedNotOfFiles, c, { java, csharp }    \
+    kNotOfFiles, c, { java, csharp }        \
   }
 
-const heed_word kHeedWords[] = {
+const WordEntry kWords[] = {
     /* ---- Values ---- */
     WORDS("NULL", "null", "null"),
     WORDS("expected a pointer", "expected an object", "expected an object"),
@@ -115,5 +115,5 @@ const heed_word kHeedWords[] = {
     WORDS_NOT_OF_FILES("U8", "UINT8", "UInt8"),
     WORDS_NOT_OF_FILES("BOOL", "BOOLEAN", "Boolean"),
 
-    {kHeedAnywhere, NULL, {NULL, NULL}},
+    {kAnywhere, NULL, {NULL, NULL}},
 };

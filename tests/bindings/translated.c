@@ -9,18 +9,18 @@
 #include "../../bindings/swig/translate.h"
 
 int main(int argc, char** argv) {
-  static heed_word words[1024];
+  static WordEntry words[1024];
   static char line[4096];
-  static char translated[HEED_TRANSLATED_CAPACITY];
-  const HeedLanguage language = argc > 1 && strcmp(argv[1], "csharp") == 0 ? kHeedCsharp : kHeedJava;
+  static char translated[TRANSLATED_CAPACITY];
+  const Language language = argc > 1 && strcmp(argv[1], "csharp") == 0 ? kCsharp : kJava;
   const size_t left_out = argc > 2 ? (size_t)strtoul(argv[2], NULL, 10) : SIZE_MAX;
   size_t num_words = 0;
-  for (size_t i = 0; kHeedWords[i].c; ++i) {
-    if (i != left_out) words[num_words++] = kHeedWords[i];
+  for (size_t i = 0; kWords[i].c; ++i) {
+    if (i != left_out) words[num_words++] = kWords[i];
   }
   while (fgets(line, sizeof line, stdin)) {
     line[strcspn(line, "\n")] = '\0';
-    heed_translate(words, language, line, translated, sizeof translated);
+    translate(words, language, line, translated, sizeof translated);
     puts(translated);
   }
   return 0;

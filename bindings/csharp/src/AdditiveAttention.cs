@@ -37,7 +37,7 @@ public sealed class AdditiveAttention : NativeBlock
     }
 
     private AdditiveAttention(AdditiveAttentionOptions options, KeptWeights kept)
-        : base(context => NewLayer(context, options), kept)
+        : base(options.NewLayer, kept)
     {
         this.kept = kept;
         numHiddens = options.NumHiddens;
@@ -64,9 +64,4 @@ public sealed class AdditiveAttention : NativeBlock
     /// <returns>The text.</returns>
     public override string ToString() =>
         $"AdditiveAttention(numHiddens={numHiddens}, dropout={dropout.ToString(CultureInfo.InvariantCulture)})";
-
-    private static NativeLayer NewLayer(NativeContext context, AdditiveAttentionOptions options) =>
-        NativeLayer.AdditiveAttention(
-            context, options.NumHiddens, options.Scale, options.SoftCap, options.Dropout, (int)options.Causal,
-            (int)options.Window, options.WindowLeft, options.WindowRight, (int)options.EmptyRows);
 }

@@ -8,4 +8,12 @@ public sealed class AdditiveAttentionOptions : AttentionOptions
     public long NumHiddens { get; set; }
 
     internal AdditiveAttentionOptions Copy() => (AdditiveAttentionOptions)MemberwiseClone();
+
+    internal NativeLayer NewLayer(NativeContext context)
+    {
+        using var members = new NativeAdditiveAttentionOptions();
+        Fill(members);
+        members.NumHiddens = NumHiddens;
+        return HeedNative.HeedAdditiveAttentionCreate(context, members);
+    }
 }

@@ -9,7 +9,19 @@ namespace Heed;
 /// dot-product attention alone. Queries, keys and values have one type of Float32, Float16 and BFloat16.</remarks>
 public sealed class AttentionInputs
 {
-    private NDArray? mask;
+    /// <summary>The members of C's struct, in the order of a list of inputs.</summary>
+    internal static readonly TensorMember<NativeLayerInputs>[] Members =
+    {
+        new(nameof(Queries), (inputs, tensor) => inputs.Queries = tensor),
+        new(nameof(Keys), (inputs, tensor) => inputs.Keys = tensor),
+        new(nameof(Values), (inputs, tensor) => inputs.Values = tensor),
+        new(nameof(ValidLens), (inputs, tensor) => inputs.ValidLens = tensor),
+        new(nameof(Mask), (inputs, tensor) => inputs.Mask = tensor),
+        new(nameof(Bias), (inputs, tensor) => inputs.Bias = tensor),
+    };
+
+    /// <summary>By <see cref="Input"/>.</summary>
+    private readonly NDArray?[] arrays = new NDArray?[Members.Length];
 
     /// <summary>Makes inputs.</summary>
     /// <param name="queries">See <see cref="Queries"/>.</param>
@@ -25,18 +37,45 @@ public sealed class AttentionInputs
         ValidLens = validLens;
     }
 
+    /// <summary>The inputs that are arrays, in the order of <see cref="Members"/>.</summary>
+    private enum Input
+    {
+        Queries,
+        Keys,
+        Values,
+        ValidLens,
+        Mask,
+        Bias,
+    }
+
     /// <summary>What attends, (B, Q, E). Of Linear and Dropout the input, of any shape. Has to be given.</summary>
-    public NDArray? Queries { get; set; }
+    public NDArray? Queries
+    {
+        get => this[Input.Queries];
+        set => this[Input.Queries] = value;
+    }
 
     /// <summary>What is attended to, (B, K, E). Null: the queries.</summary>
-    public NDArray? Keys { get; set; }
+    public NDArray? Keys
+    {
+        get => this[Input.Keys];
+        set => this[Input.Keys] = value;
+    }
 
     /// <summary>What the keys stand for, (B, K, E). Null: the keys.</summary>
-    public NDArray? Values { get; set; }
+    public NDArray? Values
+    {
+        get => this[Input.Values];
+        set => this[Input.Values] = value;
+    }
 
     /// <summary>How many keys, from the first, each batch item (B) or each query (B, Q) sees; of Float32, Int32 or
     /// Int64, whole numbers from 0 to K. Null: all.</summary>
-    public NDArray? ValidLens { get; set; }
+    public NDArray? ValidLens
+    {
+        get => this[Input.ValidLens];
+        set => this[Input.ValidLens] = value;
+    }
 
     /// <summary>Boolean of (B, H, Q, K) or (Q, K), ones where it is repeated: true where a query may see a key. Null:
     /// everywhere.</summary>
@@ -44,8 +83,8 @@ public sealed class AttentionInputs
     /// <see cref="Bias"/>.</exception>
     public NDArray? Mask
     {
-        get => mask;
-        set => mask = value is null or { ElementType: DataType.Boolean } ? value : throw new ArgumentException(
+        get => this[Input.Mask];
+        set => this[Input.Mask] = value is null or { ElementType: DataType.Boolean } ? value : throw new ArgumentException(
             $"Mask is of {value.ElementType}, expected Boolean with true = may attend; Bias takes numbers that are "
             + "added to the scores",
             nameof(Mask));
@@ -53,7 +92,11 @@ public sealed class AttentionInputs
 
     /// <summary>Float32 or of the inputs' type, shaped as the mask: added to the scores; minus infinity hides. Null:
     /// nothing is added.</summary>
-    public NDArray? Bias { get; set; }
+    public NDArray? Bias
+    {
+        get => this[Input.Bias];
+        set => this[Input.Bias] = value;
+    }
 
     /// <summary>Whether dropout is active; false from the beginning.</summary>
     public bool Training { get; set; }
@@ -62,26 +105,23 @@ public sealed class AttentionInputs
     /// block's next one, see <see cref="Block.SetSeed"/>.</summary>
     public long? DropoutSeed { get; set; }
 
-    internal LayerInputs Native => new LayerInputs(
-        NDArray.TensorOf(Queries, nameof(Queries)),
-        NDArray.TensorOf(Keys, nameof(Keys)),
-        NDArray.TensorOf(Values, nameof(Values)),
-        NDArray.TensorOf(ValidLens, nameof(ValidLens)),
-        NDArray.TensorOf(Mask, nameof(Mask)),
-        NDArray.TensorOf(Bias, nameof(Bias)));
+    private NDArray? this[Input input]
+    {
+        get => arrays[(int)input];
+        set => arrays[(int)input] = value;
+    }
 
     /// <summary>Puts everything back to how it was in the beginning, so that no array is referred to.</summary>
     /// <returns>This.</returns>
     public AttentionInputs Clear()
     {
-        Queries = null;
-        Keys = null;
-        Values = null;
-        ValidLens = null;
-        Mask = null;
-        Bias = null;
+        Array.Clear(arrays, 0, arrays.Length);
         Training = false;
         DropoutSeed = null;
         return this;
     }
+
+    /// <summary>Sets all members for a call.</summary>
+    /// <exception cref="ObjectDisposedException">An array is disposed.</exception>
+    internal void Fill(TensorMembers<NativeLayerInputs> members) => members.SetAll(arrays);
 }

@@ -8,6 +8,26 @@ public abstract class AttentionOptions
     {
     }
 
+    /// <summary>The members that C's structs of options for attention have in common.</summary>
+    internal interface IMembers
+    {
+        float Scale { set; }
+
+        float SoftCap { set; }
+
+        float Dropout { set; }
+
+        int Causal { set; }
+
+        int Window { set; }
+
+        long WindowLeft { set; }
+
+        long WindowRight { set; }
+
+        int EmptyRows { set; }
+    }
+
     /// <summary>The factor on a score, any finite number. 0, the default: 1 for <see cref="AdditiveAttention"/>, and
     /// 1 / sqrt(size of a query in its head) for the others, whatever the scoring; additive scoring in <see
     /// cref="MultiHeadAttention"/> usually wants 1. The DotProductAttention in d2l-java's utils/attention divides by
@@ -34,4 +54,16 @@ public abstract class AttentionOptions
 
     /// <summary>What a query gets that sees no key; zeros by default.</summary>
     public EmptyRows EmptyRows { get; set; }
+
+    internal void Fill(IMembers members)
+    {
+        members.Scale = Scale;
+        members.SoftCap = SoftCap;
+        members.Dropout = Dropout;
+        members.Causal = (int)Causal;
+        members.Window = (int)Window;
+        members.WindowLeft = WindowLeft;
+        members.WindowRight = WindowRight;
+        members.EmptyRows = (int)EmptyRows;
+    }
 }

@@ -10,6 +10,16 @@ namespace Heed;
 /// input.</remarks>
 public sealed class AttentionOutputs : IDisposable
 {
+    /// <summary>The members of C's struct, in the order of the bits of <see cref="Wanted"/>.</summary>
+    internal static readonly TensorMember<NativeLayerOutputs>[] Members =
+    {
+        new(nameof(Output), (outputs, tensor) => outputs.Output = tensor),
+        new(nameof(Weights), (outputs, tensor) => outputs.Weights = tensor),
+        new(nameof(LogSumExp), (outputs, tensor) => outputs.LogSumExp = tensor),
+    };
+
+    private readonly NDArray?[] arrays = new NDArray?[Members.Length];
+
     /// <summary>Makes outputs.</summary>
     /// <param name="output">See <see cref="Output"/>.</param>
     /// <param name="weights">See <see cref="Weights"/>.</param>
@@ -24,26 +34,55 @@ public sealed class AttentionOutputs : IDisposable
     /// <summary>What the block computes, of the inputs' type or Float32: (B, Q, output size) of multi-head attention,
     /// (B, Q, Ev) of additive and (B, Q, Dv) or (B, H, Q, Dv) of dot-product attention, (..., units) of Linear, the
     /// input's shape of Dropout.</summary>
-    public NDArray? Output { get; set; }
+    public NDArray? Output
+    {
+        get => this[Wanted.Output];
+        set => this[Wanted.Output] = value;
+    }
 
     /// <summary>The attention weights before dropout, of the inputs' type or Float32: (B, H, Q, K), or (B, Q, K)
     /// where there are no heads. Linear and Dropout have none.</summary>
-    public NDArray? Weights { get; set; }
+    public NDArray? Weights
+    {
+        get => this[Wanted.Weights];
+        set => this[Wanted.Weights] = value;
+    }
 
     /// <summary>The natural logarithm of the sum of the exponentials of the scores, Float32: (B, H, Q), or (B, Q)
     /// where there are no heads; minus infinity for a query that sees no key. Linear and Dropout have none.</summary>
-    public NDArray? LogSumExp { get; set; }
+    public NDArray? LogSumExp
+    {
+        get => this[Wanted.LogSumExp];
+        set => this[Wanted.LogSumExp] = value;
+    }
 
-    internal LayerOutputs Native => new LayerOutputs(
-        NDArray.TensorOf(Output, nameof(Output)),
-        NDArray.TensorOf(Weights, nameof(Weights)),
-        NDArray.TensorOf(LogSumExp, nameof(LogSumExp)));
+    internal NDArray? this[Wanted wanted]
+    {
+        get => arrays[IndexOf(wanted)];
+        set => arrays[IndexOf(wanted)] = value;
+    }
 
     /// <summary>Disposes the arrays.</summary>
     public void Dispose()
     {
-        Output?.Dispose();
-        Weights?.Dispose();
-        LogSumExp?.Dispose();
+        foreach (NDArray? array in arrays)
+        {
+            array?.Dispose();
+        }
     }
+
+    /// <summary>The index of the member for one output.</summary>
+    internal static int IndexOf(Wanted wanted)
+    {
+        int index = 0;
+        while ((int)wanted >> index > 1)
+        {
+            index++;
+        }
+        return index;
+    }
+
+    /// <summary>Sets all members for a call.</summary>
+    /// <exception cref="ObjectDisposedException">An array is disposed.</exception>
+    internal void Fill(TensorMembers<NativeLayerOutputs> members) => members.SetAll(arrays);
 }

@@ -61,7 +61,7 @@ public static class Chap10Utils
         NativeTensor given = NDArray.TensorOf(scores, nameof(scores))!;
         NativeTensor? lengths = NDArray.TensorOf(validLens, nameof(validLens));
         return scores.Manager.NewArray(
-            scores.Shape, scores.DataType, weights => weights.SetMaskedSoftmax(given, lengths));
+            scores.Shape, scores.DataType, weights => HeedNative.HeedMaskedSoftmax(given, lengths, weights));
     }
 
     private static Shape ShapeOf(NDArray x, int numHeads)

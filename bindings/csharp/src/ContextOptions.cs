@@ -25,6 +25,13 @@ public sealed class ContextOptions
 
     internal ContextOptions Copy() => (ContextOptions)MemberwiseClone();
 
+    internal void Fill(NativeContextOptions members)
+    {
+        members.NumThreads = NumThreads;
+        members.Strict = Strict ? 1 : 0;
+        members.AllowReducedPrecision = AllowReducedPrecision ? 1 : 0;
+    }
+
     /// <summary>Says what the options are.</summary>
     /// <returns>The text.</returns>
     public override string ToString() =>

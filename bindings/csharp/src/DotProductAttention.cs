@@ -74,11 +74,9 @@ public sealed class DotProductAttention : NativeBlock
         _ = queries ?? throw new ArgumentNullException(nameof(queries));
         _ = keys ?? throw new ArgumentNullException(nameof(keys));
         _ = values ?? throw new ArgumentNullException(nameof(values));
-        var inputs = new LayerInputs(
-            NDArray.TensorOf(queries, nameof(queries)),
-            NDArray.TensorOf(keys, nameof(keys)),
-            NDArray.TensorOf(values, nameof(values)),
-            null);
+        NativeTensor q = NDArray.TensorOf(queries, nameof(queries))!;
+        NativeTensor k = NDArray.TensorOf(keys, nameof(keys))!;
+        NativeTensor v = NDArray.TensorOf(values, nameof(values))!;
         long[] dims = queries.Shape.ToArray();
         if (dims.Length > 0 && values.Shape.Dimension > 0)
         {
@@ -88,8 +86,12 @@ public sealed class DotProductAttention : NativeBlock
         return manager.NewArray(
             new Shape(dims),
             queries.DataType,
-            output => manager.OpenContext().ScaledDotProductAttention(
-                Defaults, inputs, 0, false, new LayerOutputs(output, null, null)));
+            output =>
+            {
+                using LayerCall call = LayerCall.Begin();
+                call.Dropout(false, 0).Read(q, k, v).Write(output, null);
+                call.ScaledDotProductAttention(manager.OpenContext(), Defaults);
+            });
     }
 
     /// <summary>Attends in one call, without a block, into arrays that are there: lengths, mask, bias and all options,
@@ -114,8 +116,10 @@ public sealed class DotProductAttention : NativeBlock
                 "inputs are for training and have no DropoutSeed, expected one: there is no block to draw it",
                 nameof(inputs));
         }
-        queries.Manager.OpenContext().ScaledDotProductAttention(
-            options ?? Defaults, inputs.Native, inputs.DropoutSeed ?? 0, inputs.Training, outputs.Native);
+        NativeContext context = queries.Manager.OpenContext();
+        using LayerCall call = LayerCall.Begin();
+        call.Dropout(inputs.Training, inputs.DropoutSeed ?? 0).Read(inputs).Write(outputs);
+        call.ScaledDotProductAttention(context, options ?? Defaults);
     }
 
     /// <summary>Says what the block is.</summary>
@@ -123,8 +127,10 @@ public sealed class DotProductAttention : NativeBlock
     public override string ToString() =>
         $"DotProductAttention(dropout={dropout.ToString(CultureInfo.InvariantCulture)})";
 
-    private static NativeLayer NewLayer(NativeContext context, AttentionOptions options) =>
-        NativeLayer.DotProductAttention(
-            context, options.Scale, options.SoftCap, options.Dropout, (int)options.Causal, (int)options.Window,
-            options.WindowLeft, options.WindowRight, (int)options.EmptyRows);
+    private static NativeLayer NewLayer(NativeContext context, AttentionOptions options)
+    {
+        using var members = new NativeDotProductAttentionOptions();
+        options.Fill(members);
+        return HeedNative.HeedDotProductAttentionCreate(context, members);
+    }
 }

@@ -16,7 +16,7 @@ public sealed class Dropout : NativeBlock
     /// DJL's.</param>
     /// <exception cref="System.ArgumentException">The rate is out of range.</exception>
     public Dropout(float rate = 0.5f)
-        : base(context => NativeLayer.Dropout(context, rate))
+        : base(context => NewLayer(context, rate))
     {
         this.rate = rate;
     }
@@ -32,4 +32,11 @@ public sealed class Dropout : NativeBlock
     /// <summary>Says what the block is.</summary>
     /// <returns>The text.</returns>
     public override string ToString() => $"Dropout(rate={rate.ToString(CultureInfo.InvariantCulture)})";
+
+    private static NativeLayer NewLayer(NativeContext context, float rate)
+    {
+        using var members = new NativeDropoutOptions();
+        members.Dropout = rate;
+        return HeedNative.HeedDropoutCreate(context, members);
+    }
 }

@@ -6,7 +6,7 @@ namespace Heed;
 /// <summary>What a status becomes in .NET.</summary>
 internal static class Errors
 {
-    /// <summary>HEED_TRANSLATED_CAPACITY of the wrapper, in which every sentence has room.</summary>
+    /// <summary>TRANSLATED_CAPACITY of the wrapper, in which every sentence has room.</summary>
     private const int SentenceCapacity = 1024;
 
     /// <summary>Throws for any status but OK. Called right after the native call, on its thread, whose last error
@@ -54,7 +54,7 @@ internal static class Errors
     private static unsafe string LastError()
     {
         byte* sentence = stackalloc byte[SentenceCapacity];
-        HeedNative.HeedTranslatedError(sentence, SentenceCapacity);
+        HeedNative.TranslatedError(sentence, SentenceCapacity);
         return NativeText.ToManaged(sentence);
     }
 

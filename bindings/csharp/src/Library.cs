@@ -34,10 +34,12 @@ internal static class Library
 
     /// <remarks>Not inlined: Mono looks for a library when it compiles the method that calls it.</remarks>
     [MethodImpl(MethodImplOptions.NoInlining)]
-    private static NativeContext OpenLoaded(Device device, ContextOptions options) => NativeContext.Open(
-        device.NativeType,
-        device.DeviceId,
-        options.NumThreads,
-        options.Strict ? 1 : 0,
-        options.AllowReducedPrecision ? 1 : 0);
+    private static NativeContext OpenLoaded(Device device, ContextOptions options)
+    {
+        using var members = new NativeContextOptions();
+        members.Device = device.NativeType;
+        members.DeviceIndex = device.DeviceId;
+        options.Fill(members);
+        return NativeContext.Create(members);
+    }
 }

@@ -17,7 +17,7 @@ public sealed class Linear : NativeBlock
     /// <param name="bias">Whether a bias is added.</param>
     /// <exception cref="ArgumentException">units is below 1.</exception>
     public Linear(long units, bool bias = true)
-        : base(context => NativeLayer.Linear(context, Checked(units), bias ? 0 : 1))
+        : base(context => NewLayer(context, Checked(units), bias))
     {
         this.units = units;
         this.bias = bias;
@@ -34,6 +34,14 @@ public sealed class Linear : NativeBlock
     /// <summary>Says what the block is.</summary>
     /// <returns>The text.</returns>
     public override string ToString() => $"Linear(units={units}, bias={bias})";
+
+    private static NativeLayer NewLayer(NativeContext context, long units, bool bias)
+    {
+        using var members = new NativeLinearOptions();
+        members.OutputSize = units;
+        members.NoBias = bias ? 0 : 1;
+        return HeedNative.HeedLinearCreate(context, members);
+    }
 
     /// <summary>Checks the size of the output; C's own sentence would name output_size, which here is
     /// an option of MultiHeadAttention.</summary>

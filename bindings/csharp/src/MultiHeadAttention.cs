@@ -49,7 +49,7 @@ public sealed class MultiHeadAttention : NativeBlock
     }
 
     private MultiHeadAttention(MultiHeadAttentionOptions options, KeptWeights kept)
-        : base(context => NewLayer(context, options), kept)
+        : base(options.NewLayer, kept)
     {
         this.kept = kept;
         this.options = options;
@@ -95,11 +95,4 @@ public sealed class MultiHeadAttention : NativeBlock
         weights.Dispose();
         return view;
     }
-
-    private static NativeLayer NewLayer(NativeContext context, MultiHeadAttentionOptions options) =>
-        NativeLayer.MultiHeadAttention(
-            context, options.NumHiddens, options.NumHeads, options.NumKvHeads, options.HeadSize,
-            options.ValueHeadSize, options.OutputSize, options.OutputProjection ? 0 : 1, (int)options.Biases,
-            (int)options.Scoring, options.Scale, options.SoftCap, options.Dropout, (int)options.Causal,
-            (int)options.Window, options.WindowLeft, options.WindowRight, (int)options.EmptyRows);
 }

@@ -36,4 +36,20 @@ public sealed class MultiHeadAttentionOptions : AttentionOptions
     public Scoring Scoring { get; set; }
 
     internal MultiHeadAttentionOptions Copy() => (MultiHeadAttentionOptions)MemberwiseClone();
+
+    internal NativeLayer NewLayer(NativeContext context)
+    {
+        using var members = new NativeMultiHeadAttentionOptions();
+        Fill(members);
+        members.NumHiddens = NumHiddens;
+        members.NumHeads = NumHeads;
+        members.NumKvHeads = NumKvHeads;
+        members.HeadSize = HeadSize;
+        members.ValueHeadSize = ValueHeadSize;
+        members.OutputSize = OutputSize;
+        members.NoOutputProjection = OutputProjection ? 0 : 1;
+        members.Biases = (int)Biases;
+        members.Scoring = (int)Scoring;
+        return HeedNative.HeedMultiHeadAttentionCreate(context, members);
+    }
 }

@@ -56,7 +56,7 @@ public sealed partial class NDArray
     public NDArray Softmax(int axis)
     {
         NativeTensor source = Tensor;
-        return manager.NewArray(shape, dataType, target => target.SetSoftmax(source, axis));
+        return manager.NewArray(shape, dataType, target => HeedNative.HeedSoftmax(source, axis, target));
     }
 
     /// <summary>The product of two matrices, (M, K) and (K, N), or of many at once, with the shapes of NumPy's matmul:
@@ -71,7 +71,7 @@ public sealed partial class NDArray
         _ = other ?? throw new ArgumentNullException(nameof(other));
         NativeTensor a = Tensor;
         NativeTensor b = TensorOf(other, nameof(other))!;
-        return manager.NewArray(ProductShape(shape, other.shape), dataType, product => product.SetMatmul(a, b));
+        return manager.NewArray(ProductShape(shape, other.shape), dataType, product => HeedNative.HeedMatmul(a, b, product));
     }
 
     /// <summary>The products of the matrices of two batches: (B, M, K) and (B, K, N) give (B, M, N).</summary>

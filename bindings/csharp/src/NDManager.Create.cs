@@ -297,7 +297,7 @@ public sealed partial class NDManager
             }
             fixed (long* dims = shape!.Dims)
             {
-                NativeTensor tensor = NativeTensor.Over(native, (int)type, shape.Dimension, dims, pinned.Pointer);
+                NativeTensor tensor = NativeTensor.Wrap(native, (int)type, shape.Dimension, dims, pinned.Pointer);
                 tensor.SafeHandle.Keep(pinned);
                 pinned = null;
                 return Adopt(tensor);

@@ -86,7 +86,7 @@ public sealed partial class NDManager : IDisposable
         {
             throw new ArgumentOutOfRangeException(nameof(numBytes), numBytes, "expected 0 or more");
         }
-        NativeWorkspace workspace = NativeWorkspace.Of(OpenContext(), numBytes);
+        NativeWorkspace workspace = NativeWorkspace.Create(OpenContext(), (ulong)numBytes);
         workspace.SafeHandle.Keep(SharedMemory.OfHeed(numBytes));
         Own(workspace.SafeHandle, nameof(Workspace));
         return new Workspace(workspace);
@@ -110,7 +110,7 @@ public sealed partial class NDManager : IDisposable
     public unsafe string Describe()
     {
         NativeContext native = OpenContext();
-        return NativeText.Of((text, capacity) => native.Description(text, capacity));
+        return NativeText.Of((text, capacity) => native.Describe(text, capacity));
     }
 
     /// <summary>Sets where the random numbers of this manager begin, and those of its base manager and of all that come

@@ -22,20 +22,21 @@ public abstract unsafe partial class NativeBlock
         PairList<string, object>? parameters = null)
     {
         _ = parameterStore ?? throw new ArgumentNullException(nameof(parameterStore));
-        LayerInputs given = Given(inputs);
+        NativeTensor?[] given = Given(inputs);
         NDManager manager = inputs[0].Manager;
         BindTo(inputs[0]);
         bool keep = kept is { On: true };
         NativeTensor? output = null;
         NativeTensor? weights = null;
+        using LayerCall call = LayerCall.Begin();
         gate.EnterReadLock();
         try
         {
             NativeLayer open = layer;
-            output = open.CreateOutput(given, Wanted.Output);
-            weights = keep ? open.CreateOutput(given, Wanted.Weights) : null;
-            var outputs = new LayerOutputs(output, weights, null);
-            open.Run(given, training ? NextSeed() : 0, training, null, outputs);
+            call.Read(given);
+            output = call.CreateOutput(open, Wanted.Output);
+            weights = keep ? call.CreateOutput(open, Wanted.Weights) : null;
+            call.Dropout(training, training ? NextSeed() : 0).Write(output, weights).Forward(open, null);
             NDArray result = manager.Adopt(output);
             kept?.Keep(weights is null ? null : manager.Adopt(ToKeep(weights)));
             return new NDList(result);
@@ -67,8 +68,9 @@ public abstract unsafe partial class NativeBlock
     /// <exception cref="ObjectDisposedException">An array, the workspace or the block is disposed.</exception>
     public void Forward(AttentionInputs inputs, AttentionOutputs outputs, Workspace? workspace = null)
     {
-        LayerInputs given = Given(inputs);
-        LayerOutputs written = Written(outputs);
+        using LayerCall call = LayerCall.Begin();
+        Read(call, inputs);
+        Write(call, outputs);
         NativeWorkspace? scratch = workspace?.Native;
         bool training = inputs.Training;
         BindTo(inputs.Queries!);
@@ -76,7 +78,7 @@ public abstract unsafe partial class NativeBlock
         try
         {
             long seed = training ? inputs.DropoutSeed ?? NextSeed() : 0;
-            layer.Run(given, seed, training, scratch, written);
+            call.Dropout(training, seed).Forward(layer, scratch);
         }
         finally
         {
@@ -94,9 +96,9 @@ public abstract unsafe partial class NativeBlock
     /// <exception cref="ObjectDisposedException">An array, a manager or the block is disposed.</exception>
     public AttentionOutputs CreateOutputs(AttentionInputs inputs, Wanted wanted = Wanted.Output)
     {
-        const Wanted All = Wanted.Output | Wanted.Weights | Wanted.LogSumExp;
-        LayerInputs given = Given(inputs);
-        if (wanted == 0 || (wanted & ~All) != 0)
+        using LayerCall call = LayerCall.Begin();
+        Read(call, inputs);
+        if (wanted == 0 || (int)wanted >> AttentionOutputs.Members.Length != 0)
         {
             throw new ArgumentOutOfRangeException(nameof(wanted), wanted, "expected one output or more");
         }
@@ -106,11 +108,14 @@ public abstract unsafe partial class NativeBlock
         gate.EnterReadLock();
         try
         {
-            NDArray? Create(Wanted one) =>
-                (wanted & one) == 0 ? null : manager.Adopt(layer.CreateOutput(given, one));
-            made.Output = Create(Wanted.Output);
-            made.Weights = Create(Wanted.Weights);
-            made.LogSumExp = Create(Wanted.LogSumExp);
+            for (int index = 0; index < AttentionOutputs.Members.Length; index++)
+            {
+                Wanted one = wanted & (Wanted)(1 << index);
+                if (one != 0)
+                {
+                    made[one] = manager.Adopt(call.CreateOutput(layer, one));
+                }
+            }
             return made;
         }
         catch
@@ -134,13 +139,14 @@ public abstract unsafe partial class NativeBlock
     /// <exception cref="ObjectDisposedException">An array or the block is disposed.</exception>
     public long WorkspaceSize(AttentionInputs inputs, AttentionOutputs outputs)
     {
-        LayerInputs given = Given(inputs);
-        LayerOutputs written = Written(outputs);
+        using LayerCall call = LayerCall.Begin();
+        Read(call, inputs);
+        Write(call, outputs);
         BindTo(inputs.Queries!);
         gate.EnterReadLock();
         try
         {
-            return layer.WorkspaceBytes(given, written);
+            return call.Dropout(false, 0).WorkspaceSize(layer);
         }
         finally
         {
@@ -158,13 +164,14 @@ public abstract unsafe partial class NativeBlock
     /// <exception cref="ObjectDisposedException">An array or the block is disposed.</exception>
     public string Explain(AttentionInputs inputs, AttentionOutputs outputs)
     {
-        LayerInputs given = Given(inputs);
-        LayerOutputs written = Written(outputs);
+        using LayerCall call = LayerCall.Begin();
+        Read(call, inputs);
+        Write(call, outputs);
         BindTo(inputs.Queries!);
         gate.EnterReadLock();
         try
         {
-            return layer.Explanation(given, inputs.Training, written);
+            return call.Dropout(inputs.Training, 0).Explain(layer);
         }
         finally
         {
@@ -182,16 +189,18 @@ public abstract unsafe partial class NativeBlock
     /// <exception cref="ObjectDisposedException">An array or the block is disposed.</exception>
     public string Explain(NDList inputs, bool training = false)
     {
-        LayerInputs given = Given(inputs);
+        NativeTensor?[] given = Given(inputs);
         BindTo(inputs[0]);
         bool keep = kept is { On: true };
+        using LayerCall call = LayerCall.Begin();
         gate.EnterReadLock();
         try
         {
             NativeLayer open = layer;
-            using NativeTensor output = open.CreateOutput(given, Wanted.Output);
-            using NativeTensor? weights = keep ? open.CreateOutput(given, Wanted.Weights) : null;
-            return open.Explanation(given, training, new LayerOutputs(output, weights, null));
+            call.Dropout(training, 0).Read(given);
+            using NativeTensor output = call.CreateOutput(open, Wanted.Output);
+            using NativeTensor? weights = keep ? call.CreateOutput(open, Wanted.Weights) : null;
+            return call.Write(output, weights).Explain(open);
         }
         finally
         {
@@ -214,9 +223,9 @@ public abstract unsafe partial class NativeBlock
         try
         {
             DataType first = dataTypes is null ? TypeOfParameters(layer) : default;
-            using var shapes = new Shapes(
-                OpenPlace().Context, inputShapes, index => dataTypes?[index] ?? InputType(first, index));
-            using NativeTensor output = layer.CreateOutput(shapes.Native, Wanted.Output);
+            using LayerCall call = LayerCall.Begin();
+            call.Read(OpenPlace().Context, inputShapes, index => dataTypes?[index] ?? InputType(first, index));
+            using NativeTensor output = call.CreateOutput(layer, Wanted.Output);
             return new[] { output.ShapeOf() };
         }
         finally
@@ -232,23 +241,28 @@ public abstract unsafe partial class NativeBlock
     private static DataType InputType(DataType dataType, int index) =>
         index < Inputs.ValidLens ? dataType : DataType.Float32;
 
-    private static LayerInputs Given(AttentionInputs inputs)
+    private static void Read(LayerCall call, AttentionInputs inputs)
     {
         _ = inputs ?? throw new ArgumentNullException(nameof(inputs));
         _ = inputs.Queries ?? throw new ArgumentException("inputs have no Queries", nameof(inputs));
-        return inputs.Native;
+        call.Read(inputs);
     }
 
-    private static LayerOutputs Written(AttentionOutputs outputs) =>
-        (outputs ?? throw new ArgumentNullException(nameof(outputs))).Native;
+    private static void Write(LayerCall call, AttentionOutputs outputs) =>
+        call.Write(outputs ?? throw new ArgumentNullException(nameof(outputs)));
 
-    private LayerInputs Given(NDList inputs)
+    /// <summary>The open tensors of a list that Forward takes.</summary>
+    private NativeTensor?[] Given(NDList inputs)
     {
         _ = inputs ?? throw new ArgumentNullException(nameof(inputs));
         CheckInputs(inputs, nameof(inputs), "array");
         string[] names = InputNames;
-        NativeTensor? At(int index) => index < inputs.Count ? NDArray.TensorOf(inputs[index], names[index]) : null;
-        return new LayerInputs(At(0), At(1), At(2), At(3));
+        var tensors = new NativeTensor?[inputs.Count];
+        for (int index = 0; index < tensors.Length; index++)
+        {
+            tensors[index] = NDArray.TensorOf(inputs[index], names[index]);
+        }
+        return tensors;
     }
 
     /// <summary>As many inputs as Forward takes, of which those that are required are there.</summary>
@@ -274,12 +288,12 @@ public abstract unsafe partial class NativeBlock
 
     /// <summary>Throws unless the layer, which has its parameters, takes such inputs, and they are of the
     /// type.</summary>
-    private void CheckFits(in LayerInputs inputs, DataType dataType)
+    private void CheckFits(LayerCall call, DataType dataType)
     {
         gate.EnterReadLock();
         try
         {
-            layer.CreateOutput(inputs, Smallest).Dispose();
+            call.CreateOutput(layer, Smallest).Dispose();
             foreach (NativeParameter parameter in parameters)
             {
                 using NativeTensor snapshot = layer.Parameter(parameter);
@@ -297,50 +311,10 @@ public abstract unsafe partial class NativeBlock
         }
     }
 
-    /// <summary>Arrays without elements, to ask about shapes.</summary>
-    private sealed class Shapes : IDisposable
-    {
-        private readonly NativeTensor?[] tensors = new NativeTensor?[Inputs.Count];
-
-        internal Shapes(NativeContext context, Shape?[] shapes, Func<int, DataType> typeOf)
-        {
-            try
-            {
-                for (int index = 0; index < shapes.Length; index++)
-                {
-                    if (shapes[index] is { } shape)
-                    {
-                        fixed (long* dims = shape.Dims)
-                        {
-                            tensors[index] =
-                                NativeTensor.ShapeOnly(context, (int)typeOf(index), shape.Dimension, dims);
-                        }
-                    }
-                }
-            }
-            catch
-            {
-                Dispose();
-                throw;
-            }
-        }
-
-        internal LayerInputs Native => new LayerInputs(tensors[0], tensors[1], tensors[2], tensors[Inputs.ValidLens]);
-
-        public void Dispose()
-        {
-            foreach (NativeTensor? tensor in tensors)
-            {
-                tensor?.Dispose();
-            }
-        }
-    }
-
     /// <summary>The places of a list of inputs.</summary>
     private protected static class Inputs
     {
         internal const int ValidLens = 3;
-        internal const int Count = 4;
         internal static readonly string[] Attention = { "queries", "keys", "values", "validLens" };
         internal static readonly string[] Single = { "input" };
     }

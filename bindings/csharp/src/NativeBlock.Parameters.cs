@@ -164,11 +164,11 @@ public abstract unsafe partial class NativeBlock
         try
         {
             NativeLayer open = layer;
-            long numBytes = open.SaveBytes(null, 0);
+            long numBytes = open.SaveMemory(null, 0);
             var bytes = new NativeBytes(numBytes);
             try
             {
-                bytes.Fill(open.SaveBytes(bytes.Data, (ulong)numBytes));
+                bytes.Fill(open.SaveMemory(bytes.Data, (ulong)numBytes));
                 return bytes;
             }
             catch
@@ -266,7 +266,7 @@ public abstract unsafe partial class NativeBlock
             return;
         }
         // Each is held twice: as it was given, and packed.
-        long numBytes = 2 * layer.SaveBytes(null, 0);
+        long numBytes = 2 * layer.SaveMemory(null, 0);
         bool isHeld = false;
         try
         {
@@ -418,7 +418,9 @@ public abstract unsafe partial class NativeBlock
         {
             fixed (byte* nativeBefore = before, nativeAccepted = accepted)
             {
-                open.LoadFrom(weights, nativeBefore, nativeAccepted);
+                using var options = new NativeLoadOptions();
+                options.Accept = nativeAccepted;
+                open.LoadWeights(weights, nativeBefore, options);
             }
         });
     }

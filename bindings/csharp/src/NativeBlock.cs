@@ -49,7 +49,7 @@ public abstract unsafe partial class NativeBlock : Block
         parameters = new NativeParameter[layer.ParameterCount()];
         for (int index = 0; index < parameters.Length; index++)
         {
-            parameters[index] = new NativeParameter(this, layer.NameOf(index));
+            parameters[index] = new NativeParameter(this, layer.ParameterName(index));
         }
     }
 
@@ -105,20 +105,21 @@ public abstract unsafe partial class NativeBlock : Block
         _ = inputShapes ?? throw new ArgumentNullException(nameof(inputShapes));
         Place wanted = manager.OpenPlace();
         CheckInputs(inputShapes, nameof(inputShapes), "shape");
-        using var shapes = new Shapes(wanted.Context, inputShapes, index => InputType(dataType, index));
+        using LayerCall call = LayerCall.Begin();
+        call.Read(wanted.Context, inputShapes, index => InputType(dataType, index));
         lock (changing)
         {
             FollowIfBare(manager);
             if (IsInitialized)
             {
-                CheckFits(shapes.Native, dataType);
+                CheckFits(call, dataType);
             }
             else
             {
                 NativeLayer made = make(wanted.Context);
                 try
                 {
-                    made.InitializeFor(shapes.Native, NextSeed());
+                    call.Initialize(made, NextSeed());
                     RunInitializers(made, manager);
                     Weigh(made);
                     manager.Own(made.SafeHandle);

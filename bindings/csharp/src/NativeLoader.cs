@@ -160,7 +160,7 @@ internal static class NativeLoader
     private static int LoadedVersion() => HeedNative.HeedVersion();
 
     [MethodImpl(MethodImplOptions.NoInlining)]
-    private static unsafe string LoadedVersionText() => NativeText.ToManaged(HeedNative.HeedVersionString());
+    private static string LoadedVersionText() => HeedNative.HeedVersionString();
 
     /// <summary>The paths of the wrappers in this process; none where the system does not tell.</summary>
     private static string[] LoadedWrappers()

@@ -21,9 +21,8 @@ public sealed unsafe class Weights : IDisposable
         names = new string[checked((int)weights.Count())];
         for (int i = 0; i < names.Length; i++)
         {
-            long index = i;
-            names[i] = NativeText.Of((text, capacity) => weights.NameText(index, text, capacity));
-            places.Add(names[i], index);
+            names[i] = weights.Name(i);
+            places.Add(names[i], i);
         }
     }
 
@@ -92,8 +91,7 @@ public sealed unsafe class Weights : IDisposable
     /// <exception cref="ObjectDisposedException">The weights are disposed.</exception>
     public string GetDataTypeName(string name)
     {
-        long place = PlaceOf(name);
-        return NativeText.Of((text, capacity) => weights.TypeText(place, text, capacity));
+        return weights.DtypeName(PlaceOf(name));
     }
 
     /// <summary>The shape of an array.</summary>
@@ -120,7 +118,7 @@ public sealed unsafe class Weights : IDisposable
 
     /// <summary>Those of a stream's bytes, which must stay as they are until it is disposed.</summary>
     internal static NativeWeights Of(NativeBytes bytes) =>
-        NativeWeights.OfMemory(Library.Context, bytes.Data, (ulong)bytes.Length);
+        NativeWeights.OpenMemory(Library.Context, bytes.Data, (ulong)bytes.Length);
 
     /// <summary>Closes the files; if a call on another thread uses them, after that call. Doing so twice does
     /// nothing.</summary>

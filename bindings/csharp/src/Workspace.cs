@@ -14,7 +14,7 @@ public sealed class Workspace : IDisposable
     internal Workspace(NativeWorkspace workspace)
     {
         this.workspace = workspace;
-        numBytes = workspace.Size();
+        numBytes = workspace.NumBytes();
     }
 
     /// <summary>The size in bytes.</summary>

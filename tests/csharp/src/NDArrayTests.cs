@@ -52,10 +52,11 @@ public class NDArrayTests
             BindingFlags.Public | BindingFlags.NonPublic | BindingFlags.Static | BindingFlags.Instance;
         Assembly heed = typeof(NDArray).Assembly;
         object context = heed.GetType("Heed.Library")!.GetProperty("Context", Any)!.GetValue(null)!;
-        MethodInfo shapeOnly = heed.GetType("Heed.NativeTensor")!.GetMethod("ShapeOnly", Any)!;
+        MethodInfo wrap = heed.GetType("Heed.NativeTensor")!.GetMethod("Wrap", Any)!;
         long elements = 1L << 31;
         object dims = Pointer.Box(&elements, typeof(long*));
-        using var tensor = (IDisposable)shapeOnly.Invoke(null, new object[] { context, (int)type, 1, dims })!;
+        object shapeOnly = Pointer.Box(null, typeof(void*));
+        using var tensor = (IDisposable)wrap.Invoke(null, new object[] { context, (int)type, 1, dims, shapeOnly })!;
         using NDManager manager = TestDevice.NewManager();
         ConstructorInfo over = typeof(NDArray).GetConstructors(Any)[0];
         using var array = (NDArray)over.Invoke(new object?[] { manager, tensor, null });

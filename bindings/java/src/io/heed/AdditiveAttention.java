@@ -47,17 +47,11 @@ public final class AdditiveAttention extends AttentionBlock {
 
     @Override
     NativeLayer newLayer(NativeContext context) {
-        return NativeLayer.additiveAttention(
-                context,
-                options.numHiddens,
-                options.scale,
-                options.softCap,
-                options.dropout,
-                options.causal.code,
-                options.window.code,
-                options.windowLeft,
-                options.windowRight,
-                options.emptyRows.code);
+        try (NativeAdditiveAttentionOptions members = new NativeAdditiveAttentionOptions()) {
+            options.fill(members);
+            members.setNumHiddens(options.numHiddens);
+            return HeedNative.heed_additive_attention_create(context, members);
+        }
     }
 
     /** Makes an additive attention. */

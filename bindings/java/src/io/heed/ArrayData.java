@@ -171,7 +171,7 @@ final class ArrayData {
         return made;
     }
 
-    private static long[] dimsOf(NativeTensor tensor) {
+    static long[] dimsOf(NativeTensor tensor) {
         long[] dims = new long[tensor.rank()];
         for (int axis = 0; axis < dims.length; axis++) {
             dims[axis] = tensor.dim(axis);

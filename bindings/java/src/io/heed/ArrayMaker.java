@@ -66,7 +66,7 @@ final class ArrayMaker {
                     + manager.getDevice() + "; create(data, shape) copies");
         }
         Buffer memory = elements.slice();
-        NativeTensor tensor = NativeTensor.over(open, dataType.code, shape.dims(), memory);
+        NativeTensor tensor = NativeTensor.wrap(open, dataType.code, shape.dims(), memory);
         tensor.keep(memory);
         return manager.adopt(tensor);
     }

@@ -1,18 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.heed;
 
+import java.util.Arrays;
+import java.util.List;
+import java.util.function.ObjLongConsumer;
+import java.util.stream.Collectors;
+
 /**
  * What a block, as {@link MultiHeadAttention}, reads in {@code forward(inputs, outputs, workspace)}: made once and used
  * for many calls. What is not set is null, false or 0. Blocks with one input ({@link Linear}, {@link Dropout}) read it
  * as queries. Not for several threads at once.
  */
 public final class AttentionInputs {
-    private NDArray queries;
-    private NDArray keys;
-    private NDArray values;
-    private NDArray validLens;
-    private NDArray mask;
-    private NDArray bias;
+    /** The inputs that are arrays, in the order of a list of inputs, each with its member of C's struct. */
+    private enum Input {
+        QUERIES("queries", NativeLayerInputs::setQueries),
+        KEYS("keys", NativeLayerInputs::setKeys),
+        VALUES("values", NativeLayerInputs::setValues),
+        VALID_LENS("validLens", NativeLayerInputs::setValidLens),
+        MASK("mask", NativeLayerInputs::setMask),
+        BIAS("bias", NativeLayerInputs::setBias);
+
+        private static final Input[] ALL = values();
+
+        private final String label;
+        private final ObjLongConsumer<NativeLayerInputs> setter;
+
+        Input(String label, ObjLongConsumer<NativeLayerInputs> setter) {
+            this.label = label;
+            this.setter = setter;
+        }
+    }
+
+    /** By the index of an input. */
+    static final List<ObjLongConsumer<NativeLayerInputs>> SETTERS =
+            Arrays.stream(Input.ALL).map(input -> input.setter).collect(Collectors.toList());
+
+    private static final String[] NAMES =
+            Arrays.stream(Input.ALL).map(input -> input.label).toArray(String[]::new);
+
+    private final NDArray[] arrays = new NDArray[Input.ALL.length];
     private boolean training;
     private boolean seeded;
     private long dropoutSeed;
@@ -27,8 +54,7 @@ public final class AttentionInputs {
      * @return this
      */
     public AttentionInputs setQueries(NDArray queries) {
-        this.queries = queries;
-        return this;
+        return set(Input.QUERIES, queries);
     }
 
     /**
@@ -38,8 +64,7 @@ public final class AttentionInputs {
      * @return this
      */
     public AttentionInputs setKeys(NDArray keys) {
-        this.keys = keys;
-        return this;
+        return set(Input.KEYS, keys);
     }
 
     /**
@@ -49,8 +74,7 @@ public final class AttentionInputs {
      * @return this
      */
     public AttentionInputs setValues(NDArray values) {
-        this.values = values;
-        return this;
+        return set(Input.VALUES, values);
     }
 
     /**
@@ -60,8 +84,7 @@ public final class AttentionInputs {
      * @return this
      */
     public AttentionInputs setValidLens(NDArray validLens) {
-        this.validLens = validLens;
-        return this;
+        return set(Input.VALID_LENS, validLens);
     }
 
     /**
@@ -76,8 +99,7 @@ public final class AttentionInputs {
             throw new IllegalArgumentException("mask is of " + mask.data().dataType.name()
                     + ", expected BOOLEAN with true = may attend; setBias takes numbers that are added to the scores");
         }
-        this.mask = mask;
-        return this;
+        return set(Input.MASK, mask);
     }
 
     /**
@@ -87,8 +109,7 @@ public final class AttentionInputs {
      * @return this
      */
     public AttentionInputs setBias(NDArray bias) {
-        this.bias = bias;
-        return this;
+        return set(Input.BIAS, bias);
     }
 
     /**
@@ -120,12 +141,7 @@ public final class AttentionInputs {
      * @return this
      */
     public AttentionInputs clear() {
-        queries = null;
-        keys = null;
-        values = null;
-        validLens = null;
-        mask = null;
-        bias = null;
+        Arrays.fill(arrays, null);
         training = false;
         seeded = false;
         dropoutSeed = 0;
@@ -138,7 +154,7 @@ public final class AttentionInputs {
      * @return what was set, or null
      */
     public NDArray getQueries() {
-        return queries;
+        return arrays[Input.QUERIES.ordinal()];
     }
 
     /**
@@ -147,7 +163,7 @@ public final class AttentionInputs {
      * @return what was set, or null
      */
     public NDArray getKeys() {
-        return keys;
+        return arrays[Input.KEYS.ordinal()];
     }
 
     /**
@@ -156,7 +172,7 @@ public final class AttentionInputs {
      * @return what was set, or null
      */
     public NDArray getValues() {
-        return values;
+        return arrays[Input.VALUES.ordinal()];
     }
 
     /**
@@ -165,7 +181,7 @@ public final class AttentionInputs {
      * @return what was set, or null
      */
     public NDArray getValidLens() {
-        return validLens;
+        return arrays[Input.VALID_LENS.ordinal()];
     }
 
     /**
@@ -174,7 +190,7 @@ public final class AttentionInputs {
      * @return what was set, or null
      */
     public NDArray getMask() {
-        return mask;
+        return arrays[Input.MASK.ordinal()];
     }
 
     /**
@@ -183,7 +199,7 @@ public final class AttentionInputs {
      * @return what was set, or null
      */
     public NDArray getBias() {
-        return bias;
+        return arrays[Input.BIAS.ordinal()];
     }
 
     /**
@@ -211,5 +227,27 @@ public final class AttentionInputs {
      */
     public boolean hasDropoutSeed() {
         return seeded;
+    }
+
+    /** The index of validLens in a list of inputs. */
+    static int indexOfValidLens() {
+        return Input.VALID_LENS.ordinal();
+    }
+
+    /** What an exception calls an input. */
+    static String nameOf(int index) {
+        return NAMES[index];
+    }
+
+    /** Sets all members; throws if an array is closed. */
+    void fill(TensorMembers members) {
+        for (int index = 0; index < arrays.length; index++) {
+            members.set(index, NDArray.tensorOf(arrays[index], nameOf(index)));
+        }
+    }
+
+    private AttentionInputs set(Input input, NDArray array) {
+        arrays[input.ordinal()] = array;
+        return this;
     }
 }

@@ -9,14 +9,33 @@ import java.util.Objects;
  * @param <B> the builder
  */
 abstract class AttentionOptions<B extends AttentionOptions<B>> implements Cloneable {
-    float scale;
-    float softCap;
+    /** The members that C's structs of options for attention have in common. */
+    interface Members {
+        void setScale(float scale);
+
+        void setSoftCap(float softCap);
+
+        void setDropout(float dropout);
+
+        void setCausal(int causal);
+
+        void setWindow(int window);
+
+        void setWindowLeft(long windowLeft);
+
+        void setWindowRight(long windowRight);
+
+        void setEmptyRows(int emptyRows);
+    }
+
     float dropout;
-    Causal causal = Causal.NONE;
-    Window window = Window.NONE;
-    long windowLeft;
-    long windowRight;
-    EmptyRows emptyRows = EmptyRows.ZERO;
+    private float scale;
+    private float softCap;
+    private Causal causal = Causal.NONE;
+    private Window window = Window.NONE;
+    private long windowLeft;
+    private long windowRight;
+    private EmptyRows emptyRows = EmptyRows.ZERO;
 
     AttentionOptions() {}
 
@@ -30,6 +49,17 @@ abstract class AttentionOptions<B extends AttentionOptions<B>> implements Clonea
         } catch (CloneNotSupportedException error) {
             throw new AssertionError(error);
         }
+    }
+
+    final void fill(Members members) {
+        members.setScale(scale);
+        members.setSoftCap(softCap);
+        members.setDropout(dropout);
+        members.setCausal(causal.code);
+        members.setWindow(window.code);
+        members.setWindowLeft(windowLeft);
+        members.setWindowRight(windowRight);
+        members.setEmptyRows(emptyRows.code);
     }
 
     /**

@@ -1,15 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.heed;
 
+import java.util.Arrays;
+import java.util.List;
+import java.util.function.ObjLongConsumer;
+import java.util.stream.Collectors;
+
 /**
  * What a block, as {@link MultiHeadAttention}, writes in {@code forward(inputs, outputs, workspace)}: made once, as by
  * {@code createOutputs(inputs, wanted)}, and used for many calls. Null where not wanted; one at least is. To ask for
  * more never changes the others. Not for several threads at once.
  */
 public final class AttentionOutputs implements AutoCloseable {
-    private NDArray output;
-    private NDArray weights;
-    private NDArray logSumExp;
+    private static final Wanted[] ALL = Wanted.values();
+
+    /** By the ordinal of an output. */
+    static final List<ObjLongConsumer<NativeLayerOutputs>> SETTERS =
+            Arrays.stream(ALL).map(wanted -> wanted.setter).collect(Collectors.toList());
+
+    private final NDArray[] arrays = new NDArray[ALL.length];
 
     /** Makes outputs of which none is wanted. */
     public AttentionOutputs() {}
@@ -21,8 +30,7 @@ public final class AttentionOutputs implements AutoCloseable {
      * @return this
      */
     public AttentionOutputs setOutput(NDArray output) {
-        this.output = output;
-        return this;
+        return set(Wanted.OUTPUT, output);
     }
 
     /**
@@ -33,8 +41,7 @@ public final class AttentionOutputs implements AutoCloseable {
      * @return this
      */
     public AttentionOutputs setWeights(NDArray weights) {
-        this.weights = weights;
-        return this;
+        return set(Wanted.WEIGHTS, weights);
     }
 
     /**
@@ -44,8 +51,7 @@ public final class AttentionOutputs implements AutoCloseable {
      * @return this
      */
     public AttentionOutputs setLogSumExp(NDArray logSumExp) {
-        this.logSumExp = logSumExp;
-        return this;
+        return set(Wanted.LOG_SUM_EXP, logSumExp);
     }
 
     /**
@@ -54,7 +60,7 @@ public final class AttentionOutputs implements AutoCloseable {
      * @return the array, or null
      */
     public NDArray getOutput() {
-        return output;
+        return get(Wanted.OUTPUT);
     }
 
     /**
@@ -63,7 +69,7 @@ public final class AttentionOutputs implements AutoCloseable {
      * @return the array, or null
      */
     public NDArray getWeights() {
-        return weights;
+        return get(Wanted.WEIGHTS);
     }
 
     /**
@@ -72,32 +78,31 @@ public final class AttentionOutputs implements AutoCloseable {
      * @return the array, or null
      */
     public NDArray getLogSumExp() {
-        return logSumExp;
+        return get(Wanted.LOG_SUM_EXP);
     }
 
     NDArray get(Wanted wanted) {
-        return wanted == Wanted.OUTPUT ? output : wanted == Wanted.WEIGHTS ? weights : logSumExp;
+        return arrays[wanted.ordinal()];
     }
 
-    void set(Wanted wanted, NDArray array) {
-        switch (wanted) {
-            case OUTPUT:
-                output = array;
-                break;
-            case WEIGHTS:
-                weights = array;
-                break;
-            default:
-                logSumExp = array;
+    AttentionOutputs set(Wanted wanted, NDArray array) {
+        arrays[wanted.ordinal()] = array;
+        return this;
+    }
+
+    /** Sets all members; throws if an array is closed. */
+    void fill(TensorMembers members) {
+        for (int index = 0; index < arrays.length; index++) {
+            members.set(index, NDArray.tensorOf(arrays[index], ALL[index].label));
         }
     }
 
     /** Closes the arrays, which stay set. */
     @Override
     public void close() {
-        for (Wanted wanted : Wanted.values()) {
-            if (get(wanted) != null) {
-                get(wanted).close();
+        for (NDArray array : arrays) {
+            if (array != null) {
+                array.close();
             }
         }
     }

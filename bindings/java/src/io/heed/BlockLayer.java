@@ -123,17 +123,17 @@ final class BlockLayer {
     // ---- parameters, all of them ------------------------------------------------------------------------------------
 
     /** Where the parameters are there, checks that they are for such inputs. The user's initializers run unlocked. */
-    void initialize(NDManager manager, DataType dataType, NativeInputs inputs, AtomicLong seeds) {
+    void initialize(NDManager manager, DataType dataType, LayerCall call, AtomicLong seeds) {
         Place wanted = manager.place();
-        if (keepsParametersFor(wanted, inputs, dataType)) {
+        if (keepsParametersFor(wanted, call, dataType)) {
             return;
         }
         NativeLayer made = block.newLayer(wanted.context);
         try {
-            inputs.initialize(made, seeds.getAndIncrement());
+            call.initialize(made, seeds.getAndIncrement());
             drawParameters(made, manager, dataType);
             manager.own(made);
-            putUnlessThere(made, wanted, manager, inputs, dataType);
+            putUnlessThere(made, wanted, manager, call, dataType);
         } catch (Throwable error) {
             made.close();
             throw error;
@@ -179,7 +179,7 @@ final class BlockLayer {
                     ByteBuffer name = ((LayerParameter) parameter).nativeName;
                     try (NativeTensor before = layer.parameter(name);
                             NativeTensor after =
-                                    NativeTensor.create(here.context, dataType.code, NativeInputs.dimsOf(before))) {
+                                    NativeTensor.create(here.context, dataType.code, ArrayData.dimsOf(before))) {
                         after.copy(before);
                         made.setParameter(name, after);
                     }
@@ -329,11 +329,11 @@ final class BlockLayer {
     }
 
     private static Shape shapeOf(NativeTensor tensor) {
-        return new Shape(NativeInputs.dimsOf(tensor));
+        return new Shape(ArrayData.dimsOf(tensor));
     }
 
     /** True if nothing is to be made: the parameters are there, for such inputs, or the block has none at all. */
-    private boolean keepsParametersFor(Place wanted, NativeInputs inputs, DataType dataType) {
+    private boolean keepsParametersFor(Place wanted, LayerCall call, DataType dataType) {
         long stamp = lock.writeLock();
         try {
             if (!hasParameters()) {
@@ -342,7 +342,7 @@ final class BlockLayer {
             if (parameters.isEmpty() && wanted.context != place.context) {
                 put(block.newLayer(wanted.context), wanted, null);
             }
-            checkFits(inputs, dataType);
+            checkFits(call, dataType);
             bound = bound || parameters.isEmpty();
             return true;
         } finally {
@@ -369,12 +369,12 @@ final class BlockLayer {
 
     /** Another thread may have been faster: then its parameters stay, as do those that were set one by one. */
     private void putUnlessThere(
-            NativeLayer made, Place wanted, NDManager manager, NativeInputs inputs, DataType dataType) {
+            NativeLayer made, Place wanted, NDManager manager, LayerCall call, DataType dataType) {
         long stamp = lock.writeLock();
         try {
             if (hasParameters()) {
                 made.close();
-                checkFits(inputs, dataType);
+                checkFits(call, dataType);
             } else {
                 copyTo(made);
                 put(made, wanted, manager);
@@ -384,8 +384,8 @@ final class BlockLayer {
         }
     }
 
-    private void checkFits(NativeInputs inputs, DataType dataType) {
-        inputs.createOutput(layer, block.smallestOutput()).close();
+    private void checkFits(LayerCall call, DataType dataType) {
+        call.createOutput(layer, block.smallestOutput()).close();
         checkTypes(layer, dataType, "dataType is %s, but the block has parameters of %s already");
     }
 
@@ -450,7 +450,7 @@ final class BlockLayer {
     private void countMemory() {
         try {
             if (!parameters.isEmpty() && layer.isInitialized() == 1) {
-                layer.countIfOpen(2 * layer.saveBytes(null, 0));
+                layer.countIfOpen(2 * layer.saveMemory(null, 0));
             }
         } catch (IllegalStateException error) {
             // Closed with its manager just now.

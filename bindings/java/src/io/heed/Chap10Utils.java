@@ -59,7 +59,7 @@ public final class Chap10Utils {
         NativeTensor result = NativeTensor.create(
                 X.getManager().openContext(), X.getDataType().code, X.getShape().dims());
         try {
-            result.setMaskedSoftmax(scores, lengths);
+            HeedNative.heed_masked_softmax(scores, lengths, result);
         } catch (Throwable error) {
             result.close();
             throw error;

@@ -70,6 +70,12 @@ public final class ContextOptions {
                 + allowReducedPrecision + ")";
     }
 
+    void fill(NativeContextOptions members) {
+        members.setNumThreads(numThreads);
+        members.setStrict(strict ? 1 : 0);
+        members.setAllowReducedPrecision(allowReducedPrecision ? 1 : 0);
+    }
+
     /** Collects options. Not for several threads at once. */
     public static final class Builder {
         private int numThreads;

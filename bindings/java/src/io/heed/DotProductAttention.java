@@ -57,30 +57,19 @@ public final class DotProductAttention extends AttentionBlock {
         Objects.requireNonNull(queries, "queries");
         Objects.requireNonNull(keys, "keys");
         Objects.requireNonNull(values, "values");
-        NativeTensor q = NDArray.tensorOf(queries, "queries");
-        NativeTensor k = NDArray.tensorOf(keys, "keys");
-        NativeTensor v = NDArray.tensorOf(values, "values");
+        NDArray.tensorOf(queries, "queries");
+        NDArray.tensorOf(keys, "keys");
+        NDArray.tensorOf(values, "values");
         NDManager manager = queries.getManager();
         long[] dims = queries.getShape().dims().clone();
         if (dims.length > 0 && values.getShape().dimension() > 0) {
             dims[dims.length - 1] = values.getShape().tail();
         }
-        NativeTensor output = NativeTensor.create(manager.openContext(), queries.getDataType().code, dims);
-        try {
-            attend(
-                    manager.openContext(),
-                    builder(),
-                    q,
-                    k,
-                    v,
-                    null,
-                    null,
-                    null,
-                    0,
-                    0,
-                    output,
-                    null,
-                    null);
+        NativeContext context = manager.openContext();
+        NativeTensor output = NativeTensor.create(context, queries.getDataType().code, dims);
+        try (LayerCall call = LayerCall.in(context)) {
+            call.dropout(false, 0).read(new NDArray[] {queries, keys, values}).write(output, null);
+            attend(context, builder(), call);
         } catch (Throwable error) {
             output.close();
             throw error;
@@ -104,25 +93,16 @@ public final class DotProductAttention extends AttentionBlock {
         Objects.requireNonNull(inputs, "inputs");
         Objects.requireNonNull(outputs, "outputs");
         NDArray queries = Objects.requireNonNull(inputs.getQueries(), "queries");
-        NativeTensor q = NDArray.tensorOf(queries, "queries");
+        NDArray.tensorOf(queries, "queries");
         if (inputs.isTraining() && !inputs.hasDropoutSeed()) {
             throw new IllegalArgumentException(
                     "inputs are for training and have no dropout seed, expected one: there is no block to draw it");
         }
-        attend(
-                queries.getManager().openContext(),
-                options == null ? builder() : options,
-                q,
-                NDArray.tensorOf(inputs.getKeys(), "keys"),
-                NDArray.tensorOf(inputs.getValues(), "values"),
-                NDArray.tensorOf(inputs.getValidLens(), "validLens"),
-                NDArray.tensorOf(inputs.getMask(), "mask"),
-                NDArray.tensorOf(inputs.getBias(), "bias"),
-                inputs.getDropoutSeed(),
-                inputs.isTraining() ? 1 : 0,
-                NDArray.tensorOf(outputs.getOutput(), "output"),
-                NDArray.tensorOf(outputs.getWeights(), "weights"),
-                NDArray.tensorOf(outputs.getLogSumExp(), "logSumExp"));
+        NativeContext context = queries.getManager().openContext();
+        try (LayerCall call = LayerCall.in(context)) {
+            call.dropout(inputs.isTraining(), inputs.getDropoutSeed()).read(inputs).write(outputs);
+            attend(context, options == null ? builder() : options, call);
+        }
     }
 
     @Override
@@ -132,52 +112,17 @@ public final class DotProductAttention extends AttentionBlock {
 
     @Override
     NativeLayer newLayer(NativeContext context) {
-        return NativeLayer.dotProductAttention(
-                context,
-                options.scale,
-                options.softCap,
-                options.dropout,
-                options.causal.code,
-                options.window.code,
-                options.windowLeft,
-                options.windowRight,
-                options.emptyRows.code);
+        try (NativeDotProductAttentionOptions members = new NativeDotProductAttentionOptions()) {
+            options.fill(members);
+            return HeedNative.heed_dot_product_attention_create(context, members);
+        }
     }
 
-    private static void attend(
-            NativeContext context,
-            AttentionOptions<?> options,
-            NativeTensor queries,
-            NativeTensor keys,
-            NativeTensor values,
-            NativeTensor validLens,
-            NativeTensor mask,
-            NativeTensor bias,
-            long seed,
-            int training,
-            NativeTensor output,
-            NativeTensor weights,
-            NativeTensor logSumExp) {
-        context.scaledDotProductAttention(
-                options.scale,
-                options.softCap,
-                options.dropout,
-                options.causal.code,
-                options.window.code,
-                options.windowLeft,
-                options.windowRight,
-                options.emptyRows.code,
-                queries,
-                keys,
-                values,
-                validLens,
-                mask,
-                bias,
-                seed,
-                training,
-                output,
-                weights,
-                logSumExp);
+    private static void attend(NativeContext context, AttentionOptions<?> options, LayerCall call) {
+        try (NativeDotProductAttentionOptions members = new NativeDotProductAttentionOptions()) {
+            options.fill(members);
+            call.scaledDotProductAttention(context, members);
+        }
     }
 
     /** Makes a dot-product attention. */

@@ -34,7 +34,10 @@ public final class Dropout extends SingleInputBlock {
 
     @Override
     NativeLayer newLayer(NativeContext context) {
-        return NativeLayer.dropout(context, rate);
+        try (NativeDropoutOptions members = new NativeDropoutOptions()) {
+            members.setDropout(rate);
+            return HeedNative.heed_dropout_create(context, members);
+        }
     }
 
     /** Makes a dropout layer. */

@@ -36,11 +36,11 @@ final class Library {
     /** A new context. */
     static NativeContext open(Device device, ContextOptions options) {
         load();
-        return NativeContext.open(
-                device.code(),
-                device.getDeviceId(),
-                options.getNumThreads(),
-                options.isStrict() ? 1 : 0,
-                options.isAllowReducedPrecision() ? 1 : 0);
+        try (NativeContextOptions members = new NativeContextOptions()) {
+            members.setDevice(device.code());
+            members.setDeviceIndex(device.getDeviceId());
+            options.fill(members);
+            return NativeContext.create(members);
+        }
     }
 }

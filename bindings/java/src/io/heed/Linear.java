@@ -39,7 +39,11 @@ public final class Linear extends SingleInputBlock {
 
     @Override
     NativeLayer newLayer(NativeContext context) {
-        return NativeLayer.linear(context, units, bias ? 0 : 1);
+        try (NativeLinearOptions members = new NativeLinearOptions()) {
+            members.setOutputSize(units);
+            members.setNoBias(bias ? 0 : 1);
+            return HeedNative.heed_linear_create(context, members);
+        }
     }
 
     /** Makes a linear layer. */

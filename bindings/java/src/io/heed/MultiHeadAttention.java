@@ -99,25 +99,19 @@ public final class MultiHeadAttention extends NativeBlock {
 
     @Override
     NativeLayer newLayer(NativeContext context) {
-        return NativeLayer.multiHeadAttention(
-                context,
-                options.numHiddens,
-                options.numHeads,
-                options.numKvHeads,
-                options.headSize,
-                options.valueHeadSize,
-                options.outputSize,
-                options.outputProjection ? 0 : 1,
-                options.biases.stream().mapToInt(bias -> bias.bit).sum(),
-                options.scoring.code,
-                options.scale,
-                options.softCap,
-                options.dropout,
-                options.causal.code,
-                options.window.code,
-                options.windowLeft,
-                options.windowRight,
-                options.emptyRows.code);
+        try (NativeMultiHeadAttentionOptions members = new NativeMultiHeadAttentionOptions()) {
+            options.fill(members);
+            members.setNumHiddens(options.numHiddens);
+            members.setNumHeads(options.numHeads);
+            members.setNumKvHeads(options.numKvHeads);
+            members.setHeadSize(options.headSize);
+            members.setValueHeadSize(options.valueHeadSize);
+            members.setOutputSize(options.outputSize);
+            members.setNoOutputProjection(options.outputProjection ? 0 : 1);
+            members.setBiases(options.biases.stream().mapToInt(bias -> bias.bit).sum());
+            members.setScoring(options.scoring.code);
+            return HeedNative.heed_multi_head_attention_create(context, members);
+        }
     }
 
     @Override

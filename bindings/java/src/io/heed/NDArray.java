@@ -529,7 +529,7 @@ public final class NDArray implements AutoCloseable {
      * @throws IllegalArgumentException if the array is not of FLOAT32, FLOAT16 or BFLOAT16, or a scalar
      */
     public NDArray softmax(int axis) {
-        return data.computed(data.shape.dims(), result -> result.setSoftmax(data.tensor(), axis));
+        return data.computed(data.shape.dims(), result -> HeedNative.heed_softmax(data.tensor(), axis, result));
     }
 
     /**

@@ -752,7 +752,7 @@ public final class NDManager implements AutoCloseable {
         if (numBytes < 0) {
             throw new IllegalArgumentException("numBytes is " + numBytes + ", expected 0 or more");
         }
-        NativeWorkspace workspace = NativeWorkspace.of(openContext(), numBytes);
+        NativeWorkspace workspace = NativeWorkspace.create(openContext(), numBytes);
         own(workspace);
         return new Workspace(workspace, numBytes);
     }
@@ -785,7 +785,7 @@ public final class NDManager implements AutoCloseable {
      *     others
      */
     public String describe() {
-        return NativeText.from(openContext()::description);
+        return NativeText.from(openContext()::describe);
     }
 
     @Override

@@ -14,9 +14,6 @@ import java.util.concurrent.atomic.AtomicLong;
 
 /** A block that is one layer of heed. */
 abstract class NativeBlock implements Block {
-    private static final int VALID_LENS = 3;
-    private static final String[] INPUTS = {"queries", "keys", "values", "validLens"};
-
     /** How many blocks were made: each has its own seeds. */
     private static final AtomicLong BLOCKS = new AtomicLong();
 
@@ -59,9 +56,9 @@ abstract class NativeBlock implements Block {
         Objects.requireNonNull(dataType, "dataType");
         Shape[] shapes = Objects.requireNonNull(inputShapes, "inputShapes").clone();
         checkInputs(shapes, "inputShapes has " + shapes.length + (shapes.length == 1 ? " shape" : " shapes"));
-        try (NativeInputs inputs = NativeInputs.ofShapes(
-                context, shapes, index -> index == VALID_LENS ? DataType.FLOAT32 : dataType)) {
-            layer.initialize(manager, dataType, inputs, nextSeed);
+        try (LayerCall call = LayerCall.in(context)) {
+            call.read(context, shapes, index -> index == AttentionInputs.indexOfValidLens() ? DataType.FLOAT32 : dataType);
+            layer.initialize(manager, dataType, call, nextSeed);
             this.inputShapes = shapes;
         }
     }
@@ -96,23 +93,17 @@ abstract class NativeBlock implements Block {
         Objects.requireNonNull(parameterStore, "parameterStore");
         NDArray[] arrays = arraysOf(inputs);
         NDManager manager = arrays[0].getManager();
-        NativeTensor queries = tensor(arrays, 0);
-        NativeTensor keys = tensor(arrays, 1);
-        NativeTensor values = tensor(arrays, 2);
-        NativeTensor validLens = tensor(arrays, 3);
         layer.bindTo(arrays[0]);
         boolean keep = keepsWeights();
         NativeTensor output = null;
         NativeTensor weights = null;
         long stamp = layer.enter();
-        try {
-            output = layer.get().createOutput(queries, keys, values, validLens, null, null, Wanted.OUTPUT.bit);
-            weights = keep
-                    ? layer.get().createOutput(queries, keys, values, validLens, null, null, Wanted.WEIGHTS.bit)
-                    : null;
-            long seed = training ? nextSeed.getAndIncrement() : 0;
-            layer.get().run(
-                    queries, keys, values, validLens, null, null, seed, training ? 1 : 0, null, output, weights, null);
+        try (LayerCall call = LayerCall.in(layer.context())) {
+            call.read(arrays);
+            output = call.createOutput(layer.get(), Wanted.OUTPUT);
+            weights = keep ? call.createOutput(layer.get(), Wanted.WEIGHTS) : null;
+            call.dropout(training, training ? nextSeed.getAndIncrement() : 0).write(output, weights);
+            call.forward(layer.get(), null);
             NDArray result = manager.adopt(output);
             keepWeights(manager, weights);
             return new NDList(result);
@@ -144,25 +135,13 @@ abstract class NativeBlock implements Block {
     public final void forward(AttentionInputs inputs, AttentionOutputs outputs, Workspace workspace) {
         Objects.requireNonNull(inputs, "inputs");
         Objects.requireNonNull(outputs, "outputs");
-        NDArray queries = inputs.getQueries();
-        layer.bindTo(queries);
+        layer.bindTo(inputs.getQueries());
         long stamp = layer.enter();
-        try {
+        try (LayerCall call = LayerCall.in(layer.context())) {
             boolean training = inputs.isTraining();
             long seed = training && !inputs.hasDropoutSeed() ? nextSeed.getAndIncrement() : inputs.getDropoutSeed();
-            layer.get().run(
-                    NDArray.tensorOf(queries, "queries"),
-                    NDArray.tensorOf(inputs.getKeys(), "keys"),
-                    NDArray.tensorOf(inputs.getValues(), "values"),
-                    NDArray.tensorOf(inputs.getValidLens(), "validLens"),
-                    NDArray.tensorOf(inputs.getMask(), "mask"),
-                    NDArray.tensorOf(inputs.getBias(), "bias"),
-                    seed,
-                    training ? 1 : 0,
-                    workspace == null ? null : workspace.handle(),
-                    NDArray.tensorOf(outputs.getOutput(), "output"),
-                    NDArray.tensorOf(outputs.getWeights(), "weights"),
-                    NDArray.tensorOf(outputs.getLogSumExp(), "logSumExp"));
+            call.dropout(training, seed).read(inputs).write(outputs);
+            call.forward(layer.get(), workspace == null ? null : workspace.handle());
         } finally {
             layer.leave(stamp);
         }
@@ -183,10 +162,11 @@ abstract class NativeBlock implements Block {
         layer.bindTo(inputs.getQueries());
         AttentionOutputs made = new AttentionOutputs();
         long stamp = layer.enter();
-        try {
+        try (LayerCall call = LayerCall.in(layer.context())) {
+            call.read(inputs);
             for (Wanted each : wanted.length == 0 ? new Wanted[] {Wanted.OUTPUT} : wanted) {
                 if (made.get(Objects.requireNonNull(each, "wanted")) == null) {
-                    made.set(each, manager.adopt(NativeInputs.of(inputs).createOutput(layer.get(), each)));
+                    made.set(each, manager.adopt(call.createOutput(layer.get(), each)));
                 }
             }
             return made;
@@ -213,8 +193,8 @@ abstract class NativeBlock implements Block {
         Objects.requireNonNull(outputs, "outputs");
         layer.bindTo(inputs.getQueries());
         long stamp = layer.enter();
-        try {
-            return NativeInputs.of(inputs).workspaceBytes(layer.get(), outputs);
+        try (LayerCall call = LayerCall.in(layer.context())) {
+            return call.dropout(false, 0).read(inputs).write(outputs).workspaceSize(layer.get());
         } finally {
             layer.leave(stamp);
         }
@@ -233,17 +213,10 @@ abstract class NativeBlock implements Block {
     public final String explain(AttentionInputs inputs, AttentionOutputs outputs) {
         Objects.requireNonNull(inputs, "inputs");
         Objects.requireNonNull(outputs, "outputs");
-        int training = inputs.isTraining() ? 1 : 0;
         layer.bindTo(inputs.getQueries());
         long stamp = layer.enter();
-        try {
-            return NativeInputs.of(inputs)
-                    .explain(
-                            layer.get(),
-                            training,
-                            NDArray.tensorOf(outputs.getOutput(), "output"),
-                            NDArray.tensorOf(outputs.getWeights(), "weights"),
-                            NDArray.tensorOf(outputs.getLogSumExp(), "logSumExp"));
+        try (LayerCall call = LayerCall.in(layer.context())) {
+            return call.dropout(inputs.isTraining(), 0).read(inputs).write(outputs).explain(layer.get());
         } finally {
             layer.leave(stamp);
         }
@@ -272,13 +245,14 @@ abstract class NativeBlock implements Block {
      */
     public final String explain(NDList inputs, boolean training) {
         NDArray[] arrays = arraysOf(inputs);
-        NativeInputs natives = new NativeInputs(
-                tensor(arrays, 0), tensor(arrays, 1), tensor(arrays, 2), tensor(arrays, 3), null, null);
         layer.bindTo(arrays[0]);
         long stamp = layer.enter();
-        try (NativeTensor output = natives.createOutput(layer.get(), Wanted.OUTPUT);
-                NativeTensor weights = keepsWeights() ? natives.createOutput(layer.get(), Wanted.WEIGHTS) : null) {
-            return natives.explain(layer.get(), training ? 1 : 0, output, weights, null);
+        try (LayerCall call = LayerCall.in(layer.context())) {
+            call.dropout(training, 0).read(arrays);
+            try (NativeTensor output = call.createOutput(layer.get(), Wanted.OUTPUT);
+                    NativeTensor weights = keepsWeights() ? call.createOutput(layer.get(), Wanted.WEIGHTS) : null) {
+                return call.write(output, weights).explain(layer.get());
+            }
         } finally {
             layer.leave(stamp);
         }
@@ -372,7 +346,7 @@ abstract class NativeBlock implements Block {
     public final void load(InputStream stream, String prefix, String... accept) throws IOException {
         Objects.requireNonNull(stream, "stream");
         ByteBuffer bytes = Streams.readAll(stream);
-        try (NativeWeights weights = NativeWeights.ofMemory(Library.context(), bytes, bytes.limit())) {
+        try (NativeWeights weights = NativeWeights.openMemory(Library.context(), bytes, bytes.limit())) {
             weights.keep(bytes);
             load(weights, prefix, accept);
         }
@@ -384,8 +358,10 @@ abstract class NativeBlock implements Block {
         for (String name : accept) {
             Objects.requireNonNull(name, "accept");
         }
-        ByteBuffer accepted = NativeText.of(String.join(",", accept), "accept");
-        layer.change(changed -> changed.loadFrom(weights, before, accepted));
+        try (NativeLoadOptions options = new NativeLoadOptions()) {
+            options.setAccept(NativeText.of(String.join(",", accept), "accept"));
+            layer.change(changed -> changed.loadWeights(weights, before, options));
+        }
     }
 
     /**
@@ -529,7 +505,7 @@ abstract class NativeBlock implements Block {
                     found + ", expected 3 or 4: queries, keys, values and, optional, validLens");
         }
         for (int i = 0; i < 3; i++) {
-            Objects.requireNonNull(inputs[i], INPUTS[i]);
+            Objects.requireNonNull(inputs[i], AttentionInputs.nameOf(i));
         }
     }
 
@@ -564,7 +540,7 @@ abstract class NativeBlock implements Block {
     final void checkSavable() {
         long stamp = layer.enter();
         try {
-            layer.get().saveBytes(null, 0);
+            layer.get().saveMemory(null, 0);
         } finally {
             layer.leave(stamp);
         }
@@ -574,13 +550,13 @@ abstract class NativeBlock implements Block {
     final ByteBuffer savedBytes() throws IOException {
         long stamp = layer.enter();
         try {
-            long numBytes = layer.get().saveBytes(null, 0);
+            long numBytes = layer.get().saveMemory(null, 0);
             if (numBytes > Integer.MAX_VALUE) {
                 throw new IOException("the parameters take " + numBytes
                         + " bytes, more than a stream is given: save(Path) has no such limit");
             }
             ByteBuffer bytes = ByteBuffer.allocateDirect((int) numBytes);
-            layer.get().saveBytes(bytes, numBytes);
+            layer.get().saveMemory(bytes, numBytes);
             return bytes;
         } finally {
             layer.leave(stamp);
@@ -611,26 +587,26 @@ abstract class NativeBlock implements Block {
 
     // ---- inputs -----------------------------------------------------------------------------------------------------
 
+    /** Throws unless forward takes these inputs, and all of them are open. */
     private NDArray[] arraysOf(NDList inputs) {
         NDArray[] arrays = Objects.requireNonNull(inputs, "inputs").toArray(new NDArray[0]);
         checkInputs(arrays, "inputs has " + arrays.length + (arrays.length == 1 ? " array" : " arrays"));
+        for (int i = 0; i < arrays.length; i++) {
+            NDArray.tensorOf(arrays[i], arrays.length == 1 ? "input" : AttentionInputs.nameOf(i));
+        }
         return arrays;
     }
 
-    private Shape[] outputShapes(Shape[] shapes, NativeInputs.Types types) {
+    private Shape[] outputShapes(Shape[] shapes, LayerCall.Types types) {
         checkInputs(shapes, "inputShapes has " + shapes.length + (shapes.length == 1 ? " shape" : " shapes"));
         long stamp = layer.enter();
-        try (NativeInputs inputs = NativeInputs.ofShapes(layer.context(), shapes, types);
-                NativeTensor output = inputs.createOutput(layer.get(), Wanted.OUTPUT)) {
-            return new Shape[] {new Shape(NativeInputs.dimsOf(output))};
+        try (LayerCall call = LayerCall.in(layer.context())) {
+            call.read(layer.context(), shapes, types);
+            try (NativeTensor output = call.createOutput(layer.get(), Wanted.OUTPUT)) {
+                return new Shape[] {new Shape(ArrayData.dimsOf(output))};
+            }
         } finally {
             layer.leave(stamp);
         }
-    }
-
-    private static NativeTensor tensor(NDArray[] arrays, int index) {
-        return index < arrays.length
-                ? NDArray.tensorOf(arrays[index], arrays.length == 1 ? "input" : INPUTS[index])
-                : null;
     }
 }

@@ -31,6 +31,11 @@ final class NativeText {
         }
     }
 
+    /** Text of the native library's, in UTF-8. */
+    static String of(byte[] text) {
+        return new String(text, StandardCharsets.UTF_8);
+    }
+
     /** A path of the default file system, the only one that native code can open. */
     static ByteBuffer of(Path path) {
         Objects.requireNonNull(path, "path");

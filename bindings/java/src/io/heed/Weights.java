@@ -26,9 +26,8 @@ public final class Weights implements AutoCloseable {
         this.path = path;
         long count = handle.count();
         places = new LinkedHashMap<>();
-        for (long i = 0; i < count; i++) {
-            long index = i;
-            places.put(NativeText.from((text, capacity) -> handle.nameText(index, text, capacity)), index);
+        for (long index = 0; index < count; index++) {
+            places.put(handle.name(index), index);
         }
     }
 
@@ -86,8 +85,7 @@ public final class Weights implements AutoCloseable {
      * @throws IllegalStateException if it is closed
      */
     public String getDataTypeName(String name) {
-        long place = placeOf(name);
-        return NativeText.from((text, capacity) -> handle.typeText(place, text, capacity));
+        return handle.dtypeName(placeOf(name));
     }
 
     /**

@@ -300,14 +300,12 @@ class NDArrayBuffersTest {
     @Test
     @Tag("cpu")
     void toFloatBufferRefusesParametersAndShapes() {
-        try (NativeLayer layer = NativeLayer.linear(Library.context(), 2, 1);
-                NativeTensor shape = NativeTensor.shapeOnly(Library.context(), 0, new long[] {1, 3})) {
-            layer.initializeFor(shape, null, null, null, null, null, 0);
+        try (NativeLayer layer = TestLayers.linear(Library.context())) {
             NDArray weight = manager.adopt(layer.parameter(NativeText.of("weight", "name")));
             state(weight::toFloatBuffer, "parameter", "duplicate()");
             assertEquals(6, weight.duplicate().toFloatBuffer().capacity());
         }
-        try (NativeTensor large = NativeTensor.shapeOnly(Library.context(), 0, new long[] {1L << 30})) {
+        try (NativeTensor large = TestLayers.shapeOnly(Library.context(), DataType.FLOAT32, 1L << 30)) {
             NDArray array = new NDArray(manager, large);
             state(array::toFloatBuffer, "4294967296 bytes");
             state(array::toByteBuffer, "4294967296 bytes");

@@ -58,7 +58,7 @@ class NDArrayTest {
     void refusesToBeReadIfItIsTooLargeForAJavaArray() {
         long[] dims = {1L << 31};
         for (DataType type : new DataType[] {DataType.FLOAT32, DataType.BFLOAT16, DataType.INT64}) {
-            try (NativeTensor tensor = NativeTensor.shapeOnly(Library.context(), type.code, dims)) {
+            try (NativeTensor tensor = TestLayers.shapeOnly(Library.context(), type, dims)) {
                 NDArray array = new NDArray(null, tensor);
                 Executable use = type == DataType.INT64 ? array::toLongArray : array::toFloatArray;
                 assertEquals(
@@ -117,9 +117,7 @@ class NDArrayTest {
     @Test
     void aParameterIsWrittenThroughItsBlock() {
         try (NDManager manager = TestDevice.newManager();
-                NativeLayer layer = NativeLayer.linear(manager.openContext(), 2, 1);
-                NativeTensor shape = NativeTensor.shapeOnly(manager.openContext(), 0, new long[] {1, 3})) {
-            layer.initializeFor(shape, null, null, null, null, null, 0);
+                NativeLayer layer = TestLayers.linear(manager.openContext())) {
             ByteBuffer name = NativeText.of("weight", "name");
             NativeTensor snapshot = layer.parameter(name);
             manager.own(snapshot);

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+using System;
+
+namespace Heed;
+
+/// <summary>The inputs and outputs of calls of one layer, as C's structs. Each thread keeps those of its last call for the
+/// next one, so that a call allocates nothing. Used by one thread at a time.</summary>
+internal sealed unsafe class LayerCall : IDisposable
+{
+    /// <summary>Of this thread, for its next call. Null before the first one, and during a call.</summary>
+    [ThreadStatic]
+    private static LayerCall? free;
+
+    private readonly TensorMembers<NativeLayerInputs> inputs =
+        new TensorMembers<NativeLayerInputs>(new NativeLayerInputs(), AttentionInputs.Members);
+
+    private readonly TensorMembers<NativeLayerOutputs> outputs =
+        new TensorMembers<NativeLayerOutputs>(new NativeLayerOutputs(), AttentionOutputs.Members);
+
+    private readonly long* seed;
+
+    /// <summary>What the native inputs have.</summary>
+    private bool training;
+
+    private LayerCall()
+    {
+        seed = inputs.Struct.AddressOf(value => inputs.Struct.DropoutSeed = value);
+    }
+
+    /// <summary>Begins a call. A call that runs within another one on the same thread, as code of the program's may that
+    /// frees memory, gets structs of its own.</summary>
+    internal static LayerCall Begin()
+    {
+        LayerCall call = free ?? new LayerCall();
+        free = null;
+        return call;
+    }
+
+    /// <summary>Ends the call: lets go of the tensors.</summary>
+    public void Dispose()
+    {
+        inputs.Release();
+        outputs.Release();
+        free = this;
+    }
+
+    internal LayerCall Read(AttentionInputs given)
+    {
+        given.Fill(inputs);
+        return this;
+    }
+
+    /// <summary>The tensors of a list of inputs, in its order. Those at the end may be missing, and any be null.</summary>
+    internal LayerCall Read(params NativeTensor?[] list)
+    {
+        for (int index = 0; index < inputs.Count; index++)
+        {
+            inputs.Set(index, index < list.Length ? list[index] : null);
+        }
+        return this;
+    }
+
+    /// <summary>Inputs that have shapes only. A null shape is no input.</summary>
+    internal LayerCall Read(NativeContext context, Shape?[] shapes, Func<int, DataType> typeOf)
+    {
+        inputs.Clear();
+        for (int index = 0; index < shapes.Length; index++)
+        {
+            if (shapes[index] is { } shape)
+            {
+                fixed (long* dims = shape.Dims)
+                {
+                    // Disposed at once, but destroyed only when this call no longer holds it.
+                    using NativeTensor tensor =
+                        NativeTensor.Wrap(context, (int)typeOf(index), shape.Dimension, dims, null);
+                    inputs.Set(index, tensor);
+                }
+            }
+        }
+        return this;
+    }
+
+    /// <summary>For all calls that do more than read shapes and types: whether dropout is active, and its seed.</summary>
+    internal LayerCall Dropout(bool isActive, long dropoutSeed)
+    {
+        if (training != isActive)
+        {
+            inputs.Struct.Training = isActive ? 1 : 0;
+            training = isActive;
+        }
+        *seed = dropoutSeed;
+        return this;
+    }
+
+    internal LayerCall Write(AttentionOutputs given)
+    {
+        given.Fill(outputs);
+        return this;
+    }
+
+    internal LayerCall Write(NativeTensor output, NativeTensor? weights)
+    {
+        outputs.Clear();
+        outputs.Set(AttentionOutputs.IndexOf(Wanted.Output), output);
+        outputs.Set(AttentionOutputs.IndexOf(Wanted.Weights), weights);
+        return this;
+    }
+
+    internal void Initialize(NativeLayer layer, long seed) => layer.Initialize(inputs.Struct, seed);
+
+    /// <summary>A new tensor for an output. The outputs of this call are others afterwards.</summary>
+    internal NativeTensor CreateOutput(NativeLayer layer, Wanted wanted)
+    {
+        int index = AttentionOutputs.IndexOf(wanted);
+        outputs.Clear();
+        layer.CreateOutputs(inputs.Struct, (int)wanted, outputs.Struct);
+        return new NativeTensor(outputs.Get(index));
+    }
+
+    internal long WorkspaceSize(NativeLayer layer) => layer.WorkspaceSize(inputs.Struct, outputs.Struct);
+
+    internal void Forward(NativeLayer layer, NativeWorkspace? workspace) =>
+        layer.Forward(inputs.Struct, workspace, outputs.Struct);
+
+    internal void ScaledDotProductAttention(NativeContext context, DotProductAttentionOptions options)
+    {
+        using var members = new NativeDotProductAttentionOptions();
+        options.Fill(members);
+        HeedNative.HeedScaledDotProductAttention(context, members, inputs.Struct, outputs.Struct);
+    }
+
+    internal string Explain(NativeLayer layer) => NativeText.Of(
+        (text, capacity) => layer.Explain(inputs.Struct, outputs.Struct, text, capacity));
+}

@@ -3,6 +3,7 @@
 """Tests the checks of this folder: makes each violation, and requires that it is reported."""
 import sys
 
+import check_calls
 import check_words
 import check_wrapped
 import exceptions
@@ -19,6 +20,18 @@ UNWRAPPED = [
     ("a reason that is missing", HEADER, "heed_data:\n", WRAPPER, "no reason for heed_data"),
     ("a listed function that is wrapped", HEADER, LISTED, WRAPPER + "heed_data(", "calls heed_data"),
     ("a listed function that is gone", HEADER, LISTED + "heed_old: gone\n", WRAPPER, "heed_old, which heed.h does not declare"),
+]
+# (what is planted, its path, its text, what must be in the report)
+CALLS = [
+    ("nothing", "heed_java_wrap.c", "result = heed_run(arg1); /* heed_old */ DllImport(\"heed_csharp\");", None),
+    ("a native call of Java's with nine", "Calls.java", f"public final static native void run({', '.join(['long a'] * 9)});", "run has 9 parameters"),
+    ("a native call of C#'s with nine", "Calls.cs", f"static extern int Run({', '.join(['void* a'] * 9)});", "Run has 9 parameters"),
+    ("eight of them", "Calls.java", f"public final static native long[] run({', '.join(['long a'] * 8)});", None),
+    ("a method with nine, which is no native call", "Calls.java", f"public static void run({', '.join(['long a'] * 9)}) {{}}", None),
+    ("a function of the wrapper's own", "heed_java_wrap.c", "static int heed_run_one(int a) { return a; }", "has the name heed_run_one"),
+    ("a method of a proxy", "HeedNative.java", "public static int heed_old();", "has the name heed_old"),
+    ("code in a typemap", "heed.i", '%typemap(out) int "$1 = heed_old();"', "has the name heed_old"),
+    ("a name in a text", "HeedNative.cs", 'throw new Exception("heed_old");', None),
 ]
 
 
@@ -74,6 +87,7 @@ def main():
         (lambda header, listed, wrapper: list(check_wrapped.faults(header, listed, {"wrapper": wrapper})), UNWRAPPED),
         (lambda java, csharp, reasons: members.page(java, csharp, reasons)[1], UNPAIRED),
         (check_words.words_of_c, UNTRANSLATED),
+        (lambda path, text: list(check_calls.faults(HEADER, {path: text})), CALLS),
     ):
         for planted, *arguments, expected in cases:
             found = check(*arguments)
@@ -84,7 +98,7 @@ def main():
         if exceptions.sentences_of(source) != expected:
             print(f"{planted}: expected {expected}, found {exceptions.sentences_of(source)}")
             failed += 1
-    print(f"{len(UNWRAPPED) + len(UNPAIRED) + len(UNTRANSLATED) + len(EXCEPTIONS)} cases, {failed} failed")
+    print(f"{len(UNWRAPPED) + len(CALLS) + len(UNPAIRED) + len(UNTRANSLATED) + len(EXCEPTIONS)} cases, {failed} failed")
     return 1 if failed else 0
 
 

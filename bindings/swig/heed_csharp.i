@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * How heed.i becomes C#. Proxies are internal and hold their object in a SafeHandle, which the runtime keeps alive for
- * the length of every call, so that one that is disposed during a call is freed after it. A function's status, and its
+ * How heed.i becomes C#. Proxies are internal and hold their object in a SafeHandle, which the runtime keeps alive
+ * during
+ * every call: an object that is disposed during a call is freed after it. A function's status, and its
  * value if it has one, come back as a small struct whose Check() throws: no native code calls back into .NET, which
  * ahead-of-time compilers would refuse. An object that another thread disposes just before a call makes the runtime
  * throw; each call turns that into heed's own sentence (Errors.Closed).

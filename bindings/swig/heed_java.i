@@ -2,9 +2,9 @@
 /*
  * How heed.i becomes Java. Proxies are package-private and extend NativeHandle, which counts the calls that use an
  * object, so that one that is closed during a call is freed after it:
- *   - the object a method is called on is entered and left around the call (javaout); a closed one throws in Java;
- *   - any other object among the arguments likewise (javain), but entering a closed one gives the pointer -1, for which
- *     the C side throws: nothing that an earlier argument has entered is left behind then.
+ *   - the object of a method is entered before the call and left after it (javaout); for a closed one Java throws;
+ * - other objects among the arguments, too (javain); but a closed one gives the pointer -1, for which C throws, so that
+ *     the arguments entered before are left as usual.
  * No typemap returns early once an array is pinned: exceptions are thrown in `ret`, after the arrays are released.
  */
 %rename("%(lowercamelcase)s", %$ismember, %$isfunction) "";
@@ -248,7 +248,7 @@ struct_bytes bytes_of_struct(int64_t address);
   }
 }
 
-/* Arrays are pinned for the length of one copy, the fastest way for every size (no call that computes does it). */
+/* An array is pinned while it is copied, which is the fastest way for every size. Calls that compute pin nothing. */
 %define %pinned(TYPE, POINTER, NAME, RELEASE)
 %typemap(jni) (POINTER NAME, size_t num_bytes) "j""TYPE""Array"
 %typemap(jtype) (POINTER NAME, size_t num_bytes) "TYPE[]"

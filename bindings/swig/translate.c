@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* What is written, and where. */
+/* The sentence that is being written. */
 typedef struct Output {
   char* text;
   size_t capacity;
@@ -14,7 +14,7 @@ static void put(Output* output, char c) {
   if (output->length + 1 < output->capacity) output->text[output->length++] = c;
 }
 
-/* Of ASCII, whatever the locale. */
+/* ASCII alone, in every locale. */
 static int is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 static int is_word(char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '_'; }
 static char to_upper(char c) { return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c; }

@@ -11,7 +11,7 @@
 
 typedef enum Language { kJava, kCsharp } Language;
 
-/* Where the words of an entry stand for what they say in the table. */
+/* The sentences in which an entry is replaced. */
 typedef enum WordScope {
   kAnywhere,
   kNotOfFiles /* not in a sentence about a file, which begins with its name in quotes and speaks of its format */

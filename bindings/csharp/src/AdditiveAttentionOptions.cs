@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 namespace Heed;
 
-/// <summary>What an <see cref="AdditiveAttention"/> is made with. The block copies them.</summary>
+/// <summary>The options of an <see cref="AdditiveAttention"/>, which copies them.</summary>
 public sealed class AdditiveAttentionOptions : AttentionOptions
 {
     /// <summary>The size in which queries and keys are added, 1 or more. Has to be set.</summary>

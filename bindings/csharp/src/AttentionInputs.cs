@@ -48,28 +48,28 @@ public sealed class AttentionInputs
         Bias,
     }
 
-    /// <summary>What attends, (B, Q, E). Of Linear and Dropout the input, of any shape. Has to be given.</summary>
+    /// <summary>The queries, (B, Q, E); of Linear and Dropout the input, of any shape. Required.</summary>
     public NDArray? Queries
     {
         get => this[Input.Queries];
         set => this[Input.Queries] = value;
     }
 
-    /// <summary>What is attended to, (B, K, E). Null: the queries.</summary>
+    /// <summary>The keys, (B, K, E). Null: the queries.</summary>
     public NDArray? Keys
     {
         get => this[Input.Keys];
         set => this[Input.Keys] = value;
     }
 
-    /// <summary>What the keys stand for, (B, K, E). Null: the keys.</summary>
+    /// <summary>The values, one for each key, (B, K, E). Null: the keys.</summary>
     public NDArray? Values
     {
         get => this[Input.Values];
         set => this[Input.Values] = value;
     }
 
-    /// <summary>How many keys, from the first, each batch item (B) or each query (B, Q) sees; of Float32, Int32 or
+    /// <summary>How many keys, from the first, each batch element (B) or each query (B, Q) sees; of Float32, Int32 or
     /// Int64, whole numbers from 0 to K. Null: all.</summary>
     public NDArray? ValidLens
     {
@@ -111,7 +111,7 @@ public sealed class AttentionInputs
         set => arrays[(int)input] = value;
     }
 
-    /// <summary>Puts everything back to how it was in the beginning, so that no array is referred to.</summary>
+    /// <summary>Resets everything, so that no input is set.</summary>
     /// <returns>This.</returns>
     public AttentionInputs Clear()
     {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 namespace Heed;
 
-/// <summary>What all kinds of attention can be told. A block copies its options when it is made.</summary>
+/// <summary>Options common to all attention blocks. A block copies its options when it is made.</summary>
 public abstract class AttentionOptions
 {
     private protected AttentionOptions()
@@ -52,7 +52,7 @@ public abstract class AttentionOptions
     /// <summary>How many keys after its own position a query sees; negative: all. Only with a window.</summary>
     public long WindowRight { get; set; }
 
-    /// <summary>What a query gets that sees no key; zeros by default.</summary>
+    /// <summary>The output of a query that sees no key; zeros by default.</summary>
     public EmptyRows EmptyRows { get; set; }
 
     internal void Fill(IMembers members)

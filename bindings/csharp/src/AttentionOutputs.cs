@@ -6,8 +6,9 @@ namespace Heed;
 /// <summary>Where a block writes in the form of Forward that allocates nothing; <see
 /// cref="NativeBlock.CreateOutputs"/> makes one. May be changed and used again; belongs to one thread at a
 /// time.</summary>
-/// <remarks>What is null is not wanted; at least one is. None may share memory with another or with an
-/// input.</remarks>
+/// <remarks>An output that is null is not computed; at least one must be set. None may share memory with another or
+/// with
+/// an input.</remarks>
 public sealed class AttentionOutputs : IDisposable
 {
     /// <summary>The members of C's struct, in the order of the bits of <see cref="Wanted"/>.</summary>

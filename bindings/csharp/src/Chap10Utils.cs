@@ -7,7 +7,7 @@ namespace Heed;
 public static class Chap10Utils
 {
     /// <summary>Makes of the last axis one of heads, and of the heads a part of the batch: (B, S, H * D) becomes
-    /// (B * H, S, D), heads of one batch item together.</summary>
+    /// (B * H, S, D), heads of one batch element together.</summary>
     /// <param name="x">The array (B, S, H * D).</param>
     /// <param name="numHeads">The number of heads H.</param>
     /// <returns>An array (B * H, S, D), which belongs to the array's manager.</returns>

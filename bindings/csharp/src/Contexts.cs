@@ -5,7 +5,7 @@ using System.Threading;
 
 namespace Heed;
 
-/// <summary>What a base manager and all that come from it share: a context for each of their devices, and the
+/// <summary>The state that a base manager shares with all managers made from it: a context for each device, and the
 /// seeds.</summary>
 internal sealed class Contexts
 {
@@ -16,7 +16,9 @@ internal sealed class Contexts
     private readonly Registry? registry;
     private readonly Dictionary<Device, DeviceContext> open = new();
 
-    /// <summary>Of arrays that no manager owns: these keep them, and a disposed manager does not.</summary>
+    /// <summary>The contexts of arrays that no manager owns. The arrays keep them alive, and disposing a manager does
+    /// not
+    /// end them.</summary>
     private readonly WeakReference<Contexts> unowned = new(null!);
     private long nextSeed = Interlocked.Increment(ref made) << 32;
 
@@ -26,7 +28,7 @@ internal sealed class Contexts
         this.registry = registry;
     }
 
-    /// <summary>What all of them are opened with.</summary>
+    /// <summary>The options of all contexts.</summary>
     internal ContextOptions Options { get; }
 
     /// <summary>The context of a device, opened by the first who asks.</summary>

@@ -43,7 +43,7 @@ public sealed class DotProductAttention : NativeBlock
     }
 
     /// <summary>The attention weights of the last Forward, before dropout: (B, Q, K) or (B, H, Q, K), and (B * H, Q, K)
-    /// inside a <see cref="MultiHeadAttention"/>, heads of one batch item together. Null before the first one, and
+    /// inside a <see cref="MultiHeadAttention"/>, heads of one batch element together. Null before the first one, and
     /// while they are not kept. They belong to the manager of that call's queries, and are valid until the next
     /// Forward, which disposes them, or until <see cref="KeepAttentionWeights"/> is set to false: copy out what is
     /// needed for longer.</summary>

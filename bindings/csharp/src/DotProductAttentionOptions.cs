@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 namespace Heed;
 
-/// <summary>What a <see cref="DotProductAttention"/> is made with. The block copies them.</summary>
+/// <summary>The options of a <see cref="DotProductAttention"/>, which copies them.</summary>
 public sealed class DotProductAttentionOptions : AttentionOptions
 {
     internal DotProductAttentionOptions Copy() => (DotProductAttentionOptions)MemberwiseClone();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 namespace Heed;
 
-/// <summary>What a query without any visible key gets.</summary>
+/// <summary>The output of a query without a visible key.</summary>
 public enum EmptyRows
 {
     /// <summary>Output and weights are 0.</summary>

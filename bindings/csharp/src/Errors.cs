@@ -3,7 +3,7 @@ using System;
 
 namespace Heed;
 
-/// <summary>What a status becomes in .NET.</summary>
+/// <summary>The exceptions for the statuses of the native library.</summary>
 internal static class Errors
 {
     /// <summary>TRANSLATED_CAPACITY of the wrapper, in which every sentence has room.</summary>

@@ -35,7 +35,7 @@ internal static class ForgottenMemory
         }
         catch (ThreadInterruptedException)
         {
-            // It is for what the program waits for next.
+            // The interruption is kept for the program's next wait.
             Thread.CurrentThread.Interrupt();
         }
         return true;

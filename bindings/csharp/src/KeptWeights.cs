@@ -16,7 +16,7 @@ internal sealed class KeptWeights
 
     internal NDArray? Array => array;
 
-    /// <summary>Whether Forward is to keep them. Those that are there go when it is not.</summary>
+    /// <summary>Whether Forward keeps the weights. Setting it to false disposes the kept ones.</summary>
     internal bool On
     {
         get => on;
@@ -30,6 +30,6 @@ internal sealed class KeptWeights
         }
     }
 
-    /// <summary>Puts the weights of a Forward, or null, in the place of those before, which are disposed.</summary>
+    /// <summary>Replaces the kept weights by those of a Forward, or by null, and disposes the ones before.</summary>
     internal void Keep(NDArray? weights) => Interlocked.Exchange(ref array, weights)?.Dispose();
 }

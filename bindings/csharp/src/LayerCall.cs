@@ -3,7 +3,8 @@ using System;
 
 namespace Heed;
 
-/// <summary>The inputs and outputs of calls of one layer, as C's structs. Each thread keeps those of its last call for the
+/// <summary>The inputs and outputs of calls of one layer, as C's structs. Each thread keeps those of its last call for
+/// the
 /// next one, so that a call allocates nothing. Used by one thread at a time.</summary>
 internal sealed unsafe class LayerCall : IDisposable
 {
@@ -27,7 +28,8 @@ internal sealed unsafe class LayerCall : IDisposable
         seed = inputs.Struct.AddressOf(value => inputs.Struct.DropoutSeed = value);
     }
 
-    /// <summary>Begins a call. A call that runs within another one on the same thread, as code of the program's may that
+    /// <summary>Begins a call. A call that runs within another one on the same thread, as code of the program's may
+    /// that
     /// frees memory, gets structs of its own.</summary>
     internal static LayerCall Begin()
     {
@@ -50,7 +52,8 @@ internal sealed unsafe class LayerCall : IDisposable
         return this;
     }
 
-    /// <summary>The tensors of a list of inputs, in its order. Those at the end may be missing, and any be null.</summary>
+    /// <summary>The tensors of a list of inputs, in its order. Those at the end may be missing, and any be
+    /// null.</summary>
     internal LayerCall Read(params NativeTensor?[] list)
     {
         for (int index = 0; index < inputs.Count; index++)
@@ -80,7 +83,8 @@ internal sealed unsafe class LayerCall : IDisposable
         return this;
     }
 
-    /// <summary>For all calls that do more than read shapes and types: whether dropout is active, and its seed.</summary>
+    /// <summary>For all calls that do more than read shapes and types: whether dropout is active, and its
+    /// seed.</summary>
     internal LayerCall Dropout(bool isActive, long dropoutSeed)
     {
         if (training != isActive)

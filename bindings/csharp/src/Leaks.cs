@@ -13,7 +13,7 @@ internal static class Leaks
         AppContext.TryGetSwitch("Heed.Leaks", out bool isOn) ? isOn
         : Environment.GetEnvironmentVariable("HEED_LEAKS") == "1";
 
-    /// <summary>The place that the caller is called from, to be reported later. Null where nobody asks.</summary>
+    /// <summary>The stack trace of the caller, for a report. Null where reports are off.</summary>
     internal static Origin? Here(string kind) => IsAsked ? new Origin(kind, Environment.StackTrace) : null;
 
     internal sealed class Origin
@@ -27,7 +27,7 @@ internal static class Leaks
             this.stack = stack;
         }
 
-        /// <summary>On the collector's thread, where nobody could catch what a listener throws.</summary>
+        /// <summary>Runs on the collector's thread, where an exception of a listener could not be caught.</summary>
         internal void Report()
         {
             try

@@ -9,8 +9,8 @@ internal static class Library
     private static readonly object Gate = new object();
     private static NativeContext? context;
 
-    /// <summary>The CPU with heed's defaults, which all that asks for nothing else shares. A failure is thrown anew
-    /// each time, with all it has to say.</summary>
+    /// <summary>The shared context for the CPU with the default options. Throws the whole failure each time, not only
+    /// the first time.</summary>
     internal static NativeContext Context
     {
         get

@@ -3,12 +3,12 @@ using System;
 
 namespace Heed;
 
-/// <summary>What a block reads its parameters from is not what such a block writes.</summary>
+/// <summary>A stream of parameters does not have the format that the block writes.</summary>
 public sealed class MalformedModelException : Exception
 {
     /// <summary>Makes an exception.</summary>
     /// <param name="message">What is wrong, as a sentence.</param>
-    /// <param name="innerException">What it comes from, or null.</param>
+    /// <param name="innerException">The cause, or null.</param>
     public MalformedModelException(string message, Exception? innerException = null)
         : base(message, innerException)
     {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 namespace Heed;
 
-/// <summary>What a <see cref="MultiHeadAttention"/> is made with. The block copies them.</summary>
+/// <summary>The options of a <see cref="MultiHeadAttention"/>, which copies them.</summary>
 public sealed class MultiHeadAttentionOptions : AttentionOptions
 {
     /// <summary>The size E of the output, of which each head has its part. May be 0 only if HeadSize is given, and

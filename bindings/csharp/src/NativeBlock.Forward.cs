@@ -234,10 +234,10 @@ public abstract unsafe partial class NativeBlock
         }
     }
 
-    /// <summary>What is to be kept of the weights of a Forward, in whose place it comes.</summary>
+    /// <summary>The tensor to keep of the weights of a Forward; the weights themselves are not used any more.</summary>
     private protected virtual NativeTensor ToKeep(NativeTensor weights) => weights;
 
-    /// <summary>The type of an input by that of the block: lengths are no numbers to compute with.</summary>
+    /// <summary>The type of an input: the block's type, but Float32 for lengths.</summary>
     private static DataType InputType(DataType dataType, int index) =>
         index < Inputs.ValidLens ? dataType : DataType.Float32;
 
@@ -311,7 +311,7 @@ public abstract unsafe partial class NativeBlock
         }
     }
 
-    /// <summary>The places of a list of inputs.</summary>
+    /// <summary>The names and indices of a list of inputs.</summary>
     private protected static class Inputs
     {
         internal const int ValidLens = 3;

@@ -157,7 +157,7 @@ public abstract unsafe partial class NativeBlock
         }
     }
 
-    /// <summary>What a .safetensors file of the parameters holds.</summary>
+    /// <summary>The parameters as the bytes of a .safetensors file.</summary>
     internal NativeBytes SavedBytes()
     {
         gate.EnterReadLock();
@@ -208,7 +208,7 @@ public abstract unsafe partial class NativeBlock
         return snapshot?.ShapeOf();
     }
 
-    /// <summary>Shape and type, or why there are none.</summary>
+    /// <summary>Shape and type, or the reason why there are none.</summary>
     internal string DescribeValuesOf(NativeParameter parameter)
     {
         try
@@ -270,7 +270,7 @@ public abstract unsafe partial class NativeBlock
         bool isHeld = false;
         try
         {
-            // So that it is not destroyed meanwhile, after which nobody would take the weight off.
+            // Held, so that it is not destroyed before it has the memory pressure, which would then never be removed.
             handle.DangerousAddRef(ref isHeld);
             handle.Keep(SharedMemory.OfHeed(numBytes));
         }
@@ -287,7 +287,7 @@ public abstract unsafe partial class NativeBlock
         }
     }
 
-    /// <summary>Those that are there, to a layer elsewhere.</summary>
+    /// <summary>Copies the parameters that are set to a layer in another context.</summary>
     private void CopyParameters(NativeLayer target)
     {
         foreach (NativeParameter parameter in parameters)
@@ -365,7 +365,7 @@ public abstract unsafe partial class NativeBlock
         }
     }
 
-    /// <summary>Float32 where there are none.</summary>
+    /// <summary>The type of the parameters; Float32 if none is set.</summary>
     private DataType TypeOfParameters(NativeLayer open)
     {
         foreach (NativeParameter parameter in parameters)
@@ -379,7 +379,7 @@ public abstract unsafe partial class NativeBlock
         return DataType.Float32;
     }
 
-    /// <summary>What setting a snapshot's elements does: a new snapshot takes its place.</summary>
+    /// <summary>Sets a parameter through its snapshot, and returns the new snapshot.</summary>
     private NativeTensor Write(NativeParameter parameter, NativeTensor value)
     {
         lock (changing)
@@ -425,7 +425,7 @@ public abstract unsafe partial class NativeBlock
         });
     }
 
-    /// <summary>Parameters that are read and checked, and not yet the block's.</summary>
+    /// <summary>Parameters that have been read and checked, for the block to take over.</summary>
     private sealed class Staged : ParameterFile.IStaged
     {
         private readonly NativeBlock block;
@@ -468,7 +468,7 @@ public abstract unsafe partial class NativeBlock
             made = null;
         }
 
-        /// <summary>Drops what was not committed.</summary>
+        /// <summary>Disposes parameters that were not committed.</summary>
         public void Dispose() => made?.Dispose();
     }
 }

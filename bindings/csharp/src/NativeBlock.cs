@@ -5,7 +5,7 @@ using System.Threading;
 
 namespace Heed;
 
-/// <summary>A block that is one layer of the native library: what heed's own blocks have in common.</summary>
+/// <summary>A block that is one layer of the native library: the base of heed's own blocks.</summary>
 public abstract unsafe partial class NativeBlock : Block
 {
     /// <summary>How many blocks were made: each has its own seeds.</summary>
@@ -20,8 +20,8 @@ public abstract unsafe partial class NativeBlock : Block
     /// so it is taken before the other lock, under which nothing of theirs runs.</summary>
     private readonly object changing = new object();
 
-    /// <summary>Read by calls that use the layer, written by those that change it or put another in its
-    /// place.</summary>
+    /// <summary>Calls that use the layer take it for reading, calls that change or replace the layer for
+    /// writing.</summary>
     private readonly UseLock gate = new UseLock();
     private long nextSeed = Interlocked.Increment(ref blocks) << 32;
     private volatile NativeLayer layer;
@@ -29,7 +29,8 @@ public abstract unsafe partial class NativeBlock : Block
     /// <summary>Where the layer was made.</summary>
     private volatile Place place = Place.First();
 
-    /// <summary>That is where the user's arrays are. Until then the layer may still move.</summary>
+    /// <summary>True once the layer is in the context of the user's arrays. Until then it may be made again in another
+    /// context.</summary>
     private volatile bool bound;
     private volatile Shape?[]? inputShapes;
     private volatile bool disposed;
@@ -37,8 +38,8 @@ public abstract unsafe partial class NativeBlock : Block
     /// <summary>The owner of the parameters; null: the block.</summary>
     private NDManager? owner;
 
-    /// <summary>The owners of snapshots where the block is that of the parameters, one for each place that it was in.
-    /// Under its own lock.</summary>
+    /// <summary>Managers of the block's own, which own snapshots of its parameters: one for each context that the layer
+    /// was in. Guarded by its own lock.</summary>
     private readonly List<NDManager> own = new();
 
     private protected NativeBlock(Func<NativeContext, NativeLayer> make, KeptWeights? kept = null)
@@ -95,7 +96,7 @@ public abstract unsafe partial class NativeBlock : Block
 
     internal sealed override Shape?[]? ShapesOrNull => IsInitialized ? inputShapes : null;
 
-    /// <summary>What the block is called in a stream of parameters.</summary>
+    /// <summary>The name of this kind of block in a stream of parameters.</summary>
     internal abstract string Kind { get; }
 
     /// <inheritdoc/>
@@ -271,7 +272,7 @@ public abstract unsafe partial class NativeBlock : Block
         }
     }
 
-    /// <summary>A block without parameters computes where its inputs are.</summary>
+    /// <summary>Moves the layer of a block without parameters to the context of the inputs.</summary>
     private void FollowIfBare(NDManager manager)
     {
         if (parameters.Length != 0)
@@ -292,7 +293,7 @@ public abstract unsafe partial class NativeBlock : Block
         }
     }
 
-    /// <summary>Where this array is, the block computes from now on, unless it has its place already.</summary>
+    /// <summary>Moves the layer to the context of this array, unless it is bound to a context already.</summary>
     private void BindTo(NDArray array)
     {
         NDManager manager = array.Manager;
@@ -327,14 +328,15 @@ public abstract unsafe partial class NativeBlock : Block
         }
     }
 
-    /// <summary>The layer's, or, once that is disposed with its manager, the one that all blocks begin in.</summary>
+    /// <summary>The layer's context, or, once that is disposed with its manager, the context in which all blocks
+    /// begin.</summary>
     private Place OpenPlace()
     {
         Place here = place;
         return here.Context.SafeHandle.IsDisposed ? Place.First() : here;
     }
 
-    /// <summary>Puts a layer in the place of the one before, when no call uses that any more.</summary>
+    /// <summary>Replaces the layer once no call uses it, and disposes the old one.</summary>
     private void Replace(NativeLayer made, Place madeIn, NDManager? madeFor)
     {
         gate.EnterWriteLock();

@@ -56,7 +56,7 @@ internal sealed unsafe class NativeBytes : IDisposable
             : throw new IOException($"the stream says that it has read {count} bytes, expected 0 to {wanted}");
     }
 
-    /// <summary>Tells that the first bytes hold something.</summary>
+    /// <summary>Sets how many of the first bytes are valid.</summary>
     internal void Fill(long length) => Length = length;
 
     /// <summary>Gives the bytes in pieces that a managed array holds, which the action must not keep.</summary>

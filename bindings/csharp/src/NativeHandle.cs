@@ -8,7 +8,7 @@ namespace Heed;
 /// nothing refers to it.</summary>
 internal abstract class NativeHandle : SafeHandle
 {
-    /// <summary>What stands for no object.</summary>
+    /// <summary>The handle for null.</summary>
     internal static readonly NativeHandle Null = new NullHandle();
 
     private SharedMemory? kept;
@@ -38,7 +38,7 @@ internal abstract class NativeHandle : SafeHandle
     /// yet.</summary>
     internal WeakReference<NativeHandle> Self { get; }
 
-    /// <summary>Whether the object says on what memory it is.</summary>
+    /// <summary>Whether the object keeps memory.</summary>
     internal bool HasKept => kept != null;
 
     /// <summary>Keeps memory until the object is destroyed, and takes over the caller's reference to it. For a new
@@ -57,7 +57,7 @@ internal abstract class NativeHandle : SafeHandle
         bool isHeld = false;
         try
         {
-            // So that it is not destroyed meanwhile, after which nobody would take it out of the registry.
+            // Held, so that it is not destroyed before it is in the registry, which it would then never leave.
             DangerousAddRef(ref isHeld);
             lock (this)
             {

@@ -3,7 +3,8 @@ using System;
 
 namespace Heed;
 
-/// <summary>The base of the generated proxies of C's structs. A new struct has the values of its macro in heed.h. Used by
+/// <summary>The base of the generated proxies of C's structs. A new struct has the values of its macro in heed.h. Used
+/// by
 /// one thread at a time. Dispose frees the memory; if nobody calls it, the finalizer does.</summary>
 internal abstract class NativeStruct : IDisposable
 {
@@ -27,7 +28,8 @@ internal abstract class NativeStruct : IDisposable
         GC.SuppressFinalize(this);
     }
 
-    /// <summary>Finds where a member of eight bytes is, for calls that have no time for the generated setter, which is a
+    /// <summary>Finds where a member of eight bytes is, for calls that have no time for the generated setter, which is
+    /// a
     /// native call. The member is 0 now and afterwards.</summary>
     internal unsafe long* AddressOf(Action<long> setter)
     {

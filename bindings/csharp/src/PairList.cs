@@ -58,9 +58,9 @@ public class PairList<TKey, TValue> : IReadOnlyList<Pair<TKey, TValue>>
     /// <summary>All values, in order: a copy.</summary>
     public IReadOnlyList<TValue> Values => pairs.Select(pair => pair.Value).ToArray();
 
-    /// <summary>A pair by its place.</summary>
-    /// <param name="index">The place, from 0.</param>
-    /// <exception cref="ArgumentOutOfRangeException">There is no such place.</exception>
+    /// <summary>A pair by its index.</summary>
+    /// <param name="index">The index, from 0.</param>
+    /// <exception cref="ArgumentOutOfRangeException">The index is out of range.</exception>
     public Pair<TKey, TValue> this[int index] => pairs[index];
 
     /// <summary>A value by its key.</summary>
@@ -87,11 +87,11 @@ public class PairList<TKey, TValue> : IReadOnlyList<Pair<TKey, TValue>>
     /// <param name="value">Its value.</param>
     public void Add(TKey key, TValue value) => pairs.Add(new Pair<TKey, TValue>(key, value));
 
-    /// <summary>Adds a pair before the one at a place.</summary>
-    /// <param name="index">The place, from 0 to Count.</param>
+    /// <summary>Inserts a pair at an index.</summary>
+    /// <param name="index">The index, from 0 to Count.</param>
     /// <param name="key">Its key.</param>
     /// <param name="value">Its value.</param>
-    /// <exception cref="ArgumentOutOfRangeException">There is no such place.</exception>
+    /// <exception cref="ArgumentOutOfRangeException">The index is out of range.</exception>
     public void Add(int index, TKey key, TValue value) => pairs.Insert(index, new Pair<TKey, TValue>(key, value));
 
     /// <summary>Adds a pair at the end.</summary>
@@ -118,22 +118,22 @@ public class PairList<TKey, TValue> : IReadOnlyList<Pair<TKey, TValue>>
     /// <returns>Its first place, -1 if it is not there.</returns>
     public int IndexOf(TKey key) => pairs.FindIndex(pair => EqualityComparer<TKey>.Default.Equals(pair.Key, key));
 
-    /// <summary>The key at a place.</summary>
-    /// <param name="index">The place, from 0.</param>
+    /// <summary>The key at an index.</summary>
+    /// <param name="index">The index, from 0.</param>
     /// <returns>The key.</returns>
-    /// <exception cref="ArgumentOutOfRangeException">There is no such place.</exception>
+    /// <exception cref="ArgumentOutOfRangeException">The index is out of range.</exception>
     public TKey KeyAt(int index) => pairs[index].Key;
 
-    /// <summary>The value at a place.</summary>
-    /// <param name="index">The place, from 0.</param>
+    /// <summary>The value at an index.</summary>
+    /// <param name="index">The index, from 0.</param>
     /// <returns>The value.</returns>
-    /// <exception cref="ArgumentOutOfRangeException">There is no such place.</exception>
+    /// <exception cref="ArgumentOutOfRangeException">The index is out of range.</exception>
     public TValue ValueAt(int index) => pairs[index].Value;
 
-    /// <summary>Takes a pair out by its place.</summary>
-    /// <param name="index">The place, from 0.</param>
+    /// <summary>Removes a pair by its index.</summary>
+    /// <param name="index">The index, from 0.</param>
     /// <returns>Its value.</returns>
-    /// <exception cref="ArgumentOutOfRangeException">There is no such place.</exception>
+    /// <exception cref="ArgumentOutOfRangeException">The index is out of range.</exception>
     public TValue Remove(int index)
     {
         TValue value = pairs[index].Value;

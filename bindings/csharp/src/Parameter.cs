@@ -16,7 +16,7 @@ public class Parameter
 
     /// <summary>Makes a parameter without values.</summary>
     /// <param name="name">Its name within its block.</param>
-    /// <param name="type">What it is for.</param>
+    /// <param name="type">The purpose.</param>
     /// <param name="shape">Its shape; null: <see
     /// cref="AbstractBlock.Prepare"/> of its block sets it.</param>
     /// <param name="initializer">Makes its first values; null: its type's.</param>
@@ -32,7 +32,7 @@ public class Parameter
     /// <summary>The name within its block, as "weight".</summary>
     public string Name { get; }
 
-    /// <summary>What the parameter is for.</summary>
+    /// <summary>The purpose of the parameter.</summary>
     public ParameterType Type { get; }
 
     /// <summary>What makes its first values; null: the default of its type, and for a block of heed heed's
@@ -126,7 +126,7 @@ public class Parameter
 
     /// <summary>Gives the parameter its first values, unless it has values. <see cref="Block.Initialize"/> does it for
     /// all parameters of a block.</summary>
-    /// <param name="manager">What the array belongs to.</param>
+    /// <param name="manager">The owner of the array.</param>
     /// <param name="dataType">The type of its elements.</param>
     /// <exception cref="InvalidOperationException">The shape is not known; the parameter is of type <see
     /// cref="ParameterType.Other"/> and has no initializer; the initializer gave null; or it is one of a block of heed,
@@ -158,7 +158,7 @@ public class Parameter
     /// <returns>The text.</returns>
     public override string ToString() => $"Parameter {Name} {DescribeValues()}";
 
-    /// <summary>What ToString says behind the name.</summary>
+    /// <summary>The part of ToString after the name.</summary>
     internal virtual string DescribeValues()
     {
         lock (gate)

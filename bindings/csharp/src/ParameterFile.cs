@@ -161,7 +161,7 @@ internal static class ParameterFile
         }
     }
 
-    /// <summary>What heed refuses is the file's fault.</summary>
+    /// <summary>Turns heed's refusal of the bytes into an exception about the file.</summary>
     private static T Checked<T>(Func<T> stage)
     {
         try
@@ -208,7 +208,7 @@ internal static class ParameterFile
         return Checked(() => manager.NewArray(shape, dataType, tensor => tensor.Write(data, numBytes)));
     }
 
-    /// <summary>Before memory is taken for what the shape claims.</summary>
+    /// <summary>Checks the size that a shape claims, before memory is allocated for it.</summary>
     private static void CheckNumBytes(Shape shape, DataType dataType, long numBytes)
     {
         decimal expected = dataType.NumOfBytes();

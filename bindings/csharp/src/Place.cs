@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 namespace Heed;
 
-/// <summary>A context, and what it was opened with.</summary>
+/// <summary>An open context with its device and options.</summary>
 internal sealed class Place
 {
     private static readonly ContextOptions Defaults = new ContextOptions();
@@ -17,12 +17,12 @@ internal sealed class Place
 
     internal Device Device { get; }
 
-    /// <summary>Which nobody changes.</summary>
+    /// <summary>The options, which are never changed.</summary>
     internal ContextOptions Options { get; }
 
-    /// <summary>The one that all blocks begin in.</summary>
+    /// <summary>The context in which all blocks begin.</summary>
     internal static Place First() => new Place(Library.Context, Device.Cpu(), Defaults);
 
-    /// <summary>Whether the same is computed in both.</summary>
+    /// <summary>Whether device and options are equal.</summary>
     internal bool IsLike(Place other) => Device.Equals(other.Device) && Options.HasValuesOf(other.Options);
 }

@@ -11,7 +11,7 @@ internal readonly struct PointerResult
     private readonly IntPtr value;
 #pragma warning restore CS0649
 
-    /// <summary>Whether the library does not do what it was asked for.</summary>
+    /// <summary>Whether the call failed because the library does not support it.</summary>
     internal bool IsUnsupported => status == (int)Status.Unsupported;
 
     internal IntPtr Check()

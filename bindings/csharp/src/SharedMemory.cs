@@ -5,8 +5,9 @@ using System.Threading;
 
 namespace Heed;
 
-/// <summary>The memory that a native array and its views use, counted: it is let go with the last of them. It is
-/// either .NET's, pinned meanwhile, or heed's own, of whose size the collector is told meanwhile.</summary>
+/// <summary>The memory that a native array and its views use, with a count of references; the last one releases it. It
+/// is
+/// either pinned memory of .NET's, or memory of heed's, which counts as memory pressure for the collector.</summary>
 internal sealed class SharedMemory
 {
     private readonly long numBytes;
@@ -45,7 +46,7 @@ internal sealed class SharedMemory
         }
     }
 
-    /// <summary>False once the memory has been let go.</summary>
+    /// <summary>False once the memory has been released.</summary>
     internal bool TryAddReference()
     {
         int seen = Volatile.Read(ref references);
@@ -73,7 +74,7 @@ internal sealed class SharedMemory
         }
         catch (Exception)
         {
-            // Of a MemoryManager of the program's. On the collector's thread nobody could catch it.
+            // An exception of the program's MemoryManager. On the collector's thread it could not be caught.
         }
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 namespace Heed;
 
-/// <summary>What a call of the native library came to. <see cref="HeedException"/> carries those that have no
+/// <summary>The result of a call of the native library. <see cref="HeedException"/> carries those that have no
 /// exception of their own in .NET. Later versions may have more.</summary>
 public enum Status
 {

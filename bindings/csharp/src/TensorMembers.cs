@@ -4,7 +4,8 @@ using System;
 namespace Heed;
 
 /// <summary>The members of one of C's structs that point to tensors. A tensor is held from <see cref="Set"/> to <see
-/// cref="Release"/>, so that it stays alive if another thread disposes it during the call. The pointers of the call before
+/// cref="Release"/>, so that it stays alive if another thread disposes it during the call. The pointers of the call
+/// before
 /// stay in the struct: every member must be set again for the next call, null where there is no tensor.</summary>
 /// <typeparam name="TStruct">The proxy of the struct.</typeparam>
 internal sealed unsafe class TensorMembers<TStruct>

@@ -17,7 +17,7 @@ public sealed class TruncatedNormalInitializer : Initializer
     }
 
     /// <inheritdoc/>
-    /// <remarks>A number that lies too far away is replaced by the next draw for its place.</remarks>
+    /// <remarks>A number outside is replaced by the next draw for the same element.</remarks>
     /// <exception cref="ArgumentException">The standard deviation is negative or not finite.</exception>
     public override NDArray Initialize(NDManager manager, Shape shape, DataType dataType)
     {

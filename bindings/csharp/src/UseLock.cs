@@ -4,15 +4,15 @@ using System.Threading;
 namespace Heed;
 
 /// <summary>A lock that many users or one writer hold, and that waiting writers get before new users. Unlike .NET's
-/// ReaderWriterLockSlim, of which an interrupted thread may keep what it lets go, it is always let go. Not to be taken
-/// by a thread that has it.</summary>
+/// ReaderWriterLockSlim, it is always released, even by a thread that is interrupted while it releases it. Not
+/// reentrant.</summary>
 internal sealed class UseLock
 {
     private const int Written = -1;
 
     private readonly object gate = new object();
 
-    /// <summary>How many use what is locked, or <see cref="Written"/>.</summary>
+    /// <summary>The number of users, or <see cref="Written"/>.</summary>
     private int users;
     private int waitingWriters;
 

@@ -116,7 +116,7 @@ public sealed unsafe class Weights : IDisposable
         return new Shape(dims);
     }
 
-    /// <summary>Those of a stream's bytes, which must stay as they are until it is disposed.</summary>
+    /// <summary>Opens weights over bytes, which must not change until the weights are disposed.</summary>
     internal static NativeWeights Of(NativeBytes bytes) =>
         NativeWeights.OpenMemory(Library.Context, bytes.Data, (ulong)bytes.Length);
 

@@ -3,7 +3,7 @@ package io.heed;
 
 import java.util.function.Consumer;
 
-/** The native array of an {@link NDArray}: which one it is now, whose it is, and the ways to its elements. */
+/** The native tensor of an {@link NDArray} with its owner, and access to its elements. */
 final class ArrayData {
     private static final long MAX_JAVA_ARRAY = Integer.MAX_VALUE - 8;
 
@@ -11,10 +11,10 @@ final class ArrayData {
     final Shape shape;
     /** Null for an array that is written in place. */
     private final NDArray.Writer writer;
-    /** Another one after each write through the writer. */
+    /** Each write through the writer replaces it. */
     private volatile NativeTensor tensor;
     private volatile NDManager manager;
-    /** By {@link #close}: what is read anew after it is closed as well. */
+    /** Set by {@link #close}. A tensor that is read from the block after that is closed, too. */
     private volatile boolean closed;
 
     ArrayData(NDManager manager, NativeTensor tensor, NDArray.Writer writer) {

@@ -3,7 +3,7 @@ package io.heed;
 
 import java.util.Arrays;
 
-/** What is computed of arrays, and how they are compared. */
+/** Arithmetic on arrays, and comparison of arrays. */
 final class ArrayMath {
     private ArrayMath() {}
 

@@ -5,7 +5,7 @@ package io.heed;
 abstract class AttentionBlock extends NativeBlock {
     /**
      * The attention weights of the last forward, of shape (B, Q, K), or (B, H, Q, K) for inputs of four axes, before
-     * dropout; those of a {@link MultiHeadAttention} of shape (B * H, Q, K), heads of one batch item together. Null
+     * dropout; those of a {@link MultiHeadAttention} of shape (B * H, Q, K), heads of one batch element together. Null
      * before the first forward, and while they are not kept. They belong to the manager of that call's queries, and are
      * valid until the next forward, which closes them, or until {@code setKeepAttentionWeights(false)}: copy out what
      * is needed for longer.
@@ -56,7 +56,7 @@ abstract class AttentionBlock extends NativeBlock {
         keep(weights == null ? null : manager.adopt(weights));
     }
 
-    /** Puts the weights of a forward, or null, in the place of those before, which are closed. */
+    /** Replaces the kept weights by those of a forward, or by null, and closes the weights that were kept before. */
     final void keep(NDArray weights) {
         NDArray before;
         synchronized (weightsLock) {

@@ -7,9 +7,10 @@ import java.util.function.ObjLongConsumer;
 import java.util.stream.Collectors;
 
 /**
- * What a block, as {@link MultiHeadAttention}, reads in {@code forward(inputs, outputs, workspace)}: made once and used
- * for many calls. What is not set is null, false or 0. Blocks with one input ({@link Linear}, {@link Dropout}) read it
- * as queries. Not for several threads at once.
+ * The inputs of a block such as {@link MultiHeadAttention} in {@code forward(inputs, outputs, workspace)}. Make them
+ * once
+ * and use them for many calls. An input that is not set is null, false or 0. Blocks with one input ({@link Linear},
+ * {@link Dropout}) read it as queries. Not for several threads at once.
  */
 public final class AttentionInputs {
     /** The inputs that are arrays, in the order of a list of inputs, each with its member of C's struct. */
@@ -103,7 +104,7 @@ public final class AttentionInputs {
     }
 
     /**
-     * Sets what is added to the scaled scores.
+     * Sets the bias that is added to the scaled scores.
      *
      * @param bias FLOAT32 or the queries' type, of the mask's shapes; negative infinity hides a key; null: nothing
      * @return this
@@ -124,7 +125,8 @@ public final class AttentionInputs {
     }
 
     /**
-     * Sets the seed of the dropout: the same drops the same. Without it every call draws a new one from the block.
+     * Sets the seed of the dropout. The same seed drops the same weights. Without one, each call takes the block's next
+     * seed.
      *
      * @param dropoutSeed any number
      * @return this
@@ -136,7 +138,7 @@ public final class AttentionInputs {
     }
 
     /**
-     * Sets everything back: no input is set.
+     * Resets everything, so that no input is set.
      *
      * @return this
      */
@@ -194,7 +196,7 @@ public final class AttentionInputs {
     }
 
     /**
-     * Returns what is added to the scores.
+     * Returns the bias that is added to the scaled scores.
      *
      * @return what was set, or null
      */
@@ -223,7 +225,7 @@ public final class AttentionInputs {
     /**
      * Tells whether the seed of the dropout was set.
      *
-     * @return false if every call draws a new one from the block
+     * @return false if each call takes the block's next seed
      */
     public boolean hasDropoutSeed() {
         return seeded;

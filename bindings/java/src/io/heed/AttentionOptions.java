@@ -4,7 +4,7 @@ package io.heed;
 import java.util.Objects;
 
 /**
- * What all kinds of attention can be told.
+ * Options common to all attention blocks.
  *
  * @param <B> the builder
  */
@@ -41,7 +41,7 @@ abstract class AttentionOptions<B extends AttentionOptions<B>> implements Clonea
 
     abstract B self();
 
-    /** For a block to keep: the builder may go on. */
+    /** A copy for a block to keep, since the program may change the builder afterwards. */
     @SuppressWarnings("unchecked")
     final B copy() {
         try {
@@ -63,7 +63,7 @@ abstract class AttentionOptions<B extends AttentionOptions<B>> implements Clonea
     }
 
     /**
-     * Sets what scores are multiplied by.
+     * Sets the factor of the scores.
      *
      * @param scale the factor; 0: the default, which is 1 for {@link AdditiveAttention}, and 1 / sqrt(size of a query
      *     in its head) for the others
@@ -86,7 +86,7 @@ abstract class AttentionOptions<B extends AttentionOptions<B>> implements Clonea
     }
 
     /**
-     * Sets how many of the attention weights are dropped when training.
+     * Sets the probability that an attention weight is dropped when training.
      *
      * @param dropout the probability, from 0, the default, to below 1
      * @return this
@@ -123,9 +123,9 @@ abstract class AttentionOptions<B extends AttentionOptions<B>> implements Clonea
     }
 
     /**
-     * Sets what comes out for a query that may attend to no key.
+     * Sets the output of a query that may attend to no key.
      *
-     * @param emptyRows what; {@link EmptyRows#ZERO} is the default
+     * @param emptyRows the output; {@link EmptyRows#ZERO} is the default
      * @return this
      */
     public final B optEmptyRows(EmptyRows emptyRows) {

@@ -7,9 +7,11 @@ import java.util.function.ObjLongConsumer;
 import java.util.stream.Collectors;
 
 /**
- * What a block, as {@link MultiHeadAttention}, writes in {@code forward(inputs, outputs, workspace)}: made once, as by
- * {@code createOutputs(inputs, wanted)}, and used for many calls. Null where not wanted; one at least is. To ask for
- * more never changes the others. Not for several threads at once.
+ * The outputs of a block such as {@link MultiHeadAttention} in {@code forward(inputs, outputs, workspace)}. Make them
+ * once,
+ * for example by {@code createOutputs(inputs, wanted)}, and use them for many calls. An output that is null is not
+ * computed; at least one must be set. Setting more outputs never changes the values of the others. Not for several
+ * threads at once.
  */
 public final class AttentionOutputs implements AutoCloseable {
     private static final Wanted[] ALL = Wanted.values();
@@ -24,7 +26,7 @@ public final class AttentionOutputs implements AutoCloseable {
     public AttentionOutputs() {}
 
     /**
-     * Sets where the output goes.
+     * Sets the array that the output is written to.
      *
      * @param output an array of the output's shape, of the queries' type or FLOAT32; null: not wanted
      * @return this
@@ -34,7 +36,7 @@ public final class AttentionOutputs implements AutoCloseable {
     }
 
     /**
-     * Sets where the attention weights go, those before dropout.
+     * Sets the array that the attention weights before dropout are written to.
      *
      * @param weights (B, H, Q, K), or (B, Q, K) where there are no heads, of the queries' type or FLOAT32; null: not
      *     wanted
@@ -45,7 +47,7 @@ public final class AttentionOutputs implements AutoCloseable {
     }
 
     /**
-     * Sets where the natural logarithms of the sums of exponentiated scores go.
+     * Sets the array that the log-sum-exp of each query's scores is written to.
      *
      * @param logSumExp (B, H, Q), or (B, Q) where there are no heads, of FLOAT32; null: not wanted
      * @return this
@@ -55,7 +57,7 @@ public final class AttentionOutputs implements AutoCloseable {
     }
 
     /**
-     * Returns where the output goes.
+     * Returns the array that the output is written to.
      *
      * @return the array, or null
      */
@@ -64,7 +66,7 @@ public final class AttentionOutputs implements AutoCloseable {
     }
 
     /**
-     * Returns where the attention weights go.
+     * Returns the array that the attention weights are written to.
      *
      * @return the array, or null
      */
@@ -73,7 +75,7 @@ public final class AttentionOutputs implements AutoCloseable {
     }
 
     /**
-     * Returns where the logarithms of the sums go.
+     * Returns the array that the log-sum-exp is written to.
      *
      * @return the array, or null
      */

@@ -53,7 +53,7 @@ public interface Block extends AutoCloseable {
     }
 
     /**
-     * Sets what draws the first values of a parameter of this block itself.
+     * Sets the initializer of one of this block's own parameters.
      *
      * @param initializer what draws them
      * @param paramName the parameter's name
@@ -72,7 +72,7 @@ public interface Block extends AutoCloseable {
     }
 
     /**
-     * Sets what draws the first values of some parameters, those of the blocks inside included.
+     * Sets the initializer of some parameters of this block and of the blocks inside it.
      *
      * @param initializer what draws them
      * @param predicate tells which parameters
@@ -116,7 +116,7 @@ public interface Block extends AutoCloseable {
      */
     void cast(DataType dataType);
 
-    /** Drops the parameters: the block can be initialized or loaded anew. */
+    /** Removes the parameters, so that the block can be initialized or loaded again. */
     void clear();
 
     /**
@@ -231,7 +231,7 @@ public interface Block extends AutoCloseable {
      */
     void setSeed(long seed);
 
-    /** Frees the block and the blocks inside; what a call on another thread uses, after that call. */
+    /** Frees the block and the blocks inside it. Memory that a call on another thread uses is freed after that call. */
     @Override
     void close();
 }

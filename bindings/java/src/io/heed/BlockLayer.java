@@ -12,29 +12,32 @@ import java.util.concurrent.locks.StampedLock;
 import java.util.function.Function;
 
 /**
- * The layer behind a block: who may use it when, where it computes, and whose its parameters are. Calls that use the
- * parameters {@link #enter} and {@link #leave}; those that change them wait until all have left.
+ * The native layer of a block, with its lock, its context and the owner of its parameters. Calls that use the
+ * parameters
+ * {@link #enter} and {@link #leave}. Calls that change the parameters wait until all others have left.
  */
 final class BlockLayer {
     private final NativeBlock block;
     private final ParameterList parameters = new ParameterList();
-    /** It allocates nothing. */
+    /** A StampedLock, because it allocates nothing when a thread takes it. */
     private final StampedLock lock = new StampedLock();
     private volatile NativeLayer layer;
     private volatile boolean closed;
     /** Where the layer was made. */
     private volatile Place place = Place.first();
-    /** That is where the user's arrays are. Until then the layer may still move. */
+    /**
+     * True once the layer is in the context of the user's arrays. Until then it may be made again in another context.
+     */
     private volatile boolean bound;
     /** The owner of the parameters; null: the block. */
     private NDManager owner;
     /**
-     * The owners of snapshots of parameters that are the block's own, one for each place that it was in. Under this
-     * object's lock.
+     * Managers of the block's own, which own snapshots of its parameters: one for each context that the layer was in.
+     * Guarded by this object's lock.
      */
     private final List<NDManager> own = new ArrayList<>();
 
-    /** Throws if an option of the block is wrong. */
+    /** Throws if the block has an invalid option. */
     BlockLayer(NativeBlock block) {
         this.block = block;
         layer = block.newLayer(place.context);
@@ -47,7 +50,7 @@ final class BlockLayer {
 
     // ---- using it ---------------------------------------------------------------------------------------------------
 
-    /** Begins a call that uses the parameters; what it gives is for {@link #leave}. */
+    /** Begins a call that uses the parameters. Returns the argument for {@link #leave}. */
     long enter() {
         return lock.readLock();
     }
@@ -82,8 +85,8 @@ final class BlockLayer {
     }
 
     /**
-     * Where this array is, the block computes from now on, unless it has its place already; one without parameters
-     * follows to other devices, too. Null: nowhere yet.
+     * Moves the layer to the context of this array, unless the layer is bound to a context already. A layer without
+     * parameters also moves when the array is on another device. Null does nothing.
      */
     void bindTo(NDArray array) {
         NDArray.tensorOf(array, "queries");
@@ -105,7 +108,7 @@ final class BlockLayer {
         }
     }
 
-    /** Later calls say that the block is closed; those that run go on. */
+    /** Calls that run go on; later ones throw. */
     void close() {
         closed = true;
         layer.close();
@@ -122,7 +125,9 @@ final class BlockLayer {
 
     // ---- parameters, all of them ------------------------------------------------------------------------------------
 
-    /** Where the parameters are there, checks that they are for such inputs. The user's initializers run unlocked. */
+    /**
+     * Draws the parameters, or checks that those there are fit these inputs. User's initializers run without the lock.
+     */
     void initialize(NDManager manager, DataType dataType, LayerCall call, AtomicLong seeds) {
         Place wanted = manager.place();
         if (keepsParametersFor(wanted, call, dataType)) {
@@ -332,7 +337,7 @@ final class BlockLayer {
         return new Shape(ArrayData.dimsOf(tensor));
     }
 
-    /** True if nothing is to be made: the parameters are there, for such inputs, or the block has none at all. */
+    /** True if no layer must be made: the parameters exist and fit these inputs, or the block has no parameters. */
     private boolean keepsParametersFor(Place wanted, LayerCall call, DataType dataType) {
         long stamp = lock.writeLock();
         try {
@@ -350,7 +355,7 @@ final class BlockLayer {
         }
     }
 
-    /** Values of the user's initializers, over those that heed has drawn. */
+    /** Replaces values that heed has drawn by those of the user's initializers. */
     private void drawParameters(NativeLayer made, NDManager manager, DataType dataType) {
         for (Parameter parameter : parameters.values()) {
             if (parameter.getInitializer() == null) {
@@ -367,7 +372,7 @@ final class BlockLayer {
         }
     }
 
-    /** Another thread may have been faster: then its parameters stay, as do those that were set one by one. */
+    /** Keeps parameters that another thread has drawn meanwhile, and parameters that were set one by one. */
     private void putUnlessThere(
             NativeLayer made, Place wanted, NDManager manager, LayerCall call, DataType dataType) {
         long stamp = lock.writeLock();
@@ -400,7 +405,7 @@ final class BlockLayer {
         }
     }
 
-    /** A layer elsewhere with copies of the parameters that are there. Under the write lock. */
+    /** A layer in another context, with copies of the parameters that are set. Needs the write lock. */
     private NativeLayer copyIn(NativeContext wanted) {
         NativeLayer made = block.newLayer(wanted);
         try {
@@ -412,7 +417,7 @@ final class BlockLayer {
         }
     }
 
-    /** Those that are there. */
+    /** Copies the parameters that are set. */
     private void copyTo(NativeLayer target) {
         for (Parameter parameter : parameters.values()) {
             ByteBuffer name = ((LayerParameter) parameter).nativeName;
@@ -457,7 +462,7 @@ final class BlockLayer {
         }
     }
 
-    /** A block without parameters holds no memory to speak of: who never closes it has not leaked. */
+    /** A block without parameters holds little memory, so that one that is never closed is not reported as a leak. */
     private void leaveToCollectorIfEmpty(NativeLayer made) {
         if (parameters.isEmpty()) {
             made.leaveToCollector();
@@ -475,7 +480,7 @@ final class BlockLayer {
         }
     }
 
-    /** The layer's, or, once that is closed with its manager, the one that all blocks begin in. */
+    /** The layer's context, or, once that is closed with its manager, the context in which all blocks begin. */
     private Place openPlace() {
         return place.context.isOpen() ? place : Place.first();
     }

@@ -21,7 +21,7 @@ final class BlockState implements AutoCloseable {
         }
     }
 
-    /** Puts it back. What fails doing so is told with the error that was the reason. */
+    /** Restores the state. A failure to do so is added to the error that made it necessary, as a suppressed one. */
     void restore(Throwable reason) {
         for (Runnable each : undo) {
             try {

@@ -12,7 +12,7 @@ import java.nio.ShortBuffer;
 
 /** Elements in Java's buffers, from position to limit, in the buffer's byte order. */
 final class Buffers {
-    /** What is copied at a time by way of a direct buffer. */
+    /** The bytes of one piece that is copied by way of a direct buffer. */
     private static final int PIECE_BYTES = 1 << 20;
 
     private Buffers() {}

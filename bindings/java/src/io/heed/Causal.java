@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.heed;
 
-/** Whether queries attend to no key that comes after them. There is no unnamed default where Q and K differ. */
+/** Causal masking. The alignment must be named, because the two alignments differ where Q and K differ. */
 public enum Causal {
     /** Queries attend to later keys, too. */
     NONE(0),

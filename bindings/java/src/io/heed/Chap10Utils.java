@@ -9,7 +9,7 @@ public final class Chap10Utils {
 
     /**
      * Puts the heads, which are side by side in the last axis, into the batch: (B, S, H * D) becomes (B * H, S, D),
-     * heads of one batch item together.
+     * heads of one batch element together.
      *
      * @param X the array
      * @param numHeads the number of heads H

@@ -6,7 +6,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** What a base manager and all that come from it share: a context for each of their devices, and the seeds. */
+/** The state that a base manager shares with all managers made from it: a context for each device, and the seeds. */
 final class Contexts {
     /** How many were made: each has its own seeds. */
     private static final AtomicLong MADE = new AtomicLong();
@@ -16,7 +16,9 @@ final class Contexts {
     /** The base manager's, which closes the contexts with itself. Null: the collector does. */
     private final Registry registry;
     private final Map<Device, NativeContext> open = new HashMap<>();
-    /** Of arrays that no manager owns: these keep them, and a closed manager does not. */
+    /**
+     * The contexts of arrays that no manager owns. The arrays keep them alive, and closing a manager does not end them.
+     */
     private WeakReference<Contexts> unmanaged = new WeakReference<>(null);
 
     Contexts(ContextOptions options, Registry registry) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.heed;
 
-/** What comes out for a query that may attend to no key. */
+/** The output of a query that may attend to no key. */
 public enum EmptyRows {
     /** An output of 0 and weights of 0. */
     ZERO(0),

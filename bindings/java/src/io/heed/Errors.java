@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.heed;
 
-/** What a status becomes in Java. */
+/** The exceptions for the statuses of the native library. */
 final class Errors {
     private Errors() {}
 

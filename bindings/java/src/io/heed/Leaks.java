@@ -4,8 +4,8 @@ package io.heed;
 import java.util.Locale;
 
 /**
- * What the system property heed.leaks turns on: each native object remembers where it was made, and one that the
- * garbage collector found before it or its manager was closed is reported with that place.
+ * Reports of leaks, which the system property heed.leaks turns on: each native object remembers the stack trace of its
+ * creation, which is reported if the garbage collector finds the object before it or its manager was closed.
  */
 final class Leaks {
     static final String PROPERTY = "heed.leaks";

@@ -7,14 +7,14 @@ import java.lang.ref.WeakReference;
 final class Library {
     private static boolean loaded;
     /**
-     * Weak, since what a class holds for ever keeps the classes from being unloaded: the cleaner's thread refers to
-     * each object's end.
+     * Weak, because a strong reference in a static field would keep the classes from being unloaded: the cleaner's
+     * thread refers to classes of every object that is still open.
      */
     private static WeakReference<NativeContext> shared = new WeakReference<>(null);
 
     private Library() {}
 
-    /** A failure is thrown anew each time, with all it has to say. */
+    /** Throws the whole failure each time, not only the first time. */
     static synchronized void load() {
         if (!loaded) {
             NativeLoader.load();
@@ -22,7 +22,7 @@ final class Library {
         }
     }
 
-    /** The CPU with heed's defaults. Nobody closes it; the collector does, when nothing uses it. */
+    /** A context for the CPU with the default options. The cleaner closes it when nothing refers to it. */
     static synchronized NativeContext context() {
         NativeContext context = shared.get();
         if (context == null) {

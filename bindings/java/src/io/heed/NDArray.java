@@ -392,11 +392,11 @@ public final class NDArray implements AutoCloseable {
     }
 
     /**
-     * Gives the part of the array between two places of an axis.
+     * Returns a range of the array along one axis.
      *
      * @param axis the axis
-     * @param start the first place; a negative one counts from the end
-     * @param length how many places
+     * @param start the first index; a negative one counts from the end
+     * @param length the number of indices
      * @return a view with as many axes
      * @throws IllegalArgumentException if there is no such part
      */
@@ -645,12 +645,12 @@ public final class NDArray implements AutoCloseable {
         return array == null ? null : array.tensor();
     }
 
-    /** What the array is, closed or not. */
+    /** The data of the array, even if it is closed. */
     ArrayData data() {
         return data;
     }
 
-    /** Says first of this array that it is closed, then of the argument. */
+    /** Throws if this array is closed, or if the argument is. */
     private ArrayData openArgument(NDArray array, String argument) {
         Objects.requireNonNull(array, argument);
         data.checkOpen();

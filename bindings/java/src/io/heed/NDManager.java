@@ -29,12 +29,12 @@ public final class NDManager implements AutoCloseable {
     private final NDManager parent;
     /** Null: the manager owns nothing and cannot be closed. */
     private final Registry registry;
-    /** Lets go of the registry of a sub-manager that was forgotten; null for the others. */
+    /** Closes the registry of a sub-manager that the program has lost; null for base managers. */
     private final Cleaner.Cleanable cleanable;
     /** The manager whose arrays are copied to this one by {@link #on}; for all others this one. */
     private final NDManager home;
     private final ArrayMaker maker = new ArrayMaker(this);
-    /** What {@link #on} has made. Under its own lock. */
+    /** The managers that {@link #on} has made. Guarded by its own lock. */
     private final Map<Device, NDManager> elsewhere = new HashMap<>();
 
     private NDManager(Contexts contexts, Device device, NDManager parent, Registry registry, NDManager home) {

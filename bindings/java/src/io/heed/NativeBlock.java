@@ -21,14 +21,14 @@ abstract class NativeBlock implements Block {
     private BlockLayer layer;
     private volatile Shape[] inputShapes;
 
-    /** What it is called in files. */
+    /** The name of this kind of block in files. */
     final String kind;
 
     NativeBlock(String kind) {
         this.kind = kind;
     }
 
-    /** A layer without parameters; throws if an option is wrong. */
+    /** Makes a layer without parameters; throws if an option is invalid. */
     abstract NativeLayer newLayer(NativeContext context);
 
     /** The last step of every constructor: has heed check the options. */
@@ -76,7 +76,7 @@ abstract class NativeBlock implements Block {
     }
 
     /**
-     * Computes. The class says what it takes and gives.
+     * Computes the block. The class states its inputs and outputs.
      *
      * @param parameterStore taken as DJL's blocks do
      * @param inputs the inputs, of open managers
@@ -407,7 +407,7 @@ abstract class NativeBlock implements Block {
     }
 
     /**
-     * Converts the parameters. They stay those of their manager.
+     * Converts the parameters. Their manager stays the owner.
      *
      * @param dataType their new type: FLOAT32, FLOAT16 or BFLOAT16
      * @throws IllegalArgumentException if it is another
@@ -419,7 +419,7 @@ abstract class NativeBlock implements Block {
     }
 
     /**
-     * Drops the parameters: the block can be initialized or loaded anew.
+     * Removes the parameters, so that the block can be initialized or loaded again.
      *
      * @throws IllegalStateException if the block is closed
      */
@@ -498,7 +498,7 @@ abstract class NativeBlock implements Block {
 
     // ---- what kinds of blocks do differently ------------------------------------------------------------------------
 
-    /** Throws unless forward takes so many inputs, none of them null that must be there. */
+    /** Throws unless forward takes this number of inputs and no required one is null. */
     void checkInputs(Object[] inputs, String found) {
         if (inputs.length != 3 && inputs.length != 4) {
             throw new IllegalArgumentException(
@@ -509,7 +509,7 @@ abstract class NativeBlock implements Block {
         }
     }
 
-    /** Which output tells most cheaply whether inputs fit. */
+    /** The smallest output, which is made to check whether inputs fit. */
     Wanted smallestOutput() {
         return Wanted.LOG_SUM_EXP;
     }
@@ -524,7 +524,7 @@ abstract class NativeBlock implements Block {
 
     // ---- initialize -------------------------------------------------------------------------------------------------
 
-    /** What gives the block back the input shapes and the parameters that it has now; the caller closes the snapshots. */
+    /** Returns an action that restores the present input shapes and parameters. The caller closes the snapshots. */
     final Runnable undo(List<NativeTensor> snapshots) {
         Shape[] shapes = inputShapes;
         Runnable undo = layer.undo(snapshots);
@@ -546,7 +546,7 @@ abstract class NativeBlock implements Block {
         }
     }
 
-    /** What a .safetensors file of the parameters holds. */
+    /** The parameters as the bytes of a .safetensors file. */
     final ByteBuffer savedBytes() throws IOException {
         long stamp = layer.enter();
         try {
@@ -568,7 +568,7 @@ abstract class NativeBlock implements Block {
         return inputShapes;
     }
 
-    /** Parameters that are read and checked, and not yet the block's. */
+    /** Parameters that have been read and checked, for the block to take over. */
     final ParameterFile.Staged stage(NDManager manager, Shape[] shapes, ByteBuffer bytes) {
         NativeLayer made = layer.read(manager, bytes);
         return new ParameterFile.Staged() {

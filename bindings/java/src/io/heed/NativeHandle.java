@@ -6,13 +6,13 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.LongConsumer;
 
 /**
- * The base of the generated proxies: one native object, destroyed once. It is destroyed when it has been closed and no
- * call uses it any more; the cleaner closes what nothing refers to.
+ * The base of the generated proxies of opaque objects. A native object is destroyed once: when it is closed and no call
+ * uses it. The cleaner closes objects that nothing refers to.
  */
 abstract class NativeHandle implements AutoCloseable {
     /** The one cleaner of the library. */
     static final Cleaner CLEANER = Cleaner.create();
-    /** In place of a closed object's pointer; the native wrapper throws for it. */
+    /** Passed for a closed object, in place of its pointer. The native wrapper throws for it. */
     private static final long CLOSED = -1;
 
     private final Lifetime lifetime;
@@ -26,7 +26,7 @@ abstract class NativeHandle implements AutoCloseable {
     @Override
     public abstract void close();
 
-    /** What using the object after it was closed is answered with. */
+    /** The message of the exception for a use of the closed object. */
     abstract String closedSentence();
 
     /** For a call on this object: its pointer, valid until {@link #leave()}. */
@@ -52,7 +52,7 @@ abstract class NativeHandle implements AutoCloseable {
         return handle.lifetime.enter() ? handle.lifetime.pointer : CLOSED;
     }
 
-    /** The end of what {@link #enter(NativeHandle)} began with this result. */
+    /** Ends a use that {@link #enter(NativeHandle)} began with this result. */
     static void leave(NativeHandle handle, long pointer) {
         if (handle != null && pointer != CLOSED) {
             handle.lifetime.leave();
@@ -69,12 +69,14 @@ abstract class NativeHandle implements AutoCloseable {
         return lifetime.isOpen();
     }
 
-    /** Hands the object to a manager, which closes it with itself. False, and nothing changes, if it is closed. */
+    /**
+     * Makes a manager the owner, which closes the object with itself. False, and no change, if the manager is closed.
+     */
     final boolean attach(Registry registry) {
         return lifetime.attach(registry);
     }
 
-    /** Takes the object from its manager; the caller closes it, or the cleaner. */
+    /** Leaves the object without an owner: the caller closes it, or the cleaner. */
     final void detach() {
         lifetime.detach();
     }
@@ -93,7 +95,9 @@ abstract class NativeHandle implements AutoCloseable {
         lifetime.memory = NativeMemory.count(numBytes);
     }
 
-    /** The same for an object that another thread may close meanwhile: then nothing is counted. Called once. */
+    /**
+     * The same for an object that another thread may close at the same time; a closed one is not counted. Called once.
+     */
     final void countIfOpen(long numBytes) {
         if (lifetime.memory == null && lifetime.enter()) {
             count(numBytes);
@@ -108,7 +112,7 @@ abstract class NativeHandle implements AutoCloseable {
         lifetime.memory = memory == null ? null : memory.again();
     }
 
-    /** Nobody is going to close the object: that it is forgotten is no leak. */
+    /** Leaves closing the object to the cleaner, so that it is not reported as a leak. */
     final void leaveToCollector() {
         lifetime.place = null;
     }

@@ -8,7 +8,7 @@ import java.util.Objects;
  * its own with {@link AbstractBlock#addParameter}.
  */
 public class Parameter {
-    /** What a parameter is for. */
+    /** The purpose of a parameter. */
     public enum Type {
         /** A weight. */
         WEIGHT(new XavierInitializer()),
@@ -73,7 +73,7 @@ public class Parameter {
     }
 
     /**
-     * Returns what the parameter is for.
+     * Returns the purpose of the parameter.
      *
      * @return the type
      */
@@ -147,7 +147,7 @@ public class Parameter {
     }
 
     /**
-     * Returns what draws the first values.
+     * Returns the initializer.
      *
      * @return what was set; else that of the type, or null for a parameter of one of heed's own blocks, where heed
      *     draws as {@link XavierInitializer#XavierInitializer()} and sets biases to 0
@@ -214,7 +214,7 @@ public class Parameter {
         return "Parameter " + name + " " + describeValues();
     }
 
-    /** What toString says behind the name. */
+    /** The part of toString after the name. */
     String describeValues() {
         if (shape == null) {
             return "of unknown shape";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.heed;
 
-/** A context, and what it was opened with. */
+/** An open context with its device and options. */
 final class Place {
     final NativeContext context;
     final Device device;
@@ -13,12 +13,12 @@ final class Place {
         this.options = options;
     }
 
-    /** The one that all blocks begin in. */
+    /** The context in which all blocks begin. */
     static Place first() {
         return new Place(Library.context(), Device.cpu(), ContextOptions.DEFAULTS);
     }
 
-    /** Whether the same is computed in both. */
+    /** Whether device and options are equal. */
     boolean isLike(Place other) {
         return device.equals(other.device) && options.equals(other.options);
     }

@@ -46,7 +46,7 @@ final class Registry {
         return open;
     }
 
-    /** The manager is gone. What it owned is closed with the parent, or freed when it is forgotten in its turn. */
+    /** Called when the manager is lost. Its objects are closed with the parent, or when the program loses them, too. */
     void forget() {
         if (forgetAndGoes()) {
             leaveParents();
@@ -63,7 +63,7 @@ final class Registry {
         leaveParents();
     }
 
-    /** Closes this registry alone: gives what is to be closed, and adds the children to those that wait to be. */
+    /** Closes this registry alone. Returns the objects to close, and adds the children to the registries to close. */
     private synchronized Set<NativeHandle.Lifetime> take(Deque<Registry> waiting) {
         children.forEach(waiting::push);
         children = Set.of();

@@ -2,7 +2,8 @@
 package io.heed;
 
 /**
- * What a call of the native library came to. {@link HeedException} carries those that have no exception of their own in
+ * The result of a call of the native library. {@link HeedException} carries those that have no exception of their own
+ * in
  * Java.
  */
 public enum Status {

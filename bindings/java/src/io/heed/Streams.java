@@ -20,8 +20,8 @@ final class Streams {
     }
 
     /**
-     * So many bytes, or fewer where the stream ends before. What a stream claims to have is not believed: memory is
-     * taken for what has come.
+     * Reads a number of bytes, or fewer if the stream ends early. Memory grows with the bytes that arrive, whatever
+     * length the stream claims.
      */
     static ByteBuffer read(InputStream stream, long most) throws IOException {
         List<byte[]> pieces = new ArrayList<>();

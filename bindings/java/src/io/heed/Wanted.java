@@ -3,7 +3,7 @@ package io.heed;
 
 import java.util.function.ObjLongConsumer;
 
-/** What a block can write, for the calls that make arrays for it. */
+/** The outputs of a block, for the calls that make arrays for them. */
 public enum Wanted {
     /** The output. */
     OUTPUT(1, "output", NativeLayerOutputs::setOutput),

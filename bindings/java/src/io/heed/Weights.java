@@ -18,7 +18,7 @@ import java.util.Objects;
 public final class Weights implements AutoCloseable {
     private final NativeWeights handle;
     private final String path;
-    /** The place of each name, in the order of the names' bytes. */
+    /** The index of each name; names are in the order of their bytes. */
     private final Map<String, Long> places;
 
     private Weights(NativeWeights handle, String path) {

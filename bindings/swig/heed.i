@@ -64,7 +64,7 @@ typedef char numbers_of_the_facades[HEED_F32 == 0 && HEED_F16 == 1 && HEED_BF16 
 %}
 
 %include <stdint.i>
-/* SWIG 4.1 takes int64_t for a 32-bit int otherwise; the build also defines SWIGWORDSIZE64. A seed is any 64 bits, and a
+/* SWIG 4.1 takes int64_t for a 32-bit int otherwise; the build also defines SWIGWORDSIZE64. A seed is any 64 bits, a
  * signed number in both languages. */
 %apply long long { int64_t, uint64_t }
 

@@ -84,7 +84,9 @@ public sealed class AttentionInputs
     public NDArray? Mask
     {
         get => this[Input.Mask];
-        set => this[Input.Mask] = value is null or { ElementType: DataType.Boolean } ? value : throw new ArgumentException(
+        set => this[Input.Mask] = value is null or { ElementType: DataType.Boolean }
+            ? value
+            : throw new ArgumentException(
             $"Mask is of {value.ElementType}, expected Boolean with true = may attend; Bias takes numbers that are "
             + "added to the scores",
             nameof(Mask));

@@ -71,7 +71,8 @@ public sealed partial class NDArray
         _ = other ?? throw new ArgumentNullException(nameof(other));
         NativeTensor a = Tensor;
         NativeTensor b = TensorOf(other, nameof(other))!;
-        return manager.NewArray(ProductShape(shape, other.shape), dataType, product => HeedNative.HeedMatmul(a, b, product));
+        return manager.NewArray(
+            ProductShape(shape, other.shape), dataType, product => HeedNative.HeedMatmul(a, b, product));
     }
 
     /// <summary>The products of the matrices of two batches: (B, M, K) and (B, K, N) give (B, M, N).</summary>

@@ -24,7 +24,8 @@ final class ArrayMath {
     static NDArray product(ArrayData left, ArrayData right) {
         NativeTensor factor = right.tensor();
         return left.computed(
-                productDims(left.shape.dims(), right.shape.dims()), result -> HeedNative.heed_matmul(left.tensor(), factor, result));
+                productDims(left.shape.dims(), right.shape.dims()),
+                result -> HeedNative.heed_matmul(left.tensor(), factor, result));
     }
 
     static NDArray batchProduct(ArrayData left, ArrayData right) {

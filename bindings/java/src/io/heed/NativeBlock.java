@@ -57,7 +57,8 @@ abstract class NativeBlock implements Block {
         Shape[] shapes = Objects.requireNonNull(inputShapes, "inputShapes").clone();
         checkInputs(shapes, "inputShapes has " + shapes.length + (shapes.length == 1 ? " shape" : " shapes"));
         try (LayerCall call = LayerCall.in(context)) {
-            call.read(context, shapes, index -> index == AttentionInputs.indexOfValidLens() ? DataType.FLOAT32 : dataType);
+            int validLens = AttentionInputs.indexOfValidLens();
+            call.read(context, shapes, index -> index == validLens ? DataType.FLOAT32 : dataType);
             layer.initialize(manager, dataType, call, nextSeed);
             this.inputShapes = shapes;
         }

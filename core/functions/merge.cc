@@ -12,9 +12,9 @@ namespace heed {
 namespace {
 
 // "outputs[2]".
-struct PartName {
+struct ElementName {
   char text[40];
-  PartName(const char* array, size_t index) { std::snprintf(text, sizeof text, "%s[%zu]", array, index); }
+  ElementName(const char* array, size_t index) { std::snprintf(text, sizeof text, "%s[%zu]", array, index); }
 };
 
 // An operand with the tensor's last axes; `missing` axes at the end are not the tensor's.
@@ -46,8 +46,8 @@ void check_shape(const Argument& argument, const Shape& expected, const char* wh
 
 // Checks a part against the first one.
 void check_part(std::span<const AttentionPart> parts, size_t index) {
-  const PartName output_name("outputs", index);
-  const PartName log_sum_exp_name("log_sum_exps", index);
+  const ElementName output_name("outputs", index);
+  const ElementName log_sum_exp_name("log_sum_exps", index);
   const Argument first{"outputs[0]", parts[0].output};
   const Argument output{output_name.text, parts[index].output};
   const Argument log_sum_exp{log_sum_exp_name.text, parts[index].log_sum_exp};
@@ -98,8 +98,8 @@ void merge_attention(std::span<const AttentionPart> parts, const Tensor* sinks, 
   }
   const auto check_result_memory = [&](const Argument& result) {
     for (size_t i = 0; i < parts.size(); ++i) {
-      check_memory(result, {PartName("outputs", i).text, parts[i].output});
-      check_memory(result, {PartName("log_sum_exps", i).text, parts[i].log_sum_exp});
+      check_memory(result, {ElementName("outputs", i).text, parts[i].output});
+      check_memory(result, {ElementName("log_sum_exps", i).text, parts[i].log_sum_exp});
     }
     if (sinks != nullptr) check_memory(result, {"sinks", *sinks});
   };

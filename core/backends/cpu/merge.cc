@@ -14,26 +14,26 @@
 namespace heed::cpu {
 namespace {
 
-constexpr int kLast = kElementwiseRank - 1;
+constexpr int kElementAxis = kElementwiseRank - 1;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Elements of all parts that a task reads: some microseconds.
-constexpr int64_t kTaskElements = int64_t{1} << 14;
+constexpr int64_t kMergeTaskElements = int64_t{1} << 14;
 // Of an exponential in double, and of an element: a product and what moves it.
 constexpr double kFlopsPerWeight = 100;
-constexpr double kFlopsPerElement = 4;
+constexpr double kFlopsPerMergedElement = 4;
 
 // A double, because plans are made for shapes that nobody could run.
 double count_rows(const MergeProblem& problem) {
   double count = 1;
-  for (int axis = 0; axis < kLast; ++axis) count *= static_cast<double>(problem.sizes[axis]);
+  for (int axis = 0; axis < kElementAxis; ++axis) count *= static_cast<double>(problem.sizes[axis]);
   return count;
 }
 
 int64_t rows_of_task(const MergeProblem& problem) {
-  const int64_t row_size = std::max<int64_t>(1, problem.sizes[kLast]);
+  const int64_t row_size = std::max<int64_t>(1, problem.sizes[kElementAxis]);
   const int64_t num_parts = std::max<int64_t>(1, problem.num_parts);
-  return std::max<int64_t>(1, kTaskElements / row_size / num_parts);
+  return std::max<int64_t>(1, kMergeTaskElements / row_size / num_parts);
 }
 
 double count_tasks(const MergeProblem& problem) {
@@ -41,8 +41,9 @@ double count_tasks(const MergeProblem& problem) {
 }
 
 double flops_of(const MergeProblem& problem) {
-  const double row_size = problem.output.given != 0 ? static_cast<double>(problem.sizes[kLast]) : 0.0;
-  return count_rows(problem) * static_cast<double>(problem.num_parts) * (kFlopsPerWeight + kFlopsPerElement * row_size);
+  const double row_size = problem.output.given != 0 ? static_cast<double>(problem.sizes[kElementAxis]) : 0.0;
+  return count_rows(problem) * static_cast<double>(problem.num_parts) *
+         (kFlopsPerWeight + kFlopsPerMergedElement * row_size);
 }
 
 // Scratch of one worker: the rows and the weights of a row's parts.
@@ -56,7 +57,7 @@ size_t worker_bytes(const MergeProblem& problem) {
 // The index of a row's first element, rows counted in row-major order.
 int64_t offset_of(const MergeProblem& problem, const ElementwiseOperand& operand, int64_t row) {
   int64_t offset = 0;
-  for (int axis = kLast - 1; axis >= 0; --axis) {
+  for (int axis = kElementAxis - 1; axis >= 0; --axis) {
     offset += row % problem.sizes[axis] * operand.strides[axis];
     row /= problem.sizes[axis];
   }
@@ -70,7 +71,7 @@ float& float_of(const MergeProblem& problem, const ElementwiseOperand& operand, 
 StridedRow row_of(const MergeProblem& problem, const ElementwiseOperand& operand, int64_t row) {
   auto* data = static_cast<std::byte*>(operand.data) +
                offset_of(problem, operand, row) * static_cast<int64_t>(size_of(operand.dtype));
-  return {data, operand.strides[kLast], operand.dtype};
+  return {data, operand.strides[kElementAxis], operand.dtype};
 }
 
 void merge_row(const KernelTable& kernels, const MergeProblem& problem, int64_t row, StridedRow* rows, float* weights) {
@@ -90,7 +91,7 @@ void merge_row(const KernelTable& kernels, const MergeProblem& problem, int64_t 
     float_of(problem, problem.log_sum_exp, row) = static_cast<float>(log_sum_exp);
   }
   if (problem.output.given == 0) return;
-  MergeArguments arguments = {rows, weights, 0, row_of(problem, problem.output, row), problem.sizes[kLast]};
+  MergeArguments arguments = {rows, weights, 0, row_of(problem, problem.output, row), problem.sizes[kElementAxis]};
   for (int64_t n = 0; n < problem.num_parts; ++n) {
     const double part = float_of(problem, problem.parts[n].log_sum_exp, row);
     if (part == -kInfinity) continue;
@@ -111,10 +112,10 @@ Plan plan_merge(const KernelTable& kernels, const MergeProblem& problem, int32_t
   plan.num_threads = Workers::num_wanted(plan.num_tasks, flops_of(problem), num_workers);
   const bool is_part_gathered =
       std::any_of(problem.parts, problem.parts + problem.num_parts,
-                  [&](const MergePart& part) { return is_gathered(part.output, problem.sizes[kLast]); });
+                  [&](const MergePart& part) { return is_gathered(part.output, problem.sizes[kElementAxis]); });
   if (is_part_gathered)
     plan.add_reason("the elements of a part's row do not lie side by side (stride 1), so they are gathered");
-  if (is_strided(problem.output, problem.sizes[kLast]))
+  if (is_strided(problem.output, problem.sizes[kElementAxis]))
     plan.add_reason("the elements of a row of output do not lie side by side (stride 1), so they are scattered");
   return plan;
 }

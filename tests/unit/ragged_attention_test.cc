@@ -37,9 +37,9 @@ Sequence sequence_of_element(const Element& element, Band band) {
   return sequence;
 }
 
-constexpr int64_t kNumKvHeads = 2;
-constexpr int64_t kHeadSize = 12;
-constexpr int64_t kValueHeadSize = 9;
+constexpr int64_t kRaggedKvHeads = 2;
+constexpr int64_t kRaggedHeadSize = 12;
+constexpr int64_t kRaggedValueHeadSize = 9;
 constexpr float kUnwritten = 7;
 
 void set_operand(Operand& operand, std::vector<float>& data, int64_t first, int64_t batch_stride, int64_t head_stride,
@@ -54,7 +54,7 @@ void set_operand(Operand& operand, std::vector<float>& data, int64_t first, int6
 class Packed {
  public:
   Packed(const std::vector<Element>& elements, int64_t group, Band band)
-      : num_heads_(kNumKvHeads * group), elements_(elements) {
+      : num_heads_(kRaggedKvHeads * group), elements_(elements) {
     for (const Element& element : elements) {
       Sequence sequence = sequence_of_element(element, band);
       sequence.query_begin = num_query_rows_;
@@ -72,12 +72,12 @@ class Packed {
       data.resize(static_cast<size_t>(count));
       for (float& value : data) value = uniform(random);
     };
-    fill(queries_, num_query_rows_ * num_heads_ * kHeadSize);
-    fill(keys_, num_key_rows_ * kNumKvHeads * kHeadSize);
-    fill(values_, num_key_rows_ * kNumKvHeads * kValueHeadSize);
+    fill(queries_, num_query_rows_ * num_heads_ * kRaggedHeadSize);
+    fill(keys_, num_key_rows_ * kRaggedKvHeads * kRaggedHeadSize);
+    fill(values_, num_key_rows_ * kRaggedKvHeads * kRaggedValueHeadSize);
     const auto batch = static_cast<int64_t>(elements.size());
     fill(bias_, batch * largest_.num_queries * largest_.num_keys);
-    output.resize(static_cast<size_t>(num_query_rows_ * num_heads_ * kValueHeadSize));
+    output.resize(static_cast<size_t>(num_query_rows_ * num_heads_ * kRaggedValueHeadSize));
     log_sum_exp.resize(static_cast<size_t>(num_query_rows_ * num_heads_));
     weights.resize(static_cast<size_t>(batch * num_heads_ * largest_.num_queries * largest_.num_keys));
   }
@@ -118,19 +118,20 @@ class Packed {
   AttentionProblem from_rows(int64_t b, int64_t query, int64_t key) {
     AttentionProblem problem;
     problem.num_heads = num_heads_;
-    problem.num_kv_heads = kNumKvHeads;
-    problem.head_size = kHeadSize;
-    problem.value_head_size = kValueHeadSize;
+    problem.num_kv_heads = kRaggedKvHeads;
+    problem.head_size = kRaggedHeadSize;
+    problem.value_head_size = kRaggedValueHeadSize;
     problem.scale = 0.7F;
     problem.empty_rows = EmptyRows::Mean;
-    const int64_t key_row = kNumKvHeads * kHeadSize;
-    const int64_t value_row = kNumKvHeads * kValueHeadSize;
+    const int64_t key_row = kRaggedKvHeads * kRaggedHeadSize;
+    const int64_t value_row = kRaggedKvHeads * kRaggedValueHeadSize;
     const int64_t pairs = largest_.num_queries * largest_.num_keys;
-    set_operand(problem.queries, queries_, query * num_heads_ * kHeadSize, 0, kHeadSize, num_heads_ * kHeadSize);
-    set_operand(problem.keys.rows, keys_, key * key_row, 0, kHeadSize, key_row);
-    set_operand(problem.values.rows, values_, key * value_row, 0, kValueHeadSize, value_row);
-    set_operand(problem.output, output, query * num_heads_ * kValueHeadSize, 0, kValueHeadSize,
-                num_heads_ * kValueHeadSize);
+    set_operand(problem.queries, queries_, query * num_heads_ * kRaggedHeadSize, 0, kRaggedHeadSize,
+                num_heads_ * kRaggedHeadSize);
+    set_operand(problem.keys.rows, keys_, key * key_row, 0, kRaggedHeadSize, key_row);
+    set_operand(problem.values.rows, values_, key * value_row, 0, kRaggedValueHeadSize, value_row);
+    set_operand(problem.output, output, query * num_heads_ * kRaggedValueHeadSize, 0, kRaggedValueHeadSize,
+                num_heads_ * kRaggedValueHeadSize);
     set_operand(problem.log_sum_exp, log_sum_exp, query * num_heads_, 0, 1, num_heads_);
     problem.log_sum_exp.strides[3] = 0;
     set_operand(problem.bias, bias_, b * pairs, pairs, 0, largest_.num_keys);

@@ -26,8 +26,8 @@ std::string zip(const std::string& name) {
 Topic weight_files() {
   return {
       "Models in several files, and files of another kind",
-      "`index(text)` is an index, in which ' stands for \", `zip(name)` begins as an archive whose first file has that "
-      "name.",
+      "`index(text)` is an index, in which ' stands for \", `zip(name)` is the beginning of a zip archive whose "
+      "first file has this name.",
       {
           PROVOKE(heed_tensor_load_safetensors(context, bytes("model.safetensors.index.json", index("{'metadata':{}}")),
                                                "a", &new_tensor)),

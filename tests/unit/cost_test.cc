@@ -271,6 +271,13 @@ TEST(Cost, OfAnOperationIsThatOfItsProblem) {
   EXPECT_EQ(cost_of(attention.op).flops, 2 * 6 * 5 * 7 * (2 * 2));
   EXPECT_EQ(cost_of(softmax.op).flops, 4 * 16);
   EXPECT_EQ(cost_of(dropout.op).flops, 1);
+  MergePart parts[2];
+  MergeProblem merge;
+  merge.sizes[6] = 3;
+  merge.sizes[7] = 5;
+  merge.parts = parts;
+  merge.num_parts = 2;
+  EXPECT_EQ(cost_of(merge.op).flops, 2 * (3 * 3 + 2 * 15));
 }
 
 }  // namespace

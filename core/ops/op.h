@@ -15,7 +15,7 @@ struct Op {
   uint32_t num_bytes;  // of the whole problem
 };
 
-// The kind's bit in Backend::kinds.
+// The kind's bit in Backend::operations.
 constexpr uint64_t bit_of(OpKind kind) { return uint64_t{1} << static_cast<uint32_t>(kind); }
 
 // The problem that `op` is the first member of. Its kind is Problem's.

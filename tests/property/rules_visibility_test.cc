@@ -606,5 +606,24 @@ TEST(Rule08, ManyVisibleScoresOfMinusInfinityAreWeightsOfZero) {
   }
 }
 
+// A dropped weight is multiplied by 0, and 0 * NaN is NaN. An infinite value makes the kernel sum the row again.
+TEST(Rule08, RowOfMinusInfinitiesIsNaNWhicheverWeightsAreDropped) {
+  Random random(807);
+  for (const int64_t num_queries : {1, 3, 40}) {
+    for (const int64_t num_keys : {1, 5, 300}) {
+      Call call = dot_product_call({2, 1, 1, num_queries, num_keys, 4, 9}, random);
+      for (double& element : call.queries.contents.values) element = std::fabs(element);
+      for (int64_t k = 0; k < num_keys; ++k) call.keys->contents.values[static_cast<size_t>(k * 4)] = -kInfinity;
+      call.values->contents.values[4] = kInfinity;
+      call.options.dropout = 0.9F;
+      call.training = 1;
+      want_everything(call);
+      const Results results = run(call);
+      EXPECT_TRUE(agree(results, solve(call))) << num_queries << " queries, " << num_keys << " keys";
+      EXPECT_TRUE(std::isnan(results.output->contents.values[0]));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace heed::property

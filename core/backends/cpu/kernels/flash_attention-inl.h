@@ -88,7 +88,8 @@ static void attend(const FlashTask& task, QueryTile& query_tile, F32Rows keys, F
 // ---- rows whose sums are not finite ---------------------------------------------------------------------------------
 
 // Rows, as a mask, whose sums are not finite although their total is, which may be wrong: a hidden value was not
-// finite, or values near the largest float overflowed a sum that the division would have brought back.
+// finite, or values near the largest float overflowed a sum that the division would have brought back. A row that sees
+// keys and has a total of 0, which scores of -inf alone have, is NaN whatever its sums are.
 static bool find_doubtful(const FlashTask& task, const QueryTile& query_tile, IntVec (&doubtful)[kTileVectors]) {
   bool found = false;
   for (int v = 0; v < kTileVectors; ++v) {
@@ -107,7 +108,8 @@ static bool find_doubtful(const FlashTask& task, const QueryTile& query_tile, In
     const Vec zero = (zeros[0] + zeros[1]) + (zeros[2] + zeros[3]);
     const Vec total = load(query_tile.total + v * kLanes);
     const IntVec is_row = lane_numbers() + v * kLanes < broadcast(static_cast<int32_t>(query_tile.num_rows));
-    doubtful[v] = (zero != zero) & (total - total == Vec{}) & is_row;
+    const IntVec is_empty = load(query_tile.visible + v * kLanes) == IntVec{};
+    doubtful[v] = (zero != zero) & (total - total == Vec{}) & ((total > Vec{}) | is_empty) & is_row;
     found |= any(doubtful[v]);
   }
   return found;

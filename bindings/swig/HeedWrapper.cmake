@@ -26,12 +26,12 @@ function(heed_add_wrapper language)
     OUTPUT ${wrapper} ${proxies}
     COMMAND ${CMAKE_COMMAND} -E rm -rf ${proxy_folder}
     COMMAND ${CMAKE_COMMAND} -E make_directory ${proxy_folder} ${generated_folder}
-    COMMAND ${CMAKE_COMMAND} -DHEADER=${header} -DOUTPUT=${generated_folder}/heed_structs.i
-      -P ${swig_folder}/take_structs.cmake
+    COMMAND ${CMAKE_COMMAND} -DHEADER=${header} -DSTRUCTS=${generated_folder}/heed_structs.i
+      -DFILLS=${generated_folder}/heed_fills.i -P ${swig_folder}/take_declarations.cmake
     COMMAND ${SWIG_EXECUTABLE} -${language} ${arg_OPTIONS} -DSWIGWORDSIZE64 -Wall -Werror
       -I${swig_folder} -I${generated_folder} -outdir ${proxy_folder} -o ${wrapper} ${swig_folder}/heed.i
     COMMAND ${CMAKE_COMMAND} -DFOLDER=${proxy_folder} -DEXPECTED=${expected} -P ${swig_folder}/check_generated.cmake
-    DEPENDS ${header} ${swig_folder}/heed.i ${swig_folder}/heed_${language}.i ${swig_folder}/take_structs.cmake
+    DEPENDS ${header} ${swig_folder}/heed.i ${swig_folder}/heed_${language}.i ${swig_folder}/take_declarations.cmake
       ${swig_folder}/check_generated.cmake
     COMMENT "Generating the ${language} wrapper"
     VERBATIM)

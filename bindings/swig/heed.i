@@ -4,8 +4,8 @@
  * handles    NativeContext, NativeTensor, NativeWeights, NativeLayer and NativeWorkspace, over heed.h's opaque objects
  *   structs    NativeLayerInputs, NativeLayerOutputs and the options, with a setter and a getter for each member
  *
- * The structs come from heed.h itself (take_structs.cmake): a member that is added there is in both languages without a
- * change here. A new struct needs one line, %struct(...) below.
+ * The structs come from heed.h itself, and so do the functions heed_tensor_fill... (take_declarations.cmake): what is added
+ * there is in both languages without a change here. A new struct needs one line, %struct(...) below.
  *
  * Methods are listed in %extend without bodies: SWIG then calls the C function heed_<type>_<method>. Functions of
  * heed.h
@@ -163,10 +163,6 @@ struct heed_tensor {};
   getter_size num_bytes();
   tensor_memory data();
 
-  heed_status fill(double value);
-  heed_status fill_arange(double start, double step);
-  heed_status fill_uniform(double low, double high, int64_t seed);
-  heed_status fill_normal(double mean, double standard_deviation, int64_t seed);
   heed_status copy(heed_tensor* source);
   heed_status save_npy(const char* path);
 
@@ -193,6 +189,9 @@ struct heed_tensor {};
   heed_status write(const void* source, size_t num_bytes);
   heed_status read(void* destination, size_t num_bytes);
 }
+
+/* The functions that fill a tensor, as methods of it. */
+%include "heed_fills.i"
 
 struct heed_weights {};
 %extend heed_weights {

@@ -65,9 +65,13 @@ AttentionOptions read_attention_options(const Options& options) {
 
 // The tensors of heed_layer_inputs and heed_layer_outputs, and what they are to the layer.
 constexpr std::pair<const heed_tensor * heed_layer_inputs::*, const Tensor * LayerInputs::*> kInputs[] = {
-    {&heed_layer_inputs::queries, &LayerInputs::queries}, {&heed_layer_inputs::keys, &LayerInputs::keys},
-    {&heed_layer_inputs::values, &LayerInputs::values},   {&heed_layer_inputs::valid_lens, &LayerInputs::valid_lens},
-    {&heed_layer_inputs::mask, &LayerInputs::mask},       {&heed_layer_inputs::bias, &LayerInputs::bias},
+    {&heed_layer_inputs::queries, &LayerInputs::queries},
+    {&heed_layer_inputs::keys, &LayerInputs::keys},
+    {&heed_layer_inputs::values, &LayerInputs::values},
+    {&heed_layer_inputs::valid_lens, &LayerInputs::valid_lens},
+    {&heed_layer_inputs::mask, &LayerInputs::mask},
+    {&heed_layer_inputs::bias, &LayerInputs::bias},
+    {&heed_layer_inputs::alibi_slopes, &LayerInputs::alibi_slopes},
 };
 constexpr std::pair<heed_tensor * heed_layer_outputs::*, const Tensor * LayerOutputs::*> kOutputs[] = {
     {&heed_layer_outputs::output, &LayerOutputs::output},

@@ -25,6 +25,13 @@ heed_status heed_tensor_fill_arange(heed_tensor* tensor, double start, double st
   });
 }
 
+heed_status heed_tensor_fill_alibi_slopes(heed_tensor* tensor) noexcept {
+  return guarded(__func__, tensor, [&] {
+    const Tensor self = require(tensor, "tensor")->tensor;
+    fill_alibi_slopes(self);
+  });
+}
+
 heed_status heed_tensor_fill_uniform(heed_tensor* tensor, double low, double high, uint64_t seed) noexcept {
   return guarded(__func__, tensor, [&] {
     const Tensor self = require(tensor, "tensor")->tensor;

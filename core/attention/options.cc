@@ -8,6 +8,18 @@
 #include "base/error.h"
 
 namespace heed {
+namespace {
+
+const char* name_of(Alignment alignment) {
+  switch (alignment) {
+    case Alignment::None: return "none";
+    case Alignment::TopLeft: return "top_left";
+    case Alignment::BottomRight: return "bottom_right";
+  }
+  __builtin_unreachable();  // options have no other alignment
+}
+
+}  // namespace
 
 void check_dropout(float dropout) {
   // Written so that NaN fails too.
@@ -33,6 +45,17 @@ void check_options(const AttentionOptions& options) {
          ", but options->window is HEED_WINDOW_NONE: name an alignment, or leave both at 0",
          options.window_left, options.window_right);
   }
+}
+
+void write_options(const AttentionOptions& options, JsonWriter& json) {
+  json.member("scale", options.scale);
+  json.member("soft_cap", options.soft_cap);
+  json.member("dropout", options.dropout);
+  json.member("causal", name_of(options.causal));
+  json.member("window", name_of(options.window));
+  json.member("window_left", options.window_left);
+  json.member("window_right", options.window_right);
+  json.member("empty_rows", options.empty_rows == EmptyRows::Mean ? "mean" : "zero");
 }
 
 }  // namespace heed

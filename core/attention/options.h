@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "base/json_writer.h"
 #include "ops/attention.h"
 
 namespace heed {
@@ -26,5 +27,8 @@ struct AttentionOptions {
 // These throw InvalidArgument naming the member of `options`.
 void check_dropout(float dropout);
 void check_options(const AttentionOptions& options);
+
+// Adds each as a member of the object, by its name in heed.h, enumerators in words: "bottom_right".
+void write_options(const AttentionOptions& options, JsonWriter& json);
 
 }  // namespace heed

@@ -48,6 +48,18 @@ void set_pair_operand(Operand& operand, const AttentionProblem& problem, const T
   }
 }
 
+// One slope for each head.
+void set_alibi_slopes(AttentionProblem& problem, const Tensor& slopes, bool has_heads) {
+  const Shape expected{has_heads ? problem.num_heads : 1};
+  if (slopes.dtype() != DType::F32)
+    fail(Status::InvalidArgument, "inputs->alibi_slopes is %s, expected F32", name_of(slopes.dtype()));
+  if (!(slopes.shape() == expected)) {
+    fail(Status::InvalidArgument, "inputs->alibi_slopes has dims %s, expected %s, one slope for each head%s",
+         to_string(slopes.shape()).c_str(), to_string(expected).c_str(), has_heads ? "" : " (there are no heads here)");
+  }
+  set_operand(problem.alibi_slopes, slopes, {-1, 0, -1, -1});
+}
+
 // Causal mask and window as one band of keys around each query, which `limits` leaves unlimited so far.
 void set_band(AttentionProblem& problem, const AttentionOptions& options) {
   Sequence& sequence = problem.limits.sequence;
@@ -106,6 +118,7 @@ void set_visibility(AttentionProblem& problem, const AttentionInputs& inputs, DT
     }
     set_pair_operand(problem.bias, problem, *inputs.bias, "inputs->bias", has_heads);
   }
+  if (inputs.alibi_slopes != nullptr) set_alibi_slopes(problem, *inputs.alibi_slopes, has_heads);
   problem.scale =
       options.scale != 0 ? options.scale : static_cast<float>(1.0 / std::sqrt(static_cast<double>(problem.head_size)));
   problem.soft_cap = options.soft_cap;

@@ -16,6 +16,7 @@ struct AttentionInputs {
   const Tensor* valid_lens = nullptr;
   const Tensor* mask = nullptr;
   const Tensor* bias = nullptr;
+  const Tensor* alibi_slopes = nullptr;
   uint64_t dropout_seed = 0;
   bool training = false;
 };
@@ -32,10 +33,11 @@ inline constexpr InputMember<AttentionInputs> kAttentionInputs[] = {
     {"inputs->valid_lens", &AttentionInputs::valid_lens},
     {"inputs->mask", &AttentionInputs::mask},
     {"inputs->bias", &AttentionInputs::bias},
+    {"inputs->alibi_slopes", &AttentionInputs::alibi_slopes},
 };
 
-// The sizes of a problem are set, its limits as unlimited() makes them. Adds lengths, mask, bias, band, scale, cap,
-// dropout and the treatment of empty rows.
+// The sizes of a problem are set, its limits as unlimited() makes them. Adds lengths, mask, bias, ALiBi slopes, band,
+// scale, cap, dropout and the treatment of empty rows.
 // `dtype` is the queries'. `has_heads` is false where H is not an axis. Without `reads_lengths` only the shape and the
 // dtype of lengths are looked at.
 void set_visibility(AttentionProblem& problem, const AttentionInputs& inputs, DType dtype,

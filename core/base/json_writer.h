@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes JSON text, indented for people. Not by nlohmann-json: its documents allocate in their destructors, so running out
+// Writes JSON text. Not by nlohmann-json: its documents allocate in their destructors, so running out
 // of memory there would end the process.
 #pragma once
 
@@ -14,10 +14,17 @@
 
 namespace heed {
 
+enum class JsonStyle {
+  Indented,  // for people
+  Compact,   // without any space
+};
+
 // Calls nest as the text does: begin_object, then key and value alternately, end_object; begin_array, then values,
 // end_array.
 class JsonWriter {
  public:
+  explicit JsonWriter(JsonStyle style = JsonStyle::Indented) : style_(style) {}
+
   void begin_object() { begin('{'); }
   void end_object() { end('}'); }
   void begin_array() { begin('['); }
@@ -26,7 +33,7 @@ class JsonWriter {
   void key(std::string_view name) {
     separate();
     quote(name);
-    text_ += ": ";
+    text_ += style_ == JsonStyle::Indented ? ": " : ":";
     after_key_ = true;
   }
 
@@ -45,6 +52,13 @@ class JsonWriter {
       const char* const end = std::to_chars(digits, digits + sizeof digits, number).ptr;
       put({digits, static_cast<size_t>(end - digits)});
     }
+  }
+
+  // A finite number, in the fewest digits that read as the same float.
+  void value(float number) {
+    char digits[24];
+    const char* const end = std::to_chars(digits, digits + sizeof digits, number).ptr;
+    put({digits, static_cast<size_t>(end - digits)});
   }
 
   // A count that is kept in a double. Only shapes too large to run reach 2^63; such a count is written as the largest
@@ -94,6 +108,7 @@ class JsonWriter {
   }
 
   void new_line() {
+    if (style_ == JsonStyle::Compact) return;
     text_ += '\n';
     text_.append(2 * depth_, ' ');
   }
@@ -113,6 +128,7 @@ class JsonWriter {
     text_ += '"';
   }
 
+  JsonStyle style_;
   std::string text_;
   size_t depth_ = 0;
   bool first_ = true;

@@ -81,4 +81,9 @@ void AdditiveAttention::compose(Schedule& schedule, const LayerCall& call, const
   if (outputs.log_sum_exp.is_given()) schedule.set_operand(attention.log_sum_exp, outputs.log_sum_exp, {0, -1, 1, -1});
 }
 
+void AdditiveAttention::write_options(JsonWriter& json) const {
+  json.member("num_hiddens", options_.num_hiddens);
+  heed::write_options(options_.attention, json);
+}
+
 }  // namespace heed

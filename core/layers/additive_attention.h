@@ -29,6 +29,7 @@ class AdditiveAttention final : public AttentionLayer {
   void check_inputs(const InputValues& inputs, OutputShapes& shapes) const override;
   void set_attention(const InputValues& inputs, bool reads_lengths, AttentionProblem& problem) const override;
   void compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const override;
+  void write_options(JsonWriter& json) const override;
 
  private:
   // With every default filled in.

@@ -128,4 +128,6 @@ void scaled_dot_product_attention(std::shared_ptr<Context> context, const Attent
   OneCall(std::move(context), options).forward(inputs, nullptr, outputs);
 }
 
+void DotProductAttention::write_options(JsonWriter& json) const { heed::write_options(options_, json); }
+
 }  // namespace heed

@@ -43,4 +43,6 @@ void Dropout::compose(Schedule& schedule, const LayerCall& call, const OutputVal
   problem.dropout = call.inputs.others->training ? options_.dropout : 0.0f;
 }
 
+void Dropout::write_options(JsonWriter& json) const { json.member("dropout", options_.dropout); }
+
 }  // namespace heed

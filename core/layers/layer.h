@@ -15,6 +15,7 @@
 
 #include "backends/context.h"
 #include "backends/workspace.h"
+#include "base/json_writer.h"
 #include "layers/inputs.h"
 #include "layers/layer_call.h"
 #include "layers/load_options.h"
@@ -90,6 +91,9 @@ class Layer {
   // Adds the operations of a call that `check` has passed. The outputs have the shapes that it has set, and parameters
   // are set.
   virtual void compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const = 0;
+  // Adds each option as a member of the object, by its name in heed.h, with its default filled in where that is another
+  // value; enumerators and bits in words.
+  virtual void write_options(JsonWriter& json) const = 0;
   // What it computes from its weights, for the comparison with the model that a file is of.
   virtual LayerAttention layer_attention() const { return {}; }
 
@@ -120,6 +124,8 @@ class Layer {
   std::vector<Tensor> values_on_host() const;
   // Those, as a file holds them.
   std::vector<NamedTensor> named(std::span<const Tensor> values) const;
+  // The options as a JSON object, for the file's __metadata__.
+  std::string options_text() const;
   // Which tensors of a file the parameters are, after all checks that the file is of a model like this layer.
   FoundWeights find_in(const SafetensorsFile& file, std::string_view given_prefix, const LoadOptions& options) const;
   // Throws where a tensor that was found has another shape or dtype than its parameter.

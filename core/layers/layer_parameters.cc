@@ -262,14 +262,26 @@ std::vector<NamedTensor> Layer::named(std::span<const Tensor> values) const {
   return tensors;
 }
 
+std::string Layer::options_text() const {
+  JsonWriter json(JsonStyle::Compact);
+  json.begin_object();
+  write_options(json);
+  json.end_object();
+  return json.text();
+}
+
 void Layer::save(const char* path) const {
   const std::vector<Tensor> values = values_on_host();
-  save_safetensors(path, named(values));
+  const std::string options = options_text();
+  const FileText texts[] = {{"heed.kind", kind()}, {"heed.options", options}};
+  save_safetensors(path, named(values), texts);
 }
 
 size_t Layer::save_to_memory(void* destination, size_t capacity) const {
   const std::vector<Tensor> values = values_on_host();
-  return save_safetensors_to_memory(destination, capacity, named(values));
+  const std::string options = options_text();
+  const FileText texts[] = {{"heed.kind", kind()}, {"heed.options", options}};
+  return save_safetensors_to_memory(destination, capacity, named(values), texts);
 }
 
 }  // namespace heed

@@ -70,4 +70,9 @@ void Linear::compose(Schedule& schedule, const LayerCall& call, const OutputValu
   part.output.strides[2] = rows.output_stride;
 }
 
+void Linear::write_options(JsonWriter& json) const {
+  json.member("output_size", options_.output_size);
+  json.member("no_bias", options_.no_bias);
+}
+
 }  // namespace heed

@@ -206,4 +206,24 @@ void MultiHeadAttention::compose(Schedule& schedule, const LayerCall& call, cons
   schedule.set_operand(linear.parts[0].output, outputs.output, {-1, 0, 1, 2});
 }
 
+void MultiHeadAttention::write_options(JsonWriter& json) const {
+  json.member("num_hiddens", options_.num_hiddens);
+  json.member("num_heads", options_.num_heads);
+  json.member("num_kv_heads", options_.num_kv_heads);
+  json.member("head_size", options_.head_size);
+  json.member("value_head_size", options_.value_head_size);
+  // A layer without an output projection is created with 0.
+  json.member("output_size", options_.no_output_projection ? 0 : options_.output_size);
+  json.member("no_output_projection", options_.no_output_projection);
+  json.key("biases");
+  json.begin_array();
+  constexpr std::pair<int32_t, const char*> kBits[] = {{kBiasQ, "q"}, {kBiasK, "k"}, {kBiasV, "v"}, {kBiasO, "o"}};
+  for (const auto& [bit, name] : kBits) {
+    if ((options_.biases & bit) != 0) json.value(name);
+  }
+  json.end_array();
+  json.member("scoring", options_.scoring == Scoring::Additive ? "additive" : "dot_product");
+  heed::write_options(options_.attention, json);
+}
+
 }  // namespace heed

@@ -40,6 +40,9 @@ struct AttentionProblem {
   Operand score_weights;
   Operand mask;  // axes (b, h, q, k); Bool, non-zero: may attend; optional
   Operand bias;  // axes (b, h, q, k); F32, F16, BF16; optional
+  // axes (-, h, -, -); F32; optional: ALiBi, which adds -slope * |position of the query - position of the key|, with the
+  // positions of the element's Sequence.
+  Operand alibi_slopes;
 
   Operand output;       // axes (b, h, q, d); F32, F16, BF16; optional
   Operand weights;      // axes (b, h, q, k); F32, F16, BF16; optional
@@ -73,6 +76,7 @@ void visit_operands(Problem& problem, Visit visit) {
   visit(problem.limits.valid_lens, Sizes<kOperandRank>{b, 1, q, 1}, Access::ReadOnHost);
   visit(problem.mask, pairs, Access::Read);
   visit(problem.bias, pairs, Access::Read);
+  visit(problem.alibi_slopes, Sizes<kOperandRank>{1, h, 1, 1}, Access::Read);
   visit(problem.output, Sizes<kOperandRank>{b, h, query_rows, problem.value_head_size}, Access::Write);
   visit(problem.weights, pairs, Access::Write);
   visit(problem.log_sum_exp, Sizes<kOperandRank>{b, h, query_rows, 1}, Access::Write);

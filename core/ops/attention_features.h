@@ -22,6 +22,7 @@ enum class AttentionFeature : int32_t {
   Band,
   Mask,
   Bias,
+  AlibiSlopes,
   MeanOfEmptyRows,
   SharedKeyHeads,
   OtherValueHeadSize,
@@ -42,6 +43,7 @@ constexpr const char* text_of(AttentionFeature feature) {
     case AttentionFeature::Band: return "causal mask or window";
     case AttentionFeature::Mask: return "mask";
     case AttentionFeature::Bias: return "bias";
+    case AttentionFeature::AlibiSlopes: return "ALiBi slopes";
     case AttentionFeature::MeanOfEmptyRows: return "mean for queries without a key";
     case AttentionFeature::SharedKeyHeads: return "query heads that share a key head";
     case AttentionFeature::OtherValueHeadSize: return "values of another head size than the keys'";
@@ -123,14 +125,15 @@ inline AttentionFeatures features_of(const AttentionProblem& problem) {
   // Names every member. A new one does not compile until it is named here, and then either makes a feature below or, like
   // a size, is something that each backend computes with.
   const auto& [op, batch, num_heads, num_kv_heads, head_size, value_head_size, limits, queries, keys, values,
-               score_weights, mask, bias, output, weights, log_sum_exp, dropout_seed, scale, soft_cap, dropout,
-               empty_rows, scoring] = problem;
+               score_weights, mask, bias, alibi_slopes, output, weights, log_sum_exp, dropout_seed, scale, soft_cap,
+               dropout, empty_rows, scoring] = problem;
   AttentionFeatures features = features_of(limits).with(features_of(keys.layout)).with(features_of(values.layout));
   if (scoring == Scoring::Additive) features.add(AttentionFeature::AdditiveScores);
   if (soft_cap != 0) features.add(AttentionFeature::SoftCap);
   if (dropout != 0) features.add(AttentionFeature::Dropout);
   if (mask.given != 0) features.add(AttentionFeature::Mask);
   if (bias.given != 0) features.add(AttentionFeature::Bias);
+  if (alibi_slopes.given != 0) features.add(AttentionFeature::AlibiSlopes);
   if (empty_rows == EmptyRows::Mean) features.add(AttentionFeature::MeanOfEmptyRows);
   if (num_kv_heads != num_heads) features.add(AttentionFeature::SharedKeyHeads);
   if (value_head_size != head_size) features.add(AttentionFeature::OtherValueHeadSize);

@@ -129,6 +129,24 @@ void fill_arange(const Tensor& tensor, double start, double step) {
   fill_in_order(tensor, [start, step, i = int64_t{0}]() mutable { return start + static_cast<double>(i++) * step; });
 }
 
+void fill_alibi_slopes(const Tensor& tensor) {
+  if (tensor.rank() != 1) {
+    fail(Status::InvalidArgument, "tensor has dims %s of rank %d, expected rank 1, (H)",
+         to_string(tensor.shape()).c_str(), tensor.rank());
+  }
+  tensor.require_writable("tensor");
+  const auto heads = static_cast<uint64_t>(tensor.dim(0));
+  if (heads == 0) return;
+  // Head i of a power of two n has 2^(-8 (i + 1) / n). The heads beyond the largest power of two take every second slope
+  // of twice as many heads, from the first on.
+  const uint64_t power = std::bit_floor(heads);
+  fill_in_order(tensor, [power, i = uint64_t{0}]() mutable {
+    const double numerator = i < power ? static_cast<double>(i + 1) : static_cast<double>(i - power) + 0.5;
+    ++i;
+    return std::exp2(-8.0 * numerator / static_cast<double>(power));
+  });
+}
+
 void fill_uniform(const Tensor& tensor, double low, double high, uint64_t seed) {
   require_finite(low, "low");
   require_finite(high, "high");

@@ -15,6 +15,10 @@ void fill_tensor(const Tensor& tensor, double value);
 // start + i * step.
 void fill_arange(const Tensor& tensor, double start, double step);
 
+// The slopes of ALiBi (Press et al., 2022) for as many heads as the tensor has elements, in the order of the heads. The
+// tensor has rank 1. docs/semantics.md has the formula, in rule 5.
+void fill_alibi_slopes(const Tensor& tensor);
+
 // The formulas are in docs/semantics.md, section "Random numbers".
 void fill_uniform(const Tensor& tensor, double low, double high, uint64_t seed);
 void fill_normal(const Tensor& tensor, double mean, double standard_deviation, uint64_t seed);

@@ -149,12 +149,20 @@ struct NamedTensor {
   const void* data = nullptr;
 };
 
-// Writes a file with these tensors. The file is replaced atomically; on failure an existing file is unchanged. The same
-// tensors give the same bytes. Names must be unique, UTF-8 and not "__metadata__".
-void save_safetensors(const char* path, std::span<const NamedTensor> tensors);
+// A text of a file's __metadata__. Both are UTF-8.
+struct FileText {
+  std::string_view name;
+  std::string_view text;
+};
+
+// Writes a file with these tensors, and these texts after the text "format". The file is replaced atomically; on failure
+// an existing file is unchanged. The same tensors and texts give the same bytes. Names must be unique, UTF-8 and, of a
+// tensor, not "__metadata__".
+void save_safetensors(const char* path, std::span<const NamedTensor> tensors, std::span<const FileText> texts = {});
 
 // Writes the bytes of that file to memory and returns their number. destination null: only returns the number. Throws
 // InvalidArgument, without writing anything, if capacity is too small.
-size_t save_safetensors_to_memory(void* destination, size_t capacity, std::span<const NamedTensor> tensors);
+size_t save_safetensors_to_memory(void* destination, size_t capacity, std::span<const NamedTensor> tensors,
+                                  std::span<const FileText> texts = {});
 
 }  // namespace heed

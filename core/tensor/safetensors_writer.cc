@@ -71,10 +71,13 @@ struct FileContents {
   uint64_t num_bytes = 0;
 };
 
-FileContents contents_of(const char* path, std::span<const NamedTensor> given) {
+FileContents contents_of(const char* path, std::span<const NamedTensor> given, std::span<const FileText> texts) {
   const std::vector<const NamedTensor*> tensors = in_file_order(path, given);
   // Hugging Face's loaders refuse a file without this metadata, which names the framework of its layout.
-  std::string header = R"({"__metadata__":{"format":"pt"})";
+  std::string header = R"({"__metadata__":{"format":"pt")";
+  for (const FileText& text : texts)
+    header += "," + nlohmann::json(text.name).dump() + ":" + nlohmann::json(text.text).dump();
+  header += "}";
   uint64_t offset = 0;
   for (const NamedTensor* tensor : tensors) {
     header += "," + quoted(path, *tensor) + R"(:{"dtype":")" + name_of(tensor->dtype) + R"(","shape":[)";
@@ -110,16 +113,17 @@ void write_contents(const char* path, const FileContents& contents, Write write)
 
 }  // namespace
 
-void save_safetensors(const char* path, std::span<const NamedTensor> tensors) {
-  const FileContents contents = contents_of(path, tensors);
+void save_safetensors(const char* path, std::span<const NamedTensor> tensors, std::span<const FileText> texts) {
+  const FileContents contents = contents_of(path, tensors, texts);
   AtomicFile file(path);
   write_contents(path, contents, [&](const void* source, size_t num_bytes) { file.write(source, num_bytes); });
   file.commit();
 }
 
-size_t save_safetensors_to_memory(void* destination, size_t capacity, std::span<const NamedTensor> tensors) {
+size_t save_safetensors_to_memory(void* destination, size_t capacity, std::span<const NamedTensor> tensors,
+                                  std::span<const FileText> texts) {
   constexpr const char* kName = "memory";
-  const FileContents contents = contents_of(kName, tensors);
+  const FileContents contents = contents_of(kName, tensors, texts);
   if (destination == nullptr) return contents.num_bytes;
   if (capacity < contents.num_bytes) {
     fail(Status::InvalidArgument, "capacity is %zu, expected at least %llu bytes", capacity,

@@ -101,7 +101,7 @@ AT(heed_dropout_options, struct_size, 0);
 AT(heed_dropout_options, dropout, 8);
 AT(heed_dropout_options, reserved, 12);
 
-SIZE(heed_layer_inputs, 72);
+SIZE(heed_layer_inputs, 80);
 AT(heed_layer_inputs, struct_size, 0);
 AT(heed_layer_inputs, queries, 8);
 AT(heed_layer_inputs, keys, 16);
@@ -112,6 +112,7 @@ AT(heed_layer_inputs, bias, 48);
 AT(heed_layer_inputs, dropout_seed, 56);
 AT(heed_layer_inputs, training, 64);
 AT(heed_layer_inputs, reserved, 68);
+AT(heed_layer_inputs, alibi_slopes, 72);
 
 SIZE(heed_layer_outputs, 32);
 AT(heed_layer_outputs, struct_size, 0);

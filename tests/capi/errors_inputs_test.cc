@@ -311,6 +311,21 @@ TEST(InputErrors, Biases) {
   }
 }
 
+TEST(InputErrors, AlibiSlopes) {
+  for (const auto& [kind, heads] :
+       {std::pair{Kind::MultiHead, "(2)"}, {Kind::DotProductRank4, "(4)"}, {Kind::DotProductRank3, "(1)"}}) {
+    expect_refused(kind, Reach::Inputs,
+                   {
+                       {"of F16", [](AttentionCall& c) { c.inputs.alibi_slopes = c.zeros({2}, HEED_F16); },
+                        invalid({"alibi_slopes", "F16", "F32"})},
+                       {"of seven heads", [](AttentionCall& c) { c.inputs.alibi_slopes = c.zeros({7}); },
+                        invalid({"alibi_slopes", "(7)", heads})},
+                       {"of rank 0", [](AttentionCall& c) { c.inputs.alibi_slopes = c.zeros({}); },
+                        invalid({"alibi_slopes", "()", heads})},
+                   });
+  }
+}
+
 TEST(InputErrors, TensorsWithoutDataInForward) {
   expect_refused(Kind::MultiHead, Reach::Memory,
                  {
@@ -341,6 +356,8 @@ TEST(InputErrors, TensorsWithoutDataInForward) {
                         c.inputs.bias = c.shape_only({3, 5});
                       },
                       invalid({"bias", "shape-only"})},
+                     {"alibi_slopes", [](AttentionCall& c) { c.inputs.alibi_slopes = c.shape_only({2}); },
+                      invalid({"alibi_slopes", "shape-only"})},
                      {"output",
                       [](AttentionCall& c) {
                         c.outputs.output = c.shape_only({2, 3, 8});

@@ -196,6 +196,8 @@ TEST_F(OperationErrors, Fills) {
   forget_last_error();
   expect_sentence(heed_tensor_fill_arange(tensor, kNaN, 1), "start is nan, expected a finite number");
   expect_sentence(heed_tensor_fill_arange(tensor, 0, -kInfinity), "step is -inf, expected a finite number");
+  expect_sentence(heed_tensor_fill_alibi_slopes(tensor), "tensor has dims (2, 3) of rank 2, expected rank 1, (H)");
+  expect_sentence(heed_tensor_fill_alibi_slopes(ones({})), "tensor has dims () of rank 0, expected rank 1, (H)");
   expect_sentence(heed_tensor_fill_uniform(tensor, kInfinity, 1, 1), "low is inf, expected a finite number");
   expect_sentence(heed_tensor_fill_uniform(tensor, 0, kInfinity, 1), "high is inf, expected a finite number");
   expect_sentence(heed_tensor_fill_uniform(tensor, 1, 0.5, 1), "low is 1 and high is 0.5, expected low <= high");

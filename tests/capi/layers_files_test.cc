@@ -4,7 +4,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <tuple>
+#include <vector>
 
 #include "capi/support/attention_call.h"
 #include "capi/support/files.h"
@@ -48,6 +53,65 @@ TEST_F(LayerFiles, SaveAndLoadKeepEveryBit) {
       EXPECT_EQ(call.read_outputs(), expected);
     }
   }
+}
+
+// The texts of a saved file's __metadata__.
+nlohmann::json texts_of(const heed_layer* layer) {
+  size_t num_bytes = 0;
+  check(heed_layer_save_memory(layer, nullptr, 0, &num_bytes));
+  std::vector<char> bytes(num_bytes);
+  check(heed_layer_save_memory(layer, bytes.data(), bytes.size(), nullptr));
+  uint64_t size = 0;
+  std::memcpy(&size, bytes.data(), sizeof size);
+  return nlohmann::json::parse(bytes.data() + 8, bytes.data() + 8 + size).at("__metadata__");
+}
+
+TEST_F(LayerFiles, SayTheKindAndTheOptions) {
+  const std::string attention =
+      R"("scale":0,"soft_cap":0,"dropout":0,"causal":"none","window":"none","window_left":0,"window_right":0,)"
+      R"("empty_rows":"zero"})";
+  const std::string heads = R"({"num_hiddens":8,"num_heads":2,"num_kv_heads":2,"head_size":4,"value_head_size":4,)"
+                            R"("output_size":8,"no_output_projection":false,"biases":[],"scoring":)";
+  for (const auto& [kind, name, options] : {std::tuple<Kind, const char*, std::string>
+           {Kind::MultiHead, "multi_head_attention", heads + R"("dot_product",)" + attention},
+           {Kind::MultiHeadAdditive, "multi_head_attention", heads + R"("additive",)" + attention},
+           {Kind::Additive, "additive_attention", R"({"num_hiddens":5,)" + attention},
+           {Kind::DotProductRank3, "dot_product_attention", "{" + attention},
+           {Kind::Linear, "linear", R"({"output_size":5,"no_bias":false})"},
+           {Kind::Dropout, "dropout", R"({"dropout":0.5})"}}) {
+    const AttentionCall call(kind);
+    const nlohmann::json texts = texts_of(call.layer.get());
+    EXPECT_EQ(texts.size(), 3U);
+    EXPECT_EQ(texts.at("format"), "pt");
+    EXPECT_EQ(texts.at("heed.kind"), name);
+    EXPECT_EQ(texts.at("heed.options"), options);
+  }
+}
+
+TEST_F(LayerFiles, SayOptionsOfEveryValue) {
+  AttentionCall call(Kind::MultiHead);
+  heed_multi_head_attention_options options = HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT;
+  options.num_heads = 6;
+  options.num_kv_heads = 3;
+  options.head_size = 4;
+  options.value_head_size = 5;
+  options.no_output_projection = 1;
+  options.biases = HEED_BIAS_Q | HEED_BIAS_V;
+  options.scale = 0.1F;
+  options.soft_cap = 50;
+  options.dropout = 0.25F;
+  options.causal = HEED_CAUSAL_TOP_LEFT;
+  options.window = HEED_WINDOW_BOTTOM_RIGHT;
+  options.window_left = 3;
+  options.window_right = -1;
+  options.empty_rows = HEED_EMPTY_ROWS_MEAN;
+  call.replace_layer(options);
+  check(heed_layer_initialize(call.layer.get(), &call.inputs, 1));
+  EXPECT_EQ(texts_of(call.layer.get()).at("heed.options"),
+            R"({"num_hiddens":0,"num_heads":6,"num_kv_heads":3,"head_size":4,"value_head_size":5,"output_size":0,)"
+            R"("no_output_projection":true,"biases":["q","v"],"scoring":"dot_product","scale":0.1,"soft_cap":50,)"
+            R"("dropout":0.25,"causal":"top_left","window":"bottom_right","window_left":3,"window_right":-1,)"
+            R"("empty_rows":"mean"})");
 }
 
 TEST_F(LayerFiles, SaveAndLoadKeepEveryBitOfAdditiveScoring) {

@@ -51,6 +51,7 @@ void give_every_input(AttentionCall& call, const Sizes& sizes, int64_t heads) {
   for (int64_t i = 0; i < heads * sizes.num_queries * sizes.num_keys; ++i) seen.push_back(i % 5 != 2);
   call.inputs.mask = call.tensor_of<uint8_t>({1, heads, sizes.num_queries, sizes.num_keys}, seen, HEED_BOOL);
   call.inputs.bias = call.random({sizes.num_queries, sizes.num_keys}, 9);
+  call.inputs.alibi_slopes = call.random({heads}, 10);
   call.inputs.training = 1;
   call.inputs.dropout_seed = 5;
 }

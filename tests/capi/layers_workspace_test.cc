@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <iterator>
 #include <vector>
 
 #include "capi/support/attention_call.h"
@@ -51,6 +52,38 @@ TEST(WorkspaceSize, NeverShrinksWhenACallGrows) {
           }
         }
       }
+    }
+  }
+}
+
+// The largest size over all ISAs. A larger one is memory that each user's workspaces would take from then on.
+TEST(WorkspaceSize, IsNotAboveWhatIsKnown) {
+  struct Known {
+    Sizes sizes;
+    size_t num_bytes[std::size(kEveryKind)];  // in the order of kEveryKind
+  };
+  const Known known[] = {
+      {{1, 1, 1}, {8511, 8511, 8511, 9791, 9023, 1663, 63}},
+      {{1, 1, 40}, {27711, 25151, 29695, 22847, 23743, 1663, 63}},
+      {{1, 1, 2000}, {364351, 236223, 241023, 141887, 229055, 1663, 63}},
+      {{2, 3, 5}, {9279, 8511, 8511, 10047, 9791, 1983, 63}},
+      {{2, 16, 16}, {12351, 8511, 8511, 10943, 12863, 3647, 63}},
+      {{1, 17, 33}, {94847, 90559, 91775, 23039, 24383, 2687, 63}},
+      {{8, 64, 64}, {170495, 105215, 105215, 52031, 95295, 17983, 63}},
+      {{1, 128, 128}, {138623, 121279, 122495, 68159, 75839, 9791, 63}},
+      {{3, 130, 600}, {367615, 224063, 227711, 159487, 251327, 17983, 63}},
+      {{1, 512, 512}, {269695, 203199, 204415, 146431, 184319, 17983, 63}},
+      {{2, 4, 5000}, {895487, 252031, 278783, 302015, 741439, 2111, 63}},
+      {{40, 1, 300}, {882367, 112063, 116863, 342655, 871487, 4159, 63}},
+  };
+  heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
+  options.num_threads = 1;
+  for (const Known& expected : known) {
+    for (size_t i = 0; i < std::size(kEveryKind); ++i) {
+      const AttentionCall call(make_context(&options), kEveryKind[i], expected.sizes);
+      EXPECT_LE(call.workspace_size(), expected.num_bytes[i])
+          << "kind " << i << ", B " << expected.sizes.batch << ", Q " << expected.sizes.num_queries << ", K "
+          << expected.sizes.num_keys;
     }
   }
 }

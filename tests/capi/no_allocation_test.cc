@@ -48,6 +48,7 @@ void give_every_input(AttentionCall& call, const Sizes& sizes, heed_dtype dtype,
   check(heed_tensor_fill(mask, 1.0));
   call.inputs.mask = mask;
   call.inputs.bias = call.random({sizes.num_queries, sizes.num_keys}, 9, dtype);
+  call.inputs.alibi_slopes = call.random({heads}, 10);
   call.inputs.training = 1;
   call.inputs.dropout_seed = 77;
 }

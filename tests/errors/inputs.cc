@@ -44,6 +44,8 @@ Topic layer_inputs() {
           PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), inputs.mask = tensor_of(HEED_BOOL, {3, 4})),
           PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), inputs.mask = tensor_of(HEED_BOOL, {2, 5})),
           PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), inputs.bias = tensor_of(HEED_F16, {3, 5})),
+          PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), inputs.alibi_slopes = tensor_of(HEED_F16, {2})),
+          PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), inputs.alibi_slopes = tensor_of(HEED_F32, {4})),
           PROVOKE(heed_layer_initialize(layer, &inputs, 42), inputs.queries = shape_of(HEED_F16, {2, 3, 6});
                   inputs.keys = inputs.values = NULL; inputs.bias = shape_of(HEED_I32, {3, 3})),
           PROVOKE(heed_layer_create_outputs(dot_product, &inputs, HEED_WANT_OUTPUT, &new_outputs),

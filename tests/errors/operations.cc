@@ -10,6 +10,7 @@ Topic fills() {
           "",
           {
               PROVOKE(heed_tensor_fill_arange(tensor, NAN, 1)),
+              PROVOKE(heed_tensor_fill_alibi_slopes(tensor)),
               PROVOKE(heed_tensor_fill_uniform(tensor, 1, 0, 42)),
               PROVOKE(heed_tensor_fill_uniform(tensor, -1e308, 1e308, 42)),
               PROVOKE(heed_tensor_fill_uniform(tensor_of(HEED_I8, {3}), 1000, 2000, 42)),

@@ -38,8 +38,9 @@ def floats(values: list[float]) -> bytes:
     return struct.pack(f"<{len(values)}f", *values)
 
 
-def safetensors(tensors: dict[str, tuple[list[int], list[float]]]) -> bytes:
-    header, data = {"__metadata__": {"format": "pt"}}, b""
+def safetensors(kind: str, options: dict, tensors: dict[str, tuple[list[int], list[float]]]) -> bytes:
+    texts = {"format": "pt", "heed.kind": kind, "heed.options": json.dumps(options, separators=(",", ":"))}
+    header, data = {"__metadata__": texts}, b""
     for name in sorted(tensors):
         dims, values = tensors[name]
         end = len(data) + 4 * len(values)
@@ -50,13 +51,13 @@ def safetensors(tensors: dict[str, tuple[list[int], list[float]]]) -> bytes:
     return struct.pack("<Q", len(encoded)) + encoded + data
 
 
-def layer(kind: str, given: list[list[int]] | None, tensors: dict[str, tuple[list[int], list[float]]]) -> bytes:
-    return text(kind) + shapes(given) + counted(safetensors(tensors))
+def layer(kind: str, options: dict, given: list[list[int]] | None, tensors: dict[str, tuple[list[int], list[float]]]) -> bytes:
+    return text(kind) + shapes(given) + counted(safetensors(kind.lower(), options, tensors))
 
 
 def block_parameters() -> bytes:
-    linear = layer("Linear", [[2, 3]], {"weight": ([2, 3], [1, 2, 3, 4, 5, 6]), "bias": ([2], [-1, 0.5])})
-    dropout = layer("Dropout", None, {})
+    linear = layer("Linear", {"output_size": 2, "no_bias": False}, [[2, 3]], {"weight": ([2, 3], [1, 2, 3, 4, 5, 6]), "bias": ([2], [-1, 0.5])})
+    dropout = layer("Dropout", {"dropout": 0.5}, None, {})
     block = text("AbstractBlock") + struct.pack(">b", 4) + shapes([[2, 3]])
     block += struct.pack(">i", 1) + text("scale") + text("FLOAT32") + shape([2]) + counted(floats([2, 3]))
     block += struct.pack(">i", 2) + text("01inner") + linear + text("02größe €\U0001d11e") + dropout

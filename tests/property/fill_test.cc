@@ -112,6 +112,42 @@ TEST(Arange, AcceptsNegativeAndZeroStepsAndOverflow) {
   EXPECT_EQ(arange(0, -3e38, HEED_F32), (std::vector<double>{0, static_cast<float>(-3e38), -kInfinity, -kInfinity}));
 }
 
+// ---- slopes of ALiBi ------------------------------------------------------------------------------------------------
+
+TEST(AlibiSlopes, ArePowersOfTwoWhereTheHeadsAre) {
+  const auto slopes = [](int64_t heads, heed_dtype dtype) {
+    return filled_with([](heed_tensor* tensor) { return heed_tensor_fill_alibi_slopes(tensor); }, dtype, heads);
+  };
+  EXPECT_EQ(slopes(1, HEED_F64), (std::vector<double>{0x1p-8}));
+  EXPECT_EQ(slopes(2, HEED_F32), (std::vector<double>{0x1p-4, 0x1p-8}));
+  EXPECT_EQ(slopes(8, HEED_F16), (std::vector<double>{0x1p-1, 0x1p-2, 0x1p-3, 0x1p-4, 0x1p-5, 0x1p-6, 0x1p-7, 0x1p-8}));
+  EXPECT_EQ(slopes(3, HEED_F32), (std::vector<double>{0x1p-4, 0x1p-8, 0x1p-2}));
+  EXPECT_EQ(slopes(0, HEED_F32), std::vector<double>());
+}
+
+// Every number of heads up to 100, by the recursion of the paper's own program: those of the largest power of two below,
+// then every second one of twice that number.
+TEST(AlibiSlopes, OfEveryNumberOfHeadsAreThoseOfTheRecursion) {
+  const auto expected = [](const auto& self, int64_t heads) -> std::vector<double> {
+    int64_t power = 1;
+    while (2 * power <= heads) power *= 2;
+    std::vector<double> slopes;
+    for (int64_t h = 1; h <= power; ++h)
+      slopes.push_back(std::pow(2.0, -8.0 * static_cast<double>(h) / static_cast<double>(power)));
+    if (power == heads) return slopes;
+    const std::vector<double> twice = self(self, 2 * power);
+    for (size_t h = 0; slopes.size() < static_cast<size_t>(heads); h += 2) slopes.push_back(twice[h]);
+    return slopes;
+  };
+  for (int64_t heads = 1; heads <= 100; ++heads) {
+    const std::vector<double> slopes =
+        filled_with([](heed_tensor* tensor) { return heed_tensor_fill_alibi_slopes(tensor); }, HEED_F64, heads);
+    const std::vector<double> wanted = expected(expected, heads);
+    for (size_t h = 0; h < wanted.size(); ++h)
+      EXPECT_NEAR(slopes[h], wanted[h], 1e-15) << heads << " heads, head " << h;
+  }
+}
+
 // ---- random numbers -------------------------------------------------------------------------------------------------
 
 TEST(RandomNumbers, OfTheUniformDistributionAreThoseOfTheFormula) {

@@ -36,7 +36,7 @@ TEST(ManyQueries, AgreeWithTheReferenceAtTheEndsOfBlocks) {
   int number = 0;
   for (heed_dtype dtype : {HEED_F32, HEED_F16, HEED_BF16}) {
     for (int64_t num_rows : kNumRows) {
-      // 13 flags and 7 numbers of keys: every flag occurs with every number of rows and every dtype.
+      // 15 flags and 7 numbers of keys: every flag occurs with every number of rows and every dtype.
       for (int64_t num_keys : kNumKeys) {
         const int flag = number % kNumFlags;
         const auto step = static_cast<size_t>(number);

@@ -141,6 +141,74 @@ TEST(Rule05, NonFiniteBiasMakesNaNOfTheRowsThatSeeIt) {
   }
 }
 
+// Scores of 0, so that the weights are the softmax of the penalties alone, computed here by hand.
+TEST(Rule05, AlibiLowersAScoreByTheDistanceFromQueryToKey) {
+  for (const auto& [num_queries, num_keys] : {std::pair<int64_t, int64_t>{1, 1}, {1, 7}, {4, 4}, {3, 9}, {6, 2}}) {
+    const reference::AttentionSizes sizes = {1, 4, 2, num_queries, num_keys, 3, 2};
+    Random random(515);
+    Call call = dot_product_call(sizes, random);
+    call.queries = make_input(filled({1, 4, num_queries, 3}, 0.0));
+    const std::vector<double> slopes = {0.5, 0.25, -0.125, 0.0};
+    call.alibi_slopes = make_input({{4}, slopes});
+    want_everything(call);
+    const Results results = run(call);
+    for (int64_t h = 0; h < 4; ++h) {
+      for (int64_t q = 0; q < num_queries; ++q) {
+        // The last query is at the last key.
+        const int64_t position = num_keys - num_queries + q;
+        const auto exponential = [&, h](int64_t k) {
+          return std::exp(-slopes[static_cast<size_t>(h)] * std::fabs(static_cast<double>(position - k)));
+        };
+        double sum = 0;
+        for (int64_t k = 0; k < num_keys; ++k) sum += exponential(k);
+        for (int64_t k = 0; k < num_keys; ++k)
+          EXPECT_NEAR(weight_at(results, sizes, 0, h, q, k), exponential(k) / sum, a_few_roundings(4.0));
+        EXPECT_NEAR(log_sum_exp_at(results, sizes, 0, h, q), std::log(sum), a_few_roundings(4.0));
+      }
+    }
+  }
+}
+
+TEST(Rule05, AlibiIsForEveryKindOfAttention) {
+  Random random(516);
+  for (heed_dtype dtype : {HEED_F32, HEED_F16, HEED_BF16}) {
+    for (Call call : call_of_each_kind(random, dtype, 6, 40)) {
+      call.alibi_slopes = make_input(random_array({sizes_of(call).num_heads}, random, 0.5));
+      want_everything(call);
+      EXPECT_TRUE(agrees_with_reference(call));
+      const Results with = run(call);
+      call.alibi_slopes.reset();
+      EXPECT_FALSE(same_bits(with.weights, run(call).weights));
+    }
+  }
+}
+
+TEST(Rule05, AlibiHidesNothing) {
+  Random random(518);
+  Call call = dot_product_call({1, 1, 1, 1, 3, 4, 2}, random);
+  want_everything(call);
+  call.alibi_slopes = make_input(filled({1}, 3e38));
+  const Results results = run(call);
+  // The nearest key takes all weight; the others' scores of -inf are weights of 0, whose values still count (rule 8).
+  EXPECT_EQ(results.weights->contents.values, (std::vector<double>{0, 0, 1}));
+  call.values->contents.values[0] = kInfinity;
+  call.values = make_input(call.values->contents);
+  EXPECT_TRUE(std::isnan(run(call).output->contents.values[0]));
+}
+
+TEST(Rule05, SlopesOfAnotherShapeOrDtypeAreRefused) {
+  Random random(519);
+  for (Call call : call_of_each_kind(random)) {
+    const int64_t heads = sizes_of(call).num_heads;
+    call.alibi_slopes = make_input(filled({heads + 1}, 1.0));
+    EXPECT_TRUE(is_refused(call, HEED_ERROR_INVALID_ARGUMENT, {"alibi_slopes", "(" + std::to_string(heads) + ")"}));
+    call.alibi_slopes = make_input(filled({heads, 1}, 1.0));
+    EXPECT_TRUE(is_refused(call, HEED_ERROR_INVALID_ARGUMENT, {"alibi_slopes", "(" + std::to_string(heads) + ")"}));
+    call.alibi_slopes = make_input(filled({heads}, 1.0), HEED_F16);
+    EXPECT_TRUE(is_refused(call, HEED_ERROR_INVALID_ARGUMENT, {"alibi_slopes", "F16", "F32"}));
+  }
+}
+
 TEST(Rule05, MaskAndBiasRepeatAxesOfSizeOne) {
   Random random(504);
   for (Call call : call_of_each_kind(random)) {

@@ -173,9 +173,19 @@ class RowSolver {
     of_key.scaled = score;
     of_key.score = -kInfinity;
     if (cap != 0.0) score = cap * std::tanh(score / cap);
-    if (!problem_.limits.bias.empty()) {
-      of_key.bias = problem_.limits.bias[static_cast<size_t>(row_ * sizes_.num_keys + k)];
+    // The roundings of the ALiBi term: of the distance, of its index in the block, of the product, and of the sum, which
+    // a bias may cancel.
+    double alibi_error = 0.0;
+    if (!problem_.limits.alibi_slopes.empty()) {
+      const double distance = std::fabs(static_cast<double>(sizes_.num_keys - sizes_.num_queries + q_ - k));
+      of_key.bias = -problem_.limits.alibi_slopes[static_cast<size_t>(h_)] * distance;
       score += of_key.bias;
+      if (std::isfinite(score)) alibi_error = kUnitRoundoff * (4.0 * std::fabs(of_key.bias) + std::fabs(score));
+    }
+    if (!problem_.limits.bias.empty()) {
+      const double bias = problem_.limits.bias[static_cast<size_t>(row_ * sizes_.num_keys + k)];
+      of_key.bias += bias;
+      score += bias;
     }
     if (outcome == Outcome::Unknown) is_known_ = false;
     if (score == -kInfinity) return score;  // weight 0, so this key adds nothing to the bound
@@ -185,14 +195,14 @@ class RowSolver {
     const double magnitude = terms.abs().sum();
     const double inherited = term_errors.sum();
     magnitudes.terms = std::max(magnitudes.terms, std::fabs(scale) * magnitude);
-    magnitudes.inherited = std::max(magnitudes.inherited, std::fabs(scale) * inherited);
+    magnitudes.inherited = std::max(magnitudes.inherited, std::fabs(scale) * inherited + alibi_error);
     // The scaled query may underflow, and the error is multiplied by the key.
     const double of_queries = options_.scoring == Scoring::DotProduct ? key.abs().sum() : 0.0;
     of_key.underflow = (underflows.sum() * std::fabs(scale) + of_queries + std::fabs(cap) + 2.0) * kSmallestF32;
     magnitudes.underflow = std::max(magnitudes.underflow, of_key.underflow);
     of_key.score = score;
     of_key.terms = std::fabs(scale) * magnitude;
-    of_key.inherited = std::fabs(scale) * inherited;
+    of_key.inherited = std::fabs(scale) * inherited + alibi_error;
     of_key.key = of_queries + key_error.sum();
     const double largest = (magnitude + inherited) * largest_factor + std::fabs(score);
     if (!(largest <= kLargestCovered)) is_known_ = false;
@@ -240,7 +250,7 @@ class RowSolver {
     parameters.num_keys = sizes_.num_keys;
     parameters.scale = scale();
     parameters.soft_cap = std::fabs(options_.soft_cap);
-    parameters.has_bias = !problem_.limits.bias.empty();
+    parameters.has_bias = problem_.limits.add_to_scores();
     fused_ = with_rounded_probabilities(parameters, fused_weights(parameters, magnitudes_));
     unfused_ = unfused_weights(parameters, magnitudes_);
     const bool adds_mask = parameters.has_bias || !problem_.limits.mask.empty();
@@ -380,7 +390,7 @@ class RowSolver {
     parameters.head_size = sizes_.head_size;
     parameters.num_keys = sizes_.num_keys;
     parameters.has_soft_cap = options_.soft_cap != 0.0;
-    parameters.has_bias = !problem_.limits.bias.empty();
+    parameters.has_bias = problem_.limits.add_to_scores();
     parameters.drops = options_.drops();
     return bound_constants(parameters);
   }

@@ -51,6 +51,10 @@ struct AttentionLimits {
   std::vector<double> lengths;  // (B, Q)
   std::vector<uint8_t> mask;    // (B, H, Q, K), non-zero: visible
   std::vector<double> bias;     // (B, H, Q, K), -inf hides
+  // (H): adds -slope * |K - Q + q - k|, which hides nothing.
+  std::vector<double> alibi_slopes;
+
+  bool add_to_scores() const { return !bias.empty() || !alibi_slopes.empty(); }
 };
 
 // Numbers, and for each the largest difference of an engine's result before it is rounded to the output's format. An

@@ -45,6 +45,7 @@ const std::vector<Change>& changes() {
       {{Feature::Band}, [](AttentionProblem& p) { p.limits.sequence.band_last = 5; }},
       {{Feature::Mask}, [](AttentionProblem& p) { p.mask.given = 1; }},
       {{Feature::Bias}, [](AttentionProblem& p) { p.bias.given = 1; }},
+      {{Feature::AlibiSlopes}, [](AttentionProblem& p) { p.alibi_slopes.given = 1; }},
       {{Feature::MeanOfEmptyRows}, [](AttentionProblem& p) { p.empty_rows = EmptyRows::Mean; }},
       {{Feature::SharedKeyHeads}, [](AttentionProblem& p) { p.num_kv_heads = 2; }},
       {{Feature::OtherValueHeadSize}, [](AttentionProblem& p) { p.value_head_size = 8; }},

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <utility>
 
 namespace heed {
 namespace {
@@ -50,6 +51,31 @@ TEST(JsonWriter, WritesNestedValues) {
   "largest": 9223372036854774784,
   "size": 9223372036854775807
 })");
+}
+
+TEST(JsonWriter, WritesWithoutSpaces) {
+  JsonWriter json(JsonStyle::Compact);
+  json.begin_object();
+  json.member("text", "a b");
+  json.key("list");
+  json.begin_array();
+  json.value(1);
+  json.value(2);
+  json.end_array();
+  json.end_object();
+  EXPECT_EQ(json.text(), R"({"text":"a b","list":[1,2]})");
+}
+
+TEST(JsonWriter, WritesFloatsInTheFewestDigitsThatReadAsTheSame) {
+  for (const auto& [number, text] : {std::pair<float, const char*>{0.1f, "0.1"},
+                                     {-1.0f / 3.0f, "-0.33333334"},
+                                     {0.0f, "0"},
+                                     {1e-30f, "1e-30"},
+                                     {3.4028235e38f, "3.4028235e+38"}}) {
+    JsonWriter json;
+    json.value(number);
+    EXPECT_EQ(json.text(), text);
+  }
 }
 
 }  // namespace

@@ -53,6 +53,8 @@ class Chain final : public Layer {
     }
   }
 
+  void write_options(JsonWriter& json) const override { json.member("length", num_children_); }
+
  private:
   struct Named {
     explicit Named(const Children& children) {
@@ -85,6 +87,7 @@ class Scaled final : public Layer {
   void compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const override {
     compose_child(0, schedule, call, outputs);
   }
+  void write_options(JsonWriter& json) const override { json.member("inner", "linear"); }
 };
 
 class LayerTree : public testing::Test {

@@ -77,6 +77,7 @@ class Packed {
     fill(values_, num_key_rows_ * kRaggedKvHeads * kRaggedValueHeadSize);
     const auto batch = static_cast<int64_t>(elements.size());
     fill(bias_, batch * largest_.num_queries * largest_.num_keys);
+    fill(alibi_slopes_, num_heads_);
     output.resize(static_cast<size_t>(num_query_rows_ * num_heads_ * kRaggedValueHeadSize));
     log_sum_exp.resize(static_cast<size_t>(num_query_rows_ * num_heads_));
     weights.resize(static_cast<size_t>(batch * num_heads_ * largest_.num_queries * largest_.num_keys));
@@ -136,6 +137,7 @@ class Packed {
     problem.log_sum_exp.strides[3] = 0;
     set_operand(problem.bias, bias_, b * pairs, pairs, 0, largest_.num_keys);
     set_operand(problem.weights, weights, b * num_heads_ * pairs, num_heads_ * pairs, pairs, largest_.num_keys);
+    problem.alibi_slopes = {.data = alibi_slopes_.data(), .strides = {0, 1, 0, 0}, .given = 1};
     // With one key row and column would have the same stride.
     problem.bias.strides[3] = problem.weights.strides[3] = 1;
     return problem;
@@ -150,6 +152,7 @@ class Packed {
   std::vector<float> keys_;
   std::vector<float> values_;
   std::vector<float> bias_;
+  std::vector<float> alibi_slopes_;
 };
 
 std::vector<uint32_t> bits_of(const std::vector<float>& values) {

@@ -137,6 +137,14 @@ TEST_F(SafetensorsTest, WritesAlignedDataAndAHeaderThatHuggingFaceAccepts) {
                     R"("odd":{"dtype":"U8","shape":[1],"data_offsets":[8,9]}})");
 }
 
+TEST_F(SafetensorsTest, WritesTextsAfterTheFormat) {
+  const FileText texts[] = {{"a.kind", "x"}, {"a.options", R"({"b":1})"}};
+  save_safetensors(path().c_str(), {}, texts);
+  const std::string bytes = read_bytes(path());
+  EXPECT_EQ(bytes.substr(8, bytes.find_last_not_of(' ') - 7),
+            R"({"__metadata__":{"format":"pt","a.kind":"x","a.options":"{\"b\":1}"}})");
+}
+
 TEST_F(SafetensorsTest, GivesTheSameBytesWhateverTheOrderOfTheTensors) {
   const float numbers[] = {1, 2, 3, 4};
   std::vector<NamedTensor> tensors = {{"b", DType::F32, {4}, numbers}, {"a", DType::F32, {2, 2}, numbers}};

@@ -18,6 +18,7 @@ public sealed class AttentionInputs
         new(nameof(ValidLens), (inputs, tensor) => inputs.ValidLens = tensor),
         new(nameof(Mask), (inputs, tensor) => inputs.Mask = tensor),
         new(nameof(Bias), (inputs, tensor) => inputs.Bias = tensor),
+        new(nameof(AlibiSlopes), (inputs, tensor) => inputs.AlibiSlopes = tensor),
     };
 
     /// <summary>By <see cref="Input"/>.</summary>
@@ -46,6 +47,7 @@ public sealed class AttentionInputs
         ValidLens,
         Mask,
         Bias,
+        AlibiSlopes,
     }
 
     /// <summary>The queries, (B, Q, E); of Linear and Dropout the input, of any shape. Required.</summary>
@@ -100,6 +102,15 @@ public sealed class AttentionInputs
         set => this[Input.Bias] = value;
     }
 
+    /// <summary>The slopes of ALiBi, Float32 of (H), or (1) where there are no heads: lowers each scaled score by slope *
+    /// |distance from query to key|, where the last query is at the last key. <see cref="CreateAlibiSlopes"/> makes those
+    /// of the paper. Null: none.</summary>
+    public NDArray? AlibiSlopes
+    {
+        get => this[Input.AlibiSlopes];
+        set => this[Input.AlibiSlopes] = value;
+    }
+
     /// <summary>Whether dropout is active; false from the beginning.</summary>
     public bool Training { get; set; }
 
@@ -111,6 +122,20 @@ public sealed class AttentionInputs
     {
         get => arrays[(int)input];
         set => arrays[(int)input] = value;
+    }
+
+    /// <summary>Makes the slopes of ALiBi for a number of heads (Press et al., 2022): for a power of two 2^(-8/H),
+    /// 2^(-16/H), ..., 2^-8; otherwise those of the largest power of two n below H, then the first, third, fifth, ... of
+    /// 2n.</summary>
+    /// <param name="manager">The manager that the array belongs to.</param>
+    /// <param name="numHeads">How many heads, at least 0.</param>
+    /// <returns>Float32 of (numHeads).</returns>
+    public static NDArray CreateAlibiSlopes(NDManager manager, int numHeads)
+    {
+        if (manager is null) throw new ArgumentNullException(nameof(manager));
+        NDArray slopes = manager.Create(new Shape(numHeads));
+        slopes.Tensor.FillAlibiSlopes();
+        return slopes;
     }
 
     /// <summary>Resets everything, so that no input is set.</summary>

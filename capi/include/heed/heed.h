@@ -430,6 +430,13 @@ HEED_API heed_status heed_tensor_fill(heed_tensor* tensor, double value) HEED_NO
  * Errors: INVALID_ARGUMENT (start or step not finite; tensor as heed_tensor_fill). */
 HEED_API heed_status heed_tensor_fill_arange(heed_tensor* tensor, double start, double step) HEED_NOEXCEPT;
 
+/* Sets the elements of a tensor (H) to the slopes of ALiBi for H heads, in the order of the heads (Press et al., 2022,
+ * "Train Short, Test Long"; docs/semantics.md, rule 5): for H a power of two 2^(-8/H), 2^(-16/H), ..., 2^-8; otherwise
+ * those of the largest power of two n below H, then the first, third, fifth, ... of 2n. Computed in double and converted
+ * as heed_tensor_copy converts from F64. The slopes that a layer reads (heed_layer_inputs, alibi_slopes) are F32.
+ * Errors: INVALID_ARGUMENT (a rank other than 1; tensor as heed_tensor_fill). */
+HEED_API heed_status heed_tensor_fill_alibi_slopes(heed_tensor* tensor) HEED_NOEXCEPT;
+
 /* Sets every element to a random number, uniformly distributed between low and high: low <= element < high in every
  * dtype except BOOL. low == high gives low. The same seed gives the same numbers on every machine and, except for
  * rounding, in every dtype: element i in row-major (logical) order is low + f_i * (high - low) in double, with f_i in
@@ -817,8 +824,11 @@ typedef struct heed_layer_inputs {
   uint64_t dropout_seed;          /* seed of the dropout; the same seed drops the same weights [rule 11], or elements */
   int32_t training;               /* 1: dropout is active */
   int32_t reserved;               /* 0 */
+  const heed_tensor* alibi_slopes; /* NULL, or F32 of (H), (1) without heads: adds -slope * |p - j| to the scaled scores,
+                                      with p = K - Q + i for query i and key j [rule 5]; see
+                                      heed_tensor_fill_alibi_slopes */
 } heed_layer_inputs;
-#define HEED_LAYER_INPUTS_INIT { sizeof(heed_layer_inputs), NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0 }
+#define HEED_LAYER_INPUTS_INIT { sizeof(heed_layer_inputs), NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL }
 
 /* Which outputs heed_layer_create_outputs makes, a set of bits. */
 enum { HEED_WANT_OUTPUT = 1, HEED_WANT_WEIGHTS = 2, HEED_WANT_LOG_SUM_EXP = 4 };
@@ -968,8 +978,9 @@ typedef struct heed_load_options {
 HEED_API heed_status heed_layer_load_weights(heed_layer* layer, const heed_weights* weights, const char* prefix,
                                              const heed_load_options* options) HEED_NOEXCEPT;
 
-/* Writes all parameters to a .safetensors file, with their names. The file is replaced atomically; on failure it is
- * unchanged.
+/* Writes all parameters to a .safetensors file, with their names. Its __metadata__ has the texts "heed.kind", such as
+ * "multi_head_attention", and "heed.options", a JSON object with the members of the layer's options (docs/weights.md);
+ * loading reads neither. The file is replaced atomically; on failure it is unchanged.
  * Errors: NOT_INITIALIZED, IO. */
 HEED_API heed_status heed_layer_save(const heed_layer* layer, const char* path) HEED_NOEXCEPT;
 

@@ -218,9 +218,10 @@ Status plan_merge(const BackendDevice& device, const MergeProblem& problem, Plan
   return Status::Ok;
 }
 
-Status run_merge(BackendDevice& device, const MergeProblem& problem, const Plan&, void* scratch, Failure* failure) {
+Status run_merge(BackendDevice& device, const MergeProblem& problem, const Plan& plan, void* scratch,
+                 Failure* failure) {
   const cpu::Workers workers(device.team(), failure);
-  cpu::run_merge(*device.kernels, problem, workers, scratch);
+  cpu::run_merge(*device.kernels, problem, plan, workers, scratch);
   return workers.status();
 }
 

@@ -109,7 +109,9 @@ Plan plan_merge(const KernelTable& kernels, const MergeProblem& problem, int32_t
   plan.isa = kernels.isa;
   plan.scratch_bytes = worker_bytes(problem) * static_cast<size_t>(num_workers);
   plan.num_tasks = static_cast<int64_t>(std::min(count_tasks(problem), 0x1p62));
-  plan.num_threads = Workers::num_wanted(plan.num_tasks, flops_of(problem), num_workers);
+  const double flops = flops_of(problem);
+  plan.num_threads = Workers::num_wanted(plan.num_tasks, flops, num_workers);
+  set_choice(plan, flops);
   const bool is_part_gathered =
       std::any_of(problem.parts, problem.parts + problem.num_parts,
                   [&](const MergePart& part) { return is_gathered(part.output, problem.sizes[kElementAxis]); });
@@ -120,12 +122,12 @@ Plan plan_merge(const KernelTable& kernels, const MergeProblem& problem, int32_t
   return plan;
 }
 
-void run_merge(const KernelTable& kernels, const MergeProblem& problem, const Workers& workers, void* scratch) {
+void run_merge(const KernelTable& kernels, const MergeProblem& problem, const Plan& plan, const Workers& workers,
+               void* scratch) {
   const auto num_rows = static_cast<int64_t>(count_rows(problem));
   const int64_t task_rows = rows_of_task(problem);
-  const auto num_tasks = static_cast<int64_t>(count_tasks(problem));
   const size_t bytes = worker_bytes(problem);
-  workers.for_each(num_tasks, flops_of(problem), [&](int64_t task, int32_t worker) {
+  workers.for_each(plan.num_tasks, plan.num_threads, choice_of<double>(plan), [&](int64_t task, int32_t worker) {
     std::byte* memory = static_cast<std::byte*>(scratch) + bytes * static_cast<size_t>(worker);
     auto* rows = reinterpret_cast<StridedRow*>(memory);
     auto* weights = reinterpret_cast<float*>(memory + rows_bytes(problem));

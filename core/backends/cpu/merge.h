@@ -12,6 +12,7 @@
 namespace heed::cpu {
 
 Plan plan_merge(const KernelTable& kernels, const MergeProblem& problem, int32_t num_workers);
-void run_merge(const KernelTable& kernels, const MergeProblem& problem, const Workers& workers, void* scratch);
+void run_merge(const KernelTable& kernels, const MergeProblem& problem, const Plan& plan, const Workers& workers,
+               void* scratch);
 
 }  // namespace heed::cpu

@@ -257,6 +257,7 @@ public sealed class EveryMemberTests : IDisposable
         {
             Mask = random.Next(4) == 0 ? SomeMask(random) : null,
             Bias = random.Next(4) == 0 ? SomeArray(random) : null,
+            AlibiSlopes = random.Next(8) == 0 ? SomeArray(random) : null,
             Training = random.Next(2) == 0,
         };
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 using System;
+using System.Linq;
 using Xunit;
 
 namespace Heed.Tests;
@@ -74,6 +75,35 @@ public sealed class OneCallAttentionTests : IDisposable
         plain.Forward(inputs, expected);
         DotProductAttention.ScaledDotProductAttention(inputs, outputs);
         Assert.Equal(expected.Output.ToFloatArray(), outputs.Output.ToFloatArray());
+    }
+
+    /// <summary>The same as a bias of -slope * |position of the query - position of the key|.</summary>
+    [Fact]
+    public void TakesTheSlopesOfAlibi()
+    {
+        float[] slopes = { 0.0625f, 0.00390625f, 0.25f };
+        Assert.Equal(slopes, AttentionInputs.CreateAlibiSlopes(manager, 3).ToFloatArray());
+        Assert.Throws<ArgumentNullException>(() => AttentionInputs.CreateAlibiSlopes(null!, 3));
+        Assert.ThrowsAny<ArgumentException>(() => AttentionInputs.CreateAlibiSlopes(manager, -1));
+        float[] bias = Enumerable.Range(0, 3 * 4 * 6)
+            .Select(i => -slopes[i / 24] * Math.Abs(6 - 4 + (i / 6 % 4) - (i % 6))).ToArray();
+        var inputs = new AttentionInputs(
+            manager.RandomNormal(new Shape(2, 3, 4, 8)), manager.RandomNormal(new Shape(2, 3, 6, 8)))
+        {
+            Bias = manager.Create(bias, new Shape(1, 3, 4, 6)),
+        };
+        using var outputs = new AttentionOutputs(manager.Zeros(new Shape(2, 3, 4, 8)));
+        DotProductAttention.ScaledDotProductAttention(inputs, outputs);
+        float[] expected = outputs.Output!.ToFloatArray();
+        inputs.Bias = null;
+        inputs.AlibiSlopes = AttentionInputs.CreateAlibiSlopes(manager, 3);
+        DotProductAttention.ScaledDotProductAttention(inputs, outputs);
+        Assert.All(expected.Zip(outputs.Output.ToFloatArray()), pair => Assert.Equal(pair.First, pair.Second, 1e-6f));
+        inputs.AlibiSlopes = manager.Ones(new Shape(2));
+        ArgumentException error = Assert.ThrowsAny<ArgumentException>(
+            () => DotProductAttention.ScaledDotProductAttention(inputs, outputs));
+        Assert.StartsWith(
+            "AlibiSlopes has shape (2), expected (3), one slope for each head", error.Message, StringComparison.Ordinal);
     }
 
     [Fact]

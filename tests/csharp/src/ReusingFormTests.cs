@@ -99,11 +99,16 @@ public sealed class ReusingFormTests : IDisposable
     {
         inputs.Mask = manager.Ones(new Shape(4, 6), DataType.Boolean);
         inputs.Bias = inputs.Queries;
+        inputs.AlibiSlopes = inputs.Queries;
         inputs.Training = true;
         inputs.DropoutSeed = 3;
         Assert.Same(inputs, inputs.Clear());
         Assert.All(
-            new[] { inputs.Queries, inputs.Keys, inputs.Values, inputs.ValidLens, inputs.Mask, inputs.Bias },
+            new[]
+            {
+                inputs.Queries, inputs.Keys, inputs.Values, inputs.ValidLens, inputs.Mask, inputs.Bias,
+                inputs.AlibiSlopes,
+            },
             Assert.Null);
         Assert.False(inputs.Training);
         Assert.Null(inputs.DropoutSeed);
@@ -153,6 +158,7 @@ public sealed class ReusingFormTests : IDisposable
             Closed("ValidLens", () => use(new AttentionInputs(open, validLens: disposed)));
             Closed("Mask", () => use(new AttentionInputs(open) { Mask = disposedMask }));
             Closed("Bias", () => use(new AttentionInputs(open) { Bias = disposed }));
+            Closed("AlibiSlopes", () => use(new AttentionInputs(open) { AlibiSlopes = disposed }));
         }
         Closed("Output", () => attention.Forward(inputs, new AttentionOutputs(disposed)));
         Closed("Weights", () => attention.Forward(inputs, new AttentionOutputs(open, disposed)));

@@ -174,6 +174,8 @@ void Machine::choose_inputs(property::Call& call, heed_layer_inputs& inputs, Cal
   }
   call.training = bytes_.flag() ? 1 : 0;
   call.dropout_seed = bytes_.next();
+  // Drawn from the seed, so that the bytes of the corpus keep their meaning.
+  if (call.dropout_seed % 4 == 3) call.alibi_slopes = random_input(Dims{sizes.num_heads}, HEED_F32);
 
   inputs.queries = tensors.add(call.queries);
   if (call.keys) inputs.keys = tensors.add(*call.keys);
@@ -181,6 +183,7 @@ void Machine::choose_inputs(property::Call& call, heed_layer_inputs& inputs, Cal
   if (call.valid_lens) inputs.valid_lens = tensors.add(*call.valid_lens);
   if (call.mask) inputs.mask = tensors.add(*call.mask);
   if (call.bias) inputs.bias = tensors.add(*call.bias);
+  if (call.alibi_slopes) inputs.alibi_slopes = tensors.add(*call.alibi_slopes);
   inputs.dropout_seed = call.dropout_seed;
   inputs.training = call.training;
 }

@@ -60,6 +60,7 @@ class Arguments {
     if (call.valid_lens) inputs_.valid_lens = add_input(*call.valid_lens);
     if (call.mask) inputs_.mask = add_input(*call.mask);
     if (call.bias) inputs_.bias = add_input(*call.bias);
+    if (call.alibi_slopes) inputs_.alibi_slopes = add_input(*call.alibi_slopes);
     inputs_.dropout_seed = call.dropout_seed;
     inputs_.training = call.training;
 
@@ -147,6 +148,7 @@ reference::AttentionLimits reference_limits(const Call& call) {
     for (double element : broadcast(call.mask->contents, pairs).values) limits.mask.push_back(element != 0.0);
   }
   if (call.bias) limits.bias = broadcast(call.bias->contents, pairs).values;
+  if (call.alibi_slopes) limits.alibi_slopes = call.alibi_slopes->contents.values;
   return limits;
 }
 

@@ -48,6 +48,7 @@ struct Call {
   std::optional<Input> valid_lens;
   std::optional<Input> mask;
   std::optional<Input> bias;
+  std::optional<Input> alibi_slopes;
   std::map<std::string, Input> parameters;
   uint64_t dropout_seed = 0;
   int32_t training = 0;

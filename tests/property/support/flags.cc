@@ -19,6 +19,7 @@ void set_flag(Call& call, int flag, Random& random) {
     call.training = 1;
     call.dropout_seed = 11;
   };
+  const auto set_alibi_slopes = [&] { call.alibi_slopes = make_input(random_array({sizes.num_heads}, random, 0.5)); };
   switch (flag) {
     case 1: {
       Array lengths = filled({sizes.batch}, 0.0);
@@ -58,6 +59,12 @@ void set_flag(Call& call, int flag, Random& random) {
         for (int64_t k = 0; k < first; ++k)
           call.bias->contents.values[static_cast<size_t>(q * sizes.num_keys + k)] = -1e10F;
       }
+      break;
+    case 13: set_alibi_slopes(); break;
+    case 14:
+      set_alibi_slopes();
+      call.bias = make_input(random_array(pairs, random, 3.0));
+      call.options.causal = HEED_CAUSAL_BOTTOM_RIGHT;
       break;
     default: break;
   }

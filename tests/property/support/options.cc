@@ -35,6 +35,7 @@ const std::vector<OptionDescription>& option_table() {
       {"bias", kRepetitions},
       {"bias dtype", {"own", "F32"}},
       {"bias contents", {"finite", "some -inf"}},
+      {"alibi_slopes", {"none", "of the paper", "any"}},
       {"valid_lens, mask and bias layout", kLayouts},
       {"causal", {"none", "top-left", "bottom-right"}},
       {"window", {"none", "top-left", "bottom-right"}},

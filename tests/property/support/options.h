@@ -26,6 +26,7 @@ enum Option : int32_t {
   kBias,
   kBiasDtype,
   kBiasContents,
+  kAlibiSlopes,
   kLimitsLayout,
   kCausal,
   kWindow,

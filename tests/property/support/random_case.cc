@@ -287,6 +287,15 @@ class CallMaker {
       }
       call_.bias = limit(std::move(bias), is(kBiasDtype, 0) ? static_cast<heed_dtype>(choice_[kInputDtype]) : HEED_F32);
     }
+    if (!is(kAlibiSlopes, 0)) {
+      Array slopes = filled({sizes_.num_heads}, 0.0);
+      for (int64_t h = 0; h < sizes_.num_heads; ++h) {
+        slopes.values[static_cast<size_t>(h)] = is(kAlibiSlopes, 1)
+                                                    ? std::exp2(-static_cast<double>(h + 1) * 2.0)
+                                                    : random_.uniform(-0.5, is(kContents, kLarge) ? 8.0 : 1.5);
+      }
+      call_.alibi_slopes = limit(std::move(slopes), HEED_F32);
+    }
   }
 
   Input limit(Array contents, heed_dtype dtype) {
@@ -327,7 +336,8 @@ class CallMaker {
       if (random_.chance(0.5)) operand.unused_before = 1 + 2 * random_.below(8);
     };
     draw(call_.queries);
-    for (std::optional<Input>* input : {&call_.keys, &call_.values, &call_.valid_lens, &call_.mask, &call_.bias}) {
+    for (std::optional<Input>* input :
+         {&call_.keys, &call_.values, &call_.valid_lens, &call_.mask, &call_.bias, &call_.alibi_slopes}) {
       if (*input) draw(**input);
     }
     for (auto& [name, parameter] : call_.parameters) draw(parameter);
@@ -395,8 +405,8 @@ Choice ChoiceSampler::draw(const std::vector<PairCoverage::Pair>& missing) {
 }
 
 const std::vector<OptionValue>& left_to_the_cpu() {
-  static const std::vector<OptionValue> kValues = {
-      {kKind, kAdditive}, {kScoring, 1}, {kSoftCap, 1}, {kDropout, kDropoutOn}};
+  static const std::vector<OptionValue> kValues = {{kKind, kAdditive},     {kScoring, 1},     {kSoftCap, 1},
+                                                   {kDropout, kDropoutOn}, {kAlibiSlopes, 1}, {kAlibiSlopes, 2}};
   return kValues;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between the products of a block and its scores: the soft cap, biases, and what hides a key. This is the seam for
+// Between the products of a block and its scores: the soft cap, ALiBi, biases, and what hides a key. This is the seam for
 // whatever else depends on a pair of query and key.
 //
-// Only blocks that need it come here. A block whose keys all rows see, without mask, bias and cap, is used as the
+// Only blocks that need it come here. A block whose keys all rows see, without mask, bias, ALiBi and cap, is used as the
 // micro-kernel leaves it; one that no row sees is not computed.
 #pragma once
 
@@ -78,6 +78,32 @@ static void load_pairs(const AttentionProblem& problem, const Pairs& pairs, int6
   transpose(values);
 }
 
+// What ALiBi needs of a vector of rows.
+struct Alibi {
+  Vec slopes;     // of each row's head
+  Vec distances;  // position of each row's query minus that of the first key
+};
+
+// The distances are those to key k0. A distance that f32 cannot hold, beyond 2^24, is rounded; the keys of a block are few
+// enough that subtracting their index then rounds once more.
+static Alibi load_alibi(const FlashTask& task, const QueryTile& query_tile, int64_t group, int64_t k0) {
+  const Operand& operand = task.problem->alibi_slopes;
+  const int64_t first = task.sequence->query_position - (task.sequence->key_position + k0);
+  float slopes[kLanes] = {};
+  float distances[kLanes] = {};
+  visit_rows(task, query_tile, group, [&](int64_t lane, int64_t head, int64_t query) {
+    slopes[lane] = static_cast<const float*>(operand.data)[head * operand.strides[1]];
+    distances[lane] = static_cast<float>(first + query);
+  });
+  return {load(slopes), load(distances)};
+}
+
+// What ALiBi subtracts from the scores of key k0 + k.
+HEED_INLINE Vec alibi_penalty(const Alibi& alibi, int64_t k) {
+  const Vec distance = alibi.distances - broadcast(static_cast<float>(k));
+  return alibi.slopes * max(distance, -distance);
+}
+
 // From one vector of scores to the next; rows of a query tile lie side by side.
 template <int vectors>
 constexpr int64_t kScoreStep = vectors == kTileVectors ? kLanes : kQueryTileRows;
@@ -106,13 +132,14 @@ static void cap_scores(float cap, int64_t count, float* scores) {
 }
 
 // Products of the keys k0 .. k1 - 1, of a block whose first key is `begin`, become scores in the order of rule 3: cap,
-// bias, hide. Hidden ones are -inf. Adds to the maximum and to query tile.visible, and notes in task.seen which keys each
+// ALiBi, bias, hide. Hidden ones are -inf. Adds to the maximum and to query tile.visible, and notes in task.seen which keys each
 // row sees.
 template <int vectors>
 static void finish_scores(const FlashTask& task, const QueryTile& query_tile, int64_t begin, int64_t k0, int64_t k1,
                           Vec (&maximum)[vectors]) {
   const AttentionProblem& problem = *task.problem;
   const bool has_pairs = problem.mask.data != nullptr || problem.bias.data != nullptr;
+  const bool has_alibi = problem.alibi_slopes.data != nullptr;
   const int64_t count = k1 - k0;
   float* scores = task.scores + (k0 - begin) * kQueryTileRows;
   // Additive ones have their scale already.
@@ -130,6 +157,7 @@ static void finish_scores(const FlashTask& task, const QueryTile& query_tile, in
     const IntVec firsts = load(first);
     const IntVec ends = load(end);
     const Pairs pairs = has_pairs ? find_pairs(task, query_tile, group) : Pairs{};
+    const Alibi alibi = has_alibi ? load_alibi(task, query_tile, group, k0) : Alibi{};
     Vec largest = maximum[v];
     IntVec visible = load(query_tile.visible + group);
     Vec added[kLanes] = {};
@@ -139,6 +167,7 @@ static void finish_scores(const FlashTask& task, const QueryTile& query_tile, in
       const IntVec key = broadcast(static_cast<int32_t>(k));
       IntVec sees = (key >= firsts) & (key < ends);
       Vec score = load(task.scores + index);
+      if (has_alibi) score -= alibi_penalty(alibi, k);
       if (has_pairs) {
         score += added[k % kLanes];
         sees &= added[k % kLanes] != broadcast(-kInfinity);
@@ -219,7 +248,8 @@ static void find_plain_keys(const FlashTask& task, const QueryTile& query_tile, 
   const int64_t first = smaller(larger(k0, query_tile.all_first), k1);
   const int64_t end = larger(smaller(k1, query_tile.all_end), first);
   const bool is_scaled = task.arguments->is_additive != 0 || task.arguments->score_scale == 1;
-  const bool are_products = problem.bias.data == nullptr && problem.soft_cap == 0 && is_scaled && first < end &&
+  const bool are_products = problem.bias.data == nullptr && problem.alibi_slopes.data == nullptr &&
+                            problem.soft_cap == 0 && is_scaled && first < end &&
                             (problem.mask.data == nullptr || mask_hides_nothing(task, query_tile, first, end));
   k0 = are_products ? first : k0;
   k1 = are_products ? end : k0;

@@ -20,7 +20,8 @@ public final class AttentionInputs {
         VALUES("values", NativeLayerInputs::setValues),
         VALID_LENS("validLens", NativeLayerInputs::setValidLens),
         MASK("mask", NativeLayerInputs::setMask),
-        BIAS("bias", NativeLayerInputs::setBias);
+        BIAS("bias", NativeLayerInputs::setBias),
+        ALIBI_SLOPES("alibiSlopes", NativeLayerInputs::setAlibiSlopes);
 
         private static final Input[] ALL = values();
 
@@ -114,6 +115,32 @@ public final class AttentionInputs {
     }
 
     /**
+     * Sets the slopes of ALiBi, which lowers each scaled score by slope * |distance from query to key|, where the last
+     * query is at the last key.
+     *
+     * @param alibiSlopes FLOAT32 of (H), one for each head, or (1) where there are no heads; {@link #createAlibiSlopes} makes
+     *     those of the paper; null: none
+     * @return this
+     */
+    public AttentionInputs setAlibiSlopes(NDArray alibiSlopes) {
+        return set(Input.ALIBI_SLOPES, alibiSlopes);
+    }
+
+    /**
+     * Makes the slopes of ALiBi for a number of heads (Press et al., 2022): for a power of two 2^(-8/H), 2^(-16/H), ...,
+     * 2^-8; otherwise those of the largest power of two n below H, then the first, third, fifth, ... of 2n.
+     *
+     * @param manager the manager that the array belongs to
+     * @param numHeads how many heads, at least 0
+     * @return FLOAT32 of (numHeads)
+     */
+    public static NDArray createAlibiSlopes(NDManager manager, int numHeads) {
+        NDArray slopes = manager.create(new Shape(numHeads), DataType.FLOAT32);
+        slopes.tensor().fillAlibiSlopes();
+        return slopes;
+    }
+
+    /**
      * Sets whether dropout is active.
      *
      * @param training whether it is
@@ -202,6 +229,15 @@ public final class AttentionInputs {
      */
     public NDArray getBias() {
         return arrays[Input.BIAS.ordinal()];
+    }
+
+    /**
+     * Returns the slopes of ALiBi.
+     *
+     * @return what was set, or null
+     */
+    public NDArray getAlibiSlopes() {
+        return arrays[Input.ALIBI_SLOPES.ordinal()];
     }
 
     /**

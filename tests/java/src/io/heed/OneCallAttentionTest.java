@@ -89,6 +89,37 @@ class OneCallAttentionTest {
         }
     }
 
+    /** The same as a bias of -slope * |position of the query - position of the key|. */
+    @Test
+    void takesTheSlopesOfAlibi() {
+        float[] slopes = {0.0625f, 0.00390625f, 0.25f};
+        try (NDArray made = AttentionInputs.createAlibiSlopes(manager, 3)) {
+            assertArrayEquals(slopes, made.toFloatArray());
+        }
+        assertThrows(IllegalArgumentException.class, () -> AttentionInputs.createAlibiSlopes(manager, -1));
+        float[] bias = new float[3 * 4 * 6];
+        for (int i = 0; i < bias.length; i++) {
+            int distance = Math.abs(6 - 4 + i / 6 % 4 - i % 6);
+            bias[i] = -slopes[i / 24] * distance;
+        }
+        AttentionInputs inputs = new AttentionInputs()
+                .setQueries(manager.randomNormal(new Shape(2, 3, 4, 8)))
+                .setKeys(manager.randomNormal(new Shape(2, 3, 6, 8)))
+                .setBias(manager.create(bias, new Shape(1, 3, 4, 6)));
+        AttentionOutputs outputs = new AttentionOutputs().setOutput(manager.zeros(new Shape(2, 3, 4, 8)));
+        DotProductAttention.scaledDotProductAttention(inputs, outputs, null);
+        float[] expected = outputs.getOutput().toFloatArray();
+        inputs.setBias(null).setAlibiSlopes(AttentionInputs.createAlibiSlopes(manager, 3));
+        DotProductAttention.scaledDotProductAttention(inputs, outputs, null);
+        assertArrayEquals(expected, outputs.getOutput().toFloatArray(), 1e-6f);
+        inputs.setAlibiSlopes(manager.ones(new Shape(2)));
+        String sentence = assertThrows(
+                        IllegalArgumentException.class,
+                        () -> DotProductAttention.scaledDotProductAttention(inputs, outputs, null))
+                .getMessage();
+        assertTrue(sentence.startsWith("alibiSlopes has shape (2), expected (3), one slope for each head"), sentence);
+    }
+
     @Test
     void refusesTheSameAsABlock() {
         String sentence = assertThrows(

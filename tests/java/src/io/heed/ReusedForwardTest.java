@@ -256,7 +256,8 @@ class ReusedForwardTest {
             closed("the array validLens is closed", () -> use(all.setValues(null).setValidLens(closed), use));
             closed("the array mask is closed", () -> use(all.setValidLens(null).setMask(closedMask), use));
             closed("the array bias is closed", () -> use(all.setMask(null).setBias(closed), use));
-            all.setBias(null);
+            closed("the array alibiSlopes is closed", () -> use(all.setBias(null).setAlibiSlopes(closed), use));
+            all.setAlibiSlopes(null);
         }
         AttentionOutputs written = new AttentionOutputs().setWeights(closed);
         closed("the array weights is closed", () -> attention.forward(inputs, written, null));
@@ -297,6 +298,7 @@ class ReusedForwardTest {
                 .setValidLens(y)
                 .setMask(mask)
                 .setBias(y)
+                .setAlibiSlopes(x)
                 .setTraining(true)
                 .setDropoutSeed(-1);
         assertSame(x, all.getQueries());
@@ -305,6 +307,7 @@ class ReusedForwardTest {
         assertSame(y, all.getValidLens());
         assertSame(mask, all.getMask());
         assertSame(y, all.getBias());
+        assertSame(x, all.getAlibiSlopes());
         assertTrue(all.isTraining());
         assertSame(all, all.clear());
         assertNull(all.getQueries());
@@ -313,6 +316,7 @@ class ReusedForwardTest {
         assertNull(all.getValidLens());
         assertNull(all.getMask());
         assertNull(all.getBias());
+        assertNull(all.getAlibiSlopes());
         assertFalse(all.isTraining());
         assertFalse(all.hasDropoutSeed());
         assertEquals(0, all.getDropoutSeed());

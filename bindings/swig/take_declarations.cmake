@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+# cmake -DHEADER=<heed.h> -DSTRUCTS=<file> -DFILLS=<file> -P take_declarations.cmake
+# Writes two parts of heed.h for heed.i: the structs that have members, and the functions that fill a tensor, as methods
+# of heed_tensor. SWIG cannot take the header itself: it would make a public Java interface for its enumerations.
+file(READ ${HEADER} header)
+string(REGEX MATCHALL "typedef struct heed_[a-z_]+ {[^}]*} heed_[a-z_]+;" structs "${header}")
+file(WRITE ${STRUCTS} "${structs}\n")
+
+set(methods "")
+string(REGEX MATCHALL "heed_status heed_tensor_fill[a-z_]*\\(heed_tensor\\* tensor[^)]*\\) HEED_NOEXCEPT" fills "${header}")
+foreach(fill IN LISTS fills)
+  string(REGEX REPLACE "heed_status heed_tensor_([a-z_]+)\\(heed_tensor\\* tensor,?[ \n]*([^)]*)\\) HEED_NOEXCEPT"
+    "  heed_status \\1(\\2);\n" method "${fill}")
+  string(APPEND methods "${method}")
+endforeach()
+file(WRITE ${FILLS} "%extend heed_tensor {\n${methods}}\n")

@@ -58,6 +58,8 @@ errors_test::Topic gaps() {
       "(2, 5, 16) of F16; `spread()` is (2, 3) with 100,000 elements from one row to the next.",
       {
           PROVOKE(heed_layer_forward(attention_with(options), &inputs, NULL, &outputs), options.soft_cap = 20),
+          PROVOKE(heed_layer_forward(attention, &inputs, NULL, &outputs),
+                  inputs.alibi_slopes = tensor_of(HEED_F32, {1})),
           PROVOKE(heed_layer_forward(attention_with(options), &inputs, NULL, &outputs), options.scale = 0.003f),
           PROVOKE(heed_layer_forward(attention_with(options), &inputs, NULL, &outputs), options.dropout = 0.5f;
                   inputs.training = 1),

@@ -72,13 +72,14 @@ TEST_F(LayerFiles, SayTheKindAndTheOptions) {
       R"("empty_rows":"zero"})";
   const std::string heads = R"({"num_hiddens":8,"num_heads":2,"num_kv_heads":2,"head_size":4,"value_head_size":4,)"
                             R"("output_size":8,"no_output_projection":false,"biases":[],"scoring":)";
-  for (const auto& [kind, name, options] : {std::tuple<Kind, const char*, std::string>
-           {Kind::MultiHead, "multi_head_attention", heads + R"("dot_product",)" + attention},
-           {Kind::MultiHeadAdditive, "multi_head_attention", heads + R"("additive",)" + attention},
-           {Kind::Additive, "additive_attention", R"({"num_hiddens":5,)" + attention},
-           {Kind::DotProductRank3, "dot_product_attention", "{" + attention},
-           {Kind::Linear, "linear", R"({"output_size":5,"no_bias":false})"},
-           {Kind::Dropout, "dropout", R"({"dropout":0.5})"}}) {
+  for (const auto& [kind, name, options] :
+       {std::tuple<Kind, const char*, std::string>{Kind::MultiHead, "multi_head_attention",
+                                                   heads + R"("dot_product",)" + attention},
+        {Kind::MultiHeadAdditive, "multi_head_attention", heads + R"("additive",)" + attention},
+        {Kind::Additive, "additive_attention", R"({"num_hiddens":5,"scale":1)" + attention.substr(attention.find(','))},
+        {Kind::DotProductRank3, "dot_product_attention", "{" + attention},
+        {Kind::Linear, "linear", R"({"output_size":5,"no_bias":false})"},
+        {Kind::Dropout, "dropout", R"({"dropout":0.5})"}}) {
     const AttentionCall call(kind);
     const nlohmann::json texts = texts_of(call.layer.get());
     EXPECT_EQ(texts.size(), 3U);

@@ -12,6 +12,7 @@
 
 #include "capi/support/attention_call.h"
 #include "capi/support/counting_allocator.h"
+#include "capi/support/first_size.h"
 #include "capi/support/refusal.h"
 #include "support/platform/memory.h"
 
@@ -30,7 +31,7 @@ void expect_limit(const Struct& valid, const char* argument, const char* macro, 
   const auto is_refused_for = [&](const Struct* given) {
     forget_last_error();
     return is_refused(pass(given), invalid({argument, "->struct_size is " + std::to_string(given->struct_size),
-                                            std::to_string(sizeof(Struct)) + " to 65536", macro}));
+                                            std::to_string(kFirstSize<Struct>) + " to 65536", macro}));
   };
   // Exactly the struct can be read, and no byte after it.
   const BytesBeforeAWall whole(sizeof(Struct));
@@ -44,7 +45,7 @@ void expect_limit(const Struct& valid, const char* argument, const char* macro, 
   // Only struct_size can be read.
   const BytesBeforeAWall only_size(sizeof(size_t));
   auto* const cut = static_cast<Struct*>(only_size.get());
-  for (const size_t size : {size_t{0}, sizeof(Struct) - 1, kLargest + 1, SIZE_MAX}) {
+  for (const size_t size : {size_t{0}, kFirstSize<Struct> - 1, kLargest + 1, SIZE_MAX}) {
     std::memcpy(only_size.get(), &size, sizeof size);
     EXPECT_TRUE(is_refused_for(cut));
   }

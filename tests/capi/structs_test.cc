@@ -6,6 +6,7 @@
 
 #include "capi/support/attention_call.h"
 #include "capi/support/counting_allocator.h"
+#include "capi/support/first_size.h"
 #include "capi/support/refusal.h"
 
 namespace heed::capi_test {
@@ -29,13 +30,13 @@ void expect_growth(Struct valid, const char* argument, const char* macro, const 
   ASSERT_EQ(valid.struct_size, sizeof(Struct)) << "the macro does not set it";
   EXPECT_EQ(pass(&valid), HEED_OK) << heed_last_error();
 
-  for (const size_t too_small : {size_t{0}, size_t{1}, sizeof(size_t), sizeof(Struct) - 1}) {
+  for (const size_t too_small : {size_t{0}, size_t{1}, sizeof(size_t), kFirstSize<Struct> - 1}) {
     Struct smaller = valid;
     smaller.struct_size = too_small;
     forget_last_error();
     EXPECT_TRUE(is_refused(pass(&smaller), {HEED_ERROR_INVALID_ARGUMENT,
                                             {argument, "struct_size is " + std::to_string(too_small),
-                                             std::to_string(sizeof(Struct)), macro}}));
+                                             std::to_string(kFirstSize<Struct>), macro}}));
   }
 
   Later<Struct> later{valid};

@@ -83,7 +83,9 @@ class File {
 
 FoundWeights find(const File& file, const std::string& prefix, const Names& parameters,
                   const char* const* possible = kPossible) {
-  std::vector<Parameter> list;
+  // Until the next call, since what is found refers to the parameters' names.
+  static std::vector<Parameter> list;
+  list.clear();
   list.reserve(parameters.size());
   for (const std::string& name : parameters)
     list.emplace_back(name.c_str(), name.ends_with(".bias") ? Shape{4} : Shape{4, kOpenDim});

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// The size that a struct of heed.h had in version 0.1's first form: the smallest that a caller's struct can have.
+#pragma once
+
+#include <heed/heed.h>
+
+#include <cstddef>
+
+namespace heed::capi_test {
+
+template <typename Struct>
+inline constexpr size_t kFirstSize = sizeof(Struct);
+template <>
+inline constexpr size_t kFirstSize<heed_layer_inputs> = offsetof(heed_layer_inputs, alibi_slopes);
+
+}  // namespace heed::capi_test

@@ -12,27 +12,27 @@ import java.util.Objects;
 import java.util.stream.Collectors;
 
 /**
- * The base of blocks that a program puts together of other blocks, and of parameters of its own.
+ * The base class of blocks that a program composes of other blocks and of parameters of its own.
  *
- * <p>A class below it makes the blocks inside in its constructor and adds them with {@link #addChildBlock}, initializes
- * them in {@link #initializeChildBlocks}, and computes in {@link #forwardInternal}. Blocks that were not added work,
- * but nothing else here sees them. Whether several threads may use it is the class's to say: the blocks inside may be
- * used so.
+ * <p>A subclass creates its child blocks in its constructor and adds them with {@link #addChildBlock}, initializes them
+ * in {@link #initializeChildBlocks}, and computes in {@link #forwardInternal}. A child block that was not added still
+ * computes, but no other method of this class knows of it. Whether several threads may use the block is up to the
+ * subclass; heed's own blocks allow it.
  */
 public abstract class AbstractBlock implements Block {
-    /** How far apart the seeds of two blocks begin. */
+    /** The distance between the first seeds of two child blocks. */
     private static final long SEEDS_OF_A_BLOCK = 1L << 32;
 
-    /** The version that {@link #saveParameters} writes and {@link #loadParameters} wants. */
+    /** The version that {@link #saveParameters} writes and {@link #loadParameters} expects. */
     protected byte version;
 
-    /** The blocks inside, and their names. */
+    /** The child blocks and their names. */
     protected BlockList children = new BlockList();
 
-    /** The parameters of this block itself, by their names. */
+    /** The parameters of this block itself, without those of its child blocks, by name. */
     protected LinkedHashMap<String, Parameter> parameters = new LinkedHashMap<>();
 
-    /** The shapes that the block was initialized with; null before. */
+    /** The shapes that the block was initialized with; null before that. */
     protected Shape[] inputShapes;
 
     /** Makes a block of version 1. */
@@ -43,20 +43,20 @@ public abstract class AbstractBlock implements Block {
     /**
      * Makes a block.
      *
-     * @param version a number of the class's own, for {@link #saveParameters}
+     * @param version the version number of the subclass, for {@link #saveParameters}
      */
     protected AbstractBlock(byte version) {
         this.version = version;
     }
 
     /**
-     * Computes, by {@link #forwardInternal}.
+     * Computes the outputs with {@link #forwardInternal}.
      *
-     * @param parameterStore for the blocks inside
-     * @param inputs what the class takes
+     * @param parameterStore passed on to the child blocks
+     * @param inputs the inputs that the subclass describes
      * @param training whether dropout is active
      * @param params further arguments; may be null
-     * @return what the class gives
+     * @return the outputs that the subclass describes
      */
     @Override
     public final NDList forward(
@@ -68,25 +68,25 @@ public abstract class AbstractBlock implements Block {
     }
 
     /**
-     * Computes.
+     * Computes the outputs.
      *
-     * @param parameterStore for the blocks inside
-     * @param inputs what forward was given
+     * @param parameterStore passed on to the child blocks
+     * @param inputs the inputs that were passed to forward
      * @param training whether dropout is active
      * @param params further arguments; may be null
-     * @return the result
+     * @return the outputs
      */
     protected abstract NDList forwardInternal(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params);
 
     /**
-     * Adds a block inside.
+     * Adds a child block.
      *
-     * @param <B> its class
-     * @param name its name, before which its number is put: "01name" for the first
+     * @param <B> the class of the block
+     * @param name the name of the block; in the list of children the block's number is put before it, as in "01name"
      * @param block the block
      * @return the block
-     * @throws IllegalArgumentException if the block is this one, or has it inside
+     * @throws IllegalArgumentException if the block is this block or contains it
      */
     protected final <B extends Block> B addChildBlock(String name, B block) {
         Objects.requireNonNull(name, "name");
@@ -98,12 +98,12 @@ public abstract class AbstractBlock implements Block {
     }
 
     /**
-     * Adds a parameter of this block itself, which {@link #initialize} will initialize.
+     * Adds a parameter of this block itself. {@link #initialize} initializes it.
      *
-     * @param <P> its class
+     * @param <P> the class of the parameter
      * @param parameter the parameter
      * @return the parameter
-     * @throws IllegalArgumentException if the block has one of that name already
+     * @throws IllegalArgumentException if the block already has a parameter of that name
      */
     protected final <P extends Parameter> P addParameter(P parameter) {
         Objects.requireNonNull(parameter, "parameter");
@@ -114,15 +114,14 @@ public abstract class AbstractBlock implements Block {
     }
 
     /**
-     * Initializes: {@link #beforeInitialize}; {@link #prepare} on a block that is not initialized, or was for other
-     * shapes; the block's own parameters; {@link #initializeChildBlocks}. If any of it throws, the block and those
-     * inside have the parameters and the input shapes that they had.
+     * Initializes the block: calls {@link #beforeInitialize}; calls {@link #prepare} if the block is not initialized or
+     * was initialized for other shapes; initializes the block's own parameters; calls {@link #initializeChildBlocks}.
+     * If any of these throws, the block and its child blocks keep the parameters and the input shapes that they had.
      *
      * @param manager the owner of the parameters
      * @param dataType their type
      * @param inputShapes the shape of each input
-     * @throws IllegalArgumentException if parameters that are there, of the block itself or of those inside, do not fit
-     *     the shapes
+     * @throws IllegalArgumentException if existing parameters of the block or of its child blocks do not fit the shapes
      */
     @Override
     public void initialize(NDManager manager, DataType dataType, Shape... inputShapes) {
@@ -160,7 +159,7 @@ public abstract class AbstractBlock implements Block {
     }
 
     /**
-     * Takes note of the shapes. A class that checks them, or needs them, adds to it.
+     * Stores the input shapes. A subclass that checks them, or needs them itself, overrides this method and calls it.
      *
      * @param inputShapes the shape of each input
      */
@@ -169,21 +168,21 @@ public abstract class AbstractBlock implements Block {
     }
 
     /**
-     * Sets the shapes of the block's own parameters. Nothing, unless a class has it. On an initialized block it is
-     * called with other shapes, to find out whether the parameters fit them: {@link Parameter#setShape} throws where
-     * they do not.
+     * Sets the shapes of the block's own parameters. The default does nothing. It is also called with other shapes on
+     * an initialized block, to find out whether the parameters fit them: {@link Parameter#setShape} throws if they do
+     * not.
      *
      * @param inputShapes the shape of each input
      */
     protected void prepare(Shape[] inputShapes) {}
 
     /**
-     * Initializes the blocks inside. A class with blocks inside has its own.
+     * Initializes the child blocks. A subclass that has child blocks must override it.
      *
      * @param manager the owner of the parameters
      * @param dataType their type
      * @param inputShapes the shape of each input of this block
-     * @throws IllegalStateException if there are blocks inside, and this was not overridden
+     * @throws IllegalStateException if there are child blocks and the subclass does not override this method
      */
     protected void initializeChildBlocks(NDManager manager, DataType dataType, Shape... inputShapes) {
         if (!children.isEmpty()) {
@@ -247,17 +246,17 @@ public abstract class AbstractBlock implements Block {
     }
 
     /**
-     * Sets where the random numbers of the blocks inside begin, each elsewhere. The block's own parameters draw theirs
-     * from the manager.
+     * Sets the seeds of the child blocks, for each a different range of random numbers. The block's own parameters draw
+     * their random numbers from the manager.
      *
-     * @param seed any number
+     * @param seed the first seed; any number
      */
     @Override
     public void setSeed(long seed) {
         seed(this, seed);
     }
 
-    /** Closes the blocks inside, and the values of the block's own parameters. */
+    /** Closes the child blocks, and the values of the block's own parameters. */
     @Override
     public void close() {
         children.values().forEach(Block::close);
@@ -276,7 +275,9 @@ public abstract class AbstractBlock implements Block {
                         && ((AbstractBlock) outer).children.values().stream().anyMatch(child -> holds(child, wanted));
     }
 
-    /** Where the seeds of the next block begin. */
+    /**
+     * Sets the seeds of the block, or of its child blocks, from `first` on. Returns the first seed for the next block.
+     */
     private static long seed(Block block, long first) {
         if (!(block instanceof AbstractBlock)) {
             block.setSeed(first);

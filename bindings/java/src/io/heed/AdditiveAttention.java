@@ -6,10 +6,11 @@ package io.heed;
  * with d2l-java's constructor and calls: a query q and a key k score w_v . tanh(W_q q + W_k k). Its parameters are
  * "W_q.weight" (numHiddens, Eq), "W_k.weight" (numHiddens, Ek) and "w_v.weight" (1, numHiddens).
  *
- * <p>forward takes a list of queries (B, Q, Eq), keys (B, K, Ek), values (B, K, Ev), of one type of FLOAT32, FLOAT16
- * and BFLOAT16, and, optional or null, the valid lengths (B) or (B, Q) of FLOAT32, INT32 or INT64: a query attends to
- * as many keys from the first. It gives a list of one array (B, Q, Ev) of the queries' type, which belongs to the
- * queries' manager. Many threads may call it on one block; a call that changes its parameters waits for them.
+ * <p>forward takes a list of queries (B, Q, Eq), keys (B, K, Ek) and values (B, K, Ev), all FLOAT32, FLOAT16 or
+ * BFLOAT16, and the valid lengths (B) or (B, Q) of FLOAT32, INT32 or INT64, which may be missing or null: with length
+ * n, a query attends to the first n keys. It gives a list of one array (B, Q, Ev) of the queries' type, which belongs
+ * to the queries' manager. Many threads may call it on one block at the same time; a call that changes the parameters
+ * waits for them.
  */
 public final class AdditiveAttention extends AttentionBlock {
     private final Builder options;

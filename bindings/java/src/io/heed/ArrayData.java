@@ -9,12 +9,12 @@ final class ArrayData {
 
     final DataType dataType;
     final Shape shape;
-    /** Null for an array that is written in place. */
+    /** Writes to an array that is a parameter of a block; null for all other arrays. */
     private final NDArray.Writer writer;
-    /** Each write through the writer replaces it. */
+    /** Replaced after each write through the writer. */
     private volatile NativeTensor tensor;
     private volatile NDManager manager;
-    /** Set by {@link #close}. A tensor that is read from the block after that is closed, too. */
+    /** Set by {@link #close}. A tensor that is taken from the block after that is closed, too. */
     private volatile boolean closed;
 
     ArrayData(NDManager manager, NativeTensor tensor, NDArray.Writer writer) {
@@ -41,7 +41,7 @@ final class ArrayData {
         return tensor.isOpen();
     }
 
-    /** Shape and type, and that the array is closed if it is. */
+    /** The shape and the type, and whether the array is closed. */
     String description() {
         return shape + " " + dataType + (isOpen() ? "" : " (closed)");
     }
@@ -62,7 +62,7 @@ final class ArrayData {
 
     // ---- New native arrays, of the same manager's device ------------------------------------------------------------
 
-    /** An array of a new tensor. */
+    /** Makes an array of a new tensor, for this array's manager. */
     NDArray adopt(NativeTensor made) {
         return manager.adopt(made);
     }
@@ -71,7 +71,7 @@ final class ArrayData {
         return NativeTensor.create(manager.openContext(), type.code, dims);
     }
 
-    /** A new array of the same type. */
+    /** Makes a new array of the same type, and computes its elements. */
     NDArray computed(long[] dims, Consumer<NativeTensor> computation) {
         return adopt(filled(create(dataType, dims), computation));
     }
@@ -84,7 +84,7 @@ final class ArrayData {
         return filled(NativeTensor.create(where, type.code, shape.dims()), copy -> copy.copy(tensor));
     }
 
-    /** A view where there is one, else a copy. */
+    /** Returns a view if the strides allow one, otherwise a copy. */
     NativeTensor reshaped(long... dims) {
         try {
             return tensor.reshape(dims);
@@ -108,7 +108,7 @@ final class ArrayData {
 
     // ---- Elements in and out ----------------------------------------------------------------------------------------
 
-    /** Gives reader a tensor of the elements in that type that arrays of Java's can be filled from. */
+    /** Passes the elements to `reader` as a tensor of that type on the CPU, from which Java arrays can be filled. */
     void read(DataType type, Consumer<NativeTensor> reader) {
         if (type == dataType && isOnCpu()) {
             reader.accept(tensor);
@@ -120,8 +120,8 @@ final class ArrayData {
     }
 
     /**
-     * Replaces the elements by what filler puts into a tensor: the array's own where inPlace allows it, else a
-     * row-major one of that type on the CPU, from which they are converted.
+     * Replaces the elements by those that `filler` writes. If inPlace allows it, it writes to the array's own tensor;
+     * otherwise to a row-major tensor of that type on the CPU, which is then converted.
      */
     void write(boolean inPlace, DataType type, Consumer<NativeTensor> filler) {
         if (writer == null && inPlace) {
@@ -139,7 +139,7 @@ final class ArrayData {
         }
     }
 
-    /** The number of elements, for an array of Java's. */
+    /** The number of elements. Throws if a Java array cannot hold as many. */
     int javaSize() {
         long size = shape.size();
         if (size > MAX_JAVA_ARRAY) {

@@ -4,7 +4,7 @@ package io.heed;
 import java.nio.Buffer;
 import java.nio.ByteBuffer;
 
-/** Elements of an array copied out and in, by arrays and buffers of Java's. */
+/** Copies the elements of an array to and from Java arrays and buffers. */
 final class ArrayElements {
     private static final String FLOATS = "FLOAT32, FLOAT16 or BFLOAT16";
 
@@ -24,7 +24,7 @@ final class ArrayElements {
         return widened(array);
     }
 
-    /** The elements of an array of any type, as doubles. */
+    /** The elements of an array of any type, converted to double. */
     static double[] widened(ArrayData array) {
         double[] elements = new double[array.javaSize()];
         array.read(DataType.FLOAT64, source -> source.read(elements));

@@ -5,7 +5,7 @@ import java.nio.Buffer;
 import java.util.Objects;
 import java.util.function.Consumer;
 
-/** The ways in which a manager makes an array. */
+/** Makes arrays for a manager. */
 final class ArrayMaker {
     private final NDManager manager;
 
@@ -13,7 +13,7 @@ final class ArrayMaker {
         this.manager = manager;
     }
 
-    /** An array that `filler` fills, from zeros. */
+    /** Makes an array of zeros that `filler` then fills. */
     NDArray filled(Shape shape, DataType dataType, Consumer<NativeTensor> filler) {
         Objects.requireNonNull(shape, "shape");
         Objects.requireNonNull(dataType, "dataType");
@@ -27,7 +27,7 @@ final class ArrayMaker {
         return manager.adopt(tensor);
     }
 
-    /** An array that `writer` writes from so many elements of one of Java's. */
+    /** Makes an array that `writer` copies from a Java array of `count` elements. */
     NDArray copied(int count, Shape shape, DataType dataType, Consumer<NativeTensor> writer) {
         return written(shape, dataType, tensor -> {
             Buffers.checkCount(count, "", shape);
@@ -80,7 +80,7 @@ final class ArrayMaker {
         return filled(new Shape((long) Math.max(count, 0)), dataType, tensor -> tensor.fillArange(start, step));
     }
 
-    /** An array that `writer` writes from arrays of Java's: see {@link NDManager#hostContext}. */
+    /** Makes an array that `writer` copies from Java arrays; see {@link NDManager#hostContext}. */
     private NDArray written(Shape shape, DataType dataType, Consumer<NativeTensor> writer) {
         return manager.getDevice().isCpu() ? filled(shape, dataType, writer) : filled(shape, dataType, tensor -> {
             try (NativeTensor values = NativeTensor.create(manager.hostContext(), dataType.code, shape.dims())) {

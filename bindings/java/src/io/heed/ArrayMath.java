@@ -36,7 +36,7 @@ final class ArrayMath {
         return product(left, right);
     }
 
-    /** Whether arrays of one shape are close. */
+    /** Whether all elements of two arrays of the same shape are close. */
     static boolean areClose(ArrayData a, ArrayData b, double rtol, double atol, boolean equalNan) {
         double[] left = ArrayElements.widened(a);
         double[] right = ArrayElements.widened(b);
@@ -51,7 +51,7 @@ final class ArrayMath {
         return true;
     }
 
-    /** Whether arrays of one shape and type have equal elements. */
+    /** Whether all elements of two arrays of the same shape and type are equal. */
     static boolean areEqual(ArrayData a, ArrayData b) {
         if (a.dataType == DataType.INT64) {
             return Arrays.equals(ArrayElements.longs(a), ArrayElements.longs(b));
@@ -66,7 +66,9 @@ final class ArrayMath {
         return true;
     }
 
-    /** The shape of heed_matmul's result. Where the operands do not fit, any shape: heed_matmul then refuses the call. */
+    /**
+     * The shape of heed_matmul's result. If the operands do not fit, it is any shape, and heed_matmul refuses the call.
+     */
     private static long[] productDims(long[] a, long[] b) {
         int batchRank = Math.max(Math.max(a.length, b.length) - 2, 0);
         Shape dims = new Shape();

@@ -5,7 +5,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.FloatBuffer;
 
-/** The memory of an array as a buffer of Java's, without a copy. */
+/** Gives the memory of an array as a Java buffer, without a copy. */
 final class ArrayMemory {
     private ArrayMemory() {}
 
@@ -30,7 +30,7 @@ final class ArrayMemory {
                 throw new IllegalStateException("toFloatBuffer needs an array that may be written in place, this one "
                         + "is a parameter; duplicate() copies");
             }
-            // Java's views of a buffer keep it alive, so that the native view is closed after the last of them.
+            // Java's views of a buffer keep it alive, so the native view is closed after the last of them.
             view.closeAfter(memory);
         } catch (Throwable error) {
             view.close();
@@ -39,7 +39,7 @@ final class ArrayMemory {
         return memory.order(ByteOrder.nativeOrder()).asFloatBuffer();
     }
 
-    /** The size of an array in bytes, for a buffer of Java's. */
+    /** The size of an array in bytes. Throws if a Java buffer cannot hold as many. */
     static int bufferSize(NativeTensor tensor) {
         long numBytes = tensor.numBytes();
         if (numBytes > Integer.MAX_VALUE) {

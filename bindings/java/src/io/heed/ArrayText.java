@@ -3,15 +3,17 @@ package io.heed;
 
 import java.util.Arrays;
 
-/** An array for people to read. */
+/** The text of an array, for people to read. */
 final class ArrayText {
     private static final long MAX_ELEMENTS = 1000;
-    /** Of longer axes, where there are more elements: so many at the beginning and at the end. */
+    /**
+     * How many elements of an axis are printed at each of its ends, if the array has more than MAX_ELEMENTS elements.
+     */
     private static final int EDGE = 3;
 
     private ArrayText() {}
 
-    /** Shape and type, and below the elements as NumPy prints them. */
+    /** The shape and the type, and below them the elements as NumPy prints them. */
     static String of(ArrayData array) {
         try {
             if (array.isOpen()) {
@@ -19,7 +21,7 @@ final class ArrayText {
                 return "NDArray " + array.shape + " " + array.dataType + device + "\n" + elements(array);
             }
         } catch (IllegalStateException error) {
-            // Another thread may close the array meanwhile.
+            // Another thread may have closed the array meanwhile.
             if (array.isOpen()) {
                 throw error;
             }
@@ -75,7 +77,7 @@ final class ArrayText {
         }
     }
 
-    /** Copies what is shown: of an axis that is longer in the source, its beginning and its end. */
+    /** Copies the elements that are printed: of an axis that is longer in the source than in the target, both ends. */
     private static void copyEdges(NativeTensor target, NativeTensor source, int axis) {
         if (axis == target.rank()) {
             target.copy(source);
@@ -121,7 +123,10 @@ final class ArrayText {
         return texts;
     }
 
-    /** Appends the part from an axis on whose first element is the one at start; gives the index after it. */
+    /**
+     * Appends the elements of axes `axis` and above, whose first one has the index `start`. Returns the index after the
+     * last.
+     */
     private static int append(StringBuilder text, Shape shape, String[] elements, int axis, int start) {
         if (axis == shape.dimension()) {
             text.append(elements[start]);

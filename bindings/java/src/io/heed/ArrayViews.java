@@ -3,7 +3,7 @@ package io.heed;
 
 import java.util.Arrays;
 
-/** The elements of an array in another shape or order, or some of them. */
+/** Makes arrays with the elements of another array: in another shape or order, or only some of them. */
 final class ArrayViews {
     private ArrayViews() {}
 

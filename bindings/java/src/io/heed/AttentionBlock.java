@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.heed;
 
-/** Attention alone, with the weights of its last forward in a public field, as d2l-java has it. */
+/**
+ * An attention that is a block of its own, without heads to project to. The attention weights of the last forward are in
+ * a public field, as in d2l-java.
+ */
 abstract class AttentionBlock extends NativeBlock {
     /**
-     * The attention weights of the last forward, of shape (B, Q, K), or (B, H, Q, K) for inputs of four axes, before
-     * dropout; those of a {@link MultiHeadAttention} of shape (B * H, Q, K), heads of one batch element together. Null
-     * before the first forward, and while they are not kept. They belong to the manager of that call's queries, and are
-     * valid until the next forward, which closes them, or until {@code setKeepAttentionWeights(false)}: copy out what
-     * is needed for longer.
+     * The attention weights of the last forward before dropout: (B, Q, K), or (B, H, Q, K) for inputs of four axes; of
+     * a {@link MultiHeadAttention} (B * H, Q, K), with the heads of a batch element next to each other. Null before the
+     * first forward, and while weights are not kept. They belong to the manager of that call's queries. The next
+     * forward closes them, and so does {@code setKeepAttentionWeights(false)}: copy what you need for longer.
      */
     public volatile NDArray attentionWeights;
 
     private final Object weightsLock = new Object();
     private volatile boolean keep;
-    /** The array that the block itself put into the public field last, whatever is in it now. Under weightsLock. */
+    /**
+     * The array that the block itself put into the public field last; the field may since have been changed. Guarded by
+     * weightsLock.
+     */
     private NDArray kept;
 
     AttentionBlock(String kind, boolean keep) {
@@ -23,12 +28,11 @@ abstract class AttentionBlock extends NativeBlock {
     }
 
     /**
-     * Sets whether each forward of a list computes and keeps the attention weights, which take as many elements as
-     * there are pairs of query and key. The result is the same. Those of the last forward are closed when they are no
-     * longer kept.
+     * Sets whether each forward of a list computes and keeps the attention weights, which have one element for each
+     * pair of query and key. This does not change the output. Turning it off closes the weights of the last forward.
      *
-     * @param keep true, as it is from the beginning in a block that was made by a constructor, to keep them in {@link
-     *     #attentionWeights}
+     * @param keep true to keep them in {@link #attentionWeights}, which is the default of a block that was made by a
+     *     constructor
      */
     public final void setKeepAttentionWeights(boolean keep) {
         this.keep = keep;

@@ -7,13 +7,14 @@ import java.util.function.ObjLongConsumer;
 import java.util.stream.Collectors;
 
 /**
- * The inputs of a block such as {@link MultiHeadAttention} in {@code forward(inputs, outputs, workspace)}. Make them
- * once
- * and use them for many calls. An input that is not set is null, false or 0. Blocks with one input ({@link Linear},
- * {@link Dropout}) read it as queries. Not for several threads at once.
+ * The inputs of a block such as {@link MultiHeadAttention} for {@code forward(inputs, outputs, workspace)}. Make them
+ * once and use them for many calls. An input that is not set is null, false or 0. Blocks with one input ({@link
+ * Linear}, {@link Dropout}) read it as queries. Not thread-safe.
  */
 public final class AttentionInputs {
-    /** The inputs that are arrays, in the order of a list of inputs, each with its member of C's struct. */
+    /**
+     * The inputs that are arrays, in the order of a list of inputs, each with the setter of its member in C's struct.
+     */
     private enum Input {
         QUERIES("queries", NativeLayerInputs::setQueries),
         KEYS("keys", NativeLayerInputs::setKeys),
@@ -34,7 +35,7 @@ public final class AttentionInputs {
         }
     }
 
-    /** By the index of an input. */
+    /** The setters of C's struct, by the index of the input. */
     static final List<ObjLongConsumer<NativeLayerInputs>> SETTERS =
             Arrays.stream(Input.ALL).map(input -> input.setter).collect(Collectors.toList());
 
@@ -50,7 +51,7 @@ public final class AttentionInputs {
     public AttentionInputs() {}
 
     /**
-     * Sets the queries, which must be there.
+     * Sets the queries, which are required.
      *
      * @param queries (B, Q, E) of FLOAT32, FLOAT16 or BFLOAT16
      * @return this
@@ -92,9 +93,10 @@ public final class AttentionInputs {
     /**
      * Sets which keys a query may attend to.
      *
-     * @param mask BOOLEAN of (B, H, Q, K) or (Q, K), ones where it is repeated: true = may attend; null: all
+     * @param mask BOOLEAN of (B, H, Q, K) or (Q, K), where an axis that is repeated has size 1: true = may attend;
+     *     null: all
      * @return this
-     * @throws IllegalArgumentException if the mask is not of BOOLEAN: 0 and -inf that are added are a bias
+     * @throws IllegalArgumentException if the mask is not BOOLEAN: a mask of 0 and -inf, to be added, is a bias
      */
     public AttentionInputs setMask(NDArray mask) {
         if (mask != null && mask.data().dataType != DataType.BOOLEAN) {
@@ -107,7 +109,8 @@ public final class AttentionInputs {
     /**
      * Sets the bias that is added to the scaled scores.
      *
-     * @param bias FLOAT32 or the queries' type, of the mask's shapes; negative infinity hides a key; null: nothing
+     * @param bias FLOAT32 or the queries' type, of the same shapes as a mask; negative infinity hides a key; null:
+     *     nothing
      * @return this
      */
     public AttentionInputs setBias(NDArray bias) {
@@ -115,11 +118,11 @@ public final class AttentionInputs {
     }
 
     /**
-     * Sets the slopes of ALiBi, which lowers each scaled score by slope * |distance from query to key|, where the last
-     * query is at the last key.
+     * Sets the slopes of ALiBi. They lower each scaled score by slope * |distance from query to key|, where the last
+     * query has the position of the last key.
      *
-     * @param alibiSlopes FLOAT32 of (H), one for each head, or (1) where there are no heads; {@link #createAlibiSlopes} makes
-     *     those of the paper; null: none
+     * @param alibiSlopes FLOAT32 of (H), one for each head, or (1) where there are no heads; {@link #createAlibiSlopes}
+     *     makes those of the paper; null: none
      * @return this
      */
     public AttentionInputs setAlibiSlopes(NDArray alibiSlopes) {
@@ -127,11 +130,11 @@ public final class AttentionInputs {
     }
 
     /**
-     * Makes the slopes of ALiBi for a number of heads (Press et al., 2022): for a power of two 2^(-8/H), 2^(-16/H), ...,
-     * 2^-8; otherwise those of the largest power of two n below H, then the first, third, fifth, ... of 2n.
+     * Makes the slopes of ALiBi for a number of heads (Press et al., 2022): for a power of two 2^(-8/H), 2^(-16/H),
+     * ..., 2^-8; otherwise those of the largest power of two n below H, then the first, third, fifth, ... of 2n.
      *
      * @param manager the manager that the array belongs to
-     * @param numHeads how many heads, at least 0
+     * @param numHeads the number of heads H, at least 0
      * @return FLOAT32 of (numHeads)
      */
     public static NDArray createAlibiSlopes(NDManager manager, int numHeads) {
@@ -143,7 +146,7 @@ public final class AttentionInputs {
     /**
      * Sets whether dropout is active.
      *
-     * @param training whether it is
+     * @param training true to drop weights, or elements
      * @return this
      */
     public AttentionInputs setTraining(boolean training) {
@@ -152,8 +155,8 @@ public final class AttentionInputs {
     }
 
     /**
-     * Sets the seed of the dropout. The same seed drops the same weights. Without one, each call takes the block's next
-     * seed.
+     * Sets the seed of the dropout. The same seed drops the same weights. Without a seed, each call uses the block's
+     * next one.
      *
      * @param dropoutSeed any number
      * @return this
@@ -165,7 +168,7 @@ public final class AttentionInputs {
     }
 
     /**
-     * Resets everything, so that no input is set.
+     * Resets all inputs, so that none is set.
      *
      * @return this
      */
@@ -261,7 +264,7 @@ public final class AttentionInputs {
     /**
      * Tells whether the seed of the dropout was set.
      *
-     * @return false if each call takes the block's next seed
+     * @return false if each call uses the block's next seed
      */
     public boolean hasDropoutSeed() {
         return seeded;
@@ -272,12 +275,12 @@ public final class AttentionInputs {
         return Input.VALID_LENS.ordinal();
     }
 
-    /** What an exception calls an input. */
+    /** The name of an input in exceptions. */
     static String nameOf(int index) {
         return NAMES[index];
     }
 
-    /** Sets all members; throws if an array is closed. */
+    /** Sets all members of C's struct. Throws if an array is closed. */
     void fill(TensorMembers members) {
         for (int index = 0; index < arrays.length; index++) {
             members.set(index, NDArray.tensorOf(arrays[index], nameOf(index)));

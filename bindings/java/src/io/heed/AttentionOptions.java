@@ -4,12 +4,12 @@ package io.heed;
 import java.util.Objects;
 
 /**
- * Options common to all attention blocks.
+ * The options that all attention blocks have.
  *
  * @param <B> the builder
  */
 abstract class AttentionOptions<B extends AttentionOptions<B>> implements Cloneable {
-    /** The members that C's structs of options for attention have in common. */
+    /** The members that all of C's structs of attention options have. */
     interface Members {
         void setScale(float scale);
 
@@ -41,7 +41,7 @@ abstract class AttentionOptions<B extends AttentionOptions<B>> implements Clonea
 
     abstract B self();
 
-    /** A copy for a block to keep, since the program may change the builder afterwards. */
+    /** Copies the options for a block, since the program may change the builder afterwards. */
     @SuppressWarnings("unchecked")
     final B copy() {
         try {
@@ -65,8 +65,8 @@ abstract class AttentionOptions<B extends AttentionOptions<B>> implements Clonea
     /**
      * Sets the factor of the scores.
      *
-     * @param scale the factor; 0: the default, which is 1 for {@link AdditiveAttention}, and 1 / sqrt(size of a query
-     *     in its head) for the others
+     * @param scale the factor; 0, the default, means 1 for {@link AdditiveAttention}, and 1 / sqrt(size of a query in
+     *     its head) for the others
      * @return this
      */
     public final B optScale(float scale) {
@@ -77,7 +77,7 @@ abstract class AttentionOptions<B extends AttentionOptions<B>> implements Clonea
     /**
      * Sets the cap that scaled scores approach: softCap * tanh(score / softCap).
      *
-     * @param softCap the cap; 0, the default: none
+     * @param softCap the cap; 0, the default, means no cap
      * @return this
      */
     public final B optSoftCap(float softCap) {
@@ -88,7 +88,7 @@ abstract class AttentionOptions<B extends AttentionOptions<B>> implements Clonea
     /**
      * Sets the probability that an attention weight is dropped when training.
      *
-     * @param dropout the probability, from 0, the default, to below 1
+     * @param dropout the probability, from 0 to below 1; the default is 0
      * @return this
      */
     public final B optDropout(float dropout) {
@@ -97,9 +97,9 @@ abstract class AttentionOptions<B extends AttentionOptions<B>> implements Clonea
     }
 
     /**
-     * Sets whether queries attend to no later keys.
+     * Sets whether queries attend only to keys that are not later than themselves.
      *
-     * @param causal which keys are later; {@link Causal#NONE} is the default
+     * @param causal how positions are aligned; the default is {@link Causal#NONE}
      * @return this
      */
     public final B optCausal(Causal causal) {
@@ -108,11 +108,11 @@ abstract class AttentionOptions<B extends AttentionOptions<B>> implements Clonea
     }
 
     /**
-     * Sets a window: a query at position p attends to keys p - left to p + right only.
+     * Sets a window: a query at position p attends only to keys p - left to p + right.
      *
-     * @param window where positions are; {@link Window#NONE} is the default
-     * @param left how many keys before the position; negative: all
-     * @param right how many keys after it; negative: all
+     * @param window how positions are aligned; the default is {@link Window#NONE}
+     * @param left how many keys before its position a query attends to; negative: all
+     * @param right how many keys after its position a query attends to; negative: all
      * @return this
      */
     public final B optWindow(Window window, long left, long right) {
@@ -123,9 +123,9 @@ abstract class AttentionOptions<B extends AttentionOptions<B>> implements Clonea
     }
 
     /**
-     * Sets the output of a query that may attend to no key.
+     * Sets the output of a query that attends to no key.
      *
-     * @param emptyRows the output; {@link EmptyRows#ZERO} is the default
+     * @param emptyRows the output; the default is {@link EmptyRows#ZERO}
      * @return this
      */
     public final B optEmptyRows(EmptyRows emptyRows) {

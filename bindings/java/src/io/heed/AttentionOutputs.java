@@ -7,28 +7,27 @@ import java.util.function.ObjLongConsumer;
 import java.util.stream.Collectors;
 
 /**
- * The outputs of a block such as {@link MultiHeadAttention} in {@code forward(inputs, outputs, workspace)}. Make them
- * once,
- * for example by {@code createOutputs(inputs, wanted)}, and use them for many calls. An output that is null is not
- * computed; at least one must be set. Setting more outputs never changes the values of the others. Not for several
- * threads at once.
+ * The outputs of a block such as {@link MultiHeadAttention} for {@code forward(inputs, outputs, workspace)}. Make them
+ * once, for example with {@code createOutputs(inputs, wanted)}, and use them for many calls. An output that is null is
+ * not computed; at least one must be set. Requesting more outputs never changes the values of the others. Not
+ * thread-safe.
  */
 public final class AttentionOutputs implements AutoCloseable {
     private static final Wanted[] ALL = Wanted.values();
 
-    /** By the ordinal of an output. */
+    /** The setters of C's struct, by the ordinal of the output. */
     static final List<ObjLongConsumer<NativeLayerOutputs>> SETTERS =
             Arrays.stream(ALL).map(wanted -> wanted.setter).collect(Collectors.toList());
 
     private final NDArray[] arrays = new NDArray[ALL.length];
 
-    /** Makes outputs of which none is wanted. */
+    /** Makes outputs of which none is requested. */
     public AttentionOutputs() {}
 
     /**
      * Sets the array that the output is written to.
      *
-     * @param output an array of the output's shape, of the queries' type or FLOAT32; null: not wanted
+     * @param output an array of the output's shape, of the queries' type or FLOAT32; null: not computed
      * @return this
      */
     public AttentionOutputs setOutput(NDArray output) {
@@ -36,10 +35,10 @@ public final class AttentionOutputs implements AutoCloseable {
     }
 
     /**
-     * Sets the array that the attention weights before dropout are written to.
+     * Sets the array that the attention weights are written to, before dropout.
      *
      * @param weights (B, H, Q, K), or (B, Q, K) where there are no heads, of the queries' type or FLOAT32; null: not
-     *     wanted
+     *     computed
      * @return this
      */
     public AttentionOutputs setWeights(NDArray weights) {
@@ -49,7 +48,7 @@ public final class AttentionOutputs implements AutoCloseable {
     /**
      * Sets the array that the log-sum-exp of each query's scores is written to.
      *
-     * @param logSumExp (B, H, Q), or (B, Q) where there are no heads, of FLOAT32; null: not wanted
+     * @param logSumExp (B, H, Q), or (B, Q) where there are no heads, of FLOAT32; null: not computed
      * @return this
      */
     public AttentionOutputs setLogSumExp(NDArray logSumExp) {
@@ -92,7 +91,7 @@ public final class AttentionOutputs implements AutoCloseable {
         return this;
     }
 
-    /** Sets all members; throws if an array is closed. */
+    /** Sets all members of C's struct. Throws if an array is closed. */
     void fill(TensorMembers members) {
         for (int index = 0; index < arrays.length; index++) {
             members.set(index, NDArray.tensorOf(arrays[index], ALL[index].label));

@@ -12,7 +12,7 @@ public enum Bias {
     /** The output's projection, W_o. */
     O(8);
 
-    /** heed.h's bit. */
+    /** The bit in heed.h. */
     final int bit;
 
     Bias(int bit) {

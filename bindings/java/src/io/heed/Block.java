@@ -8,43 +8,43 @@ import java.util.Objects;
 import java.util.function.Predicate;
 
 /**
- * A computation with parameters, and perhaps with blocks inside: heed's own are {@link Linear}, {@link Dropout}, {@link
- * DotProductAttention}, {@link AdditiveAttention} and {@link MultiHeadAttention}; others are put together below {@link
- * AbstractBlock}.
+ * A computation with parameters and possibly child blocks. heed's own blocks are {@link Linear}, {@link Dropout},
+ * {@link DotProductAttention}, {@link AdditiveAttention} and {@link MultiHeadAttention}; a program composes others as
+ * subclasses of {@link AbstractBlock}.
  */
 public interface Block extends AutoCloseable {
     /**
-     * Computes.
+     * Computes the outputs.
      *
-     * @param parameterStore taken as DJL's blocks do
-     * @param inputs what the block says it takes
+     * @param parameterStore not read; there because DJL's blocks have it
+     * @param inputs the inputs that the block describes
      * @param training whether dropout is active
-     * @return what the block says it gives
-     * @throws IllegalArgumentException if the inputs are not what it takes
-     * @throws IllegalStateException if the block lacks parameters, or is closed
+     * @return the outputs that the block describes
+     * @throws IllegalArgumentException if the inputs are not those that the block describes
+     * @throws IllegalStateException if the block is not initialized, or is closed
      */
     default NDList forward(ParameterStore parameterStore, NDList inputs, boolean training) {
         return forward(parameterStore, inputs, training, null);
     }
 
     /**
-     * Computes.
+     * Computes the outputs.
      *
-     * @param parameterStore taken as DJL's blocks do
-     * @param inputs what the block says it takes
+     * @param parameterStore not read; there because DJL's blocks have it
+     * @param inputs the inputs that the block describes
      * @param training whether dropout is active
      * @param params further arguments, which heed's own blocks do not read; may be null
-     * @return what the block says it gives
-     * @throws IllegalArgumentException if the inputs are not what it takes
-     * @throws IllegalStateException if the block lacks parameters, or is closed
+     * @return the outputs that the block describes
+     * @throws IllegalArgumentException if the inputs are not those that the block describes
+     * @throws IllegalStateException if the block is not initialized, or is closed
      */
     NDList forward(ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params);
 
     /**
-     * Sets what draws the first values of all parameters of a type, those of the blocks inside included. A parameter
-     * that has its values keeps them.
+     * Sets the initializer of all parameters of a type, including those of the child blocks. A parameter that already
+     * has values keeps them.
      *
-     * @param initializer what draws them
+     * @param initializer makes the first values
      * @param type the type
      */
     default void setInitializer(Initializer initializer, Parameter.Type type) {
@@ -55,7 +55,7 @@ public interface Block extends AutoCloseable {
     /**
      * Sets the initializer of one of this block's own parameters.
      *
-     * @param initializer what draws them
+     * @param initializer makes the first values
      * @param paramName the parameter's name
      * @throws IllegalArgumentException if the block has no parameter of this name
      */
@@ -72,10 +72,10 @@ public interface Block extends AutoCloseable {
     }
 
     /**
-     * Sets the initializer of some parameters of this block and of the blocks inside it.
+     * Sets the initializer of some parameters of this block and of its child blocks.
      *
-     * @param initializer what draws them
-     * @param predicate tells which parameters
+     * @param initializer makes the first values
+     * @param predicate selects the parameters
      */
     default void setInitializer(Initializer initializer, Predicate<Parameter> predicate) {
         Objects.requireNonNull(initializer, "initializer");
@@ -88,31 +88,31 @@ public interface Block extends AutoCloseable {
     }
 
     /**
-     * Gives the block parameters for inputs of these shapes. Parameters that are there stay: shapes that need others are
-     * refused, and {@link #clear} makes room for those. If it fails, nothing has changed.
+     * Creates the parameters for inputs of these shapes. Existing parameters stay. If they do not fit the shapes, the
+     * call is refused; {@link #clear} removes them first. A call that fails changes nothing.
      *
-     * @param manager the owner of the parameters: they end with it
+     * @param manager the owner of the parameters, which are closed with it
      * @param dataType their type
      * @param inputShapes the shape of each input
-     * @throws IllegalArgumentException if the shapes are not what the block takes, or do not fit parameters that are
-     *     there, whose shapes the message has
+     * @throws IllegalArgumentException if the block cannot have inputs of these shapes, or if existing parameters do
+     *     not fit them; the message has the parameters' shapes
      * @throws IllegalStateException if the block or the manager is closed
      */
     void initialize(NDManager manager, DataType dataType, Shape... inputShapes);
 
     /**
-     * Tells whether the block has all its parameters.
+     * Tells whether all parameters of the block have values.
      *
      * @return true if it can compute
      */
     boolean isInitialized();
 
     /**
-     * Converts the parameters.
+     * Converts the parameters to another type.
      *
-     * @param dataType the type they get
+     * @param dataType the new type
      * @throws IllegalArgumentException if they cannot be of this type
-     * @throws IllegalStateException if the block lacks parameters, or is closed
+     * @throws IllegalStateException if the block is not initialized, or is closed
      */
     void cast(DataType dataType);
 
@@ -120,7 +120,7 @@ public interface Block extends AutoCloseable {
     void clear();
 
     /**
-     * Returns the blocks inside.
+     * Returns the child blocks.
      *
      * @return a copy of the list
      */
@@ -129,15 +129,15 @@ public interface Block extends AutoCloseable {
     /**
      * Returns the parameters of this block itself.
      *
-     * @return a copy of the list, whether they have values or not
+     * @return a copy of the list, also with parameters that have no values
      */
     ParameterList getDirectParameters();
 
     /**
-     * Returns the parameters of this block and of all blocks inside, these with the name of the block and an underscore
-     * before their names, as "01W_q_weight".
+     * Returns the parameters of this block and of all blocks inside it. Before the names of the latter stand the name
+     * of their block and an underscore, as in "01W_q_weight".
      *
-     * @return a new list, whether they have values or not
+     * @return a new list, also with parameters that have no values
      */
     default ParameterList getParameters() {
         ParameterList all = getDirectParameters();
@@ -171,47 +171,48 @@ public interface Block extends AutoCloseable {
     /**
      * Returns the shapes that the block was initialized with.
      *
-     * @return the shape of each input, null for one that was left out
-     * @throws IllegalStateException if it was not
+     * @return the shape of each input; null for an input that was left out
+     * @throws IllegalStateException if it was not initialized
      */
     Shape[] getInputShapes();
 
     /**
-     * Writes the parameters, in a format of heed's own: DJL cannot read it, nor heed DJL's. It ends with a checksum.
+     * Writes the parameters in heed's own format, which ends with a checksum. DJL cannot read it, and heed cannot read
+     * DJL's.
      *
-     * @param os where to; it stays open
+     * @param os the stream to write to; it stays open
      * @throws IOException if the stream throws it
-     * @throws IllegalStateException if the block lacks parameters
+     * @throws IllegalStateException if the block is not initialized
      */
     void saveParameters(DataOutputStream os) throws IOException;
 
     /**
-     * Reads what {@link #saveParameters} of the same block, or one made alike, has written, and nothing behind it. If
-     * it fails, nothing has changed.
+     * Reads the parameters that {@link #saveParameters} of this block, or of one that was made alike, has written, and
+     * no byte after them. A call that fails changes nothing.
      *
      * @param manager the owner of the parameters
-     * @param is where from; it stays open
-     * @throws IOException if the stream throws it; or, as a {@link java.io.EOFException} that says after how many bytes
-     *     and what is missing, if it ends early
-     * @throws MalformedModelException if the bytes are of another format or version, of another block, or damaged
+     * @param is the stream to read from; it stays open
+     * @throws IOException if the stream throws it. If the stream ends early, it is a {@link java.io.EOFException} that
+     *     says after how many bytes, and what is missing
+     * @throws MalformedModelException if the bytes have another format or version, are of another block, or are damaged
      */
     void loadParameters(NDManager manager, DataInputStream is) throws IOException, MalformedModelException;
 
     /**
-     * Marks the parameters as those that training would leave alone; {@link Parameter#requiresGradient} tells. heed
-     * does not train: nothing else depends on it.
+     * Marks the parameters as frozen: training would not change them. heed does not train, so the mark only changes what
+     * {@link Parameter#requiresGradient} returns.
      *
-     * @param freeze the mark
+     * @param freeze true to mark them, false to remove the mark
      */
     default void freezeParameters(boolean freeze) {
         freezeParameters(freeze, parameter -> true);
     }
 
     /**
-     * Marks some of the parameters, as {@link #freezeParameters(boolean)}.
+     * Marks some of the parameters as frozen, as {@link #freezeParameters(boolean)} does.
      *
-     * @param freeze the mark
-     * @param predicate tells which
+     * @param freeze true to mark them, false to remove the mark
+     * @param predicate selects the parameters
      */
     default void freezeParameters(boolean freeze, Predicate<Parameter> predicate) {
         Objects.requireNonNull(predicate, "predicate");
@@ -223,15 +224,15 @@ public interface Block extends AutoCloseable {
     }
 
     /**
-     * Sets where the random numbers begin: those of {@link #initialize}, and of the dropout of each forward that
-     * trains. The same seed repeats the same numbers. A block begins with a seed of its own, the first block of a
-     * process always with the same.
+     * Sets the seed of the random numbers: those of {@link #initialize}, and those of the dropout of each forward in
+     * training. The same seed gives the same numbers. Each block begins with a different seed; the first block of a
+     * process always has the same one.
      *
      * @param seed any number
      */
     void setSeed(long seed);
 
-    /** Frees the block and the blocks inside it. Memory that a call on another thread uses is freed after that call. */
+    /** Frees the block and its child blocks. Memory that a call on another thread uses is freed after that call. */
     @Override
     void close();
 }

@@ -12,32 +12,32 @@ import java.util.concurrent.locks.StampedLock;
 import java.util.function.Function;
 
 /**
- * The native layer of a block, with its lock, its context and the owner of its parameters. Calls that use the
- * parameters
- * {@link #enter} and {@link #leave}. Calls that change the parameters wait until all others have left.
+ * The native layer of a block, with its lock, its context and the owner of its parameters. A call that uses the
+ * parameters begins with {@link #enter} and ends with {@link #leave}. A call that changes them waits until all others
+ * have left.
  */
 final class BlockLayer {
     private final NativeBlock block;
     private final ParameterList parameters = new ParameterList();
-    /** A StampedLock, because it allocates nothing when a thread takes it. */
+    /** A StampedLock, because a thread that takes it allocates nothing. */
     private final StampedLock lock = new StampedLock();
     private volatile NativeLayer layer;
     private volatile boolean closed;
-    /** Where the layer was made. */
+    /** The context that the layer was made in. */
     private volatile Place place = Place.first();
     /**
      * True once the layer is in the context of the user's arrays. Until then it may be made again in another context.
      */
     private volatile boolean bound;
-    /** The owner of the parameters; null: the block. */
+    /** The owner of the parameters; null if the block itself owns them. */
     private NDManager owner;
     /**
-     * Managers of the block's own, which own snapshots of its parameters: one for each context that the layer was in.
+     * The block's own managers, which own snapshots of its parameters: one for each context that the layer was in.
      * Guarded by this object's lock.
      */
     private final List<NDManager> own = new ArrayList<>();
 
-    /** Throws if the block has an invalid option. */
+    /** Throws if an option of the block is invalid. */
     BlockLayer(NativeBlock block) {
         this.block = block;
         layer = block.newLayer(place.context);
@@ -59,12 +59,12 @@ final class BlockLayer {
         lock.unlockRead(stamp);
     }
 
-    /** Between enter and leave. */
+    /** Only between enter and leave. */
     NativeLayer get() {
         return layer;
     }
 
-    /** Between enter and leave. */
+    /** Only between enter and leave. */
     NativeContext context() {
         return place.context;
     }
@@ -85,8 +85,8 @@ final class BlockLayer {
     }
 
     /**
-     * Moves the layer to the context of this array, unless the layer is bound to a context already. A layer without
-     * parameters also moves when the array is on another device. Null does nothing.
+     * Moves the layer to the context of this array, unless the layer is already bound to a context. A layer without
+     * parameters is also moved when the array is on another device. Does nothing if the array is null.
      */
     void bindTo(NDArray array) {
         NDArray.tensorOf(array, "queries");
@@ -108,7 +108,7 @@ final class BlockLayer {
         }
     }
 
-    /** Calls that run go on; later ones throw. */
+    /** Calls that are running continue; later calls throw. */
     void close() {
         closed = true;
         layer.close();
@@ -126,7 +126,8 @@ final class BlockLayer {
     // ---- parameters, all of them ------------------------------------------------------------------------------------
 
     /**
-     * Draws the parameters, or checks that those there are fit these inputs. User's initializers run without the lock.
+     * Draws the parameters, or checks that the existing ones fit these inputs. The user's initializers run without the
+     * lock.
      */
     void initialize(NDManager manager, DataType dataType, LayerCall call, AtomicLong seeds) {
         Place wanted = manager.place();
@@ -149,7 +150,7 @@ final class BlockLayer {
         void make(NativeLayer layer);
     }
 
-    /** Changes the parameters, on a new layer if the manager of those before is closed. */
+    /** Changes the parameters. If the layer was closed with its manager, they are set on a new layer. */
     void change(Change change) {
         long stamp = lock.writeLock();
         try {
@@ -208,7 +209,10 @@ final class BlockLayer {
         setOnly(Map.of());
     }
 
-    /** What drops the parameters that initialize adds to those that are there now; the caller closes the snapshots. */
+    /**
+     * Returns an action that removes the parameters that a later initialize adds to the existing ones. The caller
+     * closes the snapshots.
+     */
     Runnable undo(List<NativeTensor> snapshots) {
         if (isInitialized()) {
             return () -> {};
@@ -233,7 +237,7 @@ final class BlockLayer {
         };
     }
 
-    /** These parameters, and no others. */
+    /** Sets these parameters and removes all others. */
     private void setOnly(Map<LayerParameter, NativeTensor> values) {
         long stamp = lock.writeLock();
         try {
@@ -252,7 +256,7 @@ final class BlockLayer {
         }
     }
 
-    /** A layer of the manager's with the parameters of a .safetensors file, for {@link #replace}. */
+    /** Makes a layer in the manager's context with the parameters of a .safetensors file, for {@link #replace}. */
     NativeLayer read(NDManager manager, ByteBuffer bytes) {
         checkNotClosed();
         NativeLayer made = block.newLayer(manager.openContext());
@@ -280,7 +284,7 @@ final class BlockLayer {
 
     // ---- parameters, one of them ------------------------------------------------------------------------------------
 
-    /** A snapshot, whose owner is the manager of the parameters. Writing to it sets the parameter. */
+    /** Makes a snapshot of a parameter, owned by the manager of the parameters. Writing to it sets the parameter. */
     NDArray snapshot(LayerParameter parameter) {
         long stamp = lock.readLock();
         try {
@@ -303,12 +307,12 @@ final class BlockLayer {
         }
     }
 
-    /** Null if the parameter has no values. */
+    /** Returns null if the parameter has no values. */
     Shape shapeOf(ByteBuffer name) {
         return read(name, BlockLayer::shapeOf);
     }
 
-    /** Its shape and type, or why it has none. */
+    /** The shape and the type of a parameter, or why it has none. */
     String describeValues(ByteBuffer name) {
         try {
             String values = read(name, snapshot -> shapeOf(snapshot) + " " + DataType.of(snapshot.dtype()));
@@ -320,7 +324,7 @@ final class BlockLayer {
 
     // ---- inside -----------------------------------------------------------------------------------------------------
 
-    /** Null if the parameter has no values. */
+    /** Returns null if the parameter has no values. */
     private <T> T read(ByteBuffer name, Function<NativeTensor, T> reader) {
         long stamp = lock.readLock();
         try (NativeTensor snapshot = layer.parameter(name)) {
@@ -337,7 +341,10 @@ final class BlockLayer {
         return new Shape(ArrayData.dimsOf(tensor));
     }
 
-    /** True if no layer must be made: the parameters exist and fit these inputs, or the block has no parameters. */
+    /**
+     * Returns true if no layer has to be made: the parameters exist and fit these inputs, or the block has no
+     * parameters.
+     */
     private boolean keepsParametersFor(Place wanted, LayerCall call, DataType dataType) {
         long stamp = lock.writeLock();
         try {
@@ -355,7 +362,7 @@ final class BlockLayer {
         }
     }
 
-    /** Replaces values that heed has drawn by those of the user's initializers. */
+    /** Replaces values that heed has drawn by those that the user's initializers make. */
     private void drawParameters(NativeLayer made, NDManager manager, DataType dataType) {
         for (Parameter parameter : parameters.values()) {
             if (parameter.getInitializer() == null) {
@@ -372,7 +379,10 @@ final class BlockLayer {
         }
     }
 
-    /** Keeps parameters that another thread has drawn meanwhile, and parameters that were set one by one. */
+    /**
+     * Replaces the layer by the new one, but keeps parameters that another thread has drawn meanwhile, and parameters
+     * that were set one by one.
+     */
     private void putUnlessThere(
             NativeLayer made, Place wanted, NDManager manager, LayerCall call, DataType dataType) {
         long stamp = lock.writeLock();
@@ -405,7 +415,7 @@ final class BlockLayer {
         }
     }
 
-    /** A layer in another context, with copies of the parameters that are set. Needs the write lock. */
+    /** Makes a layer in another context, with copies of the parameters that are set. Needs the write lock. */
     private NativeLayer copyIn(NativeContext wanted) {
         NativeLayer made = block.newLayer(wanted);
         try {
@@ -417,7 +427,7 @@ final class BlockLayer {
         }
     }
 
-    /** Copies the parameters that are set. */
+    /** Copies the parameters that are set to another layer. */
     private void copyTo(NativeLayer target) {
         for (Parameter parameter : parameters.values()) {
             ByteBuffer name = ((LayerParameter) parameter).nativeName;
@@ -437,7 +447,7 @@ final class BlockLayer {
         }
     }
 
-    /** Under the write lock. */
+    /** Replaces the layer. Needs the write lock. */
     private void put(NativeLayer made, Place madeIn, NDManager madeFor) {
         layer.close();
         layer = made;
@@ -451,25 +461,31 @@ final class BlockLayer {
         }
     }
 
-    /** Bytes of the parameters, each of which is held twice: as it was given, and packed. Needs the write lock. */
+    /**
+     * Reports the bytes of the parameters to the collector. Each is held twice: as it was given, and packed. Needs the
+     * write lock.
+     */
     private void countMemory() {
         try {
             if (!parameters.isEmpty() && layer.isInitialized() == 1) {
                 layer.countIfOpen(2 * layer.saveMemory(null, 0));
             }
         } catch (IllegalStateException error) {
-            // Closed with its manager just now.
+            // The layer was closed with its manager just now.
         }
     }
 
-    /** A block without parameters holds little memory, so that one that is never closed is not reported as a leak. */
+    /** A block without parameters holds little memory, so one that is never closed is not reported as a leak. */
     private void leaveToCollectorIfEmpty(NativeLayer made) {
         if (parameters.isEmpty()) {
             made.leaveToCollector();
         }
     }
 
-    /** Under either lock. False as well if the parameters were closed with their manager, which may be right now. */
+    /**
+     * Needs one of the locks. Also returns false if the parameters were closed with their manager, which may happen at
+     * any time.
+     */
     private boolean hasParameters() {
         checkNotClosed();
         try {
@@ -480,7 +496,7 @@ final class BlockLayer {
         }
     }
 
-    /** The layer's context, or, once that is closed with its manager, the context in which all blocks begin. */
+    /** The layer's context. If that was closed with its manager: the context in which all blocks begin. */
     private Place openPlace() {
         return place.context.isOpen() ? place : Place.first();
     }

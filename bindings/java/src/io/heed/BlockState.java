@@ -5,8 +5,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What {@link AbstractBlock#initialize} may change of a block and of the blocks inside: input shapes, and parameters
- * that have no values yet. A call that fails puts it back. Blocks of classes that heed does not know stay as they are.
+ * The state of a block and of the blocks inside it that {@link AbstractBlock#initialize} may change: input shapes, and
+ * parameters that have no values yet. A call that fails restores it. Blocks of classes that heed does not know are not
+ * restored.
  */
 final class BlockState implements AutoCloseable {
     private final List<Runnable> undo = new ArrayList<>();
@@ -21,7 +22,7 @@ final class BlockState implements AutoCloseable {
         }
     }
 
-    /** Restores the state. A failure to do so is added to the error that made it necessary, as a suppressed one. */
+    /** Restores the state. If that fails, the exception is added to `reason` as a suppressed one. */
     void restore(Throwable reason) {
         for (Runnable each : undo) {
             try {

@@ -10,14 +10,14 @@ import java.nio.IntBuffer;
 import java.nio.LongBuffer;
 import java.nio.ShortBuffer;
 
-/** Elements in Java's buffers, from position to limit, in the buffer's byte order. */
+/** Reads the elements of Java buffers, from position to limit, in the buffer's byte order. */
 final class Buffers {
-    /** The bytes of one piece that is copied by way of a direct buffer. */
+    /** Bytes that are copied at a time by way of a direct buffer. */
     private static final int PIECE_BYTES = 1 << 20;
 
     private Buffers() {}
 
-    /** The type of a buffer's elements, where it says one. */
+    /** The element type of a buffer. Throws if the class of the buffer does not tell it. */
     static DataType typeOf(Buffer data) {
         if (data instanceof FloatBuffer) {
             return DataType.FLOAT32;
@@ -35,8 +35,9 @@ final class Buffers {
     }
 
     /**
-     * The elements of data, for calls that rely on what is checked here: nobody else moves this buffer's position or
-     * limit. Throws unless they are of this type, exactly as many as the shape's, and there to be read.
+     * Returns a duplicate of `data`, whose position and limit nobody else can move, so that later calls may rely on
+     * these checks. Throws unless its elements can be of this type, are exactly as many as the shape has, and can be
+     * read.
      */
     static Buffer checked(Buffer data, DataType type, Shape shape) {
         Buffer own = data instanceof ByteBuffer
@@ -44,7 +45,7 @@ final class Buffers {
                 : data.duplicate();
         check(own, type, shape);
         if (own.hasRemaining()) {
-            // Java throws if the buffer's memory was an arena's that is closed, or confined to another thread.
+            // Java throws here if the buffer's memory belongs to an arena that is closed or confined to another thread.
             put(ByteBuffer.allocate(Long.BYTES), own.duplicate().limit(own.position() + 1));
         }
         return own;
@@ -68,7 +69,7 @@ final class Buffers {
         checkCount(found, " between position and limit", shape);
     }
 
-    /** Throws unless as many elements, of which `where` says more, fill the shape. */
+    /** Throws unless the shape has `count` elements. `where` goes into the message. */
     static void checkCount(long count, String where, Shape shape) {
         if (count != sizeOf(shape)) {
             throw new IllegalArgumentException(
@@ -76,7 +77,7 @@ final class Buffers {
         }
     }
 
-    /** Throws unless an array can lie over data, which is {@link #checked}. */
+    /** Throws unless an array can use the memory of `data`, which comes from {@link #checked}. */
     static void checkShareable(Buffer data, DataType type) {
         if (!data.isDirect()) {
             throw new IllegalArgumentException("data is a heap buffer, which the garbage collector moves, expected a "
@@ -93,7 +94,7 @@ final class Buffers {
         }
     }
 
-    /** Copies data, which is {@link #checked}, into a row-major tensor. */
+    /** Copies `data`, which comes from {@link #checked}, into a row-major tensor. */
     static void write(NativeTensor tensor, Buffer data, DataType type) {
         int size = type.getNumOfBytes();
         if (data.isDirect() && (size == 1 || order(data) == ByteOrder.nativeOrder())) {
@@ -116,12 +117,12 @@ final class Buffers {
         }
     }
 
-    /** A direct buffer in native order. */
+    /** Makes a direct buffer in native byte order. */
     static ByteBuffer direct(int numBytes) {
         return ByteBuffer.allocateDirect(numBytes).order(ByteOrder.nativeOrder());
     }
 
-    /** The elements of a shape; Long.MAX_VALUE, which no buffer has, where that is above it. */
+    /** The number of elements of a shape. If it overflows: Long.MAX_VALUE, which no buffer has. */
     private static long sizeOf(Shape shape) {
         try {
             return shape.size();
@@ -145,7 +146,7 @@ final class Buffers {
         return ((ShortBuffer) data).order();
     }
 
-    /** The bytes as elements of that size, whose values are the buffer's byte order's. */
+    /** A view of the bytes as elements of that size, in the buffer's byte order. */
     private static Buffer view(ByteBuffer data, int size) {
         ByteBuffer bytes = data.slice().order(data.order());
         switch (size) {
@@ -160,7 +161,7 @@ final class Buffers {
         }
     }
 
-    /** Puts the elements at the start of a buffer, in its byte order. */
+    /** Writes the elements to the start of a buffer, in its byte order. */
     private static void put(ByteBuffer target, Buffer elements) {
         if (elements instanceof ByteBuffer) {
             target.duplicate().put((ByteBuffer) elements);
@@ -177,7 +178,7 @@ final class Buffers {
         }
     }
 
-    /** The name of the public class. */
+    /** The name of the buffer's public class, such as FloatBuffer. */
     private static String kind(Buffer data) {
         Class<?> type = data.getClass();
         while (type.getSuperclass() != Buffer.class) {

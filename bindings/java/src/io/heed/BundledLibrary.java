@@ -15,11 +15,11 @@ import java.util.Set;
 import java.util.StringJoiner;
 
 /**
- * The files of the native library that the jar holds for one platform. Files in a folder are compared with those in the
- * jar, which is cheap; these have a checksum, which is compared when they are written.
+ * The files of the native library in the jar for one platform. A file in a folder is compared with the one in the jar,
+ * which is cheap. Only when a file is written is the one in the jar compared with its checksum.
  */
 final class BundledLibrary {
-    /** Lines as sha256sum writes them: checksum, two spaces, name. */
+    /** A list as sha256sum writes it; in each line checksum, two spaces, name. */
     private static final String LIST = "SHA256SUMS";
     private static final String LINE = "[0-9a-f]{64}  [A-Za-z0-9_][A-Za-z0-9_.-]*";
     private static final int NAME_COLUMN = 66;
@@ -38,7 +38,7 @@ final class BundledLibrary {
         }
     }
 
-    /** Throws an exception that says so if the jar has none for the platform. */
+    /** Throws an exception with the reason if the jar has no library for the platform. */
     static BundledLibrary of(String platform) throws IOException {
         String folder = "/io/heed/native/" + platform + "/";
         try (InputStream list = BundledLibrary.class.getResourceAsStream(folder + LIST)) {
@@ -49,7 +49,7 @@ final class BundledLibrary {
         }
     }
 
-    /** Names the content: another content has another. */
+    /** A name for the content of all files; other content has another name. */
     String id() {
         StringJoiner id = new StringJoiner("-");
         for (String checksum : checksums.values()) {
@@ -63,8 +63,8 @@ final class BundledLibrary {
     }
 
     /**
-     * Writes those files that the folder lacks, or that are not those of the jar. Each appears whole under its name, so
-     * that many processes may do this at once, and one that has the old file loaded keeps it.
+     * Writes the files that are missing in the folder or differ from those in the jar. Each appears under its name when
+     * it is complete. So many processes may do this at once, and a process that has the old file loaded keeps it.
      */
     void extractTo(Path target) throws IOException {
         for (String name : checksums.keySet()) {
@@ -113,7 +113,7 @@ final class BundledLibrary {
         }
     }
 
-    /** Nothing else is tried then: what came with these classes is not what was made. */
+    /** The loader then tries no other place: a jar that differs from what was built cannot be trusted. */
     private UnsatisfiedLinkError damaged(String name, String how) {
         return NativeLoader.failure("the jar is damaged at " + folder + name + ": " + how);
     }

@@ -3,18 +3,18 @@ package io.heed;
 
 import java.util.Objects;
 
-/** The helper functions of d2l's chapter on attention. The arrays that they give belong to their argument's manager. */
+/** The helper functions of d2l's chapter on attention. Their results belong to the manager of their argument. */
 public final class Chap10Utils {
     private Chap10Utils() {}
 
     /**
-     * Puts the heads, which are side by side in the last axis, into the batch: (B, S, H * D) becomes (B * H, S, D),
-     * heads of one batch element together.
+     * Moves the heads, which are next to each other in the last axis, into the batch: (B, S, H * D) becomes (B * H, S,
+     * D), with the heads of a batch element next to each other.
      *
      * @param X the array
      * @param numHeads the number of heads H
      * @return a new array
-     * @throws IllegalArgumentException if the array has not three axes, or the last is no multiple of H
+     * @throws IllegalArgumentException if the array does not have three axes, or the last is no multiple of H
      */
     public static NDArray transposeQkv(NDArray X, int numHeads) {
         Shape shape = threeAxes(X);
@@ -30,7 +30,7 @@ public final class Chap10Utils {
      * @param X the array
      * @param numHeads the number of heads H
      * @return a new array
-     * @throws IllegalArgumentException if the array has not three axes, or the first is no multiple of H
+     * @throws IllegalArgumentException if the array does not have three axes, or the first is no multiple of H
      */
     public static NDArray transposeOutput(NDArray X, int numHeads) {
         Shape shape = threeAxes(X);
@@ -41,11 +41,11 @@ public final class Chap10Utils {
     }
 
     /**
-     * Softmax over the last axis, in which only as many elements take part as the lengths say, from the first; the
-     * others become 0. Where a length is 0 all elements become 0 (d2l's function gives them all the same share).
+     * Softmax over the last axis of the first n elements, where n is the valid length; the other elements become 0. If
+     * n is 0, all elements become 0 (d2l's function gives all of them the same weight).
      *
      * @param X scores (B, Q, K) or (B, H, Q, K) of FLOAT32, FLOAT16 or BFLOAT16
-     * @param validLens (B) or (B, Q) of FLOAT32, INT32 or INT64, whole numbers from 0 to K; null: all take part
+     * @param validLens (B) or (B, Q) of FLOAT32, INT32 or INT64, whole numbers from 0 to K; null: K
      * @return a new array of the scores' shape and type
      * @throws IllegalArgumentException if shapes or types do not fit, or a length is not from 0 to K
      */
@@ -67,7 +67,7 @@ public final class Chap10Utils {
         return X.getManager().adopt(result);
     }
 
-    /** With the axes in the middle exchanged, in another shape. */
+    /** Exchanges the two middle axes and reshapes the result. */
     private static NDArray exchanged(NDArray split, long... newShape) {
         try (NDArray exchanged = split.transpose(0, 2, 1, 3)) {
             return exchanged.reshape(newShape);

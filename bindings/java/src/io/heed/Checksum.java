@@ -4,7 +4,7 @@ package io.heed;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 
-/** SHA-256, as sha256sum writes it. */
+/** The SHA-256 of bytes, as sha256sum writes it. */
 final class Checksum {
     private static final String DIGITS = "0123456789abcdef";
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.heed;
 
-/** Makes all elements the same. */
+/** Sets all elements to the same value. */
 public final class ConstantInitializer implements Initializer {
     private final float value;
 
     /**
      * Makes an initializer.
      *
-     * @param value every element's value
+     * @param value the value
      */
     public ConstantInitializer(float value) {
         this.value = value;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.heed;
 
-/** How a base manager uses its device. Immutable; {@link #builder()} makes them. */
+/** How a base manager uses its device. Immutable; made by {@link #builder()}. */
 public final class ContextOptions {
     static final ContextOptions DEFAULTS = builder().build();
 
@@ -16,7 +16,7 @@ public final class ContextOptions {
     }
 
     /**
-     * Begins with the defaults.
+     * Returns a builder with the default options.
      *
      * @return a new builder
      */
@@ -25,9 +25,9 @@ public final class ContextOptions {
     }
 
     /**
-     * Returns how many threads compute.
+     * Returns the number of threads that compute.
      *
-     * @return the number; 0, the default: as many as the process may use
+     * @return the number; 0, the default, means as many as the process may use
      */
     public int getNumThreads() {
         return numThreads;
@@ -43,7 +43,7 @@ public final class ContextOptions {
     }
 
     /**
-     * Tells whether FLOAT32 may be computed with in 16 bits on devices that have nothing wider.
+     * Tells whether FLOAT32 may be computed in 16 bits on devices that have nothing wider.
      *
      * @return false by default
      */
@@ -76,7 +76,7 @@ public final class ContextOptions {
         members.setAllowReducedPrecision(allowReducedPrecision ? 1 : 0);
     }
 
-    /** Collects options. Not for several threads at once. */
+    /** Collects options. Not thread-safe. */
     public static final class Builder {
         private int numThreads;
         private boolean strict;
@@ -85,10 +85,10 @@ public final class ContextOptions {
         private Builder() {}
 
         /**
-         * Sets how many threads compute; it never changes a result.
+         * Sets the number of threads that compute. It never changes a result.
          *
-         * @param numThreads the number, at most 1024; 0, the default: as many as the process may use. What is out of
-         *     range is refused when a manager is made
+         * @param numThreads the number, at most 1024; 0, the default, means as many as the process may use. A number
+         *     out of range is refused when a manager is made
          * @return this builder
          */
         public Builder optNumThreads(int numThreads) {
@@ -109,10 +109,9 @@ public final class ContextOptions {
         }
 
         /**
-         * Sets whether FLOAT32 may be computed with in 16 bits on devices that have nothing wider. The CPU never needs
-         * it.
+         * Sets whether FLOAT32 may be computed in 16 bits on devices that have nothing wider. The CPU never needs it.
          *
-         * @param allowReducedPrecision true: it may; false, the default: such a call throws
+         * @param allowReducedPrecision true: it may be; false, the default: such a call throws
          *     UnsupportedOperationException
          * @return this builder
          */
@@ -124,7 +123,7 @@ public final class ContextOptions {
         /**
          * Makes the options.
          *
-         * @return what was set
+         * @return the options that were set
          */
         public ContextOptions build() {
             return new ContextOptions(this);

@@ -6,18 +6,19 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** The state that a base manager shares with all managers made from it: a context for each device, and the seeds. */
+/** The state that a base manager shares with all managers made from it: one context for each device, and the seeds. */
 final class Contexts {
-    /** How many were made: each has its own seeds. */
+    /** How many objects of this class were made: each has different seeds. */
     private static final AtomicLong MADE = new AtomicLong();
 
     final ContextOptions options;
     final AtomicLong nextSeed = new AtomicLong(MADE.getAndIncrement() << 32);
-    /** The base manager's, which closes the contexts with itself. Null: the collector does. */
+    /** The registry of the base manager, which closes the contexts. If null, the garbage collector does. */
     private final Registry registry;
     private final Map<Device, NativeContext> open = new HashMap<>();
     /**
-     * The contexts of arrays that no manager owns. The arrays keep them alive, and closing a manager does not end them.
+     * The contexts of arrays that no manager owns. These arrays keep the contexts alive; closing a manager does not
+     * close them.
      */
     private WeakReference<Contexts> unmanaged = new WeakReference<>(null);
 
@@ -26,7 +27,7 @@ final class Contexts {
         this.registry = registry;
     }
 
-    /** Throws if the device cannot be used, or the base manager is closed. */
+    /** Throws if the device cannot be used, or if the base manager is closed. */
     synchronized NativeContext of(Device device) {
         NativeContext context = open.get(device);
         if (context == null) {
@@ -36,7 +37,7 @@ final class Contexts {
         return context;
     }
 
-    /** Contexts that live as long as they are referred to. */
+    /** Contexts that are closed when nothing refers to them any more. */
     synchronized Contexts unmanaged() {
         if (registry == null) {
             return this;

@@ -29,7 +29,7 @@ public enum DataType {
 
     private static final DataType[] VALUES = values();
 
-    /** The heed_dtype of heed.h. */
+    /** The heed_dtype in heed.h. */
     final int code;
 
     private final int numOfBytes;
@@ -97,7 +97,7 @@ public enum DataType {
         return name().toLowerCase(Locale.ROOT);
     }
 
-    /** Of a floating-point type: the bits of its significand, the hidden one included. */
+    /** The number of significant bits of a floating-point type, with the hidden one. */
     int significandBits() {
         switch (this) {
             case FLOAT64:
@@ -111,7 +111,7 @@ public enum DataType {
         }
     }
 
-    /** Of a floating-point type: the power of two that all its numbers are multiples of. */
+    /** The exponent of the smallest positive number of a floating-point type, which is a power of two. */
     int leastPower() {
         switch (this) {
             case FLOAT64:

@@ -4,19 +4,22 @@ package io.heed;
 import java.math.BigInteger;
 
 /**
- * The decimal digits of a number of a floating-point type: the fewest that no other number of the type is nearer to,
- * computed exactly. These are NumPy's digits; Java's own are not always the fewest, and differ between its versions.
+ * The decimal digits of a floating-point number: the fewest that identify it among all numbers of its type, computed
+ * exactly. These are NumPy's digits. Java's own are not always the fewest, and differ between its versions.
  */
 final class DecimalDigits {
-    /** More than any number has. */
+    /** More digits than any number has. */
     static final int UNLIMITED = 2000;
 
-    /** Of a double: the bits of its fraction, and the exponent of the last one where the exponent's field is 0. */
+    /**
+     * The number of fraction bits of a double, and what its exponent field exceeds the exponent of its last fraction
+     * bit by.
+     */
     private static final int FRACTION_BITS = 52;
 
     private static final int EXPONENT_BIAS = 1075;
 
-    /** Without a point, and without leading zeros but for the number 0. */
+    /** The digits without a decimal point, and without leading zeros unless the number is 0. */
     final String digits;
     /** The power of ten of the first digit. */
     final int exponent;
@@ -29,11 +32,12 @@ final class DecimalDigits {
     /**
      * Finds the digits of a finite number without its sign.
      *
-     * @param value a number of that type
+     * @param value a number of the type `type`
      * @param type a floating-point type
-     * @param maxDigits where to cut, rounding to the nearest, a tie to the even digit
-     * @param maxFraction how many digits after the point to give at most, none of which the number begins after
-     * @param minDigits how many exact digits to give at least where there are so many other than zeros
+     * @param maxDigits the largest number of digits; the number is rounded to the nearest, a tie to the even digit
+     * @param maxFraction the largest number of digits after the decimal point; the first digit of the number must be
+     *     among them or before the point
+     * @param minDigits give at least so many digits, if the exact number has as many
      */
     static DecimalDigits of(double value, DataType type, int maxDigits, int maxFraction, int minDigits) {
         if (value == 0) {
@@ -49,7 +53,8 @@ final class DecimalDigits {
         boolean isEven = (mantissa & 1) == 0;
         boolean isPowerOfTwo = mantissa == 1L << (type.significandBits() - 1) && power > type.leastPower();
 
-        // The number is rest / scale; above and below are half the distances to its neighbours, in the same scale.
+        // The number is rest / scale. `above` and `below` are half of the distances to its neighbours, divided by
+        // scale.
         int shift = Math.max(power, 0);
         BigInteger rest = BigInteger.valueOf(mantissa).shiftLeft(shift + 2);
         BigInteger scale = BigInteger.ONE.shiftLeft(shift - power + 2);
@@ -64,7 +69,7 @@ final class DecimalDigits {
             above = above.multiply(tens);
             below = below.multiply(tens);
         }
-        // The logarithm is rounded.
+        // The logarithm was rounded, so that `first` may be off by one.
         if (rest.compareTo(scale) < 0) {
             first--;
             rest = rest.multiply(BigInteger.TEN);

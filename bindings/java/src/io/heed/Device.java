@@ -5,15 +5,15 @@ import java.util.Objects;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Where arrays lie and blocks compute. Immutable. */
+/** A device, on which arrays lie and blocks compute. Immutable. */
 public final class Device {
     private static final String CPU_TYPE = "cpu";
     private static final String ASCEND_TYPE = "ascend";
-    /** The numbers of heed.h's heed_device. */
+    /** The numbers of heed_device in heed.h. */
     private static final int CPU_CODE = 0;
     private static final int ASCEND_CODE = 1;
 
-    /** Followed by an index that an int holds. */
+    /** The type, followed by an index that fits an int. */
     private static final Pattern ASCEND_NAME = Pattern.compile(ASCEND_TYPE + "([0-9]{0,9})");
 
     private static final Device CPU = new Device(CPU_TYPE, 0);
@@ -29,14 +29,14 @@ public final class Device {
     /**
      * Returns the CPU.
      *
-     * @return the device that managers have where none is named
+     * @return the CPU, which managers use if no device is named
      */
     public static Device cpu() {
         return CPU;
     }
 
     /**
-     * Returns the first Huawei Ascend NPU. Whether it can be used shows when a manager is made for it.
+     * Returns the first Huawei Ascend NPU. Making a manager for it fails if the NPU cannot be used.
      *
      * @return the device
      */
@@ -45,9 +45,9 @@ public final class Device {
     }
 
     /**
-     * Returns a Huawei Ascend NPU. Whether it can be used shows when a manager is made for it.
+     * Returns a Huawei Ascend NPU. Making a manager for it fails if the NPU cannot be used.
      *
-     * @param index which one, from 0
+     * @param index the index of the NPU, from 0
      * @return the device
      * @throws IllegalArgumentException if index is negative
      */
@@ -59,7 +59,7 @@ public final class Device {
     }
 
     /**
-     * Returns the device of a name, as a program's option may have it.
+     * Returns the device with a name, such as the value of a program's option.
      *
      * @param deviceName "cpu", or "ascend", which may be followed by the index: "ascend1"
      * @return the device
@@ -77,11 +77,11 @@ public final class Device {
     }
 
     /**
-     * Returns how many devices of a type can be used. Where there is none, {@link
-     * NDManager#newBaseManager(Device)} says why.
+     * Returns the number of devices of a type that can be used. If it is 0, the exception of {@link
+     * NDManager#newBaseManager(Device)} gives the reason.
      *
      * @param deviceType "cpu" or "ascend"
-     * @return 1 for the CPU; 0 for the other where driver, plugin or device is missing
+     * @return 1 for the CPU; 0 for an NPU whose driver, plugin or device is missing
      * @throws IllegalArgumentException if it is another type
      */
     public static int getCount(String deviceType) {
@@ -91,7 +91,7 @@ public final class Device {
     }
 
     /**
-     * Returns the type.
+     * Returns the type of the device.
      *
      * @return "cpu" or "ascend"
      */
@@ -100,9 +100,9 @@ public final class Device {
     }
 
     /**
-     * Returns which device of its type it is.
+     * Returns the index of the device among those of its type.
      *
-     * @return the number, from 0; 0 for the CPU
+     * @return the index, from 0; 0 for the CPU
      */
     public int getDeviceId() {
         return deviceId;
@@ -121,7 +121,7 @@ public final class Device {
     }
 
     /**
-     * Returns the name.
+     * Returns the name of the device.
      *
      * @return "cpu()" or, for example, "ascend(0)"
      */

@@ -8,10 +8,11 @@ import java.util.Objects;
  * calls. It has no parameters, and need not be initialized. Scores are divided by the square root of the size of a
  * query (the class in d2l-java's utils/attention divides by the square root of 2: {@code optScale} can do that).
  *
- * <p>forward takes a list of queries (B, Q, D), keys (B, K, D), values (B, K, Dv), of one type of FLOAT32, FLOAT16 and
- * BFLOAT16, or each with an axis of heads behind the first, and, optional or null, the valid lengths (B) or (B, Q) of
- * FLOAT32, INT32 or INT64: a query attends to as many keys from the first. It gives a list of one array (B, Q, Dv), or
- * (B, H, Q, Dv), of the queries' type, which belongs to the queries' manager. Many threads may call it on one block.
+ * <p>forward takes a list of queries (B, Q, D), keys (B, K, D) and values (B, K, Dv), all FLOAT32, FLOAT16 or BFLOAT16,
+ * or each with an axis of heads behind the first, and the valid lengths (B) or (B, Q) of FLOAT32, INT32 or INT64, which
+ * may be missing or null: with length n, a query attends to the first n keys. It gives a list of one array (B, Q, Dv),
+ * or (B, H, Q, Dv), of the queries' type, which belongs to the queries' manager. Many threads may call it on one block
+ * at the same time.
  */
 public final class DotProductAttention extends AttentionBlock {
     private final AttentionOptions<?> options;
@@ -46,9 +47,9 @@ public final class DotProductAttention extends AttentionBlock {
      * size of a query, and every query attends to every key.
      *
      * @param queries (B, Q, D) or (B, H, Q, D) of FLOAT32, FLOAT16 or BFLOAT16
-     * @param keys (B, K, D) or (B, H, K, D) of the queries' type; fewer heads, by a divisor, serve several of the
-     *     queries' each
-     * @param values (B, K, Dv) or (B, H, K, Dv), likewise
+     * @param keys (B, K, D) or (B, Hkv, K, D) of the queries' type, where Hkv divides H: H / Hkv query heads share a
+     *     key head
+     * @param values (B, K, Dv) or (B, Hkv, K, Dv) of the queries' type
      * @return a new array (B, Q, Dv) or (B, H, Q, Dv) of the queries' type, which belongs to the queries' manager
      * @throws IllegalArgumentException if sizes or types do not fit
      * @throws IllegalStateException if an array or its manager is closed
@@ -78,15 +79,15 @@ public final class DotProductAttention extends AttentionBlock {
     }
 
     /**
-     * Attends in one call, without a block, into arrays that are there: lengths, mask, bias and all options, and as
-     * outputs the attention weights and the logarithms of the sums, too. The results are those of a block with these
-     * options, to the bit.
+     * Attends in one call, without a block, and writes to existing arrays. It takes lengths, mask, bias and all
+     * options, and also gives the attention weights and log-sum-exps. The results have the same bits as those of a
+     * block with these options.
      *
-     * @param inputs what is read
-     * @param outputs what is written: at least one array
+     * @param inputs the arrays to read
+     * @param outputs the arrays to write, at least one
      * @param options any of heed's options; null: the defaults
      * @throws IllegalArgumentException if sizes, types, lengths or options do not fit, an output is missing or overlaps
-     *     another array, or the inputs are for training and have no seed, which only a block could draw
+     *     another array, or the inputs are for training and have no seed: only a block could draw one
      * @throws IllegalStateException if an array or its manager is closed
      */
     public static void scaledDotProductAttention(AttentionInputs inputs, AttentionOutputs outputs, Builder options) {

@@ -2,12 +2,12 @@
 package io.heed;
 
 /**
- * Dropout: when training, each element becomes 0 with a probability, and is divided by one minus it otherwise. It has
- * no parameters, and need not be initialized.
+ * Dropout: when training, each element becomes 0 with probability p, and is divided by 1 - p otherwise. It has no
+ * parameters, and need not be initialized.
  *
  * <p>forward takes a list of one array of FLOAT32, FLOAT16 or BFLOAT16, and gives a list of one array of the same shape
- * and type. Each forward that trains drops other elements, from {@link #setSeed} on. Many threads may call it on one
- * block.
+ * and type. Each forward in training drops different elements; {@link #setSeed} sets where they begin. Many threads may
+ * call it on one block at the same time.
  */
 public final class Dropout extends SingleInputBlock {
     private final float rate;
@@ -47,9 +47,9 @@ public final class Dropout extends SingleInputBlock {
         private Builder() {}
 
         /**
-         * Sets how many elements are dropped.
+         * Sets the probability that an element is dropped.
          *
-         * @param rate the probability, from 0 to below 1; without this it is 0.5, as in DJL
+         * @param rate the probability, from 0 to below 1; the default is 0.5, as in DJL
          * @return this
          */
         public Builder optRate(float rate) {

@@ -9,20 +9,23 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * A shared library as a file. The system's loader maps one that is cut short without a word, and the process ends when
- * it touches what is not there.
+ * A shared library as a file. The system's loader maps a truncated file without an error, and the process ends when it
+ * accesses the missing part.
  */
 final class ElfFile {
     private static final int HEADER_BYTES = 64;
     private static final int SEGMENT_BYTES = 56;
     private static final int SECTION_BYTES = 64;
     private static final int LOADED_SEGMENT = 1;
-    /** The first bytes of a little-endian file of 64 bits. */
+    /** The first bytes of a 64-bit little-endian file. */
     private static final ByteBuffer MAGIC = ByteBuffer.wrap(new byte[] {0x7f, 'E', 'L', 'F', 2, 1});
 
     private ElfFile() {}
 
-    /** How many bytes are missing at the end; 0 if none are, or if the system's loader refuses such a file. */
+    /**
+     * The number of bytes that are missing at the end; 0 if none are missing, or if the system's loader refuses the
+     * file itself.
+     */
     static long numMissingBytes(Path file) throws IOException {
         try (SeekableByteChannel channel = Files.newByteChannel(file)) {
             ByteBuffer header = read(channel, 0, HEADER_BYTES);
@@ -34,7 +37,7 @@ final class ElfFile {
             }
             long segments = header.getLong(32);
             int numSegments = Short.toUnsignedInt(header.getShort(56));
-            // Linkers write the table of sections last.
+            // Linkers write the section table last.
             long end = Math.max(
                     segments + (long) numSegments * SEGMENT_BYTES,
                     header.getLong(40) + (long) Short.toUnsignedInt(header.getShort(60)) * SECTION_BYTES);
@@ -50,7 +53,7 @@ final class ElfFile {
         }
     }
 
-    /** As many bytes as there are. */
+    /** Reads `count` bytes, or fewer if the file ends before. */
     private static ByteBuffer read(SeekableByteChannel channel, long position, int count) throws IOException {
         ByteBuffer bytes = ByteBuffer.allocate(count).order(ByteOrder.LITTLE_ENDIAN);
         channel.position(position);

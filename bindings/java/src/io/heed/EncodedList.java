@@ -10,8 +10,8 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
 /**
- * The format of {@link NDList#encode()}, which is DJL's; numbers are big-endian, texts as {@link
- * DataOutputStream#writeUTF} has them:
+ * The format of {@link NDList#encode()}, which is DJL's. Numbers are big-endian, texts as {@link
+ * DataOutputStream#writeUTF} writes them:
  *
  * <pre>
  * list     int count, for each array:
@@ -32,7 +32,7 @@ final class EncodedList {
     // ---- Writing ----------------------------------------------------------------------------------------------------
 
     static void write(NDList list, OutputStream os) throws IOException {
-        // Nothing is written where an array is missing.
+        // Nothing is written if an array is missing.
         for (int i = 0; i < list.size(); i++) {
             list.openArray(i);
         }
@@ -63,7 +63,7 @@ final class EncodedList {
 
     // ---- Reading ----------------------------------------------------------------------------------------------------
 
-    /** Reads a list and not a byte more. Where that fails, the arrays that were made are closed. */
+    /** Reads a list, and no byte after it. If that fails, the arrays that were made are closed. */
     static NDList read(NDManager manager, InputStream is) throws IOException {
         manager.openContext();
         ParameterReader in = new ParameterReader(is);
@@ -112,7 +112,7 @@ final class EncodedList {
             made.setName(name);
             return made;
         } catch (IllegalArgumentException error) {
-            // Sizes that no array has, beside a size of 0.
+            // Sizes that no array can have, although another size is 0.
             throw new IllegalArgumentException(array + " has the shape " + shape + ": " + error.getMessage(), error);
         }
     }
@@ -172,7 +172,7 @@ final class EncodedList {
         }
     }
 
-    /** A text that may be anything, for a message. */
+    /** The beginning of a text of any length, for a message. */
     private static String shortened(String text) {
         String start = text.substring(0, Math.min(text.length(), 20)).replaceAll("[^ -~]", "?");
         return start.length() < text.length() ? start + "..." : start;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.heed;
 
-/** The exceptions for the statuses of the native library. */
+/** Makes the exceptions for the statuses of the native library. */
 final class Errors {
     private Errors() {}
 

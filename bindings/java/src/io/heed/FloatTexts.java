@@ -3,9 +3,12 @@ package io.heed;
 
 import java.util.Arrays;
 
-/** Floating-point numbers of an array as texts of one width, and one number alone, by NumPy's rules (2.3 and later). */
+/**
+ * Formats the floating-point numbers of an array as texts of the same width, or a single number, by NumPy's rules (2.3
+ * and later).
+ */
 final class FloatTexts {
-    /** NumPy's precision: digits after the point. */
+    /** NumPy's precision: the number of digits after the point. */
     private static final int MAX_FRACTION = 8;
 
     private static final double LARGEST_WITHOUT_EXPONENT = 1e8;
@@ -13,12 +16,12 @@ final class FloatTexts {
     private static final double LEAST_WITHOUT_EXPONENT = 1e-4;
     private static final double LARGEST_RATIO_WITHOUT_EXPONENT = 1000;
     private static final int MIN_EXPONENT_DIGITS = 2;
-    /** Of "nan" and "inf". */
+    /** The length of "nan" and "inf". */
     private static final int NAME_LENGTH = 3;
 
     private FloatTexts() {}
 
-    /** One text for each number of an array, with the point at the same place in all. */
+    /** Formats the numbers of an array, with the decimal points aligned. */
     static String[] aligned(double[] numbers, DataType type) {
         boolean scientific = needExponents(numbers, type);
         Parts[] parts = new Parts[numbers.length];
@@ -60,7 +63,7 @@ final class FloatTexts {
         return texts;
     }
 
-    /** A number that stands alone. */
+    /** Formats a single number, of an array without axes. */
     static String single(double number, DataType type) {
         if (!Double.isFinite(number)) {
             return name(number);
@@ -76,7 +79,10 @@ final class FloatTexts {
                 + parts.exponentText(MIN_EXPONENT_DIGITS);
     }
 
-    /** Compares as NumPy does, which rounds the bounds, and the ratio, to the array's type. */
+    /**
+     * Whether the numbers are printed with exponents. NumPy compares with bounds, and a ratio, that are rounded to the
+     * array's type.
+     */
     private static boolean needExponents(double[] numbers, DataType type) {
         double largest = 0;
         double least = Double.POSITIVE_INFINITY;
@@ -95,7 +101,7 @@ final class FloatTexts {
                 || largest / least > LARGEST_RATIO_WITHOUT_EXPONENT + ratioStep / 2;
     }
 
-    /** Ten to the power of how many decimal digits a number of the type always keeps. */
+    /** The power of ten whose exponent is the number of decimal digits that a number of the type always keeps. */
     private static double tensOf(DataType type) {
         return Math.pow(10, Math.floor((type.significandBits() - 1) * Math.log10(2)));
     }
@@ -114,7 +120,7 @@ final class FloatTexts {
         return text + new String(missing);
     }
 
-    /** A finite number: what is before the point, with the sign; what is behind it; the power of ten. */
+    /** A finite number: the digits before the point, with the sign; the digits after it; the exponent of ten. */
     private static final class Parts {
         private final String whole;
         private final String fraction;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.heed;
 
-/** A failure of the native library for which Java has no exception of its own: of a file or a device, for example. */
+/** A failure of the native library for which Java has no exception of its own, such as one of a file or a device. */
 public final class HeedException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
@@ -14,7 +14,7 @@ public final class HeedException extends RuntimeException {
     }
 
     /**
-     * Returns what kind of failure it was.
+     * Returns the kind of failure.
      *
      * @return the status
      */

@@ -6,17 +6,17 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 
 /**
- * The inputs and outputs of a call of a layer, as C's structs. The structs come from a pool of the context and go back
- * to it on {@link #close}, so that a call allocates nothing. Calls at the same time have different structs.
+ * The inputs and outputs of one call of a layer, as C's structs. The structs come from a pool of the context and return
+ * to it on {@link #close}, so that a call allocates nothing. Calls at the same time use different structs.
  */
 final class LayerCall implements AutoCloseable {
-    /** The type of each input. */
+    /** Tells the type of each input. */
     interface Types {
         DataType of(int index);
     }
 
     private final boolean isPooled;
-    /** By a call, which took it from the pool. */
+    /** True while a call that took this object from the pool uses it. */
     private final AtomicBoolean isInUse = new AtomicBoolean(true);
 
     private final NativeLayerInputs inputs = new NativeLayerInputs();
@@ -25,7 +25,7 @@ final class LayerCall implements AutoCloseable {
     private final TensorMembers written = new TensorMembers(outputs, AttentionOutputs.SETTERS);
     private final ByteBuffer inputBytes = inputs.bytes();
     private final int seedOffset = inputs.offsetOf(inputs::setDropoutSeed);
-    /** What {@link #inputs} has. */
+    /** The value of the member `training` of {@link #inputs}. */
     private boolean training;
 
     private LayerCall(boolean isPooled) {
@@ -43,7 +43,7 @@ final class LayerCall implements AutoCloseable {
         return this;
     }
 
-    /** The arrays of a list of inputs, in its order. */
+    /** Sets the inputs to the arrays of a list, in its order. */
     LayerCall read(NDArray[] list) {
         for (int i = 0; i < read.size(); i++) {
             read.set(i, i < list.length ? NDArray.tensorOf(list[i], AttentionInputs.nameOf(i)) : null);
@@ -51,12 +51,12 @@ final class LayerCall implements AutoCloseable {
         return this;
     }
 
-    /** Inputs that have shapes only. A null shape, or none, is no input. */
+    /** Sets inputs that have shapes only. A null shape, or a missing one, is no input. */
     LayerCall read(NativeContext context, Shape[] shapes, Types types) {
         read.clear();
         for (int i = 0; i < shapes.length; i++) {
             if (shapes[i] != null) {
-                // Closed at once, but destroyed only when this call no longer uses it.
+                // It is closed at once, but destroyed only when this call has ended its use of it.
                 try (NativeTensor tensor = NativeTensor.wrap(context, types.of(i).code, shapes[i].dims(), null)) {
                     read.set(i, tensor);
                 }
@@ -70,7 +70,7 @@ final class LayerCall implements AutoCloseable {
         return this;
     }
 
-    /** Either may be null. */
+    /** Sets the outputs; both may be null. */
     LayerCall write(NativeTensor output, NativeTensor weights) {
         written.clear();
         written.set(Wanted.OUTPUT.ordinal(), output);
@@ -78,7 +78,7 @@ final class LayerCall implements AutoCloseable {
         return this;
     }
 
-    /** For all calls that do more than read shapes and types: whether dropout is active, and its seed. */
+    /** Sets whether dropout is active, and its seed. Required for all calls that do more than read shapes and types. */
     LayerCall dropout(boolean isActive, long seed) {
         if (training != isActive) {
             inputs.setTraining(isActive ? 1 : 0);
@@ -94,7 +94,7 @@ final class LayerCall implements AutoCloseable {
         layer.initialize(inputs, seed);
     }
 
-    /** A new tensor for an output. The outputs of this call are others afterwards. */
+    /** Makes a new tensor for an output. This replaces the outputs of this call. */
     NativeTensor createOutput(NativeLayer layer, Wanted wanted) {
         written.clear();
         layer.createOutputs(inputs, wanted.bit, outputs);
@@ -117,7 +117,7 @@ final class LayerCall implements AutoCloseable {
         return NativeText.from((text, capacity) -> layer.explain(inputs, outputs, text, capacity));
     }
 
-    /** Ends the use of the tensors. */
+    /** Ends the use of the tensors, and returns this object to the pool. */
     @Override
     public void close() {
         read.release();
@@ -135,8 +135,8 @@ final class LayerCall implements AutoCloseable {
     }
 
     /**
-     * The structs of the calls in one context. Threads look in different slots first and take no lock. What a slot has
-     * stays there, and is used by one call at a time.
+     * The structs of the calls in one context. Each thread begins its search at a different slot, and takes no lock. An
+     * object stays in its slot, and is used by one call at a time.
      */
     static final class Pool {
         private static final int SLOT_BITS = 6;
@@ -162,7 +162,7 @@ final class LayerCall implements AutoCloseable {
             return new LayerCall(false);
         }
 
-        /** Threads that were made one after the other get slots that are far apart: multiplicative hashing. */
+        /** Multiplicative hashing: threads that were made one after the other get slots that are far apart. */
         private static int firstSlot() {
             return (int) (Thread.currentThread().getId() * 0x9E3779B97F4A7C15L >>> (64 - SLOT_BITS));
         }

@@ -4,7 +4,7 @@ package io.heed;
 import java.nio.ByteBuffer;
 import java.util.Objects;
 
-/** A parameter that heed's layer keeps. */
+/** A parameter whose values are in a native layer. */
 final class LayerParameter extends Parameter implements NDArray.Writer {
     final ByteBuffer nativeName;
     private final BlockLayer layer;

@@ -4,8 +4,8 @@ package io.heed;
 import java.util.Locale;
 
 /**
- * Reports of leaks, which the system property heed.leaks turns on: each native object remembers the stack trace of its
- * creation, which is reported if the garbage collector finds the object before it or its manager was closed.
+ * Reports leaks, if the system property heed.leaks is set. Each native object then remembers the stack trace of its
+ * creation. It is reported if the garbage collector finds the object before the object or its manager was closed.
  */
 final class Leaks {
     static final String PROPERTY = "heed.leaks";

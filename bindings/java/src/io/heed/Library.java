@@ -3,18 +3,18 @@ package io.heed;
 
 import java.lang.ref.WeakReference;
 
-/** The native library, loaded when it is first needed, and the context that most managers and all new blocks share. */
+/** The native library, which is loaded on first use, and the context that most managers and all new blocks share. */
 final class Library {
     private static boolean loaded;
     /**
-     * Weak, because a strong reference in a static field would keep the classes from being unloaded: the cleaner's
-     * thread refers to classes of every object that is still open.
+     * Weak, because with a strong reference in a static field the classes could not be unloaded: the cleaner's thread
+     * refers to the classes of all open objects.
      */
     private static WeakReference<NativeContext> shared = new WeakReference<>(null);
 
     private Library() {}
 
-    /** Throws the whole failure each time, not only the first time. */
+    /** Throws the full error each time, not only the first time. */
     static synchronized void load() {
         if (!loaded) {
             NativeLoader.load();
@@ -22,7 +22,7 @@ final class Library {
         }
     }
 
-    /** A context for the CPU with the default options. The cleaner closes it when nothing refers to it. */
+    /** A context for the CPU with the default options. The cleaner closes it when nothing refers to it any more. */
     static synchronized NativeContext context() {
         NativeContext context = shared.get();
         if (context == null) {
@@ -33,7 +33,7 @@ final class Library {
         return context;
     }
 
-    /** A new context. */
+    /** Makes a new context. */
     static NativeContext open(Device device, ContextOptions options) {
         load();
         try (NativeContextOptions members = new NativeContextOptions()) {

@@ -3,10 +3,11 @@ package io.heed;
 
 /**
  * A linear layer, y = x W^T + b, over the last axis of its input. Its parameters are "weight" of shape (units, size of
- * the input) and, unless it is made without, "bias" of shape (units).
+ * the input) and, unless it is made without bias, "bias" of shape (units).
  *
  * <p>forward takes a list of one array (..., E) of FLOAT32, FLOAT16 or BFLOAT16, and gives a list of one array (...,
- * units) of the same type. Many threads may call it on one block; a call that changes its parameters waits for them.
+ * units) of the same type. Many threads may call it on one block at the same time; a call that changes the parameters
+ * waits for them.
  */
 public final class Linear extends SingleInputBlock {
     private final long units;
@@ -15,7 +16,7 @@ public final class Linear extends SingleInputBlock {
     private Linear(Builder options) {
         super("Linear");
         units = options.units;
-        // C's own sentence would name output_size, which here is an option of MultiHeadAttention.
+        // C's sentence would name output_size, which in Java is an option of MultiHeadAttention.
         if (units < 1) {
             throw new IllegalArgumentException("units is " + units + ", expected at least 1");
         }
@@ -54,7 +55,7 @@ public final class Linear extends SingleInputBlock {
         private Builder() {}
 
         /**
-         * Sets the size of the output, which must be set.
+         * Sets the size of the output, which is required.
          *
          * @param units the size, 1 or more
          * @return this
@@ -67,7 +68,7 @@ public final class Linear extends SingleInputBlock {
         /**
          * Sets whether a bias is added.
          *
-         * @param bias true, as it is without this, to add one
+         * @param bias true, the default, to add one
          * @return this
          */
         public Builder optBias(boolean bias) {

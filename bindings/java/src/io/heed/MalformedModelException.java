@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.heed;
 
-/** Parameters that are read from a stream are not what their format, or their block, wants. */
+/** The parameters in a stream do not have the expected format, or are of another block. */
 public final class MalformedModelException extends Exception {
     private static final long serialVersionUID = 1L;
 
     /**
      * Makes an exception.
      *
-     * @param message what is wrong
+     * @param message the reason
      */
     public MalformedModelException(String message) {
         super(message);
@@ -17,8 +17,8 @@ public final class MalformedModelException extends Exception {
     /**
      * Makes an exception.
      *
-     * @param message what is wrong
-     * @param cause what found it, or null
+     * @param message the reason
+     * @param cause the exception that reported it, or null
      */
     public MalformedModelException(String message, Throwable cause) {
         super(message, cause);

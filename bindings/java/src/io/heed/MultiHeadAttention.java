@@ -7,25 +7,25 @@ import java.util.Set;
 
 /**
  * Multi-head attention (Vaswani et al., "Attention Is All You Need", 2017), with d2l-java's constructor and calls, or
- * with any of heed's options by {@link #builder}.
+ * with any of heed's options through {@link #builder}.
  *
  * <p>Its parameters are "W_q.weight" (numHeads * headSize, size of a query), "W_k.weight" (numKvHeads * headSize, size
  * of a key), "W_v.weight" (numKvHeads * valueHeadSize, size of a value), "W_o.weight" (outputSize, numHeads *
- * valueHeadSize), and "W_q.bias" and so on; with d2l's constructor all are of numHiddens rows. Scores are divided by
- * the square root of headSize (the class in d2l-java's utils/attention divides by the square root of 2: {@code
+ * valueHeadSize), and "W_q.bias" and so on. With d2l's constructor all of them have numHiddens rows. Scores are divided
+ * by the square root of headSize (the class in d2l-java's utils/attention divides by the square root of 2; {@code
  * optScale} can do that).
  *
- * <p>forward takes a list of queries (B, Q, E), keys (B, K, E), values (B, K, E), of one type of FLOAT32, FLOAT16 and
- * BFLOAT16, and, optional or null, the valid lengths (B) or (B, Q) of FLOAT32, INT32 or INT64: a query attends to as
- * many keys from the first. It gives a list of one array (B, Q, outputSize) of the queries' type, which belongs to the
- * queries' manager.
+ * <p>forward takes a list of queries (B, Q, E), keys (B, K, E) and values (B, K, E), all FLOAT32, FLOAT16 or BFLOAT16,
+ * and the valid lengths (B) or (B, Q) of FLOAT32, INT32 or INT64, which may be missing or null: with length n, a query
+ * attends to the first n keys. It gives a list of one array (B, Q, outputSize) of the queries' type, which belongs to
+ * the queries' manager.
  *
- * <p>Many threads may call it on one block; a call that changes its parameters waits for them.
+ * <p>Many threads may call it on one block at the same time; a call that changes the parameters waits for them.
  */
 public final class MultiHeadAttention extends NativeBlock {
     /**
-     * Holds the attention weights of the last forward, of shape (B * H, Q, K). By itself it is dot-product attention
-     * with this block's options, without its projections, and whatever its scoring.
+     * Has the attention weights of the last forward, of shape (B * H, Q, K). Called by itself, it computes dot-product
+     * attention with this block's options, without its projections, and whatever its scoring.
      */
     public final DotProductAttention attention;
 
@@ -62,11 +62,11 @@ public final class MultiHeadAttention extends NativeBlock {
     }
 
     /**
-     * Sets whether each forward of a list computes and keeps the attention weights, which take B * H * Q * K elements.
-     * The result is the same. Those of the last forward are closed when they are no longer kept.
+     * Sets whether each forward of a list computes and keeps the attention weights, which have B * H * Q * K elements.
+     * This does not change the output. Turning it off closes the weights of the last forward.
      *
-     * @param keep true, as it is from the beginning in a block that was made by the constructor, to keep them in {@link
-     *     #attention}
+     * @param keep true to keep them in {@link #attention}, which is the default of a block that was made by the
+     *     constructor
      */
     public void setKeepAttentionWeights(boolean keep) {
         attention.setKeepAttentionWeights(keep);
@@ -119,7 +119,7 @@ public final class MultiHeadAttention extends NativeBlock {
         return attention.keepsWeights();
     }
 
-    /** Kept as a view (B * H, Q, K) of weights (B, H, Q, K). */
+    /** Keeps the weights (B, H, Q, K) as a view (B * H, Q, K). */
     @Override
     void keepWeights(NDManager manager, NativeTensor weights) {
         if (weights == null) {
@@ -131,7 +131,7 @@ public final class MultiHeadAttention extends NativeBlock {
         weights.close();
     }
 
-    /** Makes a multi-head attention. Sizes that are not set, or are 0, follow from the others. */
+    /** Makes a multi-head attention. Sizes that are not set, or are 0, are derived from the others. */
     public static final class Builder extends AttentionOptions<Builder> {
         private long numHiddens;
         private long numHeads;
@@ -146,7 +146,7 @@ public final class MultiHeadAttention extends NativeBlock {
         private Builder() {}
 
         /**
-         * Sets the hidden size, which must be set unless headSize and, with a projection of the output, outputSize are.
+         * Sets the hidden size. It is required unless headSize is set and, with an output projection, outputSize too.
          *
          * @param numHiddens the size
          * @return this
@@ -157,7 +157,7 @@ public final class MultiHeadAttention extends NativeBlock {
         }
 
         /**
-         * Sets the number of heads of the queries, which must be set.
+         * Sets the number of heads of the queries, which is required.
          *
          * @param numHeads the number H, 1 or more
          * @return this
@@ -170,7 +170,7 @@ public final class MultiHeadAttention extends NativeBlock {
         /**
          * Sets the number of heads of keys and values. Query head h uses key head h / (numHeads / numKvHeads).
          *
-         * @param numKvHeads a divisor of numHeads; 0, the default: numHeads
+         * @param numKvHeads a divisor of numHeads; 0, the default, means numHeads
          * @return this
          */
         public Builder optNumKvHeads(long numKvHeads) {
@@ -181,7 +181,7 @@ public final class MultiHeadAttention extends NativeBlock {
         /**
          * Sets the size of a head's queries and keys.
          *
-         * @param headSize the size; 0, the default: numHiddens / numHeads, which must come out even
+         * @param headSize the size; 0, the default, means numHiddens / numHeads, which must be a whole number
          * @return this
          */
         public Builder optHeadSize(long headSize) {
@@ -192,7 +192,7 @@ public final class MultiHeadAttention extends NativeBlock {
         /**
          * Sets the size of a head's values.
          *
-         * @param valueHeadSize the size; 0, the default: headSize
+         * @param valueHeadSize the size; 0, the default, means headSize
          * @return this
          */
         public Builder optValueHeadSize(long valueHeadSize) {
@@ -203,7 +203,7 @@ public final class MultiHeadAttention extends NativeBlock {
         /**
          * Sets the size of the output.
          *
-         * @param outputSize the size; 0, the default: numHiddens
+         * @param outputSize the size; 0, the default, means numHiddens
          * @return this
          */
         public Builder optOutputSize(long outputSize) {
@@ -226,7 +226,7 @@ public final class MultiHeadAttention extends NativeBlock {
         /**
          * Sets whether all four projections add a bias.
          *
-         * @param bias false, the default: none does
+         * @param bias true: all do; false, the default: none does
          * @return this
          */
         public Builder optBias(boolean bias) {
@@ -234,9 +234,9 @@ public final class MultiHeadAttention extends NativeBlock {
         }
 
         /**
-         * Sets which projections add a bias, and that the others do not.
+         * Sets the projections that add a bias; all others add none.
          *
-         * @param biases those that do
+         * @param biases the projections that add one
          * @return this
          */
         public Builder optBiases(Bias... biases) {

@@ -9,24 +9,25 @@ import java.util.Arrays;
 import java.util.Objects;
 
 /**
- * An array of elements of one type, which lives outside Java's heap and belongs to a manager. Elements are written and
- * read in row-major order.
+ * An array of elements of one type. Its memory is outside Java's heap, and it belongs to a manager. Elements are
+ * written and read in row-major order.
  *
- * <p>Methods that say "a view" give an array over the same elements: what is written to one is read from the other, and
- * the elements live as long as one of them. All others that give an array give a new one. Either belongs to this
- * array's manager. Negative axes count from the end; an axis that is not there is an IllegalArgumentException.
+ * <p>A method that gives "a view" returns an array over the same elements: what is written to one is read from the
+ * other, and the elements live as long as one of them. All other methods that return an array return a new one. Both
+ * belong to this array's manager. Negative axes count from the end; an axis that does not exist is an
+ * IllegalArgumentException.
  *
- * <p>May be read from many threads; writing an array while another thread uses it is the caller's race. Every method
- * but {@code close}, {@code isReleased}, {@code getManager}, {@code getDevice}, {@code getName}, {@code setName} and
- * {@code toString} throws IllegalStateException once the array or its manager is closed.
+ * <p>Many threads may read an array at the same time. If a thread writes to it while another uses it, the results are
+ * undefined. Every method but {@code close}, {@code isReleased}, {@code getManager}, {@code getDevice}, {@code
+ * getName}, {@code setName} and {@code toString} throws IllegalStateException once the array or its manager is closed.
  */
 public final class NDArray implements AutoCloseable {
-    /** Where the elements of an array are that cannot be written in place: a block's parameter. */
+    /** Holds the elements of an array that cannot be written in place: of a block's parameter. */
     interface Writer {
         /** Replaces all elements by those of a tensor of the array's shape. */
         void write(NativeTensor value);
 
-        /** The elements as they are now, a tensor of the array's shape and type that the array then owns. */
+        /** Returns the present elements as a tensor of the array's shape and type, which the array then owns. */
         NativeTensor current();
     }
 
@@ -73,9 +74,9 @@ public final class NDArray implements AutoCloseable {
     }
 
     /**
-     * Returns the manager that the array belongs to, and to which the arrays go that are made from it.
+     * Returns the manager that owns the array, and the arrays that are made from it.
      *
-     * @return the manager, which may be closed; after {@link #detach} one that owns nothing and cannot be closed
+     * @return the manager, which may be closed; after {@link #detach} a manager that owns nothing and cannot be closed
      */
     public NDManager getManager() {
         return data.manager();
@@ -84,7 +85,7 @@ public final class NDArray implements AutoCloseable {
     /**
      * Returns the array's name.
      *
-     * @return what {@link #setName} set, null if nothing
+     * @return the name that {@link #setName} has set, or null
      */
     public String getName() {
         return name;
@@ -122,11 +123,11 @@ public final class NDArray implements AutoCloseable {
     // ---- Ownership --------------------------------------------------------------------------------------------------
 
     /**
-     * Gives the array to another manager, which closes it with itself.
+     * Moves the array to another manager, which closes the array when it is closed.
      *
      * @param manager the new owner
      * @throws IllegalArgumentException if the manager is for another device
-     * @throws IllegalStateException if the manager is closed; the array stays where it is then
+     * @throws IllegalStateException if the manager is closed; the array then keeps its manager
      */
     public void attach(NDManager manager) {
         Objects.requireNonNull(manager, "manager");
@@ -138,7 +139,9 @@ public final class NDArray implements AutoCloseable {
         data.attach(manager);
     }
 
-    /** Takes the array from its manager: it stays open when that is closed, and the caller closes it. */
+    /**
+     * Removes the array from its manager: closing the manager does not close the array any more, and the caller has to.
+     */
     public void detach() {
         attach(getManager().unmanaged());
     }
@@ -152,7 +155,9 @@ public final class NDArray implements AutoCloseable {
         return !data.isOpen();
     }
 
-    /** Frees the array; if a call on another thread uses it, after that call. Closing twice does nothing. */
+    /**
+     * Frees the array. If a call on another thread uses it, it is freed after that call. Closing twice does nothing.
+     */
     @Override
     public void close() {
         data.close();
@@ -161,7 +166,7 @@ public final class NDArray implements AutoCloseable {
     // ---- Elements to Java -------------------------------------------------------------------------------------------
 
     /**
-     * Copies the elements out of a FLOAT32, FLOAT16 or BFLOAT16 array; those of 16 bits are widened, which is exact.
+     * Copies the elements of a FLOAT32, FLOAT16 or BFLOAT16 array. Those of 16 bits are widened, which is exact.
      *
      * @return the elements
      * @throws IllegalStateException if the array is of another type
@@ -171,7 +176,7 @@ public final class NDArray implements AutoCloseable {
     }
 
     /**
-     * Copies the elements out of a FLOAT64 array.
+     * Copies the elements of a FLOAT64 array.
      *
      * @return the elements
      * @throws IllegalStateException if the array is of another type
@@ -181,7 +186,7 @@ public final class NDArray implements AutoCloseable {
     }
 
     /**
-     * Copies the elements out of an INT32 array.
+     * Copies the elements of an INT32 array.
      *
      * @return the elements
      * @throws IllegalStateException if the array is of another type
@@ -191,7 +196,7 @@ public final class NDArray implements AutoCloseable {
     }
 
     /**
-     * Copies the elements out of an INT64 array.
+     * Copies the elements of an INT64 array.
      *
      * @return the elements
      * @throws IllegalStateException if the array is of another type
@@ -201,9 +206,9 @@ public final class NDArray implements AutoCloseable {
     }
 
     /**
-     * Copies the elements out of an INT8 or UINT8 array.
+     * Copies the elements of an INT8 or UINT8 array.
      *
-     * @return the elements; those of UINT8 above 127 come as negative bytes
+     * @return the elements; those of UINT8 above 127 become negative bytes
      * @throws IllegalStateException if the array is of another type
      */
     public byte[] toByteArray() {
@@ -211,7 +216,7 @@ public final class NDArray implements AutoCloseable {
     }
 
     /**
-     * Copies the elements out of a BOOLEAN array.
+     * Copies the elements of a BOOLEAN array.
      *
      * @return the elements
      * @throws IllegalStateException if the array is of another type
@@ -221,9 +226,9 @@ public final class NDArray implements AutoCloseable {
     }
 
     /**
-     * Copies the bytes of the elements, of any type.
+     * Copies the bytes of the elements of an array of any type.
      *
-     * @return a new direct buffer in native order, at position 0
+     * @return a new direct buffer in native byte order, at position 0
      * @throws IllegalStateException if they are more than 2147483647 bytes
      */
     public ByteBuffer toByteBuffer() {
@@ -231,13 +236,13 @@ public final class NDArray implements AutoCloseable {
     }
 
     /**
-     * Gives a view of a FLOAT32 array's memory, without a copy. It may be read and written, and keeps the memory alive:
-     * it stays valid when the array, its manager or a buffer that was wrapped is closed or forgotten.
+     * Returns a view of a FLOAT32 array's memory, without a copy. The buffer may be read and written. It keeps the
+     * memory alive: it stays valid when the array, its manager or a buffer that was wrapped is closed or forgotten.
      *
      * @return a direct buffer of all elements, at position 0
-     * @throws IllegalStateException if the array is of another type, its elements do not lie one after the other in
-     *     row-major order, it is read-only (a block's parameter), it is on another device than the CPU, or it has more
-     *     than 2147483647 bytes: {@link #duplicate} or {@link #toFloatArray} copy
+     * @throws IllegalStateException if the array has another type, its elements are not contiguous in row-major order,
+     *     it is read-only (a block's parameter), it is on another device than the CPU, or it has more than 2147483647
+     *     bytes: {@link #duplicate} or {@link #toFloatArray} copy the elements
      */
     public FloatBuffer toFloatBuffer() {
         return ArrayMemory.floats(data);
@@ -246,7 +251,7 @@ public final class NDArray implements AutoCloseable {
     /**
      * Returns one element of a FLOAT32, FLOAT16 or BFLOAT16 array.
      *
-     * @param indices as many as the array has axes; negative ones count from the end
+     * @param indices one index for each axis; negative ones count from the end
      * @return the element
      * @throws IllegalArgumentException if there is no such element
      * @throws IllegalStateException if the array is of another type
@@ -262,7 +267,7 @@ public final class NDArray implements AutoCloseable {
     /**
      * Returns one element of an INT64 array.
      *
-     * @param indices as many as the array has axes; negative ones count from the end
+     * @param indices one index for each axis; negative ones count from the end
      * @return the element
      * @throws IllegalArgumentException if there is no such element
      * @throws IllegalStateException if the array is of another type
@@ -278,11 +283,11 @@ public final class NDArray implements AutoCloseable {
     // ---- Elements from Java -----------------------------------------------------------------------------------------
 
     /**
-     * Replaces all elements. Those of FLOAT16 and BFLOAT16 arrays are rounded. A block's parameter may be set too: the
-     * block computes with the new elements from then on.
+     * Replaces all elements. For a FLOAT16 or BFLOAT16 array they are rounded. The array may be a block's parameter:
+     * the block computes with the new elements from then on.
      *
-     * @param data as many elements
-     * @throws IllegalArgumentException if they are more or less
+     * @param data one element for each of the array
+     * @throws IllegalArgumentException if there are more or fewer elements
      * @throws IllegalStateException if the array is not of FLOAT32, FLOAT16 or BFLOAT16
      */
     public void set(float[] data) {
@@ -293,8 +298,8 @@ public final class NDArray implements AutoCloseable {
     /**
      * Replaces all elements.
      *
-     * @param data as many elements
-     * @throws IllegalArgumentException if they are more or less
+     * @param data one element for each of the array
+     * @throws IllegalArgumentException if there are more or fewer elements
      * @throws IllegalStateException if the array is not of INT32
      */
     public void set(int[] data) {
@@ -305,8 +310,8 @@ public final class NDArray implements AutoCloseable {
     /**
      * Replaces all elements.
      *
-     * @param data as many elements
-     * @throws IllegalArgumentException if they are more or less
+     * @param data one element for each of the array
+     * @throws IllegalArgumentException if there are more or fewer elements
      * @throws IllegalStateException if the array is not of INT64
      */
     public void set(long[] data) {
@@ -315,10 +320,11 @@ public final class NDArray implements AutoCloseable {
     }
 
     /**
-     * Replaces all elements by those between a buffer's position and limit, in its byte order. The position stays.
+     * Replaces all elements by those between a buffer's position and limit, in its byte order. The buffer's position
+     * does not change.
      *
-     * @param data a buffer of the array's type, or a ByteBuffer, which holds elements of any type
-     * @throws IllegalArgumentException if it is of another type, or has more or less elements
+     * @param data a buffer of the array's type, or a ByteBuffer, which can hold elements of any type
+     * @throws IllegalArgumentException if it has another type, or more or fewer elements
      */
     public void set(Buffer data) {
         Objects.requireNonNull(data, "data");
@@ -326,10 +332,11 @@ public final class NDArray implements AutoCloseable {
     }
 
     /**
-     * Copies the elements into another array, converted to its type and repeated along axes that are missing or 1 here.
-     * Floats become integers by truncation, what is out of range becomes the nearest in range, NaN 0.
+     * Copies the elements into another array. They are converted to its type, and repeated along axes that are missing
+     * or have size 1 here. Floating-point numbers become integers by truncation; numbers out of range become the
+     * nearest number in range, and NaN becomes 0.
      *
-     * @param array the array that is written, which shares no memory with this one; it may be on another device
+     * @param array the array to write, which must not share memory with this one; it may be on another device
      * @throws IllegalArgumentException if the shapes do not fit, or the arrays overlap
      */
     public void copyTo(NDArray array) {
@@ -351,8 +358,8 @@ public final class NDArray implements AutoCloseable {
     /**
      * Converts the elements, as {@link #copyTo} does.
      *
-     * @param dataType the wanted type
-     * @param copy whether to copy the array even if it is of that type
+     * @param dataType the new type
+     * @param copy whether to copy the array even if it already has that type
      * @return a new array of that type, or this one
      */
     public NDArray toType(DataType dataType, boolean copy) {
@@ -362,12 +369,12 @@ public final class NDArray implements AutoCloseable {
     }
 
     /**
-     * Copies the array to a device, in its type.
+     * Copies the array to a device, without changing its type.
      *
      * @param device the device
-     * @param copy whether to copy the array even if it is on that device
-     * @return a new row-major array on that device, or this one. A new one on another device belongs to a manager for
-     *     that device, of the same options, which this array's manager closes with itself
+     * @param copy whether to copy the array even if it is already on that device
+     * @return a new row-major array on that device, or this one. On another device, the new array belongs to a manager
+     *     for that device with the same options, which is closed with this array's manager
      * @throws HeedException with {@link Status#DEVICE_UNAVAILABLE} and what to do if the device cannot be used
      */
     public NDArray toDevice(Device device, boolean copy) {
@@ -381,10 +388,11 @@ public final class NDArray implements AutoCloseable {
     }
 
     /**
-     * Gives the part of the array at leading indices.
+     * Returns the part of the array at some indices of the first axes.
      *
-     * @param indices at most as many as the array has axes; negative ones count from the end
-     * @return a view of the remaining axes; a scalar if there are none left
+     * @param indices an index for each of the first axes, at most as many as the array has axes; negative ones count
+     *     from the end
+     * @return a view of the remaining axes; a scalar if there are none
      * @throws IllegalArgumentException if there is no such part
      */
     public NDArray get(long... indices) {
@@ -405,10 +413,10 @@ public final class NDArray implements AutoCloseable {
     }
 
     /**
-     * Gives the elements in another shape.
+     * Returns the elements in another shape.
      *
-     * @param newShape the sizes of the axes; one of them may be -1, which is worked out
-     * @return a view where there is one, a copy where the elements of a transposed array, for example, lie otherwise
+     * @param newShape the sizes of the axes; one of them may be -1, and is then computed from the others
+     * @return a view if the strides allow one, otherwise a copy, as for a transposed array
      * @throws IllegalArgumentException if the shape has another number of elements
      */
     public NDArray reshape(long... newShape) {
@@ -416,10 +424,10 @@ public final class NDArray implements AutoCloseable {
     }
 
     /**
-     * Gives the elements in another shape.
+     * Returns the elements in another shape.
      *
-     * @param newShape the shape; one of its sizes may be -1, which is worked out
-     * @return a view where there is one, a copy where the elements of a transposed array, for example, lie otherwise
+     * @param newShape the shape; one of its sizes may be -1, and is then computed from the others
+     * @return a view if the strides allow one, otherwise a copy, as for a transposed array
      * @throws IllegalArgumentException if the shape has another number of elements
      */
     public NDArray reshape(Shape newShape) {
@@ -427,9 +435,9 @@ public final class NDArray implements AutoCloseable {
     }
 
     /**
-     * Gives the elements in one axis.
+     * Returns the elements in a single axis.
      *
-     * @return a view where there is one, a copy where the elements of a transposed array, for example, lie otherwise
+     * @return a view if the strides allow one, otherwise a copy, as for a transposed array
      */
     public NDArray flatten() {
         return reshape(size());
@@ -445,11 +453,11 @@ public final class NDArray implements AutoCloseable {
     }
 
     /**
-     * Puts the axes in another order.
+     * Changes the order of the axes.
      *
-     * @param axes which axis of this array comes first, second and so on: each axis once
+     * @param axes the axes of this array in the order of the result, each of them once
      * @return a view
-     * @throws IllegalArgumentException if an axis is missing or named twice
+     * @throws IllegalArgumentException if an axis is missing or given twice
      */
     public NDArray transpose(int... axes) {
         return ArrayViews.transposed(data, Objects.requireNonNull(axes, "axes"));
@@ -458,8 +466,8 @@ public final class NDArray implements AutoCloseable {
     /**
      * Exchanges two axes.
      *
-     * @param axis1 one
-     * @param axis2 the other
+     * @param axis1 the first axis
+     * @param axis2 the second axis
      * @return a view
      */
     public NDArray swapAxes(int axis1, int axis2) {
@@ -469,7 +477,7 @@ public final class NDArray implements AutoCloseable {
     /**
      * Adds an axis of size 1.
      *
-     * @param axis where it is in the result; negative ones count from the result's end
+     * @param axis the index of the new axis in the result; negative ones count from the result's end
      * @return a view
      */
     public NDArray expandDims(int axis) {
@@ -477,7 +485,7 @@ public final class NDArray implements AutoCloseable {
     }
 
     /**
-     * Takes all axes of size 1 away.
+     * Removes all axes of size 1.
      *
      * @return a view
      */
@@ -486,9 +494,9 @@ public final class NDArray implements AutoCloseable {
     }
 
     /**
-     * Takes axes of size 1 away.
+     * Removes some axes of size 1.
      *
-     * @param axes which
+     * @param axes the axes to remove
      * @return a view
      * @throws IllegalArgumentException if one has another size
      */
@@ -497,10 +505,10 @@ public final class NDArray implements AutoCloseable {
     }
 
     /**
-     * Repeats each part along an axis: (a, b) twice is (a, a, b, b).
+     * Repeats each part along an axis: (a, b) repeated twice is (a, a, b, b).
      *
      * @param axis the axis
-     * @param repeats how often
+     * @param repeats the number of times
      * @return a new array
      * @throws IllegalArgumentException if repeats is negative
      */
@@ -509,7 +517,7 @@ public final class NDArray implements AutoCloseable {
     }
 
     /**
-     * Repeats the array along axes that are missing or 1.
+     * Repeats the array along axes that are missing or have size 1.
      *
      * @param shape the shape of the result; axes are aligned at the end
      * @return a new array
@@ -521,25 +529,26 @@ public final class NDArray implements AutoCloseable {
     }
 
     /**
-     * Softmax along an axis, computed in FLOAT32. -inf is a 0, NaN or +inf make their row NaN, and a row that is all
-     * -inf is NaN.
+     * Softmax along an axis, computed in FLOAT32. -inf gives 0; NaN or +inf make their row NaN, and so does a row of
+     * -inf only.
      *
      * @param axis the axis
      * @return a new array of the same type and shape
-     * @throws IllegalArgumentException if the array is not of FLOAT32, FLOAT16 or BFLOAT16, or a scalar
+     * @throws IllegalArgumentException if the array is a scalar or of another type than FLOAT32, FLOAT16 or BFLOAT16
      */
     public NDArray softmax(int axis) {
         return data.computed(data.shape.dims(), result -> HeedNative.heed_softmax(data.tensor(), axis, result));
     }
 
     /**
-     * The product of matrices, with the shapes of NumPy's matmul: (..., M, K) with (..., K, N) gives (..., M, N), where
-     * the leading axes are repeated as in {@link #broadcast}; of a vector (K), M or N is missing.
+     * The product of matrices, with the shapes of NumPy's matmul: (..., M, K) with (..., K, N) gives (..., M, N). The
+     * axes before the last two are repeated as in {@link #broadcast}. A vector (K) has no axis M or N, nor has the
+     * result.
      *
      * @param other the second factor, of the same type
      * @return a new array of that type
-     * @throws IllegalArgumentException if the shapes do not fit, or the types are not one of FLOAT32, FLOAT16 and
-     *     BFLOAT16
+     * @throws IllegalArgumentException if the shapes do not fit, or the arrays do not have the same type, FLOAT32,
+     *     FLOAT16 or BFLOAT16
      */
     public NDArray matMul(NDArray other) {
         return ArrayMath.product(data, openArgument(other, "other"));
@@ -550,8 +559,8 @@ public final class NDArray implements AutoCloseable {
      *
      * @param other the second factors, of the same type
      * @return a new array of that type
-     * @throws IllegalArgumentException if the shapes do not fit, or the types are not one of FLOAT32, FLOAT16 and
-     *     BFLOAT16
+     * @throws IllegalArgumentException if the shapes do not fit, or the arrays do not have the same type, FLOAT32,
+     *     FLOAT16 or BFLOAT16
      */
     public NDArray batchDot(NDArray other) {
         return ArrayMath.batchProduct(data, openArgument(other, "other"));
@@ -560,9 +569,10 @@ public final class NDArray implements AutoCloseable {
     // ---- Comparing, writing and printing ----------------------------------------------------------------------------
 
     /**
-     * Tells whether all elements are close to another array's, as {@code allClose(other, 1e-5, 1e-8, false)}.
+     * Tells whether all elements are close to those of another array, as {@code allClose(other, 1e-5, 1e-8, false)}
+     * does.
      *
-     * @param other the array that is compared with
+     * @param other the array to compare with
      * @return whether they are close
      */
     public boolean allClose(NDArray other) {
@@ -570,10 +580,10 @@ public final class NDArray implements AutoCloseable {
     }
 
     /**
-     * Tells whether all elements are close to another array's: a to b iff abs(a - b) is at most atol + rtol * abs(b),
-     * in double. An infinity is close to itself alone, as in NumPy.
+     * Tells whether all elements are close to those of another array: a is close to b if abs(a - b) is at most atol +
+     * rtol * abs(b), computed in double. As in NumPy, an infinity is close only to itself.
      *
-     * @param other the array that is compared with
+     * @param other the array to compare with
      * @param rtol the relative tolerance
      * @param atol the absolute tolerance
      * @param equalNan whether NaN is close to NaN
@@ -585,9 +595,10 @@ public final class NDArray implements AutoCloseable {
     }
 
     /**
-     * Tells whether type, shape and all elements are those of another array. NaN is not equal to NaN, 0 is to -0.
+     * Tells whether another array has the same type, the same shape and equal elements. NaN is not equal to NaN; 0 is
+     * equal to -0.
      *
-     * @param other the array that is compared with
+     * @param other the array to compare with
      * @return whether they are equal
      */
     public boolean contentEquals(NDArray other) {
@@ -598,10 +609,10 @@ public final class NDArray implements AutoCloseable {
     }
 
     /**
-     * Writes the array to a .npy file, as numpy.save does. The file is replaced as a whole, or left as it was.
+     * Writes the array to a .npy file, as numpy.save does. If that fails, an existing file is unchanged.
      *
      * @param path the file
-     * @throws UnsupportedOperationException if the array is of BFLOAT16, which the format lacks
+     * @throws UnsupportedOperationException if the array is BFLOAT16, which the format does not have
      * @throws HeedException with {@link Status#IO} if the file cannot be written
      */
     public void save(Path path) {
@@ -611,20 +622,20 @@ public final class NDArray implements AutoCloseable {
     /**
      * Describes the array with its elements.
      *
-     * @return shape, device, type and, where they are at most 1000, the elements
+     * @return shape, device, type and, if there are at most 1000, the elements
      */
     public String toDebugString() {
         return ArrayText.debugString(data);
     }
 
     /**
-     * Describes the array with its elements as NumPy prints them, in columns: 8 digits after the point, where more
-     * digits would tell no more, with exponents where the numbers' sizes differ much. Of more than 1000 elements the
-     * first and last 3 along each axis are shown. For an array on another device, the call waits for its elements
+     * Describes the array with its elements as NumPy prints them, in columns: with at most 8 digits after the point,
+     * and with exponents if the magnitudes of the numbers differ much. Of an array with more than 1000 elements, the
+     * first 3 and the last 3 along each axis are shown. For an array on another device, the call waits for its elements
      * and copies them; an error of the device is thrown, as by {@link #toFloatArray}.
      *
-     * @return one line with shape, type and, other than the CPU, device, and then the elements; for a closed array only
-     *     the line, which says so
+     * @return a line with the shape, the type and, except for the CPU, the device, and then the elements; for a closed
+     *     array only the line, which says that it is closed
      */
     @Override
     public String toString() {
@@ -637,7 +648,7 @@ public final class NDArray implements AutoCloseable {
         return data.tensor();
     }
 
-    /** The native array of an argument of that name, null for null; throws if it is closed. */
+    /** Returns the native array of an argument, or null if it is null. Throws if it is closed. */
     static NativeTensor tensorOf(NDArray array, String argument) {
         if (array != null && array.isReleased()) {
             throw new IllegalStateException("the array " + argument + " is closed");
@@ -645,12 +656,12 @@ public final class NDArray implements AutoCloseable {
         return array == null ? null : array.tensor();
     }
 
-    /** The data of the array, even if it is closed. */
+    /** Returns the data of the array, even if it is closed. */
     ArrayData data() {
         return data;
     }
 
-    /** Throws if this array is closed, or if the argument is. */
+    /** Returns the data of an argument. Throws if this array or the argument is closed. */
     private ArrayData openArgument(NDArray array, String argument) {
         Objects.requireNonNull(array, argument);
         data.checkOpen();

@@ -13,8 +13,7 @@ import java.util.Collection;
 import java.util.Objects;
 
 /**
- * A list of arrays: what a block takes and gives. Elements may be null where the block says so. Not for several threads
- * at once.
+ * A list of arrays: the inputs or the outputs of a block. Elements may be null if the block allows it. Not thread-safe.
  */
 public final class NDList extends ArrayList<NDArray> implements AutoCloseable {
     private static final long serialVersionUID = 1L;
@@ -23,9 +22,9 @@ public final class NDList extends ArrayList<NDArray> implements AutoCloseable {
     public NDList() {}
 
     /**
-     * Makes an empty list with room.
+     * Makes an empty list with an initial capacity.
      *
-     * @param initialCapacity for how many arrays
+     * @param initialCapacity the number of arrays that it has room for before it grows
      * @throws IllegalArgumentException if it is negative
      */
     public NDList(int initialCapacity) {
@@ -35,7 +34,7 @@ public final class NDList extends ArrayList<NDArray> implements AutoCloseable {
     /**
      * Makes a list.
      *
-     * @param arrays its elements
+     * @param arrays the elements of the list
      */
     public NDList(NDArray... arrays) {
         super(Arrays.asList(Objects.requireNonNull(arrays, "arrays")));
@@ -44,21 +43,21 @@ public final class NDList extends ArrayList<NDArray> implements AutoCloseable {
     /**
      * Makes a list.
      *
-     * @param other its elements
+     * @param other the elements of the list
      */
     public NDList(Collection<NDArray> other) {
         super(Objects.requireNonNull(other, "other"));
     }
 
     /**
-     * Reads what {@link #encode()} gives, or DJL's method of that name: all versions of its format to 3.
+     * Reads a list that {@link #encode()}, or DJL's method of that name, has written: versions 1 to 3 of the format.
      *
      * @param manager the manager of the arrays
      * @param byteArray the bytes of one list
      * @return a new list of new arrays, with their names
-     * @throws IllegalArgumentException if the bytes are cut short, more than one list, or not one; the message says
-     *     where
-     * @throws UnsupportedOperationException if an array is of a type that heed lacks, or sparse
+     * @throws IllegalArgumentException if the bytes are truncated, are more than one list, or are no list; the message
+     *     has the position
+     * @throws UnsupportedOperationException if an array is sparse, or has a type that heed does not have
      * @throws IllegalStateException if the manager is closed
      */
     public static NDList decode(NDManager manager, byte[] byteArray) {
@@ -74,13 +73,14 @@ public final class NDList extends ArrayList<NDArray> implements AutoCloseable {
     }
 
     /**
-     * Reads what {@link #encode(OutputStream)} writes, or DJL's method of that name: all versions of its format to 3.
+     * Reads a list that {@link #encode(OutputStream)}, or DJL's method of that name, has written: versions 1 to 3 of
+     * the format.
      *
      * @param manager the manager of the arrays
-     * @param is a stream, of which the bytes of one list are read; it stays open
+     * @param is the stream to read from, no byte after the list; it stays open
      * @return a new list of new arrays, with their names
-     * @throws IllegalArgumentException if the stream ends within a list, or has none; the message says where
-     * @throws UnsupportedOperationException if an array is of a type that heed lacks, or sparse
+     * @throws IllegalArgumentException if the stream ends within the list, or has no list; the message has the position
+     * @throws UnsupportedOperationException if an array is sparse, or has a type that heed does not have
      * @throws IllegalStateException if the manager is closed
      * @throws UncheckedIOException if the stream fails
      */
@@ -95,11 +95,11 @@ public final class NDList extends ArrayList<NDArray> implements AutoCloseable {
     }
 
     /**
-     * Encodes the arrays, with their names, in DJL's format, which its {@code NDList.decode} reads as well.
+     * Encodes the arrays, with their names, in DJL's format. DJL's {@code NDList.decode} can read it.
      *
      * @return new bytes
      * @throws IllegalStateException if an array is null or closed, or has more than 2147483647 bytes
-     * @throws OutOfMemoryError if they are more bytes than a Java array can hold: {@link #encode(OutputStream)} has no
+     * @throws OutOfMemoryError if there are more bytes than a Java array can hold; {@link #encode(OutputStream)} has no
      *     such limit
      * @throws UncheckedIOException if a name takes more than 65535 bytes
      */
@@ -114,11 +114,11 @@ public final class NDList extends ArrayList<NDArray> implements AutoCloseable {
     }
 
     /**
-     * Writes the arrays, with their names, in DJL's format, which its {@code NDList.decode} reads as well.
+     * Writes the arrays, with their names, in DJL's format. DJL's {@code NDList.decode} can read it.
      *
-     * @param os gets the bytes; it is flushed and stays open
+     * @param os the stream to write to; it is flushed and stays open
      * @throws IOException if the stream fails, or a name takes more than 65535 bytes
-     * @throws IllegalStateException if an array is null or closed, and nothing is written then, or has more than
+     * @throws IllegalStateException if an array is null or closed, in which case nothing is written, or has more than
      *     2147483647 bytes
      */
     public void encode(OutputStream os) throws IOException {
@@ -126,9 +126,9 @@ public final class NDList extends ArrayList<NDArray> implements AutoCloseable {
     }
 
     /**
-     * Tells whether an array has a name.
+     * Tells whether an array has a given name.
      *
-     * @param name the name, as {@link NDArray#setName} gave it
+     * @param name the name, as set by {@link NDArray#setName}
      * @return true if one of the arrays has it
      */
     public boolean contains(String name) {
@@ -138,8 +138,8 @@ public final class NDList extends ArrayList<NDArray> implements AutoCloseable {
     /**
      * Removes the first array with this name from the list and returns it. The array stays open.
      *
-     * @param name the name, as {@link NDArray#setName} gave it
-     * @return the array, null if none has the name
+     * @param name the name, as set by {@link NDArray#setName}
+     * @return the array, or null if none has the name
      */
     public NDArray remove(String name) {
         NDArray found = get(name);
@@ -167,8 +167,8 @@ public final class NDList extends ArrayList<NDArray> implements AutoCloseable {
     /**
      * Returns the first array that has a name.
      *
-     * @param name the name, as {@link NDArray#setName} gave it
-     * @return the array, null if none has the name
+     * @param name the name, as set by {@link NDArray#setName}
+     * @return the array, or null if none has the name
      */
     public NDArray get(String name) {
         Objects.requireNonNull(name, "name");
@@ -204,7 +204,7 @@ public final class NDList extends ArrayList<NDArray> implements AutoCloseable {
     }
 
     /**
-     * Adds the arrays of another list at the end.
+     * Appends the arrays of another list.
      *
      * @param other the other list
      * @return this list
@@ -215,11 +215,11 @@ public final class NDList extends ArrayList<NDArray> implements AutoCloseable {
     }
 
     /**
-     * Makes a list of the arrays from one on.
+     * Makes a list of the arrays from an index on.
      *
-     * @param fromIndex the first, from 0
+     * @param fromIndex the index of the first array, from 0
      * @return a new list
-     * @throws IndexOutOfBoundsException if the list has not so many
+     * @throws IndexOutOfBoundsException if the list has fewer arrays
      */
     public NDList subNDList(int fromIndex) {
         return new NDList(subList(Objects.checkIndex(fromIndex, size() + 1), size()));
@@ -238,10 +238,10 @@ public final class NDList extends ArrayList<NDArray> implements AutoCloseable {
     }
 
     /**
-     * Copies the arrays to a device, as {@link NDArray#toDevice} does each.
+     * Copies the arrays to a device, each as {@link NDArray#toDevice} does.
      *
      * @param device the device
-     * @param copy whether to copy arrays even if they are on that device
+     * @param copy whether to copy arrays even if they are already on that device
      * @return a new list, null where an element is null
      * @throws IllegalStateException if an array is closed
      * @throws HeedException with {@link Status#DEVICE_UNAVAILABLE} and what to do if the device cannot be used
@@ -256,11 +256,12 @@ public final class NDList extends ArrayList<NDArray> implements AutoCloseable {
     }
 
     /**
-     * Gives the arrays to a manager, which closes them with itself.
+     * Moves the arrays to another manager, which closes them when it is closed.
      *
      * @param manager the new owner
      * @throws IllegalArgumentException if an array is on another device than the manager's
-     * @throws IllegalStateException if the manager or an array is closed; arrays before that one have been attached
+     * @throws IllegalStateException if the manager or an array is closed; the arrays before that one have then been
+     *     moved
      */
     public void attach(NDManager manager) {
         Objects.requireNonNull(manager, "manager");
@@ -272,9 +273,9 @@ public final class NDList extends ArrayList<NDArray> implements AutoCloseable {
     }
 
     /**
-     * Takes the arrays from their managers: the caller closes them.
+     * Removes the arrays from their managers: the caller has to close them.
      *
-     * @throws IllegalStateException if an array is closed; arrays before that one have been detached
+     * @throws IllegalStateException if an array is closed; the arrays before that one have then been removed
      */
     public void detach() {
         for (int i = 0; i < size(); i++) {
@@ -284,7 +285,7 @@ public final class NDList extends ArrayList<NDArray> implements AutoCloseable {
         }
     }
 
-    /** Closes the arrays; the list keeps them. */
+    /** Closes the arrays, which stay in the list. */
     @Override
     public void close() {
         for (NDArray array : this) {
@@ -295,10 +296,10 @@ public final class NDList extends ArrayList<NDArray> implements AutoCloseable {
     }
 
     /**
-     * Describes the arrays, as DJL does.
+     * Describes the arrays as DJL does.
      *
-     * @return a line with the list's size, and one for each array with its index, name, shape and type; a closed array
-     *     is said to be so
+     * @return a line with the size of the list, and a line for each array with its index, name, shape and type, and
+     *     whether it is closed
      */
     @Override
     public String toString() {
@@ -312,7 +313,7 @@ public final class NDList extends ArrayList<NDArray> implements AutoCloseable {
         return text.toString();
     }
 
-    /** Returns an element of the list; throws if it is null or a closed array. */
+    /** Returns an element of the list. Throws if it is null or a closed array. */
     NDArray openArray(int index) {
         NDArray array = get(index);
         if (array == null || array.isReleased()) {

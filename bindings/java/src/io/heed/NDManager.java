@@ -15,26 +15,26 @@ import java.util.Objects;
  *
  * <p>Every method that makes something throws IllegalStateException once the manager is closed,
  * IllegalArgumentException for a shape with a negative size, with more than 8 axes or with sizes that overflow, and
- * OutOfMemoryError where the memory cannot be had.
+ * OutOfMemoryError if there is not enough memory.
  *
- * <p>May be used from many threads.
+ * <p>Many threads may use a manager at the same time.
  */
 public final class NDManager implements AutoCloseable {
     static final String CLOSED = "the manager is closed";
 
-    /** Shared with the sub-managers. */
+    /** The state that the manager shares with its sub-managers. */
     private final Contexts contexts;
     private final NativeContext context;
     private final Device device;
     private final NDManager parent;
-    /** Null: the manager owns nothing and cannot be closed. */
+    /** What the manager closes. Null: the manager owns nothing and cannot be closed. */
     private final Registry registry;
-    /** Closes the registry of a sub-manager that the program has lost; null for base managers. */
+    /** Closes the registry of a sub-manager that nothing refers to any more; null for base managers. */
     private final Cleaner.Cleanable cleanable;
-    /** The manager whose arrays are copied to this one by {@link #on}; for all others this one. */
+    /** The manager whose arrays {@link #on} copies to this one; for all other managers this one itself. */
     private final NDManager home;
     private final ArrayMaker maker = new ArrayMaker(this);
-    /** The managers that {@link #on} has made. Guarded by its own lock. */
+    /** The managers that {@link #on} has made, by device. Guarded by its own lock. */
     private final Map<Device, NDManager> elsewhere = new HashMap<>();
 
     private NDManager(Contexts contexts, Device device, NDManager parent, Registry registry, NDManager home) {
@@ -62,7 +62,7 @@ public final class NDManager implements AutoCloseable {
     /**
      * Makes a manager for a device.
      *
-     * @param device where the manager's arrays are
+     * @param device the device of the manager's arrays
      * @return a manager, which the caller closes
      * @throws UnsatisfiedLinkError if the native library cannot be loaded
      * @throws HeedException with {@link Status#DEVICE_UNAVAILABLE} and what to do if the device cannot be used
@@ -74,8 +74,8 @@ public final class NDManager implements AutoCloseable {
     /**
      * Makes a manager for a device.
      *
-     * @param device where the manager's arrays are
-     * @param options how the device is used by the manager, its sub-managers and what is made with them
+     * @param device the device of the manager's arrays
+     * @param options how the manager, its sub-managers and everything made with them use the device
      * @return a manager, which the caller closes
      * @throws IllegalArgumentException if an option is out of range
      * @throws UnsatisfiedLinkError if the native library cannot be loaded
@@ -89,20 +89,20 @@ public final class NDManager implements AutoCloseable {
     }
 
     /**
-     * Makes a manager that is closed with this one, if not before.
+     * Makes a manager that is closed with this one, unless it is closed before.
      *
-     * @return a manager of the same device and options, which the caller may close
+     * @return a manager with the same device and options, which the caller may close
      */
     public NDManager newSubManager() {
         return newSubManager(device);
     }
 
     /**
-     * Makes a manager for a device that is closed with this one, if not before. Its arrays cannot be used together with
-     * this one's where the devices differ: {@link NDArray#toDevice} copies them.
+     * Makes a manager for a device. It is closed with this one, unless it is closed before. Arrays on different devices
+     * cannot be used together: {@link NDArray#toDevice} copies them.
      *
-     * @param device where the new manager's arrays are
-     * @return a manager of the same options, which the caller may close
+     * @param device the device of the new manager's arrays
+     * @return a manager with the same options, which the caller may close
      * @throws HeedException with {@link Status#DEVICE_UNAVAILABLE} and what to do if the device cannot be used
      */
     public NDManager newSubManager(Device device) {
@@ -112,7 +112,7 @@ public final class NDManager implements AutoCloseable {
     /**
      * Returns the manager that this one was made from.
      *
-     * @return the manager, null for a base manager
+     * @return the manager, or null for a base manager
      */
     public NDManager getParentManager() {
         return parent;
@@ -137,8 +137,8 @@ public final class NDManager implements AutoCloseable {
     }
 
     /**
-     * Closes the manager and all that belongs to it. Arrays in use by a call on another thread are freed after it.
-     * Closing twice does nothing.
+     * Closes the manager and everything that belongs to it. Arrays that a call on another thread uses are freed after
+     * that call. Closing twice does nothing.
      */
     @Override
     public void close() {
@@ -357,56 +357,57 @@ public final class NDManager implements AutoCloseable {
     }
 
     /**
-     * Makes an array of two axes.
+     * Makes an array with two axes.
      *
      * @param data the rows, which are copied
      * @return a FLOAT32 array of shape (data.length, length of a row)
-     * @throws IllegalArgumentException if the rows are not of one length
+     * @throws IllegalArgumentException if the rows differ in length
      */
     public NDArray create(float[][] data) {
         return maker.ofRows(Objects.requireNonNull(data, "data"));
     }
 
     /**
-     * Makes an array of the elements between a buffer's position and limit, which are copied: any buffer will do, on
-     * the heap, direct, read-only, of either byte order. The buffer's position stays.
+     * Makes an array with a copy of the elements between a buffer's position and limit. The buffer may be on the heap,
+     * direct or read-only, and have either byte order. Its position does not change.
      *
      * @param data a FloatBuffer (FLOAT32), DoubleBuffer (FLOAT64), IntBuffer (INT32), LongBuffer (INT64) or ByteBuffer
      *     (INT8)
      * @param shape a shape with as many elements
      * @return an array of that type and shape
-     * @throws IllegalArgumentException if it is another buffer, or the shape has another number of elements
+     * @throws IllegalArgumentException if it is a buffer of another class, or the shape has another number of elements
      */
     public NDArray create(Buffer data, Shape shape) {
         return create(data, shape, Buffers.typeOf(Objects.requireNonNull(data, "data")));
     }
 
     /**
-     * Makes an array of the elements between a buffer's position and limit, which are copied: any buffer will do, on
-     * the heap, direct, read-only, of either byte order. The buffer's position stays.
+     * Makes an array with a copy of the elements between a buffer's position and limit. The buffer may be on the heap,
+     * direct or read-only, and have either byte order. Its position does not change.
      *
-     * @param data a buffer of that type (a ShortBuffer for FLOAT16 and BFLOAT16), or a ByteBuffer, which holds elements
-     *     of any type in its byte order
+     * @param data a buffer of that type (a ShortBuffer for FLOAT16 and BFLOAT16), or a ByteBuffer, which can hold
+     *     elements of any type in its byte order
      * @param shape a shape with as many elements
      * @param dataType the type of the elements
      * @return an array of that type and shape
-     * @throws IllegalArgumentException if it is another buffer, or the shape has another number of elements
+     * @throws IllegalArgumentException if it is a buffer of another class, or the shape has another number of elements
      */
     public NDArray create(Buffer data, Shape shape, DataType dataType) {
         return maker.copied(data, shape, dataType);
     }
 
     /**
-     * Makes an array over the elements between a direct buffer's position and limit, without a copy: what is written to
-     * one is read from the other. The array, its views and running calls keep the buffer's memory alive; that of an
-     * arena, or of a mapped file, must not be taken away before they are closed. The buffer's position stays.
+     * Makes an array that uses the memory of a direct buffer, between its position and its limit, without a copy: what
+     * is written to one is read from the other. The array, its views and running calls keep the buffer's memory alive.
+     * The memory of an arena or of a mapped file must not be released before they are closed. The buffer's position
+     * does not change.
      *
-     * @param data a direct buffer in native order, which may be written: a FloatBuffer (FLOAT32), DoubleBuffer
-     *     (FLOAT64), IntBuffer (INT32), LongBuffer (INT64) or ByteBuffer (INT8); {@link #allocateDirect} makes them
+     * @param data a writable direct buffer in native byte order: a FloatBuffer (FLOAT32), DoubleBuffer (FLOAT64),
+     *     IntBuffer (INT32), LongBuffer (INT64) or ByteBuffer (INT8); {@link #allocateDirect} makes them
      * @param shape a shape with as many elements
      * @return an array of that type and shape
      * @throws IllegalArgumentException if it is another buffer, the shape has another number of elements, or the
-     *     address of the first is no multiple of their size; {@link #create(Buffer, Shape)} copies any buffer
+     *     address of the first element is not a multiple of its size; {@link #create(Buffer, Shape)} copies any buffer
      * @throws UnsupportedOperationException if the manager is not for the CPU
      */
     public NDArray wrap(Buffer data, Shape shape) {
@@ -414,17 +415,19 @@ public final class NDManager implements AutoCloseable {
     }
 
     /**
-     * Makes an array over the elements between a direct buffer's position and limit, without a copy: what is written to
-     * one is read from the other. The array, its views and running calls keep the buffer's memory alive; that of an
-     * arena, or of a mapped file, must not be taken away before they are closed. The buffer's position stays.
+     * Makes an array that uses the memory of a direct buffer, between its position and its limit, without a copy: what
+     * is written to one is read from the other. The array, its views and running calls keep the buffer's memory alive.
+     * The memory of an arena or of a mapped file must not be released before they are closed. The buffer's position
+     * does not change.
      *
-     * @param data a direct buffer in native order, which may be written, of that type (a ShortBuffer for FLOAT16 and
-     *     BFLOAT16), or a ByteBuffer, which holds elements of any type; {@link #allocateDirect} makes them
+     * @param data a writable direct buffer in native byte order, of that type (a ShortBuffer for FLOAT16 and BFLOAT16),
+     *     or a ByteBuffer, which can hold elements of any type; {@link #allocateDirect} makes them
      * @param shape a shape with as many elements
      * @param dataType the type of the elements
      * @return an array of that type and shape
      * @throws IllegalArgumentException if it is another buffer, the shape has another number of elements, or the
-     *     address of the first is no multiple of their size; {@link #create(Buffer, Shape, DataType)} copies any buffer
+     *     address of the first element is not a multiple of its size; {@link #create(Buffer, Shape, DataType)} copies
+     *     any buffer
      * @throws UnsupportedOperationException if the manager is not for the CPU
      */
     public NDArray wrap(Buffer data, Shape shape, DataType dataType) {
@@ -432,10 +435,10 @@ public final class NDManager implements AutoCloseable {
     }
 
     /**
-     * Makes a direct buffer, as {@link #wrap} takes it. The garbage collector frees it.
+     * Makes a direct buffer for {@link #wrap}. The garbage collector frees it.
      *
      * @param capacity the number of bytes
-     * @return a buffer of zeros in native order
+     * @return a buffer of zeros in native byte order
      * @throws IllegalArgumentException if capacity is negative
      */
     public ByteBuffer allocateDirect(int capacity) {
@@ -447,10 +450,10 @@ public final class NDManager implements AutoCloseable {
      * Reads one array of a .safetensors file.
      *
      * @param path the file
-     * @param name the array's name in it
+     * @param name the name of the array in the file
      * @return an array of the file's type and shape
-     * @throws HeedException with {@link Status#IO} if the file cannot be read, {@link Status#CORRUPT_FILE} if it is not
-     *     what its format says, {@link Status#NOT_FOUND} if it has no array of that name
+     * @throws HeedException with {@link Status#IO} if the file cannot be read, {@link Status#CORRUPT_FILE} if it does
+     *     not have the format, {@link Status#NOT_FOUND} if it has no array of that name
      */
     public NDArray load(Path path, String name) {
         ByteBuffer file = NativeText.of(path);
@@ -459,13 +462,13 @@ public final class NDManager implements AutoCloseable {
     }
 
     /**
-     * Reads the array of a .npy file, which NumPy writes.
+     * Reads the array of a .npy file, NumPy's format.
      *
      * @param path the file
      * @return an array of the file's type and shape
-     * @throws UnsupportedOperationException if its elements are of a type that heed lacks, or big-endian
-     * @throws HeedException with {@link Status#IO} if the file cannot be read, {@link Status#CORRUPT_FILE} if it is not
-     *     what its format says
+     * @throws UnsupportedOperationException if its elements are big-endian, or have a type that heed does not have
+     * @throws HeedException with {@link Status#IO} if the file cannot be read, {@link Status#CORRUPT_FILE} if it does
+     *     not have the format
      */
     public NDArray load(Path path) {
         return adopt(NativeTensor.loadNpy(openContext(), NativeText.of(path)));
@@ -537,7 +540,7 @@ public final class NDManager implements AutoCloseable {
     }
 
     /**
-     * Makes an array whose elements are all the same.
+     * Makes an array whose elements all have the same value.
      *
      * @param shape its shape
      * @param value the value of every element
@@ -548,7 +551,7 @@ public final class NDManager implements AutoCloseable {
     }
 
     /**
-     * Makes an array whose elements are all the same.
+     * Makes an array whose elements all have the same value.
      *
      * @param shape its shape
      * @param value the value of every element, converted to the type
@@ -562,7 +565,7 @@ public final class NDManager implements AutoCloseable {
     /**
      * Makes an array of 0, 1, 2 and so on.
      *
-     * @param stop the first number that is not in it
+     * @param stop the first number after the array's last
      * @return an INT32 array of one axis, empty if stop is negative
      */
     public NDArray arange(int stop) {
@@ -572,7 +575,7 @@ public final class NDManager implements AutoCloseable {
     /**
      * Makes an array of 0, 1, 2 and so on.
      *
-     * @param stop where it ends: all its numbers are smaller
+     * @param stop the bound that all numbers are below
      * @return a FLOAT32 array of one axis, empty if stop is not above 0
      * @throws IllegalArgumentException if stop is not finite
      */
@@ -584,7 +587,7 @@ public final class NDManager implements AutoCloseable {
      * Makes an array of start, start + 1, start + 2 and so on.
      *
      * @param start the first number
-     * @param stop the first number that is not in it
+     * @param stop the first number after the array's last
      * @return an INT32 array of one axis, empty if stop is not above start
      */
     public NDArray arange(int start, int stop) {
@@ -595,8 +598,8 @@ public final class NDManager implements AutoCloseable {
      * Makes an array of start, start + step, start + 2 * step and so on.
      *
      * @param start the first number
-     * @param stop where it ends, itself not in it
-     * @param step the difference of neighbours, which may be negative
+     * @param stop the bound, which is not in the array
+     * @param step the difference between neighbours, which may be negative
      * @return an INT32 array of one axis with ceil((stop - start) / step) elements, empty if that is negative
      * @throws IllegalArgumentException if step is 0
      */
@@ -608,8 +611,8 @@ public final class NDManager implements AutoCloseable {
      * Makes an array of start, start + step, start + 2 * step and so on.
      *
      * @param start the first number
-     * @param stop where it ends, itself not in it
-     * @param step the difference of neighbours, which may be negative
+     * @param stop the bound, which is not in the array
+     * @param step the difference between neighbours, which may be negative
      * @param dataType the type of the elements, to which each is converted
      * @return an array of one axis with ceil((stop - start) / step) elements, empty if that is negative
      * @throws IllegalArgumentException if step is 0
@@ -627,7 +630,7 @@ public final class NDManager implements AutoCloseable {
      * Makes an array of start, start + 1, start + 2 and so on.
      *
      * @param start the first number
-     * @param stop where it ends: all its numbers are smaller
+     * @param stop the bound that all numbers are below
      * @return a FLOAT32 array of one axis, empty if stop is not above start
      * @throws IllegalArgumentException if an argument is not finite
      */
@@ -639,8 +642,8 @@ public final class NDManager implements AutoCloseable {
      * Makes an array of start, start + step, start + 2 * step and so on.
      *
      * @param start the first number
-     * @param stop where it ends, itself not in it
-     * @param step the difference of neighbours, which may be negative
+     * @param stop the bound, which is not in the array
+     * @param step the difference between neighbours, which may be negative
      * @return a FLOAT32 array of one axis with ceil((stop - start) / step) elements, empty if that is negative
      * @throws IllegalArgumentException if an argument is not finite, or step is 0
      */
@@ -652,8 +655,8 @@ public final class NDManager implements AutoCloseable {
      * Makes an array of start, start + step, start + 2 * step and so on.
      *
      * @param start the first number
-     * @param stop where it ends, itself not in it
-     * @param step the difference of neighbours, which may be negative
+     * @param stop the bound, which is not in the array
+     * @param step the difference between neighbours, which may be negative
      * @param dataType the type of the elements, to which each is converted
      * @return an array of one axis with ceil((stop - start) / step) elements, empty if that is negative
      * @throws IllegalArgumentException if an argument is not finite, or step is 0
@@ -663,10 +666,10 @@ public final class NDManager implements AutoCloseable {
     }
 
     /**
-     * Makes an array of random numbers, all alike between two bounds.
+     * Makes an array of random numbers, uniformly distributed between two bounds.
      *
-     * @param low the lower bound, which may come
-     * @param high the upper bound, which does not
+     * @param low the lower bound, inclusive
+     * @param high the upper bound, exclusive
      * @param shape its shape
      * @return a FLOAT32 array
      * @throws IllegalArgumentException if a bound is not finite, or low is above high
@@ -676,12 +679,12 @@ public final class NDManager implements AutoCloseable {
     }
 
     /**
-     * Makes an array of random numbers, all alike between two bounds. {@link #setSeed} repeats them.
+     * Makes an array of random numbers, uniformly distributed between two bounds. {@link #setSeed} repeats them.
      *
-     * @param low the lower bound, which may come
-     * @param high the upper bound, which does not
+     * @param low the lower bound, inclusive
+     * @param high the upper bound, exclusive
      * @param shape its shape
-     * @param dataType the type of its elements; integers are truncated towards 0
+     * @param dataType the type of its elements; for integers, the numbers are truncated towards 0
      * @return an array of that type
      * @throws IllegalArgumentException if a bound is not finite, low is above high, or the type has no number between
      *     them
@@ -728,9 +731,9 @@ public final class NDManager implements AutoCloseable {
     }
 
     /**
-     * Sets where the random numbers begin, for this manager, the base manager that it comes from and all sub-managers.
-     * The same seed repeats the same numbers in the same calls. A base manager begins with a seed of its own, the first
-     * one of a process always with the same.
+     * Sets the seed of the random numbers of this manager, of its base manager and of all sub-managers of that. The
+     * same seed gives the same numbers in the same calls. Each base manager begins with a different seed; the first one
+     * of a process always has the same one.
      *
      * @param seed any number
      */
@@ -742,10 +745,10 @@ public final class NDManager implements AutoCloseable {
     // ---- The device -------------------------------------------------------------------------------------------------
 
     /**
-     * Makes scratch memory for blocks' calls.
+     * Makes scratch memory for calls of blocks.
      *
-     * @param numBytes the size, which may be 0; a block's workspaceSize says how many it needs
-     * @return a workspace, which is closed with the manager, if not before
+     * @param numBytes the size, which may be 0; a block's workspaceSize tells how many bytes it needs
+     * @return a workspace, which is closed with the manager, unless it is closed before
      * @throws IllegalArgumentException if numBytes is negative
      */
     public Workspace newWorkspace(long numBytes) {
@@ -758,8 +761,8 @@ public final class NDManager implements AutoCloseable {
     }
 
     /**
-     * Waits until the device has done all that it was asked to, and throws what failed meanwhile, once. On the CPU
-     * calls return when they are done.
+     * Waits until the device has done all its work, and throws, once, an error that occurred meanwhile. On the CPU all
+     * work is done when a call returns.
      *
      * @throws HeedException with {@link Status#DEVICE_LOST} if the device failed
      */
@@ -768,9 +771,10 @@ public final class NDManager implements AutoCloseable {
     }
 
     /**
-     * Gives back the scratch memory that heed keeps for later calls and that no call uses. Without a {@link Workspace} a
-     * context keeps as much as its largest call took, once for each that ran at the same time. May be called at any
-     * time, from any thread; later calls allocate anew. All managers below the same base manager share it.
+     * Frees the scratch memory that heed keeps for later calls and that no call uses. Without a {@link Workspace}, a
+     * context keeps as much memory as its largest call took, once for each call that ran at the same time. May be
+     * called at any time, from any thread; later calls allocate memory again. All managers below the same base manager
+     * share this memory.
      *
      * @throws HeedException with {@link Status#DEVICE_LOST} if the device failed
      */
@@ -779,7 +783,7 @@ public final class NDManager implements AutoCloseable {
     }
 
     /**
-     * Describes the device and the options in force.
+     * Describes the device and the options that apply.
      *
      * @return a JSON object with the members device, device_index, num_threads, strict, allow_reduced_precision and
      *     others
@@ -802,12 +806,12 @@ public final class NDManager implements AutoCloseable {
         return context;
     }
 
-    /** Where the manager's arrays are, for blocks. */
+    /** The context, the device and the options of the manager's arrays, for blocks. */
     Place place() {
         return new Place(openContext(), device, contexts.options);
     }
 
-    /** Makes this manager the owner of a new native object, which is closed if the manager is. */
+    /** Makes this manager the owner of a new native object. If the manager is closed, the object is closed. */
     void own(NativeHandle handle) {
         try {
             attach(handle);
@@ -817,7 +821,7 @@ public final class NDManager implements AutoCloseable {
         }
     }
 
-    /** Makes this manager the owner of a native object, instead of the one that it has. */
+    /** Makes this manager the owner of a native object, instead of its present owner. */
     void attach(NativeHandle handle) {
         if (registry == null) {
             handle.detach();
@@ -831,19 +835,19 @@ public final class NDManager implements AutoCloseable {
         return new NDArray(this, tensor);
     }
 
-    /** A manager of the same device that owns nothing. */
+    /** A manager for the same device that owns nothing. */
     NDManager unmanaged() {
         return registry == null ? this : new NDManager(contexts.unmanaged(), device, null, null, null);
     }
 
-    /** The manager of what is copied to a device from an array of this one: this one, or one that goes with it. */
+    /** The manager of copies of this manager's arrays on a device: this manager, or one that is closed with it. */
     NDManager on(Device wanted) {
         return wanted.equals(device) ? this : home.elsewhere(wanted);
     }
 
     /**
-     * A context in the processor's memory. Elements get from an array of Java's to another device, and back, by way of
-     * that: the collector may have to wait as long as an array is pinned, and must not wait for a device.
+     * A context in host memory. Elements are copied through it between Java arrays and another device: while an array
+     * is pinned, the garbage collector may have to wait, and it must not have to wait for a device.
      */
     NativeContext hostContext() {
         return device.isCpu() ? openContext() : Library.context();

@@ -12,42 +12,42 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** A block that is one layer of heed. */
+/** A block that consists of one native layer. */
 abstract class NativeBlock implements Block {
-    /** How many blocks were made: each has its own seeds. */
+    /** How many blocks were made: each has different seeds. */
     private static final AtomicLong BLOCKS = new AtomicLong();
 
     private final AtomicLong nextSeed = new AtomicLong(BLOCKS.getAndIncrement() << 32);
     private BlockLayer layer;
     private volatile Shape[] inputShapes;
 
-    /** The name of this kind of block in files. */
+    /** The name of this class of blocks in files of parameters. */
     final String kind;
 
     NativeBlock(String kind) {
         this.kind = kind;
     }
 
-    /** Makes a layer without parameters; throws if an option is invalid. */
+    /** Makes a layer without parameters. Throws if an option is invalid. */
     abstract NativeLayer newLayer(NativeContext context);
 
-    /** The last step of every constructor: has heed check the options. */
+    /** Makes the layer, which checks the options. The last step of every constructor. */
     final void construct() {
         layer = new BlockLayer(this);
     }
 
     /**
-     * Gives the block parameters for inputs of these shapes: weights drawn from a normal distribution of variance 2 /
-     * (size of the input), DJL's default, and biases of 0, or what {@link #setInitializer} says. They belong to the
-     * manager: once it is closed the block has none, and can be initialized or loaded anew. A block without parameters
-     * outlives the manager. On a block that has its parameters nothing changes, but the shapes and the type are
-     * checked; where only some were set, these stay, converted to the type.
+     * Creates the parameters for inputs of these shapes. Weights are drawn from a normal distribution of variance 2 /
+     * (size of the input), DJL's default, and biases are 0, unless {@link #setInitializer} has set another initializer.
+     * The parameters belong to the manager: once it is closed the block has none, and can be initialized or loaded
+     * again. A block without parameters outlives the manager. If the block already has all its parameters, nothing
+     * changes, but the shapes and the type are checked. If only some were set, these stay, converted to the type.
      *
      * @param manager the owner of the parameters
-     * @param dataType their type: FLOAT32, FLOAT16 or BFLOAT16
-     * @param inputShapes the shape of each input, as {@link #forward} takes them
-     * @throws IllegalArgumentException if the shapes do not fit each other or the parameters that are there, or the
-     *     type is another or not that of the parameters that are there
+     * @param dataType the type of the parameters: FLOAT32, FLOAT16 or BFLOAT16
+     * @param inputShapes the shape of each input of {@link #forward}
+     * @throws IllegalArgumentException if the shapes do not fit each other or existing parameters, or the type is
+     *     another one, or differs from that of existing parameters
      * @throws IllegalStateException if the block or the manager is closed
      */
     @Override
@@ -65,7 +65,7 @@ abstract class NativeBlock implements Block {
     }
 
     /**
-     * Tells whether the block has its parameters; one without parameters always has.
+     * Tells whether the block has its parameters. A block without parameters always does.
      *
      * @return false before {@link #initialize} or {@link #load(Path, String)}, and once the manager of the parameters
      *     is closed
@@ -77,14 +77,14 @@ abstract class NativeBlock implements Block {
     }
 
     /**
-     * Computes the block. The class states its inputs and outputs.
+     * Computes the outputs. The class describes the inputs and outputs.
      *
-     * @param parameterStore taken as DJL's blocks do
-     * @param inputs the inputs, of open managers
-     * @param training whether dropout is active: each such call draws another seed, from {@link #setSeed} on
+     * @param parameterStore not read; there because DJL's blocks have it
+     * @param inputs the inputs, whose managers must be open
+     * @param training whether dropout is active: each such call uses the next seed after that of {@link #setSeed}
      * @param params not read; may be null
      * @return a list of one new array, which belongs to the first input's manager
-     * @throws IllegalArgumentException if the list has more or fewer arrays than the block takes, or sizes, types or
+     * @throws IllegalArgumentException if the list does not have the block's number of arrays, or if sizes, types or
      *     lengths do not fit
      * @throws IllegalStateException if the block is not initialized, or an array, a manager or the block is closed
      */
@@ -122,16 +122,17 @@ abstract class NativeBlock implements Block {
     }
 
     /**
-     * Computes into arrays that are there: nothing is allocated, neither by Java nor, with a workspace, by heed.
+     * Computes the outputs into existing arrays. Java allocates nothing, and with a workspace neither does heed.
      *
-     * @param inputs what is read
-     * @param outputs what is written: at least one array
-     * @param workspace scratch memory for this call alone, of {@link #workspaceSize} bytes; null: heed keeps its own
+     * @param inputs the arrays to read
+     * @param outputs the arrays to write, at least one
+     * @param workspace scratch memory for this call alone, of {@link #workspaceSize} bytes; null: heed uses memory of
+     *     its own
      * @throws IllegalArgumentException if sizes, types or lengths do not fit, an output is missing or overlaps another
      *     array
      * @throws IllegalStateException if the block is not initialized, the workspace is in use, or an array, the
      *     workspace or the block is closed
-     * @throws HeedException with {@link Status#WORKSPACE_TOO_SMALL}, naming both sizes
+     * @throws HeedException with {@link Status#WORKSPACE_TOO_SMALL}; the message has both sizes
      */
     public final void forward(AttentionInputs inputs, AttentionOutputs outputs, Workspace workspace) {
         Objects.requireNonNull(inputs, "inputs");
@@ -152,8 +153,8 @@ abstract class NativeBlock implements Block {
      * Makes arrays of the right shapes for the outputs: output and weights of the inputs' type, logSumExp of FLOAT32.
      *
      * @param inputs the inputs, of which only shapes and types are read
-     * @param wanted which outputs; none named: the output alone
-     * @return outputs of new arrays, which belong to the queries' manager; null where not wanted
+     * @param wanted the outputs to make; if none is named, the output alone
+     * @return outputs of new arrays, which belong to the queries' manager; null for outputs that were not requested
      * @throws IllegalArgumentException if the inputs do not fit each other or the block, or it has no such output
      */
     public final AttentionOutputs createOutputs(AttentionInputs inputs, Wanted... wanted) {
@@ -180,14 +181,14 @@ abstract class NativeBlock implements Block {
     }
 
     /**
-     * Returns how large a workspace {@code forward(inputs, outputs, workspace)} needs. One made for the largest sizes
-     * serves all that are the same or smaller.
+     * Returns the size of the workspace that {@code forward(inputs, outputs, workspace)} needs. A workspace for the
+     * largest sizes is enough for all smaller ones.
      *
      * @param inputs the inputs, of which only shapes and types are read
-     * @param outputs the outputs, likewise
+     * @param outputs the outputs, of which only shapes and types are read
      * @return the number of bytes
      * @throws IllegalArgumentException if the inputs and outputs do not fit each other or the block
-     * @throws IllegalStateException if the block is not initialized, or it or an array is closed
+     * @throws IllegalStateException if the block is not initialized, or the block or an array is closed
      */
     public final long workspaceSize(AttentionInputs inputs, AttentionOutputs outputs) {
         Objects.requireNonNull(inputs, "inputs");
@@ -202,14 +203,14 @@ abstract class NativeBlock implements Block {
     }
 
     /**
-     * Tells how heed would compute a forward, without computing it: its operations and their kernels, the reasons, and
-     * what they cost.
+     * Tells how heed would compute a forward, without computing it: its operations and their kernels, the reasons for
+     * these, and the cost.
      *
      * @param inputs the inputs, of which shapes, types and lengths are read
      * @param outputs the outputs, of which shapes and types are read
      * @return JSON text
      * @throws IllegalArgumentException if the inputs and outputs do not fit each other or the block
-     * @throws IllegalStateException if the block is not initialized, or it or an array is closed
+     * @throws IllegalStateException if the block is not initialized, or the block or an array is closed
      */
     public final String explain(AttentionInputs inputs, AttentionOutputs outputs) {
         Objects.requireNonNull(inputs, "inputs");
@@ -226,10 +227,10 @@ abstract class NativeBlock implements Block {
     /**
      * Tells how heed would compute {@link #forward(ParameterStore, NDList, boolean)} without training.
      *
-     * @param inputs the list that forward takes
+     * @param inputs the list of inputs of forward
      * @return JSON text
      * @throws IllegalArgumentException if the inputs do not fit each other or the block
-     * @throws IllegalStateException if the block is not initialized, or it or an array is closed
+     * @throws IllegalStateException if the block is not initialized, or the block or an array is closed
      */
     public final String explain(NDList inputs) {
         return explain(inputs, false);
@@ -238,11 +239,11 @@ abstract class NativeBlock implements Block {
     /**
      * Tells how heed would compute {@link #forward(ParameterStore, NDList, boolean)}.
      *
-     * @param inputs the list that forward takes
+     * @param inputs the list of inputs of forward
      * @param training whether dropout is active
      * @return JSON text
      * @throws IllegalArgumentException if the inputs do not fit each other or the block
-     * @throws IllegalStateException if the block is not initialized, or it or an array is closed
+     * @throws IllegalStateException if the block is not initialized, or the block or an array is closed
      */
     public final String explain(NDList inputs, boolean training) {
         NDArray[] arrays = arraysOf(inputs);
@@ -260,7 +261,7 @@ abstract class NativeBlock implements Block {
     }
 
     /**
-     * Reads all parameters from a .safetensors file, under the names that {@code save(path)} writes.
+     * Reads all parameters from a .safetensors file, by the names that {@code save(path)} writes.
      *
      * @param path the file
      * @see #load(Path, String)
@@ -270,21 +271,23 @@ abstract class NativeBlock implements Block {
     }
 
     /**
-     * Reads all parameters from a .safetensors file, which may be a whole model's: for example W_q from
-     * "prefix.W_q.weight", its bias from "prefix.W_q.bias", or from the names of PyTorch, Hugging Face, Keras, DJL or
-     * d2l-java (docs/weights.md has all). Sizes and types are the file's, or, on a block that has its parameters, stay
-     * as they are. All or nothing. Once the manager of {@link #initialize} is closed, the block gets parameters anew,
-     * which belong to the block.
+     * Reads all parameters from a .safetensors file, which may have a whole model: for example W_q from
+     * "prefix.W_q.weight" and its bias from "prefix.W_q.bias", or from the names of PyTorch, Hugging Face, Keras, DJL
+     * or d2l-java (docs/weights.md lists all). Sizes and types become those of the file; if the block already has its
+     * parameters, they stay as they are. Either all parameters are read, or none. If the manager of {@link #initialize}
+     * is closed, the block gets new parameters, which belong to the block itself.
      *
      * @param path the file; of a model in several files the index (model.safetensors.index.json), or any of the files
      *     with the index beside it
-     * @param prefix what stands before the names, with or without the separator behind it; empty or null: nothing
-     * @throws IllegalArgumentException if a parameter has another shape, the file has a bias and the block none, or it
-     *     has the parameters under the names of two frameworks
-     * @throws UnsupportedOperationException if the file has what the block cannot do, as PyTorch's bias_k
+     * @param prefix the part of the names before the parameter's name, with or without the separator at its end; empty
+     *     or null: nothing
+     * @throws IllegalArgumentException if a parameter has another shape, the file has a bias and the block has none, or
+     *     the file has the parameters by the names of two frameworks
+     * @throws UnsupportedOperationException if the file has something that the block cannot compute, such as PyTorch's
+     *     bias_k
      * @throws IllegalStateException if the block is closed
-     * @throws HeedException with {@link Status#IO} if the file cannot be read, {@link Status#CORRUPT_FILE} if it is not
-     *     what its format says, {@link Status#NOT_FOUND} if a parameter is missing
+     * @throws HeedException with {@link Status#IO} if the file cannot be read, {@link Status#CORRUPT_FILE} if it does
+     *     not have the format, {@link Status#NOT_FOUND} if a parameter is missing
      */
     public final void load(Path path, String prefix) {
         ByteBuffer file = NativeText.of(path);
@@ -293,12 +296,13 @@ abstract class NativeBlock implements Block {
     }
 
     /**
-     * Reads all parameters as {@code load(path, prefix)}, where the file says more than the block computes and the
-     * program takes that on itself. Of a model in several files all must be there.
+     * Reads all parameters as {@code load(path, prefix)} does, of a model that has features which the block does not
+     * compute: the program accepts them by name and takes care of them itself. Of a model in several files, all files
+     * must be there.
      *
      * @param path the file
-     * @param prefix what stands before the names; empty or null: nothing
-     * @param accept the names of what the file says and the block does not compute, as docs/weights.md has them
+     * @param prefix the part of the names before the parameter's name; empty or null: nothing
+     * @param accept the names of the accepted features, as docs/weights.md lists them
      */
     public final void load(Path path, String prefix, String... accept) {
         try (Weights weights = Weights.open(path)) {
@@ -307,11 +311,11 @@ abstract class NativeBlock implements Block {
     }
 
     /**
-     * Reads all parameters as {@code load(path, prefix)} from files that are open already.
+     * Reads all parameters as {@code load(path, prefix)} does, from files that are already open.
      *
      * @param weights the files, which stay open
-     * @param prefix what stands before the names; empty or null: nothing
-     * @param accept the names of what the files say and the block does not compute, as docs/weights.md has them
+     * @param prefix the part of the names before the parameter's name; empty or null: nothing
+     * @param accept the names of the accepted features, as docs/weights.md lists them
      * @throws IllegalStateException if the block or the weights are closed
      */
     public final void load(Weights weights, String prefix, String... accept) {
@@ -320,13 +324,13 @@ abstract class NativeBlock implements Block {
     }
 
     /**
-     * Reads all parameters from a stream of what a .safetensors file holds, to its end; it stays open. Otherwise as
-     * {@link #load(Path, String)}.
+     * Reads all parameters from a stream with the content of a .safetensors file, to its end. The stream stays open.
+     * Otherwise the same as {@link #load(Path, String)}.
      *
-     * @param stream where from
-     * @param prefix what stands before the names, without the separator; empty or null: nothing
-     * @throws IOException if the stream throws it: nothing has changed; or if it has more than 2147483647 bytes, which
-     *     only a file may have
+     * @param stream the stream to read from
+     * @param prefix the part of the names before the parameter's name, without the separator; empty or null: nothing
+     * @throws IOException if the stream throws it, in which case nothing has changed; or if it has more than 2147483647
+     *     bytes, which only a file may have
      */
     public final void load(InputStream stream, String prefix) throws IOException {
         Objects.requireNonNull(stream, "stream");
@@ -336,12 +340,12 @@ abstract class NativeBlock implements Block {
     }
 
     /**
-     * Reads all parameters as {@code load(stream, prefix)}, where the bytes say more than the block computes and
-     * the program takes that on itself.
+     * Reads all parameters as {@code load(stream, prefix)} does, of a model that has features which the block does not
+     * compute: the program accepts them by name and takes care of them itself.
      *
-     * @param stream where from
-     * @param prefix what stands before the names; empty or null: nothing
-     * @param accept the names of what the bytes say and the block does not compute, as docs/weights.md has them
+     * @param stream the stream to read from
+     * @param prefix the part of the names before the parameter's name; empty or null: nothing
+     * @param accept the names of the accepted features, as docs/weights.md lists them
      * @throws IOException as {@link #load(InputStream, String)}
      */
     public final void load(InputStream stream, String prefix, String... accept) throws IOException {
@@ -366,8 +370,8 @@ abstract class NativeBlock implements Block {
     }
 
     /**
-     * Writes all parameters to a .safetensors file, under the names that {@code load(path, prefix)} reads without a
-     * prefix. The file is replaced as a whole, or left as it was.
+     * Writes all parameters to a .safetensors file. {@code load(path, prefix)} reads their names without a prefix. If
+     * writing fails, an existing file is unchanged.
      *
      * @param path the file
      * @throws IllegalStateException if the block is not initialized, or closed
@@ -384,9 +388,9 @@ abstract class NativeBlock implements Block {
     }
 
     /**
-     * Writes to a stream what {@code save(path)} writes to a file.
+     * Writes to a stream the bytes that {@code save(path)} writes to a file.
      *
-     * @param stream where to; it stays open
+     * @param stream the stream to write to; it stays open
      * @throws IOException if the stream throws it, or the parameters take more than 2147483647 bytes, which only a file
      *     may have
      * @throws IllegalStateException if the block is not initialized, or closed
@@ -408,10 +412,10 @@ abstract class NativeBlock implements Block {
     }
 
     /**
-     * Converts the parameters. Their manager stays the owner.
+     * Converts the parameters to another type. Their manager stays the owner.
      *
-     * @param dataType their new type: FLOAT32, FLOAT16 or BFLOAT16
-     * @throws IllegalArgumentException if it is another
+     * @param dataType the new type: FLOAT32, FLOAT16 or BFLOAT16
+     * @throws IllegalArgumentException if it is another type
      * @throws IllegalStateException if the block is not initialized, or closed
      */
     @Override
@@ -431,7 +435,7 @@ abstract class NativeBlock implements Block {
     }
 
     /**
-     * Returns an empty list: there are no blocks inside.
+     * Returns an empty list: these blocks have no child blocks.
      *
      * @return a new list
      */
@@ -448,7 +452,7 @@ abstract class NativeBlock implements Block {
     /**
      * Returns the shape of the output for FLOAT32 inputs of these shapes. The block need not be initialized.
      *
-     * @param inputShapes the shape of each input, as {@link #forward} takes them
+     * @param inputShapes the shape of each input of {@link #forward}
      * @return an array of one shape
      * @throws IllegalArgumentException if the shapes do not fit each other or the block
      */
@@ -461,8 +465,8 @@ abstract class NativeBlock implements Block {
     /**
      * Returns the shape of the output for inputs of these shapes and types. The block need not be initialized.
      *
-     * @param inputShapes the shape of each input, as {@link #forward} takes them
-     * @param inputDataTypes the type of each
+     * @param inputShapes the shape of each input of {@link #forward}
+     * @param inputDataTypes the type of each input
      * @return an array of one shape
      * @throws IllegalArgumentException if the shapes or the types do not fit each other or the block
      */
@@ -491,7 +495,10 @@ abstract class NativeBlock implements Block {
         nextSeed.set(seed);
     }
 
-    /** Frees the parameters; if a call on another thread uses them, after that call. Closing twice does nothing. */
+    /**
+     * Frees the parameters. If a call on another thread uses them, they are freed after that call. Closing twice does
+     * nothing.
+     */
     @Override
     public void close() {
         layer.close();
@@ -499,7 +506,7 @@ abstract class NativeBlock implements Block {
 
     // ---- what kinds of blocks do differently ------------------------------------------------------------------------
 
-    /** Throws unless forward takes this number of inputs and no required one is null. */
+    /** Throws unless forward takes this number of inputs, and no required one is null. */
     void checkInputs(Object[] inputs, String found) {
         if (inputs.length != 3 && inputs.length != 4) {
             throw new IllegalArgumentException(
@@ -510,17 +517,17 @@ abstract class NativeBlock implements Block {
         }
     }
 
-    /** The smallest output, which is made to check whether inputs fit. */
+    /** The smallest output of the block. It is created to check whether inputs fit. */
     Wanted smallestOutput() {
         return Wanted.LOG_SUM_EXP;
     }
 
-    /** Whether forward computes the attention weights as well. */
+    /** Whether forward also computes the attention weights. */
     boolean keepsWeights() {
         return false;
     }
 
-    /** Takes the weights of a forward, or null where they were not computed. */
+    /** Receives the weights of a forward, or null if they were not computed. */
     void keepWeights(NDManager manager, NativeTensor weights) {}
 
     // ---- initialize -------------------------------------------------------------------------------------------------
@@ -564,12 +571,12 @@ abstract class NativeBlock implements Block {
         }
     }
 
-    /** Null for a block that was not initialized for shapes. */
+    /** The shapes that the block was initialized with; null if it was not initialized for shapes. */
     final Shape[] savedShapes() {
         return inputShapes;
     }
 
-    /** Parameters that have been read and checked, for the block to take over. */
+    /** Reads and checks parameters, which the block takes over when they are committed. */
     final ParameterFile.Staged stage(NDManager manager, Shape[] shapes, ByteBuffer bytes) {
         NativeLayer made = layer.read(manager, bytes);
         return new ParameterFile.Staged() {
@@ -588,7 +595,7 @@ abstract class NativeBlock implements Block {
 
     // ---- inputs -----------------------------------------------------------------------------------------------------
 
-    /** Throws unless forward takes these inputs, and all of them are open. */
+    /** Returns the inputs as an array. Throws unless forward takes them, and all of them are open. */
     private NDArray[] arraysOf(NDList inputs) {
         NDArray[] arrays = Objects.requireNonNull(inputs, "inputs").toArray(new NDArray[0]);
         checkInputs(arrays, "inputs has " + arrays.length + (arrays.length == 1 ? " array" : " arrays"));

@@ -6,13 +6,13 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.LongConsumer;
 
 /**
- * The base of the generated proxies of opaque objects. A native object is destroyed once: when it is closed and no call
- * uses it. The cleaner closes objects that nothing refers to.
+ * The base class of the generated proxies of opaque objects. A native object is destroyed once: when it is closed and
+ * no call uses it. The cleaner closes objects that nothing refers to.
  */
 abstract class NativeHandle implements AutoCloseable {
-    /** The one cleaner of the library. */
+    /** The only cleaner of the library. */
     static final Cleaner CLEANER = Cleaner.create();
-    /** Passed for a closed object, in place of its pointer. The native wrapper throws for it. */
+    /** Passed in place of the pointer of a closed object. The native wrapper throws when it gets it. */
     private static final long CLOSED = -1;
 
     private final Lifetime lifetime;
@@ -26,10 +26,10 @@ abstract class NativeHandle implements AutoCloseable {
     @Override
     public abstract void close();
 
-    /** The message of the exception for a use of the closed object. */
+    /** The message of the exception that a use of the closed object throws. */
     abstract String closedSentence();
 
-    /** For a call on this object: its pointer, valid until {@link #leave()}. */
+    /** Begins a call of this object. Returns its pointer, which is valid until {@link #leave()}. */
     final long enter() {
         if (!lifetime.enter()) {
             throw new IllegalStateException(closedSentence());
@@ -42,8 +42,8 @@ abstract class NativeHandle implements AutoCloseable {
     }
 
     /**
-     * For an argument of a call: its pointer, 0 for null, {@link #CLOSED} if it is closed. Never throws, so that there
-     * is nothing to undo.
+     * Begins the use of an argument of a call. Returns its pointer, 0 for null, or {@link #CLOSED} for a closed object.
+     * Never throws, so that the uses of earlier arguments need not be undone.
      */
     static long enter(NativeHandle handle) {
         if (handle == null) {
@@ -52,7 +52,7 @@ abstract class NativeHandle implements AutoCloseable {
         return handle.lifetime.enter() ? handle.lifetime.pointer : CLOSED;
     }
 
-    /** Ends a use that {@link #enter(NativeHandle)} began with this result. */
+    /** Ends the use for which {@link #enter(NativeHandle)} returned this pointer. */
     static void leave(NativeHandle handle, long pointer) {
         if (handle != null && pointer != CLOSED) {
             handle.lifetime.leave();
@@ -70,18 +70,19 @@ abstract class NativeHandle implements AutoCloseable {
     }
 
     /**
-     * Makes a manager the owner, which closes the object with itself. False, and no change, if the manager is closed.
+     * Makes a manager the owner, which closes the object when it is closed. Returns false, and changes nothing, if the
+     * manager is closed.
      */
     final boolean attach(Registry registry) {
         return lifetime.attach(registry);
     }
 
-    /** Leaves the object without an owner: the caller closes it, or the cleaner. */
+    /** Removes the owner of the object. The caller closes it, or else the cleaner does. */
     final void detach() {
         lifetime.detach();
     }
 
-    /** Memory of Java's that the native object uses, held until the object is destroyed. Null: none. */
+    /** Keeps Java memory that the native object uses until the object is destroyed. Null: none. */
     final void keep(Object memory) {
         lifetime.kept = memory;
     }
@@ -90,13 +91,13 @@ abstract class NativeHandle implements AutoCloseable {
         return lifetime.kept;
     }
 
-    /** Counts the native memory of a new object until the object is destroyed. Called once. */
+    /** Counts the native memory of a new object until the object is destroyed. Called at most once. */
     final void count(long numBytes) {
         lifetime.memory = NativeMemory.count(numBytes);
     }
 
     /**
-     * The same for an object that another thread may close at the same time; a closed one is not counted. Called once.
+     * The same for an object that another thread may be closing; a closed object is not counted. Called at most once.
      */
     final void countIfOpen(long numBytes) {
         if (lifetime.memory == null && lifetime.enter()) {
@@ -105,19 +106,22 @@ abstract class NativeHandle implements AutoCloseable {
         }
     }
 
-    /** Makes this, a new view, keep and share the memory of another object. Called while a call uses that object. */
+    /**
+     * Makes this object, which is a new view, keep and share the memory of another object. Called while a call uses
+     * that object.
+     */
     final void share(NativeHandle other) {
         lifetime.kept = other.lifetime.kept;
         NativeMemory.Share memory = other.lifetime.memory;
         lifetime.memory = memory == null ? null : memory.again();
     }
 
-    /** Leaves closing the object to the cleaner, so that it is not reported as a leak. */
+    /** Leaves closing the object to the cleaner, which then does not report it as a leak. */
     final void leaveToCollector() {
         lifetime.place = null;
     }
 
-    /** Has the cleaner close the object once nothing refers to `user`. */
+    /** Makes the cleaner close the object when nothing refers to `user` any more. */
     final void closeAfter(Object user) {
         CLEANER.register(user, () -> NativeMemory.cleaning(lifetime.memory, this::closeOnce));
     }
@@ -127,21 +131,26 @@ abstract class NativeHandle implements AutoCloseable {
         cleanable.clean();
     }
 
-    /** The part that outlives the proxy. It never refers to it, or the cleaner would not see the proxy go. */
+    /**
+     * The part of the object that outlives the proxy. It must not refer to the proxy, since the cleaner would then
+     * never free it.
+     */
     static final class Lifetime implements Runnable {
         private static final int CLOSED_BIT = 1;
         private static final int ONE_CALL = 2;
 
         private final long pointer;
         private final LongConsumer destroy;
-        /** Where the object was made; null unless its leak is reported. */
+        /** The stack trace of the object's creation; null if a leak of it is not reported. */
         private volatile Throwable place;
-        /** ONE_CALL for each call that uses the object, and CLOSED_BIT; no call begins once the bit is set. */
+        /**
+         * ONE_CALL for each call that uses the object, plus CLOSED_BIT once it is closed, after which no call begins.
+         */
         private final AtomicInteger state = new AtomicInteger();
         private volatile Object kept;
-        /** Null: it owns none. */
+        /** The native memory of the object; null if it has none. */
         private volatile NativeMemory.Share memory;
-        /** Null: no manager's. Written under this object's lock. */
+        /** The registry of the owner; null if no manager owns the object. Written under this object's lock. */
         private Registry registry;
 
         private Lifetime(long pointer, LongConsumer destroy, Throwable place) {
@@ -180,7 +189,7 @@ abstract class NativeHandle implements AutoCloseable {
             }
         }
 
-        /** A closed object stays out of the registry: whoever closes it removes it after the bit is set. */
+        /** Does not add a closed object to the registry: the thread that closes it removes it after the bit is set. */
         private synchronized boolean attach(Registry wanted) {
             if (registry == wanted || !isOpen()) {
                 return wanted.isOpen();
@@ -200,7 +209,9 @@ abstract class NativeHandle implements AutoCloseable {
             }
         }
 
-        /** The cleaner calls this, and whoever has closed the object: for the cleaner alone it may still be open. */
+        /**
+         * Called by the cleaner, and after the object was closed. Only in a call by the cleaner can it still be open.
+         */
         @Override
         public void run() {
             if (isOpen()) {
@@ -215,7 +226,7 @@ abstract class NativeHandle implements AutoCloseable {
             }
         }
 
-        /** False if the object was closed already. */
+        /** Returns false if the object was already closed. */
         boolean close() {
             for (;;) {
                 int seen = state.get();

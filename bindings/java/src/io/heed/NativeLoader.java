@@ -12,40 +12,44 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Finds and loads the wrapper library, which brings libheed with it. In this order:
+ * Finds and loads the wrapper library, with which libheed is loaded. It tries these places in order:
  *
  * <ol>
- *   <li>The system property heed.native.path names the wrapper, or the folder that holds it and libheed. If it is set,
- *       nothing else is tried.
- *   <li>The libraries in the jar. They are written once into a folder that their checksums name, and are compared each
- *       time, so that files that were damaged or replaced are never loaded. If that folder is of no use (a second class
- *       loader cannot load a file that the first has loaded; another user may have made it), they are written into a
- *       fresh one, which is removed again. Both lie below the folder that the system property heed.native.cache names,
- *       or java.io.tmpdir. If the jar itself is damaged, nothing else is tried.
+ *   <li>The system property heed.native.path: the path of the wrapper, or of the folder with it and libheed. If it is
+ *       set, nothing else is tried.
+ *   <li>The libraries in the jar. They are written once into a folder whose name has their checksums, and are compared
+ *       each time, so that damaged or replaced files are never loaded. If that folder cannot be used (a second class
+ *       loader cannot load a file that the first has loaded; another user may have made the folder), they are written
+ *       into a new folder, which is removed afterwards. Both are below the folder of the system property
+ *       heed.native.cache, or of java.io.tmpdir. If the jar itself is damaged, nothing else is tried.
  *   <li>The system: java.library.path.
  * </ol>
  *
- * <p>Whatever was loaded must be of the version of these classes. Each class loader has a wrapper of its own; libheed
- * is one for the process, since the system's loader knows it by its name.
+ * <p>A loaded library must have the version of these classes. Each class loader has its own wrapper. libheed is loaded
+ * once for the process, since the system's loader identifies it by its name.
  */
 final class NativeLoader {
     static final String PATH_PROPERTY = "heed.native.path";
     static final String CACHE_PROPERTY = "heed.native.cache";
     private static final String WRAPPER = System.mapLibraryName("heed_java");
-    /** As Linux names it. */
+    /** The file name of libheed on Linux. */
     private static final String LIBRARY = System.mapLibraryName("heed") + "." + Version.NUMBER / 10000;
-    /** What glibc says of a library in a folder whose files may not be executed. */
+    /** glibc's message for a library in a folder whose files may not be executed. */
     private static final String NOEXEC = "failed to map segment";
     private static final String NOEXEC_ADVICE = "; a folder that is mounted noexec is of no use: "
             + "let the system property " + CACHE_PROPERTY + " name another";
 
-    /** What did not work, in order. A JVM that denies native code to a module throws IllegalCallerException. */
+    /**
+     * The attempts that failed, in order. A JVM that does not allow a module native code throws IllegalCallerException.
+     */
     private final List<String> sentences = new ArrayList<>();
     private final List<Throwable> causes = new ArrayList<>();
 
     private NativeLoader() {}
 
-    /** Throws an UnsatisfiedLinkError that names all that was tried. May be called again, after a failure too. */
+    /**
+     * Throws an UnsatisfiedLinkError that lists everything that was tried. May be called again, also after a failure.
+     */
     static void load() {
         NativeLoader loader = new NativeLoader();
         if (!loader.loadAny()) {
@@ -86,7 +90,7 @@ final class NativeLoader {
     private static Path cache() throws IOException {
         String name = System.getProperty(CACHE_PROPERTY, "");
         Path folder = Paths.get(name.isEmpty() ? System.getProperty("java.io.tmpdir") : name).toAbsolutePath();
-        // Before Java 20 createDirectories fails for a link to a folder.
+        // Before Java 20, createDirectories fails for a link to a folder.
         return Files.isDirectory(folder) ? folder : Files.createDirectories(folder);
     }
 
@@ -151,7 +155,7 @@ final class NativeLoader {
         try {
             missing = Files.exists(file) ? ElfFile.numMissingBytes(file) : 0;
         } catch (IOException error) {
-            // The system's loader says what is wrong.
+            // The system's loader reports the reason.
         }
         if (missing > 0) {
             throw new UnsatisfiedLinkError(file + " is cut short: its last " + missing + " bytes are missing");
@@ -159,7 +163,7 @@ final class NativeLoader {
     }
 
     private boolean failed(String sentence, Throwable cause) {
-        // Some exceptions of files have a message that is only the file's name.
+        // The message of some exceptions is only the name of the file.
         boolean bare = cause instanceof FileSystemException && ((FileSystemException) cause).getReason() == null;
         sentences.add(sentence + ": " + (bare ? cause : cause.getMessage()));
         causes.add(cause);
@@ -179,7 +183,7 @@ final class NativeLoader {
                         + " could not be loaded; " + sentence);
     }
 
-    /** Before 1.0 another minor version may be another interface; a patch never is. */
+    /** Before 1.0, another minor version may have another interface; another patch never does. */
     static void checkVersion(int number, String text) {
         if (number / 100 != Version.NUMBER / 100) {
             throw failure("the library is version " + text + ", but these Java classes are of version " + Version.TEXT);

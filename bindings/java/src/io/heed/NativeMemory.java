@@ -13,37 +13,37 @@ import java.util.function.BooleanSupplier;
  * after the last collection, this class asks for another collection, which frees objects that are no longer referred
  * to. Closed objects are not counted, so that a program that closes its objects causes no collections.
  *
- * <p>Used from any threads; holds a lock only while it waits for a collection.
+ * <p>Used by many threads; holds a lock only while it waits for a collection.
  */
 final class NativeMemory {
-    /** How many bytes may be added before a collection is asked for. 0: none is ever asked for. */
+    /** How many bytes may be added before a collection is requested; 0: none is ever requested. */
     static final String PROPERTY = "heed.forgotten.bytes";
 
     static final long DEFAULT_BYTES = 64L << 20;
     private static final long ALLOWED_BYTES = allowedBytes(System.getProperty(PROPERTY));
-    /** The longest that a thread waits for the cleaner: about as long as java.nio waits for direct buffers. */
+    /** The longest time that a thread waits for the cleaner: about as long as java.nio waits for direct buffers. */
     private static final long MAX_WAIT_NANOS = 500_000_000;
 
-    /** More than one, since other threads may allocate what was just freed. */
+    /** More than one attempt, since other threads may allocate the memory that was just freed. */
     private static final int MAX_ATTEMPTS = 8;
 
     private static final AtomicLong USED = new AtomicLong();
     private static final Object COLLECTING = new Object();
-    /** Bytes of native memory in use after the last collection, without those of them that the cleaner freed since. */
+    /** Bytes of native memory in use after the last collection, minus those that the cleaner has freed since. */
     private static final AtomicLong USED_BEFORE = new AtomicLong();
 
     /** Bytes of the Java heap in use after the last collection. */
     private static volatile long heapBefore;
 
-    /** How many collections this class has asked for. */
+    /** How many collections this class has requested. */
     private static volatile int collections;
 
-    /** Counts twice for each object that the cleaner frees, before and after: odd while it frees one. */
+    /** Incremented before and after the cleaner frees an object, so that it is odd while the cleaner frees one. */
     private static volatile int cleanings;
 
     private NativeMemory() {}
 
-    /** A block of native memory with its number of users: an array and its views. */
+    /** A block of native memory, and how many objects use it: an array and its views. */
     static final class Share {
         private final long numBytes;
         private final AtomicInteger users = new AtomicInteger(1);
@@ -53,13 +53,13 @@ final class NativeMemory {
             this.numBytes = numBytes;
         }
 
-        /** Adds a user. The caller is a user already. */
+        /** Adds a user. The caller must be a user already. */
         Share again() {
             users.getAndIncrement();
             return this;
         }
 
-        /** Removes a user. With the last one the block is no longer counted. */
+        /** Removes a user. When the last one is removed, the block is not counted any more. */
         void release() {
             if (users.decrementAndGet() == 0) {
                 USED.getAndAdd(-numBytes);
@@ -67,7 +67,7 @@ final class NativeMemory {
         }
     }
 
-    /** Counts a block of which the caller is the first user. Null for 0 bytes. */
+    /** Counts a block whose first user is the caller. Returns null for 0 bytes. */
     static Share count(long numBytes) {
         if (numBytes == 0) {
             return null;
@@ -76,11 +76,11 @@ final class NativeMemory {
         return new Share(numBytes);
     }
 
-    /** Asks for a collection if the limit is passed. The caller holds no lock that the cleaner takes. */
+    /** Requests a collection if the limit is exceeded. The caller holds no lock that the cleaner takes. */
     static void limit() {
         if (isTooMuch(USED.get())) {
             synchronized (COLLECTING) {
-                // Another thread may have asked for a collection meanwhile.
+                // Another thread may have requested a collection meanwhile.
                 if (isTooMuch(USED.get())) {
                     collect();
                 }
@@ -89,10 +89,10 @@ final class NativeMemory {
     }
 
     /**
-     * For a call that found no native memory: asks for a collection, so that the call can be tried again.
+     * For a call that could not allocate native memory: requests a collection, after which the call can be tried again.
      *
-     * @param attempt how often it was tried before, from 0
-     * @throws OutOfMemoryError the call's, where nothing was freed or it was tried often enough
+     * @param attempt how often the call was tried before, from 0
+     * @throws OutOfMemoryError the given one, if nothing was freed or the call was tried often enough
      */
     static void freeForgotten(OutOfMemoryError failure, int attempt) {
         long before = USED.get();
@@ -108,16 +108,16 @@ final class NativeMemory {
     }
 
     /**
-     * Runs the cleaner's work on one object. Only the cleaner's thread calls this.
+     * Runs the cleaner's work on one object. Called only by the cleaner's thread.
      *
-     * @param memory what the object uses; null: none
+     * @param memory the native memory of the object; null: none
      */
     static void cleaning(Share memory, Runnable work) {
         cleanings++;
         try {
             work.run();
         } finally {
-            // What a collection finds may be freed after the bytes in use were noted.
+            // An object that a collection found may be freed after the bytes in use were noted.
             if (memory != null && memory.users.get() == 0 && memory.collectionsBefore != collections) {
                 USED_BEFORE.getAndAdd(-memory.numBytes);
             }
@@ -129,7 +129,7 @@ final class NativeMemory {
         return USED.get();
     }
 
-    /** The value of the property; the default where it is not set, or, with a warning, where it is no number. */
+    /** The value of the property. If it is not set or is not a number, which gives a warning, the default. */
     static long allowedBytes(String property) {
         if (property == null) {
             return DEFAULT_BYTES;
@@ -140,7 +140,7 @@ final class NativeMemory {
                 return numBytes;
             }
         } catch (NumberFormatException error) {
-            // Told below.
+            // Reported below.
         }
         System.getLogger("io.heed")
                 .log(
@@ -151,8 +151,9 @@ final class NativeMemory {
     }
 
     /**
-     * The time of a collection grows with the heap in use. So at least as many bytes of native memory as that, and as
-     * many as were in use after the last collection, come between two collections: their share of the time is bounded.
+     * The time of a collection grows with the heap in use. So between two collections at least as many bytes of native
+     * memory are added as are in use in the heap, and as were in use after the last collection. This limits the share
+     * of the time that collections take.
      */
     private static boolean isTooMuch(long used) {
         long before = USED_BEFORE.get();
@@ -166,13 +167,13 @@ final class NativeMemory {
         System.gc();
         if (forgotten.get() == null) {
             awaitCleaner(begun);
-        } // Otherwise the virtual machine was told not to listen (-XX:+DisableExplicitGC).
+        }  // Otherwise explicit collections are disabled (-XX:+DisableExplicitGC).
         collections++;
         USED_BEFORE.set(USED.get());
         heapBefore = Runtime.getRuntime().totalMemory() - Runtime.getRuntime().freeMemory();
     }
 
-    /** Waits until the cleaner has begun and has been idle for a while. It counts what it frees later by itself. */
+    /** Waits until the cleaner has begun and has been idle for a while. What it frees later, it counts itself. */
     private static void awaitCleaner(CountDownLatch begun) {
         int[] seen = {-1};
         await(() -> {
@@ -182,7 +183,10 @@ final class NativeMemory {
         });
     }
 
-    /** Checks once a millisecond, for MAX_WAIT_NANOS at most. An interruption of the thread is restored at the end. */
+    /**
+     * Checks the condition every millisecond, for MAX_WAIT_NANOS at most. If the thread was interrupted, it is again at
+     * the end.
+     */
     private static void await(BooleanSupplier done) {
         long end = System.nanoTime() + MAX_WAIT_NANOS;
         boolean interrupted = false;

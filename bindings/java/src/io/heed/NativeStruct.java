@@ -9,15 +9,15 @@ import java.util.List;
 import java.util.function.LongConsumer;
 
 /**
- * The base of the generated proxies of C's structs. A new struct has the values of its macro in heed.h. Used by one
- * thread at a time. {@link #close} frees the memory; if nobody calls it, the cleaner does.
+ * The base class of the generated proxies of C's structs. A new struct has the values of its macro in heed.h. Used by
+ * one thread at a time. {@link #close} frees the memory; if it is not called, the cleaner does.
  */
 abstract class NativeStruct implements AutoCloseable {
-    /** The address of the struct, under the name that the generated setters and getters use. */
+    /** The address of the struct, with the name that the generated setters and getters use. */
     final long swigCPtr;
 
     private final Cleaner.Cleanable memory;
-    /** Buffers that members of the struct point to. */
+    /** The buffers that members of the struct point to. */
     private final List<ByteBuffer> kept = new ArrayList<>(0);
 
     NativeStruct(long pointer, LongConsumer free) {
@@ -28,21 +28,21 @@ abstract class NativeStruct implements AutoCloseable {
         memory = NativeHandle.CLEANER.register(this, () -> free.accept(pointer));
     }
 
-    /** For an argument of a call: 0 for null. */
+    /** The pointer of an argument of a call; 0 for null. */
     static long pointerOf(NativeStruct struct) {
         return struct == null ? 0 : struct.swigCPtr;
     }
 
-    /** The struct itself, until it is closed. */
+    /** The bytes of the struct, which are valid until it is closed. */
     final ByteBuffer bytes() {
         return HeedNative.bytesOfStruct(swigCPtr).order(ByteOrder.nativeOrder());
     }
 
     /**
-     * Finds the offset of a member of eight bytes, for calls that have no time for the generated setter, which is a
-     * native call.
+     * Finds the offset of a member of eight bytes, for writing it without the generated setter, which is a slow native
+     * call.
      *
-     * @param setter the generated setter of the member, which is 0 now and afterwards
+     * @param setter the generated setter of the member, whose value is 0 before and after
      */
     final int offsetOf(LongConsumer setter) {
         ByteBuffer struct = bytes();
@@ -55,7 +55,7 @@ abstract class NativeStruct implements AutoCloseable {
         return offset;
     }
 
-    /** Keeps a buffer that a member is going to point to. */
+    /** Keeps a buffer alive to which a member will point. */
     final ByteBuffer keep(ByteBuffer text) {
         kept.add(text);
         return text;

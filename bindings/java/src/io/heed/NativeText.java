@@ -8,9 +8,12 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.Objects;
 
-/** Text as the native wrapper takes and gives it: UTF-8 with a terminating zero, in a direct buffer. */
+/** Text in the form of the native wrapper: UTF-8 with a terminating zero, in a direct buffer. */
 final class NativeText {
-    /** A call that writes text, and gives the bytes that the whole of it needs; a null buffer only asks that. */
+    /**
+     * A call that writes text to a buffer and returns the bytes that the whole text needs. With a null buffer it only
+     * returns these.
+     */
     interface Call {
         long write(ByteBuffer text, long capacity);
     }
@@ -31,18 +34,18 @@ final class NativeText {
         }
     }
 
-    /** Text of the native library's, in UTF-8. */
+    /** A text of the native library, which is in UTF-8. */
     static String of(byte[] text) {
         return new String(text, StandardCharsets.UTF_8);
     }
 
-    /** A path of the default file system, the only one that native code can open. */
+    /** A path of the default file system, which is the only one that native code can open. */
     static ByteBuffer of(Path path) {
         Objects.requireNonNull(path, "path");
         return of(path.toFile().getPath(), "path");
     }
 
-    /** The whole text that a call gives, which may become longer from one time to the next. */
+    /** Returns the whole text of a call, which may become longer between the query of its size and the call. */
     static String from(Call call) {
         long numBytes = call.write(null, 0);
         for (;;) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.heed;
 
-/** Draws elements from a normal distribution of mean 0. */
+/** Draws elements from a normal distribution with mean 0. */
 public final class NormalInitializer implements Initializer {
     private final float sigma;
 

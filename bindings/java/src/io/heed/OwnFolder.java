@@ -18,11 +18,11 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Set;
 
-/** Folders whose content nobody but this user, and the superuser, can have put there. */
+/** Folders to which only this user, and the superuser, can have written. */
 final class OwnFolder {
     private OwnFolder() {}
 
-    /** Makes the folder, or takes the one that is there if it can be trusted. */
+    /** Makes the folder, or checks that an existing one can be trusted. */
     static void make(Path folder) throws IOException {
         try {
             Files.createDirectory(folder, onlyForTheOwner(folder.getFileSystem()));
@@ -31,7 +31,7 @@ final class OwnFolder {
         }
     }
 
-    /** Removes a folder and its files: now or, where the system keeps files that are loaded, when the process ends. */
+    /** Removes a folder and its files: at once or, if the system keeps files that are loaded, when the process ends. */
     static void remove(Path folder, Collection<String> files) {
         List<Path> paths = new ArrayList<>();
         paths.add(folder);
@@ -41,7 +41,7 @@ final class OwnFolder {
             removed &= !Files.exists(paths.get(i), LinkOption.NOFOLLOW_LINKS) || paths.get(i).toFile().delete();
         }
         if (!removed) {
-            // The last one is deleted first.
+            // Paths are deleted in the reverse order of these calls, so the folder is the last.
             paths.forEach(path -> path.toFile().deleteOnExit());
         }
     }
@@ -66,7 +66,7 @@ final class OwnFolder {
         }
     }
 
-    /** Who this process is. The name of the user may be unknown, as in containers; Linux also says it without one. */
+    /** The user of this process. Its name may be unknown, as in containers; on Linux it can be found without a name. */
     private static UserPrincipal owner() throws IOException {
         Path self = Paths.get("/proc/self");
         if (Files.isDirectory(self)) {

@@ -13,8 +13,8 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
- * Keys and their values, in order. A key may be there more than once; {@link #get(Object)} finds the first. As in DJL
- * it is no {@link List}. Not for several threads at once.
+ * Keys with values, in order. A key may occur more than once; {@link #get(Object)} finds the first. As in DJL, this is
+ * not a {@link List}. Not thread-safe.
  *
  * @param <K> the type of the keys
  * @param <V> the type of the values
@@ -31,7 +31,7 @@ public class PairList<K, V> implements Iterable<Pair<K, V>> {
     /**
      * Makes an empty list.
      *
-     * @param initialCapacity how many pairs it has room for before it grows
+     * @param initialCapacity the number of pairs that it has room for before it grows
      */
     public PairList(int initialCapacity) {
         keys = new ArrayList<>(initialCapacity);
@@ -39,11 +39,11 @@ public class PairList<K, V> implements Iterable<Pair<K, V>> {
     }
 
     /**
-     * Makes a list of copies of these.
+     * Makes a list with copies of these lists.
      *
      * @param keys the keys
-     * @param values as many values
-     * @throws IllegalArgumentException if there are more of one than of the other
+     * @param values one value for each key
+     * @throws IllegalArgumentException if the lists differ in length
      */
     public PairList(List<K> keys, List<V> values) {
         if (keys.size() != values.size()) {
@@ -65,7 +65,7 @@ public class PairList<K, V> implements Iterable<Pair<K, V>> {
     }
 
     /**
-     * Makes a list of a map's entries, in the map's order.
+     * Makes a list of the entries of a map, in the map's order.
      *
      * @param map the map
      */
@@ -75,7 +75,7 @@ public class PairList<K, V> implements Iterable<Pair<K, V>> {
     }
 
     /**
-     * Adds a pair at the end.
+     * Appends a pair.
      *
      * @param key its key
      * @param value its value
@@ -86,12 +86,12 @@ public class PairList<K, V> implements Iterable<Pair<K, V>> {
     }
 
     /**
-     * Adds a pair in between.
+     * Inserts a pair.
      *
-     * @param index how many pairs stay before it
+     * @param index the index of the new pair
      * @param key its key
      * @param value its value
-     * @throws IndexOutOfBoundsException if there are fewer pairs than index, or index is negative
+     * @throws IndexOutOfBoundsException if index is negative or above the number of pairs
      */
     public void add(int index, K key, V value) {
         keys.add(index, key);
@@ -99,7 +99,7 @@ public class PairList<K, V> implements Iterable<Pair<K, V>> {
     }
 
     /**
-     * Adds a pair at the end.
+     * Appends a pair.
      *
      * @param pair the pair
      */
@@ -108,7 +108,7 @@ public class PairList<K, V> implements Iterable<Pair<K, V>> {
     }
 
     /**
-     * Adds all pairs of another list at the end.
+     * Appends all pairs of another list.
      *
      * @param other the list; null: nothing is added
      */
@@ -129,9 +129,9 @@ public class PairList<K, V> implements Iterable<Pair<K, V>> {
     }
 
     /**
-     * Tells whether there is no pair.
+     * Tells whether the list is empty.
      *
-     * @return true if there is none
+     * @return true if it has no pairs
      */
     public boolean isEmpty() {
         return keys.isEmpty();
@@ -140,9 +140,9 @@ public class PairList<K, V> implements Iterable<Pair<K, V>> {
     /**
      * Returns a pair.
      *
-     * @param index how many pairs are before it
+     * @param index the index of the pair, from 0
      * @return the pair
-     * @throws IndexOutOfBoundsException if there is none
+     * @throws IndexOutOfBoundsException if there is no such pair
      */
     public Pair<K, V> get(int index) {
         return new Pair<>(keys.get(index), values.get(index));
@@ -152,7 +152,7 @@ public class PairList<K, V> implements Iterable<Pair<K, V>> {
      * Returns the value of a key.
      *
      * @param key the key
-     * @return the value of the first pair with this key, null if there is none
+     * @return the value of the first pair with this key, or null if there is none
      */
     public V get(K key) {
         int index = keys.indexOf(key);
@@ -160,20 +160,20 @@ public class PairList<K, V> implements Iterable<Pair<K, V>> {
     }
 
     /**
-     * Tells where a key is.
+     * Returns the index of a key.
      *
      * @param key the key
-     * @return how many pairs are before the first with this key, -1 if there is none
+     * @return the index of the first pair with this key, or -1 if there is none
      */
     public int indexOf(K key) {
         return keys.indexOf(key);
     }
 
     /**
-     * Tells whether a key is there.
+     * Tells whether a key occurs in the list.
      *
      * @param key the key
-     * @return whether a pair has it
+     * @return true if a pair has it
      */
     public boolean contains(K key) {
         return keys.contains(key);
@@ -182,7 +182,7 @@ public class PairList<K, V> implements Iterable<Pair<K, V>> {
     /**
      * Returns the key of a pair.
      *
-     * @param index how many pairs are before it
+     * @param index the index of the pair, from 0
      * @return its key
      * @throws IndexOutOfBoundsException if there is no such pair
      */
@@ -193,7 +193,7 @@ public class PairList<K, V> implements Iterable<Pair<K, V>> {
     /**
      * Returns the value of a pair.
      *
-     * @param index how many pairs are before it
+     * @param index the index of the pair, from 0
      * @return its value
      * @throws IndexOutOfBoundsException if there is no such pair
      */
@@ -220,10 +220,10 @@ public class PairList<K, V> implements Iterable<Pair<K, V>> {
     }
 
     /**
-     * Takes away the first pair with a key.
+     * Removes the first pair with a key.
      *
      * @param key the key
-     * @return the pair's value, null if there is none
+     * @return the value of the pair, or null if there is none
      */
     public V remove(K key) {
         int index = keys.indexOf(key);
@@ -231,9 +231,9 @@ public class PairList<K, V> implements Iterable<Pair<K, V>> {
     }
 
     /**
-     * Takes away a pair.
+     * Removes a pair.
      *
-     * @param index how many pairs are before it
+     * @param index the index of the pair, from 0
      * @return its value
      * @throws IndexOutOfBoundsException if there is no such pair
      */

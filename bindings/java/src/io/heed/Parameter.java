@@ -4,8 +4,8 @@ package io.heed;
 import java.util.Objects;
 
 /**
- * A parameter of a block. Those of heed's own blocks are made by the blocks; a block below {@link AbstractBlock} adds
- * its own with {@link AbstractBlock#addParameter}.
+ * A parameter of a block. heed's own blocks make theirs themselves; a subclass of {@link AbstractBlock} adds its own
+ * with {@link AbstractBlock#addParameter}.
  */
 public class Parameter {
     /** The purpose of a parameter. */
@@ -14,13 +14,13 @@ public class Parameter {
         WEIGHT(new XavierInitializer()),
         /** A bias. */
         BIAS(Initializer.ZEROS),
-        /** The factor of a normalization. */
+        /** The factor of a normalization layer. */
         GAMMA(Initializer.ONES),
-        /** What a normalization adds. */
+        /** The summand of a normalization layer. */
         BETA(Initializer.ZEROS),
-        /** A mean that is learned in passing. */
+        /** A running mean, which training updates. */
         RUNNING_MEAN(Initializer.ZEROS),
-        /** A variance that is learned in passing. */
+        /** A running variance, which training updates. */
         RUNNING_VAR(Initializer.ONES),
         /** Anything else. */
         OTHER(null);
@@ -32,9 +32,9 @@ public class Parameter {
         }
 
         /**
-         * Returns what draws the first values if nothing else is set.
+         * Returns the initializer that is used if no other is set.
          *
-         * @return the initializer, null for {@link #OTHER}
+         * @return the initializer; null for {@link #OTHER}
          */
         public Initializer getInitializer() {
             return initializer;
@@ -66,7 +66,7 @@ public class Parameter {
     /**
      * Returns the name.
      *
-     * @return the name in its block, as "weight" or "W_q.weight"
+     * @return the name in its block, such as "weight" or "W_q.weight"
      */
     public String getName() {
         return name;
@@ -84,18 +84,18 @@ public class Parameter {
     /**
      * Returns the shape.
      *
-     * @return the shape, null as long as it is not known
+     * @return the shape; null until it is known
      */
     public Shape getShape() {
         return shape;
     }
 
     /**
-     * Sets the shape that {@link Block#initialize} will make.
+     * Sets the shape of the values that {@link Block#initialize} will make.
      *
      * @param shape the shape
-     * @throws IllegalStateException if the parameter has values of another shape, or is of one of heed's own blocks,
-     *     where the shapes of the inputs say it
+     * @throws IllegalStateException if the parameter has values of another shape, or belongs to one of heed's own
+     *     blocks, whose parameters have the shapes that follow from the inputs
      */
     public void setShape(Shape shape) {
         Objects.requireNonNull(shape, "shape");
@@ -116,11 +116,12 @@ public class Parameter {
     }
 
     /**
-     * Returns the values. Of heed's own blocks this is a snapshot: {@code set} on it writes through to the block, whose
-     * next snapshots have the new values, as this one; arrays of before keep the old ones.
+     * Returns the values. For a parameter of one of heed's own blocks this is a snapshot. {@code set} on it also
+     * changes the parameter: this snapshot and those made later have the new values, and earlier ones keep the old
+     * values.
      *
      * @return the values, which belong to the manager of the block's parameters
-     * @throws IllegalStateException if there are none
+     * @throws IllegalStateException if the parameter has no values
      */
     public NDArray getArray() {
         if (!isInitialized()) {
@@ -130,8 +131,8 @@ public class Parameter {
     }
 
     /**
-     * Sets the values. One of heed's own blocks copies them, converts them to the type of the parameter that is there,
-     * and waits for calls on other threads that use the parameter; others keep the array itself.
+     * Sets the values. One of heed's own blocks copies them, converts them to the type of its present parameter, and
+     * waits for calls on other threads that use the parameter. Other blocks keep the array itself.
      *
      * @param array the values
      * @throws IllegalArgumentException if the shape is not the parameter's
@@ -149,29 +150,30 @@ public class Parameter {
     /**
      * Returns the initializer.
      *
-     * @return what was set; else that of the type, or null for a parameter of one of heed's own blocks, where heed
-     *     draws as {@link XavierInitializer#XavierInitializer()} and sets biases to 0
+     * @return the initializer that was set, otherwise that of the type; null for a parameter of one of heed's own
+     *     blocks, for which heed draws weights as {@link XavierInitializer#XavierInitializer()} does and sets biases to
+     *     0
      */
     public Initializer getInitializer() {
         return initializer;
     }
 
     /**
-     * Sets what draws the first values.
+     * Sets the initializer.
      *
-     * @param initializer what draws them, when the block is initialized
+     * @param initializer makes the first values, when the block is initialized
      */
     public void setInitializer(Initializer initializer) {
         this.initializer = Objects.requireNonNull(initializer, "initializer");
     }
 
     /**
-     * Draws the values, unless there are some. {@link AbstractBlock#initialize} calls it.
+     * Makes the values, if there are none. {@link AbstractBlock#initialize} calls it.
      *
      * @param manager the owner of the values
-     * @param dataType their type
-     * @throws IllegalStateException if the shape or what draws the values was not set, or the parameter is of one of
-     *     heed's own blocks, which draws all its parameters itself
+     * @param dataType the type of the values
+     * @throws IllegalStateException if the shape or the initializer was not set, or the parameter belongs to one of
+     *     heed's own blocks, which initializes all its parameters itself
      */
     public void initialize(NDManager manager, DataType dataType) {
         Objects.requireNonNull(manager, "manager");
@@ -187,9 +189,10 @@ public class Parameter {
     }
 
     /**
-     * Marks the parameter as one that training would leave alone. heed does not train: nothing else depends on it.
+     * Marks the parameter as frozen: training would not change it. heed does not train, so the mark only changes what
+     * {@link #requiresGradient} returns.
      *
-     * @param freeze the mark
+     * @param freeze true to mark it, false to remove the mark
      */
     public void freeze(boolean freeze) {
         frozen = freeze;
@@ -205,7 +208,7 @@ public class Parameter {
     }
 
     /**
-     * Returns the name, and, as far as they are known, shape and type, as "Parameter weight (2, 3) float32".
+     * Returns the name and, if they are known, the shape and the type, as in "Parameter weight (2, 3) float32".
      *
      * @return the text
      */
@@ -222,7 +225,7 @@ public class Parameter {
         return shape + (isInitialized() ? " " + array.getDataType() : " without values");
     }
 
-    /** What gives the parameter back the shape and the values that it has now, and closes others. */
+    /** Returns an action that restores the present shape and values of the parameter, and closes any others. */
     Runnable undo() {
         Shape shapeNow = shape;
         NDArray arrayNow = array;
@@ -235,14 +238,14 @@ public class Parameter {
         };
     }
 
-    /** For a parameter of a user's block. */
+    /** For a parameter of a subclass of {@link AbstractBlock}. */
     void cast(DataType dataType) {
         NDArray before = getArray();
         array = before.toType(dataType, true);
         before.close();
     }
 
-    /** For a parameter of a user's block. */
+    /** For a parameter of a subclass of {@link AbstractBlock}. */
     void clear() {
         if (array != null) {
             array.close();
@@ -250,7 +253,7 @@ public class Parameter {
         }
     }
 
-    /** A shape for a parameter that has values of another. */
+    /** A parameter was given another shape than that of its values. */
     static final class OtherShapeException extends IllegalStateException {
         private static final long serialVersionUID = 1L;
 
@@ -259,7 +262,7 @@ public class Parameter {
         }
     }
 
-    /** Makes a parameter of a block below {@link AbstractBlock}. */
+    /** Makes a parameter of a subclass of {@link AbstractBlock}. */
     public static final class Builder {
         private String name;
         private Type type;
@@ -271,7 +274,7 @@ public class Parameter {
         private Builder() {}
 
         /**
-         * Sets the name. It must be set.
+         * Sets the name, which is required.
          *
          * @param name the name in its block
          * @return this
@@ -282,7 +285,7 @@ public class Parameter {
         }
 
         /**
-         * Sets what the parameter is for. It must be set.
+         * Sets the purpose of the parameter, which is required.
          *
          * @param type the type
          * @return this
@@ -293,7 +296,7 @@ public class Parameter {
         }
 
         /**
-         * Sets the shape; without it the block does, in {@link AbstractBlock#prepare}.
+         * Sets the shape. Without it, the block sets it in {@link AbstractBlock#prepare}.
          *
          * @param shape the shape
          * @return this
@@ -304,9 +307,9 @@ public class Parameter {
         }
 
         /**
-         * Sets what draws the first values; without it, what the type says.
+         * Sets the initializer; the default is that of the type.
          *
-         * @param initializer what draws them
+         * @param initializer makes the first values
          * @return this
          */
         public Builder optInitializer(Initializer initializer) {
@@ -328,7 +331,7 @@ public class Parameter {
         /**
          * Sets whether training would change the parameter.
          *
-         * @param requiresGrad true, as it is without this, if it would
+         * @param requiresGrad true, the default, if it would
          * @return this
          */
         public Builder optRequiresGrad(boolean requiresGrad) {
@@ -340,7 +343,7 @@ public class Parameter {
          * Makes the parameter.
          *
          * @return the parameter
-         * @throws NullPointerException if it has no name or no type: neither has a default
+         * @throws NullPointerException if the name or the type is missing
          */
         public Parameter build() {
             Objects.requireNonNull(name, "name is not set: call setName, as with \"weight\"");

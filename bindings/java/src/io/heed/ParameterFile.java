@@ -18,8 +18,8 @@ import java.util.zip.CRC32;
 import java.util.zip.CheckedOutputStream;
 
 /**
- * What {@link Block#saveParameters} writes, as docs/weights.md describes it; numbers are big-endian, texts as {@link
- * DataOutputStream#writeUTF} has them:
+ * The format of {@link Block#saveParameters}, which docs/weights.md also describes. Numbers are big-endian, texts as
+ * {@link DataOutputStream#writeUTF} writes them:
  *
  * <pre>
  * file    int 0x48454544 "HEED", byte 1 the version, block, int CRC-32 of all before
@@ -40,7 +40,7 @@ final class ParameterFile {
     private static final String COMPOSED = "AbstractBlock";
     private static final String OTHER = "Block";
 
-    /** Parameters that are read and checked. One of the two methods is called, once. */
+    /** Parameters that were read and checked. One of the two methods is called, once. */
     interface Staged {
         void commit() throws IOException, MalformedModelException;
 
@@ -85,7 +85,7 @@ final class ParameterFile {
         }
     }
 
-    /** Nothing is written where a parameter is missing. */
+    /** Throws if a parameter is missing, before anything is written. */
     private static void checkSavable(Block block) {
         if (block instanceof NativeBlock) {
             ((NativeBlock) block).checkSavable();
@@ -129,7 +129,7 @@ final class ParameterFile {
         }
     }
 
-    /** The name is what the block is called where the stream ends early. */
+    /** Reads the parameters of a block. If the stream ends early, the message has this name. */
     private static void readBlock(
             Block block, String name, NDManager manager, ParameterReader in, Deque<Staged> staged)
             throws IOException, MalformedModelException {
@@ -171,7 +171,7 @@ final class ParameterFile {
         } else {
             expect("block", kind, OTHER);
             ByteBuffer bytes = in.readBytes("the parameters of " + name);
-            // First, since it alone may still fail.
+            // It is committed first, because it alone may still fail.
             staged.addFirst(stage(block, manager, bytes));
         }
     }

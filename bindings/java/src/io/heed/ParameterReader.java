@@ -13,8 +13,8 @@ import java.util.zip.CRC32;
 import java.util.zip.CheckedInputStream;
 
 /**
- * Reads the values that {@link ParameterFile} and {@link EncodedList} write, and not a byte more. Each method takes the
- * name of what it reads: where the stream ends there, the EOFException names it as missing.
+ * Reads the values that {@link ParameterFile} and {@link EncodedList} write, and no byte after them. Each method gets
+ * the name of the value that it reads: if the stream ends there, the EOFException says that it is missing.
  */
 final class ParameterReader {
     private final CheckedInputStream stream;
@@ -24,7 +24,7 @@ final class ParameterReader {
         this.stream = new CheckedInputStream(stream, new CRC32());
     }
 
-    /** The checksum of all that was read. */
+    /** The checksum of all bytes that were read. */
     int checksum() {
         return (int) stream.getChecksum().getValue();
     }
@@ -41,7 +41,7 @@ final class ParameterReader {
         return ByteBuffer.wrap(read(Long.BYTES, what)).getLong();
     }
 
-    /** A text as {@link java.io.DataOutputStream#writeUTF} has it. */
+    /** Reads a text as {@link java.io.DataOutputStream#writeUTF} writes it. */
     String readText(String what) throws IOException, MalformedModelException {
         byte[] length = read(Short.BYTES, "the length of " + what);
         byte[] text = read(Short.toUnsignedInt(ByteBuffer.wrap(length).getShort()), what);
@@ -59,7 +59,7 @@ final class ParameterReader {
         }
     }
 
-    /** A count, and so many bytes. */
+    /** Reads a count, and then as many bytes. */
     ByteBuffer readBytes(String what) throws IOException, MalformedModelException {
         int count = readInt("the length of " + what);
         checkCount(count);

@@ -2,8 +2,8 @@
 package io.heed;
 
 /**
- * DJL's store of parameters on several devices, which {@code forward} takes. heed keeps a block's parameters on its own
- * device, so nothing is kept or copied here.
+ * DJL's store of parameters on several devices, an argument of {@code forward}. heed keeps the parameters of a block on
+ * the block's device, so nothing is stored or copied here.
  */
 public final class ParameterStore {
     private final NDManager manager;
@@ -17,19 +17,19 @@ public final class ParameterStore {
      * Makes a store.
      *
      * @param manager the manager that {@link #getManager()} returns
-     * @param copy without effect
+     * @param copy has no effect
      */
     public ParameterStore(NDManager manager, boolean copy) {
         this.manager = manager;
     }
 
     /**
-     * Returns a parameter's values.
+     * Returns the values of a parameter.
      *
-     * @param parameter the parameter; null: there are none
-     * @param device where they are wanted, which must be where they are; null: wherever
-     * @param training without effect
-     * @return {@link Parameter#getArray}, null without a parameter
+     * @param parameter the parameter, or null
+     * @param device the device on which the values are expected; null: any
+     * @param training has no effect
+     * @return {@link Parameter#getArray}; null if the parameter is null
      * @throws IllegalArgumentException if they are on another device
      */
     public NDArray getValue(Parameter parameter, Device device, boolean training) {
@@ -44,7 +44,7 @@ public final class ParameterStore {
         return array;
     }
 
-    /** Waits until the manager's device has done all that it was asked to; there are no copies that could differ. */
+    /** Waits until the manager's device has done all its work. There are no copies that could differ. */
     public void sync() {
         if (manager != null) {
             manager.synchronize();
@@ -54,7 +54,7 @@ public final class ParameterStore {
     /**
      * Returns the store's manager.
      *
-     * @return what the store was made with, null if it was made without
+     * @return the manager that the store was made with, or null
      */
     public NDManager getManager() {
         return manager;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.heed;
 
-/** An open context with its device and options. */
+/** An open context, with its device and options. */
 final class Place {
     final NativeContext context;
     final Device device;
@@ -18,7 +18,7 @@ final class Place {
         return new Place(Library.context(), Device.cpu(), ContextOptions.DEFAULTS);
     }
 
-    /** Whether device and options are equal. */
+    /** Whether the device and the options are equal. */
     boolean isLike(Place other) {
         return device.equals(other.device) && options.equals(other.options);
     }

@@ -7,12 +7,12 @@ import java.util.Locale;
 final class Platform {
     private Platform() {}
 
-    /** The folder of this process' libraries in the jar. */
+    /** The folder in the jar with the libraries for this process. */
     static String name() {
         return name(System.getProperty("os.name"), System.getProperty("os.arch"));
     }
 
-    /** From Java's own names, which differ between JVMs; those of other systems and processors stay what they are. */
+    /** The name for Java's names, which differ between JVMs. Other systems and processors keep Java's name. */
     static String name(String system, String processor) {
         return system(system.toLowerCase(Locale.ROOT)) + "-" + processor(processor.toLowerCase(Locale.ROOT));
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.heed;
 
-/** The brackets and lines of a printed array, as NumPy lays them out: rows are broken before they are too wide. */
+/** Writes the brackets and lines of a printed array as NumPy does: a row is broken before it is too wide. */
 final class PrintedRows {
     private static final int WIDTH = 75;
     private static final String LEFT_OUT = "...";
@@ -15,9 +15,10 @@ final class PrintedRows {
     /**
      * Prepares the text.
      *
-     * @param shape the array's shape, of which no size is 0
-     * @param shown how many elements of each axis are shown; where they are fewer, half of them at either end
-     * @param elements the texts of those shown, in row-major order
+     * @param shape the shape of the array, without sizes of 0
+     * @param shown the number of elements that are shown of each axis; if it is less than the size, half of them at
+     *     each end
+     * @param elements the texts of the shown elements, in row-major order
      */
     PrintedRows(Shape shape, long[] shown, String[] elements) {
         this.shape = shape;
@@ -56,7 +57,7 @@ final class PrintedRows {
     }
 
     private void appendRow(int axis) {
-        // Room for the bracket of each axis.
+        // Leaves room for the closing bracket of each axis.
         int width = WIDTH - axis - 1;
         int indent = axis + 1;
         int column = indent;
@@ -68,9 +69,9 @@ final class PrintedRows {
         }
     }
 
-    /** Appends to the row, or to a new line where it does not fit; gives the column after it. */
+    /** Appends a word to the row, or to a new line if it does not fit. Returns the column after it. */
     private int appendWord(String word, int column, int indent, int width) {
-        // A space goes before all words but the first.
+        // A space precedes all words but the first of a line.
         int start = column == indent ? column : column + 1;
         if (start + word.length() > width && column > indent) {
             removeLastSpaces();

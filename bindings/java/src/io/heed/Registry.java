@@ -7,19 +7,20 @@ import java.util.HashSet;
 import java.util.Set;
 
 /**
- * What a manager closes when it is closed. It holds the objects' native halves only, so that the collector can find
- * forgotten arrays, and sub-managers' registries but not the sub-managers, so that it can find those.
+ * The objects that a manager closes when it is closed. It refers only to the native part of each object, and to the
+ * registries of sub-managers but not to the sub-managers, so that the garbage collector can find arrays and
+ * sub-managers that the program has lost.
  */
 final class Registry {
     private final Registry parent;
     private Set<NativeHandle.Lifetime> objects = new HashSet<>();
-    /** Those of the sub-managers. */
+    /** The registries of the sub-managers. */
     private Set<Registry> children = new HashSet<>();
     private volatile boolean open = true;
-    /** No manager refers to this registry any more: it goes from its parent with the last thing that it holds. */
+    /** True once no manager refers to this registry. It is then removed from its parent when it becomes empty. */
     private boolean forgotten;
 
-    /** Throws nothing: a child of a closed registry is closed. Parent null: a base manager's. */
+    /** Does not throw: a child of a closed registry is closed. The parent of a base manager's registry is null. */
     Registry(Registry parent) {
         this.parent = parent;
         if (parent != null && !parent.add(this)) {
@@ -27,7 +28,7 @@ final class Registry {
         }
     }
 
-    /** False if the registry is closed. */
+    /** Returns false if the registry is closed. */
     synchronized boolean add(NativeHandle.Lifetime object) {
         return open && objects.add(object);
     }
@@ -46,14 +47,17 @@ final class Registry {
         return open;
     }
 
-    /** Called when the manager is lost. Its objects are closed with the parent, or when the program loses them, too. */
+    /**
+     * Called when the program has lost the manager. Its objects are closed with the parent, or when the program has
+     * lost them too.
+     */
     void forget() {
         if (forgetAndGoes()) {
             leaveParents();
         }
     }
 
-    /** Closes all below it, one registry after the other: however deep they are nested, the stack is not. */
+    /** Closes all objects in it and in the registries below it. A loop, since nesting may be deeper than the stack. */
     void close() {
         Deque<Registry> waiting = new ArrayDeque<>();
         waiting.push(this);
@@ -73,7 +77,7 @@ final class Registry {
         return taken;
     }
 
-    /** Leaves the parent, and so on upwards where that was the last thing that a forgotten one held. */
+    /** Removes this registry from its parent, and likewise each parent that is forgotten and becomes empty. */
     private void leaveParents() {
         Registry child = this;
         while (child.parent != null && child.parent.removeAndGoes(child)) {

@@ -3,12 +3,12 @@ package io.heed;
 
 /** How multi-head attention scores a key for a query. */
 public enum Scoring {
-    /** The product of the two, times the scale. */
+    /** The scalar product of query and key, times the scale. */
     DOT_PRODUCT(0),
-    /** w_v times the tangens hyperbolicus of the sum of the two, times the scale. */
+    /** The scalar product of w_v and tanh(query + key), times the scale. */
     ADDITIVE(1);
 
-    /** heed.h's number. */
+    /** The number in heed.h. */
     final int code;
 
     Scoring(int code) {

@@ -7,11 +7,11 @@ import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.Objects;
 
-/** The sizes of an array's axes, as (2, 4, 100). Immutable. */
+/** The sizes of an array's axes, such as (2, 4, 100). Immutable. */
 public final class Shape {
-    /** DJL writes a letter for the layout of each axis; this is the one of axes without a layout. */
+    /** DJL writes a letter for the layout of each axis. This is the letter for an axis without a layout. */
     private static final char NO_LAYOUT = '?';
-    /** Of heed's arrays; the limit of what {@link #decode} believes. */
+    /** The largest number of axes of heed's arrays, and the most that {@link #decode} accepts. */
     private static final int MAX_RANK = 8;
 
     private final long[] dims;
@@ -62,20 +62,20 @@ public final class Shape {
     /**
      * Returns the number of elements.
      *
-     * @return the product of the sizes, 1 for a scalar, -1 if a size is -1, which stands for one that is not known
-     * @throws ArithmeticException if it is above Long.MAX_VALUE
+     * @return the product of the sizes; 1 for a scalar; -1 if a size is -1, which stands for an unknown size
+     * @throws ArithmeticException if it exceeds Long.MAX_VALUE
      */
     public long size() {
         return product(dims);
     }
 
     /**
-     * Returns the number of elements along some axes.
+     * Returns the product of the sizes of some axes.
      *
      * @param axes the axes, from 0
-     * @return the product of their sizes, -1 if one of them is -1
+     * @return the product of their sizes; -1 if one of them is -1
      * @throws IllegalArgumentException if there is no such axis
-     * @throws ArithmeticException if it is above Long.MAX_VALUE
+     * @throws ArithmeticException if it exceeds Long.MAX_VALUE
      */
     public long size(int... axes) {
         long[] sizes = new long[Objects.requireNonNull(axes, "axes").length];
@@ -93,7 +93,7 @@ public final class Shape {
      * Returns the size of the first axis.
      *
      * @return its size
-     * @throws IndexOutOfBoundsException if the shape is a scalar's
+     * @throws IndexOutOfBoundsException if the shape is that of a scalar
      */
     public long head() {
         checkHasAxes();
@@ -104,7 +104,7 @@ public final class Shape {
      * Returns the size of the last axis.
      *
      * @return its size
-     * @throws IndexOutOfBoundsException if the shape is a scalar's
+     * @throws IndexOutOfBoundsException if the shape is that of a scalar
      */
     public long tail() {
         checkHasAxes();
@@ -112,9 +112,9 @@ public final class Shape {
     }
 
     /**
-     * Makes a shape of this one's axes and others after them.
+     * Returns this shape with more axes after the last.
      *
-     * @param axes the sizes of the others
+     * @param axes the sizes of the additional axes
      * @return a new shape
      */
     public Shape add(long... axes) {
@@ -125,7 +125,7 @@ public final class Shape {
     }
 
     /**
-     * Makes a shape of this one's axes and those of another after them.
+     * Returns this shape followed by the axes of another one.
      *
      * @param other the other shape
      * @return a new shape
@@ -135,21 +135,21 @@ public final class Shape {
     }
 
     /**
-     * Makes a shape of this one's axes from one on.
+     * Returns the shape of the axes from an index on.
      *
      * @param beginIndex the first axis, from 0
      * @return a new shape
-     * @throws IndexOutOfBoundsException if there are not so many axes
+     * @throws IndexOutOfBoundsException if there are fewer axes
      */
     public Shape slice(int beginIndex) {
         return slice(beginIndex, dims.length);
     }
 
     /**
-     * Makes a shape of some of this one's axes.
+     * Returns the shape of a range of axes.
      *
      * @param beginIndex the first axis, from 0
-     * @param endIndex the axis after the last
+     * @param endIndex the index after the last axis
      * @return a new shape
      * @throws IndexOutOfBoundsException if there are no such axes
      */
@@ -159,7 +159,7 @@ public final class Shape {
     }
 
     /**
-     * Tells whether the shape is a scalar's.
+     * Tells whether the shape is that of a scalar.
      *
      * @return true if it has no axes
      */
@@ -168,8 +168,8 @@ public final class Shape {
     }
 
     /**
-     * Returns the shape as DJL writes it: the number of axes as an int, each size as a long, the number of axes again,
-     * and for each the letter of a layout, here '?', all in big-endian order.
+     * Returns the shape in DJL's encoding: the number of axes as an int, each size as a long, the number of axes again,
+     * and a letter for the layout of each axis, here '?', all big-endian.
      *
      * @return new bytes, which {@link #decode} reads
      */
@@ -187,11 +187,11 @@ public final class Shape {
     }
 
     /**
-     * Reads a shape as {@link #getEncoded} writes it. Layouts are read over.
+     * Reads a shape that {@link #getEncoded} has written. Layouts are ignored.
      *
      * @param in the stream, which is read up to the end of the shape
      * @return a new shape
-     * @throws IOException if the stream fails or ends, or holds anything but a shape of at most 8 axes
+     * @throws IOException if the stream fails or ends early, or has anything but a shape of at most 8 axes
      */
     public static Shape decode(DataInputStream in) throws IOException {
         Objects.requireNonNull(in, "in");
@@ -225,7 +225,10 @@ public final class Shape {
         return text.append(')').toString();
     }
 
-    /** An argument that is an axis, negative ones counted from the end, counted from 0. */
+    /**
+     * Converts an axis, which counts from the end if it is negative, to an index from 0. Throws if there is no such
+     * axis.
+     */
     static int axisFromZero(String argument, int axis, int rank) {
         if (rank == 0) {
             throw new IllegalArgumentException(argument + " is " + axis + ", but a scalar has no axes");
@@ -261,7 +264,7 @@ public final class Shape {
         return product;
     }
 
-    /** The dims themselves, for callers that do not change them. */
+    /** The sizes themselves, not a copy, for callers that do not change them. */
     long[] dims() {
         return dims;
     }

@@ -3,7 +3,7 @@ package io.heed;
 
 import java.util.Objects;
 
-/** A layer that reads one array. */
+/** A layer with one input. */
 abstract class SingleInputBlock extends NativeBlock {
     SingleInputBlock(String kind) {
         super(kind);

@@ -2,38 +2,37 @@
 package io.heed;
 
 /**
- * The result of a call of the native library. {@link HeedException} carries those that have no exception of their own
- * in
- * Java.
+ * The result of a call of the native library. {@link HeedException} has those for which Java has no exception of its
+ * own.
  */
 public enum Status {
     /** The call succeeded. */
     OK,
-    /** An argument is wrong in itself or against another. */
+    /** An argument is invalid, by itself or together with another. */
     INVALID_ARGUMENT,
-    /** Host or device memory could not be had. */
+    /** There was not enough host or device memory. */
     OUT_OF_MEMORY,
-    /** Valid, but not something this library or device does; the sentence says what would do. */
+    /** The call is valid, but this library or device does not support it; the message says what is supported. */
     UNSUPPORTED,
-    /** The block lacks parameters. */
+    /** The block is not initialized. */
     NOT_INITIALIZED,
-    /** A workspace is smaller than the call needs; the sentence names both sizes. */
+    /** A workspace is smaller than the call needs; the message has both sizes. */
     WORKSPACE_TOO_SMALL,
     /** A workspace is in use by another call. */
     BUSY,
     /** A file could not be opened, read or written. */
     IO,
-    /** A file is not what its format says. */
+    /** A file does not have the format that it should have. */
     CORRUPT_FILE,
-    /** No array or parameter has that name. */
+    /** There is no array or parameter of that name. */
     NOT_FOUND,
     /** A key-value cache is full. */
     CACHE_FULL,
-    /** Driver, plugin or device is missing; the sentence says which. */
+    /** The driver, the plugin or the device is missing; the message says which. */
     DEVICE_UNAVAILABLE,
     /** The device failed. */
     DEVICE_LOST,
-    /** The call would not take the fastest path, which a strict context demands. */
+    /** The call would not take the fastest path, which a strict context requires. */
     NOT_FASTEST,
     /** A defect of heed. */
     INTERNAL,
@@ -42,7 +41,7 @@ public enum Status {
 
     private static final Status[] VALUES = values();
 
-    /** The status of a number of heed.h, which counts them from 0 in the order above. */
+    /** The status of a number in heed.h, which counts from 0 in the order above. */
     static Status of(int code) {
         return code >= 0 && code < UNKNOWN.ordinal() ? VALUES[code] : UNKNOWN;
     }

@@ -8,20 +8,20 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Bytes between Java's streams and direct buffers. */
+/** Copies bytes between Java's streams and direct buffers. */
 final class Streams {
     private static final int PIECE_BYTES = 1 << 16;
 
     private Streams() {}
 
-    /** All bytes to the stream's end. */
+    /** Reads all bytes to the end of the stream. */
     static ByteBuffer readAll(InputStream stream) throws IOException {
         return read(stream, Long.MAX_VALUE);
     }
 
     /**
-     * Reads a number of bytes, or fewer if the stream ends early. Memory grows with the bytes that arrive, whatever
-     * length the stream claims.
+     * Reads a number of bytes, or fewer if the stream ends early. The memory grows with the bytes that arrive, not with
+     * the number that is requested.
      */
     static ByteBuffer read(InputStream stream, long most) throws IOException {
         List<byte[]> pieces = new ArrayList<>();
@@ -44,7 +44,7 @@ final class Streams {
         return bytes;
     }
 
-    /** All bytes of a buffer. */
+    /** Writes all bytes of a buffer. */
     static void write(ByteBuffer bytes, OutputStream stream) throws IOException {
         byte[] piece = new byte[Math.min(PIECE_BYTES, bytes.limit())];
         ByteBuffer rest = bytes.duplicate();

@@ -7,15 +7,18 @@ import java.util.function.ObjLongConsumer;
 
 /**
  * The members of one of C's structs that point to tensors. A tensor is in use from {@link #set} to {@link #release}, so
- * that it stays alive if another thread closes it during the call. The pointers of the call before stay in the struct:
- * every member must be set again for the next call, null where there is no tensor.
+ * that it stays alive if another thread closes it during the call. The pointers of the last call stay in the struct, so
+ * for the next call every member must be set again, to null if there is no tensor.
  */
 final class TensorMembers {
-    /** The struct, and where its members are: a write here takes a fraction of the generated setter's time. */
+    /**
+     * The bytes of the struct, and the offsets of its members. A write here takes a fraction of the time of the
+     * generated setter.
+     */
     private final ByteBuffer struct;
 
     private final int[] offsets;
-    /** By the index of the member. */
+    /** The tensors in use, by the index of the member. */
     private final NativeTensor[] inUse;
 
     <S extends NativeStruct> TensorMembers(S struct, List<ObjLongConsumer<S>> setters) {
@@ -30,7 +33,7 @@ final class TensorMembers {
         return inUse.length;
     }
 
-    /** Points a member to a tensor, or to nothing. Throws if the tensor is closed. */
+    /** Points a member to a tensor, or sets it to NULL. Throws if the tensor is closed. */
     void set(int index, NativeTensor tensor) {
         long pointer = tensor == null ? 0 : tensor.enter();
         leave(index);
@@ -38,12 +41,12 @@ final class TensorMembers {
         struct.putLong(offsets[index], pointer);
     }
 
-    /** What a call has pointed a member to. */
+    /** The pointer that a call has written to a member. */
     long get(int index) {
         return struct.getLong(offsets[index]);
     }
 
-    /** Points all members to nothing, for a call that sets them. */
+    /** Sets all members to NULL, for a call that writes them. */
     void clear() {
         for (int index = 0; index < inUse.length; index++) {
             set(index, null);

@@ -2,8 +2,8 @@
 package io.heed;
 
 /**
- * Draws elements from a normal distribution of mean 0 without its ends: what lies further than two standard deviations
- * from 0 is drawn again.
+ * Draws elements from a truncated normal distribution with mean 0: an element further than two standard deviations from
+ * 0 is drawn again.
  */
 public final class TruncatedNormalInitializer implements Initializer {
     private final float sigma;
@@ -16,7 +16,7 @@ public final class TruncatedNormalInitializer implements Initializer {
     /**
      * Makes an initializer.
      *
-     * @param sigma the standard deviation of the whole distribution
+     * @param sigma the standard deviation before truncation
      */
     public TruncatedNormalInitializer(float sigma) {
         this.sigma = sigma;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.heed;
 
-/** Draws elements evenly from between -scale and scale. */
+/** Draws elements uniformly between -scale and scale. */
 public final class UniformInitializer implements Initializer {
     private final float scale;
 
@@ -13,7 +13,7 @@ public final class UniformInitializer implements Initializer {
     /**
      * Makes an initializer.
      *
-     * @param scale the bound of the elements
+     * @param scale the largest magnitude
      */
     public UniformInitializer(float scale) {
         this.scale = scale;

@@ -11,9 +11,9 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * The named arrays of a .safetensors file, or of all files of a model that is cut into several: what there is, and a
- * source to load many blocks from with the files opened once. It belongs to no manager: the program closes it. It may
- * be used from many threads.
+ * The named arrays of a .safetensors file, or of all files of a model in several files. It lists them, and many blocks
+ * can be loaded from it while the files are opened once. It belongs to no manager: the program has to close it. Many
+ * threads may use it at the same time.
  */
 public final class Weights implements AutoCloseable {
     private final NativeWeights handle;
@@ -32,14 +32,14 @@ public final class Weights implements AutoCloseable {
     }
 
     /**
-     * Opens a file, or all files of a model, and reads what is in them, but no elements. The files stay open; they must
-     * not be written meanwhile.
+     * Opens a file, or all files of a model, and reads the names, types and shapes of the arrays, but no elements. The
+     * files stay open, and must not be written meanwhile.
      *
      * @param path a .safetensors file; of a model in several files the index (model.safetensors.index.json), or any of
      *     the files with the index beside it
      * @return the weights, which the caller closes
-     * @throws HeedException with {@link Status#IO} if a file cannot be read, {@link Status#CORRUPT_FILE} if it is not
-     *     what its format says, or of another kind, as PyTorch's .bin: the message says which, and what to do
+     * @throws HeedException with {@link Status#IO} if a file cannot be read, {@link Status#CORRUPT_FILE} if it does not
+     *     have the format, or is of another kind, such as PyTorch's .bin: the message says which, and what to do
      */
     public static Weights open(Path path) {
         ByteBuffer file = NativeText.of(path);
@@ -55,8 +55,8 @@ public final class Weights implements AutoCloseable {
     /**
      * Returns the names of all arrays, in the order of their bytes in UTF-8.
      *
-     * @return the names, a list that cannot be changed
-     * @throws IllegalStateException if it is closed
+     * @return the names, in an unmodifiable list
+     * @throws IllegalStateException if the weights are closed
      */
     public List<String> getNames() {
         handle.checkOpen();
@@ -67,9 +67,9 @@ public final class Weights implements AutoCloseable {
      * Returns the type of an array's elements.
      *
      * @param name the array's name
-     * @return the type, null for one that heed lacks, which {@link #getDataTypeName} names
+     * @return the type; null for one that heed does not have, whose name {@link #getDataTypeName} returns
      * @throws IllegalArgumentException if there is no array of that name
-     * @throws IllegalStateException if it is closed
+     * @throws IllegalStateException if the weights are closed
      */
     public DataType getDataType(String name) {
         int code = handle.dtype(placeOf(name));
@@ -77,12 +77,12 @@ public final class Weights implements AutoCloseable {
     }
 
     /**
-     * Returns the type of an array's elements as the file calls it.
+     * Returns the name that the file gives to the type of an array's elements.
      *
      * @param name the array's name
-     * @return the type's name, as "F32" or "F8_E4M3"
+     * @return the name of the type, such as "F32" or "F8_E4M3"
      * @throws IllegalArgumentException if there is no array of that name
-     * @throws IllegalStateException if it is closed
+     * @throws IllegalStateException if the weights are closed
      */
     public String getDataTypeName(String name) {
         return handle.dtypeName(placeOf(name));
@@ -94,8 +94,8 @@ public final class Weights implements AutoCloseable {
      * @param name the array's name
      * @return its shape
      * @throws IllegalArgumentException if there is no array of that name
-     * @throws UnsupportedOperationException if it has more than eight axes
-     * @throws IllegalStateException if it is closed
+     * @throws UnsupportedOperationException if it has more than 8 axes
+     * @throws IllegalStateException if the weights are closed
      */
     public Shape getShape(String name) {
         long place = placeOf(name);
@@ -111,7 +111,10 @@ public final class Weights implements AutoCloseable {
         return new Shape(dims);
     }
 
-    /** Closes the files; if a call on another thread uses them, after that call. Closing twice does nothing. */
+    /**
+     * Closes the files. If a call on another thread uses them, they are closed after that call. Closing twice does
+     * nothing.
+     */
     @Override
     public void close() {
         handle.close();

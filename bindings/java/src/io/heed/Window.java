@@ -2,18 +2,18 @@
 package io.heed;
 
 /**
- * Whether a query attends only to keys near its position p: those of p - left to p + right, where a negative number is
- * no limit.
+ * A sliding window: a query at position p attends only to keys p - left to p + right, where a negative number is no
+ * limit. The alignment says what the position of a query is.
  */
 public enum Window {
     /** There is no window. */
     NONE(0),
     /** The position of query i is i. */
     TOP_LEFT(1),
-    /** The position of query i is i + K - Q: that of the last query is the last key. */
+    /** The position of query i is i + K - Q: the last query has the position of the last key. */
     BOTTOM_RIGHT(2);
 
-    /** heed.h's number. */
+    /** The number in heed.h. */
     final int code;
 
     Window(int code) {

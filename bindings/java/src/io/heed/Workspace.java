@@ -3,10 +3,10 @@ package io.heed;
 
 /**
  * Scratch memory for one forward at a time, made by {@link NDManager#newWorkspace} and owned by its manager. A forward
- * that is given one, and outputs, allocates nothing.
+ * with a workspace and with output arrays allocates nothing.
  *
- * <p>A second call that uses it at the same time gets IllegalStateException. One that is closed during a call is freed
- * after it.
+ * <p>A second call that uses it at the same time throws IllegalStateException. If it is closed during a call, it is
+ * freed after that call.
  */
 public final class Workspace implements AutoCloseable {
     private final NativeWorkspace handle;
@@ -18,17 +18,19 @@ public final class Workspace implements AutoCloseable {
     }
 
     /**
-     * Returns the size that it was made with.
+     * Returns the size of the workspace.
      *
      * @return the number of bytes
-     * @throws IllegalStateException if it, or its manager, is closed
+     * @throws IllegalStateException if the workspace or its manager is closed
      */
     public long getNumBytes() {
         handle.checkOpen();
         return numBytes;
     }
 
-    /** Frees the memory; if a call on another thread uses it, after that call. Closing twice does nothing. */
+    /**
+     * Frees the memory. If a call on another thread uses it, it is freed after that call. Closing twice does nothing.
+     */
     @Override
     public void close() {
         handle.close();

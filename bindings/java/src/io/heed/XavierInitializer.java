@@ -4,21 +4,21 @@ package io.heed;
 import java.util.Objects;
 
 /**
- * Draws a weight's elements from a distribution whose width depends on the weight's shape (out, in, ...), after Glorot
- * and Bengio, "Understanding the difficulty of training deep feedforward neural networks", 2010.
+ * Draws the elements of a weight from a distribution whose width depends on the weight's shape (out, in, ...), after
+ * Glorot and Bengio, "Understanding the difficulty of training deep feedforward neural networks", 2010.
  */
 public final class XavierInitializer implements Initializer {
     /** The distribution. */
     public enum RandomType {
-        /** Even between minus and plus the width. */
+        /** Uniform between minus and plus the width. */
         UNIFORM,
-        /** Normal, with the width for its standard deviation. */
+        /** Normal, with the width as its standard deviation. */
         GAUSSIAN
     }
 
-    /** By which of a weight's sizes the width is computed. */
+    /** The size of a weight that determines the width. */
     public enum FactorType {
-        /** The mean of the two. */
+        /** The mean of input and output size. */
         AVG,
         /** The size of the input. */
         IN,
@@ -39,7 +39,7 @@ public final class XavierInitializer implements Initializer {
      * Makes an initializer.
      *
      * @param randomType the distribution
-     * @param factorType the size by which the width is computed
+     * @param factorType the size that determines the width
      * @param magnitude the width is the square root of magnitude / size
      */
     public XavierInitializer(RandomType randomType, FactorType factorType, float magnitude) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Multi-head attention in the manner of d2l-java and DJL, computed by the native library heed.
+ * Multi-head attention with the classes of d2l-java and DJL, computed by the native library heed.
  *
  * <p>Arrays belong to an {@link io.heed.NDManager}, whose {@code close} frees them:
  *
@@ -16,26 +16,25 @@
  * }
  * }</pre>
  *
- * <p><b>Letters in shapes:</b> B batch, H heads, Q queries (rows that attend), K keys (what is attended to), E input
- * size.
+ * <p><b>Letters in shapes:</b> B batch, H heads, Q queries, K keys, E input size.
  *
- * <p><b>Freeing.</b> {@code close} is the way; what is forgotten is freed some time after the garbage collector has
- * found it. That looks at Java's memory alone, so heed counts the native memory, and calls {@link System#gc} when much
- * of it has come since the last collection: more than the system property {@code heed.forgotten.bytes} says, 67108864
- * where it says nothing, more than was in use after that collection, and more than was then in use of Java's heap; 0:
- * never. A call that gets no native memory has forgotten objects freed, too, and is tried again. What is closed counts
- * no more. Managers close what was made with them and with
- * their sub-managers. Closing twice does nothing, using a closed object throws IllegalStateException, and an object
- * that is closed during a call on another thread is freed after that call. With the system property {@code
- * heed.leaks=true}, every object that the collector had to free is reported to the {@link java.lang.System.Logger}
- * named {@code io.heed} at level WARNING, with the stack trace of where it was made.
+ * <p><b>Freeing.</b> Close what you make. An object that the program has lost without closing it is freed some time
+ * after the garbage collector has found it. The collector sees only Java's memory, so heed counts the native memory. It
+ * calls {@link System#gc} when since the last collection more native memory was added than the system property {@code
+ * heed.forgotten.bytes} allows (default 67108864; 0: never), than was in use after that collection, and than was then
+ * in use in Java's heap. A call that finds no native memory also has lost objects freed, and is tried again. Closed
+ * objects are not counted. Managers close the objects that were made with them and with their sub-managers. Closing
+ * twice does nothing, using a closed object throws IllegalStateException, and an object that is closed during a call on
+ * another thread is freed after that call. With the system property {@code heed.leaks=true}, every object that the
+ * collector had to free is reported to the {@link java.lang.System.Logger} named {@code io.heed} at level WARNING, with
+ * the stack trace of its creation.
  *
- * <p><b>Buffers.</b> {@link io.heed.NDManager#create(java.nio.Buffer, Shape)} copies any buffer; {@link
- * io.heed.NDManager#wrap(java.nio.Buffer, Shape)} makes an array over a direct one, and {@link
- * io.heed.NDArray#toFloatBuffer} a buffer over an array, both without a copy. Array, views and buffers over the same
- * memory keep it alive, in whatever order they are closed or forgotten.
+ * <p><b>Buffers.</b> {@link io.heed.NDManager#create(java.nio.Buffer, Shape)} copies any buffer. Without a copy, {@link
+ * io.heed.NDManager#wrap(java.nio.Buffer, Shape)} makes an array that uses the memory of a direct buffer, and {@link
+ * io.heed.NDArray#toFloatBuffer} a buffer that uses the memory of an array. Array, views and buffers over the same
+ * memory keep it alive, in whatever order they are closed or lost.
  *
- * <p><b>Exceptions</b> carry heed's sentence, which names the argument, what it was and what was expected:
+ * <p><b>Exceptions</b> have heed's sentence as their message: the argument, its value and the expected value.
  *
  * <table>
  * <caption>heed's statuses and their exceptions</caption>
@@ -48,18 +47,19 @@
  * <tr><td>any other</td><td>{@link io.heed.HeedException}, with the status</td></tr>
  * </table>
  *
- * <p>A null argument is a {@link java.lang.NullPointerException} that names it. A native library that cannot be loaded
- * is an {@link java.lang.UnsatisfiedLinkError} that names all that was tried; the system property {@code
- * heed.native.path} says where it is.
+ * <p>A null argument is a {@link java.lang.NullPointerException} with the name of the argument. A native library that
+ * cannot be loaded is an {@link java.lang.UnsatisfiedLinkError} that lists everything that was tried; the system
+ * property {@code heed.native.path} can name its folder.
  *
  * <p><b>Blocks.</b> {@link io.heed.Linear}, {@link io.heed.Dropout}, {@link io.heed.DotProductAttention}, {@link
- * io.heed.AdditiveAttention} and {@link io.heed.MultiHeadAttention} each are one layer of heed; {@link
- * io.heed.AbstractBlock} puts them together. Their constructors and calls are d2l-java's and DJL's; the builders have
- * every option, and {@code forward(inputs, outputs, workspace)} allocates nothing. Parameters are numbers that a block
- * owns: what {@link io.heed.Parameter#getArray} gives is a snapshot, whose {@code set} writes through to the block.
+ * io.heed.AdditiveAttention} and {@link io.heed.MultiHeadAttention} each are one layer of heed; subclasses of {@link
+ * io.heed.AbstractBlock} compose them. Their constructors and calls are those of d2l-java and DJL. The builders have
+ * every option, and {@code forward(inputs, outputs, workspace)} allocates nothing. A block owns its parameters: {@link
+ * io.heed.Parameter#getArray} returns a snapshot, and {@code set} on it changes the parameter.
  *
- * <p><b>Threads.</b> Blocks, managers and arrays may be used from many threads at once; a call that changes a block's
- * parameters waits for those that use them. Lists, {@link io.heed.AttentionInputs}, {@link io.heed.AttentionOutputs}
- * and builders are for one thread at a time. Writing an array while another thread uses it is the caller's race.
+ * <p><b>Threads.</b> Many threads may use blocks, managers and arrays at the same time; a call that changes the
+ * parameters of a block waits for those that use them. Lists, {@link io.heed.AttentionInputs}, {@link
+ * io.heed.AttentionOutputs} and builders are for one thread at a time. If a thread writes to an array while another
+ * uses it, the results are undefined.
  */
 package io.heed;

@@ -42,8 +42,10 @@ class JsonWriter {
     quote(text);
   }
 
-  // Booleans too. Constrained to integers, since a string literal would otherwise convert to bool, not to string_view.
-  template <std::integral Number>
+  // Integers, booleans, and finite floats, in the fewest digits that read as the same float. Constrained to these, since
+  // a string literal would otherwise convert to bool, not to string_view.
+  template <typename Number>
+  requires std::integral<Number> || std::same_as<Number, float>
   void value(Number number) {
     if constexpr (std::same_as<Number, bool>) {
       put(number ? "true" : "false");
@@ -52,13 +54,6 @@ class JsonWriter {
       const char* const end = std::to_chars(digits, digits + sizeof digits, number).ptr;
       put({digits, static_cast<size_t>(end - digits)});
     }
-  }
-
-  // A finite number, in the fewest digits that read as the same float.
-  void value(float number) {
-    char digits[24];
-    const char* const end = std::to_chars(digits, digits + sizeof digits, number).ptr;
-    put({digits, static_cast<size_t>(end - digits)});
   }
 
   // A count that is kept in a double. Only shapes too large to run reach 2^63; such a count is written as the largest

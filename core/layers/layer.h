@@ -124,8 +124,10 @@ class Layer {
   std::vector<Tensor> values_on_host() const;
   // Those, as a file holds them.
   std::vector<NamedTensor> named(std::span<const Tensor> values) const;
-  // The options as a JSON object, for the file's __metadata__.
-  std::string options_text() const;
+  // Returns write(tensors, texts) with the contents of a file of this layer: its parameters, and for __metadata__ its
+  // kind and options.
+  template <typename Write>
+  auto with_file_contents(const Write& write) const;
   // Which tensors of a file the parameters are, after all checks that the file is of a model like this layer.
   FoundWeights find_in(const SafetensorsFile& file, std::string_view given_prefix, const LoadOptions& options) const;
   // Throws where a tensor that was found has another shape or dtype than its parameter.

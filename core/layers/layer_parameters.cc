@@ -262,26 +262,25 @@ std::vector<NamedTensor> Layer::named(std::span<const Tensor> values) const {
   return tensors;
 }
 
-std::string Layer::options_text() const {
-  JsonWriter json(JsonStyle::Compact);
-  json.begin_object();
-  write_options(json);
-  json.end_object();
-  return json.text();
+template <typename Write>
+auto Layer::with_file_contents(const Write& write) const {
+  const std::vector<Tensor> values = values_on_host();
+  JsonWriter options(JsonStyle::Compact);
+  options.begin_object();
+  write_options(options);
+  options.end_object();
+  const FileText texts[] = {{"heed.kind", kind()}, {"heed.options", options.text()}};
+  return write(named(values), texts);
 }
 
 void Layer::save(const char* path) const {
-  const std::vector<Tensor> values = values_on_host();
-  const std::string options = options_text();
-  const FileText texts[] = {{"heed.kind", kind()}, {"heed.options", options}};
-  save_safetensors(path, named(values), texts);
+  with_file_contents([&](const auto& tensors, const auto& texts) { save_safetensors(path, tensors, texts); });
 }
 
 size_t Layer::save_to_memory(void* destination, size_t capacity) const {
-  const std::vector<Tensor> values = values_on_host();
-  const std::string options = options_text();
-  const FileText texts[] = {{"heed.kind", kind()}, {"heed.options", options}};
-  return save_safetensors_to_memory(destination, capacity, named(values), texts);
+  return with_file_contents([&](const auto& tensors, const auto& texts) {
+    return save_safetensors_to_memory(destination, capacity, tensors, texts);
+  });
 }
 
 }  // namespace heed

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The size that a struct of heed.h had in version 0.1's first form: the smallest that a caller's struct can have.
+// The size of a struct of heed.h before members were added to it: the smallest that a caller's struct can have.
 #pragma once
 
 #include <heed/heed.h>

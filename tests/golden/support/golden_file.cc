@@ -116,12 +116,47 @@ Inputs::Inputs(const GoldenFile& file)
       valid_lens(file.load_if_present("valid_lens")),
       mask(file.load_if_present("mask")),
       bias(file.load_if_present("bias")) {
+  give();
+}
+
+Inputs::Inputs(const GoldenFile& file, const std::string& torch_case)
+    : queries(file.load((torch_case + ".input.query").c_str())),
+      keys(file.load((torch_case + ".input.key").c_str())),
+      values(file.load((torch_case + ".input.value").c_str())),
+      valid_lens(file.load_if_present((torch_case + ".input.valid_lens").c_str())),
+      mask(file.load_if_present((torch_case + ".input.mask").c_str())),
+      bias(file.load_if_present((torch_case + ".input.bias").c_str())),
+      alibi_slopes(file.load_if_present((torch_case + ".input.alibi_slopes").c_str())) {
+  give();
+}
+
+void Inputs::give() {
   given.queries = queries.get();
   given.keys = keys.get();
   given.values = values.get();
   given.valid_lens = valid_lens.get();
   given.mask = mask.get();
   given.bias = bias.get();
+  given.alibi_slopes = alibi_slopes.get();
+}
+
+double largest_finite(const std::vector<double>& numbers) {
+  double largest = 0;
+  for (const double number : numbers) {
+    if (std::isfinite(number)) largest = std::max(largest, std::abs(number));
+  }
+  return largest;
+}
+
+void expect_near(const heed_tensor* result, const heed_tensor* expected, double tolerance) {
+  const std::vector<double> is = numbers_of(result);
+  const std::vector<double> should = numbers_of(expected);
+  ASSERT_EQ(is.size(), should.size());
+  const double largest = largest_finite(should);
+  for (size_t i = 0; i < is.size(); ++i) {
+    if (is[i] == should[i]) continue;  // -inf too
+    EXPECT_NEAR(is[i], should[i], tolerance * largest) << "element " << i;
+  }
 }
 
 Outputs forward(const heed_layer* layer, const heed_layer_inputs& inputs) {

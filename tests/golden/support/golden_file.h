@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "capi/support/objects.h"
 #include "golden/support/derived_bound.h"
@@ -70,13 +71,25 @@ class GoldenFile {
   std::string path_;
 };
 
-// The tensors of the file: queries, keys, values, valid_lens, mask and bias; null if it lacks them.
+// The tensors of the file that are inputs of a layer; null if it lacks them.
 struct Inputs {
+  // "queries", "keys", "values", "valid_lens" and so on.
   explicit Inputs(const GoldenFile& file);
+  // Of a case of a file data/torch_*.safetensors: "CASE.input.query", "CASE.input.key" and so on.
+  Inputs(const GoldenFile& file, const std::string& torch_case);
 
-  Tensor queries, keys, values, valid_lens, mask, bias;
+  Tensor queries, keys, values, valid_lens, mask, bias, alibi_slopes;
   heed_layer_inputs given = HEED_LAYER_INPUTS_INIT;
+
+ private:
+  void give();
 };
+
+double largest_finite(const std::vector<double>& numbers);
+
+// Expects each number of the result to be equal to the expected one, -inf too, or nearer than `tolerance` times the
+// largest finite expected number.
+void expect_near(const heed_tensor* result, const heed_tensor* expected, double tolerance);
 
 // All three outputs, in the dtypes that heed_layer_create_outputs chooses.
 Outputs forward(const heed_layer* layer, const heed_layer_inputs& inputs);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between the products of a block and its scores: the soft cap, ALiBi, biases, and what hides a key. This is the seam for
-// whatever else depends on a pair of query and key.
+// Between the products of a block and its scores: the soft cap, ALiBi, biases, and what hides a key. Whatever else
+// depends on a pair of query and key belongs here.
 //
-// Only blocks that need it come here. A block whose keys all rows see, without mask, bias, ALiBi and cap, is used as the
-// micro-kernel leaves it; one that no row sees is not computed.
+// Only blocks that need it come here. A block whose keys all rows see, without mask, bias, ALiBi and cap, is used as
+// the micro-kernel leaves it; one that no row sees is not computed.
 #pragma once
 
 #include "backends/cpu/kernels/query_tile-inl.h"
@@ -84,8 +84,8 @@ struct Alibi {
   Vec distances;  // position of each row's query minus that of the first key
 };
 
-// The distances are those to key k0. A distance that f32 cannot hold, beyond 2^24, is rounded; the keys of a block are few
-// enough that subtracting their index then rounds once more.
+// The distances are those to key k0. A distance beyond 2^24 is rounded, and rounded once more where a key's index
+// within the block is subtracted.
 static Alibi load_alibi(const FlashTask& task, const QueryTile& query_tile, int64_t group, int64_t k0) {
   const Operand& operand = task.problem->alibi_slopes;
   const int64_t first = task.sequence->query_position - (task.sequence->key_position + k0);
@@ -132,8 +132,8 @@ static void cap_scores(float cap, int64_t count, float* scores) {
 }
 
 // Products of the keys k0 .. k1 - 1, of a block whose first key is `begin`, become scores in the order of rule 3: cap,
-// ALiBi, bias, hide. Hidden ones are -inf. Adds to the maximum and to query tile.visible, and notes in task.seen which keys each
-// row sees.
+// ALiBi, bias, hide. Hidden ones are -inf. Adds to the maximum and to query_tile.visible, and notes in task.seen which
+// keys each row sees.
 template <int vectors>
 static void finish_scores(const FlashTask& task, const QueryTile& query_tile, int64_t begin, int64_t k0, int64_t k1,
                           Vec (&maximum)[vectors]) {

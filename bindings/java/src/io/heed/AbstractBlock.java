@@ -168,9 +168,9 @@ public abstract class AbstractBlock implements Block {
     }
 
     /**
-     * Sets the shapes of the block's own parameters. The default does nothing. It is also called with other shapes on
-     * an initialized block, to find out whether the parameters fit them: {@link Parameter#setShape} throws if they do
-     * not.
+     * Sets the shapes of the block's own parameters. The default does nothing. heed also calls it on an initialized
+     * block that gets inputs of other shapes, to check whether the parameters fit: {@link Parameter#setShape} throws if
+     * they do not.
      *
      * @param inputShapes the shape of each input
      */

@@ -8,7 +8,7 @@ package io.heed;
  *
  * <p>forward takes a list of queries (B, Q, Eq), keys (B, K, Ek) and values (B, K, Ev), all FLOAT32, FLOAT16 or
  * BFLOAT16, and the valid lengths (B) or (B, Q) of FLOAT32, INT32 or INT64, which may be missing or null: with length
- * n, a query attends to the first n keys. It gives a list of one array (B, Q, Ev) of the queries' type, which belongs
+ * n, a query attends to the first n keys. It returns a list of one array (B, Q, Ev) of the queries' type, which belongs
  * to the queries' manager. Many threads may call it on one block at the same time; a call that changes the parameters
  * waits for them.
  */

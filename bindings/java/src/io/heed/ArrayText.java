@@ -13,7 +13,7 @@ final class ArrayText {
 
     private ArrayText() {}
 
-    /** The shape and the type, and below them the elements as NumPy prints them. */
+    /** Returns the text of an array: a line with shape and type, then the elements as NumPy prints them. */
     static String of(ArrayData array) {
         try {
             if (array.isOpen()) {

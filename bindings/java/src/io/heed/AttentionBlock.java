@@ -17,8 +17,8 @@ abstract class AttentionBlock extends NativeBlock {
     private final Object weightsLock = new Object();
     private volatile boolean keep;
     /**
-     * The array that the block itself put into the public field last; the field may since have been changed. Guarded by
-     * weightsLock.
+     * The array that this block stored last in the public field. A caller may have stored another one there since.
+     * Guarded by weightsLock.
      */
     private NDArray kept;
 

@@ -188,13 +188,14 @@ public interface Block extends AutoCloseable {
 
     /**
      * Reads the parameters that {@link #saveParameters} of this block, or of one that was made alike, has written, and
-     * no byte after them. A call that fails changes nothing.
+     * nothing that follows them. A call that fails changes nothing.
      *
      * @param manager the owner of the parameters
      * @param is the stream to read from; it stays open
      * @throws IOException if the stream throws it. If the stream ends early, it is a {@link java.io.EOFException} that
      *     says after how many bytes, and what is missing
-     * @throws MalformedModelException if the bytes have another format or version, are of another block, or are damaged
+     * @throws MalformedModelException if the bytes have another format or version, were saved by another block, or are
+     *     damaged
      */
     void loadParameters(NDManager manager, DataInputStream is) throws IOException, MalformedModelException;
 

@@ -45,7 +45,7 @@ final class Buffers {
                 : data.duplicate();
         check(own, type, shape);
         if (own.hasRemaining()) {
-            // Java throws here if the buffer's memory belongs to an arena that is closed or confined to another thread.
+            // Reads one byte: Java throws if the buffer's arena is closed, or belongs to another thread.
             put(ByteBuffer.allocate(Long.BYTES), own.duplicate().limit(own.position() + 1));
         }
         return own;

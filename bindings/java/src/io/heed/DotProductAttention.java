@@ -10,9 +10,9 @@ import java.util.Objects;
  *
  * <p>forward takes a list of queries (B, Q, D), keys (B, K, D) and values (B, K, Dv), all FLOAT32, FLOAT16 or BFLOAT16,
  * or each with an axis of heads behind the first, and the valid lengths (B) or (B, Q) of FLOAT32, INT32 or INT64, which
- * may be missing or null: with length n, a query attends to the first n keys. It gives a list of one array (B, Q, Dv),
- * or (B, H, Q, Dv), of the queries' type, which belongs to the queries' manager. Many threads may call it on one block
- * at the same time.
+ * may be missing or null: with length n, a query attends to the first n keys. It returns a list of one array (B, Q,
+ * Dv), or (B, H, Q, Dv), of the queries' type, which belongs to the queries' manager. Many threads may call it on one
+ * block at the same time.
  */
 public final class DotProductAttention extends AttentionBlock {
     private final AttentionOptions<?> options;

@@ -63,7 +63,7 @@ final class EncodedList {
 
     // ---- Reading ----------------------------------------------------------------------------------------------------
 
-    /** Reads a list, and no byte after it. If that fails, the arrays that were made are closed. */
+    /** Reads a list, and nothing that follows it. If that fails, the arrays that were made are closed. */
     static NDList read(NDManager manager, InputStream is) throws IOException {
         manager.openContext();
         ParameterReader in = new ParameterReader(is);

@@ -17,7 +17,7 @@ import java.util.Set;
  *
  * <p>forward takes a list of queries (B, Q, E), keys (B, K, E) and values (B, K, E), all FLOAT32, FLOAT16 or BFLOAT16,
  * and the valid lengths (B) or (B, Q) of FLOAT32, INT32 or INT64, which may be missing or null: with length n, a query
- * attends to the first n keys. It gives a list of one array (B, Q, outputSize) of the queries' type, which belongs to
+ * attends to the first n keys. It returns a list of one array (B, Q, outputSize) of the queries' type, which belongs to
  * the queries' manager.
  *
  * <p>Many threads may call it on one block at the same time; a call that changes the parameters waits for them.

@@ -77,7 +77,7 @@ public final class NDList extends ArrayList<NDArray> implements AutoCloseable {
      * the format.
      *
      * @param manager the manager of the arrays
-     * @param is the stream to read from, no byte after the list; it stays open
+     * @param is the stream to read from. What follows the list is not read, and the stream stays open
      * @return a new list of new arrays, with their names
      * @throws IllegalArgumentException if the stream ends within the list, or has no list; the message has the position
      * @throws UnsupportedOperationException if an array is sparse, or has a type that heed does not have

@@ -89,7 +89,7 @@ public final class NDManager implements AutoCloseable {
     }
 
     /**
-     * Makes a manager that is closed with this one, unless it is closed before.
+     * Makes a manager. Closing this manager also closes the new one.
      *
      * @return a manager with the same device and options, which the caller may close
      */
@@ -98,7 +98,7 @@ public final class NDManager implements AutoCloseable {
     }
 
     /**
-     * Makes a manager for a device. It is closed with this one, unless it is closed before. Arrays on different devices
+     * Makes a manager for a device. Closing this manager also closes the new one. Arrays on different devices
      * cannot be used together: {@link NDArray#toDevice} copies them.
      *
      * @param device the device of the new manager's arrays
@@ -748,7 +748,7 @@ public final class NDManager implements AutoCloseable {
      * Makes scratch memory for calls of blocks.
      *
      * @param numBytes the size, which may be 0; a block's workspaceSize tells how many bytes it needs
-     * @return a workspace, which is closed with the manager, unless it is closed before
+     * @return a workspace; closing the manager also closes it
      * @throws IllegalArgumentException if numBytes is negative
      */
     public Workspace newWorkspace(long numBytes) {

@@ -171,7 +171,7 @@ final class ParameterFile {
         } else {
             expect("block", kind, OTHER);
             ByteBuffer bytes = in.readBytes("the parameters of " + name);
-            // It is committed first, because it alone may still fail.
+            // First in the list of steps: of all steps only this one can fail, and then nothing has been changed yet.
             staged.addFirst(stage(block, manager, bytes));
         }
     }

@@ -93,14 +93,14 @@ internal static class ChildProcess
         Console.WriteLine(MegabytesOf("VmHWM"));
     }
 
-    /// <summary>12 GB of arrays of 16 KiB to 4 MiB, all their pages in use, all forgotten. Prints the process's peak
+    /// <summary>3 GB of arrays of 16 KiB to 4 MiB, all their pages in use, all forgotten. Prints the process's peak
     /// memory, and its memory after the manager has been disposed, in MB.</summary>
     private static void ForgetLargeArrays()
     {
         using (NDManager manager = NDManager.NewBaseManager())
         {
             var random = new Random(1);
-            for (long left = 12L << 20; left > 0;)
+            for (long left = 3L << 20; left > 0;)
             {
                 long kibibytes = (long)Math.Round(16 * Math.Pow(256, random.NextDouble()));
                 manager.Ones(new Shape(kibibytes << 8));

@@ -113,6 +113,11 @@ public sealed class EveryMemberTests : IDisposable
             }
             object?[] nonsense = member.GetParameters()
                 .Select(parameter => Nonsense(random, parameter.ParameterType)).ToArray();
+            if (member.Name == nameof(NDManager.Arange) && nonsense.Contains(int.MinValue))
+            {
+                // A valid call, whose result has 2^31 elements: 8 GB or more.
+                continue;
+            }
             Exception? error = Call(member, target, nonsense);
             Assert.True(
                 IsFitting(error), $"call {i}, {member.DeclaringType}.{member}({string.Join(", ", nonsense)}): {error}");

@@ -98,7 +98,10 @@ public sealed class OneCallAttentionTests : IDisposable
         inputs.Bias = null;
         inputs.AlibiSlopes = AttentionInputs.CreateAlibiSlopes(manager, 3);
         DotProductAttention.ScaledDotProductAttention(inputs, outputs);
-        Assert.All(expected.Zip(outputs.Output.ToFloatArray()), pair => Assert.Equal(pair.First, pair.Second, 1e-6f));
+
+        // An NPU adds the bias itself, in Float16, and leaves the slopes to the CPU.
+        float bound = TestDevice.Device.Equals(Device.Cpu()) ? 1e-6f : 1e-2f;
+        Assert.All(expected.Zip(outputs.Output.ToFloatArray()), pair => Assert.Equal(pair.First, pair.Second, bound));
         inputs.AlibiSlopes = manager.Ones(new Shape(2));
         ArgumentException error = Assert.ThrowsAny<ArgumentException>(
             () => DotProductAttention.ScaledDotProductAttention(inputs, outputs));

@@ -230,7 +230,7 @@ public sealed class OwnershipTests : IDisposable
         Assert.InRange(int.Parse(output.Split('\n')[0]), 1, 700);
     }
 
-    /// <summary>12 GB of arrays, or 1.6 GB of a layer's results: whatever their sizes are, freed memory goes back to
+    /// <summary>3 GB of arrays, or 1.6 GB of a layer's results: whatever their sizes are, freed memory goes back to
     /// the system.</summary>
     [Theory]
     [InlineData(ChildProcess.ForgetLargeOnes)]

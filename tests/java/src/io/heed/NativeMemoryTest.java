@@ -22,8 +22,8 @@ class NativeMemoryTest {
     private static final String[] SMALL = {"-Xmx64m", "-XX:+UseSerialGC"};
 
     @Test
-    void twelveGigabytesOfForgottenArrays() throws Exception {
-        String output = run(ForgottenArrays.class, "-Dtest.mebibytes=12288");
+    void threeGigabytesOfForgottenArrays() throws Exception {
+        String output = run(ForgottenArrays.class, "-Dtest.mebibytes=3072");
         assertTrue(numberOf("peak", output) < 300, output);
         assertTrue(numberOf("closed", output) < 200, output);
     }

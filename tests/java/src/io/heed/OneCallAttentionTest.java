@@ -111,7 +111,9 @@ class OneCallAttentionTest {
         float[] expected = outputs.getOutput().toFloatArray();
         inputs.setBias(null).setAlibiSlopes(AttentionInputs.createAlibiSlopes(manager, 3));
         DotProductAttention.scaledDotProductAttention(inputs, outputs, null);
-        assertArrayEquals(expected, outputs.getOutput().toFloatArray(), 1e-6f);
+        // An NPU adds the bias itself, in FLOAT16, and leaves the slopes to the CPU.
+        float bound = TestDevice.DEVICE.isCpu() ? 1e-6f : 1e-2f;
+        assertArrayEquals(expected, outputs.getOutput().toFloatArray(), bound);
         inputs.setAlibiSlopes(manager.ones(new Shape(2)));
         String sentence = assertThrows(
                         IllegalArgumentException.class,

@@ -13,9 +13,6 @@
 namespace bench {
 namespace {
 
-// All copies together have this size, several times the largest last-level cache of current desktops and small servers.
-constexpr double kColdBytes = 384e6;
-
 int64_t bytes_of(heed_dtype dtype) { return dtype == HEED_F32 ? 4 : 2; }
 
 // The visible pairs of one head of one batch element, with a causal mask aligned bottom right and a length.
@@ -107,7 +104,7 @@ bool BenchCase::bound_by_memory() const {
 }
 
 int64_t BenchCase::copies() const {
-  return cold ? std::max<int64_t>(2, std::llround(std::ceil(kColdBytes / streamed_bytes()))) : 1;
+  return cold ? std::max<int64_t>(2, std::llround(std::ceil(cold_bytes / streamed_bytes()))) : 1;
 }
 
 std::vector<BenchCase> read_cases(const std::string& path) {

@@ -37,6 +37,9 @@ struct BenchCase {
   bool causal = false;
   bool as_mask = false;
   bool cold = false;
+  // The size of all copies of a cold case together: several times the largest last-level cache of current desktops and
+  // small servers.
+  double cold_bytes = 384e6;
   bool has_own_keys = true;  // false for self-attention
   KeyLayout key_layout = KeyLayout::kHeads;
   std::vector<int32_t> lengths;  // empty, or one for each batch element

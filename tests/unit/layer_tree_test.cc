@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "chain.h"
 #include "layers/dropout.h"
 #include "layers/layer.h"
 #include "layers/linear.h"
@@ -18,55 +19,6 @@
 
 namespace heed {
 namespace {
-
-using Children = std::vector<std::shared_ptr<Layer>>;
-
-// Its children one after the other, named "0", "1" and so on; each reads what the one before it wrote.
-class Chain final : public Layer {
- public:
-  Chain(std::shared_ptr<Context> context, const Children& children)
-      : Layer(std::move(context), {}, kNoParameters, Named(children).list), num_children_(children.size()) {}
-
-  const char* kind() const override { return "chain"; }
-
- protected:
-  LayerInputs check_tensors(const LayerInputs& inputs) const override {
-    return complete_inputs(inputs, owner(), context()->device_name());
-  }
-
-  void check(Schedule& schedule, Purpose purpose, LayerCall& call) const override {
-    InputValues inputs = call.inputs;
-    for (size_t i = 0; i < num_children_; ++i) {
-      const OutputShapes& shapes = check_child(i, inputs, schedule, purpose, call);
-      call.shapes.output = shapes.output;
-      if (i + 1 == num_children_) break;
-      const Value between = schedule.reserve(schedule.form().dtype, shapes.output);
-      inputs = {between, between, between, call.inputs.others};
-    }
-    call.shapes.dtype = call.inputs.queries.dtype();
-  }
-
-  void compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const override {
-    for (size_t i = 0; i < num_children_; ++i) {
-      const bool is_last = i + 1 == num_children_;
-      compose_child(i, schedule, call, {is_last ? outputs.output : call.children[i + 1].inputs.queries, {}, {}});
-    }
-  }
-
-  void write_options(JsonWriter& json) const override { json.member("length", num_children_); }
-
- private:
-  struct Named {
-    explicit Named(const Children& children) {
-      for (size_t i = 0; i < children.size(); ++i) names.push_back(std::to_string(i));
-      for (size_t i = 0; i < children.size(); ++i) list.push_back({names[i].c_str(), children[i]});
-    }
-    std::vector<std::string> names;
-    std::vector<NamedLayer> list;
-  };
-
-  size_t num_children_;
-};
 
 // One own parameter of each initializer, of which nothing is computed, before a linear layer's.
 class Scaled final : public Layer {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A layer that is made of layers.
+// A layer for tests, made of other layers.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@ namespace heed {
 
 using Children = std::vector<std::shared_ptr<Layer>>;
 
-// Its children one after the other, named "0", "1" and so on; each reads what the one before it wrote.
+// Runs its children in order. They are named "0", "1" and so on, and each reads the output of the one before it.
 class Chain final : public Layer {
  public:
   Chain(std::shared_ptr<Context> context, const Children& children)

@@ -87,7 +87,7 @@ void register_cases(const Options& options) {
   const auto most_threads = static_cast<int>(processors().size());
   for (BenchCase bench_case : read_cases(options.shapes)) {
     if (!std::regex_search(bench_case.name, filter)) continue;
-    // Filling the copies of a cold case takes far longer than one call.
+    // Two copies run the same code. Filling as many as exceed the caches takes far longer than one call.
     if (options.quick) bench_case.cold_bytes = 0;
     for (const int threads : options.threads) {
       if (threads < 1 || threads > most_threads) continue;

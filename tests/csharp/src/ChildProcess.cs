@@ -93,8 +93,8 @@ internal static class ChildProcess
         Console.WriteLine(MegabytesOf("VmHWM"));
     }
 
-    /// <summary>3 GB of arrays of 16 KiB to 4 MiB, all their pages in use, all forgotten. Prints the process's peak
-    /// memory, and its memory after the manager has been disposed, in MB.</summary>
+    /// <summary>Creates 3 GB of arrays of 16 KiB to 4 MiB, writes to all their pages, and disposes none. Prints the
+    /// process's peak memory, and its memory after the manager has been disposed, in MB.</summary>
     private static void ForgetLargeArrays()
     {
         using (NDManager manager = NDManager.NewBaseManager())

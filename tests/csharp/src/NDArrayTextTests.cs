@@ -12,7 +12,7 @@ namespace Heed.Tests;
 /// <summary>The text of arrays, compared with array_texts.txt, which the tests of Java use, too.</summary>
 public class NDArrayTextTests
 {
-    private static readonly string Where = TestDevice.Device.Equals(Device.Cpu()) ? string.Empty : $" on {TestDevice.Device}";
+    private static readonly string Where = TestDevice.IsCpu ? string.Empty : $" on {TestDevice.Device}";
 
     [Fact]
     public void IsWhatNumPyPrints()

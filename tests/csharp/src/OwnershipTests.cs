@@ -230,8 +230,8 @@ public sealed class OwnershipTests : IDisposable
         Assert.InRange(int.Parse(output.Split('\n')[0]), 1, 700);
     }
 
-    /// <summary>3 GB of arrays, or 1.6 GB of a layer's results: whatever their sizes are, freed memory goes back to
-    /// the system.</summary>
+    /// <summary>The memory of arrays of all sizes (3 GB), and of a layer's results (1.6 GB), goes back to the system
+    /// although nobody disposes them.</summary>
     [Theory]
     [InlineData(ChildProcess.ForgetLargeOnes)]
     [InlineData(ChildProcess.ForgetResults)]

@@ -13,6 +13,8 @@ internal static class TestDevice
     internal static readonly Device Device =
         Device.FromName(Environment.GetEnvironmentVariable("HEED_TEST_DEVICE") ?? "cpu");
 
-    internal static NDManager NewManager() => NDManager.NewBaseManager(
-        Device, new ContextOptions { AllowReducedPrecision = !Device.Equals(Device.Cpu()) });
+    internal static bool IsCpu => Device.Equals(Device.Cpu());
+
+    internal static NDManager NewManager() =>
+        NDManager.NewBaseManager(Device, new ContextOptions { AllowReducedPrecision = !IsCpu });
 }

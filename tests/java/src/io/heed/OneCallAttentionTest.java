@@ -111,7 +111,7 @@ class OneCallAttentionTest {
         float[] expected = outputs.getOutput().toFloatArray();
         inputs.setBias(null).setAlibiSlopes(AttentionInputs.createAlibiSlopes(manager, 3));
         DotProductAttention.scaledDotProductAttention(inputs, outputs, null);
-        // An NPU adds the bias itself, in FLOAT16, and leaves the slopes to the CPU.
+        // On an NPU the call with a bias computes in FLOAT16; the call with slopes runs on the CPU.
         float bound = TestDevice.DEVICE.isCpu() ? 1e-6f : 1e-2f;
         assertArrayEquals(expected, outputs.getOutput().toFloatArray(), bound);
         inputs.setAlibiSlopes(manager.ones(new Shape(2)));

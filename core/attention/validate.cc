@@ -22,17 +22,18 @@ void set_pair_operand(Operand& operand, const AttentionProblem& problem, const T
   if (tensor.rank() != 4 && tensor.rank() != 2) {
     fail(Status::InvalidArgument,
          "%s has dims %s of rank %d, expected rank 4, %s, or rank 2, %s, with ones where it is repeated; one row of "
-         "keys for each item is (B, 1, 1, K), one for each query (B, 1, Q, K)",
+         "keys for each batch element is (B, 1, 1, K), one for each query (B, 1, Q, K)",
          name, to_string(tensor.shape()).c_str(), tensor.rank(), to_string(full).c_str(), to_string(plane).c_str());
   }
   const int32_t missing = 4 - tensor.rank();
   if (tensor.rank() == 2 && tensor.dim(0) != 1 && tensor.dim(0) != problem.limits.num_queries &&
       tensor.dim(0) == problem.batch && (tensor.dim(1) == 1 || tensor.dim(1) == problem.limits.num_keys)) {
-    const Shape for_each_item{problem.batch, 1, 1, tensor.dim(1)};
+    const Shape for_each_element{problem.batch, 1, 1, tensor.dim(1)};
     fail(Status::InvalidArgument,
-         "%s has dims %s, expected %s, (Q, K), with ones where it is repeated; one row of keys for each item is "
+         "%s has dims %s, expected %s, (Q, K), with ones where it is repeated; one row of keys for each batch element "
+         "is "
          "(B, 1, 1, K): reshape it to %s",
-         name, to_string(tensor.shape()).c_str(), to_string(plane).c_str(), to_string(for_each_item).c_str());
+         name, to_string(tensor.shape()).c_str(), to_string(plane).c_str(), to_string(for_each_element).c_str());
   }
   for (int32_t axis = 0; axis < tensor.rank(); ++axis) {
     if (tensor.dim(axis) != 1 && tensor.dim(axis) != full[axis + missing]) {
@@ -80,7 +81,7 @@ void set_dropout(AttentionProblem& problem, const AttentionInputs& inputs, const
   problem.dropout = inputs.training ? options.dropout : 0.0f;
   problem.dropout_seed = inputs.dropout_seed;
   if (problem.dropout == 0) return;
-  // The random number of a weight is counted by its place, in 32-bit words.
+  // The random number of a weight is counted by its indices, which are 32-bit words.
   const std::array<int64_t, 4> sizes{problem.batch, problem.num_heads, problem.limits.num_queries,
                                      problem.limits.num_keys};
   const int64_t largest = *std::max_element(sizes.begin(), sizes.end());

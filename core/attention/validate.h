@@ -50,9 +50,9 @@ inline void set_operand(Operand& operand, const Tensor& tensor, const int32_t (&
   operand.data = tensor.data();
   operand.dtype = tensor.dtype();
   operand.given = 1;
-  for (int place = 0; place < kOperandRank; ++place) {
-    const int32_t axis = axes[place];
-    operand.strides[place] = axis < 0 || tensor.dim(axis) == 1 ? 0 : tensor.stride(axis);
+  for (int i = 0; i < kOperandRank; ++i) {
+    const int32_t axis = axes[i];
+    operand.strides[i] = axis < 0 || tensor.dim(axis) == 1 ? 0 : tensor.stride(axis);
   }
 }
 

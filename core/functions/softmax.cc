@@ -36,11 +36,11 @@ SoftmaxProblem problem_of(const Tensor& scores, const Tensor& weights, const Pro
 // A view in which `axis` is the last axis.
 Tensor with_axis_last(const Tensor& tensor, int32_t axis) {
   std::array<int32_t, kMaxRank> order{};
-  int32_t place = 0;
+  int32_t num_others = 0;
   for (int32_t other = 0; other < tensor.rank(); ++other) {
-    if (other != axis) order[static_cast<size_t>(place++)] = other;
+    if (other != axis) order[static_cast<size_t>(num_others++)] = other;
   }
-  order[static_cast<size_t>(place)] = axis;
+  order[static_cast<size_t>(num_others)] = axis;
   return tensor.transpose(order.data());
 }
 
@@ -61,7 +61,7 @@ void softmax(const Tensor& tensor, int32_t axis, const Tensor& result) {
   const Tensor weights = with_axis_last(result, normal_axis);
   // The last four axes are one problem, which is run for every index of the outer axes.
   const int32_t first = scores.rank() - kOperandRank;
-  const auto axis_or_none = [first](int32_t place) { return std::max(first + place, -1); };
+  const auto axis_or_none = [first](int32_t index) { return std::max(first + index, -1); };
   SoftmaxProblem problem =
       problem_of(scores, weights, {axis_or_none(0), axis_or_none(1), axis_or_none(2), axis_or_none(3)});
   const Context& context = context_of(result);

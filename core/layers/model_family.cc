@@ -278,10 +278,10 @@ constexpr const char* kCrossNames[] = {"encoder_attn", "crossattention",  "EncDe
 
 enum class Side { Unknown, Encoder, Decoder };
 
-// What a prefix tells of the place of an attention in its model.
-class Place {
+// What the prefix of an attention tells about it: the names of the modules that it lies in.
+class ModulePath {
  public:
-  explicit Place(std::string_view prefix) {
+  explicit ModulePath(std::string_view prefix) {
     while (!prefix.empty()) {
       const size_t end = std::min(prefix.find_first_of("./"), prefix.size());
       parts_.push_back(prefix.substr(0, end));
@@ -361,10 +361,10 @@ std::string_view type_of(const ModelConfig& config, const std::string& model) {
   return config.text(model.empty() ? "model_type" : model + ".model_type").value_or("");
 }
 
-// The paths of the models of a configuration that an attention of this place may belong to.
-std::vector<std::string> models_of(const ModelConfig& config, const Place& place) {
+// The paths of the models of a configuration that an attention at this path may belong to.
+std::vector<std::string> models_of(const ModelConfig& config, const ModulePath& path) {
   const std::vector<std::string>& all = config.models();
-  for (const std::string_view part : place.parts()) {
+  for (const std::string_view part : path.parts()) {
     for (const std::string& model : all) {
       if (!model.empty() && is_module_of(part, model)) return {model};
     }
@@ -421,12 +421,12 @@ void add_lack(ModelAttention& attention, const Lack& lack) {
 // One attention as its model's configuration describes it.
 class Configured {
  public:
-  Configured(const ModelConfig& config, const std::string& model, const Place& place, int64_t head_size)
+  Configured(const ModelConfig& config, const std::string& model, const ModulePath& path, int64_t head_size)
       : settings_(config, model),
-        place_(place),
+        path_(path),
         model_type_(settings_.text("model_type")),
         family_(family_of(model_type_)),
-        is_tower_of_decoder_(family_ != nullptr && family_->causal == CausalRule::Always && place.is_of_vision()),
+        is_tower_of_decoder_(family_ != nullptr && family_->causal == CausalRule::Always && path.is_of_vision()),
         usual_scale_(1 / std::sqrt(static_cast<double>(head_size))) {}
 
   const Family* family() const { return family_; }
@@ -445,7 +445,7 @@ class Configured {
 
  private:
   void read_heads() {
-    const Side side = place_.side();
+    const Side side = path_.side();
     if (side == Side::Encoder) attention_.num_heads = settings_.count({"encoder_attention_heads"});
     if (side == Side::Decoder) attention_.num_heads = settings_.count({"decoder_attention_heads"});
     if (!attention_.num_heads)
@@ -472,7 +472,7 @@ class Configured {
         settings_.number("relative_attention_num_buckets"))
       return true;
     // SpeechT5's.
-    if (settings_.number("encoder_max_relative_position") && place_.side() != Side::Decoder) return true;
+    if (settings_.number("encoder_max_relative_position") && path_.side() != Side::Decoder) return true;
     for (const char* name : {"use_relative_position_bias", "use_shared_relative_position_bias",
                              "has_relative_attention_bias", "has_spatial_attention_bias", "relative_attention"}) {
       if (settings_.is_set(name)) return true;
@@ -485,7 +485,7 @@ class Configured {
                            settings_.text("position_embedding_type") == "alibi";
     const bool is_rotary = has_rotary_settings() || (family_ != nullptr && family_->lack == &kRotary);
     // Positions are those of a sequence of its own.
-    if (!place_.is_cross()) {
+    if (!path_.is_cross()) {
       if (has_alibi) {
         add_lack(attention_, kAlibi);
       } else if (is_rotary && settings_.text("position_embedding_type") != "nope") {
@@ -503,8 +503,8 @@ class Configured {
     }
     const std::string_view kind = settings_.text("attention_type");
     if (kind == "block_sparse") add_lack(attention_, kAttention);
-    if (place_.layer()) {
-      const std::string_view type = settings_.text("layer_types", *place_.layer());
+    if (path_.layer()) {
+      const std::string_view type = settings_.text("layer_types", *path_.layer());
       if (!type.empty() && type != "full_attention" && type != "sliding_attention" && type != "attention")
         add_lack(attention_, kAttention);
     }
@@ -513,16 +513,16 @@ class Configured {
   }
 
   bool is_full_in_qwen() const {
-    for (int64_t i = 0; place_.layer(); ++i) {
+    for (int64_t i = 0; path_.layer(); ++i) {
       const std::optional<double> full = settings_.number("fullatt_block_indexes." + std::to_string(i));
       if (!full) break;
-      if (*full == static_cast<double>(*place_.layer())) return true;
+      if (*full == static_cast<double>(*path_.layer())) return true;
     }
     return false;
   }
 
   void read_causal() {
-    if (place_.is_cross() || is_tower_of_decoder_ || settings_.is_set("use_bidirectional_attention")) {
+    if (path_.is_cross() || is_tower_of_decoder_ || settings_.is_set("use_bidirectional_attention")) {
       attention_.causal = false;
       return;
     }
@@ -544,13 +544,13 @@ class Configured {
   bool is_decoder() const { return settings_.is_set("is_decoder") || settings_.is_set("causal"); }
 
   void read_causal_of_text() {
-    if (place_.has("text_model")) attention_.causal = true;
-    if (place_.has("vision_model")) attention_.causal = false;
+    if (path_.has("text_model")) attention_.causal = true;
+    if (path_.has("vision_model")) attention_.causal = false;
   }
 
   void read_causal_of_side() {
-    if (place_.side() == Side::Decoder) attention_.causal = true;
-    if (place_.side() == Side::Encoder) attention_.causal = false;
+    if (path_.side() == Side::Decoder) attention_.causal = true;
+    if (path_.side() == Side::Encoder) attention_.causal = false;
   }
 
   void read_scale() {
@@ -573,8 +573,8 @@ class Configured {
   void read_scale_of_gpt2() {
     if (settings_.is_cleared("scale_attn_weights")) attention_.scale = 1;
     if (!settings_.is_set("scale_attn_by_inverse_layer_idx")) return;
-    if (place_.layer()) {
-      *attention_.scale /= static_cast<double>(*place_.layer() + 1);
+    if (path_.layer()) {
+      *attention_.scale /= static_cast<double>(*path_.layer() + 1);
     } else {
       attention_.scale.reset();
       attention_.unknown.push_back(feature::kScale);
@@ -591,7 +591,7 @@ class Configured {
 
   // Whether this layer is one of those with a window. Nothing where the prefix does not have its number.
   std::optional<bool> is_windowed() const {
-    const std::optional<int64_t> layer = place_.layer();
+    const std::optional<int64_t> layer = path_.layer();
     const bool has_types = !settings_.text("layer_types.0").empty();
     const std::optional<int64_t> pattern = settings_.count({"sliding_window_pattern", "_sliding_window_pattern"});
     const std::optional<double> first = settings_.number("max_window_layers");
@@ -606,7 +606,7 @@ class Configured {
 
   void read_window() {
     if (family_ != nullptr) attention_.window = ModelWindow();
-    if (place_.is_cross() || is_tower_of_decoder_) return;
+    if (path_.is_cross() || is_tower_of_decoder_) return;
     std::optional<bool> windowed = false;
     std::optional<int64_t> size = settings_.count({"sliding_window"});
     if (size && !settings_.is_cleared("use_sliding_window")) windowed = is_windowed();
@@ -627,7 +627,7 @@ class Configured {
 
   // Either a kind for each layer or, where only the pattern is written down, the kinds in turn.
   std::optional<bool> is_local_in_gpt_neo() const {
-    const std::optional<int64_t> layer = place_.layer();
+    const std::optional<int64_t> layer = path_.layer();
     if (!layer) return std::nullopt;
     std::string_view kind = settings_.text("attention_layers", *layer);
     if (kind.empty()) {
@@ -640,7 +640,7 @@ class Configured {
   }
 
   Settings settings_;
-  const Place& place_;
+  const ModulePath& path_;
   std::string_view model_type_;
   const Family* family_;
   // In a part that sees, of a model whose settings are those of a decoder.
@@ -659,32 +659,32 @@ bool has_sibling(const SafetensorsFile& file, std::string_view prefix, std::stri
 
 // What the names alone tell. A source of "" where they tell nothing.
 ModelAttention named_attention(const SafetensorsFile& file, std::string_view prefix, std::string_view title) {
-  const Place place(prefix);
+  const ModulePath path(prefix);
   ModelAttention attention;
   const auto is_of = [&](const char* whose) { attention.source = "the names of " + std::string(whose); };
   if (title == layout_title::kLlama) {
     is_of("Hugging Face Llama and its kin");
     attention.unknown = {feature::kScale, feature::kSoftCap, feature::kWindow};
-    if (!place.is_cross()) add_lack(attention, kRotary);
+    if (!path.is_cross()) add_lack(attention, kRotary);
     // In an encoder, and in what sees, the same names are of modules that look both ways.
-    if (place.is_cross()) {
+    if (path.is_cross()) {
       attention.causal = false;
-    } else if (place.side() == Side::Encoder || place.is_of_vision()) {
+    } else if (path.side() == Side::Encoder || path.is_of_vision()) {
       attention.unknown.insert(attention.unknown.begin(), feature::kCausal);
     } else {
       attention.causal = true;
     }
-  } else if (title == layout_title::kViT && place.ends_with({"layer", "#", "attention"}) &&
+  } else if (title == layout_title::kViT && path.ends_with({"layer", "#", "attention"}) &&
              file.contains(std::string(prefix) + ".o_proj.weight")) {
     is_of("Hugging Face DINOv3");
     add_lack(attention, kRotary);
   } else if (title == layout_title::kBart) {
     is_of("Hugging Face BART, OPT, GPT-Neo and others");
-    if (place.ends_with({"h", "#", "attn"})) {
+    if (path.ends_with({"h", "#", "attn"})) {
       is_of("Hugging Face GPT-J");
       attention.causal = true;
       add_lack(attention, kRotary);
-    } else if (place.is_cross()) {
+    } else if (path.is_cross()) {
       attention.causal = false;
       attention.unknown = {feature::kScale};
     } else {
@@ -692,30 +692,30 @@ ModelAttention named_attention(const SafetensorsFile& file, std::string_view pre
     }
   } else if (title == layout_title::kT5) {
     is_of(layout_title::kT5);
-    if (place.ends_with({"attn"})) {
+    if (path.ends_with({"attn"})) {
       attention.unknown = {feature::kCausal, feature::kScale};
     } else {
       attention.scale = 1;
-      const bool is_self = place.has("SelfAttention");
+      const bool is_self = path.has("SelfAttention");
       if (is_self) add_lack(attention, kRelativeBias);
-      if (place.is_cross() || (is_self && place.side() == Side::Encoder)) attention.causal = false;
-      if (is_self && place.side() == Side::Decoder) attention.causal = true;
+      if (path.is_cross() || (is_self && path.side() == Side::Encoder)) attention.causal = false;
+      if (is_self && path.side() == Side::Decoder) attention.causal = true;
       if (!attention.causal) attention.unknown = {feature::kCausal};
     }
-  } else if (title == layout_title::kDistilBert && place.has("attentions")) {
+  } else if (title == layout_title::kDistilBert && path.has("attentions")) {
     is_of("Hugging Face XLM and FlauBERT");
     attention.unknown = {feature::kCausal};
   } else if (title == layout_title::kGpt2) {
     is_of(layout_title::kGpt2);
-    attention.causal = !place.is_cross();
+    attention.causal = !path.is_cross();
   } else if (title == layout_title::kBert || title == layout_title::kAlbert) {
-    if (place.has("roformer")) {
+    if (path.has("roformer")) {
       is_of("Hugging Face RoFormer");
       add_lack(attention, kRotary);
-    } else if (title == layout_title::kBert || place.ends_with({"self"})) {
+    } else if (title == layout_title::kBert || path.ends_with({"self"})) {
       is_of(layout_title::kBert);
-      const std::string_view module = place.ends_with({"self"}) ? prefix.substr(0, prefix.rfind('.')) : prefix;
-      if (place.is_cross()) {
+      const std::string_view module = path.ends_with({"self"}) ? prefix.substr(0, prefix.rfind('.')) : prefix;
+      if (path.is_cross()) {
         attention.causal = false;
       } else if (has_sibling(file, module, "crossattention")) {
         attention.causal = true;
@@ -733,10 +733,10 @@ std::vector<ModelAttention> configured_attentions(std::string_view prefix, const
                                                   int64_t head_size) {
   std::vector<ModelAttention> attentions;
   if (!config) return attentions;
-  const Place place(prefix);
-  const std::vector<std::string> models = models_of(*config, place);
+  const ModulePath path(prefix);
+  const std::vector<std::string> models = models_of(*config, path);
   for (const std::string& model : models) {
-    attentions.push_back(Configured(*config, model, place, head_size).read());
+    attentions.push_back(Configured(*config, model, path, head_size).read());
     attentions.back().is_one_of_several = models.size() > 1;
   }
   return attentions;
@@ -746,8 +746,8 @@ std::vector<ModelAttention> model_attentions(const SafetensorsFile& file, std::s
                                              std::string_view title, const std::optional<ModelConfig>& config,
                                              int64_t head_size) {
   std::vector<ModelAttention> attentions = configured_attentions(prefix, config, head_size);
-  const Place place(prefix);
-  const std::vector<std::string> models = config ? models_of(*config, place) : std::vector<std::string>();
+  const ModulePath path(prefix);
+  const std::vector<std::string> models = config ? models_of(*config, path) : std::vector<std::string>();
   const bool is_known = !models.empty() && std::all_of(models.begin(), models.end(), [&](const std::string& model) {
     return family_of(type_of(*config, model)) != nullptr;
   });
@@ -759,14 +759,14 @@ std::vector<ModelAttention> model_attentions(const SafetensorsFile& file, std::s
 }
 
 bool is_named_conv1d(std::string_view prefix) {
-  const Place place(prefix);
-  return place.ends_with({"c_attn"}) || place.ends_with({"c_proj"}) || place.ends_with({"c_fc"}) ||
-         place.ends_with({"q_attn"});
+  const ModulePath path(prefix);
+  return path.ends_with({"c_attn"}) || path.ends_with({"c_proj"}) || path.ends_with({"c_fc"}) ||
+         path.ends_with({"q_attn"});
 }
 
 bool has_linear_modules(std::string_view prefix, const std::optional<ModelConfig>& config) {
   if (!config) return false;
-  const std::vector<std::string> models = models_of(*config, Place(prefix));
+  const std::vector<std::string> models = models_of(*config, ModulePath(prefix));
   return !models.empty() && std::all_of(models.begin(), models.end(), [&](const std::string& model) {
     const Family* family = family_of(type_of(*config, model));
     return family != nullptr && !family->has_conv1d;

@@ -114,14 +114,14 @@ MultiHeadAttention::Resolved MultiHeadAttention::resolve(const MultiHeadAttentio
     }
     return projection;
   };
-  Places& places = result.places;
-  places.queries = add(kQueryWeight, kBiasQ, options.num_heads, {query_size, kOpenDim}, Source::Queries);
-  places.keys = add(kKeyWeight, kBiasK, options.num_kv_heads, {key_size, kOpenDim}, Source::Keys);
-  places.values = add(kValueWeight, kBiasV, options.num_kv_heads, {value_size, kOpenDim}, Source::Values);
+  ParameterIndices& indices = result.indices;
+  indices.queries = add(kQueryWeight, kBiasQ, options.num_heads, {query_size, kOpenDim}, Source::Queries);
+  indices.keys = add(kKeyWeight, kBiasK, options.num_kv_heads, {key_size, kOpenDim}, Source::Keys);
+  indices.values = add(kValueWeight, kBiasV, options.num_kv_heads, {value_size, kOpenDim}, Source::Values);
   if (!options.no_output_projection)
-    places.output = add(kOutputWeight, kBiasO, options.num_heads, {options.output_size, merged_size}, std::nullopt);
+    indices.output = add(kOutputWeight, kBiasO, options.num_heads, {options.output_size, merged_size}, std::nullopt);
   if (options.scoring == Scoring::Additive) {
-    places.score_weights = parameters.size();
+    indices.score_weights = parameters.size();
     parameters.emplace_back(kParameterNames[kScoreWeights], Shape{options.num_heads, options.head_size},
                             options.num_heads);
   }
@@ -134,7 +134,7 @@ MultiHeadAttention::MultiHeadAttention(std::shared_ptr<Context> context, const M
 MultiHeadAttention::MultiHeadAttention(std::shared_ptr<Context> context, Resolved resolved)
     : AttentionLayer(std::move(context), std::move(resolved.parameters), kParameterNames),
       options_(resolved.options),
-      places_(resolved.places) {}
+      indices_(resolved.indices) {}
 
 LayerAttention MultiHeadAttention::layer_attention() const {
   return {options_.scoring == Scoring::DotProduct, options_.num_heads, options_.num_kv_heads, options_.head_size,
@@ -170,9 +170,9 @@ void MultiHeadAttention::compose(Schedule& schedule, const LayerCall& call, cons
   // Weights and log_sum_exp come from queries and keys alone.
   const bool needs_values = outputs.output.is_given();
   const Projected projected[] = {
-      {Source::Queries, parameters_of(places_.queries), options_.head_size},
-      {Source::Keys, parameters_of(places_.keys), options_.head_size, WantedRows::Visible},
-      {Source::Values, parameters_of(places_.values), options_.value_head_size, values_read(*call.attention)}};
+      {Source::Queries, parameters_of(indices_.queries), options_.head_size},
+      {Source::Keys, parameters_of(indices_.keys), options_.head_size, WantedRows::Visible},
+      {Source::Values, parameters_of(indices_.values), options_.value_head_size, values_read(*call.attention)}};
   const auto [queries, keys, values] =
       project(schedule, call.inputs, call.attention->limits, std::span(projected, needs_values ? 3 : 2));
 
@@ -181,7 +181,7 @@ void MultiHeadAttention::compose(Schedule& schedule, const LayerCall& call, cons
   schedule.set_operand(attention.queries, queries, {0, 1, 2, 3});
   schedule.set_operand(attention.keys.rows, keys, {0, 1, 2, 3});
   if (options_.scoring == Scoring::Additive)
-    schedule.set_operand(attention.score_weights, parameter_at(places_.score_weights).value(), {-1, 0, -1, 1});
+    schedule.set_operand(attention.score_weights, parameter_at(indices_.score_weights).value(), {-1, 0, -1, 1});
   if (needs_values) schedule.set_operand(attention.values.rows, values, {0, 1, 2, 3});
   if (outputs.weights.is_given()) schedule.set_operand(attention.weights, outputs.weights, {0, 1, 2, 3});
   if (outputs.log_sum_exp.is_given()) schedule.set_operand(attention.log_sum_exp, outputs.log_sum_exp, {0, 1, 2, -1});
@@ -202,7 +202,7 @@ void MultiHeadAttention::compose(Schedule& schedule, const LayerCall& call, cons
   linear.rows = attention.limits.num_queries;
   linear.input_size = options_.num_heads * options_.value_head_size;
   schedule.set_operand(linear.input, merged, {-1, 0, 2, 3});
-  set_parameters(schedule, linear.parts[0], parameters_of(places_.output));
+  set_parameters(schedule, linear.parts[0], parameters_of(indices_.output));
   schedule.set_operand(linear.parts[0].output, outputs.output, {-1, 0, 1, 2});
 }
 

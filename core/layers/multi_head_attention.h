@@ -52,7 +52,7 @@ class MultiHeadAttention final : public AttentionLayer {
     size_t weight = 0;
     std::optional<size_t> bias;
   };
-  struct Places {
+  struct ParameterIndices {
     Projection queries;
     Projection keys;
     Projection values;
@@ -63,7 +63,7 @@ class MultiHeadAttention final : public AttentionLayer {
   struct Resolved {
     MultiHeadAttentionOptions options;
     std::vector<Parameter> parameters;
-    Places places;
+    ParameterIndices indices;
   };
   static Resolved resolve(const MultiHeadAttentionOptions& given);
   MultiHeadAttention(std::shared_ptr<Context> context, Resolved resolved);
@@ -72,7 +72,7 @@ class MultiHeadAttention final : public AttentionLayer {
 
   // With every default filled in.
   MultiHeadAttentionOptions options_;
-  Places places_;
+  ParameterIndices indices_;
 };
 
 }  // namespace heed

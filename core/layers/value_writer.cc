@@ -85,24 +85,24 @@ class ValueWriter {
 
  private:
   bool converts() const { return source_.dtype() != value_.dtype(); }
-  std::byte* place(int64_t row, int64_t column) const { return value_.element(row * num_columns_ + column); }
+  std::byte* address(int64_t row, int64_t column) const { return value_.element(row * num_columns_ + column); }
 
-  // Runs task(item, that worker's piece) for each item; a piece has so many bytes.
-  template <typename Task>
-  void run(int64_t num_items, int64_t piece_bytes, const Task& task) {
-    const auto each = static_cast<int64_t>(round_up_to_alignment(static_cast<size_t>(piece_bytes)));
-    const int64_t num_pieces = num_items == 1 ? 1 : context_->num_threads();
-    std::shared_ptr<Storage> pieces;
-    if (each > 0) pieces = Storage::allocate(context_, static_cast<size_t>(each * num_pieces), Contents::Undefined);
+  // Calls function(task, buffer) for each task; each worker has a buffer of buffer_bytes.
+  template <typename Function>
+  void run(int64_t num_tasks, int64_t buffer_bytes, const Function& function) {
+    const auto each = static_cast<int64_t>(round_up_to_alignment(static_cast<size_t>(buffer_bytes)));
+    const int64_t num_buffers = num_tasks == 1 ? 1 : context_->num_threads();
+    std::shared_ptr<Storage> buffers;
+    if (each > 0) buffers = Storage::allocate(context_, static_cast<size_t>(each * num_buffers), Contents::Undefined);
     const double num_bytes =
         static_cast<double>(value_.num_bytes()) * (packed_ == nullptr ? 2 : 4);  // each is read and written
     TaskFailure failure;
-    context_->for_each(num_items, num_bytes, [&](int64_t item, int32_t worker) {
+    context_->for_each(num_tasks, num_bytes, [&](int64_t task, int32_t worker) {
       if (failure.is_any()) return;
       try {
         // A host's thread may be one that it cancels.
         const platform::NoCancellation no_cancellation;
-        task(item, pieces == nullptr ? nullptr : pieces->begin() + each * worker);
+        function(task, buffers == nullptr ? nullptr : buffers->begin() + each * worker);
       } catch (...) {
         failure.keep();
       }
@@ -121,8 +121,8 @@ class ValueWriter {
     }
     rows = std::min(rows, num_rows_);
     const int64_t piece = has_rows && converts() ? std::min(rows * num_columns_ * source_size_, kPieceBytes) : 0;
-    run(divide_up(num_rows_, rows), piece, [&](int64_t item, std::byte* buffer) {
-      const int64_t first = item * rows;
+    run(divide_up(num_rows_, rows), piece, [&](int64_t task, std::byte* buffer) {
+      const int64_t first = task * rows;
       const int64_t end = std::min(num_rows_, first + rows);
       if (!has_rows)
         gather(first, end);
@@ -132,18 +132,18 @@ class ValueWriter {
         copy(first, end);
       if (packed_ == nullptr) return;
       LinearPart part = weight_part(value_);
-      part.weight.data = place(first, 0);
+      part.weight.data = address(first, 0);
       context_->pack(part, num_columns_, {first, end, 0, num_columns_}, packed_->begin());
     });
   }
 
   void copy(int64_t first, int64_t end) const {
     const int64_t stride = source_.row_stride();
-    std::byte* const to = place(first, 0);
+    std::byte* const to = address(first, 0);
     const ElementRows rows = source_.rows(first * stride, end - first, stride, num_columns_, to);
     if (rows.data == to) return;
     for (int64_t row = first; row < end; ++row) {
-      std::memcpy(place(row, 0), rows.data + (row - first) * rows.stride * size_,
+      std::memcpy(address(row, 0), rows.data + (row - first) * rows.stride * size_,
                   static_cast<size_t>(num_columns_ * size_));
     }
   }
@@ -158,7 +158,7 @@ class ValueWriter {
         const int64_t in_row = std::min(count, num_columns_ - column);
         const int64_t in_piece = std::min(num_rows, end - row);
         const ElementRows rows = source_.rows(row * stride + column, in_piece, stride, in_row, buffer);
-        convert_rows(rows, in_piece, in_row, place(row, column), num_columns_);
+        convert_rows(rows, in_piece, in_row, address(row, column), num_columns_);
       }
     }
   }
@@ -173,7 +173,7 @@ class ValueWriter {
   void gather(int64_t first, int64_t end) const {
     for (int64_t row = first; row < end; ++row) {
       const ElementRows from = source_.rows(row * source_.row_stride(), 1, 0, 1, nullptr);
-      convert_elements(value_.dtype(), place(row, 0), size_, source_.dtype(), from.data,
+      convert_elements(value_.dtype(), address(row, 0), size_, source_.dtype(), from.data,
                        source_.column_stride() * source_size_, num_columns_);
     }
   }
@@ -185,9 +185,9 @@ class ValueWriter {
     const int64_t num_runs = divide_up(num_columns_, run_length);
     const int64_t read_bytes = run_length * rows * source_size_;
     const int64_t converted_bytes = converts() ? run_length * rows * size_ : 0;
-    run(num_runs * divide_up(num_rows_, rows), read_bytes + converted_bytes, [&](int64_t item, std::byte* buffer) {
-      const int64_t column = item % num_runs * run_length;
-      const int64_t row = item / num_runs * rows;
+    run(num_runs * divide_up(num_rows_, rows), read_bytes + converted_bytes, [&](int64_t task, std::byte* buffer) {
+      const int64_t column = task % num_runs * run_length;
+      const int64_t row = task / num_runs * rows;
       const int64_t num_columns = std::min(run_length, num_columns_ - column);
       const int64_t num_rows = std::min(rows, num_rows_ - row);
       const int64_t stride = source_.column_stride();
@@ -196,7 +196,7 @@ class ValueWriter {
         convert_rows(turned, num_columns, num_rows, buffer + read_bytes, num_rows);
         turned = {buffer + read_bytes, num_rows};
       }
-      context_->transpose(value_.dtype(), turned.data, turned.stride, num_columns, num_rows, place(row, column),
+      context_->transpose(value_.dtype(), turned.data, turned.stride, num_columns, num_rows, address(row, column),
                           num_columns_);
       if (packed_ == nullptr) return;
       LinearPart part = weight_part(value_);

@@ -44,11 +44,11 @@ std::string prefixed(std::string_view prefix, const NameStyle& style, std::strin
   return whole + style.ending;
 }
 
-// Of "self.query.weight" the module, "self.query."; of "in_proj_weight" nothing.
+// The parameter's module: "self.query." for "self.query.weight", nothing for "in_proj_weight".
 std::string_view module_of(std::string_view name) { return name.substr(0, name.rfind('.') + 1); }
 
-// Of "self.query.weight" what the module lies in, "self."; of "query.weight" nothing.
-std::string_view place_of(std::string_view name) {
+// The module that contains the parameter's module: "self." for "self.query.weight", nothing for "query.weight".
+std::string_view parent_of(std::string_view name) {
   const std::string_view module = module_of(name);
   return module.empty() ? module : module_of(module.substr(0, module.size() - 1));
 }
@@ -68,7 +68,7 @@ constexpr struct {
 // A layout in one of its styles, seen by a layer.
 struct Candidate {
   const char* title;
-  const char* place;
+  const char* last_module;
   NameStyle style;
   std::span<const char* const> refused;
   // Of each parameter of the layer, in order.
@@ -140,7 +140,7 @@ class Finder {
 
   // Leaves out layouts that cannot hold the layer at all.
   void add(const WeightLayout& layout) {
-    Candidate candidate{layout.title, layout.place, {}, layout.refused, {}, {}};
+    Candidate candidate{layout.title, layout.last_module, {}, layout.refused, {}, {}};
     candidate.wanted.reserve(layout.sources.size());
     candidate.unwanted.reserve(layout.sources.size());
     for (const Parameter& parameter : parameters_) {
@@ -170,12 +170,13 @@ class Finder {
     return count;
   }
 
-  static bool fits_place(const Candidate& candidate, std::string_view prefix) {
-    return candidate.place == nullptr || prefix.substr(prefix.rfind(candidate.style.separator) + 1) == candidate.place;
+  static bool fits_prefix(const Candidate& candidate, std::string_view prefix) {
+    return candidate.last_module == nullptr ||
+           prefix.substr(prefix.rfind(candidate.style.separator) + 1) == candidate.last_module;
   }
 
   bool is_complete(const Candidate& candidate, std::string_view prefix) const {
-    return fits_place(candidate, prefix) && num_found(candidate, prefix) == candidate.wanted.size();
+    return fits_prefix(candidate, prefix) && num_found(candidate, prefix) == candidate.wanted.size();
   }
 
   std::vector<FoundWeight> weights_of(const Candidate& candidate) const {
@@ -249,9 +250,9 @@ class Finder {
   }
 
   void add_refused(const Candidate& candidate, std::vector<ChangingTensor>& changing) const {
-    const std::string place(place_of(candidate.wanted.front().name));
+    const std::string parent(parent_of(candidate.wanted.front().name));
     for (const char* refused : candidate.refused) {
-      std::string name = prefixed(prefix_, candidate.style, place + refused);
+      std::string name = prefixed(prefix_, candidate.style, parent + refused);
       if (file_.contains(name)) changing.push_back({std::move(name), candidate.title});
     }
   }
@@ -287,14 +288,14 @@ class Finder {
   std::string file_text() const { return quoted(file_.path()); }
 
   // As `under the prefix "encoder"`.
-  static std::string place_text(std::string_view prefix) {
+  static std::string prefix_text(std::string_view prefix) {
     return prefix.empty() ? "without a prefix" : "under the prefix " + quoted(prefix);
   }
 
   [[noreturn]] void fail_ambiguous(const Candidate& first, const Candidate& second) const {
     fail(Status::InvalidArgument,
          "%s has this layer's parameters twice %s: by the names of %s, as %s, and by those of %s, as %s; expected one",
-         file_text().c_str(), place_text(prefix_).c_str(), first.title,
+         file_text().c_str(), prefix_text(prefix_).c_str(), first.title,
          quoted(prefixed("", first.style, first.wanted.front().name)).c_str(), second.title,
          quoted(prefixed("", second.style, second.wanted.front().name)).c_str());
   }
@@ -322,7 +323,8 @@ class Finder {
   // Another layout that has as many parameters and calls the first that is missing otherwise. Empty where there is none.
   std::string tie_text(const Candidate& nearest, const WeightSource& missing, size_t count) const {
     for (const Candidate& candidate : candidates_) {
-      if (&candidate == &nearest || candidate.place != nullptr || num_found(candidate, prefix_) != count) continue;
+      if (&candidate == &nearest || candidate.last_module != nullptr || num_found(candidate, prefix_) != count)
+        continue;
       const WeightSource& other = *missing_of(candidate).front();
       if (std::string_view(other.name) == missing.name) continue;
       return " and by those of " + std::string(candidate.title) + ", which lack " + tensor_text(candidate, other);
@@ -347,7 +349,7 @@ class Finder {
     const Candidate* nearest = &candidates_.front();
     size_t most = 0;
     for (const Candidate& candidate : candidates_) {
-      const size_t count = fits_place(candidate, prefix_) ? num_found(candidate, prefix_) : 0;
+      const size_t count = fits_prefix(candidate, prefix_) ? num_found(candidate, prefix_) : 0;
       if (count > most) {
         most = count;
         nearest = &candidate;
@@ -393,7 +395,7 @@ class Finder {
   Elsewhere find_elsewhere() const {
     Elsewhere best;
     size_t best_likeness = 0;
-    // Several layouts may be complete in one place.
+    // Several layouts may be complete under one prefix.
     std::set<std::string_view> prefixes;
     for (const Candidate& candidate : candidates_) {
       const std::string ending = prefixed("", candidate.style, candidate.wanted.front().name);
@@ -433,12 +435,12 @@ class Finder {
     const Elsewhere elsewhere = find_elsewhere();
     if (elsewhere.candidate == nullptr) return "";
     std::string text =
-        std::string("; found the names of ") + elsewhere.candidate->title + " " + place_text(elsewhere.prefix);
+        std::string("; found the names of ") + elsewhere.candidate->title + " " + prefix_text(elsewhere.prefix);
     if (elsewhere.num_others > 0) text += " and " + std::to_string(elsewhere.num_others) + " more";
     return text;
   }
 
-  // The same where there is no such place: what the file has.
+  // The same where no prefix has them: what the file has.
   std::string instead_text() const {
     size_t num_below = 0;
     std::string_view example;

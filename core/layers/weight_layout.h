@@ -57,8 +57,8 @@ struct WeightLayout {
   // that projects queries lies: for BERT below "self".
   std::span<const char* const> refused;
   std::span<const NameStyle> styles = kDotted;
-  // What a prefix has to end in, where another layout has the same names; NULL: anything.
-  const char* place = nullptr;
+  // The last module that a prefix must name, where another layout has the same names; null: any.
+  const char* last_module = nullptr;
 };
 
 // All layouts but heed's own, which is a kind of layer's to know.

@@ -94,24 +94,24 @@ void walk_range(const Tensor& tensor, int64_t first, int64_t num_elements, const
   const auto size = static_cast<int64_t>(size_of(tensor.dtype()));
   const int32_t last = tensor.rank() - 1;
   Dims index{};
-  std::byte* place = tensor.data();
+  std::byte* address = tensor.data();
   int64_t rest = first;
   for (int32_t axis = last; axis >= 0; --axis) {
     index[static_cast<size_t>(axis)] = rest % tensor.dim(axis);
     rest /= tensor.dim(axis);
-    place += index[static_cast<size_t>(axis)] * tensor.stride(axis) * size;
+    address += index[static_cast<size_t>(axis)] * tensor.stride(axis) * size;
   }
   for (int64_t left = num_elements; left > 0;) {
     int64_t& start = index[static_cast<size_t>(last)];
     const int64_t count = std::min(left, tensor.dim(last) - start);
-    row(place, tensor.stride(last) * size, count);
+    row(address, tensor.stride(last) * size, count);
     left -= count;
-    place -= start * tensor.stride(last) * size;
+    address -= start * tensor.stride(last) * size;
     start = 0;
     for (int32_t axis = last - 1; axis >= 0; --axis) {
-      place += tensor.stride(axis) * size;
+      address += tensor.stride(axis) * size;
       if (++index[static_cast<size_t>(axis)] < tensor.dim(axis)) break;
-      place -= tensor.stride(axis) * tensor.dim(axis) * size;
+      address -= tensor.stride(axis) * tensor.dim(axis) * size;
       index[static_cast<size_t>(axis)] = 0;
     }
   }

@@ -26,13 +26,13 @@ class Words {
   Words(uint64_t seed, uint32_t use) : seed_(seed), use_(use) {}
 
   uint32_t next() {
-    if (place_ == block_.size()) {
+    if (next_word_ == block_.size()) {
       block_ =
           philox4x32({static_cast<uint32_t>(num_blocks_), static_cast<uint32_t>(num_blocks_ >> 32), 0, use_}, seed_);
       ++num_blocks_;
-      place_ = 0;
+      next_word_ = 0;
     }
-    return block_[place_++];
+    return block_[next_word_++];
   }
 
  private:
@@ -40,7 +40,7 @@ class Words {
   uint32_t use_;
   uint64_t num_blocks_ = 0;
   PhiloxCounter block_{};
-  size_t place_ = block_.size();
+  size_t next_word_ = block_.size();
 };
 
 // Elements in row-major order become next(), next(), ...

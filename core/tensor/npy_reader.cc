@@ -271,12 +271,12 @@ DType dtype_of(std::string_view descr, const std::string& path) {
 }
 
 // The offset of the header in the file, and its length.
-struct HeaderPlace {
+struct HeaderRange {
   uint64_t offset = 0;
   uint64_t num_bytes = 0;
 };
 
-HeaderPlace find_header(const ByteSource& source, const std::string& path) {
+HeaderRange find_header(const ByteSource& source, const std::string& path) {
   // The longest possible prefix of the header: magic string, version, a length of four bytes.
   unsigned char bytes[12] = {};
   const uint64_t num_bytes = source.num_bytes();
@@ -303,7 +303,7 @@ HeaderPlace find_header(const ByteSource& source, const std::string& path) {
     fail(Status::Unsupported, "\"%s\" has format version %d.%d, expected 1.0, 2.0 or 3.0", path.c_str(), major, minor);
   }
   const size_t length_bytes = major == 1 ? 2 : 4;
-  HeaderPlace header;
+  HeaderRange header;
   header.offset = before_length + length_bytes;
   require_bytes(header.offset);
   std::memcpy(&header.num_bytes, bytes + before_length, length_bytes);
@@ -340,12 +340,12 @@ void check_data_size(const NpyHeader& header, DType dtype, uint64_t num_data_byt
 
 Tensor load_npy(std::shared_ptr<const Memory> memory, const ByteSource& source) {
   const std::string path = shown(source.name());
-  const HeaderPlace place = find_header(source, path);
-  std::string text(place.num_bytes, '\0');
-  source.read(place.offset, text.data(), text.size());
+  const HeaderRange range = find_header(source, path);
+  std::string text(range.num_bytes, '\0');
+  source.read(range.offset, text.data(), text.size());
   const NpyHeader header = NpyHeaderParser(text, path).parse();
   const DType dtype = dtype_of(header.descr, path);
-  const uint64_t data_offset = place.offset + place.num_bytes;
+  const uint64_t data_offset = range.offset + range.num_bytes;
   check_data_size(header, dtype, source.num_bytes() - data_offset, path);
   if (header.rank > static_cast<uint64_t>(kMaxRank)) {
     fail(Status::Unsupported, "\"%s\" has %llu dimensions, expected at most %d", path.c_str(), wide(header.rank),

@@ -84,11 +84,11 @@ class SafetensorsHeaderParser : public JsonEvents {
   bool binary(binary_t&) override { fail_unexpected("binary data"); }
 
   bool number_unsigned(number_unsigned_t value) override {
-    if (place_ == Place::Shape) {
+    if (state_ == State::Shape) {
       add_dimension(value);
-    } else if (place_ == Place::Offsets && num_offsets_ < 2) {
+    } else if (state_ == State::Offsets && num_offsets_ < 2) {
       (num_offsets_++ == 0 ? entry_.begin : entry_.end) = value;
-    } else if (place_ == Place::Offsets) {
+    } else if (state_ == State::Offsets) {
       fail_entry("has more than two data_offsets");
     } else {
       fail_unexpected(std::to_string(value).c_str());
@@ -97,52 +97,52 @@ class SafetensorsHeaderParser : public JsonEvents {
   }
 
   bool string(string_t& value) override {
-    if (place_ == Place::Metadata) return true;
-    if (place_ != Place::Entry || field_ != kFieldDType) fail_unexpected("a string");
+    if (state_ == State::Metadata) return true;
+    if (state_ != State::Entry || field_ != kFieldDType) fail_unexpected("a string");
     entry_.dtype_name = std::move(value);
     return true;
   }
 
   bool key(string_t& value) override {
-    switch (place_) {
-      case Place::Header: start_entry(std::move(value)); break;
-      case Place::Metadata: metadata_names_.push_back(std::move(value)); break;
-      case Place::Entry: start_field(value); break;
+    switch (state_) {
+      case State::Header: start_entry(std::move(value)); break;
+      case State::Metadata: metadata_names_.push_back(std::move(value)); break;
+      case State::Entry: start_field(value); break;
       // Only objects have keys.
-      case Place::Nowhere:
-      case Place::Shape:
-      case Place::Offsets: break;
+      case State::Nowhere:
+      case State::Shape:
+      case State::Offsets: break;
     }
     return true;
   }
 
   bool start_object(size_t) override {
-    switch (place_) {
-      case Place::Nowhere: place_ = Place::Header; break;
-      case Place::Header: place_ = entry_.name == kMetadataName ? Place::Metadata : Place::Entry; break;
-      case Place::Metadata:
-      case Place::Entry:
-      case Place::Shape:
-      case Place::Offsets: fail_unexpected("an object");
+    switch (state_) {
+      case State::Nowhere: state_ = State::Header; break;
+      case State::Header: state_ = entry_.name == kMetadataName ? State::Metadata : State::Entry; break;
+      case State::Metadata:
+      case State::Entry:
+      case State::Shape:
+      case State::Offsets: fail_unexpected("an object");
     }
     return true;
   }
 
   bool end_object() override {
-    if (place_ == Place::Entry) finish_entry();
-    if (place_ == Place::Metadata) check_metadata_names();
-    place_ = place_ == Place::Header ? Place::Nowhere : Place::Header;
+    if (state_ == State::Entry) finish_entry();
+    if (state_ == State::Metadata) check_metadata_names();
+    state_ = state_ == State::Header ? State::Nowhere : State::Header;
     return true;
   }
 
   bool start_array(size_t) override {
-    if (place_ != Place::Entry || field_ == kFieldDType) fail_unexpected("an array");
-    place_ = field_ == kFieldShape ? Place::Shape : Place::Offsets;
+    if (state_ != State::Entry || field_ == kFieldDType) fail_unexpected("an array");
+    state_ = field_ == kFieldShape ? State::Shape : State::Offsets;
     return true;
   }
 
   bool end_array() override {
-    place_ = Place::Entry;
+    state_ = State::Entry;
     return true;
   }
 
@@ -151,7 +151,7 @@ class SafetensorsHeaderParser : public JsonEvents {
   }
 
  private:
-  enum class Place { Nowhere, Header, Metadata, Entry, Shape, Offsets };
+  enum class State { Nowhere, Header, Metadata, Entry, Shape, Offsets };
 
   // Bits, so that fields_ can hold the set of fields that were read.
   static constexpr unsigned kFieldDType = 1;
@@ -164,21 +164,21 @@ class SafetensorsHeaderParser : public JsonEvents {
   }
 
   [[noreturn]] void fail_unexpected(const char* found) const {
-    switch (place_) {
-      case Place::Nowhere: break;
-      case Place::Header: fail_entry(std::string("is ") + found + " in the header, expected an object");
-      case Place::Metadata:
+    switch (state_) {
+      case State::Nowhere: break;
+      case State::Header: fail_entry(std::string("is ") + found + " in the header, expected an object");
+      case State::Metadata:
         fail(Status::CorruptFile, "\"%s\": __metadata__ holds %s, expected only strings", path_.c_str(), found);
-      case Place::Entry:
+      case State::Entry:
         fail_entry(std::string("has ") + found + " as its " +
                    (field_ == kFieldDType
                         ? "dtype, expected a string"
                         : (field_ == kFieldShape ? "shape, expected an array of sizes"
                                                  : "data_offsets, expected an array of two offsets")));
-      case Place::Shape:
+      case State::Shape:
         fail_entry("has " + std::string(found) + " as size " + std::to_string(entry_.rank) +
                    " of its shape, expected a whole number from 0 to " + std::to_string(kMaxSize));
-      case Place::Offsets:
+      case State::Offsets:
         fail_entry(std::string("has ") + found + " in its data_offsets, expected whole numbers from 0");
     }
     fail(Status::CorruptFile, "\"%s\": the header is %s, expected a JSON object", path_.c_str(), found);
@@ -307,7 +307,7 @@ class SafetensorsHeaderParser : public JsonEvents {
   std::vector<std::string> metadata_names_;
   bool has_metadata_ = false;
 
-  Place place_ = Place::Nowhere;
+  State state_ = State::Nowhere;
   ParsedTensor entry_;
   unsigned fields_ = 0;
   unsigned field_ = 0;

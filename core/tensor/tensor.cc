@@ -34,8 +34,8 @@ Dims usable_strides(const Shape& shape, const Dims* strides, DType dtype) {
   Dims usable = row_major_strides(shape, dtype);
   if (strides == nullptr || !has_elements(shape)) return usable;
   for (int32_t axis = 0; axis < shape.rank; ++axis) {
-    const auto place = static_cast<size_t>(axis);
-    if (shape[axis] > 1) usable[place] = (*strides)[place];
+    const auto index = static_cast<size_t>(axis);
+    if (shape[axis] > 1) usable[index] = (*strides)[index];
   }
   return usable;
 }
@@ -82,9 +82,9 @@ bool strides_of_reshape(const Shape& shape, const Dims& strides, const Shape& ne
   int64_t reached = 1;   // product of the old axes of this group
   int64_t consumed = 1;  // product of the new ones
   for (; new_axis >= 0; --new_axis) {
-    const auto place = static_cast<size_t>(new_axis);
+    const auto index = static_cast<size_t>(new_axis);
     if (new_shape[new_axis] == 1) {
-      new_strides[place] = step;
+      new_strides[index] = step;
       continue;
     }
     if (consumed == reached) {
@@ -93,7 +93,7 @@ bool strides_of_reshape(const Shape& shape, const Dims& strides, const Shape& ne
       reached = shape[axis--];
       consumed = 1;
     }
-    new_strides[place] = step;
+    new_strides[index] = step;
     consumed *= new_shape[new_axis];
     // The step after the last old axis may be larger than any stride of the tensor. If it overflows, no old axis can
     // continue it.

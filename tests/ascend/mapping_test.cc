@@ -213,7 +213,7 @@ TEST_F(Mapping, ExplainReportsScoresThatAreTooLarge) {
   EXPECT_EQ(explain(layer.get(), inputs, outputs)["not_fastest"].size(), 0u);
   outputs.log_sum_exp = sums.get();
   const std::string text = explain(layer.get(), inputs, outputs)["not_fastest"].dump();
-  EXPECT_NE(text.find("would take more than 4 GB for one item"), std::string::npos) << text;
+  EXPECT_NE(text.find("would take more than 4 GB for one batch element"), std::string::npos) << text;
 }
 
 TEST_F(Mapping, LengthsThatHideNothingKeepTheTriangle) {

@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "each_item_once.h"
+#include "each_task_once.h"
 
 namespace heed::cpu {
 namespace {
@@ -69,7 +69,7 @@ TEST(HostExecutor, DoesEachItemOnce) {
     for (const int32_t num_threads : {2, 3, 8}) {
       Host host(parallel_for, num_threads);
       EXPECT_EQ(host.executor.num_workers(), num_threads);
-      for (const int64_t num_items : {0, 1, 2, 3, 7, 8, 9, 1000}) expect_each_item_once(host.executor, num_items);
+      for (const int64_t num_tasks : {0, 1, 2, 3, 7, 8, 9, 1000}) expect_each_task_once(host.executor, num_tasks);
       EXPECT_EQ(host.num_calls, 6) << "a loop of one item does not call the executor";
     }
   }
@@ -81,8 +81,8 @@ TEST(HostExecutor, RequestsNoMoreItemsThanTheLoopHas) {
     num_asked = order.num_items;
     run_in_order(order);
   });
-  for (const auto& [num_items, expected] : {std::pair{2, 2}, {3, 3}, {4, 4}, {5, 4}, {100, 4}}) {
-    expect_each_item_once(host.executor, num_items);
+  for (const auto& [num_tasks, expected] : {std::pair{2, 2}, {3, 3}, {4, 4}, {5, 4}, {100, 4}}) {
+    expect_each_task_once(host.executor, num_tasks);
     EXPECT_EQ(num_asked, expected);
   }
 }
@@ -90,13 +90,13 @@ TEST(HostExecutor, RequestsNoMoreItemsThanTheLoopHas) {
 TEST(HostExecutor, RunsASecondLoopOnItsCallerWhileTheFirstRuns) {
   Host host([&](const Order& order) {
     const int calls = host.num_calls;
-    expect_each_item_once(host.executor, 10);
+    expect_each_task_once(host.executor, 10);
     EXPECT_EQ(host.num_calls, calls);
     run_on_threads(order);
-    std::thread([&] { expect_each_item_once(host.executor, 10); }).join();
+    std::thread([&] { expect_each_task_once(host.executor, 10); }).join();
     EXPECT_EQ(host.num_calls, calls);
   });
-  for (int round = 0; round < 10; ++round) expect_each_item_once(host.executor, 10);
+  for (int round = 0; round < 10; ++round) expect_each_task_once(host.executor, 10);
 }
 
 TEST(HostExecutor, ServesManyThreadsAtOnce) {
@@ -104,7 +104,7 @@ TEST(HostExecutor, ServesManyThreadsAtOnce) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 8; ++i) {
     threads.emplace_back([&] {
-      for (int round = 0; round < 20; ++round) expect_each_item_once(host.executor, 20);
+      for (int round = 0; round < 20; ++round) expect_each_task_once(host.executor, 20);
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -116,11 +116,11 @@ void expect_fault(const ParallelFor& parallel_for, const std::string& text) {
   Host host(parallel_for);
   for (int round = 0; round < 3; ++round) {
     Failure failure;
-    EXPECT_EQ(expect_each_item_once(host.executor, 20, &failure), Status::InvalidArgument);
+    EXPECT_EQ(expect_each_task_once(host.executor, 20, &failure), Status::InvalidArgument);
     EXPECT_EQ(failure.status, Status::InvalidArgument);
     EXPECT_NE(std::string(failure.text).find(text), std::string::npos) << failure.text;
     host.parallel_for = run_on_threads;
-    expect_each_item_once(host.executor, 20);
+    expect_each_task_once(host.executor, 20);
     host.parallel_for = parallel_for;
   }
 }
@@ -251,7 +251,7 @@ TEST(BrokenExecutor, ThatRunsItemsTooLate) {
   });
   // Heed distinguishes more loops than this.
   for (int round = 0; round < 60; ++round) {
-    expect_each_item_once(host.executor, 20);
+    expect_each_task_once(host.executor, 20);
     for (const Order& order : orders) order.run(round % 4);
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// heed's own threads: each item runs once, whoever calls and however many threads there are.
+// heed's own threads: each task runs once, whoever calls and however many threads there are.
 #include "backends/cpu/worker_pool.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include "each_item_once.h"
+#include "each_task_once.h"
 #include "support/platform/child_process.h"
 #include "support/platform/limits.h"
 #include "support/platform/threads.h"
@@ -48,7 +48,7 @@ Pool make_started_pool(int32_t num_workers, int32_t num_processors = 2) {
   return pool;
 }
 
-// How many workers take part in a loop of `most` items in which each waits for the others.
+// How many workers take part in a loop of `most` tasks in which each waits for the others.
 int32_t count_workers_that_take_part(Team& team, int32_t most) {
   std::atomic<int32_t> num_here = 0;
   Failure failure;
@@ -60,15 +60,15 @@ int32_t count_workers_that_take_part(Team& team, int32_t most) {
   return num_here;
 }
 
-// Runs a loop with this number of workers. Workers would choose it by the number of items and operations.
+// Runs a loop with this number of workers. Workers would choose it by the number of tasks and operations.
 template <typename Function>
-void run_with(WorkerPool& pool, int32_t num_workers, int64_t num_items, const Function& function) {
-  const auto call = [](const void* erased, int64_t item, int32_t worker) {
-    (*static_cast<const Function*>(erased))(item, worker);
+void run_with(WorkerPool& pool, int32_t num_workers, int64_t num_tasks, const Function& function) {
+  const auto call = [](const void* erased, int64_t task, int32_t worker) {
+    (*static_cast<const Function*>(erased))(task, worker);
   };
   Failure failure;
   EXPECT_EQ(
-      pool.run({.call = call, .function = &function, .num_items = num_items, .flops = kMuch}, num_workers, &failure),
+      pool.run({.call = call, .function = &function, .num_tasks = num_tasks, .flops = kMuch}, num_workers, &failure),
       Status::Ok)
       << failure.text;
 }
@@ -77,8 +77,8 @@ TEST(WorkerPool, DoesEachItemOnce) {
   for (int32_t num_workers = 1; num_workers <= 8; ++num_workers) {
     const Pool pool = make_started_pool(num_workers);
     EXPECT_EQ(pool->num_workers(), num_workers);
-    for (const int64_t num_items : {0, 1, 2, 3, 7, 8, 9, 1000}) {
-      for (int round = 0; round < 20; ++round) expect_each_item_once(*pool, num_items);
+    for (const int64_t num_tasks : {0, 1, 2, 3, 7, 8, 9, 1000}) {
+      for (int round = 0; round < 20; ++round) expect_each_task_once(*pool, num_tasks);
     }
   }
 }
@@ -86,25 +86,25 @@ TEST(WorkerPool, DoesEachItemOnce) {
 TEST(WorkerPool, MayHaveMoreWorkersThanShares) {
   for (const int32_t num_workers : {kMaxShares + 1, 40}) {
     const Pool pool = make_started_pool(num_workers);
-    // Every worker gets an item, although several start with the same share.
+    // Every worker gets an task, although several start with the same share.
     EXPECT_EQ(count_workers_that_take_part(*pool, num_workers), num_workers);
-    for (const int64_t num_items : {1, 16, 17, 1000}) {
-      for (int round = 0; round < 20; ++round) expect_each_item_once(*pool, num_items);
+    for (const int64_t num_tasks : {1, 16, 17, 1000}) {
+      for (int round = 0; round < 20; ++round) expect_each_task_once(*pool, num_tasks);
     }
   }
 }
 
-// Workers never requests more workers than items. Here the pool is called directly, and some shares are empty from the
+// Workers never requests more workers than tasks. Here the pool is called directly, and some shares are empty from the
 // start.
-TEST(WorkerPool, MayBeAskedForMoreWorkersThanItems) {
+TEST(WorkerPool, MayBeAskedForMoreWorkersThanTasks) {
   for (const int32_t num_workers : {2, kMaxShares, kMaxShares + 1, 40}) {
     const Pool pool = make_started_pool(num_workers);
-    for (const size_t num_items : {0, 1, 3, 15, 16, 17}) {
+    for (const size_t num_tasks : {0, 1, 3, 15, 16, 17}) {
       for (int round = 0; round < 20; ++round) {
-        std::vector<int> times(num_items, 0);
-        run_with(*pool, num_workers, static_cast<int64_t>(num_items),
-                 [&](int64_t item, int32_t) { ++times[static_cast<size_t>(item)]; });
-        EXPECT_EQ(times, std::vector<int>(num_items, 1));
+        std::vector<int> times(num_tasks, 0);
+        run_with(*pool, num_workers, static_cast<int64_t>(num_tasks),
+                 [&](int64_t task, int32_t) { ++times[static_cast<size_t>(task)]; });
+        EXPECT_EQ(times, std::vector<int>(num_tasks, 1));
       }
     }
   }
@@ -116,13 +116,13 @@ TEST(WorkerPool, GivesALoopNoMoreWorkersThanItRequests) {
   const Pool pool = make_started_pool(4, 4);
   for (int round = 0; round < 20; ++round) {
     // In every other round, threads of the previous round may still be awake.
-    if (round % 2 == 0) expect_each_item_once(*pool, 100);
+    if (round % 2 == 0) expect_each_task_once(*pool, 100);
     std::vector<int> times(100, 0);
     std::atomic<bool> has_come[4] = {};
     std::atomic<int32_t> num_here = 0;
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-    run_with(*pool, kWanted, 100, [&](int64_t item, int32_t worker) {
-      ++times[static_cast<size_t>(item)];
+    run_with(*pool, kWanted, 100, [&](int64_t task, int32_t worker) {
+      ++times[static_cast<size_t>(task)];
       if (!has_come[worker].exchange(true)) ++num_here;
       while (num_here < kWanted && std::chrono::steady_clock::now() < end) std::this_thread::yield();
     });
@@ -131,18 +131,18 @@ TEST(WorkerPool, GivesALoopNoMoreWorkersThanItRequests) {
   }
 }
 
-// Loops begin with their most expensive items, so the order matters.
+// Loops begin with their most expensive tasks, so the order matters.
 TEST(WorkerPool, RunsEachShareInOrder) {
   for (const int32_t num_workers : {4, 40}) {
     const Pool pool = make_started_pool(num_workers);
     const auto num_shares = static_cast<size_t>(std::min(num_workers, kMaxShares));
     Failure failure;
-    // The items by the worker that ran them and the share that they belong to.
-    std::vector<std::vector<int64_t>> items(static_cast<size_t>(num_workers) * num_shares);
-    Workers(*pool, &failure).for_each(1000, kMuch, [&](int64_t item, int32_t worker) {
-      items[static_cast<size_t>(worker) * num_shares + static_cast<size_t>(item) % num_shares].push_back(item);
+    // The tasks by the worker that ran them and the share that they belong to.
+    std::vector<std::vector<int64_t>> tasks(static_cast<size_t>(num_workers) * num_shares);
+    Workers(*pool, &failure).for_each(1000, kMuch, [&](int64_t task, int32_t worker) {
+      tasks[static_cast<size_t>(worker) * num_shares + static_cast<size_t>(task) % num_shares].push_back(task);
     });
-    for (const auto& of_share : items) EXPECT_TRUE(std::is_sorted(of_share.begin(), of_share.end()));
+    for (const auto& of_share : tasks) EXPECT_TRUE(std::is_sorted(of_share.begin(), of_share.end()));
   }
 }
 
@@ -153,8 +153,8 @@ TEST(WorkerPool, LeavesEachWorkerItsShareIfAllAreEquallyFast) {
   std::atomic<int64_t> num_begun[2] = {0, 0};
   std::atomic<int64_t> num_foreign = 0;
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-  Workers(*pool, &failure).for_each(100, kMuch, [&](int64_t item, int32_t worker) {
-    if (item % 2 != worker) ++num_foreign;
+  Workers(*pool, &failure).for_each(100, kMuch, [&](int64_t task, int32_t worker) {
+    if (task % 2 != worker) ++num_foreign;
     const int64_t mine = ++num_begun[worker];
     while (num_begun[1 - worker] < mine && std::chrono::steady_clock::now() < end) std::this_thread::yield();
   });
@@ -175,7 +175,7 @@ TEST(WorkerPool, HasTheGivenNumberOfWorkers) {
 // Threads then sleep at once instead of spinning.
 TEST(WorkerPool, MayHaveMoreThreadsThanProcessors) {
   const Pool pool = make_started_pool(3, 1);
-  for (int round = 0; round < 100; ++round) expect_each_item_once(*pool, 50);
+  for (int round = 0; round < 100; ++round) expect_each_task_once(*pool, 50);
 }
 
 TEST(WorkerPool, LeavesSmallLoopsToTheCaller) {
@@ -201,14 +201,14 @@ TEST(WorkerPool, WakesNoThreadForAShortLoop) {
       EXPECT_EQ(std::this_thread::get_id(), caller);
     });
     // Threads that are still awake may take part.
-    if (round % 2 == 0) expect_each_item_once(*pool, 100);
-    expect_each_item_once(*pool, 100, 2e6);
+    if (round % 2 == 0) expect_each_task_once(*pool, 100);
+    expect_each_task_once(*pool, 100, 2e6);
   }
 }
 
 TEST(WorkerPool, ComputesBeforeItIsStarted) {
   const Pool pool = make_pool(4);
-  expect_each_item_once(*pool, 100);
+  expect_each_task_once(*pool, 100);
   EXPECT_TRUE(worker_threads_come_to(0));
   pool->start();
   EXPECT_TRUE(worker_threads_come_to(3));
@@ -219,7 +219,7 @@ TEST(WorkerPool, ComputesBeforeItIsStarted) {
 TEST(WorkerPool, EndsItsThreadsWhenDestroyed) {
   for (int round = 0; round < 50; ++round) {
     const Pool pool = make_started_pool(5);
-    if (round % 2 == 0) expect_each_item_once(*pool, 10);
+    if (round % 2 == 0) expect_each_task_once(*pool, 10);
   }
   EXPECT_TRUE(worker_threads_come_to(0));
 }
@@ -244,7 +244,7 @@ TEST(WorkerPool, ServesManyThreadsAtOnce) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 8; ++i) {
     threads.emplace_back([&] {
-      for (int round = 0; round < 200; ++round) expect_each_item_once(*pool, 20);
+      for (int round = 0; round < 200; ++round) expect_each_task_once(*pool, 20);
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -256,7 +256,7 @@ TEST(WorkerPool, IsStartedOnceByManyThreads) {
   for (int i = 0; i < 8; ++i) {
     threads.emplace_back([&] {
       pool->start();
-      expect_each_item_once(*pool, 20);
+      expect_each_task_once(*pool, 20);
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -272,7 +272,7 @@ TEST(WorkerPool, OrdersMemory) {
   const Workers workers(*pool, &failure);
   for (int64_t round = 1; round <= 500; ++round) {
     for (int64_t& number : numbers) ++number;
-    workers.for_each(64, kMuch, [&](int64_t item, int32_t) { numbers[static_cast<size_t>(item)] += round; });
+    workers.for_each(64, kMuch, [&](int64_t task, int32_t) { numbers[static_cast<size_t>(task)] += round; });
     for (const int64_t number : numbers) ASSERT_EQ(number, round + round * (round + 1) / 2);
   }
 }
@@ -301,7 +301,7 @@ TEST(WorkerPool, WorksWithoutThreadsIfTheSystemRefusesThem) {
     const Pool pool = make_started_pool(4);
     EXPECT_EQ(count_worker_threads(), 0);
     EXPECT_EQ(pool->num_workers(), 4);
-    expect_each_item_once(*pool, 100);
+    expect_each_task_once(*pool, 100);
   }));
 }
 
@@ -320,7 +320,7 @@ TEST(ForkedWorkerPool, StartsThreadsOfItsOwnAtItsNextLoop) {
 
 TEST(ForkedWorkerPool, MayBeDestroyedWithoutHavingWorked) {
   Pool pool = make_started_pool(3);
-  expect_each_item_once(*pool, 10);
+  expect_each_task_once(*pool, 10);
   EXPECT_TRUE(succeeds_in_a_child([&] { pool.reset(); }));
   Pool unused = make_pool(3);
   EXPECT_TRUE(succeeds_in_a_child([&] { unused.reset(); }));
@@ -332,7 +332,7 @@ TEST(ForkedWorkerPool, WorksIfTheParentWasComputing) {
   Pool pool = make_started_pool(3);
   std::atomic<bool> is_over = false;
   std::thread other([&] {
-    while (!is_over) expect_each_item_once(*pool, 20);
+    while (!is_over) expect_each_task_once(*pool, 20);
   });
   for (int round = 0; round < 50; ++round) {
     EXPECT_TRUE(succeeds_in_a_child([&] {

@@ -91,7 +91,7 @@ internal readonly struct DecimalDigits
         }
 
         var text = new StringBuilder();
-        for (int place = first; ; place--)
+        for (int exponent = first; ; exponent--)
         {
             int digit = (int)BigInteger.DivRem(rest, scale, out rest);
             text.Append((char)('0' + digit));
@@ -99,7 +99,7 @@ internal readonly struct DecimalDigits
             int toUpper = (rest + above).CompareTo(scale);
             bool mayEnd = isEven ? toLower <= 0 : toLower < 0;
             bool mayRoundUp = isEven ? toUpper >= 0 : toUpper > 0;
-            bool isCut = text.Length == maxDigits || place == -maxFraction;
+            bool isCut = text.Length == maxDigits || exponent == -maxFraction;
             if (isCut || ((mayEnd || mayRoundUp) && text.Length >= minDigits))
             {
                 int toHalf = mayEnd == mayRoundUp ? (rest << 1).CompareTo(scale) : mayEnd ? -1 : 1;

@@ -133,8 +133,8 @@ public sealed partial class NDArray
     }
 
     /// <summary>The size of an axis counted from the end, 1 for the last; 1 where the axis is missing.</summary>
-    private static long SizeFromEnd(Shape shape, int place) =>
-        place <= shape.Dimension ? shape[shape.Dimension - place] : 1;
+    private static long SizeFromEnd(Shape shape, int axisFromEnd) =>
+        axisFromEnd <= shape.Dimension ? shape[shape.Dimension - axisFromEnd] : 1;
 
     private bool HasShapeOf(NDArray other)
     {

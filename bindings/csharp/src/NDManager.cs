@@ -136,7 +136,7 @@ public sealed partial class NDManager : IDisposable
     internal NDManager On(Device device) => device.Equals(Device) ? this : home.Elsewhere(device);
 
     /// <summary>Where the manager's arrays are, for blocks.</summary>
-    internal Place OpenPlace() => new Place(OpenContext(), Device, context.All.Options);
+    internal LayerContext OpenLayerContext() => new LayerContext(OpenContext(), Device, context.All.Options);
 
     internal NativeContext OpenContext() => IsOpen ? context.Native : throw Errors.ClosedManager();
 

@@ -224,7 +224,7 @@ public abstract unsafe partial class NativeBlock
         {
             DataType first = dataTypes is null ? TypeOfParameters(layer) : default;
             using LayerCall call = LayerCall.Begin();
-            call.Read(OpenPlace().Context, inputShapes, index => dataTypes?[index] ?? InputType(first, index));
+            call.Read(OpenLayerContext().Context, inputShapes, index => dataTypes?[index] ?? InputType(first, index));
             using NativeTensor output = call.CreateOutput(layer, Wanted.Output);
             return new[] { output.ShapeOf() };
         }

@@ -134,7 +134,7 @@ public abstract unsafe partial class NativeBlock
         lock (changing)
         {
             CheckNotDisposed();
-            Place same = OpenPlace();
+            LayerContext same = OpenLayerContext();
             NativeLayer made = make(same.Context);
             try
             {
@@ -394,9 +394,9 @@ public abstract unsafe partial class NativeBlock
         lock (own)
         {
             CheckNotDisposed();
-            Place here = place;
+            LayerContext here = layerContext;
             NDManager? last = own.Count == 0 ? null : own[own.Count - 1];
-            if (last is null || !last.OpenPlace().IsLike(here))
+            if (last is null || !last.OpenLayerContext().IsLike(here))
             {
                 last = NDManager.NewBaseManager(here.Device, here.Options);
                 own.Add(last);
@@ -430,7 +430,7 @@ public abstract unsafe partial class NativeBlock
     {
         private readonly NativeBlock block;
         private readonly NDManager manager;
-        private readonly Place place;
+        private readonly LayerContext layerContext;
         private readonly Shape?[]? shapes;
         private NativeLayer? made;
 
@@ -440,8 +440,8 @@ public abstract unsafe partial class NativeBlock
             this.block = block;
             this.manager = manager;
             this.shapes = shapes;
-            place = manager.OpenPlace();
-            made = block.make(place.Context);
+            layerContext = manager.OpenLayerContext();
+            made = block.make(layerContext.Context);
             try
             {
                 made.LoadMemory(bytes.Data, (ulong)bytes.Length, null);
@@ -462,7 +462,7 @@ public abstract unsafe partial class NativeBlock
         {
             lock (block.changing)
             {
-                block.Replace(made!, place, manager);
+                block.Replace(made!, layerContext, manager);
                 block.inputShapes = shapes;
             }
             made = null;

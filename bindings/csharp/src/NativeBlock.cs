@@ -27,7 +27,7 @@ public abstract unsafe partial class NativeBlock : Block
     private volatile NativeLayer layer;
 
     /// <summary>Where the layer was made.</summary>
-    private volatile Place place = Place.First();
+    private volatile LayerContext layerContext = LayerContext.Initial();
 
     /// <summary>True once the layer is in the context of the user's arrays. Until then it may be made again in another
     /// context.</summary>
@@ -46,7 +46,7 @@ public abstract unsafe partial class NativeBlock : Block
     {
         this.make = make;
         this.kept = kept;
-        layer = make(place.Context);
+        layer = make(layerContext.Context);
         parameters = new NativeParameter[layer.ParameterCount()];
         for (int index = 0; index < parameters.Length; index++)
         {
@@ -104,7 +104,7 @@ public abstract unsafe partial class NativeBlock : Block
     {
         _ = manager ?? throw new ArgumentNullException(nameof(manager));
         _ = inputShapes ?? throw new ArgumentNullException(nameof(inputShapes));
-        Place wanted = manager.OpenPlace();
+        LayerContext wanted = manager.OpenLayerContext();
         CheckInputs(inputShapes, nameof(inputShapes), "shape");
         using LayerCall call = LayerCall.Begin();
         call.Read(wanted.Context, inputShapes, index => InputType(dataType, index));
@@ -234,7 +234,7 @@ public abstract unsafe partial class NativeBlock : Block
             {
                 gate.ExitWriteLock();
             }
-            Place here = OpenPlace();
+            LayerContext here = OpenLayerContext();
             NativeLayer made = make(here.Context);
             try
             {
@@ -256,7 +256,7 @@ public abstract unsafe partial class NativeBlock : Block
         lock (changing)
         {
             CheckNotDisposed();
-            Place here = OpenPlace();
+            LayerContext here = OpenLayerContext();
             NativeLayer made = make(here.Context);
             try
             {
@@ -280,15 +280,15 @@ public abstract unsafe partial class NativeBlock : Block
             return;
         }
         NativeContext wanted = manager.OpenContext();
-        if (ReferenceEquals(wanted, place.Context))
+        if (ReferenceEquals(wanted, layerContext.Context))
         {
             return;
         }
         lock (changing)
         {
-            if (!ReferenceEquals(wanted, place.Context))
+            if (!ReferenceEquals(wanted, layerContext.Context))
             {
-                Replace(make(wanted), manager.OpenPlace(), null);
+                Replace(make(wanted), manager.OpenLayerContext(), null);
             }
         }
     }
@@ -302,14 +302,14 @@ public abstract unsafe partial class NativeBlock : Block
         {
             return;
         }
-        Place wanted = manager.OpenPlace();
+        LayerContext wanted = manager.OpenLayerContext();
         lock (changing)
         {
             if (bound || layer.SafeHandle.IsDisposed)
             {
                 return;
             }
-            if (!ReferenceEquals(wanted.Context, place.Context))
+            if (!ReferenceEquals(wanted.Context, layerContext.Context))
             {
                 NativeLayer made = make(wanted.Context);
                 try
@@ -330,21 +330,21 @@ public abstract unsafe partial class NativeBlock : Block
 
     /// <summary>The layer's context, or, once that is disposed with its manager, the context in which all blocks
     /// begin.</summary>
-    private Place OpenPlace()
+    private LayerContext OpenLayerContext()
     {
-        Place here = place;
-        return here.Context.SafeHandle.IsDisposed ? Place.First() : here;
+        LayerContext here = layerContext;
+        return here.Context.SafeHandle.IsDisposed ? LayerContext.Initial() : here;
     }
 
     /// <summary>Replaces the layer once no call uses it, and disposes the old one.</summary>
-    private void Replace(NativeLayer made, Place madeIn, NDManager? madeFor)
+    private void Replace(NativeLayer made, LayerContext madeIn, NDManager? madeFor)
     {
         gate.EnterWriteLock();
         try
         {
             layer.Dispose();
             layer = made;
-            place = madeIn;
+            layerContext = madeIn;
             owner = madeFor;
             bound = madeFor != null;
             if (disposed)

@@ -115,7 +115,7 @@ public class PairList<TKey, TValue> : IReadOnlyList<Pair<TKey, TValue>>
 
     /// <summary>Where a key is.</summary>
     /// <param name="key">The key.</param>
-    /// <returns>Its first place, -1 if it is not there.</returns>
+    /// <returns>Its first index, -1 if it is not there.</returns>
     public int IndexOf(TKey key) => pairs.FindIndex(pair => EqualityComparer<TKey>.Default.Equals(pair.Key, key));
 
     /// <summary>The key at an index.</summary>

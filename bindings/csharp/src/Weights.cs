@@ -12,7 +12,7 @@ public sealed unsafe class Weights : IDisposable
     private readonly NativeWeights weights;
     private readonly string path;
     private readonly string[] names;
-    private readonly Dictionary<string, long> places = new Dictionary<string, long>(StringComparer.Ordinal);
+    private readonly Dictionary<string, long> indices = new Dictionary<string, long>(StringComparer.Ordinal);
 
     private Weights(NativeWeights weights, string path)
     {
@@ -22,7 +22,7 @@ public sealed unsafe class Weights : IDisposable
         for (int i = 0; i < names.Length; i++)
         {
             names[i] = weights.Name(i);
-            places.Add(names[i], i);
+            indices.Add(names[i], i);
         }
     }
 
@@ -80,7 +80,7 @@ public sealed unsafe class Weights : IDisposable
     /// <exception cref="ObjectDisposedException">The weights are disposed.</exception>
     public DataType? GetDataType(string name)
     {
-        int code = weights.Dtype(PlaceOf(name));
+        int code = weights.Dtype(IndexOf(name));
         return code < 0 ? null : (DataType)code;
     }
 
@@ -91,7 +91,7 @@ public sealed unsafe class Weights : IDisposable
     /// <exception cref="ObjectDisposedException">The weights are disposed.</exception>
     public string GetDataTypeName(string name)
     {
-        return weights.DtypeName(PlaceOf(name));
+        return weights.DtypeName(IndexOf(name));
     }
 
     /// <summary>The shape of an array.</summary>
@@ -102,8 +102,8 @@ public sealed unsafe class Weights : IDisposable
     /// <exception cref="ObjectDisposedException">The weights are disposed.</exception>
     public Shape GetShape(string name)
     {
-        long place = PlaceOf(name);
-        int rank = weights.Rank(place);
+        long index = IndexOf(name);
+        int rank = weights.Rank(index);
         if (rank > 8)
         {
             throw new NotSupportedException($"\"{name}\" has {rank} axes, expected at most 8");
@@ -111,7 +111,7 @@ public sealed unsafe class Weights : IDisposable
         var dims = new long[Math.Max(rank, 0)];
         for (int axis = 0; axis < dims.Length; axis++)
         {
-            dims[axis] = weights.Dim(place, axis);
+            dims[axis] = weights.Dim(index, axis);
         }
         return new Shape(dims);
     }
@@ -129,12 +129,12 @@ public sealed unsafe class Weights : IDisposable
     public override string ToString() =>
         $"Weights of {path}, {names.Length} arrays{(weights.SafeHandle.IsDisposed ? " (closed)" : string.Empty)}";
 
-    private long PlaceOf(string name)
+    private long IndexOf(string name)
     {
         CheckOpen();
         _ = name ?? throw new ArgumentNullException(nameof(name));
-        return places.TryGetValue(name, out long place)
-            ? place
+        return indices.TryGetValue(name, out long index)
+            ? index
             : throw new ArgumentException($"name is \"{name}\", which is no array of {path}", nameof(name));
     }
 

@@ -96,11 +96,10 @@ Plan plan_attention(const AttentionProblem& problem) {
     if (std::max(fused_mask_bytes(problem), masked_pairs(problem)) > kMaxBytes)
       plan.add_reason(
           "the mask, or what it is made from, would take more than 4 GB, expected fewer pairs, or a causal mask of "
-          "equal "
-          "lengths");
+          "equal lengths");
     if (has_unfused && score_bytes(problem) > kMaxBytes) {
       plan.add_reason(
-          "the scores behind weights and log-sum-exp would take more than 4 GB for one item, expected "
+          "the scores behind weights and log-sum-exp would take more than 4 GB for one batch element, expected "
           "fewer pairs, or the output alone");
     }
     if (!is_in_reach(problem)) plan.add_reason(kOutOfReach);

@@ -34,7 +34,7 @@ bool transposes_for_few(const AttentionProblem& problem) {
           is_transposed(problem.values.rows, problem.value_head_size));
 }
 
-// Bytes of keys and values of one item of the batch that no second-level cache holds. Where the rows of a head lie apart
+// Bytes of keys and values of one batch element that no second-level cache holds. Where the rows of a head lie apart
 // or run backwards, the processor fetches less ahead by itself: with 16 rows and fewer that measured 1.1 to 1.3 times
 // the time with 1 MiB, 1.3 to 1.5 with 2 MiB, and up to twice the time with more.
 constexpr double kFarBytes = 2 << 20;

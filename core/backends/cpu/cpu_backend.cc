@@ -123,14 +123,14 @@ void release(BackendDevice* device, void* memory, size_t num_bytes) {
   host_release(device->allocator, memory, num_bytes);
 }
 
-Status for_each(BackendDevice* device, int64_t num_items, double num_bytes,
-                void (*run)(const void* argument, int64_t item, int32_t worker), const void* argument,
+Status for_each(BackendDevice* device, int64_t num_tasks, double num_bytes,
+                void (*run)(const void* argument, int64_t task, int32_t worker), const void* argument,
                 Failure* failure) {
   const double work = cpu::work_of({.flops = 0, .bytes = num_bytes});
-  const int32_t wanted = cpu::Workers::num_wanted(num_items, work, num_threads(device));
+  const int32_t wanted = cpu::Workers::num_wanted(num_tasks, work, num_threads(device));
   if (wanted > 1) start(device);
   const cpu::Workers workers(device->team(), failure);
-  workers.for_each(num_items, wanted, work, [&](int64_t item, int32_t worker) { run(argument, item, worker); });
+  workers.for_each(num_tasks, wanted, work, [&](int64_t task, int32_t worker) { run(argument, task, worker); });
   return workers.status();
 }
 

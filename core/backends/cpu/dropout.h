@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dropout of single elements, and the two numbers that every dropout needs. What is kept is a pure function of an
-// element's place and the seed (docs/semantics.md, "Random numbers"), so that it is the same in any order and can be
-// repeated.
+// Dropout of single elements, and the two numbers that every dropout needs. Whether an element is kept
+// is a pure function of its row-major index and the seed (docs/semantics.md, "Random numbers"), so that the result is the
+// same in any order of computation and can be repeated.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host's threads: its parallel_for runs one item for each worker, and that item does items of the loop as heed's own
-// threads do. The host's parallel_for may break its contract: items that it does not run are done by the caller, items
-// that it runs twice or too late are not done again, and the call in which this happens fails.
+// The host program's threads. Its parallel_for runs one item for each worker, and each item runs tasks of the loop, as
+// heed's own threads do. parallel_for may break its contract: the caller then runs the items that were skipped, an item
+// that comes twice or too late does nothing, and the call in which this happens fails.
 #pragma once
 
 #include <atomic>

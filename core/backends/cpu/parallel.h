@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How an operation spreads its work: independent items, of which each who takes part has a share.
+// Parallel work: an operation is a loop over independent tasks, and each worker that takes part runs a share of them.
 #pragma once
 
 #include <algorithm>
@@ -10,15 +10,15 @@
 
 namespace heed::cpu {
 
-// A loop over items, whose function has lost its type; it stays where the caller has it.
+// A loop over tasks. `function` is the caller's function object with its type erased; the caller keeps it.
 struct Loop {
-  void (*call)(const void* function, int64_t item, int32_t worker) = nullptr;
+  void (*call)(const void* function, int64_t task, int32_t worker) = nullptr;
   const void* function = nullptr;
-  int64_t num_items = 0;
-  double flops = 0;  // of all items, estimated
+  int64_t num_tasks = 0;
+  double flops = 0;  // of all tasks, estimated
 
   void run_alone() const {
-    for (int64_t item = 0; item < num_items; ++item) call(function, item, 0);
+    for (int64_t task = 0; task < num_tasks; ++task) call(function, task, 0);
   }
 };
 
@@ -26,10 +26,10 @@ struct Loop {
 // thread or from within it, is run by its caller alone.
 class Team {
  public:
-  // At most so many take part, the caller included.
+  // The largest number of workers of a loop, its caller included.
   virtual int32_t num_workers() const = 0;
-  // Runs the loop with up to so many, at least 2; with fewer where they would come too late. All items are done when it
-  // returns, after a failure too.
+  // Runs the loop on at most num_workers workers (at least 2), fewer where some join too late. All tasks are done when
+  // it returns, after a failure too.
   virtual Status run(const Loop& loop, int32_t num_workers, Failure* failure) = 0;
 
  protected:
@@ -49,15 +49,15 @@ class Workers {
   // The first failure of the team goes to `failure`, and makes the status.
   Workers(Team& team, Failure* failure) : team_(team), failure_(failure) {}
 
-  // At most so many take part, the caller included: what each needs for itself is made so many times.
+  // The largest number of workers of a loop, its caller included. Scratch memory is made once for each.
   int32_t num_workers() const { return team_.num_workers(); }
 
-  // Calls function(task, worker) once for each task from 0 to num_tasks - 1, on at most num_threads threads, as
-  // num_wanted() found it. The first of n workers takes the tasks 0, n, 2n and so on, the next 1, n + 1, 2n + 1, as long
-  // as nobody is behind; so the largest belong first. 0 <= worker < num_workers(), and no two calls at a time have the
-  // same one. Returns when all are done, and sees all that they wrote. `flops` estimates the whole: sleeping threads are
-  // woken only for a loop that takes longer than waking them. One thread is the caller, as worker 0. The function must
-  // not call for_each, and must not throw.
+  // Calls function(task, worker) once for each task from 0 to num_tasks - 1, on at most num_threads threads, a number
+  // that num_wanted() returned. Worker w of n runs the tasks w, w + n, w + 2n and so on, then tasks that other workers
+  // have not begun; so the largest tasks should come first. 0 <= worker < num_workers(); no two calls at a time have the
+  // same worker; the calling thread is worker 0. Returns when all tasks are done, and what they wrote is then visible to
+  // the caller. `flops` estimates the work of all tasks: sleeping threads are woken only for a loop that takes longer
+  // than waking them. The function must not call for_each, and must not throw.
   template <typename Function>
   void for_each(int64_t num_tasks, int32_t num_threads, double flops, const Function& function) const {
     const auto wanted = static_cast<int32_t>(std::min<int64_t>({num_tasks, num_threads, num_workers()}));
@@ -66,10 +66,10 @@ class Workers {
       return;
     }
     const Loop loop = {
-        .call = [](const void* erased, int64_t item,
-                   int32_t worker) { (*static_cast<const Function*>(erased))(item, worker); },
+        .call = [](const void* erased, int64_t task,
+                   int32_t worker) { (*static_cast<const Function*>(erased))(task, worker); },
         .function = &function,
-        .num_items = num_tasks,
+        .num_tasks = num_tasks,
         .flops = flops,
     };
     run(loop, wanted);
@@ -84,22 +84,22 @@ class Workers {
   // Ok, or what the team has failed with; the work was done all the same.
   Status status() const { return status_; }
 
-  // How many of num_workers need scratch for a loop of at most so many items and FLOPs: 1, the caller, where the loop is
-  // too small to share; otherwise all, because any thread may join the loop under its own number.
-  static int32_t num_with_scratch(double num_items, double flops, int32_t num_workers) {
-    return num_items >= 2 && num_wanted(2, flops, num_workers) > 1 ? num_workers : 1;
+  // How many of num_workers need scratch memory for a loop with at most that number of tasks and FLOPs: 1, the caller,
+  // where the loop is too small to share; otherwise all, because any thread may join the loop under its own number.
+  static int32_t num_with_scratch(double num_tasks, double flops, int32_t num_workers) {
+    return num_tasks >= 2 && num_wanted(2, flops, num_workers) > 1 ? num_workers : 1;
   }
 
-  // How many of so many workers such a loop is worth; at least 1.
-  static int32_t num_wanted(int64_t num_items, double flops, int32_t num_workers) {
-    const auto most = static_cast<double>(std::min<int64_t>(num_items, num_workers));
+  // How many of num_workers should run a loop of that work; at least 1.
+  static int32_t num_wanted(int64_t num_tasks, double flops, int32_t num_workers) {
+    const auto most = static_cast<double>(std::min<int64_t>(num_tasks, num_workers));
     return static_cast<int32_t>(std::max(1.0, std::min(most, flops / kFlopsPerWorker)));
   }
 
  private:
-  // What one more worker must have to do: some 5 microseconds at 100 GFLOP/s, which a core reaches where half of its
-  // time goes into loads and tails. A worker that is awake needs 1 or 2 to hear of the loop, and at its end as much for
-  // its caller to hear of it; two such shares make the shortest loop that is spread.
+  // The least work that is worth one more worker: about 5 microseconds at 100 GFLOP/s, which a core reaches where half
+  // of its time goes into loads and tails. A worker that is awake needs 1 to 2 microseconds to see that a loop has begun,
+  // and the caller as long to see that it has ended. A loop of less than twice this work runs on its caller alone.
   static constexpr double kFlopsPerWorker = 5e5;
 
   void run(const Loop& loop, int32_t wanted) const {

@@ -14,7 +14,7 @@ void SharedLoop::open(const Loop& loop, uint32_t round, uint32_t num_entries, in
   loop_ = loop;
   num_shares_ = std::min(num_workers, kMaxShares);
   for (int32_t share = 0; share < num_shares_; ++share)
-    shares_[share].next_item.store(share, std::memory_order_relaxed);
+    shares_[share].next_task.store(share, std::memory_order_relaxed);
   const uint32_t round_bits = (round % kNumRounds) << kRoundShift;
   gate_.store(kOpen | round_bits | num_entries * kOneEntry, std::memory_order_release);
 }
@@ -49,13 +49,13 @@ void SharedLoop::work(int32_t worker) {
   const Loop loop = loop_;
   const int32_t num_shares = num_shares_;
   for (int32_t i = 0; i < num_shares; ++i) {
-    std::atomic<int64_t>& next_item = shares_[(worker + i) % num_shares].next_item;
+    std::atomic<int64_t>& next_task = shares_[(worker + i) % num_shares].next_task;
     // Read before it is changed, so that a worker that finds nothing leaves the cache line to the worker that uses it.
-    while (next_item.load(std::memory_order_relaxed) < loop.num_items) {
-      // The gate orders memory: what the items read was written before the gate was opened, and what they write is
+    while (next_task.load(std::memory_order_relaxed) < loop.num_tasks) {
+      // The gate orders memory: what the tasks read was written before the gate was opened, and what they write is
       // visible after their worker has left.
-      const int64_t item = next_item.fetch_add(num_shares, std::memory_order_relaxed);
-      if (item < loop.num_items) loop.call(loop.function, item, worker);
+      const int64_t task = next_task.fetch_add(num_shares, std::memory_order_relaxed);
+      if (task < loop.num_tasks) loop.call(loop.function, task, worker);
     }
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One loop at a time that other threads may join while it is open. Its owner does the items that are left and waits, at
-// the end, only for threads that have joined, not for threads that have yet to wake up.
+// One loop at a time that other threads may join while it is open. Its owner runs the remaining tasks. At the end it
+// waits only for threads that have joined, not for threads that are still waking up.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@ class SharedLoop {
  public:
   // Two rounds are distinguished by their numbers modulo this.
   static constexpr uint32_t kNumRounds = 64;
-  // At most so many threads may join.
+  // The largest number of threads that may join a loop.
   static constexpr uint32_t kMaxEntries = 2047;
 
   // No loop is open and no thread has joined. Called after a fork: the child inherits the gate but no workers.
@@ -38,8 +38,8 @@ class SharedLoop {
   // Whether a loop is open or a thread still inside.
   bool is_busy() const { return (gate_.load(std::memory_order_relaxed) & (kOpen | kInsideMask)) != 0; }
 
-  // For threads inside and the owner: does items until none are left, first those of the worker's share, then those of
-  // other shares.
+  // For threads inside and the owner: runs tasks until none is left, first those of the worker's share, then those of
+  // the other shares.
   void work(int32_t worker);
 
  private:
@@ -54,14 +54,14 @@ class SharedLoop {
   static constexpr uint32_t kAwaited = 1u << 30;  // the owner sleeps until no thread is inside
 
   alignas(kMemoryAlignment) std::atomic<uint32_t> gate_ = 0;
-  // Share s of n has the items s, s + n, s + 2n and so on. Where the largest items come first this balances the load as
-  // well as one counter for all would, and it gives a worker the same items in each call, whose data it may still have in
-  // its caches from the layer's previous operation. With one counter two threads took 10 to 15 % longer for 8 times 12
+  // Share s of n has the tasks s, s + n, s + 2n and so on. Where the largest tasks come first, this balances the load as
+  // well as one counter for all tasks. It also gives a worker the same tasks in each call, so that their data may still
+  // be in its caches from the layer's previous operation. With one counter two threads took 10 to 15 % longer for 8 x 12
   // heads of 128 queries. With more workers than kMaxShares, several begin with the same share.
   static constexpr int32_t kMaxShares = 16;
-  // On a cache line by itself, since its worker writes it for each item.
+  // Alone on a cache line, because its worker writes it for each task.
   struct alignas(kMemoryAlignment) Share {
-    std::atomic<int64_t> next_item = 0;
+    std::atomic<int64_t> next_task = 0;
   };
 
   Loop loop_;

@@ -18,7 +18,7 @@ namespace {
 // between calls.
 constexpr std::chrono::nanoseconds kSpinTime = std::chrono::microseconds(30);
 
-// How long a thread spins for other threads to end their items: about as long as an item of a large loop takes. A thread
+// How long a thread spins for other threads to end their tasks: about as long as a task of a large loop takes. A thread
 // that goes to sleep after this loses some 10 microseconds to waking up, after at least 200 of waiting.
 constexpr std::chrono::nanoseconds kLoopSpinTime = std::chrono::microseconds(200);
 

@@ -154,8 +154,8 @@ HEED_INLINE void visit_block_keys(BlockKeys keys_of_block, QuarterRange part, co
   }
 }
 
-// sums[r][d] += probability[r][place] * value[place][d] for `vectors` vectors of d and one part of a block. `values` is
-// where the first of the indices' values is. With `fetches`, what lies `ahead` bytes further is fetched.
+// sums[r][d] += probability[r][index] * value[index][d] for `vectors` vectors of d and one part of a block. `values` is
+// the address of the value at the first index. With `fetches`, the bytes at distance `ahead` are prefetched.
 template <DType type, int rows, int vectors, bool fetches>
 HEED_INLINE void add_value_tile(const char* values, int64_t stride, int64_t ahead, const float* probabilities,
                                 BlockKeys keys_of_block, QuarterRange part, float* sums, int64_t sums_stride) {

@@ -181,13 +181,13 @@ static void transpose_rows(const char* from, int64_t row_step, int64_t element_s
     for (int64_t row = 0; row < num_rows; row += kLanes) {
       const int64_t rows = smaller(kLanes, num_rows - row);
       const int64_t lowest = row_step < 0 ? -(row + rows - 1) : row;
-      const char* place = from + (d * element_stride + lowest) * size_of_element(type);
+      const char* address = from + (d * element_stride + lowest) * size_of_element(type);
       float* block = to + row * to_stride + d;
       Vec tile[kLanes];
       if (count == kLanes && rows == kLanes) {
 #pragma GCC unroll 16
         for (int i = 0; i < kLanes; ++i)
-          tile[i] = load_elements(place + i * element_stride * size_of_element(type), type);
+          tile[i] = load_elements(address + i * element_stride * size_of_element(type), type);
         transpose(tile);
         const int64_t step = row_step < 0 ? -to_stride : to_stride;
         float* first = row_step < 0 ? block + (kLanes - 1) * to_stride : block;
@@ -197,7 +197,7 @@ static void transpose_rows(const char* from, int64_t row_step, int64_t element_s
       }
       for (int64_t i = 0; i < kLanes; ++i) {
         tile[i] =
-            i < count ? load_first_elements(place + i * element_stride * size_of_element(type), type, rows) : Vec{};
+            i < count ? load_first_elements(address + i * element_stride * size_of_element(type), type, rows) : Vec{};
       }
       transpose(tile);
       for (int64_t i = 0; i < rows; ++i) store(block + (row_step < 0 ? rows - 1 - i : i) * to_stride, tile[i]);
@@ -212,10 +212,10 @@ static void gather_rows(const char* from, int64_t stride, int64_t element_stride
   for (int64_t d = 0; d < width; d += kLanes) {
     const int64_t count = smaller(kLanes, width - d);
     for (int64_t row = 0; row < num_rows; ++row) {
-      const char* place = from + (row * stride + d * element_stride) * size_of_element(type);
+      const char* address = from + (row * stride + d * element_stride) * size_of_element(type);
       store(to + row * row_stride(width) + d, count == kLanes
-                                                  ? gather_elements<type>(place, element_stride)
-                                                  : gather_first_elements(place, type, element_stride, count));
+                                                  ? gather_elements<type>(address, element_stride)
+                                                  : gather_first_elements(address, type, element_stride, count));
     }
   }
 }

@@ -296,7 +296,7 @@ static void stream_panels_of_type(const float* input, int64_t input_row, const v
 // ---- rows -----------------------------------------------------------------------------------------------------------
 
 // A wanted row of a task, and the way to the next.
-struct RowPlace {
+struct RowCursor {
   const RowRange* ranges;  // null: all rows of each batch element
   int64_t rows;
   int64_t s;
@@ -317,7 +317,7 @@ struct RowPlace {
   }
 };
 
-HEED_INLINE RowPlace first_row_of(const LinearArguments& arguments, const LinearTask& task) {
+HEED_INLINE RowCursor first_row_of(const LinearArguments& arguments, const LinearTask& task) {
   const RowRange* ranges = arguments.parts[task.part].ranges;
   return {ranges, arguments.rows, task.first_batch, task.first_row,
           ranges != nullptr ? ranges[task.first_batch].end : arguments.rows};
@@ -408,7 +408,7 @@ struct InputRows {
 // Whether the task's rows can be read where they lie: f32, side by side, one stride from row to row.
 static bool reads_in_place(const LinearArguments& arguments, const LinearTask& task) {
   const Operand& input = arguments.input;
-  const RowPlace first = first_row_of(arguments, task);
+  const RowCursor first = first_row_of(arguments, task);
   const bool is_uniform = first.r + task.num_rows <= first.end ||
                           (first.ranges == nullptr && input.strides[1] == arguments.rows * input.strides[2]);
   // Rows that lie multiples of 4 KiB apart share the sets of the caches, and more than a tile of them push each other
@@ -421,12 +421,12 @@ static bool reads_in_place(const LinearArguments& arguments, const LinearTask& t
 static InputRows input_rows(const LinearArguments& arguments, const LinearTask& task, int64_t e0, int64_t e1,
                             float* block) {
   const Operand& input = arguments.input;
-  RowPlace place = first_row_of(arguments, task);
-  const auto address = [&] { return element_address(input, place.offset_in(input) + e0 * input.strides[3]); };
+  RowCursor cursor = first_row_of(arguments, task);
+  const auto address = [&] { return element_address(input, cursor.offset_in(input) + e0 * input.strides[3]); };
   if (reads_in_place(arguments, task)) return {reinterpret_cast<const float*>(address()), input.strides[2]};
   const int64_t stride = block_stride(e1 - e0);
   for (int64_t i = 0; i < task.num_rows; ++i) {
-    if (i > 0) place.advance();
+    if (i > 0) cursor.advance();
     widen_row(address(), input.dtype, input.strides[3], e1 - e0, block + i * stride);
   }
   return {block, stride};
@@ -475,7 +475,7 @@ static void multiply_panel(const LinearArguments& arguments, const LinearTask& t
     tile.prefetch_lines = divide_up(kFewSteps * width * size_of_element(panel.dtype), kCacheLine);
     tile.prefetch = static_cast<const char*>(panel.data) + kFewBytesAhead;
   }
-  RowPlace place = first_row_of(arguments, task);
+  RowCursor cursor = first_row_of(arguments, task);
   int64_t begin = 0;
   for (int64_t t = 0; t < num_tiles; ++t) {
     // Tiles whose heights differ by one at most: a tile of one row would wait for its FMAs.
@@ -484,8 +484,8 @@ static void multiply_panel(const LinearArguments& arguments, const LinearTask& t
     tile.sums = is_whole ? sums : sums + begin * width;
     if (panel.is_last) {
       for (int64_t i = 0; i < count; ++i) {
-        if (begin + i > 0) place.advance();
-        offsets[i] = place.offset_in(operand);
+        if (begin + i > 0) cursor.advance();
+        offsets[i] = cursor.offset_in(operand);
         rows[i] = static_cast<float*>(operand.data) + offsets[i];
       }
     }
@@ -520,15 +520,15 @@ HEED_INLINE const char* packed_panel(const LinearPartArguments& part, int64_t in
 
 // As many of the task's panels as come in whole groups of streams; returns the first that is left.
 template <int rows>
-static int64_t stream_item(const LinearArguments& arguments, const LinearTask& task) {
+static int64_t stream_task(const LinearArguments& arguments, const LinearTask& task) {
   const LinearPartArguments& part = arguments.parts[task.part];
   const InputRows input = input_rows(arguments, task, 0, arguments.input_size, nullptr);
   float sums[kStreams<rows> * rows * kPanelColumns];
-  RowPlace place = first_row_of(arguments, task);
+  RowCursor cursor = first_row_of(arguments, task);
   int64_t offsets[rows];
   for (int64_t i = 0; i < rows; ++i) {
-    if (i > 0) place.advance();
-    offsets[i] = place.offset_in(part.output);
+    if (i > 0) cursor.advance();
+    offsets[i] = cursor.offset_in(part.output);
   }
   PanelOutput output;
   int64_t first = task.first_panel;
@@ -553,14 +553,14 @@ static int64_t stream_item(const LinearArguments& arguments, const LinearTask& t
   return first;
 }
 
-static int64_t stream_item_of_rows(const LinearArguments& arguments, const LinearTask& task) {
+static int64_t stream_task_of_rows(const LinearArguments& arguments, const LinearTask& task) {
   switch (task.num_rows) {
-    case 1: return stream_item<1>(arguments, task);
-    case 2: return stream_item<2>(arguments, task);
-    case 3: return stream_item<3>(arguments, task);
+    case 1: return stream_task<1>(arguments, task);
+    case 2: return stream_task<2>(arguments, task);
+    case 3: return stream_task<3>(arguments, task);
     default: break;
   }
-  if constexpr (kStreamRows == 4) return stream_item<4>(arguments, task);
+  if constexpr (kStreamRows == 4) return stream_task<4>(arguments, task);
   return task.first_panel;
 }
 
@@ -576,7 +576,7 @@ static void linear_task(const LinearArguments* arguments, const LinearTask* task
   float* panel_block = input_block + num_rows * block_stride(depth_of(input_size));
   float* sums = is_packed ? panel_block : panel_block + depth_of(input_size) * kPanelColumns;
   int64_t first_panel = task->first_panel;
-  if (is_stream && num_rows <= kStreamRows) first_panel = stream_item_of_rows(*arguments, *task);
+  if (is_stream && num_rows <= kStreamRows) first_panel = stream_task_of_rows(*arguments, *task);
   PanelOutput output;
   for (int64_t block = 0; block < num_blocks && first_panel < task->end_panel; ++block) {
     // Not input_size * block / num_blocks, which may overflow.

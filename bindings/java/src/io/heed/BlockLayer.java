@@ -24,7 +24,7 @@ final class BlockLayer {
     private volatile NativeLayer layer;
     private volatile boolean closed;
     /** The context that the layer was made in. */
-    private volatile Place place = Place.first();
+    private volatile LayerContext layerContext = LayerContext.initial();
     /**
      * True once the layer is in the context of the user's arrays. Until then it may be made again in another context.
      */
@@ -40,7 +40,7 @@ final class BlockLayer {
     /** Throws if an option of the block is invalid. */
     BlockLayer(NativeBlock block) {
         this.block = block;
-        layer = block.newLayer(place.context);
+        layer = block.newLayer(layerContext.context);
         for (long index = 0; index < layer.parameterCount(); index++) {
             String name = layer.parameterName(index);
             parameters.add(name, new LayerParameter(this, name));
@@ -66,7 +66,7 @@ final class BlockLayer {
 
     /** Only between enter and leave. */
     NativeContext context() {
-        return place.context;
+        return layerContext.context;
     }
 
     ParameterList parameters() {
@@ -91,14 +91,14 @@ final class BlockLayer {
     void bindTo(NDArray array) {
         NDArray.tensorOf(array, "queries");
         boolean follows = parameters.isEmpty();
-        if (array == null || (bound && !(follows && !array.getDevice().equals(place.device)))) {
+        if (array == null || (bound && !(follows && !array.getDevice().equals(layerContext.device)))) {
             return;
         }
-        Place wanted = array.getManager().place();
+        LayerContext wanted = array.getManager().layerContext();
         long stamp = lock.writeLock();
         try {
             if ((!bound || follows) && layer.isOpen()) {
-                if (wanted.context != place.context) {
+                if (wanted.context != layerContext.context) {
                     put(copyIn(wanted.context), wanted, null);
                 }
                 bound = true;
@@ -130,7 +130,7 @@ final class BlockLayer {
      * lock.
      */
     void initialize(NDManager manager, DataType dataType, LayerCall call, AtomicLong seeds) {
-        Place wanted = manager.place();
+        LayerContext wanted = manager.layerContext();
         if (keepsParametersFor(wanted, call, dataType)) {
             return;
         }
@@ -160,7 +160,7 @@ final class BlockLayer {
                 countMemory();
                 return;
             }
-            Place here = openPlace();
+            LayerContext here = openLayerContext();
             NativeLayer made = block.newLayer(here.context);
             try {
                 change.make(made);
@@ -178,7 +178,7 @@ final class BlockLayer {
         long stamp = lock.writeLock();
         try {
             checkNotClosed();
-            Place here = openPlace();
+            LayerContext here = openLayerContext();
             NativeLayer made = block.newLayer(here.context);
             try {
                 for (Parameter parameter : parameters.values()) {
@@ -242,7 +242,7 @@ final class BlockLayer {
         long stamp = lock.writeLock();
         try {
             checkNotClosed();
-            Place here = openPlace();
+            LayerContext here = openLayerContext();
             NativeLayer made = block.newLayer(here.context);
             try {
                 values.forEach((parameter, value) -> made.setParameter(parameter.nativeName, value));
@@ -273,7 +273,7 @@ final class BlockLayer {
     }
 
     void replace(NativeLayer made, NDManager manager) {
-        Place here = manager.place();
+        LayerContext here = manager.layerContext();
         long stamp = lock.writeLock();
         try {
             put(made, here, manager);
@@ -345,13 +345,13 @@ final class BlockLayer {
      * Returns true if no layer has to be made: the parameters exist and fit these inputs, or the block has no
      * parameters.
      */
-    private boolean keepsParametersFor(Place wanted, LayerCall call, DataType dataType) {
+    private boolean keepsParametersFor(LayerContext wanted, LayerCall call, DataType dataType) {
         long stamp = lock.writeLock();
         try {
             if (!hasParameters()) {
                 return false;
             }
-            if (parameters.isEmpty() && wanted.context != place.context) {
+            if (parameters.isEmpty() && wanted.context != layerContext.context) {
                 put(block.newLayer(wanted.context), wanted, null);
             }
             checkFits(call, dataType);
@@ -384,7 +384,7 @@ final class BlockLayer {
      * that were set one by one.
      */
     private void putUnlessThere(
-            NativeLayer made, Place wanted, NDManager manager, LayerCall call, DataType dataType) {
+            NativeLayer made, LayerContext wanted, NDManager manager, LayerCall call, DataType dataType) {
         long stamp = lock.writeLock();
         try {
             if (hasParameters()) {
@@ -448,10 +448,10 @@ final class BlockLayer {
     }
 
     /** Replaces the layer. Needs the write lock. */
-    private void put(NativeLayer made, Place madeIn, NDManager madeFor) {
+    private void put(NativeLayer made, LayerContext madeIn, NDManager madeFor) {
         layer.close();
         layer = made;
-        place = madeIn;
+        layerContext = madeIn;
         owner = parameters.isEmpty() ? null : madeFor;
         bound = madeFor != null;
         leaveToCollectorIfEmpty(made);
@@ -497,8 +497,8 @@ final class BlockLayer {
     }
 
     /** The layer's context. If that was closed with its manager: the context in which all blocks begin. */
-    private Place openPlace() {
-        return place.context.isOpen() ? place : Place.first();
+    private LayerContext openLayerContext() {
+        return layerContext.context.isOpen() ? layerContext : LayerContext.initial();
     }
 
     private NDManager snapshotOwner() {
@@ -508,8 +508,8 @@ final class BlockLayer {
         synchronized (this) {
             checkNotClosed();
             NDManager last = own.isEmpty() ? null : own.get(own.size() - 1);
-            if (last == null || !last.place().isLike(place)) {
-                last = NDManager.newBaseManager(place.device, place.options);
+            if (last == null || !last.layerContext().isLike(layerContext)) {
+                last = NDManager.newBaseManager(layerContext.device, layerContext.options);
                 own.add(last);
             }
             return last;

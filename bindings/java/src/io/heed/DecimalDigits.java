@@ -81,7 +81,7 @@ final class DecimalDigits {
         }
 
         StringBuilder text = new StringBuilder();
-        for (int place = first;; place--) {
+        for (int exponent = first;; exponent--) {
             BigInteger[] parts = rest.divideAndRemainder(scale);
             text.append((char) ('0' + parts[0].intValue()));
             rest = parts[1];
@@ -89,7 +89,7 @@ final class DecimalDigits {
             int toUpper = rest.add(above).compareTo(scale);
             boolean mayEnd = isEven ? toLower <= 0 : toLower < 0;
             boolean mayRoundUp = isEven ? toUpper >= 0 : toUpper > 0;
-            boolean isCut = text.length() == maxDigits || place == -maxFraction;
+            boolean isCut = text.length() == maxDigits || exponent == -maxFraction;
             if (isCut || ((mayEnd || mayRoundUp) && text.length() >= minDigits)) {
                 int toHalf = mayEnd == mayRoundUp ? rest.shiftLeft(1).compareTo(scale) : mayEnd ? -1 : 1;
                 boolean isOdd = (parts[0].intValue() & 1) == 1;

@@ -13,16 +13,16 @@ final class Leaks {
 
     private Leaks() {}
 
-    static Throwable placeOf(Class<? extends NativeHandle> type) {
+    static Throwable creationOf(Class<? extends NativeHandle> type) {
         String name = type.getSimpleName().replace("Native", "").toLowerCase(Locale.ROOT);
         return new Throwable("this " + name + " was made here");
     }
 
-    static void report(Throwable place) {
+    static void report(Throwable creation) {
         System.getLogger("io.heed")
                 .log(
                         System.Logger.Level.WARNING,
                         "freed by the garbage collector: neither it nor its manager was closed",
-                        place);
+                        creation);
     }
 }

@@ -807,8 +807,8 @@ public final class NDManager implements AutoCloseable {
     }
 
     /** The context, the device and the options of the manager's arrays, for blocks. */
-    Place place() {
-        return new Place(openContext(), device, contexts.options);
+    LayerContext layerContext() {
+        return new LayerContext(openContext(), device, contexts.options);
     }
 
     /** Makes this manager the owner of a new native object. If the manager is closed, the object is closed. */

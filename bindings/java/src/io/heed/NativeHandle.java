@@ -19,7 +19,7 @@ abstract class NativeHandle implements AutoCloseable {
     private final Cleaner.Cleanable cleanable;
 
     NativeHandle(long pointer, LongConsumer destroy) {
-        lifetime = new Lifetime(pointer, destroy, Leaks.REPORTED ? Leaks.placeOf(getClass()) : null);
+        lifetime = new Lifetime(pointer, destroy, Leaks.REPORTED ? Leaks.creationOf(getClass()) : null);
         cleanable = CLEANER.register(this, lifetime);
     }
 
@@ -118,7 +118,7 @@ abstract class NativeHandle implements AutoCloseable {
 
     /** Leaves closing the object to the cleaner, which then does not report it as a leak. */
     final void leaveToCollector() {
-        lifetime.place = null;
+        lifetime.creation = null;
     }
 
     /** Makes the cleaner close the object when nothing refers to `user` any more. */
@@ -142,7 +142,7 @@ abstract class NativeHandle implements AutoCloseable {
         private final long pointer;
         private final LongConsumer destroy;
         /** The stack trace of the object's creation; null if a leak of it is not reported. */
-        private volatile Throwable place;
+        private volatile Throwable creation;
         /**
          * ONE_CALL for each call that uses the object, plus CLOSED_BIT once it is closed, after which no call begins.
          */
@@ -153,10 +153,10 @@ abstract class NativeHandle implements AutoCloseable {
         /** The registry of the owner; null if no manager owns the object. Written under this object's lock. */
         private Registry registry;
 
-        private Lifetime(long pointer, LongConsumer destroy, Throwable place) {
+        private Lifetime(long pointer, LongConsumer destroy, Throwable creation) {
             this.pointer = pointer;
             this.destroy = destroy;
-            this.place = place;
+            this.creation = creation;
         }
 
         private boolean isOpen() {
@@ -220,7 +220,7 @@ abstract class NativeHandle implements AutoCloseable {
         }
 
         private void clean() {
-            Throwable made = place;
+            Throwable made = creation;
             if (close() && made != null) {
                 Leaks.report(made);
             }

@@ -19,15 +19,15 @@ public final class Weights implements AutoCloseable {
     private final NativeWeights handle;
     private final String path;
     /** The index of each name; names are in the order of their bytes. */
-    private final Map<String, Long> places;
+    private final Map<String, Long> indices;
 
     private Weights(NativeWeights handle, String path) {
         this.handle = handle;
         this.path = path;
         long count = handle.count();
-        places = new LinkedHashMap<>();
+        indices = new LinkedHashMap<>();
         for (long index = 0; index < count; index++) {
-            places.put(handle.name(index), index);
+            indices.put(handle.name(index), index);
         }
     }
 
@@ -60,7 +60,7 @@ public final class Weights implements AutoCloseable {
      */
     public List<String> getNames() {
         handle.checkOpen();
-        return Collections.unmodifiableList(new ArrayList<>(places.keySet()));
+        return Collections.unmodifiableList(new ArrayList<>(indices.keySet()));
     }
 
     /**
@@ -72,7 +72,7 @@ public final class Weights implements AutoCloseable {
      * @throws IllegalStateException if the weights are closed
      */
     public DataType getDataType(String name) {
-        int code = handle.dtype(placeOf(name));
+        int code = handle.dtype(indexOf(name));
         return code < 0 ? null : DataType.of(code);
     }
 
@@ -85,7 +85,7 @@ public final class Weights implements AutoCloseable {
      * @throws IllegalStateException if the weights are closed
      */
     public String getDataTypeName(String name) {
-        return handle.dtypeName(placeOf(name));
+        return handle.dtypeName(indexOf(name));
     }
 
     /**
@@ -98,15 +98,15 @@ public final class Weights implements AutoCloseable {
      * @throws IllegalStateException if the weights are closed
      */
     public Shape getShape(String name) {
-        long place = placeOf(name);
-        int rank = handle.rank(place);
+        long index = indexOf(name);
+        int rank = handle.rank(index);
         if (rank > 8) {
             throw new UnsupportedOperationException(
                     "\"" + name + "\" has " + rank + " axes, expected at most 8");
         }
         long[] dims = new long[rank];
         for (int axis = 0; axis < rank; axis++) {
-            dims[axis] = handle.dim(place, axis);
+            dims[axis] = handle.dim(index, axis);
         }
         return new Shape(dims);
     }
@@ -122,20 +122,20 @@ public final class Weights implements AutoCloseable {
 
     @Override
     public String toString() {
-        return "Weights of " + path + ", " + places.size() + " arrays" + (handle.isOpen() ? "" : " (closed)");
+        return "Weights of " + path + ", " + indices.size() + " arrays" + (handle.isOpen() ? "" : " (closed)");
     }
 
     NativeWeights handle() {
         return handle;
     }
 
-    private long placeOf(String name) {
+    private long indexOf(String name) {
         handle.checkOpen();
         Objects.requireNonNull(name, "name");
-        Long place = places.get(name);
-        if (place == null) {
+        Long index = indices.get(name);
+        if (index == null) {
             throw new IllegalArgumentException("name is \"" + name + "\", which is no array of " + path);
         }
-        return place;
+        return index;
     }
 }

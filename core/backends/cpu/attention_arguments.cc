@@ -59,7 +59,7 @@ AttentionTask TaskGrid::at(const AttentionProblem& problem, int64_t index) const
   const int64_t head = index / row_blocks;
   const int64_t batch_index = head / problem.num_kv_heads;
   const Sequence& sequence = sequence_of(problem.limits, batch_index);
-  const int64_t num_rows = rows_of_group(problem, sequence.query_count);
+  const int64_t num_rows = group_size * sequence.query_count;
   return {.batch_index = batch_index,
           .kv_head = head % problem.num_kv_heads,
           .first_row = std::min(num_rows, block * rows),
@@ -68,20 +68,16 @@ AttentionTask TaskGrid::at(const AttentionProblem& problem, int64_t index) const
           .key_ranges = nullptr};
 }
 
-void find_key_ranges(const AttentionProblem& problem, int64_t tile_rows, AttentionTask& task, KeyRange* ranges) {
+void find_key_ranges(const AttentionProblem& problem, AttentionTask& task, KeyRange* ranges) {
   const int64_t num_queries = task.sequence->query_count;
-  KeyRange* next = ranges;
-  for (int64_t row = task.first_row; row < task.end_row;) {
-    const int64_t query = row % num_queries;
+  task.key_ranges = ranges;
+  int64_t query = task.first_row % num_queries;
+  for (int64_t row = task.first_row; row < task.end_row; query = 0) {
     const int64_t count = std::min(task.end_row - row, num_queries - query);
-    find_keys_of_queries(problem.limits, task.batch_index, query, count, next);
-    next += count;
+    find_keys_of_queries(problem.limits, task.batch_index, query, count, ranges);
+    ranges += count;
     row += count;
   }
-  const int64_t num_rows = task.end_row - task.first_row;
-  if (num_rows % tile_rows != 0)
-    std::fill(next, ranges + round_up(num_rows, tile_rows), ranges[num_rows / tile_rows * tile_rows]);
-  task.key_ranges = ranges;
 }
 
 AttentionArguments arguments_of(const AttentionProblem& problem) {

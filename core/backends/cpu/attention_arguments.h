@@ -29,11 +29,13 @@ inline int64_t rows_of_group(const AttentionProblem& problem) {
 struct TaskGrid {
   int64_t rows;        // of one task
   int64_t row_blocks;  // tasks of one head of keys and values
+  int64_t group_size;  // query heads that share a head of keys and values
   double count;        // of all tasks; a double, because plans are made for shapes that nobody could run
 
   TaskGrid(const AttentionProblem& problem, int64_t rows_of_head, int64_t rows_of_task)
       : rows(rows_of_task),
         row_blocks(divide_up(rows_of_head, rows_of_task)),
+        group_size(problem.num_heads / problem.num_kv_heads),
         count(static_cast<double>(problem.batch) * static_cast<double>(problem.num_kv_heads) *
               static_cast<double>(row_blocks)) {}
 
@@ -41,13 +43,11 @@ struct TaskGrid {
   AttentionTask at(const AttentionProblem& problem, int64_t index) const;
 };
 
-// Bytes of the key ranges of a task of so many rows: entries for whole query tiles.
-inline size_t key_range_bytes(int64_t num_rows, int64_t tile_rows) {
-  return static_cast<size_t>(round_up(num_rows, tile_rows)) * sizeof(KeyRange);
-}
+// Bytes of the key ranges of a task of num_rows rows.
+inline size_t key_range_bytes(int64_t num_rows) { return static_cast<size_t>(num_rows) * sizeof(KeyRange); }
 
-// Writes the key ranges of a task that has rows, and gives them to the task.
-void find_key_ranges(const AttentionProblem& problem, int64_t tile_rows, AttentionTask& task, KeyRange* ranges);
+// Writes the key ranges of the task's rows to `ranges`, and sets task.key_ranges to them.
+void find_key_ranges(const AttentionProblem& problem, AttentionTask& task, KeyRange* ranges);
 
 // The most that a call of these sizes can cost, whatever its lengths, strides, dtypes and outputs.
 Cost most_work_of(const AttentionProblem& problem);

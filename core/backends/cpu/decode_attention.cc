@@ -87,7 +87,7 @@ size_t choose_decode_attention(const KernelTable& kernels, const AttentionProble
   const double num_pieces = num_keys > kMinChunkKeys ? 2 : tasks.count;
   choice.decode_workers = Workers::num_with_scratch(num_pieces, work_of(most_work_of(problem)), num_workers);
   choice.decode_worker_bytes = round_up_to_alignment(kernels.decode_scratch_bytes(&problem, choice.decode_rows) +
-                                                     key_range_bytes(choice.decode_rows, kernels.flash_tile_rows));
+                                                     key_range_bytes(choice.decode_rows));
   choice.is_cut =
       Chunks(num_keys).count > 1 && num_workers > 1 && tasks.count < static_cast<double>(kTasksPerWorker * num_workers);
   const double most = std::min(tasks.count, static_cast<double>(kTasksPerWorker * num_workers));
@@ -119,7 +119,7 @@ void run_decode_attention(const KernelTable& kernels, const AttentionProblem& pr
   auto* memory = static_cast<std::byte*>(scratch);
   std::byte* partials = memory + choice.decode_worker_bytes * static_cast<size_t>(choice.decode_workers);
   const auto num_tasks = static_cast<int64_t>(tasks.count);
-  const size_t range_bytes = key_range_bytes(choice.decode_rows, kernels.flash_tile_rows);
+  const size_t range_bytes = key_range_bytes(choice.decode_rows);
 
   const auto own_scratch = [&](int32_t worker) {
     return memory + choice.decode_worker_bytes * static_cast<size_t>(worker);
@@ -127,7 +127,7 @@ void run_decode_attention(const KernelTable& kernels, const AttentionProblem& pr
   // The key ranges lie behind what the kernel uses, at the end of the worker's part.
   const auto find_ranges = [&](AttentionTask& task, std::byte* own) {
     auto* ranges = reinterpret_cast<KeyRange*>(own + choice.decode_worker_bytes - range_bytes);
-    find_key_ranges(problem, kernels.flash_tile_rows, task, ranges);
+    find_key_ranges(problem, task, ranges);
   };
   const auto attend = [&](const AttentionTask& task, const Chunks& chunks, int64_t chunk, std::byte* of_task,
                           std::byte* own) {

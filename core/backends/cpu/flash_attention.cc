@@ -36,6 +36,7 @@ struct OrderedTask {
 // keys and values, go to one worker one after the other, far from those of the other workers. Measured with two workers:
 // 2 % of the time at 512 queries, 5 % at 128.
 int64_t spread(int64_t position, int64_t count, int32_t num_workers) {
+  if (num_workers == 1) return position;
   const int64_t share = count / num_workers;
   return position < share * num_workers ? position % num_workers * share + position / num_workers : position;
 }
@@ -97,7 +98,7 @@ size_t choose_flash_attention(const KernelTable& kernels, const AttentionProblem
   choice.flash_workers = Workers::num_with_scratch(num_tasks, most_work_of(problem).flops, num_workers);
   const int64_t most_rows = max_task_rows(kernels, problem);
   choice.flash_worker_bytes =
-      round_up_to_alignment(kernels.flash_scratch_bytes(&problem, most_rows) + key_range_bytes(most_rows, tile));
+      round_up_to_alignment(kernels.flash_scratch_bytes(&problem, most_rows) + key_range_bytes(most_rows));
   choice.flash_rows = cut(kernels, problem, num_workers).rows;
   return choice.flash_worker_bytes * static_cast<size_t>(choice.flash_workers) +
          (choice.flash_workers > 1 ? kMaxOrdered * sizeof(OrderedTask) : 0);
@@ -122,10 +123,11 @@ void run_flash_attention(const KernelTable& kernels, const AttentionProblem& pro
   const size_t order_offset = choice.flash_worker_bytes * static_cast<size_t>(choice.flash_workers);
   auto* ordered = reinterpret_cast<OrderedTask*>(memory + order_offset);
   const auto count = static_cast<int64_t>(tasks.count);
-  const int32_t num_workers = workers.num_workers();
+  // One worker takes the tasks in the order of memory.
+  const int32_t num_workers = num_threads > 1 ? workers.num_workers() : 1;
   const bool is_ordered = num_threads > 1 && count <= kMaxOrdered;
   if (is_ordered) order(problem, tasks, count, num_workers, ordered);
-  const size_t range_bytes = key_range_bytes(choice.flash_rows, kernels.flash_tile_rows);
+  const size_t range_bytes = key_range_bytes(choice.flash_rows);
   workers.for_each(count, num_threads, choice.work, [&](int64_t index, int32_t worker) {
     const int64_t position = is_ordered ? ordered[index].position : index;
     AttentionTask task = tasks.at(problem, spread(position, count, num_workers));
@@ -133,7 +135,7 @@ void run_flash_attention(const KernelTable& kernels, const AttentionProblem& pro
     // The key ranges lie behind what the kernel uses, at the end of the worker's part.
     std::byte* own = memory + choice.flash_worker_bytes * static_cast<size_t>(worker);
     auto* ranges = reinterpret_cast<KeyRange*>(own + choice.flash_worker_bytes - range_bytes);
-    find_key_ranges(problem, kernels.flash_tile_rows, task, ranges);
+    find_key_ranges(problem, task, ranges);
     kernels.flash_attention(&arguments, &task, own);
   });
 }

@@ -32,8 +32,7 @@ struct AttentionTask {
   int64_t first_row;
   int64_t end_row;
   const Sequence* sequence;  // of the batch element
-  // The keys that valid lengths, causal mask and window leave to each row. There are entries for whole query tiles: lanes
-  // of the last tile that have no row repeat the tile's first row.
+  // [end_row - first_row], the keys that valid lengths, causal mask and window leave to each row.
   const KeyRange* key_ranges;
 };
 

@@ -307,7 +307,7 @@ struct RowCursor {
   int64_t offset_in(const Operand& operand) const { return s * operand.strides[1] + r * operand.strides[2]; }
 
   // There is a next one.
-  void advance() {
+  __attribute__((always_inline)) void advance() {
     ++r;
     while (r >= end) {
       ++s;

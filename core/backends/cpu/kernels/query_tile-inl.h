@@ -41,7 +41,7 @@ struct QueryTile {
   float* maximum;              // [kQueryTileRows], of the scores so far
   float* total;                // [kQueryTileRows], sums of e^(score - maximum)
   int32_t* visible;            // [kQueryTileRows], -1 where the row has seen a key, else 0
-  const KeyRange* key_ranges;  // [kQueryTileRows], the keys that valid lengths, causal mask and window leave to the row
+  const KeyRange* key_ranges;  // [num_rows], the keys that valid lengths, causal mask and window leave to the row
   int64_t first_row;
   int64_t num_rows;
   // Keys that some row sees, and those that all rows see: [any_first, any_end), [all_first, all_end).

@@ -151,8 +151,10 @@ static void finish_scores(const FlashTask& task, const QueryTile& query_tile, in
     int32_t first[kLanes];
     int32_t end[kLanes];
     for (int lane = 0; lane < kLanes; ++lane) {
-      first[lane] = static_cast<int32_t>(smaller(larger(query_tile.key_ranges[group + lane].first - k0, 0), count));
-      end[lane] = static_cast<int32_t>(smaller(larger(query_tile.key_ranges[group + lane].end - k0, 0), count));
+      // Lanes without a row have the key range of the last row.
+      const KeyRange range = query_tile.key_ranges[smaller(group + lane, query_tile.num_rows - 1)];
+      first[lane] = static_cast<int32_t>(smaller(larger(range.first - k0, 0), count));
+      end[lane] = static_cast<int32_t>(smaller(larger(range.end - k0, 0), count));
     }
     const IntVec firsts = load(first);
     const IntVec ends = load(end);

@@ -19,7 +19,7 @@ internal sealed unsafe class LayerCall : IDisposable
 
     private readonly long* seed;
 
-    /// <summary>The value of the member `training` of the native inputs.</summary>
+    /// <summary>The value of the member Training of the native inputs.</summary>
     private bool training;
 
     private LayerCall()

@@ -125,8 +125,8 @@ public sealed class AttentionInputs
     }
 
     /// <summary>Makes the slopes of ALiBi for a number of heads (Press et al., 2022): for a power of two 2^(-8/H),
-    /// 2^(-16/H), ..., 2^-8; otherwise those of the largest power of two n below H, then the first, third, fifth, ... of
-    /// 2n.</summary>
+    /// 2^(-16/H), ..., 2^-8; otherwise those of the largest power of two n below H, then the first, third, fifth, ...
+    /// of 2n.</summary>
     /// <param name="manager">The manager that the array belongs to.</param>
     /// <param name="numHeads">The number of heads H, at least 0.</param>
     /// <returns>Float32 of (numHeads).</returns>

@@ -7,11 +7,11 @@ using System.Runtime.CompilerServices;
 
 namespace Heed;
 
-/// <summary>The base of blocks that a program puts together of other blocks, and of parameters of its own.</summary>
-/// <remarks>A class below it makes the blocks inside in its constructor and adds them with <see cref="AddChildBlock"/>,
-/// initializes them in <see cref="InitializeChildBlocks"/>, and computes in <see cref="ForwardInternal"/>. Blocks that
-/// were not added work, but nothing else here sees them. Whether several threads may use it is the class's to say: the
-/// blocks inside may be used so.</remarks>
+/// <summary>The base class of blocks that a program composes of other blocks and of parameters of its own.</summary>
+/// <remarks>A subclass creates its child blocks in its constructor and adds them with <see cref="AddChildBlock"/>,
+/// initializes them in <see cref="InitializeChildBlocks"/>, and computes in <see cref="ForwardInternal"/>. A child
+/// block that was not added still computes, but no other method of this class knows of it. Whether several threads may
+/// use the block is up to the subclass; heed's own blocks allow it.</remarks>
 public abstract class AbstractBlock : Block
 {
     private readonly BlockList children = new BlockList();
@@ -20,7 +20,7 @@ public abstract class AbstractBlock : Block
     private volatile bool disposed;
 
     /// <summary>Makes a block.</summary>
-    /// <param name="version">A number of the class's own, which SaveParameters writes and LoadParameters wants.</param>
+    /// <param name="version">The version number of the subclass, for SaveParameters and LoadParameters.</param>
     protected AbstractBlock(byte version = 1)
     {
         Version = version;
@@ -60,10 +60,10 @@ public abstract class AbstractBlock : Block
 
     internal sealed override Shape?[]? ShapesOrNull => inputShapes;
 
-    /// <summary>The number that the class gave itself, which SaveParameters writes.</summary>
+    /// <summary>The version number of the subclass, which SaveParameters writes.</summary>
     protected internal byte Version { get; }
 
-    /// <summary>The blocks inside, for a call that goes on to each: where the stack ends, it throws.</summary>
+    /// <summary>The child blocks, for a call that recurses into each. Throws if the stack is nearly used up.</summary>
     private BlockList Inside
     {
         get
@@ -87,9 +87,10 @@ public abstract class AbstractBlock : Block
     }
 
     /// <inheritdoc/>
-    /// <remarks>Calls <see cref="BeforeInitialize"/>, <see cref="Prepare"/> on a block that is not initialized or was
-    /// for other shapes, initializes the block's own parameters, and calls <see cref="InitializeChildBlocks"/>. If any
-    /// of it throws, the block and those inside have the parameters and the input shapes that they had.</remarks>
+    /// <remarks>Calls <see cref="BeforeInitialize"/>, calls <see cref="Prepare"/> if the block is not initialized or
+    /// was initialized for other shapes, initializes the block's own parameters, and calls
+    /// <see cref="InitializeChildBlocks"/>. If any of these throws, the block and its child blocks keep the parameters
+    /// and the input shapes that they had.</remarks>
     public override void Initialize(NDManager manager, DataType dataType, params Shape?[] inputShapes)
     {
         _ = manager ?? throw new ArgumentNullException(nameof(manager));
@@ -119,7 +120,7 @@ public abstract class AbstractBlock : Block
     }
 
     /// <inheritdoc/>
-    /// <remarks>Throws <see cref="NotSupportedException"/> unless the class overrides it.</remarks>
+    /// <remarks>Throws <see cref="NotSupportedException"/> unless the subclass overrides it.</remarks>
     public override Shape[] GetOutputShapes(Shape?[] inputShapes, DataType[]? dataTypes = null) =>
         throw new NotSupportedException(
             $"{GetType().Name} does not override GetOutputShapes, which says what its output shapes are");
@@ -175,7 +176,7 @@ public abstract class AbstractBlock : Block
         }
     }
 
-    /// <summary>Says what the block is.</summary>
+    /// <summary>Describes the block.</summary>
     /// <returns>The text.</returns>
     public override string ToString() => $"{GetType().Name}({string.Join(", ", Inside)})";
 
@@ -208,20 +209,21 @@ public abstract class AbstractBlock : Block
 
     internal void SetInputShapes(Shape?[]? shapes) => inputShapes = shapes;
 
-    /// <summary>Computes.</summary>
-    /// <param name="parameterStore">For the blocks inside.</param>
-    /// <param name="inputs">What Forward was given.</param>
+    /// <summary>Computes the outputs.</summary>
+    /// <param name="parameterStore">Passed on to the child blocks.</param>
+    /// <param name="inputs">The inputs that were passed to Forward.</param>
     /// <param name="training">Whether dropout is active.</param>
-    /// <param name="parameters">What Forward was given; may be null.</param>
-    /// <returns>The result.</returns>
+    /// <param name="parameters">The further arguments that were passed to Forward; may be null.</param>
+    /// <returns>The outputs.</returns>
     protected abstract NDList ForwardInternal(
         ParameterStore parameterStore, NDList inputs, bool training, PairList<string, object>? parameters);
 
-    /// <summary>Initializes the blocks inside. A class with blocks inside overrides it.</summary>
+    /// <summary>Initializes the child blocks. A subclass that has child blocks must override it.</summary>
     /// <param name="manager">The owner of the parameters.</param>
     /// <param name="dataType">Their type.</param>
-    /// <param name="inputShapes">The shapes of the inputs of this block; null for one that is not given.</param>
-    /// <exception cref="InvalidOperationException">There are blocks inside, and this was not overridden.</exception>
+    /// <param name="inputShapes">The shapes of the inputs of this block; null for an input that is left out.</param>
+    /// <exception cref="InvalidOperationException">There are child blocks, and the subclass does not override this
+    /// method.</exception>
     protected virtual void InitializeChildBlocks(NDManager manager, DataType dataType, params Shape?[] inputShapes)
     {
         if (!children.IsEmpty)
@@ -232,27 +234,28 @@ public abstract class AbstractBlock : Block
         }
     }
 
-    /// <summary>Looks at the shapes before anything is initialized. A class that checks or keeps them overrides
-    /// it.</summary>
-    /// <param name="inputShapes">The shapes of the inputs; null for one that is not given.</param>
+    /// <summary>Called with the input shapes before anything is initialized. A subclass that checks or keeps them
+    /// overrides it.</summary>
+    /// <param name="inputShapes">The shapes of the inputs; null for an input that is left out.</param>
     protected virtual void BeforeInitialize(params Shape?[] inputShapes)
     {
     }
 
-    /// <summary>Sets the shapes of the block's own parameters, by <see cref="Parameter.SetShape"/>. A class whose
-    /// parameters' shapes depend on those of the inputs overrides it. On an initialized block it is called with other
-    /// shapes, to find out whether the parameters fit them: SetShape throws where they do not.</summary>
-    /// <param name="inputShapes">The shapes of the inputs; null for one that is not given.</param>
+    /// <summary>Sets the shapes of the block's own parameters, by <see cref="Parameter.SetShape"/>. A subclass whose
+    /// parameters' shapes depend on the input shapes overrides it. It is also called with other shapes on an
+    /// initialized block, to check whether the parameters fit: SetShape throws if they do not.</summary>
+    /// <param name="inputShapes">The shapes of the inputs; null for an input that is left out.</param>
     protected virtual void Prepare(Shape?[] inputShapes)
     {
     }
 
-    /// <summary>Adds a block inside.</summary>
-    /// <typeparam name="TBlock">Its class.</typeparam>
-    /// <param name="name">Its name, before which its number is put: "01name" for the first.</param>
+    /// <summary>Adds a child block.</summary>
+    /// <typeparam name="TBlock">The class of the block.</typeparam>
+    /// <param name="name">The name of the block; in the list of children the block's number is put before it, as in
+    /// "01name".</param>
     /// <param name="block">The block.</param>
     /// <returns>The block.</returns>
-    /// <exception cref="ArgumentException">It is this block, or has this block inside.</exception>
+    /// <exception cref="ArgumentException">The block is this block or contains it.</exception>
     protected TBlock AddChildBlock<TBlock>(string name, TBlock block)
         where TBlock : Block
     {
@@ -267,10 +270,10 @@ public abstract class AbstractBlock : Block
     }
 
     /// <summary>Adds a parameter of this block itself, which <see cref="Initialize"/> initializes.</summary>
-    /// <typeparam name="TParameter">Its class.</typeparam>
+    /// <typeparam name="TParameter">The class of the parameter.</typeparam>
     /// <param name="parameter">The parameter.</param>
     /// <returns>The parameter.</returns>
-    /// <exception cref="ArgumentException">The block has one of that name already.</exception>
+    /// <exception cref="ArgumentException">The block already has a parameter of that name.</exception>
     protected TParameter AddParameter<TParameter>(TParameter parameter)
         where TParameter : Parameter
     {
@@ -283,8 +286,8 @@ public abstract class AbstractBlock : Block
         return parameter;
     }
 
-    /// <summary>Where parameters have values, SetShape may refuse a shape: then the shapes of the inputs are
-    /// wrong.</summary>
+    /// <summary>Calls Prepare. SetShape refuses a shape that does not fit a parameter with values: then the exception
+    /// says that the input shapes are wrong.</summary>
     private void CallPrepare(Shape?[] wanted, Shape?[]? shapesBefore)
     {
         try
@@ -302,7 +305,7 @@ public abstract class AbstractBlock : Block
     private static string ListOf(IEnumerable<Shape?> shapes) =>
         "[" + string.Join(", ", shapes.Select(shape => shape?.ToString() ?? "null")) + "]";
 
-    /// <summary>Whether this is that block, or one inside it.</summary>
+    /// <summary>Whether this block is that block or contains it.</summary>
     private bool IsInside(Block block)
     {
         var waiting = new Stack<Block>();

@@ -4,7 +4,7 @@ namespace Heed;
 /// <summary>The options of an <see cref="AdditiveAttention"/>, which copies them.</summary>
 public sealed class AdditiveAttentionOptions : AttentionOptions
 {
-    /// <summary>The size in which queries and keys are added, 1 or more. Has to be set.</summary>
+    /// <summary>The size to which queries and keys are projected, 1 or more. Must be set.</summary>
     public long NumHiddens { get; set; }
 
     internal AdditiveAttentionOptions Copy() => (AdditiveAttentionOptions)MemberwiseClone();

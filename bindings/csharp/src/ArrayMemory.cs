@@ -4,7 +4,8 @@ using System.Buffers;
 
 namespace Heed;
 
-/// <summary>Memory of an array, which it keeps by a view of its own until nothing refers to it.</summary>
+/// <summary>The memory of an array. Holds a view of its own, which keeps the memory until nothing refers to this
+/// object.</summary>
 internal sealed unsafe class ArrayMemory<T> : MemoryManager<T>
     where T : unmanaged
 {
@@ -38,7 +39,7 @@ internal sealed unsafe class ArrayMemory<T> : MemoryManager<T>
     {
     }
 
-    /// <summary>Called by nobody but a program that asks for the owner of its memory.</summary>
+    /// <summary>Called only if a program asks for the owner of the memory.</summary>
     protected override void Dispose(bool disposing) => view.Dispose();
 
     private void CheckOpen()

@@ -6,15 +6,16 @@ using System.Text;
 
 namespace Heed;
 
-/// <summary>An array for people to read.</summary>
+/// <summary>The text of an array, for people to read.</summary>
 internal static class ArrayText
 {
     private const int MaxElements = 1000;
 
-    /// <summary>Of longer axes, where there are more elements: so many at the beginning and at the end.</summary>
+    /// <summary>How many elements of an axis are printed at each of its ends, if the array has more than MaxElements
+    /// elements.</summary>
     private const int Edge = 3;
 
-    /// <summary>Shape and type, and below the elements as NumPy prints them.</summary>
+    /// <summary>Returns a line with shape and type, then the elements as NumPy prints them.</summary>
     internal static string Of(NDArray array)
     {
         try
@@ -27,7 +28,7 @@ internal static class ArrayText
         }
         catch (ObjectDisposedException)
         {
-            // Another thread has disposed the array meanwhile.
+            // // Another thread may have disposed the array meanwhile.
         }
         return "NDArray " + array.Description;
     }
@@ -82,7 +83,7 @@ internal static class ArrayText
         return shown.IsScalar ? new[] { FloatTexts.Single(numbers[0], type) } : FloatTexts.Aligned(numbers, type);
     }
 
-    /// <summary>Copies what is shown: of an axis that is longer in the source, its beginning and its end.</summary>
+    /// <summary>Copies the elements that are printed: of an axis that is longer in the source, both ends.</summary>
     private static void CopyEdges(NativeTensor target, NativeTensor source, int axis)
     {
         if (axis == target.Rank())

@@ -3,10 +3,10 @@ using System;
 
 namespace Heed;
 
-/// <summary>What a block reads in the form of Forward that allocates nothing. May be changed and used again; belongs
-/// to one thread at a time.</summary>
-/// <remarks>Letters in shapes: B batch, H heads, Q queries, K keys. Rank 4, (B, H, Q, D) and (B, H, K, D), is for
-/// dot-product attention alone. Queries, keys and values have one type of Float32, Float16 and BFloat16.</remarks>
+/// <summary>The inputs of a block for the Forward that allocates nothing. One object may be changed and used for many
+/// calls, by one thread at a time.</summary>
+/// <remarks>Letters in shapes: B batch, H heads, Q queries, K keys. Only dot-product attention reads rank 4,
+/// (B, H, Q, D) and (B, H, K, D). Queries, keys and values have the same type: Float32, Float16 or BFloat16.</remarks>
 public sealed class AttentionInputs
 {
     /// <summary>The members of C's struct, in the order of a list of inputs.</summary>
@@ -21,7 +21,7 @@ public sealed class AttentionInputs
         new(nameof(AlibiSlopes), (inputs, tensor) => inputs.AlibiSlopes = tensor),
     };
 
-    /// <summary>By <see cref="Input"/>.</summary>
+    /// <summary>The setters of C's struct, by <see cref="Input"/>.</summary>
     private readonly NDArray?[] arrays = new NDArray?[Members.Length];
 
     /// <summary>Makes inputs.</summary>
@@ -50,38 +50,38 @@ public sealed class AttentionInputs
         AlibiSlopes,
     }
 
-    /// <summary>The queries, (B, Q, E); of Linear and Dropout the input, of any shape. Required.</summary>
+    /// <summary>The queries, (B, Q, E); for Linear and Dropout the input, of any shape. Required.</summary>
     public NDArray? Queries
     {
         get => this[Input.Queries];
         set => this[Input.Queries] = value;
     }
 
-    /// <summary>The keys, (B, K, E). Null: the queries.</summary>
+    /// <summary>The keys, (B, K, E). Null: the queries are the keys.</summary>
     public NDArray? Keys
     {
         get => this[Input.Keys];
         set => this[Input.Keys] = value;
     }
 
-    /// <summary>The values, one for each key, (B, K, E). Null: the keys.</summary>
+    /// <summary>The values, one for each key, (B, K, E). Null: the keys are the values.</summary>
     public NDArray? Values
     {
         get => this[Input.Values];
         set => this[Input.Values] = value;
     }
 
-    /// <summary>How many keys, from the first, each batch element (B) or each query (B, Q) sees; of Float32, Int32 or
-    /// Int64, whole numbers from 0 to K. Null: all.</summary>
+    /// <summary>How many keys, from the first, each batch element (B) or each query (B, Q) attends to: Float32, Int32
+    /// or Int64, whole numbers from 0 to K. Null: all.</summary>
     public NDArray? ValidLens
     {
         get => this[Input.ValidLens];
         set => this[Input.ValidLens] = value;
     }
 
-    /// <summary>Boolean of (B, H, Q, K) or (Q, K), ones where it is repeated: true where a query may see a key. Null:
-    /// everywhere.</summary>
-    /// <exception cref="ArgumentException">The mask is not of Boolean: 0 and minus infinity that are added are a
+    /// <summary>The mask: Boolean of (B, H, Q, K) or (Q, K), where an axis that is repeated has size 1; true: the query
+    /// may attend to the key. Null: all.</summary>
+    /// <exception cref="ArgumentException">The mask is not Boolean. A mask of 0 and minus infinity, to be added, is a
     /// <see cref="Bias"/>.</exception>
     public NDArray? Mask
     {
@@ -94,28 +94,28 @@ public sealed class AttentionInputs
             nameof(Mask));
     }
 
-    /// <summary>Float32 or of the inputs' type, shaped as the mask: added to the scores; minus infinity hides. Null:
-    /// nothing is added.</summary>
+    /// <summary>The bias that is added to the scaled scores: Float32 or the inputs' type, of the same shapes as a mask;
+    /// minus infinity hides a key. Null: nothing is added.</summary>
     public NDArray? Bias
     {
         get => this[Input.Bias];
         set => this[Input.Bias] = value;
     }
 
-    /// <summary>The slopes of ALiBi, Float32 of (H), or (1) where there are no heads: lowers each scaled score by slope *
-    /// |distance from query to key|, where the last query is at the last key. <see cref="CreateAlibiSlopes"/> makes those
-    /// of the paper. Null: none.</summary>
+    /// <summary>The slopes of ALiBi, Float32 of (H), or (1) if there are no heads. They lower each scaled score by
+    /// slope * |distance from query to key|, where the last query has the position of the last key.
+    /// <see cref="CreateAlibiSlopes"/> makes those of the paper. Null: none.</summary>
     public NDArray? AlibiSlopes
     {
         get => this[Input.AlibiSlopes];
         set => this[Input.AlibiSlopes] = value;
     }
 
-    /// <summary>Whether dropout is active; false from the beginning.</summary>
+    /// <summary>Whether dropout is active; false by default.</summary>
     public bool Training { get; set; }
 
-    /// <summary>The seed of the dropout: the same seed drops the same elements. Null: each call that trains takes the
-    /// block's next one, see <see cref="Block.SetSeed"/>.</summary>
+    /// <summary>The seed of the dropout: the same seed drops the same elements. Null: each call in training takes the
+    /// block's next seed, see <see cref="Block.SetSeed"/>.</summary>
     public long? DropoutSeed { get; set; }
 
     private NDArray? this[Input input]
@@ -125,10 +125,10 @@ public sealed class AttentionInputs
     }
 
     /// <summary>Makes the slopes of ALiBi for a number of heads (Press et al., 2022): for a power of two 2^(-8/H),
-    /// 2^(-16/H), ..., 2^-8; otherwise those of the largest power of two n below H, then the first, third, fifth, ... of
-    /// 2n.</summary>
+    /// 2^(-16/H), ..., 2^-8; otherwise those of the largest power of two n below H, then the first, third, fifth, ...
+    /// of 2n.</summary>
     /// <param name="manager">The manager that the array belongs to.</param>
-    /// <param name="numHeads">How many heads, at least 0.</param>
+    /// <param name="numHeads">The number of heads H, at least 0.</param>
     /// <returns>Float32 of (numHeads).</returns>
     public static NDArray CreateAlibiSlopes(NDManager manager, int numHeads)
     {
@@ -138,8 +138,8 @@ public sealed class AttentionInputs
         return slopes;
     }
 
-    /// <summary>Resets everything, so that no input is set.</summary>
-    /// <returns>This.</returns>
+    /// <summary>Resets all inputs, so that none is set.</summary>
+    /// <returns>This object.</returns>
     public AttentionInputs Clear()
     {
         Array.Clear(arrays, 0, arrays.Length);
@@ -148,7 +148,7 @@ public sealed class AttentionInputs
         return this;
     }
 
-    /// <summary>Sets all members for a call.</summary>
+    /// <summary>Sets all members of C's struct for a call.</summary>
     /// <exception cref="ObjectDisposedException">An array is disposed.</exception>
     internal void Fill(TensorMembers<NativeLayerInputs> members) => members.SetAll(arrays);
 }

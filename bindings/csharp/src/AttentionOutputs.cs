@@ -3,12 +3,10 @@ using System;
 
 namespace Heed;
 
-/// <summary>Where a block writes in the form of Forward that allocates nothing; <see
-/// cref="NativeBlock.CreateOutputs"/> makes one. May be changed and used again; belongs to one thread at a
-/// time.</summary>
-/// <remarks>An output that is null is not computed; at least one must be set. None may share memory with another or
-/// with
-/// an input.</remarks>
+/// <summary>The outputs of a block for the Forward that allocates nothing; <see cref="NativeBlock.CreateOutputs"/>
+/// makes them. One object may be changed and used for many calls, by one thread at a time.</summary>
+/// <remarks>An output that is null is not computed; at least one must be set. An output may not share memory with
+/// another or with an input.</remarks>
 public sealed class AttentionOutputs : IDisposable
 {
     /// <summary>The members of C's struct, in the order of the bits of <see cref="Wanted"/>.</summary>
@@ -32,7 +30,7 @@ public sealed class AttentionOutputs : IDisposable
         LogSumExp = logSumExp;
     }
 
-    /// <summary>What the block computes, of the inputs' type or Float32: (B, Q, output size) of multi-head attention,
+    /// <summary>The output of the block, of the inputs' type or Float32: (B, Q, output size) of multi-head attention,
     /// (B, Q, Ev) of additive and (B, Q, Dv) or (B, H, Q, Dv) of dot-product attention, (..., units) of Linear, the
     /// input's shape of Dropout.</summary>
     public NDArray? Output
@@ -41,16 +39,17 @@ public sealed class AttentionOutputs : IDisposable
         set => this[Wanted.Output] = value;
     }
 
-    /// <summary>The attention weights before dropout, of the inputs' type or Float32: (B, H, Q, K), or (B, Q, K)
-    /// where there are no heads. Linear and Dropout have none.</summary>
+    /// <summary>The attention weights before dropout, of the inputs' type or Float32: (B, H, Q, K), or (B, Q, K) if
+    /// there are no heads. Linear and Dropout have none.</summary>
     public NDArray? Weights
     {
         get => this[Wanted.Weights];
         set => this[Wanted.Weights] = value;
     }
 
-    /// <summary>The natural logarithm of the sum of the exponentials of the scores, Float32: (B, H, Q), or (B, Q)
-    /// where there are no heads; minus infinity for a query that sees no key. Linear and Dropout have none.</summary>
+    /// <summary>The natural logarithm of the sum of the exponentials of a query's scores, Float32: (B, H, Q), or (B, Q)
+    /// if there are no heads; minus infinity for a query that attends to no key. Linear and Dropout have
+    /// none.</summary>
     public NDArray? LogSumExp
     {
         get => this[Wanted.LogSumExp];
@@ -63,7 +62,7 @@ public sealed class AttentionOutputs : IDisposable
         set => arrays[IndexOf(wanted)] = value;
     }
 
-    /// <summary>Disposes the arrays.</summary>
+    /// <summary>Disposes the arrays, which stay set.</summary>
     public void Dispose()
     {
         foreach (NDArray? array in arrays)
@@ -72,7 +71,7 @@ public sealed class AttentionOutputs : IDisposable
         }
     }
 
-    /// <summary>The index of the member for one output.</summary>
+    /// <summary>The index of an output's member.</summary>
     internal static int IndexOf(Wanted wanted)
     {
         int index = 0;
@@ -83,7 +82,7 @@ public sealed class AttentionOutputs : IDisposable
         return index;
     }
 
-    /// <summary>Sets all members for a call.</summary>
+    /// <summary>Sets all members of C's struct for a call.</summary>
     /// <exception cref="ObjectDisposedException">An array is disposed.</exception>
     internal void Fill(TensorMembers<NativeLayerOutputs> members) => members.SetAll(arrays);
 }

@@ -7,21 +7,21 @@ namespace Heed;
 [Flags]
 public enum Bias
 {
-    /// <summary>None of them.</summary>
+    /// <summary>No projection.</summary>
     None = 0,
 
-    /// <summary>That of the queries.</summary>
+    /// <summary>The projection of the queries.</summary>
     Q = 1,
 
-    /// <summary>That of the keys.</summary>
+    /// <summary>The projection of the keys.</summary>
     K = 2,
 
-    /// <summary>That of the values.</summary>
+    /// <summary>The projection of the values.</summary>
     V = 4,
 
-    /// <summary>That of the output.</summary>
+    /// <summary>The projection of the output.</summary>
     O = 8,
 
-    /// <summary>All four.</summary>
+    /// <summary>All four projections.</summary>
     All = 15,
 }

@@ -4,8 +4,8 @@ using System.Text;
 
 namespace Heed;
 
-/// <summary>Reads what <see cref="BigEndianWriter"/> writes, and not a byte more. Every method is told what it reads: a
-/// stream that ends there is an EndOfStreamException that says what is missing.</summary>
+/// <summary>Reads what <see cref="BigEndianWriter"/> writes, and no byte after it. Each method takes the name of what
+/// it reads: if the stream ends there, the EndOfStreamException says what is missing.</summary>
 internal sealed class BigEndianReader
 {
     private readonly Stream stream;
@@ -17,7 +17,7 @@ internal sealed class BigEndianReader
         this.stream = stream;
     }
 
-    /// <summary>The checksum of all that was read.</summary>
+    /// <summary>The checksum of all bytes that were read.</summary>
     internal uint Crc => crc.Value;
 
     internal static void CheckCount(int count)

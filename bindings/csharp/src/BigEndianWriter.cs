@@ -4,7 +4,7 @@ using System.IO;
 
 namespace Heed;
 
-/// <summary>Writes as Java's DataOutputStream does, and sums up what it has written.</summary>
+/// <summary>Writes numbers and text like Java's DataOutputStream, and computes a checksum of the bytes.</summary>
 internal sealed class BigEndianWriter
 {
     private readonly Stream stream;
@@ -16,7 +16,7 @@ internal sealed class BigEndianWriter
         this.stream = stream;
     }
 
-    /// <summary>The checksum of all that was written.</summary>
+    /// <summary>The checksum of all bytes that were written.</summary>
     internal uint Crc => crc.Value;
 
     internal void WriteByte(byte value) => Write((long)value, 1);
@@ -25,7 +25,7 @@ internal sealed class BigEndianWriter
 
     internal void WriteLong(long value) => Write(value, 8);
 
-    /// <summary>Modified UTF-8 behind its number of bytes.</summary>
+    /// <summary>Writes the number of bytes, then the text in modified UTF-8.</summary>
     internal void WriteText(string text)
     {
         using var bytes = new MemoryStream();
@@ -56,7 +56,7 @@ internal sealed class BigEndianWriter
         Write(bytes.ToArray(), (int)bytes.Length);
     }
 
-    /// <summary>Bytes behind their number.</summary>
+    /// <summary>Writes the number of bytes, then the bytes.</summary>
     internal void WriteBytes(NativeBytes bytes)
     {
         if (bytes.Length > int.MaxValue)

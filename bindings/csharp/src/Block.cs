@@ -5,30 +5,31 @@ using System.IO;
 
 namespace Heed;
 
-/// <summary>A function of arrays with parameters. heed's own blocks are <see cref="MultiHeadAttention"/>, <see
-/// cref="DotProductAttention"/>, <see cref="AdditiveAttention"/>, <see cref="Linear"/> and <see cref="Dropout"/>;
-/// <see cref="AbstractBlock"/> composes them to others.</summary>
-/// <remarks>Many threads may call Forward on one block. Calls that change parameters wait for those of Forward that
-/// run, block by block. Once a block is disposed, everything but Dispose, SetSeed and ToString throws <see
-/// cref="ObjectDisposedException"/> where it needs the parameters.</remarks>
+/// <summary>A computation with parameters and possibly child blocks. heed's own blocks are
+/// <see cref="MultiHeadAttention"/>, <see cref="DotProductAttention"/>, <see cref="AdditiveAttention"/>,
+/// <see cref="Linear"/> and <see cref="Dropout"/>; a program composes others as subclasses of
+/// <see cref="AbstractBlock"/>.</summary>
+/// <remarks>Many threads may call Forward on one block at the same time. A call that changes a block's parameters waits
+/// for the calls of Forward that use this block. On a disposed block, Dispose, SetSeed and ToString still work; a
+/// member that needs the parameters throws <see cref="ObjectDisposedException"/>.</remarks>
 public abstract class Block : IDisposable
 {
     private protected Block()
     {
     }
 
-    /// <summary>Whether the block and all below it have their parameters. A block without parameters is
-    /// initialized.</summary>
+    /// <summary>Whether all parameters of the block and of the blocks inside it have values. A block without parameters
+    /// is initialized.</summary>
     public abstract bool IsInitialized { get; }
 
-    /// <summary>The blocks that this one is made of, with their names: a copy, empty for heed's own.</summary>
+    /// <summary>The child blocks with their names: a copy of the list, empty for heed's own blocks.</summary>
     public abstract BlockList Children { get; }
 
     /// <summary>The parameters of this block itself: a copy of the list.</summary>
     public abstract ParameterList DirectParameters { get; }
 
-    /// <summary>The parameters of this block and of all below it: the direct ones, then those of each child, under the
-    /// name of the child, "_", and their name, as "01W_q_weight".</summary>
+    /// <summary>The parameters of this block and of all blocks inside it: first this block's own, then those of each
+    /// child, named by the child's name, "_", and their own name, as in "01W_q_weight".</summary>
     public ParameterList Parameters
     {
         get
@@ -45,55 +46,56 @@ public abstract class Block : IDisposable
         }
     }
 
-    /// <summary>The shapes that the block was last initialized for: a copy.</summary>
-    /// <exception cref="InvalidOperationException">Initialize was not called yet.</exception>
+    /// <summary>The shapes that the block was last initialized with: a copy.</summary>
+    /// <exception cref="InvalidOperationException">The block was not initialized.</exception>
     public abstract Shape?[] InputShapes { get; }
 
-    /// <summary>Computes.</summary>
-    /// <param name="parameterStore">Taken as DJL's blocks do.</param>
-    /// <param name="inputs">The inputs, as the block says.</param>
-    /// <param name="training">Whether dropout is active; each such call drops others, from <see cref="SetSeed"/>
-    /// on.</param>
-    /// <param name="parameters">For blocks of your own; heed's take none.</param>
+    /// <summary>Computes the outputs.</summary>
+    /// <param name="parameterStore">Not read; there because DJL's blocks have it.</param>
+    /// <param name="inputs">The inputs that the block describes.</param>
+    /// <param name="training">Whether dropout is active. Each such call drops other elements, by the next seed after
+    /// <see cref="SetSeed"/>.</param>
+    /// <param name="parameters">Further arguments for blocks of your own; heed's own blocks read none.</param>
     /// <returns>The outputs, which belong to the first input's manager.</returns>
-    /// <exception cref="ArgumentException">There are not as many inputs as the block takes, or sizes, types or lengths
-    /// do not fit.</exception>
+    /// <exception cref="ArgumentException">The number of inputs is not the block's, or sizes, types or lengths do not
+    /// fit.</exception>
     /// <exception cref="InvalidOperationException">The block is not initialized.</exception>
     /// <exception cref="ObjectDisposedException">An array, a manager or the block is disposed.</exception>
     public abstract NDList Forward(
         ParameterStore parameterStore, NDList inputs, bool training = false,
         PairList<string, object>? parameters = null);
 
-    /// <summary>Gives the block, and all below it, parameters for inputs of these shapes. They belong to the manager:
-    /// once it is disposed the block has none, and can be initialized or loaded anew. Parameters that are there are
-    /// kept: shapes that need others are refused, and <see cref="Clear"/> makes room for those. heed's own blocks check
-    /// the type as well; where only some were set, these stay, converted to the type. If it fails, nothing has
-    /// changed.</summary>
+    /// <summary>Creates the parameters of the block, and of the blocks inside it, for inputs of these shapes. They
+    /// belong to the manager: once it is disposed the block has none, and can be initialized or loaded again. Existing
+    /// parameters stay. If they do not fit the shapes, the call is refused; <see cref="Clear"/> removes them first.
+    /// heed's own blocks check the type as well; if only some parameters were set, these stay, converted to the type. A
+    /// call that fails changes nothing.</summary>
     /// <param name="manager">The owner of the parameters.</param>
     /// <param name="dataType">Their type: Float32, Float16 or BFloat16.</param>
-    /// <param name="inputShapes">The shapes of the inputs of Forward; null for one that is not given.</param>
-    /// <exception cref="ArgumentException">The shapes do not fit each other or the parameters that are there, whose
-    /// shapes the message has, or the type is another or not that of the parameters that are there.</exception>
+    /// <param name="inputShapes">The shapes of the inputs of Forward; null for an input that is left out.</param>
+    /// <exception cref="ArgumentException">The shapes do not fit each other, or do not fit existing parameters, whose
+    /// shapes the message states; or the type is none of these, or not that of existing parameters.</exception>
     public abstract void Initialize(NDManager manager, DataType dataType, params Shape?[] inputShapes);
 
-    /// <summary>The shapes of what Forward gives for inputs of these shapes.</summary>
-    /// <param name="inputShapes">The shapes of the inputs; null for one that is not given.</param>
+    /// <summary>The shapes of the outputs of Forward for inputs of these shapes.</summary>
+    /// <param name="inputShapes">The shapes of the inputs; null for an input that is left out.</param>
     /// <param name="dataTypes">Their types; null: that of the parameters, or Float32.</param>
     /// <returns>The shapes of the outputs.</returns>
-    /// <exception cref="ArgumentException">Forward would not take such inputs.</exception>
-    /// <exception cref="NotSupportedException">A block of your own that does not say.</exception>
+    /// <exception cref="ArgumentException">Forward does not take inputs of these shapes and types.</exception>
+    /// <exception cref="NotSupportedException">The block is your own and does not override this method.</exception>
     public abstract Shape[] GetOutputShapes(Shape?[] inputShapes, DataType[]? dataTypes = null);
 
-    /// <summary>Sets what makes the first values of all parameters of a type, here and below. Without effect on those
-    /// that have values.</summary>
+    /// <summary>Sets the initializer of all parameters of a type, including those of the blocks inside. A parameter
+    /// that already has values keeps them.</summary>
     /// <param name="initializer">The initializer.</param>
     /// <param name="type">The type of the parameters.</param>
     public void SetInitializer(Initializer initializer, ParameterType type) =>
         SetInitializer(initializer, parameter => parameter.Type == type);
 
-    /// <summary>Sets what makes the first values of one parameter. Without effect if it has values.</summary>
+    /// <summary>Sets the initializer of one of this block's own parameters. A parameter that already has values keeps
+    /// them.</summary>
     /// <param name="initializer">The initializer.</param>
-    /// <param name="parameterName">The name of a direct parameter.</param>
+    /// <param name="parameterName">The parameter's name.</param>
     /// <exception cref="ArgumentException">There is no such parameter.</exception>
     public void SetInitializer(Initializer initializer, string parameterName)
     {
@@ -109,10 +111,10 @@ public abstract class Block : IDisposable
         parameter.SetInitializer(initializer);
     }
 
-    /// <summary>Sets what makes the first values of some parameters, here and below. Without effect on those that have
-    /// values.</summary>
+    /// <summary>Sets the initializer of some parameters of this block and of the blocks inside. A parameter that
+    /// already has values keeps them.</summary>
     /// <param name="initializer">The initializer.</param>
-    /// <param name="predicate">Which parameters.</param>
+    /// <param name="predicate">Selects the parameters.</param>
     public void SetInitializer(Initializer initializer, Predicate<Parameter> predicate)
     {
         _ = initializer ?? throw new ArgumentNullException(nameof(initializer));
@@ -126,20 +128,20 @@ public abstract class Block : IDisposable
         }
     }
 
-    /// <summary>Converts the parameters, here and below. They stay with their manager.</summary>
+    /// <summary>Converts the parameters of this block and of the blocks inside. They stay with their manager.</summary>
     /// <param name="dataType">Their new type: Float32, Float16 or BFloat16.</param>
-    /// <exception cref="ArgumentException">The type is another; nothing is changed.</exception>
+    /// <exception cref="ArgumentException">The type is none of these; nothing is changed.</exception>
     /// <exception cref="InvalidOperationException">A parameter has no values; nothing is changed.</exception>
     public abstract void Cast(DataType dataType);
 
-    /// <summary>Drops the parameters, here and below: the block is not initialized any more, unless it has
-    /// none.</summary>
+    /// <summary>Removes the parameters of this block and of the blocks inside. A block that has parameters is then no
+    /// longer initialized.</summary>
     public abstract void Clear();
 
-    /// <summary>Freezes parameters, here and below, or frees them: see <see
-    /// cref="Parameter.RequiresGradient"/>.</summary>
-    /// <param name="freeze">Whether they are to be frozen.</param>
-    /// <param name="predicate">Which parameters; null: all.</param>
+    /// <summary>Marks parameters of this block and of the blocks inside as frozen, or removes the mark: see
+    /// <see cref="Parameter.RequiresGradient"/>.</summary>
+    /// <param name="freeze">True to mark them, false to remove the mark.</param>
+    /// <param name="predicate">Selects the parameters; null: all.</param>
     public void FreezeParameters(bool freeze, Predicate<Parameter>? predicate = null)
     {
         foreach (Pair<string, Parameter> parameter in Parameters)
@@ -151,28 +153,29 @@ public abstract class Block : IDisposable
         }
     }
 
-    /// <summary>Sets where random numbers begin: those of <see cref="Initialize"/>, and of the dropout of each Forward
-    /// that trains. The same seed repeats the same numbers. A block begins with a seed of its own, the first block of a
-    /// process always with the same. Of several of heed's blocks below this one the n-th, depth first from 0, gets seed
-    /// + n * 2^32.</summary>
+    /// <summary>Sets the seed of the random numbers: those of <see cref="Initialize"/>, and those of the dropout of
+    /// each Forward in training. The same seed gives the same numbers. Each block begins with a different seed; the
+    /// first block of a process always has the same one. Of heed's own blocks below this one, the n-th, depth first
+    /// from 0, gets seed + n * 2^32.</summary>
     /// <param name="seed">Any number.</param>
     public void SetSeed(long seed) => SetSeeds(ref seed);
 
-    /// <summary>Writes all parameters to a stream, in a format of heed's own with a checksum, the same as Java's
+    /// <summary>Writes all parameters to a stream, in heed's own format with a checksum, the same as Java's
     /// saveParameters. <see cref="NativeBlock.Save(string)"/> writes a .safetensors file instead, for other
     /// programs.</summary>
-    /// <param name="stream">Where to; it stays open.</param>
+    /// <param name="stream">The stream to write to; it stays open.</param>
     /// <exception cref="InvalidOperationException">A parameter has no values; nothing is written.</exception>
     /// <exception cref="NotSupportedException">The parameters of one block take 2 GiB or more.</exception>
     public void SaveParameters(Stream stream) =>
         ParameterFile.Save(this, stream ?? throw new ArgumentNullException(nameof(stream)));
 
-    /// <summary>Reads what <see cref="SaveParameters"/> of this block, or of one made alike, has written, in Java or
-    /// here, and nothing behind it. Types and sizes are the stream's. If it fails, nothing has changed.</summary>
-    /// <param name="manager">The owner of the parameters, as of <see cref="Initialize"/>.</param>
-    /// <param name="stream">Where from; it stays open.</param>
-    /// <exception cref="MalformedModelException">The bytes are of another format or version, of another block, or
-    /// damaged.</exception>
+    /// <summary>Reads the parameters that <see cref="SaveParameters"/> of this block, or of one that was made alike,
+    /// has written in Java or C#, and nothing that follows them. Types and sizes are the stream's. A call that fails
+    /// changes nothing.</summary>
+    /// <param name="manager">The owner of the parameters, as in <see cref="Initialize"/>.</param>
+    /// <param name="stream">The stream to read from; it stays open.</param>
+    /// <exception cref="MalformedModelException">The bytes have another format or version, were saved by another block,
+    /// or are damaged.</exception>
     /// <exception cref="EndOfStreamException">The stream ends early; the message says after how many bytes, and what is
     /// missing.</exception>
     public void LoadParameters(NDManager manager, Stream stream)
@@ -181,18 +184,20 @@ public abstract class Block : IDisposable
         ParameterFile.Load(this, manager, stream ?? throw new ArgumentNullException(nameof(stream)));
     }
 
-    /// <summary>Frees the parameters, here and below; if a call on another thread uses them, after that call. Doing so
-    /// twice does nothing.</summary>
+    /// <summary>Frees the parameters of this block and of the blocks inside. If a call on another thread uses them,
+    /// they are freed after that call. A second call does nothing.</summary>
     public abstract void Dispose();
 
-    /// <summary>Gives each native layer its seed, and moves on to the next one's.</summary>
+    /// <summary>Sets the seed of each native layer, and moves <paramref name="seed"/> on to the seed of the next
+    /// layer.</summary>
     internal abstract void SetSeeds(ref long seed);
 
-    /// <summary>Adds to <paramref name="undo"/> what restores the present state of the block and of the blocks inside,
-    /// and to <paramref name="snapshots"/> what that needs. <see cref="BlockState"/> disposes the snapshots.</summary>
+    /// <summary>Adds to <paramref name="undo"/> actions that restore the present state of the block and of the blocks
+    /// inside, and to <paramref name="snapshots"/> the arrays that they need. <see cref="BlockState"/> disposes the
+    /// snapshots.</summary>
     internal abstract void RememberState(List<Action> undo, List<IDisposable> snapshots);
 
-    /// <summary>The shapes of <see cref="InputShapes"/>, null where there are none.</summary>
+    /// <summary>The shapes of <see cref="InputShapes"/>; null if the block has none.</summary>
     internal abstract Shape?[]? ShapesOrNull { get; }
 
     /// <summary>Throws if the block is disposed.</summary>

@@ -4,8 +4,8 @@ using System.Collections.Generic;
 
 namespace Heed;
 
-/// <summary>What <see cref="AbstractBlock.Initialize"/> may change of a block and of the blocks inside: input shapes, and
-/// parameters that have no values yet. A call that fails puts it back.</summary>
+/// <summary>The state of a block and of the blocks inside that <see cref="AbstractBlock.Initialize"/> may change: input
+/// shapes, and parameters that have no values yet. A call that fails restores it.</summary>
 internal sealed class BlockState : IDisposable
 {
     private readonly List<Action> undo = new();
@@ -26,7 +26,8 @@ internal sealed class BlockState : IDisposable
 
     public void Dispose() => snapshots.ForEach(each => each.Dispose());
 
-    /// <summary>Puts it back as far as it can. Never throws, so that the call's own exception is told.</summary>
+    /// <summary>Restores the state as far as possible. Never throws, so that the caller gets the exception of its own
+    /// call.</summary>
     internal void Restore()
     {
         foreach (Action each in undo)
@@ -37,7 +38,7 @@ internal sealed class BlockState : IDisposable
             }
             catch (Exception)
             {
-                // The block is disposed meanwhile and has no state any more, or its device is lost.
+                // // The block was disposed meanwhile and has no state, or its device is lost.
             }
         }
     }

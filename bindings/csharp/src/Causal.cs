@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 namespace Heed;
 
-/// <summary>Causal masking, with its alignment named, since the two differ where there are not as many queries as
-/// keys.</summary>
+/// <summary>The causal mask. The alignment has to be named, because the two alignments differ if Q and K
+/// differ.</summary>
 public enum Causal
 {
-    /// <summary>Every key is visible.</summary>
+    /// <summary>Queries also attend to later keys.</summary>
     None = 0,
 
-    /// <summary>Key j is visible to query i where j is at most i.</summary>
+    /// <summary>Query i attends to key j if j is at most i.</summary>
     TopLeft = 1,
 
-    /// <summary>Key j of K is visible to query i of Q where j is at most i + K - Q: the last query sees the last
+    /// <summary>Query i of Q attends to key j of K if j is at most i + K - Q: the last query attends to the last
     /// key.</summary>
     BottomRight = 2,
 }

@@ -3,15 +3,15 @@ using System;
 
 namespace Heed;
 
-/// <summary>The helpers of d2l-java's chapter on attention.</summary>
+/// <summary>The helper functions of d2l-java's chapter on attention.</summary>
 public static class Chap10Utils
 {
-    /// <summary>Makes of the last axis one of heads, and of the heads a part of the batch: (B, S, H * D) becomes
-    /// (B * H, S, D), heads of one batch element together.</summary>
+    /// <summary>Moves the heads from the last axis into the batch: (B, S, H * D) becomes (B * H, S, D), with the heads
+    /// of a batch element next to each other.</summary>
     /// <param name="x">The array (B, S, H * D).</param>
     /// <param name="numHeads">The number of heads H.</param>
     /// <returns>An array (B * H, S, D), which belongs to the array's manager.</returns>
-    /// <exception cref="ArgumentException">The array has not three axes, or the last is not a multiple of
+    /// <exception cref="ArgumentException">The array does not have three axes, or the last is not a multiple of
     /// numHeads.</exception>
     public static NDArray TransposeQkv(NDArray x, int numHeads)
     {
@@ -27,11 +27,11 @@ public static class Chap10Utils
         return heads.Reshape(shape[0] * numHeads, shape[1], size);
     }
 
-    /// <summary>The reverse of <see cref="TransposeQkv"/>: (B * H, S, D) becomes (B, S, H * D).</summary>
+    /// <summary>Undoes <see cref="TransposeQkv"/>: (B * H, S, D) becomes (B, S, H * D).</summary>
     /// <param name="x">The array (B * H, S, D).</param>
     /// <param name="numHeads">The number of heads H.</param>
     /// <returns>An array (B, S, H * D), which belongs to the array's manager.</returns>
-    /// <exception cref="ArgumentException">The array has not three axes, or the first is not a multiple of
+    /// <exception cref="ArgumentException">The array does not have three axes, or the first is not a multiple of
     /// numHeads.</exception>
     public static NDArray TransposeOutput(NDArray x, int numHeads)
     {
@@ -47,9 +47,9 @@ public static class Chap10Utils
         return heads.Reshape(batch, shape[1], numHeads * shape[2]);
     }
 
-    /// <summary>Attention weights from scores: softmax over the last axis, with the keys from each row's length on
-    /// hidden. Hidden weights are exactly 0; a row of length 0 is all 0, where d2l's, which sets hidden scores to
-    /// -1e6, gives 1/K. Elsewhere both give the same, unless scores are near -1e6 themselves.</summary>
+    /// <summary>Attention weights from scores: softmax over the first n elements of the last axis, where n is the row's
+    /// valid length. The other weights are exactly 0. If n is 0, all weights are 0; d2l's function, which sets hidden
+    /// scores to -1e6, gives 1/K. Otherwise both give the same, unless scores are themselves near -1e6.</summary>
     /// <param name="scores">Scores (B, Q, K) or (B, H, Q, K), of Float32, Float16 or BFloat16.</param>
     /// <param name="validLens">Lengths (B) or (B, Q) of Float32, Int32 or Int64, whole numbers from 0 to K. Null: no
     /// key is hidden.</param>

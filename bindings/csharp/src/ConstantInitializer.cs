@@ -3,7 +3,7 @@ using System;
 
 namespace Heed;
 
-/// <summary>Makes parameters whose elements are all the same.</summary>
+/// <summary>Sets all elements of a parameter to the same value.</summary>
 public sealed class ConstantInitializer : Initializer
 {
     private readonly float value;

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 namespace Heed;
 
-/// <summary>How a device is opened. <see cref="NDManager.NewBaseManager"/> copies them: what is changed later has no
-/// effect on managers that are there.</summary>
+/// <summary>The options with which a device is opened. <see cref="NDManager.NewBaseManager"/> copies them: later
+/// changes have no effect on existing managers.</summary>
 public sealed class ContextOptions
 {
-    /// <summary>The number of threads that compute, 0 to 1024; 0, the default: as many as the process may use. Never
-    /// changes a result.</summary>
+    /// <summary>The number of threads that compute, 0 to 1024. 0, the default, means as many as the process may use. It
+    /// never changes a result.</summary>
     public int NumThreads { get; set; }
 
-    /// <summary>Whether a call that would not take the fastest path fails with <see cref="Status.NotFastest"/> and
-    /// the reason; false, the default: it runs.</summary>
+    /// <summary>Whether a call that would not take the fastest path fails with <see cref="Status.NotFastest"/> and the
+    /// reason. False, the default: the call runs.</summary>
     public bool Strict { get; set; }
 
-    /// <summary>Whether Float32 arrays may be computed with in 16 bits on devices that have nothing wider; false by
-    /// default. The CPU never needs it.</summary>
+    /// <summary>Whether devices that only compute in 16 bits may compute Float32 arrays in 16 bits; false by default.
+    /// The CPU never needs it.</summary>
     public bool AllowReducedPrecision { get; set; }
 
-    /// <summary>Whether all is as it is by default.</summary>
+    /// <summary>Whether all options have their default values.</summary>
     internal bool IsDefault => NumThreads == 0 && !Strict && !AllowReducedPrecision;
 
     internal bool HasValuesOf(ContextOptions other) => NumThreads == other.NumThreads && Strict == other.Strict
@@ -32,7 +32,7 @@ public sealed class ContextOptions
         members.AllowReducedPrecision = AllowReducedPrecision ? 1 : 0;
     }
 
-    /// <summary>Says what the options are.</summary>
+    /// <summary>Describes the options.</summary>
     /// <returns>The text.</returns>
     public override string ToString() =>
         $"ContextOptions(NumThreads={NumThreads}, Strict={Strict}, AllowReducedPrecision={AllowReducedPrecision})";

@@ -5,20 +5,20 @@ using System.Threading;
 
 namespace Heed;
 
-/// <summary>The state that a base manager shares with all managers made from it: a context for each device, and the
+/// <summary>The state that a base manager shares with all managers made from it: one context for each device, and the
 /// seeds.</summary>
 internal sealed class Contexts
 {
-    /// <summary>How many were made: each has its own seeds.</summary>
+    /// <summary>How many objects of this class were made: each has different seeds.</summary>
     private static long made = -1;
 
-    /// <summary>The base manager's, which disposes the contexts with itself. Null: the collector does.</summary>
+    /// <summary>The registry of the base manager, which disposes the contexts. If null, the garbage collector
+    /// does.</summary>
     private readonly Registry? registry;
     private readonly Dictionary<Device, DeviceContext> open = new();
 
-    /// <summary>The contexts of arrays that no manager owns. The arrays keep them alive, and disposing a manager does
-    /// not
-    /// end them.</summary>
+    /// <summary>The contexts of arrays that no manager owns. These arrays keep the contexts alive; disposing a manager
+    /// does not end them.</summary>
     private readonly WeakReference<Contexts> unowned = new(null!);
     private long nextSeed = Interlocked.Increment(ref made) << 32;
 
@@ -31,7 +31,7 @@ internal sealed class Contexts
     /// <summary>The options of all contexts.</summary>
     internal ContextOptions Options { get; }
 
-    /// <summary>The context of a device, opened by the first who asks.</summary>
+    /// <summary>The context of a device, which the first call opens.</summary>
     internal DeviceContext Of(Device device)
     {
         lock (open)
@@ -45,7 +45,7 @@ internal sealed class Contexts
         }
     }
 
-    /// <summary>The manager of arrays of a device that no manager disposes.</summary>
+    /// <summary>The manager, on a device, of arrays that no manager disposes.</summary>
     internal NDManager Unowned(Device device)
     {
         lock (open)
@@ -59,7 +59,7 @@ internal sealed class Contexts
         }
     }
 
-    /// <summary>The seed of the next random numbers.</summary>
+    /// <summary>Returns the seed of the next random numbers.</summary>
     internal long NextSeed() => Interlocked.Increment(ref nextSeed) - 1;
 
     internal void SetSeed(long seed) => Interlocked.Exchange(ref nextSeed, seed);

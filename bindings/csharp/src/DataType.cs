@@ -13,7 +13,7 @@ public enum DataType
     /// <summary>IEEE 754 binary16, System.Half.</summary>
     Float16 = 1,
 
-    /// <summary>The upper half of a binary32.</summary>
+    /// <summary>bfloat16: the upper half of a binary32.</summary>
     BFloat16 = 2,
 
     /// <summary>IEEE 754 binary64, double.</summary>
@@ -35,7 +35,7 @@ public enum DataType
     Boolean = 8,
 }
 
-/// <summary>What can be asked of an element type.</summary>
+/// <summary>The properties of an element type.</summary>
 public static class DataTypeExtensions
 {
     /// <summary>The size of one element.</summary>
@@ -68,7 +68,7 @@ public static class DataTypeExtensions
     /// <returns>True for Boolean.</returns>
     public static bool IsBoolean(this DataType dataType) => dataType == DataType.Boolean;
 
-    /// <summary>Of a floating-point type: the bits of its significand, the hidden one included.</summary>
+    /// <summary>The number of significant bits of a floating-point type, with the hidden bit.</summary>
     internal static int SignificandBits(this DataType dataType) => dataType switch
     {
         DataType.Float64 => 53,
@@ -77,7 +77,8 @@ public static class DataTypeExtensions
         _ => 8,
     };
 
-    /// <summary>Of a floating-point type: the power of two that all its numbers are multiples of.</summary>
+    /// <summary>The smallest positive number of a floating-point type, as a power of two; all numbers of the type are
+    /// its multiples.</summary>
     internal static int LeastPower(this DataType dataType) => dataType switch
     {
         DataType.Float64 => -1074,

@@ -5,18 +5,18 @@ using System.Text;
 
 namespace Heed;
 
-/// <summary>The decimal digits of a number of a floating-point type: the fewest that no other number of the type is
-/// nearer to, computed exactly. These are NumPy's digits; those of .NET Framework and Mono are not always the
-/// fewest.</summary>
+/// <summary>The decimal digits of a floating-point number: the fewest that identify it among all numbers of its type,
+/// computed exactly. These are NumPy's digits; those of .NET Framework and Mono are not always the fewest.</summary>
 internal readonly struct DecimalDigits
 {
-    /// <summary>More than any number has.</summary>
+    /// <summary>More digits than any number has.</summary>
     internal const int Unlimited = 2000;
 
-    /// <summary>Of a double: the bits of its fraction.</summary>
+    /// <summary>The number of fraction bits of a double.</summary>
     private const int FractionBits = 52;
 
-    /// <summary>Of a double: what its exponent's field is above the power of two of the last bit.</summary>
+    /// <summary>The difference between the exponent field of a double and the exponent of its last fraction
+    /// bit.</summary>
     private const int ExponentBias = 1075;
 
     private static readonly BigInteger Ten = 10;
@@ -27,20 +27,20 @@ internal readonly struct DecimalDigits
         Exponent = exponent;
     }
 
-    /// <summary>Without a point, and without leading zeros but for the number 0.</summary>
+    /// <summary>The digits without a decimal point, and without leading zeros unless the number is 0.</summary>
     internal string Digits { get; }
 
     /// <summary>The power of ten of the first digit.</summary>
     internal int Exponent { get; }
 
     /// <summary>Finds the digits of a finite number without its sign.</summary>
-    /// <param name="value">A number of that type.</param>
+    /// <param name="value">A number of the type.</param>
     /// <param name="type">A floating-point type.</param>
-    /// <param name="maxDigits">Where to cut, rounding to the nearest, a tie to the even digit.</param>
-    /// <param name="maxFraction">How many digits after the point to give at most, none of which the number begins
-    /// after.</param>
-    /// <param name="minDigits">How many exact digits to give at least where there are so many other than
-    /// zeros.</param>
+    /// <param name="maxDigits">The largest number of digits; the number is rounded to the nearest, a tie to the even
+    /// digit.</param>
+    /// <param name="maxFraction">The largest number of digits after the decimal point; the first digit of the number
+    /// must be among them or before the point.</param>
+    /// <param name="minDigits">Give at least this number of digits, if the exact number has as many.</param>
     internal static DecimalDigits Of(double value, DataType type, int maxDigits, int maxFraction, int minDigits)
     {
         if (value == 0)

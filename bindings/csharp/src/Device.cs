@@ -6,7 +6,7 @@ using System.Text.RegularExpressions;
 
 namespace Heed;
 
-/// <summary>Where arrays lie and blocks compute. Immutable.</summary>
+/// <summary>A device, which stores arrays and on which blocks compute. Immutable.</summary>
 public sealed class Device : IEquatable<Device>
 {
     private const int NativeCpu = 0;
@@ -23,10 +23,10 @@ public sealed class Device : IEquatable<Device>
     /// <summary>"cpu" or "ascend".</summary>
     public string DeviceType { get; }
 
-    /// <summary>Which of its kind, from 0; 0 for the CPU, of which there is one.</summary>
+    /// <summary>The index among the devices of this kind, from 0; always 0 for the CPU.</summary>
     public int DeviceId { get; }
 
-    /// <summary>The heed_device of heed.h.</summary>
+    /// <summary>The device's heed_device in heed.h.</summary>
     internal int NativeType { get; }
 
     internal bool IsCpu => NativeType == NativeCpu;
@@ -35,18 +35,19 @@ public sealed class Device : IEquatable<Device>
     /// <returns>The device.</returns>
     public static Device Cpu() => TheCpu;
 
-    /// <summary>A Huawei Ascend NPU, which may not be there: <see cref="NDManager.NewBaseManager"/> opens it.</summary>
-    /// <param name="index">Which one, from 0.</param>
+    /// <summary>A Huawei Ascend NPU. It is not checked whether it exists: <see cref="NDManager.NewBaseManager"/> opens
+    /// it.</summary>
+    /// <param name="index">The index of the NPU, from 0.</param>
     /// <returns>The device.</returns>
     /// <exception cref="ArgumentOutOfRangeException">The index is negative.</exception>
     public static Device Ascend(int index = 0) => index >= 0
         ? new Device("ascend", NativeAscend, index)
         : throw new ArgumentOutOfRangeException(nameof(index), index, "expected 0 or more");
 
-    /// <summary>The device of a name, as a program's option may have it.</summary>
-    /// <param name="deviceName">"cpu", or "ascend", which may be followed by the index: "ascend1".</param>
+    /// <summary>The device with a name, for example from a program's option.</summary>
+    /// <param name="deviceName">"cpu", or "ascend", which an index may follow: "ascend1".</param>
     /// <returns>The device.</returns>
-    /// <exception cref="ArgumentException">It is another name.</exception>
+    /// <exception cref="ArgumentException">The name is none of these.</exception>
     public static Device FromName(string deviceName)
     {
         _ = deviceName ?? throw new ArgumentNullException(nameof(deviceName));
@@ -65,10 +66,10 @@ public sealed class Device : IEquatable<Device>
             nameof(deviceName));
     }
 
-    /// <summary>How many devices of a kind can be used.</summary>
+    /// <summary>The number of devices of a kind that can be used.</summary>
     /// <param name="deviceType">"cpu" or "ascend".</param>
-    /// <returns>1 for the CPU; for others 0 where driver, plugin or device is missing, of which <see
-    /// cref="NDManager.NewBaseManager"/> tells the reason.</returns>
+    /// <returns>1 for the CPU; for others 0 if driver, plugin or device is missing. The exception of
+    /// <see cref="NDManager.NewBaseManager"/> then has the reason.</returns>
     /// <exception cref="ArgumentException">There is no such kind.</exception>
     /// <exception cref="DllNotFoundException">The native library cannot be loaded.</exception>
     public static int GetCount(string deviceType)
@@ -96,11 +97,11 @@ public sealed class Device : IEquatable<Device>
     /// <inheritdoc/>
     public override int GetHashCode() => unchecked((31 * NativeType) + DeviceId);
 
-    /// <summary>The kind and the index, as "cpu()" and "ascend(0)".</summary>
+    /// <summary>The kind and the index, as in "cpu()" and "ascend(0)".</summary>
     /// <returns>The text.</returns>
     public override string ToString() => IsCpu ? DeviceType + "()" : $"{DeviceType}({DeviceId})";
 
-    /// <remarks>Not inlined: Mono looks for a library when it compiles the method that calls it.</remarks>
+    /// <remarks>Not inlined: Mono loads the library when it compiles the method that calls it.</remarks>
     [MethodImpl(MethodImplOptions.NoInlining)]
     private static int CountLoaded(int nativeType) => Math.Max(0, HeedNative.HeedDeviceCount(nativeType));
 }

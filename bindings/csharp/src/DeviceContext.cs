@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 namespace Heed;
 
-/// <summary>A device as the managers that come from one base manager use it.</summary>
+/// <summary>The context of a device that the managers of one base manager share.</summary>
 internal sealed class DeviceContext
 {
     internal DeviceContext(Contexts all, Device device, NativeContext native)
@@ -11,7 +11,7 @@ internal sealed class DeviceContext
         Native = native;
     }
 
-    /// <summary>Those of the same base manager.</summary>
+    /// <summary>All contexts of the same base manager.</summary>
     internal Contexts All { get; }
 
     internal Device Device { get; }

@@ -5,11 +5,11 @@ using System.Globalization;
 namespace Heed;
 
 /// <summary>Scaled dot-product attention, softmax(scale * Q K^T) V (Vaswani et al., "Attention Is All You Need", 2017),
-/// with d2l-java's constructor and calls. Forward takes queries (B, Q, D), keys (B, K, D), values (B, K, Dv), or
-/// (B, H, Q, D), (B, H, K, D), (B, H, K, Dv) with a number of key heads that divides that of the queries, of one type
-/// of Float32, Float16 and BFloat16, and, optional or null, the valid lengths (B) or (B, Q) of Float32, Int32 or Int64:
-/// a query attends to as many keys from the first. It gives one array of (B, Q, Dv) or (B, H, Q, Dv).</summary>
-/// <remarks>It has no parameters, and need not be initialized.</remarks>
+/// with d2l-java's constructor and calls. Forward takes queries (B, Q, D), keys (B, K, D) and values (B, K, Dv), or
+/// (B, H, Q, D), (B, H, K, D) and (B, H, K, Dv), where the number of key heads divides that of the queries. All are
+/// Float32, Float16 or BFloat16. The valid lengths (B) or (B, Q) of Float32, Int32 or Int64 may be missing or null:
+/// with length n, a query attends to the first n keys. It gives one array (B, Q, Dv) or (B, H, Q, Dv).</summary>
+/// <remarks>It has no parameters and need not be initialized.</remarks>
 public sealed class DotProductAttention : NativeBlock
 {
     private static readonly DotProductAttentionOptions Defaults = new DotProductAttentionOptions();
@@ -27,14 +27,15 @@ public sealed class DotProductAttention : NativeBlock
     }
 
     /// <summary>Makes a block that does not keep the attention weights.</summary>
-    /// <param name="options">How it attends.</param>
-    /// <exception cref="ArgumentException">An option is out of range, or does not go with another.</exception>
+    /// <param name="options">The options, which are copied.</param>
+    /// <exception cref="ArgumentException">An option is out of range, or cannot be combined with another.</exception>
     public DotProductAttention(DotProductAttentionOptions options)
         : this((options ?? throw new ArgumentNullException(nameof(options))).Copy(), new KeptWeights(false))
     {
     }
 
-    /// <summary>Keeps the options, which nobody changes any more, and shares the weights with the caller.</summary>
+    /// <summary>Uses the options without a copy, since no caller changes them, and shares the kept weights with the
+    /// caller.</summary>
     internal DotProductAttention(AttentionOptions options, KeptWeights kept)
         : base(context => NewLayer(context, options), kept)
     {
@@ -42,15 +43,15 @@ public sealed class DotProductAttention : NativeBlock
         dropout = options.Dropout;
     }
 
-    /// <summary>The attention weights of the last Forward, before dropout: (B, Q, K) or (B, H, Q, K), and (B * H, Q, K)
-    /// inside a <see cref="MultiHeadAttention"/>, heads of one batch element together. Null before the first one, and
-    /// while they are not kept. They belong to the manager of that call's queries, and are valid until the next
-    /// Forward, which disposes them, or until <see cref="KeepAttentionWeights"/> is set to false: copy out what is
-    /// needed for longer.</summary>
+    /// <summary>The attention weights of the last Forward, before dropout: (B, Q, K) or (B, H, Q, K); inside a
+    /// <see cref="MultiHeadAttention"/> (B * H, Q, K), with the heads of a batch element next to each other. Null
+    /// before the first Forward, and while they are not kept. They belong to the manager of that call's queries. The
+    /// next Forward disposes them, and so does setting <see cref="KeepAttentionWeights"/> to false: copy them to keep
+    /// them longer.</summary>
     public NDArray? AttentionWeights => kept.Array;
 
-    /// <summary>Whether each Forward of a list computes and keeps the attention weights. The result is the same. Those
-    /// of the last Forward are disposed when they are no longer kept.</summary>
+    /// <summary>Whether each Forward of a list computes and keeps the attention weights. The output is the same.
+    /// Setting it to false disposes those of the last Forward.</summary>
     public bool KeepAttentionWeights
     {
         get => kept.On;
@@ -59,12 +60,12 @@ public sealed class DotProductAttention : NativeBlock
 
     internal override string Kind => nameof(DotProductAttention);
 
-    /// <summary>Attends in one call, without a block and with the default options: scores are divided by the square root
-    /// of the size of a query, and every query attends to every key.</summary>
+    /// <summary>Computes attention in one call, without a block and with the default options: scores are divided by the
+    /// square root of the size of a query, and every query attends to every key.</summary>
     /// <param name="queries">(B, Q, D) or (B, H, Q, D) of Float32, Float16 or BFloat16.</param>
-    /// <param name="keys">(B, K, D) or (B, H, K, D) of the queries' type; fewer heads, by a divisor, serve several of
-    /// the queries' each.</param>
-    /// <param name="values">(B, K, Dv) or (B, H, K, Dv), likewise.</param>
+    /// <param name="keys">(B, K, D) or (B, H, K, D) of the queries' type. The number of key heads may be a divisor of
+    /// the queries' H: then several heads of queries share a key head.</param>
+    /// <param name="values">(B, K, Dv) or (B, H, K, Dv), with as many heads as the keys.</param>
     /// <returns>A new array (B, Q, Dv) or (B, H, Q, Dv) of the queries' type, which belongs to the queries'
     /// manager.</returns>
     /// <exception cref="ArgumentException">Sizes or types do not fit.</exception>
@@ -94,15 +95,15 @@ public sealed class DotProductAttention : NativeBlock
             });
     }
 
-    /// <summary>Attends in one call, without a block, into arrays that are there: lengths, mask, bias and all options,
-    /// and as outputs the attention weights and the logarithms of the sums, too. The results are those of a block with
-    /// these options, to the bit.</summary>
-    /// <param name="inputs">What is read.</param>
-    /// <param name="outputs">What is written: at least one array.</param>
-    /// <param name="options">How it attends; null: the defaults.</param>
-    /// <exception cref="ArgumentException">Sizes, types, lengths or options do not fit, no output is given, one shares
-    /// memory with another array, or the inputs are for training and have no seed, which only a block could
-    /// draw.</exception>
+    /// <summary>Computes attention in one call, without a block, into existing arrays. It reads lengths, mask, bias and
+    /// all options, and can also write the attention weights and the log-sum-exp. The results have the same bits as
+    /// those of a block with these options.</summary>
+    /// <param name="inputs">The inputs.</param>
+    /// <param name="outputs">The outputs: at least one array.</param>
+    /// <param name="options">The options; null: the defaults.</param>
+    /// <exception cref="ArgumentException">Sizes, types, lengths or options do not fit, no output is set, an output
+    /// shares memory with another array, or the inputs are for training and have no seed, since there is no block to
+    /// draw one.</exception>
     /// <exception cref="ObjectDisposedException">An array or its manager is disposed.</exception>
     public static void ScaledDotProductAttention(
         AttentionInputs inputs, AttentionOutputs outputs, DotProductAttentionOptions? options = null)
@@ -122,7 +123,7 @@ public sealed class DotProductAttention : NativeBlock
         call.ScaledDotProductAttention(context, options ?? Defaults);
     }
 
-    /// <summary>Says what the block is.</summary>
+    /// <summary>Describes the block.</summary>
     /// <returns>The text.</returns>
     public override string ToString() =>
         $"DotProductAttention(dropout={dropout.ToString(CultureInfo.InvariantCulture)})";

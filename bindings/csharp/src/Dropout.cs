@@ -3,10 +3,10 @@ using System.Globalization;
 
 namespace Heed;
 
-/// <summary>Dropout: when training, each element is 0 with the rate's probability, and otherwise multiplied by
-/// 1 / (1 - rate); else the output is the input. Forward takes a list of one array of Float32, Float16 or BFloat16 with
-/// one axis to eight, and gives one of its shape.</summary>
-/// <remarks>It has no parameters, and need not be initialized.</remarks>
+/// <summary>Dropout: in training, each element becomes 0 with the rate's probability, and is otherwise multiplied by 1
+/// / (1 - rate); without training the output is the input. Forward takes a list of one array of Float32, Float16 or
+/// BFloat16 with one to eight axes, and gives one array of the same shape.</summary>
+/// <remarks>It has no parameters and need not be initialized.</remarks>
 public sealed class Dropout : NativeBlock
 {
     private readonly float rate;
@@ -29,7 +29,7 @@ public sealed class Dropout : NativeBlock
 
     private protected override Wanted Smallest => Wanted.Output;
 
-    /// <summary>Says what the block is.</summary>
+    /// <summary>Describes the block.</summary>
     /// <returns>The text.</returns>
     public override string ToString() => $"Dropout(rate={rate.ToString(CultureInfo.InvariantCulture)})";
 

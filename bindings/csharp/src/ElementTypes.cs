@@ -3,11 +3,11 @@ using System;
 
 namespace Heed;
 
-/// <summary>Which of .NET's types holds the elements of which array.</summary>
+/// <summary>Which .NET types hold the elements of which arrays.</summary>
 internal static class ElementTypes
 {
-    /// <summary>The type whose elements T is.</summary>
-    /// <exception cref="NotSupportedException">There is none.</exception>
+    /// <summary>The data type whose elements are of type T.</summary>
+    /// <exception cref="NotSupportedException">There is no such data type.</exception>
     internal static DataType Of<T>()
         where T : unmanaged
     {
@@ -52,18 +52,18 @@ internal static class ElementTypes
         throw new NotSupportedException($"no array has elements of the type {typeof(T)}");
     }
 
-    /// <summary>Whether a T is an element of that type, the bits of one of 16 bits (ushort), or one of its bytes
-    /// (byte).</summary>
+    /// <summary>Whether a T is an element of that type, the bits of a 16-bit element (ushort), or one byte of an
+    /// element (byte).</summary>
     internal static bool Holds<T>(DataType dataType)
         where T : unmanaged =>
         typeof(T) == typeof(byte)
         || (typeof(T) == typeof(ushort) ? dataType is DataType.Float16 or DataType.BFloat16 : Of<T>() == dataType);
 
-    /// <summary>The types that T holds the elements of.</summary>
+    /// <summary>The data types whose elements T can hold.</summary>
     internal static string NameOf<T>()
         where T : unmanaged => typeof(T) == typeof(ushort) ? "Float16 or BFloat16" : Of<T>().ToString();
 
-    /// <summary>How many T an array of so many elements is.</summary>
+    /// <summary>The number of T in an array with this number of elements.</summary>
     internal static unsafe long CountOf<T>(long numElements, DataType dataType)
         where T : unmanaged =>
         checked(numElements * dataType.NumOfBytes()) / sizeof(T);

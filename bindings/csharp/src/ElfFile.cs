@@ -12,10 +12,10 @@ internal static class ElfFile
     private const int SectionBytes = 64;
     private const int LoadedSegment = 1;
 
-    /// <summary>How many bytes are missing at the end; 0 if none are, or if the file is of a kind that the system's
-    /// loader refuses.</summary>
-    /// <remarks>The loader maps a file that is cut short without a word, and the process ends when it touches what is not
-    /// there.</remarks>
+    /// <summary>The number of bytes that are missing at the end; 0 if none are missing, or if the system's loader
+    /// refuses the file itself.</summary>
+    /// <remarks>The loader maps a truncated file without an error, and the process ends when it accesses the missing
+    /// part.</remarks>
     internal static long NumMissingBytes(string file)
     {
         using var reader = new BinaryReader(File.OpenRead(file));
@@ -29,7 +29,7 @@ internal static class ElfFile
         {
             return 0;
         }
-        // Linkers write the sections' table last.
+        // // Linkers write the section table last.
         long end = BitConverter.ToInt64(header, 40) + ((long)BitConverter.ToUInt16(header, 60) * SectionBytes);
         long segments = BitConverter.ToInt64(header, 32);
         int numSegments = BitConverter.ToUInt16(header, 56);

@@ -5,8 +5,8 @@ using System.Linq;
 
 namespace Heed;
 
-/// <summary>The format of <see cref="NDList.Encode()"/>, which is DJL's; numbers are big-endian, texts as <see
-/// cref="BigEndianWriter"/> has them.</summary>
+/// <summary>The format of <see cref="NDList.Encode()"/>, which is DJL's. Numbers are big-endian, texts as
+/// <see cref="BigEndianWriter"/> writes them.</summary>
 /// <remarks>
 /// <code>
 /// list     int count, for each array:
@@ -26,7 +26,7 @@ internal static class EncodedList
 
     internal static void Write(NDList list, Stream stream)
     {
-        // Nothing is written where an array is missing.
+        // // Checked first, so that nothing is written if an array is missing.
         NDArray[] arrays = Enumerable.Range(0, list.Count).Select(list.OpenArray).ToArray();
         var writer = new BigEndianWriter(stream);
         writer.WriteInt(arrays.Length);
@@ -37,7 +37,8 @@ internal static class EncodedList
         stream.Flush();
     }
 
-    /// <summary>Reads a list and not a byte more. Where that fails, the arrays that were made are disposed.</summary>
+    /// <summary>Reads a list, and nothing that follows it. If that fails, the arrays that were made are
+    /// disposed.</summary>
     internal static NDList Read(NDManager manager, Stream stream)
     {
         manager.OpenContext();
@@ -126,14 +127,14 @@ internal static class EncodedList
         }
         catch (ArgumentException error)
         {
-            // Sizes that no array has, beside a size of 0.
+            // // Sizes that no array can have, although another size is 0.
             throw new InvalidDataException($"{array} has the shape {shape}: {error.Message}", error);
         }
     }
 
     private static DataType TypeOf(string name, string array)
     {
-        // Numbers are parsed, too.
+        // // Enum.TryParse also accepts numbers.
         bool isKnown = Enum.TryParse(name, ignoreCase: true, out DataType type) && ParameterFile.NameOf(type) == name
             && (type.IsFloating() || type.IsInteger() || type.IsBoolean());
         return isKnown ? type : throw new NotSupportedException(
@@ -186,7 +187,7 @@ internal static class EncodedList
         }
     }
 
-    /// <summary>A text that may be anything, for a message.</summary>
+    /// <summary>A text of unknown content, shortened for a message.</summary>
     private static string Shortened(string text)
     {
         string start = new string(text.Take(MaxShown).Select(unit => unit is >= ' ' and <= '~' ? unit : '?').ToArray());

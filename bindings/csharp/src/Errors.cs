@@ -6,11 +6,11 @@ namespace Heed;
 /// <summary>The exceptions for the statuses of the native library.</summary>
 internal static class Errors
 {
-    /// <summary>TRANSLATED_CAPACITY of the wrapper, in which every sentence has room.</summary>
+    /// <summary>TRANSLATED_CAPACITY of the wrapper: the size of a buffer that holds every sentence.</summary>
     private const int SentenceCapacity = 1024;
 
-    /// <summary>Throws for any status but OK. Called right after the native call, on its thread, whose last error
-    /// it reads.</summary>
+    /// <summary>Throws for any status but OK. Must be called directly after the native call, on the same thread,
+    /// because it reads the thread's last error.</summary>
     internal static void Check(int status)
     {
         if (status != (int)Status.Ok)
@@ -19,8 +19,8 @@ internal static class Errors
         }
     }
 
-    /// <summary>What the runtime throws for a handle that is disposed just before a call, with heed's sentence. Not
-    /// every runtime names the handle.</summary>
+    /// <summary>The exception for a handle that is disposed directly before a call, with heed's sentence. Not every
+    /// runtime's own sentence names the handle.</summary>
     internal static ObjectDisposedException Closed(ObjectDisposedException error)
     {
         string name = error.ObjectName ?? string.Empty;
@@ -37,7 +37,7 @@ internal static class Errors
     internal static ObjectDisposedException ClosedArray() =>
         new ObjectDisposedException(nameof(NDArray), NativeTensor.ClosedSentence);
 
-    /// <summary>Of an argument.</summary>
+    /// <summary>The exception for an argument.</summary>
     internal static ObjectDisposedException ClosedArray(string argument) =>
         new ObjectDisposedException(nameof(NDArray), $"the array {argument} is closed");
 
@@ -50,7 +50,7 @@ internal static class Errors
     internal static ObjectDisposedException ClosedManager() =>
         new ObjectDisposedException(nameof(NDManager), "the manager is closed");
 
-    /// <summary>The sentence on this thread's last error, in C#'s words.</summary>
+    /// <summary>The sentence of this thread's last error, with C#'s names.</summary>
     private static unsafe string LastError()
     {
         byte* sentence = stackalloc byte[SentenceCapacity];

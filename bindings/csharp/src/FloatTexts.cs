@@ -5,11 +5,11 @@ using System.Linq;
 
 namespace Heed;
 
-/// <summary>Floating-point numbers of an array as texts of one width, and one number alone, by NumPy's rules (2.3 and
-/// later).</summary>
+/// <summary>Formats the floating-point numbers of an array as texts of the same width, or a single number, by NumPy's
+/// rules (2.3 and later).</summary>
 internal static class FloatTexts
 {
-    /// <summary>NumPy's precision: digits after the point.</summary>
+    /// <summary>NumPy's precision: the number of digits after the point.</summary>
     private const int MaxFraction = 8;
 
     private const double LargestWithoutExponent = 1e8;
@@ -17,16 +17,16 @@ internal static class FloatTexts
     private const double LeastWithoutExponent = 1e-4;
     private const double LargestRatioWithoutExponent = 1000;
 
-    /// <summary>The powers of two at or below the two bounds above.</summary>
+    /// <summary>The largest powers of two that do not exceed the two bounds above.</summary>
     private const int PowerOfLeast = -14;
     private const int PowerOfRatio = 9;
 
     private const int MinExponentDigits = 2;
 
-    /// <summary>Of "nan" and "inf".</summary>
+    /// <summary>The length of "nan" and "inf".</summary>
     private const int NameLength = 3;
 
-    /// <summary>One text for each number of an array, with the point at the same place in all.</summary>
+    /// <summary>Formats the numbers of an array, with the decimal points aligned.</summary>
     internal static string[] Aligned(double[] numbers, DataType type)
     {
         bool isScientific = NeedExponents(numbers, type);
@@ -62,7 +62,7 @@ internal static class FloatTexts
         }).ToArray();
     }
 
-    /// <summary>A number that stands alone.</summary>
+    /// <summary>Formats a single number.</summary>
     internal static string Single(double number, DataType type)
     {
         if (!IsFinite(number))
@@ -81,7 +81,8 @@ internal static class FloatTexts
             + scientific.ExponentText(MinExponentDigits);
     }
 
-    /// <summary>Compares as NumPy does, which rounds the bounds, and the ratio, to the array's type.</summary>
+    /// <summary>Whether the numbers are printed with exponents. NumPy compares with bounds, and a ratio, that are
+    /// rounded to the array's type.</summary>
     private static bool NeedExponents(double[] numbers, DataType type)
     {
         double[] sizes = numbers.Where(number => IsFinite(number) && number != 0).Select(Math.Abs).ToArray();
@@ -98,7 +99,8 @@ internal static class FloatTexts
             || largest / least > LargestRatioWithoutExponent + (ratioStep / 2);
     }
 
-    /// <summary>Ten to the power of how many decimal digits a number of the type always keeps.</summary>
+    /// <summary>The power of ten whose exponent is the number of decimal digits that a number of the type always
+    /// keeps.</summary>
     private static double TensOf(DataType type) =>
         Math.Pow(10, Math.Floor((type.SignificandBits() - 1) * Math.Log10(2)));
 
@@ -106,7 +108,7 @@ internal static class FloatTexts
 
     private static string Name(double number) => double.IsNaN(number) ? "nan" : number < 0 ? "-inf" : "inf";
 
-    /// <summary>A finite number: what is before the point, with the sign; what is behind it; the power of
+    /// <summary>A finite number: the digits before the point, with the sign; the digits after it; the exponent of
     /// ten.</summary>
     private sealed class Parts
     {

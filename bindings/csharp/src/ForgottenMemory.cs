@@ -4,17 +4,17 @@ using System.Threading;
 
 namespace Heed;
 
-/// <summary>The native memory of objects that nobody refers to any more, and whose finalizers have not run yet.</summary>
+/// <summary>The native memory of unreachable objects whose finalizers have not run yet.</summary>
 internal static class ForgottenMemory
 {
-    /// <summary>The longest wait for finalizers, among which may be the program's own, which may wait for this
+    /// <summary>The longest wait for finalizers. It is limited, because a finalizer of the program may wait for this
     /// thread.</summary>
     private const int MaxWaitMilliseconds = 500;
 
-    /// <summary>For a call that found no native memory: has the collector look for forgotten objects, and waits until
-    /// they are freed.</summary>
-    /// <param name="attempt">How often the call was made again before, from 0.</param>
-    /// <returns>True if the call is to be made again; false if that was done.</returns>
+    /// <summary>For a call that found no native memory: starts a garbage collection, and waits until unreachable
+    /// objects are freed.</summary>
+    /// <param name="attempt">How often the call was repeated before, from 0.</param>
+    /// <returns>True if the caller should repeat the call; false if it was repeated often enough.</returns>
     internal static bool FreeForgotten(int attempt)
     {
         if (attempt > 0)
@@ -30,12 +30,12 @@ internal static class ForgottenMemory
         }
         catch (OutOfMemoryException)
         {
-            // There is none for a thread either.
+            // // There is no memory for a thread either.
             Thread.Sleep(MaxWaitMilliseconds);
         }
         catch (ThreadInterruptedException)
         {
-            // The interruption is kept for the program's next wait.
+            // // The interruption is restored for the program's next wait.
             Thread.CurrentThread.Interrupt();
         }
         return true;

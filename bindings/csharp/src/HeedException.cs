@@ -3,8 +3,8 @@ using System;
 
 namespace Heed;
 
-/// <summary>A failure of the native library for which .NET has no exception of its own: of a file or a device, for
-/// example.</summary>
+/// <summary>A failure of the native library for which .NET has no exception of its own, such as one of a file or a
+/// device.</summary>
 public sealed class HeedException : Exception
 {
     internal HeedException(Status status, string sentence)
@@ -13,6 +13,6 @@ public sealed class HeedException : Exception
         Status = status;
     }
 
-    /// <summary>What kind of failure it was.</summary>
+    /// <summary>The kind of failure.</summary>
     public Status Status { get; }
 }

@@ -30,6 +30,7 @@ internal sealed class KeptWeights
         }
     }
 
-    /// <summary>Replaces the kept weights by those of a Forward, or by null, and disposes the ones before.</summary>
+    /// <summary>Replaces the kept weights by those of a new Forward, or by null, and disposes the previous
+    /// ones.</summary>
     internal void Keep(NDArray? weights) => Interlocked.Exchange(ref array, weights)?.Dispose();
 }

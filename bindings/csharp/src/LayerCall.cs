@@ -3,12 +3,11 @@ using System;
 
 namespace Heed;
 
-/// <summary>The inputs and outputs of calls of one layer, as C's structs. Each thread keeps those of its last call for
-/// the
-/// next one, so that a call allocates nothing. Used by one thread at a time.</summary>
+/// <summary>The inputs and outputs of calls of one layer, as C's structs. Each thread keeps its structs from call to
+/// call, so that a call allocates nothing. Used by one thread at a time.</summary>
 internal sealed unsafe class LayerCall : IDisposable
 {
-    /// <summary>Of this thread, for its next call. Null before the first one, and during a call.</summary>
+    /// <summary>The object of this thread, for its next call. Null before the first call, and during a call.</summary>
     [ThreadStatic]
     private static LayerCall? free;
 
@@ -20,7 +19,7 @@ internal sealed unsafe class LayerCall : IDisposable
 
     private readonly long* seed;
 
-    /// <summary>What the native inputs have.</summary>
+    /// <summary>The value of the member Training of the native inputs.</summary>
     private bool training;
 
     private LayerCall()
@@ -28,9 +27,8 @@ internal sealed unsafe class LayerCall : IDisposable
         seed = inputs.Struct.AddressOf(value => inputs.Struct.DropoutSeed = value);
     }
 
-    /// <summary>Begins a call. A call that runs within another one on the same thread, as code of the program's may
-    /// that
-    /// frees memory, gets structs of its own.</summary>
+    /// <summary>Begins a call. A call inside another one on the same thread gets structs of its own. That happens if
+    /// the program's code for freeing memory calls a block.</summary>
     internal static LayerCall Begin()
     {
         LayerCall call = free ?? new LayerCall();
@@ -38,7 +36,7 @@ internal sealed unsafe class LayerCall : IDisposable
         return call;
     }
 
-    /// <summary>Ends the call: lets go of the tensors.</summary>
+    /// <summary>Ends the call and its use of the tensors.</summary>
     public void Dispose()
     {
         inputs.Release();
@@ -52,7 +50,7 @@ internal sealed unsafe class LayerCall : IDisposable
         return this;
     }
 
-    /// <summary>The tensors of a list of inputs, in its order. Those at the end may be missing, and any be
+    /// <summary>Sets the inputs to the arrays of a list, in its order. Inputs at the end may be missing, and any may be
     /// null.</summary>
     internal LayerCall Read(params NativeTensor?[] list)
     {
@@ -63,7 +61,7 @@ internal sealed unsafe class LayerCall : IDisposable
         return this;
     }
 
-    /// <summary>Inputs that have shapes only. A null shape is no input.</summary>
+    /// <summary>Sets inputs that have shapes only. A null shape is no input.</summary>
     internal LayerCall Read(NativeContext context, Shape?[] shapes, Func<int, DataType> typeOf)
     {
         inputs.Clear();
@@ -73,7 +71,7 @@ internal sealed unsafe class LayerCall : IDisposable
             {
                 fixed (long* dims = shape.Dims)
                 {
-                    // Disposed at once, but destroyed only when this call no longer holds it.
+                    // // It is disposed at once, but destroyed only when this call has ended its use of it.
                     using NativeTensor tensor =
                         NativeTensor.Wrap(context, (int)typeOf(index), shape.Dimension, dims, null);
                     inputs.Set(index, tensor);
@@ -83,8 +81,8 @@ internal sealed unsafe class LayerCall : IDisposable
         return this;
     }
 
-    /// <summary>For all calls that do more than read shapes and types: whether dropout is active, and its
-    /// seed.</summary>
+    /// <summary>Sets whether dropout is active, and its seed. Required for all calls that do more than read shapes and
+    /// types.</summary>
     internal LayerCall Dropout(bool isActive, long dropoutSeed)
     {
         if (training != isActive)
@@ -112,7 +110,7 @@ internal sealed unsafe class LayerCall : IDisposable
 
     internal void Initialize(NativeLayer layer, long seed) => layer.Initialize(inputs.Struct, seed);
 
-    /// <summary>A new tensor for an output. The outputs of this call are others afterwards.</summary>
+    /// <summary>Makes a new tensor for an output. This replaces the outputs of this call.</summary>
     internal NativeTensor CreateOutput(NativeLayer layer, Wanted wanted)
     {
         int index = AttentionOutputs.IndexOf(wanted);

@@ -17,7 +17,7 @@ internal sealed class LayerContext
 
     internal Device Device { get; }
 
-    /// <summary>The options, which are never changed.</summary>
+    /// <summary>The options, which never change.</summary>
     internal ContextOptions Options { get; }
 
     /// <summary>The context of a layer that has not been moved to a device: the CPU, default options.</summary>

@@ -4,16 +4,15 @@ using System.Diagnostics;
 
 namespace Heed;
 
-/// <summary>Tells of objects that nobody disposed, where the program asks for it: by the environment variable
-/// HEED_LEAKS=1 or the AppContext switch Heed.Leaks. To know where an object was made costs some 10 us for
-/// each.</summary>
+/// <summary>Reports objects that were not disposed, if the program requests it by the environment variable HEED_LEAKS=1
+/// or the AppContext switch Heed.Leaks. Recording where an object was made takes some 10 us for each object.</summary>
 internal static class Leaks
 {
     private static readonly bool IsAsked =
         AppContext.TryGetSwitch("Heed.Leaks", out bool isOn) ? isOn
         : Environment.GetEnvironmentVariable("HEED_LEAKS") == "1";
 
-    /// <summary>The stack trace of the caller, for a report. Null where reports are off.</summary>
+    /// <summary>The stack trace of the caller, for a report. Null if reports are off.</summary>
     internal static Origin? Here(string kind) => IsAsked ? new Origin(kind, Environment.StackTrace) : null;
 
     internal sealed class Origin
@@ -27,7 +26,7 @@ internal static class Leaks
             this.stack = stack;
         }
 
-        /// <summary>Runs on the collector's thread, where an exception of a listener could not be caught.</summary>
+        /// <summary>Runs on the finalizer thread, where an exception of a listener could not be caught.</summary>
         internal void Report()
         {
             try
@@ -37,7 +36,7 @@ internal static class Leaks
             }
             catch (Exception)
             {
-                // Nothing is left to do.
+                // // An exception of a listener is ignored.
             }
         }
     }

@@ -9,7 +9,7 @@ internal static class Library
     private static readonly object Gate = new object();
     private static NativeContext? context;
 
-    /// <summary>The shared context for the CPU with the default options. Throws the whole failure each time, not only
+    /// <summary>The shared context for the CPU with the default options. Throws the full exception each time, not only
     /// the first time.</summary>
     internal static NativeContext Context
     {
@@ -22,7 +22,7 @@ internal static class Library
         }
     }
 
-    /// <summary>The device, opened with those options.</summary>
+    /// <summary>Opens the device with these options.</summary>
     internal static NativeContext Open(Device device, ContextOptions options) =>
         device.IsCpu && options.IsDefault ? Context : OpenNew(device, options);
 
@@ -32,7 +32,7 @@ internal static class Library
         return OpenLoaded(device, options);
     }
 
-    /// <remarks>Not inlined: Mono looks for a library when it compiles the method that calls it.</remarks>
+    /// <remarks>Not inlined: Mono loads the library when it compiles the method that calls it.</remarks>
     [MethodImpl(MethodImplOptions.NoInlining)]
     private static NativeContext OpenLoaded(Device device, ContextOptions options)
     {

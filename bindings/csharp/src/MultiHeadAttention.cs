@@ -4,22 +4,23 @@ using System.Globalization;
 
 namespace Heed;
 
-/// <summary>Multi-head attention (Vaswani et al., "Attention Is All You Need", 2017), with d2l-java's constructor
-/// and calls. Forward takes queries (B, Q, Eq), keys (B, K, Ek), values (B, K, Ev), of one type of Float32, Float16 and
-/// BFloat16, and, optional or null, the valid lengths (B) or (B, Q) of Float32, Int32 or Int64: a query attends to as
-/// many keys from the first. It gives one array (B, Q, numHiddens).</summary>
-/// <remarks>Its parameters W_q, W_k and W_v are of shape (numHiddens, size of the input), W_o of (numHiddens,
-/// numHiddens), unless options say otherwise; scores are divided by the square root of the head size (the class in
-/// d2l-java's utils/attention divides by the square root of 2). The block gets them by <see cref="NativeBlock.Initialize"/> or <see
-/// cref="NativeBlock.Load(string, string?)"/>. Made with d2l-java's constructor, each Forward keeps the attention
-/// weights in <see cref="Attention"/>, as d2l does; <see cref="KeepAttentionWeights"/> turns it off.</remarks>
+/// <summary>Multi-head attention (Vaswani et al., "Attention Is All You Need", 2017), with d2l-java's constructor and
+/// calls. Forward takes queries (B, Q, Eq), keys (B, K, Ek) and values (B, K, Ev), all Float32, Float16 or BFloat16,
+/// and the valid lengths (B) or (B, Q) of Float32, Int32 or Int64, which may be missing or null: with length n, a query
+/// attends to the first n keys. It gives one array (B, Q, numHiddens).</summary>
+/// <remarks>Unless options say otherwise, its parameters W_q, W_k and W_v have the shape
+/// (numHiddens, size of the input), W_o has (numHiddens, numHiddens), and scores are divided by the square root of the
+/// head size (the class in d2l-java's utils/attention divides by the square root of 2).
+/// <see cref="NativeBlock.Initialize"/> or <see cref="NativeBlock.Load(string, string?)"/> sets the parameters. With
+/// d2l-java's constructor, each Forward keeps the attention weights in <see cref="Attention"/>, as d2l does;
+/// <see cref="KeepAttentionWeights"/> turns it off.</remarks>
 public sealed class MultiHeadAttention : NativeBlock
 {
     private readonly KeptWeights kept;
     private readonly MultiHeadAttentionOptions options;
 
-    /// <summary>Makes a block without parameters that keeps the attention weights of the last Forward, as d2l's
-    /// does.</summary>
+    /// <summary>Makes a block without values for its parameters, which keeps the attention weights of the last Forward,
+    /// as d2l's does.</summary>
     /// <param name="numHiddens">The size of the output, a multiple of numHeads.</param>
     /// <param name="numHeads">The number of heads H.</param>
     /// <param name="dropout">The probability, from 0 to below 1, that an attention weight is dropped when
@@ -40,9 +41,9 @@ public sealed class MultiHeadAttention : NativeBlock
     {
     }
 
-    /// <summary>Makes a block without parameters that does not keep the attention weights.</summary>
-    /// <param name="options">How it attends.</param>
-    /// <exception cref="ArgumentException">An option is out of range, or does not go with another.</exception>
+    /// <summary>Makes a block without values for its parameters, which does not keep the attention weights.</summary>
+    /// <param name="options">The options, which are copied.</param>
+    /// <exception cref="ArgumentException">An option is out of range, or cannot be combined with another.</exception>
     public MultiHeadAttention(MultiHeadAttentionOptions options)
         : this((options ?? throw new ArgumentNullException(nameof(options))).Copy(), new KeptWeights(false))
     {
@@ -56,13 +57,13 @@ public sealed class MultiHeadAttention : NativeBlock
         Attention = new DotProductAttention(options, kept);
     }
 
-    /// <summary>The attention inside, which holds the attention weights (B * H, Q, K) of the last Forward, heads of one
-    /// batch item together. Used by itself it attends to arrays without projections, with the same options; it is
-    /// disposed with this block.</summary>
+    /// <summary>The dot-product attention of this block. It has the attention weights (B * H, Q, K) of the last
+    /// Forward, with the heads of a batch element next to each other. Called by itself, it computes attention with the
+    /// same options, without projections. It is disposed with this block.</summary>
     public DotProductAttention Attention { get; }
 
-    /// <summary>Whether each Forward of a list computes and keeps the attention weights, which take B * H * Q * K
-    /// elements. The result is the same. Those of the last Forward are disposed when they are no longer kept.</summary>
+    /// <summary>Whether each Forward of a list computes and keeps the attention weights, which have B * H * Q * K
+    /// elements. The output is the same. Setting it to false disposes those of the last Forward.</summary>
     public bool KeepAttentionWeights
     {
         get => kept.On;
@@ -78,7 +79,7 @@ public sealed class MultiHeadAttention : NativeBlock
         Attention.Dispose();
     }
 
-    /// <summary>Says what the block is.</summary>
+    /// <summary>Describes the block.</summary>
     /// <returns>The text.</returns>
     public override string ToString()
     {
@@ -87,7 +88,7 @@ public sealed class MultiHeadAttention : NativeBlock
         return $"MultiHeadAttention({given}, dropout={options.Dropout.ToString(CultureInfo.InvariantCulture)})";
     }
 
-    /// <summary>A view (B * H, Q, K) of weights (B, H, Q, K).</summary>
+    /// <summary>Returns a view (B * H, Q, K) of weights (B, H, Q, K).</summary>
     private protected override unsafe NativeTensor ToKeep(NativeTensor weights)
     {
         long* dims = stackalloc long[] { weights.Dim(0) * weights.Dim(1), weights.Dim(2), weights.Dim(3) };

@@ -4,14 +4,14 @@ using System.Runtime.InteropServices;
 
 namespace Heed;
 
-/// <content>Elements in and out.</content>
+/// <content>Reading and writing elements.</content>
 public sealed partial class NDArray
 {
     /// <summary>Array.MaxLength, which .NET Standard lacks.</summary>
     private const long MaxManagedArray = 0x7fffffc7;
 
-    /// <summary>Copies the elements out of a Float32, Float16 or BFloat16 array; those of 16 bits are widened,
-    /// which is exact.</summary>
+    /// <summary>Copies the elements out of a Float32, Float16 or BFloat16 array. Those of 16 bits are widened, which is
+    /// exact.</summary>
     /// <returns>The elements in row-major order.</returns>
     /// <exception cref="InvalidOperationException">The array is of another type.</exception>
     public float[] ToFloatArray()
@@ -41,7 +41,7 @@ public sealed partial class NDArray
     /// <exception cref="InvalidOperationException">The array is of another type.</exception>
     public long[] ToLongArray() => ToArray<long>(nameof(ToLongArray), "Int64");
 
-    /// <summary>Copies the elements out of a UInt8 or Int8 array; negative ones are byte's with the same
+    /// <summary>Copies the elements out of a UInt8 or Int8 array. Negative elements become the bytes with the same
     /// bits.</summary>
     /// <returns>The elements in row-major order.</returns>
     /// <exception cref="InvalidOperationException">The array is of another type.</exception>
@@ -56,20 +56,20 @@ public sealed partial class NDArray
 
     /// <summary>Copies the elements out.</summary>
     /// <typeparam name="T">The array's type: float, double, int, long, sbyte, byte or bool; Half in Heed.dll for .NET
-    /// 8; ushort for the bits of Float16 and BFloat16; byte for the bytes of any type, in the machine's
+    /// 8; ushort for the bits of Float16 and BFloat16; byte for the bytes of any type, in the machine's byte
     /// order.</typeparam>
     /// <returns>The elements in row-major order.</returns>
     /// <exception cref="InvalidOperationException">The array is of another type.</exception>
-    /// <exception cref="NotSupportedException">No array is of T.</exception>
+    /// <exception cref="NotSupportedException">No array has elements of type T.</exception>
     public T[] ToArray<T>()
         where T : unmanaged => ToArray<T>(nameof(ToArray), null);
 
     /// <summary>Copies the elements out.</summary>
-    /// <typeparam name="T">As of <see cref="ToArray{T}()"/>.</typeparam>
-    /// <param name="destination">Gets the elements in row-major order from its beginning on.</param>
-    /// <exception cref="ArgumentException">It is too short.</exception>
+    /// <typeparam name="T">A type as for <see cref="ToArray{T}()"/>.</typeparam>
+    /// <param name="destination">The span to fill, from its beginning, in row-major order.</param>
+    /// <exception cref="ArgumentException">The span is too short.</exception>
     /// <exception cref="InvalidOperationException">The array is of another type.</exception>
-    /// <exception cref="NotSupportedException">No array is of T.</exception>
+    /// <exception cref="NotSupportedException">No array has elements of type T.</exception>
     public void CopyTo<T>(Span<T> destination)
         where T : unmanaged
     {
@@ -82,10 +82,11 @@ public sealed partial class NDArray
         Read(Tensor, destination.Slice(0, (int)count));
     }
 
-    /// <summary>Copies the elements into another array, converted to its type and repeated along axes that this one
-    /// lacks or that have the size 1.</summary>
-    /// <param name="destination">The other array, with memory of its own, which may be on another device.</param>
-    /// <exception cref="ArgumentException">The shapes do not fit, both share memory, or the other cannot be
+    /// <summary>Copies the elements into another array. They are converted to its type, and repeated along axes that
+    /// are missing or have size 1 here.</summary>
+    /// <param name="destination">The array to write, which must not share memory with this one; it may be on another
+    /// device.</param>
+    /// <exception cref="ArgumentException">The shapes do not fit, the arrays share memory, or the other one cannot be
     /// written.</exception>
     public void CopyTo(NDArray destination)
     {
@@ -95,45 +96,45 @@ public sealed partial class NDArray
         destination.Fill(target => target.Copy(source));
     }
 
-    /// <summary>Sets all elements of a Float32 array, or of a Float16 or BFloat16 array, for which they are rounded to
-    /// nearest even. The array of a parameter sets the parameter, and the block computes with the new elements from
-    /// then on.</summary>
-    /// <param name="data">As many elements, in row-major order.</param>
-    /// <exception cref="ArgumentException">There are more or fewer.</exception>
+    /// <summary>Sets all elements of a Float32, Float16 or BFloat16 array; for the types of 16 bits they are rounded to
+    /// nearest even. The array may be a parameter of a block: the block computes with the new elements from then
+    /// on.</summary>
+    /// <param name="data">One element for each of the array, in row-major order.</param>
+    /// <exception cref="ArgumentException">There are more or fewer elements.</exception>
     /// <exception cref="InvalidOperationException">The array is of another type.</exception>
     public void Set(float[] data) => SetFrom(data);
 
     /// <summary>Sets all elements of a Float64 array.</summary>
-    /// <param name="data">As many elements, in row-major order.</param>
-    /// <exception cref="ArgumentException">There are more or fewer.</exception>
+    /// <param name="data">One element for each of the array, in row-major order.</param>
+    /// <exception cref="ArgumentException">There are more or fewer elements.</exception>
     /// <exception cref="InvalidOperationException">The array is of another type.</exception>
     public void Set(double[] data) => SetFrom(data);
 
     /// <summary>Sets all elements of an Int32 array.</summary>
-    /// <param name="data">As many elements, in row-major order.</param>
-    /// <exception cref="ArgumentException">There are more or fewer.</exception>
+    /// <param name="data">One element for each of the array, in row-major order.</param>
+    /// <exception cref="ArgumentException">There are more or fewer elements.</exception>
     /// <exception cref="InvalidOperationException">The array is of another type.</exception>
     public void Set(int[] data) => SetFrom(data);
 
     /// <summary>Sets all elements of an Int64 array.</summary>
-    /// <param name="data">As many elements, in row-major order.</param>
-    /// <exception cref="ArgumentException">There are more or fewer.</exception>
+    /// <param name="data">One element for each of the array, in row-major order.</param>
+    /// <exception cref="ArgumentException">There are more or fewer elements.</exception>
     /// <exception cref="InvalidOperationException">The array is of another type.</exception>
     public void Set(long[] data) => SetFrom(data);
 
     /// <summary>Sets all elements of a Boolean array.</summary>
-    /// <param name="data">As many elements, in row-major order.</param>
-    /// <exception cref="ArgumentException">There are more or fewer.</exception>
+    /// <param name="data">One element for each of the array, in row-major order.</param>
+    /// <exception cref="ArgumentException">There are more or fewer elements.</exception>
     /// <exception cref="InvalidOperationException">The array is of another type.</exception>
     public void Set(bool[] data) => SetFrom(data);
 
     /// <summary>Sets all elements.</summary>
-    /// <typeparam name="T">As of <see cref="ToArray{T}()"/>; float also for Float16 and BFloat16 arrays, for which the
-    /// elements are rounded to nearest even.</typeparam>
-    /// <param name="data">As many elements, in row-major order.</param>
-    /// <exception cref="ArgumentException">There are more or fewer.</exception>
+    /// <typeparam name="T">A type as for <see cref="ToArray{T}()"/>; float also for Float16 and BFloat16 arrays, for
+    /// which the elements are rounded to nearest even.</typeparam>
+    /// <param name="data">One element for each of the array, in row-major order.</param>
+    /// <exception cref="ArgumentException">There are more or fewer elements.</exception>
     /// <exception cref="InvalidOperationException">The array is of another type.</exception>
-    /// <exception cref="NotSupportedException">No array is of T.</exception>
+    /// <exception cref="NotSupportedException">No array has elements of type T.</exception>
     public unsafe void Set<T>(ReadOnlySpan<T> data)
         where T : unmanaged
     {
@@ -153,16 +154,16 @@ public sealed partial class NDArray
         }
     }
 
-    /// <summary>The memory of the elements, without a copy: what is written to one is in the other. The memory stays
-    /// valid when the array is disposed, until nothing refers to the result any more. A span that is taken from it does
-    /// not count as referring to it: keep the result, or the array, in use for longer than its spans.</summary>
-    /// <typeparam name="T">As of <see cref="ToArray{T}()"/> but bool, since a Boolean's byte may be other than 0 and 1:
-    /// take byte.</typeparam>
+    /// <summary>Returns the memory of the elements, without a copy: writing to it writes to the array. The memory stays
+    /// valid when the array is disposed, until nothing refers to the result. A span of it does not count as a
+    /// reference: keep the result, or the array, in use for longer than its spans.</summary>
+    /// <typeparam name="T">A type as for <see cref="ToArray{T}()"/>, except bool: the bytes of a Boolean array may be
+    /// other than 0 and 1, so use byte.</typeparam>
     /// <returns>The elements in row-major order.</returns>
-    /// <exception cref="InvalidOperationException">The array is of another type; it does not lie in row-major order
-    /// without gaps (take that of <see cref="Duplicate"/>), or not in this machine's memory; it is a parameter's, which
-    /// is read-only; or it has more elements than a span can have.</exception>
-    /// <exception cref="NotSupportedException">No array is of T.</exception>
+    /// <exception cref="InvalidOperationException">The array is of another type; its elements are not contiguous in
+    /// row-major order (<see cref="Duplicate"/> makes an array that is); they are not in the processor's memory; it is
+    /// a parameter, which is read-only; or it has more elements than a span can have.</exception>
+    /// <exception cref="NotSupportedException">No array has elements of type T.</exception>
     public unsafe Memory<T> AsMemory<T>()
         where T : unmanaged
     {
@@ -197,10 +198,10 @@ public sealed partial class NDArray
         return new ArrayMemory<T>(view, (int)count).Memory;
     }
 
-    /// <summary>One element of a Float32, Float16 or BFloat16 array.</summary>
+    /// <summary>Returns one element of a Float32, Float16 or BFloat16 array.</summary>
     /// <param name="indices">An index for each axis; negative ones count from the end.</param>
     /// <returns>The element, widened to float.</returns>
-    /// <exception cref="ArgumentException">There are more or fewer indices than axes, or one is out of
+    /// <exception cref="ArgumentException">There are more or fewer indices than axes, or an index is out of
     /// range.</exception>
     /// <exception cref="InvalidOperationException">The array is of another type.</exception>
     public float GetFloat(params long[] indices)
@@ -211,10 +212,10 @@ public sealed partial class NDArray
             : throw WrongType(nameof(GetFloat), "Float32, Float16 or BFloat16");
     }
 
-    /// <summary>One element of an array of integers.</summary>
+    /// <summary>Returns one element of an array of integers.</summary>
     /// <param name="indices">An index for each axis; negative ones count from the end.</param>
     /// <returns>The element, widened to long.</returns>
-    /// <exception cref="ArgumentException">There are more or fewer indices than axes, or one is out of
+    /// <exception cref="ArgumentException">There are more or fewer indices than axes, or an index is out of
     /// range.</exception>
     /// <exception cref="InvalidOperationException">The array is of another type.</exception>
     public long GetLong(params long[] indices)
@@ -225,9 +226,9 @@ public sealed partial class NDArray
             : throw WrongType(nameof(GetLong), "Int64, Int32, Int8 or UInt8");
     }
 
-    /// <summary>Writes the array to a .npy file, which is replaced as a whole, or left as it was.</summary>
+    /// <summary>Writes the array to a .npy file. The file is replaced as a whole, or unchanged if that fails.</summary>
     /// <param name="path">The file.</param>
-    /// <exception cref="NotSupportedException">The array is of BFloat16, which the format lacks.</exception>
+    /// <exception cref="NotSupportedException">The array is BFloat16, which the format does not have.</exception>
     /// <exception cref="HeedException">With <see cref="Status.IO"/>: the file cannot be written.</exception>
     public unsafe void Save(string path)
     {
@@ -237,7 +238,7 @@ public sealed partial class NDArray
         }
     }
 
-    /// <summary>The elements of a native array, exactly as many as the span has room for.</summary>
+    /// <summary>Reads the elements of a native array; the span must have exactly as many.</summary>
     internal static unsafe void Read<T>(NativeTensor tensor, Span<T> elements)
         where T : unmanaged
     {
@@ -280,7 +281,7 @@ public sealed partial class NDArray
         WriteAnew(elements, numBytes, isNarrowed ? DataType.Float32 : dataType);
     }
 
-    /// <summary>By way of a new native array.</summary>
+    /// <summary>Writes the elements through a new native array.</summary>
     private unsafe void WriteAnew(void* elements, ulong numBytes, DataType type) => Fill(target =>
     {
         using NativeTensor values = manager.NewHostTensor(shape, type);
@@ -288,7 +289,7 @@ public sealed partial class NDArray
         target.Copy(values);
     });
 
-    /// <summary>How many T the array is.</summary>
+    /// <summary>The number of T in the array.</summary>
     private long CountOf<T>(string method, string? wanted)
         where T : unmanaged => ElementTypes.Holds<T>(DataType)
         ? ElementTypes.CountOf<T>(shape.Size, dataType)
@@ -315,11 +316,11 @@ public sealed partial class NDArray
         return value[0];
     }
 
-    /// <summary>A new native array of another type, which has no owner yet.</summary>
+    /// <summary>Makes a native array of another type with the same elements, which no manager owns yet.</summary>
     private NativeTensor Converted(NativeTensor source, Shape shape, DataType type) =>
         Converted(source, manager.NewTensor(shape, type));
 
-    /// <summary>The same in the processor's memory.</summary>
+    /// <summary>Makes such an array in the processor's memory.</summary>
     private NativeTensor ConvertedOnHost(NativeTensor source, Shape shape, DataType type) =>
         Converted(source, manager.NewHostTensor(shape, type));
 

@@ -4,23 +4,23 @@ using System.Collections.Generic;
 
 namespace Heed;
 
-/// <content>What is computed, and compared.</content>
+/// <content>Computations and comparisons.</content>
 public sealed partial class NDArray
 {
-    /// <summary>Elements that are compared at a time.</summary>
+    /// <summary>The number of elements that are compared at a time.</summary>
     private const int ComparedAtOnce = 1 << 14;
 
     private delegate bool Pair<T>(T a, T b);
 
-    /// <summary>A copy with memory of its own, in row-major order.</summary>
+    /// <summary>Copies the array, with memory of its own, in row-major order.</summary>
     /// <returns>A new array of this shape and type.</returns>
     public NDArray Duplicate() => ToType(DataType, copy: true);
 
-    /// <summary>The elements converted to another type: floats narrow by rounding to nearest even, floats become
-    /// integers by truncation, and what does not fit becomes the nearest that does (a NaN 0); to Boolean all but 0 is
-    /// true.</summary>
-    /// <param name="dataType">The type.</param>
-    /// <param name="copy">Whether to copy an array that is of that type already.</param>
+    /// <summary>Converts the elements to another type. Floats are rounded to nearest even for narrower floats and
+    /// truncated for integers; a number out of range becomes the nearest in range, and NaN becomes 0 as an integer. As
+    /// Boolean, all but 0 are true.</summary>
+    /// <param name="dataType">The new type.</param>
+    /// <param name="copy">Whether to copy the array even if it already has that type.</param>
     /// <returns>A new array, or this one.</returns>
     /// <exception cref="ArgumentException">There is no such type.</exception>
     public NDArray ToType(DataType dataType, bool copy = false)
@@ -31,11 +31,11 @@ public sealed partial class NDArray
             : manager.NewArray(shape, dataType, target => target.Copy(source));
     }
 
-    /// <summary>The array on a device, in its type.</summary>
+    /// <summary>Copies the array to a device, without changing its type.</summary>
     /// <param name="device">The device.</param>
-    /// <param name="copy">Whether to copy an array that is on it already.</param>
-    /// <returns>A new row-major array, or this one. A new one on another device belongs to a manager for that device,
-    /// of the same options, which is disposed with this array's manager.</returns>
+    /// <param name="copy">Whether to copy the array even if it is already on that device.</param>
+    /// <returns>A new row-major array, or this one. A new array on another device belongs to a manager for that device
+    /// with the same options, which is disposed with this array's manager.</returns>
     /// <exception cref="HeedException">With <see cref="Status.DeviceUnavailable"/>: driver, plugin or device is
     /// missing; the sentence says which.</exception>
     public NDArray ToDevice(Device device, bool copy = false)
@@ -59,9 +59,9 @@ public sealed partial class NDArray
         return manager.NewArray(shape, dataType, target => HeedNative.HeedSoftmax(source, axis, target));
     }
 
-    /// <summary>The product of two matrices, (M, K) and (K, N), or of many at once, with the shapes of NumPy's matmul:
-    /// axes before the last two are repeated as <see cref="Broadcast"/> does, and a vector counts as one row on the
-    /// left, as one column on the right.</summary>
+    /// <summary>The product of two matrices, (M, K) and (K, N), or of several pairs of matrices, with the shapes of
+    /// NumPy's matmul: axes before the last two are repeated as in <see cref="Broadcast"/>. A vector is one row as the
+    /// left factor, and one column as the right factor.</summary>
     /// <param name="other">The right factor, of the same type.</param>
     /// <returns>A new array of that type.</returns>
     /// <exception cref="ArgumentException">Shapes or types do not fit, or heed does not compute with the
@@ -91,13 +91,13 @@ public sealed partial class NDArray
         return MatMul(other);
     }
 
-    /// <summary>Whether both have the same shape, and each pair of elements is close: abs(this - other) &lt;= atol +
-    /// rtol * abs(other), computed in double. Infinities are close to themselves only.</summary>
+    /// <summary>Whether both arrays have the same shape, and all elements are close: abs(this - other) &lt;= atol +
+    /// rtol * abs(other), computed in double. An infinity is close only to itself.</summary>
     /// <param name="other">Another array, of any type.</param>
     /// <param name="rtol">The relative tolerance.</param>
     /// <param name="atol">The absolute tolerance.</param>
     /// <param name="equalNan">Whether a NaN is close to a NaN.</param>
-    /// <returns>Whether all are close.</returns>
+    /// <returns>Whether all elements are close.</returns>
     public bool AllClose(NDArray other, double rtol = 1e-5, double atol = 1e-8, bool equalNan = false) =>
         HasShapeOf(other) && All<double>(
             other,
@@ -105,16 +105,17 @@ public sealed partial class NDArray
             (a, b) => a == b || (equalNan && double.IsNaN(a) && double.IsNaN(b))
                 || (!double.IsInfinity(a) && !double.IsInfinity(b) && Math.Abs(a - b) <= atol + (rtol * Math.Abs(b))));
 
-    /// <summary>Whether both have the same shape, type and elements. A NaN equals nothing, 0 equals -0.</summary>
+    /// <summary>Whether both arrays have the same shape, type and elements. NaN is not equal to NaN; 0 is equal to
+    /// -0.</summary>
     /// <param name="other">Another array.</param>
-    /// <returns>Whether all are equal.</returns>
+    /// <returns>Whether they are equal.</returns>
     public bool ContentEquals(NDArray other) => HasShapeOf(other) && other.dataType == dataType
         && (dataType == DataType.Int64
             ? All<long>(other, DataType.Int64, (a, b) => a == b)
             : All<double>(other, DataType.Float64, (a, b) => a == b));
 
-    /// <summary>Shape, type, device and elements as text, for people to read. An array of more than 1000 elements is
-    /// without them.</summary>
+    /// <summary>Shape, type, device and elements as text, for people to read. The elements are left out if there are
+    /// more than 1000.</summary>
     /// <returns>The text.</returns>
     public string ToDebugString() => ArrayText.DebugString(this);
 
@@ -132,7 +133,7 @@ public sealed partial class NDArray
         return new Shape(dims.ToArray());
     }
 
-    /// <summary>The size of an axis counted from the end, 1 for the last; 1 where the axis is missing.</summary>
+    /// <summary>The size of an axis counted from the end, 1 for the last axis. A missing axis has size 1.</summary>
     private static long SizeFromEnd(Shape shape, int axisFromEnd) =>
         axisFromEnd <= shape.Dimension ? shape[shape.Dimension - axisFromEnd] : 1;
 
@@ -148,8 +149,8 @@ public sealed partial class NDArray
         return array;
     }
 
-    /// <summary>Whether something holds of all pairs of elements, converted to a type that T is an element
-    /// of.</summary>
+    /// <summary>Whether a condition holds for all pairs of elements, which are converted to a type that T can
+    /// hold.</summary>
     private bool All<T>(NDArray other, DataType type, Pair<T> holds)
         where T : unmanaged
     {

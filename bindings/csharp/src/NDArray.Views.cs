@@ -4,15 +4,15 @@ using System.Linq;
 
 namespace Heed;
 
-/// <content>The same elements in another shape or order.</content>
+/// <content>Views: the same elements in another shape or order.</content>
 public sealed partial class NDArray
 {
     private static readonly Shape ScalarShape = new Shape();
 
-    /// <summary>A view of the part at some indices of the first axes, which it lacks: of an array (2, 3, 4), array[1]
-    /// is of shape (3, 4), array[1, -1] of shape (4).</summary>
+    /// <summary>Returns a view of the part at some indices of the first axes, without these axes: for an array (2, 3,
+    /// 4), array[1] has shape (3, 4), and array[1, -1] has shape (4).</summary>
     /// <param name="indices">The indices; negative ones count from the end.</param>
-    /// <exception cref="ArgumentException">There are more indices than axes, or one is out of range
+    /// <exception cref="ArgumentException">There are more indices than axes, or an index is out of range
     /// (ArgumentOutOfRangeException).</exception>
     public NDArray this[params long[] indices]
     {
@@ -30,30 +30,30 @@ public sealed partial class NDArray
         }
     }
 
-    /// <summary>The elements in another shape, in the same row-major order: a view where there can be one, a new array
-    /// otherwise.</summary>
-    /// <param name="dims">The sizes of the axes, of which one may be -1: it is worked out.</param>
+    /// <summary>Returns the elements in another shape, in the same row-major order: a view if the strides allow one,
+    /// otherwise a copy.</summary>
+    /// <param name="dims">The sizes of the axes; one of them may be -1, and is then computed from the others.</param>
     /// <returns>An array of that shape.</returns>
     /// <exception cref="ArgumentException">The shape has another number of elements.</exception>
     public NDArray Reshape(params long[] dims) =>
         manager.Adopt(Reshaped(Tensor, dims ?? throw new ArgumentNullException(nameof(dims))));
 
-    /// <summary>The elements in another shape, in the same row-major order: a view where there can be one, a new array
-    /// otherwise.</summary>
-    /// <param name="shape">The shape, of which one size may be -1: it is worked out.</param>
+    /// <summary>Returns the elements in another shape, in the same row-major order: a view if the strides allow one,
+    /// otherwise a copy.</summary>
+    /// <param name="shape">The shape; one of its sizes may be -1, and is then computed from the others.</param>
     /// <returns>An array of that shape.</returns>
     /// <exception cref="ArgumentException">The shape has another number of elements.</exception>
     public NDArray Reshape(Shape shape) => Reshape((shape ?? throw new ArgumentNullException(nameof(shape))).Dims);
 
-    /// <summary>The elements in one axis: a view where there can be one, a new array otherwise.</summary>
+    /// <summary>Returns the elements in a single axis: a view if the strides allow one, otherwise a copy.</summary>
     /// <returns>An array of rank 1.</returns>
     public NDArray Flatten() => Reshape(Size);
 
-    /// <summary>A view with the axes in another order.</summary>
-    /// <param name="axes">Axis i of the view is axis axes[i] of the array: each axis once, negative ones counted from
-    /// the end. None: the axes in reverse order.</param>
+    /// <summary>Changes the order of the axes.</summary>
+    /// <param name="axes">The axes of this array in the order of the result, each of them once; negative ones count
+    /// from the end. None: the axes in reverse order.</param>
     /// <returns>A view.</returns>
-    /// <exception cref="ArgumentException">There are more or fewer, or one is out of range or named twice.</exception>
+    /// <exception cref="ArgumentException">An axis is missing, out of range or given twice.</exception>
     public unsafe NDArray Transpose(params int[] axes)
     {
         _ = axes ?? throw new ArgumentNullException(nameof(axes));
@@ -69,9 +69,9 @@ public sealed partial class NDArray
         }
     }
 
-    /// <summary>A view with two axes exchanged.</summary>
-    /// <param name="axis1">One; negative ones count from the end.</param>
-    /// <param name="axis2">The other.</param>
+    /// <summary>Exchanges two axes.</summary>
+    /// <param name="axis1">The first axis; negative ones count from the end.</param>
+    /// <param name="axis2">The second axis, likewise.</param>
     /// <returns>A view.</returns>
     /// <exception cref="ArgumentOutOfRangeException">There is no such axis.</exception>
     public NDArray SwapAxes(int axis1, int axis2)
@@ -83,11 +83,11 @@ public sealed partial class NDArray
         return Transpose(axes);
     }
 
-    /// <summary>A view with one more axis, of size 1.</summary>
-    /// <param name="axis">Where the new axis is, from 0 to the number of axes; negative ones count from the end, -1 the
-    /// last.</param>
+    /// <summary>Adds an axis of size 1.</summary>
+    /// <param name="axis">The index of the new axis in the result, from 0 to the number of axes; negative ones count
+    /// from the result's end.</param>
     /// <returns>A view.</returns>
-    /// <exception cref="ArgumentOutOfRangeException">There is no such place.</exception>
+    /// <exception cref="ArgumentOutOfRangeException">There is no such index.</exception>
     public NDArray ExpandDims(int axis)
     {
         var dims = Shape.ToList();
@@ -95,8 +95,8 @@ public sealed partial class NDArray
         return manager.Adopt(ViewOf(Tensor, dims.ToArray()));
     }
 
-    /// <summary>A view without some axes of size 1.</summary>
-    /// <param name="axes">The axes; negative ones count from the end. None: all of size 1.</param>
+    /// <summary>Removes axes of size 1.</summary>
+    /// <param name="axes">The axes to remove; negative ones count from the end. None: all axes of size 1.</param>
     /// <returns>A view.</returns>
     /// <exception cref="ArgumentException">There is no such axis, or it has another size.</exception>
     public NDArray Squeeze(params int[] axes)
@@ -116,18 +116,19 @@ public sealed partial class NDArray
         return manager.Adopt(ViewOf(Tensor, shape.Where((_, axis) => !dropped.Contains(axis)).ToArray()));
     }
 
-    /// <summary>A view of some elements along one axis, which stays.</summary>
+    /// <summary>Returns a range of the array along one axis.</summary>
     /// <param name="axis">The axis; negative ones count from the end.</param>
-    /// <param name="start">The first element; negative ones count from the end.</param>
-    /// <param name="length">How many.</param>
+    /// <param name="start">The first index; negative ones count from the end.</param>
+    /// <param name="length">The number of indices.</param>
     /// <returns>A view.</returns>
     /// <exception cref="ArgumentException">axis, start or length is out of range.</exception>
     public NDArray Slice(int axis, long start, long length) => manager.Adopt(Tensor.Slice(axis, start, length));
 
-    /// <summary>A new array with each element several times in a row along one axis, as NumPy's repeat.</summary>
+    /// <summary>Repeats each element along an axis, as NumPy's repeat does: (a, b) repeated twice is (a, a, b,
+    /// b).</summary>
     /// <param name="axis">The axis; negative ones count from the end.</param>
-    /// <param name="repeats">How many times, 0 or more.</param>
-    /// <returns>A new array, along the axis so many times as large.</returns>
+    /// <param name="repeats">The number of times, 0 or more.</param>
+    /// <returns>A new array, with the axis larger by this factor.</returns>
     /// <exception cref="ArgumentOutOfRangeException">There is no such axis, or repeats is negative or too
     /// large.</exception>
     public NDArray Repeat(int axis, long repeats)
@@ -151,9 +152,8 @@ public sealed partial class NDArray
         return manager.Adopt(ViewOf(repeated, dims));
     }
 
-    /// <summary>A new array of a larger shape: elements are repeated along axes that this one lacks at its beginning,
-    /// or that have the size 1.</summary>
-    /// <param name="shape">The shape.</param>
+    /// <summary>Repeats the array along axes that are missing at its beginning or have size 1.</summary>
+    /// <param name="shape">The shape of the result.</param>
     /// <returns>A new array.</returns>
     /// <exception cref="ArgumentException">The shapes do not fit.</exception>
     public NDArray Broadcast(Shape shape)
@@ -170,8 +170,8 @@ public sealed partial class NDArray
         }
     }
 
-    /// <summary>As NativeTensor.Reshape, but null where there is no such view: an exception would cost more than most
-    /// copies.</summary>
+    /// <summary>Like NativeTensor.Reshape, but returns null if there is no such view, because an exception would take
+    /// longer than most copies.</summary>
     private static unsafe NativeTensor? ViewOrNull(NativeTensor tensor, long[] dims)
     {
         SharedMemory? kept = tensor.SafeHandle.ShareKept();
@@ -193,7 +193,7 @@ public sealed partial class NDArray
         }
     }
 
-    /// <summary>A view, or where there is none one of a copy.</summary>
+    /// <summary>Returns a view of this array if the strides allow one, otherwise of a copy.</summary>
     private NativeTensor Reshaped(NativeTensor tensor, long[] dims)
     {
         NativeTensor? view = ViewOrNull(tensor, dims);
@@ -205,7 +205,7 @@ public sealed partial class NDArray
         return ViewOf(copy, dims);
     }
 
-    /// <summary>A view of the part at indices of the first axes, without these.</summary>
+    /// <summary>Returns a view of the part at some indices of the first axes, without these axes.</summary>
     private NativeTensor Select(long[] indices)
     {
         NativeTensor? part = null;

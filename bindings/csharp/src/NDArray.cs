@@ -4,19 +4,19 @@ using System.Threading;
 
 namespace Heed;
 
-/// <summary>An array of elements of one type, which lives outside the managed heap and belongs to a manager. Methods
-/// that reorder or select give views, which share its memory: what is written to one is in the other. All others give
-/// new arrays. Both belong to the manager of the array that they are made from. May be read from many
-/// threads.</summary>
-/// <remarks>Everything but Dispose, Manager, Name, IsReleased and ToString throws <see cref="ObjectDisposedException"/>
-/// once the array or its manager is disposed. Memory is freed with the last array that uses it. Two arrays are equal
-/// only if they are the same object: see <see cref="ContentEquals"/>.</remarks>
+/// <summary>An array of elements of one type. Its memory is outside the managed heap, and it belongs to a manager.
+/// Methods that reorder or select elements return views, which share the array's memory: writing to one writes to the
+/// other. All other methods return new arrays. Both belong to this array's manager. Many threads may read an array at
+/// the same time.</summary>
+/// <remarks>Every member but Dispose, Manager, Name, IsReleased and ToString throws
+/// <see cref="ObjectDisposedException"/> once the array or its manager is disposed. Memory is freed with the last array
+/// that uses it. Two arrays are equal only if they are the same object: see <see cref="ContentEquals"/>.</remarks>
 public sealed partial class NDArray : IDisposable
 {
     private readonly DataType dataType;
     private readonly Shape shape;
 
-    /// <summary>For a snapshot of a parameter: sets the parameter, and gives the next snapshot.</summary>
+    /// <summary>Only for a snapshot of a parameter: sets the parameter, and returns its new snapshot.</summary>
     private readonly Func<NativeTensor, NativeTensor>? write;
     private volatile NativeTensor tensor;
     private volatile NDManager manager;
@@ -33,7 +33,7 @@ public sealed partial class NDArray : IDisposable
     /// <summary>The manager that the array belongs to, which may be disposed.</summary>
     public NDManager Manager => manager;
 
-    /// <summary>Where the array lies.</summary>
+    /// <summary>The device that the elements are on.</summary>
     public Device Device
     {
         get
@@ -66,13 +66,13 @@ public sealed partial class NDArray : IDisposable
     /// <summary>The number of elements: the product of the sizes of the axes.</summary>
     public long Size => Shape.Size;
 
-    /// <summary>A name that the program gives; null at first.</summary>
+    /// <summary>A name that the program sets; null by default.</summary>
     public string? Name { get; set; }
 
-    /// <summary>Whether the array, or its manager, is disposed.</summary>
+    /// <summary>Whether the array or its manager is disposed.</summary>
     public bool IsReleased => tensor.SafeHandle.IsDisposed;
 
-    /// <summary>The native array, which is open.</summary>
+    /// <summary>The native array. Throws if it is disposed.</summary>
     internal NativeTensor Tensor
     {
         get
@@ -82,22 +82,22 @@ public sealed partial class NDArray : IDisposable
         }
     }
 
-    /// <summary>The type of the elements, of a disposed array too.</summary>
+    /// <summary>The type of the elements, also of a disposed array.</summary>
     internal DataType ElementType => dataType;
 
-    /// <summary>Shape and type, and that the array is disposed if it is.</summary>
+    /// <summary>Shape and type, and whether the array is disposed.</summary>
     internal string Description =>
         $"{shape} {dataType.ToString().ToLowerInvariant()}{(IsReleased ? " (closed)" : string.Empty)}";
 
     /// <summary>The size of one axis.</summary>
     /// <param name="axis">The axis; negative ones count from the end.</param>
-    /// <returns>The number of elements along it.</returns>
+    /// <returns>The size.</returns>
     /// <exception cref="ArgumentOutOfRangeException">There is no such axis.</exception>
     public long GetSize(int axis) => Shape[AxisOf(axis, shape.Dimension, nameof(axis))];
 
-    /// <summary>Hands the array to another manager, which disposes it with itself; the one before no longer
-    /// does.</summary>
-    /// <param name="manager">The owner from now on.</param>
+    /// <summary>Moves the array to another manager, which disposes the array when it is disposed; the previous manager
+    /// no longer does.</summary>
+    /// <param name="manager">The new owner.</param>
     /// <exception cref="ArgumentException">The manager is of another device.</exception>
     /// <exception cref="ObjectDisposedException">The array or the manager is disposed; nothing has changed.</exception>
     public void Attach(NDManager manager)
@@ -120,23 +120,24 @@ public sealed partial class NDArray : IDisposable
         this.manager = isTaken ? manager : throw Errors.ClosedManager();
     }
 
-    /// <summary>Takes the array from its manager: nobody disposes it but the program, or, if that forgets it, the
-    /// collector. <see cref="Manager"/> is then one that disposes nothing, nor what is made from the array.</summary>
+    /// <summary>Removes the array from its manager. The program then has to dispose it; if it does not, the garbage
+    /// collector frees it. <see cref="Manager"/> is then a manager that disposes neither this array nor arrays made
+    /// from it.</summary>
     public void Detach() => Attach(manager.Unowned);
 
-    /// <summary>Frees the array; if a call on another thread uses it, after that call. Its memory is freed when its
-    /// views are, too. Doing so twice does nothing.</summary>
+    /// <summary>Frees the array. If a call on another thread uses it, it is freed after that call. Its memory is freed
+    /// once its views are freed, too. A second call does nothing.</summary>
     public void Dispose() => tensor.Dispose();
 
-    /// <summary>Describes the array with its elements as NumPy prints them, in columns: 8 digits after the point, where
-    /// more digits would tell no more, with exponents where the numbers' sizes differ much. Of more than 1000 elements
-    /// the first and last 3 along each axis are shown. For an array on another device, the call waits for its
-    /// elements and copies them; an error of the device is thrown, as by <see cref="ToFloatArray"/>.</summary>
-    /// <returns>One line with shape, type and, other than the CPU, device, and then the elements; for a disposed array
-    /// only the line, which says so.</returns>
+    /// <summary>Describes the array with its elements as NumPy prints them, in columns: with at most 8 digits after the
+    /// point, and with exponents if the magnitudes of the numbers differ much. Of an array with more than 1000
+    /// elements, the first 3 and the last 3 along each axis are shown. For an array on another device, the call waits
+    /// for its elements and copies them; an error of the device is thrown, as by <see cref="ToFloatArray"/>.</summary>
+    /// <returns>A line with shape, type and, except for the CPU, the device, and then the elements; for a disposed
+    /// array only the line, which says that it is disposed.</returns>
     public override string ToString() => ArrayText.Of(this);
 
-    /// <summary>The native array of an argument of that name, null for null.</summary>
+    /// <summary>The native array of an argument with that name; null for null.</summary>
     /// <exception cref="ObjectDisposedException">The argument is disposed.</exception>
     internal static NativeTensor? TensorOf(NDArray? array, string argument) =>
         array is { IsReleased: true } ? throw Errors.ClosedArray(argument) : array?.tensor;
@@ -164,7 +165,7 @@ public sealed partial class NDArray : IDisposable
         }
     }
 
-    /// <summary>Writes the elements: in place, or, of a snapshot, into the parameter.</summary>
+    /// <summary>Writes the elements to the array's memory, or, for a snapshot, to the parameter.</summary>
     private void Fill(Action<NativeTensor> fill)
     {
         NativeTensor target = Tensor;

@@ -4,102 +4,102 @@ using System.Linq;
 
 namespace Heed;
 
-/// <content>The ways to make an array.</content>
+/// <content>The methods that make arrays.</content>
 public sealed partial class NDManager
 {
-    /// <summary>More than any memory holds, and no more than a long.</summary>
+    /// <summary>A size that is more than any memory, and fits in a long.</summary>
     private const double MaxElements = 1L << 62;
 
     private static readonly Shape Scalar = new Shape();
 
     /// <summary>Makes a scalar.</summary>
-    /// <param name="data">Its value.</param>
+    /// <param name="data">The value.</param>
     /// <returns>An array of Float32 and shape ().</returns>
     public NDArray Create(float data) => Create<float>(new[] { data }, Scalar);
 
     /// <summary>Makes a scalar.</summary>
-    /// <param name="data">Its value.</param>
+    /// <param name="data">The value.</param>
     /// <returns>An array of Float64 and shape ().</returns>
     public NDArray Create(double data) => Create<double>(new[] { data }, Scalar);
 
     /// <summary>Makes a scalar.</summary>
-    /// <param name="data">Its value.</param>
+    /// <param name="data">The value.</param>
     /// <returns>An array of Int32 and shape ().</returns>
     public NDArray Create(int data) => Create<int>(new[] { data }, Scalar);
 
     /// <summary>Makes a scalar.</summary>
-    /// <param name="data">Its value.</param>
+    /// <param name="data">The value.</param>
     /// <returns>An array of Int64 and shape ().</returns>
     public NDArray Create(long data) => Create<long>(new[] { data }, Scalar);
 
     /// <summary>Makes a scalar.</summary>
-    /// <param name="data">Its value.</param>
+    /// <param name="data">The value.</param>
     /// <returns>An array of Int8 and shape ().</returns>
     public NDArray Create(sbyte data) => Create<sbyte>(new[] { data }, Scalar);
 
     /// <summary>Makes a scalar.</summary>
-    /// <param name="data">Its value.</param>
+    /// <param name="data">The value.</param>
     /// <returns>An array of UInt8 and shape ().</returns>
     public NDArray Create(byte data) => Create<byte>(new[] { data }, Scalar);
 
     /// <summary>Makes a scalar.</summary>
-    /// <param name="data">Its value.</param>
+    /// <param name="data">The value.</param>
     /// <returns>An array of Boolean and shape ().</returns>
     public NDArray Create(bool data) => Create<bool>(new[] { data }, Scalar);
 
     /// <summary>Makes an array.</summary>
     /// <param name="data">The elements in row-major order, which are copied.</param>
-    /// <param name="shape">A shape with as many elements; null: one axis.</param>
+    /// <param name="shape">The shape, with as many elements; null: one axis.</param>
     /// <returns>An array of Float32.</returns>
     /// <exception cref="ArgumentException">The shape has another number of elements.</exception>
     public NDArray Create(float[] data, Shape? shape = null) => CreateFrom(data, shape);
 
     /// <summary>Makes an array.</summary>
     /// <param name="data">The elements in row-major order, which are copied.</param>
-    /// <param name="shape">A shape with as many elements; null: one axis.</param>
+    /// <param name="shape">The shape, with as many elements; null: one axis.</param>
     /// <returns>An array of Float64.</returns>
     /// <exception cref="ArgumentException">The shape has another number of elements.</exception>
     public NDArray Create(double[] data, Shape? shape = null) => CreateFrom(data, shape);
 
     /// <summary>Makes an array.</summary>
     /// <param name="data">The elements in row-major order, which are copied.</param>
-    /// <param name="shape">A shape with as many elements; null: one axis.</param>
+    /// <param name="shape">The shape, with as many elements; null: one axis.</param>
     /// <returns>An array of Int32.</returns>
     /// <exception cref="ArgumentException">The shape has another number of elements.</exception>
     public NDArray Create(int[] data, Shape? shape = null) => CreateFrom(data, shape);
 
     /// <summary>Makes an array.</summary>
     /// <param name="data">The elements in row-major order, which are copied.</param>
-    /// <param name="shape">A shape with as many elements; null: one axis.</param>
+    /// <param name="shape">The shape, with as many elements; null: one axis.</param>
     /// <returns>An array of Int64.</returns>
     /// <exception cref="ArgumentException">The shape has another number of elements.</exception>
     public NDArray Create(long[] data, Shape? shape = null) => CreateFrom(data, shape);
 
     /// <summary>Makes an array.</summary>
     /// <param name="data">The elements in row-major order, which are copied.</param>
-    /// <param name="shape">A shape with as many elements; null: one axis.</param>
+    /// <param name="shape">The shape, with as many elements; null: one axis.</param>
     /// <returns>An array of Int8.</returns>
     /// <exception cref="ArgumentException">The shape has another number of elements.</exception>
     public NDArray Create(sbyte[] data, Shape? shape = null) => CreateFrom(data, shape);
 
     /// <summary>Makes an array.</summary>
     /// <param name="data">The elements in row-major order, which are copied.</param>
-    /// <param name="shape">A shape with as many elements; null: one axis.</param>
+    /// <param name="shape">The shape, with as many elements; null: one axis.</param>
     /// <returns>An array of UInt8.</returns>
     /// <exception cref="ArgumentException">The shape has another number of elements.</exception>
     public NDArray Create(byte[] data, Shape? shape = null) => CreateFrom(data, shape);
 
     /// <summary>Makes an array.</summary>
     /// <param name="data">The elements in row-major order, which are copied.</param>
-    /// <param name="shape">A shape with as many elements; null: one axis.</param>
+    /// <param name="shape">The shape, with as many elements; null: one axis.</param>
     /// <returns>An array of Boolean.</returns>
     /// <exception cref="ArgumentException">The shape has another number of elements.</exception>
     public NDArray Create(bool[] data, Shape? shape = null) => CreateFrom(data, shape);
 
-    /// <summary>Makes an array of two axes.</summary>
-    /// <param name="data">The rows, of one length, which are copied.</param>
+    /// <summary>Makes an array with two axes.</summary>
+    /// <param name="data">The rows, all of the same length, which are copied.</param>
     /// <returns>An array of Float32 and shape (number of rows, their length).</returns>
-    /// <exception cref="ArgumentException">A row is null, or of another length than the first.</exception>
+    /// <exception cref="ArgumentException">A row is null, or its length differs from the first row's.</exception>
     public NDArray Create(float[][] data)
     {
         _ = data ?? throw new ArgumentNullException(nameof(data));
@@ -115,7 +115,7 @@ public sealed partial class NDManager
         return Create(data.SelectMany(row => row).ToArray(), new Shape(data.Length, length));
     }
 
-    /// <summary>Makes an array of two axes.</summary>
+    /// <summary>Makes an array with two axes.</summary>
     /// <param name="data">The elements, which are copied.</param>
     /// <returns>An array of Float32 and of data's shape.</returns>
     public unsafe NDArray Create(float[,] data)
@@ -130,12 +130,12 @@ public sealed partial class NDManager
 
     /// <summary>Makes an array.</summary>
     /// <typeparam name="T">float, double, int, long, sbyte, byte or bool; Half in Heed.dll for .NET 8; ushort for the
-    /// bits of Float16 and BFloat16; byte for the bytes of any type, in the machine's order.</typeparam>
+    /// bits of Float16 and BFloat16; byte for the bytes of any type, in the machine's byte order.</typeparam>
     /// <param name="data">The elements in row-major order, which are copied.</param>
-    /// <param name="shape">A shape with as many elements; null: one axis.</param>
-    /// <param name="dataType">The type of the array; null: T's own, UInt8 for byte. Not null for ushort.</param>
+    /// <param name="shape">The shape, with as many elements; null: one axis.</param>
+    /// <param name="dataType">The type of the array; null: T's own, UInt8 for byte. Required for ushort.</param>
     /// <returns>An array of that type.</returns>
-    /// <exception cref="ArgumentException">The shape has another number of elements, or a T is no element of that
+    /// <exception cref="ArgumentException">The shape has another number of elements, or T cannot hold elements of that
     /// type.</exception>
     /// <exception cref="NotSupportedException">T is another type.</exception>
     public unsafe NDArray Create<T>(ReadOnlySpan<T> data, Shape? shape = null, DataType? dataType = null)
@@ -162,12 +162,12 @@ public sealed partial class NDManager
     /// <param name="shape">Its shape.</param>
     /// <param name="dataType">The type of its elements.</param>
     /// <returns>An array of that type.</returns>
-    /// <exception cref="ArgumentException">A size is negative, there are more than eight, or their product is too
-    /// large for any memory.</exception>
-    /// <exception cref="OutOfMemoryException">There is not so much memory.</exception>
+    /// <exception cref="ArgumentException">A size is negative, there are more than eight axes, or the product of the
+    /// sizes is too large for any memory.</exception>
+    /// <exception cref="OutOfMemoryException">There is not enough memory.</exception>
     public NDArray Create(Shape shape, DataType dataType = DataType.Float32) => Adopt(NewTensor(shape, dataType));
 
-    /// <summary>Makes an array of zeros, as <see cref="Create(Shape, DataType)"/>.</summary>
+    /// <summary>Makes an array of zeros, like <see cref="Create(Shape, DataType)"/>.</summary>
     /// <param name="shape">Its shape.</param>
     /// <param name="dataType">The type of its elements.</param>
     /// <returns>An array of that type.</returns>
@@ -179,7 +179,7 @@ public sealed partial class NDManager
     /// <returns>An array of that type.</returns>
     public NDArray Ones(Shape shape, DataType dataType = DataType.Float32) => Full(shape, 1, dataType);
 
-    /// <summary>Makes an array whose elements are all the same.</summary>
+    /// <summary>Makes an array whose elements all have the same value.</summary>
     /// <param name="shape">Its shape.</param>
     /// <param name="value">The value of every element, converted to the type.</param>
     /// <param name="dataType">The type of its elements.</param>
@@ -187,22 +187,23 @@ public sealed partial class NDManager
     public NDArray Full(Shape shape, float value, DataType dataType = DataType.Float32) =>
         NewArray(shape, dataType, tensor => tensor.Fill(value));
 
-    /// <summary>Makes an array of the numbers 0, 1, ... below another.</summary>
-    /// <param name="stop">The number above the last; 0 or less: an empty array.</param>
+    /// <summary>Makes an array of the integers from 0 to stop - 1.</summary>
+    /// <param name="stop">The end, which is left out; 0 or less: an empty array.</param>
     /// <returns>An array of Int32 and one axis.</returns>
     public NDArray Arange(int stop) => Arange(0.0, stop, 1, DataType.Int32);
 
-    /// <summary>Makes an array of the numbers 0, 1, ... below another.</summary>
-    /// <param name="stop">The number above the last; 0 or less: an empty array.</param>
+    /// <summary>Makes an array of the numbers 0, 1, ... that are below stop.</summary>
+    /// <param name="stop">The end, which is left out; 0 or less: an empty array.</param>
     /// <returns>An array of Float32 and one axis.</returns>
-    /// <exception cref="ArgumentException">It is not finite.</exception>
+    /// <exception cref="ArgumentException">stop is not finite.</exception>
     public NDArray Arange(float stop) => Arange(0f, stop);
 
-    /// <summary>Makes an array of start, start + step, start + 2 * step and so on, without stop.</summary>
+    /// <summary>Makes an array of start, start + step, start + 2 * step and so on, up to stop, which is left
+    /// out.</summary>
     /// <param name="start">The first number.</param>
-    /// <param name="stop">What the numbers stay below, or above where the step is negative.</param>
-    /// <param name="step">The distance of two numbers, not 0.</param>
-    /// <param name="dataType">The type of the elements, which each number is converted to.</param>
+    /// <param name="stop">The end: the numbers are below it, or above it if the step is negative.</param>
+    /// <param name="step">The difference between two numbers, not 0.</param>
+    /// <param name="dataType">The type of the elements, to which each number is converted.</param>
     /// <returns>An array of one axis with ceil((stop - start) / step) elements, or none if that is negative.</returns>
     /// <exception cref="ArgumentException">The step is 0.</exception>
     public NDArray Arange(int start, int stop, int step = 1, DataType dataType = DataType.Int32)
@@ -213,20 +214,21 @@ public sealed partial class NDManager
             : throw new ArgumentException("step is 0, expected another number", nameof(step));
     }
 
-    /// <summary>Makes an array of start, start + step, start + 2 * step and so on, without stop.</summary>
+    /// <summary>Makes an array of start, start + step, start + 2 * step and so on, up to stop, which is left
+    /// out.</summary>
     /// <param name="start">The first number.</param>
-    /// <param name="stop">What the numbers stay below, or above where the step is negative.</param>
-    /// <param name="step">The distance of two numbers, not 0.</param>
-    /// <param name="dataType">The type of the elements, which each number is converted to.</param>
+    /// <param name="stop">The end: the numbers are below it, or above it if the step is negative.</param>
+    /// <param name="step">The difference between two numbers, not 0.</param>
+    /// <param name="dataType">The type of the elements, to which each number is converted.</param>
     /// <returns>An array of one axis with ceil((stop - start) / step) elements, or none if that is negative.</returns>
     /// <exception cref="ArgumentException">An argument is not finite, or the step is 0.</exception>
     public NDArray Arange(float start, float stop, float step = 1, DataType dataType = DataType.Float32) =>
         Arange((double)start, stop, step, dataType);
 
-    /// <summary>Makes an array of random numbers that are all alike likely: low &lt;= element &lt; high. See <see
-    /// cref="SetSeed"/>.</summary>
-    /// <param name="low">The least number.</param>
-    /// <param name="high">The number above all.</param>
+    /// <summary>Makes an array of uniformly distributed random numbers: low &lt;= element &lt; high. See
+    /// <see cref="SetSeed"/>.</summary>
+    /// <param name="low">The lower bound.</param>
+    /// <param name="high">The upper bound, which is left out.</param>
     /// <param name="shape">Its shape.</param>
     /// <param name="dataType">The type of its elements.</param>
     /// <returns>An array of that type.</returns>
@@ -234,8 +236,8 @@ public sealed partial class NDManager
     public NDArray RandomUniform(float low, float high, Shape shape, DataType dataType = DataType.Float32) =>
         NewArray(shape, dataType, tensor => tensor.FillUniform(low, high, context.All.NextSeed()));
 
-    /// <summary>Makes an array of random numbers of the standard normal distribution. See <see
-    /// cref="SetSeed"/>.</summary>
+    /// <summary>Makes an array of random numbers of the standard normal distribution. See
+    /// <see cref="SetSeed"/>.</summary>
     /// <param name="shape">Its shape.</param>
     /// <param name="dataType">The type of its elements.</param>
     /// <returns>An array of that type.</returns>
@@ -252,32 +254,32 @@ public sealed partial class NDManager
     public NDArray RandomNormal(float loc, float scale, Shape shape, DataType dataType = DataType.Float32) =>
         NewArray(shape, dataType, tensor => tensor.FillNormal(loc, scale, context.All.NextSeed()));
 
-    /// <summary>Makes an array over an array of .NET's, without a copy. See
-    /// <see cref="Wrap{T}(Memory{T}, Shape?, DataType?)"/>, which says more.</summary>
-    /// <typeparam name="T">The type of the elements.</typeparam>
+    /// <summary>Makes an array that uses a .NET array as its memory, without a copy, like <see cref="Wrap{T}(Memory{T},
+    /// Shape?, DataType?)"/>.</summary>
+    /// <typeparam name="T">The type of the elements, as there.</typeparam>
     /// <param name="data">The elements in row-major order.</param>
-    /// <param name="shape">A shape with as many elements; null: one axis.</param>
+    /// <param name="shape">The shape, with as many elements; null: one axis.</param>
     /// <param name="dataType">The type of the array; null: T's own.</param>
     /// <returns>An array of that type.</returns>
-    /// <exception cref="ArgumentException">The shape has another number of elements, or a T is no element of that
+    /// <exception cref="ArgumentException">The shape has another number of elements, or T cannot hold elements of that
     /// type.</exception>
     /// <exception cref="NotSupportedException">T is another type, or the device is not the CPU.</exception>
     public NDArray Wrap<T>(T[] data, Shape? shape = null, DataType? dataType = null)
         where T : unmanaged =>
         Wrap(new Memory<T>(data ?? throw new ArgumentNullException(nameof(data))), shape, dataType);
 
-    /// <summary>Makes an array over memory of .NET's, without a copy: what is written to one is in the other. The
-    /// memory is pinned until the array and all its views are freed, however early the program forgets it. Only for the
-    /// CPU.</summary>
+    /// <summary>Makes an array that uses .NET memory, without a copy: writing to one writes to the other. The memory is
+    /// pinned until the array and all its views are freed, even if the program has no reference to it before. Only for
+    /// the CPU.</summary>
     /// <typeparam name="T">float, double, int, long, sbyte, byte or bool; Half in Heed.dll for .NET 8; ushort for the
-    /// bits of Float16 and BFloat16; byte for the bytes of any type, in the machine's order.</typeparam>
-    /// <param name="memory">The elements in row-major order. An array of .NET's is one: float[] converts to
+    /// bits of Float16 and BFloat16; byte for the bytes of any type, in the machine's byte order.</typeparam>
+    /// <param name="memory">The elements in row-major order. A .NET array converts to it: float[] to
     /// Memory&lt;float&gt;.</param>
-    /// <param name="shape">A shape with as many elements; null: one axis.</param>
-    /// <param name="dataType">The type of the array; null: T's own, UInt8 for byte. Not null for ushort.</param>
+    /// <param name="shape">The shape, with as many elements; null: one axis.</param>
+    /// <param name="dataType">The type of the array; null: T's own, UInt8 for byte. Required for ushort.</param>
     /// <returns>An array of that type.</returns>
-    /// <exception cref="ArgumentException">The shape has another number of elements, a T is no element of that type, or
-    /// the memory does not begin at a multiple of an element's size.</exception>
+    /// <exception cref="ArgumentException">The shape has another number of elements, T cannot hold elements of that
+    /// type, or the memory's address is not a multiple of an element's size.</exception>
     /// <exception cref="NotSupportedException">T is another type, or the device is not the CPU.</exception>
     public unsafe NDArray Wrap<T>(Memory<T> memory, Shape? shape = null, DataType? dataType = null)
         where T : unmanaged
@@ -312,9 +314,10 @@ public sealed partial class NDManager
     /// <summary>Reads the array of a .npy file.</summary>
     /// <param name="path">The file.</param>
     /// <returns>An array of the file's type and shape.</returns>
-    /// <exception cref="NotSupportedException">The file is big-endian or of a type that heed has not.</exception>
-    /// <exception cref="HeedException">With <see cref="Status.IO"/>: the file cannot be read; <see
-    /// cref="Status.CorruptFile"/>: it is not what its format says.</exception>
+    /// <exception cref="NotSupportedException">The file is big-endian, or of a type that heed does not
+    /// have.</exception>
+    /// <exception cref="HeedException">With <see cref="Status.IO"/>: the file cannot be read;
+    /// <see cref="Status.CorruptFile"/>: the file does not follow its format.</exception>
     public unsafe NDArray Load(string path)
     {
         fixed (byte* file = NativeText.ToNative(path, nameof(path)))
@@ -325,12 +328,12 @@ public sealed partial class NDManager
 
     /// <summary>Reads one array of a .safetensors file.</summary>
     /// <param name="path">The file.</param>
-    /// <param name="name">The array's name in it.</param>
+    /// <param name="name">The array's name in the file.</param>
     /// <returns>An array of the file's type and shape.</returns>
-    /// <exception cref="NotSupportedException">The array is of a type that heed has not.</exception>
-    /// <exception cref="HeedException">With <see cref="Status.IO"/>: the file cannot be read; <see
-    /// cref="Status.CorruptFile"/>: it is not what its format says; <see cref="Status.NotFound"/>: it has no array
-    /// of that name.</exception>
+    /// <exception cref="NotSupportedException">The array is of a type that heed does not have.</exception>
+    /// <exception cref="HeedException">With <see cref="Status.IO"/>: the file cannot be read;
+    /// <see cref="Status.CorruptFile"/>: the file does not follow its format; <see cref="Status.NotFound"/>: it has no
+    /// array of that name.</exception>
     public unsafe NDArray Load(string path, string name)
     {
         fixed (byte* file = NativeText.ToNative(path, nameof(path)), tensor = NativeText.ToNative(name, nameof(name)))
@@ -339,7 +342,8 @@ public sealed partial class NDManager
         }
     }
 
-    /// <summary>The type of an array of so many T, which must have that shape; a null shape becomes one axis.</summary>
+    /// <summary>Returns the type of an array with this number of T, and checks the shape; a null shape becomes one
+    /// axis.</summary>
     private static DataType CheckElements<T>(DataType? dataType, int count, ref Shape? shape)
         where T : unmanaged
     {

@@ -4,26 +4,24 @@ using System.Collections.Generic;
 
 namespace Heed;
 
-/// <summary>Makes arrays and owns them: disposing the manager disposes its arrays, its sub-managers, its workspaces and
-/// the parameters of blocks that were initialized with it. May be used from many threads.</summary>
-/// <remarks>To dispose is the way to free memory. What the program forgets, arrays and whole managers, the collector
-/// frees in its own time; with the environment variable HEED_LEAKS=1, or the AppContext switch Heed.Leaks, a warning of
-/// System.Diagnostics.Trace then tells where each such object was made. Every method but <see cref="Dispose"/> and <see
-/// cref="ToString"/> throws <see cref="ObjectDisposedException"/> once the manager is
-/// disposed.</remarks>
+/// <summary>Makes arrays and owns them. Disposing the manager disposes its arrays, its sub-managers, its workspaces and
+/// the parameters of blocks that were initialized with it. Many threads may use it at the same time.</summary>
+/// <remarks>Memory should be freed by Dispose. The garbage collector frees arrays and managers that are not disposed,
+/// at some later time. With the environment variable HEED_LEAKS=1, or the AppContext switch Heed.Leaks, a warning of
+/// System.Diagnostics.Trace then says where each such object was made. Every method but <see cref="Dispose"/> and
+/// <see cref="ToString"/> throws <see cref="ObjectDisposedException"/> once the manager is disposed.</remarks>
 public sealed partial class NDManager : IDisposable
 {
     private readonly DeviceContext context;
     private readonly NDManager? parent;
 
-    /// <summary>Null in a manager that owns nothing.</summary>
+    /// <summary>Null for a manager that owns nothing.</summary>
     private readonly Registry? registry;
 
-    /// <summary>The manager whose arrays are copied to this one by <see cref="On"/>; for all others this
-    /// one.</summary>
+    /// <summary>The manager for which <see cref="On"/> made this one; for all other managers this one itself.</summary>
     private readonly NDManager home;
 
-    /// <summary>What <see cref="On"/> has made. Under its own lock.</summary>
+    /// <summary>The managers that <see cref="On"/> has made. Locked by itself.</summary>
     private readonly Dictionary<Device, NDManager> elsewhere = new();
 
     /// <summary>Makes a manager of arrays that no manager disposes.</summary>
@@ -43,19 +41,19 @@ public sealed partial class NDManager : IDisposable
     /// <summary>False once the manager is disposed.</summary>
     public bool IsOpen => registry == null || registry.IsOpen;
 
-    /// <summary>The device of its arrays.</summary>
+    /// <summary>The device of the manager's arrays.</summary>
     public Device Device => context.Device;
 
-    /// <summary>The manager that this one was made by; null for a base manager.</summary>
+    /// <summary>The manager that made this one; null for a base manager.</summary>
     public NDManager? ParentManager => parent;
 
-    /// <summary>A manager of arrays of this device that no manager disposes.</summary>
+    /// <summary>A manager, for this device, of arrays that no manager disposes.</summary>
     internal NDManager Unowned => registry is null ? this : context.All.Unowned(Device);
 
-    /// <summary>Makes a manager that no other disposes.</summary>
+    /// <summary>Makes a base manager, which no other manager disposes.</summary>
     /// <param name="device">The device of its arrays; null: the CPU.</param>
-    /// <param name="options">How the device is opened; null: the defaults.</param>
-    /// <returns>A manager, which the caller disposes.</returns>
+    /// <param name="options">The options with which the device is opened; null: the defaults.</param>
+    /// <returns>A manager, which the caller has to dispose.</returns>
     /// <exception cref="ArgumentException">An option, or the device's index, is out of range.</exception>
     /// <exception cref="HeedException">With <see cref="Status.DeviceUnavailable"/>: driver, plugin or device is
     /// missing; the sentence says which.</exception>
@@ -67,19 +65,19 @@ public sealed partial class NDManager : IDisposable
         return new NDManager(contexts.Of(device ?? Device.Cpu()), registry, null);
     }
 
-    /// <summary>Makes a manager that is disposed with this one, if not before. Where the devices differ, arrays of the
-    /// two cannot be used together: <see cref="NDArray.ToDevice"/> copies them.</summary>
+    /// <summary>Makes a manager that is disposed with this one, or earlier. Arrays of managers for different devices
+    /// cannot be used together: <see cref="NDArray.ToDevice"/> copies them.</summary>
     /// <param name="device">The device of its arrays; null: this one's.</param>
-    /// <returns>A manager of the same options, which the caller may dispose.</returns>
+    /// <returns>A manager with the same options, which the caller may dispose.</returns>
     /// <exception cref="HeedException">With <see cref="Status.DeviceUnavailable"/>: driver, plugin or device is
     /// missing; the sentence says which.</exception>
     public NDManager NewSubManager(Device? device = null) => NewSubManager(device ?? Device, null);
 
-    /// <summary>Makes memory for a block's Forward to compute in.</summary>
-    /// <param name="numBytes">Its size in bytes, 0 or more, as the block's WorkspaceSize tells it.</param>
+    /// <summary>Makes a workspace, the memory of one Forward of a block.</summary>
+    /// <param name="numBytes">The size in bytes, 0 or more, as the block's WorkspaceSize returns it.</param>
     /// <returns>A workspace, which belongs to this manager.</returns>
     /// <exception cref="ArgumentOutOfRangeException">The size is negative.</exception>
-    /// <exception cref="OutOfMemoryException">There is not so much memory.</exception>
+    /// <exception cref="OutOfMemoryException">There is not enough memory.</exception>
     public Workspace NewWorkspace(long numBytes)
     {
         if (numBytes < 0)
@@ -92,19 +90,19 @@ public sealed partial class NDManager : IDisposable
         return new Workspace(workspace);
     }
 
-    /// <summary>Waits until all that was asked of the device is done. On the CPU it always is.</summary>
-    /// <exception cref="HeedException">A call that had returned before has failed; each failure is told
-    /// once.</exception>
+    /// <summary>Waits until the device has finished all calls. On the CPU, a call has finished when it
+    /// returns.</summary>
+    /// <exception cref="HeedException">A call failed after it had returned. Each failure is thrown once.</exception>
     public void Synchronize() => OpenContext().Synchronize();
 
-    /// <summary>Gives back the scratch memory that heed keeps for later calls and that no call uses. Without a
-    /// <see cref="Workspace"/> a context keeps as much as its largest call took, once for each that ran at the same
-    /// time. May be called at any time, from any thread; later calls allocate anew. All managers below the same base
-    /// manager share it.</summary>
+    /// <summary>Frees the scratch memory that heed keeps for later calls and that no call is using. For calls without a
+    /// <see cref="Workspace"/>, a context keeps as much as its largest call used, once for each of the calls that ran
+    /// at the same time. May be called at any time, from any thread; later calls allocate again. All managers of the
+    /// same base manager share this memory.</summary>
     /// <exception cref="HeedException">The device failed.</exception>
     public void Trim() => OpenContext().Trim();
 
-    /// <summary>Says what the device is and with which options it was opened.</summary>
+    /// <summary>Describes the device and the options with which it was opened.</summary>
     /// <returns>A JSON object with "device", "device_index", "num_threads", "strict", "allow_reduced_precision",
     /// "allocator", "logger", "version" and "description".</returns>
     public unsafe string Describe()
@@ -113,9 +111,9 @@ public sealed partial class NDManager : IDisposable
         return NativeText.Of((text, capacity) => native.Describe(text, capacity));
     }
 
-    /// <summary>Sets where the random numbers of this manager begin, and those of its base manager and of all that come
-    /// from that one. The same seed repeats the same arrays. Without it each base manager begins with a seed of its
-    /// own, the first of a process always with the same.</summary>
+    /// <summary>Sets the seed of the random numbers of this manager, its base manager, and all managers that come from
+    /// that base manager. The same seed gives the same arrays. Each base manager begins with a different seed; the
+    /// first of a process always has the same one.</summary>
     /// <param name="seed">Any number.</param>
     public void SetSeed(long seed)
     {
@@ -123,25 +121,25 @@ public sealed partial class NDManager : IDisposable
         context.All.SetSeed(seed);
     }
 
-    /// <summary>Disposes all that belongs to the manager. Arrays in use by a call on another thread are freed after
-    /// it. Doing so twice does nothing, and so does doing so to the manager of detached arrays.</summary>
+    /// <summary>Disposes all objects of the manager. If a call on another thread uses an array, it is freed after that
+    /// call. A second call does nothing; for the manager of detached arrays, no call does anything.</summary>
     public void Dispose() => registry?.Close();
 
-    /// <summary>Says what the manager is.</summary>
+    /// <summary>Describes the manager.</summary>
     /// <returns>The text.</returns>
     public override string ToString() => IsOpen ? $"NDManager {Device}" : "NDManager (closed)";
 
-    /// <summary>The manager of what is copied to a device from an array of this one: this one, or one that goes with
-    /// it.</summary>
+    /// <summary>The manager of arrays that are copied from an array of this manager to a device: this one, or one that
+    /// is disposed with it.</summary>
     internal NDManager On(Device device) => device.Equals(Device) ? this : home.Elsewhere(device);
 
-    /// <summary>Where the manager's arrays are, for blocks.</summary>
+    /// <summary>The context of the manager's arrays, for blocks.</summary>
     internal LayerContext OpenLayerContext() => new LayerContext(OpenContext(), Device, context.All.Options);
 
     internal NativeContext OpenContext() => IsOpen ? context.Native : throw Errors.ClosedManager();
 
-    /// <summary>Makes this manager the owner of a new native object, which is disposed if the manager is. The kind is
-    /// what a leak is reported as.</summary>
+    /// <summary>Makes this manager the owner of a new native object, which is disposed if the manager is disposed
+    /// already. Leak reports name the kind.</summary>
     internal void Own(NativeHandle handle, string kind = "a block's parameters")
     {
         bool isOwned = false;
@@ -162,21 +160,21 @@ public sealed partial class NDManager : IDisposable
         }
     }
 
-    /// <summary>Makes this manager the owner of an object that has one. False if this manager is disposed.</summary>
+    /// <summary>Makes this manager the new owner of an object. Returns false if this manager is disposed.</summary>
     internal bool TakeOver(NativeHandle handle) => handle.Attach(registry, nameof(NDArray));
 
-    /// <summary>The array of a new native one, which is disposed with this manager.</summary>
+    /// <summary>Makes the array of a new native array; it is disposed with this manager.</summary>
     /// <param name="tensor">The native array.</param>
-    /// <param name="write">For a snapshot of a parameter, which is read-only: gives the parameter other values, an
-    /// array of the same shape and type, and returns a new snapshot to take this one's place.</param>
+    /// <param name="write">Only for a snapshot of a parameter, which is read-only: sets the parameter to the values of
+    /// an array of the same shape and type, and returns a new snapshot, which replaces this one.</param>
     internal NDArray Adopt(NativeTensor tensor, Func<NativeTensor, NativeTensor>? write = null)
     {
         Own(tensor, isSnapshot: write != null);
         return new NDArray(this, tensor, write);
     }
 
-    /// <summary>Makes this manager the owner of a new native array. The memory of a parameter's snapshot is not the
-    /// array's own.</summary>
+    /// <summary>Makes this manager the owner of a new native array. A snapshot of a parameter does not count its memory
+    /// as its own.</summary>
     internal void Own(NativeTensor tensor, bool isSnapshot)
     {
         if (!isSnapshot && !tensor.SafeHandle.HasKept)
@@ -186,14 +184,15 @@ public sealed partial class NDManager : IDisposable
         Own(tensor.SafeHandle, nameof(NDArray));
     }
 
-    /// <summary>A new native array of zeros, which has no owner yet.</summary>
+    /// <summary>Makes a native array of zeros, which no manager owns yet.</summary>
     internal NativeTensor NewTensor(Shape shape, DataType dataType) => NewTensor(OpenContext(), shape, dataType);
 
-    /// <summary>The same in the processor's memory: what is only read does not go to the device again.</summary>
+    /// <summary>Makes such an array in the processor's memory, for data that is only read and need not be copied to the
+    /// device.</summary>
     internal NativeTensor NewHostTensor(Shape shape, DataType dataType) =>
         NewTensor(Device.IsCpu ? OpenContext() : Library.Context, shape, dataType);
 
-    /// <summary>A new array, filled.</summary>
+    /// <summary>Makes an array and fills it.</summary>
     internal NDArray NewArray(Shape shape, DataType dataType, Action<NativeTensor> fill)
     {
         NativeTensor tensor = NewTensor(shape, dataType);

@@ -7,13 +7,13 @@ namespace Heed;
 /// <content>The calls that compute, and their inputs.</content>
 public abstract unsafe partial class NativeBlock
 {
-    /// <summary>What Forward takes, in this order; those from <see cref="NumRequired"/> on may be left out or
-    /// null.</summary>
+    /// <summary>The names of Forward's inputs, in their order. Those from <see cref="NumRequired"/> on may be missing
+    /// or null.</summary>
     private protected virtual string[] InputNames => Inputs.Attention;
 
     private protected virtual int NumRequired => 3;
 
-    /// <summary>The output that takes the least memory, made to check whether inputs fit.</summary>
+    /// <summary>The output that takes the least memory. It is made to check whether inputs fit.</summary>
     private protected virtual Wanted Smallest => Wanted.LogSumExp;
 
     /// <inheritdoc/>
@@ -53,14 +53,14 @@ public abstract unsafe partial class NativeBlock
         }
     }
 
-    /// <summary>Computes into arrays that are there: .NET allocates nothing, nor, with a workspace, does heed. The
-    /// attention weights are not kept: <see cref="AttentionOutputs.Weights"/> gets them.</summary>
-    /// <param name="inputs">What is read.</param>
-    /// <param name="outputs">What is written: at least one array.</param>
-    /// <param name="workspace">Memory for this call alone, of <see cref="WorkspaceSize"/> bytes; null: heed keeps its
-    /// own.</param>
-    /// <exception cref="ArgumentException">Sizes, types or lengths do not fit, no output is given, or one shares memory
-    /// with another array.</exception>
+    /// <summary>Computes into existing arrays: .NET allocates nothing, and with a workspace heed allocates nothing
+    /// either. The attention weights are not kept, but are written to <see cref="AttentionOutputs.Weights"/>.</summary>
+    /// <param name="inputs">The inputs.</param>
+    /// <param name="outputs">The outputs: at least one array.</param>
+    /// <param name="workspace">Memory of <see cref="WorkspaceSize"/> bytes, which no other call uses at the same time;
+    /// null: heed keeps its own.</param>
+    /// <exception cref="ArgumentException">Sizes, types or lengths do not fit, no output is set, or an output shares
+    /// memory with another array.</exception>
     /// <exception cref="InvalidOperationException">The block is not initialized, or the workspace is in
     /// use.</exception>
     /// <exception cref="HeedException">With <see cref="Status.WorkspaceTooSmall"/>: the workspace is too small; the
@@ -89,10 +89,11 @@ public abstract unsafe partial class NativeBlock
     /// <summary>Makes arrays of the right shapes for <see cref="Forward(AttentionInputs, AttentionOutputs,
     /// Workspace?)"/>: output and weights of the inputs' type, LogSumExp of Float32.</summary>
     /// <param name="inputs">The inputs, of which only shapes and types are read.</param>
-    /// <param name="wanted">Which outputs.</param>
-    /// <returns>Outputs of new arrays, which belong to the queries' manager; null where not wanted.</returns>
-    /// <exception cref="ArgumentException">The inputs do not fit each other or the block, it has no such output, or
-    /// nothing is wanted.</exception>
+    /// <param name="wanted">The outputs to make.</param>
+    /// <returns>Outputs of new arrays, which belong to the queries' manager; null for outputs that are not
+    /// wanted.</returns>
+    /// <exception cref="ArgumentException">The inputs do not fit each other or the block, the block has no such output,
+    /// or no output is wanted.</exception>
     /// <exception cref="ObjectDisposedException">An array, a manager or the block is disposed.</exception>
     public AttentionOutputs CreateOutputs(AttentionInputs inputs, Wanted wanted = Wanted.Output)
     {
@@ -129,10 +130,10 @@ public abstract unsafe partial class NativeBlock
         }
     }
 
-    /// <summary>How large a workspace <see cref="Forward(AttentionInputs, AttentionOutputs, Workspace?)"/> needs. One
-    /// for the largest sizes serves all that are the same or smaller.</summary>
+    /// <summary>The size of the workspace that <see cref="Forward(AttentionInputs, AttentionOutputs, Workspace?)"/>
+    /// needs. A workspace for the largest inputs is large enough for all smaller ones.</summary>
     /// <param name="inputs">The inputs, of which only shapes and types are read.</param>
-    /// <param name="outputs">The outputs, likewise.</param>
+    /// <param name="outputs">The outputs, of which only shapes and types are read.</param>
     /// <returns>The number of bytes.</returns>
     /// <exception cref="ArgumentException">Inputs and outputs do not fit each other or the block.</exception>
     /// <exception cref="InvalidOperationException">The block is not initialized.</exception>
@@ -154,8 +155,8 @@ public abstract unsafe partial class NativeBlock
         }
     }
 
-    /// <summary>Tells how heed would compute a Forward, without computing it: its operations and their kernels, what
-    /// they cost, and why it is not the fastest path where it is not.</summary>
+    /// <summary>Describes how heed would compute a Forward, without computing it: its operations, their kernels and
+    /// costs, and the reasons if it is not the fastest path.</summary>
     /// <param name="inputs">The inputs, of which shapes, types and lengths are read.</param>
     /// <param name="outputs">The outputs, of which shapes and types are read.</param>
     /// <returns>JSON text.</returns>
@@ -179,8 +180,8 @@ public abstract unsafe partial class NativeBlock
         }
     }
 
-    /// <summary>Tells how heed would compute <see cref="Forward(ParameterStore, NDList, bool, PairList{string,
-    /// object}?)"/> with these inputs, as <see cref="Explain(AttentionInputs, AttentionOutputs)"/>.</summary>
+    /// <summary>Describes how heed would compute <see cref="Forward(ParameterStore, NDList, bool, PairList{string,
+    /// object}?)"/> with these inputs, like <see cref="Explain(AttentionInputs, AttentionOutputs)"/>.</summary>
     /// <param name="inputs">The list that Forward takes.</param>
     /// <param name="training">Whether dropout is active.</param>
     /// <returns>JSON text.</returns>
@@ -234,7 +235,8 @@ public abstract unsafe partial class NativeBlock
         }
     }
 
-    /// <summary>The tensor to keep of the weights of a Forward; the weights themselves are not used any more.</summary>
+    /// <summary>Returns the tensor of the weights of a Forward that is kept; the argument is not used
+    /// afterwards.</summary>
     private protected virtual NativeTensor ToKeep(NativeTensor weights) => weights;
 
     /// <summary>The type of an input: the block's type, but Float32 for lengths.</summary>
@@ -251,7 +253,7 @@ public abstract unsafe partial class NativeBlock
     private static void Write(LayerCall call, AttentionOutputs outputs) =>
         call.Write(outputs ?? throw new ArgumentNullException(nameof(outputs)));
 
-    /// <summary>The open tensors of a list that Forward takes.</summary>
+    /// <summary>Returns the tensors of a list of inputs. Throws if one is disposed.</summary>
     private NativeTensor?[] Given(NDList inputs)
     {
         _ = inputs ?? throw new ArgumentNullException(nameof(inputs));
@@ -265,7 +267,7 @@ public abstract unsafe partial class NativeBlock
         return tensors;
     }
 
-    /// <summary>As many inputs as Forward takes, of which those that are required are there.</summary>
+    /// <summary>Checks the number of inputs, and that the required ones are not null.</summary>
     private void CheckInputs<T>(IReadOnlyList<T?> inputs, string name, string what)
         where T : class
     {
@@ -286,8 +288,8 @@ public abstract unsafe partial class NativeBlock
         }
     }
 
-    /// <summary>Throws unless the layer, which has its parameters, takes such inputs, and they are of the
-    /// type.</summary>
+    /// <summary>Throws unless inputs of these shapes fit the layer, whose parameters are set, and the type is the
+    /// layer's.</summary>
     private void CheckFits(LayerCall call, DataType dataType)
     {
         gate.EnterReadLock();
@@ -311,7 +313,7 @@ public abstract unsafe partial class NativeBlock
         }
     }
 
-    /// <summary>The names and indices of a list of inputs.</summary>
+    /// <summary>The names and indices of a list's inputs.</summary>
     private protected static class Inputs
     {
         internal const int ValidLens = 3;

@@ -5,24 +5,25 @@ using System.Threading;
 
 namespace Heed;
 
-/// <content>The parameters: where they come from, go to, and are changed.</content>
+/// <content>Reading, writing and changing the parameters.</content>
 public abstract unsafe partial class NativeBlock
 {
-    /// <summary>Reads all parameters from a .safetensors file, which may be a whole model's: W_q is read from
+    /// <summary>Reads all parameters from a .safetensors file, which may be that of a whole model: W_q is read from
     /// "prefix.W_q.weight", its bias from "prefix.W_q.bias", and so on, or from the names of PyTorch, Hugging Face,
-    /// Keras, DJL or d2l-java (docs/weights.md has all). Sizes and types are the file's, or, on a block that has its
-    /// parameters, stay as they are. All or nothing. Once the manager of <see cref="Initialize"/> is disposed, the
-    /// block gets parameters anew, which belong to the block.</summary>
-    /// <param name="path">The file; of a model in several files the index (model.safetensors.index.json), or any of the
-    /// files with the index beside it.</param>
-    /// <param name="prefix">What stands before the names, with or without the separator behind it; empty or null:
-    /// nothing.</param>
-    /// <exception cref="ArgumentException">A parameter has another shape, the file has a bias and the block none, or
-    /// it has the parameters under the names of two frameworks.</exception>
-    /// <exception cref="NotSupportedException">The file has what the block cannot do, as PyTorch's bias_k.</exception>
-    /// <exception cref="HeedException">With <see cref="Status.IO"/>: the file cannot be read; <see
-    /// cref="Status.CorruptFile"/>: it is not what its format says; <see cref="Status.NotFound"/>: a parameter is
-    /// missing.</exception>
+    /// Keras, DJL or d2l-java (docs/weights.md lists them). Sizes and types are the file's; on a block whose parameters
+    /// are set, they stay as they are. A call that fails changes nothing. If the manager of <see cref="Initialize"/> is
+    /// disposed, the new parameters belong to the block.</summary>
+    /// <param name="path">The file; for a model in several files the index (model.safetensors.index.json), or any of
+    /// the files with the index beside it.</param>
+    /// <param name="prefix">The text before the names, with or without the separator after it; empty or null:
+    /// none.</param>
+    /// <exception cref="ArgumentException">A parameter has another shape, the file has a bias and the block none, or it
+    /// has the parameters under the names of two frameworks.</exception>
+    /// <exception cref="NotSupportedException">The file needs something that the block cannot do, such as PyTorch's
+    /// bias_k.</exception>
+    /// <exception cref="HeedException">With <see cref="Status.IO"/>: the file cannot be read;
+    /// <see cref="Status.CorruptFile"/>: the file does not follow its format; <see cref="Status.NotFound"/>: a
+    /// parameter is missing.</exception>
     public void Load(string path, string? prefix = null)
     {
         byte[] file = NativeText.ToNative(path, nameof(path));
@@ -36,23 +37,24 @@ public abstract unsafe partial class NativeBlock
         });
     }
 
-    /// <summary>Reads all parameters as <see cref="Load(string, string?)"/>, where the file says more than the block
-    /// computes and the program takes that on itself. Of a model in several files all must be there.</summary>
+    /// <summary>Reads all parameters as <see cref="Load(string, string?)"/> does, also if the file states more than the
+    /// block computes, as far as the program accepts it. All files of a model in several files must exist.</summary>
     /// <param name="path">The file.</param>
-    /// <param name="prefix">What stands before the names; empty or null: nothing.</param>
-    /// <param name="accept">The names of what the file says and the block does not compute, as docs/weights.md has
-    /// them.</param>
+    /// <param name="prefix">The text before the names; empty or null: none.</param>
+    /// <param name="accept">The names, from docs/weights.md, of what the file states and the block does not
+    /// compute.</param>
     public void Load(string path, string? prefix, params string[] accept)
     {
         using Weights weights = Weights.Open(path);
         Load(weights, prefix, accept);
     }
 
-    /// <summary>Reads all parameters as <see cref="Load(string, string?)"/> from files that are open already.</summary>
+    /// <summary>Reads all parameters as <see cref="Load(string, string?)"/> does, from files that are already
+    /// open.</summary>
     /// <param name="weights">The files, which stay open.</param>
-    /// <param name="prefix">What stands before the names; empty or null: nothing.</param>
-    /// <param name="accept">The names of what the files say and the block does not compute, as docs/weights.md has
-    /// them.</param>
+    /// <param name="prefix">The text before the names; empty or null: none.</param>
+    /// <param name="accept">The names, from docs/weights.md, of what the files state and the block does not
+    /// compute.</param>
     /// <exception cref="ObjectDisposedException">The block or the weights are disposed.</exception>
     public void Load(Weights weights, string? prefix = null, params string[] accept)
     {
@@ -60,10 +62,10 @@ public abstract unsafe partial class NativeBlock
         Load(weights.Native, prefix, accept);
     }
 
-    /// <summary>Reads all parameters from a stream, from where it is to its end: the bytes of a .safetensors file.
-    /// Otherwise as <see cref="Load(string, string?)"/>.</summary>
-    /// <param name="stream">Where from; it stays open. Nothing is changed if it throws.</param>
-    /// <param name="prefix">What stands before the names, without the separator; empty or null: nothing.</param>
+    /// <summary>Reads all parameters from a stream, from its position to its end: the bytes of a .safetensors file.
+    /// Otherwise like <see cref="Load(string, string?)"/>.</summary>
+    /// <param name="stream">The stream to read from; it stays open. If it throws, nothing is changed.</param>
+    /// <param name="prefix">The text before the names, without the separator; empty or null: none.</param>
     /// <exception cref="ArgumentException">See <see cref="Load(string, string?)"/>.</exception>
     /// <exception cref="NotSupportedException">See <see cref="Load(string, string?)"/>.</exception>
     /// <exception cref="HeedException">See <see cref="Load(string, string?)"/>.</exception>
@@ -81,12 +83,12 @@ public abstract unsafe partial class NativeBlock
         });
     }
 
-    /// <summary>Reads all parameters as <see cref="Load(Stream, string?)"/>, where the bytes say more than the block
-    /// computes and the program takes that on itself.</summary>
-    /// <param name="stream">Where from; it stays open.</param>
-    /// <param name="prefix">What stands before the names; empty or null: nothing.</param>
-    /// <param name="accept">The names of what the bytes say and the block does not compute, as docs/weights.md has
-    /// them.</param>
+    /// <summary>Reads all parameters as <see cref="Load(Stream, string?)"/> does, also if the bytes state more than the
+    /// block computes, as far as the program accepts it.</summary>
+    /// <param name="stream">The stream to read from; it stays open.</param>
+    /// <param name="prefix">The text before the names; empty or null: none.</param>
+    /// <param name="accept">The names, from docs/weights.md, of what the bytes state and the block does not
+    /// compute.</param>
     public void Load(Stream stream, string? prefix, params string[] accept)
     {
         _ = stream ?? throw new ArgumentNullException(nameof(stream));
@@ -96,7 +98,7 @@ public abstract unsafe partial class NativeBlock
     }
 
     /// <summary>Writes all parameters to a .safetensors file, under the names that <see cref="Load(string, string?)"/>
-    /// reads without a prefix. The file is replaced as a whole, or left as it was.</summary>
+    /// reads without a prefix. The file is replaced as a whole, or unchanged if that fails.</summary>
     /// <param name="path">The file.</param>
     /// <exception cref="InvalidOperationException">The block is not initialized.</exception>
     /// <exception cref="HeedException">With <see cref="Status.IO"/>: the file cannot be written.</exception>
@@ -117,8 +119,8 @@ public abstract unsafe partial class NativeBlock
         }
     }
 
-    /// <summary>Writes to a stream what <see cref="Save(string)"/> writes to a file.</summary>
-    /// <param name="stream">Where to; it stays open.</param>
+    /// <summary>Writes to a stream the bytes that <see cref="Save(string)"/> writes to a file.</summary>
+    /// <param name="stream">The stream to write to; it stays open.</param>
     /// <exception cref="InvalidOperationException">The block is not initialized.</exception>
     public void Save(Stream stream)
     {
@@ -208,7 +210,7 @@ public abstract unsafe partial class NativeBlock
         return snapshot?.ShapeOf();
     }
 
-    /// <summary>Shape and type, or the reason why there are none.</summary>
+    /// <summary>Shape and type, or the reason why the parameter has none.</summary>
     internal string DescribeValuesOf(NativeParameter parameter)
     {
         try
@@ -257,7 +259,8 @@ public abstract unsafe partial class NativeBlock
         }
     }
 
-    /// <summary>Tells the collector, once, how much memory the parameters of a layer take.</summary>
+    /// <summary>Adds the size of a layer's parameters to the garbage collector's memory pressure, once for each
+    /// layer.</summary>
     private static void Weigh(NativeLayer layer)
     {
         NativeHandle handle = layer.SafeHandle;
@@ -265,12 +268,13 @@ public abstract unsafe partial class NativeBlock
         {
             return;
         }
-        // Each is held twice: as it was given, and packed.
+        // // Each parameter is stored twice: as it was set, and packed.
         long numBytes = 2 * layer.SaveMemory(null, 0);
         bool isHeld = false;
         try
         {
-            // Held, so that it is not destroyed before it has the memory pressure, which would then never be removed.
+            // // Held, so that it is not destroyed before the memory pressure is added, which would then never be
+            // removed.
             handle.DangerousAddRef(ref isHeld);
             handle.Keep(SharedMemory.OfHeed(numBytes));
         }
@@ -300,8 +304,8 @@ public abstract unsafe partial class NativeBlock
         }
     }
 
-    /// <summary>Puts the values that are there over those that heed has drawn, or else those of users'
-    /// initializers.</summary>
+    /// <summary>Sets the parameters that already have values to these, and others with an initializer to its values;
+    /// all others keep those that heed has drawn.</summary>
     private void RunInitializers(NativeLayer made, NDManager manager)
     {
         foreach (NativeParameter parameter in parameters)
@@ -323,7 +327,7 @@ public abstract unsafe partial class NativeBlock
         }
     }
 
-    /// <summary>A snapshot of a parameter that has values.</summary>
+    /// <summary>Returns a snapshot of a parameter that has values.</summary>
     private NativeTensor Taken(NativeParameter parameter)
     {
         gate.EnterReadLock();
@@ -337,7 +341,7 @@ public abstract unsafe partial class NativeBlock
         }
     }
 
-    /// <summary>Null if the parameter has no values.</summary>
+    /// <summary>Returns a snapshot of a parameter; null if it has no values.</summary>
     private NativeTensor? Snapshot(NativeParameter parameter)
     {
         gate.EnterReadLock();
@@ -351,7 +355,8 @@ public abstract unsafe partial class NativeBlock
         }
     }
 
-    /// <summary>Null if the parameter has no values, or had them of a manager that is disposed.</summary>
+    /// <summary>Returns a snapshot; null if the parameter has no values, or the manager of its values is
+    /// disposed.</summary>
     private NativeTensor? SnapshotOf(NativeLayer open, NativeParameter parameter)
     {
         try
@@ -425,7 +430,7 @@ public abstract unsafe partial class NativeBlock
         });
     }
 
-    /// <summary>Parameters that have been read and checked, for the block to take over.</summary>
+    /// <summary>Parameters that have been read and checked, but not yet set in the block.</summary>
     private sealed class Staged : ParameterFile.IStaged
     {
         private readonly NativeBlock block;

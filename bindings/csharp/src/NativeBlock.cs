@@ -8,28 +8,28 @@ namespace Heed;
 /// <summary>A block that is one layer of the native library: the base of heed's own blocks.</summary>
 public abstract unsafe partial class NativeBlock : Block
 {
-    /// <summary>How many blocks were made: each has its own seeds.</summary>
+    /// <summary>How many blocks were made: each has different seeds.</summary>
     private static long blocks = -1;
 
-    /// <summary>Makes a layer without parameters, and checks the options.</summary>
+    /// <summary>Makes a layer without values for its parameters, and checks the options.</summary>
     private readonly Func<NativeContext, NativeLayer> make;
     private readonly NativeParameter[] parameters;
     private readonly KeptWeights? kept;
 
-    /// <summary>Held by whatever changes the layer, from its first look to the end. Users' initializers run under it,
-    /// so it is taken before the other lock, under which nothing of theirs runs.</summary>
+    /// <summary>Locked by every change of the layer, from its first check to its end. The program's initializers run
+    /// while it is locked. So it is locked before the other lock, under which no code of the program runs.</summary>
     private readonly object changing = new object();
 
-    /// <summary>Calls that use the layer take it for reading, calls that change or replace the layer for
+    /// <summary>Calls that use the layer hold it for reading, calls that change or replace the layer for
     /// writing.</summary>
     private readonly UseLock gate = new UseLock();
     private long nextSeed = Interlocked.Increment(ref blocks) << 32;
     private volatile NativeLayer layer;
 
-    /// <summary>Where the layer was made.</summary>
+    /// <summary>The context that the layer was made in.</summary>
     private volatile LayerContext layerContext = LayerContext.Initial();
 
-    /// <summary>True once the layer is in the context of the user's arrays. Until then it may be made again in another
+    /// <summary>True once the layer is in the context of the program's arrays. Before, it may be made again in another
     /// context.</summary>
     private volatile bool bound;
     private volatile Shape?[]? inputShapes;
@@ -38,8 +38,8 @@ public abstract unsafe partial class NativeBlock : Block
     /// <summary>The owner of the parameters; null: the block.</summary>
     private NDManager? owner;
 
-    /// <summary>Managers of the block's own, which own snapshots of its parameters: one for each context that the layer
-    /// was in. Guarded by its own lock.</summary>
+    /// <summary>Managers that own snapshots of the block's parameters: one for each context that the layer was in.
+    /// Locked by itself.</summary>
     private readonly List<NDManager> own = new();
 
     private protected NativeBlock(Func<NativeContext, NativeLayer> make, KeptWeights? kept = null)
@@ -199,8 +199,8 @@ public abstract unsafe partial class NativeBlock : Block
     private static InvalidOperationException NotInitializedForShapes() =>
         new InvalidOperationException("the block was not initialized for inputs of any shapes");
 
-    /// <summary>Under a lock. False as well if the parameters were disposed with their manager, which may be right
-    /// now.</summary>
+    /// <summary>Whether the parameters have values. Called under a lock. Also false if their manager is disposed, which
+    /// may happen during the call.</summary>
     private bool HasParameters()
     {
         try
@@ -214,7 +214,7 @@ public abstract unsafe partial class NativeBlock : Block
         }
     }
 
-    /// <summary>Changes the parameters, on a new layer if the manager of those before is disposed.</summary>
+    /// <summary>Changes the parameters, on a new layer if the manager of the previous parameters is disposed.</summary>
     private void Change(Action<NativeLayer> change)
     {
         lock (changing)
@@ -250,7 +250,7 @@ public abstract unsafe partial class NativeBlock : Block
         }
     }
 
-    /// <summary>Sets these parameters, and no others.</summary>
+    /// <summary>Sets these parameters; all others have no values afterwards.</summary>
     private void SetOnly(List<(NativeParameter Parameter, NativeTensor Value)> values)
     {
         lock (changing)
@@ -328,7 +328,7 @@ public abstract unsafe partial class NativeBlock : Block
         }
     }
 
-    /// <summary>The layer's context, or, once that is disposed with its manager, the context in which all blocks
+    /// <summary>The layer's context. If that is disposed with its manager, the context in which all blocks
     /// begin.</summary>
     private LayerContext OpenLayerContext()
     {

@@ -5,8 +5,8 @@ using System.Runtime.InteropServices;
 
 namespace Heed;
 
-/// <summary>Bytes between a stream and the native library: outside the managed heap, so that they may be
-/// many.</summary>
+/// <summary>Bytes between a stream and the native library. They are outside the managed heap, because a managed array
+/// is limited to 2 GiB.</summary>
 internal sealed unsafe class NativeBytes : IDisposable
 {
     private const int PieceBytes = 1 << 20;
@@ -22,8 +22,8 @@ internal sealed unsafe class NativeBytes : IDisposable
 
     internal long Length { get; private set; }
 
-    /// <summary>The next bytes of a stream, at most so many. Memory grows as they come, whatever was
-    /// promised.</summary>
+    /// <summary>Reads the next bytes of a stream, at most <paramref name="atMost"/>. Memory is allocated as they are
+    /// read, not by the size that a file states.</summary>
     internal static NativeBytes Read(Stream stream, long atMost = long.MaxValue)
     {
         var bytes = new NativeBytes(Math.Min(atMost, PieceBytes));
@@ -46,8 +46,9 @@ internal sealed unsafe class NativeBytes : IDisposable
         }
     }
 
-    /// <summary>What a stream gives now, at most so many bytes; 0 at its end.</summary>
-    /// <exception cref="IOException">The stream claims to have given what it cannot have.</exception>
+    /// <summary>Reads the bytes that a stream has now, at most <paramref name="wanted"/>; returns 0 at its
+    /// end.</summary>
+    /// <exception cref="IOException">The stream returns a count that is not possible.</exception>
     internal static int ReadSome(Stream stream, byte[] bytes, int offset, int wanted)
     {
         int count = stream.Read(bytes, offset, wanted);
@@ -56,10 +57,10 @@ internal sealed unsafe class NativeBytes : IDisposable
             : throw new IOException($"the stream says that it has read {count} bytes, expected 0 to {wanted}");
     }
 
-    /// <summary>Sets how many of the first bytes are valid.</summary>
+    /// <summary>Sets the number of valid bytes, from the first on.</summary>
     internal void Fill(long length) => Length = length;
 
-    /// <summary>Gives the bytes in pieces that a managed array holds, which the action must not keep.</summary>
+    /// <summary>Calls the action with pieces of the bytes, in a managed array that the action must not keep.</summary>
     internal void ForEachPiece(Action<byte[], int> action)
     {
         var piece = new byte[Math.Min(Length, PieceBytes)];

@@ -4,7 +4,7 @@ using System.Runtime.InteropServices;
 
 namespace Heed;
 
-/// <summary>One native object, destroyed once: when it has been disposed and no call uses it any more, or when
+/// <summary>One native object. It is destroyed once: when it has been disposed and no call uses it any more, or when
 /// nothing refers to it.</summary>
 internal abstract class NativeHandle : SafeHandle
 {
@@ -26,38 +26,39 @@ internal abstract class NativeHandle : SafeHandle
 
     public sealed override bool IsInvalid => handle == IntPtr.Zero;
 
-    /// <summary>Whether Dispose was called. SafeHandle itself is open until the calls that use it have returned, and
-    /// would let others begin.</summary>
+    /// <summary>Whether Dispose was called. SafeHandle itself stays open until the calls that use it have returned, and
+    /// would allow new calls.</summary>
     internal bool IsDisposed => isDisposed || IsClosed;
 
-    /// <summary>This, for a call.</summary>
+    /// <summary>This handle, for a call.</summary>
     /// <exception cref="ObjectDisposedException">Dispose was called.</exception>
     internal NativeHandle Open => isDisposed ? throw new ObjectDisposedException(GetType().FullName) : this;
 
-    /// <summary>What a registry refers to the object by, also while the collector has found the object and not freed it
-    /// yet.</summary>
+    /// <summary>The weak reference by which a registry refers to the object. It stays valid until the object is freed,
+    /// also after the garbage collector has found it.</summary>
     internal WeakReference<NativeHandle> Self { get; }
 
-    /// <summary>Whether the object keeps memory.</summary>
+    /// <summary>Whether the object keeps memory alive.</summary>
     internal bool HasKept => kept != null;
 
-    /// <summary>Keeps memory until the object is destroyed, and takes over the caller's reference to it. For a new
-    /// object.</summary>
+    /// <summary>Keeps memory alive until the object is destroyed, and takes over the caller's reference to it. Only for
+    /// a new object.</summary>
     internal void Keep(SharedMemory memory) => kept = memory;
 
-    /// <summary>A reference to what the object keeps, for the caller to release. Null where there is none, or where
-    /// the object has been destroyed.</summary>
+    /// <summary>Returns a reference to the memory that the object keeps alive, which the caller must release. Null if
+    /// it keeps none, or has been destroyed.</summary>
     internal SharedMemory? ShareKept() => kept != null && kept.TryAddReference() ? kept : null;
 
-    /// <summary>Hands the object to a manager's registry, which disposes it with itself, and takes it from the one
-    /// that had it. Null: to nobody. False, and no change, if that registry is closed.</summary>
+    /// <summary>Moves the object from its manager's registry to another one, which disposes it when it is disposed; to
+    /// none if <paramref name="next"/> is null. Returns false, and changes nothing, if that registry is
+    /// closed.</summary>
     /// <exception cref="ObjectDisposedException">The object is disposed.</exception>
     internal bool Attach(Registry? next, string kind)
     {
         bool isHeld = false;
         try
         {
-            // Held, so that it is not destroyed before it is in the registry, which it would then never leave.
+            // // Held, so that it is not destroyed before it is added to the registry, which it would then never leave.
             DangerousAddRef(ref isHeld);
             lock (this)
             {

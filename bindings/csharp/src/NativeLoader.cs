@@ -8,13 +8,13 @@ using System.Runtime.InteropServices;
 
 namespace Heed;
 
-/// <summary>Loads the native wrapper libheed_csharp.so, which in turn takes the libheed that lies beside it.</summary>
-/// <remarks>Looked for in this order; a file that is there is the one, and if it cannot be loaded nothing takes its
-/// place, so that no library is used that nobody meant:
+/// <summary>Loads the native wrapper libheed_csharp.so, which loads the libheed in the same folder.</summary>
+/// <remarks>The wrapper is searched for in this order. The first file that exists is loaded; if that fails, no other
+/// one is tried, so that no unintended library is used:
 /// <list type="number">
-/// <item>the environment variable HEED_NATIVE_PATH: the wrapper, or the folder that holds it;</item>
-/// <item>what comes with the program: the package's runtimes folder and the program's own;</item>
-/// <item>wherever .NET and the system look, such as LD_LIBRARY_PATH and the system's folders.</item>
+/// <item>the environment variable HEED_NATIVE_PATH: the wrapper, or the folder that contains it;</item>
+/// <item>the files of the program: the package's runtimes folder and the program's own folder;</item>
+/// <item>wherever .NET and the system search, such as LD_LIBRARY_PATH and the system's folders.</item>
 /// </list></remarks>
 internal static class NativeLoader
 {
@@ -29,8 +29,8 @@ internal static class NativeLoader
     private static IntPtr wrapper;
     private static string[] wrappers = Array.Empty<string>();
 
-    /// <summary>Returns once the native functions can be called. A failure is thrown anew each time, with all it has to
-    /// say.</summary>
+    /// <summary>Returns once the native functions can be called. A failure throws the full exception each
+    /// time.</summary>
     /// <exception cref="DllNotFoundException">No library of this version could be loaded.</exception>
     internal static void Load()
     {
@@ -77,8 +77,8 @@ internal static class NativeLoader
         CheckVersion($"{tried}; {WrapperFile} where .NET and the system look (LD_LIBRARY_PATH, the system's folders)");
     }
 
-    /// <summary>.NET names the folders of natives that packages brought. Elsewhere, and in a program that was compiled
-    /// ahead of time, they lie beside the program.</summary>
+    /// <summary>.NET lists the folders of native files from packages. With other runtimes, and in a program that was
+    /// compiled ahead of time, they are in the program's folder.</summary>
     private static IEnumerable<string> FilesOfProgram()
     {
         string folders = AppDomain.CurrentDomain.GetData("NATIVE_DLL_SEARCH_DIRECTORIES") as string ?? "";
@@ -95,7 +95,7 @@ internal static class NativeLoader
         {
             try
             {
-                // First, since LD_LIBRARY_PATH could lead the wrapper to another one.
+                // // Loaded first, since LD_LIBRARY_PATH could lead the wrapper to another libheed.
                 string library = Path.Combine(Path.GetDirectoryName(file)!, LibraryFile);
                 if (File.Exists(library))
                 {
@@ -128,7 +128,7 @@ internal static class NativeLoader
         }
         catch (Exception error) when (error is IOException or UnauthorizedAccessException)
         {
-            // The system's loader says what is wrong.
+            // // The system's loader reports the error.
         }
         if (missing > 0)
         {
@@ -137,7 +137,7 @@ internal static class NativeLoader
         return Open(file);
     }
 
-    /// <summary>Before 1.0 another minor version may be another interface; a patch never is.</summary>
+    /// <summary>Before 1.0, another minor version may have another interface; another patch never has.</summary>
     private static void CheckVersion(string tried)
     {
         try
@@ -155,14 +155,14 @@ internal static class NativeLoader
         }
     }
 
-    // Not inlined: Mono looks for a library when it compiles the method that calls it.
+    // // Not inlined: Mono loads the library when it compiles the method that calls it.
     [MethodImpl(MethodImplOptions.NoInlining)]
     private static int LoadedVersion() => HeedNative.HeedVersion();
 
     [MethodImpl(MethodImplOptions.NoInlining)]
     private static string LoadedVersionText() => HeedNative.HeedVersionString();
 
-    /// <summary>The paths of the wrappers in this process; none where the system does not tell.</summary>
+    /// <summary>The paths of the wrappers in this process; none if the system does not list them.</summary>
     private static string[] LoadedWrappers()
     {
         const string Maps = "/proc/self/maps";
@@ -189,7 +189,8 @@ internal static class NativeLoader
     {
         fixed (byte* name = NativeText.ToNative(file, nameof(file)))
         {
-            // The first call of an import loads libraries itself, and would lose the reason that is asked for below.
+            // // The first call of an import loads libraries itself. Without this call it would discard the reason
+            // below.
             LibraryError();
             IntPtr opened = OpenLibrary(name, RtldNow);
             if (opened == IntPtr.Zero)
@@ -203,7 +204,7 @@ internal static class NativeLoader
 
     private static void UseForImports(IntPtr opened)
     {
-        // Once a library is open, glibc answers requests for its name with it, those of .NET too.
+        // // Nothing to do: once a library is open, glibc uses it for all requests for its name, also those of .NET.
     }
 
     [DllImport("libdl.so.2", EntryPoint = "dlopen")]

@@ -3,7 +3,7 @@ using System;
 
 namespace Heed;
 
-/// <summary>A parameter that lies in a native layer.</summary>
+/// <summary>A parameter of a native layer.</summary>
 internal sealed class NativeParameter : Parameter
 {
     internal NativeParameter(NativeBlock block, string name)
@@ -21,7 +21,7 @@ internal sealed class NativeParameter : Parameter
 
     internal NativeBlock Block { get; }
 
-    /// <summary>UTF-8 with a terminating zero.</summary>
+    /// <summary>The name in UTF-8 with a terminating zero.</summary>
     internal byte[] NativeName { get; }
 
     public override void SetArray(NDArray array) =>
@@ -41,6 +41,6 @@ internal sealed class NativeParameter : Parameter
 
     internal override string DescribeValues() => Block.DescribeValuesOf(this);
 
-    /// <summary>The block drops all its parameters at once.</summary>
+    /// <summary>Removes the values of all parameters of the block.</summary>
     internal override void ReleaseArray() => Block.Clear();
 }

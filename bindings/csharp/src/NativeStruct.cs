@@ -3,9 +3,8 @@ using System;
 
 namespace Heed;
 
-/// <summary>The base of the generated proxies of C's structs. A new struct has the values of its macro in heed.h. Used
-/// by
-/// one thread at a time. Dispose frees the memory; if nobody calls it, the finalizer does.</summary>
+/// <summary>The base class of the generated proxies of C's structs. A new struct is initialized by its macro in heed.h.
+/// Used by one thread at a time. Dispose frees the memory; if it is not called, the finalizer does.</summary>
 internal abstract class NativeStruct : IDisposable
 {
     private protected NativeStruct(IntPtr pointer)
@@ -19,7 +18,8 @@ internal abstract class NativeStruct : IDisposable
 
     private protected IntPtr Pointer { get; private set; }
 
-    /// <summary>For an argument of a call, during which the caller refers to the struct. Zero for null.</summary>
+    /// <summary>The pointer for an argument of a call. The caller must refer to the struct until the call ends. Zero
+    /// for null.</summary>
     internal static IntPtr PointerOf(NativeStruct? native) => native is null ? IntPtr.Zero : native.Pointer;
 
     public void Dispose()
@@ -28,9 +28,8 @@ internal abstract class NativeStruct : IDisposable
         GC.SuppressFinalize(this);
     }
 
-    /// <summary>Finds where a member of eight bytes is, for calls that have no time for the generated setter, which is
-    /// a
-    /// native call. The member is 0 now and afterwards.</summary>
+    /// <summary>Returns the address of a member of eight bytes, because the generated setter is a native call and takes
+    /// longer. The member is 0 before and after the call.</summary>
     internal unsafe long* AddressOf(Action<long> setter)
     {
         setter(-1);
@@ -47,7 +46,7 @@ internal abstract class NativeStruct : IDisposable
 
     private void Free()
     {
-        // Zero where the constructor has failed.
+        // // Zero if the constructor has failed.
         if (Pointer != IntPtr.Zero)
         {
             Destroy(Pointer);

@@ -4,12 +4,12 @@ using System.Text;
 
 namespace Heed;
 
-/// <summary>Text as the native wrapper takes it: UTF-8 with a terminating zero.</summary>
+/// <summary>Text in the native wrapper's format: UTF-8 with a terminating zero.</summary>
 internal static class NativeText
 {
     private static readonly Encoding Strict = new UTF8Encoding(false, throwOnInvalidBytes: true);
 
-    /// <summary>Writes text, and returns the bytes that all of it needs.</summary>
+    /// <summary>Writes text, and returns the number of bytes that the whole text needs.</summary>
     internal unsafe delegate long Writer(byte* text, ulong capacity);
 
     internal static byte[] ToNative(string text, string name)
@@ -40,7 +40,7 @@ internal static class NativeText
         return Encoding.UTF8.GetString(text, length);
     }
 
-    /// <summary>The whole text, of which <paramref name="write"/> with null tells the size.</summary>
+    /// <summary>Returns the whole text. <paramref name="write"/> with null returns its size.</summary>
     internal static unsafe string Of(Writer write)
     {
         long needed = write(null, 0);

@@ -4,7 +4,7 @@ using System.Collections.Generic;
 
 namespace Heed;
 
-/// <summary>A key and its value: what a <see cref="PairList{TKey, TValue}"/> holds. Immutable.</summary>
+/// <summary>A key and its value, as in a <see cref="PairList{TKey, TValue}"/>. Immutable.</summary>
 /// <typeparam name="TKey">The type of the key.</typeparam>
 /// <typeparam name="TValue">The type of the value.</typeparam>
 public sealed class Pair<TKey, TValue> : IEquatable<Pair<TKey, TValue>>
@@ -24,7 +24,7 @@ public sealed class Pair<TKey, TValue> : IEquatable<Pair<TKey, TValue>>
     /// <summary>The value.</summary>
     public TValue Value { get; }
 
-    /// <summary>Takes the pair apart, as in <c>foreach (var (name, block) in block.Children)</c>.</summary>
+    /// <summary>Splits the pair, as in <c>foreach (var (name, block) in block.Children)</c>.</summary>
     /// <param name="key">The key.</param>
     /// <param name="value">The value.</param>
     public void Deconstruct(out TKey key, out TValue value)
@@ -33,7 +33,7 @@ public sealed class Pair<TKey, TValue> : IEquatable<Pair<TKey, TValue>>
         value = Value;
     }
 
-    /// <summary>Tells whether both have equal keys and values.</summary>
+    /// <summary>Tells whether both pairs have equal keys and values.</summary>
     /// <param name="other">Another pair.</param>
     /// <returns>Whether they are equal.</returns>
     public bool Equals(Pair<TKey, TValue>? other) =>
@@ -47,7 +47,7 @@ public sealed class Pair<TKey, TValue> : IEquatable<Pair<TKey, TValue>>
     /// <inheritdoc/>
     public override int GetHashCode() => unchecked((31 * (Key?.GetHashCode() ?? 0)) + (Value?.GetHashCode() ?? 0));
 
-    /// <summary>The key and the value, as (W_q, Linear).</summary>
+    /// <summary>The key and the value, as in (W_q, Linear).</summary>
     /// <returns>The text.</returns>
     public override string ToString() => $"({Key}, {Value})";
 }

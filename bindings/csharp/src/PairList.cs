@@ -6,8 +6,8 @@ using System.Linq;
 
 namespace Heed;
 
-/// <summary>Keys with their values, in the order in which they were added; a key may be there more than once, and
-/// its first pair is then the one that is found.</summary>
+/// <summary>Keys with their values, in the order in which they were added. A key may occur more than once; a search
+/// then finds its first pair.</summary>
 /// <typeparam name="TKey">The type of the keys.</typeparam>
 /// <typeparam name="TValue">The type of the values.</typeparam>
 public class PairList<TKey, TValue> : IReadOnlyList<Pair<TKey, TValue>>
@@ -21,16 +21,16 @@ public class PairList<TKey, TValue> : IReadOnlyList<Pair<TKey, TValue>>
     }
 
     /// <summary>Makes a list of pairs.</summary>
-    /// <param name="pairs">What it begins with; none may be null.</param>
+    /// <param name="pairs">The pairs; none may be null.</param>
     public PairList(IEnumerable<Pair<TKey, TValue>> pairs)
     {
         AddAll(pairs);
     }
 
-    /// <summary>Makes a list of keys and as many values.</summary>
+    /// <summary>Makes a list of keys and values.</summary>
     /// <param name="keys">The keys.</param>
     /// <param name="values">The values, in the order of the keys.</param>
-    /// <exception cref="ArgumentException">There are not as many of the one as of the other.</exception>
+    /// <exception cref="ArgumentException">The numbers of keys and values differ.</exception>
     public PairList(IReadOnlyList<TKey> keys, IReadOnlyList<TValue> values)
     {
         _ = keys ?? throw new ArgumentNullException(nameof(keys));
@@ -46,10 +46,10 @@ public class PairList<TKey, TValue> : IReadOnlyList<Pair<TKey, TValue>>
         }
     }
 
-    /// <summary>How many pairs there are.</summary>
+    /// <summary>The number of pairs.</summary>
     public int Count => pairs.Count;
 
-    /// <summary>Whether there are none.</summary>
+    /// <summary>Whether there are no pairs.</summary>
     public bool IsEmpty => pairs.Count == 0;
 
     /// <summary>All keys, in order: a copy.</summary>
@@ -58,12 +58,12 @@ public class PairList<TKey, TValue> : IReadOnlyList<Pair<TKey, TValue>>
     /// <summary>All values, in order: a copy.</summary>
     public IReadOnlyList<TValue> Values => pairs.Select(pair => pair.Value).ToArray();
 
-    /// <summary>A pair by its index.</summary>
+    /// <summary>The pair at an index.</summary>
     /// <param name="index">The index, from 0.</param>
     /// <exception cref="ArgumentOutOfRangeException">The index is out of range.</exception>
     public Pair<TKey, TValue> this[int index] => pairs[index];
 
-    /// <summary>A value by its key.</summary>
+    /// <summary>The first value of a key.</summary>
     /// <param name="key">The key.</param>
     /// <exception cref="KeyNotFoundException">There is no such key.</exception>
     public TValue this[TKey key] =>
@@ -71,10 +71,10 @@ public class PairList<TKey, TValue> : IReadOnlyList<Pair<TKey, TValue>>
             ? value
             : throw new KeyNotFoundException($"there is no {key}; there are {string.Join(", ", Keys)}");
 
-    /// <summary>Looks for a value by its key.</summary>
+    /// <summary>Finds the first value of a key.</summary>
     /// <param name="key">The key.</param>
-    /// <param name="value">The value, or the type's default where there is none.</param>
-    /// <returns>Whether there is one.</returns>
+    /// <param name="value">The value; the type's default if the key does not occur.</param>
+    /// <returns>Whether the key occurs.</returns>
     public bool TryGetValue(TKey key, out TValue value)
     {
         int index = IndexOf(key);
@@ -83,14 +83,14 @@ public class PairList<TKey, TValue> : IReadOnlyList<Pair<TKey, TValue>>
     }
 
     /// <summary>Adds a pair at the end.</summary>
-    /// <param name="key">Its key.</param>
-    /// <param name="value">Its value.</param>
+    /// <param name="key">The key.</param>
+    /// <param name="value">The value.</param>
     public void Add(TKey key, TValue value) => pairs.Add(new Pair<TKey, TValue>(key, value));
 
     /// <summary>Inserts a pair at an index.</summary>
     /// <param name="index">The index, from 0 to Count.</param>
-    /// <param name="key">Its key.</param>
-    /// <param name="value">Its value.</param>
+    /// <param name="key">The key.</param>
+    /// <param name="value">The value.</param>
     /// <exception cref="ArgumentOutOfRangeException">The index is out of range.</exception>
     public void Add(int index, TKey key, TValue value) => pairs.Insert(index, new Pair<TKey, TValue>(key, value));
 
@@ -108,14 +108,14 @@ public class PairList<TKey, TValue> : IReadOnlyList<Pair<TKey, TValue>>
         }
     }
 
-    /// <summary>Tells whether a key is there.</summary>
+    /// <summary>Tells whether a key occurs.</summary>
     /// <param name="key">The key.</param>
-    /// <returns>Whether it is.</returns>
+    /// <returns>Whether it occurs.</returns>
     public bool Contains(TKey key) => IndexOf(key) >= 0;
 
-    /// <summary>Where a key is.</summary>
+    /// <summary>Returns the index of a key.</summary>
     /// <param name="key">The key.</param>
-    /// <returns>Its first index, -1 if it is not there.</returns>
+    /// <returns>The index of its first pair; -1 if it does not occur.</returns>
     public int IndexOf(TKey key) => pairs.FindIndex(pair => EqualityComparer<TKey>.Default.Equals(pair.Key, key));
 
     /// <summary>The key at an index.</summary>
@@ -141,9 +141,9 @@ public class PairList<TKey, TValue> : IReadOnlyList<Pair<TKey, TValue>>
         return value;
     }
 
-    /// <summary>Takes the first pair with a key out.</summary>
+    /// <summary>Removes the first pair with a key.</summary>
     /// <param name="key">The key.</param>
-    /// <returns>Whether it was there.</returns>
+    /// <returns>Whether the key occurred.</returns>
     public bool Remove(TKey key)
     {
         int index = IndexOf(key);
@@ -154,7 +154,7 @@ public class PairList<TKey, TValue> : IReadOnlyList<Pair<TKey, TValue>>
         return index >= 0;
     }
 
-    /// <summary>The pairs as a dictionary, the first one of each key.</summary>
+    /// <summary>Returns the pairs as a dictionary, with the first pair of each key.</summary>
     /// <returns>A copy.</returns>
     public Dictionary<TKey, TValue> ToMap()
     {
@@ -169,7 +169,7 @@ public class PairList<TKey, TValue> : IReadOnlyList<Pair<TKey, TValue>>
         return map;
     }
 
-    /// <summary>Tells whether the other is a list of equal pairs in the same order.</summary>
+    /// <summary>Tells whether another list has equal pairs in the same order.</summary>
     /// <param name="obj">Another list.</param>
     /// <returns>Whether they are equal.</returns>
     public override bool Equals(object? obj) =>
@@ -179,7 +179,7 @@ public class PairList<TKey, TValue> : IReadOnlyList<Pair<TKey, TValue>>
     public override int GetHashCode() =>
         pairs.Aggregate(1, (hash, pair) => unchecked((31 * hash) + pair.GetHashCode()));
 
-    /// <summary>The pairs, as [(W_q, Linear), (W_k, Linear)].</summary>
+    /// <summary>The pairs, as in [(W_q, Linear), (W_k, Linear)].</summary>
     /// <returns>The text.</returns>
     public override string ToString() => "[" + string.Join(", ", pairs) + "]";
 

@@ -3,11 +3,11 @@ using System;
 
 namespace Heed;
 
-/// <summary>An array that a block computes with, as its weights. The blocks of heed have parameters of their own, which
-/// <see cref="Block.Parameters"/> gives; a block that derives from <see cref="AbstractBlock"/> may add
-/// others.</summary>
-/// <remarks>The array of a parameter of one of heed's blocks is a snapshot: it keeps its values when the block gets
-/// others, but to set it sets the block's parameter too. The array of any other parameter is the parameter.</remarks>
+/// <summary>An array that a block computes with, such as its weights. heed's own blocks have parameters, which
+/// <see cref="Block.Parameters"/> returns; a subclass of <see cref="AbstractBlock"/> may add others.</summary>
+/// <remarks>The array of a parameter of one of heed's own blocks is a snapshot: it keeps its values when the block's
+/// parameter changes, but setting its elements also sets the block's parameter. The array of any other parameter is the
+/// parameter itself.</remarks>
 public class Parameter
 {
     private readonly object gate = new object();
@@ -15,11 +15,10 @@ public class Parameter
     private Shape? shape;
 
     /// <summary>Makes a parameter without values.</summary>
-    /// <param name="name">Its name within its block.</param>
+    /// <param name="name">The name within its block.</param>
     /// <param name="type">The purpose.</param>
-    /// <param name="shape">Its shape; null: <see
-    /// cref="AbstractBlock.Prepare"/> of its block sets it.</param>
-    /// <param name="initializer">Makes its first values; null: its type's.</param>
+    /// <param name="shape">The shape; null: <see cref="AbstractBlock.Prepare"/> of its block sets it.</param>
+    /// <param name="initializer">Makes the first values; null: the initializer of the type.</param>
     public Parameter(
         string name, ParameterType type = ParameterType.Weight, Shape? shape = null, Initializer? initializer = null)
     {
@@ -29,18 +28,18 @@ public class Parameter
         Initializer = initializer;
     }
 
-    /// <summary>The name within its block, as "weight".</summary>
+    /// <summary>The name within its block, such as "weight".</summary>
     public string Name { get; }
 
     /// <summary>The purpose of the parameter.</summary>
     public ParameterType Type { get; }
 
-    /// <summary>What makes its first values; null: the default of its type, and for a block of heed heed's
-    /// own.</summary>
+    /// <summary>The initializer of the first values; null: the default of the parameter's type, or, for heed's own
+    /// blocks, heed's default.</summary>
     public Initializer? Initializer { get; private set; }
 
-    /// <summary>False once the parameter is frozen. heed does not train yet: it keeps the word, and nothing
-    /// else.</summary>
+    /// <summary>False once the parameter is frozen. heed does not train yet, so this mark has no other
+    /// effect.</summary>
     public bool RequiresGradient { get; private set; } = true;
 
     /// <summary>Whether the parameter has values.</summary>
@@ -55,7 +54,7 @@ public class Parameter
         }
     }
 
-    /// <summary>The shape; null where it is not known yet.</summary>
+    /// <summary>The shape; null if it is not known yet.</summary>
     public virtual Shape? Shape
     {
         get
@@ -67,9 +66,9 @@ public class Parameter
         }
     }
 
-    /// <summary>The values. Of a parameter of one of heed's blocks a new snapshot each time, which belongs to the
-    /// manager of the block's parameters; its Set methods set the block's parameter as <see cref="SetArray"/>
-    /// does.</summary>
+    /// <summary>The values. For a parameter of one of heed's own blocks, this is a new snapshot each time. It belongs
+    /// to the manager of the block's parameters, and its Set methods set the block's parameter as
+    /// <see cref="SetArray"/> does.</summary>
     /// <exception cref="InvalidOperationException">The parameter has no values.</exception>
     /// <exception cref="ObjectDisposedException">The block, or the manager of its parameters, is
     /// disposed.</exception>
@@ -84,12 +83,12 @@ public class Parameter
         }
     }
 
-    /// <summary>Sets the values. A parameter of one of heed's blocks gets a converted copy: its type and shape stay,
-    /// or, where it has none yet, are the array's; calls of Forward on other threads are waited for. Any other
+    /// <summary>Sets the values. A parameter of one of heed's own blocks gets a converted copy: its type and shape
+    /// stay, or are the array's if it has none yet. The call waits for calls of Forward on other threads. Any other
     /// parameter keeps the array itself.</summary>
     /// <param name="array">The values.</param>
-    /// <exception cref="ArgumentException">The shape is another than the parameter's, or the type is none that the
-    /// block can have.</exception>
+    /// <exception cref="ArgumentException">The array has another shape than the parameter, or a type that the block
+    /// cannot have.</exception>
     /// <exception cref="ObjectDisposedException">The array or the block is disposed.</exception>
     public virtual void SetArray(NDArray array)
     {
@@ -104,8 +103,8 @@ public class Parameter
 
     /// <summary>Sets the shape of a parameter without values.</summary>
     /// <param name="shape">The shape.</param>
-    /// <exception cref="InvalidOperationException">The parameter has values of another shape, or is one of a block of
-    /// heed, which knows its own shape.</exception>
+    /// <exception cref="InvalidOperationException">The parameter has values of another shape, or belongs to one of
+    /// heed's own blocks, which determines its shape.</exception>
     public virtual void SetShape(Shape shape)
     {
         _ = shape ?? throw new ArgumentNullException(nameof(shape));
@@ -119,19 +118,19 @@ public class Parameter
         }
     }
 
-    /// <summary>Sets what makes the first values. Without effect on a parameter that has them.</summary>
+    /// <summary>Sets the initializer. A parameter that already has values keeps them.</summary>
     /// <param name="initializer">The initializer.</param>
     public void SetInitializer(Initializer initializer) =>
         Initializer = initializer ?? throw new ArgumentNullException(nameof(initializer));
 
-    /// <summary>Gives the parameter its first values, unless it has values. <see cref="Block.Initialize"/> does it for
-    /// all parameters of a block.</summary>
+    /// <summary>Makes the first values of the parameter, unless it has values. <see cref="Block.Initialize"/> does this
+    /// for all parameters of a block.</summary>
     /// <param name="manager">The owner of the array.</param>
     /// <param name="dataType">The type of its elements.</param>
-    /// <exception cref="InvalidOperationException">The shape is not known; the parameter is of type <see
-    /// cref="ParameterType.Other"/> and has no initializer; the initializer gave null; or it is one of a block of heed,
-    /// which draws all its parameters at once.</exception>
-    /// <exception cref="ArgumentException">The initializer gave an array of another shape.</exception>
+    /// <exception cref="InvalidOperationException">The shape is not known; the parameter is of type
+    /// <see cref="ParameterType.Other"/> and has no initializer; the initializer returned null; or the parameter
+    /// belongs to one of heed's own blocks, which initializes all its parameters together.</exception>
+    /// <exception cref="ArgumentException">The initializer returned an array of another shape.</exception>
     public virtual void Initialize(NDManager manager, DataType dataType)
     {
         _ = manager ?? throw new ArgumentNullException(nameof(manager));
@@ -150,11 +149,12 @@ public class Parameter
         }
     }
 
-    /// <summary>Freezes the parameter, or frees it again: see <see cref="RequiresGradient"/>.</summary>
-    /// <param name="freeze">Whether it is to be frozen.</param>
+    /// <summary>Marks the parameter as frozen, or removes the mark: see <see cref="RequiresGradient"/>.</summary>
+    /// <param name="freeze">True to mark it, false to remove the mark.</param>
     public void Freeze(bool freeze) => RequiresGradient = !freeze;
 
-    /// <summary>The name, and, as far as they are known, shape and type, as "Parameter weight (2, 3) Float32".</summary>
+    /// <summary>The name, and, as far as they are known, shape and type, as in "Parameter weight (2, 3)
+    /// Float32".</summary>
     /// <returns>The text.</returns>
     public override string ToString() => $"Parameter {Name} {DescribeValues()}";
 
@@ -168,7 +168,8 @@ public class Parameter
         }
     }
 
-    /// <summary>What gives the parameter back the shape and the values that it has now, and disposes others.</summary>
+    /// <summary>Returns an action that restores the present shape and values of the parameter, and disposes other
+    /// values.</summary>
     internal Action Undo()
     {
         lock (gate)
@@ -190,7 +191,7 @@ public class Parameter
         }
     }
 
-    /// <summary>Disposes the values, so that there are none.</summary>
+    /// <summary>Disposes the values; the parameter then has none.</summary>
     internal virtual void ReleaseArray()
     {
         lock (gate)
@@ -212,7 +213,7 @@ public class Parameter
 
     internal InvalidOperationException Uninitialized() => new($"{Name} is not set");
 
-    /// <summary>Throws unless the parameter can take values of this shape.</summary>
+    /// <summary>Throws unless the parameter can have values of this shape.</summary>
     internal void CheckShape(Shape found)
     {
         Shape? expected = Shape;

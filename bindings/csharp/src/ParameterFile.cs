@@ -5,8 +5,9 @@ using System.IO;
 
 namespace Heed;
 
-/// <summary>What <see cref="Block.SaveParameters"/> writes, and Java's saveParameters too. Numbers are big-endian; a
-/// text is its number of bytes as two bytes, then "modified UTF-8": each UTF-16 unit by itself.</summary>
+/// <summary>The format that <see cref="Block.SaveParameters"/> and Java's saveParameters write. Numbers are big-endian.
+/// A text is its number of bytes as two bytes, then "modified UTF-8", which encodes each UTF-16 unit by
+/// itself.</summary>
 /// <remarks><code>
 /// file    int 0x48454544 "HEED", byte 1 the version, block, int CRC-32 of all before
 /// block   text kind: "Linear" and so on for heed's own; shapes; bytes of a .safetensors file
@@ -26,7 +27,7 @@ internal static class ParameterFile
 
     internal static void Save(Block block, Stream stream)
     {
-        // First all, since nothing is written where a parameter is missing.
+        // // All parameters are checked first, since nothing is written if one is missing.
         using var taken = new Taken();
         Take(block, taken);
         var writer = new BigEndianWriter(stream);
@@ -118,7 +119,7 @@ internal static class ParameterFile
         }
     }
 
-    /// <summary>The name is what the block is called where the stream ends early.</summary>
+    /// <summary>The name of the block in the exception for a stream that ends early.</summary>
     private static void ReadBlock(
         Block block, string name, NDManager manager, BigEndianReader reader, List<IStaged> staged)
     {
@@ -161,7 +162,7 @@ internal static class ParameterFile
         }
     }
 
-    /// <summary>Turns heed's refusal of the bytes into an exception about the file.</summary>
+    /// <summary>Turns heed's exception about the bytes into one about the file.</summary>
     private static T Checked<T>(Func<T> stage)
     {
         try
@@ -293,14 +294,14 @@ internal static class ParameterFile
         }
     }
 
-    /// <summary>What a block has read and checked, and not yet made its own. To dispose it drops it, unless it was
-    /// committed.</summary>
+    /// <summary>Parameters that were read and checked, but not yet set in the block. Dispose frees them, unless they
+    /// were committed.</summary>
     internal interface IStaged : IDisposable
     {
         void Commit();
     }
 
-    /// <summary>What is going to be written, in order.</summary>
+    /// <summary>The data to write, in order.</summary>
     private sealed class Taken : IDisposable
     {
         internal Queue<NativeBytes> Layers { get; } = new Queue<NativeBytes>();

@@ -3,8 +3,8 @@ using System;
 
 namespace Heed;
 
-/// <summary>DJL's store of parameters on several devices, which Forward takes. heed keeps a block's parameters on
-/// its own device, so nothing is kept or copied here.</summary>
+/// <summary>DJL's store of parameters on several devices, which is an argument of Forward. heed keeps a block's
+/// parameters on one device, so this store has and copies nothing.</summary>
 public sealed class ParameterStore
 {
     /// <summary>Makes a store.</summary>
@@ -15,10 +15,10 @@ public sealed class ParameterStore
         Manager = manager;
     }
 
-    /// <summary>What the store was made with.</summary>
+    /// <summary>The manager that the store was made with.</summary>
     public NDManager? Manager { get; }
 
-    /// <summary>A parameter's values, as <see cref="Parameter.Array"/>.</summary>
+    /// <summary>Returns a parameter's values, like <see cref="Parameter.Array"/>.</summary>
     /// <param name="parameter">The parameter.</param>
     /// <param name="device">Without effect: a parameter is on the device of its block.</param>
     /// <param name="training">Without effect.</param>
@@ -27,6 +27,6 @@ public sealed class ParameterStore
     public NDArray GetValue(Parameter parameter, Device? device = null, bool training = false) =>
         (parameter ?? throw new ArgumentNullException(nameof(parameter))).Array;
 
-    /// <summary>Waits, if the store has a manager, until its device has done all that was asked of it.</summary>
+    /// <summary>If the store has a manager, waits until its device has finished all calls.</summary>
     public void Sync() => Manager?.Synchronize();
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 namespace Heed;
 
-/// <summary>What a parameter is for, which decides how it is initialized where nothing else is said.</summary>
+/// <summary>The purpose of a parameter. It selects the initializer if none is set.</summary>
 public enum ParameterType
 {
     /// <summary>A matrix of weights; initialized by <see cref="XavierInitializer"/>.</summary>
@@ -22,6 +22,6 @@ public enum ParameterType
     /// <summary>The running variance of a normalization; initialized with 1.</summary>
     RunningVar,
 
-    /// <summary>Anything else, which needs an initializer of its own.</summary>
+    /// <summary>Any other purpose, which has no default initializer.</summary>
     Other,
 }

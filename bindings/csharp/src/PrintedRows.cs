@@ -3,8 +3,7 @@ using System.Text;
 
 namespace Heed;
 
-/// <summary>The brackets and lines of a printed array, as NumPy lays them out: rows are broken before they are too
-/// wide.</summary>
+/// <summary>The brackets and lines of a printed array, in NumPy's layout: long rows are split into lines.</summary>
 internal sealed class PrintedRows
 {
     private const int Width = 75;
@@ -23,11 +22,11 @@ internal sealed class PrintedRows
         this.elements = elements;
     }
 
-    /// <summary>Lays out an array.</summary>
+    /// <summary>Prints an array.</summary>
     /// <param name="shape">The array's shape, of which no size is 0.</param>
-    /// <param name="shown">How many elements of each axis are shown; where they are fewer, half of them at either
-    /// end.</param>
-    /// <param name="elements">The texts of those shown, in row-major order.</param>
+    /// <param name="shown">How many elements of each axis are printed. If they are fewer than the axis has, half of
+    /// them are from each of its ends.</param>
+    /// <param name="elements">The texts of the printed elements, in row-major order.</param>
     internal static string TextOf(Shape shape, Shape shown, string[] elements)
     {
         var rows = new PrintedRows(shape, shown, elements);
@@ -70,7 +69,7 @@ internal sealed class PrintedRows
 
     private void AppendRow(int axis)
     {
-        // Room for the bracket of each axis.
+        // // Leaves columns for the closing bracket of each axis.
         int width = Width - axis - 1;
         int indent = axis + 1;
         int column = indent;
@@ -84,10 +83,10 @@ internal sealed class PrintedRows
         }
     }
 
-    /// <summary>Appends to the row, or to a new line where it does not fit; gives the column after it.</summary>
+    /// <summary>Appends a word to the line, or to a new line if it does not fit. Returns the column after it.</summary>
     private int AppendWord(string word, int column, int indent, int width)
     {
-        // A space goes before all words but the first.
+        // // A space precedes all words but the first.
         int start = column == indent ? column : column + 1;
         if (start + word.Length > width && column > indent)
         {

@@ -5,9 +5,9 @@ using System.Threading;
 
 namespace Heed;
 
-/// <summary>What a manager disposes when it is disposed. It refers weakly to the objects' handles and to the
-/// registries of sub-managers, so that the collector can find what the program has forgotten; each of them refers to
-/// the registry that it is in. A handle that the collector frees removes its own entry.</summary>
+/// <summary>The objects that a manager disposes when it is disposed. It refers weakly to the objects' handles and to
+/// the registries of sub-managers, so that the garbage collector can free unreachable ones; each of them refers to its
+/// registry. A handle that the collector frees removes its own entry.</summary>
 internal sealed class Registry
 {
     private const int FewChildren = 16;
@@ -17,7 +17,7 @@ internal sealed class Registry
     private readonly WeakReference<Registry> self;
     private HashSet<WeakReference<NativeHandle>>? handles = new();
 
-    /// <summary>Those of the sub-managers.</summary>
+    /// <summary>The registries of the sub-managers.</summary>
     private HashSet<WeakReference<Registry>> children = new();
     private int manyChildren = FewChildren;
 
@@ -40,7 +40,7 @@ internal sealed class Registry
 
     internal static Registry NewRoot() => new Registry(null);
 
-    /// <summary>One that is closed with this one. Null if this one is closed.</summary>
+    /// <summary>Makes a registry that is closed with this one. Null if this one is closed.</summary>
     internal Registry? NewChild()
     {
         var child = new Registry(this);
@@ -59,7 +59,7 @@ internal sealed class Registry
         }
     }
 
-    /// <summary>False if the registry is closed.</summary>
+    /// <summary>Adds a handle. Returns false if the registry is closed.</summary>
     internal bool Add(NativeHandle handle)
     {
         lock (gate)
@@ -70,7 +70,7 @@ internal sealed class Registry
 
     internal void Remove(NativeHandle handle)
     {
-        // What is to be freed is freed on an interrupted thread, too.
+        // // The entry must be removed on an interrupted thread, too.
         UseLock.EnterAnyway(gate);
         try
         {
@@ -82,8 +82,7 @@ internal sealed class Registry
         }
     }
 
-    /// <summary>Closes all below it, one registry after the other: however deep they are nested, the stack is
-    /// not.</summary>
+    /// <summary>Closes this registry and all below it, in a loop: a recursion could overflow the stack.</summary>
     internal void Close()
     {
         var waiting = new Stack<Registry>();
@@ -101,8 +100,8 @@ internal sealed class Registry
         parent?.Remove(this);
     }
 
-    /// <summary>Closes this registry alone: gives the handles to dispose, and adds the children to those that wait
-    /// to be closed.</summary>
+    /// <summary>Closes only this registry: returns the handles to dispose, and adds the children to the registries that
+    /// are still to be closed.</summary>
     private IReadOnlyCollection<WeakReference<NativeHandle>> Take(Stack<Registry> waiting)
     {
         UseLock.EnterAnyway(gate);
@@ -143,8 +142,8 @@ internal sealed class Registry
         }
     }
 
-    /// <summary>Drops the entries of children that the collector has found. It is done when their number has doubled,
-    /// so that each child pays for a few looks.</summary>
+    /// <summary>Removes the entries of children that the collector has freed. This runs when their number has doubled,
+    /// so that its cost for each child is constant.</summary>
     private void ForgetTheForgotten()
     {
         children.RemoveWhere(child => !child.TryGetTarget(out _));

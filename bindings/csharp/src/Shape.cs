@@ -7,10 +7,10 @@ using System.Linq;
 
 namespace Heed;
 
-/// <summary>The sizes of an array's axes, as (2, 4, 100). Immutable.</summary>
+/// <summary>The sizes of an array's axes, such as (2, 4, 100). Immutable.</summary>
 public sealed class Shape : IReadOnlyList<long>, IEquatable<Shape>
 {
-    /// <summary>What DJL writes for an axis of which nothing else is known.</summary>
+    /// <summary>DJL's letter for the layout of an axis, if the layout is unknown.</summary>
     private const char UnknownLayout = '?';
     private const int MaxEncodedAxes = 8;
 
@@ -28,24 +28,24 @@ public sealed class Shape : IReadOnlyList<long>, IEquatable<Shape>
     public int Dimension => dims.Length;
 
     /// <summary>The number of elements: the product of the sizes, 1 for a scalar; -1 if a size is -1, which stands for
-    /// one that is not known.</summary>
-    /// <exception cref="OverflowException">It is above long.MaxValue.</exception>
+    /// an unknown size.</summary>
+    /// <exception cref="OverflowException">The product is above long.MaxValue.</exception>
     public long Size => Product(dims);
 
-    /// <summary>Whether there is no axis.</summary>
+    /// <summary>Whether the shape has no axis.</summary>
     public bool IsScalar => dims.Length == 0;
 
     /// <summary>The size of the first axis.</summary>
-    /// <exception cref="InvalidOperationException">It is a scalar's shape.</exception>
+    /// <exception cref="InvalidOperationException">The shape is that of a scalar.</exception>
     public long Head => dims.Length > 0 ? dims[0] : throw NoAxis();
 
     /// <summary>The size of the last axis.</summary>
-    /// <exception cref="InvalidOperationException">It is a scalar's shape.</exception>
+    /// <exception cref="InvalidOperationException">The shape is that of a scalar.</exception>
     public long Tail => dims.Length > 0 ? dims[dims.Length - 1] : throw NoAxis();
 
     int IReadOnlyCollection<long>.Count => dims.Length;
 
-    /// <summary>The dims themselves, for callers that do not change them.</summary>
+    /// <summary>The sizes themselves, not a copy, for callers that do not change them.</summary>
     internal long[] Dims => dims;
 
     /// <summary>The size of one axis.</summary>
@@ -53,23 +53,23 @@ public sealed class Shape : IReadOnlyList<long>, IEquatable<Shape>
     /// <exception cref="IndexOutOfRangeException">There is no such axis.</exception>
     public long this[int index] => index >= 0 && index < dims.Length ? dims[index] : throw NoAxis(index);
 
-    /// <summary>Tells whether both have the same sizes, or are both null.</summary>
+    /// <summary>Tells whether both shapes have the same sizes, or are both null.</summary>
     /// <param name="left">A shape, or null.</param>
-    /// <param name="right">Another, or null.</param>
+    /// <param name="right">Another shape, or null.</param>
     /// <returns>Whether they are equal.</returns>
     public static bool operator ==(Shape? left, Shape? right) => left is null ? right is null : left.Equals(right);
 
-    /// <summary>Tells whether the sizes differ, or one alone is null.</summary>
+    /// <summary>Tells whether the sizes differ, or only one shape is null.</summary>
     /// <param name="left">A shape, or null.</param>
-    /// <param name="right">Another, or null.</param>
+    /// <param name="right">Another shape, or null.</param>
     /// <returns>Whether they are not equal.</returns>
     public static bool operator !=(Shape? left, Shape? right) => !(left == right);
 
-    /// <summary>Reads what <see cref="GetEncoded"/> gives.</summary>
-    /// <param name="stream">A stream, of which the bytes of one shape are read.</param>
+    /// <summary>Reads the bytes that <see cref="GetEncoded"/> returns.</summary>
+    /// <param name="stream">The stream. Only the bytes of one shape are read.</param>
     /// <returns>The shape.</returns>
-    /// <exception cref="EndOfStreamException">The stream ends before the shape does.</exception>
-    /// <exception cref="InvalidDataException">The bytes are not a shape's.</exception>
+    /// <exception cref="EndOfStreamException">The stream ends within the shape.</exception>
+    /// <exception cref="InvalidDataException">The bytes are no shape.</exception>
     public static Shape Decode(Stream stream)
     {
         _ = stream ?? throw new ArgumentNullException(nameof(stream));
@@ -102,20 +102,20 @@ public sealed class Shape : IReadOnlyList<long>, IEquatable<Shape>
     public long GetSize(params int[] axes) =>
         Product((axes ?? throw new ArgumentNullException(nameof(axes))).Select(SizeOfAxis));
 
-    /// <summary>This shape with more axes at its end.</summary>
-    /// <param name="axes">Their sizes.</param>
+    /// <summary>Returns this shape with more axes after the last.</summary>
+    /// <param name="axes">The sizes of the additional axes.</param>
     /// <returns>A new shape.</returns>
     public Shape Add(params long[] axes) =>
         new Shape(dims.Concat(axes ?? throw new ArgumentNullException(nameof(axes))).ToArray());
 
-    /// <summary>This shape with the axes of another at its end.</summary>
-    /// <param name="other">The other.</param>
+    /// <summary>Returns this shape followed by the axes of another one.</summary>
+    /// <param name="other">The other shape.</param>
     /// <returns>A new shape.</returns>
     public Shape AddAll(Shape other) => Add((other ?? throw new ArgumentNullException(nameof(other))).dims);
 
-    /// <summary>Some axes of this shape.</summary>
-    /// <param name="beginIndex">The first, from 0.</param>
-    /// <param name="endIndex">The one after the last; null: all to the end.</param>
+    /// <summary>Returns the shape of a range of axes.</summary>
+    /// <param name="beginIndex">The first axis, from 0.</param>
+    /// <param name="endIndex">The index after the last axis; null: all axes to the end.</param>
     /// <returns>A new shape.</returns>
     /// <exception cref="ArgumentOutOfRangeException">An index is out of range.</exception>
     public Shape Slice(int beginIndex, int? endIndex = null)
@@ -134,8 +134,9 @@ public sealed class Shape : IReadOnlyList<long>, IEquatable<Shape>
         return new Shape(dims.Skip(beginIndex).Take(end - beginIndex).ToArray());
     }
 
-    /// <summary>The shape as DJL encodes one whose layout is unknown: big-endian, the number of axes (4 bytes), the
-    /// size of each (8), the number of axes again (4), and a question mark for each (2).</summary>
+    /// <summary>Returns the shape in DJL's encoding, with an unknown layout: big-endian, the number of axes (4 bytes),
+    /// the size of each axis (8 bytes), the number of axes again (4 bytes), and a question mark for each axis (2
+    /// bytes).</summary>
     /// <returns>The bytes.</returns>
     public byte[] GetEncoded()
     {
@@ -153,7 +154,7 @@ public sealed class Shape : IReadOnlyList<long>, IEquatable<Shape>
         return bytes.ToArray();
     }
 
-    /// <summary>Tells whether both have the same sizes.</summary>
+    /// <summary>Tells whether both shapes have the same sizes.</summary>
     /// <param name="other">Another shape.</param>
     /// <returns>Whether they are equal.</returns>
     public bool Equals(Shape? other) => other is not null && dims.SequenceEqual(other.dims);
@@ -164,18 +165,18 @@ public sealed class Shape : IReadOnlyList<long>, IEquatable<Shape>
     /// <inheritdoc/>
     public override int GetHashCode() => dims.Aggregate(1, (hash, dim) => unchecked((31 * hash) + dim.GetHashCode()));
 
-    /// <summary>The sizes in brackets, as (2, 4, 100).</summary>
+    /// <summary>The sizes in brackets, as in (2, 4, 100).</summary>
     /// <returns>The text.</returns>
     public override string ToString() => "(" + string.Join(", ", dims) + ")";
 
-    /// <summary>The sizes, one after the other.</summary>
+    /// <summary>Enumerates the sizes.</summary>
     /// <returns>An enumerator.</returns>
     public IEnumerator<long> GetEnumerator() => ((IEnumerable<long>)dims).GetEnumerator();
 
     IEnumerator IEnumerable.GetEnumerator() => GetEnumerator();
 
-    /// <summary>Whether the shape can be one of so many elements: none of its sizes is negative, and their product is
-    /// that.</summary>
+    /// <summary>Whether the shape can have this number of elements: no size is negative, and their product is this
+    /// number.</summary>
     internal bool Holds(long numElements)
     {
         try

@@ -5,9 +5,8 @@ using System.Threading;
 
 namespace Heed;
 
-/// <summary>The memory that a native array and its views use, with a count of references; the last one releases it. It
-/// is
-/// either pinned memory of .NET's, or memory of heed's, which counts as memory pressure for the collector.</summary>
+/// <summary>The memory of a native array and its views, with a count of references; the last reference releases it. It
+/// is either pinned .NET memory, or heed's memory, which is added to the garbage collector's memory pressure.</summary>
 internal sealed class SharedMemory
 {
     private readonly long numBytes;
@@ -20,13 +19,13 @@ internal sealed class SharedMemory
         this.numBytes = numBytes;
     }
 
-    /// <summary>The first element of pinned memory.</summary>
+    /// <summary>The address of the first element of pinned memory.</summary>
     internal unsafe void* Pointer => pin.Pointer;
 
-    /// <summary>The caller has the first reference.</summary>
+    /// <summary>Pinned memory. The caller has the first reference.</summary>
     internal static SharedMemory Pinned<T>(Memory<T> memory) => new SharedMemory(memory.Pin(), 0);
 
-    /// <summary>The caller has the first reference.</summary>
+    /// <summary>Memory of heed's. The caller has the first reference.</summary>
     internal static SharedMemory OfHeed(long numBytes)
     {
         var memory = new SharedMemory(default, numBytes);
@@ -37,7 +36,7 @@ internal sealed class SharedMemory
         return memory;
     }
 
-    /// <summary>Drops a reference. Null is allowed.</summary>
+    /// <summary>Releases a reference. Null is allowed.</summary>
     internal static void Release(SharedMemory? memory)
     {
         if (memory != null && Interlocked.Decrement(ref memory.references) == 0)
@@ -46,7 +45,7 @@ internal sealed class SharedMemory
         }
     }
 
-    /// <summary>False once the memory has been released.</summary>
+    /// <summary>Adds a reference. Returns false if the memory has been released.</summary>
     internal bool TryAddReference()
     {
         int seen = Volatile.Read(ref references);
@@ -74,7 +73,8 @@ internal sealed class SharedMemory
         }
         catch (Exception)
         {
-            // An exception of the program's MemoryManager. On the collector's thread it could not be caught.
+            // // An exception of the program's MemoryManager is ignored. On the finalizer thread it could not be
+            // caught.
         }
     }
 }

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 namespace Heed;
 
-/// <summary>The result of a call of the native library. <see cref="HeedException"/> carries those that have no
-/// exception of their own in .NET. Later versions may have more.</summary>
+/// <summary>The result of a call of the native library. <see cref="HeedException"/> has it if .NET has no exception
+/// type of its own for it. Later versions may add values.</summary>
 public enum Status
 {
     /// <summary>The call succeeded.</summary>
     Ok = 0,
 
-    /// <summary>An argument is wrong in itself or against another.</summary>
+    /// <summary>An argument is wrong, or does not fit another one.</summary>
     InvalidArgument = 1,
 
-    /// <summary>Host or device memory could not be had.</summary>
+    /// <summary>Host or device memory could not be allocated.</summary>
     OutOfMemory = 2,
 
-    /// <summary>Valid, but not something this library or device does; the sentence says what would do.</summary>
+    /// <summary>The call is valid, but this library or device does not support it; the sentence says what
+    /// would.</summary>
     Unsupported = 3,
 
-    /// <summary>The block lacks parameters.</summary>
+    /// <summary>Parameters of the block have no values.</summary>
     NotInitialized = 4,
 
     /// <summary>A workspace is smaller than the call needs; the sentence names both sizes.</summary>
@@ -29,7 +30,7 @@ public enum Status
     /// <summary>A file could not be opened, read or written.</summary>
     IO = 7,
 
-    /// <summary>A file is not what its format says.</summary>
+    /// <summary>A file does not follow its format.</summary>
     CorruptFile = 8,
 
     /// <summary>No array or parameter has that name.</summary>
@@ -44,7 +45,7 @@ public enum Status
     /// <summary>The device failed.</summary>
     DeviceLost = 12,
 
-    /// <summary>The call would not take the fastest path, which a strict context demands.</summary>
+    /// <summary>The call would not take the fastest path, which a strict context requires.</summary>
     NotFastest = 13,
 
     /// <summary>A defect of heed.</summary>

@@ -14,7 +14,7 @@ internal sealed class TensorMember<TStruct>
         Set = set;
     }
 
-    /// <summary>What exceptions call the array.</summary>
+    /// <summary>The name of the array in exceptions.</summary>
     internal string Name { get; }
 
     /// <summary>The generated setter.</summary>

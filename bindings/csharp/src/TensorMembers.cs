@@ -3,20 +3,21 @@ using System;
 
 namespace Heed;
 
-/// <summary>The members of one of C's structs that point to tensors. A tensor is held from <see cref="Set"/> to <see
-/// cref="Release"/>, so that it stays alive if another thread disposes it during the call. The pointers of the call
-/// before
-/// stay in the struct: every member must be set again for the next call, null where there is no tensor.</summary>
+/// <summary>The members of one of C's structs that point to tensors. A tensor is held from <see cref="Set"/> to
+/// <see cref="Release"/>, so that it stays alive if another thread disposes it during the call. The pointers of the
+/// previous call stay in the struct: every member must be set again for the next call, to null if there is no
+/// tensor.</summary>
 /// <typeparam name="TStruct">The proxy of the struct.</typeparam>
 internal sealed unsafe class TensorMembers<TStruct>
     where TStruct : NativeStruct
 {
     private readonly TensorMember<TStruct>[] members;
 
-    /// <summary>Where the members are: a write here takes a fraction of the generated setter's time.</summary>
+    /// <summary>The addresses of the members: writing to them takes a fraction of the generated setter's
+    /// time.</summary>
     private readonly long*[] addresses;
 
-    /// <summary>By the index of the member: the tensors that are held.</summary>
+    /// <summary>The tensors that are held, by the index of the member.</summary>
     private readonly NativeHandle?[] held;
 
     internal TensorMembers(TStruct native, TensorMember<TStruct>[] members)
@@ -36,7 +37,7 @@ internal sealed unsafe class TensorMembers<TStruct>
 
     internal int Count => held.Length;
 
-    /// <summary>Points each member to an array, or to nothing.</summary>
+    /// <summary>Points each member to an array, or to null.</summary>
     /// <exception cref="ObjectDisposedException">An array is disposed.</exception>
     internal void SetAll(NDArray?[] arrays)
     {
@@ -46,7 +47,7 @@ internal sealed unsafe class TensorMembers<TStruct>
         }
     }
 
-    /// <summary>Points a member to a tensor, or to nothing.</summary>
+    /// <summary>Points a member to a tensor, or to null.</summary>
     /// <exception cref="ObjectDisposedException">The tensor is disposed.</exception>
     internal void Set(int index, NativeTensor? tensor)
     {
@@ -71,7 +72,7 @@ internal sealed unsafe class TensorMembers<TStruct>
         *addresses[index] = pointer.ToInt64();
     }
 
-    /// <summary>Points all members to nothing, for a call that sets them.</summary>
+    /// <summary>Points all members to null, for a call that sets some of them.</summary>
     internal void Clear()
     {
         for (int index = 0; index < held.Length; index++)
@@ -80,10 +81,10 @@ internal sealed unsafe class TensorMembers<TStruct>
         }
     }
 
-    /// <summary>What a call has pointed a member to.</summary>
+    /// <summary>The tensor that a call has stored in a member.</summary>
     internal IntPtr Get(int index) => new IntPtr(*addresses[index]);
 
-    /// <summary>Lets go of all tensors.</summary>
+    /// <summary>Releases all tensors.</summary>
     internal void Release()
     {
         for (int index = 0; index < held.Length; index++)

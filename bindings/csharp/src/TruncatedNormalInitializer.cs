@@ -3,21 +3,21 @@ using System;
 
 namespace Heed;
 
-/// <summary>Draws parameters from a normal distribution around 0, without the numbers that are more than two
-/// standard deviations away from it.</summary>
+/// <summary>Draws parameters from a normal distribution around 0, without the numbers that are more than two standard
+/// deviations from 0.</summary>
 public sealed class TruncatedNormalInitializer : Initializer
 {
     private readonly float sigma;
 
     /// <summary>Makes an initializer.</summary>
-    /// <param name="sigma">The standard deviation of the distribution before it is cut, not negative.</param>
+    /// <param name="sigma">The standard deviation of the distribution before truncation, not negative.</param>
     public TruncatedNormalInitializer(float sigma = 0.01f)
     {
         this.sigma = sigma;
     }
 
     /// <inheritdoc/>
-    /// <remarks>A number outside is replaced by the next draw for the same element.</remarks>
+    /// <remarks>A number outside is replaced by another draw for the same element.</remarks>
     /// <exception cref="ArgumentException">The standard deviation is negative or not finite.</exception>
     public override NDArray Initialize(NDManager manager, Shape shape, DataType dataType)
     {

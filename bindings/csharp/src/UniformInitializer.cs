@@ -3,7 +3,7 @@ using System;
 
 namespace Heed;
 
-/// <summary>Draws parameters from between -scale and scale, all numbers alike.</summary>
+/// <summary>Draws parameters from a uniform distribution between -scale and scale.</summary>
 public sealed class UniformInitializer : Initializer
 {
     private readonly float scale;

@@ -3,8 +3,8 @@ using System.Threading;
 
 namespace Heed;
 
-/// <summary>A lock that many users or one writer hold, and that waiting writers get before new users. Unlike .NET's
-/// ReaderWriterLockSlim, it is always released, even by a thread that is interrupted while it releases it. Not
+/// <summary>A lock that many users or one writer hold. A waiting writer gets it before new users. Unlike .NET's
+/// ReaderWriterLockSlim, it is always released, even if the thread is interrupted while it releases it. Not
 /// reentrant.</summary>
 internal sealed class UseLock
 {
@@ -57,7 +57,7 @@ internal sealed class UseLock
                 waitingWriters--;
                 if (users != Written)
                 {
-                    // Interrupted: the users that wait for this writer may go on.
+                    // // Interrupted: the users that wait for this writer may continue.
                     Monitor.PulseAll(gate);
                 }
             }
@@ -72,7 +72,7 @@ internal sealed class UseLock
         Monitor.Exit(gate);
     }
 
-    /// <summary>Takes a monitor even if the thread is interrupted, whose next wait then throws.</summary>
+    /// <summary>Enters a monitor even if the thread is interrupted; the thread's next wait then throws.</summary>
     internal static void EnterAnyway(object monitor)
     {
         bool isInterrupted = false;

@@ -3,11 +3,11 @@ using System;
 
 namespace Heed;
 
-/// <summary>Which outputs of a block are wanted.</summary>
+/// <summary>The outputs of a block that are requested.</summary>
 [Flags]
 public enum Wanted
 {
-    /// <summary>What the block computes.</summary>
+    /// <summary>The output of the block.</summary>
     Output = 1,
 
     /// <summary>The attention weights, before dropout.</summary>

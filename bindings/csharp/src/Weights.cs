@@ -4,9 +4,9 @@ using System.Collections.Generic;
 
 namespace Heed;
 
-/// <summary>The named arrays of a .safetensors file, or of all files of a model that is cut into several: what there
-/// is, and a source to load many blocks from with the files opened once. It belongs to no manager: the program disposes
-/// it. It may be used from many threads.</summary>
+/// <summary>The named arrays of a .safetensors file, or of all files of a model in several files. It lists the arrays,
+/// and many blocks can be loaded from it with the files opened once. It belongs to no manager: the program disposes it.
+/// Many threads may use it at the same time.</summary>
 public sealed unsafe class Weights : IDisposable
 {
     private readonly NativeWeights weights;
@@ -26,7 +26,7 @@ public sealed unsafe class Weights : IDisposable
         }
     }
 
-    /// <summary>The names of all arrays, in the order of their bytes in UTF-8.</summary>
+    /// <summary>The names of all arrays, sorted by their bytes in UTF-8.</summary>
     /// <exception cref="ObjectDisposedException">The weights are disposed.</exception>
     public IReadOnlyList<string> Names
     {
@@ -37,7 +37,7 @@ public sealed unsafe class Weights : IDisposable
         }
     }
 
-    /// <summary>The native weights, which are open.</summary>
+    /// <summary>The native weights. Throws if they are disposed.</summary>
     internal NativeWeights Native
     {
         get
@@ -47,14 +47,14 @@ public sealed unsafe class Weights : IDisposable
         }
     }
 
-    /// <summary>Opens a file, or all files of a model, and reads what is in them, but no elements. The files stay open;
-    /// they must not be written meanwhile.</summary>
-    /// <param name="path">A .safetensors file; of a model in several files the index (model.safetensors.index.json), or
-    /// any of the files with the index beside it.</param>
+    /// <summary>Opens a file, or all files of a model, and reads the list of their arrays, but no elements. The files
+    /// stay open; they must not be written meanwhile.</summary>
+    /// <param name="path">A .safetensors file; for a model in several files the index (model.safetensors.index.json),
+    /// or any of the files with the index beside it.</param>
     /// <returns>The weights, which the caller disposes.</returns>
-    /// <exception cref="HeedException">With <see cref="Status.IO"/>: a file cannot be read; <see
-    /// cref="Status.CorruptFile"/>: it is not what its format says, or of another kind, as PyTorch's .bin: the message
-    /// says which, and what to do.</exception>
+    /// <exception cref="HeedException">With <see cref="Status.IO"/>: a file cannot be read;
+    /// <see cref="Status.CorruptFile"/>: a file does not follow its format, or has another format, such as PyTorch's
+    /// .bin: the message says which, and what to do.</exception>
     public static Weights Open(string path)
     {
         fixed (byte* file = NativeText.ToNative(path, nameof(path)))
@@ -75,7 +75,7 @@ public sealed unsafe class Weights : IDisposable
 
     /// <summary>The type of an array's elements.</summary>
     /// <param name="name">The array's name.</param>
-    /// <returns>The type; null for one that heed lacks, which <see cref="GetDataTypeName"/> names.</returns>
+    /// <returns>The type; null for a type that heed does not have, which <see cref="GetDataTypeName"/> names.</returns>
     /// <exception cref="ArgumentException">There is no array of that name.</exception>
     /// <exception cref="ObjectDisposedException">The weights are disposed.</exception>
     public DataType? GetDataType(string name)
@@ -84,9 +84,9 @@ public sealed unsafe class Weights : IDisposable
         return code < 0 ? null : (DataType)code;
     }
 
-    /// <summary>The type of an array's elements as the file calls it.</summary>
+    /// <summary>The type of an array's elements, by its name in the file.</summary>
     /// <param name="name">The array's name.</param>
-    /// <returns>The type's name, as "F32" or "F8_E4M3".</returns>
+    /// <returns>The type's name, such as "F32" or "F8_E4M3".</returns>
     /// <exception cref="ArgumentException">There is no array of that name.</exception>
     /// <exception cref="ObjectDisposedException">The weights are disposed.</exception>
     public string GetDataTypeName(string name)
@@ -96,9 +96,9 @@ public sealed unsafe class Weights : IDisposable
 
     /// <summary>The shape of an array.</summary>
     /// <param name="name">The array's name.</param>
-    /// <returns>Its shape.</returns>
+    /// <returns>The shape.</returns>
     /// <exception cref="ArgumentException">There is no array of that name.</exception>
-    /// <exception cref="NotSupportedException">It has more than eight axes.</exception>
+    /// <exception cref="NotSupportedException">The array has more than eight axes.</exception>
     /// <exception cref="ObjectDisposedException">The weights are disposed.</exception>
     public Shape GetShape(string name)
     {
@@ -116,15 +116,15 @@ public sealed unsafe class Weights : IDisposable
         return new Shape(dims);
     }
 
-    /// <summary>Opens weights over bytes, which must not change until the weights are disposed.</summary>
+    /// <summary>Opens weights from bytes, which must not change until the weights are disposed.</summary>
     internal static NativeWeights Of(NativeBytes bytes) =>
         NativeWeights.OpenMemory(Library.Context, bytes.Data, (ulong)bytes.Length);
 
-    /// <summary>Closes the files; if a call on another thread uses them, after that call. Doing so twice does
-    /// nothing.</summary>
+    /// <summary>Closes the files. If a call on another thread uses them, they are closed after that call. A second call
+    /// does nothing.</summary>
     public void Dispose() => weights.Dispose();
 
-    /// <summary>Says what the weights are.</summary>
+    /// <summary>Describes the weights.</summary>
     /// <returns>The text.</returns>
     public override string ToString() =>
         $"Weights of {path}, {names.Length} arrays{(weights.SafeHandle.IsDisposed ? " (closed)" : string.Empty)}";

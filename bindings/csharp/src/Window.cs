@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 namespace Heed;
 
-/// <summary>A sliding window: key j is visible to query i where p - left &lt;= j &lt;= p + right. A negative left or
-/// right is unlimited.</summary>
+/// <summary>A sliding window: query i attends to key j if p - left &lt;= j &lt;= p + right, where p is the query's
+/// position. A negative left or right is unlimited.</summary>
 public enum Window
 {
-    /// <summary>Every key is visible.</summary>
+    /// <summary>Queries attend to all keys.</summary>
     None = 0,
 
-    /// <summary>p is i.</summary>
+    /// <summary>The position p is i.</summary>
     TopLeft = 1,
 
-    /// <summary>p is i + K - Q, with Q queries and K keys.</summary>
+    /// <summary>The position p is i + K - Q, with Q queries and K keys.</summary>
     BottomRight = 2,
 }

@@ -3,9 +3,9 @@ using System;
 
 namespace Heed;
 
-/// <summary>Memory that a block's Forward computes in, so that it allocates nothing. One that is large enough for the
-/// largest inputs serves all smaller ones; one call at a time uses it. It belongs to a manager, as an array
-/// does: see <see cref="NDManager.NewWorkspace"/>.</summary>
+/// <summary>The memory that a block's Forward computes in, so that it allocates nothing. A workspace for the largest
+/// inputs is large enough for all smaller ones; one call at a time uses it. It belongs to a manager, like an array: see
+/// <see cref="NDManager.NewWorkspace"/>.</summary>
 public sealed class Workspace : IDisposable
 {
     private readonly NativeWorkspace workspace;
@@ -28,7 +28,7 @@ public sealed class Workspace : IDisposable
         }
     }
 
-    /// <summary>The native workspace, which is open.</summary>
+    /// <summary>The native workspace. Throws if it is disposed.</summary>
     internal NativeWorkspace Native
     {
         get
@@ -38,11 +38,11 @@ public sealed class Workspace : IDisposable
         }
     }
 
-    /// <summary>Frees the memory; if a call on another thread uses it, after that call. Doing so twice does
+    /// <summary>Frees the memory. If a call on another thread uses it, it is freed after that call. A second call does
     /// nothing.</summary>
     public void Dispose() => workspace.Dispose();
 
-    /// <summary>Says what the workspace is.</summary>
+    /// <summary>Describes the workspace.</summary>
     /// <returns>The text.</returns>
     public override string ToString() =>
         $"Workspace {numBytes} bytes{(workspace.SafeHandle.IsDisposed ? " (closed)" : string.Empty)}";

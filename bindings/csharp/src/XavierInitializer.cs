@@ -3,8 +3,8 @@ using System;
 
 namespace Heed;
 
-/// <summary>Draws parameters whose variance falls with the size of what goes in or out (Glorot and Bengio, 2010).
-/// DJL's default for weights, and heed's: Gaussian with variance 2 / (size of the input).</summary>
+/// <summary>Draws parameters with a variance that is inversely proportional to the size of the input or output (Glorot
+/// and Bengio, 2010). The default for weights, as in DJL, is Gaussian with variance 2 / (size of the input).</summary>
 public sealed class XavierInitializer : Initializer
 {
     private readonly RandomType randomType;
@@ -13,9 +13,9 @@ public sealed class XavierInitializer : Initializer
 
     /// <summary>Makes an initializer.</summary>
     /// <param name="randomType">The distribution.</param>
-    /// <param name="factorType">Which size counts.</param>
-    /// <param name="magnitude">With a size n, the variance of Gaussian numbers is magnitude / n, and uniform numbers
-    /// lie between plus and minus its square root.</param>
+    /// <param name="factorType">The size n that the variance depends on.</param>
+    /// <param name="magnitude">Gaussian numbers have the variance magnitude / n; uniform numbers are between plus and
+    /// minus the square root of magnitude / n.</param>
     /// <exception cref="ArgumentOutOfRangeException">The magnitude is not above 0, or there is no such
     /// type.</exception>
     public XavierInitializer(
@@ -49,16 +49,16 @@ public sealed class XavierInitializer : Initializer
         Gaussian,
     }
 
-    /// <summary>Which size counts: for a shape (out, in, rest), in * rest or out * rest.</summary>
+    /// <summary>The size that the variance depends on: for a shape (out, in, rest), in * rest or out * rest.</summary>
     public enum FactorType
     {
-        /// <summary>The mean of both.</summary>
+        /// <summary>The mean of both sizes.</summary>
         Avg,
 
-        /// <summary>That of the input.</summary>
+        /// <summary>The size of the input.</summary>
         In,
 
-        /// <summary>That of the output.</summary>
+        /// <summary>The size of the output.</summary>
         Out,
     }
 

@@ -8,7 +8,7 @@ namespace heed {
 ElementRows FileElements::rows(int64_t first, int64_t num_rows, int64_t stride, int64_t count,
                                std::byte* buffer) const {
   const auto size = static_cast<int64_t>(size_of(dtype()));
-  // Rows without a gap are one.
+  // Rows without gaps are read at once.
   const bool is_whole = stride == count;
   const int64_t num_reads = is_whole ? 1 : num_rows;
   const int64_t num_bytes = (is_whole ? num_rows : 1) * count * size;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the elements of a parameter's new value come from: a tensor of a file, a tensor, or numbers that are drawn.
+// The sources of a parameter's new value: a tensor in a file, a tensor in memory, or random numbers.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,14 @@
 
 namespace heed {
 
-// Rows of elements that lie side by side, from the beginning of one to that of the next `stride` elements.
+// Rows of contiguous elements; `stride` is the distance between the beginnings of two rows, in elements.
 struct ElementRows {
   const std::byte* data = nullptr;
   int64_t stride = 0;
 };
 
-// A matrix: element (row, column) is number row * row_stride + column * column_stride. A vector is a matrix of one row.
+// A matrix whose element (row, column) has the index row * row_stride + column * column_stride. A vector is a matrix
+// with one row.
 class ElementSource {
  public:
   ElementSource(DType dtype, int64_t row_stride, int64_t column_stride)
@@ -30,8 +31,8 @@ class ElementSource {
   int64_t row_stride() const { return row_stride_; }
   int64_t column_stride() const { return column_stride_; }
 
-  // So many rows of `count` elements, the first from number `first` on, the others each `stride` behind the one before:
-  // where they lie, or written to `buffer`, one behind the other. From many threads at once.
+  // Returns num_rows rows of `count` contiguous elements. The first row begins at index `first`, each next one `stride`
+  // later. They point into the source, or are written to `buffer` without gaps. Called from many threads at once.
   virtual ElementRows rows(int64_t first, int64_t num_rows, int64_t stride, int64_t count, std::byte* buffer) const = 0;
 
  private:
@@ -40,7 +41,7 @@ class ElementSource {
   int64_t column_stride_;
 };
 
-// Elements of a file's tensor from number `offset` on. Reading throws what the file's read throws.
+// The elements of a file's tensor from index `offset` on. Throws what SafetensorsFile::read throws.
 class FileElements final : public ElementSource {
  public:
   FileElements(const SafetensorsFile& file, const SafetensorsEntry& entry, int64_t offset, int64_t row_stride,
@@ -55,7 +56,7 @@ class FileElements final : public ElementSource {
   int64_t offset_;
 };
 
-// The elements of a tensor of rank 1 or 2 in the host's memory, which must outlive this.
+// The elements of a tensor of rank 1 or 2 in host memory; the tensor must outlive this object.
 class TensorElements final : public ElementSource {
  public:
   explicit TensorElements(const Tensor& tensor);
@@ -66,7 +67,7 @@ class TensorElements final : public ElementSource {
   const Tensor& tensor_;
 };
 
-// Numbers of a layer's initialization (base/normal.h) times `deviation`, in F32.
+// Normal random numbers (base/normal.h) times `deviation`, in F32.
 class DrawnElements final : public ElementSource {
  public:
   DrawnElements(uint64_t seed, uint32_t stream, double deviation, int64_t num_columns)

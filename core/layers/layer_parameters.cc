@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a layer gets and gives its parameters.
+// Initializing, loading, setting, reading and saving a layer's parameters.
 #include <algorithm>
 #include <cinttypes>
 #include <cmath>
@@ -31,7 +31,7 @@
 namespace heed {
 namespace {
 
-// The value on a device whose memory is its own, whose form the device makes itself.
+// For devices with their own memory: copies the value to the device, which makes the packed form itself.
 ParameterValue copied_value(const std::shared_ptr<Context>& context, const Parameter& parameter, const Tensor& source,
                             DType dtype) {
   return parameter.with_packed(context, converted_copy(context, source, dtype));
@@ -71,14 +71,14 @@ ParameterValue loaded_value(const std::shared_ptr<Context>& context, FreshMemory
     file.read(entry, stored.data());
     return copied_value(context, parameter, view_as_parameter(source, stored), dtype);
   }
-  // Where its elements lie in the file, without their data.
+  // The layout of the tensor in the file, without data.
   const Tensor view = view_as_parameter(source, Tensor::wrap(context, entry.dtype, entry.shape, nullptr, nullptr));
   const FileElements elements(file, entry, source.part * view.dim(0) * view.stride(0), view.stride(0),
                               view.stride(view.rank() - 1));
   return write_value(context, fresh, parameter, elements, dtype, view.shape());
 }
 
-// Parameters that share a tensor have equal parts of it.
+// Parameters that share a tensor must have equal sizes.
 void check_parts(std::span<const FoundWeight> found, std::span<const Parameter> parameters, bool keeps_form,
                  const std::string& shown_path) {
   for (size_t i = 0; i < found.size(); ++i) {
@@ -95,7 +95,7 @@ void check_parts(std::span<const FoundWeight> found, std::span<const Parameter> 
   }
 }
 
-// The configuration of the model that a file is of.
+// Reads the config.json in the file's folder, if there is one.
 std::optional<ModelConfig> config_beside(const SafetensorsFile& file, const LoadAccept& accept) {
   const std::string folder = file.folder();
   if (folder.empty() || accept.has(feature::kConfig)) return std::nullopt;
@@ -106,8 +106,8 @@ std::optional<ModelConfig> config_beside(const SafetensorsFile& file, const Load
   }
 }
 
-// "encoder." means "encoder": a separator behind the prefix is left off where it is the one that the file's names have
-// there. A prefix whose own last letter it is, as "key_" of "key_.W_q.weight", stays.
+// Removes a trailing separator: "encoder." becomes "encoder". The separator stays if the file's names continue with
+// another one: in "key_.W_q.weight" the "_" belongs to the module's name "key_".
 std::string_view without_separator(const SafetensorsFile& file, std::string_view prefix) {
   constexpr std::string_view kSeparators = "./_";
   if (prefix.empty() || kSeparators.find(prefix.back()) == std::string_view::npos) return prefix;
@@ -238,7 +238,7 @@ const char* Layer::load(const SafetensorsFile& file, std::string_view prefix, co
     const DType dtype = parameters_[i].kept_dtype(entry.dtype, keeps_form);
     values.push_back(loaded_value(context_, fresh, parameters_[i], file, entry, found[i].source, dtype));
   }
-  // From here on nothing can fail.
+  // Nothing below can fail, so either all parameters are replaced or none.
   for (size_t i = 0; i < parameters_.size(); ++i) parameters_[i].set(std::move(values[i]));
   return title;
 }

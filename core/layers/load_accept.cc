@@ -16,7 +16,7 @@ constexpr const char* kFeatures[] = {
     feature::kScale,      feature::kSinks,     feature::kSoftCap,      feature::kWindow,
 };
 
-// A piece of a tensor's name, and what tensors that have it in their names are for.
+// A tensor whose name contains `piece` belongs to the feature `name`.
 constexpr struct {
   const char* piece;
   const char* name;

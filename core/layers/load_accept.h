@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a caller accepts of a file although the layer does not compute it: LoadOptions::accept, taken apart.
+// Parses LoadOptions::accept: what a caller accepts in a file although the layer does not compute it.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace heed {
 
-// What a model's attention may compute beyond a layer's options, or otherwise than they say, by the names that `accept`
-// takes. docs/weights.md explains each.
+// The names in `accept`. Each stands for something that a model's attention may compute and the layer's options lack or
+// contradict. docs/weights.md explains them.
 namespace feature {
 inline constexpr const char* kAlibi = "alibi";
-inline constexpr const char* kAttention = "attention";  // attention of another kind altogether
+inline constexpr const char* kAttention = "attention";  // another kind of attention
 inline constexpr const char* kCausal = "causal";
 inline constexpr const char* kClipQkv = "clip_qkv";
 inline constexpr const char* kConfig = "config";  // a config.json that cannot be read
@@ -31,19 +31,21 @@ inline constexpr const char* kSoftCap = "soft_cap";
 inline constexpr const char* kWindow = "window";
 }  // namespace feature
 
-// The feature that a tensor of this name belongs to; NULL for none that is known.
+// The feature that a tensor with this name belongs to; NULL if unknown.
 const char* feature_of_tensor(std::string_view name);
 
 class LoadAccept {
  public:
-  // `list`: names separated by commas; spaces around them do not count. It must outlive this.
+  // `list`: names separated by commas; spaces around a name are ignored. The text must outlive this object.
   explicit LoadAccept(std::string_view list);
 
   bool has(std::string_view name) const;
-  // By its feature, its whole name or its name below the prefix, which ends where `name_below` begins in it.
+  // Whether a tensor is accepted by its feature, its full name or its name below the prefix. `name_below`: the end of
+  // `name`, without the prefix.
   bool has_tensor(std::string_view name, std::string_view name_below) const;
 
-  // Throws InvalidArgument for a name that is neither a feature nor a tensor of the file, whole or below the prefix.
+  // Throws InvalidArgument for a name that is neither a feature nor the full name of a tensor in the file, nor its name
+  // below the prefix.
   void check(const SafetensorsFile& file, std::string_view prefix) const;
 
  private:

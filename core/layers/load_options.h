@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a caller may ask of loading a layer's parameters.
+// Options for loading a layer's parameters.
 #pragma once
 
 #include <string_view>
@@ -7,10 +7,10 @@
 namespace heed {
 
 struct LoadOptions {
-  // Names, separated by commas, of what the file says and the layer does not compute, and the caller accepts all the
-  // same: see load_accept.h.
+  // What the caller accepts although the file says it and the layer does not compute it: names separated by commas, see
+  // load_accept.h.
   std::string_view accept;
-  // The C function that is called, for messages to the logger.
+  // The name of the called C function, for log messages.
   const char* function = "heed_layer_load";
 };
 

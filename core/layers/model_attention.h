@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an attention computes from its weights: as a layer's options say it, and as a model's file says it.
+// What an attention computes with its weights, by a layer's options and by a model's file.
 #pragma once
 
 #include <cstdint>
@@ -11,41 +11,40 @@
 
 namespace heed {
 
-// Of a layer, for the comparison with a file's model.
+// The layer's side of the comparison with the model in a file.
 struct LayerAttention {
-  // False for layers that have weights and do not attend, and for those whose scores are no products: no model that is
-  // known is theirs.
+  // False for layers that do not attend and for additive scores: no known model computes either.
   bool is_multi_head = false;
   int64_t num_heads = 0;
   int64_t num_kv_heads = 0;
   int64_t head_size = 0;
-  // As the options are, where a scale of 0 is 1 / sqrt(head_size).
+  // A scale of 0 means 1 / sqrt(head_size).
   AttentionOptions options;
 };
 
-// What heed has no option for.
+// Something that the model computes and heed has no option for.
 struct Lack {
-  // The name that `accept` takes: one of namespace feature.
+  // The name in `accept`: one of namespace feature.
   const char* feature = nullptr;
-  // As sentences say it: "rotary positions".
+  // The words for messages, such as "rotary positions".
   const char* text = nullptr;
 };
 
-// Keys that a query sees beside itself; negative: all.
+// How many keys a query sees on each side of its own position; negative: all.
 struct ModelWindow {
   int64_t left = -1;
   int64_t right = -1;
 };
 
-// Of one attention of a model, so far as its file says it.
+// One attention of a model, as far as the file describes it.
 struct ModelAttention {
-  // Who says so, as `model_type "llama" in config.json` or `the names of Hugging Face Llama`.
+  // Where this comes from, such as `model_type "llama" in config.json` or `the names of Hugging Face Llama`.
   std::string source;
-  // The file is of several models, and it is open which of them this attention is of: the layer has to fit one.
+  // The configuration describes several models, and the attention may be in any of them: the layer has to fit one.
   bool is_one_of_several = false;
   std::vector<Lack> lacks;
 
-  // What the options have to be. Nothing is said of what is absent.
+  // The required values of the options. An empty one is not compared.
   std::optional<bool> causal;
   std::optional<double> scale;
   std::optional<double> soft_cap;
@@ -54,7 +53,7 @@ struct ModelAttention {
   std::optional<int64_t> num_kv_heads;
   std::optional<int64_t> head_size;
 
-  // Options that models with these names differ in, and that the file does not say: namespace feature.
+  // Options that differ between models with these names and that the file does not say: names of namespace feature.
   std::vector<const char*> unknown;
 };
 

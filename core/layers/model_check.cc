@@ -13,9 +13,9 @@
 namespace heed {
 namespace {
 
-// Options are floats, and callers compute them in their own ways.
+// Options are floats, and callers round their scale in different ways.
 constexpr double kScaleTolerance = 1e-5;
-// Longer lists end in how many more there are.
+// Longer lists end with the number of the remaining findings.
 constexpr size_t kMaxListed = 4;
 
 std::string number_text(double value) { return DecimalText(value, 9).c_str(); }
@@ -41,7 +41,7 @@ ModelWindow window_of(const LayerAttention& layer) {
   return {std::max<int64_t>(layer.options.window_left, -1), std::max<int64_t>(layer.options.window_right, -1)};
 }
 
-// "options->window_left 3 and options->window_right unlimited", with the verb behind the first.
+// For example "options->window_left 3 and options->window_right unlimited"; `verb` goes before the first number.
 std::string sides_text(const ModelWindow& window, const char* verb) {
   const auto side = [](int64_t size) { return size < 0 ? std::string("unlimited") : std::to_string(size); };
   return std::string("options->window_left ") + verb + side(window.left) + " and options->window_right " +
@@ -50,12 +50,12 @@ std::string sides_text(const ModelWindow& window, const char* verb) {
 
 bool is_unlimited(const ModelWindow& window) { return window.left < 0 && window.right < 0; }
 
-// As "rotary positions (by model_type "llama" in config.json)".
+// For example "rotary positions (by model_type "llama" in config.json)".
 std::string text_of(const Lack& lack, const ModelAttention& model) {
   return std::string(lack.text) + " (by " + model.source + ")";
 }
 
-// The names that would let a load pass, each once: `; with accept "rotary" it is loaded all the same`.
+// The names that would let the file load, each once: `; with accept "rotary" it is loaded all the same`.
 template <typename Findings>
 std::string accept_text(const Findings& findings) {
   std::string names;
@@ -110,7 +110,7 @@ void ModelCheck::require_supported(const std::vector<ChangingTensor>& tensors) c
     add_with_room((i == 1 ? ", nor for " : ", ") + findings[i].text);
   if (findings.size() > kMaxListed) add_with_room(" and " + std::to_string(findings.size() - kMaxListed) + " more");
   if (text.size() + ending.size() < kErrorCapacity) text += ending;
-  // Accepting does not help where options differ too.
+  // Different options remain an error after accepting, so list them too.
   std::string source;
   const char* separator = "; besides, ";
   for (const Finding& difference : differences(source)) {
@@ -140,7 +140,7 @@ std::vector<ModelCheck::Finding> ModelCheck::differences_of(const ModelAttention
     add(feature::kSoftCap, number_text(*model.soft_cap));
   if (model.window) {
     const ModelWindow window = window_of(layer_);
-    // What lies behind a query is hidden from it by causal.
+    // With a causal mask the right side of the window has no effect.
     if (window.left != model.window->left || (!is_causal && window.right != model.window->right))
       add(feature::kWindow, is_unlimited(*model.window) ? "HEED_WINDOW_NONE" : sides_text(*model.window, ""));
   }
@@ -228,7 +228,7 @@ void ModelCheck::warn(const Logger& logger, const char* function) const {
 void require_linear_form(const SafetensorsFile& file, const SafetensorsEntry& weight, const SafetensorsEntry* bias,
                          const LoadAccept& accept) {
   if (accept.has(feature::kConv1d) || weight.shape.rank != 2) return;
-  // A bias is as long as the output; of a square weight it tells nothing.
+  // The bias is as long as `out`, which tells the two forms apart unless the weight is square.
   const bool is_square = weight.shape[0] == weight.shape[1];
   if (!is_square && bias != nullptr && bias->shape.rank == 1 && bias->shape[0] == weight.shape[0]) return;
   fail(Status::Unsupported,

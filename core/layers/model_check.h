@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a layer computes what the model of a file computes: what it does not is refused unless the caller accepts it.
+// Compares what a layer computes with what the model in a file computes. A difference is an error unless the caller
+// accepts it.
 #pragma once
 
 #include <string>
@@ -16,18 +17,18 @@ namespace heed {
 
 class ModelCheck {
  public:
-  // All must outlive this. `attentions`: what is known of the model's.
+  // The arguments must outlive this object. `attentions`: what is known about the model's attention.
   ModelCheck(const SafetensorsFile& file, std::string_view prefix, const LayerAttention& layer,
              const std::vector<ModelAttention>& attentions, const LoadAccept& accept);
 
-  // Throws Unsupported where the model computes what heed has no option for, by these tensors of the file or as its
-  // family does. The sentence names all of it.
+  // Throws Unsupported if the model computes something that heed has no option for, known by these tensors or by its
+  // family. The message lists all findings.
   void require_supported(const std::vector<ChangingTensor>& tensors) const;
 
-  // Throws InvalidArgument where the layer's options are not the model's. The sentence has all that differ.
+  // Throws InvalidArgument if the layer's options differ from the model's. The message lists all differences.
   void require_options() const;
 
-  // Tells the logger what the file does not say of the model, and what the layer computes there.
+  // Logs which settings of the model the file does not say, and which values the layer uses for them.
   void warn(const Logger& logger, const char* function) const;
 
  private:
@@ -38,7 +39,7 @@ class ModelCheck {
   };
 
   std::vector<Finding> differences_of(const ModelAttention& model) const;
-  // Of all that is known of the model, not accepted.
+  // All differences that the caller does not accept. Sets `source` to the source of the first.
   std::vector<Finding> differences(std::string& source) const;
   std::string option_text(std::string_view feature) const;
 
@@ -49,12 +50,12 @@ class ModelCheck {
   const LoadAccept& accept_;
 };
 
-// Throws Unsupported for the weight of a linear layer that is Conv1D's, (in, out), by its name, where neither its bias
-// nor the family tells that it is (out, in). `weight`, `bias`: the file's tensors; bias may be NULL.
+// Throws Unsupported if a linear layer's weight may be (in, out), since it has a name of Conv1D modules, unless the
+// length of the bias shows that it is (out, in). `weight`, `bias`: tensors of the file; bias may be NULL.
 void require_linear_form(const SafetensorsFile& file, const SafetensorsEntry& weight, const SafetensorsEntry* bias,
                          const LoadAccept& accept);
 
-// How a sentence goes on about what configured models have that heed has no option for; empty where they have nothing.
+// Text to append to an error message: what the configured models have that heed has no option for. "" if nothing.
 std::string besides_text(const std::vector<ModelAttention>& attentions);
 
 }  // namespace heed

@@ -24,32 +24,32 @@ constexpr Lack kQkNorm = {feature::kQkNorm, "norms of queries and keys"};
 constexpr Lack kClipQkv = {feature::kClipQkv, "clipped queries, keys and values"};
 constexpr Lack kAttention = {feature::kAttention, "scores or visible keys of another kind"};
 
-// Self-attention only: cross attention sees all.
+// When a family's self-attention is causal. Cross attention is never causal.
 enum class CausalRule {
   Never,
   Always,
-  InDecoder,  // where the prefix has a part "decoder"
-  InText,     // where the prefix has a part "text_model"
-  IfDecoder,  // where the configuration has is_decoder, or XLM's causal
+  InDecoder,  // if the prefix has a module "decoder"
+  InText,     // if the prefix has a module "text_model"
+  IfDecoder,  // if the configuration sets is_decoder, or XLM's `causal`
 };
 
 enum class ScaleRule {
-  Usual,  // 1 / sqrt(head size), unless the configuration has a key of its own for it
+  Usual,  // 1 / sqrt(head size), unless the configuration has another setting
   One,
-  Gpt2,  // by scale_attn_weights and scale_attn_by_inverse_layer_idx
+  Gpt2,  // depends on scale_attn_weights and scale_attn_by_inverse_layer_idx
 };
 
 struct Family {
   std::span<const char* const> model_types;
   CausalRule causal = CausalRule::Never;
   ScaleRule scale = ScaleRule::Usual;
-  // What every attention of it computes; NULL for nothing that its configuration does not say.
+  // What every attention of the family computes that heed has no option for. Null if only the configuration says it.
   const Lack* lack = nullptr;
-  // Linear modules are Conv1D, (in, out).
+  // The modules that are linear in other families are Conv1D here, with weights (in, out).
   bool has_conv1d = false;
 };
 
-// And XLM, which is BERT in this.
+// BERT's relatives, and XLM, whose attention computes the same.
 constexpr const char* kBertTypes[] = {
     "bert",
     "bert-generation",
@@ -238,7 +238,8 @@ constexpr const char* kRotaryEncoderTypes[] = {"dinov3_vit", "eurobert", "modern
 constexpr const char* kSinksTypes[] = {"gpt_oss"};
 constexpr const char* kAlibiTypes[] = {"bloom"};
 constexpr const char* kMptTypes[] = {"mpt"};
-// They choose which keys a query sees by their values or in blocks, or correlate instead of multiplying.
+// These select the visible keys by their values or in blocks, or correlate queries and keys instead of multiplying
+// them.
 constexpr const char* kOtherTypes[] = {
     "autoformer", "bigbird_pegasus", "convbert",  "informer", "led",  "longformer",
     "mra",        "nystromformer",   "pegasus_x", "reformer", "yoso",
@@ -272,13 +273,13 @@ const Family* family_of(std::string_view model_type) {
   return nullptr;
 }
 
-// The names of cross attention, whose keys and values are another sequence's.
+// Modules of cross attention, whose keys and values come from another sequence.
 constexpr const char* kCrossNames[] = {"encoder_attn", "crossattention",  "EncDecAttention",
                                        "cross_attn",   "cross_attention", "encoder_attention"};
 
 enum class Side { Unknown, Encoder, Decoder };
 
-// What the prefix of an attention tells about it: the names of the modules that it lies in.
+// The modules in the prefix of an attention.
 class ModulePath {
  public:
   explicit ModulePath(std::string_view prefix) {
@@ -292,7 +293,7 @@ class ModulePath {
   const std::vector<std::string_view>& parts() const { return parts_; }
   bool has(std::string_view part) const { return std::find(parts_.begin(), parts_.end(), part) != parts_.end(); }
 
-  // Whether it ends in these parts, where "#" stands for a number.
+  // Whether the path ends in these modules; "#" matches a number.
   bool ends_with(std::initializer_list<std::string_view> ending) const {
     if (ending.size() > parts_.size()) return false;
     return std::equal(ending.begin(), ending.end(), parts_.end() - static_cast<std::ptrdiff_t>(ending.size()),
@@ -305,14 +306,14 @@ class ModulePath {
     return std::any_of(std::begin(kCrossNames), std::end(kCrossNames), [&](const char* name) { return has(name); });
   }
 
-  // Whether it is in the part of a model that sees images, which may say the same model_type as the whole.
+  // Whether the path is in a vision model, which may have the same model_type as the whole model.
   bool is_of_vision() const {
     return std::any_of(parts_.begin(), parts_.end(), [](std::string_view part) {
       return part.starts_with("vision") || part.starts_with("visual") || part.starts_with("image");
     });
   }
 
-  // The innermost: a decoder of its own kind may lie in another's.
+  // The innermost "decoder" or "encoder", since one model may contain the decoder of another.
   Side side() const {
     for (size_t i = parts_.size(); i-- > 0;) {
       if (parts_[i] == "decoder") return Side::Decoder;
@@ -321,7 +322,7 @@ class ModulePath {
     return Side::Unknown;
   }
 
-  // The number of the layer: the first number among the parts.
+  // The index of the layer: the first number in the path.
   std::optional<int64_t> layer() const {
     for (const std::string_view part : parts_) {
       if (is_number(part)) return std::stoll(std::string(part));
@@ -339,7 +340,7 @@ class ModulePath {
   std::vector<std::string_view> parts_;
 };
 
-// Whether a part of a prefix is the module that a sub-configuration, as "text_config", is of.
+// Whether `part` of a prefix names the module of the sub-configuration `model`, such as "text_config".
 bool is_module_of(std::string_view part, std::string_view model) {
   constexpr struct {
     const char* configuration;
@@ -356,12 +357,12 @@ bool is_module_of(std::string_view part, std::string_view model) {
                      [&](const auto& word) { return stem == word.configuration && part.starts_with(word.beginning); });
 }
 
-// Of a model that a configuration has, by its path.
+// The model_type of the model at this path of a configuration.
 std::string_view type_of(const ModelConfig& config, const std::string& model) {
   return config.text(model.empty() ? "model_type" : model + ".model_type").value_or("");
 }
 
-// The paths of the models of a configuration that an attention at this path may belong to.
+// The configured models that may contain the attention, as paths in the configuration.
 std::vector<std::string> models_of(const ModelConfig& config, const ModulePath& path) {
   const std::vector<std::string>& all = config.models();
   for (const std::string_view part : path.parts()) {
@@ -369,8 +370,8 @@ std::vector<std::string> models_of(const ModelConfig& config, const ModulePath& 
       if (!model.empty() && is_module_of(part, model)) return {model};
     }
   }
-  // A whole model that is known goes before what it is built on. Of one that is not, each part that is known may be
-  // meant.
+  // If the family of the whole model is known, it takes precedence over its sub-models. Otherwise the attention may
+  // belong to any sub-model of a known family.
   const auto is_known = [&](const std::string& model) { return family_of(type_of(config, model)) != nullptr; };
   if (all.size() < 2 || is_known(all.front())) return {all.begin(), all.begin() + (all.empty() ? 0 : 1)};
   std::vector<std::string> known;
@@ -378,7 +379,7 @@ std::vector<std::string> models_of(const ModelConfig& config, const ModulePath& 
   return known.empty() ? all : known;
 }
 
-// The settings of one model of a configuration.
+// Reads the settings of one model in a configuration.
 class Settings {
  public:
   Settings(const ModelConfig& config, std::string model) : config_(config), model_(std::move(model)) {}
@@ -392,7 +393,7 @@ class Settings {
   std::string_view text(std::string_view name) const { return config_.text(path_of(name)).value_or(""); }
   std::string_view text(const char* list, int64_t index) const { return text(list + ("." + std::to_string(index))); }
 
-  // The first of these settings that is a whole number above zero.
+  // The first of these settings that is a positive integer.
   std::optional<int64_t> count(std::initializer_list<const char*> names) const {
     constexpr double kMost = 1 << 30;
     for (const char* name : names) {
@@ -418,7 +419,7 @@ void add_lack(ModelAttention& attention, const Lack& lack) {
   attention.lacks.push_back(lack);
 }
 
-// One attention as its model's configuration describes it.
+// Derives one attention from the configuration of its model.
 class Configured {
  public:
   Configured(const ModelConfig& config, const std::string& model, const ModulePath& path, int64_t head_size)
@@ -433,7 +434,7 @@ class Configured {
 
   ModelAttention read() {
     attention_.source = "model_type \"" + shown(model_type_) + "\" in config.json";
-    // The settings of the whole are those of its text.
+    // The settings of the whole model describe its text decoder, not its vision tower.
     if (!is_tower_of_decoder_ || !settings_.are_of_the_whole()) read_heads();
     read_lacks();
     read_causal();
@@ -471,7 +472,7 @@ class Configured {
     if (settings_.text("position_embedding_type").starts_with("relative") ||
         settings_.number("relative_attention_num_buckets"))
       return true;
-    // SpeechT5's.
+    // SpeechT5 sets it for the encoder.
     if (settings_.number("encoder_max_relative_position") && path_.side() != Side::Decoder) return true;
     for (const char* name : {"use_relative_position_bias", "use_shared_relative_position_bias",
                              "has_relative_attention_bias", "has_spatial_attention_bias", "relative_attention"}) {
@@ -484,7 +485,7 @@ class Configured {
     const bool has_alibi = settings_.is_set("alibi") || settings_.is_set("attn_config.alibi") ||
                            settings_.text("position_embedding_type") == "alibi";
     const bool is_rotary = has_rotary_settings() || (family_ != nullptr && family_->lack == &kRotary);
-    // Positions are those of a sequence of its own.
+    // Position features apply within one sequence, so not to cross attention.
     if (!path_.is_cross()) {
       if (has_alibi) {
         add_lack(attention_, kAlibi);
@@ -508,7 +509,7 @@ class Configured {
       if (!type.empty() && type != "full_attention" && type != "sliding_attention" && type != "attention")
         add_lack(attention_, kAttention);
     }
-    // The others see the patches of a window only.
+    // Qwen2.5-VL: the other layers of the vision tower attend within windows of patches.
     if (is_tower_of_decoder_ && model_type_ == "qwen2_5_vl" && !is_full_in_qwen()) add_lack(attention_, kAttention);
   }
 
@@ -527,7 +528,7 @@ class Configured {
       return;
     }
     if (family_ == nullptr) {
-      // Only a few families have the setting, and all of them mean the same by it.
+      // Few families have the setting, and it means the same in all of them.
       if (is_decoder()) attention_.causal = true;
     } else {
       switch (family_->causal) {
@@ -589,7 +590,7 @@ class Configured {
     }
   }
 
-  // Whether this layer is one of those with a window. Nothing where the prefix does not have its number.
+  // Whether this layer has a window. Nothing if that depends on the layer's index and the prefix has none.
   std::optional<bool> is_windowed() const {
     const std::optional<int64_t> layer = path_.layer();
     const bool has_types = !settings_.text("layer_types.0").empty();
@@ -618,14 +619,14 @@ class Configured {
       attention_.window.reset();
       attention_.unknown.push_back(feature::kWindow);
     } else if (*windowed) {
-      // The window counts the token itself. Gemma 3 that looks both ways has half of it on each side.
+      // The configured size counts the query's own token. Bidirectional Gemma 3 has half of the window on each side.
       const bool is_halved = model_type_.starts_with("gemma3") && settings_.is_set("use_bidirectional_attention");
       const int64_t side = is_halved ? *size / 2 : *size - 1;
       attention_.window = ModelWindow{side, attention_.causal.value_or(true) ? -1 : side};
     }
   }
 
-  // Either a kind for each layer or, where only the pattern is written down, the kinds in turn.
+  // attention_layers lists the kind of each layer; attention_types lists the kinds that repeat.
   std::optional<bool> is_local_in_gpt_neo() const {
     const std::optional<int64_t> layer = path_.layer();
     if (!layer) return std::nullopt;
@@ -643,7 +644,7 @@ class Configured {
   const ModulePath& path_;
   std::string_view model_type_;
   const Family* family_;
-  // In a part that sees, of a model whose settings are those of a decoder.
+  // The vision tower of a model whose own settings describe a decoder.
   bool is_tower_of_decoder_;
   double usual_scale_;
   ModelAttention attention_;
@@ -657,7 +658,7 @@ bool has_sibling(const SafetensorsFile& file, std::string_view prefix, std::stri
   return false;
 }
 
-// What the names alone tell. A source of "" where they tell nothing.
+// What the tensors' names tell without a configuration. `source` is "" if they tell nothing.
 ModelAttention named_attention(const SafetensorsFile& file, std::string_view prefix, std::string_view title) {
   const ModulePath path(prefix);
   ModelAttention attention;
@@ -666,7 +667,7 @@ ModelAttention named_attention(const SafetensorsFile& file, std::string_view pre
     is_of("Hugging Face Llama and its kin");
     attention.unknown = {feature::kScale, feature::kSoftCap, feature::kWindow};
     if (!path.is_cross()) add_lack(attention, kRotary);
-    // In an encoder, and in what sees, the same names are of modules that look both ways.
+    // Encoders and vision models use the same names and may be bidirectional.
     if (path.is_cross()) {
       attention.causal = false;
     } else if (path.side() == Side::Encoder || path.is_of_vision()) {
@@ -751,7 +752,7 @@ std::vector<ModelAttention> model_attentions(const SafetensorsFile& file, std::s
   const bool is_known = !models.empty() && std::all_of(models.begin(), models.end(), [&](const std::string& model) {
     return family_of(type_of(*config, model)) != nullptr;
   });
-  // A family that is known says more than names.
+  // A known family says more than the tensors' names.
   if (is_known) return attentions;
   ModelAttention named = named_attention(file, prefix, title);
   if (!named.source.empty()) attentions.push_back(std::move(named));

@@ -10,24 +10,24 @@
 namespace heed {
 namespace {
 
-// State that frameworks save and attention does not read: GPT-2's stand-in for -inf, numbers of positions, seeds.
+// State that frameworks save and attention does not read: GPT-2's substitute for -inf, position numbers, seeds.
 constexpr std::array kBuffers = {"masked_bias", "position_ids", "seed_generator_state"};
 
-// The norms that BERT's kin keeps in the module of the attention, behind the output's projection and the residual.
+// Norms that models like BERT keep in the attention's module, after the output projection and the residual.
 constexpr std::array kNorms = {"LayerNorm", "layer_norm", "layernorm", "output.LayerNorm", "output.layer_norm"};
 
-// Where a prefix is a whole layer's: its feed-forward part and the norms between its parts.
+// If the prefix names a whole transformer layer: its feed-forward part and the norms between its parts.
 constexpr std::array kOtherModules = {"mlp",     "ffn",     "feed_forward", "fc1",   "fc2",
                                       "linear1", "linear2", "norm1",        "norm2", "norm3"};
 
-// What may lie beside the parameters in a file without a prefix: the tensors of a call, with a word before, as
-// "average_weights", or without, and bounds of its results.
+// Tensors of a call that may lie beside the parameters in a file without a prefix. The names in kCallTensors may follow
+// another word, as in "average_weights". kBounds are tolerances of its results.
 constexpr std::array kCallTensors = {"queries", "keys",   "values",  "valid_lens",
                                      "mask",    "output", "weights", "log_sum_exp"};
 constexpr std::array kBareCallTensors = {"query", "key", "value", "bias"};
 constexpr std::array kBounds = {"bound", "deviation"};
 
-// Tables that serve all layers or all parts of one lie in a module around the attention.
+// Tables that all layers, or all parts of one layer, share lie in an enclosing module.
 constexpr std::array kAround = {
     "relative_position_bias", "relative_attention_bias", "shared_position_bias", "shared_relative_position_bias",
     "rel_pos_bias",           "rel_pos_x_bias",          "rel_pos_y_bias"};
@@ -71,7 +71,7 @@ class UnknownTensors {
                        [&](const ChangingTensor& tensor) { return tensor.name == name; });
   }
 
-  // Whether the name is that of a module, or begins with it.
+  // Whether `below` is the module's name or the name of a tensor inside it.
   bool is_in(std::string_view below, std::string_view module) const {
     return below.starts_with(module) && (below.size() == module.size() || below[module.size()] == found_.separator);
   }
@@ -89,22 +89,22 @@ class UnknownTensors {
     const bool is_of_bert =
         title_ == layout_title::kBert || title_ == layout_title::kViT || title_ == layout_title::kAlbert;
     if (is_of_bert && is_in_one_of(below, kNorms)) return true;
-    // The first files of T5 have one in the decoder's first cross attention, and no release of it read that.
+    // The first T5 files have one in the decoder's first cross attention, and no release of T5 read it.
     if (prefix_.ends_with("EncDecAttention") && is_in(below, "relative_attention_bias")) return true;
     if (below.find(found_.separator) != std::string_view::npos) return false;
-    // No class that heed's own names are of keeps a tensor outside of its projections, so one by itself is data.
+    // No class with heed's own names keeps a tensor outside its projections, so a single tensor is data.
     if (title_ == kOwnTitle && feature_of_tensor(below) == nullptr) return true;
     return prefix_.empty() && is_call_tensor(below);
   }
 
-  // Of GPT-2: (1, 1, positions, positions).
+  // GPT-2's mask is (1, 1, positions, positions).
   bool is_causal_mask(const std::string& name) const {
     const Shape& shape = file_.find(name)->shape;
     return shape.rank == 4 && shape[0] == 1 && shape[1] == 1 && shape[2] == shape[3];
   }
 
   void add_from_around(std::vector<ChangingTensor>& unknown) const {
-    // Positions of cross attention are those of two sequences.
+    // Cross attention has no relative positions: its queries and keys are two sequences.
     if (prefix_.ends_with("EncDecAttention")) return;
     for (size_t end = prefix_.rfind(found_.separator);; end = prefix_.rfind(found_.separator, end - 1)) {
       const bool is_outermost = end == std::string::npos;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors in the module of an attention that no layout has: each may be a step of its computation.
+// Finds tensors in an attention's module that no layout lists. Each may change what the attention computes.
 #pragma once
 
 #include <string>
@@ -11,10 +11,9 @@
 
 namespace heed {
 
-// Those of the file's tensors below the prefix that `found` neither knows nor has as changing, without those that
-// are known to be harmless: buffers of causal masks, norms of the layer around, modules that are another's, and, of a
-// file without a prefix, inputs and outputs that lie beside the parameters. Tables of relative positions that lie in a
-// module around are among them.
+// The file's tensors below the prefix that are neither in found.known nor in found.changing. Known harmless tensors are
+// left out: buffers of causal masks, norms of the enclosing layer, other modules, and, if the prefix is empty, inputs
+// and outputs stored beside the parameters. Includes tables of relative positions in the enclosing modules.
 std::vector<ChangingTensor> unknown_tensors(const SafetensorsFile& file, std::string_view prefix,
                                             const FoundWeights& found);
 

@@ -18,22 +18,22 @@
 namespace heed {
 namespace {
 
-// What a thread has under way: with its packed form it fits a second-level cache, and a read of it is long against the
-// call of the system.
+// The bytes of a piece. Together with its packed form it fits the second-level cache, and reading it takes much longer
+// than the system call itself.
 constexpr int64_t kPieceBytes = int64_t{256} << 10;
-// A turned piece writes whole lines of a cache, of so many rows of the value that what is read at once, a part of a
-// file's row, is long: 8 or 16 KB. The number is no multiple of a large power of two, so that the rows of the piece do
-// not all fall into the same sets of a cache.
+// A transposed piece is kTurnedRunBytes wide, so that it writes whole cache lines, and has kTurnedRows rows. So one
+// read of a part of a file's row takes 8 or 16 KB. kTurnedRows is no multiple of a large power of two: otherwise the
+// rows of the piece would map to the same cache sets.
 constexpr int64_t kTurnedRunBytes = 64;
 constexpr int64_t kTurnedRows = 4080;
 static_assert(kTurnedRows % kPackedRows == 0);
 
-// The first failure of those that tasks meet, which must not throw.
+// Keeps the first exception of all tasks, since a task must not throw.
 class TaskFailure {
  public:
   bool is_any() const { return is_any_.load(std::memory_order_relaxed); }
 
-  // In a handler of any exception.
+  // Call it in a catch block.
   void keep() noexcept {
     if (is_any_.exchange(true, std::memory_order_relaxed)) return;
     try {
@@ -47,7 +47,7 @@ class TaskFailure {
     }
   }
 
-  // When all tasks are done.
+  // Call it after all tasks have finished.
   void rethrow() const {
     if (!is_any()) return;
     if (is_out_of_memory_) throw std::bad_alloc();
@@ -62,7 +62,7 @@ class TaskFailure {
 
 class ValueWriter {
  public:
-  // The packed form is null where there is none.
+  // `packed` is null if the parameter has no packed form.
   ValueWriter(std::shared_ptr<const Context> context, const ElementSource& source, const Tensor& value,
               std::shared_ptr<Storage> packed)
       : context_(std::move(context)),
@@ -100,7 +100,7 @@ class ValueWriter {
     context_->for_each(num_tasks, num_bytes, [&](int64_t task, int32_t worker) {
       if (failure.is_any()) return;
       try {
-        // A host's thread may be one that it cancels.
+        // The host may cancel its own threads, which run these tasks.
         const platform::NoCancellation no_cancellation;
         function(task, buffers == nullptr ? nullptr : buffers->begin() + each * worker);
       } catch (...) {
@@ -110,12 +110,13 @@ class ValueWriter {
     failure.rethrow();
   }
 
-  // Where rows of the value are rows of the source; or else, where nothing lies side by side, element by element.
+  // For sources with contiguous rows; or, without has_rows, for sources where neither axis is contiguous: those are
+  // converted element by element.
   void write_rows(bool has_rows) {
     const int64_t row_bytes = num_columns_ * size_;
     int64_t rows = std::max<int64_t>(1, kPieceBytes / row_bytes);
     if (packed_ != nullptr) {
-      // Whole panels of every ISA, 48 rows at most, unless they are too large.
+      // A multiple of 48 rows, which are whole packed panels in every ISA, unless the rows are too long.
       constexpr int64_t kWholePanels = 48;
       rows = rows < kWholePanels ? kPackedRows : rows / kWholePanels * kWholePanels;
     }
@@ -148,7 +149,7 @@ class ValueWriter {
     }
   }
 
-  // With a buffer of so many elements of the source.
+  // `buffer` holds num_elements elements of the source.
   void convert(int64_t first, int64_t end, int64_t num_elements, std::byte* buffer) const {
     const int64_t stride = source_.row_stride();
     const int64_t count = std::min(num_columns_, num_elements);
@@ -178,7 +179,7 @@ class ValueWriter {
     }
   }
 
-  // Where columns of the value are rows of the source.
+  // For sources with contiguous columns.
   void write_turned() {
     const int64_t run_length = std::min(num_columns_, kTurnedRunBytes / size_);
     const int64_t rows = std::min(num_rows_, kTurnedRows);
@@ -217,7 +218,7 @@ class ValueWriter {
   int64_t source_size_;
 };
 
-// By all threads, each its pieces.
+// On all threads, one chunk per task.
 void touch_block(const Context& context, FreshMemory& fresh, void* block, size_t num_bytes) {
   if (!FreshMemory::is_for(context.host_allocator(), num_bytes)) return;
   context.for_each(static_cast<int64_t>(FreshMemory::count_chunks(block, num_bytes)), static_cast<double>(num_bytes),

@@ -14,7 +14,7 @@
 namespace heed {
 namespace {
 
-// What in the options gives a layer a parameter that it lacks, for sentences.
+// The option that adds a parameter to a layer, for error messages.
 constexpr struct {
   const char* parameter;
   const char* option;
@@ -53,7 +53,7 @@ std::string_view parent_of(std::string_view name) {
   return module.empty() ? module : module_of(module.substr(0, module.size() - 1));
 }
 
-// Modules that hold several projections in one tensor, in an order that no layout has, or in another form.
+// Modules that hold several projections in one tensor, in an order or form that no layout describes.
 constexpr struct {
   const char* module;
   const char* what;
@@ -65,19 +65,19 @@ constexpr struct {
     {"kv_a_proj_with_mqa", "holds keys and values compressed (multi-head latent attention)"},
 };
 
-// A layout in one of its styles, seen by a layer.
+// A layout in one of its name styles, with its parameters split by whether the layer has them.
 struct Candidate {
   const char* title;
   const char* last_module;
   NameStyle style;
   std::span<const char* const> refused;
-  // Of each parameter of the layer, in order.
+  // The sources of the layer's parameters, in the layer's order.
   std::vector<WeightSource> wanted;
-  // Of parameters that the layer lacks.
+  // The sources of parameters that the layer lacks.
   std::vector<WeightSource> unwanted;
 };
 
-// As "W_q.bias, W_k.bias".
+// For example "W_q.bias, W_k.bias".
 std::string joined(const std::vector<std::string>& texts, const char* separator = ", ") {
   std::string all;
   for (const std::string& text : texts) all += (all.empty() ? "" : separator) + text;
@@ -103,7 +103,7 @@ class Finder {
     if (complete.empty()) fail_not_found();
     std::vector<FoundWeight> found = weights_of(*complete.front());
     for (const Candidate* candidate : complete) {
-      // Layouts that differ only in parameters that this layer lacks may name the same tensors.
+      // Two layouts may name the same tensors if they differ only in parameters that this layer lacks.
       const std::vector<FoundWeight> others = weights_of(*candidate);
       const auto same_name = [](const FoundWeight& a, const FoundWeight& b) { return a.name == b.name; };
       if (!std::equal(found.begin(), found.end(), others.begin(), same_name))
@@ -117,7 +117,7 @@ class Finder {
       add_refused(*candidate, changing);
     }
     for (const Candidate* candidate : complete) add_inside_modules(*candidate, changing);
-    // In the order in which they were found, each once.
+    // Keep the first occurrence of each name, in the order found.
     std::set<std::string> seen;
     std::erase_if(changing, [&](const ChangingTensor& tensor) { return !seen.insert(tensor.name).second; });
     return {complete.front()->title,
@@ -128,7 +128,7 @@ class Finder {
   }
 
  private:
-  // A layer that has W_q.weight reads it from "W_q.weight".
+  // heed's own layout: the parameter W_q.weight is read from the tensor "W_q.weight".
   void add_own_layout(const char* const* possible) {
     std::vector<WeightSource> sources;
     for (const Parameter& parameter : parameters_) sources.push_back({parameter.name(), parameter.name()});
@@ -138,7 +138,7 @@ class Finder {
     add({kOwnTitle, sources, {}, kDotted, nullptr});
   }
 
-  // Leaves out layouts that cannot hold the layer at all.
+  // Adds the layout in each of its styles, unless it lacks one of the layer's parameters.
   void add(const WeightLayout& layout) {
     Candidate candidate{layout.title, layout.last_module, {}, layout.refused, {}, {}};
     candidate.wanted.reserve(layout.sources.size());
@@ -187,7 +187,7 @@ class Finder {
     return found;
   }
 
-  // The value of options->biases that fits what the file has.
+  // The value of options->biases that matches the biases in the file.
   std::string fitting_biases(const Candidate& candidate) const {
     constexpr struct {
       const char* parameter;
@@ -210,7 +210,7 @@ class Finder {
     return bits.size() == std::size(kBits) ? "HEED_BIAS_ALL" : joined(bits, " | ");
   }
 
-  // What the layout has besides, and the layer would leave out.
+  // Fails if the file has a parameter of this layout that the layer would ignore.
   void check_lacking(const Candidate& candidate) const {
     std::vector<const WeightSource*> lacking;
     for (const WeightSource& source : candidate.unwanted) {
@@ -224,7 +224,8 @@ class Finder {
          tensor_text(candidate, *lacking.front()).c_str(), expected.c_str(), others_text(candidate, lacking).c_str());
   }
 
-  // How a sentence about the first of these goes on, where there are others: the options that fit those too.
+  // If the file has more than one parameter that the layer lacks: the rest of the sentence, with the options that the
+  // others need. Otherwise "".
   std::string others_text(const Candidate& candidate, const std::vector<const WeightSource*>& lacking) const {
     if (lacking.size() < 2) return "";
     const std::span others(lacking.begin() + 1, lacking.end());
@@ -257,8 +258,8 @@ class Finder {
     }
   }
 
-  // What else a module of a projection holds belongs to its computation: an adapter (LoRA), a scale of a quantised
-  // weight.
+  // Any other tensor in a projection's module takes part in its computation, such as an adapter (LoRA) or the scale of
+  // a quantised weight.
   void add_inside_modules(const Candidate& candidate, std::vector<ChangingTensor>& changing) const {
     std::set<std::string> known;
     add_known(candidate, known);
@@ -266,7 +267,7 @@ class Finder {
     for (const auto* sources : {&candidate.wanted, &candidate.unwanted}) {
       for (const WeightSource& source : *sources) {
         const std::string_view module = module_of(source.name);
-        // A linear layer is a module itself, and the prefix is its name.
+        // A linear layer has no submodule: the prefix itself names its module.
         if (!module.empty() || std::string_view(source.parameter) == "weight")
           modules.insert(prefixed(prefix_, {candidate.style.separator}, module));
       }
@@ -279,7 +280,7 @@ class Finder {
     }
   }
 
-  // As `"encoder.in_proj_bias" for W_q.bias`.
+  // For example `"encoder.in_proj_bias" for W_q.bias`.
   std::string tensor_text(const Candidate& candidate, const WeightSource& source) const {
     const std::string name = quoted(prefixed(prefix_, candidate.style, source.name));
     return std::string_view(source.name) == source.parameter ? name : name + " for " + source.parameter;
@@ -287,7 +288,7 @@ class Finder {
 
   std::string file_text() const { return quoted(file_.path()); }
 
-  // As `under the prefix "encoder"`.
+  // For example `under the prefix "encoder"`.
   static std::string prefix_text(std::string_view prefix) {
     return prefix.empty() ? "without a prefix" : "under the prefix " + quoted(prefix);
   }
@@ -300,7 +301,7 @@ class Finder {
          quoted(prefixed("", second.style, second.wanted.front().name)).c_str());
   }
 
-  // Projections that are there, and not one by one.
+  // Fails if the file has the projections packed into one tensor.
   void check_packed() const {
     for (const auto& row : kPacked) {
       const std::string name = prefixed(prefix_, {}, row.module + std::string(".weight"));
@@ -320,7 +321,8 @@ class Finder {
     return missing;
   }
 
-  // Another layout that has as many parameters and calls the first that is missing otherwise. Empty where there is none.
+  // Text about another layout that has as many of the parameters and names the first missing one differently. "" if
+  // there is none.
   std::string tie_text(const Candidate& nearest, const WeightSource& missing, size_t count) const {
     for (const Candidate& candidate : candidates_) {
       if (&candidate == &nearest || candidate.last_module != nullptr || num_found(candidate, prefix_) != count)
@@ -332,7 +334,8 @@ class Finder {
     return "";
   }
 
-  // What else is missing, and which biases the file has if that is all. Empty where nothing else is.
+  // The other missing parameters; if only biases are missing, also the value of options->biases that matches the file.
+  // "" if neither applies.
   std::string missing_text(const Candidate& nearest, const std::vector<const WeightSource*>& missing) const {
     std::vector<std::string> names;
     bool are_biases = true;
@@ -373,7 +376,8 @@ class Finder {
                    elsewhere);
   }
 
-  // Where long names leave no room for all, the ending is of more use than the details: it says where to look.
+  // Appends details only while `ending` still fits into the error text. With long names `ending` matters more: it says
+  // where to look.
   [[noreturn]] static void fail_with_room(const std::string& beginning, std::initializer_list<std::string> details,
                                           const std::string& ending) {
     std::string text = beginning;
@@ -383,15 +387,15 @@ class Finder {
     fail(Status::NotFound, "%s", (text + ending).c_str());
   }
 
-  // A layout that is complete under another prefix.
+  // A layout that is complete under another prefix than the given one.
   struct Elsewhere {
     const Candidate* candidate = nullptr;
     std::string prefix;
-    size_t num_others = 0;  // prefixes
+    size_t num_others = 0;  // other prefixes where a layout is complete
   };
 
-  // The one whose prefix begins and ends most like the given one: a wrapper's name may be missing, or a module's. The
-  // first of several.
+  // Returns the prefix whose beginning and end match the given one best, since the caller may have left out a module or
+  // the wrapper's name. If several match equally well, the first.
   Elsewhere find_elsewhere() const {
     Elsewhere best;
     size_t best_likeness = 0;
@@ -414,7 +418,8 @@ class Finder {
     return best;
   }
 
-  // Nothing when `name` is not a prefix, a separator (both may be absent) and `ending`.
+  // The prefix of a name of the form prefix + separator + ending, where prefix and separator may be absent. Nothing for
+  // other names.
   static std::optional<std::string_view> prefix_before(std::string_view name, std::string_view ending, char separator) {
     if (!name.ends_with(ending)) return std::nullopt;
     const std::string_view rest = name.substr(0, name.size() - ending.size());
@@ -423,14 +428,14 @@ class Finder {
     return rest.substr(0, rest.size() - 1);
   }
 
-  // How many bytes are the same at the beginning and at the end.
+  // The length of the common beginning plus the length of the common end, in bytes.
   static size_t likeness_of(std::string_view a, std::string_view b) {
     const auto beginning = std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin();
     const auto end = std::mismatch(a.rbegin(), a.rend(), b.rbegin(), b.rend()).first - a.rbegin();
     return static_cast<size_t>(beginning + end);
   }
 
-  // The end of a sentence: where else the layer may lie. Empty when nowhere.
+  // The end of an error message: under which other prefix the layer was found. "" if there is none.
   std::string elsewhere_text() const {
     const Elsewhere elsewhere = find_elsewhere();
     if (elsewhere.candidate == nullptr) return "";
@@ -440,7 +445,7 @@ class Finder {
     return text;
   }
 
-  // The same where no prefix has them: what the file has.
+  // The end of an error message when no prefix has the layer: which tensors the file has.
   std::string instead_text() const {
     size_t num_below = 0;
     std::string_view example;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which tensors of a file hold a layer's parameters: the layout is recognised by the names under a prefix.
+// Finds the tensors of a file that hold a layer's parameters. The layout is recognised by the tensors' names.
 #pragma once
 
 #include <span>
@@ -14,7 +14,7 @@
 namespace heed {
 
 struct FoundWeight {
-  // The tensor's whole name; it is in the file.
+  // The tensor's full name in the file.
   std::string name;
   WeightSource source;
 };
@@ -22,31 +22,32 @@ struct FoundWeight {
 // A tensor of the file that changes what a layer computes.
 struct ChangingTensor {
   std::string name;
-  // Of the layout that has it beside its projections; static.
+  // The title of the layout that lists this tensor; static.
   const char* title;
 };
 
 struct FoundWeights {
-  // The layout's; static.
+  // The title of the layout; static.
   const char* title;
-  // One for each parameter, in their order.
+  // One for each parameter of the layer, in the same order.
   std::vector<FoundWeight> weights;
-  // Between the parts of a name.
+  // The character between the modules of a name.
   char separator = '.';
-  // Whole names of all parameters that the layout has, sorted.
+  // Full names of all parameters in the layout, sorted, including those that the layer lacks.
   std::vector<std::string> known = {};
-  // What is known to change what the layer would compute.
+  // Tensors of the file that change what the layer would compute.
   std::vector<ChangingTensor> changing = {};
 };
 
 // The title of heed's own layout.
 inline constexpr const char* kOwnTitle = "heed";
 
-// `possible`: names of parameters that layers of this kind can have, whatever the options, null-terminated; with those
-// of `parameters` they are heed's own layout. `besides`: how a sentence about packed projections goes on, where the
-// model has more that heed has no option for.
-// Throws NotFound when no layout has all parameters under the prefix, InvalidArgument when several have or when the one
-// that has holds another parameter, Unsupported when the projections are packed in a way that no layout has.
+// `parameters`: the parameters of this layer. `possible`: the names of the parameters that a layer of this kind can
+// have with any options; null-terminated. Both together are heed's own layout. `besides`: text that is appended to the
+// error about packed projections; it lists what else the model has that heed has no option for.
+// Throws NotFound when no layout has all parameters under the prefix; InvalidArgument when several layouts have them,
+// or when the matching layout has another parameter that the layer lacks; Unsupported when the projections are packed
+// in a way that no layout describes.
 FoundWeights find_weights(const SafetensorsFile& file, std::string_view prefix, std::span<const Parameter> parameters,
                           const char* const* possible, std::string_view besides = {});
 

@@ -27,7 +27,7 @@ constexpr std::array<WeightSource, 8> linear_modules(ProjectionNames queries, Pr
            {"W_o.bias", output.bias}}};
 }
 
-// Queries, keys and values one below the other in one module, in a form of its own or as usual.
+// Queries, keys and values concatenated in one module. `form`: that of the weights; biases are always linear.
 constexpr std::array<WeightSource, 8> packed_modules(WeightForm form, ProjectionNames packed, ProjectionNames output) {
   return {{{"W_q.weight", packed.weight, form, 0, 3},
            {"W_q.bias", packed.bias, WeightForm::Linear, 0, 3},
@@ -42,7 +42,7 @@ constexpr std::array<WeightSource, 8> packed_modules(WeightForm form, Projection
 constexpr auto kPyTorch =
     packed_modules(WeightForm::Linear, {"in_proj_weight", "in_proj_bias"}, {"out_proj.weight", "out_proj.bias"});
 
-// nn.MultiheadAttention whose kdim or vdim is not embed_dim: weights apart, biases together.
+// nn.MultiheadAttention whose kdim or vdim differs from embed_dim: separate weights, one packed bias.
 constexpr WeightSource kPyTorchApart[] = {
     {"W_q.weight", "q_proj_weight"},   {"W_q.bias", "in_proj_bias", WeightForm::Linear, 0, 3},
     {"W_k.weight", "k_proj_weight"},   {"W_k.bias", "in_proj_bias", WeightForm::Linear, 1, 3},
@@ -58,7 +58,8 @@ constexpr auto kViT =
     linear_modules({"attention.query.weight", "attention.query.bias"}, {"attention.key.weight", "attention.key.bias"},
                    {"attention.value.weight", "attention.value.bias"}, {"output.dense.weight", "output.dense.bias"});
 
-// ALBERT's attention; without the output also what BERT and ViT have below "self" and "attention".
+// ALBERT's attention. Its queries, keys and values also have the names of BERT's below "self" and of ViT's below
+// "attention".
 constexpr auto kAlbert = linear_modules({"query.weight", "query.bias"}, {"key.weight", "key.bias"},
                                         {"value.weight", "value.bias"}, {"dense.weight", "dense.bias"});
 
@@ -66,8 +67,8 @@ constexpr auto kAlbert = linear_modules({"query.weight", "query.bias"}, {"key.we
 constexpr auto kBart = linear_modules({"q_proj.weight", "q_proj.bias"}, {"k_proj.weight", "k_proj.bias"},
                                       {"v_proj.weight", "v_proj.bias"}, {"out_proj.weight", "out_proj.bias"});
 
-// Llama, Mistral, Qwen2 and many others, in a module "self_attn"; and ViT, as transformers 5 has it in memory, in a
-// module "attention".
+// Llama, Mistral, Qwen2 and many others, in a module "self_attn". Also ViT in the memory of transformers 5, in a module
+// "attention".
 constexpr auto kLlama = linear_modules({"q_proj.weight", "q_proj.bias"}, {"k_proj.weight", "k_proj.bias"},
                                        {"v_proj.weight", "v_proj.bias"}, {"o_proj.weight", "o_proj.bias"});
 
@@ -77,7 +78,7 @@ constexpr auto kT5 =
 constexpr auto kDistilBert = linear_modules({"q_lin.weight", "q_lin.bias"}, {"k_lin.weight", "k_lin.bias"},
                                             {"v_lin.weight", "v_lin.bias"}, {"out_lin.weight", "out_lin.bias"});
 
-// GPT-2's Conv1D modules are linear ones with (in, out).
+// GPT-2's Conv1D modules are linear modules with weights (in, out).
 constexpr auto kGpt2 =
     packed_modules(WeightForm::Transposed, {"c_attn.weight", "c_attn.bias"}, {"c_proj.weight", "c_proj.bias"});
 
@@ -102,7 +103,7 @@ constexpr auto kDjl = linear_modules(
 constexpr auto kD2lJava = linear_modules({"01W_q.weight", "01W_q.bias"}, {"02W_k.weight", "02W_k.bias"},
                                          {"03W_v.weight", "03W_v.bias"}, {"04W_o.weight", "04W_o.bias"});
 
-// d2l's additive attention; the layer's own names, but with what a file of d2l's may hold besides.
+// d2l's additive attention. Its names equal heed's own, but its files may hold the tensors in kAdditiveExtras.
 constexpr WeightSource kD2lAdditive[] = {
     {"W_q.weight", "W_q.weight"},
     {"W_k.weight", "W_k.weight"},
@@ -115,7 +116,7 @@ constexpr WeightSource kD2lJavaAdditive[] = {
     {"w_v.weight", "03W_v.weight"},
 };
 
-// A linear layer; PyTorch's names are its own.
+// A linear layer. PyTorch's names equal heed's own.
 constexpr WeightSource kKerasDense[] = {
     {"weight", "kernel", WeightForm::Transposed},
     {"bias", "bias"},
@@ -126,16 +127,17 @@ constexpr WeightSource kDjlLinear[] = {
     {"bias", "bias"},
 };
 
-// Paths of variables, which Keras 2 ends with an output's number, and the same in dotted form.
+// Keras's variable paths, with '/' or '.'. Keras 2 appends the number of an output, ":0".
 constexpr NameStyle kKerasStyles[] = {{'/', ""}, {'/', ":0"}, {'.', ""}, {'.', ":0"}};
 constexpr NameStyle kDjlStyles[] = {{'_', ""}};
 
-// A key and a value more, and open_clip's factors of scores and heads.
+// An additional key and value (bias_k, bias_v), and open_clip's factors of scores and heads.
 constexpr const char* kPyTorchExtras[] = {"bias_k", "bias_v", "logit_scale", "head_scale"};
 
-// Modules of this kind have, in fairseq, PyTorch's added key and value; biases apart (EVA); norms of queries and keys
-// (Qwen3, Gemma 3; Phi; Idefics; Hunyuan; StableLM, one for each head); norms before the output (BitNet; Kosmos-2); a
-// learned denominator of the softmax (GPT-OSS); gated relative positions (WavLM).
+// Attention modules with these projection names may also have: PyTorch's additional key and value (fairseq); separate
+// biases (EVA); norms of queries and keys (Qwen3, Gemma 3; Phi; Idefics; Hunyuan; StableLM, one for each head); norms
+// before the output (BitNet; Kosmos-2); a learned denominator of the softmax (GPT-OSS); gated relative positions
+// (WavLM).
 constexpr const char* kProjExtras[] = {
     "bias_k",
     "bias_v",
@@ -154,9 +156,9 @@ constexpr const char* kProjExtras[] = {
     "rel_attn_embed.weight",
 };
 
-// BERT's relatives have relative positions (BERT itself; Swin; BEiT), cosines as scores (Swin 2), other projections for
-// some queries (Longformer), and convolutions that shorten the keys (SegFormer; PVT) or add to the output
-// (Nystromformer).
+// Models related to BERT may have relative positions (BERT itself; Swin; BEiT), cosine scores (Swin 2), other
+// projections for some queries (Longformer), convolutions that shorten the keys (SegFormer; PVT) or convolutions that
+// add to the output (Nystromformer).
 constexpr const char* kSelfExtras[] = {
     "distance_embedding.weight",
     "relative_position_bias_table",
@@ -168,11 +170,11 @@ constexpr const char* kSelfExtras[] = {
     "conv.weight",
 };
 
-// Queries of their own, for keys and values of another sequence.
+// Separate query projection of cross attention.
 constexpr const char* kGpt2Extras[] = {"q_attn.weight"};
 
-// Norms of queries and keys and before the output; relative positions (Swin, and SAM's in Hugging Face's form); biases
-// apart from "qkv" (BEiT, EVA); factors of cosine scores (Swin 2; XCiT).
+// Norms of queries and keys and before the output; relative positions (Swin; SAM in Hugging Face's form); biases
+// separate from "qkv" (BEiT, EVA); factors of cosine scores (Swin 2; XCiT).
 constexpr const char* kTimmExtras[] = {
     "q_norm.weight",
     "k_norm.weight",
@@ -186,7 +188,7 @@ constexpr const char* kTimmExtras[] = {
     "temperature",
 };
 
-// Biases, and the values' projection, with which queries and keys are those of a head of multi-head attention.
+// Biases; and W_v.weight: a module that has it is multi-head attention, not additive attention.
 constexpr const char* kAdditiveExtras[] = {"W_q.bias", "W_k.bias", "w_v.bias", "W_v.weight"};
 constexpr const char* kJavaAdditiveBiases[] = {"02W_q.bias", "01W_k.bias", "03W_v.bias"};
 
@@ -219,7 +221,7 @@ std::span<const WeightLayout> foreign_layouts() { return kLayouts; }
 Shape stored_shape(const WeightSource& source, const Shape& parameter, int64_t num_heads) {
   const bool is_bias = parameter.rank == 1;
   int64_t out = 0;
-  // No tensor is as large as a product that overflows.
+  // On overflow INT64_MAX, which matches no tensor.
   if (!checked_multiply(parameter[0], source.num_parts, out)) out = INT64_MAX;
   const int64_t in = is_bias ? 1 : parameter[1];
   switch (source.form) {

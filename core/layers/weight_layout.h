@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How frameworks name and shape the parameters of layers in the files they write. A layout is a table: to know
-// another framework is to add one to weight_layout.cc, and a row to docs/weights.md.
+// How frameworks name and shape the parameters of layers in the files they write. Each layout is a table. To support
+// another framework, add a table to weight_layout.cc and a row to docs/weights.md.
 #pragma once
 
 #include <cstdint>
@@ -10,26 +10,26 @@
 
 namespace heed {
 
-// How a tensor of a file holds a parameter, which is (out, in) or, a bias, (out).
+// The form in which a file's tensor holds a parameter. A weight has dims (out, in), a bias (out).
 enum class WeightForm : int32_t {
-  Linear,      // as the parameter
+  Linear,      // the parameter's own form
   Transposed,  // (in, out)
   HeadsOut,    // (in, heads, size) or (heads, size): out is heads * size
   HeadsIn,     // (heads, size, out): in is heads * size
 };
 
-// Where a layout keeps one parameter.
+// The tensor that holds one parameter in a layout.
 struct WeightSource {
   const char* parameter;
-  // Below the prefix; '.' stands for the separator of the style.
+  // The name below the prefix; '.' stands for the separator of the style.
   const char* name;
   WeightForm form = WeightForm::Linear;
-  // The tensor holds num_parts parameters of one size side by side along out; this is number `part`, from 0.
+  // The tensor holds num_parts parameters of equal size, concatenated along `out`; this one has index `part`.
   int32_t part = 0;
   int32_t num_parts = 1;
 };
 
-// How the parts of a name are put together, its prefix being one of them.
+// How a tensor's full name is built from prefix and modules: joined by `separator`, followed by `ending`.
 struct NameStyle {
   char separator = '.';
   const char* ending = "";
@@ -37,7 +37,7 @@ struct NameStyle {
 
 inline constexpr NameStyle kDotted[] = {{'.', ""}};
 
-// Titles of layouts that several families of models have, which model_family.cc tells apart.
+// Titles of layouts that several families of models share. model_family.cc tells the families apart.
 namespace layout_title {
 inline constexpr const char* kBert = "Hugging Face BERT";
 inline constexpr const char* kViT = "Hugging Face ViT";
@@ -50,24 +50,25 @@ inline constexpr const char* kGpt2 = "Hugging Face GPT-2";
 }  // namespace layout_title
 
 struct WeightLayout {
-  // As sentences call it.
+  // The name of the layout in messages.
   const char* title;
   std::span<const WeightSource> sources;
-  // Names of tensors that go with these and change the result in a way that heed has no option for, where the module
-  // that projects queries lies: for BERT below "self".
+  // Names of tensors that belong to this layout and change the result in a way that heed has no option for. They are
+  // relative to the module that contains the query projection: for BERT, "self".
   std::span<const char* const> refused;
   std::span<const NameStyle> styles = kDotted;
-  // The last module that a prefix must name, where another layout has the same names; null: any.
+  // The required last module of the prefix, to tell this layout from another one with the same names; null: any.
   const char* last_module = nullptr;
 };
 
-// All layouts but heed's own, which is a kind of layer's to know.
+// All layouts except heed's own, which each kind of layer defines.
 std::span<const WeightLayout> foreign_layouts();
 
-// The dims of a tensor that holds a parameter of these dims; kOpenDim stays open. num_heads: of the parameter.
+// The dims of a tensor that holds a parameter with the given dims. kOpenDim stays open. `num_heads`: the parameter's
+// number of heads.
 Shape stored_shape(const WeightSource& source, const Shape& parameter, int64_t num_heads);
 
-// The parameter as a view of a tensor of such dims.
+// A view of the tensor `stored` in the parameter's form; `stored` has the dims that stored_shape returns.
 Tensor view_as_parameter(const WeightSource& source, const Tensor& stored);
 
 }  // namespace heed

@@ -17,7 +17,7 @@ namespace {
 enum : size_t { kQueryWeight, kKeyWeight, kScoreWeights };
 constexpr const char* kParameterNames[] = {"W_q.weight", "W_k.weight", "w_v.weight", nullptr};
 
-// The options with their defaults filled in.
+// Checks the options and fills in their defaults.
 AdditiveAttentionOptions with_defaults(const AdditiveAttentionOptions& given) {
   AdditiveAttentionOptions options = given;
   check_options(options.attention);

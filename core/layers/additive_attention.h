@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Additive attention (Bahdanau et al., "Neural machine translation by jointly learning to align and translate", 2014,
-// arXiv 1409.0473, appendix A.1.2): score = w_v . tanh(W_q q + W_k k). Values are attended to as they are.
+// arXiv 1409.0473, appendix A.1.2): score = w_v . tanh(W_q q + W_k k). Values are averaged without a projection.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@
 
 namespace heed {
 
-// As in heed_additive_attention_options.
+// The members of heed_additive_attention_options.
 struct AdditiveAttentionOptions {
   int64_t num_hiddens = 0;
-  AttentionOptions attention;  // scale 0: 1
+  AttentionOptions attention;  // a scale of 0 means 1
 };
 
 class AdditiveAttention final : public AttentionLayer {
  public:
-  // Throws InvalidArgument naming the member of `options`.
+  // Throws InvalidArgument that names the member of `options`.
   AdditiveAttention(std::shared_ptr<Context> context, const AdditiveAttentionOptions& options);
 
   const char* kind() const override { return "additive_attention"; }
@@ -32,7 +32,7 @@ class AdditiveAttention final : public AttentionLayer {
   void write_options(JsonWriter& json) const override;
 
  private:
-  // With every default filled in.
+  // With all defaults filled in.
   AdditiveAttentionOptions options_;
 };
 

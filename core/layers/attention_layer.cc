@@ -15,7 +15,7 @@ void AttentionLayer::check(Schedule& schedule, Purpose purpose, LayerCall& call)
     others.valid_lens = &schedule.on_host(*others.valid_lens);
   InputValues inputs = call.inputs;
   inputs.others = &others;
-  // Made in the arena once, since copying a struct that was just written stalls on store forwarding.
+  // Built in the arena: copying a struct that was just written stalls on store forwarding.
   call.attention = &schedule.arena().make<AttentionProblem>();
   set_attention(inputs, reads_lengths, *call.attention);
 }

@@ -29,13 +29,13 @@ CommonAxes common_axes(const Value& input, const Value& output, int32_t num_axes
     axes.append({0, 1, 1});
     return axes;
   }
-  // An input without elements may have no address, to which no stride may be added.
+  // An input without elements may have a null address, to which no offset may be added.
   const bool steps_input = !input.is_empty();
   for (int32_t axis = 0; axis < num_axes; ++axis) {
     const CommonAxis next{input.dim(axis), steps_input ? input.stride(axis) : 0, output.stride(axis)};
     if (next.size == 1) continue;
     const auto last = static_cast<size_t>(axes.sizes.rank) - 1;
-    // No product here is more than twice a tensor's extent, which in bytes is below 2^63.
+    // The products do not overflow: none exceeds twice the tensor's extent, which is below 2^63 bytes.
     if (axes.sizes.rank > 0 && axes.input_strides[last] == next.size * next.input_stride &&
         axes.output_strides[last] == next.size * next.output_stride) {
       axes.sizes.dims[last] *= next.size;

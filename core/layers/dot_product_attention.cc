@@ -17,7 +17,7 @@ void require_same_dim(const Value& value, const char* name, int32_t axis, const 
   }
 }
 
-// The layer of one call: its caller has a context and no layer.
+// A temporary layer for one call. Its messages name the context, since the caller has no layer.
 class OneCall final : public DotProductAttention {
  public:
   using DotProductAttention::DotProductAttention;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scaled dot-product attention on given queries, keys and values, with heads as an axis (rank 4) or without (rank 3).
+// Scaled dot-product attention without projections; its inputs have a head axis (rank 4) or none (rank 3).
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@ namespace heed {
 
 class DotProductAttention : public AttentionLayer {
  public:
-  // Throws InvalidArgument naming the member of `options`.
+  // Throws InvalidArgument that names the member of `options`.
   DotProductAttention(std::shared_ptr<Context> context, const AttentionOptions& options);
 
   const char* kind() const override { return "dot_product_attention"; }
@@ -27,8 +27,8 @@ class DotProductAttention : public AttentionLayer {
   AttentionOptions options_;
 };
 
-// heed_scaled_dot_product_attention: `forward` of a layer that lives for this call alone, and so has no place in the
-// host's memory. Scratch memory comes from the context's pool.
+// heed_scaled_dot_product_attention. Runs `forward` of a temporary layer on the stack. Scratch memory comes from the
+// context's pool.
 void scaled_dot_product_attention(std::shared_ptr<Context> context, const AttentionOptions& options,
                                   const LayerInputs& inputs, const LayerOutputs& outputs);
 

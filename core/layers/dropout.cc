@@ -30,7 +30,7 @@ void Dropout::compose(Schedule& schedule, const LayerCall& call, const OutputVal
   DropoutProblem& problem = schedule.add_dropout("dropout");
   schedule.set_array(problem.input, input);
   schedule.set_array(problem.output, output);
-  // They become the last axes of the problem, since backends divide it into rows along its last one.
+  // The merged axes become the last axes of the problem, since backends split it into rows along the last axis.
   const CommonAxes axes = common_axes(input, output, input.rank());
   const auto num_axes = static_cast<size_t>(axes.sizes.rank);
   for (size_t axis = 0; axis < num_axes; ++axis) {

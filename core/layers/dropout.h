@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dropout (Srivastava et al., "Dropout: a simple way to prevent neural networks from overfitting", JMLR 15, 2014) in its
-// inverted form: what is kept is scaled in training, so that otherwise the layer is the identity.
+// Dropout (Srivastava et al., "Dropout: a simple way to prevent neural networks from overfitting", JMLR 15, 2014) in
+// its inverted form: in training the kept elements are scaled up, so that without training the layer is the identity.
 #pragma once
 
 #include <memory>
@@ -9,14 +9,14 @@
 
 namespace heed {
 
-// As in heed_dropout_options.
+// The members of heed_dropout_options.
 struct DropoutOptions {
   float dropout = 0;
 };
 
 class Dropout final : public Layer {
  public:
-  // Throws InvalidArgument naming the member of `options`.
+  // Throws InvalidArgument that names the member of `options`.
   Dropout(std::shared_ptr<Context> context, const DropoutOptions& options);
 
   const char* kind() const override { return "dropout"; }

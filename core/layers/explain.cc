@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// heed_layer_explain: a planned call as JSON.
+// heed_layer_explain: describes a planned call as JSON.
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -17,12 +17,12 @@ void write_count(JsonWriter& json, const char* name, Number number) {
   json.count(number);
 }
 
-// As "0.self_attention".
+// For example "0.self_attention".
 std::string path_text(const LayerPath& path) {
   return path.parent == nullptr ? path.child : path_text(*path.parent) + "." + path.child;
 }
 
-// How the operation is done. Blocks that its kernel does not have are left out.
+// Writes how the step is computed. Block sizes that its kernel does not have are left out.
 void write_plan(JsonWriter& json, const Step& step) {
   const Plan& plan = step.plan;
   json.member("kernel", plan.kernel);
@@ -45,7 +45,7 @@ void write_reasons(JsonWriter& json, const std::vector<std::string_view>& reason
   json.end_array();
 }
 
-// Adds the plan's reasons that are not among them yet.
+// Adds the plan's reasons that are not in the list yet.
 void add_reasons(std::vector<std::string_view>& reasons, const Plan& plan) {
   for (const char* reason : plan.not_fastest) {
     if (reason != nullptr && std::find(reasons.begin(), reasons.end(), reason) == reasons.end())
@@ -60,7 +60,7 @@ std::string Layer::explain(const LayerInputs& inputs, const LayerOutputs& output
   Schedule schedule(arena);
   prepare(inputs, outputs, Purpose::Explain, schedule);
 
-  // The attention; in a layer without one its only operation.
+  // The attention; for a layer without attention, its only operation.
   const Step* main = &*schedule.begin();
   Cost total;
   std::vector<std::string_view> reasons;

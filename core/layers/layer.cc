@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The walk of a call: check, compose, plan, run.
+// One call of a layer: check, compose, plan, run.
 #include "layers/layer.h"
 
 #include <algorithm>
@@ -15,8 +15,8 @@
 namespace heed {
 namespace {
 
-// What a call without a workspace takes from the pool. More than it holds, by up to a quarter: sequences that grow by a
-// key with each call, as when text is generated, then seldom need a larger block.
+// The bytes that a call without a workspace takes from the pool: up to a quarter more than it needs. So a sequence that
+// grows by one key with each call, as in text generation, rarely needs a larger block.
 size_t pooled_bytes(const Schedule& schedule) {
   const size_t held = schedule.held_bytes();
   const size_t step = std::max<size_t>(1, std::bit_floor(held) / 4);
@@ -157,7 +157,7 @@ size_t Layer::workspace_size(const LayerInputs& inputs, const LayerOutputs& outp
   CallArena arena(*context_);
   Schedule schedule(arena);
   prepare(inputs, outputs, Purpose::Shapes, schedule);
-  // Whoever asks is about to run, and may bring a workspace of another context.
+  // The caller is about to run, and may bring a workspace of another context.
   context_->start();
   return schedule.workspace_bytes();
 }

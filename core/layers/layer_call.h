@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of one call of a layer, or of a child in its parent's call.
+// The inputs of one layer in a call, and what `check` computes from them. The layer may be a child of the called one.
 #pragma once
 
 #include <optional>
@@ -12,24 +12,24 @@
 
 namespace heed {
 
-// What a layer reads: LayerInputs whose queries, keys and values may be intermediates.
+// What a layer reads: LayerInputs, where queries, keys and values may be intermediates.
 struct InputValues {
   Value queries;
-  Value keys;  // as values: not given to a layer that reads one input
+  Value keys;  // keys and values: not given to a layer that reads one input
   Value values;
-  // Lengths, mask, bias and settings, which outlive the call.
+  // Lengths, mask, bias and settings; they outlive the call.
   const AttentionInputs* others = nullptr;
 };
 
-// What a layer writes: LayerOutputs that may be intermediates.
+// What a layer writes: LayerOutputs, which may be intermediates.
 struct OutputValues {
   Value output;
   Value weights;
   Value log_sum_exp;
 };
 
-// The shapes of all outputs for given inputs; the dtype is the inputs', for log_sum_exp F32. Layers that do not attend
-// have no weights and no log_sum_exp.
+// The shapes of all outputs for given inputs. `dtype` is that of the inputs; log_sum_exp is always F32. Layers without
+// attention have no weights and no log_sum_exp.
 struct OutputShapes {
   DType dtype = DType::F32;
   Shape output;
@@ -37,14 +37,13 @@ struct OutputShapes {
   std::optional<Shape> log_sum_exp;
 };
 
-// Inputs that fit the layer and each other, and what `check` has found out for `compose`.
+// Checked inputs, and what `check` computes for `compose`.
 struct LayerCall {
   InputValues inputs;
   OutputShapes shapes;
-  // Of layers that attend: sizes and what is visible; compose adds the operands that are attended to and written. The
-  // schedule's.
+  // For layers with attention: sizes and visible keys. `compose` adds the operands. Owned by the schedule.
   AttentionProblem* attention = nullptr;
-  // Of each child, in order, its part of the call; the schedule's.
+  // One for each child, in order. Owned by the schedule.
   LayerCall* children = nullptr;
 };
 

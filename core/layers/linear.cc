@@ -51,8 +51,8 @@ void Linear::compose(Schedule& schedule, const LayerCall& call, const OutputValu
   const Value& input = call.inputs.queries;
   const Value& output = outputs.output;
   const int32_t last = input.rank() - 1;
-  // A problem has two axes of rows. It gets the longest two, so that the weight is read for as many rows as possible, and
-  // is run once for each index of the others.
+  // A linear problem has two axes of rows. It gets the two longest, so that each run reuses the weight for as many rows
+  // as possible; there is one run for each index of the other axes.
   CommonAxes outer_axes = common_axes(input, output, last);
   const CommonAxis rows = outer_axes.take_longest();
   const CommonAxis batch = outer_axes.take_longest();

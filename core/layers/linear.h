@@ -9,7 +9,7 @@
 
 namespace heed {
 
-// As in heed_linear_options.
+// The members of heed_linear_options.
 struct LinearOptions {
   int64_t output_size = 0;
   bool no_bias = false;
@@ -17,7 +17,7 @@ struct LinearOptions {
 
 class Linear final : public Layer {
  public:
-  // Throws InvalidArgument naming the member of `options`.
+  // Throws InvalidArgument that names the member of `options`.
   Linear(std::shared_ptr<Context> context, const LinearOptions& options);
 
   const char* kind() const override { return "linear"; }

@@ -15,14 +15,14 @@ namespace {
 
 constexpr const char* kParameterNames[] = {"W_q.weight", "W_q.bias",   "W_k.weight", "W_k.bias",   "W_v.weight",
                                            "W_v.bias",   "W_o.weight", "W_o.bias",   "w_v.weight", nullptr};
-// Where in these names the weights are; a projection's bias follows its weight.
+// Indices of the weights in kParameterNames. The bias of a projection follows its weight.
 enum : size_t { kQueryWeight = 0, kKeyWeight = 2, kValueWeight = 4, kOutputWeight = 6, kScoreWeights = 8 };
 
 void check_size(const char* name, int64_t size) {
   if (size < 0) fail(Status::InvalidArgument, "options->%s is %" PRId64 ", expected at least 0", name, size);
 }
 
-// Heads times size, which is a dim of a parameter.
+// The number of heads times their size: a dim of a parameter.
 int64_t all_heads(const char* heads_name, int64_t heads, const char* size_name, int64_t size) {
   int64_t product = 0;
   if (!checked_multiply(heads, size, product)) {
@@ -33,7 +33,7 @@ int64_t all_heads(const char* heads_name, int64_t heads, const char* size_name, 
   return product;
 }
 
-// The options with their defaults filled in, checked one against another.
+// Fills in the defaults and checks the options against each other.
 MultiHeadAttentionOptions with_defaults(const MultiHeadAttentionOptions& given) {
   MultiHeadAttentionOptions options = given;
   check_options(options.attention);
@@ -167,7 +167,7 @@ void MultiHeadAttention::set_attention(const InputValues& inputs, bool reads_len
 }
 
 void MultiHeadAttention::compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const {
-  // Weights and log_sum_exp come from queries and keys alone.
+  // Weights and log_sum_exp do not depend on values.
   const bool needs_values = outputs.output.is_given();
   const Projected projected[] = {
       {Source::Queries, parameters_of(indices_.queries), options_.head_size},
@@ -188,7 +188,7 @@ void MultiHeadAttention::compose(Schedule& schedule, const LayerCall& call, cons
   if (!needs_values) return;
 
   if (options_.no_output_projection) {
-    // (B, Q, H * D) seen as (B, H, Q, D).
+    // The output (B, Q, H * D) as (B, H, Q, D).
     schedule.set_operand(attention.output, outputs.output, {0, -1, 1, 2});
     attention.output.strides[1] = options_.num_heads == 1 ? 0 : options_.value_head_size * outputs.output.stride(2);
     attention.output.strides[3] = outputs.output.stride(2);
@@ -212,7 +212,7 @@ void MultiHeadAttention::write_options(JsonWriter& json) const {
   json.member("num_kv_heads", options_.num_kv_heads);
   json.member("head_size", options_.head_size);
   json.member("value_head_size", options_.value_head_size);
-  // A layer without an output projection is created with 0.
+  // Options without an output projection require an output_size of 0.
   json.member("output_size", options_.no_output_projection ? 0 : options_.output_size);
   json.member("no_output_projection", options_.no_output_projection);
   json.key("biases");

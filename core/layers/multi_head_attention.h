@@ -15,10 +15,10 @@
 
 namespace heed {
 
-// Bits of MultiHeadAttentionOptions::biases; same numbers as HEED_BIAS_.
+// Bits of MultiHeadAttentionOptions::biases, with the numbers of HEED_BIAS_.
 enum BiasBits : int32_t { kBiasQ = 1, kBiasK = 2, kBiasV = 4, kBiasO = 8, kBiasAll = 15 };
 
-// As in heed_multi_head_attention_options, where 0 means the default.
+// The members of heed_multi_head_attention_options; 0 means the default.
 struct MultiHeadAttentionOptions {
   int64_t num_hiddens = 0;
   int64_t num_heads = 0;
@@ -34,7 +34,7 @@ struct MultiHeadAttentionOptions {
 
 class MultiHeadAttention final : public AttentionLayer {
  public:
-  // Throws InvalidArgument naming the member of `options`.
+  // Throws InvalidArgument that names the member of `options`.
   MultiHeadAttention(std::shared_ptr<Context> context, const MultiHeadAttentionOptions& options);
 
   const char* kind() const override { return "multi_head_attention"; }
@@ -47,7 +47,7 @@ class MultiHeadAttention final : public AttentionLayer {
   LayerAttention layer_attention() const override;
 
  private:
-  // Where in parameters() a projection's weight is and, where it has one, its bias.
+  // Indices in parameters() of a projection's weight and, if present, its bias.
   struct Projection {
     size_t weight = 0;
     std::optional<size_t> bias;
@@ -56,10 +56,10 @@ class MultiHeadAttention final : public AttentionLayer {
     Projection queries;
     Projection keys;
     Projection values;
-    Projection output;         // unless no_output_projection
-    size_t score_weights = 0;  // with additive scoring
+    Projection output;         // unused with no_output_projection
+    size_t score_weights = 0;  // only with additive scoring
   };
-  // Options with every default filled in, and the parameters that they ask for.
+  // Options with all defaults filled in, and the parameters that they require.
   struct Resolved {
     MultiHeadAttentionOptions options;
     std::vector<Parameter> parameters;
@@ -70,7 +70,7 @@ class MultiHeadAttention final : public AttentionLayer {
 
   ProjectionParameters parameters_of(const Projection& projection) const;
 
-  // With every default filled in.
+  // With all defaults filled in.
   MultiHeadAttentionOptions options_;
   ParameterIndices indices_;
 };

@@ -8,8 +8,8 @@
 namespace heed {
 
 WorkspaceBytes place_intermediates(Intermediate* first) {
-  // The first array of each slot stands for it: from then on its sizes are those of the slot's largest array, and
-  // last_use is that of the latest. The slots are in the order of the arrays that they begin with.
+  // The first array of a slot represents the slot: its sizes become those of the slot's largest array, and its last_use
+  // that of the slot's latest array. Slots are in the order of their first arrays.
   for (Intermediate* array = first; array != nullptr; array = array->next) {
     Intermediate* slot = first;
     while (slot != array && (slot->slot != slot || slot->last_use >= array->first_use)) slot = slot->next;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where intermediates lie in the workspace. Arrays that are never in use at the same time share their memory.
+// Assigns offsets in the workspace to intermediates. Arrays that are never in use at the same time share memory.
 #pragma once
 
 #include <cstdint>
@@ -8,16 +8,16 @@
 
 namespace heed {
 
-// What all intermediates take; INT64_MAX where that overflows.
+// The bytes of all intermediates; INT64_MAX on overflow.
 struct WorkspaceBytes {
   int64_t whole = 0;
-  int64_t held = 0;  // in this call
+  int64_t held = 0;  // only the parts that this call holds
 };
 
-// Places an array and those linked behind it, which are in the order of their first use: sets `slot` and `offset`. A slot
-// is a stretch of the workspace as large as the largest of its arrays. An array takes the first slot whose latest array
-// was last used before its own first use; two arrays that one phase uses never share a slot. Only lifetimes decide, so
-// that larger arrays never lead to a smaller workspace.
+// Assigns `slot` and `offset` to a list of arrays in the order of their first use. A slot is a part of the workspace,
+// as large as its largest array. An array takes the first slot that is free: whose latest array was last used before
+// this one's first use. Two arrays that one phase uses never share a slot. Sizes do not influence the choice, so larger
+// arrays never lead to a smaller workspace.
 WorkspaceBytes place_intermediates(Intermediate* first);
 
 }  // namespace heed

@@ -12,7 +12,7 @@
 namespace heed {
 namespace {
 
-// The names in explain of the projections of several sources: bit i of the index is set where source i is one of them.
+// The names of projections in explain: bit i of the index is set if source i is one of the projected inputs.
 constexpr const char* kOperations[] = {
     "",
     "project queries",
@@ -24,19 +24,19 @@ constexpr const char* kOperations[] = {
     "project queries, keys and values",
 };
 
-// An array of at most so many elements, 32 KiB, keeps whole rows. It fits a first-level cache, from which attention reads
-// the rows of a head equally fast whether they are neighbours or not. And a row whose heads do not fill whole vectors is
-// then written as one piece instead of one piece per head.
+// Arrays of at most this many elements (32 KiB) keep the heads of a row contiguous. Such an array fits the first-level
+// cache, where attention reads a head equally fast in either layout. And a row whose heads are no multiple of a vector
+// is then written as one piece instead of one piece per head.
 constexpr int64_t kMaxWholeRows = 8192;
-// Rows at a distance of a multiple of so many elements, 4 KiB, map to the same cache sets.
+// Rows whose distance is a multiple of this many elements (4 KiB) map to the same cache sets.
 constexpr int64_t kCollidingRow = 1024;
 
-// An array of these rows, of which each batch element holds the rows `held`.
+// Reserves (batch, heads, rows, head size) with contiguous rows; each batch element stores only the rows `held`.
 Intermediate& reserve_held_rows(Schedule& schedule, int64_t batch, int64_t rows, KeyRange held, int64_t num_heads,
                                 int64_t head_size) {
   const int64_t row_size = num_heads * head_size;
   int64_t num_elements = 0;
-  // Rows first: strides are computed from them even where the batch is 0.
+  // Multiply rows first: strides are computed from rows * row_size even if batch is 0.
   if (!checked_multiply(rows, row_size, num_elements) || !checked_multiply(num_elements, batch, num_elements)) {
     fail(Status::InvalidArgument,
          "inputs have batch %" PRId64 " and length %" PRId64 ", whose projections to %" PRId64
@@ -51,8 +51,8 @@ Intermediate& reserve_held_rows(Schedule& schedule, int64_t batch, int64_t rows,
   return array;
 }
 
-// The same with the rows of each head as neighbours in memory, which attention reads fastest; unless the array is so
-// small that whole rows are read as fast, or the device wants whole rows.
+// Like reserve_held_rows, but with the rows of each head contiguous, which attention reads fastest. Rows stay
+// contiguous if the array is small enough that both layouts are equally fast, or if the device requires it.
 Intermediate& reserve_heads(Schedule& schedule, int64_t batch, int64_t rows, KeyRange held, int64_t num_heads,
                             int64_t head_size) {
   Intermediate& array = reserve_held_rows(schedule, batch, rows, held, num_heads, head_size);
@@ -65,8 +65,8 @@ Intermediate& reserve_heads(Schedule& schedule, int64_t batch, int64_t rows, Key
   return array;
 }
 
-// Whether some key may be hidden from all queries. Decided by sizes and options alone, so that a call has the same plan
-// whether lengths are read or not, and never takes less scratch than a smaller call.
+// Whether some key may be hidden from all queries. Only sizes and options decide: so the plan does not depend on
+// whether lengths are read, and a larger call never takes less scratch than a smaller one.
 bool may_leave_rows_out(const KeyLimits& limits) {
   return limits.valid_lens.given != 0 || limits.has_table != 0 || limits.num_queries == 0 ||
          limits.sequence.band_first > -limits.num_queries || limits.sequence.band_last < limits.num_keys;
@@ -123,7 +123,7 @@ std::array<Value, kMaxLinearParts> project(Schedule& schedule, const InputValues
   const Schedule::OnePhase one_phase(schedule);
   const bool wants_less = schedule.form().all_rows == 0 && may_leave_rows_out(limits);
   Value sources[kMaxLinearParts];
-  // All arrays first, so that their order in the workspace does not depend on which inputs are the same.
+  // Reserve all arrays first, so that their order in the workspace does not depend on which inputs are equal.
   std::array<Value, kMaxLinearParts> results;
   for (size_t i = 0; i < all.size(); ++i) {
     sources[i] = source_of(inputs, all[i].source).value;
@@ -153,7 +153,7 @@ std::array<Value, kMaxLinearParts> project(Schedule& schedule, const InputValues
     linear.input_size = input.dim(2);
     schedule.set_operand(linear.input, input, {-1, 0, 1, 2});
     linear.num_parts = 0;
-    // Also where only queries read the input: the planned scratch must not depend on which inputs are the same.
+    // Even if only queries read the input: the planned scratch must not depend on which inputs are equal.
     if (wants_less) linear.limits = limits;
     for (size_t i = first; i < all.size(); ++i) {
       if ((same & bit_of(i)) == 0) continue;

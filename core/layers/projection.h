@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What layers that project their inputs have in common: the check of queries, keys and values of rank 3, and
-// y = x W^T + b from one of them into an intermediate.
+// Shared by layers that project their inputs: the check of queries, keys and values of rank 3, and the projection
+// y = x W^T + b of an input into an intermediate.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@
 
 namespace heed {
 
-// An input of a call and what messages call it.
+// An input of a call and its name in messages.
 struct SourceValue {
   const char* name;
   Value value;
@@ -27,19 +27,19 @@ SourceValue source_of(const InputValues& inputs, Source source);
 // Throws InvalidArgument unless queries are (B, Q, E), keys (B, K, E) and values (B, K, E), each with its own E.
 void check_sequences(const InputValues& inputs);
 
-// The parameters of one projection; bias is null where there is none.
+// The parameters of one projection; bias is null if there is none.
 struct ProjectionParameters {
   const Parameter& weight;
   const Parameter* bias = nullptr;
 };
 
-// Sets the part's sizes, as one head, and its parameters.
+// Sets the part's parameters, and its sizes with all outputs as one head.
 void set_parameters(Schedule& schedule, LinearPart& part, const ProjectionParameters& parameters);
 
-// An intermediate (batch, heads, rows, head size) whose rows are whole: the heads of a row are neighbours in memory.
+// Reserves an intermediate (batch, heads, rows, head size) in which the heads of a row are contiguous.
 Value reserve_rows(Schedule& schedule, int64_t batch, int64_t rows, int64_t num_heads, int64_t head_size);
 
-// A projection of one input of a call, (B, S, E), into heads of this size, and which of its rows are wanted.
+// A projection of one input of a call, (B, S, E), into heads of head_size, and the rows that are needed of it.
 struct Projected {
   Source source;
   ProjectionParameters parameters;
@@ -47,10 +47,11 @@ struct Projected {
   WantedRows wanted_rows = WantedRows::All;
 };
 
-// Adds the projections, as one phase of the schedule. Those of the same input are one operation, which reads it once.
-// Rows that are not wanted for these limits are not computed, and the intermediate holds the same rows of each batch
-// element, those that some element wants; where the device reads all rows, all are wanted. Returns the intermediates
-// (batch, heads, rows, head size) in the order of `all`, in which a source occurs at most once.
+// Adds the projections as one phase of the schedule. Projections of the same input become one operation, which reads it
+// once. Only the rows that wanted_rows selects for `limits` are computed. The intermediate stores one range of rows,
+// the same for each batch element, that covers the selected rows of all of them; if the device needs all rows, it
+// stores all. Returns the intermediates (batch, heads, rows, head size) in the order of `all`. Each source may occur at
+// most once in `all`.
 std::array<Value, kMaxLinearParts> project(Schedule& schedule, const InputValues& inputs, const KeyLimits& limits,
                                            std::span<const Projected> all);
 

@@ -14,7 +14,7 @@
 namespace heed {
 namespace {
 
-// Half of the address space for all arrays together leaves room for scratch and alignment.
+// At most half of the address space, which leaves room for scratch and alignment.
 constexpr int64_t kMaxIntermediateBytes = INT64_MAX / 2;
 
 [[noreturn]] void fail_workspace_overflow() {
@@ -52,7 +52,7 @@ double Step::num_runs() const {
 Cost Step::cost() const {
   if (outer_axes == nullptr) return cost_of(*op);
   const auto& linear = problem_of<LinearProblem>(*op);
-  // The weights count once, the outputs for each run, and the input for each that reads another one.
+  // Weights are counted once, outputs once per run, and the input once for each index at which it differs.
   double num_inputs = 1;
   for (int32_t axis = 0; axis < outer_axes->sizes.rank; ++axis) {
     if (outer_axes->input_strides[static_cast<size_t>(axis)] != 0)
@@ -110,7 +110,7 @@ Intermediate& Schedule::reserve(DType dtype, const Shape& shape) {
   int64_t stride = 1;
   for (int32_t axis = shape.rank - 1; axis >= 0; --axis) {
     strides[axis] = stride;
-    // The strides of an empty array must not overflow either.
+    // The strides of an empty array must not overflow either, so its sizes of 0 count as 1.
     if (!checked_multiply(num_elements, shape[axis], num_elements) ||
         !checked_multiply(stride, std::max<int64_t>(shape[axis], 1), stride))
       fail_workspace_overflow();
@@ -126,7 +126,7 @@ Intermediate& Schedule::reserve(DType dtype, int64_t num_elements, int64_t num_h
   const auto size = static_cast<int64_t>(size_of(dtype));
   int64_t num_bytes = 0;
   if (!checked_multiply(num_elements, size, num_bytes) || num_bytes > kMaxIntermediateBytes) fail_workspace_overflow();
-  // Not zeroed: its owner sets the axes that it has.
+  // Not zeroed: the caller sets the axes it uses.
   auto& array = *new (arena_.allocate(sizeof(Intermediate))) Intermediate;
   array.dtype = dtype;
   array.origin = 0;
@@ -159,7 +159,7 @@ void Schedule::run(const Context& context, void* workspace) {
   std::byte* base = static_cast<std::byte*>(workspace) + (round_up_to_alignment(address) - address);
   for (const Address* each = addresses_; each != nullptr; each = each->next) {
     const Intermediate& array = *each->array;
-    // In numbers, since an operand may begin before the workspace.
+    // Computed as integers, since an operand may begin before the workspace.
     const uintptr_t begin = reinterpret_cast<uintptr_t>(base) + array.slot->offset;
     *each->data = reinterpret_cast<void*>(  // NOLINT(*-no-int-to-ptr)
         begin + static_cast<uintptr_t>(array.origin) * size_of(array.dtype));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One call of a layer as a list of backend operations over one workspace: what is planned, explained and run.
+// The schedule: one call of a layer as a list of backend operations that share a workspace. It is planned, explained
+// and run.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +17,8 @@
 
 namespace heed {
 
-// Which layer of a tree an operation is of: a child's name and the path of its parent, null where that is the root.
+// The layer in a tree that an operation belongs to: the name of a child and the path of its parent, null if that is the
+// called layer.
 struct LayerPath {
   const LayerPath* parent;
   const char* child;
@@ -25,22 +27,22 @@ struct LayerPath {
 // One operation of a schedule.
 struct Step {
   Op* op;                        // the first member of its problem
-  const char* operation;         // what it is for, as "project queries"; static
-  const CommonAxes* outer_axes;  // of a linear problem that is run once for each index of these axes; null: run once
-  const LayerPath* path;         // null: of the layer that is called
+  const char* operation;         // its name in explain, such as "project queries"; static
+  const CommonAxes* outer_axes;  // runs a linear problem once for each index of these axes; null: once
+  const LayerPath* path;         // null: belongs to the called layer itself
   Step* next;
   Plan plan = {};
 
-  // How often the backend is called, as a double because explain takes shapes that are too large to be run.
+  // How often the backend is called. A double, because explain also takes shapes that are too large to run.
   double num_runs() const;
   Cost cost() const;
 };
 
-// All that is recorded is in the arena, so that a schedule can have any number of steps and forward allocates nothing.
+// Everything it records is in the arena: a schedule can have any number of steps, and forward allocates nothing.
 //
-// An operation is added, and then its operands are set before the next one is added: this is how the schedule learns
-// from where to where an intermediate is used. It counts in phases. Each operation is a phase, but for those that are
-// added within one OnePhase.
+// After adding an operation, set its operands before adding the next one. From this order the schedule learns the first
+// and last use of each intermediate, counted in phases. Each operation is a phase of its own, except those added within
+// one OnePhase.
 class Schedule {
  public:
   explicit Schedule(CallArena& arena) : arena_(arena) {}
@@ -49,22 +51,21 @@ class Schedule {
 
   CallArena& arena() { return arena_; }
 
-  // How the device wants intermediates; before the first is reserved.
+  // The device's requirements for intermediates. Set them before reserving the first one.
   void set_form(const IntermediateForm& form) { form_ = form; }
   const IntermediateForm& form() const { return form_; }
 
-  // The tensor where the processor can read it: itself on the host, otherwise a copy, which the schedule keeps.
+  // The tensor in host memory: itself, or a copy of a device's tensor. The schedule keeps the copy.
   const Tensor& on_host(const Tensor& tensor);
 
   LinearProblem& add_linear(const char* operation);
-  // Runs once for each index of these axes.
+  // Runs once for each index of the outer axes.
   LinearProblem& add_linear(const char* operation, const CommonAxes& outer_axes);
-  // The problem lives as long as the schedule.
+  // The problem must live as long as the schedule.
   void add_attention(const char* operation, AttentionProblem& problem) { add(problem.op, operation, nullptr); }
   DropoutProblem& add_dropout(const char* operation);
 
-  // Operations that are added in this scope are one phase, so that it does not matter for the workspace how many they
-  // are.
+  // Operations added in this scope form one phase. So the size of the workspace does not depend on their number.
   class OnePhase {
    public:
     explicit OnePhase(Schedule& schedule) : schedule_(schedule) {
@@ -79,7 +80,7 @@ class Schedule {
     Schedule& schedule_;
   };
 
-  // Operations that are added in this scope are a child's.
+  // Operations added in this scope belong to a child.
   class InChild {
    public:
     InChild(Schedule& schedule, const char* child)
@@ -95,14 +96,14 @@ class Schedule {
     const LayerPath* parent_;
   };
 
-  // An array between operations, row-major. It takes memory if an operation uses it. Throws InvalidArgument when its
-  // size overflows.
+  // Reserves a row-major array between operations. It takes memory only if an operation uses it. Throws InvalidArgument
+  // if its size overflows.
   Intermediate& reserve(DType dtype, const Shape& shape);
-  // The same for an array of so many elements, of which this call holds only num_held. Whoever reserves it sets rank,
-  // dims, strides and, unless it is 0, origin.
+  // Reserves an array of num_elements elements, of which this call stores only num_held. The caller sets rank, dims,
+  // strides and, unless it is 0, origin.
   Intermediate& reserve(DType dtype, int64_t num_elements, int64_t num_held);
 
-  // The array is used in the phase of the operation that was added last.
+  // Records that the operation added last uses the array.
   void use(Intermediate& array) {
     if (array.first_use < 0) {
       array.first_use = phase_;
@@ -112,8 +113,8 @@ class Schedule {
     array.last_use = phase_;
   }
 
-  // Makes an operand of the value, whose axes are `axes` of it (-1: repeated). Of a tensor, axes of size 1, whose stride
-  // means nothing, are repeated too. The operand belongs to the operation that was added last.
+  // Makes `value` an operand of the operation added last. axes[i] is the value's axis for axis i of the operand; -1:
+  // repeated, with stride 0. Axes of size 1 of a tensor get stride 0 too, since their own stride has no meaning.
   template <int rank>
   void set_operand(StridedOperand<rank>& operand, const Value& value, const int32_t (&axes)[rank]) {
     set_array(operand, value);
@@ -124,7 +125,7 @@ class Schedule {
       for (int i = 0; i < rank; ++i) operand.strides[i] = axes[i] < 0 ? 0 : value.intermediate()->strides[axes[i]];
     }
   }
-  // The same without the strides, which the caller sets.
+  // Like set_operand, but the caller sets the strides.
   template <int rank>
   void set_array(StridedOperand<rank>& operand, const Value& value) {
     operand.given = 1;
@@ -137,11 +138,12 @@ class Schedule {
     }
   }
 
-  // Chooses kernels. After this workspace_bytes is known. Throws InvalidArgument when that overflows.
+  // Chooses kernels and places intermediates. After it, workspace_bytes is known. Throws InvalidArgument if that
+  // overflows.
   void plan(const Context& context);
-  // Bytes of workspace, whatever its alignment, and whatever lengths say.
+  // The bytes of a workspace of any alignment that suffice for any valid lengths.
   size_t workspace_bytes() const;
-  // What `run` uses of it.
+  // The bytes that `run` uses of the workspace with these valid lengths.
   size_t held_bytes() const;
   void run(const Context& context, void* workspace);
 
@@ -158,12 +160,12 @@ class Schedule {
    private:
     const Step* step_;
   };
-  // The steps in the order in which they run.
+  // The steps in the order of execution.
   Iterator begin() const { return Iterator(first_); }
   Iterator end() const { return Iterator(nullptr); }
 
  private:
-  // The address of an operand, which is set when the workspace is known.
+  // An operand's data pointer, which `run` sets once the workspace is known.
   struct Address {
     void** data;
     const Intermediate* array;
@@ -178,18 +180,18 @@ class Schedule {
 
   CallArena& arena_;
   IntermediateForm form_;
-  // Of lengths on a device. A list, so that their addresses stay.
+  // Host copies of lengths on a device. A list, so that their addresses stay valid.
   std::forward_list<HostCopy> host_copies_;
   const LayerPath* path_ = nullptr;
   Step* first_ = nullptr;
   Step** end_ = &first_;  // where the next step is linked
-  // In the order of their first use, and where the next one is linked.
+  // In the order of first use; arrays_end_ is where the next one is linked.
   Intermediate* arrays_ = nullptr;
   Intermediate** arrays_end_ = &arrays_;
   int32_t phase_ = -1;
   bool is_one_phase_ = false;
   Address* addresses_ = nullptr;
-  // Of whole arrays, and of what is held of them.
+  // The bytes of all arrays as a whole, and of the parts that this call stores.
   size_t intermediate_bytes_ = 0;
   size_t held_bytes_ = 0;
   size_t scratch_bytes_ = 0;

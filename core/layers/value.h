@@ -11,48 +11,47 @@
 
 namespace heed {
 
-// An array in the workspace. Its memory is its own from the first operation that uses it to the last; before and after
-// that other arrays have the same bytes (placement.h).
+// An array in the workspace. It owns its memory from the first operation that uses it to the last one; at other times
+// other arrays use the same bytes (placement.h).
 struct Intermediate {
   DType dtype;
   int32_t rank;
   int64_t dims[kMaxRank];  // the first `rank` are set
   int64_t strides[kMaxRank];
-  // Where element (0, 0, ...) is, counted in elements from the array's first byte. Negative where the array holds only
-  // later rows: the element is then never used.
+  // The offset of element (0, 0, ...) from the array's first byte, in elements. Negative if the array stores only later
+  // rows: then that element is never used.
   int64_t origin;
-  // Bytes of the whole array, and of the part that this call holds, both rounded up to kMemoryAlignment. Rows that no
-  // operation uses are not held.
+  // The bytes of the whole array, and of the part that this call stores, both rounded up to kMemoryAlignment. Rows that
+  // no operation uses are not stored.
   int64_t num_bytes;
   int64_t num_held_bytes;
-  // The first and the last phase of the schedule that uses the array; -1: none.
+  // The first and the last phase that use the array; -1: none.
   int32_t first_use;
   int32_t last_use;
-  Intermediate* next;  // the array that is used first after this one
+  Intermediate* next;  // the next array in the order of first use
 
-  // Set when it is placed: the first of the arrays that have this one's memory in turn, and of that array the offset in
-  // the workspace.
+  // Set by place_intermediates. `slot`: the first of the arrays that share this memory. `offset`: that array's offset
+  // in the workspace.
   Intermediate* slot;
   size_t offset;
 };
 
-// What an operation reads or writes: a tensor of the caller or an intermediate, or nothing where it is not given. It is
-// a reference: what it refers to outlives it. The layers of a tree hand values to each other, so that a child reads what
-// another one wrote.
+// An operand of an operation: a tensor of the caller, an intermediate, or nothing. It is a reference; the array must
+// outlive it. Layers in a tree pass values to each other, so that one child reads what another one wrote.
 class Value {
  public:
   Value() = default;
-  // Implicit, since each function that takes values takes tensors too.
+  // Implicit, so that functions that take values also take tensors.
   Value(const Tensor* tensor) : tensor_(tensor) {}                     // NOLINT(*-explicit-*): null is not given
   Value(const Tensor& tensor) : tensor_(&tensor) {}                    // NOLINT(*-explicit-*)
   Value(Intermediate& intermediate) : intermediate_(&intermediate) {}  // NOLINT(*-explicit-*)
 
   bool is_given() const { return tensor_ != nullptr || intermediate_ != nullptr; }
-  // Null unless it is one.
+  // Null if the value is none.
   const Tensor* tensor() const { return tensor_; }
   Intermediate* intermediate() const { return intermediate_; }
 
-  // Of a value that is given.
+  // Only for a given value.
   DType dtype() const { return tensor_ != nullptr ? tensor_->dtype() : intermediate_->dtype; }
   int32_t rank() const { return tensor_ != nullptr ? tensor_->rank() : intermediate_->rank; }
   int64_t dim(int32_t axis) const { return tensor_ != nullptr ? tensor_->dim(axis) : intermediate_->dims[axis]; }
@@ -80,7 +79,7 @@ inline Shape Value::shape() const {
   return shape;
 }
 
-// Whether both are the same elements in the same order, so that an operation may read them once for both.
+// Whether both refer to the same elements in the same order, so that one read serves both.
 inline bool same_source(const Value& a, const Value& b) {
   if (a.tensor() != nullptr && b.tensor() != nullptr) return a.tensor()->is_same_as(*b.tensor());
   return a.intermediate() == b.intermediate() && a.tensor() == b.tensor();

@@ -14,12 +14,12 @@
 namespace heed {
 namespace {
 
-// One element must be a length; throws naming the element otherwise.
+// Checks one element; the error names it.
 void check_length(const Operand& lens, const char* name, int64_t b, int64_t q, int64_t num_keys, bool per_query) {
   char shown[32];
   if (lens.dtype == DType::F32) {
     const float length = static_cast<const float*>(lens.data)[b * lens.strides[0] + q * lens.strides[2]];
-    // Compared as doubles, so that no rounding of num_keys lets a longer one pass. False for NaN.
+    // Compared as doubles: in f32 num_keys may be rounded up, so that a greater length would pass. False for NaN.
     const auto wide = static_cast<double>(length);
     if (wide >= 0 && wide <= static_cast<double>(num_keys) && std::floor(wide) == wide) return;
     std::snprintf(shown, sizeof shown, "%s", DecimalText(wide, 9).c_str());

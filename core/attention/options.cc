@@ -16,7 +16,7 @@ const char* name_of(Alignment alignment) {
     case Alignment::TopLeft: return "top_left";
     case Alignment::BottomRight: return "bottom_right";
   }
-  __builtin_unreachable();  // options have no other alignment
+  __builtin_unreachable();  // check_options accepts no other value
 }
 
 }  // namespace

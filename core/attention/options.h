@@ -9,12 +9,12 @@
 
 namespace heed {
 
-// Where positions are counted from when there are fewer or more queries than keys. Same numbers as HEED_CAUSAL_ and
-// HEED_WINDOW_; capi/src asserts it.
+// Whether the first or the last query and key are aligned, which matters if there are more or fewer queries than keys.
+// The numbers are those of HEED_CAUSAL_ and HEED_WINDOW_; capi/src asserts it.
 enum class Alignment : int32_t { None = 0, TopLeft = 1, BottomRight = 2 };
 
 struct AttentionOptions {
-  float scale = 0;  // 0: 1 / sqrt(head_size), unless the layer has put its own default here
+  float scale = 0;  // 0: 1 / sqrt(head_size), or the layer's own default
   float soft_cap = 0;
   float dropout = 0;
   Alignment causal = Alignment::None;
@@ -24,11 +24,11 @@ struct AttentionOptions {
   EmptyRows empty_rows = EmptyRows::Zero;
 };
 
-// These throw InvalidArgument naming the member of `options`.
+// Both throw InvalidArgument that names the member of `options`.
 void check_dropout(float dropout);
 void check_options(const AttentionOptions& options);
 
-// Adds each as a member of the object, by its name in heed.h, enumerators in words: "bottom_right".
+// Adds each option to the JSON object by its name in heed.h, enumerators in words such as "bottom_right".
 void write_options(const AttentionOptions& options, JsonWriter& json);
 
 }  // namespace heed

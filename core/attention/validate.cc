@@ -13,7 +13,7 @@
 namespace heed {
 namespace {
 
-// Mask and bias: (B, H, Q, K) or (Q, K), ones where repeated.
+// Sets mask or bias: (B, H, Q, K) or (Q, K), with size 1 where an axis is repeated.
 void set_pair_operand(Operand& operand, const AttentionProblem& problem, const Tensor& tensor, const char* name,
                       bool has_heads) {
   const Shape full{problem.batch, has_heads ? problem.num_heads : 1, problem.limits.num_queries,
@@ -61,7 +61,7 @@ void set_alibi_slopes(AttentionProblem& problem, const Tensor& slopes, bool has_
   set_operand(problem.alibi_slopes, slopes, {-1, 0, -1, -1});
 }
 
-// Causal mask and window as one band of keys around each query, which `limits` leaves unlimited so far.
+// Combines causal mask and window into one band. Before, the band is unlimited.
 void set_band(AttentionProblem& problem, const AttentionOptions& options) {
   Sequence& sequence = problem.limits.sequence;
   const int64_t bottom_right = sequence.key_count - sequence.query_count;
@@ -69,7 +69,7 @@ void set_band(AttentionProblem& problem, const AttentionOptions& options) {
     sequence.band_last = options.causal == Alignment::BottomRight ? bottom_right : 0;
   if (options.window != Alignment::None) {
     const int64_t shift = options.window == Alignment::BottomRight ? bottom_right : 0;
-    // The negation is safe: a negative window_left is unlimited, and INT64_MAX has a negative.
+    // The negation cannot overflow: only window_left >= 0 is negated, and -INT64_MAX is representable.
     if (options.window_left >= 0)
       sequence.band_first = std::max(-sequence.query_count, saturating_add(shift, -options.window_left));
     if (options.window_right >= 0)
@@ -81,7 +81,7 @@ void set_dropout(AttentionProblem& problem, const AttentionInputs& inputs, const
   problem.dropout = inputs.training ? options.dropout : 0.0f;
   problem.dropout_seed = inputs.dropout_seed;
   if (problem.dropout == 0) return;
-  // The random number of a weight is counted by its indices, which are 32-bit words.
+  // The counter of a weight's random number consists of its indices as 32-bit words.
   const std::array<int64_t, 4> sizes{problem.batch, problem.num_heads, problem.limits.num_queries,
                                      problem.limits.num_keys};
   const int64_t largest = *std::max_element(sizes.begin(), sizes.end());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the lengths, the mask, the bias and the options of a call become part of an AttentionProblem, and their checks.
-// Everything throws InvalidArgument with the argument's name, what it was and what was expected.
+// Checks the lengths, mask, bias and options of a call and adds them to an AttentionProblem. All checks throw
+// InvalidArgument with the argument's name, its value and what was expected.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace heed {
 
-// The tensors and settings of a call that attention reads beside queries, keys and values; null where not given.
+// The tensors and settings that attention reads besides queries, keys and values; null if not given.
 struct AttentionInputs {
   const Tensor* valid_lens = nullptr;
   const Tensor* mask = nullptr;
@@ -21,7 +21,7 @@ struct AttentionInputs {
   bool training = false;
 };
 
-// A tensor of a call: what messages call it, and the member that it is.
+// A tensor of a call: its name in messages and its member.
 template <typename Call>
 struct InputMember {
   const char* name = nullptr;
@@ -36,16 +36,15 @@ inline constexpr InputMember<AttentionInputs> kAttentionInputs[] = {
     {"inputs->alibi_slopes", &AttentionInputs::alibi_slopes},
 };
 
-// The sizes of a problem are set, its limits as unlimited() makes them. Adds lengths, mask, bias, ALiBi slopes, band,
-// scale, cap, dropout and the treatment of empty rows.
-// `dtype` is the queries'. `has_heads` is false where H is not an axis. Without `reads_lengths` only the shape and the
-// dtype of lengths are looked at.
+// Adds lengths, mask, bias, ALiBi slopes, band, scale, soft cap, dropout and the treatment of empty rows to a problem
+// with sizes and with limits from unlimited(). `dtype`: that of the queries. `has_heads`: whether the inputs have an
+// axis H. Without `reads_lengths` only the shape and the dtype of lengths are checked.
 void set_visibility(AttentionProblem& problem, const AttentionInputs& inputs, DType dtype,
                     const AttentionOptions& options, bool has_heads, bool reads_lengths);
 
-// Makes an operand of the tensor, whose axes are `axes` of it (-1: repeated). Axes of size 1, whose stride means
-// nothing, are repeated too. It is written in place: copying a struct that was just written stalls on store
-// forwarding.
+// Makes the tensor an operand. axes[i] is the tensor's axis for axis i of the operand; -1: repeated, with stride 0.
+// Axes of size 1 get stride 0 too, since their own stride has no meaning. The operand is written in place: copying a
+// struct that was just written stalls on store forwarding.
 inline void set_operand(Operand& operand, const Tensor& tensor, const int32_t (&axes)[kOperandRank]) {
   operand.data = tensor.data();
   operand.dtype = tensor.dtype();

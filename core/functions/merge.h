@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// heed_attention_merge: one attention from its parts over disjoint keys.
+// heed_attention_merge: merges partial results of one attention over disjoint keys.
 #pragma once
 
 #include <span>
@@ -8,7 +8,7 @@
 
 namespace heed {
 
-// What an attention over some of the keys computed, as the caller gave it.
+// The partial result of an attention over some of the keys.
 struct AttentionPart {
   Tensor output;
   Tensor log_sum_exp;

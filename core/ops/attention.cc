@@ -7,7 +7,7 @@ namespace heed {
 
 WantedRows values_read(const AttentionProblem& problem) {
   if (problem.empty_rows != EmptyRows::Mean) return WantedRows::Visible;
-  // Either may hide all keys from a query, which only the kernel finds out.
+  // A mask or bias may hide all keys from a query, which only the kernel finds out.
   if (problem.mask.given != 0 || problem.bias.given != 0) return WantedRows::All;
   return WantedRows::VisibleOrMean;
 }

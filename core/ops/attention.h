@@ -14,11 +14,11 @@
 
 namespace heed {
 
-// Same numbers as HEED_EMPTY_ROWS_ and HEED_SCORING_; capi/src asserts it.
+// The numbers of HEED_EMPTY_ROWS_ and HEED_SCORING_; capi/src asserts it.
 enum class EmptyRows : int32_t { Zero = 0, Mean = 1 };
 enum class Scoring : int32_t { DotProduct = 0, Additive = 1 };
 
-// One call of attention; the meaning of every member is docs/semantics.md, rule by rule.
+// One attention. docs/semantics.md defines every member, rule by rule.
 struct AttentionProblem {
   Op op = {OpKind::Attention, sizeof(AttentionProblem)};
   int64_t batch = 0;            // b
@@ -27,21 +27,21 @@ struct AttentionProblem {
   int64_t head_size = 0;        // d, of queries and keys
   int64_t value_head_size = 0;  // d, of values
 
-  // How many queries and keys the elements of the batch have, and which keys the queries see.
+  // The numbers of queries and keys in each batch element, and which keys the queries see.
   KeyLimits limits;
 
-  // Keys and values that WantedRows leaves out for these limits may hold anything, or lie in no memory at all, on a
-  // device whose IntermediateForm allows that.
+  // On devices whose IntermediateForm allows it, rows of keys and values that are not needed for these limits
+  // (values_read and WantedRows::Visible) are undefined or not in memory at all.
   Operand queries;  // axes (b, h, q, d); one dtype of F32, F16, BF16 for these three
   KvSource keys;    // axes (b, kv head, k, d)
   KvSource values;  // axes (b, kv head, k, d)
-  // axes (-, h, -, d); F32, F16, BF16; given iff scoring is Additive: the sum over d of these times tanh(query + key)
-  // then takes the place of the product.
+  // axes (-, h, -, d); F32, F16, BF16; given iff scoring is Additive. The score is then the sum over d of score_weights
+  // * tanh(query + key) instead of the dot product.
   Operand score_weights;
   Operand mask;  // axes (b, h, q, k); Bool, non-zero: may attend; optional
   Operand bias;  // axes (b, h, q, k); F32, F16, BF16; optional
-  // axes (-, h, -, -); F32; optional: ALiBi, which adds -slope * |position of the query - position of the key|, with the
-  // positions of the element's Sequence.
+  // axes (-, h, -, -); F32; optional. ALiBi: adds -slope * |position of the query - position of the key| to the score,
+  // with the positions in the batch element's Sequence.
   Operand alibi_slopes;
 
   Operand output;       // axes (b, h, q, d); F32, F16, BF16; optional
@@ -56,8 +56,8 @@ struct AttentionProblem {
   Scoring scoring = Scoring::DotProduct;
 };
 
-// Calls visit(operand, sizes of its axes, access) for each operand that the problem can have, given or not. Of an axis
-// that an operand does not have the size is 1 or its stride 0.
+// Calls visit(operand, sizes of its axes, access) for each operand of the problem, given or not. Where an operand lacks
+// an axis, the size is 1 or the stride is 0.
 template <typename Problem, typename Visit>
 requires std::same_as<std::remove_const_t<Problem>, AttentionProblem>
 void visit_operands(Problem& problem, Visit visit) {
@@ -66,7 +66,7 @@ void visit_operands(Problem& problem, Visit visit) {
   const int64_t g = problem.num_kv_heads;
   const int64_t q = problem.limits.num_queries;
   const Sizes<kOperandRank> pairs = {b, h, q, problem.limits.num_keys};
-  // Of a ragged batch, whose elements may lie one after the other along one axis.
+  // In a ragged batch the batch elements may be concatenated along one axis.
   const int64_t query_rows = num_query_rows(problem.limits, b);
   const int64_t key_rows = num_key_rows(problem.limits, b);
   visit(problem.queries, Sizes<kOperandRank>{b, h, query_rows, problem.head_size}, Access::Read);
@@ -82,15 +82,14 @@ void visit_operands(Problem& problem, Visit visit) {
   visit(problem.log_sum_exp, Sizes<kOperandRank>{b, h, query_rows, 1}, Access::Write);
 }
 
-// Which rows of its values an attention reads. Of its keys it reads those that are visible.
+// Which rows of values the attention reads. Of keys it reads the visible rows.
 WantedRows values_read(const AttentionProblem& problem);
 
-// flops: for each visible pair of query and key 2 * value_head_size for the value, and for the score 2 * head_size, or
-// 4 * head_size where scoring is additive: an addition, a tanh, a multiplication and an addition. Pairs are visible as
-// far as lengths, causal mask and window tell (a mask or bias is not looked into). Lengths without data count as
-// num_keys.
+// flops: for each visible pair 2 * value_head_size for the value, plus 2 * head_size for a dot product or 4 * head_size
+// for an additive score (an addition, a tanh, a multiplication and an addition). Lengths, causal mask and window decide
+// which pairs are visible; mask and bias are not read. Lengths without data count as num_keys.
 Cost cost_of(const AttentionProblem& problem);
-// Only cost_of(problem).flops, which backends need at each call.
+// The flops of cost_of(problem) alone, which backends need for each call.
 double flops_of(const AttentionProblem& problem);
 
 }  // namespace heed

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an attention problem asks for beyond softmax(queries * keys^T * scale) * values with all keys visible, as a set. A
-// backend states the set that it computes. A problem with a feature outside it is computed by the CPU, with the feature's
-// reason, so that a new feature of attention needs no change in a backend that does not compute it.
+// The set of features that an attention problem has beyond softmax(queries * keys^T * scale) * values with all keys
+// visible. A backend states which features it supports. The CPU computes a problem with any other feature, and reports
+// that feature as the reason. So a new feature needs no change in backends that do not support it.
 #pragma once
 
 #include <bit>
@@ -13,7 +13,7 @@
 
 namespace heed {
 
-// A new feature is an enumerator here, its text below, and a line in features_of.
+// To add a feature, add an enumerator here, its text below, and a line to features_of.
 enum class AttentionFeature : int32_t {
   AdditiveScores,
   SoftCap,
@@ -33,7 +33,7 @@ enum class AttentionFeature : int32_t {
   LogSumExp,
 };
 
-// The feature in the sentence "... has no ...". Null for a number that is no feature.
+// The feature's words for the sentence "... has no ...". Null if the number is no feature.
 constexpr const char* text_of(AttentionFeature feature) {
   switch (feature) {
     case AttentionFeature::AdditiveScores: return "additive scores";
@@ -56,7 +56,7 @@ constexpr const char* text_of(AttentionFeature feature) {
   return nullptr;
 }
 
-// Counted by the texts. The compiler warns of an enumerator that has none.
+// The number of enumerators with a text. The compiler warns if an enumerator has none.
 inline constexpr int32_t kNumAttentionFeatures = [] {
   int32_t count = 0;
   while (text_of(static_cast<AttentionFeature>(count)) != nullptr) ++count;
@@ -77,7 +77,7 @@ class AttentionFeatures {
     return AttentionFeatures(bits_ & ~others.bits_);
   }
 
-  // Calls visit(feature) for each one, in the order of the enumerators.
+  // Calls visit(feature) for each feature in the set, in the order of the enumerators.
   template <typename Visit>
   constexpr void for_each(Visit visit) const {
     for (uint64_t left = bits_; left != 0; left &= left - 1)
@@ -94,19 +94,20 @@ class AttentionFeatures {
   uint64_t bits_ = 0;
 };
 
-// The features of keys or values that lie in this layout.
+// The features of keys or values in this layout.
 constexpr AttentionFeatures features_of(KvLayout layout) {
   switch (layout) {
     case KvLayout::Strided: return {};
     case KvLayout::Ring: return {AttentionFeature::KeysInARing};
     case KvLayout::Paged: return {AttentionFeature::KeysInPages};
   }
-  __builtin_unreachable();  // no source has another layout
+  __builtin_unreachable();  // there is no other layout
 }
 
-// The features of these limits. The table of a ragged batch, which a plan does not have, may give each element a band.
+// The features of these limits. A ragged batch may have a band for each batch element; since a plan has no table, it
+// counts as having one.
 inline AttentionFeatures features_of(const KeyLimits& limits) {
-  // Names every member, as below.
+  // Names every member, so that a new one does not compile until it is handled here.
   const auto& [num_queries, num_keys, sequence, table, has_table, valid_lens] = limits;
   const auto& [query_begin, query_count, key_begin, key_count, query_position, key_position, band_first, band_last] =
       sequence;
@@ -115,15 +116,15 @@ inline AttentionFeatures features_of(const KeyLimits& limits) {
   if (has_table != 0) return features.with({AttentionFeature::RaggedBatch, AttentionFeature::Band});
   if (query_begin != 0 || key_begin != 0 || query_count != num_queries || key_count != num_keys)
     features.add(AttentionFeature::RaggedBatch);
-  // A band of all keys is not one.
+  // A band that contains all keys is no feature.
   if (band_first > 1 - num_queries || band_last < num_keys - 1) features.add(AttentionFeature::Band);
   return features;
 }
 
-// The features that the problem has. Depends on neither addresses nor the values of lengths, masks and biases.
+// The features of the problem. They depend neither on addresses nor on the values of lengths, masks and biases.
 inline AttentionFeatures features_of(const AttentionProblem& problem) {
-  // Names every member. A new one does not compile until it is named here, and then either makes a feature below or, like
-  // a size, is something that each backend computes with.
+  // Names every member. A new one does not compile until it is named here. It either makes a feature below or, like a
+  // size, is something that every backend supports.
   const auto& [op, batch, num_heads, num_kv_heads, head_size, value_head_size, limits, queries, keys, values,
                score_weights, mask, bias, alibi_slopes, output, weights, log_sum_exp, dropout_seed, scale, soft_cap,
                dropout, empty_rows, scoring] = problem;
@@ -142,7 +143,7 @@ inline AttentionFeatures features_of(const AttentionProblem& problem) {
   return features;
 }
 
-// A sentence for each feature that a device lacks, "<subject> has no <feature>", made by the compiler: a Plan holds static
+// The sentence "<subject> has no <feature>" for each feature, built at compile time, since a Plan refers to static
 // texts.
 class MissingFeatureTexts {
  public:
@@ -160,7 +161,7 @@ class MissingFeatureTexts {
   constexpr const char* of(AttentionFeature feature) const { return texts_[static_cast<int32_t>(feature)]; }
 
  private:
-  // A longer sentence does not compile.
+  // A sentence that does not fit is a compile error.
   char texts_[kNumAttentionFeatures][80] = {};
 };
 

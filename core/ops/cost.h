@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an operation costs at least, whatever computes it: the measure that heed_layer_explain and the benchmarks report.
+// The minimal cost of an operation on any device. heed_layer_explain and the benchmarks report it.
 #pragma once
 
 #include "ops/operand.h"
@@ -8,7 +8,7 @@ namespace heed {
 
 struct Cost {
   double flops = 0;  // multiplications, additions, and one for each tanh or exponential
-  double bytes = 0;  // every operand once
+  double bytes = 0;  // each operand counts once
 };
 
 // Bytes of an operand of these sizes; an axis of stride 0 counts once.

@@ -12,9 +12,9 @@
 
 namespace heed {
 
-// output[i] = input[i] / (1 - dropout) where i is kept, else 0, with i the index of the element in row-major order;
-// what is kept is docs/semantics.md's to say ("Random numbers"). With a dropout of 0 a copy, to the bit where the
-// dtypes are the same.
+// output[i] = input[i] / (1 - dropout) if element i is kept, else 0; i is the row-major index of the element.
+// docs/semantics.md ("Random numbers") defines which elements are kept. With dropout 0 this is a copy, bitwise if the
+// dtypes are equal.
 struct DropoutProblem {
   Op op = {OpKind::Dropout, sizeof(DropoutProblem)};
   int64_t sizes[kElementwiseRank] = {1, 1, 1, 1, 1, 1, 1, 1};
@@ -24,8 +24,8 @@ struct DropoutProblem {
   float dropout = 0.0f;  // 0 unless training
 };
 
-// Calls visit(operand, sizes of its axes, access) for each operand that the problem can have, given or not. Of an axis
-// that an operand does not have the size is 1 or its stride 0.
+// Calls visit(operand, sizes of its axes, access) for each operand of the problem, given or not. Where an operand lacks
+// an axis, the size is 1 or the stride is 0.
 template <typename Problem, typename Visit>
 requires std::same_as<std::remove_const_t<Problem>, DropoutProblem>
 void visit_operands(Problem& problem, Visit visit) {
@@ -33,7 +33,7 @@ void visit_operands(Problem& problem, Visit visit) {
   visit(problem.output, problem.sizes, Access::Write);
 }
 
-// flops: one multiplication for each element, none where nothing is dropped.
+// flops: one multiplication for each element; none with dropout 0.
 inline Cost cost_of(const DropoutProblem& problem) {
   double num_elements = 1;
   for (const int64_t size : problem.sizes) num_elements *= static_cast<double>(size);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the keys or the values of an attention lie.
+// How the keys or values of an attention are stored.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 
 namespace heed {
 
-// How the rows of a source are laid out. A device's plan refuses the layouts that it does not have.
+// The layout of the rows. A device's plan refuses layouts that it does not support.
 enum class KvLayout : int32_t {
   Strided = 0,  // row k is k strides after row 0
-  Ring = 1,     // the last rows of a sequence, written round and round in one buffer
+  Ring = 1,     // the last rows of a sequence, in a circular buffer
   Paged = 2,    // rows in pages of a pool, found through a table
 };
 

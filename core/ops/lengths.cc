@@ -14,7 +14,7 @@ int64_t length_of(const Operand& valid_lens, int64_t b, int64_t q) {
     case DType::F64:
     case DType::I8:
     case DType::U8:
-    case DType::Bool: break;  // no checked lengths have these
+    case DType::Bool: break;  // checks reject these
   }
   __builtin_unreachable();
 }

@@ -13,30 +13,30 @@
 
 namespace heed {
 
-// One weight that a linear operation multiplies its input by: output[h, s, r, d] = sum over e of input[s, r, e] *
-// weight[n, e] + bias[n] with n = h * head_size + d, accumulated in f32 in the order of e. So a projection can write
-// each head's rows by themselves; one head of the whole output size is the plain product.
+// One weight of a linear operation: output[h, s, r, d] = sum over e of input[s, r, e] * weight[n, e] + bias[n] with n =
+// h * head_size + d, accumulated in f32 in the order of e. With several heads a projection writes the rows of each head
+// separately; with head_size = output_size this is the plain product.
 struct LinearPart {
   int64_t output_size = 0;  // n
   int64_t head_size = 0;    // d, divides output_size
   Operand weight;           // axes (-, -, n, e); F32, F16, BF16
   Operand bias;             // axes (-, -, -, n); F32, F16, BF16; optional
   Operand output;           // axes (h, s, r, d); F32, F16, BF16
-  // The weight once more, as the same device's pack_linear has laid it out. Null when it is not packed, and in problems
-  // that are only planned.
+  // The packed copy of the weight, from pack_linear of the same device. Null if the weight is not packed, and in
+  // problems that are only planned.
   const void* packed = nullptr;
-  // 1 when it is packed. Plans depend on it, never on the address.
+  // 1 if the weight is packed. Plans depend on this, never on the address.
   int32_t is_packed = 0;
-  // Which rows are computed. The others of the output are not written, and need not lie in memory of the call. All
-  // rows, unless the device's IntermediateForm allows others.
+  // Which rows are computed. Other rows of the output are not written and need not be in memory. Always All unless the
+  // device's IntermediateForm allows other rows.
   WantedRows wanted_rows = WantedRows::All;
 };
 
-// Queries, keys and values of one tensor.
+// The projections of queries, keys and values.
 inline constexpr int32_t kMaxLinearParts = 3;
 
-// Products of one input with as many weights. Each element of an output is its own sum, so that several parts in one
-// problem give the same bits as one problem for each.
+// Products of one input with several weights. Each output element is a separate sum, so that several parts in one
+// problem give the same bits as one problem for each part.
 struct LinearProblem {
   Op op = {OpKind::Linear, sizeof(LinearProblem)};
   int64_t batch = 0;       // s
@@ -45,13 +45,13 @@ struct LinearProblem {
   Operand input;           // axes (-, s, r, e); F32, F16, BF16
   LinearPart parts[kMaxLinearParts];
   int32_t num_parts = 1;
-  // The limits of the attention whose keys the rows are. They decide something only where a part does not want all rows;
-  // then num_keys is `rows`, and a table has key_begin 0 throughout.
+  // If the rows are keys or values of an attention, the limits of that attention. Used only by parts whose wanted_rows
+  // is not All; then num_keys equals `rows`, and key_begin is 0 in the whole table.
   KeyLimits limits;
 };
 
-// Calls visit(operand, sizes of its axes, access) for each operand that the problem can have, given or not. Of an axis
-// that an operand does not have the size is 1 or its stride 0.
+// Calls visit(operand, sizes of its axes, access) for each operand of the problem, given or not. Where an operand lacks
+// an axis, the size is 1 or the stride is 0.
 template <typename Problem, typename Visit>
 requires std::same_as<std::remove_const_t<Problem>, LinearProblem>
 void visit_operands(Problem& problem, Visit visit) {
@@ -70,7 +70,7 @@ void visit_operands(Problem& problem, Visit visit) {
   visit(problem.limits.valid_lens, Sizes<kOperandRank>{s, 1, problem.limits.num_queries, 1}, Access::ReadOnHost);
 }
 
-// Of the rows that its parts want. Lengths without data count as num_keys.
+// The cost of the wanted rows. Lengths without data count as num_keys.
 Cost cost_of(const LinearProblem& problem);
 
 }  // namespace heed

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One attention from its parts over disjoint keys: the problem, its operands and its cost.
+// Merges partial results of one attention over disjoint keys: the problem, its operands and its cost.
 #pragma once
 
 #include <concepts>
@@ -12,7 +12,7 @@
 
 namespace heed {
 
-// What an attention over some of the keys computed.
+// The partial result of an attention over some of the keys.
 struct MergePart {
   ElementwiseOperand output;       // F32, F16, BF16
   ElementwiseOperand log_sum_exp;  // F32; its stride along the last axis is 0
@@ -22,13 +22,13 @@ struct MergePart {
 //   total = sum over parts of exp(l) + exp(sink of h)
 //   output[..., h, q, d] = sum over parts of exp(l) / total * o[..., h, q, d]
 //   log_sum_exp[..., h, q] = log(total)
-// A part whose l is -inf saw no key and is left out, whatever its output holds. A row without keys and sink is 0 and
-// -inf.
+// A part with l = -inf saw no key: it is ignored, whatever its output contains. A row without any key or sink gets
+// output 0 and log_sum_exp -inf.
 struct MergeProblem {
   Op op = {OpKind::Merge, sizeof(MergeProblem)};
-  // Of the outputs: (..., h, q, d). The number of rows is the product of all but the last.
+  // The outputs' sizes, (..., h, q, d). The number of rows is the product of all but the last.
   int64_t sizes[kElementwiseRank] = {1, 1, 1, 1, 1, 1, 1, 1};
-  // In memory of the host that lives as long as the problem.
+  // In host memory; must live as long as the problem.
   MergePart* parts = nullptr;
   int64_t num_parts = 0;
   ElementwiseOperand sinks;        // axes (-, h, -, -); F32; optional
@@ -36,8 +36,8 @@ struct MergeProblem {
   ElementwiseOperand log_sum_exp;  // F32; its stride along the last axis is 0; optional
 };
 
-// Calls visit(operand, sizes of its axes, access) for each operand that the problem can have, given or not. Of an axis
-// that an operand does not have the size is 1 or its stride 0.
+// Calls visit(operand, sizes of its axes, access) for each operand of the problem, given or not. Where an operand lacks
+// an axis, the size is 1 or the stride is 0.
 template <typename Problem, typename Visit>
 requires std::same_as<std::remove_const_t<Problem>, MergeProblem>
 void visit_operands(Problem& problem, Visit visit) {
@@ -50,8 +50,8 @@ void visit_operands(Problem& problem, Visit visit) {
   visit(problem.log_sum_exp, problem.sizes, Access::Write);
 }
 
-// flops: for each part an exponential, an addition and a multiplication for each row, and a multiplication and an
-// addition for each element of the output.
+// flops: for each part and row an exponential, an addition and a multiplication; for each part and output element a
+// multiplication and an addition.
 inline Cost cost_of(const MergeProblem& problem) {
   double num_elements = 1;
   for (const int64_t size : problem.sizes) num_elements *= static_cast<double>(size);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A strided array that an operation reads or writes.
+// Strided arrays that operations read or write.
 #pragma once
 
 #include <cstdint>
@@ -8,19 +8,19 @@
 
 namespace heed {
 
-// Axes of an operand of attention and softmax, and of a linear operation (which uses the last three).
+// The axes of operands of attention and softmax, and of linear operations, which use the last three.
 inline constexpr int kOperandRank = 4;
-// Axes of an operand that is seen element by element: those of any tensor.
+// The axes of operands of elementwise operations, as many as a tensor may have.
 inline constexpr int kElementwiseRank = 8;
 
-// A strided array that an operation reads or writes. Strides are in elements, 0 where an axis is repeated.
+// A strided array that an operation reads or writes. Strides are in elements; 0 repeats an axis.
 template <int rank>
 struct StridedOperand {
-  // Null when not given, and in problems that are only planned.
+  // Null if not given, and in problems that are only planned.
   void* data = nullptr;
   int64_t strides[rank] = {};
   DType dtype = DType::F32;
-  // 1 when the operand takes part. Plans depend on it, never on data.
+  // 1 if the operand is given. Plans depend on this, never on `data`.
   int32_t given = 0;
 };
 using Operand = StridedOperand<kOperandRank>;
@@ -29,7 +29,7 @@ using ElementwiseOperand = StridedOperand<kElementwiseRank>;
 // How an operation uses an operand.
 enum class Access {
   Read,
-  ReadOnHost,  // valid lengths, which are in the host's memory on every device
+  ReadOnHost,  // valid lengths, which are in host memory for every device
   Write,
 };
 

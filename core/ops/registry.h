@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one list of operations: from a problem's kind to its type. All that is done with operations of any kind, such as
-// copying their operands to the host or adding up their costs, is done through visit_problem.
+// The list of all operations, from a problem's kind to its type. Code for operations of any kind, such as copying
+// operands to the host or adding up costs, uses visit_problem.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +16,7 @@
 
 namespace heed {
 
-// Calls visit(problem) with the problem that `op` is the first member of, const or not as `op` is. Returns what that
-// returns.
+// Calls visit(problem) with the problem whose first member is `op`; const if `op` is. Returns the result of visit.
 template <typename AnyOp, typename Visit>
 requires std::is_same_v<std::remove_const_t<AnyOp>, Op>
 decltype(auto) visit_problem(AnyOp& op, Visit&& visit) {
@@ -28,7 +27,7 @@ decltype(auto) visit_problem(AnyOp& op, Visit&& visit) {
     case OpKind::Dropout: return visit(problem_of<DropoutProblem>(op));
     case OpKind::Merge: return visit(problem_of<MergeProblem>(op));
   }
-  __builtin_unreachable();  // no problem has another kind
+  __builtin_unreachable();  // there is no other kind
 }
 
 // The size of the largest problem.

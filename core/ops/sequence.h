@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The geometry of an attention call: which rows of the tensors a batch element has, and which keys its queries see.
+// The geometry of an attention: which rows of the tensors belong to a batch element, and which keys its queries see.
 #pragma once
 
 #include <algorithm>
@@ -9,33 +9,33 @@
 
 namespace heed {
 
-// One batch element of an attention. Queries q and keys k are counted from 0 within the element: in the band, the valid
-// lengths, masks, biases, weights and dropout. Only the address of a row adds query_begin or key_begin, so that several
-// elements can lie one after the other along one axis of a tensor.
+// One batch element. Indices q and k begin at 0 in each batch element: in the band, valid lengths, masks, biases,
+// weights and dropout. Only row addresses add query_begin or key_begin, so that several batch elements can be
+// concatenated along one axis of a tensor.
 struct Sequence {
   int64_t query_begin = 0;  // first row along axis q of queries, output and log_sum_exp
   int64_t query_count = 0;
   int64_t key_begin = 0;  // first row along axis k of keys and values
   int64_t key_count = 0;
-  // Positions of query 0 and key 0 in the text; query q is at query_position + q.
+  // Positions of query 0 and key 0 in the text; query q has the position query_position + q.
   int64_t query_position = 0;
   int64_t key_position = 0;
-  // Causal mask and window together: query q sees key k only if q + band_first <= k <= q + band_last. Unlimited sides are
-  // -query_count and key_count, so that the sums cannot overflow.
+  // Causal mask and window together: query q sees key k only if q + band_first <= k <= q + band_last. An unlimited side
+  // is -query_count or key_count, so that the sums cannot overflow.
   int64_t band_first = 0;
   int64_t band_last = 0;
 };
 
-// What decides which keys a query sees, apart from masks and biases (visible_keys.h): key k is visible to query q of
-// batch element b only if k is less than the valid length of (b, q) and within the band of the element's sequence.
+// What decides which keys a query sees, apart from masks and biases (visible_keys.h): query q of batch element b sees
+// key k only if k is less than the valid length of (b, q) and within the band of b's sequence.
 struct KeyLimits {
   int64_t num_queries = 0;  // the largest query_count of the batch
   int64_t num_keys = 0;     // the largest key_count of the batch
-  Sequence sequence;        // of every element of the batch, unless has_table is 1
-  // [batch], one sequence for each element, in host memory that lives until `run` returns. May be null in problems that
-  // are only planned.
+  Sequence sequence;        // of every batch element, unless has_table is 1
+  // [batch]: one sequence for each batch element, in host memory that lives until `run` returns. May be null in
+  // problems that are only planned.
   const Sequence* table = nullptr;
-  // 1 when the elements have sequences of their own: the batch is ragged. Plans depend on this, never on the address.
+  // 1 if the batch is ragged: each batch element has its own sequence. Plans depend on this, never on the address.
   int32_t has_table = 0;
   Operand valid_lens;  // axes (b, -, q, -); F32, I32, I64; whole numbers from 0 to key_count; optional
 };
@@ -45,7 +45,7 @@ inline const Sequence& sequence_of(const KeyLimits& limits, int64_t b) {
   return limits.has_table != 0 && limits.table != nullptr ? limits.table[b] : limits.sequence;
 }
 
-// Limits of a uniform batch that hide no key. The last query has the position of the last key.
+// Limits of a uniform batch that hide no key, with the last query at the position of the last key.
 inline KeyLimits unlimited(int64_t num_queries, int64_t num_keys) {
   KeyLimits limits;
   limits.num_queries = num_queries;
@@ -58,7 +58,7 @@ inline KeyLimits unlimited(int64_t num_queries, int64_t num_keys) {
   return limits;
 }
 
-// Rows along axis q, or along axis k, that hold all elements of the batch.
+// The number of rows along axis q or k that contains all batch elements.
 inline int64_t num_query_rows(const KeyLimits& limits, int64_t batch) {
   int64_t rows = limits.num_queries;
   for (int64_t b = 0; limits.has_table != 0 && limits.table != nullptr && b < batch; ++b)
@@ -72,7 +72,7 @@ inline int64_t num_key_rows(const KeyLimits& limits, int64_t batch) {
   return rows;
 }
 
-// Keys first .. end - 1; none where both are the same.
+// Keys first .. end - 1; empty if both are equal.
 struct KeyRange {
   int64_t first = 0;
   int64_t end = 0;
@@ -81,12 +81,12 @@ struct KeyRange {
   friend bool operator==(const KeyRange&, const KeyRange&) = default;
 };
 
-// Which rows of each batch element a linear operation computes, where its rows are keys or values of an attention.
+// Which rows of a batch element a linear operation computes if its output is the keys or values of an attention.
 enum class WantedRows : int32_t {
   All = 0,
-  // From the first to the last key that some query of the element sees.
+  // From the first to the last key that some query of the batch element sees.
   Visible = 1,
-  // Those; and all rows of an element that has a query which sees no key, since such a query averages all values.
+  // As Visible, but all rows if some query of the batch element sees no key: it averages all values.
   VisibleOrMean = 2,
 };
 

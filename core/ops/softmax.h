@@ -26,8 +26,8 @@ struct SoftmaxProblem {
   Operand weights;          // axes (b, h, q, k); F32, F16, BF16; shares no memory with the others
 };
 
-// Calls visit(operand, sizes of its axes, access) for each operand that the problem can have, given or not. Of an axis
-// that an operand does not have the size is 1 or its stride 0.
+// Calls visit(operand, sizes of its axes, access) for each operand of the problem, given or not. Where an operand lacks
+// an axis, the size is 1 or the stride is 0.
 template <typename Problem, typename Visit>
 requires std::same_as<std::remove_const_t<Problem>, SoftmaxProblem>
 void visit_operands(Problem& problem, Visit visit) {
@@ -37,7 +37,7 @@ void visit_operands(Problem& problem, Visit visit) {
   visit(problem.weights, pairs, Access::Write);
 }
 
-// flops: a subtraction, an exponential and a division for each score, and an addition for the sum; hidden ones too.
+// flops: for each score, visible or hidden, a subtraction, an exponential, a division, and an addition for the sum.
 inline Cost cost_of(const SoftmaxProblem& problem) {
   const double num_scores = static_cast<double>(problem.batch) * static_cast<double>(problem.num_heads) *
                             static_cast<double>(problem.num_queries) * static_cast<double>(problem.num_keys);

@@ -8,10 +8,10 @@
 namespace heed {
 namespace {
 
-// Holds the product of any two sizes: the pairs of a narrow band are the difference of two numbers that large.
+// Holds the product of any two sizes. The pairs of a narrow band are the difference of two such products.
 __extension__ using Int128 = __int128;
 
-// Consecutive queries of a batch element that have the same length.
+// Consecutive queries of a batch element with the same valid length.
 struct Queries {
   int64_t first;
   int64_t count;
@@ -20,7 +20,7 @@ struct Queries {
 
 bool has_lengths(const KeyLimits& limits) { return limits.valid_lens.data != nullptr; }
 
-// Calls visit(queries) for all queries of an element: once for those that share a length.
+// Calls visit(queries) for all queries of a batch element, once for each run of queries with the same length.
 template <typename Visit>
 void visit_queries(const KeyLimits& limits, int64_t b, const Visit& visit) {
   const Sequence& sequence = sequence_of(limits, b);
@@ -33,7 +33,7 @@ void visit_queries(const KeyLimits& limits, int64_t b, const Visit& visit) {
   }
 }
 
-// Those of the queries that see a key: from the first to before the second, or none.
+// The range of queries that see at least one key.
 KeyRange seeing_queries(const Sequence& sequence, const Queries& queries) {
   if (queries.length <= 0 || sequence.band_last < sequence.band_first) return {};
   const int64_t first = std::max(queries.first, -sequence.band_last);
@@ -41,16 +41,16 @@ KeyRange seeing_queries(const Sequence& sequence, const Queries& queries) {
   return first < end ? KeyRange{first, end} : KeyRange{};
 }
 
-// The keys below `length` that the band leaves to query q.
+// The keys below `length` in the band of query q.
 KeyRange keys_in_band(const Sequence& sequence, int64_t q, int64_t length) {
   const int64_t first = std::max<int64_t>(0, q + sequence.band_first);
   return {first, std::max(first, std::min(length, q + sequence.band_last + 1))};
 }
 
-// Pairs with key <= query + last and key < length. In closed form, since explain may be asked about shapes that nobody
-// could run.
+// The number of pairs with key <= query + last and key < length. In closed form, since explain may get shapes that are
+// too large to run.
 Int128 pairs_up_to(Int128 last, const Queries& queries) {
-  // Row i of these has clamp(i + grown, 0, length) keys.
+  // Row i has clamp(i + grown, 0, length) keys.
   const Int128 grown = queries.first + last + 1;
   const Int128 empty = std::clamp<Int128>(-grown, 0, queries.count);
   const Int128 rising_end = std::clamp<Int128>(queries.length - grown, empty, queries.count);
@@ -67,7 +67,7 @@ bool has_query_without_key(const KeyLimits& limits, int64_t b) {
   return found;
 }
 
-// Smallest range that has both.
+// The smallest range that contains both.
 KeyRange joined(KeyRange a, KeyRange b) {
   if (a.size() == 0) return b;
   if (b.size() == 0) return a;
@@ -102,7 +102,7 @@ KeyRange keys_of_element(const KeyLimits& limits, int64_t b) {
   visit_queries(limits, b, [&](const Queries& queries) {
     const KeyRange seeing = seeing_queries(sequence, queries);
     if (seeing.size() == 0) return;
-    // The band moves on by one key from query to query.
+    // The band advances by one key per query.
     const int64_t first = std::max<int64_t>(0, seeing.first + sequence.band_first);
     const int64_t end = std::min(queries.length, seeing.end + sequence.band_last);
     result = joined(result, {first, end});

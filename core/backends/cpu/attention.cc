@@ -15,7 +15,7 @@ Plan plan_attention(const KernelTable& kernels, const AttentionProblem& problem,
   AttentionChoice choice;
   Plan plan;
   plan.isa = kernels.isa;
-  // The scratch of both kernels, because a smaller problem may go to the other one.
+  // Scratch is the maximum of both kernels, because a smaller problem may use the other kernel.
   plan.scratch_bytes = std::max(choose_flash_attention(kernels, problem, num_workers, choice),
                                 choose_decode_attention(kernels, problem, num_workers, choice));
   if (is_decode)
@@ -31,7 +31,7 @@ Plan plan_attention(const KernelTable& kernels, const AttentionProblem& problem,
 
 void run_attention(const KernelTable& kernels, const AttentionProblem& problem, const Plan& plan,
                    const Workers& workers, void* scratch) {
-  // Batch elements and heads without queries need no memory, so there may be more of them than anyone can count to.
+  // Batch elements and heads without queries take no memory, so their number may exceed any counter.
   if (problem.limits.num_queries == 0) return;
   const auto& choice = choice_of<AttentionChoice>(plan);
   if (choice.kernels != AttentionKernels::Flash)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention on the CPU, with dot-product or additive scores, in memory that does not grow with the sequence.
+// Attention on the CPU, with dot-product or additive scores. Its memory does not grow with the length of the sequences.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@
 
 namespace heed::cpu {
 
-// Keys and values are Strided.
+// Keys and values must be Strided.
 Plan plan_attention(const KernelTable& kernels, const AttentionProblem& problem, int32_t num_workers);
-// `plan` is plan_attention's for this problem or one that differs in addresses alone, and as many workers.
+// `plan`: from plan_attention with the same number of workers, for this problem or one that differs only in addresses.
 void run_attention(const KernelTable& kernels, const AttentionProblem& problem, const Plan& plan,
                    const Workers& workers, void* scratch);
 

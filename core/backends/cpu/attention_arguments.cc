@@ -12,20 +12,20 @@
 namespace heed::cpu {
 namespace {
 
-// Whether elements lie side by side from row to row, where they do not within a row. Then vectors of them are loaded and
-// stored, and transposed where they have to be.
+// Whether the elements are contiguous from row to row but not within a row. They are loaded and stored as vectors, and
+// transposed if needed.
 bool is_transposed(const Operand& operand, int64_t size) {
   return is_strided(operand, size) && std::abs(operand.strides[2]) == 1;
 }
 
-// Neither.
+// Whether the elements are contiguous neither within a row nor from row to row.
 bool is_scattered(const Operand& operand, int64_t size) {
   return is_strided(operand, size) && !is_transposed(operand, size);
 }
 
-// Rows that take less than 3 times the time of transposing a block of keys and values: with heads of 64, 16 rows take
-// 1.3 to 1.4 times the time of rows that are stored as such, one row 2 to 3 times, 32 rows 1.28 times, 64 rows 1.15
-// times.
+// With at most this many rows, computing on a block of keys and values takes less than 3 times as long as transposing
+// it. With heads of 64, transposed storage takes, relative to contiguous rows, 2 to 3 times the time with one row, 1.3 to
+// 1.4 times with 16 rows, 1.28 times with 32 and 1.15 times with 64.
 constexpr int64_t kMaxRowsOfReading = 16;
 
 bool transposes_for_few(const AttentionProblem& problem) {
@@ -34,9 +34,9 @@ bool transposes_for_few(const AttentionProblem& problem) {
           is_transposed(problem.values.rows, problem.value_head_size));
 }
 
-// Bytes of keys and values of one batch element that no second-level cache holds. Where the rows of a head lie apart
-// or run backwards, the processor fetches less ahead by itself: with 16 rows and fewer that measured 1.1 to 1.3 times
-// the time with 1 MiB, 1.3 to 1.5 with 2 MiB, and up to twice the time with more.
+// The bytes of keys and values of one batch element from which no second-level cache holds them. If the rows of a head
+// are not adjacent or run backwards, the processor prefetches less. Measured with at most 16 rows: 1.1 to 1.3 times the
+// time with 1 MiB, 1.3 to 1.5 times with 2 MiB, and up to twice the time with more.
 constexpr double kFarBytes = 2 << 20;
 
 bool reads_rows_apart(const AttentionProblem& problem) {
@@ -104,7 +104,7 @@ Cost most_work_of(const AttentionProblem& problem) {
   const double of_score = problem.scoring == Scoring::Additive ? 4 : 2;
   Cost cost;
   cost.flops = pairs * (of_score * head_size + 2 * value_head_size);
-  // Queries, an output and a log-sum-exp; keys and values; mask, bias and weights; lengths.
+  // Bytes of queries, output and log-sum-exp; keys and values; mask, bias and weights; lengths.
   cost.bytes = sizeof(float) * (queries * (head_size + value_head_size + 1) + keys * (head_size + value_head_size)) +
                (1 + 2 * sizeof(float)) * pairs + sizeof(int64_t) * queries;
   return cost;

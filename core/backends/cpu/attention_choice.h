@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What plan_attention decides and run_attention obeys.
+// What plan_attention decides and run_attention follows.
 #pragma once
 
 #include <cstddef>
@@ -7,15 +7,15 @@
 
 namespace heed::cpu {
 
-// Which kernels a call uses. Which of the two is for a batch element depends on its sizes alone, as its bits do. So a
-// ragged batch may need both.
+// The kernels that a call uses. The sizes of a batch element alone select its kernel, so that its result does not
+// change bitwise with the rest of the batch. A ragged batch may need both kernels.
 enum class AttentionKernels : int32_t { Flash, Decode, Both };
 
 struct AttentionChoice {
   AttentionKernels kernels = AttentionKernels::Flash;
-  // Decode: whether the keys of a task are cut into chunks for several threads.
+  // Decode only: 1 if the keys of a task are cut into chunks for several threads.
   int32_t is_cut = 0;
-  // Rows of a task, and for how many workers there is scratch, of so many bytes each.
+  // For each kernel: the rows of a task, the number of workers with scratch memory, and the bytes of each worker's.
   int64_t flash_rows = 0;
   int64_t decode_rows = 0;
   int32_t flash_workers = 0;

@@ -27,7 +27,7 @@
 
 namespace heed {
 
-// In one block with its team, which is one of the two.
+// In one block of memory with its team. Either `pool` or `executor` is set.
 struct BackendDevice {
   HostAllocator allocator;
   const cpu::KernelTable* kernels = nullptr;
@@ -41,7 +41,7 @@ struct BackendDevice {
 
 namespace {
 
-// Beyond this a tile of one row could not be addressed; no tensor with data comes near.
+// With a larger width the scratch of a tile with one row could not be addressed. No tensor with data is that wide.
 constexpr int64_t kMaxWidth = int64_t{1} << 40;
 
 Status refuse_width(const char* name, int64_t width, Failure* failure) {
@@ -69,7 +69,7 @@ Status open(const BackendOptions* options, BackendDevice** device, Failure* fail
   const bool has_executor = options->executor.parallel_for != nullptr;
   const int32_t num_processors = has_executor ? options->executor.num_threads : cpu::count_processors();
   int32_t num_workers = options->num_threads == 0 ? num_processors : options->num_threads;
-  // Of its own the device can have any number, of the host's only those there are.
+  // The device can start any number of its own threads, but not more of the host's than there are.
   if (has_executor) num_workers = std::min(num_workers, num_processors);
 
   const size_t team_bytes = has_executor ? sizeof(cpu::HostExecutor) : cpu::WorkerPool::num_bytes(num_workers);
@@ -108,7 +108,7 @@ const char* isa(const BackendDevice* device) { return device->kernels->isa; }
 
 int32_t num_threads(const BackendDevice* device) { return device->team().num_workers(); }
 
-// The host's threads are there, or come when it calls.
+// The host's own threads need no start.
 void start(BackendDevice* device) {
   if (device->pool != nullptr) device->pool->start();
 }
@@ -225,7 +225,7 @@ Status run_merge(BackendDevice& device, const MergeProblem& problem, const Plan&
   return workers.status();
 }
 
-// All operations: the CPU computes those that another device does not have.
+// All operations, because the CPU computes those that another device does not support.
 constexpr Operation kOperations[] = {
     operation<LinearProblem, plan_linear, run_linear>(),
     operation<AttentionProblem, plan_attention, run_attention>(),

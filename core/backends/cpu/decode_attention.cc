@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A task is all rows that share a head of keys and values, or as many as a vector has lanes. Its keys are cut into chunks,
-// always in the same way. Where there are many tasks, a worker goes through the chunks of one and combines them. Where
-// there are few, workers take single chunks, and the partial results are combined after the last one.
+// A task is the rows that share a key head, at most as many as a vector has lanes. Its keys are cut into chunks, at the
+// same keys for any number of workers. If there are many tasks, one worker computes all chunks of a task and combines
+// them. If there are few, each worker computes single chunks, and the partial results are combined after all chunks.
 #include "backends/cpu/decode_attention.h"
 
 #include <algorithm>
@@ -14,20 +14,20 @@
 namespace heed::cpu {
 namespace {
 
-// Rows that share a head of keys and values, for this kernel to be chosen. Each multiplies and adds once with every
-// element: 16 rows make 8 operations of a byte in f32, at 40 GB/s more than the 250 GFLOP/s that a core has. Beyond,
-// computing takes longer than reading, and the flash kernel computes faster. The same on every ISA, and more than one
-// task where a vector has fewer lanes.
+// The largest number of rows that share a key head for which this kernel is chosen. Each row multiplies and adds once
+// with every element: 16 rows make 8 FLOPs per byte in f32, at 40 GB/s more than the 250 GFLOP/s of a core. With more
+// rows computing takes longer than reading, and the flash kernel computes faster. The limit is the same on every ISA;
+// where a vector has fewer lanes, the rows become several tasks.
 constexpr int64_t kMaxRows = 16;
-// Reading fewer keys takes next to no time. There the flash kernel is faster, because it prepares less.
+// With fewer keys reading takes almost no time, and the flash kernel is faster, because it prepares less.
 constexpr int64_t kMinKeys = 32;
-// Keys of a chunk at least. With heads of 128 these are 1 MiB in f32, some 25 microseconds of reading: long beside what
-// it takes to hand out a chunk and to combine it, short beside the whole where it is cut. The kernel reads as many at a
-// time (kRowBlockKeys): chunks cut none of its blocks.
+// The smallest number of keys in a chunk. With heads of 128 these are 1 MiB in f32, about 25 microseconds of reading:
+// much longer than distributing and combining a chunk, and short compared with a call that is cut into chunks. It is a
+// multiple of the kernel's key block (kRowBlockKeys), so that chunks cut no block.
 constexpr int64_t kMinChunkKeys = 1024;
-// Of one task. Beyond 64 chunks more threads add no bandwidth.
+// The largest number of chunks of a task. Beyond 64 chunks more threads add no bandwidth.
 constexpr int64_t kMaxChunks = 64;
-// With at least so many tasks for each worker, whole tasks balance the load and none is cut.
+// With at least this many tasks for each worker, whole tasks balance the load and none is cut.
 constexpr int64_t kTasksPerWorker = 8;
 
 int64_t group_size(const AttentionProblem& problem) { return problem.num_heads / problem.num_kv_heads; }
@@ -37,7 +37,7 @@ bool is_possible(const KernelTable& kernels, const AttentionProblem& problem) {
          problem.value_head_size <= kernels.decode_max_size && group_size(problem) <= kMaxRows;
 }
 
-// How the keys of one batch element are cut.
+// How the keys of one batch element are cut into chunks.
 struct Chunks {
   int64_t keys;   // of a chunk
   int64_t count;  // of a task
@@ -48,11 +48,11 @@ struct Chunks {
   }
 };
 
-// The most chunks of an element with at most so many keys: chunks get longer where there would be more than kMaxChunks,
-// so that fewer keys may make more of them.
+// The largest number of chunks of any batch element with at most num_keys keys. Chunks double in size when there would
+// be more than kMaxChunks of them, so fewer keys may make more chunks.
 int64_t most_chunks(int64_t num_keys) { return std::clamp<int64_t>(divide_up(num_keys, kMinChunkKeys), 1, kMaxChunks); }
 
-// Rows of the largest batch element that may go to this kernel.
+// The rows of the largest batch element that this kernel may compute.
 int64_t most_rows(const AttentionProblem& problem) {
   const int64_t group = group_size(problem);
   return group * std::min(problem.limits.num_queries, kMaxRows / group);
@@ -62,7 +62,7 @@ size_t partial_bytes(const KernelTable& kernels, const AttentionProblem& problem
   return kernels.decode_partial_bytes(&problem, num_rows);
 }
 
-// Whether this kernel computes a task. In a uniform batch it computes all.
+// Whether this kernel computes the task. In a uniform batch it computes all tasks.
 bool has_work(const KernelTable& kernels, const AttentionProblem& problem, const AttentionTask& task) {
   return task.first_row < task.end_row &&
          (problem.limits.has_table == 0 ||
@@ -83,7 +83,7 @@ size_t choose_decode_attention(const KernelTable& kernels, const AttentionProble
   const int64_t num_rows = most_rows(problem);
   choice.decode_rows = std::clamp<int64_t>(num_rows, 1, std::min<int64_t>(kMaxRows, kernels.lanes));
   const TaskGrid tasks(problem, num_rows, choice.decode_rows);
-  // A chunk may be what a worker takes.
+  // With more keys than one chunk, a worker may take a single chunk.
   const double num_pieces = num_keys > kMinChunkKeys ? 2 : tasks.count;
   choice.decode_workers = Workers::num_with_scratch(num_pieces, work_of(most_work_of(problem)), num_workers);
   choice.decode_worker_bytes = round_up_to_alignment(kernels.decode_scratch_bytes(&problem, choice.decode_rows) +
@@ -124,7 +124,7 @@ void run_decode_attention(const KernelTable& kernels, const AttentionProblem& pr
   const auto own_scratch = [&](int32_t worker) {
     return memory + choice.decode_worker_bytes * static_cast<size_t>(worker);
   };
-  // The key ranges lie behind what the kernel uses, at the end of the worker's part.
+  // The key ranges are at the end of the worker's scratch, after the memory of the kernel.
   const auto find_ranges = [&](AttentionTask& task, std::byte* own) {
     auto* ranges = reinterpret_cast<KeyRange*>(own + choice.decode_worker_bytes - range_bytes);
     find_key_ranges(problem, task, ranges);
@@ -162,7 +162,7 @@ void run_decode_attention(const KernelTable& kernels, const AttentionProblem& pr
     find_ranges(task, own);
     attend(task, chunks, index % task_chunks, partials + task_bytes * static_cast<size_t>(index / task_chunks), own);
   });
-  // Weights are found by going through the keys once more; all else is little.
+  // Weights need another pass over the keys, so they use all threads. Otherwise finishing takes little time.
   const bool has_weights = problem.weights.given != 0;
   workers.for_each(
       num_tasks, has_weights ? num_threads : 1, has_weights ? choice.work : 0, [&](int64_t index, int32_t worker) {

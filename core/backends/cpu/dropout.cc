@@ -12,12 +12,12 @@ namespace {
 
 constexpr int kLast = kElementwiseRank - 1;
 
-// Elements of a task: some microseconds of random numbers, and a multiple of what kernels draw at once.
+// Elements of a task: some microseconds of random numbers. A multiple of the number that a kernel draws at a time.
 constexpr int64_t kTaskElements = int64_t{1} << 14;
-// Of an element: ten rounds of Philox for a quarter of a counter, and less where it is copied.
+// For one element: ten rounds of Philox give four random words. Copying takes less.
 constexpr double kFlopsPerElement = 40;
 
-// A double, because plans are made for shapes that nobody could run.
+// A double, because plans are also made for shapes that are too large to run.
 double count_elements(const DropoutProblem& problem) {
   double count = 1;
   for (const int64_t size : problem.sizes) count *= static_cast<double>(size);
@@ -28,7 +28,7 @@ double count_tasks(const DropoutProblem& problem) {
   return std::ceil(count_elements(problem) / static_cast<double>(kTaskElements));
 }
 
-// From element `i` of row `row` on, counted through all axes but the last.
+// The row from its element `i` on. Rows are numbered in row-major order of all axes but the last.
 StridedRow row_of(const DropoutProblem& problem, const ElementwiseOperand& operand, int64_t row, int64_t i) {
   int64_t index = i * operand.strides[kLast];
   for (int axis = kLast - 1; axis >= 0; --axis) {

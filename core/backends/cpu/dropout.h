@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dropout of single elements, and the two numbers that every dropout needs. Whether an element is kept
-// is a pure function of its row-major index and the seed (docs/semantics.md, "Random numbers"), so that the result is the
-// same in any order of computation and can be repeated.
+// Elementwise dropout, and two numbers that every dropout needs. Whether an element is kept is a pure function of its
+// row-major index and the seed (docs/semantics.md, "Random numbers"). So the result is the same in any order of
+// computation and can be repeated.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@
 
 namespace heed::cpu {
 
-// What is kept has a random word that is not below this.
+// An element is kept if its random word is at least this.
 uint32_t dropout_threshold(float dropout);
-// And is multiplied by this: 1 / (1 - dropout).
+// The factor of kept elements, 1 / (1 - dropout).
 float dropout_scale(float dropout);
 
 Plan plan_dropout(const KernelTable& kernels, const DropoutProblem& problem, int32_t num_workers);
-// `plan` is plan_dropout's for this problem or one that differs in addresses alone.
+// `plan`: from plan_dropout, for this problem or one that differs only in addresses.
 void run_dropout(const KernelTable& kernels, const DropoutProblem& problem, const Plan& plan, const Workers& workers);
 
 }  // namespace heed::cpu

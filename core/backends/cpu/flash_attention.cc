@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A task is a range of the rows that share a head of keys and values, so that a block of keys is brought to the caches,
-// and widened or copied where it has to be, once for all of them. No result depends on where the rows are cut: a row's
-// arithmetic is its own.
+// A task is a range of the rows that share a key head, so that a key block is loaded into the caches, and widened or
+// copied if needed, once for all of them. The rows are computed independently, so the result does not depend on how
+// they are cut into tasks.
 #include "backends/cpu/flash_attention.h"
 
 #include <algorithm>
@@ -16,25 +16,25 @@
 namespace heed::cpu {
 namespace {
 
-// Rows of a task at most. A block of keys that has to be widened costs about as much as 7 rows, 3 % of 256. Where every
-// block has to be, twice as many rows share it.
+// The largest number of rows in a task. Widening a key block costs about as much as 7 rows, 3 % of 256. If every block
+// is widened, twice as many rows share it.
 constexpr int64_t kMaxTaskRows = 256;
 constexpr int64_t kMaxWidenedTaskRows = 512;
-// What the query tiles of a task may take of a second-level cache, half of which is left to a block of keys and values.
+// The memory of a task's query tiles: half of a second-level cache; the other half is for a block of keys and values.
 constexpr int64_t kMaxTileBytes = int64_t{512} << 10;
 // Load balance: with at least 4 tasks for each worker, the last one to finish is late by a quarter of its share at most.
 constexpr int64_t kTasksPerWorker = 4;
-// More tasks than this are so small that their order does not matter.
+// With more tasks than this, each is so small that their order does not matter.
 constexpr int64_t kMaxOrdered = 2048;
 
 struct OrderedTask {
   double cost;
-  int64_t position;  // in the order before costs are compared
+  int64_t position;  // before sorting by cost
 };
 
-// Which task comes at a position of the order, before costs are compared. Neighbours in memory, which may share a head's
-// keys and values, go to one worker one after the other, far from those of the other workers. Measured with two workers:
-// 2 % of the time at 512 queries, 5 % at 128.
+// The index of the task at a position of the unsorted order. Adjacent tasks, which may share a key head, go to the same
+// worker one after another, far from those of other workers. Measured with two workers: saves 2 % of the time at 512
+// queries and 5 % at 128.
 int64_t spread(int64_t position, int64_t count, int32_t num_workers) {
   if (num_workers == 1) return position;
   const int64_t share = count / num_workers;
@@ -60,15 +60,15 @@ TaskGrid cut(const KernelTable& kernels, const AttentionProblem& problem, int32_
   return tasks;
 }
 
-// Whether this kernel computes a task. In a uniform batch it computes all.
+// Whether this kernel computes the task. In a uniform batch it computes all tasks.
 bool has_work(const KernelTable& kernels, const AttentionProblem& problem, const AttentionTask& task) {
   return task.first_row < task.end_row &&
          (problem.limits.has_table == 0 ||
           !is_for_decode_attention(kernels, problem, task.sequence->query_count, task.sequence->key_count));
 }
 
-// The largest tasks first, judged by their first and last rows: what is taken last should be small. Tasks of one cost
-// stay spread.
+// Sorts the largest tasks first, by the key counts of their first and last rows, so that the last tasks are small.
+// Tasks of equal cost keep the order of `spread`.
 void order(const AttentionProblem& problem, const TaskGrid& tasks, int64_t count, int32_t num_workers,
            OrderedTask* ordered) {
   for (int64_t position = 0; position < count; ++position) {
@@ -87,13 +87,13 @@ void order(const AttentionProblem& problem, const TaskGrid& tasks, int64_t count
 
 }  // namespace
 
-// Scratch is a part for each worker, then the order of the tasks. Its size depends on sizes alone, and never decreases
-// when one of them grows, whatever the tasks and the work of a call turn out to be.
+// The scratch has a part for each worker, then the order of the tasks. Its size depends only on sizes and does not
+// decrease when one of them grows, whatever the call's number of tasks and its work.
 size_t choose_flash_attention(const KernelTable& kernels, const AttentionProblem& problem, int32_t num_workers,
                               AttentionChoice& choice) {
   const int64_t tile = kernels.flash_tile_rows;
   const auto tiles = static_cast<double>(divide_up(rows_of_group(problem), tile));
-  // At least as many as any cut makes of them.
+  // An upper bound of the number of tasks, however the rows are cut.
   const double num_tasks = static_cast<double>(problem.batch) * static_cast<double>(problem.num_kv_heads) * tiles;
   choice.flash_workers = Workers::num_with_scratch(num_tasks, most_work_of(problem).flops, num_workers);
   const int64_t most_rows = max_task_rows(kernels, problem);
@@ -132,7 +132,7 @@ void run_flash_attention(const KernelTable& kernels, const AttentionProblem& pro
     const int64_t position = is_ordered ? ordered[index].position : index;
     AttentionTask task = tasks.at(problem, spread(position, count, num_workers));
     if (!has_work(kernels, problem, task)) return;
-    // The key ranges lie behind what the kernel uses, at the end of the worker's part.
+    // The key ranges are at the end of the worker's scratch, after the memory of the kernel.
     std::byte* own = memory + choice.flash_worker_bytes * static_cast<size_t>(worker);
     auto* ranges = reinterpret_cast<KeyRange*>(own + choice.flash_worker_bytes - range_bytes);
     find_key_ranges(problem, task, ranges);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention for many queries: query tiles against key blocks.
+// Attention for many queries: multiplies query tiles by key blocks.
 #pragma once
 
 #include <cstddef>
@@ -13,14 +13,14 @@
 
 namespace heed::cpu {
 
-// Sets the flash members of the choice. Returns the scratch that run_flash_attention needs; never less for more of
-// anything.
+// Sets the flash members of the choice. Returns the scratch bytes that run_flash_attention needs; they do not decrease
+// when a size grows.
 size_t choose_flash_attention(const KernelTable& kernels, const AttentionProblem& problem, int32_t num_workers,
                               AttentionChoice& choice);
-// What the plan says of kernel, tasks, threads and blocks, and choice.work.
+// Sets the plan's kernel, tasks, threads and blocks, and choice.work.
 void plan_flash_attention(const KernelTable& kernels, const AttentionProblem& problem, int32_t num_workers,
                           AttentionChoice& choice, Plan& plan);
-// Of a ragged batch, the elements that is_for_decode_attention leaves.
+// In a ragged batch it computes the batch elements for which is_for_decode_attention is false.
 void run_flash_attention(const KernelTable& kernels, const AttentionProblem& problem, const AttentionChoice& choice,
                          int32_t num_threads, const Workers& workers, void* scratch);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host program's threads. Its parallel_for runs one item for each worker, and each item runs tasks of the loop, as
-// heed's own threads do. parallel_for may break its contract: the caller then runs the items that were skipped, an item
-// that comes twice or too late does nothing, and the call in which this happens fails.
+// Runs loops on the host program's threads. parallel_for runs one item for each worker, and each item runs tasks of the
+// loop, as heed's own threads do. If parallel_for breaks its contract, the call fails, but all tasks are done: the
+// caller runs items that were skipped, and an item that is run twice or too late does nothing.
 #pragma once
 
 #include <atomic>
@@ -21,8 +21,8 @@ class HostExecutor final : public Team {
   Status run(const Loop& loop, int32_t num_workers, Failure* failure) override;
 
  private:
-  // The `task` argument of parallel_for: one object for each of the last rounds, so that a call after the end of its
-  // round is recognized by the address, which is still valid memory.
+  // The `task` argument of parallel_for. The last kNumRounds rounds each have their own object. So an item that runs
+  // after the end of its round is recognized by the address, which still points to valid memory.
   struct Task {
     HostExecutor* executor;
   };
@@ -31,7 +31,7 @@ class HostExecutor final : public Team {
   static void run_item(void* task, int64_t item);
   void note(Fault fault, int64_t item);
   bool claim(int32_t worker) { return !is_claimed_[worker].exchange(true, std::memory_order_relaxed); }
-  // Does the work of workers that parallel_for has not run; returns whether there were any.
+  // Runs the items that parallel_for has not run; returns whether there were any.
   bool do_what_is_left();
   Status report(Failure* failure) const;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which kernels a context computes with: those for the widest ISA that the processor and the system support, unless the
-// environment variable HEED_ISA names another.
+// Selects the kernels of a context: those for the widest ISA that the processor and the system support, or the ISA that
+// the environment variable HEED_ISA names.
 #pragma once
 
 #include <span>
@@ -13,7 +13,7 @@ namespace heed::cpu {
 
 struct Isa {
   const KernelTable* kernels;
-  // What its instructions need of the processor.
+  // The processor features that its instructions require.
   platform::CpuFeatures features;
 
   const char* name() const { return kernels->isa; }
@@ -23,10 +23,10 @@ struct Isa {
 // The ISAs of this build, from the narrowest to the widest; the first is always available. In isas_<processor>.cc.
 std::span<const Isa> isas();
 
-// The widest that is available, whatever HEED_ISA is.
+// The widest available ISA, whatever HEED_ISA is.
 const Isa& widest_isa();
 
-// Fails with InvalidArgument where HEED_ISA names none of the available ISAs; the sentence lists them.
+// Fails with InvalidArgument if HEED_ISA names no available ISA; the message lists the available ones.
 Status choose_kernels(const KernelTable** kernels, Error* failure);
 
 }  // namespace heed::cpu

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the elements of an operand lie, and an operand of a linear problem as its kernels take it.
+// Layouts of operands, and conversion of an operand for the linear kernels.
 #pragma once
 
 #include <algorithm>
@@ -9,13 +9,13 @@
 
 namespace heed::cpu {
 
-// Whether the `size` elements of the last axis do not lie side by side.
+// Whether the `size` elements of the last axis are not contiguous.
 template <int rank>
 bool is_strided(const StridedOperand<rank>& operand, int64_t size) {
   return operand.given != 0 && size > 1 && operand.strides[rank - 1] != 1;
 }
 
-// The same but for an operand that is repeated over the axis, which is read once.
+// Whether the elements have to be gathered: they are not contiguous, and the axis is not repeated with stride 0.
 template <int rank>
 bool is_gathered(const StridedOperand<rank>& operand, int64_t size) {
   return is_strided(operand, size) && operand.strides[rank - 1] != 0;

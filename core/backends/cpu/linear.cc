@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A task is some rows times some packed panels of one part's weight. No result depends on where either is cut, because
-// every element of an output is one chain of FMAs.
+// A task computes a range of rows times a range of packed panels of one part's weight. Every output element is one
+// chain of FMAs, so the result does not depend on how rows and panels are cut.
 #include "backends/cpu/linear.h"
 
 #include <algorithm>
@@ -17,37 +17,37 @@ namespace {
 // Load balance: with at least 4 tasks for each worker, the last one to finish is late by a quarter of its share at most.
 constexpr int64_t kTasksPerWorker = 4;
 
-// All elements of the batch one after the other. As many as can be counted: plans are made for shapes that nobody could
-// run.
+// The rows of all batch elements, at most INT64_MAX / 2: plans are also made for shapes that are too large to run.
 int64_t rows_of(const LinearProblem& problem) {
   int64_t rows = 0;
   return __builtin_mul_overflow(problem.batch, problem.rows, &rows) ? INT64_MAX / 2 : rows;
 }
 
-// Rows that are wanted of all elements of the batch.
+// The number of wanted rows in the whole batch.
 int64_t count_wanted(const LinearProblem& problem, WantedRows wanted) {
   if (wanted == WantedRows::All) return rows_of(problem);
   return static_cast<int64_t>(std::min(num_wanted_rows(problem.limits, wanted, problem.batch), 0x1p62));
 }
 
-// Tasks of the parts that want the same rows.
+// The tasks of all parts that want the same rows.
 struct TaskSet {
   WantedRows wanted = WantedRows::All;
   int64_t num_rows = 0;
   int64_t rows;  // of one task
   int64_t row_blocks;
-  int64_t unit;  // panels that stay together
+  int64_t unit;  // the number of adjacent panels that stay in one task
   int32_t num_parts;
-  int32_t parts[kMaxLinearParts];   // numbers of these parts in the problem
-  int64_t panels[kMaxLinearParts];  // of each of them
-  int64_t groups[kMaxLinearParts];  // of units, for each block of rows
+  int32_t parts[kMaxLinearParts];   // indices of these parts in the problem
+  int64_t panels[kMaxLinearParts];  // the number of panels of each part
+  int64_t groups[kMaxLinearParts];  // the number of groups of units of each part, for each block of rows
   int64_t all_groups;
-  double count;  // of all
+  double count;  // of all tasks
 
-  // Of a problem that is run.
+  // Only for problems that are run.
   int64_t num_tasks() const { return static_cast<int64_t>(count); }
 
-  // A task without the position of its first row; `first_row` gets the number of that row among the wanted ones.
+  // The task at an index, with first_batch and first_row still to be set. `first_row` becomes the number of its first
+  // row, counted in the wanted rows.
   LinearTask at(int64_t index, int64_t& first_row) const {
     LinearTask task = {};
     first_row = index / all_groups * rows;
@@ -66,7 +66,7 @@ struct TaskSet {
   }
 };
 
-// Its parts are set, and the rows that they want.
+// Cuts a set, in which the parts and the number of rows are set, into tasks.
 void cut(const KernelTable& kernels, const LinearProblem& problem, int32_t num_workers, TaskSet& tasks) {
   const int64_t tile = kernels.linear_tile_rows;
   tasks.unit = tasks.num_rows <= tile ? kernels.linear_streams : 1;
@@ -76,7 +76,7 @@ void cut(const KernelTable& kernels, const LinearProblem& problem, int32_t num_w
     all_units += divide_up(tasks.panels[i], tasks.unit);
   }
   const int64_t wanted = num_workers > 1 ? kTasksPerWorker * num_workers : 1;
-  // Where all panels apart are too few, rows are cut further.
+  // If single panels make too few tasks, cut the rows further.
   const int64_t row_blocks = std::max(divide_up(tasks.num_rows, kernels.linear_max_rows(problem.input_size)),
                                       divide_up(wanted, std::max<int64_t>(1, all_units)));
   tasks.rows = std::max(tile, round_up(divide_up(tasks.num_rows, row_blocks), tile));
@@ -91,19 +91,19 @@ void cut(const KernelTable& kernels, const LinearProblem& problem, int32_t num_w
   tasks.count = static_cast<double>(tasks.row_blocks) * static_cast<double>(tasks.all_groups);
 }
 
-// What plan_linear decides and run_linear obeys.
+// What plan_linear decides and run_linear follows.
 struct LinearChoice {
-  // By WantedRows: how many rows of the whole batch these are, where a part wants them.
+  // By WantedRows: the number of wanted rows in the whole batch, if a part wants them.
   int64_t num_rows[3] = {};
   double work = 0;           // of the call, in FLOPs
   size_t worker_bytes = 0;   // scratch of one worker
-  int32_t num_workers = 1;   // for how many the problem is cut
-  int32_t with_scratch = 1;  // how many have scratch
+  int32_t num_workers = 1;   // the number for which the problem is cut
+  int32_t with_scratch = 1;  // the number with scratch memory
 };
 
-// How a problem is cut into tasks: those of each set of parts that want the same rows, one set after the other.
+// How a problem is cut into tasks: one TaskSet after another, one for all parts that want the same rows.
 struct Cut {
-  // The first num_sets are set: a small call notices what clearing them all takes.
+  // Only the first num_sets are initialized: clearing all of them would take a noticeable part of a small call.
   TaskSet sets[kMaxLinearParts];
   int32_t num_sets = 0;
   double count = 0;
@@ -126,7 +126,7 @@ struct Cut {
   }
 
  private:
-  // Of two sets of wanted rows the larger contains the smaller. So sets with as many rows are the same rows.
+  // Of two sets of wanted rows one contains the other. So sets with equally many rows are equal.
   TaskSet& set_of(const LinearProblem& problem, const LinearChoice& choice, WantedRows wanted) {
     for (int32_t i = 0; i < num_sets; ++i) {
       if (sets[i].wanted == wanted) return sets[i];
@@ -144,18 +144,19 @@ struct Cut {
   }
 };
 
-// The tables of wanted rows that a problem may need: one for each answer but All.
+// The largest number of tables of wanted rows in a problem: one for each value of WantedRows except All.
 constexpr int32_t kMaxTables = 2;
 
-// Of one table. Elements of a batch whose table no memory could hold are not counted: plans are made for shapes that
-// nobody could run.
+// The bytes of one table. The batch is limited to avoid overflow: plans are also made for shapes that are too large to
+// run.
 size_t table_bytes(const LinearProblem& problem) {
   constexpr int64_t kMaxCounted = int64_t{1} << 56;
   return round_up_to_alignment(static_cast<size_t>(std::min(problem.batch, kMaxCounted)) * sizeof(RowRange));
 }
 
-// Where there are limits, all tables have room, whatever the parts want: so a part by itself takes no less than all
-// together. Batch elements without rows, or without queries that want any, need no memory, however many they are.
+// With limits there is room for all tables, whatever the parts want, so that a single part does not need less scratch
+// than all together. Without rows, queries or keys there is no table: such batch elements take no memory, so their
+// number may be huge.
 size_t all_table_bytes(const LinearProblem& problem) {
   const bool any = problem.rows > 0 && problem.limits.num_queries > 0 && problem.limits.num_keys > 0;
   return any ? kMaxTables * table_bytes(problem) : 0;
@@ -170,7 +171,7 @@ void fill_table(const LinearProblem& problem, WantedRows wanted, RowRange* table
   }
 }
 
-// Sets where the task's first row is, given its number among those that are wanted.
+// Sets the task's first batch element and row from the number `row`, counted in the wanted rows.
 void find_first_row(const LinearArguments& arguments, int64_t batch, int64_t row, LinearTask& task) {
   const RowRange* table = arguments.parts[task.part].ranges;
   if (table == nullptr) {
@@ -178,14 +179,15 @@ void find_first_row(const LinearArguments& arguments, int64_t batch, int64_t row
     task.first_row = row % arguments.rows;
     return;
   }
-  // The last batch element before which there are not more: those without rows have as many before them as the next.
+  // The last batch element with at most `row` wanted rows before it. An element without wanted rows is skipped, since
+  // the next one has as many rows before it.
   const RowRange* next = std::upper_bound(table, table + batch, row,
                                           [](int64_t number, const RowRange& range) { return number < range.before; });
   task.first_batch = next - table - 1;
   task.first_row = table[task.first_batch].first + (row - table[task.first_batch].before);
 }
 
-// The largest that a part alone takes: a task belongs to one.
+// The maximum over the parts, since a task belongs to one part.
 size_t worker_bytes(const KernelTable& kernels, const LinearProblem& problem) {
   const int64_t rows = std::min(rows_of(problem), kernels.linear_max_rows(problem.input_size));
   size_t most = 0;
@@ -197,8 +199,8 @@ size_t worker_bytes(const KernelTable& kernels, const LinearProblem& problem) {
   return round_up_to_alignment(most);
 }
 
-// How many workers have scratch. Depends on the sizes of the largest part alone, as if all parts were as large, so that
-// several parts in one problem need no more scratch than each by itself.
+// The number of workers with scratch. It depends only on the largest part, as if all parts were of that size, so that
+// several parts in one problem need no more scratch than one problem for each part.
 int32_t num_with_scratch(const LinearProblem& problem, int32_t num_workers) {
   int64_t output_size = 0;
   for (int32_t i = 0; i < problem.num_parts; ++i) output_size = std::max(output_size, problem.parts[i].output_size);
@@ -211,7 +213,7 @@ int32_t num_with_scratch(const LinearProblem& problem, int32_t num_workers) {
   return Workers::num_with_scratch(kManyItems, kMaxLinearParts * work_of(most), num_workers);
 }
 
-// Strides of axes that are repeated or have one element are 0.
+// An axis that is repeated or of size 1 has stride 0.
 bool lies_side_by_side(int64_t stride, int64_t size) { return stride == 1 || size <= 1; }
 
 LinearArguments arguments_of(const LinearProblem& problem) {
@@ -223,7 +225,7 @@ LinearArguments arguments_of(const LinearProblem& problem) {
     const LinearPart& part = problem.parts[i];
     LinearPartArguments& to = arguments.parts[i];
     to.output_size = part.output_size;
-    // Heads that lie side by side are one.
+    // Adjacent heads are treated as one head.
     to.head_size =
         part.output.strides[0] == part.head_size * part.output.strides[3] ? part.output_size : part.head_size;
     set_operand(to.weight, part.weight);
@@ -234,7 +236,7 @@ LinearArguments arguments_of(const LinearProblem& problem) {
   return arguments;
 }
 
-// Batch elements of one row each, as when text is generated, become the rows of one element.
+// If each batch element has one row, as in text generation, makes them rows of one batch element.
 void put_rows_together(const LinearProblem& problem, LinearArguments& arguments) {
   arguments.rows = problem.batch;
   arguments.input.strides[2] = arguments.input.strides[1];
@@ -271,7 +273,7 @@ Plan plan_linear(const KernelTable& kernels, const LinearProblem& problem, int32
   bool scatters_output = false;
   for (int32_t i = 0; i < problem.num_parts; ++i) {
     const LinearPart& part = problem.parts[i];
-    // Side by side in one of its two axes is enough for the second operand of a product.
+    // For a product's second operand, contiguous elements in either axis suffice.
     gathers_weight =
         gathers_weight || (part.is_packed == 0 && !lies_side_by_side(part.weight.strides[2], part.output_size) &&
                            !lies_side_by_side(part.weight.strides[3], problem.input_size));
@@ -286,7 +288,7 @@ Plan plan_linear(const KernelTable& kernels, const LinearProblem& problem, int32
 
 void run_linear(const KernelTable& kernels, const LinearProblem& problem, const Plan& plan, const Workers& workers,
                 void* scratch) {
-  // Batch elements without rows need no memory, so there may be more of them than anyone can count to.
+  // Batch elements without rows take no memory, so their number may exceed any counter.
   if (problem.rows == 0) return;
   const auto& choice = choice_of<LinearChoice>(plan);
   const Cut cut(kernels, problem, choice);

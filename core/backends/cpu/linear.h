@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Projections and products on the CPU.
+// Projections and matrix products on the CPU.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 namespace heed::cpu {
 
 Plan plan_linear(const KernelTable& kernels, const LinearProblem& problem, int32_t num_workers);
-// `plan` is plan_linear's for this problem or one that differs in addresses alone, and as many workers.
+// `plan`: from plan_linear with the same number of workers, for this problem or one that differs only in addresses.
 void run_linear(const KernelTable& kernels, const LinearProblem& problem, const Plan& plan, const Workers& workers,
                 void* scratch);
 size_t packed_linear_bytes(const KernelTable& kernels, const LinearPart& part, int64_t input_size);

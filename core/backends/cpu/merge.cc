@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The weights of a row's parts are computed in double and rounded once, so that what a row's output loses is the
-// rounding of each weight and of the sum.
+// A row's factors exp(log_sum_exp) / total are computed in double and rounded once to f32. So the error of an output is
+// the rounding of each factor and of the sum.
 #include "backends/cpu/merge.h"
 
 #include <algorithm>
@@ -17,13 +17,13 @@ namespace {
 constexpr int kElementAxis = kElementwiseRank - 1;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Elements of all parts that a task reads: some microseconds.
+// The number of elements, of all parts, that a task reads: some microseconds.
 constexpr int64_t kMergeTaskElements = int64_t{1} << 14;
-// Of an exponential in double, and of an element: a product and what moves it.
+// For one factor: an exponential in double. For one element: a product, a load and a store.
 constexpr double kFlopsPerWeight = 100;
 constexpr double kFlopsPerMergedElement = 4;
 
-// A double, because plans are made for shapes that nobody could run.
+// A double, because plans are also made for shapes that are too large to run.
 double count_rows(const MergeProblem& problem) {
   double count = 1;
   for (int axis = 0; axis < kElementAxis; ++axis) count *= static_cast<double>(problem.sizes[axis]);
@@ -46,7 +46,7 @@ double flops_of(const MergeProblem& problem) {
          (kFlopsPerWeight + kFlopsPerMergedElement * row_size);
 }
 
-// Scratch of one worker: the rows and the weights of a row's parts.
+// Scratch of one worker: the parts' rows, then their factors.
 size_t rows_bytes(const MergeProblem& problem) {
   return round_up_to_alignment(static_cast<size_t>(problem.num_parts) * sizeof(StridedRow));
 }
@@ -54,7 +54,7 @@ size_t worker_bytes(const MergeProblem& problem) {
   return rows_bytes(problem) + round_up_to_alignment(static_cast<size_t>(problem.num_parts) * sizeof(float));
 }
 
-// The index of a row's first element, rows counted in row-major order.
+// The offset of a row's first element. Rows are numbered in row-major order.
 int64_t offset_of(const MergeProblem& problem, const ElementwiseOperand& operand, int64_t row) {
   int64_t offset = 0;
   for (int axis = kElementAxis - 1; axis >= 0; --axis) {
@@ -76,7 +76,7 @@ StridedRow row_of(const MergeProblem& problem, const ElementwiseOperand& operand
 
 void merge_row(const KernelTable& kernels, const MergeProblem& problem, int64_t row, StridedRow* rows, float* weights) {
   const double sink = problem.sinks.given != 0 ? float_of(problem, problem.sinks, row) : -kInfinity;
-  // NaN counts as larger than every number, so that it reaches the results.
+  // NaN counts as larger than every number, so that it propagates to the results.
   double maximum = sink;
   for (int64_t n = 0; n < problem.num_parts; ++n) {
     const double part = float_of(problem, problem.parts[n].log_sum_exp, row);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One attention from its parts over disjoint keys.
+// Merges partial results of one attention over disjoint keys.
 #pragma once
 
 #include <cstdint>

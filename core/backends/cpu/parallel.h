@@ -38,7 +38,7 @@ class Team {
 
 // Work in FLOPs: the longer of computing and reading.
 inline double work_of(const Cost& cost) {
-  // What a core computes in the time in which memory gives it a byte, when either is all it does.
+  // The FLOPs that a core computes while it reads one byte from memory, with each running at its full speed.
   constexpr double kFlopsPerByte = 2.5;
   return std::max(cost.flops, kFlopsPerByte * cost.bytes);
 }
@@ -75,13 +75,13 @@ class Workers {
     run(loop, wanted);
   }
 
-  // The same on as many threads as the work is worth.
+  // As for_each above, on num_wanted() threads.
   template <typename Function>
   void for_each(int64_t num_tasks, double flops, const Function& function) const {
     for_each(num_tasks, num_wanted(num_tasks, flops, num_workers()), flops, function);
   }
 
-  // Ok, or what the team has failed with; the work was done all the same.
+  // Ok, or the first failure of the team; the tasks are done in both cases.
   Status status() const { return status_; }
 
   // How many of num_workers need scratch memory for a loop with at most that number of tasks and FLOPs: 1, the caller,

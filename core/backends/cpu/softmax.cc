@@ -12,16 +12,16 @@
 namespace heed::cpu {
 namespace {
 
-// Scores of a task: some microseconds.
+// The number of scores of a task: some microseconds.
 constexpr int64_t kTaskScores = int64_t{1} << 14;
-// Of a score: its exponential, a division, and what moves it.
+// For one score: an exponential, a division, a load and a store.
 constexpr double kFlopsPerScore = 20;
 
 int64_t rows_of_task(const SoftmaxProblem& problem) {
   return std::max<int64_t>(1, kTaskScores / std::max<int64_t>(1, problem.num_keys));
 }
 
-// A double, because plans are made for shapes that nobody could run.
+// A double, because plans are also made for shapes that are too large to run.
 double count_rows(const SoftmaxProblem& problem) {
   return static_cast<double>(problem.batch) * static_cast<double>(problem.num_heads) *
          static_cast<double>(problem.num_queries);
@@ -49,7 +49,7 @@ double flops_of(const SoftmaxProblem& problem) {
 }  // namespace
 
 Plan plan_softmax(const KernelTable& kernels, const SoftmaxProblem& problem, int32_t num_workers) {
-  // A row is whole vectors.
+  // Rows are padded to whole vectors.
   static_assert(kMemoryAlignment >= 64);
   Plan plan;
   plan.kernel = "softmax";

@@ -12,7 +12,7 @@
 namespace heed::cpu {
 
 Plan plan_softmax(const KernelTable& kernels, const SoftmaxProblem& problem, int32_t num_workers);
-// `plan` is plan_softmax's for this problem or one that differs in addresses alone.
+// `plan`: from plan_softmax, for this problem or one that differs only in addresses.
 void run_softmax(const KernelTable& kernels, const SoftmaxProblem& problem, const Plan& plan, const Workers& workers,
                  void* scratch);
 

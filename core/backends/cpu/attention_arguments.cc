@@ -24,8 +24,8 @@ bool is_scattered(const Operand& operand, int64_t size) {
 }
 
 // With at most this many rows, computing on a block of keys and values takes less than 3 times as long as transposing
-// it. With heads of 64, transposed storage takes, relative to contiguous rows, 2 to 3 times the time with one row, 1.3 to
-// 1.4 times with 16 rows, 1.28 times with 32 and 1.15 times with 64.
+// it. With heads of 64, transposed storage takes, relative to contiguous rows, 2 to 3 times the time with one row, 1.3
+// to 1.4 times with 16 rows, 1.28 times with 32 and 1.15 times with 64.
 constexpr int64_t kMaxRowsOfReading = 16;
 
 bool transposes_for_few(const AttentionProblem& problem) {

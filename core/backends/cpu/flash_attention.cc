@@ -22,7 +22,8 @@ constexpr int64_t kMaxTaskRows = 256;
 constexpr int64_t kMaxWidenedTaskRows = 512;
 // The memory of a task's query tiles: half of a second-level cache; the other half is for a block of keys and values.
 constexpr int64_t kMaxTileBytes = int64_t{512} << 10;
-// Load balance: with at least 4 tasks for each worker, the last one to finish is late by a quarter of its share at most.
+// Load balance: with at least 4 tasks for each worker, the last one to finish is late by a quarter of its share at
+// most.
 constexpr int64_t kTasksPerWorker = 4;
 // With more tasks than this, each is so small that their order does not matter.
 constexpr int64_t kMaxOrdered = 2048;

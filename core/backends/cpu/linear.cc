@@ -14,7 +14,8 @@
 namespace heed::cpu {
 namespace {
 
-// Load balance: with at least 4 tasks for each worker, the last one to finish is late by a quarter of its share at most.
+// Load balance: with at least 4 tasks for each worker, the last one to finish is late by a quarter of its share at
+// most.
 constexpr int64_t kTasksPerWorker = 4;
 
 // The rows of all batch elements, at most INT64_MAX / 2: plans are also made for shapes that are too large to run.

@@ -54,10 +54,10 @@ class Workers {
 
   // Calls function(task, worker) once for each task from 0 to num_tasks - 1, on at most num_threads threads, a number
   // that num_wanted() returned. Worker w of n runs the tasks w, w + n, w + 2n and so on, then tasks that other workers
-  // have not begun; so the largest tasks should come first. 0 <= worker < num_workers(); no two calls at a time have the
-  // same worker; the calling thread is worker 0. Returns when all tasks are done, and what they wrote is then visible to
-  // the caller. `flops` estimates the work of all tasks: sleeping threads are woken only for a loop that takes longer
-  // than waking them. The function must not call for_each, and must not throw.
+  // have not begun; so the largest tasks should come first. 0 <= worker < num_workers(); no two calls at a time have
+  // the same worker; the calling thread is worker 0. Returns when all tasks are done, and what they wrote is then
+  // visible to the caller. `flops` estimates the work of all tasks: sleeping threads are woken only for a loop that
+  // takes longer than waking them. The function must not call for_each, and must not throw.
   template <typename Function>
   void for_each(int64_t num_tasks, int32_t num_threads, double flops, const Function& function) const {
     const auto wanted = static_cast<int32_t>(std::min<int64_t>({num_tasks, num_threads, num_workers()}));
@@ -98,8 +98,9 @@ class Workers {
 
  private:
   // The least work that is worth one more worker: about 5 microseconds at 100 GFLOP/s, which a core reaches where half
-  // of its time goes into loads and tails. A worker that is awake needs 1 to 2 microseconds to see that a loop has begun,
-  // and the caller as long to see that it has ended. A loop of less than twice this work runs on its caller alone.
+  // of its time goes into loads and tails. A worker that is awake needs 1 to 2 microseconds to see that a loop has
+  // begun, and the caller as long to see that it has ended. A loop of less than twice this work runs on its caller
+  // alone.
   static constexpr double kFlopsPerWorker = 5e5;
 
   void run(const Loop& loop, int32_t wanted) const {

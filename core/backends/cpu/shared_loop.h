@@ -22,8 +22,8 @@ class SharedLoop {
   // No loop is open and no thread has joined. Called after a fork: the child inherits the gate but no workers.
   void reset() { gate_.store(0, std::memory_order_relaxed); }
 
-  // For the owner of the loop; no thread may be inside. `num_workers`: how many workers, the owner included, are expected
-  // to take part.
+  // For the owner of the loop; no thread may be inside. `num_workers`: how many workers, the owner included, are
+  // expected to take part.
   void open(const Loop& loop, uint32_t round, uint32_t num_entries, int32_t num_workers);
   // No thread can join any more. Returns how many are still inside.
   uint32_t close();
@@ -54,10 +54,10 @@ class SharedLoop {
   static constexpr uint32_t kAwaited = 1u << 30;  // the owner sleeps until no thread is inside
 
   alignas(kMemoryAlignment) std::atomic<uint32_t> gate_ = 0;
-  // Share s of n has the tasks s, s + n, s + 2n and so on. Where the largest tasks come first, this balances the load as
-  // well as one counter for all tasks. It also gives a worker the same tasks in each call, so that their data may still
-  // be in its caches from the layer's previous operation. With one counter two threads took 10 to 15 % longer for 8 x 12
-  // heads of 128 queries. With more workers than kMaxShares, several begin with the same share.
+  // Share s of n has the tasks s, s + n, s + 2n and so on. Where the largest tasks come first, this balances the load
+  // as well as one counter for all tasks. It also gives a worker the same tasks in each call, so that their data may
+  // still be in its caches from the layer's previous operation. With one counter two threads took 10 to 15 % longer for
+  // 8 x 12 heads of 128 queries. With more workers than kMaxShares, several begin with the same share.
   static constexpr int32_t kMaxShares = 16;
   // Alone on a cache line, because its worker writes it for each task.
   struct alignas(kMemoryAlignment) Share {

@@ -14,8 +14,8 @@ namespace heed::cpu {
 namespace {
 
 // How long a thread spins for the next loop after the end of the last one: longer than the few microseconds between two
-// loops of a forward, short enough to cost little. With a call each 10 ms the processors are idle for 99.7 % of the time
-// between calls.
+// loops of a forward, short enough to cost little. With a call each 10 ms the processors are idle for 99.7 % of the
+// time between calls.
 constexpr std::chrono::nanoseconds kSpinTime = std::chrono::microseconds(30);
 
 // How long a thread spins for other threads to end their tasks: about as long as a task of a large loop takes. A thread
@@ -150,8 +150,8 @@ void WorkerPool::serve(int32_t worker) {
 void WorkerPool::wait_for_round(uint32_t seen, SpinClock::time_point end) {
   const auto has_changed = [&] { return round_.load(std::memory_order_seq_cst) != seen; };
   if (spin_until(end, has_changed)) return;
-  // Sequential consistency: either the caller of wake sees this thread in num_asleep_, or this thread sees the new round
-  // before it sleeps.
+  // Sequential consistency: either the caller of wake sees this thread in num_asleep_, or this thread sees the new
+  // round before it sleeps.
   num_asleep_.fetch_add(1, std::memory_order_seq_cst);
   while (!has_changed()) platform::wait_while_equal(round_, seen);
   num_asleep_.fetch_sub(1, std::memory_order_relaxed);

@@ -15,9 +15,9 @@
 
 namespace heed::cpu {
 
-// Has one thread fewer than workers, since the calling thread is a worker too. Between loops the threads spin for a short
-// time, because the next loop of the same forward follows within microseconds, and then sleep. A loop that would end
-// before sleeping threads have woken up is left to the threads that are awake.
+// Has one thread fewer than workers, since the calling thread is a worker too. Between loops the threads spin for a
+// short time, because the next loop of the same forward follows within microseconds, and then sleep. A loop that would
+// end before sleeping threads have woken up is left to the threads that are awake.
 class WorkerPool final : public Team {
  public:
   // Constructed in memory of num_bytes(num_workers) bytes, aligned to kMemoryAlignment. Allocates nothing else but the

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the attention kernels are given: one call, and one task of its work.
+// Arguments of the attention kernels: one call, and one task of it.
 #pragma once
 
 #include <stddef.h>
@@ -10,13 +10,13 @@
 
 namespace heed::cpu {
 
-// A call: the problem, and what is derived from it once for all tasks.
+// A call: the problem, and values computed from it once for all tasks.
 struct AttentionArguments {
   const AttentionProblem* problem;
-  uint32_t dropout_threshold;  // a weight is kept iff its random word is not below this
+  uint32_t dropout_threshold;  // a weight is kept iff its random word is at least this
   float dropout_scale;         // 1 / (1 - dropout)
-  // The scale goes to the queries, which costs nothing, unless that could overflow products of queries and keys; then
-  // it goes to the scores. One of the two is 1. Additive scores are no products: `score_scale`.
+  // The queries are multiplied by the scale, which costs nothing, unless products of queries and keys could then
+  // overflow; in that case the scores are. One of the two factors is 1. Additive scores use score_scale.
   float query_scale;
   float score_scale;
   int32_t is_additive;      // 1: additive scores, with score_weights
@@ -24,15 +24,15 @@ struct AttentionArguments {
   int32_t mean_empty_rows;  // 1: a row without visible keys is the mean of all values
 };
 
-// Rows first_row .. end_row - 1 of the queries that share one head of keys and values. With G = num_heads /
-// num_kv_heads and Q = sequence->query_count there are G * Q of them: row r is query r % Q of head kv_head * G + r / Q.
+// Rows first_row .. end_row - 1 of the queries that share a key head. With G = num_heads / num_kv_heads and Q =
+// sequence->query_count there are G * Q of them: row r is query r % Q of head kv_head * G + r / Q.
 struct AttentionTask {
   int64_t batch_index;
   int64_t kv_head;
   int64_t first_row;
   int64_t end_row;
   const Sequence* sequence;  // of the batch element
-  // [end_row - first_row], the keys that valid lengths, causal mask and window leave to each row.
+  // [end_row - first_row], the keys that each row may see by valid lengths, causal mask and window.
   const KeyRange* key_ranges;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What attention over query tiles does with one block of keys: scores, the step of the online softmax, dropout, and the sums
-// of weighted values.
+// What attention over query tiles computes for one key block: scores, a step of the online softmax, dropout, and the
+// sums of weighted values.
 #pragma once
 
 #include "backends/cpu/kernels/attention.h"
@@ -17,7 +17,7 @@
 namespace heed::cpu::HEED_ISA_NAMESPACE {
 namespace {
 
-// Keys or values of a block as f32 rows, in place where they are that already.
+// Keys or values of a block as f32 rows: the stored rows if they are f32 already, otherwise a copy.
 struct F32Rows {
   const float* data;
   int64_t stride;
@@ -25,13 +25,13 @@ struct F32Rows {
 
 HEED_INLINE F32Rows from_row(F32Rows rows, int64_t k) { return {rows.data + k * rows.stride, rows.stride}; }
 
-// Whether rows of keys or values can be read where they lie: f32, elements side by side, and rows that do not all fall
-// into the same sets of the caches, as those do that are a multiple of 4 KiB apart.
+// Whether rows of keys or values can be read in place: f32, contiguous elements, and a row stride that is no multiple
+// of 4 KiB, since such rows would map to the same cache sets.
 HEED_INLINE bool in_place(const Operand& operand) {
   return operand.dtype == DType::F32 && operand.strides[3] == 1 && operand.strides[2] % 1024 != 0;
 }
 
-// Rows k0 .. k1 - 1 of keys or values.
+// Keys or values k0 .. k1 - 1, in place or widened into `block`.
 static F32Rows rows_of(const FlashTask& task, const KvSource& source, int64_t k0, int64_t k1, int64_t width,
                        float* block) {
   const Operand& rows = source.rows;
@@ -47,8 +47,8 @@ static F32Rows rows_of(const FlashTask& task, const KvSource& source, int64_t k0
 
 // ---- scores ---------------------------------------------------------------------------------------------------------
 
-// `scores` of a query tile from task.row_scores, of which key k0 of the block is the first, for `count` keys; rows beyond
-// the last are 0.
+// Transposes scores of `count` keys from task.row_scores, beginning with the key at index k0 of the block, to a query
+// tile's `scores`. Lanes without a row become 0.
 static void rows_to_query_tile(const FlashTask& task, const QueryTile& query_tile, int64_t k0, int64_t count,
                                float* scores) {
   for (int64_t group = 0; group < query_tile.num_rows; group += kLanes) {
@@ -81,7 +81,7 @@ static void query_tile_to_rows(const FlashTask& task, const QueryTile& query_til
   }
 }
 
-// Scores of `rows` keys, and their maximum with what `maximum` has.
+// Computes scores of `rows` keys, and the maximum of `maximum` and these scores.
 template <int rows, int vectors>
 HEED_INLINE void score_tile(const float* queries, const float* keys, int64_t key_stride, int64_t head_size,
                             float* scores, Vec (&maximum)[vectors]) {
@@ -126,8 +126,8 @@ HEED_APART void score_block(const QueryTile& query_tile, F32Rows keys, int64_t c
   for (int v = 0; v < vectors; ++v) maximum[v] = largest[v];
 }
 
-// scale * sum over d of score_weights[d] * tanh(query[d] + key[d]), d ascending, for each key and row, and their
-// maximum.
+// Additive scores and their maximum: scale * sum over d of score_weights[d] * tanh(query[d] + key[d]), d ascending, for
+// each key and row.
 template <int vectors>
 static void add_score_block(const QueryTile& query_tile, F32Rows keys, int64_t count, int64_t head_size, float scale,
                             float* scores, Vec (&maximum)[vectors]) {
@@ -162,7 +162,7 @@ static void add_score_block(const QueryTile& query_tile, F32Rows keys, int64_t c
   }
 }
 
-// Scores of the decode kernel, recomputed row by row with the same function, so that weights match the output bitwise.
+// Recomputes scores with the decode kernel's function, row by row, so that weights match the output bitwise.
 template <int vectors>
 static void score_query_tile_rows(const FlashTask& task, const QueryTile& query_tile, F32Rows keys, int64_t count,
                                   float* scores, Vec (&maximum)[vectors]) {
@@ -190,7 +190,7 @@ static void multiply_keys(const FlashTask& task, const QueryTile& query_tile, F3
     score_block<vectors>(query_tile, keys, count, task.problem->head_size, scores, maximum);
 }
 
-// Scores of the keys k0 .. k1 - 1, of a block whose first key is `begin`, where some may be hidden.
+// Computes scores of keys k0 .. k1 - 1, some of which may be hidden. `begin`: the first key of the block.
 template <int vectors>
 static void find_hidden_scores(const FlashTask& task, const QueryTile& query_tile, F32Rows keys, int64_t begin,
                                int64_t k0, int64_t k1, Vec (&maximum)[vectors]) {
@@ -201,7 +201,7 @@ static void find_hidden_scores(const FlashTask& task, const QueryTile& query_til
   finish_scores<vectors>(task, query_tile, begin, k0, k1, maximum);
 }
 
-// Scores of the keys k0 .. k1 - 1 and their maximum; with `wants_seen`, task.seen says who sees which.
+// Computes scores of keys k0 .. k1 - 1 and their maximum. With wants_seen it also sets task.seen.
 template <int vectors>
 static void find_scores(const FlashTask& task, const QueryTile& query_tile, F32Rows keys, int64_t k0, int64_t k1,
                         bool wants_seen, Vec (&maximum)[vectors]) {
@@ -239,33 +239,33 @@ static void find_scores(const FlashTask& task, const QueryTile& query_tile, F32R
 
 // ---- softmax --------------------------------------------------------------------------------------------------------
 
-// Whether abs(maximum) > 2^20. Rounding its product with log2(e) would then be a factor that matters, up to one beyond
-// f32's range. Callers who hide keys by a bias of -1e10 or of the lowest float make such rows.
+// Whether abs(maximum) > 2^20. The rounding error of maximum * log2(e) would then become a significant factor, up to
+// one beyond f32's range. Such rows come from callers who hide keys by a bias of -1e10 or of the lowest float.
 HEED_INLINE IntVec is_far(Vec maximum) {
   constexpr float kFar = 0x1p20f;
   return (maximum > broadcast(kFar)) | ((maximum < broadcast(-kFar)) & (maximum != broadcast(-kInfinity)));
 }
 
-// What such a row's scores are lessened by first. Subtracting the maximum always would cost every score one instruction
-// more, 1 % of the whole at head size 64.
+// The shift, which is first subtracted from the scores of such a row. Subtracting the maximum in every row would cost
+// one more instruction per score, 1 % of the time at head size 64.
 HEED_INLINE Vec shift_of(Vec maximum) { return select(is_far(maximum), maximum, Vec{}); }
 
-// What scores times log2(e), after the shift, are taken relative to: the maximum, or anything finite while that is
-// -inf, because -inf - -inf would be NaN where 2^-inf = 0 is meant. Whatever it is rounded to cancels, as all of a
-// row's scores have the same.
+// The pivot: the maximum times log2(e). Probabilities are 2^(score * log2(e) - pivot), with the score after the shift.
+// While the maximum is -inf the pivot is 0, because -inf - -inf would be NaN where 2^-inf = 0 is needed. The rounding
+// error of the pivot cancels, as all scores of a row have the same pivot.
 HEED_INLINE Vec pivot_of(Vec maximum) {
   return select(is_far(maximum) | (maximum == broadcast(-kInfinity)), Vec{}, maximum * broadcast(kLog2E));
 }
 
-// What sums relative to the maximum `before` are multiplied by to be relative to another: 0 where there have been no
-// scores, and exactly 1 where the maximum is the same, since it is rounded as the pivot was.
+// The factor that rescales sums from the maximum `before` to `maximum`. It is 0 if there have been no scores, and
+// exactly 1 if the maximum is unchanged, since it is rounded like the pivot.
 HEED_INLINE Vec factor_between(Vec before, Vec maximum) {
   Vec factor[1] = {(before - shift_of(maximum)) * broadcast(kLog2E) - pivot_of(maximum)};
   exp2_of_nonpositive(factor);
   return factor[0];
 }
 
-// The shift of `count` keys' scores.
+// Subtracts the shift from the scores of `count` keys.
 template <int vectors>
 static void shift_scores(const Vec (&maximum)[vectors], int64_t count, float* scores) {
   for (int v = 0; v < vectors; ++v) {
@@ -277,7 +277,7 @@ static void shift_scores(const Vec (&maximum)[vectors], int64_t count, float* sc
   }
 }
 
-// Scores, in place and after the shift, become e^(score - maximum); `pivots` repeats itself.
+// Turns scores after the shift into e^(score - maximum), in place. Vector i uses pivots[i % vectors].
 template <int count, int vectors>
 HEED_INLINE void find_probabilities(Vec (&scores)[count], const Vec (&pivots)[vectors]) {
 #pragma GCC unroll 8
@@ -299,7 +299,7 @@ HEED_INLINE void exponentiate_keys(float* scores, const Vec (&pivots)[vectors], 
   }
 }
 
-// Scores become probabilities relative to the running maximum; total and sums follow it.
+// Turns scores into probabilities relative to the running maximum, and rescales total and sums to it.
 template <int vectors>
 HEED_APART void exponentiate(const FlashTask& task, const QueryTile& query_tile, int64_t count,
                              const Vec (&block_maximum)[vectors]) {
@@ -317,7 +317,7 @@ HEED_APART void exponentiate(const FlashTask& task, const QueryTile& query_tile,
     total[v] = query_tile.started ? load(query_tile.total + v * kLanes) : Vec{};
     store(query_tile.maximum + v * kLanes, maximum[v]);
   }
-  // After some blocks the maximum seldom grows; where it does not, the factor is 1.
+  // After some blocks the maximum rarely grows, and without growth the factor is 1.
   if (query_tile.started && any(grown)) {
     Vec factor[vectors];
 #pragma GCC unroll 4
@@ -343,7 +343,7 @@ HEED_APART void exponentiate(const FlashTask& task, const QueryTile& query_tile,
 
 // ---- dropout --------------------------------------------------------------------------------------------------------
 
-// Sets the probabilities that dropout takes to 0; the total has them already.
+// Sets dropped probabilities to 0. The total already contains them.
 template <int vectors>
 static void drop(const FlashTask& task, const QueryTile& query_tile, int64_t k0, int64_t k1) {
   const AttentionProblem& problem = *task.problem;
@@ -413,8 +413,8 @@ HEED_APART void add_values(const QueryTile& query_tile, F32Rows values, int64_t 
                            query_tile.sums + d * kQueryTileRows);
 }
 
-// The same one key at a time, leaving out pairs that task.seen does not have: 0 times a value that is hidden and not
-// finite would be NaN. Where all are finite the bits are those of add_values.
+// Like add_values, but one key at a time and only for pairs in task.seen: 0 times a hidden value that is not finite
+// would be NaN. If all values are finite, the result equals that of add_values bitwise.
 template <int vectors>
 static void add_seen_values(const FlashTask& task, const QueryTile& query_tile, F32Rows values, int64_t count) {
   for (int64_t d = 0; d < task.problem->value_head_size; ++d) {

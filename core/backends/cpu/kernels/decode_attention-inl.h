@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention for few queries and many keys, as when text is generated: so little is computed with each key and value
-// that reading them is what takes the time. docs/kernels.md draws it.
+// Attention for few queries and many keys, as in text generation: there is so little computation per key and value that
+// the time goes into reading them. docs/kernels.md has a drawing.
 //
-// All rows that share a head of keys and values are one task, which reads each key and value once, as it is stored;
-// where a vector has fewer lanes than there are rows, they are several tasks, and each reads them. The lanes are the
-// elements of a head: a key's product is summed over the lanes (row_scores-inl.h), a value is multiplied by its
-// probability and added to the row's sums. In between, the softmax has keys as its lanes.
+// A task is all rows that share a key head. It reads each key and value once, as stored. If a vector has fewer lanes
+// than there are rows, they become several tasks, and each reads the keys and values. Lanes are the elements of a head:
+// a key's product is summed over the lanes (row_scores-inl.h); a value is multiplied by its probability and added to
+// the row's sums. In the softmax between them, lanes are keys.
 //
-// The keys of a task are cut into chunks, so that one long task can keep several threads busy; the partial results of
-// the chunks are combined in their order. Chunks depend on the number of keys alone, and blocks lie on a grid
-// that begins at key 0: what is hidden adds exactly 0 wherever blocks are cut.
+// The keys of a task are cut into chunks, so that one long task can keep several threads busy. Partial results of
+// chunks are combined in the order of the chunks. The number of keys alone decides how chunks are cut, and blocks begin
+// at multiples of kRowBlockKeys: wherever visible keys begin and end, hidden ones add exactly 0.
 //
-// What depends on single pairs of query and key (hiding, biases, dropout, weights) works on query tiles: a block of
-// scores is transposed to one and back. Blocks that are seen by all rows need none of it.
+// Work on single pairs of query and key (hiding, biases, dropout, weights) is done on query tiles: a block of scores is
+// transposed to a query tile and back. Blocks that all rows see need none of it.
 #pragma once
 
 #include "backends/cpu/kernels/attention.h"
@@ -25,7 +25,7 @@
 namespace heed::cpu::HEED_ISA_NAMESPACE {
 namespace {
 
-// Larger heads go to the query tiles' kernel, so that all sizes of scratch can be computed without overflow.
+// Larger heads use the flash kernel, so that scratch sizes cannot overflow.
 constexpr int64_t kDecodeMaxSize = 4096;
 
 // The partial result of one chunk of a task.
@@ -40,8 +40,8 @@ struct Partial {
 struct DecodeTask {
   FlashTask task;
   QueryTile query_tile;
-  Partial partial;  // of the chunk in work
-  float* totals;    // [num_rows][kLanes], of the chunk in work
+  Partial partial;  // of the current chunk
+  float* totals;    // [num_rows][kLanes], of the current chunk
 };
 
 HEED_INLINE int64_t partial_floats(const AttentionProblem& problem, int64_t num_rows) {
@@ -59,7 +59,7 @@ HEED_INLINE Partial partial_at(const AttentionProblem& problem, int64_t num_rows
 
 // ---- softmax --------------------------------------------------------------------------------------------------------
 
-// `count` vectors of a row's scores.
+// Exponentiates `count` vectors of a row's scores.
 template <int count>
 HEED_INLINE void exponentiate_vectors(float* scores, const Vec (&pivots)[1], Vec (&total)[1]) {
   Vec probabilities[count];
@@ -73,8 +73,8 @@ HEED_INLINE void exponentiate_vectors(float* scores, const Vec (&pivots)[1], Vec
   }
 }
 
-// The scores at k0 .. k1 - 1 of each row become probabilities relative to the row's running maximum, which total and
-// sums follow. Scores beside them, which complete the first and the last vector, become 0.
+// Turns the scores at k0 .. k1 - 1 of each row into probabilities relative to the row's running maximum, and rescales
+// total and sums to it. Other scores in the first and the last vector become 0.
 static void exponentiate_rows(const DecodeTask& decode, int64_t k0, int64_t k1) {
   const AttentionProblem& problem = *decode.task.problem;
   const int64_t first = k0 / kLanes * kLanes;
@@ -110,17 +110,18 @@ static void exponentiate_rows(const DecodeTask& decode, int64_t k0, int64_t k1) 
 
 // ---- values ---------------------------------------------------------------------------------------------------------
 
-// Keys of a part of a quarter. A part of four quarters is 32 KiB with heads of 128 in f32 and stays in a first-level
-// cache of 48 KiB until all rows have been through it; the fewer keys, the more often sums go to and from registers.
+// The number of keys that are added from each quarter of a block at a time. With heads of 128 in f32 those of four
+// quarters are 32 KiB, which stay in a first-level cache of 48 KiB until all rows have used them. With fewer keys the
+// sums are loaded and stored more often.
 constexpr int64_t kPartKeys = 16;
-// Rows whose sums are in registers together, 8 vectors of 32 registers or 4 of 16 each.
+// Rows whose sums are in registers at the same time: 8 vectors for each of 32 registers, or 4 of 16.
 constexpr int kValueRows = 2;
 
-// Values are added in an order that is the block's own: its four quarters side by side, key i of each and then key i +
-// 1 (row_scores-inl.h tells why), whichever of them are there.
+// Within a block, values are added in a fixed order: key i of each of its four quarters, then key i + 1 (for the reason
+// see row_scores-inl.h). Keys that the call does not have are skipped.
 constexpr int64_t kQuarterKeys = kRowBlockKeys / 4;
 
-// Keys of a block, by their indices in it: first .. end - 1.
+// Keys first .. end - 1 of a block, as indices in the block.
 struct BlockKeys {
   int64_t first;
   int64_t end;
@@ -135,8 +136,8 @@ struct QuarterRange {
   int64_t end;
 };
 
-// Calls visit(index, row) for the keys of a part of a block, in the block's order: `index` is counted from the block's
-// first key, `row` from the first of `indices`.
+// Calls visit(index, row) for keys of a block in the block's order. `index` counts from the block's first key, `row`
+// from keys_of_block.first.
 template <typename Visit>
 HEED_INLINE void visit_block_keys(BlockKeys keys_of_block, QuarterRange part, const Visit& visit) {
   if (keys_of_block.are_all()) {
@@ -154,8 +155,8 @@ HEED_INLINE void visit_block_keys(BlockKeys keys_of_block, QuarterRange part, co
   }
 }
 
-// sums[r][d] += probability[r][index] * value[index][d] for `vectors` vectors of d and one part of a block. `values` is
-// the address of the value at the first index. With `fetches`, the bytes at distance `ahead` are prefetched.
+// sums[r][d] += probability[r][index] * value[index][d] for `vectors` vectors of d and one part of a block. `values`
+// points to the value at keys_of_block.first. With `fetches` it prefetches the bytes at distance `ahead`.
 template <DType type, int rows, int vectors, bool fetches>
 HEED_INLINE void add_value_tile(const char* values, int64_t stride, int64_t ahead, const float* probabilities,
                                 BlockKeys keys_of_block, QuarterRange part, float* sums, int64_t sums_stride) {
@@ -186,7 +187,7 @@ HEED_INLINE void add_value_tile(const char* values, int64_t stride, int64_t ahea
   }
 }
 
-// The same for the elements that do not fill a vector, in the lanes of load_tail.
+// Like add_value_tile for the elements that do not fill a vector, in the lanes of load_tail.
 template <DType type>
 HEED_INLINE void add_value_tail(StoredRows values, const float* probabilities, BlockKeys keys_of_block,
                                 QuarterRange part, float* sums) {
@@ -245,8 +246,8 @@ static void add_values_to_all_rows(StoredRows values, const float* probabilities
   }
 }
 
-// The same one pair at a time, leaving out those that `seen` does not have: 0 times a value that is hidden and not
-// finite would be NaN. Where all are finite the bits are the same.
+// Like add_values_to_all_rows, but only for pairs in `seen`: 0 times a hidden value that is not finite would be NaN. If
+// all values are finite, the result is bitwise the same.
 template <DType type>
 static void add_seen_values_to_rows(StoredRows values, const int32_t* seen, const float* probabilities,
                                     BlockKeys keys_of_block, int64_t num_rows, float* sums, int64_t sums_stride) {
@@ -266,8 +267,8 @@ static void add_seen_values_to_rows(StoredRows values, const int32_t* seen, cons
 
 // ---- a chunk --------------------------------------------------------------------------------------------------------
 
-// Rows k0 .. k1 - 1 of keys or values as they are stored, or widened into `block` where the elements of a row do not lie
-// side by side. Their dtype is then stored_type's.
+// Keys or values k0 .. k1 - 1 as stored, or widened into `block` if the elements of a row are not contiguous.
+// stored_type returns the resulting dtype.
 static StoredRows stored_rows(const FlashTask& task, const KvSource& source, int64_t k0, int64_t k1, int64_t width,
                               float* block) {
   const Operand& rows = source.rows;
@@ -277,7 +278,7 @@ static StoredRows stored_rows(const FlashTask& task, const KvSource& source, int
   return {reinterpret_cast<const char*>(block), row_stride(width) * static_cast<int64_t>(sizeof(float)), width};
 }
 
-// The dtype in which stored_rows gives the rows of an operand.
+// The dtype of the rows that stored_rows returns.
 HEED_INLINE DType stored_type(const Operand& operand, int64_t width) {
   return operand.strides[3] == 1 || width <= 1 ? operand.dtype : DType::F32;
 }
@@ -324,7 +325,7 @@ static void add_stored_values(const DecodeTask& decode, int64_t block, int64_t k
   const FlashTask& task = decode.task;
   const KvSource& source = task.problem->values;
   const int64_t width = task.problem->value_head_size;
-  // The keys' block is free by now.
+  // The key block is no longer needed.
   const StoredRows values = stored_rows(task, source, k0, k1, width, task.key_block);
   const BlockKeys keys_of_block = {k0 - block, k1 - block};
   switch (stored_type(source.rows, width)) {
@@ -342,7 +343,7 @@ static void add_stored_values(const DecodeTask& decode, int64_t block, int64_t k
   __builtin_unreachable();
 }
 
-// Calls visit(task, k0, k1) for pieces of keys of a block that fit into a query tile's scores, with task.seen of the piece.
+// Calls visit(task, k0, k1) for parts of a block that fit into a query tile's scores; task.seen begins with the part.
 template <typename Visit>
 HEED_INLINE void visit_query_tile_blocks(const DecodeTask& decode, int64_t block, int64_t k0, int64_t k1,
                                          const Visit& visit) {
@@ -353,7 +354,7 @@ HEED_INLINE void visit_query_tile_blocks(const DecodeTask& decode, int64_t block
   }
 }
 
-// Scores of keys that not all rows see as they are. task.seen tells who sees which.
+// Finishes scores of keys that some row does not see, or that need more than the product, and sets task.seen.
 static void finish_row_scores(const DecodeTask& decode, int64_t block, int64_t k0, int64_t k1) {
   const QueryTile& query_tile = decode.query_tile;
   visit_query_tile_blocks(decode, block, k0, k1, [&](const FlashTask& task, int64_t begin, int64_t end) {
@@ -373,7 +374,7 @@ static void drop_from_rows(const DecodeTask& decode, int64_t block, int64_t k0, 
   });
 }
 
-// Keys k0 .. k1 - 1 of the block that begins at key `block`.
+// Processes keys k0 .. k1 - 1 of the block whose first key is `block`.
 static void decode_block(const DecodeTask& decode, int64_t block, int64_t k0, int64_t k1, Pass pass) {
   const AttentionProblem& problem = *decode.task.problem;
   const QueryTile& query_tile = decode.query_tile;
@@ -423,7 +424,7 @@ static void decode_keys(const DecodeTask& decode, int64_t first_key, int64_t end
 
 // ---- a task --------------------------------------------------------------------------------------------------------
 
-// The queries of a task, times the scale. Elements that do not fill a vector lie as load_tail has those of keys.
+// Loads a task's queries times the scale. Elements that do not fill a vector are placed as in load_tail.
 static void load_row_queries(const FlashTask& task, const QueryTile& query_tile) {
   const AttentionProblem& problem = *task.problem;
   const Operand& queries = problem.queries;
@@ -442,8 +443,8 @@ static void load_row_queries(const FlashTask& task, const QueryTile& query_tile)
   }
 }
 
-// First a query tile's scores, then who sees which keys of a block, then a block of widened keys or values; where blocks of a
-// query tile are gone through, that last room holds a block of each.
+// Floats of: a query tile's scores, then `seen` of a block, then a block of widened keys or values. While query tiles
+// process blocks, the last part holds a block of keys and one of values.
 static int64_t decode_shared_floats(const AttentionProblem& problem) {
   const int64_t key_floats = row_stride(problem.head_size);
   const int64_t value_floats = row_stride(problem.value_head_size);
@@ -501,7 +502,7 @@ static void decode_chunk(const AttentionArguments* arguments, const AttentionTas
 
 // ---- from partial results to outputs --------------------------------------------------------------------------------
 
-// The partial results of all chunks, in their order, into the query tile: relative to the largest maximum.
+// Combines the partial results of all chunks, in their order, into the query tile, relative to the largest maximum.
 static void combine(const DecodeTask& decode, float* partials, int64_t num_chunks) {
   const AttentionProblem& problem = *decode.task.problem;
   const QueryTile& query_tile = decode.query_tile;
@@ -541,7 +542,7 @@ static void combine(const DecodeTask& decode, float* partials, int64_t num_chunk
   }
 }
 
-// The outputs of a task from the partial results of its chunks, chunk_keys keys each, which are overwritten.
+// Computes a task's outputs from the partial results of its chunks of chunk_keys keys. Overwrites the partial results.
 static void decode_finish(const AttentionArguments* arguments, const AttentionTask* request, int64_t chunk_keys,
                           int64_t num_chunks, void* partials, void* scratch) {
   DecodeTask decode = make_decode_task(*arguments, *request, static_cast<float*>(scratch));

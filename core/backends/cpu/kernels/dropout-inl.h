@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dropout of the elements of one row: element i of a call is kept by word i mod 4 of Philox's counter i / 4.
+// Dropout of the elements of one row: word i % 4 of Philox's counter i / 4 decides whether element i of a call is kept.
 #pragma once
 
 #include "backends/cpu/kernels/elements-inl.h"
@@ -12,14 +12,14 @@ namespace {
 
 constexpr int64_t kWordsAtOnce = 4 * kLanes;
 
-// The words of elements first .. first + kWordsAtOnce - 1; first is a multiple of their number, so that the low half of
-// the counters does not overflow between them.
+// The random words of elements first .. first + kWordsAtOnce - 1. `first` is a multiple of kWordsAtOnce, so that the
+// low half of the counters does not overflow between them.
 HEED_INLINE void words_of(int64_t first, uint64_t seed, int32_t* words) {
   const auto quad = static_cast<uint64_t>(first) / 4;
   IntVec counters[4] = {broadcast(static_cast<int32_t>(static_cast<uint32_t>(quad))) | lane_numbers(),
                         broadcast(static_cast<int32_t>(quad >> 32)), IntVec{}, IntVec{}};
   philox_rounds(counters, seed);
-  // Word i of a lane's counter is that of element 4 * lane + i.
+  // Word i of a lane's counter belongs to element 4 * lane + i.
   const auto [even_low, even_high] = interleave(counters[0], counters[2]);
   const auto [odd_low, odd_high] = interleave(counters[1], counters[3]);
   const auto first_half = interleave(even_low, odd_low);
@@ -30,7 +30,7 @@ HEED_INLINE void words_of(int64_t first, uint64_t seed, int32_t* words) {
   store(words + 3 * kLanes, second_half.high);
 }
 
-// Elements times the scale, those that their words drop +0 whatever they were.
+// Kept elements times the scale; dropped elements become +0, whatever they were.
 HEED_INLINE Vec dropped(Vec value, const int32_t* words, const DropoutArguments& arguments) {
   return select(is_kept(load(words), arguments.threshold), value * broadcast(arguments.scale), Vec{});
 }
@@ -44,7 +44,7 @@ static void dropout_row(const DropoutArguments* arguments) {
   auto* from = static_cast<const char*>(input.data);
   auto* to = static_cast<char*>(output.data);
   for (int64_t i = arguments->first; i < end;) {
-    // What lies beyond the last word is loaded with the last elements and not used.
+    // The additional words are loaded with the last elements and not used.
     int32_t words[kWordsAtOnce + kLanes] = {};
     const int64_t base = i / kWordsAtOnce * kWordsAtOnce;
     words_of(base, arguments->seed, words);
@@ -62,7 +62,7 @@ static void dropout_row(const DropoutArguments* arguments) {
   }
 }
 
-// Element by element as it is in memory.
+// Copies elements without a conversion.
 template <typename Element>
 HEED_INLINE void copy_elements(const StridedRow& input, const StridedRow& output, int64_t count) {
   const auto* from = static_cast<const Element*>(input.data);
@@ -70,7 +70,7 @@ HEED_INLINE void copy_elements(const StridedRow& input, const StridedRow& output
   for (int64_t i = 0; i < count; ++i) to[i * output.stride] = from[i * input.stride];
 }
 
-// To the bit between rows of one type: the bits of NaN stay, which a conversion there and back would not keep.
+// Bitwise between rows of the same dtype: a conversion to f32 and back would change the bits of NaN.
 static void copy_row(const StridedRow* input, const StridedRow* output, int64_t count) {
   if (input->dtype == output->dtype) {
     if (input->stride == 1 && output->stride == 1) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between the storage types of operands and vectors of f32.
+// Conversion between the storage types of operands and vectors of f32.
 #pragma once
 
 #include "backends/cpu/kernels/simd.h"
@@ -9,7 +9,7 @@
 namespace heed::cpu::HEED_ISA_NAMESPACE {
 namespace {
 
-// Bytes of an element that operations compute with.
+// Bytes of an element, for the dtypes that operations compute with.
 HEED_INLINE int64_t size_of_element(DType dtype) {
   switch (dtype) {
     case DType::F32: return 4;
@@ -31,7 +31,7 @@ HEED_INLINE const char* element_address(const Operand& operand, int64_t index) {
   return static_cast<const char*>(operand.data) + index * size_of_element(operand.dtype);
 }
 
-// Elements as types, for kernels that are compiled once for each.
+// Element types for kernels that are compiled once for each.
 struct F16 {
   uint16_t bits;
 };
@@ -42,14 +42,14 @@ struct BF16 {
 HEED_INLINE Vec load(const F16* from) { return load_f16(&from->bits); }
 HEED_INLINE Vec load(const BF16* from) { return load_bf16(&from->bits); }
 
-// kLanes elements that lie side by side.
+// Loads kLanes contiguous elements.
 HEED_INLINE Vec load_elements(const char* from, DType dtype) {
   if (dtype == DType::F32) return load(reinterpret_cast<const float*>(from));
   const auto* halves = reinterpret_cast<const uint16_t*>(from);
   return dtype == DType::F16 ? load_f16(halves) : load_bf16(halves);
 }
 
-// The first `count` of them, the other lanes 0; nothing beyond is read.
+// Loads the first `count` of kLanes contiguous elements; the other lanes are 0. Reads nothing beyond.
 HEED_INLINE Vec load_first_elements(const char* from, DType dtype, int64_t count) {
   if (count >= kLanes) return load_elements(from, dtype);
   if (dtype == DType::F32) return load_first(reinterpret_cast<const float*>(from), count);
@@ -59,31 +59,32 @@ HEED_INLINE Vec load_first_elements(const char* from, DType dtype, int64_t count
 }
 
 // ---- storing --------------------------------------------------------------------------------------------------------
-// To nearest even, overflow to infinity, subnormals kept: the bits of narrow_to_half and narrow_to_bfloat16.
+// Rounds to nearest even. Overflow gives infinity, subnormals are kept. The bits equal those of narrow_to_half and
+// narrow_to_bfloat16.
 
-// By integers, since the instruction that AVX-512 has for it makes 0 of subnormals.
+// With integer operations, since AVX-512's instruction for it turns subnormals into 0.
 HEED_INLINE HalfVec round_to_bf16(Vec value) {
   const IntVec bits = bits_of(value);
-  // Half a unit less one, one more where the last bit is odd; a carry goes into the exponent, at the end up to
+  // Adds half a unit less one, and one more if the last bit is odd. A carry increments the exponent, in the end to
   // infinity.
   return __builtin_convertvector((bits + (0x7fff + ((bits >> 16) & 1))) >> 16, HalfVec);
 }
 
 HEED_INLINE HalfVec narrow(Vec value, DType dtype) {
-  // NaN keeps its sign and loses the rest of its bits, which could round to infinity.
+  // NaN keeps its sign but not its other bits, which could round to infinity.
   const IntVec bits = bits_of(value);
   const Vec plain = select(value != value, from_bits((bits & ~0x007fffff) | 0x00400000), value);
   return dtype == DType::F16 ? round_to_f16(plain) : round_to_bf16(plain);
 }
 
-// kLanes elements side by side.
+// Stores kLanes contiguous elements.
 HEED_INLINE void store_elements(char* to, DType dtype, Vec value) {
   if (dtype == DType::F32) return store(reinterpret_cast<float*>(to), value);
   const HalfVec halves = narrow(value, dtype);
   __builtin_memcpy(to, &halves, sizeof halves);
 }
 
-// The first `count` of them; nothing beyond is written.
+// Stores the first `count` of kLanes contiguous elements; writes nothing beyond.
 HEED_INLINE void store_first_elements(char* to, DType dtype, Vec value, int64_t count) {
   if (count >= kLanes) return store_elements(to, dtype, value);
   if (dtype == DType::F32) return store_first(reinterpret_cast<float*>(to), value, count);
@@ -96,7 +97,7 @@ HEED_INLINE void store_first_elements(char* to, DType dtype, Vec value, int64_t 
 // One element, widened exactly.
 static inline float load_element(const char* from, DType dtype) { return load_first_elements(from, dtype, 1)[0]; }
 
-// kLanes elements that lie `stride` elements apart.
+// Loads kLanes elements, `stride` elements apart.
 template <DType type>
 HEED_INLINE Vec gather_elements(const char* from, int64_t stride) {
   if constexpr (type == DType::F32) {
@@ -112,7 +113,7 @@ HEED_INLINE Vec gather_elements(const char* from, int64_t stride) {
   }
 }
 
-// The first `count` of elements that lie `stride` elements apart, the other lanes 0.
+// Loads the first `count` of kLanes elements, `stride` elements apart; the other lanes are 0.
 static inline Vec gather_first_elements(const char* from, DType dtype, int64_t stride, int64_t count) {
   if (stride == 1) return load_first_elements(from, dtype, count);
   if (count >= kLanes) {
@@ -142,8 +143,8 @@ HEED_INLINE void widen_side_by_side(const char* from, int64_t count, float* to) 
   if (i < count) store(to + i, load_first_elements(from + i * size_of_element(type), type, count - i));
 }
 
-// `count` elements, `stride` elements apart, side by side as f32. Lanes after the last are written too: `to` has room
-// for whole vectors.
+// Widens `count` elements, `stride` elements apart, to contiguous f32. Lanes after the last element are written too:
+// `to` must have room for whole vectors.
 static inline void widen_row(const char* from, DType dtype, int64_t stride, int64_t count, float* to) {
   if (stride != 1) {
     for (int64_t i = 0; i < count; i += kLanes) {
@@ -169,9 +170,9 @@ static inline void widen_row(const char* from, DType dtype, int64_t stride, int6
 
 // ---- blocks of rows -------------------------------------------------------------------------------------------------
 
-// Rows of a block whose elements lie side by side from row to row, not within a row: tiles of kLanes elements of as
-// many rows are transposed in registers. A group of kLanes elements goes through all rows before the next does, so
-// that memory is read as kLanes streams. `row_step` is 1, or -1 where the rows lie the other way round.
+// For rows whose elements are contiguous from row to row but not within a row: transposes tiles of kLanes elements of
+// kLanes rows in registers. All rows of one group of kLanes elements are read before the next group, so that memory is
+// read as kLanes streams. `row_step` is 1, or -1 if the rows are stored in reverse order.
 template <DType type>
 static void transpose_rows(const char* from, int64_t row_step, int64_t element_stride, int64_t num_rows, int64_t width,
                            float* to) {
@@ -205,7 +206,7 @@ static void transpose_rows(const char* from, int64_t row_step, int64_t element_s
   }
 }
 
-// Rows whose elements lie side by side in neither direction, one by one; in the same order.
+// For rows whose elements are contiguous in neither direction: gathers them one by one, in the order of transpose_rows.
 template <DType type>
 static void gather_rows(const char* from, int64_t stride, int64_t element_stride, int64_t num_rows, int64_t width,
                         float* to) {
@@ -233,8 +234,8 @@ static void widen_rows_of(const char* from, int64_t stride, int64_t element_stri
   }
 }
 
-// num_rows rows of `width` elements, `stride` elements apart, whose elements lie `element_stride` elements apart, as
-// f32 to [num_rows][row_stride(width)].
+// Widens num_rows rows of `width` elements to f32, [num_rows][row_stride(width)]. Rows are `stride` elements apart, the
+// elements of a row `element_stride` elements apart.
 static inline void widen_rows(const char* from, DType dtype, int64_t stride, int64_t element_stride, int64_t num_rows,
                               int64_t width, float* to) {
   switch (dtype) {
@@ -252,7 +253,7 @@ static inline void widen_rows(const char* from, DType dtype, int64_t stride, int
   __builtin_unreachable();
 }
 
-// The first `count` lanes, `stride` elements apart; nothing else is written.
+// Stores the first `count` lanes, `stride` elements apart; writes nothing else.
 static inline void scatter_first_elements(char* to, DType dtype, int64_t stride, Vec value, int64_t count) {
   if (dtype == DType::F32) {
     float elements[kLanes];
@@ -266,7 +267,7 @@ static inline void scatter_first_elements(char* to, DType dtype, int64_t stride,
   for (int64_t i = 0; i < count; ++i) reinterpret_cast<uint16_t*>(to)[i * stride] = elements[i];
 }
 
-// The way back, of f32 side by side; only `count` elements are read and written.
+// Narrows contiguous f32 to elements `stride` elements apart; reads and writes only `count` elements.
 static inline void narrow_row(const float* from, int64_t count, char* to, DType dtype, int64_t stride) {
   const int64_t size = size_of_element(dtype);
   for (int64_t i = 0; i < count; i += kLanes) {

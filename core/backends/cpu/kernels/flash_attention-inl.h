@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention for many queries: blocks of keys, the online softmax (Milakov and Gimelshein, arXiv 1805.02867; Dao et al.,
-// "FlashAttention", arXiv 2205.14135) and transposed scores. docs/kernels.md draws it.
+// Attention for many queries: key blocks, the online softmax (Milakov and Gimelshein, arXiv 1805.02867; Dao et al.,
+// "FlashAttention", arXiv 2205.14135) and transposed scores. docs/kernels.md has a drawing.
 //
-// A query tile is kQueryTileRows queries, which are the lanes of two vectors; whatever belongs to a query is a lane, and a block
-// of scores is [key][lane]. So the softmax is vertical, keys and values are read where they lie, one scalar at a time,
-// and neither head sizes nor the number of keys have to be multiples of anything. Only queries and outputs are
-// transposed, once each.
+// A query tile is kQueryTileRows queries, which are the lanes of two vectors. All data of a query is in its lane, and a
+// block of scores is [key][lane]. So the softmax is vertical; keys and values are read in place, one scalar at a time;
+// and head sizes and numbers of keys need not be multiples of anything. Only queries and outputs are transposed, once
+// each.
 //
-// What keeps a row's bits apart from the rows beside it: every lane does its own arithmetic; blocks of keys begin at
-// multiples of kBlockKeys whatever is visible; and what a block adds to a lane that sees none of its keys is exactly 0,
-// with a factor of exactly 1 for what the lane had.
+// A row's result does not depend bitwise on the rows beside it, because every lane has its own arithmetic, key blocks
+// begin at multiples of kBlockKeys whatever is visible, and a block adds exactly 0 to a lane that sees none of its
+// keys, after multiplying the lane's sums by exactly 1.
 #pragma once
 
 #include <math.h>
@@ -24,8 +24,8 @@ namespace {
 
 // How a pass over the blocks of a query tile treats hidden values.
 enum class Pass {
-  Online,   // multiplied by 0, which is fastest; a hidden value that is not finite makes the sums NaN
-  Careful,  // the same arithmetic without them
+  Online,   // multiplied by 0, which is fastest; if a hidden value is not finite, the sums become NaN
+  Careful,  // left out, with otherwise the same arithmetic
 };
 
 template <int vectors>
@@ -52,7 +52,7 @@ static void attend_block(const FlashTask& task, QueryTile& query_tile, F32Rows k
   query_tile.started = true;
 }
 
-// Calls visit(query tile keys, query tile values, k0, k1) for the part of the block begin .. end - 1 that rows of the query tile see.
+// Calls visit(keys, values, k0, k1) for the part of the block begin .. end - 1 that rows of the query tile see.
 template <typename Visit>
 HEED_INLINE void visit_visible(const FlashTask& task, const QueryTile& query_tile, F32Rows keys, F32Rows values,
                                int64_t begin, int64_t end, const Visit& visit) {
@@ -62,7 +62,7 @@ HEED_INLINE void visit_visible(const FlashTask& task, const QueryTile& query_til
   if (k0 < k1) visit(from_row(keys, k0 - begin), from_row(values, k0 - begin), k0, k1);
 }
 
-// Calls visit(keys, values, begin, end) for each block that holds any of the keys first .. last - 1.
+// Calls visit(keys, values, begin, end) for each block that contains any of the keys first .. last - 1.
 template <typename Visit>
 HEED_INLINE void visit_blocks(const FlashTask& task, int64_t first, int64_t last, const Visit& visit) {
   const AttentionProblem& problem = *task.problem;
@@ -87,15 +87,15 @@ static void attend(const FlashTask& task, QueryTile& query_tile, F32Rows keys, F
 
 // ---- rows whose sums are not finite ---------------------------------------------------------------------------------
 
-// Rows, as a mask, whose sums are not finite although their total is, which may be wrong: a hidden value was not
-// finite, or values near the largest float overflowed a sum that the division would have brought back. A row that sees
-// keys and has a total of 0, which scores of -inf alone have, is NaN whatever its sums are.
+// A mask of the rows whose sums are not finite although their total is. Such sums may be wrong: a hidden value was not
+// finite, or large values overflowed a sum that division by the total would have made finite. A row that sees keys and
+// has a total of 0, since all its scores are -inf, is not included: it is NaN whatever its sums are.
 static bool find_doubtful(const FlashTask& task, const QueryTile& query_tile, IntVec (&doubtful)[kTileVectors]) {
   bool found = false;
   for (int v = 0; v < kTileVectors; ++v) {
     doubtful[v] = IntVec{};
     if (query_tile.num_rows <= v * kLanes) continue;
-    // 0 times what is not finite is NaN. Four chains, as each FMA waits for the one before.
+    // 0 times a number that is not finite is NaN. Four chains, since each FMA waits for the one before.
     const int64_t size = task.problem->value_head_size;
     const float* sums = query_tile.sums + v * kLanes;
     Vec zeros[4] = {};
@@ -115,7 +115,7 @@ static bool find_doubtful(const FlashTask& task, const QueryTile& query_tile, In
   return found;
 }
 
-// Scores of the keys k0 .. k1 - 1 become weights that add up to one; hidden ones 0. task.seen has who sees which.
+// Turns scores of keys k0 .. k1 - 1 into weights that add up to one; hidden ones become 0. Sets task.seen.
 static void normalize(const FlashTask& task, const QueryTile& query_tile, F32Rows keys, int64_t k0, int64_t k1) {
   Vec maximum[kTileVectors];
   find_scores<kTileVectors>(task, query_tile, keys, k0, k1, true, maximum);
@@ -132,7 +132,7 @@ static void normalize(const FlashTask& task, const QueryTile& query_tile, F32Row
   }
 }
 
-// Sums the values of the doubtful rows again with weights that add up to one, so that no sum passes the largest value.
+// Sums the values of rows `again` with weights that add up to one, so that no sum exceeds the largest value.
 static void sum_normalized(const FlashTask& task, QueryTile& query_tile, const IntVec (&again)[kTileVectors]) {
   for (int v = 0; v < kTileVectors; ++v) {
     for (int64_t d = 0; d < task.problem->value_head_size; ++d) {
@@ -157,8 +157,8 @@ static void sum_normalized(const FlashTask& task, QueryTile& query_tile, const I
                });
 }
 
-// Computes the sums of rows again that are not finite because of a hidden value, or because they overflowed before the
-// division. `normalized` gets the rows whose sums are divided by the total already.
+// Recomputes the sums of rows that are not finite because of a hidden value or because they overflowed before the
+// division. `normalized` gets the rows whose sums are already divided by the total.
 static void recompute_nonfinite_sums(const FlashTask& task, QueryTile& query_tile, IntVec (&normalized)[kTileVectors]) {
   for (IntVec& rows : normalized) rows = IntVec{};
   IntVec doubtful[kTileVectors];
@@ -176,9 +176,9 @@ static void recompute_nonfinite_sums(const FlashTask& task, QueryTile& query_til
   if (find_doubtful(task, query_tile, normalized)) sum_normalized(task, query_tile, normalized);
 }
 
-// ---- a query tile's outputs ----------------------------------------------------------------------------------------------
+// ---- a query tile's outputs ----------------------------------------------------------------------------------------
 
-// The mean of all values, hidden or not, in place of the sums of rows that see no key; dropout applies.
+// Sets the sums of rows that see no key to the mean of all values, hidden or not; dropout applies.
 static void average_values(const FlashTask& task, const QueryTile& query_tile) {
   const AttentionProblem& problem = *task.problem;
   const float weight = 1.0f / static_cast<float>(task.sequence->key_count);
@@ -197,7 +197,7 @@ static void average_values(const FlashTask& task, const QueryTile& query_tile) {
   });
 }
 
-// Elements d .. d + count - 1 of the outputs of a vector of rows, from tile[i][lane].
+// Stores elements d .. d + count - 1 of the outputs of one vector of rows, from tile[i][lane].
 static void store_tile(const Operand& operand, char* const (&rows)[kLanes], int64_t d, int64_t count,
                        Vec (&tile)[kLanes]) {
   const int64_t stride = operand.strides[3];
@@ -217,10 +217,10 @@ static void store_output(const FlashTask& task, const QueryTile& query_tile, con
   const Operand& output = problem.output;
   const DType type = output.dtype;
   const bool is_plain = output.strides[3] == 1;
-  // Adding +0 turns -0 into +0. The sign of a sum that underflowed would depend on the hidden keys beside it.
+  // Adding +0 turns -0 into +0. The sign of a sum that underflowed would depend on its hidden neighbours.
   const Vec zero{};
   for (int64_t group = 0; group < query_tile.num_rows; group += kLanes) {
-    // The sums of rows that see no key are 0 or a mean.
+    // The sums of rows that see no key are 0 or the mean already.
     const IntVec is_total = load(query_tile.visible + group) & ~normalized[group / kLanes];
     const Vec factor =
         broadcast(task.arguments->dropout_scale) / select(is_total, load(query_tile.total + group), broadcast(1.0f));
@@ -264,8 +264,8 @@ static void store_output(const FlashTask& task, const QueryTile& query_tile, con
   }
 }
 
-// log of the sum of exp(score); -inf for rows that see no key. In double, with what probabilities were taken
-// relative to: so nothing is lost but what total has lost, and one exact score comes out exact.
+// Stores the logarithm of the sum of exp(score); -inf for rows that see no key. It is computed in double from the
+// rounded pivot, so that its only error is that of the total; for a single exact score the result is exact.
 static void store_log_sum_exp(const FlashTask& task, const QueryTile& query_tile) {
   for (int64_t group = 0; group < query_tile.num_rows; group += kLanes) {
     char* rows[kLanes];
@@ -285,7 +285,7 @@ static void store_log_sum_exp(const FlashTask& task, const QueryTile& query_tile
   }
 }
 
-// Weights of the keys k0 .. k1 - 1, from task.scores.
+// Stores weights of keys k0 .. k1 - 1 from task.scores.
 static void store_weights(const FlashTask& task, const QueryTile& query_tile, int64_t k0, int64_t k1) {
   const AttentionProblem& problem = *task.problem;
   const Vec mean =
@@ -313,7 +313,7 @@ static void store_weights(const FlashTask& task, const QueryTile& query_tile, in
   }
 }
 
-// A second walk over the keys, now that maximum and total are known.
+// A second pass over the keys, after maximum and total are known.
 static void write_weights(const FlashTask& task, const QueryTile& query_tile) {
   const int64_t num_keys = task.sequence->key_count;
   for (int64_t block = 0; block < num_keys; block += kBlockKeys) {
@@ -339,14 +339,15 @@ static void write_weights(const FlashTask& task, const QueryTile& query_tile) {
   }
 }
 
-// Writes every requested output, from sums, totals and maxima.
+// Writes all requested outputs from sums, totals and maxima.
 static void store_results(const FlashTask& task, QueryTile& query_tile, const IntVec (&normalized)[kTileVectors]) {
   const AttentionProblem& problem = *task.problem;
   bool some_empty = false;
   for (int64_t lane = 0; lane < query_tile.num_rows; ++lane) {
     const bool is_empty = query_tile.visible[lane] == 0;
     some_empty |= is_empty;
-    // Scores that are all -inf leave nothing to normalize by; this is not a row that sees no key.
+    // A row that sees keys whose scores are all -inf cannot be normalized: it is NaN. It is not a row without visible
+    // keys.
     if (!is_empty && query_tile.maximum[lane] == -kInfinity) query_tile.total[lane] = __builtin_nanf("");
   }
   if (problem.output.data != nullptr) {
@@ -373,7 +374,7 @@ static void finish_query_tile(const FlashTask& task, QueryTile& query_tile) {
 
 // ---- a task --------------------------------------------------------------------------------------------------------
 
-// Floats of one query tile, and of what all query tiles of a task share.
+// Floats of one query tile, and floats that all query tiles of a task share.
 static int64_t query_tile_floats(const AttentionProblem& problem) {
   const int64_t score_weights = problem.scoring == Scoring::Additive ? problem.head_size : 0;
   return (problem.head_size + score_weights + problem.value_head_size + 3) * kQueryTileRows;

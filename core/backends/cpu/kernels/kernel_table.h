@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the object of an ISA exports: one table, of which a context chooses one.
+// The table of kernels that the object file of each ISA exports. A context uses one table.
 #pragma once
 
 #include "backends/cpu/kernels/attention.h"
@@ -9,34 +9,34 @@
 namespace heed::cpu {
 
 struct KernelTable {
-  const char* isa;  // as HEED_ISA names it
+  const char* isa;  // the name in HEED_ISA
   int32_t lanes;    // f32 in a vector
 
   // ---- flash_attention ----
-  int32_t flash_tile_rows;  // rows of a query tile, of both attention kernels
+  int32_t flash_tile_rows;  // rows of a query tile, in both attention kernels
   int32_t flash_block_keys;
-  // Bytes that a task of so many rows needs, beside its key ranges.
+  // Scratch bytes of a task with num_rows rows, without its key ranges.
   size_t (*flash_scratch_bytes)(const AttentionProblem* problem, int64_t num_rows);
   void (*flash_attention)(const AttentionArguments* arguments, const AttentionTask* task, void* scratch);
 
   // ---- decode_attention ----
   int32_t decode_block_keys;
-  int64_t decode_max_size;  // of a head of keys or values
-  // Bytes that a task of so many rows needs, beside its key ranges, and bytes of the partial result of one of its chunks.
+  int64_t decode_max_size;  // largest head size of keys and values
+  // Scratch bytes of a task with num_rows rows, without its key ranges, and bytes of the partial result of one chunk.
   size_t (*decode_scratch_bytes)(const AttentionProblem* problem, int64_t num_rows);
   size_t (*decode_partial_bytes)(const AttentionProblem* problem, int64_t num_rows);
-  // The keys first_key .. end_key - 1 of a task; `partial` gets their partial result.
+  // Computes the partial result of keys first_key .. end_key - 1 of a task.
   void (*decode_chunk)(const AttentionArguments* arguments, const AttentionTask* task, int64_t first_key,
                        int64_t end_key, void* partial, void* scratch);
-  // The outputs of a task from the partial results of its chunks, which lie one after the other and are overwritten.
+  // Computes a task's outputs from the partial results of its chunks, which are contiguous and are overwritten.
   void (*decode_finish)(const AttentionArguments* arguments, const AttentionTask* task, int64_t chunk_keys,
                         int64_t num_chunks, void* partials, void* scratch);
 
   // ---- linear ----
   int32_t linear_tile_rows;
-  int32_t linear_panel_columns;  // of a panel; the last ones may have fewer
-  int32_t linear_streams;        // panels that tasks of one tile of rows had best be cut into multiples of
-  // Rows and panels of a task at most.
+  int32_t linear_panel_columns;  // of a panel; the last panels may have fewer
+  int32_t linear_streams;        // a task of one tile of rows should have a multiple of this number of panels
+  // The largest numbers of rows and panels in a task.
   int64_t (*linear_max_rows)(int64_t input_size);
   int64_t (*linear_max_panels)(int64_t input_size);
   int64_t (*linear_panels)(int64_t output_size);
@@ -46,13 +46,13 @@ struct KernelTable {
   // to[column * to_stride + row] = from[row * from_stride + column], for elements of 2 or 4 bytes.
   void (*transpose)(const void* from, int64_t from_stride, int64_t num_rows, int64_t num_columns, void* to,
                     int64_t to_stride, int64_t element_size);
-  // Bytes that a task of at most so many rows and panels needs; never decreases when these grow.
+  // Scratch bytes of a task with at most these rows and panels; does not decrease when they grow.
   size_t (*linear_scratch_bytes)(int64_t input_size, int64_t num_rows, int64_t num_panels, int32_t is_packed);
   void (*linear_task)(const LinearArguments* arguments, const LinearTask* task, void* scratch);
 
   // ---- rows, rows.h ----
-  // The softmax of the first `length` scores; the other weights up to num_keys are 0. `scratch` has num_keys floats,
-  // rounded up to whole vectors.
+  // The softmax of the first `length` scores; the weights from `length` to num_keys are 0. `scratch` has num_keys
+  // floats, rounded up to whole vectors.
   void (*softmax_row)(const StridedRow* scores, int64_t length, const StridedRow* weights, int64_t num_keys,
                       float* scratch);
   void (*dropout_row)(const DropoutArguments* arguments);

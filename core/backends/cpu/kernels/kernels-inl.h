@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All kernels for one ISA, and the table that its object exports. An ISA's file defines HEED_ISA_NAMESPACE,
-// HEED_ISA_TEXT, HEED_ISA_TABLE and how its shim is chosen, and includes this.
+// All kernels for one ISA, and the table that its object file exports. An ISA's .cc file defines HEED_ISA_NAMESPACE,
+// HEED_ISA_TEXT, HEED_ISA_TABLE and the choice of its shim, and includes this file.
 #pragma once
 
 #include "backends/cpu/kernels/decode_attention-inl.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The addresses of keys and values. run_of is the only function of the kernels that knows how they are laid out.
+// Addresses of keys and values. run_of is the only kernel function that depends on their layout.
 #pragma once
 
 #include "backends/cpu/kernels/elements-inl.h"
@@ -10,14 +10,14 @@
 namespace heed::cpu::HEED_ISA_NAMESPACE {
 namespace {
 
-// Rows of keys or values at equal distances.
+// Rows of keys or values with a constant stride.
 struct RowRun {
   const char* data;  // the first element of the first row
   int64_t stride;    // from row to row, in elements
   int64_t count;     // rows, at least 1
 };
 
-// The run that begins with key k0 of a sequence and ends before key k1 or earlier. k0 < k1.
+// The run that begins with key k0 of a sequence; it ends at key k1 or earlier. k0 < k1.
 HEED_INLINE RowRun run_of(const KvSource& source, const Sequence& sequence, int64_t batch_index, int64_t kv_head,
                           int64_t k0, int64_t k1) {
   const Operand& rows = source.rows;

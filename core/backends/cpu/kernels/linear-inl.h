@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Projections: output[row][n] = sum over e of input[row][e] * weight[n][e] + bias[n].
 //
-// Outputs are lanes. A weight lies in panels of as many outputs as a tile is wide, [panel][e][lanes], so that a step of
-// the micro-kernel reads vectors that lie side by side, and a panel is one stream. Inputs are read where they lie, one
-// scalar at a time.
+// Lanes are outputs. A weight is stored in panels that are as wide as a tile, [panel][e][lanes], so that a step of the
+// micro-kernel reads contiguous vectors and a panel is one stream. Inputs are read in place, one scalar at a time.
 //
-// Every output is one chain of FMAs in the order of e, begun with 0. Where the chain is cut into blocks, so that what a
-// block reads stays in the caches, the sum so far is put aside in f32, which changes nothing: rows, tiles, blocks and
-// threads leave no trace in the bits.
+// Every output is one chain of FMAs in the order of e, beginning with 0. The chain is cut into blocks, so that the data
+// of a block stays in the caches; between blocks the sum is saved in f32, which does not change it. So the result does
+// not depend bitwise on rows, tiles, blocks and threads.
 #pragma once
 
 #include "backends/cpu/kernels/elements-inl.h"
@@ -18,49 +17,49 @@
 namespace heed::cpu::HEED_ISA_NAMESPACE {
 namespace {
 
-// The tile of a projection: 8 x 3 sums, 3 vectors of the panel and a scalar are 28 of 32 registers; with 16 registers
-// 6 x 2, 2 and a scalar are 15. Wide rather than high, because a step reads rows + vectors and the panel is what comes
-// from far away: it is used `rows` times.
+// The tile of a projection: 8 x 3 sums, 3 vectors of the panel and a scalar take 28 of 32 registers; with 16 registers
+// 6 x 2, 2 and a scalar take 15. It is wide rather than high, because a step reads rows + vectors and the panel comes
+// from far away: each of its vectors is used `rows` times.
 constexpr int kLinearRows = kTileRows;
 constexpr int kLinearVectors = kRegisters >= 32 ? 3 : 2;
 constexpr int64_t kPanelColumns = kLinearVectors * kLanes;
 
-// Steps that a block has at most. An input of up to kWholeDepth steps is one block; a longer one is cut into blocks of
-// up to kBlockDepth, between which sums are put aside: 2 * rows * vectors loads and stores for as many FMAs times the
-// steps, so 1/128 of the work at 256 and less beyond. A block of a panel (192 KiB at 1024 steps of 48 f32) is read once
-// for each tile of rows, and comes from a second-level cache of 1 MiB: 192 bytes for the 12 cycles of an 8 x 48 step,
-// 16 bytes a cycle, where such caches give 32 to 64.
+// The largest number of steps in a block. An input of up to kWholeDepth steps is one block; a longer one is cut into
+// blocks of up to kBlockDepth. Saving the sums between blocks takes 2 * rows * vectors loads and stores, and each step
+// takes rows * vectors FMAs: 1/128 of the work at 256 steps, less with more. A block of a panel (192 KiB at 1024 steps
+// of 48 f32) is read once for each tile of rows from a second-level cache of 1 MiB: 192 bytes in the 12 cycles of an
+// 8 x 48 step, 16 bytes a cycle, where such caches provide 32 to 64.
 constexpr int64_t kWholeDepth = 1024;
 constexpr int64_t kBlockDepth = 512;
 
-// Elements of the input that a task has in one block: 384 KiB of that cache, which leaves as much for the block of a
-// panel in use and the one that is prefetched, and the rest for outputs and sums. A panel is brought there once for all
-// rows of a task, so that at 96 rows and more memory gives 2 bytes a cycle at most.
+// The elements of the input in one block of a task: 384 KiB of the second-level cache. As much is left for the panel
+// block in use and the prefetched one, and the rest for outputs and sums. A panel is loaded into that cache once for
+// all rows of a task, so that from 96 rows on memory has to provide at most 2 bytes a cycle.
 constexpr int64_t kItemElements = 96 * 1024;
 constexpr int64_t kMaxItemRows = 256;
-// Rows and panels of a task whose sums are put aside, which take up to 1.1 MiB and are read and written once a block.
-// Rows that lie 4 KiB apart are copied once for so many panels: at 48 columns 1/2304 of the FMAs.
+// The largest numbers of rows and panels of a task with several blocks. Its saved sums take up to 1.1 MiB and are read
+// and written once per block. Rows 4 KiB apart are copied once for this many panels: at 48 columns 1/2304 of the FMAs.
 constexpr int64_t kMaxCutRows = 128;
 constexpr int64_t kMaxCutPanels = 48;
 
 constexpr int64_t kCacheLine = 64;
-// Steps of a tile between two prefetches of the next panel, and before the end of a tile when its outputs are: some 200
-// nanoseconds, in which memory answers.
+// The number of steps between two prefetches of the next panel; also how long before the end of a tile its outputs are
+// prefetched. They take some 200 nanoseconds, longer than the latency of memory.
 constexpr int64_t kPrefetchSteps = 64;
-// A panel that few tiles use comes as fast as it is fetched: every few steps, so far ahead of where it is read.
+// A panel that few tiles use is read as fast as memory provides it. It is prefetched every few steps, this far ahead.
 constexpr int64_t kFewTiles = 3;
 constexpr int64_t kFewSteps = 8;
 constexpr int64_t kFewBytesAhead = 2048;
-// Steps that a stream of few rows is prefetched ahead: 3 KiB for each of four panels at 48 columns, which is what
-// memory sends in its latency of some 100 nanoseconds, and fits the first-level cache.
+// How far ahead a stream of few rows is prefetched, in steps: 3 KiB for each of four panels at 48 columns. Memory sends
+// this much in its latency of some 100 nanoseconds, and it fits the first-level cache.
 constexpr int64_t kStreamStepsAhead = 16;
 
-// Blocks that an input is cut into.
+// The number of blocks of an input.
 HEED_INLINE int64_t blocks_of(int64_t input_size) {
   return input_size <= kWholeDepth ? 1 : divide_up(input_size, kBlockDepth);
 }
 
-// Steps of the longest of them.
+// The number of steps of the longest block.
 HEED_INLINE int64_t depth_of(int64_t input_size) { return divide_up(input_size, blocks_of(input_size)); }
 
 static int64_t linear_max_rows(int64_t input_size) {
@@ -82,8 +81,8 @@ HEED_INLINE int64_t vectors_of(int64_t output_size) { return divide_up(output_si
 
 static int64_t panels_of(int64_t output_size) { return divide_up(vectors_of(output_size), kLinearVectors); }
 
-// All panels have kLinearVectors vectors but the last; where it would have one of three it takes one from the panel
-// before, since a tile of one vector is bound by its loads.
+// All panels but the last have kLinearVectors vectors. If the last one would have one of three, it takes one from the
+// panel before, since a tile of one vector is limited by its loads.
 HEED_INLINE PanelRange panel_at(int64_t output_size, int64_t panel) {
   const int64_t vectors = vectors_of(output_size);
   int64_t first = panel * kLinearVectors;
@@ -100,7 +99,8 @@ HEED_INLINE PanelRange panel_at(int64_t output_size, int64_t panel) {
 
 // ---- packing --------------------------------------------------------------------------------------------------------
 
-// Columns first_column .. of a weight, elements e0 .. e1 - 1, to [e][vectors * kLanes] in f32; columns beyond are 0.
+// Widens columns of a weight, beginning with the panel's first, elements e0 .. e1 - 1, to [e][vectors * kLanes] in f32.
+// Columns beyond the weight are 0.
 static void widen_panel(const Operand& weight, int64_t output_size, PanelRange panel, int64_t e0, int64_t e1,
                         float* to) {
   const int64_t width = panel.vectors * kLanes;
@@ -153,12 +153,12 @@ struct LinearTile {
   int64_t input_row;
   const void* panel;  // [depth][width]
   int64_t depth;
-  float* sums;                    // [rows][width]: those so far, and those of this block unless they go to `rows`
+  float* sums;                    // [rows][width]: the sums so far; and the results, unless they go to `rows`
   bool is_first;                  // the sums so far are 0
   const float* bias;              // [width], added at the end, or null
-  float* const* rows;             // where whole vectors go, at vector_offsets from each; null: to `sums`
+  float* const* rows;             // addresses for whole vectors, at vector_offsets; null: to `sums`
   const int64_t* vector_offsets;  // [vectors]
-  // What to bring to the second-level cache meanwhile: so many lines after each `prefetch_steps`.
+  // The address to prefetch into the second-level cache: prefetch_lines cache lines after each prefetch_steps.
   const char* prefetch;
   int64_t prefetch_lines;
   int64_t prefetch_steps;
@@ -240,16 +240,16 @@ static void linear_tile_of_size(int64_t rows, int64_t vectors, const LinearTile&
 }
 
 // ---- few rows -------------------------------------------------------------------------------------------------------
-// With few rows a product is as fast as its weight is read. One stream does not fill the memory's pipe, nor do the sums
-// of one row and panel hide the latency of their FMAs, so several panels are read at once.
+// With few rows a product is as fast as its weight is read. One stream does not use the whole memory bandwidth, and the
+// sums of one row and one panel do not hide the latency of their FMAs. So several panels are read at the same time.
 
-// Rows that are few, and the panels that their sums leave registers for.
+// The largest number of rows for which several panels are read, and the number of panels whose sums fit the registers.
 constexpr int64_t kStreamRows = kRegisters >= 32 ? 4 : 3;
 constexpr int kMaxStreams = 4;
 template <int rows>
 constexpr int kStreams = rows == 1 || (rows == 2 && kRegisters >= 32) ? kMaxStreams : 2;
 
-// kStreams panels of full width, one after the other from `panel` on; sums are [panel][row][kPanelColumns].
+// kStreams consecutive panels of full width, beginning at `panel`; sums are [panel][row][kPanelColumns].
 template <int rows, typename Element>
 static void stream_panels(const float* input, int64_t input_row, const Element* panel, int64_t depth, float* to) {
   constexpr int kPanels = kStreams<rows>;
@@ -295,18 +295,18 @@ static void stream_panels_of_type(const float* input, int64_t input_row, const v
 
 // ---- rows -----------------------------------------------------------------------------------------------------------
 
-// A wanted row of a task, and the way to the next.
+// Iterates over the wanted rows of a task.
 struct RowCursor {
   const RowRange* ranges;  // null: all rows of each batch element
   int64_t rows;
   int64_t s;
   int64_t r;
-  int64_t end;  // of the wanted rows of batch element s
+  int64_t end;  // end of the wanted rows of batch element s
 
-  // In an operand with axes (-, s, r, -).
+  // The row's offset in an operand with axes (-, s, r, -).
   int64_t offset_in(const Operand& operand) const { return s * operand.strides[1] + r * operand.strides[2]; }
 
-  // There is a next one.
+  // There must be a next row.
   __attribute__((always_inline)) void advance() {
     ++r;
     while (r >= end) {
@@ -329,16 +329,16 @@ HEED_INLINE RowCursor first_row_of(const LinearArguments& arguments, const Linea
 struct Piece {
   int64_t first;   // column of the panel
   int64_t count;   // of columns
-  int64_t offset;  // of its first element from its row's beginning
+  int64_t offset;  // of its first element in an output row
 };
 
-// Where the columns of a panel go, and what is added to them.
+// The output elements and the bias of a panel's columns.
 struct PanelOutput {
   Piece pieces[kPanelColumns];
   int64_t num_pieces;
-  bool is_direct;  // they go as whole vectors of f32
+  bool is_direct;  // columns are stored as whole vectors of f32
   int64_t vector_offsets[kLinearVectors];
-  const float* bias;  // null where there is none
+  const float* bias;  // null if there is none
   float bias_block[kPanelColumns];
 };
 
@@ -377,12 +377,12 @@ static void find_bias(const LinearPartArguments& part, PanelRange panel, PanelOu
     return;
   }
   output.bias = output.bias_block;
-  // Whole vectors are written; the columns beyond `count` become 0 and go nowhere.
+  // Writes whole vectors; columns beyond `count` become 0 and are not stored to the output.
   for (int64_t i = count / kLanes * kLanes; i < width; ++i) output.bias_block[i] = 0.0f;
   widen_row(element_address(part.bias, panel.first_column * stride), part.bias.dtype, stride, count, output.bias_block);
 }
 
-// One row of a tile, [width] in f32, to where its pieces belong.
+// Stores one row of a tile, [width] in f32, to the output elements of its pieces.
 static void store_row(const Operand& operand, const PanelOutput& output, int64_t row_offset, const float* from) {
   for (int64_t p = 0; p < output.num_pieces; ++p) {
     const Piece& piece = output.pieces[p];
@@ -393,8 +393,8 @@ static void store_row(const Operand& operand, const PanelOutput& output, int64_t
 
 // ---- inputs ---------------------------------------------------------------------------------------------------------
 
-// Floats from row to row of a block of copied rows. Not a multiple of 4 KiB, which would make all rows fall into the
-// same sets of the first-level cache.
+// The row stride of a block of copied rows, in floats. No multiple of 4 KiB, since such rows would map to the same sets
+// of the first-level cache.
 HEED_INLINE int64_t block_stride(int64_t depth) {
   const int64_t stride = row_stride(depth);
   return stride % 1024 == 0 ? stride + kLanes : stride;
@@ -405,14 +405,14 @@ struct InputRows {
   int64_t stride;
 };
 
-// Whether the task's rows can be read where they lie: f32, side by side, one stride from row to row.
+// Whether the task's rows can be read in place: f32, contiguous elements, and one stride between all rows.
 static bool reads_in_place(const LinearArguments& arguments, const LinearTask& task) {
   const Operand& input = arguments.input;
   const RowCursor first = first_row_of(arguments, task);
   const bool is_uniform = first.r + task.num_rows <= first.end ||
                           (first.ranges == nullptr && input.strides[1] == arguments.rows * input.strides[2]);
-  // Rows that lie multiples of 4 KiB apart share the sets of the caches, and more than a tile of them push each other
-  // out.
+  // Rows at a distance of a multiple of 4 KiB share cache sets, and with more than one tile of rows they evict each
+  // other.
   const bool collides = task.num_rows > kLinearRows && input.strides[2] % 1024 == 0;
   return input.dtype == DType::F32 && (input.strides[3] == 1 || arguments.input_size == 1) && is_uniform && !collides;
 }
@@ -442,12 +442,12 @@ struct PanelBlock {
   int64_t depth;
   bool is_first;
   bool is_last;
-  const char* next;  // what will be read after it
+  const char* next;  // what is read after it
   int64_t next_bytes;
 };
 
-// All rows of the task times one panel. `sums` has [num_rows][width] where the panel has several blocks, or else the
-// rows of one tile.
+// Multiplies all rows of the task by one panel. `sums` is [num_rows][width] if the panel has several blocks, otherwise
+// the rows of one tile.
 static void multiply_panel(const LinearArguments& arguments, const LinearTask& task, InputRows input,
                            const PanelBlock& panel, const PanelOutput& output, float* sums) {
   const Operand& operand = arguments.parts[task.part].output;
@@ -478,7 +478,7 @@ static void multiply_panel(const LinearArguments& arguments, const LinearTask& t
   RowCursor cursor = first_row_of(arguments, task);
   int64_t begin = 0;
   for (int64_t t = 0; t < num_tiles; ++t) {
-    // Tiles whose heights differ by one at most: a tile of one row would wait for its FMAs.
+    // Tile heights differ by at most one, since a tile of one row would wait for its FMAs.
     const int64_t count = num_rows * (t + 1) / num_tiles - begin;
     tile.input = input.data + begin * input.stride;
     tile.sums = is_whole ? sums : sums + begin * width;
@@ -511,14 +511,14 @@ static size_t linear_scratch_bytes(int64_t input_size, int64_t num_rows, int64_t
   return static_cast<size_t>(floats) * sizeof(float);
 }
 
-// The beginning of element e0 of a panel.
+// The address of element e0 of a packed panel.
 HEED_INLINE const char* packed_panel(const LinearPartArguments& part, int64_t input_size, PanelRange range,
                                      int64_t e0) {
   const int64_t index = range.first_column * input_size + e0 * range.vectors * kLanes;
   return static_cast<const char*>(part.packed) + index * size_of_element(part.weight.dtype);
 }
 
-// As many of the task's panels as come in whole groups of streams; returns the first that is left.
+// Computes the task's panels in whole groups of streams; returns the first panel that remains.
 template <int rows>
 static int64_t stream_task(const LinearArguments& arguments, const LinearTask& task) {
   const LinearPartArguments& part = arguments.parts[task.part];
@@ -569,7 +569,7 @@ static void linear_task(const LinearArguments* arguments, const LinearTask* task
   const int64_t num_rows = task->num_rows;
   const int64_t input_size = arguments->input_size;
   const bool is_packed = part.packed != nullptr;
-  // One tile in place needs no blocks: its rows stay in the first-level cache, and the panel is read once.
+  // One tile in place is not cut into blocks: its rows stay in the first-level cache, and the panel is read once.
   const bool is_stream = is_packed && num_rows <= kLinearRows && reads_in_place(*arguments, *task);
   const int64_t num_blocks = is_stream ? 1 : blocks_of(input_size);
   auto* input_block = static_cast<float*>(scratch);
@@ -579,7 +579,7 @@ static void linear_task(const LinearArguments* arguments, const LinearTask* task
   if (is_stream && num_rows <= kStreamRows) first_panel = stream_task_of_rows(*arguments, *task);
   PanelOutput output;
   for (int64_t block = 0; block < num_blocks && first_panel < task->end_panel; ++block) {
-    // Not input_size * block / num_blocks, which may overflow.
+    // input_size * block / num_blocks might overflow.
     const int64_t e0 = block * depth_of(input_size);
     const int64_t e1 = num_blocks == 1 ? input_size : smaller(input_size, e0 + depth_of(input_size));
     const InputRows input = input_rows(*arguments, *task, e0, e1, input_block);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernels of linear operations are given: one call, and one task of its work.
+// Arguments of the linear kernels: one call, and one task of it.
 #pragma once
 
 #include <stddef.h>
@@ -9,22 +9,22 @@
 
 namespace heed::cpu {
 
-// Rows first .. end - 1 of a batch element, the only ones of it that are wanted.
+// The wanted rows of a batch element, first .. end - 1.
 struct RowRange {
   int64_t first;
   int64_t end;
-  int64_t before;  // rows that are wanted of the batch elements before
+  int64_t before;  // number of wanted rows in all batch elements before
 };
 
-// The members of LinearPart that kernels read, with the same meanings.
+// The members of LinearPart that kernels read.
 struct LinearPartArguments {
   int64_t output_size;
   int64_t head_size;
   Operand weight;      // (-, -, n, e); its element type is also that of `packed`
   Operand bias;        // (-, -, -, n)
   Operand output;      // (h, s, r, d)
-  const void* packed;  // as pack_linear wrote it; null: `weight` is read
-  // [s]; null: all rows of each. Wanted rows are counted through the whole batch.
+  const void* packed;  // from pack_linear; null: the kernel reads `weight`
+  // [s]; null: all rows of each batch element. Wanted rows are numbered through the whole batch.
   const RowRange* ranges;
 };
 
@@ -35,28 +35,28 @@ struct LinearArguments {
   LinearPartArguments parts[3];
 };
 
-// Consecutive wanted rows, times panels first_panel .. end_panel - 1 of a part.
+// Consecutive wanted rows times the panels first_panel .. end_panel - 1 of a part.
 struct LinearTask {
   int32_t part;
   int64_t num_rows;
-  // The first of them is row `first_row` of batch element `first_batch`.
+  // The first row is `first_row` of batch element `first_batch`.
   int64_t first_batch;
   int64_t first_row;
   int64_t first_panel;
   int64_t end_panel;
 };
 
-// Rows first_row .. end_row - 1 of a weight, and of each the elements first_input .. end_input - 1, to where they lie in
-// the packed weight. first_row and end_row are multiples of kLanes, but where end_row is output_size.
+// Packs rows first_row .. end_row - 1 of a weight, elements first_input .. end_input - 1 of each, to their offsets in
+// the packed weight. first_row and end_row are multiples of kLanes, or end_row is output_size.
 struct PackArguments {
-  Operand block;        // (-, -, n, e), from the block's first element on
+  Operand block;        // (-, -, n, e), beginning with the block's first element
   int64_t output_size;  // of the whole weight
   int64_t input_size;
   int64_t first_row;
   int64_t end_row;
   int64_t first_input;
   int64_t end_input;
-  void* packed;  // the whole
+  void* packed;  // the whole packed weight
 };
 
 }  // namespace heed::cpu

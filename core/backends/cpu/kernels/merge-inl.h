@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The weighted sum of rows: lanes are neighbouring elements.
+// The weighted sum of rows. Lanes are adjacent elements.
 #pragma once
 
 #include "backends/cpu/kernels/elements-inl.h"
@@ -9,7 +9,7 @@
 namespace heed::cpu::HEED_ISA_NAMESPACE {
 namespace {
 
-// Each element is one chain of fused products in the order of the parts.
+// Each element is one chain of FMAs in the order of the parts.
 static void merge_row(const MergeArguments* arguments) {
   const StridedRow& output = arguments->output;
   for (int64_t i = 0; i < arguments->count; i += kLanes) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weights on their way into a layer: blocks of them packed for projections, and blocks of files that hold them
-// transposed turned into rows. Elements are moved with all their bits and never computed with.
+// Packs blocks of weights for projections, and transposes blocks of files that hold weights transposed. Elements are
+// copied bitwise.
 //
-// Both are transposes, of tiles of as many rows as a vector has lanes. Elements of 16 bits go in pairs, as if they were
-// one of 32, and the pairs are taken apart at the end.
+// Both are transposes of tiles with as many rows as a vector has lanes. Elements of 16 bits are moved in pairs, like
+// one element of 32 bits, and the pairs are separated at the end.
 #pragma once
 
 #include "backends/cpu/kernels/linear-inl.h"
@@ -13,13 +13,13 @@
 namespace heed::cpu::HEED_ISA_NAMESPACE {
 namespace {
 
-// One element, which in the bytes of a file may lie at any address.
+// Copies one element; in a file it may have any address.
 template <typename Unit>
 HEED_INLINE void move_unit(const Unit* from, Unit* to) {
   __builtin_memcpy(to, from, sizeof(Unit));
 }
 
-// Elements of a tile's kLanes rows.
+// The number of elements in each of a tile's kLanes rows.
 template <typename Unit>
 constexpr int64_t kTileInputs = kLanes* static_cast<int64_t>(sizeof(float) / sizeof(Unit));
 
@@ -79,7 +79,7 @@ static void transpose_elements(const void* from, int64_t from_stride, int64_t nu
   }
 }
 
-// One vector of columns of a panel: `count` rows of a weight, the other lanes 0.
+// Packs one vector of columns of a panel: `count` rows of a weight; the other lanes are 0.
 template <typename Unit>
 static void pack_rows(const Unit* from, int64_t row_stride, int64_t input_stride, int64_t count, int64_t num_inputs,
                       Unit* to, int64_t width) {
@@ -98,8 +98,8 @@ static void pack_rows(const Unit* from, int64_t row_stride, int64_t input_stride
   }
 }
 
-// Elements of a panel that are written before its next vector of columns: 8 KiB at 16 columns of f32, so that a line
-// that several vectors share is still in the first-level cache.
+// How many elements of a vector of columns are written before the next vector: 8 KiB at 16 columns of f32, so that a
+// cache line shared by several vectors is still in the first-level cache.
 constexpr int64_t kPackInputs = 128;
 
 template <typename Unit>
@@ -107,7 +107,7 @@ static void pack_block(const PackArguments& arguments) {
   const auto* block = static_cast<const Unit*>(arguments.block.data);
   const int64_t row_stride = arguments.block.strides[2];
   const int64_t input_stride = arguments.block.strides[3];
-  // The last panel may begin in the one before.
+  // The last panel may begin within the columns of the one before.
   for (int64_t p = larger(0, arguments.first_row / kPanelColumns - 1); p < panels_of(arguments.output_size); ++p) {
     const PanelRange panel = panel_at(arguments.output_size, p);
     if (panel.first_column >= arguments.end_row) break;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Philox4x32-10 (base/philox.h says what it is) for as many counters at once as there are lanes: what dropout keeps.
+// Philox4x32-10 (see base/philox.h) for kLanes counters at a time: the random words of dropout.
 //
-// A round multiplies two words of 32 bits and needs both halves of the products, which processors give for every other
-// lane. So even and odd lanes go through the rounds apart, as 64-bit lanes whose high halves are left as whatever they
-// become: products ignore them, and nothing but exclusive ors and shifts to the right touches the words otherwise.
+// A round multiplies two 32-bit words and needs both halves of the products, which processors compute for every other
+// lane. So even and odd lanes go through the rounds separately, as 64-bit lanes whose high halves are undefined:
+// products ignore the high halves, and all else is exclusive ors and right shifts of products.
 #pragma once
 
 #include "backends/cpu/kernels/simd.h"
@@ -11,7 +11,7 @@
 namespace heed::cpu::HEED_ISA_NAMESPACE {
 namespace {
 
-// The rounds for every other lane of the words.
+// Computes the rounds for every other lane of the words.
 HEED_INLINE void philox_rounds(LongVec (&words)[4], uint64_t seed) {
   const LongVec multiplier0 = LongVec{} + 0xD2511F53u;
   const LongVec multiplier1 = LongVec{} + 0xCD9E8D57u;
@@ -30,7 +30,7 @@ HEED_INLINE void philox_rounds(LongVec (&words)[4], uint64_t seed) {
   }
 }
 
-// words[i][lane] is word i of a lane's counter, and becomes word i of its random numbers.
+// words[i][lane] is word i of a lane's counter. It becomes word i of the lane's random numbers.
 HEED_INLINE void philox_rounds(IntVec (&words)[4], uint64_t seed) {
   LongVec even[4];
   LongVec odd[4];
@@ -45,7 +45,7 @@ HEED_INLINE void philox_rounds(IntVec (&words)[4], uint64_t seed) {
   for (int i = 0; i < 4; ++i) words[i] = reinterpret_cast<IntVec>((odd[i] << 32) | (even[i] & UINT32_MAX));
 }
 
-// Whether a random word, which is unsigned, is not below the threshold.
+// Whether a random word, as an unsigned number, is at least the threshold.
 HEED_INLINE IntVec is_kept(IntVec word, uint32_t threshold) {
   return (word ^ INT32_MIN) >= broadcast(static_cast<int32_t>(threshold ^ 0x80000000u));
 }

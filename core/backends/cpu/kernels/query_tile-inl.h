@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A query tile: the queries that are the lanes of a tile, which rows of the call they are, and which keys they can see.
+// A query tile: the queries in the lanes of a tile, their rows in the call, and the keys that they may see.
 #pragma once
 
 #include "backends/cpu/kernels/attention.h"
@@ -15,45 +15,45 @@ constexpr int kQueryTileRows = kTileVectors * kLanes;
 
 constexpr float kInfinity = __builtin_inff();
 
-// Scores of a query tile are kBlockKeys * kQueryTileRows floats, 32 KiB with 16 lanes. Fewer keys make the sums of values go to
-// and from memory more often, and more would push queries and scores out of a first-level cache of 48 KiB.
+// A query tile's scores are kBlockKeys * kQueryTileRows floats, 32 KiB with 16 lanes. With fewer keys the sums of
+// values are loaded and stored more often; more would evict queries and scores from a first-level cache of 48 KiB.
 constexpr int64_t kBlockKeys = 256;
 
-// Scores of few rows, which are found one by one, are kRowBlockKeys for each. Where keys are read from memory a block
-// is four streams (row_scores-inl.h, decode_attention-inl.h), each a quarter of its keys. Until a stream is under way,
-// and from keys to values and back, memory waits for some KiB: with heads of 128 in F16 a quarter of 128 keys is 32 KiB
-// and measured 78 % of the read bandwidth, one of 256 keys 85 %; in f32 these are 64 and 128 KiB, 90 and 94 %. Twice as
-// many would make 16 rows of scores 128 KiB, beside a part of the values too much for the fastest caches.
+// Few rows are scored one by one, kRowBlockKeys keys at a time. Keys are read as four streams (row_scores-inl.h,
+// decode_attention-inl.h), each a quarter of a block. When a stream starts, and when reading changes from keys to
+// values and back, some KiB of bandwidth are lost. With heads of 128 in F16 a quarter of 128 keys is 32 KiB and reached
+// 78 % of the read bandwidth, one of 256 keys 85 %; in f32 these are 64 and 128 KiB, 90 and 94 %. Twice as many keys
+// would make the scores of 16 rows 128 KiB, too much for the fastest caches together with a part of the values.
 constexpr int64_t kRowBlockKeys = 1024;
 static_assert(kRowBlockKeys % kBlockKeys == 0);
-// Rows of scores do not lie a multiple of 4 KiB apart, where all would fall into the same sets of a first-level cache.
+// The row stride of scores is no multiple of 4 KiB, since such rows would map to the same sets of a first-level cache.
 constexpr int64_t kRowScoresStride = kRowBlockKeys + kLanes;
 
-// Keys that scratch for a block of at most `most` has room for: whole vectors of those that the call has.
+// The keys for which scratch has room in a block of at most `most` keys: no more than the call has, in whole vectors.
 HEED_INLINE int64_t room_of_block(const AttentionProblem& problem, int64_t most) {
   return problem.limits.num_keys < most ? round_up(problem.limits.num_keys, kLanes) : most;
 }
 
 struct QueryTile {
   float* queries;              // [head_size][kQueryTileRows], times the scale
-  float* score_weights;        // [head_size][kQueryTileRows], of each row's head; with additive scoring only
+  float* score_weights;        // [head_size][kQueryTileRows], those of each row's head; only with additive scoring
   float* sums;                 // [value_head_size][kQueryTileRows], weighted values
   float* maximum;              // [kQueryTileRows], of the scores so far
   float* total;                // [kQueryTileRows], sums of e^(score - maximum)
-  int32_t* visible;            // [kQueryTileRows], -1 where the row has seen a key, else 0
-  const KeyRange* key_ranges;  // [num_rows], the keys that valid lengths, causal mask and window leave to the row
+  int32_t* visible;            // [kQueryTileRows], -1 if the row has seen a key, else 0
+  const KeyRange* key_ranges;  // [num_rows], the keys that the row may see by valid lengths, causal mask and window
   int64_t first_row;
   int64_t num_rows;
-  // Keys that some row sees, and those that all rows see: [any_first, any_end), [all_first, all_end).
+  // Keys that some row sees: [any_first, any_end). Keys that all rows see: [all_first, all_end).
   int64_t any_first;
   int64_t any_end;
   int64_t all_first;
   int64_t all_end;
-  int64_t first_vector_end;  // beyond the keys that rows of the first vector see
+  int64_t first_vector_end;  // end of the keys that rows of the first vector see
   bool started;              // whether sums and total have been written
 };
 
-// One task of a call and its part of the scratch.
+// One task of a call and its part of the scratch memory.
 struct FlashTask {
   const AttentionArguments* arguments;
   const AttentionProblem* problem;
@@ -63,9 +63,9 @@ struct FlashTask {
   float* scores;  // [kBlockKeys][kQueryTileRows], then probabilities
   int32_t*
       seen;  // [keys of a block][kQueryTileRows], -1 where the row sees the key; used where that has to be told apart
-  float* key_block;    // [kBlockKeys][head_size], where keys are not read in place; rows are whole vectors
+  float* key_block;    // [kBlockKeys][head_size], if keys are not read in place; rows are whole vectors
   float* value_block;  // [kBlockKeys][value_head_size]
-  // Where few rows are scored one by one (decode_attention-inl.h); null otherwise.
+  // For the decode kernel, which scores few rows one by one (decode_attention-inl.h); otherwise null.
   float* row_queries;  // [num_rows][row_stride(head_size)], times the scale
   float* row_scores;   // [num_rows][kRowScoresStride] and kLanes more
 };
@@ -93,9 +93,9 @@ HEED_INLINE void visit_rows(const FlashTask& task, const QueryTile& query_tile, 
   }
 }
 
-// The addresses of what operands with axes (b, h, q, .) have for the rows of one vector; null for lanes without a row.
-// `query_begin` is where the operand has query 0: the sequence's in queries and outputs, 0 in what has a row and a column
-// for each pair of query and key.
+// The addresses of the rows of one vector in an operand with axes (b, h, q, .); null for lanes without a row.
+// `query_begin`: the index of query 0 in the operand: that of the sequence for queries and outputs, 0 for operands with
+// an element for each pair of query and key.
 static void find_rows(const FlashTask& task, const QueryTile& query_tile, int64_t group, const Operand& operand,
                       int64_t query_begin, int64_t element_size, char* (&rows)[kLanes]) {
   for (char*& row : rows) row = nullptr;
@@ -108,7 +108,7 @@ static void find_rows(const FlashTask& task, const QueryTile& query_tile, int64_
 
 // ---- what they can see ----------------------------------------------------------------------------------------------
 
-// Sets what the query tile's rows see together, from the key range of each.
+// Sets the key ranges of the whole query tile from those of its rows.
 static void summarize_key_ranges(const FlashTask& task, QueryTile& query_tile) {
   const int64_t key_count = task.sequence->key_count;
   query_tile.any_first = key_count;
@@ -128,15 +128,15 @@ static void summarize_key_ranges(const FlashTask& task, QueryTile& query_tile) {
   }
 }
 
-// Of the keys k0 .. k1 - 1, the end of those that are for both vectors of rows. Beyond it the first sees none, as below
-// the diagonal of a causal mask: there the second goes on alone.
+// The end of the keys in k0 .. k1 - 1 that both vectors of rows process. The first vector sees no key beyond it, as
+// below the diagonal of a causal mask, and the second continues alone.
 template <int vectors>
 HEED_INLINE int64_t end_of_shared_keys(const QueryTile& query_tile, int64_t k0, int64_t k1) {
   static_assert(vectors <= 2);
   return vectors == 1 ? k1 : smaller(larger(query_tile.first_vector_end, k0), k1);
 }
 
-// The second vector of rows as a query tile of its own, in the same memory.
+// The second vector of rows as a query tile in the same memory.
 static QueryTile second_vector_of(const QueryTile& query_tile) {
   QueryTile second = query_tile;
   second.queries += kLanes;
@@ -160,22 +160,22 @@ static FlashTask second_vector_of(const FlashTask& task) {
 
 // ---- queries --------------------------------------------------------------------------------------------------------
 
-// Where the vector that holds element `index` of a row is to begin: a last one that would end beyond the row begins
-// earlier and repeats elements of the one before. In rows shorter than a vector it begins where it is, and the caller
-// takes the first lanes alone.
+// The first element of the vector that contains `element` of a row. The last vector begins earlier if it would end
+// beyond the row, and then repeats elements of the vector before. In rows shorter than a vector it begins at `element`,
+// and the caller uses only the first lanes.
 HEED_INLINE int64_t begin_of_vector(int64_t element, int64_t size) {
   return size < kLanes ? element : smaller(element, size - kLanes);
 }
 
-// Elements d .. d + count - 1 of a row of the queries, the other lanes 0.
+// Loads elements d .. d + count - 1 of a row of the queries; the other lanes are 0.
 static Vec load_query(const Operand& queries, const char* row, int64_t d, int64_t count) {
   if (row == nullptr) return Vec{};
   return gather_first_elements(row + d * queries.strides[3] * size_of_element(queries.dtype), queries.dtype,
                                queries.strides[3], count);
 }
 
-// Whether the rows of one vector of a query tile lie side by side in an operand with axes (b, h, q, .), whose elements of a
-// row do not: then a vector of rows is loaded or stored as it lies.
+// Whether the rows of one vector of a query tile are contiguous in an operand with axes (b, h, q, .), but the elements
+// of a row are not. Then a vector of rows is loaded or stored without a transpose.
 static bool are_rows_side_by_side(const FlashTask& task, const QueryTile& query_tile, int64_t group,
                                   const Operand& operand) {
   const int64_t num_rows = smaller(query_tile.num_rows - group, kLanes);
@@ -183,8 +183,8 @@ static bool are_rows_side_by_side(const FlashTask& task, const QueryTile& query_
          query_of(task, query_tile.first_row + group) + num_rows <= task.sequence->query_count;
 }
 
-// The query tile's queries, transposed and scaled. Lanes without a row are 0 or repeat a row, in vectors that
-// have rows; a second vector without any is not written.
+// Loads the query tile's queries, transposed and scaled. In a vector with rows, lanes without a row are 0 or repeat a
+// row; a second vector without rows is not written.
 static void load_queries(const FlashTask& task, const QueryTile& query_tile) {
   const AttentionProblem& problem = *task.problem;
   const Operand& queries = problem.queries;
@@ -231,7 +231,7 @@ static void load_queries(const FlashTask& task, const QueryTile& query_tile) {
   }
 }
 
-// With additive scoring: the weights of the score, for each row those of its head.
+// With additive scoring: loads for each row the score weights of its head.
 static void load_score_weights(const FlashTask& task, const QueryTile& query_tile) {
   const AttentionProblem& problem = *task.problem;
   const Operand& weights = problem.score_weights;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of few queries and many keys, one row of scores for each query: the lanes are elements of a head, so that a
-// key is read as it lies, once for all queries. What is left is a sum over the lanes, folded for four keys at a time.
+// Scores of few queries and many keys, one row of scores for each query. Lanes are elements of a head, so that a key is
+// read as stored, once for all queries. The remaining sum over lanes is computed for four keys at a time.
 //
-// A sum's order depends on the size of the head alone: the lanes first, d ascending by vectors, then the lanes among
-// each other.
+// The order of a sum depends only on the head size: first within each lane, by vectors with d ascending, then over the
+// lanes.
 #pragma once
 
 #include "backends/cpu/kernels/elements-inl.h"
@@ -12,13 +12,13 @@
 namespace heed::cpu::HEED_ISA_NAMESPACE {
 namespace {
 
-// Keys whose sums over the lanes are folded together.
+// The number of keys whose sums over lanes are computed together.
 constexpr int kFoldedKeys = 4;
-// Queries that share a key in registers: with four keys, 4 x 4 sums and 4 elements of queries of 32 registers, or 2 x 4
-// and 2 of 16.
+// The number of queries that use a key while it is in registers. With four keys this takes 4 x 4 sums and 4 elements of
+// queries of 32 registers, or 2 x 4 and 2 of 16.
 constexpr int kSharingRows = kRegisters >= 32 ? 4 : 2;
 
-// Rows of keys or values as they are stored: `stride` bytes apart, elements side by side.
+// Rows of keys or values as stored, `stride` bytes apart; the elements of a row are contiguous.
 struct StoredRows {
   const char* data;
   int64_t stride;
@@ -27,33 +27,33 @@ struct StoredRows {
 
 // ---- reading ahead --------------------------------------------------------------------------------------------------
 
-// How far ahead of each of a block's four streams is fetched. What a processor fetches by itself ends with a page, and
-// with several rows, whose products fill its window, it looks no further than a key of each stream. Four streams have
-// 8 KiB under way, a bit more than the 4 to 5 KB that 40 GB/s bring in the 100 to 120 ns until the first arrives. With
-// heads of 128, 1 and 4 KiB measured slower.
+// How far ahead each of a block's four streams is prefetched. The processor's own prefetching ends at a page, and with
+// several rows, whose products fill its window, it reaches only one key ahead in each stream. Four streams have 8 KiB
+// in flight, a bit more than the 4 to 5 KB that arrive at 40 GB/s in the latency of 100 to 120 ns. With heads of 128, 1
+// KiB and 4 KiB measured slower.
 constexpr int64_t kAheadBytes = 2048;
-// Rows that are a multiple of this apart fall into a few sets of the first-level cache. Only the next row is fetched
-// ahead there: more of them would evict rows that are still to be read, which took 1.8 times the time with four queries
-// and rows of 512 bytes.
+// Rows at a distance of a multiple of this map to a few sets of the first-level cache. Then only the next row is
+// prefetched: more would evict rows that are still to be read, which took 1.8 times the time with four queries and rows
+// of 512 bytes.
 constexpr int64_t kCollidingBytes = 4096;
 constexpr int64_t kLineBytes = 64;
 
-// From a row to the one that is fetched meanwhile, in bytes.
+// The distance from a row to the row that is prefetched with it, in bytes.
 template <DType type>
 HEED_INLINE int64_t ahead_of(StoredRows rows) {
   const int64_t count = rows.stride % kCollidingBytes == 0 ? 1 : kAheadBytes / (rows.width * size_of_element(type));
   return (count > 1 ? count : 1) * rows.stride;
 }
 
-// `bytes` may be anywhere, also where nothing is.
+// The address may be invalid: prefetching it has no effect.
 HEED_INLINE void fetch(const char* from, int64_t bytes) {
   for (int64_t i = 0; i < bytes; i += kLineBytes) __builtin_prefetch(from + i);
 }
 
 // ---- elements that do not fill a vector -----------------------------------------------------------------------------
 
-// The last width % kLanes elements of a row, in the last lanes if the row fills a vector, otherwise in the first; the
-// other lanes 0. Nothing beyond the row is read.
+// The last width % kLanes elements of a row: in the last lanes if the row fills a vector, otherwise in the first; the
+// other lanes are 0. Reads nothing beyond the row.
 template <DType type>
 HEED_INLINE Vec load_tail(const char* row, int64_t width) {
   if (width < kLanes) return load_first_elements(row, type, width);
@@ -83,7 +83,7 @@ HEED_INLINE Vec add_and_join(Vec a, Vec b) {
          __builtin_shufflevector(a, b, (lane / 4 * 4 + lane % 2 + lane % 4 / 2 * kLanes + 2)...);
 }
 
-// Within each four lanes the sums of a's, b's, c's and d's four.
+// Within each group of four lanes, the sums of that group in a, b, c and d.
 template <int... lane>
 HEED_INLINE Vec fold_fours(Vec a, Vec b, Vec c, Vec d) {
   return add_and_join<lane...>(add_and_interleave<lane...>(a, b), add_and_interleave<lane...>(c, d));
@@ -94,7 +94,7 @@ HEED_INLINE Quad quad_of(Vec value) {
   return __builtin_shufflevector(value, value, first, first + 1, first + 2, first + 3);
 }
 
-// The sums over the lanes of four vectors, each added up in the same order.
+// The sums over the lanes of four vectors, each in the same order.
 template <int lanes = kLanes>
 HEED_INLINE Quad sums_of_lanes(Vec a, Vec b, Vec c, Vec d) {
   if constexpr (lanes == 16) {
@@ -110,9 +110,9 @@ HEED_INLINE Quad sums_of_lanes(Vec a, Vec b, Vec c, Vec d) {
 
 // ---- scores ---------------------------------------------------------------------------------------------------------
 
-// Scores of num_keys keys for `rows` queries: key i is `apart` keys times i % 4 and one times i / 4 beyond the first,
-// so that four parts of the keys are read at a time, or simply the next but for those after the `count`th, which repeat
-// the last. scores[r][i] is put where the key is. With `fetches`, what lies `ahead` bytes further is fetched.
+// Computes scores of num_keys keys for `rows` queries. With in_parts, key i is at index i % 4 * apart + i / 4, so that
+// four parts of the keys are read at a time. Otherwise it is key i, or the last of `count` keys if i is beyond it.
+// Scores are stored at the indices of their keys. With `fetches` it prefetches the bytes at distance `ahead`.
 template <DType type, int rows, int num_keys, bool in_parts, bool fetches>
 HEED_INLINE void score_keys(StoredRows keys, int64_t ahead, int64_t apart, int64_t count, const float* queries,
                             int64_t query_stride, float* scores, int64_t score_stride) {
@@ -161,7 +161,7 @@ HEED_INLINE void score_keys(StoredRows keys, int64_t ahead, int64_t apart, int64
   }
 }
 
-// The same for all queries, as many at a time as share a key in registers.
+// Calls score_keys for all queries, kSharingRows at a time.
 template <DType type, bool in_parts>
 HEED_INLINE void score_keys_of_rows(StoredRows keys, int64_t ahead, int64_t apart, int64_t count, const float* queries,
                                     int64_t query_stride, int64_t num_rows, float* scores, int64_t score_stride) {
@@ -186,12 +186,13 @@ HEED_INLINE void score_keys_of_rows(StoredRows keys, int64_t ahead, int64_t apar
   }
 }
 
-// The products of num_rows queries, [num_rows][query_stride], and `count` keys, [num_rows][score_stride]. Up to three
-// scores beyond `count` are written in each row.
+// Products of num_rows queries, [num_rows][query_stride], and `count` keys to scores [num_rows][score_stride]. Writes
+// up to three scores beyond `count` in each row.
 template <DType type>
 static void score_rows(StoredRows keys, int64_t count, const float* queries, int64_t query_stride, int64_t num_rows,
                        float* scores, int64_t score_stride) {
-  // Four quarters side by side: the processor fetches ahead in each, up to the end of its page, as it would in one.
+  // Reads four quarters at the same time: the processor prefetches in each, up to the end of its page, as it would in
+  // one.
   const int64_t quarter = count / kFoldedKeys;
   const int64_t ahead = ahead_of<type>(keys);
   for (int64_t k = 0; k < quarter; ++k) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernels of softmax, dropout and merging are given: one row.
+// Arguments of the kernels for softmax, dropout and merging: one row.
 #pragma once
 
 #include <stddef.h>
@@ -9,28 +9,28 @@
 
 namespace heed::cpu {
 
-// The elements of a row, `stride` elements apart; F32, F16 or BF16.
+// Elements of a row, `stride` elements apart; F32, F16 or BF16.
 struct StridedRow {
   void* data;
   int64_t stride;
   DType dtype;
 };
 
-// What becomes of the elements of a row, of which the first is number `first` among all of the call.
+// Dropout of `count` elements. `first`: the index of the first one among all elements of the call.
 struct DropoutArguments {
   StridedRow input;
   StridedRow output;
   int64_t count;
   int64_t first;
   uint64_t seed;
-  uint32_t threshold;  // kept iff the random word is not below it
-  float scale;         // of what is kept
+  uint32_t threshold;  // an element is kept iff its random word is at least this
+  float scale;         // factor of kept elements
 };
 
-// output[i] = sum over parts of weight * part[i], parts in their order; 0 where there are none.
+// output[i] = sum over parts of weight * part[i], in the order of the parts; 0 without parts.
 struct MergeArguments {
   const StridedRow* parts;
-  const float* weights;  // of each part
+  const float* weights;  // one for each part
   int64_t num_parts;
   StridedRow output;
   int64_t count;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The softmax of one row: lanes are neighbouring scores. The order of its sums depends on the row's length alone.
+// The softmax of one row. Lanes are adjacent scores. The order of its sums depends only on the length of the row.
 #pragma once
 
 #include "backends/cpu/kernels/elements-inl.h"
@@ -10,7 +10,7 @@
 namespace heed::cpu::HEED_ISA_NAMESPACE {
 namespace {
 
-// `count` vectors of scores become e^(score - maximum), which `sums` gets one after the other.
+// Turns `count` vectors of scores into e^(score - maximum), and adds them to `sums` one after another.
 template <int count>
 HEED_INLINE void exponentiate_scores(float* scores, Vec maximum, Vec& sums) {
   Vec powers[count];
@@ -24,13 +24,13 @@ HEED_INLINE void exponentiate_scores(float* scores, Vec maximum, Vec& sums) {
   }
 }
 
-// Weights of the first `length` scores, which alone are read; those of the others up to num_keys are 0. `scratch` has
-// num_keys floats, rounded up to whole vectors. A maximum of -inf or +inf makes the row NaN, as the difference of
-// infinities does.
+// Weights of the first `length` scores, the only ones that are read; the other weights up to num_keys become 0.
+// `scratch` has num_keys floats, rounded up to whole vectors. If the maximum is -inf or +inf the row becomes NaN, since
+// the difference of two infinities is NaN.
 static void softmax_row(const StridedRow* scores, int64_t length, const StridedRow* weights, int64_t num_keys,
                         float* scratch) {
   widen_row(static_cast<const char*>(scores->data), scores->dtype, scores->stride, length, scratch);
-  // Lanes after the last score take no part.
+  // Lanes after the last score must not contribute.
   for (int64_t i = length; i % kLanes != 0; ++i) scratch[i] = -__builtin_inff();
 
   // A NaN is never greater; it reaches the sum through its exponential.

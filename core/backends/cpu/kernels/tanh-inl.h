@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hyperbolic tangent, of which additive scores need one for every element of every pair of query and key.
+// The hyperbolic tangent. Additive scores compute one for every element of every pair of query and key.
 //
 // With a = abs(x) = n * ln(2)/2 + f, n whole and s = 2^n, the addition theorem gives
 //
 //   tanh(a) = (s - 1 + t (s + 1)) / (s + 1 + t (s - 1)),   t = tanh(f),
 //
-// and t is an odd polynomial: f + f^3 * (3 coefficients), within 0.07 units of round-off for abs(f) <= 0.29. n = 0
-// takes what is below 0.28, more than half of the first step, since there the fraction is 2t/2 and the result as exact
-// as t; close to f = -ln(2)/4 of n = 1 it would be the least exact. The denominator is had from the numerator, to which
-// it comes close where a is large: what the numerator is off by then cancels. Together that keeps the error below 1.75
-// units in the last place, with and without FMA, over all floats.
+// and t is an odd polynomial, f + f^3 * (3 coefficients), within 0.07 units of round-off for abs(f) <= 0.29. n = 0 is
+// used for a < 0.28, more than half of the first step: there the fraction is 2t/2 and the result is as exact as t,
+// while with n = 1 it would be least exact there, near f = -ln(2)/4. The denominator is computed from the numerator.
+// For large a both are close, so that the numerator's error cancels. In total the error is below 1.75 units in the last
+// place, with and without FMA, for all floats.
 #pragma once
 
 #include "backends/cpu/kernels/simd.h"
@@ -17,8 +17,8 @@
 namespace heed::cpu::HEED_ISA_NAMESPACE {
 namespace {
 
-// The first half: t, s and the sign of x. Some fifty cycles pass from x to its tanh, and while the operations of a few
-// wait for one another the scheduler's queues are full; so loops begin one before they finish the one before it.
+// The first half: t, s and the sign of x. A tanh takes some fifty cycles, and a few chains of dependent operations fill
+// the scheduler's queues. So loops begin the next tanh before they finish the current one.
 struct BegunTanh {
   Vec t;
   Vec s;
@@ -27,11 +27,11 @@ struct BegunTanh {
 
 HEED_INLINE BegunTanh begin_tanh(Vec x) {
   const IntVec sign = bits_of(x) & INT32_MIN;
-  // From 9.02 on it rounds to 1. NaN stays, being the second.
+  // From 9.02 on the result rounds to 1. NaN is kept, since it is the second argument.
   const Vec a = min(broadcast(9.02f), from_bits(bits_of(x) ^ sign));
 
-  // n = floor(a * 2/ln(2) + 3/16): the sum's unit is 1/16, so that all above its low 4 bits is n, next to which the
-  // exponent's bias makes 2^n of it by a shift.
+  // n = floor(a * 2/ln(2) + 3/16). The unit of the sum is 1/16: all bits above the low 4 are n plus the exponent's
+  // bias, so that a shift makes 2^n of them.
   const Vec magic = broadcast(0x1.8p19f + 127.0f);
   const IntVec whole = bits_of(fma(a, broadcast(2.88539004f), magic + broadcast(0.1875f))) & ~15;
   const Vec n = from_bits(whole) - magic;
@@ -50,7 +50,7 @@ HEED_INLINE Vec finish_tanh(const BegunTanh& begun) {
   return from_bits(bits_of(numerator / denominator) | begun.sign);
 }
 
-// Odd to the bit; -0, subnormals, infinities and NaN are right.
+// tanh(-x) = -tanh(x) bitwise. -0, subnormals, infinities and NaN are correct.
 HEED_INLINE Vec tanh(Vec x) { return finish_tanh(begin_tanh(x)); }
 
 }  // namespace

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between the products of a block and its scores: the soft cap, ALiBi, biases, and what hides a key. Whatever else
-// depends on a pair of query and key belongs here.
+// Turns the products of a block into scores: soft cap, ALiBi, biases, and hiding of keys. All other code that depends
+// on a pair of query and key belongs here.
 //
-// Only blocks that need it come here. A block whose keys all rows see, without mask, bias, ALiBi and cap, is used as
-// the micro-kernel leaves it; one that no row sees is not computed.
+// Only blocks that need it are processed here. If all rows see all keys of a block, and there is no mask, bias, ALiBi
+// or soft cap, the products are the scores. A block that no row sees is not computed.
 #pragma once
 
 #include "backends/cpu/kernels/query_tile-inl.h"
@@ -12,11 +12,11 @@
 namespace heed::cpu::HEED_ISA_NAMESPACE {
 namespace {
 
-// Where mask and bias of a vector of rows lie.
+// Addresses of mask and bias for a vector of rows.
 struct Pairs {
-  char* mask_rows[kLanes];  // of bytes; null where there is no mask
-  char* bias_rows[kLanes];  // null where there is no bias
-  // Whether all rows have the same, so that one is read for all.
+  char* mask_rows[kLanes];  // bytes; null if there is no mask
+  char* bias_rows[kLanes];  // null if there is no bias
+  // Whether all rows have the same mask and bias, so that they are read once.
   bool is_uniform;
 };
 
@@ -36,8 +36,8 @@ static Pairs find_pairs(const FlashTask& task, const QueryTile& query_tile, int6
   return pairs;
 }
 
-// Elements k .. k + count - 1 of one row: the bias, or 0, and -inf where the mask is false. Lanes beyond mean
-// nothing.
+// Elements k .. k + count - 1 of one row: the bias or 0, and -inf where the mask is false. The other lanes are
+// undefined.
 static Vec load_pair_row(const AttentionProblem& problem, const Pairs& pairs, int lane, int64_t k, int64_t count) {
   Vec value{};
   const char* bias = pairs.bias_rows[lane];
@@ -65,7 +65,7 @@ static Vec load_pair_row(const AttentionProblem& problem, const Pairs& pairs, in
   return value;
 }
 
-// values[i] gets what key k + i has in each lane, for i < count.
+// Sets values[i] to the bias and mask of key k + i in each lane, for i < count.
 static void load_pairs(const AttentionProblem& problem, const Pairs& pairs, int64_t k, int64_t count,
                        Vec (&values)[kLanes]) {
   if (pairs.is_uniform) {
@@ -78,14 +78,14 @@ static void load_pairs(const AttentionProblem& problem, const Pairs& pairs, int6
   transpose(values);
 }
 
-// What ALiBi needs of a vector of rows.
+// ALiBi's slopes and distances for a vector of rows.
 struct Alibi {
   Vec slopes;     // of each row's head
   Vec distances;  // position of each row's query minus that of the first key
 };
 
-// The distances are those to key k0. A distance beyond 2^24 is rounded, and rounded once more where a key's index
-// within the block is subtracted.
+// Distances are relative to key k0. A distance beyond 2^24 is rounded, and rounded again when a key's index in the
+// block is subtracted.
 static Alibi load_alibi(const FlashTask& task, const QueryTile& query_tile, int64_t group, int64_t k0) {
   const Operand& operand = task.problem->alibi_slopes;
   const int64_t first = task.sequence->query_position - (task.sequence->key_position + k0);
@@ -98,13 +98,13 @@ static Alibi load_alibi(const FlashTask& task, const QueryTile& query_tile, int6
   return {load(slopes), load(distances)};
 }
 
-// What ALiBi subtracts from the scores of key k0 + k.
+// The number that ALiBi subtracts from the scores of key k0 + k.
 HEED_INLINE Vec alibi_penalty(const Alibi& alibi, int64_t k) {
   const Vec distance = alibi.distances - broadcast(static_cast<float>(k));
   return alibi.slopes * max(distance, -distance);
 }
 
-// From one vector of scores to the next; rows of a query tile lie side by side.
+// The distance between consecutive vectors of scores; the rows of a query tile are contiguous.
 template <int vectors>
 constexpr int64_t kScoreStep = vectors == kTileVectors ? kLanes : kQueryTileRows;
 
@@ -119,11 +119,11 @@ static void scale_scores(float scale, int64_t count, float* scores) {
 // Scores s of `count` keys become cap * tanh(s / cap).
 template <int vectors>
 static void cap_scores(float cap, int64_t count, float* scores) {
-  // 1 / cap is beyond the largest float where the cap is so small that all results are subnormal.
+  // 1 / cap overflows if the cap is so small that all results are subnormal.
   const float inverse = 1.0f / cap < __FLT_MAX__ ? 1.0f / cap : __FLT_MAX__;
   BegunTanh begun = begin_tanh(load(scores) * broadcast(inverse));
   for (int64_t i = 1; i <= count * vectors; ++i) {
-    // The last one begun is not used.
+    // The vector begun in the last iteration is not used.
     const int64_t next = smaller(i, count * vectors - 1);
     const BegunTanh before = begun;
     begun = begin_tanh(load(scores + next * kScoreStep<vectors>) * broadcast(inverse));
@@ -131,9 +131,8 @@ static void cap_scores(float cap, int64_t count, float* scores) {
   }
 }
 
-// Products of the keys k0 .. k1 - 1, of a block whose first key is `begin`, become scores in the order of rule 3: cap,
-// ALiBi, bias, hide. Hidden ones are -inf. Adds to the maximum and to query_tile.visible, and notes in task.seen which
-// keys each row sees.
+// Turns products of keys k0 .. k1 - 1 into scores, in the order of rule 3: soft cap, ALiBi, bias, hiding. `begin`: the
+// first key of the block. Hidden scores become -inf. Updates `maximum` and query_tile.visible, and sets task.seen.
 template <int vectors>
 static void finish_scores(const FlashTask& task, const QueryTile& query_tile, int64_t begin, int64_t k0, int64_t k1,
                           Vec (&maximum)[vectors]) {
@@ -142,7 +141,7 @@ static void finish_scores(const FlashTask& task, const QueryTile& query_tile, in
   const bool has_alibi = problem.alibi_slopes.data != nullptr;
   const int64_t count = k1 - k0;
   float* scores = task.scores + (k0 - begin) * kQueryTileRows;
-  // Additive ones have their scale already.
+  // Additive scores are scaled already.
   if (task.arguments->is_additive == 0 && task.arguments->score_scale != 1)
     scale_scores<vectors>(task.arguments->score_scale, count, scores);
   if (problem.soft_cap != 0) cap_scores<vectors>(problem.soft_cap, count, scores);
@@ -188,7 +187,7 @@ static void finish_scores(const FlashTask& task, const QueryTile& query_tile, in
 
 // ---- what a mask says of a whole block ------------------------------------------------------------------------------
 
-// Calls visit(row) with the mask's bytes of each row of a query tile, once for those that rows share.
+// Calls visit(row) with the mask's bytes of each row of a query tile, once for consecutive rows that share them.
 template <typename Visit>
 HEED_INLINE void visit_mask_rows(const FlashTask& task, const QueryTile& query_tile, const Visit& visit) {
   const char* before = nullptr;
@@ -202,7 +201,7 @@ HEED_INLINE void visit_mask_rows(const FlashTask& task, const QueryTile& query_t
   }
 }
 
-// Keys k0 .. k1 - 1 without those at either end that the mask hides from all rows; none are left where it hides all.
+// Removes keys at both ends of k0 .. k1 - 1 that the mask hides from all rows. The range becomes empty if it hides all.
 static void trim_by_mask(const FlashTask& task, const QueryTile& query_tile, int64_t& k0, int64_t& k1) {
   const int64_t stride = task.problem->mask.strides[3];
   int64_t first = k1;
@@ -219,8 +218,8 @@ static void trim_by_mask(const FlashTask& task, const QueryTile& query_tile, int
   k1 = end;
 }
 
-// Whether all rows may attend to all of the keys k0 .. k1 - 1. Of masks whose bytes neither lie side by side
-// nor are one byte nothing is said.
+// Whether all rows may attend to all keys k0 .. k1 - 1. False for masks whose stride along the keys is neither 1 nor 0,
+// which are not examined.
 static bool mask_hides_nothing(const FlashTask& task, const QueryTile& query_tile, int64_t k0, int64_t k1) {
   const int64_t stride = task.problem->mask.strides[3];
   if (stride != 1 && stride != 0) return false;
@@ -235,7 +234,7 @@ static bool mask_hides_nothing(const FlashTask& task, const QueryTile& query_til
     for (; k + 8 <= k1; k += 8) {
       uint64_t bytes;
       __builtin_memcpy(&bytes, row + k, sizeof bytes);
-      // The top bit of a byte where there is a zero byte at or below it.
+      // Sets the top bit of a byte if that byte or a lower one is 0.
       zeros |= (bytes - kOnes) & ~bytes & (kOnes << 7);
     }
     for (; k < k1; ++k) zeros |= row[k] == 0 ? 1u : 0u;
@@ -243,8 +242,7 @@ static bool mask_hides_nothing(const FlashTask& task, const QueryTile& query_til
   return zeros == 0;
 }
 
-// Of the keys k0 .. k1 - 1, those whose products, or additive scores, are the scores as they are; none where k0 >= k1
-// after it.
+// Reduces k0 .. k1 - 1 to the keys whose products (or additive scores) are final scores. If there are none, k0 >= k1.
 static void find_plain_keys(const FlashTask& task, const QueryTile& query_tile, int64_t& k0, int64_t& k1) {
   const AttentionProblem& problem = *task.problem;
   const int64_t first = smaller(larger(k0, query_tile.all_first), k1);

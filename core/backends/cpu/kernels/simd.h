@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The SIMD shim: vectors of f32 and of int32 as wide as the ISA's registers, and the few operations on them that the
-// kernels need. Kernels are written once, against this; a file per ISA says how its instructions do what GCC's and
-// clang's vector extensions cannot.
+// kernels need. Kernels are written once, with these operations. A file per ISA implements what the vector extensions
+// of GCC and clang cannot express.
 //
-// On vectors of either type the operators + - * / and comparisons work lane by lane; a comparison gives an IntVec of 0
-// and -1. Whatever is wider than the ISA's registers would be emulated, slowly, so kLanes is the ISA's.
+// Operators + - * / and comparisons work on each lane of a vector; a comparison returns an IntVec of 0 and -1. Vectors
+// wider than the ISA's registers would be emulated slowly, so kLanes depends on the ISA.
 #pragma once
 
 #include <stddef.h>
@@ -14,9 +14,9 @@
 #error "include this from a kernel object, which names its ISA"
 #endif
 
-// Everything below is local to one object: two of them, compiled for different ISAs, must share no symbol.
+// Everything below is local to one object file: two of them, compiled for different ISAs, must not share a symbol.
 #define HEED_INLINE static inline __attribute__((always_inline))
-// A loop that is better off with all registers to itself than where it is called.
+// For a loop that needs all registers, and so is not inlined into its caller.
 #define HEED_APART static __attribute__((noinline))
 
 #if defined(HEED_SIMD_AVX512)
@@ -63,7 +63,7 @@ HEED_INLINE void store(int32_t* to, IntVec value) { __builtin_memcpy(to, &value,
 
 HEED_INLINE IntVec broadcast(int32_t value) { return IntVec{} + value; }
 
-// Lane by lane `mask ? a : b`; a mask is what comparisons give.
+// For each lane `mask ? a : b`; a mask is the result of a comparison.
 HEED_INLINE Vec select(IntVec mask, Vec a, Vec b) { return mask ? a : b; }
 
 HEED_INLINE IntVec bits_of(Vec value) { return reinterpret_cast<IntVec>(value); }
@@ -76,7 +76,7 @@ HEED_INLINE IntVec lane_numbers() {
   return numbers;
 }
 
-// The first `count` lanes, fewer than kLanes, where the ISA has no better way.
+// Loads the first `count` lanes, fewer than kLanes, if the ISA has no better way.
 #ifndef HEED_SIMD_LOADS_SOME
 HEED_INLINE Vec load_some(const float* from, int64_t count) {
   Vec value{};
@@ -90,7 +90,7 @@ HEED_INLINE void store_some(float* to, Vec value, int64_t count) {
 }
 #endif
 
-// The first `count` lanes from memory, 0 <= count <= kLanes, the others 0; nothing beyond is read.
+// Loads the first `count` lanes, 0 <= count <= kLanes; the others are 0. Reads nothing beyond.
 HEED_INLINE Vec load_first(const float* from, int64_t count) {
   return count >= kLanes ? load(from) : load_some(from, count);
 }
@@ -100,7 +100,7 @@ HEED_INLINE void store_first(float* to, Vec value, int64_t count) {
   store_some(to, value, count);
 }
 
-// Sum and maximum over the lanes, in a fixed order: halves are folded until one lane is left.
+// Sum and maximum of the lanes, in a fixed order: the upper half is folded into the lower half until one lane remains.
 HEED_INLINE float sum_of_lanes(Vec value) {
   float lanes[kLanes];
   store(lanes, value);
@@ -121,7 +121,7 @@ HEED_INLINE float maximum_of_lanes(Vec value) {
   return lanes[0];
 }
 
-// Lanes of two vectors in turn: a0, b0, a1, b1, ...
+// The lanes of two vectors alternating: a0, b0, a1, b1, ...
 struct Interleaved {
   IntVec low;
   IntVec high;
@@ -143,7 +143,7 @@ HEED_INLINE Interleaved interleave(IntVec a, IntVec b) {
   }
 }
 
-// Lanes `lane ^ step` of a and b change places where they belong to the other: one step of a transpose.
+// One step of a transpose: exchanges each lane of a that has bit `step` in its number with lane `lane ^ step` of b.
 template <int step, int... lane>
 HEED_INLINE void exchange(Vec& a, Vec& b) {
   const Vec first = __builtin_shufflevector(a, b, ((lane & step) != 0 ? kLanes + lane - step : lane)...);
@@ -166,7 +166,7 @@ HEED_INLINE void exchange_all(Vec (&rows)[count]) {
   }
 }
 
-// rows[i][j] <-> rows[j][i].
+// Transposes in place: rows[i][j] <-> rows[j][i].
 HEED_INLINE void transpose(Vec (&rows)[kLanes]) {
   exchange_all<1>(rows);
   exchange_all<2>(rows);
@@ -174,7 +174,7 @@ HEED_INLINE void transpose(Vec (&rows)[kLanes]) {
   if constexpr (kLanes > 8) exchange_all<8>(rows);
 }
 
-// Four rows take about a third of the steps of a transpose of 16.
+// With four rows transposing takes about a third of the steps that 16 rows take.
 constexpr int kFewRows = 4;
 
 template <int first, int... lane>
@@ -182,7 +182,7 @@ HEED_INLINE Vec repeat_four(Vec value) {
   return __builtin_shufflevector(value, value, (first + lane % 4)...);
 }
 
-// Lanes first .. first + 3 over and over.
+// Lanes first .. first + 3, repeated.
 template <int first>
 HEED_INLINE Vec repeat_four_lanes(Vec value) {
   if constexpr (kLanes == 16) {
@@ -199,7 +199,7 @@ HEED_INLINE Vec join(Vec a, Vec b) {
   return __builtin_shufflevector(a, b, (lane < count ? lane : kLanes + lane % count)...);
 }
 
-// The first `count` lanes of a, then the first `count` of b over and over.
+// The first `count` lanes of a, then the first `count` lanes of b, repeated.
 template <int count>
 HEED_INLINE Vec join_lanes(Vec a, Vec b) {
   if constexpr (kLanes == 16) {

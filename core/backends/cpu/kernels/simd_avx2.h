@@ -15,15 +15,15 @@ using IntVec = int32_t __attribute__((vector_size(32)));
 using LongVec = uint64_t __attribute__((vector_size(32)));
 using HalfVec = uint16_t __attribute__((vector_size(16)));
 
-// The same in all lanes: one instruction where `value` is in memory.
+// `value` in all lanes: one instruction if it is in memory.
 HEED_INLINE Vec broadcast(float value) { return (Vec)_mm256_set1_ps(value); }
 
 HEED_INLINE Vec fma(Vec a, Vec b, Vec c) { return (Vec)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c); }
 
-// sum = a * b + sum, without leaving its register: GCC 12 lets sums wander, and spills some.
+// sum = a * b + sum in the register of `sum`: otherwise GCC 12 moves sums between registers, and spills some.
 HEED_INLINE void accumulate(Vec& sum, Vec a, Vec b) { asm("vfmadd231ps %2, %1, %0" : "+x"(sum) : "x"(a), "x"(b)); }
 
-// b where either is NaN.
+// b if either is NaN.
 HEED_INLINE Vec max(Vec a, Vec b) { return (Vec)_mm256_max_ps((__m256)a, (__m256)b); }
 HEED_INLINE Vec min(Vec a, Vec b) { return (Vec)_mm256_min_ps((__m256)a, (__m256)b); }
 
@@ -37,7 +37,7 @@ HEED_INLINE LongVec multiply_low_halves(LongVec a, LongVec b) {
 
 HEED_INLINE bool any(IntVec mask) { return _mm256_movemask_ps((__m256)mask) != 0; }
 
-// Storing by a mask takes longer on many processors than storing the parts of a vector.
+// Only loads: on many processors a masked store takes longer than storing a vector in parts.
 #define HEED_SIMD_LOADS_SOME
 HEED_INLINE Vec load_some(const float* from, int64_t count) {
   const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);

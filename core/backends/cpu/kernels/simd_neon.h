@@ -15,15 +15,14 @@ using IntVec = int32_t __attribute__((vector_size(16)));
 using LongVec = uint64_t __attribute__((vector_size(16)));
 using HalfVec = uint16_t __attribute__((vector_size(8)));
 
-// The same in all lanes: one instruction where `value` is in memory.
+// `value` in all lanes: one instruction if it is in memory.
 HEED_INLINE Vec broadcast(float value) { return (Vec)vdupq_n_f32(value); }
 
 HEED_INLINE Vec fma(Vec a, Vec b, Vec c) { return (Vec)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b); }
 
-// sum = fma(a, b, sum).
 HEED_INLINE void accumulate(Vec& sum, Vec a, Vec b) { sum = fma(a, b, sum); }
 
-// b where either is NaN: FMAX would give NaN, and FMAXNM the other.
+// b if either is NaN, unlike FMAX, which returns NaN, and FMAXNM, which returns the other number.
 HEED_INLINE Vec max(Vec a, Vec b) { return a > b ? a : b; }
 HEED_INLINE Vec min(Vec a, Vec b) { return a < b ? a : b; }
 

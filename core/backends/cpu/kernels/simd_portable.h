@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shim where nothing is known of the processor but 16-byte registers: SSE2, which every x86-64 has, or whatever the
+// The shim if nothing is known of the processor but registers of 16 bytes: SSE2, which every x86-64 has, or what the
 // compiler makes of the vector extensions. 4 lanes, 16 registers, no FMA.
 #pragma once
 
@@ -18,16 +18,15 @@ using IntVec = int32_t __attribute__((vector_size(16)));
 using LongVec = uint64_t __attribute__((vector_size(16)));
 using HalfVec = uint16_t __attribute__((vector_size(8)));
 
-// The same in all lanes: one instruction where `value` is in memory.
+// `value` in all lanes: one instruction if it is in memory.
 HEED_INLINE Vec broadcast(float value) { return Vec{value, value, value, value}; }
 
-// a * b + c, rounded twice: SSE2 has nothing else.
+// a * b + c, rounded twice: SSE2 has no FMA.
 HEED_INLINE Vec fma(Vec a, Vec b, Vec c) { return a * b + c; }
 
-// sum = fma(a, b, sum).
 HEED_INLINE void accumulate(Vec& sum, Vec a, Vec b) { sum = fma(a, b, sum); }
 
-// b where either is NaN.
+// b if either is NaN.
 HEED_INLINE Vec max(Vec a, Vec b) { return a > b ? a : b; }
 HEED_INLINE Vec min(Vec a, Vec b) { return a < b ? a : b; }
 
@@ -60,7 +59,7 @@ HEED_INLINE IntVec load_halves(const uint16_t* from) {
 
 HEED_INLINE Vec load_bf16(const uint16_t* from) { return (Vec)(load_halves(from) << 16); }
 
-// By integers alone: subnormals are scaled by 2^-24 from their whole significand, infinities and NaN keep their bits.
+// With integer operations: a subnormal is its significand times 2^-24, infinities and NaN keep their bits.
 HEED_INLINE Vec load_f16(const uint16_t* from) {
   const IntVec half = load_halves(from);
   const IntVec sign = (half & 0x8000) << 16;
@@ -72,12 +71,13 @@ HEED_INLINE Vec load_f16(const uint16_t* from) {
   return (Vec)(bits | sign);
 }
 
-// By integers, but for subnormals: those are rounded by adding 1/2, whose last bit is the least of F16.
+// With integer operations, except for subnormals: adding 1/2 rounds them, since the last bit of 1/2 in f32 has the
+// value of F16's smallest number.
 HEED_INLINE HalfVec round_to_f16(Vec value) {
   const IntVec bits = (IntVec)value;
   const IntVec magnitude = bits & 0x7fffffff;
   const IntVec subnormal = (IntVec)((Vec)magnitude + 0.5f) - 0x3f000000;
-  // Half a unit less one, one more where the last bit is odd; a carry goes into the exponent, at the end up to
+  // Adds half a unit less one, and one more if the last bit is odd. A carry increments the exponent, in the end to
   // infinity.
   const IntVec normal = (magnitude - ((127 - 15) << 23) + 0x0fff + ((magnitude >> 13) & 1)) >> 13;
   const IntVec special = magnitude > 0x7f800000 ? IntVec{} + 0x7e00 : IntVec{} + 0x7c00;
